@@ -63,8 +63,8 @@ func TestVisibility(t *testing.T) {
 	if in := anyone.In("T"); !anyone.CanSee("T") || in.TenantID != "T" || in.CanSee("U") {
 		t.Error("the fixed principal belongs to every tenant")
 	}
-	nobody := Principal{ObjectID: anyone.ObjectID}
-	if nobody.CanSee("T") || nobody.CanSee("") || nobody.In("T").TenantID != "" {
+	tenantless := Principal{ObjectID: anyone.ObjectID}
+	if tenantless.CanSee("T") || tenantless.CanSee("") || tenantless.In("T").TenantID != "" {
 		t.Error("a principal without a tenant belongs to none")
 	}
 	p := Principal{TenantID: "t"}

@@ -58,7 +58,7 @@ func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, 
 	p, known = c.known.Get(raw, now)
 	if !known {
 		if p, known = c.ownerOf(leaf); !known {
-			refusal = ownedByNobody(sent)
+			refusal = ownedByNoOne(sent)
 			return Principal{}, refusal != nil, refusal
 		}
 		hash := sha256.Sum256(leaf.Raw)
@@ -93,8 +93,8 @@ func (c *Certificates) authorityOf(chains [][]*x509.Certificate) *x509.Certifica
 	return nil
 }
 
-// ownedByNobody refuses the certificate of no known caller, unless the request also has a token.
-func ownedByNobody(sent Credentials) *Refusal {
+// ownedByNoOne refuses the certificate of no known caller, unless the request also has a token.
+func ownedByNoOne(sent Credentials) *Refusal {
 	if len(sent.Request.Header["Authorization"]) > 0 {
 		return nil
 	}

@@ -18,8 +18,8 @@ import (
 	"portico/internal/pemfile"
 )
 
-// madeCertificate makes a certificate, signed by parent or by itself.
-func madeCertificate(t *testing.T, template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) *x509.Certificate {
+// newCertificate makes a certificate, signed by parent or by itself.
+func newCertificate(t *testing.T, template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) *x509.Certificate {
 	t.Helper()
 	template.SerialNumber = big.NewInt(1)
 	template.NotBefore = time.Now().Add(-time.Hour)
@@ -53,11 +53,11 @@ func TestCertificatesOfCallers(t *testing.T) {
 	}
 	authority := func(name string) *x509.Certificate {
 		c := &x509.Certificate{Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true}
-		return madeCertificate(t, c, c, key, key)
+		return newCertificate(t, c, c, key, key)
 	}
 	ours, others := authority("ours"), authority("others")
 	leaf := func(name string, dns ...string) *x509.Certificate {
-		return madeCertificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: []string{"Contoso"}}, DNSNames: dns}, ours, key, key)
+		return newCertificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: name, Organization: []string{"Contoso"}}, DNSNames: dns}, ours, key, key)
 	}
 	ann := Principal{TenantID: "T", ObjectID: "ann"}
 	bob := Principal{TenantID: "T", ObjectID: "bob"}

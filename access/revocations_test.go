@@ -31,9 +31,9 @@ func newSigningAuthority(t *testing.T, name string, parent *signingAuthority) *s
 		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign, SubjectKeyId: []byte(name),
 	}
 	if parent == nil {
-		return &signingAuthority{madeCertificate(t, template, template, key, key), key}
+		return &signingAuthority{newCertificate(t, template, template, key, key), key}
 	}
-	return &signingAuthority{madeCertificate(t, template, parent.Certificate, key, parent.key), key}
+	return &signingAuthority{newCertificate(t, template, parent.Certificate, key, parent.key), key}
 }
 
 // list is one of these revoked serial numbers, which ends at a time.
@@ -71,7 +71,7 @@ func TestRevokedCertificates(t *testing.T) {
 	key := root.key
 	ann := []CertificateOwner{{Subject: subject(t, "CN=ann"), Principal: Principal{TenantID: "T", ObjectID: "ann"}}}
 	of := func(by *signingAuthority) *x509.Certificate {
-		return madeCertificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "ann"}}, by.Certificate, key, by.key)
+		return newCertificate(t, &x509.Certificate{Subject: pkix.Name{CommonName: "ann"}}, by.Certificate, key, by.key)
 	}
 	direct, indirect := []*x509.Certificate{of(root), root.Certificate}, []*x509.Certificate{of(below), below.Certificate, root.Certificate}
 	later, earlier := time.Now().Add(time.Hour), time.Now().Add(-time.Minute)

@@ -12,7 +12,7 @@ func TestAdminAddress(t *testing.T) {
 	const server = "server: {publicURL: \"http://127.0.0.1:8080\", region: westus, admin: \"127.0.0.1:9\"}\n"
 	for name, c := range map[string]struct {
 		text, want string
-		told       bool
+		reported   bool
 	}{
 		"right":                    {server + "regions: [{name: westus}]\n", "127.0.0.1:9", false},
 		"a key of no meaning":      {server + "wibble: 1\n", "127.0.0.1:9", false},
@@ -29,8 +29,8 @@ func TestAdminAddress(t *testing.T) {
 			put(t, filepath.Join(folder, "portico.yaml"), c.text)
 			put(t, filepath.Join(folder, "server.yaml"), "server: {admin: \"127.0.0.1:7\"}\n")
 			got, err := AdminAddress(filepath.Join(folder, "portico.yaml"))
-			if got != c.want || (err != nil) != c.told {
-				t.Errorf("%s, %v; want %s, told %v", got, err, c.want, c.told)
+			if got != c.want || (err != nil) != c.reported {
+				t.Errorf("%s, %v; want %s, told %v", got, err, c.want, c.reported)
 			}
 		})
 	}

@@ -68,11 +68,11 @@ const (
 	createdForShown           = "created-for-shown"
 	managedByKept             = "managed-by-kept"
 	managedByFixed            = "managed-by-fixed"
-	certificateNotAsked       = "certificate-not-asked"
+	certificateNotRequired    = "certificate-not-asked"
 	certificateAny            = "certificate-any"
 	certificateTooLate        = "certificate-too-late"
 	envelopeRepeated          = "envelope-repeated"
-	memberBesideProperties    = "member-beside-properties"
+	memberOutsideProperties   = "member-beside-properties"
 	unknownMember500          = "unknown-member-500"
 	propertiesNull500         = "properties-null-500"
 	deleteStatusFails         = "delete-status-fails"
@@ -102,7 +102,7 @@ const (
 	tenantNotCompared         = "tenant-not-compared"
 	requestIDIsCorrelationID  = "request-id-is-correlation-id"
 	jsonAsText                = "json-as-text"
-	stateNobodyKnows          = "state-nobody-knows"
+	unknownState              = "state-nobody-knows"
 	deleteWithoutLocation     = "delete-without-location"
 	anyAPIVersion             = "any-api-version"
 	anyGroupName              = "any-group-name"
@@ -189,11 +189,11 @@ var breakList = [...]Break{
 	{createdForShown, sectionCreatedFor, "The tag stands on the customer's resource too."},
 	{managedByKept, sectionPut, "A PUT without managedBy leaves the one that is there."},
 	{managedByFixed, sectionPut, "A PUT with another managedBy leaves the one that is there."},
-	{certificateNotAsked, sectionPut, "A front door that shows no certificate is served."},
+	{certificateNotRequired, sectionPut, "A front door that shows no certificate is served."},
 	{certificateAny, sectionPut, "A certificate of any authority is trusted."},
 	{certificateTooLate, sectionPut, "A call that is refused for its certificate is carried out first."},
 	{envelopeRepeated, sectionPut, "The name stands inside properties too."},
-	{memberBesideProperties, sectionPut, "A member of the provider's own stands beside properties."},
+	{memberOutsideProperties, sectionPut, "A member of the provider's own stands beside properties."},
 	{unknownMember500, sectionPut, "A member beside properties that the provider does not know is a 500."},
 	{propertiesNull500, sectionPatch, "A PATCH whose properties are null is a 500."},
 	{deleteStatusFails, sectionStatus, "The status of a DELETE that succeeded is Failed."},
@@ -223,7 +223,7 @@ var breakList = [...]Break{
 	{tenantNotCompared, sectionResultRules, "Operations are shown to a caller of the same object id in another tenant."},
 	{requestIDIsCorrelationID, sectionTracing, "x-ms-request-id repeats x-ms-correlation-request-id."},
 	{jsonAsText, sectionGet, "Answers with JSON are text/plain by their Content-Type."},
-	{stateNobodyKnows, sectionState, "A resource where nothing is under way has a provisioningState of the provider's own."},
+	{unknownState, sectionState, "A resource where nothing is under way has a provisioningState of the provider's own."},
 	{deleteWithoutLocation, sectionAccepted, "The 202 of a DELETE has no Location."},
 	{anyAPIVersion, sectionArguments, "A request with an api-version that there is not is served as one with another."},
 	{anyGroupName, sectionArguments, "A resource group may have any name."},

@@ -20,7 +20,7 @@ func (b breaks) spoil(a answer) answer {
 	if b[jsonAsText] && a.header.Get("Content-Type") == jsonContent {
 		a.header.Set("Content-Type", "text/plain; charset=utf-8")
 	}
-	if b[stateNobodyKnows] {
+	if b[unknownState] {
 		a.body = bytes.ReplaceAll(a.body, []byte(`"provisioningState":"Succeeded"`), []byte(`"provisioningState":"Ready"`))
 	}
 	return a

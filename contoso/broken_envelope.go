@@ -45,7 +45,7 @@ func (b breaks) spoilEnvelope(r *resource) {
 	if b[envelopeRepeated] {
 		r.Properties = r.Properties.with("name", encode(r.Name))
 	}
-	if b[memberBesideProperties] {
+	if b[memberOutsideProperties] {
 		r.Members = r.Members.with("health", encode("good"))
 	}
 }

@@ -63,9 +63,9 @@ func TestClusters(t *testing.T) {
 			}
 		}
 	}
-	made := s.do(201, "PUT", cluster+version, `{"location":"westus","properties":{"workers":2}}`)
-	if !strings.Contains(made.body, `"workers":2`) || strings.Count(made.body, "/subscriptions/internal/resourceGroups/clusters-westus/providers/Contoso.Compute/virtualMachines/") != 2 {
-		t.Error(made.body)
+	created := s.do(201, "PUT", cluster+version, `{"location":"westus","properties":{"workers":2}}`)
+	if !strings.Contains(created.body, `"workers":2`) || strings.Count(created.body, "/subscriptions/internal/resourceGroups/clusters-westus/providers/Contoso.Compute/virtualMachines/") != 2 {
+		t.Error(created.body)
 	}
 	calls(`PUT clusters-westus {"location":"westus"}`, `PUT `, `PUT `)
 	s.do(200, "PATCH", cluster+version, `{"tags":{"a":"b"}}`)

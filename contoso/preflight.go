@@ -26,10 +26,10 @@ func (p *Provider) preflight(c *call) (answer, error) {
 	if given := c.query["api-version"]; len(given) != 1 || given[0] != preflightVersion {
 		return answer{}, badRequest("InvalidApiVersionParameter", "The api-version of a preflight is '%s'.", preflightVersion)
 	}
-	var asked struct {
+	var plan struct {
 		Resources []json.RawMessage `json:"resources"`
 	}
-	if err := json.Unmarshal(c.body, &asked); err != nil || len(asked.Resources) == 0 {
+	if err := json.Unmarshal(c.body, &plan); err != nil || len(plan.Resources) == 0 {
 		return answer{}, invalidContent("The member 'resources' must be an array of resources.")
 	}
 	if p.breaks[preflightSlow] {
@@ -39,11 +39,11 @@ func (p *Provider) preflight(c *call) (answer, error) {
 		}
 	}
 	if p.breaks[preflightFirstAlone] {
-		asked.Resources = asked.Resources[:1]
+		plan.Resources = plan.Resources[:1]
 	}
 	return p.transact(func(x *tx) (answer, error) {
 		var refused []errorDetail
-		for _, text := range asked.Resources {
+		for _, text := range plan.Resources {
 			id, err := p.judgePlanned(c, x, text)
 			var f *failure
 			switch {

@@ -43,7 +43,7 @@ func TestRunsThatOutliveADay(t *testing.T) {
 	}
 }
 
-func TestTheNewestRunIsTold(t *testing.T) {
+func TestTheNewestRunIsReported(t *testing.T) {
 	s := newSite(t, "westus")
 	s.do(201, "PUT", vm+version, westVM)
 	first := s.do(202, "POST", vm+"/runTests"+version, "", "x-contoso-async: azure-async", "x-contoso-duration: 3s", failing)

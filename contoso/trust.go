@@ -19,7 +19,7 @@ func (p *Provider) trusts(r *http.Request) error {
 		return nil
 	}
 	shows := r.TLS != nil && len(r.TLS.PeerCertificates) > 0
-	if shows && p.breaks[certificateAny] || !shows && p.breaks[certificateNotAsked] {
+	if shows && p.breaks[certificateAny] || !shows && p.breaks[certificateNotRequired] {
 		return nil
 	}
 	if !shows {

@@ -92,9 +92,9 @@ type Payload struct {
 	Origin Origin `json:"origin"`
 	// Gone: the write has failed, and its resource does not exist since.
 	Gone bool `json:"gone,omitempty"`
-	// InDoubt: other writes were under way, so that it is not known what the resource is
+	// Unverified: other writes were under way, so that it is not known what the resource is
 	// like since, or whether it stands. A later event says what a GET has found.
-	InDoubt bool `json:"inDoubt,omitempty"`
+	Unverified bool `json:"inDoubt,omitempty"`
 	// HTTPStatus is the provider's, or Portico's own, 0 where no request was answered.
 	HTTPStatus int `json:"httpStatus,omitempty"`
 	// Began is when the change was asked for; the zero time where that is not known.
@@ -121,7 +121,7 @@ type Payload struct {
 func (e Event) Exists() (exists, known bool) {
 	written, deleted := strings.HasSuffix(e.Action, "/write"), strings.HasSuffix(e.Action, "/delete")
 	switch {
-	case e.InDoubt || !written && !deleted:
+	case e.Unverified || !written && !deleted:
 		return false, false
 	case e.Status == Succeeded:
 		return written, true

@@ -11,7 +11,7 @@ func (t *Payload) AppendJSON(behind []byte) ([]byte, error) {
 	o.OptionalTrue("new", t.New)
 	o.Text("origin", string(t.Origin))
 	o.OptionalTrue("gone", t.Gone)
-	o.OptionalTrue("inDoubt", t.InDoubt)
+	o.OptionalTrue("inDoubt", t.Unverified)
 	o.OptionalNumber("httpStatus", t.HTTPStatus)
 	o.OptionalTime("began", t.Began)
 	o.OptionalText("from", t.From)

@@ -42,16 +42,16 @@ func fill(t *testing.T, v reflect.Value, draw *rand.Rand) {
 	}
 }
 
-func TestWhatIsToldIsWrittenAsByEncodingJSON(t *testing.T) {
+func TestNotificationsAreWrittenAsByEncodingJSON(t *testing.T) {
 	draw := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
-		var told Payload
-		fill(t, reflect.ValueOf(&told).Elem(), draw)
-		want, err := json.Marshal(told)
+		var reported Payload
+		fill(t, reflect.ValueOf(&reported).Elem(), draw)
+		want, err := json.Marshal(reported)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := told.AppendJSON([]byte("before"))
+		got, err := reported.AppendJSON([]byte("before"))
 		if err != nil || !bytes.Equal(got, append([]byte("before"), want...)) {
 			t.Fatalf("%v\n got %s\nwant       %s", err, got, want)
 		}
@@ -59,8 +59,8 @@ func TestWhatIsToldIsWrittenAsByEncodingJSON(t *testing.T) {
 }
 
 func TestATimeThatJSONDoesNotHaveIsRefused(t *testing.T) {
-	told := Payload{Began: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
-	if text, err := told.AppendJSON(nil); err == nil {
+	reported := Payload{Began: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
+	if text, err := reported.AppendJSON(nil); err == nil {
 		t.Errorf("written: %s", text)
 	}
 }

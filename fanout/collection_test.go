@@ -77,7 +77,7 @@ func TestEachReturnsTheProvidersFault(t *testing.T) {
 			if !errors.As(err, &fault) || strings.Contains(fault.Message, "evil") {
 				t.Errorf("got %v", err)
 			}
-			if calls := strings.Count(s.asked(), "?"); calls > 12 {
+			if calls := strings.Count(s.requested(), "?"); calls > 12 {
 				t.Errorf("%d calls", calls)
 			}
 		})

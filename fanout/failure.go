@@ -82,7 +82,7 @@ type failedRegion struct {
 // listFault returns the error of a list if these of the called regions failed: 429 if
 // all of them were throttled, 504 if all timed out, else 503. If every region answered
 // 400, so does the list.
-func listFault(faults []failedRegion, asked int, namespace string) *arm.Error {
+func listFault(faults []failedRegion, regions int, namespace string) *arm.Error {
 	all := func(status int) bool {
 		for _, f := range faults {
 			if f.fault.Status != status {
@@ -97,7 +97,7 @@ func listFault(faults []failedRegion, asked int, namespace string) *arm.Error {
 		list = arm.NewError(arm.TooManyRequests, "")
 	case all(http.StatusGatewayTimeout):
 		list = arm.NewError(arm.GatewayTimeout, namespace)
-	case all(http.StatusBadRequest) && len(faults) == asked:
+	case all(http.StatusBadRequest) && len(faults) == regions:
 		list = arm.NewError(arm.ServiceUnavailable, "").WithStatus(http.StatusBadRequest)
 		list.Code = faults[0].fault.Code
 	default:
@@ -110,7 +110,7 @@ func listFault(faults []failedRegion, asked int, namespace string) *arm.Error {
 		list.RetryAfter = max(list.RetryAfter, f.fault.RetryAfter)
 		list.Details = append(list.Details, arm.Error{Code: f.fault.Code, Message: f.fault.Message, Target: f.region})
 	}
-	return list.Saying("The list could not be completed: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults), asked, namespace)
+	return list.Saying("The list could not be completed: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults), regions, namespace)
 }
 
 // soleFault returns the error of a list whose only endpoint failed: its own, if that is

@@ -36,14 +36,14 @@ func TestPagesAreTheUnion(t *testing.T) {
 			t.Errorf("got %+v", call)
 		}
 	}
-	s.asked()
+	s.requested()
 	// The empty page is passed over; the region that is done is not asked again.
 	text, page = l.mustNext()
 	if text != `{"value":[{"id":"/e2"}]}` || page.NextLink != "" || strings.Join(page.RequestIDs, ";") != "e-2" {
 		t.Errorf("got %s %+v", text, page)
 	}
-	if asked := s.asked(); asked != "east?t=2 east?t=3" {
-		t.Errorf("asked %s", asked)
+	if requested := s.requested(); requested != "east?t=2 east?t=3" {
+		t.Errorf("asked %s", requested)
 	}
 }
 
@@ -140,8 +140,8 @@ func TestOneRegionFails(t *testing.T) {
 			if body := string(fault.Body()); strings.Contains(body, "secret") || strings.Contains(body, "evil") {
 				t.Errorf("the client is told %s", body)
 			}
-			if asked := s.asked(); strings.Count(asked, "west?") != c.calls || strings.Count(asked, "east?") != 1 {
-				t.Errorf("asked %s", asked)
+			if requested := s.requested(); strings.Count(requested, "west?") != c.calls || strings.Count(requested, "east?") != 1 {
+				t.Errorf("asked %s", requested)
 			}
 
 			l.ClientMode = regions.Partial
@@ -251,8 +251,8 @@ func TestPartialListNamesMissingRegions(t *testing.T) {
 	if text, page = l.mustNext(); !strings.HasPrefix(text, `{"value":[2],"nextLink"`) || page.Complete {
 		t.Errorf("got %s %+v", text, page)
 	}
-	s.asked()
-	if text, page = l.mustNext(); text != `{"value":[3],"unreachable":["b","c"]}` || page.Complete || s.asked() != "a?t=3" {
+	s.requested()
+	if text, page = l.mustNext(); text != `{"value":[3],"unreachable":["b","c"]}` || page.Complete || s.requested() != "a?t=3" {
 		t.Errorf("got %s %+v", text, page)
 	}
 }
@@ -262,13 +262,13 @@ func TestClientModeOverridesConfigMode(t *testing.T) {
 	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).respond("a", "t=2", 500, "").respond("b", query, 500, "")
 	l := newList(t, s, Options{}, "a", "b")
 	for _, c := range []struct {
-		asked, setting regions.RegionFailure
+		query, setting regions.RegionFailure
 		partial        bool
 	}{
 		{regions.Inherit, regions.Fail, false}, {regions.Inherit, regions.Partial, true},
 		{regions.Fail, regions.Partial, false}, {regions.Partial, regions.Fail, true},
 	} {
-		l.ClientMode, l.ConfigMode = c.asked, c.setting
+		l.ClientMode, l.ConfigMode = c.query, c.setting
 		again := l.Query
 		if text, _, fault := l.next(); (fault == nil) != c.partial {
 			t.Errorf("%v: %s, %v", c, text, fault)
@@ -288,18 +288,18 @@ func TestPageEndsWithItsClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	s := &scriptedReader{}
-	var asked sync.WaitGroup
+	var called sync.WaitGroup
 	names := []string{"a", "b", "c"}
-	asked.Add(len(names))
+	called.Add(len(names))
 	for _, name := range names {
 		s.answers(name, query, func(ctx context.Context) (upstream.Answer, error) {
-			asked.Done()
+			called.Done()
 			<-ctx.Done()
 			return upstream.Answer{}, &upstream.Fault{Sent: true, Err: ctx.Err()}
 		})
 	}
 	go func() {
-		asked.Wait() // all of them are under way
+		called.Wait() // all of them are under way
 		cancel()
 	}()
 	l := newList(t, s, Options{}, names...)
@@ -317,7 +317,7 @@ func TestPageHasTimeLeft(t *testing.T) {
 		return upstream.Answer{}, &upstream.Fault{Sent: true, Err: ctx.Err()}
 	})
 	l := newList(t, s, Options{Timeout: 300 * time.Millisecond}, "a", "b")
-	if fault := l.fault(); fault.Status != http.StatusGatewayTimeout || strings.Count(s.asked(), "b?") != 2 {
+	if fault := l.fault(); fault.Status != http.StatusGatewayTimeout || strings.Count(s.requested(), "b?") != 2 {
 		t.Errorf("got %+v", fault)
 	}
 }

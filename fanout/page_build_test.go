@@ -160,7 +160,7 @@ func TestTopBoundsThePage(t *testing.T) {
 	}
 	s := (&scriptedReader{}).respond("a", query+"&$top=1", 200, `{"value":[1,2,3],"nextLink":"?t=2"}`).respond("a", "t=2", 200, `{"value":[4,5]}`)
 	l := newList(t, s, Options{}, "a", "b").with("&$top=1")
-	if text, _ := l.mustNext(); !strings.HasPrefix(text, `{"value":[1,2,3],"nextLink"`) || s.asked() != "a?"+query+"&$top=1" {
+	if text, _ := l.mustNext(); !strings.HasPrefix(text, `{"value":[1,2,3],"nextLink"`) || s.requested() != "a?"+query+"&$top=1" {
 		t.Errorf("got %s", text)
 	}
 	if text, _ := l.mustNext(); !strings.HasPrefix(text, `{"value":[4,5],"nextLink"`) {
@@ -233,7 +233,7 @@ func TestListsStayWithinTheSharedMemory(t *testing.T) {
 // come later.
 // A panic while a region is asked is the page's, not the process's, and holds
 // nothing back.
-func TestPanicWhileARegionIsAsked(t *testing.T) {
+func TestPanicWhileARegionIsRead(t *testing.T) {
 	budget := limits.NewMemory(1<<20, 1<<20, nil)
 	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[1]}`).answers("b", query, func(context.Context) (upstream.Answer, error) { panic("inner details") })
 	l := newList(t, s, Options{Budget: budget, Memory: 1 << 20, PageSize: 1 << 19}, "a", "b")

@@ -163,9 +163,9 @@ func TestPartsFollowRights(t *testing.T) {
 			parts.hidden, r.calls = []string{"g02", "g19"}, nil
 		}
 	})
-	asked := strings.Join(r.calls, " ")
-	if strings.Contains(asked, "g02") || strings.Contains(asked, "g19") || !slices.Contains(ids, "g18/providers/N.S/things/west2") || slices.Contains(ids, "g02/providers/N.S/things/east2") {
-		t.Errorf("got %q by %s", ids, asked)
+	requested := strings.Join(r.calls, " ")
+	if strings.Contains(requested, "g02") || strings.Contains(requested, "g19") || !slices.Contains(ids, "g18/providers/N.S/things/west2") || slices.Contains(ids, "g02/providers/N.S/things/east2") {
+		t.Errorf("got %q by %s", ids, requested)
 	}
 	if l.open("https://public.example" + shownScope + "/providers/N.S/things?" + query); true {
 		_, page := l.mustNext()

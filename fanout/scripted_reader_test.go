@@ -79,8 +79,8 @@ func (s *scriptedReader) fails(region, query string, err error) *scriptedReader 
 	return s.answers(region, query, func(context.Context) (upstream.Answer, error) { return upstream.Answer{}, err })
 }
 
-// asked lists the calls since the last time, as region?query, sorted.
-func (s *scriptedReader) asked() string {
+// requested lists the calls since the last time, as region?query, sorted.
+func (s *scriptedReader) requested() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []string

@@ -42,7 +42,7 @@ func twoPages(t testing.TB, o Options) (*listClient, *scriptedReader) {
 		respond("b", "API-Version=%56&$skipToken=abc", 200, `{"value":[4]}`) // as the client spells it by then
 	l := newList(t, s, o, "a", "b")
 	l.mustNext()
-	s.asked()
+	s.requested()
 	return l, s
 }
 
@@ -83,7 +83,7 @@ func TestTokenIsForItsListAlone(t *testing.T) {
 			l.open(link)
 			text, _, fault := l.next()
 			switch {
-			case !change.good && (fault == nil || fault.Status != 400 || fault.Code != arm.InvalidSkipToken || s.asked() != ""):
+			case !change.good && (fault == nil || fault.Status != 400 || fault.Code != arm.InvalidSkipToken || s.requested() != ""):
 				t.Errorf("got %s, %v", text, fault)
 			case change.good && fault != nil:
 				t.Errorf("got %v", fault)
@@ -115,14 +115,14 @@ func TestChangedTokenIsRefused(t *testing.T) {
 		}
 	}
 	wanted(strings.Repeat("A", 1<<20))
-	if asked := s.asked(); asked != "" {
-		t.Errorf("asked %s", asked)
+	if requested := s.requested(); requested != "" {
+		t.Errorf("asked %s", requested)
 	}
 }
 
 func TestTokenLifetime(t *testing.T) {
 	l, s := twoPages(t, Options{TokenLifetime: time.Nanosecond})
-	if fault := l.fault(); fault.Status != 410 || fault.Code != arm.ExpiredSkipToken || s.asked() != "" {
+	if fault := l.fault(); fault.Status != 410 || fault.Code != arm.ExpiredSkipToken || s.requested() != "" {
 		t.Errorf("got %+v", fault)
 	}
 }
@@ -136,7 +136,7 @@ func TestTokenOfARemovedRegionExpires(t *testing.T) {
 		}
 		return there(region)
 	}
-	if fault := l.fault(); fault.Status != 410 || fault.Code != arm.ExpiredSkipToken || !strings.Contains(fault.Message, "'b'") || s.asked() != "" {
+	if fault := l.fault(); fault.Status != 410 || fault.Code != arm.ExpiredSkipToken || !strings.Contains(fault.Message, "'b'") || s.requested() != "" {
 		t.Errorf("got %+v", fault)
 	}
 }

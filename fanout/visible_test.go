@@ -289,15 +289,15 @@ func TestSoleEndpoint(t *testing.T) {
 		{500, `<html>`, 500, arm.InvalidProviderResponse},
 		{204, ``, 502, arm.InvalidProviderResponse},
 	} {
-		s.asked()
+		s.requested()
 		l.ClientMode = regions.Partial
 		l.open(link)
 		s.respond("east", query, c.status, c.body)
 		if fault := l.fault(); fault.Status != c.want || fault.Code != c.code || fault.Details != nil {
 			t.Errorf("%d: got %d %s %v", c.status, fault.Status, fault.Code, fault.Details)
 		}
-		if asked := s.asked(); asked != "east?"+query {
-			t.Errorf("%d: asked %s", c.status, asked)
+		if requested := s.requested(); requested != "east?"+query {
+			t.Errorf("%d: asked %s", c.status, requested)
 		}
 	}
 }
@@ -322,8 +322,8 @@ func TestHiddenPagesEnd(t *testing.T) {
 		if page.Count != 0 || page.NextLink == "" || strings.Contains(text, "theirs") {
 			t.Fatalf("got %s", text)
 		}
-		if asked := s.asked(); strings.Count(asked, "east") != 1 {
-			t.Errorf("asked %s", asked)
+		if requested := s.requested(); strings.Count(requested, "east") != 1 {
+			t.Errorf("asked %s", requested)
 		}
 	}
 	t.Error("the list does not end")

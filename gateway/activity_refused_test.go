@@ -12,7 +12,7 @@ import (
 // lines are events in the order in which they happened, each in a line: what was done to
 // what, how that went, and the code of the error.
 func lines(all []loggedEvent) []string {
-	told := []string{}
+	reported := []string{}
 	for _, e := range all {
 		line := fmt.Sprintf("%s %s %s %s", strings.TrimPrefix(e.ResourceID, inSubscription), e.OperationName.Value, e.Status.Value, e.SubStatus.Value)
 		if message := e.Properties["statusMessage"]; message != "" {
@@ -20,10 +20,10 @@ func lines(all []loggedEvent) []string {
 			code, _, _ = strings.Cut(code, `"`)
 			line += " " + code
 		}
-		told = append(told, line)
+		reported = append(reported, line)
 	}
-	slices.Reverse(told)
-	return told
+	slices.Reverse(reported)
+	return reported
 }
 
 // activitiesOf are the events of a resource that a caller sees.
@@ -35,8 +35,8 @@ func (s *site) activitiesOf(id string, header ...string) []loggedEvent {
 
 func (s *site) wantLines(got []loggedEvent, want ...string) {
 	s.t.Helper()
-	if told := lines(got); !slices.Equal(told, want) {
-		s.t.Errorf("the log says\n%s\nwant\n%s", strings.Join(told, "\n"), strings.Join(want, "\n"))
+	if reported := lines(got); !slices.Equal(reported, want) {
+		s.t.Errorf("the log says\n%s\nwant\n%s", strings.Join(reported, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -77,7 +77,7 @@ func TestActivityLogHasRefusals(t *testing.T) {
 	}
 	// Who follows changes learns of them too, as what they are.
 	failures := 0
-	for _, e := range decode[changePage](t, s.asked(200, "", "GET", "/admin/changes", "")).Value {
+	for _, e := range decode[changePage](t, s.request(200, "", "GET", "/admin/changes", "")).Value {
 		if strings.HasSuffix(e.Type, "Failure") {
 			failures++
 		}
@@ -134,9 +134,9 @@ func TestActivityLogTellsTheEnd(t *testing.T) {
 	s.do("GET", s.local(started.header.Get("Azure-AsyncOperation")), "", as(secret)...)
 	s.do("GET", m+api, "", as(second)...) // somebody else looks at what has become of it
 	got := s.activitiesOf(m, as(third)...)
-	told := lines(got)
-	if len(got) < 2 || told[0] != local+" "+vms+"/write Accepted Accepted" || told[1] != local+" "+vms+"/write Failed  OperationFailed" {
-		t.Fatalf("the log says\n%s", strings.Join(told, "\n"))
+	reported := lines(got)
+	if len(got) < 2 || reported[0] != local+" "+vms+"/write Accepted Accepted" || reported[1] != local+" "+vms+"/write Failed  OperationFailed" {
+		t.Fatalf("the log says\n%s", strings.Join(reported, "\n"))
 	}
 	first, last := got[len(got)-1], got[len(got)-2]
 	if last.CorrelationID != correlation || last.Caller != first.Caller || last.OperationID != first.OperationID || last.OperationID == "" || last.HTTPRequest != first.HTTPRequest {
@@ -165,11 +165,11 @@ func TestActivityLogShowsWhatRolesAllow(t *testing.T) {
 	s.want(404, "SubscriptionNotFound", "DELETE", machinePath("g", "m")+api, "", as(third)...)
 	s.want(404, "SubscriptionNotFound", "DELETE", machinePath("g", "m")+api, "", as(stranger)...)
 
-	seenBy := func(token string) (told []string) {
+	seenBy := func(token string) (reported []string) {
 		for _, e := range decode[loggedEvents](t, s.ok(200, "GET", activityLog, "", as(token)...)).Value {
-			told = append(told, e.ResourceGroupName+" "+e.Status.Value+" "+e.Caller)
+			reported = append(reported, e.ResourceGroupName+" "+e.Status.Value+" "+e.Caller)
 		}
-		return told
+		return reported
 	}
 	ofSecond := seenBy(second)
 	if !slices.Contains(ofSecond, "g Failed "+callers[second].ObjectID) || len(ofSecond) != 4 || slices.ContainsFunc(ofSecond, func(line string) bool { return !strings.HasPrefix(line, "g ") }) {
@@ -202,7 +202,7 @@ func TestActivityLogBoundsRefusals(t *testing.T) {
 	if n := len(s.activitiesOf(machinePath("none", "m"))); n < 60 || n > 120 { // two minutes, if one ends meanwhile
 		t.Errorf("%d of 150 refusals have an event", n)
 	}
-	if text := s.asked(200, "", "GET", "/metrics", "").text; !strings.Contains(text, `portico_activity_unrecorded_total{why="budget"} `) ||
+	if text := s.request(200, "", "GET", "/metrics", "").text; !strings.Contains(text, `portico_activity_unrecorded_total{why="budget"} `) ||
 		strings.Contains(text, `portico_activity_unrecorded_total{why="budget"} 0`) {
 		t.Error("nothing is counted of the others")
 	}
@@ -222,7 +222,7 @@ func TestRefusalWithoutEvent(t *testing.T) {
 	}
 	s.want(409, "ScopeLocked", "DELETE", m+api, "")
 	s.ok(200, "POST", m+"/start"+api, "")
-	if text := s.asked(200, "", "GET", "/metrics", "").text; !strings.Contains(text, `portico_activity_unrecorded_total{why="store"} 2`) {
+	if text := s.request(200, "", "GET", "/metrics", "").text; !strings.Contains(text, `portico_activity_unrecorded_total{why="store"} 2`) {
 		t.Error("what was not recorded is not counted")
 	}
 }

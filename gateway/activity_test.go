@@ -196,12 +196,12 @@ type changePage struct {
 
 func TestChangeFeed(t *testing.T) {
 	s := newSite(t, setup{})
-	start := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes", "")).Next
+	start := decode[changePage](t, s.request(200, "", "GET", "/admin/changes", "")).Next
 	s.group("g")
 	m := s.machine("g", "m", "eastus")
 	var types []string
 	for after := start; ; {
-		page := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes?limit=1&after="+after, ""))
+		page := decode[changePage](t, s.request(200, "", "GET", "/admin/changes?limit=1&after="+after, ""))
 		if len(page.Value) == 0 {
 			if page.Next != after {
 				t.Errorf("behind %s comes nothing, but the next token is %s", after, page.Next)
@@ -210,16 +210,16 @@ func TestChangeFeed(t *testing.T) {
 		}
 		types, after = append(types, page.Value[0].Type+" "+page.Value[0].Subject), page.Next
 	}
-	const made = "Microsoft.Resources.ResourceWriteSuccess "
-	if want := []string{made + groupPath("g"), made + m}; !slices.Equal(types, want) {
+	const created = "Microsoft.Resources.ResourceWriteSuccess "
+	if want := []string{created + groupPath("g"), created + m}; !slices.Equal(types, want) {
 		t.Errorf("the feed says %q, want %q", types, want)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?after=x", "")
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?wait=2h", "")
-	last := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes", "")).Next
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/changes?after=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/changes?wait=2h", "")
+	last := decode[changePage](t, s.request(200, "", "GET", "/admin/changes", "")).Next
 	waited := make(chan changePage)
 	go func() {
-		waited <- decode[changePage](t, s.asked(200, "", "GET", "/admin/changes?wait=30s&after="+last, ""))
+		waited <- decode[changePage](t, s.request(200, "", "GET", "/admin/changes?wait=30s&after="+last, ""))
 	}()
 	s.group("h")
 	select {
@@ -273,18 +273,18 @@ func TestEventsOfPorticosOwnResources(t *testing.T) {
 		if want == "" && c.get != "-" {
 			t.Errorf("%s %s has no ETag: %s", c.method, c.path, answer.text)
 		}
-		told := s.changes("after=" + before).Value
-		if len(told) == 0 {
+		reported := s.changes("after=" + before).Value
+		if len(reported) == 0 {
 			t.Errorf("%s %s: no event", c.method, c.path)
 			continue
 		}
-		for _, e := range told {
+		for _, e := range reported {
 			if e.Subject != cmp.Or(c.subject, c.path) || e.Source != c.source || e.Data.OperationName != c.operations ||
 				e.Data.SubscriptionID != strings.TrimPrefix(strings.TrimPrefix(e.Source, "/tenants/"+tenant), "/subscriptions/") {
 				t.Errorf("%s %s: %+v", c.method, c.path, e)
 			}
 		}
-		if last := told[len(told)-1]; last.Data.ETag != want {
+		if last := reported[len(reported)-1]; last.Data.ETag != want {
 			t.Errorf("%s %s: the event has the ETag %q, want %q", c.method, c.path, last.Data.ETag, want)
 		}
 	}
@@ -292,7 +292,7 @@ func TestEventsOfPorticosOwnResources(t *testing.T) {
 
 func TestChangeFeedStreams(t *testing.T) {
 	s := newSite(t, setup{})
-	start := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes", "")).Next
+	start := decode[changePage](t, s.request(200, "", "GET", "/admin/changes", "")).Next
 	s.group("g")
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
@@ -328,5 +328,5 @@ func TestChangeFeedStreams(t *testing.T) {
 	if _, subject := read(token); subject != groupPath("h") {
 		t.Errorf("the next event is of %s", subject)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?after=x", "", "Accept", "text/event-stream")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/changes?after=x", "", "Accept", "text/event-stream")
 }

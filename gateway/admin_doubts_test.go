@@ -34,7 +34,7 @@ func (s *site) doubts(query string) map[string]doubt {
 	s.t.Helper()
 	all := map[string]doubt{}
 	for target := "/admin/doubts?limit=2" + query; target != ""; {
-		page := decode[doubtPage](s.t, s.asked(200, "", "GET", target, ""))
+		page := decode[doubtPage](s.t, s.request(200, "", "GET", target, ""))
 		for _, d := range page.Value {
 			name := d.ID[strings.LastIndexByte(d.ID, '/')+1:]
 			if _, twice := all[name]; twice {
@@ -86,7 +86,7 @@ func TestAdminDoubts(t *testing.T) {
 				t.Errorf("%s: %+v", name, r)
 			}
 			if ofJob {
-				s.asked(200, "", "GET", "/admin/jobs/"+r.Job, "")
+				s.request(200, "", "GET", "/admin/jobs/"+r.Job, "")
 			}
 		}
 		if !found || d.Region != "westus" || d.Phase != want.phase || !slices.Equal(d.Flags, want.flags) || !slices.Equal(why, want.why) || want.bounds != (d.Until != nil) {
@@ -125,15 +125,15 @@ func TestAdminDoubts(t *testing.T) {
 		t.Errorf("%+v", late)
 	}
 
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/doubts?limit=1001", "")
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/doubts?after=x", "")
-	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/doubts?subscription=x", "")
-	s.asked(405, "", "POST", "/admin/doubts", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/doubts?limit=1001", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/doubts?after=x", "")
+	s.request(400, "InvalidSubscriptionId", "GET", "/admin/doubts?subscription=x", "")
+	s.request(405, "", "POST", "/admin/doubts", "")
 }
 
 // What operators are shown is for those who have the admin token.
 func TestAdminDoubtsAskForTheToken(t *testing.T) {
 	s := newSite(t, setup{server: ", adminToken: {sha256: " + sha("operator") + "}"})
-	s.asked(401, "AuthenticationFailed", "GET", "/admin/doubts", "")
-	s.asked(200, "", "GET", "/admin/doubts", "", "Authorization", bearer("operator"))
+	s.request(401, "AuthenticationFailed", "GET", "/admin/doubts", "")
+	s.request(200, "", "GET", "/admin/doubts", "", "Authorization", bearer("operator"))
 }

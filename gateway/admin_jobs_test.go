@@ -35,7 +35,7 @@ func TestAdminJobs(t *testing.T) {
 	}
 	pages := 0
 	for target := "/admin/jobs?kind=batch&limit=2"; target != ""; pages++ {
-		page := decode[jobPage](t, s.asked(200, "", "GET", target, ""))
+		page := decode[jobPage](t, s.request(200, "", "GET", target, ""))
 		for _, j := range page.Value {
 			if !want[j.ID] || j.State != "Waiting" || j.Kind != "batch" || j.Due == "" {
 				t.Errorf("%+v", j)
@@ -47,28 +47,28 @@ func TestAdminJobs(t *testing.T) {
 	if len(want) != 0 || pages != 3 {
 		t.Errorf("%v were not listed on %d pages", want, pages)
 	}
-	all := decode[jobPage](t, s.asked(200, "", "GET", "/admin/jobs", ""))
+	all := decode[jobPage](t, s.request(200, "", "GET", "/admin/jobs", ""))
 	if len(all.Value) != 6 || all.NextLink != "" {
 		t.Errorf("%+v", all)
 	}
 	batch := s.addJob("batch", "f", `{"secret":"x1","progress":{"done":7}}`)
-	if got := s.asked(200, "", "GET", "/admin/jobs/"+batch, "").text; !strings.Contains(got, `"progress":{"done":7}`) || strings.Contains(got, "x1") {
+	if got := s.request(200, "", "GET", "/admin/jobs/"+batch, "").text; !strings.Contains(got, `"progress":{"done":7}`) || strings.Contains(got, "x1") {
 		t.Errorf("%s", got)
 	}
-	follow := decode[jobPage](t, s.asked(200, "", "GET", "/admin/jobs?kind=follow", "")).Value[0]
-	if got := s.asked(200, "", "GET", "/admin/jobs/"+follow.ID, "").text; strings.Contains(got, "operation") || follow.Subject != strings.ToLower(machinePath("g", "m")) {
+	follow := decode[jobPage](t, s.request(200, "", "GET", "/admin/jobs?kind=follow", "")).Value[0]
+	if got := s.request(200, "", "GET", "/admin/jobs/"+follow.ID, "").text; strings.Contains(got, "operation") || follow.Subject != strings.ToLower(machinePath("g", "m")) {
 		t.Errorf("%s", got)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?limit=0", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/jobs?limit=0", "")
 	for _, kind := range []string{"follows", "Follow"} {
-		s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?kind="+kind, "").says(t, "The query parameter 'kind' is invalid: it is one of "+strings.Join(s.gateway.runner.Kinds(), ", ")+".")
+		s.request(400, "InvalidQueryParameter", "GET", "/admin/jobs?kind="+kind, "").says(t, "The query parameter 'kind' is invalid: it is one of "+strings.Join(s.gateway.runner.Kinds(), ", ")+".")
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/jobs?after=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/jobs?after=x", "")
 	for _, unknown := range []string{"x", "-." + strings.Repeat("0", 32)} {
-		s.asked(404, "ResourceNotFound", "GET", "/admin/jobs/"+unknown, "")
-		s.asked(404, "ResourceNotFound", "POST", "/admin/jobs/"+unknown+"/cancel", "")
+		s.request(404, "ResourceNotFound", "GET", "/admin/jobs/"+unknown, "")
+		s.request(404, "ResourceNotFound", "POST", "/admin/jobs/"+unknown+"/cancel", "")
 	}
-	s.asked(409, "Conflict", "POST", "/admin/jobs/"+follow.ID+"/cancel", "")
+	s.request(409, "Conflict", "POST", "/admin/jobs/"+follow.ID+"/cancel", "")
 }
 
 func TestAdminCancelsAJob(t *testing.T) {
@@ -76,7 +76,7 @@ func TestAdminCancelsAJob(t *testing.T) {
 	s.addSurveys()
 	name := s.addJob("survey", "a", "{}")
 	for range 2 {
-		if got := s.asked(202, "", "POST", "/admin/jobs/"+name+"/cancel", ""); !strings.Contains(got.text, `"state":"Cancelling"`) {
+		if got := s.request(202, "", "POST", "/admin/jobs/"+name+"/cancel", ""); !strings.Contains(got.text, `"state":"Cancelling"`) {
 			t.Errorf("%s", got.text)
 		}
 	}
@@ -85,11 +85,11 @@ func TestAdminCancelsAJob(t *testing.T) {
 		t.Fatal(jobs, err)
 	}
 	must(t, s.store.EndJob(t.Context(), jobs[0], jobrow.Cancelled, "{}"))
-	got := s.asked(200, "", "GET", "/admin/jobs/"+name, "").text
+	got := s.request(200, "", "GET", "/admin/jobs/"+name, "").text
 	if !strings.Contains(got, `"state":"Cancelled"`) || strings.Contains(got, "due") {
 		t.Errorf("%s", got)
 	}
-	s.asked(409, "Conflict", "POST", "/admin/jobs/"+name+"/cancel", "")
+	s.request(409, "Conflict", "POST", "/admin/jobs/"+name+"/cancel", "")
 }
 
 // A write that was accepted is followed by what its answer named, in each form

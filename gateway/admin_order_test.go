@@ -30,9 +30,9 @@ func TestDeletionsLearn(t *testing.T) {
 	}
 	orders := decode[struct {
 		Value []struct{ Before, After string }
-	}](t, s.asked(200, "", "GET", "/admin/deleteOrder?subscription="+subscription, "")).Value
+	}](t, s.request(200, "", "GET", "/admin/deleteOrder?subscription="+subscription, "")).Value
 	if len(orders) != 1 || orders[0].Before != "contoso.compute/virtualmachines" || orders[0].After != "contoso.compute/networkinterfaces" {
 		t.Errorf("%+v", orders)
 	}
-	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/deleteOrder", "")
+	s.request(400, "InvalidSubscriptionId", "GET", "/admin/deleteOrder", "")
 }

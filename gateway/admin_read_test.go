@@ -14,11 +14,11 @@ import (
 	"portico/inventory/assignments"
 )
 
-// told reads an answer of the admin listener, which has no member but those that are
+// report reads an answer of the admin listener, which has no member but those that are
 // described.
-func told[T any](s *site, target string, header ...string) (answer T) {
+func report[T any](s *site, target string, header ...string) (answer T) {
 	s.t.Helper()
-	decoder := json.NewDecoder(bytes.NewReader([]byte(s.asked(200, "", "GET", target, "", header...).text)))
+	decoder := json.NewDecoder(bytes.NewReader([]byte(s.request(200, "", "GET", target, "", header...).text)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&answer); err != nil {
 		s.t.Fatalf("%s: %v", target, err)
@@ -30,7 +30,7 @@ func told[T any](s *site, target string, header ...string) (answer T) {
 func pages[T any](s *site, target string) (all []T, n int) {
 	s.t.Helper()
 	for ; target != ""; n++ {
-		page := told[described.Page[T]](s, target)
+		page := report[described.Page[T]](s, target)
 		if page.Value == nil {
 			s.t.Errorf("%s: null", target)
 		}
@@ -54,7 +54,7 @@ func TestAdminRegions(t *testing.T) {
 	s.group("g")
 	s.machine("g", "m", "westus")
 	s.want(500, "ContosoFault", "PUT", machinePath("g", "Broken")+api, westus, "x-contoso-fault", "status=500")
-	for _, r := range told[described.Page[described.Region]](s, "/admin/regions").Value {
+	for _, r := range report[described.Page[described.Region]](s, "/admin/regions").Value {
 		for _, e := range r.Endpoints {
 			a := e.Addresses[0]
 			called := r.Name == "westus"
@@ -70,13 +70,13 @@ func TestAdminRegions(t *testing.T) {
 		}
 	}
 	for _, after := range []string{"zzz", "westus", "%00"} {
-		page := told[described.Page[described.Region]](s, "/admin/regions?after="+after)
+		page := report[described.Page[described.Region]](s, "/admin/regions?after="+after)
 		if want := map[bool]int{true: 3}[after == "%00"]; len(page.Value) != want || page.NextLink != "" {
 			t.Errorf("%s: %+v", after, page)
 		}
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/regions?limit=many", "")
-	s.asked(405, "", "PUT", "/admin/regions", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/regions?limit=many", "")
+	s.request(405, "", "PUT", "/admin/regions", "")
 }
 
 func TestAdminProviders(t *testing.T) {
@@ -93,7 +93,7 @@ func TestAdminProviders(t *testing.T) {
 	if global.Name != "profiles" || global.Routing != "global" || !slices.Equal(global.Locations, []string{"global"}) {
 		t.Errorf("%+v", global)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/providers?limit=-1", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/providers?limit=-1", "")
 }
 
 func TestAdminResources(t *testing.T) {
@@ -121,24 +121,24 @@ func TestAdminResources(t *testing.T) {
 			}
 		}
 	}
-	first := told[described.Page[described.Resource]](s, list).Value[0]
+	first := report[described.Page[described.Resource]](s, list).Value[0]
 	if first.ID != machinePath("g", "m0") || first.Type != "Contoso.Compute/virtualMachines" || first.Region != "westus" || first.Phase != "Deleting" || !slices.Equal(first.Flags, []string{"followDelete"}) || first.Created == nil {
 		t.Errorf("%+v", first)
 	}
-	if empty := told[described.Page[described.Resource]](s, list+"&region=nowhere&after=x"); len(empty.Value) != 0 {
+	if empty := report[described.Page[described.Resource]](s, list+"&region=nowhere&after=x"); len(empty.Value) != 0 {
 		t.Errorf("%+v", empty)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", list+"&region=nowhere", "").says(t, "The query parameter 'region' is invalid: it is one of eastus, global, westus, or one in which the subscription has rows.")
-	s.asked(404, "SubscriptionNotFound", "GET", "/admin/resources?subscription="+foreign, "")
-	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/resources", "")
-	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/resources?subscription=x", "")
-	s.asked(400, "InvalidQueryParameter", "GET", list+"&limit=1001", "")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&region=nowhere", "").says(t, "The query parameter 'region' is invalid: it is one of eastus, global, westus, or one in which the subscription has rows.")
+	s.request(404, "SubscriptionNotFound", "GET", "/admin/resources?subscription="+foreign, "")
+	s.request(400, "InvalidSubscriptionId", "GET", "/admin/resources", "")
+	s.request(400, "InvalidSubscriptionId", "GET", "/admin/resources?subscription=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&limit=1001", "")
 }
 
 func TestAdminResource(t *testing.T) {
 	s := newSite(t, setup{tokens: true})
 	admin := func(id string) described.ResourceDetail {
-		return told[described.ResourceDetail](s, "/admin/resource?id="+url.QueryEscape(id))
+		return report[described.ResourceDetail](s, "/admin/resource?id="+url.QueryEscape(id))
 	}
 	ann := []string{"Authorization", bearer(secret)}
 	s.ok(201, "PUT", inSubscription+"/resourceGroups/g"+own, westus, ann...)
@@ -187,9 +187,9 @@ func TestAdminResource(t *testing.T) {
 	if group.Group == nil || group.Group.State != "Deleting" || len(group.Waiting) != 1 || group.Waiting[0].Reason != described.DeletionUnderWay || group.Waiting[0].Job == "" || group.Waiting[0].Until == nil || len(group.Events) < 2 {
 		t.Errorf("%+v", group)
 	}
-	s.asked(200, "", "GET", "/admin/jobs/"+group.Waiting[0].Job, "")
+	s.request(200, "", "GET", "/admin/jobs/"+group.Waiting[0].Job, "")
 	for _, bad := range []string{"", "x", "/", "/subscriptions/x", "/providers/Contoso.Compute/operations", "/subscriptions/" + subscription + "/../x", strings.Repeat("/a", 3000), "/subscriptions/" + subscription + "/resourceGroups/%00"} {
-		s.asked(400, "InvalidQueryParameter", "GET", "/admin/resource?id="+url.QueryEscape(bad), "")
+		s.request(400, "InvalidQueryParameter", "GET", "/admin/resource?id="+url.QueryEscape(bad), "")
 	}
 	if log := s.log.String(); strings.Contains(log, "mine") {
 		t.Errorf("the log shows the notes of a lock: %s", log)
@@ -203,13 +203,13 @@ func TestAdminFencesOfAResource(t *testing.T) {
 	s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-after")
 	s.work()
 	s.removed(g)
-	got := told[described.ResourceDetail](s, "/admin/resource?id="+m)
-	all := told[described.Page[described.Fence]](s, "/admin/fences?limit=1").Value
+	got := report[described.ResourceDetail](s, "/admin/resource?id="+m)
+	all := report[described.Page[described.Fence]](s, "/admin/fences?limit=1").Value
 	if len(all) != 1 || len(got.Fences) != 1 || got.Fences[0] != all[0] || all[0].Kind != "DELETE" || all[0].Region == "" {
 		t.Errorf("%+v and %+v", got, all)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/fences?limit=0", "")
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/fences?after=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/fences?limit=0", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/fences?after=x", "")
 }
 
 func TestAdminLocks(t *testing.T) {
@@ -243,12 +243,12 @@ func TestAdminLocks(t *testing.T) {
 	if log := s.log.String(); strings.Contains(log, "mine") {
 		t.Errorf("the log shows the notes of a lock: %s", log)
 	}
-	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/locks", "")
-	s.asked(404, "SubscriptionNotFound", "GET", "/admin/locks?subscription="+foreign, "")
-	s.asked(400, "InvalidQueryParameter", "GET", list+"&after=x", "")
-	s.asked(400, "InvalidQueryParameter", "GET", list+"&scope=x", "")
-	s.asked(400, "InvalidQueryParameter", "GET", list+"&scope=/subscriptions/"+foreign, "")
-	s.asked(400, "InvalidQueryParameter", "GET", list+"&scope=", "")
+	s.request(400, "InvalidSubscriptionId", "GET", "/admin/locks", "")
+	s.request(404, "SubscriptionNotFound", "GET", "/admin/locks?subscription="+foreign, "")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&after=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&scope=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&scope=/subscriptions/"+foreign, "")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&scope=", "")
 }
 
 // Operators see the names that callers had in their tokens beside their ids.
@@ -261,7 +261,7 @@ func TestAdminNames(t *testing.T) {
 	s.gateway.Names().Run(ended)
 	who := callers[secret]
 	var errors described.Page[described.ErrorAnswer]
-	must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors", "").text), &errors))
+	must(t, json.Unmarshal([]byte(s.request(200, "", "GET", "/admin/errors", "").text), &errors))
 	if len(errors.Value) != 1 || errors.Value[0].Caller != who.ObjectID || errors.Value[0].Name != who.Name || who.Name == "" {
 		t.Errorf("%+v", errors)
 	}
@@ -273,12 +273,12 @@ func TestAdminNames(t *testing.T) {
 	s.ok(201, "PUT", lock+"?api-version=2020-05-01", `{"properties":{"level":"CanNotDelete"}}`, "Authorization", bearer(secret))
 	s.ok(200, "DELETE", lock+"?api-version=2020-05-01", "", "Authorization", bearer(secret))
 	var removed described.ResourceDetail
-	must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/resource?id="+lock, "").text), &removed))
+	must(t, json.Unmarshal([]byte(s.request(200, "", "GET", "/admin/resource?id="+lock, "").text), &removed))
 	if len(removed.Events) == 0 || !strings.HasSuffix(removed.Events[0].Action, "/locks/delete") || removed.Events[0].Caller != who.ObjectID || removed.Events[0].Name != who.Name {
 		t.Errorf("the removal of a lock: %+v", removed.Events)
 	}
 	for _, query := range []string{"last=1", "resource=" + groupPath("g")} {
-		if page := s.asked(200, "", "GET", "/admin/changes?"+query, ""); !strings.Contains(page.text, `"name":"`+who.Name+`"`) {
+		if page := s.request(200, "", "GET", "/admin/changes?"+query, ""); !strings.Contains(page.text, `"name":"`+who.Name+`"`) {
 			t.Errorf("%s: %s", query, page.text)
 		}
 	}
@@ -328,23 +328,23 @@ func TestAdminRoles(t *testing.T) {
 	if of, _ := pages[described.RoleAssignment](s, list+"&principalId="+callers[secret].ObjectID); len(of) != 1 || !of[0].Owner || of[0].Role != "Owner" || of[0].Scope != "/" {
 		t.Errorf("%+v", of)
 	}
-	if none := s.asked(200, "", "GET", list+"&principalId=00000000-0000-0000-0000-0000000000f3", ""); !strings.Contains(none.text, `"value":[]`) {
+	if none := s.request(200, "", "GET", list+"&principalId=00000000-0000-0000-0000-0000000000f3", ""); !strings.Contains(none.text, `"value":[]`) {
 		t.Errorf("somebody without a role: %s", none.text)
 	}
-	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/roles", "")
-	s.asked(404, "SubscriptionNotFound", "GET", "/admin/roles?subscription="+foreign, "")
-	s.asked(400, "InvalidQueryParameter", "GET", list+"&after=x", "")
-	s.asked(400, "InvalidQueryParameter", "GET", list+"&limit=x", "")
-	s.asked(400, "InvalidQueryParameter", "GET", list+"&principalId=Ann", "")
+	s.request(400, "InvalidSubscriptionId", "GET", "/admin/roles", "")
+	s.request(404, "SubscriptionNotFound", "GET", "/admin/roles?subscription="+foreign, "")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&after=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&limit=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&principalId=Ann", "")
 }
 
 // All of it is for those who have the admin token, and is audited.
 func TestAdminReadsAskForTheToken(t *testing.T) {
 	s := newSite(t, setup{server: ", adminToken: {sha256: " + sha("operator") + "}"})
 	for _, path := range []string{"status", "regions", "providers", "resources", "resource", "locks", "roles", "openapi.json"} {
-		s.asked(401, "AuthenticationFailed", "GET", "/admin/"+path, "")
+		s.request(401, "AuthenticationFailed", "GET", "/admin/"+path, "")
 	}
-	s.asked(200, "", "GET", "/admin/regions", "", "Authorization", bearer("operator"))
+	s.request(200, "", "GET", "/admin/regions", "", "Authorization", bearer("operator"))
 	if !strings.Contains(s.log.String(), `"admin read"`) {
 		t.Errorf("no audit line: %s", s.log)
 	}

@@ -24,7 +24,7 @@ import (
 func (s *site) problems() map[string]described.Problem {
 	s.t.Helper()
 	all := map[string]described.Problem{}
-	status := told[described.Status](s, "/admin/status")
+	status := report[described.Status](s, "/admin/status")
 	if status.Problems == nil {
 		s.t.Error("null")
 	}
@@ -54,13 +54,13 @@ func (s *site) wantProblems(want ...string) map[string]described.Problem {
 func TestAdminStatus(t *testing.T) {
 	began := time.Now().Add(-time.Second)
 	s := newSite(t, setup{})
-	got := told[described.Status](s, "/admin/status")
+	got := report[described.Status](s, "/admin/status")
 	if got.Version == "" || got.Region != "westus" || got.Started.Before(began) || got.Started.After(time.Now()) || got.Generation != 1 || got.Store != "sqlite" || got.Replicas != 1 || len(got.Problems) != 0 {
 		t.Errorf("%+v", got)
 	}
-	s.asked(405, "", "POST", "/admin/status", "")
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/status?nothing=1", "")
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?since=1", "")
+	s.request(405, "", "POST", "/admin/status", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/status?nothing=1", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/changes?since=1", "")
 
 	must(t, s.store.Close())
 	if down := s.wantProblems(described.StoreDown)[described.StoreDown]; down.Severity != described.Critical || down.Since == nil || down.Next == "" {
@@ -108,7 +108,7 @@ func TestStatusOfADeletion(t *testing.T) {
 	g := s.group("G")
 	s.machine("G", "m", "westus")
 	s.ok(202, "DELETE", g+own, "")
-	told[described.Changes](s, "/admin/changes") // nothing waits to be numbered
+	report[described.Changes](s, "/admin/changes") // nothing waits to be numbered
 	for _, c := range []struct {
 		after time.Duration
 		code  string
@@ -118,7 +118,7 @@ func TestStatusOfADeletion(t *testing.T) {
 		if slow.Subject != g || slow.Since == nil || !strings.HasPrefix(slow.Next, "portico jobs show ") {
 			t.Errorf("%s: %+v", c.code, slow)
 		}
-		s.asked(200, "", "GET", "/admin/jobs/"+strings.TrimPrefix(slow.Next, "portico jobs show "), "")
+		s.request(200, "", "GET", "/admin/jobs/"+strings.TrimPrefix(slow.Next, "portico jobs show "), "")
 	}
 }
 
@@ -133,7 +133,7 @@ func TestStatusOfARegionThatIsDown(t *testing.T) {
 		s.do("GET", m+api, "")
 		return s.problems()[described.RegionDown].Subject == "eastus"
 	})
-	status := told[described.Status](s, "/admin/status")
+	status := report[described.Status](s, "/admin/status")
 	down := status.Problems[0]
 	if down.Code != described.RegionDown || down.Severity != described.Critical || down.Since == nil || down.Since.Before(began) || !strings.Contains(down.Summary, "eastus") {
 		t.Errorf("%+v", status.Problems)
@@ -141,7 +141,7 @@ func TestStatusOfARegionThatIsDown(t *testing.T) {
 	if open := s.problems()[described.CircuitOpen]; open.Subject != s.at("eastus").server.URL || !strings.Contains(open.Summary, "refused") {
 		t.Errorf("%+v", open)
 	}
-	for _, r := range told[described.Page[described.Region]](s, "/admin/regions").Value {
+	for _, r := range report[described.Page[described.Region]](s, "/admin/regions").Value {
 		if is := r.State == described.Down; is != (r.Name == "eastus") {
 			t.Errorf("%+v", r)
 		}
@@ -168,7 +168,7 @@ func TestStatusWhileAConnectionIsTried(t *testing.T) {
 	m := s.machine("g", "m", "eastus")
 	s.at("eastus").server.Close()
 	circuit := func() string {
-		return told[described.Page[described.Region]](s, "/admin/regions").Value[0].Endpoints[0].Addresses[0].Circuit
+		return report[described.Page[described.Region]](s, "/admin/regions").Value[0].Endpoints[0].Addresses[0].Circuit
 	}
 	s.within("an open circuit", func() bool {
 		s.do("GET", m+api, "")
@@ -190,7 +190,7 @@ func TestStatusOfTheIndex(t *testing.T) {
 	s.machine("g", "m", "westus")
 	s.at("eastus").do("PUT", machinePath("g", "m")+api, eastus, 201)
 	s.work()
-	s.swept(s.asked(202, "", "POST", "/admin/sweeps", ""), "Done")
+	s.swept(s.request(202, "", "POST", "/admin/sweeps", ""), "Done")
 	all := s.problems()
 	if drift := all[described.IndexDrift]; drift.Count != 1 || drift.Since == nil || drift.Next != "portico jobs list --kind sweep" {
 		t.Errorf("%+v", drift)
@@ -202,7 +202,7 @@ func TestStatusOfTheIndex(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	s.at("eastus").fault("GET", "/virtualMachines", "status=400")
-	s.swept(s.asked(202, "", "POST", "/admin/sweeps", ""), "Failed")
+	s.swept(s.request(202, "", "POST", "/admin/sweeps", ""), "Failed")
 	if all := s.problems(); all[described.SweepIncomplete].Since == nil {
 		t.Errorf("%+v", all)
 	}
@@ -216,7 +216,7 @@ func TestStatusOfAFence(t *testing.T) {
 	stop := s.working()
 	s.removed(g)
 	stop()
-	if _, told := s.problems()[described.FencesTooLong]; told {
+	if _, reported := s.problems()[described.FencesTooLong]; reported {
 		t.Error("a young fence is told of")
 	}
 	s.clock.advance(25 * hour)

@@ -21,7 +21,7 @@ func (s *site) swept(ordered seen, state string) sweep.Report {
 		s.t.Fatalf("Location %q, want %q", ordered.header.Get("Location"), want)
 	}
 	s.within("the end of the sweep", func() bool {
-		job = decode[sweepJob](s.t, s.asked(200, "", "GET", ordered.header.Get("Location"), ""))
+		job = decode[sweepJob](s.t, s.request(200, "", "GET", ordered.header.Get("Location"), ""))
 		return job.State != "Waiting"
 	})
 	if job.State != state {
@@ -35,8 +35,8 @@ func TestAdminSweeps(t *testing.T) {
 	s.group("G")
 	old := machinePath("G", "Old")
 	s.at("eastus").do("PUT", old+api, `{"location":"eastus"}`, 201)
-	first := s.asked(202, "", "POST", "/admin/sweeps", `{"dryRun":true}`)
-	again := s.asked(202, "", "POST", "/admin/sweeps", `{"dryRun":true}`)
+	first := s.request(202, "", "POST", "/admin/sweeps", `{"dryRun":true}`)
+	again := s.request(202, "", "POST", "/admin/sweeps", `{"dryRun":true}`)
 	if first.header.Get("Location") != again.header.Get("Location") {
 		t.Error("the same order is another job")
 	}
@@ -47,18 +47,18 @@ func TestAdminSweeps(t *testing.T) {
 	if _, found := s.row(old); found {
 		t.Error("a dry run adopted")
 	}
-	one := s.asked(202, "", "POST", "/admin/sweeps", `{"subscription":"`+strings.ToUpper(subscription)+`"}`)
+	one := s.request(202, "", "POST", "/admin/sweeps", `{"subscription":"`+strings.ToUpper(subscription)+`"}`)
 	if r := s.swept(one, "Done"); r.Subscription != subscription || r.MissingRows.Count != 1 {
 		t.Errorf("%+v", r)
 	}
 	if row, _ := s.row(old); !firm(row) || row.Region != "eastus" {
 		t.Errorf("%+v", row)
 	}
-	if r := s.swept(s.asked(202, "", "POST", "/admin/sweeps", ""), "Done"); r.Subscription != "" || r.MissingRows.Count != 0 {
+	if r := s.swept(s.request(202, "", "POST", "/admin/sweeps", ""), "Done"); r.Subscription != "" || r.MissingRows.Count != 0 {
 		t.Errorf("%+v", r)
 	}
 	s.within("the metrics", func() bool {
-		text := s.asked(200, "", "GET", "/metrics", "").text
+		text := s.request(200, "", "GET", "/metrics", "").text
 		return strings.Contains(text, `portico_index_drift{kind="missing_row"} 0`) && strings.Contains(text, "portico_index_strays 0") &&
 			!strings.Contains(text, "portico_sweep_last_success_timestamp_seconds 0\n")
 	})
@@ -73,17 +73,17 @@ func TestAdminSweeps(t *testing.T) {
 		{400, "InvalidRequestContent", `{} {}`},
 		{400, "InvalidRequestContent", `{`},
 	} {
-		s.asked(c.status, c.code, "POST", "/admin/sweeps", c.body)
+		s.request(c.status, c.code, "POST", "/admin/sweeps", c.body)
 	}
-	s.asked(405, "", "GET", "/admin/sweeps", "")
+	s.request(405, "", "GET", "/admin/sweeps", "")
 }
 
 // A subscription that is taken over with what it holds is swept at once.
 func TestAdminTakesOverASubscription(t *testing.T) {
 	s := newSite(t, setup{})
-	made := s.asked(201, "", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+otherTenant+`","covered":false}`)
-	if !strings.Contains(made.text, `"covered":false`) {
-		t.Errorf("%s", made.text)
+	created := s.request(201, "", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+otherTenant+`","covered":false}`)
+	if !strings.Contains(created.text, `"covered":false`) {
+		t.Errorf("%s", created.text)
 	}
 	// Before any runner could order it of itself, as each does once.
 	ordered, err := s.store.Jobs(t.Context(), jobrow.Query{Kind: sweep.Job})

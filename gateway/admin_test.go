@@ -15,7 +15,7 @@ func (s *site) ask(method, target, body string, header ...string) seen {
 	return exchangeWith(s.t, s.admin, method, target, body, header...)
 }
 
-func (s *site) asked(status int, code, method, target, body string, header ...string) seen {
+func (s *site) request(status int, code, method, target, body string, header ...string) seen {
 	s.t.Helper()
 	got := s.ask(method, target, body, header...)
 	if got.status != status || got.code != code {
@@ -30,48 +30,48 @@ func TestAdminRoutes(t *testing.T) {
 	s := newSite(t, setup{})
 	s.ok(200, "GET", inSubscription+own, "")
 	for target, want := range map[string]string{"/healthz": "ok\n", "/readyz": "ready\n"} {
-		if got := s.asked(200, "", "GET", target, ""); got.text != want || got.header.Get("Content-Type") != "text/plain; charset=utf-8" {
+		if got := s.request(200, "", "GET", target, ""); got.text != want || got.header.Get("Content-Type") != "text/plain; charset=utf-8" {
 			t.Errorf("%s: %q %v", target, got.text, got.header)
 		}
 	}
-	got := s.asked(200, "", "GET", "/metrics", "")
+	got := s.request(200, "", "GET", "/metrics", "")
 	for _, metric := range []string{`portico_requests_total{cause="none",class="own",code="200",method="GET"} 1`, "portico_request_seconds", "portico_spoofed_headers_total 0"} {
 		if !strings.Contains(got.text, metric) {
 			t.Errorf("no %s in %s", metric, got.text)
 		}
 	}
 	for _, target := range profiles {
-		s.asked(200, "", "GET", target, "")
+		s.request(200, "", "GET", target, "")
 	}
 	// One profile of the CPU at a time; to be told so takes no second.
 	if err := pprof.StartCPUProfile(io.Discard); err == nil {
 		defer pprof.StopCPUProfile()
 	}
-	if got := s.asked(500, "", "GET", "/debug/pprof/profile?seconds=1", ""); !strings.Contains(got.text, "CPU profiling") {
+	if got := s.request(500, "", "GET", "/debug/pprof/profile?seconds=1", ""); !strings.Contains(got.text, "CPU profiling") {
 		t.Errorf("%s", got.text)
 	}
-	s.asked(404, "", "GET", "/nothing", "")
-	s.asked(405, "", "POST", "/healthz", "")
-	s.asked(405, "", "DELETE", "/admin/subscriptions/"+subscription, "")
+	s.request(404, "", "GET", "/nothing", "")
+	s.request(405, "", "POST", "/healthz", "")
+	s.request(405, "", "DELETE", "/admin/subscriptions/"+subscription, "")
 }
 
 func TestReadiness(t *testing.T) {
 	s := newSite(t, setup{})
 	s.gateway.Drain()
-	if got := s.asked(503, "", "GET", "/readyz", ""); got.text != "draining\n" {
+	if got := s.request(503, "", "GET", "/readyz", ""); got.text != "draining\n" {
 		t.Errorf("%q", got.text)
 	}
-	s.asked(200, "", "GET", "/healthz", "")
+	s.request(200, "", "GET", "/healthz", "")
 	s.ok(200, "GET", inSubscription+own, "") // it goes on answering
 
 	down := newSite(t, setup{})
 	must(t, down.store.Close())
-	if got := down.asked(503, "", "GET", "/readyz", ""); got.text != "the store does not answer\n" {
+	if got := down.request(503, "", "GET", "/readyz", ""); got.text != "the store does not answer\n" {
 		t.Errorf("%q", got.text)
 	}
-	down.asked(200, "", "GET", "/healthz", "")
+	down.request(200, "", "GET", "/healthz", "")
 	for _, c := range [][3]string{{"GET", "/admin/subscriptions", ""}, {"GET", "/admin/subscriptions/" + foreign, ""}, {"PUT", "/admin/subscriptions/" + foreign, `{"tenantId":"` + tenant + `"}`}} {
-		if got := down.asked(503, "ServiceUnavailable", c[0], c[1], c[2]); strings.Contains(got.text, "inventory") {
+		if got := down.request(503, "ServiceUnavailable", c[0], c[1], c[2]); strings.Contains(got.text, "inventory") {
 			t.Errorf("%s", got.text)
 		}
 		if line := `"path":"` + c[1] + `","error":"inventory`; !strings.Contains(down.log.String(), line) {
@@ -85,13 +85,13 @@ func TestAdminHosts(t *testing.T) {
 	targets := append([]string{"/healthz", "/readyz", "/metrics", "/admin/subscriptions"}, profiles[0])
 	for _, target := range targets {
 		for _, host := range []string{"127.0.0.1", "127.0.0.1:1", "10.1.2.3:8081", "[::1]:8081", "[::1]", "localhost", "LOCALHOST:8081", "ops.example", "Ops.Example:8081"} {
-			s.asked(200, "", "GET", target, "", "Host", host)
+			s.request(200, "", "GET", target, "", "Host", host)
 		}
 		for _, host := range []string{"evil.example", "evil.example:8081", "localhost.evil.example", "portico.example", "127.0.0.1.evil.example"} {
-			s.asked(403, "Forbidden", "GET", target, "", "Host", host)
+			s.request(403, "Forbidden", "GET", target, "", "Host", host)
 		}
 		for _, origin := range []string{"http://evil.example", "null", s.admin.URL, ""} {
-			s.asked(403, "Forbidden", "GET", target, "", "Origin", origin)
+			s.request(403, "Forbidden", "GET", target, "", "Origin", origin)
 		}
 	}
 }
@@ -99,44 +99,44 @@ func TestAdminHosts(t *testing.T) {
 func TestAdminToken(t *testing.T) {
 	s := newSite(t, setup{server: `, adminToken: {sha256: ` + sha("the admin's") + `}`})
 	for _, target := range []string{"/healthz", "/readyz", "/metrics"} {
-		s.asked(200, "", "GET", target, "")
+		s.request(200, "", "GET", target, "")
 	}
 	for _, target := range append([]string{"/admin/subscriptions", "/admin/subscriptions/" + subscription, "/debug/pprof/profile"}, profiles...) {
 		for _, authorization := range [][]string{nil, {"Authorization", "Bearer guessed"}, {"Authorization", "Basic the admin's"}, {"Authorization", "the admin's"}, {"Authorization", "Bearer " + sha("the admin's")}} {
-			got := s.asked(401, "AuthenticationFailed", "GET", target, "", authorization...)
+			got := s.request(401, "AuthenticationFailed", "GET", target, "", authorization...)
 			if got.header.Get("WWW-Authenticate") != `Bearer realm="portico admin"` {
 				t.Errorf("%v", got.header)
 			}
 		}
 	}
-	s.asked(401, "AuthenticationFailed", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+tenant+`"}`)
+	s.request(401, "AuthenticationFailed", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+tenant+`"}`)
 	if _, err := s.store.Subscription(t.Context(), foreign); err == nil {
 		t.Error("a refused PUT made a subscription")
 	}
 	for _, scheme := range []string{"Bearer", "bearer"} {
-		s.asked(200, "", "GET", "/admin/subscriptions", "", "Authorization", scheme+" the admin's")
-		s.asked(200, "", "GET", profiles[0], "", "Authorization", scheme+" the admin's")
+		s.request(200, "", "GET", "/admin/subscriptions", "", "Authorization", scheme+" the admin's")
+		s.request(200, "", "GET", profiles[0], "", "Authorization", scheme+" the admin's")
 	}
-	s.asked(403, "Forbidden", "GET", "/admin/subscriptions", "", "Authorization", "Bearer the admin's", "Host", "evil.example")
+	s.request(403, "Forbidden", "GET", "/admin/subscriptions", "", "Authorization", "Bearer the admin's", "Host", "evil.example")
 }
 
 func TestAdminSubscriptions(t *testing.T) {
 	s := newSite(t, setup{})
 	target := "/admin/subscriptions/" + foreign
-	s.asked(404, "SubscriptionNotFound", "GET", target, "")
-	made := s.asked(201, "", "PUT", target, `{"tenantId":"`+strings.ToUpper(otherTenant)+`"}`)
-	if want := `{"id":"` + foreign + `","tenantId":"` + otherTenant + `","displayName":"` + foreign + `","state":"Enabled","covered":true}`; made.text != want || made.header.Get("Content-Type") != "application/json; charset=utf-8" {
-		t.Errorf("%s, want %s", made.text, want)
+	s.request(404, "SubscriptionNotFound", "GET", target, "")
+	created := s.request(201, "", "PUT", target, `{"tenantId":"`+strings.ToUpper(otherTenant)+`"}`)
+	if want := `{"id":"` + foreign + `","tenantId":"` + otherTenant + `","displayName":"` + foreign + `","state":"Enabled","covered":true}`; created.text != want || created.header.Get("Content-Type") != "application/json; charset=utf-8" {
+		t.Errorf("%s, want %s", created.text, want)
 	}
 	stored, err := s.store.Subscription(t.Context(), foreign)
 	if err != nil || !stored.Covered {
 		t.Errorf("%+v %v", stored, err)
 	}
-	changed := s.asked(200, "", "PUT", strings.ToUpper(target[:1])+target[1:], `{"id":"`+foreign+`","tenantId":"`+otherTenant+`","displayName":"D","state":"warned"}`)
-	if read := s.asked(200, "", "GET", target, ""); read.text != changed.text || !strings.Contains(read.text, `"displayName":"D","state":"Warned"`) {
+	changed := s.request(200, "", "PUT", strings.ToUpper(target[:1])+target[1:], `{"id":"`+foreign+`","tenantId":"`+otherTenant+`","displayName":"D","state":"warned"}`)
+	if read := s.request(200, "", "GET", target, ""); read.text != changed.text || !strings.Contains(read.text, `"displayName":"D","state":"Warned"`) {
 		t.Errorf("%s and %s", read.text, changed.text)
 	}
-	if got := s.asked(200, "", "GET", "/admin/subscriptions", ""); got.text !=
+	if got := s.request(200, "", "GET", "/admin/subscriptions", ""); got.text !=
 		`{"value":[{"id":"`+subscription+`","tenantId":"`+tenant+`","displayName":"First","state":"Enabled","covered":true},`+changed.text+`]}` {
 		t.Errorf("%s", got.text)
 	}
@@ -155,7 +155,7 @@ func TestAdminSubscriptions(t *testing.T) {
 		{target, `{"tenantId":"` + tenant + `"}{}`, "InvalidRequestContent"},
 		{target, `{"tenantId":"` + tenant + `","displayName":"` + strings.Repeat("x", 65<<10) + `"}`, "InvalidRequestContent"},
 	} {
-		s.asked(400, c.code, "PUT", c.target, c.body)
+		s.request(400, c.code, "PUT", c.target, c.body)
 	}
 	if stored, err := s.store.Subscription(t.Context(), foreign); err != nil || stored.State != inventory.Warned || stored.DisplayName != "D" {
 		t.Errorf("a refused PUT left %+v %v", stored, err)

@@ -219,7 +219,7 @@ func TestBatchCanceled(t *testing.T) {
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}
-	s.asked(202, "", "POST", "/admin/jobs/"+jobs[0].Name()+"/cancel", "")
+	s.request(202, "", "POST", "/admin/jobs/"+jobs[0].Name()+"/cancel", "")
 	s.work()
 	for _, r := range decode[responses](t, s.end(accepted)).Responses {
 		if r.brief() != "409 OperationCanceled" || !strings.Contains(string(r.Content), "before this request was sent") {

@@ -10,7 +10,7 @@ import (
 
 // What a request of a batch begins is its caller's, as what a request by itself
 // begins: its operation can be followed by them, and by no one else.
-func TestOperationsBegunInBatches(t *testing.T) {
+func TestOperationsStartedInBatches(t *testing.T) {
 	for name, immediate := range map[string]int{"at once": 20, "later": 1} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, setup{tokens: true, sections: fmt.Sprintf("batch: {immediate: %d}", immediate)})

@@ -29,7 +29,7 @@ func TestStaleCacheOfAParent(t *testing.T) {
 	s.group("g")
 	s.ok(200, "POST", register, "")
 	const command, setting = "/runCommands/r", "/providers/Contoso.Insight/diagnosticSettings/d"
-	for name, c := range map[string]struct{ made, method, path string }{
+	for name, c := range map[string]struct{ created, method, path string }{
 		"proxy":     {command, "GET", command},
 		"proxyHead": {command, "HEAD", command},
 		"extension": {setting, "GET", setting},
@@ -37,8 +37,8 @@ func TestStaleCacheOfAParent(t *testing.T) {
 		"skus":      {"", "GET", "/skus"},
 	} {
 		m := moved(s, other, name)
-		if c.made != "" {
-			other.ok(201, "PUT", m+c.made+api, `{"properties":{}}`)
+		if c.created != "" {
+			other.ok(201, "PUT", m+c.created+api, `{"properties":{}}`)
 		}
 		want := 200
 		if c.method == "HEAD" {
@@ -47,8 +47,8 @@ func TestStaleCacheOfAParent(t *testing.T) {
 		s.ok(want, c.method, m+c.path+api, "")
 		s.at("westus").requests()
 		s.ok(want, c.method, m+c.path+api, "")
-		if asked := s.at("westus").requests(); len(asked) != 0 {
-			t.Errorf("%s: the cache was not corrected: %v", name, asked)
+		if requests := s.at("westus").requests(); len(requests) != 0 {
+			t.Errorf("%s: the cache was not corrected: %v", name, requests)
 		}
 	}
 }
@@ -74,8 +74,8 @@ func TestStaleCacheOfANestedList(t *testing.T) {
 	if got := s.names(m + "/disks" + api); got != "" {
 		t.Errorf("%q", got)
 	}
-	if asked := s.at("westus").requests(); len(asked) != 1 {
-		t.Errorf("%v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 1 {
+		t.Errorf("%v", requests)
 	}
 }
 
@@ -86,8 +86,8 @@ func TestStaleCacheOfAPoll(t *testing.T) {
 	m := moved(s, other, "m")
 	s.at("eastus").requests()
 	s.do("GET", m+"/operationResults/x"+api, "")
-	if asked := s.at("eastus").requests(); len(asked) != 1 {
-		t.Errorf("where it lies was not asked: %v", asked)
+	if requests := s.at("eastus").requests(); len(requests) != 1 {
+		t.Errorf("where it lies was not asked: %v", requests)
 	}
 	m = s.machine("g", "n", "westus")
 	s.ok(200, "GET", m+api, "")
@@ -151,8 +151,8 @@ func TestHeadWhileADeleteIsOpen(t *testing.T) {
 	s.at("westus").requests()
 	s.ok(204, "HEAD", disk+api, "")
 	s.ok(204, "HEAD", m+api, "")
-	if asked := s.at("westus").requests(); len(asked) != 2 {
-		t.Errorf("%v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 2 {
+		t.Errorf("%v", requests)
 	}
 	other := s.machine("g", "other", "westus")
 	s.begin(other, "westus")
@@ -215,8 +215,8 @@ func TestPollWhoseOperationDoesNotAnswer(t *testing.T) {
 	if answer := s.do("GET", poll, "", "x-contoso-fault", "delay=0s"); answer.status != http.StatusOK || !strings.Contains(answer.text, "Succeeded") {
 		s.t.Errorf("%d %s", answer.status, answer.text)
 	}
-	if asked := s.at("westus").requests(); len(asked) != 2 || asked[0].Path != asked[1].Path {
-		t.Errorf("%v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 2 || requests[0].Path != requests[1].Path {
+		t.Errorf("%v", requests)
 	}
 	if row, there := s.row(m); !there || !row.FollowDelete {
 		t.Errorf("%v %+v", there, row)

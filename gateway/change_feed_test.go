@@ -18,7 +18,7 @@ import (
 // changes reads one page of the feed.
 func (s *site) changes(query string) changePage {
 	s.t.Helper()
-	return decode[changePage](s.t, s.asked(200, "", "GET", "/admin/changes?"+query, ""))
+	return decode[changePage](s.t, s.request(200, "", "GET", "/admin/changes?"+query, ""))
 }
 
 // subjects are what all pages are about, from a token to the end.
@@ -54,15 +54,15 @@ func (s *site) followBy(ctx context.Context, client *http.Client, query string, 
 	}
 	answer, err := client.Do(r) //nolint:bodyclose // the goroutine closes it
 	must(s.t, err)
-	told := make(chan string, 1000)
+	reported := make(chan string, 1000)
 	go func() {
-		defer close(told)
+		defer close(reported)
 		defer answer.Body.Close()
 		for scanned := bufio.NewScanner(answer.Body); scanned.Scan(); {
-			told <- scanned.Text()
+			reported <- scanned.Text()
 		}
 	}()
-	return answer.StatusCode, told
+	return answer.StatusCode, reported
 }
 
 // next is the value of the next line of a field.
@@ -137,7 +137,7 @@ func TestChangeFeedOfTheLast(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 	for _, bad := range []string{"last=0", "last=x", "last=1&after=latest", "last=1&resource=" + groupPath("g")} {
-		s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?"+bad, "")
+		s.request(400, "InvalidQueryParameter", "GET", "/admin/changes?"+bad, "")
 	}
 }
 
@@ -164,7 +164,7 @@ func TestChangeFeedInPart(t *testing.T) {
 	if got := next(t, lines, "data"); !strings.Contains(got, m) {
 		t.Errorf("%s", got)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?subscription=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/changes?subscription=x", "")
 }
 
 // Whoever asks for what is forgotten is told so, and from where on there is more. So is who
@@ -179,16 +179,16 @@ func TestChangeFeedForgets(t *testing.T) {
 	}
 	s.group("h")
 	left := []string{groupPath("h")}
-	if told, _ := s.subjects("", ""); !slices.Equal(told, left) {
-		t.Errorf("what is kept begins with %q", told)
+	if reported, _ := s.subjects("", ""); !slices.Equal(reported, left) {
+		t.Errorf("what is kept begins with %q", reported)
 	}
 	another := strings.Replace(s.changes("after=latest").Next, "1.", "1.a", 1)
 	for _, token := range []string{start, another} {
-		got := s.asked(410, "InvalidQueryParameter", "GET", "/admin/changes?after="+token, "")
+		got := s.request(410, "InvalidQueryParameter", "GET", "/admin/changes?after="+token, "")
 		words := strings.Fields(decode[struct{ Error struct{ Message string } }](t, got).Error.Message)
 		begin := strings.Trim(words[len(words)-1], "'.")
-		if told, _ := s.subjects("", begin); !slices.Equal(told, left) {
-			t.Errorf("from %s on there is %q", begin, told)
+		if reported, _ := s.subjects("", begin); !slices.Equal(reported, left) {
+			t.Errorf("from %s on there is %q", begin, reported)
 		}
 		if status, _ := s.follow(t.Context(), "after="+token); status != 410 {
 			t.Errorf("a stream is answered with %d", status)
@@ -254,7 +254,7 @@ func TestChangeFeedHasPlaces(t *testing.T) {
 	if status, _ := from(ctx, addresses+1); status != 429 {
 		t.Errorf("one more is answered with %d", status)
 	}
-	refused := s.asked(429, "TooManyRequests", "GET", "/admin/changes?wait=1s", "")
+	refused := s.request(429, "TooManyRequests", "GET", "/admin/changes?wait=1s", "")
 	if refused.header.Get("Retry-After") == "" {
 		t.Errorf("%v", refused.header)
 	}
@@ -283,7 +283,7 @@ func TestChangeFeedPagesAreBounded(t *testing.T) {
 		want = append(want, value)
 	}
 	for after := start; ; {
-		page := s.asked(200, "", "GET", "/admin/changes?limit=1000&after="+after, "")
+		page := s.request(200, "", "GET", "/admin/changes?limit=1000&after="+after, "")
 		if len(page.text) > 1<<20+8<<10 {
 			t.Errorf("a page has %d bytes", len(page.text))
 		}

@@ -27,7 +27,7 @@ func (s *site) fromConsole() []string {
 // signIn signs in to the console, and returns the cookie as it is sent.
 func (s *site) signIn(token string) string {
 	s.t.Helper()
-	got := s.asked(201, "", "POST", "/console/session", `{"token":"`+token+`"}`, s.fromConsole()...)
+	got := s.request(201, "", "POST", "/console/session", `{"token":"`+token+`"}`, s.fromConsole()...)
 	cookie := got.header.Get("Set-Cookie")
 	name, _, _ := strings.Cut(cookie, ";")
 	for _, want := range []string{"HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=28800"} {
@@ -46,7 +46,7 @@ func TestConsoleFiles(t *testing.T) {
 	for target, kind := range map[string]string{
 		"/": "text/html; charset=utf-8", "/console/console.js": "text/javascript; charset=utf-8", "/console/console.css": "text/css; charset=utf-8", "/console/icon.svg": "image/svg+xml",
 	} {
-		got := s.asked(200, "", "GET", target, "")
+		got := s.request(200, "", "GET", target, "")
 		policy := got.header.Get("Content-Security-Policy")
 		for _, want := range []string{
 			"default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'",
@@ -59,27 +59,27 @@ func TestConsoleFiles(t *testing.T) {
 			t.Errorf("%s: %v", target, got.header)
 		}
 	}
-	s.asked(404, "", "GET", "/console/nothing", "")
-	s.asked(200, "", "GET", "/console/console.js", "", "Origin", s.admin.URL) // as Chromium asks for modules
-	s.asked(403, "Forbidden", "GET", "/console/console.js", "", "Origin", "http://evil.example")
-	s.asked(403, "Forbidden", "GET", "/console/session", "", "Origin", s.admin.URL)
-	s.asked(404, "", "GET", "/console/..%2fdoc.go", "")
-	s.asked(403, "Forbidden", "GET", "/", "", "Host", "evil.example")
+	s.request(404, "", "GET", "/console/nothing", "")
+	s.request(200, "", "GET", "/console/console.js", "", "Origin", s.admin.URL) // as Chromium asks for modules
+	s.request(403, "Forbidden", "GET", "/console/console.js", "", "Origin", "http://evil.example")
+	s.request(403, "Forbidden", "GET", "/console/session", "", "Origin", s.admin.URL)
+	s.request(404, "", "GET", "/console/..%2fdoc.go", "")
+	s.request(403, "Forbidden", "GET", "/", "", "Host", "evil.example")
 }
 
 func TestConsoleSessions(t *testing.T) {
 	s := consoleSite(t)
-	if got := s.asked(200, "", "GET", "/console/session", ""); got.text != `{"signedIn":false,"asked":true}` {
+	if got := s.request(200, "", "GET", "/console/session", ""); got.text != `{"signedIn":false,"asked":true}` {
 		t.Errorf("%s", got.text)
 	}
-	s.asked(401, "AuthenticationFailed", "POST", "/console/session", `{"token":"guessed"}`, s.fromConsole()...)
-	s.asked(401, "AuthenticationFailed", "POST", "/console/session", `{}`, s.fromConsole()...)
+	s.request(401, "AuthenticationFailed", "POST", "/console/session", `{"token":"guessed"}`, s.fromConsole()...)
+	s.request(401, "AuthenticationFailed", "POST", "/console/session", `{}`, s.fromConsole()...)
 	cookie := s.signIn("the second")
-	if got := s.asked(200, "", "GET", "/console/session", "", "Cookie", cookie); got.text != `{"signedIn":true,"name":"Second","asked":true}` {
+	if got := s.request(200, "", "GET", "/console/session", "", "Cookie", cookie); got.text != `{"signedIn":true,"name":"Second","asked":true}` {
 		t.Errorf("%s", got.text)
 	}
-	s.asked(200, "", "GET", "/admin/jobs", "", "Cookie", cookie)
-	s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Cookie", cookie[:len(cookie)-1])
+	s.request(200, "", "GET", "/admin/jobs", "", "Cookie", cookie)
+	s.request(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Cookie", cookie[:len(cookie)-1])
 	for _, want := range []string{
 		`"resource":"/console/session","status":401`, `"resource":"/console/session","status":201,"outcome":"answered","name":"Second"`, `"resource":"/admin/jobs","status":200,"outcome":"answered","name":"Second"`,
 	} {
@@ -87,17 +87,17 @@ func TestConsoleSessions(t *testing.T) {
 			t.Errorf("no %s in %s", want, s.log)
 		}
 	}
-	s.asked(200, "", "DELETE", "/console/session", "", append(s.fromConsole(), "Cookie", cookie)...)
-	s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Cookie", cookie)
+	s.request(200, "", "DELETE", "/console/session", "", append(s.fromConsole(), "Cookie", cookie)...)
+	s.request(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Cookie", cookie)
 }
 
 // Sign-ins that fail are paced, for a token that is right as well if no one used it from there.
 func TestConsoleSignInsArePaced(t *testing.T) {
 	s := consoleSite(t)
 	for i := range 5 {
-		s.asked(401, "AuthenticationFailed", "POST", "/console/session", fmt.Sprintf(`{"token":"guess %d"}`, i), s.fromConsole()...)
+		s.request(401, "AuthenticationFailed", "POST", "/console/session", fmt.Sprintf(`{"token":"guess %d"}`, i), s.fromConsole()...)
 	}
-	if got := s.asked(429, "TooManyRequests", "POST", "/console/session", `{"token":"the first"}`, s.fromConsole()...); got.header.Get("Retry-After") == "" {
+	if got := s.request(429, "TooManyRequests", "POST", "/console/session", `{"token":"the first"}`, s.fromConsole()...); got.header.Get("Retry-After") == "" {
 		t.Errorf("%v", got.header)
 	}
 }
@@ -109,29 +109,29 @@ func TestAdminTokensArePaced(t *testing.T) {
 	s := consoleSite(t)
 	cookie := s.signIn("the second")
 	for range 20 {
-		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", "Bearer withdrawn")
-		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", "Bearer withdrawn as well")
-		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "")
-		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", "Basic withdrawn")
+		s.request(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", "Bearer withdrawn")
+		s.request(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", "Bearer withdrawn as well")
+		s.request(401, "AuthenticationFailed", "GET", "/admin/jobs", "")
+		s.request(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", "Basic withdrawn")
 	}
 	for i := range 3 {
-		s.asked(200, "", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
-		s.asked(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer guess ", i))
+		s.request(200, "", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
+		s.request(401, "AuthenticationFailed", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer guess ", i))
 	}
-	got := s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", "Bearer guess 5")
+	got := s.request(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", "Bearer guess 5")
 	if seconds, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || seconds < 1 || seconds > 60 || got.header.Get("WWW-Authenticate") != "" {
 		t.Errorf("%v", got.header)
 	}
 	for i := range 90 {
-		s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer more ", i))
-		s.asked(200, "", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
+		s.request(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer more ", i))
+		s.request(200, "", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
 	}
 	for i := range 10 {
-		s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer still more ", i))
+		s.request(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", fmt.Sprint("Bearer still more ", i))
 	}
-	s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
-	s.asked(200, "", "GET", "/admin/jobs", "", "Cookie", cookie)
-	s.asked(200, "", "GET", "/healthz", "")
+	s.request(429, "TooManyRequests", "GET", "/admin/jobs", "", "Authorization", "Bearer the first")
+	s.request(200, "", "GET", "/admin/jobs", "", "Cookie", cookie)
+	s.request(200, "", "GET", "/healthz", "")
 
 	elsewhere := http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext}}
 	defer elsewhere.CloseIdleConnections()
@@ -159,13 +159,13 @@ func TestAdminTokensArePacedByClient(t *testing.T) {
 			if i == 5 {
 				status, code = 429, "TooManyRequests"
 			}
-			s.asked(status, code, "GET", "/admin/jobs", "", from("198.51.100.1", fmt.Sprint("guess ", i))...)
+			s.request(status, code, "GET", "/admin/jobs", "", from("198.51.100.1", fmt.Sprint("guess ", i))...)
 		}
-		s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", from("198.51.100.1", "right")...)
+		s.request(429, "TooManyRequests", "GET", "/admin/jobs", "", from("198.51.100.1", "right")...)
 		if trusted {
-			s.asked(200, "", "GET", "/admin/jobs", "", from("198.51.100.2", "right")...)
+			s.request(200, "", "GET", "/admin/jobs", "", from("198.51.100.2", "right")...)
 		} else {
-			s.asked(429, "TooManyRequests", "GET", "/admin/jobs", "", from("198.51.100.2", "right")...)
+			s.request(429, "TooManyRequests", "GET", "/admin/jobs", "", from("198.51.100.2", "right")...)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestChangeStreamEndsWithItsSession(t *testing.T) {
 	cookie := s.signIn("the first")
 	_, lines := s.follow(t.Context(), "after=latest", "Cookie", cookie)
 	next(t, lines, "id")
-	s.asked(200, "", "DELETE", "/console/session", "", append(s.fromConsole(), "Cookie", cookie)...)
+	s.request(200, "", "DELETE", "/console/session", "", append(s.fromConsole(), "Cookie", cookie)...)
 	ends(t, lines)
 }
 
@@ -236,7 +236,7 @@ func TestReloadEndsStreamsOfTokensThatAreGone(t *testing.T) {
 	for _, lines := range []<-chan string{ofToken, ofSession, stays} {
 		next(t, lines, "id")
 	}
-	at := decode[changePage](t, s.asked(200, "", "GET", "/admin/changes?after=latest", "", second...)).Next
+	at := decode[changePage](t, s.request(200, "", "GET", "/admin/changes?after=latest", "", second...)).Next
 	waited := make(chan seen, 1)
 	go func() { waited <- s.ask("GET", "/admin/changes?wait=60s&after="+at, "", first...) }()
 
@@ -251,8 +251,8 @@ func TestReloadEndsStreamsOfTokensThatAreGone(t *testing.T) {
 		t.Errorf("a page that was awaited: %d %s", got.status, got.text)
 	}
 	s.group("g")
-	if told := next(t, stays, "event"); !strings.HasPrefix(told, "Microsoft.Resources.") {
-		t.Errorf("the other reader was told %q", told)
+	if reported := next(t, stays, "event"); !strings.HasPrefix(reported, "Microsoft.Resources.") {
+		t.Errorf("the other reader was told %q", reported)
 	}
 
 	// Where tokens are asked for from now on, a reader without one is none any more.
@@ -293,36 +293,36 @@ func TestConsoleRefusesForeignPages(t *testing.T) {
 			}
 		})
 	}
-	s.asked(403, "Forbidden", "POST", "/console/session", `{"token":"the first"}`)
-	s.asked(403, "Forbidden", "POST", "/console/session", `{"token":"the first"}`, "Origin", s.admin.URL)
-	s.asked(403, "Forbidden", "GET", "/admin/jobs", "", "Cookie", cookie, "Sec-Fetch-Site", "same-site")
-	s.asked(200, "", "GET", "/", "", "Sec-Fetch-Site", "cross-site") // a link to the console
-	if jobs := s.asked(200, "", "GET", "/admin/jobs?kind=sweep", "", "Cookie", cookie); jobs.text != `{"value":[]}` {
+	s.request(403, "Forbidden", "POST", "/console/session", `{"token":"the first"}`)
+	s.request(403, "Forbidden", "POST", "/console/session", `{"token":"the first"}`, "Origin", s.admin.URL)
+	s.request(403, "Forbidden", "GET", "/admin/jobs", "", "Cookie", cookie, "Sec-Fetch-Site", "same-site")
+	s.request(200, "", "GET", "/", "", "Sec-Fetch-Site", "cross-site") // a link to the console
+	if jobs := s.request(200, "", "GET", "/admin/jobs?kind=sweep", "", "Cookie", cookie); jobs.text != `{"value":[]}` {
 		t.Errorf("%s", jobs.text)
 	}
-	s.asked(202, "", "POST", "/admin/sweeps", dry, append(s.fromConsole(), "Cookie", cookie, "Sec-Fetch-Site", "same-origin")...)
+	s.request(202, "", "POST", "/admin/sweeps", dry, append(s.fromConsole(), "Cookie", cookie, "Sec-Fetch-Site", "same-origin")...)
 }
 
 // Without tokens the page needs no session, and pages of other origins get no further.
 func TestConsoleWithoutTokens(t *testing.T) {
 	s := newSite(t, setup{})
-	if got := s.asked(200, "", "GET", "/console/session", ""); got.text != `{"signedIn":true,"asked":false}` {
+	if got := s.request(200, "", "GET", "/console/session", ""); got.text != `{"signedIn":true,"asked":false}` {
 		t.Errorf("%s", got.text)
 	}
-	s.asked(202, "", "POST", "/admin/sweeps", `{"dryRun":true}`, s.fromConsole()...)
-	s.asked(403, "Forbidden", "POST", "/admin/sweeps", `{"dryRun":true}`, "Origin", s.admin.URL)
-	s.asked(403, "Forbidden", "POST", "/admin/sweeps", `{"dryRun":true}`, "Origin", "http://evil.example", "X-Portico-Console", "person")
+	s.request(202, "", "POST", "/admin/sweeps", `{"dryRun":true}`, s.fromConsole()...)
+	s.request(403, "Forbidden", "POST", "/admin/sweeps", `{"dryRun":true}`, "Origin", s.admin.URL)
+	s.request(403, "Forbidden", "POST", "/admin/sweeps", `{"dryRun":true}`, "Origin", "http://evil.example", "X-Portico-Console", "person")
 }
 
 // A cookie is only for TLS where the browser speaks TLS, as a proxy that is trusted says.
 func TestConsoleCookieBehindTLS(t *testing.T) {
 	s := newSite(t, setup{server: `, adminToken: {sha256: ` + sha("the first") + `}, trustedProxies: [127.0.0.1, "::1"]`})
 	origin := "https" + strings.TrimPrefix(s.admin.URL, "http")
-	got := s.asked(201, "", "POST", "/console/session", `{"token":"the first"}`, "Origin", origin, "X-Portico-Console", "person", "X-Forwarded-Proto", "https")
+	got := s.request(201, "", "POST", "/console/session", `{"token":"the first"}`, "Origin", origin, "X-Portico-Console", "person", "X-Forwarded-Proto", "https")
 	if !strings.Contains(got.header.Get("Set-Cookie"), "; Secure") {
 		t.Errorf("%v", got.header)
 	}
-	s.asked(403, "Forbidden", "POST", "/console/session", `{"token":"the first"}`, "Origin", s.admin.URL, "X-Portico-Console", "person", "X-Forwarded-Proto", "https")
+	s.request(403, "Forbidden", "POST", "/console/session", `{"token":"the first"}`, "Origin", s.admin.URL, "X-Portico-Console", "person", "X-Forwarded-Proto", "https")
 }
 
 // The last errors show whose they were, without values of queries, and a caller that is
@@ -334,7 +334,7 @@ func TestConsoleErrors(t *testing.T) {
 	s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/nothing"+own+"&secret=hunter2", "", "x-ms-correlation-request-id", id)
 	var page adminapi.Page[adminapi.ErrorAnswer]
 	read := func(query string) {
-		must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/errors?limit=1000"+query, "").text), &page))
+		must(t, json.Unmarshal([]byte(s.request(200, "", "GET", "/admin/errors?limit=1000"+query, "").text), &page))
 	}
 	read("&each=true")
 	if len(page.Value) != 1 {
@@ -358,7 +358,7 @@ func TestConsoleErrors(t *testing.T) {
 	if len(page.Value) != 1 || page.Value[0].Count != 601 || page.Value[0].Path != inSubscription+"/resourceGroups/other" || page.Value[0].Caller == "" || page.Value[0].Replica == "" || !page.Value[0].First.Before(page.Value[0].Time) {
 		t.Errorf("%+v", page)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/errors?each=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/errors?each=x", "")
 }
 
 // The traffic is that of the intervals, and no interval is told twice.
@@ -375,7 +375,7 @@ func TestConsoleTraffic(t *testing.T) {
 	traffic.Look(begin.Add(10 * time.Second))
 	var got adminapi.Traffic
 	read := func(query string) {
-		must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/traffic"+query, "").text), &got))
+		must(t, json.Unmarshal([]byte(s.request(200, "", "GET", "/admin/traffic"+query, "").text), &got))
 	}
 	read("")
 	if len(got.Intervals) != 2 || got.Intervals[0].Requests != 4 || got.Intervals[0].Refusals != 1 || got.Intervals[0].Failures != 0 || got.Intervals[0].P95 <= 0 || got.Intervals[0].Seconds != 5 || got.Intervals[1].Requests != 0 {
@@ -385,7 +385,7 @@ func TestConsoleTraffic(t *testing.T) {
 	if len(got.Intervals) != 1 || got.Intervals[0].Requests != 0 {
 		t.Errorf("%+v", got)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/traffic?after=now", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/traffic?after=now", "")
 	for i := range 400 {
 		traffic.Look(begin.Add(time.Duration(3+i) * 5 * time.Second))
 	}
@@ -410,7 +410,7 @@ func TestConsoleStraysAndMembers(t *testing.T) {
 	var seen []string
 	for next := "/admin/strays?limit=1"; next != ""; {
 		var page adminapi.Page[adminapi.Stray]
-		if err := json.Unmarshal([]byte(s.asked(200, "", "GET", next, "").text), &page); err != nil || len(page.Value) != 1 {
+		if err := json.Unmarshal([]byte(s.request(200, "", "GET", next, "").text), &page); err != nil || len(page.Value) != 1 {
 			t.Fatalf("%+v %v", page, err)
 		}
 		seen, next = append(seen, page.Value[0].Region+page.Value[0].ID), page.NextLink
@@ -418,18 +418,18 @@ func TestConsoleStraysAndMembers(t *testing.T) {
 	if want := []string{"eastus" + machinePath("g", "m"), "eastus" + machinePath("g", "n")}; !slices.Equal(seen, want) {
 		t.Errorf("%q", seen)
 	}
-	s.asked(400, "InvalidQueryParameter", "GET", "/admin/strays?after=x", "")
+	s.request(400, "InvalidQueryParameter", "GET", "/admin/strays?after=x", "")
 
 	s.ok(202, "DELETE", g+own, "")
 	var jobs adminapi.Page[struct{ ID, Kind string }]
-	must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs", "").text), &jobs))
+	must(t, json.Unmarshal([]byte(s.request(200, "", "GET", "/admin/jobs", "").text), &jobs))
 	for _, job := range jobs.Value {
 		if job.Kind != inventory.GroupDeleteJob {
-			s.asked(409, "Conflict", "GET", "/admin/jobs/"+job.ID+"/members", "")
+			s.request(409, "Conflict", "GET", "/admin/jobs/"+job.ID+"/members", "")
 			continue
 		}
 		var members adminapi.DeletionMembers
-		must(t, json.Unmarshal([]byte(s.asked(200, "", "GET", "/admin/jobs/"+job.ID+"/members", "").text), &members))
+		must(t, json.Unmarshal([]byte(s.request(200, "", "GET", "/admin/jobs/"+job.ID+"/members", "").text), &members))
 		strays := 0
 		for _, m := range members.Members {
 			if m.State != adminapi.MemberWaiting {
@@ -443,5 +443,5 @@ func TestConsoleStraysAndMembers(t *testing.T) {
 			t.Errorf("%+v", members)
 		}
 	}
-	s.asked(404, "ResourceNotFound", "GET", "/admin/jobs/nothing/members", "")
+	s.request(404, "ResourceNotFound", "GET", "/admin/jobs/nothing/members", "")
 }

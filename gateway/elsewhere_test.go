@@ -25,8 +25,8 @@ func TestWriteToAnotherLocation(t *testing.T) {
 	}
 	s.want(400, "LocationNotAvailableForResourceType", "PUT", m+api, `{"location":"mars"}`)
 	for region, e := range s.providers {
-		if asked := e.requests(); len(asked) != 0 {
-			t.Errorf("%s was called: %v", region, asked)
+		if requests := e.requests(); len(requests) != 0 {
+			t.Errorf("%s was called: %v", region, requests)
 		}
 	}
 	s.ok(200, "PUT", m+api, westus)
@@ -44,9 +44,9 @@ func TestWriteElsewhereAfterADelete(t *testing.T) {
 	if got.header.Get("Retry-After") != "10" {
 		t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
 	}
-	if asked := s.at("westus").requests(); len(asked) != 1 || asked[0].Method != "GET" || asked[0].Path != m || asked[0].Query != "api-version=2024-01-01" {
-		t.Errorf("asked %v", asked)
-	} else if h := asked[0].Headers; h.Get("Referer") != "http://portico.example"+m+api || h.Get("X-Ms-Correlation-Request-Id") != got.header.Get("X-Ms-Correlation-Request-Id") {
+	if requests := s.at("westus").requests(); len(requests) != 1 || requests[0].Method != "GET" || requests[0].Path != m || requests[0].Query != "api-version=2024-01-01" {
+		t.Errorf("asked %v", requests)
+	} else if h := requests[0].Headers; h.Get("Referer") != "http://portico.example"+m+api || h.Get("X-Ms-Correlation-Request-Id") != got.header.Get("X-Ms-Correlation-Request-Id") {
 		t.Errorf("asked with %v", h)
 	} else if h["X-Ms-Home-Tenant-Id"] != nil || h["X-Ms-Client-Tenant-Id"] != nil || h["X-Ms-Client-Principal-Name"] != nil {
 		t.Errorf("asked in a caller's name: %v", h)

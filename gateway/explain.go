@@ -101,13 +101,13 @@ type rehearsed struct {
 }
 
 // explain sends a request through the handlers of a gateway that calls no provider.
-func (g *Gateway) explain(asked rehearsed) (adminapi.Explanation, error) {
+func (g *Gateway) explain(question rehearsed) (adminapi.Explanation, error) {
 	calls := explain.NewCalls(g.upstream)
-	rehearsal := g.rehearsal(calls, asked.roles == adminapi.RolesNotAsked, asked.ask)
-	walked := explain.Walked{Method: asked.Method, Calls: calls, Roles: asked.roles, Answer: exchange.CaptureBeginning(answerShown)}
+	rehearsal := g.rehearsal(calls, question.roles == adminapi.RolesSkipped, question.ask)
+	walked := explain.Walked{Method: question.Method, Calls: calls, Roles: question.roles, Answer: exchange.CaptureBeginning(answerShown)}
 	var framing middleware
 	checks := []check{rehearsal.rehearseHead(&walked)}
-	if asked.raw {
+	if question.raw {
 		walked.Raw = g.readerInWords()
 		framing, checks = exchange.EndAmbiguous, append(checks, rehearsal.guardHost)
 	}
@@ -115,20 +115,20 @@ func (g *Gateway) explain(asked rehearsed) (adminapi.Explanation, error) {
 		walked.Read = true
 		return true
 	}
-	checks = append(checks, rehearsal.rehearseSignIn(&walked, asked), rehearsal.classify, read, g.rehearseLimit)
+	checks = append(checks, rehearsal.rehearseSignIn(&walked, question), rehearsal.classify, read, g.rehearseLimit)
 	way := chain(http.HandlerFunc(rehearsal.dispatch), framing, exchange.Begin(rehearsal.exchanges), rehearsal.recover, inTurn(checks...))
-	fault := walked.Answer.Hold(asked.RequestURI, func() { way.ServeHTTP(walked.Answer, asked.Request) })
+	fault := walked.Answer.Hold(question.RequestURI, func() { way.ServeHTTP(walked.Answer, question.Request) })
 	if fault != nil {
 		return adminapi.Explanation{}, fault
 	}
 	if walked.Read {
 		var err error
-		if walked.Locks, err = g.locksOf(asked.Context(), walked.Exchange); err != nil {
+		if walked.Locks, err = g.locksOf(question.Context(), walked.Exchange); err != nil {
 			return adminapi.Explanation{}, err
 		}
 	}
 	e := walked.Explanation()
-	e.Judges = g.judgesOf(asked, &walked, e.Verdict)
+	e.Judges = g.judgesOf(question, &walked, e.Verdict)
 	return e, nil
 }
 
@@ -172,7 +172,7 @@ func (g *Gateway) explainedCaller(ctx context.Context, q adminapi.Question, sign
 	}
 	if q.Principal == "" {
 		if roles == adminapi.RolesEnforced {
-			roles = adminapi.RolesNotAsked
+			roles = adminapi.RolesSkipped
 		}
 		return access.Principal{AnyTenant: q.Tenant == "", TenantID: arm.Fold(q.Tenant)}, roles, nil
 	}

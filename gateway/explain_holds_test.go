@@ -29,7 +29,7 @@ func TestExplanationsHold(t *testing.T) {
 	explains = true
 	t.Cleanup(func() { explains = false })
 	for name, test := range map[string]func(*testing.T){
-		"groups": TestGroupIsMadeAndReplaced, "contents of groups": TestGroupContent, "patches of groups": TestGroupPatch,
+		"groups": TestGroupIsCreatedAndReplaced, "contents of groups": TestGroupContent, "patches of groups": TestGroupPatch,
 		"entity tags": TestGroupPreconditions, "lists of groups": TestGroupFilter,
 		"groups that are deleted or moved": TestGroupsInOtherStates,
 		"methods":                          TestMethods, "contents": TestContent,
@@ -66,14 +66,14 @@ func (s *site) explainFirst(next http.Handler) http.Handler {
 			io.Reader
 			io.Closer
 		}{io.MultiReader(bytes.NewReader(content), rest), rest}
-		told := s.explain(r, content)
-		if err != nil || told == nil {
+		explanation := s.explain(r, content)
+		if err != nil || explanation == nil {
 			next.ServeHTTP(w, r)
 			return
 		}
 		answer := &answered{ResponseWriter: w}
 		next.ServeHTTP(answer, r)
-		s.holds(r, told, answer)
+		s.holds(r, explanation, answer)
 	})
 }
 
@@ -191,9 +191,9 @@ func (a *answered) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // holds compares an explanation with what happened.
 //
 // What a limit would have refused it may grant a moment later.
-func (s *site) holds(r *http.Request, told *adminapi.Explanation, got *answered) {
+func (s *site) holds(r *http.Request, explanation *adminapi.Explanation, got *answered) {
 	s.t.Helper()
-	v := told.Verdict
+	v := explanation.Verdict
 	fail := func(format string, args ...any) {
 		s.t.Helper()
 		s.t.Errorf("%s %s: explained as %q, but "+format, append([]any{r.Method, r.RequestURI, v.Summary}, args...)...)
@@ -209,25 +209,25 @@ func (s *site) holds(r *http.Request, told *adminapi.Explanation, got *answered)
 		if got.status != v.Status || own && r.Method != "HEAD" && fault.Error.Code != v.Code {
 			fail("it is answered with %d %s: %s", got.status, fault.Error.Code, got.body.String())
 		}
-		if asked := s.calledFor(got.Header().Get("X-Ms-Correlation-Request-Id")); len(asked) > len(told.Calls) {
-			fail("these are asked: %v", asked)
+		if questions := s.calledFor(got.Header().Get("X-Ms-Correlation-Request-Id")); len(questions) > len(explanation.Calls) {
+			fail("these are asked: %v", questions)
 		}
 	case adminapi.Forwarded:
 		if v.Status != 0 && !own && got.status != v.Status && got.status < 400 {
 			fail("it is answered with %d", got.status)
 		}
-		asked := s.calledFor(got.Header().Get("X-Ms-Correlation-Request-Id"))
-		for _, c := range told.Calls {
-			i := slices.IndexFunc(asked, func(a askedOf) bool {
+		questions := s.calledFor(got.Header().Get("X-Ms-Correlation-Request-Id"))
+		for _, c := range explanation.Calls {
+			i := slices.IndexFunc(questions, func(a question) bool {
 				return a.region == c.Region && a.got.Method == c.Method && strings.HasPrefix(c.Path, a.got.Path)
 			})
 			if i < 0 {
 				if !own && s.serves(c) && !walksByTop(c) {
-					fail("%s %s %s was not asked: %v", c.Region, c.Method, c.Path, asked)
+					fail("%s %s %s was not asked: %v", c.Region, c.Method, c.Path, questions)
 				}
 				continue
 			}
-			s.holdsHeaders(fail, c, asked[i].got)
+			s.holdsHeaders(fail, c, questions[i].got)
 		}
 	case adminapi.Open:
 	default:
@@ -249,17 +249,17 @@ func walksByTop(c adminapi.ExplainedCall) bool {
 	return c.Purpose == adminapi.List && strings.Contains(c.Path, "top=")
 }
 
-type askedOf struct {
+type question struct {
 	region string
 	got    received
 }
 
 // calledFor are the requests that providers got for one with a correlation id.
-func (s *site) calledFor(correlation string) (all []askedOf) {
+func (s *site) calledFor(correlation string) (all []question) {
 	for region, list := range s.received() {
 		for _, got := range list {
 			if got.Headers.Get("X-Ms-Correlation-Request-Id") == correlation {
-				all = append(all, askedOf{region, got})
+				all = append(all, question{region, got})
 			}
 		}
 	}

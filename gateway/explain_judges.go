@@ -17,27 +17,27 @@ import (
 
 // judgesOf lists the judges that would refuse the body of an explained PUT if it were
 // planned.
-func (g *Gateway) judgesOf(asked rehearsed, walked *explain.Walked, gateways adminapi.Verdict) (all []adminapi.ExplainedJudge) {
+func (g *Gateway) judgesOf(question rehearsed, walked *explain.Walked, gateways adminapi.Verdict) (all []adminapi.ExplainedJudge) {
 	x := walked.Exchange
-	if q := x.Request; asked.content == "" || !walked.Read || q.Method != http.MethodPut || q.Class != routing.Instance || q.Type == nil {
+	if q := x.Request; question.content == "" || !walked.Read || q.Method != http.MethodPut || q.Class != routing.Instance || q.Type == nil {
 		return nil
 	}
 	shape := misshapenStep(gateways)
 	if gateways.Outcome == adminapi.Refused && !shape {
 		return []adminapi.ExplainedJudge{{Judge: adminapi.GatewayJudges, Verdict: adminapi.Refuses, Detail: gateways.Summary}}
 	}
-	all = append(all, adminapi.ExplainedJudge{Judge: adminapi.GatewayJudges, Verdict: adminapi.Accepts}, g.shapeJudge(x.Request, asked.content))
+	all = append(all, adminapi.ExplainedJudge{Judge: adminapi.GatewayJudges, Verdict: adminapi.Accepts}, g.shapeJudge(x.Request, question.content))
 	if all[1].Verdict == adminapi.Refuses {
 		return all
 	}
-	return append(all, g.providerJudge(asked, x))
+	return append(all, g.providerJudge(question, x))
 }
 
 // misshapenStep reports whether a verdict is that of the provider's documents.
 func misshapenStep(v adminapi.Verdict) bool { return v.Step == string(exchange.AtShape) }
 
 func (g *Gateway) shapeJudge(q *routing.Request, content string) adminapi.ExplainedJudge {
-	j := adminapi.ExplainedJudge{Judge: adminapi.ShapeJudges, Verdict: adminapi.NotAsked}
+	j := adminapi.ExplainedJudge{Judge: adminapi.ShapeJudges, Verdict: adminapi.Skipped}
 	switch {
 	case q.Provider.Validation == regions.ValidateNever:
 		j.Detail = "the provider has validation: off"
@@ -57,8 +57,8 @@ func (g *Gateway) shapeJudge(q *routing.Request, content string) adminapi.Explai
 }
 
 // providerJudge asks the provider, if the question allows that.
-func (g *Gateway) providerJudge(asked rehearsed, x *exchange.Exchange) adminapi.ExplainedJudge {
-	j, q := adminapi.ExplainedJudge{Judge: adminapi.ProviderJudges, Verdict: adminapi.NotAsked}, x.Request
+func (g *Gateway) providerJudge(question rehearsed, x *exchange.Exchange) adminapi.ExplainedJudge {
+	j, q := adminapi.ExplainedJudge{Judge: adminapi.ProviderJudges, Verdict: adminapi.Skipped}, x.Request
 	switch {
 	case !q.Type.Capabilities.Preflight:
 		j.Detail = "it judges no plans (capabilities: preflight)"
@@ -66,13 +66,13 @@ func (g *Gateway) providerJudge(asked rehearsed, x *exchange.Exchange) adminapi.
 	case x.Trail.Decision == nil:
 		j.Detail = "where the resource would lie is not known"
 		return j
-	case !asked.ask:
+	case !question.ask:
 		j.Detail = "--ask asks it"
 		return j
 	}
-	planned := &preflight.Resource{ID: q.ID(), APIVersion: q.Query.APIVersion, Type: q.Type.FullName, Name: namesIn(q.Path.LastHop()), Body: []byte(asked.content)}
+	planned := &preflight.Resource{ID: q.ID(), APIVersion: q.Query.APIVersion, Type: q.Type.FullName, Name: namesIn(q.Path.LastHop()), Body: []byte(question.content)}
 	j.Verdict, j.Detail = adminapi.Accepts, "it does not refuse"
-	if fault := g.newPreflight().Ask(asked.Request, x, planned, preflight.Verdict{Request: q, Decision: x.Trail.Decision}); fault != nil {
+	if fault := g.newPreflight().Ask(question.Request, x, planned, preflight.Verdict{Request: q, Decision: x.Trail.Decision}); fault != nil {
 		j.Verdict, j.Detail = adminapi.Refuses, string(fault.Code)+": "+fault.Message
 	}
 	return j

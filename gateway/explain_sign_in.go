@@ -37,12 +37,12 @@ func (g *Gateway) rehearseHead(walked *explain.Walked) check {
 }
 
 // rehearseSignIn is authenticate for a request that is explained. Nothing is counted.
-func (g *Gateway) rehearseSignIn(walked *explain.Walked, asked rehearsed) check {
+func (g *Gateway) rehearseSignIn(walked *explain.Walked, question rehearsed) check {
 	return func(w http.ResponseWriter, r *http.Request) (goesOn bool) {
-		x, who := exchange.From(r), asked.who
-		if asked.signsIn {
+		x, who := exchange.From(r), question.who
+		if question.signsIn {
 			x.Reach(exchange.AtSignIn)
-			signedIn := g.authenticator.Rehearse(r, asked.ask)
+			signedIn := g.authenticator.Rehearse(r, question.ask)
 			walked.SignIn = &signedIn
 			if refusal := signedIn.Refusal; refusal != nil && !isMetadata(x.Path) {
 				g.refuseSignIn(w, r, refusal)

@@ -40,7 +40,7 @@ func TestExplainSignIn(t *testing.T) {
 		`{"raw":"R0VUIC8gSFRUUC8xLjENCg==","groups":["` + tenant + `"]}`:      "go with a principal",
 		`{"raw":"` + ann + `"}`: "",
 	} {
-		got := s.asked(400, "InvalidRequestContent", "POST", "/admin/explain", question)
+		got := s.request(400, "InvalidRequestContent", "POST", "/admin/explain", question)
 		if !strings.Contains(got.text, says) || strings.Contains(got.text, ann) || strings.Contains(got.text, unknown) {
 			t.Errorf("%s: %s", question, got.text)
 		}

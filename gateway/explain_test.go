@@ -14,7 +14,7 @@ func (s *site) explained(q adminapi.Question) adminapi.Explanation {
 	s.t.Helper()
 	body, err := json.Marshal(q)
 	must(s.t, err)
-	return decode[adminapi.Explanation](s.t, s.asked(200, "", "POST", "/admin/explain", string(body)))
+	return decode[adminapi.Explanation](s.t, s.request(200, "", "POST", "/admin/explain", string(body)))
 }
 
 // says explains a request and compares the verdict, the last step and where it goes.
@@ -95,7 +95,7 @@ func TestExplain(t *testing.T) {
 	s.ok(202, "DELETE", groupPath("g")+own, "")
 	s.says(put(machinePath("g", "new")+api, westus), adminapi.Refused, "place", "", "409 ResourceGroupBeingDeleted")
 	for _, q := range []string{"", `{"path":"x"}`, `{"path":"/a b"}`, `{"path":"/subscriptions","principal":"me"}`, `{"path":"/subscriptions","principal":"` + callers[secret].ObjectID + `"}`} {
-		s.asked(400, "InvalidRequestContent", "POST", "/admin/explain", q)
+		s.request(400, "InvalidRequestContent", "POST", "/admin/explain", q)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestExplainRoles(t *testing.T) {
 	if why := e.Checks[len(e.Checks)-1].Detail; !strings.HasSuffix(why, " Built-in roles that allow Contoso.Compute/virtualMachines/delete: Owner, Contributor. The caller has there: Reader at "+strings.ToLower(groupPath("g"))+".") {
 		t.Error(why)
 	}
-	if e := s.says(ask("DELETE", ""), adminapi.Forwarded, "", "row", ""); e.Caller.Roles != adminapi.RolesNotAsked {
+	if e := s.says(ask("DELETE", ""), adminapi.Forwarded, "", "row", ""); e.Caller.Roles != adminapi.RolesSkipped {
 		t.Errorf("%+v", e.Caller)
 	}
 }

@@ -140,7 +140,7 @@ func TestExplainNamesNoticesAndSinks(t *testing.T) {
 	s := newSite(t, setup{sinks: []*webhook.Sink{{Sink: config.Sink{
 		Name: "audit", URL: at, Batch: 10, Concurrency: 1, Timeout: 5 * time.Second, Backoff: time.Millisecond, MaxBackoff: time.Second, GiveUpAfter: hour, Retrying: 10, Dead: 10,
 	}}}})
-	s.asked(201, "", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+tenant+`"}`)
+	s.request(201, "", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+tenant+`"}`)
 	e := s.explained(adminapi.Question{Path: "/subscriptions/" + foreign})
 	notices := 0
 	for _, w := range e.Known.Waiting {

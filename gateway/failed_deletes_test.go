@@ -17,8 +17,8 @@ func TestDeletesThatFail(t *testing.T) {
 			show := func(id, state string) string {
 				return `{"id":"` + id + `","location":"westus","properties":{"provisioningState":"` + state + `"}}`
 			}
-			asked, unasked := groupPath("g")+"/providers/Contoso.Script/items/asked", groupPath("g")+"/providers/Contoso.Script/items/unasked"
-			for _, item := range []string{asked, unasked} {
+			requested, unasked := groupPath("g")+"/providers/Contoso.Script/items/asked", groupPath("g")+"/providers/Contoso.Script/items/unasked"
+			for _, item := range []string{requested, unasked} {
 				p.say("PUT "+item+api, 201, show(item, before))
 				p.ok(201, "PUT", item+api, westus)
 				p.say("DELETE "+item+api, 202, "", "Location", p.at+scriptOperations+"o")
@@ -26,9 +26,9 @@ func TestDeletesThatFail(t *testing.T) {
 				p.ok(202, "DELETE", item+api, "")
 			}
 			p.say("GET "+scriptOperations+"o", 409, `{"error":{"code":"InUse","message":"It is in use."}}`)
-			p.ok(202, "DELETE", asked+api, "")
+			p.ok(202, "DELETE", requested+api, "")
 			p.do("GET", scriptOperations+"o", "")
-			row, there := p.row(asked)
+			row, there := p.row(requested)
 			if !there || row.FollowDelete != (before == "Failed") {
 				t.Errorf("after the client's poll: %v %+v", there, row)
 			}

@@ -37,8 +37,8 @@ func TestForeignPollingURLsAreNotFollowed(t *testing.T) {
 func (p *scripted) count(call string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, asked := range p.asked {
-		if asked == call {
+	for _, requested := range p.polls {
+		if requested == call {
 			n++
 		}
 	}

@@ -147,21 +147,21 @@ func TestHeadersOfCalls(t *testing.T) {
 	} {
 		s.at("westus").requests()
 		s.do(c.method, c.target+api+"&x=%2F", c.body, "X-Forwarded-For", "203.0.113.7", "Accept-Encoding", "br", "X-Mine", "a", "Prefer", "a", "Connection", "X-Contoso-Fault", "X-Contoso-Fault", "status=500")
-		asked := s.at("westus").requests()
-		if len(asked) != 1 || asked[0].Method != c.method || asked[0].Query != api[1:]+"&x=%2F" {
-			t.Fatalf("%s %s: %v", c.method, c.target, asked)
+		requests := s.at("westus").requests()
+		if len(requests) != 1 || requests[0].Method != c.method || requests[0].Query != api[1:]+"&x=%2F" {
+			t.Fatalf("%s %s: %v", c.method, c.target, requests)
 		}
 		for name, want := range map[string]string{
 			"X-Ms-Client-Ip-Address": "203.0.113.7", "X-Forwarded-Proto": "http", "X-Forwarded-Host": "portico.example",
 			"Referer": "http://portico.example" + c.target + api + "&x=%2F", "Accept-Encoding": c.encoding, "X-Mine": "", "Prefer": "a", "X-Contoso-Fault": "",
 			"X-Ms-Home-Tenant-Id": tenant, "X-Ms-Client-Principal-Name": "anyone@localhost",
 		} {
-			if got := asked[0].Headers.Get(name); got != want {
+			if got := requests[0].Headers.Get(name); got != want {
 				t.Errorf("%s %s: %s: %q, want %q", c.method, c.target, name, got, want)
 			}
 		}
-		if !strings.Contains(asked[0].Headers.Get("X-Forwarded-For"), "203.0.113.7") {
-			t.Errorf("%v", asked[0].Headers)
+		if !strings.Contains(requests[0].Headers.Get("X-Forwarded-For"), "203.0.113.7") {
+			t.Errorf("%v", requests[0].Headers)
 		}
 	}
 	// Nor does it where a read may settle what is in doubt.
@@ -169,8 +169,8 @@ func TestHeadersOfCalls(t *testing.T) {
 		s.do("PUT", m+api, westus, "x-contoso-fault", "reset-after")
 		s.at("westus").requests()
 		s.do(method, m+api, "", "Accept-Encoding", "br")
-		if asked := s.at("westus").requests(); len(asked) != 1 || asked[0].Headers.Get("Accept-Encoding") != "" {
-			t.Errorf("%s: %v", method, asked)
+		if requests := s.at("westus").requests(); len(requests) != 1 || requests[0].Headers.Get("Accept-Encoding") != "" {
+			t.Errorf("%s: %v", method, requests)
 		}
 	}
 }

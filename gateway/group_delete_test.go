@@ -327,8 +327,8 @@ func TestGroupStaysWhileACallMayRun(t *testing.T) {
 		if wait, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || wait < 10 || !strings.Contains(got.text, "'m'") {
 			t.Errorf("%v %s", got.header, got.text)
 		}
-		if asked := s.at("westus").requests(); len(asked) != 0 {
-			t.Errorf("under a fence: %v", asked)
+		if requests := s.at("westus").requests(); len(requests) != 0 {
+			t.Errorf("under a fence: %v", requests)
 		}
 		s.ok(200, "DELETE", s.machine("g", "other", "westus")+api, "")
 		s.clock.advance(2 * time.Minute)
@@ -413,7 +413,7 @@ func TestGroupDeleteIsCancelled(t *testing.T) {
 	s.ok(201, "PUT", machinePath("g", "new")+api, westus)
 }
 
-func TestGroupIsMadeAnew(t *testing.T) {
+func TestGroupIsCreatedAnew(t *testing.T) {
 	s := newSite(t, setup{})
 	g := s.group("g")
 	first, err := s.store.Group(t.Context(), subscription, "g")

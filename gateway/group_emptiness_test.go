@@ -14,7 +14,7 @@ import (
 )
 
 // Where a group ever sent a write to is looked at before it goes.
-func TestGroupHoldsWhatNobodyKnows(t *testing.T) {
+func TestGroupHoldsWhatNoOneKnows(t *testing.T) {
 	s := newSite(t, setup{})
 	g := s.group("g")
 	// A provider that refuses a create, and yet carries it out.
@@ -43,8 +43,8 @@ func TestGroupHoldsWhatNobodyKnows(t *testing.T) {
 	s.group("g")
 	s.at("eastus").requests()
 	s.ok(200, "DELETE", g+own, "")
-	if asked := s.at("eastus").requests(); len(asked) != 0 {
-		t.Errorf("%v", asked)
+	if requests := s.at("eastus").requests(); len(requests) != 0 {
+		t.Errorf("%v", requests)
 	}
 }
 
@@ -118,7 +118,7 @@ func TestEmptinessCheckOfAnEstate(t *testing.T) {
 	h := s.group("h")
 	s.at("westus").requests()
 	s.ok(200, "DELETE", h+own, "") // its lists are empty, and those of G not its own
-	if asked := s.at("westus").requests(); len(asked) == 0 {
+	if requests := s.at("westus").requests(); len(requests) == 0 {
 		t.Error("nobody was asked")
 	}
 	s.work()
@@ -245,7 +245,7 @@ func TestEmptinessCheckIsRepeated(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	var asked atomic.Int64
+	var calls atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !strings.HasSuffix(r.URL.Path, "/i"):
@@ -254,7 +254,7 @@ func TestEmptinessCheckIsRepeated(t *testing.T) {
 		case r.Method == http.MethodDelete:
 			w.WriteHeader(http.StatusConflict)
 			return
-		case asked.Add(1) == 1:
+		case calls.Add(1) == 1:
 			remake()
 		}
 		fmt.Fprint(w, `{"id":"`+item+`","location":"westus"}`)
@@ -272,7 +272,7 @@ providers:
 	remake() // the group has sent a write there
 	s.work()
 	s.blocked(g, item)
-	if asked.Load() < 2 {
+	if calls.Load() < 2 {
 		t.Error("it was asked for once")
 	}
 }

@@ -28,16 +28,16 @@ func (s *site) readGroup(name string) readBack {
 	return decode[readBack](s.t, s.ok(200, "GET", groupPath(name)+own, ""))
 }
 
-func TestGroupIsMadeAndReplaced(t *testing.T) {
+func TestGroupIsCreatedAndReplaced(t *testing.T) {
 	s := newSite(t, setup{})
-	made := s.ok(201, "PUT", inSubscription+"/resourcegroups/My-Group"+own, `{"location":"West US","tags":{"a":"1"},"managedBy":"/x"}`)
-	got := decode[readBack](t, made)
+	created := s.ok(201, "PUT", inSubscription+"/resourcegroups/My-Group"+own, `{"location":"West US","tags":{"a":"1"},"managedBy":"/x"}`)
+	got := decode[readBack](t, created)
 	if got.ID != inSubscription+"/resourceGroups/My-Group" || got.Name != "My-Group" || got.Type != "Microsoft.Resources/resourceGroups" ||
 		got.Location != "westus" || *got.ManagedBy != "/x" || got.Tags["a"] != "1" || got.Properties.ProvisioningState != "Succeeded" {
-		t.Errorf("%s", made.text)
+		t.Errorf("%s", created.text)
 	}
-	if read := s.ok(200, "GET", inSubscription+"/RESOURCEGROUPS/MY-GROUP"+own, ""); read.text != made.text {
-		t.Errorf("GET says %s, PUT said %s", read.text, made.text)
+	if read := s.ok(200, "GET", inSubscription+"/RESOURCEGROUPS/MY-GROUP"+own, ""); read.text != created.text {
+		t.Errorf("GET says %s, PUT said %s", read.text, created.text)
 	}
 	again := decode[readBack](t, s.ok(200, "PUT", groupPath("my-group")+own, `{"location":"WESTUS"}`))
 	if again.Name != "my-group" || again.ID != groupPath("my-group") || again.Tags != nil || again.ManagedBy != nil {
@@ -160,10 +160,10 @@ func TestGroupPatch(t *testing.T) {
 
 func TestGroupETag(t *testing.T) {
 	s := newSite(t, setup{})
-	made := s.ok(201, "PUT", groupPath("g")+own, `{"location":"westus","tags":{"a":"1"}}`)
-	etag := made.header.Get("ETag")
-	if !strings.HasPrefix(etag, `W/"`) || decode[readBack](t, made).ETag != etag {
-		t.Errorf("%s %s", etag, made.text)
+	created := s.ok(201, "PUT", groupPath("g")+own, `{"location":"westus","tags":{"a":"1"}}`)
+	etag := created.header.Get("ETag")
+	if !strings.HasPrefix(etag, `W/"`) || decode[readBack](t, created).ETag != etag {
+		t.Errorf("%s %s", etag, created.text)
 	}
 	for _, version := range []string{"2015-11-01", "2021-04-01", "2099-01-01"} {
 		got := s.ok(200, "GET", groupPath("g")+"?api-version="+version, "")

@@ -111,11 +111,11 @@ func TestHistoryOfAResource(t *testing.T) {
 		"Create Succeeded portico by User ann@example",
 		"Delete Accepted portico by User "+d,
 		"Delete Succeeded portico by User "+d)
-	made := all[len(all)-1]
-	if p := made.Properties; made.Type != "Microsoft.Resources/changes" || made.ID != m+"/providers/Microsoft.Resources/changes/"+made.Name ||
+	created := all[len(all)-1]
+	if p := created.Properties; created.Type != "Microsoft.Resources/changes" || created.ID != m+"/providers/Microsoft.Resources/changes/"+created.Name ||
 		p.TargetResourceID != m || p.TargetResourceType != "Contoso.Compute/virtualMachines" || p.ChangeAttributes.CorrelationID != correlation ||
 		p.ChangeAttributes.Operation != "Contoso.Compute/virtualMachines/write" || time.Since(p.ChangeAttributes.Timestamp) > time.Hour {
-		t.Errorf("%+v", made)
+		t.Errorf("%+v", created)
 	}
 	for _, c := range all {
 		if got := decode[change](t, s.ok(200, "GET", c.ID+"?api-version=2022-05-01", "", as(secret)...)); got != c {
@@ -134,10 +134,10 @@ func TestHistoryOfAResource(t *testing.T) {
 			t.Errorf("%+v: %d %s", e.Payload, got.status, got.text)
 		}
 	}
-	for _, none := range []string{"x", "1_" + strings.SplitN(made.Name, "_", 2)[1], "999999_x", "-1_x"} {
+	for _, none := range []string{"x", "1_" + strings.SplitN(created.Name, "_", 2)[1], "999999_x", "-1_x"} {
 		s.want(404, "ResourceNotFound", "GET", m+"/providers/Microsoft.Resources/changes/"+none+"?api-version=2022-05-01", "", as(secret)...)
 	}
-	if elsewhere := s.do("GET", g+"/providers/Microsoft.Resources/changes/"+made.Name+"?api-version=2022-05-01", "", as(secret)...); elsewhere.status != 404 {
+	if elsewhere := s.do("GET", g+"/providers/Microsoft.Resources/changes/"+created.Name+"?api-version=2022-05-01", "", as(secret)...); elsewhere.status != 404 {
 		t.Errorf("another's change is shown: %d %s", elsewhere.status, elsewhere.text)
 	}
 	if got := s.history(changesOf(machinePath("never", "was")), as(secret)...); len(got) != 0 {
@@ -272,7 +272,7 @@ func TestHistoryForOperators(t *testing.T) {
 		page := decode[struct {
 			changePage
 			NextLink string
-		}](t, s.asked(200, "", "GET", target, ""))
+		}](t, s.request(200, "", "GET", target, ""))
 		for _, e := range page.Value {
 			types = append(types, e.Type+" "+e.Subject)
 		}
@@ -282,6 +282,6 @@ func TestHistoryForOperators(t *testing.T) {
 		t.Errorf("%q, want %q", types, want)
 	}
 	for _, bad := range []string{"resource=x", "resource=/subscriptions/", "resource=" + m + "&wait=1s", "resource=" + m + "&after=x"} {
-		s.asked(400, "InvalidQueryParameter", "GET", "/admin/changes?"+bad, "")
+		s.request(400, "InvalidQueryParameter", "GET", "/admin/changes?"+bad, "")
 	}
 }

@@ -53,11 +53,11 @@ func TestAKindIsKnownByItsDescription(t *testing.T) {
 	g := s.group("g")
 	name := s.addJob("survey", "g", `{"secret":"x","progress":{"done":7}}`)
 
-	kinds := told[adminapi.Page[adminapi.JobKind]](s, "/admin/jobKinds").Value
+	kinds := report[adminapi.Page[adminapi.JobKind]](s, "/admin/jobKinds").Value
 	if i := slices.Index(s.gateway.runner.Kinds(), "survey"); kinds[i] != (adminapi.JobKind{Kind: "survey", Cancellable: true, Limit: "survey.limit"}) {
 		t.Errorf("%+v", kinds)
 	}
-	listed := told[adminapi.Page[adminapi.Job]](s, "/admin/jobs?kind=survey").Value
+	listed := report[adminapi.Page[adminapi.Job]](s, "/admin/jobs?kind=survey").Value
 	if len(listed) != 1 {
 		t.Fatalf("%+v", listed)
 	}
@@ -71,7 +71,7 @@ func TestAKindIsKnownByItsDescription(t *testing.T) {
 	if w.On != g || w.Job != name || w.Command != remedy || w.Until == nil || w.Message != "The group is being surveyed." || w.LastOutcome != "Something is surveyed. These regions do not answer: eastus." {
 		t.Errorf("%+v", w)
 	}
-	if shown := told[adminapi.ResourceDetail](s, "/admin/resource?id="+g).Waiting; len(shown) != 1 || shown[0].Job != name || shown[0].On != "" {
+	if shown := report[adminapi.ResourceDetail](s, "/admin/resource?id="+g).Waiting; len(shown) != 1 || shown[0].Job != name || shown[0].On != "" {
 		t.Errorf("%+v", shown)
 	}
 
@@ -86,7 +86,7 @@ func TestAKindIsKnownByItsDescription(t *testing.T) {
 	if done := s.unsticks("job", name, "giveUp"); done.Outcome != "The job is being canceled." {
 		t.Errorf("%+v", done)
 	}
-	if j := told[adminapi.Job](s, "/admin/jobs/"+name); j.State != "Cancelling" || j.Cancellable {
+	if j := report[adminapi.Job](s, "/admin/jobs/"+name); j.State != "Cancelling" || j.Cancellable {
 		t.Errorf("%+v", j)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"portico/operations/notify"
 )
 
-// toldOf is what an endpoint knows of subscriptions, by id.
-type toldOf map[string]struct {
+// lifecycleReport is what an endpoint knows of subscriptions, by id.
+type lifecycleReport map[string]struct {
 	Namespaces map[string]string
 	Notices    map[string]json.RawMessage
 	Journal    []struct {
@@ -25,9 +25,9 @@ type toldOf map[string]struct {
 	}
 }
 
-func (e *endpoint) told() toldOf {
+func (e *endpoint) reported() lifecycleReport {
 	e.t.Helper()
-	var body struct{ Value toldOf }
+	var body struct{ Value lifecycleReport }
 	must(e.t, json.Unmarshal(e.do("GET", "/contoso/subscriptions", "", 200), &body))
 	return body.Value
 }
@@ -38,7 +38,7 @@ func (s *site) known(id, namespace string) string {
 	s.t.Helper()
 	states := map[string]bool{}
 	for _, e := range s.providers {
-		states[e.told()[id].Namespaces[strings.ToLower(namespace)]] = true
+		states[e.reported()[id].Namespaces[strings.ToLower(namespace)]] = true
 	}
 	return strings.Join(slices.Sorted(maps.Keys(states)), ";")
 }
@@ -64,14 +64,14 @@ func (s *site) released(kind string) {
 // admit puts a subscription through the admin listener.
 func (s *site) admit(status int, code, id, members string) seen {
 	s.t.Helper()
-	got := s.asked(status, code, "PUT", "/admin/subscriptions/"+id, `{"tenantId":"`+tenant+`"`+members+`}`)
+	got := s.request(status, code, "PUT", "/admin/subscriptions/"+id, `{"tenantId":"`+tenant+`"`+members+`}`)
 	if status < 300 {
 		s.quiet(id)
 	}
 	return got
 }
 
-func TestProvidersAreTold(t *testing.T) {
+func TestProvidersAreNotified(t *testing.T) {
 	s := newSite(t, setup{})
 	s.work()
 	s.admit(201, "", foreign, `,"offerId":"free","locationPlacementId":"Public_2014-09-01","registeredFeatures":["Contoso.Compute/beta","Contoso.Insight/gamma","Microsoft.Resources/alpha"]`)
@@ -82,7 +82,7 @@ func TestProvidersAreTold(t *testing.T) {
 		`"registeredFeatures":[{"name":"Contoso.Compute/beta","state":"Registered"},{"name":"Microsoft.Resources/alpha","state":"Registered"}],` +
 		`"managedByTenants":[],"additionalProperties":{"resourceProviderProperties":{"resourceProviderNamespace":"Contoso.Compute"}}}}`
 	for region, e := range s.providers {
-		if got := string(e.told()[foreign].Notices["contoso.compute"]); got != want {
+		if got := string(e.reported()[foreign].Notices["contoso.compute"]); got != want {
 			t.Errorf("%s was told %s, want %s", region, got, want)
 		}
 	}
@@ -92,24 +92,24 @@ func TestProvidersAreTold(t *testing.T) {
 	if shown.LocationPlacementID != "Public_2014-09-01" || shown.QuotaID != "free" || shown.SpendingLimit != "Off" {
 		t.Errorf("clients see %+v", shown)
 	}
-	if got := s.asked(200, "", "GET", "/admin/subscriptions/"+foreign, "").text; !strings.Contains(got, `"offerId":"free","locationPlacementId":"Public_2014-09-01","registeredFeatures":["Contoso.Compute/beta",`) {
+	if got := s.request(200, "", "GET", "/admin/subscriptions/"+foreign, "").text; !strings.Contains(got, `"offerId":"free","locationPlacementId":"Public_2014-09-01","registeredFeatures":["Contoso.Compute/beta",`) {
 		t.Errorf("operators see %s", got)
 	}
 	// Clients' states and providers'; a namespace that asks for a registration
 	// hears nothing.
-	for _, c := range []struct{ state, told string }{
+	for _, c := range []struct{ state, reported string }{
 		{"PastDue", "Registered"}, {"Warned", "Warned"}, {"Disabled", "Suspended"}, {"Enabled", "Registered"},
 	} {
 		s.admit(200, "", foreign, `,"state":"`+c.state+`"`)
-		if got := s.known(foreign, "Contoso.Compute"); got != c.told {
-			t.Errorf("%s is told as %s, want %s", c.state, got, c.told)
+		if got := s.known(foreign, "Contoso.Compute"); got != c.reported {
+			t.Errorf("%s is told as %s, want %s", c.state, got, c.reported)
 		}
 		if got := s.known(foreign, "Contoso.Insight"); got != "" {
 			t.Errorf("who needs a registration was told %s", got)
 		}
 	}
 	// Features that the operator does not name stay.
-	if got := s.asked(200, "", "GET", "/admin/subscriptions/"+foreign, "").text; !strings.Contains(got, "Microsoft.Resources/alpha") {
+	if got := s.request(200, "", "GET", "/admin/subscriptions/"+foreign, "").text; !strings.Contains(got, "Microsoft.Resources/alpha") {
 		t.Errorf("%s", got)
 	}
 	s.admit(400, "InvalidRequestContent", foreign, `,"registeredFeatures":["beta"]`)
@@ -123,7 +123,7 @@ func TestNoticesAreRepeated(t *testing.T) {
 			s := newSite(t, setup{sections: `upstream: {callTimeout: 1s}`})
 			s.at("eastus").do("POST", "/contoso/faults", `{"method":"PUT","pathContains":"/subscriptions/`+foreign+`","fault":"`+fault+`","count":2}`, 201)
 			s.work()
-			s.asked(201, "", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+tenant+`","state":"Warned"}`)
+			s.request(201, "", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+tenant+`","state":"Warned"}`)
 			s.within("that all know, and no one is refused any more", func() bool {
 				return s.known(foreign, "Contoso.Compute") == "Warned" && string(s.at("eastus").do("GET", "/contoso/faults", "", 200)) == `{"value":[]}`
 			})
@@ -152,7 +152,7 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 	notices := func() (least int) {
 		least = 99
 		for _, e := range s.providers {
-			least = min(least, len(e.told()[foreign].Journal))
+			least = min(least, len(e.reported()[foreign].Journal))
 		}
 		return least
 	}
@@ -168,10 +168,10 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 	}
 }
 
-func TestRegistrationIsTold(t *testing.T) {
+func TestRegistrationIsReported(t *testing.T) {
 	s := newSite(t, setup{})
 	s.work()
-	for _, c := range []struct{ route, answer, state, told string }{
+	for _, c := range []struct{ route, answer, state, reported string }{
 		{register, "Registering", "Registered", "Registered"},
 		{withdraw, "Unregistering", "Unregistered", "Unregistered"},
 		{register, "Registering", "Registered", "Registered"},
@@ -179,7 +179,7 @@ func TestRegistrationIsTold(t *testing.T) {
 		if got := decode[provider](t, s.ok(200, "POST", c.route, "")).RegistrationState; got != c.answer {
 			t.Errorf("the answer says %s, want %s", got, c.answer)
 		}
-		if got := s.known(subscription, "Contoso.Insight"); got != c.told {
+		if got := s.known(subscription, "Contoso.Insight"); got != c.reported {
 			t.Errorf("after %s the endpoints know %s", c.route, got)
 		}
 		if got := decode[provider](t, s.ok(200, "GET", insight+own, "")).RegistrationState; got != c.state {
@@ -187,7 +187,7 @@ func TestRegistrationIsTold(t *testing.T) {
 		}
 	}
 	var body struct{ RegistrationDate string }
-	must(t, json.Unmarshal(s.at("westus").told()[subscription].Notices["contoso.insight"], &body))
+	must(t, json.Unmarshal(s.at("westus").reported()[subscription].Notices["contoso.insight"], &body))
 	registration, err := s.store.Registration(t.Context(), subscription, "Contoso.Insight")
 	if err != nil || body.RegistrationDate != registration.Registered.Format(http.TimeFormat) {
 		t.Errorf("%s %v %v", body.RegistrationDate, registration.Registered, err)
@@ -209,7 +209,7 @@ func TestRegistrationWithoutARegion(t *testing.T) {
 	}
 	s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
 	s.within("that the region knows as well", func() bool {
-		return s.at("eastus").told()[subscription].Namespaces["contoso.insight"] == "Registered"
+		return s.at("eastus").reported()[subscription].Namespaces["contoso.insight"] == "Registered"
 	})
 }
 
@@ -241,10 +241,10 @@ func TestRegionThatJoins(t *testing.T) {
 	wide.want(409, "MissingRegistrationForLocation", "POST", insight+"/locations/eastus/check"+preview, "{}")
 	wide.ok(201, "PUT", w+preview, westus)
 	wide.within("that who registers by itself is told where it joined", func() bool {
-		return wide.at("eastus").told()[subscription].Namespaces["contoso.compute"] == "Registered"
+		return wide.at("eastus").reported()[subscription].Namespaces["contoso.compute"] == "Registered"
 	})
-	if told := wide.at("eastus").told()[subscription].Namespaces["contoso.insight"]; told != "" {
-		t.Errorf("who does not, was told %s", told)
+	if reported := wide.at("eastus").reported()[subscription].Namespaces["contoso.insight"]; reported != "" {
+		t.Errorf("who does not, was told %s", reported)
 	}
 	if got := decode[provider](t, wide.ok(200, "POST", register, "")).RegistrationState; got != "Registering" {
 		t.Errorf("registering again: %s", got)
@@ -363,7 +363,7 @@ func TestFeatures(t *testing.T) {
 	if got := s.names(features + "/providers/contoso.insight/features" + own); got != "" {
 		t.Errorf("another provider's: %s", got)
 	}
-	s.asked(200, "", "PUT", "/admin/subscriptions/"+subscription, `{"tenantId":"`+tenant+`","registeredFeatures":["Contoso.Insight/hidden"]}`)
+	s.request(200, "", "PUT", "/admin/subscriptions/"+subscription, `{"tenantId":"`+tenant+`","registeredFeatures":["Contoso.Insight/hidden"]}`)
 	if got := s.ok(200, "GET", features+"/providers/Contoso.Insight/features"+own, "").text; got !=
 		`{"value":[{"id":"`+features+`/providers/Contoso.Insight/features/hidden","name":"Contoso.Insight/hidden","type":"Microsoft.Features/providers/features","properties":{"state":"Registered"}}]}` {
 		t.Errorf("%s", got)
@@ -393,17 +393,17 @@ func TestSubscriptionIsDeleted(t *testing.T) {
 	for _, e := range s.providers {
 		e.requests()
 	}
-	s.asked(200, "", "PUT", "/admin/subscriptions/"+subscription, `{"tenantId":"`+tenant+`","state":"Deleted"}`)
+	s.request(200, "", "PUT", "/admin/subscriptions/"+subscription, `{"tenantId":"`+tenant+`","state":"Deleted"}`)
 	s.want(404, "SubscriptionNotFound", "GET", m+api, "")
 	s.within("that one knows", func() bool { return len(s.at("westus").holds()) == 0 })
-	if got := s.asked(409, "Conflict", "PUT", "/admin/subscriptions/"+subscription, `{"tenantId":"`+tenant+`"}`); got.header.Get("Retry-After") != "10" {
+	if got := s.request(409, "Conflict", "PUT", "/admin/subscriptions/"+subscription, `{"tenantId":"`+tenant+`"}`); got.header.Get("Retry-After") != "10" {
 		t.Errorf("%v", got.header)
 	}
 	s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
 	s.within("that all know", func() bool { return len(s.at("eastus").holds()) == 0 })
 	s.clock.advance(5 * time.Minute) // what was answered with 503 cannot take effect any more
 	s.inTime("its end", func() bool {
-		return strings.Contains(s.asked(200, "", "GET", "/admin/subscriptions/"+subscription, "").text, `"erased":true`)
+		return strings.Contains(s.request(200, "", "GET", "/admin/subscriptions/"+subscription, "").text, `"erased":true`)
 	})
 	for region, e := range s.providers {
 		if held := e.holds(); len(held) > 0 {

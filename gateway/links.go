@@ -41,7 +41,7 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 			x := exchange.From(r)
 			g.log.Error("panic", zap.Any("failure", failure), zap.ByteString("stack", debug.Stack()), zap.String("correlationId", x.Identity.Correlation))
 			err := errors.New("a handler panicked")
-			if observe.AnswerBegun(w) {
+			if observe.AnswerStarted(w) {
 				x.Failure = err
 				panic(http.ErrAbortHandler)
 			}

@@ -25,8 +25,8 @@ func TestCollections(t *testing.T) {
 	if got := s.walk(machines + api + "&$top=1"); !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%s", got)
 	}
-	if asked := s.at("eastus").requests(); len(asked) != 0 {
-		t.Errorf("a region that holds none was asked: %v", asked)
+	if requests := s.at("eastus").requests(); len(requests) != 0 {
+		t.Errorf("a region that holds none was asked: %v", requests)
 	}
 	s.machine("g", "c", "eastus")
 	s.machine("h", "d", "eastus")
@@ -144,7 +144,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 // metric is the value of a series, by its name with its labels.
 func (s *site) metric(series string) string {
 	s.t.Helper()
-	for line := range strings.Lines(s.asked(200, "", "GET", "/metrics", "").text) {
+	for line := range strings.Lines(s.request(200, "", "GET", "/metrics", "").text) {
 		if rest, found := strings.CutPrefix(line, series+" "); found {
 			return strings.TrimSpace(rest)
 		}

@@ -21,15 +21,15 @@ func TestLocksLive(t *testing.T) {
 		at := scope + lockPlace + "/L" + own
 		s.want(404, "LockNotFound", "GET", at, "")
 		s.ok(204, "DELETE", at, "")
-		made := decode[lockBody](t, s.ok(201, "PUT", at, canNotDelete))
-		if made.ID != scope+lockPlace+"/L" || made.Name != "L" || made.Type != "Microsoft.Authorization/locks" || made.Properties.Level != "CanNotDelete" || made.Properties.Notes != "mine" {
-			t.Errorf("%+v", made)
+		lock := decode[lockBody](t, s.ok(201, "PUT", at, canNotDelete))
+		if lock.ID != scope+lockPlace+"/L" || lock.Name != "L" || lock.Type != "Microsoft.Authorization/locks" || lock.Properties.Level != "CanNotDelete" || lock.Properties.Notes != "mine" {
+			t.Errorf("%+v", lock)
 		}
 		got := s.ok(200, "GET", strings.ToLower(scope)+lockPlace+"/l"+own, "")
-		if again := decode[lockBody](t, got); again.ID != made.ID || again.ETag != made.ETag || got.header.Get("ETag") != made.ETag {
+		if again := decode[lockBody](t, got); again.ID != lock.ID || again.ETag != lock.ETag || got.header.Get("ETag") != lock.ETag {
 			t.Errorf("%+v", again)
 		}
-		s.ok(304, "GET", at, "", "If-None-Match", made.ETag)
+		s.ok(304, "GET", at, "", "If-None-Match", lock.ETag)
 		s.want(412, "PreconditionFailed", "PUT", at, readOnly, "If-None-Match", "*")
 		s.want(412, "PreconditionFailed", "DELETE", at, "", "If-Match", `"other"`)
 		s.ok(200, "PUT", at, s.ok(200, "GET", at, "").text) // what was read can be written
@@ -85,9 +85,9 @@ func TestLocksOnExtensions(t *testing.T) {
 		s.ok(201, "PUT", setting+api, `{}`)
 		s.ok(201, "PUT", setting+"2"+api, `{}`)
 		at := setting + lockPlace + "/l" + own
-		made := decode[lockBody](t, s.ok(201, "PUT", at, readOnly))
-		if want := scope + "/providers/Contoso.Insight/diagnosticSettings/D"; made.ID != want+lockPlace+"/l" {
-			t.Errorf("%+v", made)
+		lock := decode[lockBody](t, s.ok(201, "PUT", at, readOnly))
+		if want := scope + "/providers/Contoso.Insight/diagnosticSettings/D"; lock.ID != want+lockPlace+"/l" {
+			t.Errorf("%+v", lock)
 		}
 		s.want(409, "ScopeLocked", "PUT", setting+api, `{}`)
 		s.want(409, "ScopeLocked", "DELETE", setting+api, "")

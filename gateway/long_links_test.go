@@ -17,8 +17,8 @@ func TestLongPollingURLs(t *testing.T) {
 	item := p.item("i")
 	const foreign = "/somewhere/else/post"
 	for _, c := range []struct {
-		name, sent, asked string
-		itself            bool // the client gets the provider's own URL
+		name, sent, requested string
+		itself                bool // the client gets the provider's own URL
 	}{
 		{"its own, 6 KiB", p.at + scriptOperations + "a" + longQuery(6<<10), scriptOperations + "a" + longQuery(6<<10), true},
 		{"its own, 20 KiB", p.at + scriptOperations + "b" + longQuery(20<<10), scriptOperations + "b" + longQuery(20<<10), false},
@@ -28,9 +28,9 @@ func TestLongPollingURLs(t *testing.T) {
 	} {
 		for _, header := range []string{"Location", "Azure-Asyncoperation"} {
 			p.say("POST "+item+"/act"+api, 202, "", header, c.sent)
-			p.say("GET "+c.asked, 200, `{"status":"Succeeded","x":1}`)
+			p.say("GET "+c.requested, 200, `{"status":"Succeeded","x":1}`)
 			poll := p.local(p.ok(202, "POST", item+"/act"+api, "").header.Get(header))
-			if itself := poll == c.asked; itself != c.itself {
+			if itself := poll == c.requested; itself != c.itself {
 				t.Errorf("%s: %s is %.200s", c.name, header, poll)
 			}
 			if got := p.ok(200, "GET", poll, ""); !strings.Contains(got.text, `"x":1`) {

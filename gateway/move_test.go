@@ -140,13 +140,13 @@ func TestMoveRefusals(t *testing.T) {
 		}
 		for _, action := range []string{"/moveResources", "/validateMoveResources", "/MOVERESOURCES"} {
 			got := s.do("POST", from+action+own, c.body)
-			var told struct {
+			var reported struct {
 				Error struct{ Code, Message, Target string }
 			}
-			if err := json.Unmarshal([]byte(got.text), &told); err != nil {
+			if err := json.Unmarshal([]byte(got.text), &reported); err != nil {
 				t.Fatalf("%s: %s", c.name, got.text)
 			}
-			if got.status != c.status || told.Error.Code != c.code || !strings.Contains(told.Error.Message, c.text) || c.target != "" && told.Error.Target != c.target ||
+			if got.status != c.status || reported.Error.Code != c.code || !strings.Contains(reported.Error.Message, c.text) || c.target != "" && reported.Error.Target != c.target ||
 				got.header.Get("X-Ms-Failure-Cause") != "gateway" {
 				t.Errorf("%s: %d %s %v, want %d %s %q %q", c.name, got.status, got.text, got.header.Get("X-Ms-Failure-Cause"), c.status, c.code, c.text, c.target)
 			}

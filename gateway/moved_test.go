@@ -95,14 +95,14 @@ func TestEndOfAPollSettlesWhatHasMoved(t *testing.T) {
 	s := newSite(t, setup{})
 	from, to := s.group("from"), s.group("to")
 	m := s.machine("from", "m", "westus")
-	made := s.ok(202, "PUT", m+api, westus, "x-contoso-async", "accepted-async", "x-contoso-duration", "1h")
+	created := s.ok(202, "PUT", m+api, westus, "x-contoso-async", "accepted-async", "x-contoso-duration", "1h")
 	s.at("westus").clock.advance(2 * hour)
 	s.moveByHand(from, to, m)
 	moved := machinePath("to", "m")
 	if row, _ := s.row(moved); firm(row) || !row.FollowPut {
 		t.Fatalf("%+v", row)
 	}
-	s.ok(200, "GET", s.local(made.header.Get("Azure-Asyncoperation")), "")
+	s.ok(200, "GET", s.local(created.header.Get("Azure-Asyncoperation")), "")
 	if row, _ := s.row(moved); !firm(row) {
 		t.Errorf("%+v", row)
 	}

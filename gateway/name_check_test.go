@@ -20,9 +20,9 @@ func TestNameIsCheckedInAllRegions(t *testing.T) {
 	ask := func(name, kind string, header ...string) seen {
 		return s.do("POST", checkName, `{"name":"`+name+`","type":"`+kind+`"}`, header...)
 	}
-	// asked returns the regions that were asked for an answer. A call that was given up for
+	// regionsOf returns the regions that were asked for an answer. A call that was given up for
 	// an earlier one may arrive late.
-	asked := func(got seen) (names []string) {
+	regionsOf := func(got seen) (names []string) {
 		for name, p := range s.providers {
 			for _, r := range p.requests() {
 				if r.Method == "POST" && r.Headers.Get("X-Ms-Correlation-Request-Id") == got.header.Get("X-Ms-Correlation-Request-Id") {
@@ -38,8 +38,8 @@ func TestNameIsCheckedInAllRegions(t *testing.T) {
 		if got.status != 200 || got.text != `{"nameAvailable":true}` || strings.Count(got.header.Get("X-Ms-Original-Request-Ids"), ";") != len(regions)-1 {
 			t.Errorf("%d %v %s", got.status, got.header, got.text)
 		}
-		if asked := asked(got); !slices.Equal(asked, regions) {
-			t.Errorf("asked %v", asked)
+		if requests := regionsOf(got); !slices.Equal(requests, regions) {
+			t.Errorf("asked %v", requests)
 		}
 		if got := ask("TAKEN", kind); got.status != 200 || !strings.Contains(got.text, `{"nameAvailable":false,"reason":"AlreadyExists","message":"`) {
 			t.Errorf("%d %s", got.status, got.text)
@@ -62,8 +62,8 @@ func TestNameIsCheckedInAllRegions(t *testing.T) {
 	if got.status != 400 || got.code != "InvalidRequestContent" || !strings.Contains(got.text, "'name' is required") {
 		t.Errorf("%d %s", got.status, got.text)
 	}
-	if asked := asked(got); !slices.Equal(asked, regions) {
-		t.Errorf("asked %v", asked)
+	if requests := regionsOf(got); !slices.Equal(requests, regions) {
+		t.Errorf("asked %v", requests)
 	}
 	// Of what the map does not have, the global endpoint tells.
 	for _, body := range []string{`{"name":"a","type":"Contoso.Compute/nothing"}`, `{"name":"a"}`, `[]`, ``} {
@@ -71,8 +71,8 @@ func TestNameIsCheckedInAllRegions(t *testing.T) {
 		if got.status != 400 {
 			t.Errorf("%s: %d %s", body, got.status, got.text)
 		}
-		if asked := asked(got); !slices.Equal(asked, []string{"global"}) {
-			t.Errorf("%s: asked %v", body, asked)
+		if requests := regionsOf(got); !slices.Equal(requests, []string{"global"}) {
+			t.Errorf("%s: asked %v", body, requests)
 		}
 	}
 	s.want(400, "InvalidRequestContent", "POST", checkName, `{"name"`)

@@ -138,9 +138,9 @@ func TestPollThatFails(t *testing.T) {
 	}
 	s.want(500, "ResponseTooLarge", "GET", poll, "", "x-contoso-fault", "big=8192")
 	s.want(502, "BadGatewayConnection", "GET", poll, "", "x-contoso-fault", "reset-before")
-	for _, asked := range s.at("westus").requests() {
-		if asked.Path == m {
-			t.Errorf("a failed poll asked for the resource: %v", asked)
+	for _, request := range s.at("westus").requests() {
+		if request.Path == m {
+			t.Errorf("a failed poll asked for the resource: %v", request)
 		}
 	}
 	// An operation that is lost has ended.
@@ -163,8 +163,8 @@ func TestPollOfAnotherCaller(t *testing.T) {
 		s.at("westus").requests()
 		s.want(404, "HttpResourceNotFound", "GET", poll, "", "Authorization", bearer(second))
 		s.want(404, "SubscriptionNotFound", "GET", poll, "", "Authorization", bearer(stranger))
-		if asked := s.at("westus").requests(); len(asked) != 0 {
-			t.Errorf("another caller's poll reached the provider: %v", asked)
+		if requests := s.at("westus").requests(); len(requests) != 0 {
+			t.Errorf("another caller's poll reached the provider: %v", requests)
 		}
 		// Another spelling of the same URL is the same poll.
 		s.ok(202, "GET", strings.Replace(poll, "api-version=2024-01-01", "api-version=2024-06-01-preview", 1), "", auth...)
@@ -183,8 +183,8 @@ func TestPollWithoutARecord(t *testing.T) {
 		inSubscription + "/providers/Contoso.Compute/operationStatuses/x": "global",
 	} {
 		s.want(404, "OperationNotFound", "GET", path+api, "")
-		if asked := s.at(region).requests(); len(asked) == 0 || asked[len(asked)-1].Path != path {
-			t.Errorf("%s did not reach %s: %v", path, region, asked)
+		if requests := s.at(region).requests(); len(requests) == 0 || requests[len(requests)-1].Path != path {
+			t.Errorf("%s did not reach %s: %v", path, region, requests)
 		}
 	}
 	s.want(405, "MethodNotAllowed", "POST", inSubscription+"/providers/Contoso.Compute/operationStatuses/x"+api, "")
@@ -198,8 +198,8 @@ func TestRecordsEnd(t *testing.T) {
 	first := s.ok(202, "POST", m+"/restart"+api, "", "x-contoso-duration", "3h", "x-contoso-operation-path", "provider")
 	poll := s.local(first.header.Get("Location"))
 	s.ok(202, "GET", poll, "")
-	if asked := s.at("eastus").requests(); asked[len(asked)-1].Path != strings.SplitN(poll, "?", 2)[0] {
-		t.Errorf("%v", asked)
+	if requests := s.at("eastus").requests(); requests[len(requests)-1].Path != strings.SplitN(poll, "?", 2)[0] {
+		t.Errorf("%v", requests)
 	}
 	s.clock.advance(2 * hour)
 	s.want(404, "OperationNotFound", "GET", poll, "") // at the global endpoint
@@ -221,8 +221,8 @@ func TestAsynchronousAction(t *testing.T) {
 	s.at("eastus").requests()
 	s.at("eastus").clock.advance(2 * hour)
 	s.ok(204, "GET", poll, "")
-	if asked := s.at("eastus").requests(); len(asked) != 1 {
-		t.Errorf("an action settles nothing, and yet: %v", asked)
+	if requests := s.at("eastus").requests(); len(requests) != 1 {
+		t.Errorf("an action settles nothing, and yet: %v", requests)
 	}
 	if got := s.ok(202, "DELETE", m+api, "", "x-contoso-async", "no-url", "x-contoso-retry-after", "9999"); got.header.Get("Retry-After") != "600" {
 		t.Errorf("%v", got.header)
@@ -277,9 +277,9 @@ func TestRunner(t *testing.T) {
 	s.within("the end of the delete", func() bool { _, there := s.row(m); return !there })
 	stop()
 	<-done
-	for _, asked := range s.at("westus").requests() {
-		if asked.Method == "GET" && !strings.HasPrefix(asked.Headers.Get("X-Ms-Routing-Request-Id"), "WESTUS:") {
-			t.Errorf("%v", asked.Headers)
+	for _, request := range s.at("westus").requests() {
+		if request.Method == "GET" && !strings.HasPrefix(request.Headers.Get("X-Ms-Routing-Request-Id"), "WESTUS:") {
+			t.Errorf("%v", request.Headers)
 		}
 	}
 }

@@ -37,8 +37,8 @@ func TestClosedStore(t *testing.T) {
 			"', request correlation id '"+got.header.Get("X-Ms-Correlation-Request-Id")+"'.")
 	}
 	s.ok(503, "HEAD", m+api, "")
-	if asked := s.at("westus").requests(); len(asked) != 0 {
-		t.Errorf("calls without the store: %v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 0 {
+		t.Errorf("calls without the store: %v", requests)
 	}
 	s.ok(200, "GET", "/providers"+own, "")
 }
@@ -106,8 +106,8 @@ func TestWriteThatCameTooLate(t *testing.T) {
 	s.config.Index.SendWithin = time.Nanosecond
 	m := machinePath("g", "m")
 	s.want(503, "ServerTimeout", "PUT", m+api, westus)
-	if asked := s.at("westus").requests(); len(asked) != 0 {
-		t.Errorf("%v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 0 {
+		t.Errorf("%v", requests)
 	}
 	if _, there := s.row(m); there {
 		t.Error("what was never sent has a row")
@@ -117,8 +117,8 @@ func TestWriteThatCameTooLate(t *testing.T) {
 	s.config.Index.SendWithin = time.Nanosecond
 	s.at("westus").requests()
 	s.want(503, "ServerTimeout", "PATCH", m+api, `{"tags":{}}`)
-	if asked := s.at("westus").requests(); len(asked) != 0 {
-		t.Errorf("%v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 0 {
+		t.Errorf("%v", requests)
 	}
 	if row, there := s.row(m); !there || !firm(row) || s.openWrites("g") != 0 {
 		t.Errorf("%v %+v", there, row)

@@ -15,7 +15,7 @@ type scripted struct {
 	at    string // its own address
 	mu    sync.Mutex
 	says  map[string]said // by method and request target
-	asked []string
+	polls []string
 	heard func(call string) // runs with the lock, before each answer; may be nil
 }
 
@@ -54,12 +54,12 @@ func (p *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	call := r.Method + " " + r.RequestURI
-	p.asked = append(p.asked, call)
+	p.polls = append(p.polls, call)
 	if p.heard != nil {
 		p.heard(call)
 	}
-	answer, told := p.says[call]
-	if !told {
+	answer, reported := p.says[call]
+	if !reported {
 		answer = absence(r.URL.Path)
 	}
 	for name, values := range answer.header {
@@ -96,9 +96,9 @@ func (p *scripted) say(call string, status int, body string, header ...string) {
 func (p *scripted) reached(call string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	asked := strings.Join(p.asked, "\n") + "\n"
-	p.asked = nil
-	return strings.Contains(asked, call+"\n")
+	requested := strings.Join(p.polls, "\n") + "\n"
+	p.polls = nil
+	return strings.Contains(requested, call+"\n")
 }
 
 // item makes a resource.
@@ -125,11 +125,11 @@ func TestPollsThatMove(t *testing.T) {
 	p.say("GET "+four, 202, "", "Azure-Asyncoperation", "https://evil.example/status")
 
 	poll := p.local(p.ok(202, "DELETE", item+api, "").header.Get("Location"))
-	for i, want := range []struct{ asked, next string }{{one, two}, {two, two}, {three, two}, {four, two}, {four, two}} {
+	for i, want := range []struct{ polls, next string }{{one, two}, {two, two}, {three, two}, {four, two}, {four, two}} {
 		p.reached("")
 		got := p.ok(202, "GET", poll, "")
-		if !p.reached("GET " + want.asked) {
-			t.Errorf("poll %d did not ask for %s", i, want.asked)
+		if !p.reached("GET " + want.polls) {
+			t.Errorf("poll %d did not ask for %s", i, want.polls)
 		}
 		if len(got.header["Azure-Asyncoperation"]) != 0 {
 			t.Errorf("poll %d: %v", i, got.header)

@@ -75,7 +75,7 @@ func TestFormsOfPlans(t *testing.T) {
 	if got := s.at("westus").requests(); len(got) != 1 {
 		t.Errorf("the provider got %v", got)
 	}
-	if _, made := s.row(m); made || s.openWrites("g") != 0 {
+	if _, created := s.row(m); created || s.openWrites("g") != 0 {
 		t.Error("something was recorded")
 	}
 }
@@ -257,7 +257,7 @@ func TestRolesOfPlans(t *testing.T) {
 	s.ok(201, "PUT", groupPath("g")+lockPlace+"/stay"+own, `{"properties":{"level":"ReadOnly"}}`, "Authorization", ann)
 	one := `{"apiVersion":"2024-01-01","name":"m","location":"westus"}`
 	events := func() int {
-		return len(decode[struct{ Value []json.RawMessage }](t, s.asked(200, "", "GET", "/admin/changes", "")).Value)
+		return len(decode[struct{ Value []json.RawMessage }](t, s.request(200, "", "GET", "/admin/changes", "")).Value)
 	}
 	before := events()
 	if got := s.refused(plan(groupPath("g"), "", one), "Authorization", ann); got[0].Code != arm.ScopeLocked {
@@ -292,8 +292,8 @@ func TestPlansAreCountedAsReads(t *testing.T) {
 	s.want(400, "InvalidRequestContent", "POST", validateResources, "{}")
 }
 
-// shaped are declarations whose machines have a document.
-func shaped(t *testing.T, s *site, validation string) string {
+// withShape are declarations whose machines have a document.
+func withShape(t *testing.T, s *site, validation string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "compute.json")
 	must(t, os.WriteFile(file, []byte(`{"swagger": "2.0", "info": {"version": "2024-01-01"},
@@ -313,7 +313,7 @@ func TestShapesOfBodies(t *testing.T) {
 	providers := newSite(t, setup{})
 	const sizes = "The request content was invalid and could not be deserialized: 'one of 'small', 'large' must stand here. Path 'properties.size''."
 	for _, validation := range []string{"preflight", "write", "off"} {
-		s := newSite(t, setup{beside: providers, types: shaped(t, providers, validation)})
+		s := newSite(t, setup{beside: providers, types: withShape(t, providers, validation)})
 		s.group("g")
 		good, bad := `{"location":"westus","properties":{"size":"small","more":1}}`, `{"location":"westus","properties":{"size":"tiny"}}`
 		given := func(name, body string) string {
@@ -397,11 +397,11 @@ func TestProvidersJudgePlans(t *testing.T) {
 	if len(west) != 2 || len(east) != 1 {
 		t.Fatalf("%v, %v", west, east)
 	}
-	asked := east[0]
-	if asked.Method != "POST" || !strings.HasPrefix(asked.Path, groupPath("g")+"/providers/Contoso.Compute/deployments/") || !strings.HasSuffix(asked.Path, "/preflight") || asked.Query != "api-version=2020-10-01" {
-		t.Errorf("%+v", asked)
+	request := east[0]
+	if request.Method != "POST" || !strings.HasPrefix(request.Path, groupPath("g")+"/providers/Contoso.Compute/deployments/") || !strings.HasSuffix(request.Path, "/preflight") || request.Query != "api-version=2020-10-01" {
+		t.Errorf("%+v", request)
 	}
-	if h := asked.Headers; h.Get("X-Ms-Home-Tenant-Id") == "" && h.Get("X-Ms-Client-Tenant-Id") == "" || h.Get("X-Ms-Correlation-Request-Id") != got.header.Get("X-Ms-Correlation-Request-Id") ||
+	if h := request.Headers; h.Get("X-Ms-Home-Tenant-Id") == "" && h.Get("X-Ms-Client-Tenant-Id") == "" || h.Get("X-Ms-Correlation-Request-Id") != got.header.Get("X-Ms-Correlation-Request-Id") ||
 		h.Get("X-Ms-Client-Request-Id") != "mine" || h.Get("Accept-Language") != "de" || !strings.HasPrefix(h.Get("Referer"), "http://portico.example/subscriptions/") {
 		t.Errorf("%v", h)
 	}
@@ -476,7 +476,7 @@ func TestProvidersThatDoNotJudge(t *testing.T) {
 // is asked for.
 func TestExplainShowsJudges(t *testing.T) {
 	providers := newSite(t, setup{})
-	types := strings.Replace(shaped(t, providers, "preflight"), "tags: true, etags: true}", "tags: true, etags: true, preflight: true}", 1)
+	types := strings.Replace(withShape(t, providers, "preflight"), "tags: true, etags: true}", "tags: true, etags: true, preflight: true}", 1)
 	s := newSite(t, setup{beside: providers, types: types})
 	s.group("g")
 	for _, c := range []struct {

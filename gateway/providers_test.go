@@ -181,8 +181,8 @@ func TestRegistrationGuardsWrites(t *testing.T) {
 			t.Errorf("%s", got.text)
 		}
 		for region, e := range s.providers {
-			if asked := e.requests(); len(asked) != 0 {
-				t.Errorf("%s was called: %v", region, asked)
+			if requests := e.requests(); len(requests) != 0 {
+				t.Errorf("%s was called: %v", region, requests)
 			}
 		}
 	}

@@ -244,7 +244,7 @@ func TestListsTellNothingOfHiddenGroups(t *testing.T) {
 	for i := range 9 {
 		fill(fmt.Sprint("g", i))
 	}
-	walk := func(link string) (ids []string, pages, empty int, asked []string) {
+	walk := func(link string) (ids []string, pages, empty int, requests []string) {
 		for _, e := range s.providers {
 			e.requests()
 		}
@@ -262,10 +262,10 @@ func TestListsTellNothingOfHiddenGroups(t *testing.T) {
 		}
 		for _, e := range s.providers {
 			for _, r := range e.requests() {
-				asked = append(asked, r.Path)
+				requests = append(requests, r.Path)
 			}
 		}
-		return ids, pages, empty, asked
+		return ids, pages, empty, requests
 	}
 	for _, c := range []struct {
 		list        string
@@ -276,11 +276,11 @@ func TestListsTellNothingOfHiddenGroups(t *testing.T) {
 		{inSubscription + "/providers/Contoso.Insight/profiles" + api, 2, 1, 2, 2},
 	} {
 		for round := range 2 {
-			ids, pages, empty, asked := walk(c.list)
-			if len(ids) != c.ids || pages != c.pages || empty != 0 || len(asked) != c.calls {
-				t.Errorf("%s: %d pages, %d of them empty, by %d calls: %q", c.list, pages, empty, len(asked), ids)
+			ids, pages, empty, requests := walk(c.list)
+			if len(ids) != c.ids || pages != c.pages || empty != 0 || len(requests) != c.calls {
+				t.Errorf("%s: %d pages, %d of them empty, by %d calls: %q", c.list, pages, empty, len(requests), ids)
 			}
-			for _, path := range asked {
+			for _, path := range requests {
 				if !withinAny(mine[:3], path) {
 					t.Errorf("%s: a provider was asked for %s", c.list, path)
 				}

@@ -25,15 +25,15 @@ func TestHead(t *testing.T) {
 	if got.header.Get("X-Ms-Failure-Cause") != "gateway" {
 		t.Errorf("%v", got.header)
 	}
-	if asked := s.at("westus").requests(); len(asked) != 0 {
-		t.Errorf("what the index knows was asked for: %v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 0 {
+		t.Errorf("what the index knows was asked for: %v", requests)
 	}
 	// A row in doubt is asked for, with the verb that every provider has.
 	s.want(500, "ContosoFault", "PUT", m+api, westus, "x-contoso-fault", "status=500")
 	s.at("westus").requests()
 	s.ok(204, "HEAD", m+api, "")
-	if asked := s.at("westus").requests(); len(asked) != 1 || asked[0].Method != "GET" {
-		t.Errorf("%v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 1 || requests[0].Method != "GET" {
+		t.Errorf("%v", requests)
 	}
 	if row, _ := s.row(m); !firm(row) {
 		t.Errorf("%+v", row)
@@ -78,8 +78,8 @@ func TestHeadOfWhatHasNoRow(t *testing.T) {
 		s.ok(201, "PUT", path+api, `{"properties":{}}`)
 		s.at("eastus").requests()
 		s.ok(204, "HEAD", path+api, "")
-		if asked := s.at("eastus").requests(); len(asked) != 1 || asked[0].Method != "GET" {
-			t.Errorf("%v", asked)
+		if requests := s.at("eastus").requests(); len(requests) != 1 || requests[0].Method != "GET" {
+			t.Errorf("%v", requests)
 		}
 		if _, there := s.row(path); there {
 			t.Errorf("%s has a row", path)
@@ -201,8 +201,8 @@ func TestStaleCache(t *testing.T) {
 	}
 	s.at("westus").requests()
 	s.ok(200, "GET", m+api, "")
-	if asked := s.at("westus").requests(); len(asked) != 0 {
-		t.Errorf("the cache was not corrected: %v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 0 {
+		t.Errorf("the cache was not corrected: %v", requests)
 	}
 
 	// Writes do not go by the cache.

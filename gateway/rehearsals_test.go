@@ -86,7 +86,7 @@ func TestDeploymentsAreValidated(t *testing.T) {
 }
 
 // rehearsedChanges are the changes of a what-if, each as its type and the last part of its ID.
-func rehearsedChanges(t *testing.T, a seen) (told []string, all []whatif.Change) {
+func rehearsedChanges(t *testing.T, a seen) (reported []string, all []whatif.Change) {
 	t.Helper()
 	result := decode[struct {
 		Status     string
@@ -96,9 +96,9 @@ func rehearsedChanges(t *testing.T, a seen) (told []string, all []whatif.Change)
 		t.Errorf("%s", a.text)
 	}
 	for _, c := range result.Properties.Changes {
-		told = append(told, string(c.Type)+" "+c.ID[strings.LastIndexByte(c.ID, '/')+1:])
+		reported = append(reported, string(c.Type)+" "+c.ID[strings.LastIndexByte(c.ID, '/')+1:])
 	}
-	return told, result.Properties.Changes
+	return reported, result.Properties.Changes
 }
 
 func TestWhatDeploymentsWouldChange(t *testing.T) {
@@ -113,10 +113,10 @@ func TestWhatDeploymentsWouldChange(t *testing.T) {
 		machineIn("other", `, "location": "westus", "tags": {"a": "2"}, "properties": {"size": "[parameters('size')]", "key": "[parameters('key')]", "of": "[reference('same').size]", "mix": "[concat(parameters('key'), reference('same').size)]"}`)
 	target := deploymentPath(groupPath("g"), "whatIf")
 	answer := s.ok(200, "POST", target, deploymentOf("Incremental", "", resources), ann...)
-	told, all := rehearsedChanges(t, answer)
-	slices.Sort(told)
-	if want := []string{"Create new", "Ignore more", "Modify other", "NoChange same", "Unsupported all"}; !slices.Equal(told, want) {
-		t.Errorf("%q, want %q", told, want)
+	reported, all := rehearsedChanges(t, answer)
+	slices.Sort(reported)
+	if want := []string{"Create new", "Ignore more", "Modify other", "NoChange same", "Unsupported all"}; !slices.Equal(reported, want) {
+		t.Errorf("%q, want %q", reported, want)
 	}
 	if strings.Contains(answer.text, "hush") {
 		t.Errorf("the answer tells a secret: %s", answer.text)
@@ -131,10 +131,10 @@ func TestWhatDeploymentsWouldChange(t *testing.T) {
 		}
 	}
 	brief := s.ok(200, "POST", target, deploymentOf("Complete", `, "whatIfSettings": {"resultFormat": "ResourceIdOnly"}`, resources), ann...)
-	told, all = rehearsedChanges(t, brief)
-	slices.Sort(told)
-	if want := []string{"Create new", "Delete more", "Deploy other", "Deploy same", "Unsupported all"}; !slices.Equal(told, want) || all[0].After != nil {
-		t.Errorf("%q, want %q: %s", told, want, brief.text)
+	reported, all = rehearsedChanges(t, brief)
+	slices.Sort(reported)
+	if want := []string{"Create new", "Delete more", "Deploy other", "Deploy same", "Unsupported all"}; !slices.Equal(reported, want) || all[0].After != nil {
+		t.Errorf("%q, want %q: %s", reported, want, brief.text)
 	}
 	// At a subscription, groups are compared as well, and nothing is ignored.
 	groups := `{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2022-09-01", "name": "g", "location": "West US", "tags": {"of": "ann"}},
@@ -142,10 +142,10 @@ func TestWhatDeploymentsWouldChange(t *testing.T) {
 		{"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "inner", "resourceGroup": "g", "properties": {"mode": "Incremental", "template": {
 			"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0", "resources": [` + machineIn("same", body) + `]}}}`
 	atSubscription := strings.Replace(deploymentOf("Incremental", "", groups), "{", `{"location": "westus", `, 1)
-	told, _ = rehearsedChanges(t, s.ok(200, "POST", deploymentPath(inSubscription, "whatIf"), atSubscription, ann...))
-	slices.Sort(told)
-	if want := []string{"Create h", "Modify g", "NoChange same"}; !slices.Equal(told, want) {
-		t.Errorf("%q, want %q", told, want)
+	reported, _ = rehearsedChanges(t, s.ok(200, "POST", deploymentPath(inSubscription, "whatIf"), atSubscription, ann...))
+	slices.Sort(reported)
+	if want := []string{"Create h", "Modify g", "NoChange same"}; !slices.Equal(reported, want) {
+		t.Errorf("%q, want %q", reported, want)
 	}
 	// Callers see what they can read.
 	s.want(404, "SubscriptionNotFound", "POST", target, deploymentOf("Incremental", "", resources), "Authorization", bearer(stranger))

@@ -63,12 +63,12 @@ func TestMergedPagesKnowNoConditions(t *testing.T) {
 		t.Errorf("%v %s", got.header, got.text)
 	}
 	for _, region := range []string{"westus", "eastus"} {
-		asked := s.at(region).requests()
-		if len(asked) != 1 || asked[0].Headers.Get("Accept-Language") != "de" {
-			t.Fatalf("%s: %+v", region, asked)
+		requests := s.at(region).requests()
+		if len(requests) != 1 || requests[0].Headers.Get("Accept-Language") != "de" {
+			t.Fatalf("%s: %+v", region, requests)
 		}
 		for _, name := range []string{"If-None-Match", "If-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"} {
-			if got := asked[0].Headers.Get(name); got != "" {
+			if got := requests[0].Headers.Get(name); got != "" {
 				t.Errorf("%s got %s: %s", region, name, got)
 			}
 		}

@@ -17,8 +17,8 @@ import (
 // anything.
 const nobodys = "owners: [{principalId: 00000000-0000-0000-0000-00000000000b}]"
 
-// ofNobody is a site of that tenant, with a machine.
-func ofNobody(t testing.TB, as setup) *site {
+// withoutOwner is a site of that tenant, with a machine.
+func withoutOwner(t testing.TB, as setup) *site {
 	t.Helper()
 	as.tokens, as.roles = true, nobodys
 	s := newSite(t, as)
@@ -37,7 +37,7 @@ func (s *site) unassign(name, group, scope string) {
 
 // A role counts with the next request, and no longer than until it is taken away.
 func TestRolesComeAndGo(t *testing.T) {
-	s := ofNobody(t, setup{})
+	s := withoutOwner(t, setup{})
 	m := machinePath("g", "m")
 	s.want(404, "SubscriptionNotFound", "GET", m+api, "", auth(secret)...)
 	name := s.assign(callers[secret].ObjectID, roles.Reader, groupPath("g"))
@@ -56,7 +56,7 @@ func TestRolesComeAndGo(t *testing.T) {
 // Who has no role in a subscription cannot tell it from one that does not exist: the
 // answers are the same but for its id, whatever is asked.
 func TestSubscriptionsWithoutARoleLookAbsent(t *testing.T) {
-	s := ofNobody(t, setup{})
+	s := withoutOwner(t, setup{})
 	const absent = "00000000-0000-0000-0000-0000000000ff"
 	for _, of := range shapes() {
 		if of.method == "HEAD" {
@@ -76,7 +76,7 @@ func TestSubscriptionsWithoutARoleLookAbsent(t *testing.T) {
 // An operation may be polled by who began it, also without the role by then; others
 // learn nothing of it.
 func TestOwnOperationsNeedNoRole(t *testing.T) {
-	s := ofNobody(t, setup{})
+	s := withoutOwner(t, setup{})
 	s.work()
 	m := machinePath("g", "m")
 	name := s.assign(callers[secret].ObjectID, roles.Contributor, groupPath("g"))
@@ -130,7 +130,7 @@ func TestProvidersLearnWhetherRolesDecide(t *testing.T) {
 
 // The audit log says by what a write was allowed, or that it was not.
 func TestAuditSaysByWhat(t *testing.T) {
-	s := ofNobody(t, setup{})
+	s := withoutOwner(t, setup{})
 	name := s.assign(callers[secret].ObjectID, roles.Contributor, groupPath("g"))
 	s.ok(200, "PUT", machinePath("g", "m")+api, westus, auth(secret)...)
 	s.want(403, "AuthorizationFailed", "PUT", groupPath("x")+own, westus, auth(secret)...)
@@ -145,7 +145,7 @@ func TestAuditSaysByWhat(t *testing.T) {
 		}
 	}
 	for _, series := range []string{`portico_authorizations_total{result="denied"} 1`, `portico_authorizations_total{result="hidden"} 1`} {
-		if got := s.asked(200, "", "GET", "/metrics", "").text; !strings.Contains(got, series) {
+		if got := s.request(200, "", "GET", "/metrics", "").text; !strings.Contains(got, series) {
 			t.Errorf("no %s", series)
 		}
 	}
@@ -153,7 +153,7 @@ func TestAuditSaysByWhat(t *testing.T) {
 
 // The next configuration decides by its own owners, and its own word for roles.
 func TestOwnersChangeAtAReload(t *testing.T) {
-	s := ofNobody(t, setup{})
+	s := withoutOwner(t, setup{})
 	m := machinePath("g", "m")
 	as := func(change func(*config.Auth)) {
 		next := *s.config
@@ -191,7 +191,7 @@ func TestWarmReadWithARole(t *testing.T) {
 
 // Operators can ask who may do what, and by what.
 func TestAdminChecksRoles(t *testing.T) {
-	s := ofNobody(t, setup{})
+	s := withoutOwner(t, setup{})
 	name := s.assign(callers[secret].ObjectID, roles.Contributor, groupPath("g"))
 	const write = "Contoso.Compute/virtualMachines/write"
 	type answer struct {
@@ -205,7 +205,7 @@ func TestAdminChecksRoles(t *testing.T) {
 	}
 	ask := func(principal, rest, scope string) answer {
 		t.Helper()
-		return decode[answer](t, s.asked(200, "", "POST", "/admin/roles/check", `{"principalId":"`+principal+`","action":"`+write+`","scope":"`+scope+`"`+rest+`}`))
+		return decode[answer](t, s.request(200, "", "POST", "/admin/roles/check", `{"principalId":"`+principal+`","action":"`+write+`","scope":"`+scope+`"`+rest+`}`))
 	}
 	if got := ask(callers[secret].ObjectID, "", machinePath("G", "m")); !got.Allowed || got.Grant.Assignment != assignments.ID(groupPath("g"), name) || got.Grant.Role != "Contributor" {
 		t.Errorf("%+v", got)
@@ -223,13 +223,13 @@ func TestAdminChecksRoles(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	for _, body := range []string{`{}`, `{"principalId":"x","action":"a","scope":"/"}`, `{"principalId":"` + tenant + `","scope":"/"}`, `{"principalId":"` + tenant + `","action":"a","scope":"g"}`, `{"principalId":"` + tenant + `","action":"a","scope":"/","tenantId":"x"}`} {
-		s.asked(400, "InvalidRequestContent", "POST", "/admin/roles/check", body)
+		s.request(400, "InvalidRequestContent", "POST", "/admin/roles/check", body)
 	}
 }
 
 // Operators can ask for all who may do something, at once.
 func TestAdminSaysWhoMay(t *testing.T) {
-	s := ofNobody(t, setup{})
+	s := withoutOwner(t, setup{})
 	const write, del = "Contoso.Compute/virtualMachines/write", "Contoso.Compute/virtualMachines/delete"
 	s.ok(201, "PUT", groupPath("other")+own, westus, auth(second)...)
 	one, two := "00000000-0000-0000-0000-0000000000f1", "00000000-0000-0000-0000-0000000000f2"
@@ -239,7 +239,7 @@ func TestAdminSaysWhoMay(t *testing.T) {
 	custom := two + " " + assignments.ID(inSubscription, s.assign(two, s.define(roles.Permission{Actions: []string{"*/delete"}}), inSubscription))
 	ask := func(action, scope string) (holders []string) {
 		t.Helper()
-		got := decode[described.RoleHolders](t, s.asked(200, "", "POST", "/admin/roles/who", `{"action":"`+action+`","scope":"`+scope+`"}`))
+		got := decode[described.RoleHolders](t, s.request(200, "", "POST", "/admin/roles/who", `{"action":"`+action+`","scope":"`+scope+`"}`))
 		for _, h := range got.Value {
 			if h.Grant.Owner != (h.Grant.Assignment == "") {
 				t.Errorf("%+v", h)
@@ -266,18 +266,18 @@ func TestAdminSaysWhoMay(t *testing.T) {
 			t.Errorf("%s at %s: %q, want %q", c.action, c.scope, got, c.want)
 		}
 		for _, holder := range got { // as it is answered for each alone
-			check := decode[described.RoleAnswer](t, s.asked(200, "", "POST", "/admin/roles/check", `{"principalId":"`+holder[:36]+`","action":"`+c.action+`","scope":"`+c.scope+`"}`))
+			check := decode[described.RoleAnswer](t, s.request(200, "", "POST", "/admin/roles/check", `{"principalId":"`+holder[:36]+`","action":"`+c.action+`","scope":"`+c.scope+`"}`))
 			if !check.Allowed {
 				t.Errorf("%s at %s: %s may not", c.action, c.scope, holder)
 			}
 		}
 	}
 	for _, body := range []string{`{}`, `{"action":"a","scope":"/"}`, `{"scope":"` + inSubscription + `"}`, `{"action":"a","scope":"g"}`, `{"action":"a","scope":"/","tenantId":"x"}`} {
-		s.asked(400, "InvalidRequestContent", "POST", "/admin/roles/who", body)
+		s.request(400, "InvalidRequestContent", "POST", "/admin/roles/who", body)
 	}
-	s.asked(404, "SubscriptionNotFound", "POST", "/admin/roles/who", `{"action":"a","scope":"/subscriptions/00000000-0000-0000-0000-0000000000d9"}`)
+	s.request(404, "SubscriptionNotFound", "POST", "/admin/roles/who", `{"action":"a","scope":"/subscriptions/00000000-0000-0000-0000-0000000000d9"}`)
 	free := newSite(t, setup{})
-	if got := decode[described.RoleHolders](t, free.asked(200, "", "POST", "/admin/roles/who", `{"action":"a","scope":"`+inSubscription+`"}`)); !got.Everybody {
+	if got := decode[described.RoleHolders](t, free.request(200, "", "POST", "/admin/roles/who", `{"action":"a","scope":"`+inSubscription+`"}`)); !got.Everybody {
 		t.Errorf("%+v", got)
 	}
 }
@@ -296,7 +296,7 @@ func TestRolesInALongBatch(t *testing.T) {
 		{"with a role at one group", true, []int{201, 403, 200}, 1},
 		{"without it by then", false, []int{404, 404, 404}, 0},
 	} {
-		s := ofNobody(t, setup{sections: "batch: {immediate: 2}\n"})
+		s := withoutOwner(t, setup{sections: "batch: {immediate: 2}\n"})
 		name := s.assign(callers[secret].ObjectID, roles.Contributor, groupPath("g"))
 		accepted := s.ok(202, "POST", batchPath, text, auth(secret)...)
 		if !c.keeps {

@@ -44,7 +44,7 @@ func TestWarmReadsNeedNoStore(t *testing.T) {
 
 // What memory denies is asked of the store: whose a subscription is, and whether it
 // still is where a provider has nothing.
-func TestWhatMemoryDeniesIsAsked(t *testing.T) {
+func TestWhatMemoryDeniesIsRead(t *testing.T) {
 	s := newSite(t, setup{tokens: true})
 	other := newSite(t, setup{tokens: true, path: s.path, beside: s})
 	ann, stranger := []string{"Authorization", bearer(secret)}, []string{"Authorization", bearer(stranger)}

@@ -37,12 +37,12 @@ func TestResultOfAStatus(t *testing.T) {
 	}
 	ends := func() { s.at("eastus").clock.advance(2 * hour) }
 
-	made := begins("PUT", m+api, eastus)
+	created := begins("PUT", m+api, eastus)
 	if listed, found := s.visible(m); listed || found {
 		t.Errorf("while it is made: listed %v, found %v", listed, found)
 	}
 	ends()
-	if got := s.ok(200, "GET", made, ""); !strings.Contains(got.text, m) || !strings.Contains(got.text, `"Succeeded"`) {
+	if got := s.ok(200, "GET", created, ""); !strings.Contains(got.text, m) || !strings.Contains(got.text, `"Succeeded"`) {
 		t.Errorf("%s", got.text)
 	}
 	if row, _ := s.row(m); !firm(row) || row.ProvisioningState != "Succeeded" {
@@ -88,7 +88,7 @@ func TestResultOfAStatus(t *testing.T) {
 		t.Errorf("the end left the row: %+v", row)
 	}
 	s.ok(204, "GET", gone, "")
-	s.want(409, "ResourceOperationFailure", "GET", made, "") // of what is gone
+	s.want(409, "ResourceOperationFailure", "GET", created, "") // of what is gone
 
 	// A PUT that shows its resource needs no Location.
 	shown := s.ok(201, "PUT", m+api, eastus, "x-contoso-async", "azure-async", "x-contoso-duration", "1h")
@@ -184,8 +184,8 @@ func TestResultOfAStatusOfAnotherCaller(t *testing.T) {
 	result := s.stoodIn(first.header, "Location")
 	s.at("westus").requests()
 	s.want(404, "HttpResourceNotFound", "GET", result, "", "Authorization", bearer(second))
-	if asked := s.at("westus").requests(); len(asked) != 0 {
-		t.Errorf("another caller's poll reached the provider: %v", asked)
+	if requests := s.at("westus").requests(); len(requests) != 0 {
+		t.Errorf("another caller's poll reached the provider: %v", requests)
 	}
 	s.ok(202, "GET", result, "", auth...)
 }

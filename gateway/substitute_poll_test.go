@@ -50,8 +50,8 @@ func TestForeignPollingURLs(t *testing.T) {
 		with := func(mode string) []string { return append([]string{"x-contoso-async", mode}, lie...) }
 		m := machinePath("g", "m"+place)
 
-		made := s.ok(202, "PUT", m+api, eastus, with("accepted-async")...)
-		result, status := s.stoodIn(made.header, "Location"), s.stoodIn(made.header, "Azure-Asyncoperation")
+		created := s.ok(202, "PUT", m+api, eastus, with("accepted-async")...)
+		result, status := s.stoodIn(created.header, "Location"), s.stoodIn(created.header, "Azure-Asyncoperation")
 		// It stays the same, though the provider goes on to lie.
 		if again := s.ok(202, "GET", result, ""); s.local(again.header.Get("Location")) != result {
 			t.Errorf("%v", again.header)
@@ -68,9 +68,9 @@ func TestForeignPollingURLs(t *testing.T) {
 		if got := s.ok(201, "GET", result, ""); !strings.Contains(got.text, m) {
 			t.Errorf("%s", got.text)
 		}
-		for _, asked := range s.at("eastus").requests() {
-			if strings.Contains(asked.Headers.Get("Referer"), result) || !strings.HasPrefix(asked.Headers.Get("Referer"), "http://portico.example"+asked.Path) {
-				t.Errorf("%s has the referer %s", asked.Path, asked.Headers.Get("Referer"))
+		for _, request := range s.at("eastus").requests() {
+			if strings.Contains(request.Headers.Get("Referer"), result) || !strings.HasPrefix(request.Headers.Get("Referer"), "http://portico.example"+request.Path) {
+				t.Errorf("%s has the referer %s", request.Path, request.Headers.Get("Referer"))
 			}
 		}
 
@@ -171,8 +171,8 @@ func TestStandInsOfWhatIsLost(t *testing.T) {
 	}
 
 	// One that fails before it ever showed cannot be told from one that runs.
-	made := s.ok(201, "PUT", m+api, westus, lie("azure-async", "x-contoso-outcome", "Failed")...)
-	status = s.stoodIn(made.header, "Azure-Asyncoperation")
+	created := s.ok(201, "PUT", m+api, westus, lie("azure-async", "x-contoso-outcome", "Failed")...)
+	status = s.stoodIn(created.header, "Azure-Asyncoperation")
 	s.at("westus").clock.advance(2 * hour)
 	s.lose("westus")
 	if word, code := s.status(status); word != "Failed" || code != "ResourceOperationFailure" {
@@ -292,10 +292,10 @@ func TestCreatesAcceptedWithoutAPollingURL(t *testing.T) {
 	p := newScripted(t, setup{})
 	for _, id := range []string{groupPath("g") + "/providers/Contoso.Script/items/i", inSubscription + "/providers/Contoso.Script/plans/p"} {
 		p.say("PUT "+id+api, 202, "")
-		made := p.ok(202, "PUT", id+api, westus)
-		result, status := p.local(made.header.Get("Location")), p.local(made.header.Get("Azure-Asyncoperation"))
-		if !strings.Contains(result, "/operationresults/") || !strings.Contains(status, "/operationStatuses/") || made.header.Get("Retry-After") != "15" {
-			t.Fatalf("%v", made.header)
+		created := p.ok(202, "PUT", id+api, westus)
+		result, status := p.local(created.header.Get("Location")), p.local(created.header.Get("Azure-Asyncoperation"))
+		if !strings.Contains(result, "/operationresults/") || !strings.Contains(status, "/operationStatuses/") || created.header.Get("Retry-After") != "15" {
+			t.Fatalf("%v", created.header)
 		}
 		p.ok(202, "GET", result, "")
 		if word, _ := p.status(status); word != "InProgress" {
@@ -334,8 +334,8 @@ func TestStandInsOfAnotherCaller(t *testing.T) {
 			s.at("westus").requests()
 			s.want(404, "HttpResourceNotFound", "GET", poll, "", "Authorization", bearer(second))
 			s.want(404, "SubscriptionNotFound", "GET", poll, "", "Authorization", bearer(stranger))
-			if asked := s.at("westus").requests(); len(asked) != 0 {
-				t.Errorf("another caller's poll reached the provider: %v", asked)
+			if requests := s.at("westus").requests(); len(requests) != 0 {
+				t.Errorf("another caller's poll reached the provider: %v", requests)
 			}
 		}
 		s.at("westus").clock.advance(2 * hour)

@@ -37,17 +37,17 @@ func TestOperationsOfTheTenant(t *testing.T) {
 		if !strings.HasPrefix(status, strings.Replace(tenantResults, polling.Results, polling.Statuses, 1)[:len(tenantResults)-len("operationResults/")]) {
 			t.Errorf("%s: Azure-AsyncOperation %s", call.method, status)
 		}
-		for poll, asked := range map[string]string{result: result, status: hidden} {
+		for poll, requested := range map[string]string{result: result, status: hidden} {
 			p.reached("")
 			for _, other := range []string{second, stranger} {
 				p.want(404, "HttpResourceNotFound", "GET", poll, "", auth(other)...)
 			}
-			if p.reached("GET " + asked) {
+			if p.reached("GET " + requested) {
 				t.Errorf("%s: another caller's poll reached the provider", call.method)
 			}
 			p.do("GET", poll, "", auth(secret)...)
-			if !p.reached("GET " + asked) {
-				t.Errorf("%s: %s did not ask for %s", call.method, poll, asked)
+			if !p.reached("GET " + requested) {
+				t.Errorf("%s: %s did not ask for %s", call.method, poll, requested)
 			}
 		}
 		if got := p.ok(202, "GET", result, "", auth(secret)...); got.header.Get("Azure-Asyncoperation") != "" || p.local(got.header.Get("Location")) != result {

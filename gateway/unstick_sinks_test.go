@@ -80,10 +80,10 @@ func patientSink(t *testing.T, m *mailbox, retrying, dead int) *webhook.Sink {
 	}}
 }
 
-func (s *site) sink() adminapi.Sink { return told[adminapi.Sink](s, "/admin/sinks/audit") }
+func (s *site) sink() adminapi.Sink { return report[adminapi.Sink](s, "/admin/sinks/audit") }
 
 func (s *site) retried() []adminapi.RetriedEvent {
-	return told[adminapi.Page[adminapi.RetriedEvent]](s, "/admin/sinks/audit/retrying").Value
+	return report[adminapi.Page[adminapi.RetriedEvent]](s, "/admin/sinks/audit/retrying").Value
 }
 
 func onSink(step, event, reason string) string {
@@ -93,14 +93,14 @@ func onSink(step, event, reason string) string {
 // unstickEvent orders a step of an event, and wants it taken.
 func (s *site) unstickEvent(step, event string) adminapi.Unstuck {
 	s.t.Helper()
-	return decode[adminapi.Unstuck](s.t, s.asked(200, "", "POST", "/admin/unstick", onSink(step, event, "the datacentre burnt down")))
+	return decode[adminapi.Unstuck](s.t, s.request(200, "", "POST", "/admin/unstick", onSink(step, event, "the datacentre burnt down")))
 }
 
 // keepsEvent orders a step that is refused; says is part of why.
 func (s *site) keepsEvent(status int, step, event, says string) {
 	s.t.Helper()
 	code := map[int]string{400: "InvalidRequestContent", 404: "ResourceNotFound", 409: "Conflict"}[status]
-	if got := s.asked(status, code, "POST", "/admin/unstick", onSink(step, event, "r")); !strings.Contains(got.text, says) {
+	if got := s.request(status, code, "POST", "/admin/unstick", onSink(step, event, "r")); !strings.Contains(got.text, says) {
 		s.t.Errorf("%s of %s: %s", step, event, got.text)
 	}
 }
@@ -130,7 +130,7 @@ func TestUnstickEventsOfASink(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	s.within("the others", func() bool { now := s.sink(); return now.FailedEvent == first && now.Delivered > 0 })
-	if page := told[adminapi.Page[adminapi.RetriedEvent]](s, "/admin/sinks/audit/retrying?limit=1"); len(page.Value) != 1 || page.NextLink == "" {
+	if page := report[adminapi.Page[adminapi.RetriedEvent]](s, "/admin/sinks/audit/retrying?limit=1"); len(page.Value) != 1 || page.NextLink == "" {
 		t.Errorf("%+v", page)
 	}
 
@@ -141,9 +141,9 @@ func TestUnstickEventsOfASink(t *testing.T) {
 	s.keepsEvent(404, "ask", "9999", "does not wait")
 	s.keepsEvent(404, "giveUp", "9999", "does not wait")
 	s.keepsEvent(400, "ask", "first", "a number")
-	s.asked(400, "InvalidRequestContent", "POST", "/admin/unstick", onSink("giveUp", first, "")).says(t, "The request content was invalid and could not be deserialized: 'to give up an event needs a reason'.")
-	s.asked(400, "InvalidRequestContent", "POST", "/admin/unstick", fmt.Sprintf(`{"id":%q,"event":"1","step":"ask"}`, groupPath("bad")))
-	s.asked(404, "ResourceNotFound", "POST", "/admin/unstick", `{"sink":"none","step":"ask"}`)
+	s.request(400, "InvalidRequestContent", "POST", "/admin/unstick", onSink("giveUp", first, "")).says(t, "The request content was invalid and could not be deserialized: 'to give up an event needs a reason'.")
+	s.request(400, "InvalidRequestContent", "POST", "/admin/unstick", fmt.Sprintf(`{"id":%q,"event":"1","step":"ask"}`, groupPath("bad")))
+	s.request(404, "ResourceNotFound", "POST", "/admin/unstick", `{"sink":"none","step":"ask"}`)
 
 	if done := s.unstickEvent("ask", first); done.Target != "sink/audit/"+first || done.Step != "ask" {
 		t.Errorf("%+v", done)
@@ -152,13 +152,13 @@ func TestUnstickEventsOfASink(t *testing.T) {
 	s.unstickEvent("ask", second) // which has the first one tried
 	s.within("one more", func() bool { r := s.retried(); return len(r) == 2 && r[0].Attempts == 3 })
 
-	s.asked(200, "", "POST", "/admin/unstick", fmt.Sprintf(`{"sink":"audit","event":%q,"step":"giveUp","dryRun":true}`, first))
+	s.request(200, "", "POST", "/admin/unstick", fmt.Sprintf(`{"sink":"audit","event":%q,"step":"giveUp","dryRun":true}`, first))
 	s.unstickEvent("giveUp", first) // which is still there
-	dead := told[adminapi.Page[adminapi.DeadLetter]](s, "/admin/sinks/audit/dead").Value
+	dead := report[adminapi.Page[adminapi.DeadLetter]](s, "/admin/sinks/audit/dead").Value
 	if len(dead) != 1 || dead[0].ID != first || dead[0].Failure != "failed" || dead[0].Attempts != 3 || dead[0].Reason != "the datacentre burnt down" || dead[0].Event == nil {
 		t.Errorf("%+v", dead)
 	}
-	waiting := told[adminapi.ResourceDetail](s, "/admin/resource?id="+url.QueryEscape(groupPath("bad"))).Waiting
+	waiting := report[adminapi.ResourceDetail](s, "/admin/resource?id="+url.QueryEscape(groupPath("bad"))).Waiting
 	for _, want := range []string{"portico sinks replay audit " + first, "portico unstick sink/audit/" + second + " --ask"} {
 		if !slices.ContainsFunc(waiting, func(w adminapi.Waiting) bool { return w.Reason == adminapi.EventsUndelivered && w.Command == want }) {
 			t.Errorf("nothing goes on by %s: %+v", want, waiting)
@@ -224,14 +224,14 @@ func TestUnstickASinkThatIsAway(t *testing.T) {
 	s.within("the receiver to be away again", func() bool { now := s.sink(); return now.State == "Away" && now.FailedEvent != first })
 	second := s.sink().FailedEvent
 	s.unstickEvent("giveUp", second)
-	if dead := told[adminapi.Page[adminapi.DeadLetter]](s, "/admin/sinks/audit/dead").Value; len(dead) != 1 || dead[0].ID != second || dead[0].Failure != "denied" {
+	if dead := report[adminapi.Page[adminapi.DeadLetter]](s, "/admin/sinks/audit/dead").Value; len(dead) != 1 || dead[0].ID != second || dead[0].Failure != "denied" {
 		t.Errorf("%+v", dead)
 	}
 	s.within("the cursor to go on", func() bool { return s.sink().Lag == 0 })
 }
 
 // Where no one delivers an order is taken back, and nothing comes of it later.
-func TestOrderOfASinkThatNobodyHolds(t *testing.T) {
+func TestOrderOfASinkThatNoOneHolds(t *testing.T) {
 	m := newMailbox(t, func(string) int { return 422 })
 	s := newSite(t, setup{sinks: []*webhook.Sink{patientSink(t, m, 10, 10)}})
 	s.group("g")

@@ -16,13 +16,13 @@ import (
 // unsticks orders a step, and wants it taken.
 func (s *site) unsticks(what, name, step string) adminapi.Unstuck {
 	s.t.Helper()
-	return decode[adminapi.Unstuck](s.t, s.asked(200, "", "POST", "/admin/unstick", unstickOrder(what, name, step)))
+	return decode[adminapi.Unstuck](s.t, s.request(200, "", "POST", "/admin/unstick", unstickOrder(what, name, step)))
 }
 
 // wouldUnstick has a step only rehearsed, for which no reason is needed.
 func (s *site) wouldUnstick(what, name, step string) adminapi.Unstuck {
 	s.t.Helper()
-	done := decode[adminapi.Unstuck](s.t, s.asked(200, "", "POST", "/admin/unstick", fmt.Sprintf(`{%q:%q,"step":%q,"dryRun":true}`, what, name, step)))
+	done := decode[adminapi.Unstuck](s.t, s.request(200, "", "POST", "/admin/unstick", fmt.Sprintf(`{%q:%q,"step":%q,"dryRun":true}`, what, name, step)))
 	if !done.DryRun || done.Outcome == "" {
 		s.t.Errorf("%+v", done)
 	}
@@ -32,7 +32,7 @@ func (s *site) wouldUnstick(what, name, step string) adminapi.Unstuck {
 // stays orders a step that is refused; says is part of why.
 func (s *site) stays(status int, code, what, name, step, says string) seen {
 	s.t.Helper()
-	got := s.asked(status, code, "POST", "/admin/unstick", unstickOrder(what, name, step))
+	got := s.request(status, code, "POST", "/admin/unstick", unstickOrder(what, name, step))
 	if !strings.Contains(got.text, says) {
 		s.t.Errorf("%s of %s: %s", step, name, got.text)
 	}
@@ -50,7 +50,7 @@ func TestUnstickResource(t *testing.T) {
 	m := s.machine("g", "m", "westus")
 	s.stays(409, "Conflict", "id", m, "forget", "ask first")
 	s.stays(409, "Conflict", "id", m, "giveUp", "ask again")
-	s.asked(409, "Conflict", "POST", "/admin/unstick", `{"id":"`+m+`","step":"giveUp","dryRun":true}`)
+	s.request(409, "Conflict", "POST", "/admin/unstick", `{"id":"`+m+`","step":"giveUp","dryRun":true}`)
 	s.want(500, "ContosoFault", "PUT", m+api, westus, "x-contoso-fault", "status=500")
 	for range 2 {
 		if done := s.unsticks("id", m, "ask"); len(done.Jobs) != 1 || done.Target != m || done.Step != "ask" {
@@ -84,8 +84,8 @@ func TestUnstickResource(t *testing.T) {
 	if log := s.log.String(); !strings.Contains(log, `"msg":"unstick"`) || !strings.Contains(log, "the datacentre burnt down") {
 		t.Error("the audit log has no line of it")
 	}
-	told := s.changes("limit=100").Value
-	if last := told[len(told)-1]; !strings.EqualFold(last.Subject, m) || last.Type != "Microsoft.Resources.ResourceDeleteSuccess" {
+	reported := s.changes("limit=100").Value
+	if last := reported[len(reported)-1]; !strings.EqualFold(last.Subject, m) || last.Type != "Microsoft.Resources.ResourceDeleteSuccess" {
 		t.Errorf("%+v", last)
 	}
 
@@ -210,13 +210,13 @@ func TestUnstickStrayAndNotice(t *testing.T) {
 		t.Fatal(result, err)
 	}
 	order := fmt.Sprintf(`{"id":%q,"region":"East US","step":"forget","reason":"r"}`, m)
-	s.asked(200, "", "POST", "/admin/unstick", order)
-	s.asked(404, "ResourceNotFound", "POST", "/admin/unstick", order)
+	s.request(200, "", "POST", "/admin/unstick", order)
+	s.request(404, "ResourceNotFound", "POST", "/admin/unstick", order)
 	if _, there := s.row(m); !there {
 		t.Error("the row has gone")
 	}
 
-	s.asked(201, "", "PUT", "/admin/subscriptions/"+foreign, fmt.Sprintf(`{"tenantId":%q}`, tenant))
+	s.request(201, "", "PUT", "/admin/subscriptions/"+foreign, fmt.Sprintf(`{"tenantId":%q}`, tenant))
 	jobs, err := s.store.Jobs(t.Context(), jobrow.Query{Kind: inventory.NoticeJob})
 	if err != nil || len(jobs) == 0 {
 		t.Fatal(jobs, err)
@@ -233,7 +233,7 @@ func TestUnstickStrayAndNotice(t *testing.T) {
 // What makes no sense is refused, and changes nothing.
 func TestUnstickRefusesNonsense(t *testing.T) {
 	s := newSite(t, setup{server: ", adminToken: {sha256: " + sha("operator") + "}"})
-	s.asked(401, "AuthenticationFailed", "POST", "/admin/unstick", `{}`)
+	s.request(401, "AuthenticationFailed", "POST", "/admin/unstick", `{}`)
 	token := []string{"Authorization", bearer("operator")}
 	m := machinePath("g", "m")
 	for _, content := range []string{
@@ -248,12 +248,12 @@ func TestUnstickRefusesNonsense(t *testing.T) {
 		}
 	}
 	for _, job := range []string{"x", "-." + strings.Repeat("0", 32)} {
-		s.asked(404, "ResourceNotFound", "POST", "/admin/unstick", unstickOrder("job", job, "ask"), token...)
+		s.request(404, "ResourceNotFound", "POST", "/admin/unstick", unstickOrder("job", job, "ask"), token...)
 	}
-	s.asked(404, "ResourceNotFound", "POST", "/admin/unstick", unstickOrder("operation", "/", "ask"), token...)
-	s.asked(404, "ResourceNotFound", "POST", "/admin/unstick", unstickOrder("operation", "/"+url.PathEscape("ü")+"?a=b", "ask"), token...)
+	s.request(404, "ResourceNotFound", "POST", "/admin/unstick", unstickOrder("operation", "/", "ask"), token...)
+	s.request(404, "ResourceNotFound", "POST", "/admin/unstick", unstickOrder("operation", "/"+url.PathEscape("ü")+"?a=b", "ask"), token...)
 	for _, id := range []string{m, groupPath("g") + "/providers", groupPath("g") + "/providers/Contoso.Compute"} {
-		s.asked(404, "ResourceNotFound", "POST", "/admin/unstick", unstickOrder("id", id, "forget"), token...)
+		s.request(404, "ResourceNotFound", "POST", "/admin/unstick", unstickOrder("id", id, "forget"), token...)
 	}
-	s.asked(405, "", "GET", "/admin/unstick", "", token...)
+	s.request(405, "", "GET", "/admin/unstick", "", token...)
 }

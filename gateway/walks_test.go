@@ -33,11 +33,11 @@ func TestCallsOfAList(t *testing.T) {
 		t.Errorf("%v", got.header)
 	}
 	for _, region := range []string{"westus", "eastus"} {
-		asked := s.at(region).requests()
-		if len(asked) != 1 || asked[0].Query != strings.TrimPrefix(api, "?")+filter {
-			t.Fatalf("%s: %v", region, asked)
+		requests := s.at(region).requests()
+		if len(requests) != 1 || requests[0].Query != strings.TrimPrefix(api, "?")+filter {
+			t.Fatalf("%s: %v", region, requests)
 		}
-		h := asked[0].Headers
+		h := requests[0].Headers
 		if h.Get("X-Ms-Correlation-Request-Id") != got.header.Get("X-Ms-Correlation-Request-Id") || h.Get("X-Ms-Client-Request-Id") != "mine" ||
 			h.Get("Referer") != "http://portico.example"+machines+api+filter || h.Get("X-Ms-Portico-On-Region-Failure") != "" {
 			t.Errorf("%s: %v", region, h)
@@ -51,7 +51,7 @@ func TestCallsOfAList(t *testing.T) {
 // A type may say that its lists go out without a region that fails; the client
 // may say otherwise.
 func TestPartialByType(t *testing.T) {
-	for _, c := range []struct{ setting, asked string }{{"partial", ""}, {"partial", "fail"}, {"fail", "partial"}, {"fail", ""}} {
+	for _, c := range []struct{ setting, requested string }{{"partial", ""}, {"partial", "fail"}, {"fail", "partial"}, {"fail", ""}} {
 		base := newSite(t, setup{})
 		types := fmt.Sprintf(declarations, endpointsOf(base))
 		types = strings.Replace(types, "name: virtualMachines, kind: tracked,", "name: virtualMachines, kind: tracked, onRegionFailure: "+c.setting+",", 1)
@@ -61,11 +61,11 @@ func TestPartialByType(t *testing.T) {
 		s.machine("g", "b", "eastus")
 		s.at("eastus").server.Close()
 		var header []string
-		if c.asked != "" {
-			header = []string{"x-ms-portico-on-region-failure", c.asked}
+		if c.requested != "" {
+			header = []string{"x-ms-portico-on-region-failure", c.requested}
 		}
 		got := s.do("GET", machines+api, "", header...)
-		partial := c.asked == "partial" || c.asked == "" && c.setting == "partial"
+		partial := c.requested == "partial" || c.requested == "" && c.setting == "partial"
 		if partial != (got.status == 200) || got.header.Get("X-Ms-Portico-Completed") != "false" || partial != strings.HasSuffix(got.text, `,"unreachable":["eastus"]}`) {
 			t.Errorf("%v: %d %v %s", c, got.status, got.header, got.text)
 		}
@@ -132,8 +132,8 @@ func TestEmptyListJudgesTokens(t *testing.T) {
 		s.want(400, "InvalidRequestHeader", "GET", target, "", "x-ms-portico-on-region-failure", "perhaps")
 	}
 	for region, e := range s.providers {
-		if asked := e.requests(); len(asked) != 0 {
-			t.Errorf("%s was asked: %v", region, asked)
+		if requests := e.requests(); len(requests) != 0 {
+			t.Errorf("%s was asked: %v", region, requests)
 		}
 	}
 }

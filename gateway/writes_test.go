@@ -106,8 +106,8 @@ func TestDeleteOfWhatIsAbsent(t *testing.T) {
 	s.want(404, "ResourceNotFound", "GET", m+api, "")
 	s.want(404, "ResourceNotFound", "POST", m+"/start"+api, "")
 	for region, e := range s.providers {
-		if asked := e.requests(); len(asked) != 0 {
-			t.Errorf("%s was called: %v", region, asked)
+		if requests := e.requests(); len(requests) != 0 {
+			t.Errorf("%s was called: %v", region, requests)
 		}
 	}
 	// What somebody else removed is gone by the provider's own word.
@@ -169,12 +169,12 @@ func TestSystemData(t *testing.T) {
 		if got := s.do(method, target+api, body, "Authorization", bearer(token), "X-Ms-Arm-Resource-System-Data", `{"createdBy":"me"}`); got.status >= 300 {
 			t.Fatalf("%s %s: %d %s", method, target, got.status, got.text)
 		}
-		asked := s.at("westus").requests()
-		if len(asked) != 1 {
-			t.Fatalf("%v", asked)
+		requests := s.at("westus").requests()
+		if len(requests) != 1 {
+			t.Fatalf("%v", requests)
 		}
 		var data stamps
-		text := asked[0].Headers["X-Ms-Arm-Resource-System-Data"]
+		text := requests[0].Headers["X-Ms-Arm-Resource-System-Data"]
 		if method == "GET" {
 			if len(text) != 0 {
 				t.Errorf("a read carries %s", text)
@@ -182,7 +182,7 @@ func TestSystemData(t *testing.T) {
 			return data
 		}
 		if len(text) != 1 {
-			t.Fatalf("%v", asked[0].Headers)
+			t.Fatalf("%v", requests[0].Headers)
 		}
 		must(t, json.Unmarshal([]byte(text[0]), &data))
 		return data

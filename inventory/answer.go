@@ -260,7 +260,7 @@ func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteK
 // as the poll floor allows.
 func (s *Store) PollSoon(ctx context.Context, sub, key string, kind index.WriteKind) error {
 	return s.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
-		return jobrow.BringForward(t.Base(), arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
+		return jobrow.RunSooner(t.Base(), arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
 	})
 }
 

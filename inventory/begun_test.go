@@ -10,7 +10,7 @@ import (
 	"portico/inventory/index"
 )
 
-func TestBegunWritesAreWrittenAsByEncodingJSON(t *testing.T) {
+func TestStartedWritesAreWrittenAsByEncodingJSON(t *testing.T) {
 	cause := events.Cause{ObjectID: "o", Name: `"né" <x>`, URI: "/subscriptions/s", Application: true}
 	all := []unreportedWrite{
 		{Intent: engine.NewID(), Kind: index.Delete, Type: "contoso.compute/virtualmachines", Cause: cause},

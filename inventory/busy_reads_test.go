@@ -55,10 +55,10 @@ func TestBusyReadsDelayNoRevocation(t *testing.T) {
 			release := occupy(t, s, registry)
 			harness.OK(t, other.Roles.DeleteAssignment(t.Context(), scope, reader, func(assignments.Assignment) error { return nil }))
 			now.Add((memory.Bound + time.Microsecond).Microseconds())
-			asked := make(chan error, 1)
-			go func() { asked <- s.Scopes.Ask(t.Context()) }()
+			answered := make(chan error, 1)
+			go func() { answered <- s.Scopes.Ask(t.Context()) }()
 			select {
-			case err := <-asked:
+			case err := <-answered:
 				if err != nil {
 					t.Error(err)
 				}

@@ -113,12 +113,12 @@ const askRegion = `SELECT column1,
 	COALESCE((SELECT region FROM resources WHERE subscription = ? AND type = ? AND region > column1 ORDER BY region LIMIT 1), '')
 	FROM (VALUES (?)`
 
-func mayHold(sub, group, typ string, asked []string) (statement string, args []any) {
+func mayHold(sub, group, typ string, regions []string) (statement string, args []any) {
 	args = []any{sub, typ, group, sub, sub, typ, sub, typ}
-	for _, region := range asked {
+	for _, region := range regions {
 		args = append(args, region)
 	}
-	return askRegion + strings.Repeat(`, (?)`, len(asked)-1) + `) AS asked`, args
+	return askRegion + strings.Repeat(`, (?)`, len(regions)-1) + `) AS asked`, args
 }
 
 // Cover records that the index knows every instance of a type that a region held when

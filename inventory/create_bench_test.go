@@ -38,19 +38,19 @@ func benchOptions(b *testing.B, driver string) func() Options {
 		Driver: driver, SendWithin: time.Second, CallLimit: time.Minute, LateWriteWindow: time.Minute,
 		CacheTTL: time.Minute, CacheEntries: 1000,
 	}
-	made := 0
+	created := 0
 	if driver == engine.SQLite {
 		folder := b.TempDir()
 		return func() Options {
-			made++
-			o.DSN = fmt.Sprintf("%s/%d.db", folder, made)
+			created++
+			o.DSN = fmt.Sprintf("%s/%d.db", folder, created)
 			return o
 		}
 	}
 	cluster := harness.StartPostgres(b, "shared_buffers=512MB", "max_wal_size=4GB")
 	return func() Options {
-		made++
-		o.DSN = cluster.CreateDatabase(b, fmt.Sprint("bench", made))
+		created++
+		o.DSN = cluster.CreateDatabase(b, fmt.Sprint("bench", created))
 		return o
 	}
 }

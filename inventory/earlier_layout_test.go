@@ -113,12 +113,12 @@ func (s earlierStore) contents(t *testing.T, db *sql.DB, wanted map[string][]str
 	t.Helper()
 	rows, columns = map[string][]string{}, map[string][]string{}
 	for _, statement := range s.statements {
-		if made := createdTable.FindStringSubmatch(statement); made != nil {
+		if created := createdTable.FindStringSubmatch(statement); created != nil {
 			what := "*"
 			if wanted != nil {
-				what = strings.Join(wanted[made[1]], ", ")
+				what = strings.Join(wanted[created[1]], ", ")
 			}
-			rows[made[1]], columns[made[1]] = selectAll(t, db, "SELECT "+what+" FROM "+made[1])
+			rows[created[1]], columns[created[1]] = selectAll(t, db, "SELECT "+what+" FROM "+created[1])
 		}
 	}
 	return rows, columns

@@ -143,7 +143,7 @@ func (t *tx) recordGone(row *Resource, origin events.Origin) error {
 // is in doubt: the resource serves nothing, and a job is deleting it.
 func (t *tx) recordLanding(f Fence) error {
 	return t.Record(f.Subscription, f.Key, events.Payload{
-		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, InDoubt: true, New: true,
+		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, Unverified: true, New: true,
 	})
 }
 

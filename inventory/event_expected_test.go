@@ -68,7 +68,7 @@ func TestTheEventOfAnAnswerIsExpected(t *testing.T) {
 	}
 	ticket := begin("overtaken", index.Put)
 	begin("overtaken", index.Delete)
-	if expected, recorded := settle(ticket, created); recorded.ID == expected.ID || !recorded.InDoubt || expected.payload.InDoubt {
+	if expected, recorded := settle(ticket, created); recorded.ID == expected.ID || !recorded.Unverified || expected.payload.Unverified {
 		t.Errorf("recorded is %+v, expected was %+v", recorded, expected.payload)
 	}
 }

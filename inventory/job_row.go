@@ -134,7 +134,7 @@ func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
 		// The intent that ended may have kept an answer from settling.
-		return jobrow.BringForward(t.Base(), h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
+		return jobrow.RunSooner(t.Base(), h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
 	}
 	return nil
 }

@@ -73,8 +73,8 @@ var (
 	migrationNote = regexp.MustCompile(`--[^\n]*`)
 	takenAway     = regexp.MustCompile(`(?i)\b(DROP|RENAME|ALTER COLUMN)\b`)
 	addedColumn   = regexp.MustCompile(`(?i)^ALTER TABLE \w+ ADD `)
-	madeTable     = regexp.MustCompile(`(?i)^CREATE TABLE (\w+)`)
-	madeIndex     = regexp.MustCompile(`(?i)^CREATE INDEX \w+ ON (\w+)`)
+	createTable   = regexp.MustCompile(`(?i)^CREATE TABLE (\w+)`)
+	createIndex   = regexp.MustCompile(`(?i)^CREATE INDEX \w+ ON (\w+)`)
 	changedTable  = regexp.MustCompile(`(?i)^(?:UPDATE|DELETE FROM|INSERT INTO) (\w+)`)
 	outsideOfTx   = regexp.MustCompile(`(?m)^-- \+goose NO TRANSACTION$`)
 )
@@ -83,11 +83,11 @@ var (
 func breaks(text string) (faults []string) {
 	online := outsideOfTx.MatchString(text)
 	up, _, _ := strings.Cut(text, "-- +goose Down")
-	var made []string
+	var created []string
 	for statement := range strings.SplitSeq(migrationNote.ReplaceAllString(up, ""), ";") {
 		statement = plainly(statement)
-		if found := madeTable.FindStringSubmatch(statement); found != nil {
-			made = append(made, found[1])
+		if found := createTable.FindStringSubmatch(statement); found != nil {
+			created = append(created, found[1])
 		}
 		if found := takenAway.FindString(statement); found != "" {
 			faults = append(faults, found+": the version before reads it")
@@ -95,13 +95,13 @@ func breaks(text string) (faults []string) {
 		if addedColumn.MatchString(statement) && strings.Contains(statement, "NOT NULL") && !strings.Contains(statement, "DEFAULT") {
 			faults = append(faults, "NOT NULL without DEFAULT: the version before does not write it")
 		}
-		if found := madeIndex.FindStringSubmatch(statement); found != nil && !online && !slices.Contains(made, found[1]) {
+		if found := createIndex.FindStringSubmatch(statement); found != nil && !online && !slices.Contains(created, found[1]) {
 			faults = append(faults, "an index on "+found[1]+" locks it: build it in a file with NO TRANSACTION")
 		}
-		if found := changedTable.FindStringSubmatch(statement); len(found) == 2 && !slices.Contains(made, found[1]) {
+		if found := changedTable.FindStringSubmatch(statement); len(found) == 2 && !slices.Contains(created, found[1]) {
 			faults = append(faults, "rows of "+found[1]+" are changed, and locked: let a job do it")
 		}
-		if online && statement != "" && madeIndex.FindString(statement) == "" {
+		if online && statement != "" && createIndex.FindString(statement) == "" {
 			faults = append(faults, "beside an index without a transaction: "+statement)
 		}
 	}

@@ -188,22 +188,22 @@ func (t *tx) addNotices(sub string, targets targetList) error {
 	// Sorted into the order in which claims lock them.
 	slices.SortFunc(jobs, func(a, b jobrow.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	for _, job := range jobs {
-		if err := t.addOrBringForward(job); err != nil {
+		if err := t.addOrRunSooner(job); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addOrBringForward creates a job, or makes the existing one due unless a replica holds
+// addOrRunSooner creates a job, or makes the existing one due unless a replica holds
 // it. The holder looks for a newer version before it ends the job.
-func (t *tx) addOrBringForward(j jobrow.Job) error {
+func (t *tx) addOrRunSooner(j jobrow.Job) error {
 	j.Incarnation = engine.NewID()
 	added, err := j.Add(t.Base())
 	if err != nil || added {
 		return err
 	}
-	return jobrow.BringForward(t.Base(), j.Subscription, j.ID, j.Due)
+	return jobrow.RunSooner(t.Base(), j.Subscription, j.ID, j.Due)
 }
 
 // SubscriptionSnapshot is the content of a notification.

@@ -131,7 +131,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s := &Store{options: o}
 	s.Locations, err = memory.NewLocations(memory.LocationOptions{
 		Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries,
-		AgesAt: func(asked time.Time) time.Time { return s.Scopes.changes.AgesAt(asked) },
+		AgesAt: func(now time.Time) time.Time { return s.Scopes.changes.AgesAt(now) },
 	})
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // A group that was absent when the transaction began to take its locks, and is
 // made, with a resource in it, before it has them all: what was read of that
 // resource behind the missing row says that there is none.
-func TestGroupThatIsMadeWhileOthersAreLocked(t *testing.T) {
+func TestGroupThatIsCreatedWhileOthersAreLocked(t *testing.T) {
 	t.Parallel()
 	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico")
@@ -36,14 +36,14 @@ func TestGroupThatIsMadeWhileOthersAreLocked(t *testing.T) {
 	cluster.WaitFor(t, "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock')")
 
 	makeGroup(t, replica, "rg1")
-	made := createdIn(t, replica, "rg1", "vm")
+	created := createdIn(t, replica, "rg1", "vm")
 	held.Rollback(t)
 	wait.Wait()
-	row, err := s.Resource(t.Context(), "s", made.Key)
+	row, err := s.Resource(t.Context(), "s", created.Key)
 	harness.OK(t, errors.Join(err, errs[1]))
 	switch now := tickets[0]; {
 	case errors.Is(errs[0], index.ErrGroupNotFound):
-	case errs[0] != nil || now.CreatedRow || now.Row == nil || now.Row.Generation != made.Generation || now.Generation != row.Generation:
+	case errs[0] != nil || now.CreatedRow || now.Row == nil || now.Row.Generation != created.Generation || now.Generation != row.Generation:
 		t.Errorf("the write into the new group: %v; it made its row: %v, it knew of %+v, its generation is the row's: %v",
 			errs[0], now.CreatedRow, now.Row, now.Generation == row.Generation)
 	}
@@ -97,21 +97,21 @@ func (c afterReadingConn) LookUp(queries []engine.Lookup) error {
 
 // A group that was absent is absent for the whole transaction: what was read of
 // its resources is of no use once another has made it.
-func TestGroupThatIsMadeBehindItsAbsence(t *testing.T) {
+func TestGroupThatIsCreatedAfterItsAbsenceWasRead(t *testing.T) {
 	t.Parallel()
 	dsn := harness.StartPostgres(t, "fsync=off").CreateDatabase(t, "portico")
 	s, replica := openPostgres(t, dsn, 2), openPostgres(t, dsn, 2)
-	var made *Resource
+	var created *Resource
 	spy := &afterReading{run: func() {
 		makeGroup(t, replica, "rg")
-		made = createdIn(t, replica, "rg", "vm")
+		created = createdIn(t, replica, "rg", "vm")
 	}}
 	spy.intercept(s)
 	if _, err := s.Begin(t.Context(), vmWrite("rg", "vm")); !errors.Is(err, index.ErrGroupNotFound) {
 		t.Errorf("got %v", err)
 	}
 	ticket, err := s.Begin(t.Context(), vmWrite("rg", "vm"))
-	if err != nil || ticket.Row == nil || ticket.Row.Generation != made.Generation {
+	if err != nil || ticket.Row == nil || ticket.Row.Generation != created.Generation {
 		t.Errorf("the next write: %v, it knew of %+v", err, ticket.Row)
 	}
 }
@@ -127,13 +127,13 @@ func TestRowsAreAsTheyWereRead(t *testing.T) {
 	defer conn.Close(context.Background())
 	s := openPostgres(t, dsn, 2)
 	makeGroup(t, s, "rg")
-	made := createdIn(t, s, "rg", "model")
+	created := createdIn(t, s, "rg", "model")
 	spy := &afterReading{}
 	spy.intercept(s)
 	copied := func(name string) func() {
 		return func() {
-			_, err := conn.Exec(t.Context(), `CREATE TEMPORARY TABLE copied AS SELECT * FROM resources WHERE key = $1`, made.Key)
-			key := strings.TrimSuffix(made.Key, "model") + name
+			_, err := conn.Exec(t.Context(), `CREATE TEMPORARY TABLE copied AS SELECT * FROM resources WHERE key = $1`, created.Key)
+			key := strings.TrimSuffix(created.Key, "model") + name
 			if err == nil {
 				_, err = conn.Exec(t.Context(), `UPDATE copied SET key = $1, id = $1, name = $2, name_key = $2`, key, name)
 			}
@@ -150,7 +150,7 @@ func TestRowsAreAsTheyWereRead(t *testing.T) {
 	}
 	spy.run = copied("alone")
 	ticket, err := s.Begin(t.Context(), vmWrite("rg", "alone"))
-	if err != nil || ticket.CreatedRow || ticket.Row == nil || ticket.Row.Generation != made.Generation {
+	if err != nil || ticket.CreatedRow || ticket.Row == nil || ticket.Row.Generation != created.Generation {
 		t.Errorf("alone: %v, it made its row: %v, it knew of %+v", err, ticket.CreatedRow, ticket.Row)
 	}
 

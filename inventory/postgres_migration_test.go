@@ -35,7 +35,7 @@ func migrateBy(t *testing.T, dsn string, files map[string]string) error {
 
 // While the index of a table is built, writes to the table go on; what an attempt left
 // that did not end is built again.
-func TestIndexIsBuiltBesideWrites(t *testing.T) {
+func TestIndexIsBuiltDuringWrites(t *testing.T) {
 	t.Parallel()
 	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico")

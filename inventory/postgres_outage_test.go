@@ -105,9 +105,9 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 			t.Errorf("%s: a cached read: %+v, %v", name, found, err)
 		}
 		harness.Await(t, patience, "memory to answer without the store, once that is known to be "+name, func() bool {
-			asked := time.Now()
-			_, remembered, err := store.Scopes.Subscription(t.Context(), storetest.Sub, asked)
-			return err == nil && remembered && asked.Sub(since) > memory.Bound
+			now := time.Now()
+			_, remembered, err := store.Scopes.Subscription(t.Context(), storetest.Sub, now)
+			return err == nil && remembered && now.Sub(since) > memory.Bound
 		})
 		wait.Wait()
 		outage.end(t)

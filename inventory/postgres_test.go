@@ -17,7 +17,7 @@ import (
 // and made much faster.
 type databases struct {
 	cluster *harness.Postgres
-	made    atomic.Int64
+	created atomic.Int64
 
 	mu    sync.Mutex
 	empty []string // have the tables and are used by no test
@@ -28,7 +28,7 @@ const pristine = "pristine"
 
 func (d *databases) fresh(t *testing.T) string {
 	t.Helper()
-	return d.make(t, fmt.Sprint("test", d.made.Add(1)))
+	return d.make(t, fmt.Sprint("test", d.created.Add(1)))
 }
 
 func (d *databases) make(t *testing.T, name string) (dsn string) {
@@ -56,7 +56,7 @@ func (d *databases) reused(t *testing.T) storetest.Opener {
 	t.Helper()
 	name := d.take()
 	if name == "" {
-		name = fmt.Sprint("test", d.made.Add(1))
+		name = fmt.Sprint("test", d.created.Add(1))
 		d.make(t, name)
 	}
 	t.Cleanup(func() {

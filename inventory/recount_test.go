@@ -86,7 +86,7 @@ func TestRecountMendsWhatIsOff(t *testing.T) {
 }
 
 // A recount beside writes neither sees a difference that is none, nor makes one.
-func TestRecountBesideWrites(t *testing.T) {
+func TestRecountDuringWrites(t *testing.T) {
 	s := recountStore(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	var writers sync.WaitGroup

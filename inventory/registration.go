@@ -223,7 +223,7 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 		if err := t.notify(sub, c.Targets, next.Namespace); err != nil {
 			return Registration{}, err
 		}
-		return next, t.addOrBringForward(jobrow.Job{
+		return next, t.addOrRunSooner(jobrow.Job{
 			Subscription: sub.ID, ID: jobrow.ID(RegistrationJob, next.Namespace), Kind: RegistrationJob, Subject: next.Namespace,
 			Due: t.Now.Add(registrationTime), Payload: "{}",
 		})

@@ -250,7 +250,7 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 func (r *retiring) resume(ctx context.Context, groups []Group) error {
 	_, err := engine.InPieces(ctx, r.engine, groups, func(t *tx, piece []Group) (int, error) {
 		for _, g := range piece {
-			if err := jobrow.BringForward(t.Base(), g.Subscription, g.Generation, t.Now); err != nil {
+			if err := jobrow.RunSooner(t.Base(), g.Subscription, g.Generation, t.Now); err != nil {
 				return 0, err
 			}
 		}

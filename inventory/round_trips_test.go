@@ -145,14 +145,14 @@ func TestBurstAfterAPauseIsOneRoundTrip(t *testing.T) {
 	if _, err := s.Register(t.Context(), RegistrationChange{Subscription: "s", Namespace: "n"}); err != nil {
 		t.Fatal(err)
 	}
-	m, asked := s.Scopes, o.Now()
+	m, at := s.Scopes, o.Now()
 	ask := func() bool {
-		_, knowsSubscription, err := m.Subscription(t.Context(), "s", asked)
-		_, knowsGroup, failure := m.Group(t.Context(), "s", "rg", asked)
+		_, knowsSubscription, err := m.Subscription(t.Context(), "s", at)
+		_, knowsGroup, failure := m.Group(t.Context(), "s", "rg", at)
 		err = errors.Join(err, failure)
-		_, knowsRegistration, failure := m.Registration(t.Context(), "s", "n", asked)
+		_, knowsRegistration, failure := m.Registration(t.Context(), "s", "n", at)
 		err = errors.Join(err, failure)
-		_, knowsGrants, failure := m.GrantsAt(t.Context(), "t", "s", access.Principal{ObjectID: "o"}, "/", asked)
+		_, knowsGrants, failure := m.GrantsAt(t.Context(), "t", "s", access.Principal{ObjectID: "o"}, "/", at)
 		if err = errors.Join(err, failure); err != nil {
 			t.Error(err)
 		}
@@ -165,8 +165,8 @@ func TestBurstAfterAPauseIsOneRoundTrip(t *testing.T) {
 		t.Fatal("memory knows what no one has read")
 	}
 	for _, pause := range []time.Duration{memory.Bound + time.Microsecond, memory.Window / 2} {
-		asked = asked.Add(pause)
-		now.Store(asked.UnixMicro())
+		at = at.Add(pause)
+		now.Store(at.UnixMicro())
 		trips.Take()
 		var all sync.WaitGroup
 		for range 100 {

@@ -96,28 +96,28 @@ func (g Group) brief() Group {
 }
 
 // Subscription is [Store.Subscription] from memory if that knows, without tags and
-// features. asked is when the request arrived.
-func (m *Scopes) Subscription(ctx context.Context, id string, asked time.Time) (s Subscription, remembered bool, err error) {
-	return m.subscriptions.Get(ctx, id, "", asked)
+// features. now is when the request arrived.
+func (m *Scopes) Subscription(ctx context.Context, id string, now time.Time) (s Subscription, remembered bool, err error) {
+	return m.subscriptions.Get(ctx, id, "", now)
 }
 
 // Group is [Store.Group] from memory if that knows, without tags and manager.
-func (m *Scopes) Group(ctx context.Context, sub, name string, asked time.Time) (g Group, remembered bool, err error) {
-	return m.groups.Get(ctx, sub, name, asked)
+func (m *Scopes) Group(ctx context.Context, sub, name string, now time.Time) (g Group, remembered bool, err error) {
+	return m.groups.Get(ctx, sub, name, now)
 }
 
 // Registration is [Store.Registration] from memory if that knows.
-func (m *Scopes) Registration(ctx context.Context, sub, namespace string, asked time.Time) (r Registration, remembered bool, err error) {
-	return m.registrations.Get(ctx, sub, namespace, asked)
+func (m *Scopes) Registration(ctx context.Context, sub, namespace string, now time.Time) (r Registration, remembered bool, err error) {
+	return m.registrations.Get(ctx, sub, namespace, now)
 }
 
 // GrantsAt is [assignments.Roles.GrantsAt] from memory if that knows: also that nothing was
-// granted, so what it denies has to be asked of the store. asked is when it is decided by
+// granted, so what it denies has to be asked of the store. now is when it is decided by
 // them. What memory answers of a caller with few grants allocates nothing; callers share
 // it, and must not change it.
-func (m *Scopes) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, asked time.Time) (held roles.Held, remembered bool, err error) {
+func (m *Scopes) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time) (held roles.Held, remembered bool, err error) {
 	q := memory.Question{Tenant: tenant, Subscription: subscription, Name: who.ObjectID, More: string(who.Groups)}
-	g, remembered, err := m.grants.Get(ctx, q, asked, func(ctx context.Context) (granted, error) {
+	g, remembered, err := m.grants.Get(ctx, q, now, func(ctx context.Context) (granted, error) {
 		held, err := m.store.Roles.FewGrants(ctx, tenant, subscription, who)
 		return granted{Held: held}, err
 	})
@@ -125,7 +125,7 @@ func (m *Scopes) GrantsAt(ctx context.Context, tenant, subscription string, who 
 		return g.Held, remembered, err
 	}
 	q.Scope = scope
-	g, remembered, err = m.grants.Get(ctx, q, asked, func(ctx context.Context) (granted, error) {
+	g, remembered, err = m.grants.Get(ctx, q, now, func(ctx context.Context) (granted, error) {
 		above, err := m.store.Roles.GrantsAbove(ctx, tenant, subscription, who, scope)
 		return granted{Held: roles.Held{Grants: above}}, err
 	})
@@ -137,8 +137,8 @@ const everywhere = "*"
 
 // Grants is [assignments.Roles.Grants] as the store says now, from memory if nothing has
 // changed there: a caller with many grants costs the store one small question. Callers
-// share the answer, and must not change it. asked is when it was asked.
-func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (roles.Grants, error) {
+// share the answer, and must not change it. at is when it was asked.
+func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, at time.Time) (roles.Grants, error) {
 	now, err := m.store.Roles.Generations(ctx, tenant, subscription)
 	if err != nil {
 		return nil, err
@@ -148,14 +148,14 @@ func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who ac
 		all, err := m.store.Roles.Grants(ctx, tenant, subscription, who)
 		return granted{Held: roles.Held{Grants: all}, generations: now}, err
 	}
-	g, remembered, err := m.grants.Get(ctx, q, asked, read)
+	g, remembered, err := m.grants.Get(ctx, q, at, read)
 	if remembered && g.generations != now {
 		for i, partition := range assignments.Partitions(tenant, subscription) {
 			if g.generations[i] != now[i] {
 				m.changes.Forget(partition)
 			}
 		}
-		g, _, err = m.grants.Get(ctx, q, asked, read) // what memory holds now was read after the change
+		g, _, err = m.grants.Get(ctx, q, at, read) // what memory holds now was read after the change
 	}
 	return g.Grants, err
 }
@@ -164,8 +164,8 @@ func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who ac
 // used.
 func (m *Scopes) Ask(ctx context.Context) error { return m.changes.Ask(ctx) }
 
-// Asked is how often the store was asked what has changed.
-func (m *Scopes) Asked() uint64 { return m.changes.Asked() }
+// Reads is how often the store was asked what has changed.
+func (m *Scopes) Reads() uint64 { return m.changes.Reads() }
 
 // registerMetrics registers what the tables count anyway.
 func (m *Scopes) registerMetrics(registry prometheus.Registerer) {
@@ -234,13 +234,13 @@ func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
 
 // Target is [Store.Target] with the subscription, the group and the registration from
 // memory, without tags, features and manager, if it knows all that is asked for of
-// them; then it has no locks. asked is when the request arrived.
-func (m *Scopes) Target(ctx context.Context, q Question, asked time.Time) (t Target, remembered bool, err error) {
-	subscription, knowsSubscription, ofSubscription := m.subscriptions.Find(q.Subscription, "", asked)
-	inGroup, knowsGroup, ofGroup := m.groups.Find(q.Subscription, q.Group, asked)
+// them; then it has no locks. now is when the request arrived.
+func (m *Scopes) Target(ctx context.Context, q Question, now time.Time) (t Target, remembered bool, err error) {
+	subscription, knowsSubscription, ofSubscription := m.subscriptions.Find(q.Subscription, "", now)
+	inGroup, knowsGroup, ofGroup := m.groups.Find(q.Subscription, q.Group, now)
 	registration, registered, ofRegistration := Registration{}, q.Namespace == "", memory.Place[Registration]{}
 	if !registered {
-		registration, registered, ofRegistration = m.registrations.Find(q.Subscription, q.Namespace, asked)
+		registration, registered, ofRegistration = m.registrations.Find(q.Subscription, q.Namespace, now)
 	}
 	if knowsSubscription && knowsGroup && registered {
 		t = Target{Subscription: &subscription, Group: &inGroup, Registration: registration}

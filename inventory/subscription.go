@@ -268,7 +268,7 @@ func (t *tx) notifyChange(id string, targets []NotificationTarget) error {
 	if sub.State != Deleted || sub.Erased {
 		return nil
 	}
-	return t.addOrBringForward(jobrow.Job{Subscription: sub.ID, ID: EraseJobID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
+	return t.addOrRunSooner(jobrow.Job{Subscription: sub.ID, ID: EraseJobID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
 }
 
 // SetFeature registers a subscription for a feature, "Namespace/name", or ends the

@@ -22,7 +22,7 @@ const (
 	WriteOpen                         // a write without an answer may still take effect
 	MoveOpen                          // a provider was asked to move it
 	OperationFollowed                 // the provider accepted a write, and works on it
-	NotInDoubt                        // the index is sure of it
+	AlreadyVerified                   // the index is sure of it
 	FenceStands                       // what was written before may still take effect
 )
 
@@ -118,7 +118,7 @@ func forgettable(s index.State, now time.Time) error {
 	case s.Row.FollowPut:
 		return &ObstacleError{Obstacle: OperationFollowed}
 	case !s.Row.FollowDelete && !index.NeedsVerify(s.Row.Phase, s.Row.Verify):
-		return &ObstacleError{Obstacle: NotInDoubt}
+		return &ObstacleError{Obstacle: AlreadyVerified}
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func TestTurnsOfDeadGatewaysAreRemoved(t *testing.T) {
 }
 
 // A resource that cannot be read is logged, and housekeeping goes on with the rest.
-func TestHousekeepingGoesOnBesideUnreadableRows(t *testing.T) {
+func TestHousekeepingGoesOnDespiteUnreadableRows(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	b.Write(index.Put, inventory.Answer{})
 	if _, err := openFile(b).ExecContext(t.Context(), "UPDATE resources SET details = '{'"); err != nil {

@@ -148,9 +148,9 @@ func TestInventedSubscriptionsCostTheirInventor(t *testing.T) {
 	if n, _ := w.takeAll(t, "ann", "s"); n != 1000 {
 		t.Fatal(n)
 	}
-	asked, refused := 0, 0
+	calls, refused := 0, 0
 	for i := range 100_000 {
-		ticket, refusal := w.Take(ThrottledRequest{Reads, "eve", fmt.Sprint(i), w.now}, func() bool { asked++; return false })
+		ticket, refusal := w.Take(ThrottledRequest{Reads, "eve", fmt.Sprint(i), w.now}, func() bool { calls++; return false })
 		if refusal != nil {
 			refused++
 			if refusal.Scope != TenantBucket {
@@ -161,8 +161,8 @@ func TestInventedSubscriptionsCostTheirInventor(t *testing.T) {
 			t.Fatalf("a subscription that does not exist has headers: %v", h)
 		}
 	}
-	if asked != 1000 || refused != 99_000 {
-		t.Errorf("%d were looked for, %d refused", asked, refused)
+	if calls != 1000 || refused != 99_000 {
+		t.Errorf("%d were looked for, %d refused", calls, refused)
 	}
 	if _, refusal := w.take("ann", "s"); refusal == nil {
 		t.Error("others' buckets were forgotten")

@@ -13,10 +13,10 @@ import (
 
 // scout searches for existing resources, and records its searches.
 type scout struct {
-	index  *mapIndex
-	exists map[string]string // region by id
-	fails  error
-	asked  []string
+	index   *mapIndex
+	exists  map[string]string // region by id
+	fails   error
+	lookups []string
 }
 
 func (s *scout) search(sought Sought) error {
@@ -24,7 +24,7 @@ func (s *scout) search(sought Sought) error {
 	for _, e := range sought.Endpoints {
 		names = append(names, e.Region)
 	}
-	s.asked = append(s.asked, sought.ID[strings.LastIndex(sought.ID, "/providers/")+len("/providers/"):]+" "+strings.Join(names, ","))
+	s.lookups = append(s.lookups, sought.ID[strings.LastIndex(sought.ID, "/providers/")+len("/providers/"):]+" "+strings.Join(names, ","))
 	if s.fails != nil {
 		return s.fails
 	}
@@ -95,7 +95,7 @@ func TestUnknownResourcesAreLookedFor(t *testing.T) {
 	for _, c := range []struct {
 		method, path, content string
 		want                  string
-		asked                 []string
+		lookups               []string
 	}{
 		{"GET", old, "", eastCompute, []string{vm}},
 		{"HEAD", old, "", "present", []string{vm}},
@@ -130,8 +130,8 @@ func TestUnknownResourcesAreLookedFor(t *testing.T) {
 		{"GET", vms + "/west/disks/none", "", "404 ResourceNotFound", []string{"Contoso.Compute/virtualMachines/west/disks/none westus"}},
 	} {
 		s := newScout(map[string]string{old: "eastus", itsDisk: "eastus"})
-		if got := s.resolve(t, c.method, c.path, c.content); got != c.want || !slices.Equal(s.asked, c.asked) {
-			t.Errorf("%s %s:\n got %s after %q\nwant %s after %q", c.method, c.path, got, s.asked, c.want, c.asked)
+		if got := s.resolve(t, c.method, c.path, c.content); got != c.want || !slices.Equal(s.lookups, c.lookups) {
+			t.Errorf("%s %s:\n got %s after %q\nwant %s after %q", c.method, c.path, got, s.lookups, c.want, c.lookups)
 		}
 	}
 }
@@ -139,16 +139,16 @@ func TestUnknownResourcesAreLookedFor(t *testing.T) {
 func TestNothingIsLookedForThatWasSeen(t *testing.T) {
 	s := newScout(map[string]string{vms + "/old": "eastus"})
 	s.index.uncovered["contoso.compute/virtualmachines"] = []string{"westus"}
-	if got := s.resolve(t, "GET", vms+"/old", ""); got != "404 ResourceNotFound" || !slices.Equal(s.asked, []string{"Contoso.Compute/virtualMachines/old westus"}) {
-		t.Errorf("%s after %q", got, s.asked)
+	if got := s.resolve(t, "GET", vms+"/old", ""); got != "404 ResourceNotFound" || !slices.Equal(s.lookups, []string{"Contoso.Compute/virtualMachines/old westus"}) {
+		t.Errorf("%s after %q", got, s.lookups)
 	}
 	s = newScout(map[string]string{vms + "/old": "eastus"})
 	s.index.subscriptions[subID] = newMapIndex().subscriptions[subID]
 	for _, method := range []string{"GET", "HEAD", "DELETE"} {
 		s.resolve(t, method, vms+"/old", "")
 	}
-	if len(s.asked) != 0 {
-		t.Errorf("a covered subscription: asked for %q", s.asked)
+	if len(s.lookups) != 0 {
+		t.Errorf("a covered subscription: asked for %q", s.lookups)
 	}
 }
 
@@ -201,8 +201,8 @@ func TestSweepBetweenRowAndCoverage(t *testing.T) {
 		delete(s.index.rows, arm.Fold(vms+"/east"))
 		rt := Router{Map: m, Index: swept{s.index, func() { s.index.add(vms+"/new", "contoso.compute/virtualmachines", "eastus") }}}
 		r, _ := Classify(m, c.method, c.path, "api-version=2024-01-01")
-		if got := s.resolveBy(t, rt, r, Body{}); got != c.want || len(s.asked) != 0 {
-			t.Errorf("%s %s: %s after %q", c.method, c.path, got, s.asked)
+		if got := s.resolveBy(t, rt, r, Body{}); got != c.want || len(s.lookups) != 0 {
+			t.Errorf("%s %s: %s after %q", c.method, c.path, got, s.lookups)
 		}
 	}
 }

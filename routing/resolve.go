@@ -40,7 +40,7 @@ type Index interface {
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
 	// Target reads a resource and what it lies in together.
 	Target(ctx context.Context, q inventory.Question) (inventory.Target, error)
-	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (memory.Located, error)
+	Locate(ctx context.Context, subscription string, key []byte, now time.Time) (memory.Located, error)
 	// MayHold returns, sorted, the regions that may hold resources of a type: those with
 	// rows, and those of the given ones where a resource may exist without a row. held
 	// reports whether any of them has rows.

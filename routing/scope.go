@@ -15,13 +15,13 @@ import (
 
 // Scopes is the part of Index that memory may answer for reads, and for writes that the transaction
 // of their intent decides: remembered says that it did. Memory is at most moments behind the store;
-// asked is when the request arrived. Absence is inventory.ErrNotFound, and comes from the store.
+// now is when the request arrived. Absence is inventory.ErrNotFound, and comes from the store.
 type Scopes interface {
-	Subscription(ctx context.Context, id string, asked time.Time) (s inventory.Subscription, remembered bool, err error)
-	Group(ctx context.Context, subscription, name string, asked time.Time) (g inventory.Group, remembered bool, err error)
-	Registration(ctx context.Context, subscription, namespace string, asked time.Time) (r inventory.Registration, remembered bool, err error)
+	Subscription(ctx context.Context, id string, now time.Time) (s inventory.Subscription, remembered bool, err error)
+	Group(ctx context.Context, subscription, name string, now time.Time) (g inventory.Group, remembered bool, err error)
+	Registration(ctx context.Context, subscription, namespace string, now time.Time) (r inventory.Registration, remembered bool, err error)
 	// Target is [Index].Target, all but the row from memory or nothing.
-	Target(ctx context.Context, q inventory.Question, asked time.Time) (t inventory.Target, remembered bool, err error)
+	Target(ctx context.Context, q inventory.Question, now time.Time) (t inventory.Target, remembered bool, err error)
 }
 
 // scopes reads the scopes of one request.

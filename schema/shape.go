@@ -36,13 +36,13 @@ var anything = &Shape{scalar: &scalar{}}
 
 // Shape makes a schema ready. The error names the member whose schema cannot be read.
 func (l Library) Shape(n Node) (*Shape, error) {
-	return (&shaper{Library: l, made: map[uintptr]*Shape{}}).shape(n, "")
+	return (&shaper{Library: l, shapes: map[uintptr]*Shape{}}).shape(n, "")
 }
 
 // shaper makes shapes, each schema's once: schemas may hold themselves.
 type shaper struct {
 	Library
-	made map[uintptr]*Shape
+	shapes map[uintptr]*Shape
 }
 
 func (m *shaper) shape(n Node, at string) (*Shape, error) {
@@ -54,16 +54,16 @@ func (m *shaper) shape(n Node, at string) (*Shape, error) {
 		return nil, unreadable(at, err)
 	}
 	id := reflect.ValueOf(resolved.Value).Pointer()
-	if known := m.made[id]; known != nil {
+	if known := m.shapes[id]; known != nil {
 		return known, nil
 	}
 	s, err := m.Complete(resolved)
 	if err != nil {
 		return nil, unreadable(at, err)
 	}
-	made := &Shape{}
-	m.made[id] = made
-	return made, m.fill(made, s, at, 0)
+	shape := &Shape{}
+	m.shapes[id] = shape
+	return shape, m.fill(shape, s, at, 0)
 }
 
 func unreadable(at string, err error) error {
@@ -73,21 +73,21 @@ func unreadable(at string, err error) error {
 	return fmt.Errorf("%s: %w", at, err)
 }
 
-func (m *shaper) fill(made *Shape, s *Schema, at string, depth int) (err error) {
+func (m *shaper) fill(shape *Shape, s *Schema, at string, depth int) (err error) {
 	if depth > deepest {
 		return unreadable(at, fmt.Errorf("more than %d schemas are options of each other", deepest))
 	}
-	made.scalar, made.nullable = s.scalar(), s.nullable()
-	if made.options, err = m.optionsOf(s, at, depth); err != nil || len(made.options) > 0 {
+	shape.scalar, shape.nullable = s.scalar(), s.nullable()
+	if shape.options, err = m.optionsOf(s, at, depth); err != nil || len(shape.options) > 0 {
 		return err
 	}
-	switch made.kind {
+	switch shape.kind {
 	case "object":
-		return m.object(made, s, at)
+		return m.object(shape, s, at)
 	case "array":
 		items, _ := s.Keywords["items"].(map[string]any)
-		made.minItems, made.maxItems = int(Number(s.Keywords["minItems"], 0)), int(Number(s.Keywords["maxItems"], 1<<31))
-		made.items, err = m.shape(Node{Doc: s.From.Doc, Value: items}, at+"[]")
+		shape.minItems, shape.maxItems = int(Number(s.Keywords["minItems"], 0)), int(Number(s.Keywords["maxItems"], 1<<31))
+		shape.items, err = m.shape(Node{Doc: s.From.Doc, Value: items}, at+"[]")
 	}
 	return err
 }
@@ -98,17 +98,17 @@ func (m *shaper) optionsOf(s *Schema, at string, depth int) (all []*Shape, err e
 		if err != nil {
 			return nil, unreadable(at, err)
 		}
-		made := &Shape{}
-		if err := m.fill(made, merged, at, depth+1); err != nil {
+		shape := &Shape{}
+		if err := m.fill(shape, merged, at, depth+1); err != nil {
 			return nil, err
 		}
-		all = append(all, made)
+		all = append(all, shape)
 	}
 	return all, nil
 }
 
-func (m *shaper) object(made *Shape, s *Schema, at string) error {
-	made.members = map[string]member{}
+func (m *shaper) object(shape *Shape, s *Schema, at string) error {
+	shape.members = map[string]member{}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		n := s.Properties[name]
 		of, err := m.shape(n, strings.TrimPrefix(at+"."+name, "."))
@@ -119,46 +119,46 @@ func (m *shaper) object(made *Shape, s *Schema, at string) error {
 		if own, err := m.Complete(n); err == nil {
 			readOnly = readOnly || own.Keywords["readOnly"] == true
 		}
-		made.members[name] = member{Shape: of, nullable: says(n.Value, nullWords...), readOnly: readOnly}
+		shape.members[name] = member{Shape: of, nullable: says(n.Value, nullWords...), readOnly: readOnly}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Required)) {
-		its, declared := made.members[name]
+		its, declared := shape.members[name]
 		switch {
 		case !declared:
 			its.Shape, its.nullable = anything, true
 		case its.readOnly:
 			continue
 		}
-		made.required = append(made.required, name)
-		its.required = len(made.required)
-		made.members[name] = its
+		shape.required = append(shape.required, name)
+		its.required = len(shape.required)
+		shape.members[name] = its
 	}
 	if further, ok := s.Keywords["additionalProperties"].(map[string]any); ok {
 		var err error
-		if made.further, err = m.shape(Node{Doc: s.From.Doc, Value: further}, at+".*"); err != nil {
+		if shape.further, err = m.shape(Node{Doc: s.From.Doc, Value: further}, at+".*"); err != nil {
 			return err
 		}
 	}
-	return m.kinds(made, s, at)
+	return m.kinds(shape, s, at)
 }
 
 // kinds adds what an object is by its discriminator: also the kinds of its kinds.
-func (m *shaper) kinds(made *Shape, s *Schema, at string) error {
-	if made.discriminator = s.Discriminator(); made.discriminator == "" {
+func (m *shaper) kinds(shape *Shape, s *Schema, at string) error {
+	if shape.discriminator = s.Discriminator(); shape.discriminator == "" {
 		return nil
 	}
-	made.variants = map[string]*Shape{}
+	shape.variants = map[string]*Shape{}
 	for open := m.Variants(s); len(open) > 0; {
 		next := open[0]
 		open = open[1:]
-		if made.variants[next.Value] != nil {
+		if shape.variants[next.Value] != nil {
 			continue
 		}
 		of, err := m.shape(next.Node, at)
 		if err != nil {
 			return err
 		}
-		made.variants[next.Value] = of
+		shape.variants[next.Value] = of
 		if resolved, err := m.Resolve(next.Node); err == nil && resolved.pointer != "" {
 			open = append(open, m.extending(resolved)...)
 		}

@@ -256,11 +256,11 @@ func memberAt(at *document.Node, name string) *document.Node {
 }
 
 // sameSecrecy marks what was made of parts of v as v is.
-func sameSecrecy(made, v expr.Value) expr.Value {
+func sameSecrecy(value, v expr.Value) expr.Value {
 	if v.WhollySecure() {
-		return made.AsSecure()
+		return value.AsSecure()
 	}
-	return made
+	return value
 }
 
 func (c checker) object(d definition, v expr.Value, at *document.Node, ok bool) (expr.Value, bool) {

@@ -79,8 +79,8 @@ func groupOf(at expr.Scope, location, tags expr.Value) expr.Value {
 		"tags", tags, "properties", object("provisioningState", "Succeeded"))
 }
 
-// askedOfGroup is a member of a group as the group's own answer has it.
-func askedOfGroup(id, name string) expr.Value {
+// groupReference is a member of a group as the group's own answer has it.
+func groupReference(id, name string) expr.Value {
 	group := expr.Invoke("reference", expr.StringOf(id), expr.StringOf(groupsVersion), expr.StringOf("Full"))
 	return expr.PendingOf(expr.PropertyOf(group, name))
 }
@@ -100,7 +100,7 @@ func (s *scope) groupMember(id, name string) expr.Value {
 			}
 		}
 	}
-	return askedOfGroup(id, name)
+	return groupReference(id, name)
 }
 
 // environmentValue is that of the public cloud, where no other is given: what templates

@@ -109,8 +109,8 @@ func (d *declaration) refuseNested(properties, t *document.Node) bool {
 
 func (d *declaration) isOuter(properties *document.Node) bool {
 	scope := properties.Member("expressionEvaluationOptions").Member("scope")
-	made := properties.Member("template").Is(expr.String) // what an expression makes is worked out by itself
-	return !made && !strings.EqualFold(scope.Text(), "inner")
+	created := properties.Member("template").Is(expr.String) // what an expression makes is worked out by itself
+	return !created && !strings.EqualFold(scope.Text(), "inner")
 }
 
 func (d *declaration) readLocation() string {
@@ -215,7 +215,7 @@ func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)
 	of := u.Deployment
 	in.Template, in.Name, in.Arguments = of.Template, of.Name, nil
 	if id := of.Scope.ID(); !strings.EqualFold(id, in.Scope.ID()) {
-		in.Group = groupOf(of.Scope, askedOfGroup(id, "location"), askedOfGroup(id, "tags"))
+		in.Group = groupOf(of.Scope, groupReference(id, "location"), groupReference(id, "tags"))
 	}
 	in.Scope, in.Location = of.Scope, of.Location
 	for _, a := range u.arguments {

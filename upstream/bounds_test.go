@@ -118,10 +118,10 @@ func TestReadReservesMemory(t *testing.T) {
 	known := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
 	full := errors.New("full")
 	for name, c := range map[string]struct {
-		answer string
-		limit  int64
-		asked  []int64
-		most   int64
+		answer   string
+		limit    int64
+		reserved []int64
+		most     int64
 	}{
 		"known":           {known, 1 << 20, []int64{100_000}, 0},
 		"grows":           {chunked, 1 << 20, []int64{16 << 10, 16 << 10, 32 << 10, 64 << 10}, 0},
@@ -134,26 +134,26 @@ func TestReadReservesMemory(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPeer(t, reply(c.answer))
 			client := newClient(t, Options{MaxAnswer: c.limit})
-			var asked []int64
+			var reserved []int64
 			var sum int64
 			answer, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/", Reserve: func(_ context.Context, n int64) error {
-				asked = append(asked, n)
+				reserved = append(reserved, n)
 				if sum += n; c.most > 0 && sum > c.most {
 					return full
 				}
 				return nil
 			}})
-			if fmt.Sprint(asked) != fmt.Sprint(c.asked) {
-				t.Errorf("asked for %d, want %d", asked, c.asked)
+			if fmt.Sprint(reserved) != fmt.Sprint(c.reserved) {
+				t.Errorf("asked for %d, want %d", reserved, c.reserved)
 			}
 			switch {
-			case c.most > 0 && !errors.Is(err, full), c.asked == nil && !errors.Is(err, ErrTooLarge):
+			case c.most > 0 && !errors.Is(err, full), c.reserved == nil && !errors.Is(err, ErrTooLarge):
 				t.Errorf("got %v", err)
-			case c.most == 0 && c.asked != nil && (err != nil || string(answer.Body) != body):
+			case c.most == 0 && c.reserved != nil && (err != nil || string(answer.Body) != body):
 				t.Errorf("got %d bytes, %v", len(answer.Body), err)
 			}
 			// Nothing of an answer that was left hangs on to its turn.
-			if _, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/"}); err != nil && c.asked != nil {
+			if _, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/"}); err != nil && c.reserved != nil {
 				t.Error(err)
 			}
 		})

@@ -181,8 +181,8 @@ func TestTimeouts(t *testing.T) {
 				if !errors.As(err, &fault) { // the body's errors are bare
 					fault = &Fault{Sent: true, Err: err}
 				}
-				if told := fault.ARM("N.S"); err == nil || !fault.Timeout() || !fault.Sent || told.Code != arm.GatewayTimeout || told.Status != 504 ||
-					told.Message != "The gateway did not receive a response from 'N.S' within the specified time period." {
+				if reported := fault.ARM("N.S"); err == nil || !fault.Timeout() || !fault.Sent || reported.Code != arm.GatewayTimeout || reported.Status != 504 ||
+					reported.Message != "The gateway did not receive a response from 'N.S' within the specified time period." {
 					t.Errorf("%s: got %v", what, err)
 				}
 			}
@@ -228,8 +228,8 @@ func TestNameThatDoesNotResolve(t *testing.T) {
 	check := func(err error) {
 		t.Helper()
 		fault := faultOf(t, err)
-		if told := fault.ARM("N.S"); fault.Sent || told.Code != arm.InvalidGatewayHost || told.Status != 502 || told.Message != "Host name resolution failed for 'N.S'; cannot fulfill the request." {
-			t.Errorf("got %+v: %v", fault, told)
+		if reported := fault.ARM("N.S"); fault.Sent || reported.Code != arm.InvalidGatewayHost || reported.Status != 502 || reported.Message != "Host name resolution failed for 'N.S'; cannot fulfill the request." {
+			t.Errorf("got %+v: %v", fault, reported)
 		}
 	}
 	for _, method := range []string{"GET", "PUT"} {

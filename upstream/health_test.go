@@ -158,10 +158,10 @@ func TestRegionThatIsDown(t *testing.T) {
 		return errors.As(err, &down)
 	})
 	// A refusal is what clients and lists know what to do with.
-	told := (&Fault{Region: "westus", Err: down}).ARM("N.S")
-	if told.Status != 503 || told.Code != arm.BadGatewayConnection || told.RetryAfter < time.Second || told.RetryAfter > time.Minute || told.Target != "westus" ||
-		told.Message != "The network connectivity issue encountered for 'N.S' in the location 'westus'; cannot fulfill the request." {
-		t.Errorf("%+v", told)
+	fault := (&Fault{Region: "westus", Err: down}).ARM("N.S")
+	if fault.Status != 503 || fault.Code != arm.BadGatewayConnection || fault.RetryAfter < time.Second || fault.RetryAfter > time.Minute || fault.Target != "westus" ||
+		fault.Message != "The network connectivity issue encountered for 'N.S' in the location 'westus'; cannot fulfill the request." {
+		t.Errorf("%+v", fault)
 	}
 	within(t, "a refused read", func() bool {
 		_, err := client.Read(context.Background(), Call{Endpoint: call.Endpoint, Path: "/"})
@@ -251,8 +251,8 @@ func TestErrorsEjectAnAddress(t *testing.T) {
 	if len(lines) != 1 || lines[0].Level != zap.WarnLevel {
 		t.Fatalf("%+v", lines)
 	}
-	if told := fmt.Sprint(lines[0].ContextMap()); !strings.Contains(told, bad.url().String()) || !strings.Contains(told, "5xx") || !strings.Contains(told, "westus") {
-		t.Errorf("%s", told)
+	if reported := fmt.Sprint(lines[0].ContextMap()); !strings.Contains(reported, bad.url().String()) || !strings.Contains(reported, "5xx") || !strings.Contains(reported, "westus") {
+		t.Errorf("%s", reported)
 	}
 }
 
@@ -261,10 +261,10 @@ func TestProbes(t *testing.T) {
 	for _, secured := range []bool{false, true} {
 		t.Run(fmt.Sprintf("tls %v", secured), func(t *testing.T) {
 			var status atomic.Int64
-			var asked atomic.Pointer[http.Request]
+			var requests atomic.Pointer[http.Request]
 			status.Store(200)
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked.Store(r)
+				requests.Store(r)
 				w.WriteHeader(int(status.Load()))
 				_, _ = io.WriteString(w, strings.Repeat("x", 100))
 			}))
@@ -288,7 +288,7 @@ func TestProbes(t *testing.T) {
 			running(t, client)
 			up := func() bool { return client.stateOf(at).Up }
 			within(t, "a good probe", func() bool { return client.stateOf(at).Counts.Probes[health.ProbeSucceeded] > 1 })
-			if r := asked.Load(); !up() || r.Method != "GET" || r.URL.String() != "/healthz?deep=1" || r.Host != at.Host || r.UserAgent() != "portico-probe" {
+			if r := requests.Load(); !up() || r.Method != "GET" || r.URL.String() != "/healthz?deep=1" || r.Host != at.Host || r.UserAgent() != "portico-probe" {
 				t.Errorf("%+v", r)
 			}
 			status.Store(404)

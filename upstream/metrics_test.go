@@ -65,8 +65,8 @@ func TestMetricsOfAddresses(t *testing.T) {
 		ask(http.MethodPut, "/")
 	}
 	ask(http.MethodGet, "/broken")
-	nobody := &regions.Endpoint{Region: "eastus", HTTPClient: httpClient, URLs: []*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}}
-	if answer, err := client.Do(t.Context(), Call{Endpoint: nobody, Method: http.MethodGet, Path: "/"}); err == nil {
+	closed := &regions.Endpoint{Region: "eastus", HTTPClient: httpClient, URLs: []*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}}
+	if answer, err := client.Do(t.Context(), Call{Endpoint: closed, Method: http.MethodGet, Path: "/"}); err == nil {
 		answer.Body.Close()
 		t.Error("somebody listens on port 1")
 	}
@@ -125,9 +125,9 @@ func TestTiming(t *testing.T) {
 func TestAudit(t *testing.T) {
 	p := newPeer(t, statuses("", 202))
 	client := newClient(t, Options{})
-	var told []string
+	var reported []string
 	client.Audit(func(c Call, began time.Time, status int, err error) {
-		told = append(told, fmt.Sprint(c.Job, c.Method, status, err == nil, time.Since(began) >= 0))
+		reported = append(reported, fmt.Sprint(c.Job, c.Method, status, err == nil, time.Since(began) >= 0))
 	})
 	for _, job := range []string{"", "job"} {
 		answer, err := client.Do(t.Context(), Call{Endpoint: p.endpoint(), Method: http.MethodDelete, Path: "/", Job: job})
@@ -136,7 +136,7 @@ func TestAudit(t *testing.T) {
 		}
 		answer.Body.Close()
 	}
-	if got := fmt.Sprint(told); got != "[jobDELETE202 true true]" {
+	if got := fmt.Sprint(reported); got != "[jobDELETE202 true true]" {
 		t.Errorf("%s", got)
 	}
 }

@@ -24,7 +24,7 @@ func (d *connCounter) state(c net.Conn, s http.ConnState) {
 	d.states[c] = s
 }
 
-func (d *connCounter) count() (made, open int) {
+func (d *connCounter) count() (created, open int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.states {
@@ -66,12 +66,12 @@ func TestConnectionsOfAnotherMap(t *testing.T) {
 		}
 		c.UseMap(mapOf(at(t, stays)), Health{})
 	}
-	if made, open := staying.count(); made != 1 || open != 1 {
-		t.Errorf("of the address that stays %d connections were made, %d are open", made, open)
+	if created, open := staying.count(); created != 1 || open != 1 {
+		t.Errorf("of the address that stays %d connections were made, %d are open", created, open)
 	}
 	within(t, "the end of the others", func() bool {
-		made, open := going.count()
-		return made == 2 && open == 0
+		created, open := going.count()
+		return created == 2 && open == 0
 	})
 }
 

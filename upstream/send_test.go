@@ -38,7 +38,7 @@ func TestSendTellsAnAnswerFromItsBody(t *testing.T) {
 	}
 }
 
-func TestSendThatFoundNobody(t *testing.T) {
+func TestSendThatFoundNoOne(t *testing.T) {
 	got, err := newClient(t, Options{}).Send(context.Background(), Call{Endpoint: endpointOf(refusing(t)), Method: http.MethodDelete, Path: "/"})
 	if got.Status != 0 || !Unsent(err) {
 		t.Errorf("%d, %v", got.Status, err)

@@ -121,7 +121,7 @@ func TestEndpointIsBusy(t *testing.T) {
 // or when there is none.
 func TestSlotsComeBack(t *testing.T) {
 	p := newPeer(t, reply(empty200))
-	nobody := newPeer(t, func(_ int, _ net.Conn) bool { return false })
+	silent := newPeer(t, func(_ int, _ net.Conn) bool { return false })
 	client := newClient(t, Options{Calls: 1})
 	for range 3 {
 		response, err := client.Do(context.Background(), Call{Endpoint: p.endpoint(), Method: http.MethodGet, Path: "/", Caller: "a"})
@@ -136,7 +136,7 @@ func TestSlotsComeBack(t *testing.T) {
 		}
 		_ = response.Body.Close()
 		_ = response.Body.Close()
-		if err := try(context.Background(), client, nobody, http.MethodGet, "/", "a"); err == nil {
+		if err := try(context.Background(), client, silent, http.MethodGet, "/", "a"); err == nil {
 			t.Fatal("there was an answer")
 		}
 	}

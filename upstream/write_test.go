@@ -206,7 +206,7 @@ func TestRefusedConnectionIsUnsent(t *testing.T) {
 	for _, method := range append(writes, http.MethodGet, http.MethodHead) {
 		_, _, err := do(client, Call{Endpoint: endpointOf(refusing(t)), Method: method, Path: "/x", Content: contentFor(method)})
 		fault := faultOf(t, err)
-		if told := fault.ARM("N.S"); fault.Region != "westus" || fault.Sent || fault.Timeout() || fault.TooLate() || told.Status != 502 || told.Code != arm.BadGatewayConnection || !errors.Is(told, syscall.ECONNREFUSED) {
+		if reported := fault.ARM("N.S"); fault.Region != "westus" || fault.Sent || fault.Timeout() || fault.TooLate() || reported.Status != 502 || reported.Code != arm.BadGatewayConnection || !errors.Is(reported, syscall.ECONNREFUSED) {
 			t.Errorf("%s: got %+v", method, fault)
 		}
 	}

@@ -267,7 +267,7 @@ func TestUnknownKeysAreFetchedSeldom(t *testing.T) {
 
 // While an issuer hangs, a few requests wait for its keys, and known keys do for all
 // others.
-func TestAHangingIssuerHoldsNobodyElse(t *testing.T) {
+func TestAHangingIssuerDelaysNoOneElse(t *testing.T) {
 	t.Parallel()
 	good := harness.NewIssuer(t)
 	i := New(options(good.URL), keysOf(t, good.URL, keyOptions()))

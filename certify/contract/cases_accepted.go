@@ -330,10 +330,10 @@ func (s *Scene) runs(started *Answer, p Pattern) {
 
 // operation starts an operation on a new resource: by the pattern of PATCH with the most
 // headers, or by the first write that the provider answers with a polling URL.
-func (s *Scene) operation(asked ...Headers) *Answer { return s.operationBy(Owner, asked...) }
+func (s *Scene) operation(headers ...Headers) *Answer { return s.operationBy(Owner, headers...) }
 
-func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
-	for started := range s.operationsBy(caller, asked) {
+func (s *Scene) operationBy(caller Caller, headers ...Headers) *Answer {
+	for started := range s.operationsBy(caller, headers) {
 		return started
 	}
 	return nil // operationsBy has left the case
@@ -341,16 +341,18 @@ func (s *Scene) operationBy(caller Caller, asked ...Headers) *Answer {
 
 // operations starts one operation by each way of writing that leads to one, and yields its
 // answer before it starts the next.
-func (s *Scene) operations(asked ...Headers) iter.Seq[*Answer] { return s.operationsBy(Owner, asked) }
+func (s *Scene) operations(headers ...Headers) iter.Seq[*Answer] {
+	return s.operationsBy(Owner, headers)
+}
 
-func (s *Scene) operationsBy(caller Caller, asked []Headers) iter.Seq[*Answer] {
+func (s *Scene) operationsBy(caller Caller, headers []Headers) iter.Seq[*Answer] {
 	fresh := func() string { return sibling(s.id, fmt.Sprintf("op-%d", scenes.Add(1))) }
 	return func(yield func(*Answer) bool) {
 		if s.Description.Asynchrony.steered() {
 			for _, way := range s.ways() {
 				var started *Answer
 				s.prepare(func() {
-					started = way.write(s, fresh(), as(caller), withAll(way.pattern.Headers), withAll(asked...))
+					started = way.write(s, fresh(), as(caller), withAll(way.pattern.Headers), withAll(headers...))
 					s.begins(&way.pattern, started)
 				})
 				if !yield(started) {

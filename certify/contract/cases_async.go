@@ -253,7 +253,7 @@ func (s *Scene) preparedPut(id string, body Object, options ...option) *Answer {
 func (s *Scene) inProgress(p Pattern, started *Answer, id string, status int) {
 	s.beginsShown(&p, started)
 	if p.natural {
-		stateTold(s, started, id)
+		reportedState(s, started, id)
 		return
 	}
 	started.status(status).running().links(p)
@@ -336,9 +336,9 @@ func asyncPutCases() []Case {
 			Run: func(s *Scene) {
 				a := s.Description.Asynchrony
 				for _, p := range s.shown() {
-					for outcome, asked := range map[string]Headers{"Failed": a.Failed, "Canceled": a.Canceled} {
+					for outcome, headers := range map[string]Headers{"Failed": a.Failed, "Canceled": a.Canceled} {
 						id, body := sibling(s.id, p.Name+"-"+outcome), s.body(s.Type)
-						request := s.failing(p, asked)
+						request := s.failing(p, headers)
 						s.create(id, body)
 						s.prepare(func() { s.put(id, s.other(s.Type), request).done() })
 						s.endedIn(outcome, id).status(200).shows(body)
@@ -361,10 +361,10 @@ func asyncPutCases() []Case {
 	}
 }
 
-// stateTold checks a state that was seen while an operation ran that may end at any
+// reportedState checks a state that was seen while an operation ran that may end at any
 // time: it must not have been terminal if a later poll finds the operation still
 // running.
-func stateTold(s *Scene, started *Answer, id string) {
+func reportedState(s *Scene, started *Answer, id string) {
 	link := started.Header.Get("Azure-AsyncOperation")
 	if link == "" {
 		started.running()

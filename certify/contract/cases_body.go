@@ -58,7 +58,7 @@ func bodyCases() []Case {
 func ordered(o Object, names []string) string {
 	var members []string
 	for _, name := range names {
-		members = append(members, showWhole(name)+":"+showWhole(o[name]))
+		members = append(members, showFull(name)+":"+showFull(o[name]))
 	}
 	return "{" + strings.Join(members, ",") + "}"
 }

@@ -158,7 +158,7 @@ func (s *Scene) answered(untrusted *Adapter, c call) *Answer {
 func (s *Scene) uncertified(method, id string, shown certificate) call {
 	c := call{method: method, target: escape(id) + "?api-version=" + s.Type.version(), region: s.endpoint(id), header: http.Header{}, certificate: shown}
 	if method == http.MethodPut {
-		c.body = []byte(showWhole(s.body(s.Type)))
+		c.body = []byte(showFull(s.body(s.Type)))
 	}
 	return c
 }

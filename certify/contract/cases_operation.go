@@ -52,9 +52,9 @@ func operationCases() []Case {
 			Rule: "status Failed or Canceled with error.code and error.message, without properties",
 			Run: func(s *Scene) {
 				d := s.Description.Asynchrony
-				for outcome, asked := range map[string]Headers{"Failed": d.Failed, "Canceled": d.Canceled} {
-					s.failing(Pattern{}, asked)
-					started, link := s.statusURL(d.Short, asked)
+				for outcome, headers := range map[string]Headers{"Failed": d.Failed, "Canceled": d.Canceled} {
+					s.failing(Pattern{}, headers)
+					started, link := s.statusURL(d.Short, headers)
 					a := s.statusEnded(started).lacks("properties").envelope().wellFormed(link)
 					a.check(text(a.doc, "status") == outcome, "status "+outcome, "%s", a)
 				}
@@ -64,8 +64,8 @@ func operationCases() []Case {
 }
 
 // statusURL starts an operation that has an operation resource, and returns its URL.
-func (s *Scene) statusURL(asked ...Headers) (*Answer, string) {
-	for started := range s.operations(asked...) {
+func (s *Scene) statusURL(headers ...Headers) (*Answer, string) {
+	for started := range s.operations(headers...) {
 		if link := started.Header.Get("Azure-AsyncOperation"); link != "" {
 			return started, link
 		}
@@ -244,8 +244,8 @@ func pollerCases() []Case {
 			Run: func(s *Scene) {
 				run := s.Type.Contract.LongRun
 				s.created()
-				begin := func(asked Headers) {
-					s.prepare(func() { s.post(s.id+"/"+run.Action, nil, withAll(asked)).status(202) })
+				begin := func(headers Headers) {
+					s.prepare(func() { s.post(s.id+"/"+run.Action, nil, withAll(headers)).status(202) })
 				}
 				begin(s.Description.Asynchrony.Short)
 				status := func() (*Answer, bool) {

@@ -109,7 +109,7 @@ func (s *Scene) ordered(id string, puts []*Answer, remove *Answer) {
 func (s *Scene) writing(method, id string, body Object) call {
 	c := call{method: method, target: escape(id) + "?api-version=" + s.Type.version(), region: s.endpoint(id), header: http.Header{}}
 	if body != nil {
-		c.body = []byte(showWhole(body))
+		c.body = []byte(showFull(body))
 	}
 	return c
 }

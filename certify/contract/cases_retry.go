@@ -73,10 +73,10 @@ func retryCases() []Case {
 					outcomes = append(outcomes, wanted)
 				}
 				tried := false
-				for i, asked := range outcomes {
+				for i, headers := range outcomes {
 					id := sibling(s.id, []string{"succeeds", "fails"}[i])
 					s.create(id, s.body(s.Type))
-					started := s.remove(id, s.slowlyWithBoth(http.MethodDelete), withAll(asked))
+					started := s.remove(id, s.slowlyWithBoth(http.MethodDelete), withAll(headers))
 					if started.Status != http.StatusAccepted || len(pollingURLs(started)) < 2 {
 						continue
 					}

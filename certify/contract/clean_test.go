@@ -137,7 +137,7 @@ func clean(t *testing.T, l *Ledger, left ...string) {
 
 func isPart(id string) bool { return strings.Contains(id, "/parts/") }
 
-func TestCleanRemovesWhatWasMade(t *testing.T) {
+func TestCleanRemovesWhatWasCreated(t *testing.T) {
 	t.Parallel()
 	for what, answer := range map[string]func(s *store, w http.ResponseWriter, r *http.Request) bool{
 		"as usual": nil,
@@ -203,7 +203,7 @@ func TestCleanRemovesWhatWasMade(t *testing.T) {
 
 // A PUT that was accepted makes its resource when its operation ends, maybe after the
 // first DELETE.
-func TestCleanWaitsForWhatIsStillBeingMade(t *testing.T) {
+func TestCleanWaitsForWhatIsStillBeingCreated(t *testing.T) {
 	t.Parallel()
 	polls := 0
 	s := newStore(t, func(s *store, w http.ResponseWriter, r *http.Request) bool {
@@ -277,7 +277,7 @@ func TestCleanLeavesWhatIsNotTheRunsOwn(t *testing.T) {
 }
 
 // What no call has named shows in the lists of the run's groups.
-func TestCleanFindsWhatWasMadeByMistake(t *testing.T) {
+func TestCleanFindsWhatWasCreatedByMistake(t *testing.T) {
 	t.Parallel()
 	s := newStore(t, func(s *store, _ http.ResponseWriter, r *http.Request) bool {
 		if r.Method == http.MethodPut && !isPart(r.URL.Path) {

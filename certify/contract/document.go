@@ -195,8 +195,8 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// showWhole is the JSON of a value.
-func showWhole(v any) string {
+// showFull is the JSON of a value.
+func showFull(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return "null"

@@ -76,7 +76,7 @@ func TestRightProvidersPass(t *testing.T) {
 				}
 			}
 			ordinary := regexp.MustCompile(`^[A-Za-z0-9-]{1,40}( \(of its own\) ö)?$`)
-			for _, name := range row.provider.made {
+			for _, name := range row.provider.created {
 				if !ordinary.MatchString(name) {
 					t.Errorf("the suite has given the name %q", name)
 				}

@@ -34,8 +34,8 @@ type Result struct {
 	Outcome   Outcome `json:"outcome"`
 	Why       string  `json:"why,omitempty"`    // of an outcome that is neither kept nor broken
 	Faults    []Fault `json:"faults,omitempty"` // of a broken rule, and of what prevented an unreached one
-	// Made are the paths of what a broken case has written, for [Ledger.Spare].
-	Made []string `json:"-"`
+	// Created are the paths of what a broken case has written, for [Ledger.Spare].
+	Created []string `json:"-"`
 	// Script makes the calls of a broken case again, in a POSIX shell, from what prepared to
 	// what showed the faults, on a provider that has nothing of what they make.
 	Script string        `json:"script,omitempty"`

@@ -19,8 +19,8 @@ type running struct {
 	over                        bool
 }
 
-// asked counts a question about an operation, and ends the operation with the last.
-func (o *outside) asked(op *running) {
+// headers counts a question about an operation, and ends the operation with the last.
+func (o *outside) headers(op *running) {
 	if op.left--; op.left < 0 && !op.over {
 		op.over = true
 		op.finish()
@@ -101,7 +101,7 @@ func (o *outside) poll(w http.ResponseWriter, r *http.Request, segments []string
 	if stranger && !o.is("seen-by-tenants") && !o.is("tenants-not-compared") || op.owner != who(r) && !o.is("seen-by-others") && !(stranger && o.is("seen-by-tenants")) {
 		panic(refuse(404, "NoSuchOperation"))
 	}
-	o.asked(op)
+	o.headers(op)
 	if strings.EqualFold(segments[4], "operationResults") {
 		if !op.over && !o.is("location-done-too-soon") {
 			w.Header().Set("Location", r.Header.Get("Referer"))

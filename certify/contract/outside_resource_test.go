@@ -119,7 +119,7 @@ func (o *outside) resource(w http.ResponseWriter, r *http.Request, id, kind stri
 		key := o.key(id)
 		for _, op := range o.operations {
 			if len(op.target) == len(id) && o.key(op.target) == key {
-				o.asked(op)
+				o.headers(op)
 			}
 		}
 	}

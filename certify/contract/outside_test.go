@@ -44,7 +44,7 @@ type outside struct {
 	order      []string
 	operations map[string]*running
 	requests   int
-	made       []string // names of all that was created
+	created    []string // names of all that was created
 }
 
 // description is what its owner says of it.

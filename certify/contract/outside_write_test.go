@@ -132,7 +132,7 @@ func (o *outside) putThing(w http.ResponseWriter, r *http.Request, id, kind stri
 			panic(refuse(400, "RestrictedName"))
 		}
 		status = 201
-		o.made = append(o.made, nameOf(id))
+		o.created = append(o.created, nameOf(id))
 		t = &thing{kind: kind}
 		o.resources[o.key(id)] = t
 		if !slices.Contains(o.order, o.key(id)) { // another creation may be under way

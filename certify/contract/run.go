@@ -94,8 +94,8 @@ func (t Target) prepare(ctx context.Context) ([]*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	made, err := t.Adapter.putGroup(ctx, t.groupID(t.Group), t.Adapter.Regions[0])
-	return append(registered, made...), err
+	prepared, err := t.Adapter.putGroup(ctx, t.groupID(t.Group), t.Adapter.Regions[0])
+	return append(registered, prepared...), err
 }
 
 // groupID is the id of a resource group in the owner's subscription.
@@ -187,7 +187,7 @@ func (t trial) run(ctx context.Context, target Target) Result {
 		result.Faults = s.obstacles
 	}
 	if result.Outcome == Broken {
-		result.Script, result.Made = s.script(), s.made()
+		result.Script, result.Created = s.script(), s.createdIDs()
 	}
 	result.Took = time.Since(result.Began)
 	return result

@@ -100,11 +100,11 @@ func (s *Scene) furtherGroup(number int64) string {
 func (s *Scene) makeGroup(group string) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
 	defer cancel()
-	made, err := s.Adapter.putGroup(ctx, group, s.region)
+	answers, err := s.Adapter.putGroup(ctx, group, s.region)
 	if err != nil {
 		s.fatal("the resource group "+group+" can be made", err.Error())
 	}
-	for _, a := range made {
+	for _, a := range answers {
 		a.s = s
 		s.took(a)
 	}

@@ -25,8 +25,8 @@ func (s *Scene) took(answers ...*Answer) {
 	s.paused = 0
 }
 
-// made are the paths that the scene has PUT.
-func (s *Scene) made() []string {
+// createdIDs are the paths that the scene has PUT.
+func (s *Scene) createdIDs() []string {
 	var paths []string
 	for _, step := range s.steps {
 		for _, a := range step.answers {

@@ -17,12 +17,12 @@ type change struct {
 }
 
 // note remembers a member that could be changed.
-func (m *maker) note(s *schema.Schema, n schema.Node, at member, values []any, made bool) {
+func (m *maker) note(s *schema.Schema, n schema.Node, at member, values []any, created bool) {
 	secret := s.Keywords["x-ms-secret"] == true || n.Value["x-ms-secret"] == true || s.Keywords["format"] == "password"
 	if len(values) < 2 || len(at) < 2 || at[0] != "properties" || secret || !mutable(s, n, "update") {
 		return
 	}
-	m.changes = append(m.changes, change{at, values, made, s.Keywords["format"] != nil && s.Kind() == "string"})
+	m.changes = append(m.changes, change{at, values, created, s.Keywords["format"] != nil && s.Kind() == "string"})
 }
 
 // keep forgets that a member could be changed.

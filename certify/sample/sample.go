@@ -62,13 +62,13 @@ func sampled(l schema.Library, o *schema.Operation) (Sample, error) {
 		return Sample{}, err
 	}
 	m := &maker{Library: l}
-	made, err := m.value(body, member{}, m.examples(o))
+	values, err := m.value(body, member{}, m.examples(o))
 	if err != nil {
 		return Sample{}, err
 	}
-	create, ok := made[0].(contract.Object)
+	create, ok := values[0].(contract.Object)
 	if !ok {
-		return Sample{}, fmt.Errorf("the body is %s, but must be an object", kindOf(made[0]))
+		return Sample{}, fmt.Errorf("the body is %s, but must be an object", kindOf(values[0]))
 	}
 	return Sample{Create: create, Update: m.update(create)}, nil
 }

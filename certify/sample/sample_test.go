@@ -33,7 +33,7 @@ func TestBodies(t *testing.T) {
 			t.Errorf("%s: created with %s\nupdated with %s", name, text(t, got.Create), text(t, got.Update))
 		}
 	}
-	if _, made := samples["Acme.Stuff/absent"]; made || len(samples) != 3 {
+	if _, sampled := samples["Acme.Stuff/absent"]; sampled || len(samples) != 3 {
 		t.Errorf("%d samples", len(samples))
 	}
 }
@@ -48,11 +48,11 @@ func object(t *testing.T, text string) (o map[string]any) {
 
 func text(t *testing.T, v any) string {
 	t.Helper()
-	made, err := json.Marshal(v)
+	sampled, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(made)
+	return string(sampled)
 }
 
 // things writes a document whose type A.B/things has these properties, and returns its

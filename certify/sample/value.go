@@ -195,11 +195,11 @@ func of(hints []any, name string) []any {
 
 // member adds a member to an object if it is required or exemplified, and notes how it could
 // be changed.
-func (m *maker) member(made contract.Object, s *schema.Schema, at member, exemplified bool, hints []any) error {
+func (m *maker) member(sample contract.Object, s *schema.Schema, at member, exemplified bool, hints []any) error {
 	name := at[len(at)-1]
 	n, declared := s.Properties[name]
 	if !declared {
-		return m.further(made, s, at)
+		return m.further(sample, s, at)
 	}
 	required := s.Required[name] || len(at) == 1 && name == "properties"
 	own, err := m.Complete(n)
@@ -230,13 +230,13 @@ func (m *maker) member(made contract.Object, s *schema.Schema, at member, exempl
 		}
 		return nil
 	}
-	made[name] = values[0]
+	sample[name] = values[0]
 	m.note(own, n, at, values, true)
 	return nil
 }
 
 // further adds a member that the schema does not declare.
-func (m *maker) further(made contract.Object, s *schema.Schema, at member) error {
+func (m *maker) further(sample contract.Object, s *schema.Schema, at member) error {
 	further, _ := s.Keywords["additionalProperties"].(map[string]any)
 	if further == nil {
 		further = map[string]any{"type": "string"}
@@ -245,7 +245,7 @@ func (m *maker) further(made contract.Object, s *schema.Schema, at member) error
 	if err != nil {
 		return err
 	}
-	made[at[len(at)-1]] = values[0]
+	sample[at[len(at)-1]] = values[0]
 	return nil
 }
 
@@ -278,12 +278,12 @@ func refersToResource(v any) bool {
 
 // similar reports whether a value was made after an example: of an object or an array
 // some of it is enough.
-func similar(made, example any) bool {
+func similar(sample, example any) bool {
 	switch example.(type) {
 	case contract.Object, []any:
-		return kindOf(made) == kindOf(example)
+		return kindOf(sample) == kindOf(example)
 	}
-	return equal(made, example)
+	return equal(sample, example)
 }
 
 // mostItems bounds what minItems may ask for.

@@ -214,7 +214,7 @@ func (c *certification) try(ctx context.Context, target contract.Target, run *re
 	run.Results = found.Results()
 	for _, r := range run.Results {
 		if c.keep {
-			ledger.Spare(r.Made)
+			ledger.Spare(r.Created)
 		}
 	}
 	run.Left = c.clean(ctx, ledger)

@@ -19,11 +19,11 @@ func TestFailedHandshakesAreLoggedSparsely(t *testing.T) {
 	for second := range 121 {
 		failures.failed(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}, errors.New("EOF"), start.Add(time.Duration(second)*time.Second))
 	}
-	var told []int64
+	var reported []int64
 	for _, line := range lines.All() {
-		told = append(told, line.ContextMap()["count"].(int64))
+		reported = append(reported, line.ContextMap()["count"].(int64))
 	}
-	if len(told) != 3 || told[0] != 1 || told[1] != 60 || told[2] != 60 {
-		t.Errorf("lines tell of %v", told)
+	if len(reported) != 3 || reported[0] != 1 || reported[1] != 60 || reported[2] != 60 {
+		t.Errorf("lines tell of %v", reported)
 	}
 }

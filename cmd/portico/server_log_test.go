@@ -29,9 +29,9 @@ func TestServerLogIsBounded(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	write(1)
-	told := logged.TakeAll()
-	if len(told) != 2 || told[0].ContextMap()["omitted"] != int64(7) || told[1].Message != "line 0" {
-		t.Errorf("after the first minute: %v", told)
+	reported := logged.TakeAll()
+	if len(reported) != 2 || reported[0].ContextMap()["omitted"] != int64(7) || reported[1].Message != "line 0" {
+		t.Errorf("after the first minute: %v", reported)
 	}
 	now = now.Add(time.Minute)
 	write(1)

@@ -32,39 +32,39 @@ func TestSourcesShowWhatMayBeRead(t *testing.T) {
 		loaded = FromDisk()
 		loaded.Read(path)
 	}
-	asNobody(t, load)
+	unprivileged(t, load)
 	if err := loaded.Err(); err != nil {
 		t.Fatal(err)
 	}
 	allow(0)
-	asNobody(t, func() { now = loaded.Sources.Now() })
+	unprivileged(t, func() { now = loaded.Sources.Now() })
 	if loaded.Sources.Same(now) {
 		t.Error("that it may not be read does not show")
 	}
-	asNobody(t, load)
+	unprivileged(t, load)
 	if loaded.Err() == nil {
 		t.Fatal("it was read")
 	}
 	allow(0o644)
-	asNobody(t, func() { now = loaded.Sources.Now() })
+	unprivileged(t, func() { now = loaded.Sources.Now() })
 	if loaded.Sources.Same(now) {
 		t.Error("that it may be read again does not show")
 	}
 }
 
-// asNobody does something with the rights of no one in particular, if the tests
+// unprivileged does something with the rights of no one in particular, if the tests
 // run as root, who may read everything.
-func asNobody(t *testing.T, do func()) {
+func unprivileged(t *testing.T, do func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		do()
 		return
 	}
-	const nobody = 65534
+	const noUser = 65534
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
-		err := syscall.Setfsuid(nobody)
+		err := syscall.Setfsuid(noUser)
 		if err == nil {
 			do()
 		}

@@ -19,12 +19,12 @@ func TestLinesOfALongList(t *testing.T) {
 	}
 	report := new(yamltree.Report)
 	tree := report.Parse("x.yaml", []byte(text))
-	made := 0
+	created := 0
 	list := Mappings("shops", "Who sells.", func(s *shop) []*Setting {
-		made++
+		created++
 		return []*Setting{Required("name", &s.name, rule.Identifier(), "The shop's name.")}
 	}, func(*Object, shop) {})
-	if lines := Lines(tree, []*Setting{list}); len(lines) != items || made > 2*items {
-		t.Errorf("%d lines of %d items, and their rows were made %d times", len(lines), items, made)
+	if lines := Lines(tree, []*Setting{list}); len(lines) != items || created > 2*items {
+		t.Errorf("%d lines of %d items, and their rows were made %d times", len(lines), items, created)
 	}
 }

@@ -12,7 +12,7 @@ import (
 func WriteReference(b *strings.Builder, rows []*Setting) {
 	for _, section := range rows {
 		fmt.Fprintf(b, "\n### %s\n\n%s\n", section.key, section.entry(false))
-		section.writeBelow(b, section.key, section.restartWhole())
+		section.writeBelow(b, section.key, section.restartAll())
 	}
 }
 
@@ -27,12 +27,12 @@ func (s *Setting) writeBelow(b *strings.Builder, path string, restartOnly bool) 
 	for _, child := range s.below() {
 		at := yamltree.Join(path, child.key)
 		fmt.Fprintf(b, "\n**`%s`** — %s\n", at, child.entry(restartOnly))
-		child.writeBelow(b, at, restartOnly || child.restartWhole())
+		child.writeBelow(b, at, restartOnly || child.restartAll())
 	}
 }
 
-// restartWhole reports whether any change below the setting waits for a restart.
-func (s *Setting) restartWhole() bool { return s.restartOnly && s.changed == nil }
+// restartAll reports whether any change below the setting waits for a restart.
+func (s *Setting) restartAll() bool { return s.restartOnly && s.changed == nil }
 
 // entry is the reference of one setting; restartOnly says that it is below one that
 // waits for a restart as a whole.

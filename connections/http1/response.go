@@ -221,7 +221,7 @@ func (w *response) put(p []byte) {
 
 // start decides how the answer is framed, and completes its head. The content that is
 // held so far is whole, or only its beginning.
-func (w *response) start(whole bool) {
+func (w *response) start(complete bool) {
 	w.headComplete = true
 	c, x := w.x.conn, w.x
 	if !x.last && !x.body.drop() {
@@ -237,7 +237,7 @@ func (w *response) start(whole bool) {
 	case w.bodyless:
 	case w.length >= 0:
 		out = appendLength(out, w.length)
-	case whole && !(head && w.written == 0):
+	case complete && !(head && w.written == 0):
 		w.length = w.written
 		out = appendLength(out, w.length)
 	case head:

@@ -43,13 +43,13 @@ func (c *conn) look(time.Time) {
 		return
 	}
 	if x.received.Load() && c.awaited == nil && c.state.CompareAndSwap(handling, watched) {
-		c.awaitBeside(x)
+		c.awaitAlongside(x)
 	}
 }
 
-// awaitBeside starts a second goroutine that reads, unless the handler serves another
+// awaitAlongside starts a second goroutine that reads, unless the handler serves another
 // request by now.
-func (c *conn) awaitBeside(x *exchange) {
+func (c *conn) awaitAlongside(x *exchange) {
 	if c.request.Load() != x {
 		c.state.Store(handling)
 		return

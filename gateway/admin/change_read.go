@@ -26,9 +26,9 @@ type feedEvent struct {
 	text   []byte
 }
 
-// mostBegun is how often a reader without a token starts over because the first events
+// mostStarted is how often a reader without a token starts over because the first events
 // were forgotten before it read any.
-const mostBegun = 10
+const mostStarted = 10
 
 // readFeed numbers what has been committed, and returns what is wanted of what is behind
 // a number, within the bounds of a page.
@@ -51,7 +51,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 					read.more = true
 					return read, nil
 				}
-				if q.anywhere && started < mostBegun {
+				if q.anywhere && started < mostStarted {
 					started++
 					read.last = forgotten.First - 1
 					continue

@@ -229,6 +229,6 @@ var obstacleTexts = map[inventory.Obstacle]string{
 	inventory.WriteOpen:         "A write without an answer may still take effect: ask again, or wait.",
 	inventory.MoveOpen:          "A move of it is under way: give up the job of the move.",
 	inventory.OperationFollowed: "The provider works on it: ask again, or give it up when it has been followed for index.followLimit.",
-	inventory.NotInDoubt:        "The index is sure of it: ask first, and forget it if the provider does not say.",
+	inventory.AlreadyVerified:   "The index is sure of it: ask first, and forget it if the provider does not say.",
 	inventory.FenceStands:       "A write from before its resource group was deleted may still take effect: wait.",
 }

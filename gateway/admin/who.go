@@ -67,22 +67,22 @@ func checkQuestion(tenant, action, scope string) error {
 }
 
 // scopeOf is the scope of a question, in the tenant that its subscription has.
-func (l *listener) scopeOf(ctx context.Context, asked api.RoleQuestion) (assignments.Scope, error) {
-	id := routing.SubscriptionOf(asked.Scope)
+func (l *listener) scopeOf(ctx context.Context, question api.RoleQuestion) (assignments.Scope, error) {
+	id := routing.SubscriptionOf(question.Scope)
 	if id == "" {
-		if asked.TenantID == "" {
+		if question.TenantID == "" {
 			return assignments.Scope{}, arm.NewError(arm.InvalidRequestContent, "a scope outside of subscriptions is one of a tenant").About("tenantId")
 		}
-		return assignments.Scope{TenantID: arm.Fold(asked.TenantID), ID: roles.TenantScope}, nil
+		return assignments.Scope{TenantID: arm.Fold(question.TenantID), ID: roles.TenantScope}, nil
 	}
 	s, err := l.Store.Subscription(ctx, arm.Fold(id))
 	switch {
-	case errors.Is(err, inventory.ErrNotFound), err == nil && (s.State == inventory.Deleted || asked.TenantID != "" && !arm.EqualFold(asked.TenantID, s.TenantID)):
+	case errors.Is(err, inventory.ErrNotFound), err == nil && (s.State == inventory.Deleted || question.TenantID != "" && !arm.EqualFold(question.TenantID, s.TenantID)):
 		return assignments.Scope{}, arm.NewError(arm.SubscriptionNotFound, id)
 	case err != nil:
 		return assignments.Scope{}, err
 	}
-	return assignments.Scope{TenantID: s.TenantID, Subscription: s.ID, ID: asked.Scope}, nil
+	return assignments.Scope{TenantID: s.TenantID, Subscription: s.ID, ID: question.Scope}, nil
 }
 
 // holders are those assignments whose roles allow an action. One with a condition grants

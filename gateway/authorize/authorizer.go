@@ -31,10 +31,10 @@ type Assignments interface {
 // Memory answers without asking the store if it can.
 type Memory interface {
 	// GrantsAt is that of Assignments, but may be out of date.
-	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, asked time.Time) (held roles.Held, remembered bool, err error)
+	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time) (held roles.Held, remembered bool, err error)
 	// Grants returns all that a caller has been granted at, above and below a subscription
 	// of its tenant. It is not out of date.
-	Grants(ctx context.Context, tenant, subscription string, who access.Principal, asked time.Time) (roles.Grants, error)
+	Grants(ctx context.Context, tenant, subscription string, who access.Principal, now time.Time) (roles.Grants, error)
 }
 
 // Authorizer answers by one configuration. It is safe for concurrent use.
@@ -85,29 +85,29 @@ type Question struct {
 
 // Ask answers a question of the request x: by nil, by what the caller may see where it
 // may do the action at a part of the scope alone, or by the error of [Authorizer.Check].
-func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, asked Question) (*Readable, error) {
-	if !a.enforced || asked.Action == "" {
+func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, need Question) (*Readable, error) {
+	if !a.enforced || need.Action == "" {
 		return nil, nil
 	}
 	// What its caller may do is decided now, long after the request arrived if it had to wait.
-	q := question{who: x.Principal, received: time.Now(), action: asked.Action, scope: asked.Scope}
+	q := question{who: x.Principal, received: time.Now(), action: need.Action, scope: need.Scope}
 	var part *Readable
 	grant, err := a.decide(ctx, &q)
-	if asked.Partly && refused(err) {
+	if need.Partly && refused(err) {
 		var failure error
 		if part, failure = a.readable(ctx, &q); part != nil || failure != nil {
 			err = failure
 		}
 	}
-	if asked.Excused != nil && refused(err) {
-		if excused, failure := asked.Excused(ctx, x); excused || failure != nil {
+	if need.Excused != nil && refused(err) {
+		if excused, failure := need.Excused(ctx, x); excused || failure != nil {
 			err = failure
 		}
 	}
 	a.metrics.count(err)
-	note(x, asked.Action, grant, err)
+	note(x, need.Action, grant, err)
 	if x.Trail != nil {
-		x.Trail.RoleChecks = append(x.Trail.RoleChecks, exchange.RoleCheck{Action: asked.Action, Scope: asked.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted.Grants)})
+		x.Trail.RoleChecks = append(x.Trail.RoleChecks, exchange.RoleCheck{Action: need.Action, Scope: need.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted.Grants)})
 	}
 	return part, err
 }

@@ -36,14 +36,14 @@ type inventory struct {
 	store, memory roles.Grants
 	remembers     bool
 	many          bool // the caller has more grants than one question reads
-	asked         int  // of the store
+	reads         int  // of the store
 	read          int  // all of the grants
 	failure       error
 	by            time.Time // the age of memory was judged
 }
 
 func (i *inventory) GrantsAt(_ context.Context, _, _ string, _ access.Principal, scope string) (roles.Held, error) {
-	i.asked++
+	i.reads++
 	return i.held(i.store, scope), i.failure
 }
 
@@ -56,8 +56,8 @@ func (i *inventory) held(all roles.Grants, scope string) roles.Held {
 
 type remembered struct{ *inventory }
 
-func (r remembered) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, asked time.Time) (roles.Held, bool, error) {
-	r.by = asked
+func (r remembered) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time) (roles.Held, bool, error) {
+	r.by = now
 	if r.remembers {
 		return r.held(r.memory, scope), true, nil
 	}
@@ -121,11 +121,11 @@ func TestCheck(t *testing.T) {
 }
 
 // Memory allows; what it denies the store is asked for, once.
-func TestWhatMemoryDeniesIsAskedOfTheStore(t *testing.T) {
+func TestWhatMemoryDeniesIsReadFromTheStore(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		in    inventory
-		asked int
+		reads int
 		want  arm.Code
 	}{
 		{"memory allows", inventory{memory: reader, remembers: true}, 0, ""},
@@ -135,8 +135,8 @@ func TestWhatMemoryDeniesIsAskedOfTheStore(t *testing.T) {
 		{"there is nothing", inventory{}, 1, arm.SubscriptionNotFound},
 	} {
 		a := authorizer(&c.in)
-		if err := a.Check(t.Context(), as(ann), read, group); code(err) != c.want || c.in.asked != c.asked {
-			t.Errorf("%s: %v after %d questions", c.name, err, c.in.asked)
+		if err := a.Check(t.Context(), as(ann), read, group); code(err) != c.want || c.in.reads != c.reads {
+			t.Errorf("%s: %v after %d questions", c.name, err, c.in.reads)
 		}
 	}
 	in := inventory{memory: reader, remembers: true}

@@ -75,7 +75,7 @@ func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	if !x.Batched { // else it is part of the batch's content, which has its memory
 		x.memory = x.settings.Memory.Reservation(x.Caller(), limit)
 	}
-	text, err := readWhole(r.Context(), http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, x.memory)
+	text, err := readComplete(r.Context(), http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, x.memory)
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
@@ -95,10 +95,10 @@ func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	return text, routing.CheckContentType(r.Header, text)
 }
 
-// readWhole reads content of the declared size, which is below 0 where none was
+// readComplete reads content of the declared size, which is below 0 where none was
 // declared, and not above the limit. Its memory comes from share, if that is not
 // nil.
-func readWhole(ctx context.Context, from io.Reader, size, limit int64, share *limits.Reservation) ([]byte, error) {
+func readComplete(ctx context.Context, from io.Reader, size, limit int64, share *limits.Reservation) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, contentWait)
 	defer cancel()
 	var text []byte

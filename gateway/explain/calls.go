@@ -16,8 +16,8 @@ import (
 // mostCalls bounds how many calls an explanation names.
 const mostCalls = 1000
 
-// errNotMade stands for the answer to a call that was only noted.
-var errNotMade = errors.New("the request is explained, and no provider is called")
+// errNotCalled stands for the answer to a call that was only noted.
+var errNotCalled = errors.New("the request is explained, and no provider is called")
 
 // Calls notes the calls that a request would make, and makes none.
 type Calls struct {
@@ -63,7 +63,7 @@ func (p *Port) Do(_ context.Context, c upstream.Call) (*http.Response, error) {
 	if err := p.note(c); err != nil {
 		return nil, err
 	}
-	return nil, &upstream.Fault{Region: c.Endpoint.Region, Err: errNotMade}
+	return nil, &upstream.Fault{Region: c.Endpoint.Region, Err: errNotCalled}
 }
 
 // Read is Do for a GET. The part of a list that a region would be asked for is empty.
@@ -78,7 +78,7 @@ func (p *Port) Read(ctx context.Context, c upstream.Call) (upstream.Answer, erro
 	if p.purpose == api.List {
 		return upstream.Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: emptyPage}, nil
 	}
-	return upstream.Answer{}, &upstream.Fault{Region: c.Endpoint.Region, Err: errNotMade}
+	return upstream.Answer{}, &upstream.Fault{Region: c.Endpoint.Region, Err: errNotCalled}
 }
 
 // Send is Do for answers that are read whole.
@@ -92,8 +92,8 @@ func (p *Port) note(c upstream.Call) error {
 	addresses, err := p.calls.client.Prospects(c.Endpoint)
 	p.calls.mu.Lock()
 	defer p.calls.mu.Unlock()
-	for _, made := range p.calls.noted {
-		if made.purpose == p.purpose && made.Endpoint == c.Endpoint && made.Method == c.Method && made.Path == c.Path && made.Query == c.Query {
+	for _, entry := range p.calls.noted {
+		if entry.purpose == p.purpose && entry.Endpoint == c.Endpoint && entry.Method == c.Method && entry.Path == c.Path && entry.Query == c.Query {
 			return err
 		}
 	}
@@ -138,7 +138,7 @@ func Unended(reader string) api.Explanation {
 func atHead(v api.Verdict, reader string) api.Explanation {
 	v.Step = string(exchange.AtHead)
 	return api.Explanation{
-		Verdict: v, Caller: api.ExplainedCaller{Roles: api.RolesNotAsked},
+		Verdict: v, Caller: api.ExplainedCaller{Roles: api.RolesSkipped},
 		Checks: []api.ExplainedCheck{{Step: v.Step, Detail: v.Summary + " (" + reader + ")"}},
 	}
 }

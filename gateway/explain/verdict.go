@@ -27,7 +27,7 @@ func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 		return v
 	case len(open) > 0:
 		v.Outcome = api.Open
-		v.Summary = fmt.Sprintf("not known before %s %s asked: %s", strings.Join(regionsAsked(open), ", "), isOrAre(open), purpose(open[0].purpose))
+		v.Summary = fmt.Sprintf("not known before %s %s asked: %s", strings.Join(regionsCalled(open), ", "), isOrAre(open), purpose(open[0].purpose))
 		return v
 	}
 	v.Status = w.Answer.Status
@@ -47,7 +47,7 @@ func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 	v.Step = ""
 	if lists := w.allOf(api.List); len(lists) > 0 {
 		v.Outcome = api.Forwarded
-		v.Summary = fmt.Sprintf("merged of what %s answers in %s: %s", w.provider(), strings.Join(regionsAsked(lists), ", "), place.Reason)
+		v.Summary = fmt.Sprintf("merged of what %s answers in %s: %s", w.provider(), strings.Join(regionsCalled(lists), ", "), place.Reason)
 		return v
 	}
 	v.Outcome = api.Answered
@@ -113,7 +113,7 @@ func purpose(of string) string {
 	return "the request is answered by what they answer"
 }
 
-func regionsAsked(calls []*call) (names []string) {
+func regionsCalled(calls []*call) (names []string) {
 	for _, c := range calls {
 		if !slices.Contains(names, c.Endpoint.Region) {
 			names = append(names, c.Endpoint.Region)
@@ -124,7 +124,7 @@ func regionsAsked(calls []*call) (names []string) {
 }
 
 func isOrAre(calls []*call) string {
-	if len(regionsAsked(calls)) > 1 {
+	if len(regionsCalled(calls)) > 1 {
 		return "are"
 	}
 	return "is"
@@ -224,7 +224,7 @@ func (w *Walked) roles() string {
 	switch {
 	case w.Roles == api.RolesIgnored:
 		return "roles are not enforced"
-	case w.Roles == api.RolesNotAsked:
+	case w.Roles == api.RolesSkipped:
 		return "no one was asked for roles: the question names no principal"
 	}
 	var said []string

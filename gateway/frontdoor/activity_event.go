@@ -154,7 +154,7 @@ func propertiesOf(e events.Event) map[string]string {
 	if e.Error != nil {
 		all["statusMessage"] = string(e.Error.Body())
 	}
-	if e.InDoubt {
+	if e.Unverified {
 		all["inDoubt"] = "true"
 	}
 	if e.Omitted > 0 {

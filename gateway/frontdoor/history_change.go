@@ -29,7 +29,7 @@ type changeProperties struct {
 
 	Status     events.Status `json:"status"`
 	Origin     events.Origin `json:"origin"`
-	InDoubt    bool          `json:"inDoubt,omitempty"`
+	Unverified bool          `json:"inDoubt,omitempty"`
 	StatusCode string        `json:"statusCode,omitempty"`
 	Error      *changeError  `json:"error,omitempty"`
 	Job        string        `json:"job,omitempty"`
@@ -69,7 +69,7 @@ func changeOf(e events.Event) changeBody {
 				Timestamp: e.At.UTC().Format(time.RFC3339Nano), CorrelationID: e.Cause.Correlation, OperationID: e.Cause.Request,
 				ChangedBy: e.Cause.Caller(), ObjectID: e.Cause.ObjectID, ChangedByType: changerOf(e.Cause), Operation: e.Action,
 			},
-			Status: e.Status, Origin: e.Origin, InDoubt: e.InDoubt, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To,
+			Status: e.Status, Origin: e.Origin, Unverified: e.Unverified, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To,
 		},
 	}
 	p := &body.Properties

@@ -7,7 +7,7 @@ import (
 	"portico/inventory/index"
 )
 
-func TestAStateThatNobodyNamedIsSucceeded(t *testing.T) {
+func TestAMissingStateIsSucceeded(t *testing.T) {
 	if got := shownState(inventory.Resource{Phase: index.Live}); got != "Succeeded" {
 		t.Errorf("%s", got)
 	}

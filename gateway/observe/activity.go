@@ -92,9 +92,9 @@ func (a *Activity) Answered(ctx context.Context, x *exchange.Exchange, status in
 
 // Unanswered records that a request that was only passed on got no answer but Portico's
 // own. In doubt it may have been carried out all the same.
-func (a *Activity) Unanswered(ctx context.Context, x *exchange.Exchange, fault *arm.Error, inDoubt bool) {
+func (a *Activity) Unanswered(ctx context.Context, x *exchange.Exchange, fault *arm.Error, unverified bool) {
 	a.record(ctx, x, events.Payload{
-		Action: x.Request.Action(), Status: events.Failed, Origin: events.Answered, HTTPStatus: fault.Status, Error: fault, InDoubt: inDoubt,
+		Action: x.Request.Action(), Status: events.Failed, Origin: events.Answered, HTTPStatus: fault.Status, Error: fault, Unverified: unverified,
 	})
 }
 

@@ -10,14 +10,14 @@ import (
 // from others; what is left out is summed up.
 func TestBudget(t *testing.T) {
 	b, now := newBudget(3), time.Unix(6000, 0)
-	made := 0
+	created := 0
 	for range 50 {
 		if ok, _ := b.take("noisy", now); ok {
-			made++
+			created++
 		}
 	}
-	if ok, omitted := b.take("calm", now); made != 3 || !ok || omitted != 0 {
-		t.Errorf("%d events of one caller; the other: %v, %d", made, ok, omitted)
+	if ok, omitted := b.take("calm", now); created != 3 || !ok || omitted != 0 {
+		t.Errorf("%d events of one caller; the other: %v, %d", created, ok, omitted)
 	}
 	now = now.Add(time.Minute)
 	for i, want := range []int{47, 0} {
@@ -30,13 +30,13 @@ func TestBudget(t *testing.T) {
 // However many callers there are, what is remembered of them is bounded.
 func TestBudgetOfManyCallers(t *testing.T) {
 	b, now := newBudget(3), time.Unix(6000, 0)
-	made := 0
+	created := 0
 	for i := range 2 * mostCallers {
 		if ok, _ := b.take(fmt.Sprint(i), now); ok {
-			made++
+			created++
 		}
 	}
-	if len(b.counts) != mostCallers+1 || made != mostCallers+3 {
-		t.Errorf("%d callers are remembered, %d events made", len(b.counts), made)
+	if len(b.counts) != mostCallers+1 || created != mostCallers+3 {
+		t.Errorf("%d callers are remembered, %d events made", len(b.counts), created)
 	}
 }

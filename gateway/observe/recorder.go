@@ -16,9 +16,9 @@ type recorder struct {
 	deliveryTime time.Duration // 0: unbounded
 }
 
-// AnswerBegun reports whether a part of the answer to an observed request has
+// AnswerStarted reports whether a part of the answer to an observed request has
 // gone out, so that it cannot be taken back.
-func AnswerBegun(w http.ResponseWriter) bool {
+func AnswerStarted(w http.ResponseWriter) bool {
 	answer, ok := w.(*recorder)
 	return ok && answer.started
 }

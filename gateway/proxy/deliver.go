@@ -78,15 +78,15 @@ func (p *Proxy) copyHeaders(w http.ResponseWriter, x *exchange.Exchange, answer 
 
 // buffer reads an answer whole, decompressed, and puts it back as its body.
 func (p *Proxy) buffer(answer *http.Response, namespace, region string) ([]byte, error) {
-	text, err := p.readWhole(answer)
+	text, err := p.readComplete(answer)
 	if err != nil {
 		return nil, p.brokenOff(namespace, region, err)
 	}
 	return text, nil
 }
 
-// readWhole is buffer with the error of the reading itself.
-func (p *Proxy) readWhole(answer *http.Response) ([]byte, error) {
+// readComplete is buffer with the error of the reading itself.
+func (p *Proxy) readComplete(answer *http.Response) ([]byte, error) {
 	text, err := upstream.ReadAll(answer.Header, answer.Body, p.Config.Limits.AnswerBody)
 	if err == nil {
 		replaceBody(answer, text)

@@ -53,7 +53,7 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	}
 	defer answer.Body.Close()
 
-	text, err := p.readWhole(answer)
+	text, err := p.readComplete(answer)
 	settled := sent.Read(upstream.Answer{Status: answer.StatusCode, Header: answer.Header, Body: text}, err)
 	d.pollURLs = p.Polls.Find(answer.Header, x, d.Decision, answer.StatusCode)
 	settled.Operations = d.pollURLs.Records()

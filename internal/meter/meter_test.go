@@ -117,8 +117,8 @@ portico_certificate_expiry_timestamp_seconds{use="listener"} 3
 // What belongs to labels is made once, also by many at a time.
 func TestHandles(t *testing.T) {
 	type labels struct{ a, b string }
-	made := 0
-	h := NewHandles(func(labels) *int { made++; return new(int) })
+	created := 0
+	h := NewHandles(func(labels) *int { created++; return new(int) })
 	var wait sync.WaitGroup
 	for i := range 8 {
 		wait.Go(func() {
@@ -131,8 +131,8 @@ func TestHandles(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if made != 10 || h.Of(labels{"1", "b"}) == h.Of(labels{"2", "b"}) {
-		t.Errorf("%d are made for 10 sets of labels", made)
+	if created != 10 || h.Of(labels{"1", "b"}) == h.Of(labels{"2", "b"}) {
+		t.Errorf("%d are made for 10 sets of labels", created)
 	}
 	l := labels{"1", "b"}
 	if n := testing.AllocsPerRun(100, func() { h.Of(l) }); n != 0 {

@@ -42,9 +42,9 @@ const (
 // scope. Of a caller with more, those at the scope and above are read.
 const few = 256
 
-// groupsAsked bounds the groups of a caller that count, in the order of their ids,
+// groupsPerQuery bounds the groups of a caller that count, in the order of their ids,
 // because one statement names them all. Tokens of common issuers name 200 at most.
-const groupsAsked = engine.AmongAtOnce - 1
+const groupsPerQuery = engine.AmongAtOnce - 1
 
 // assigned is an assignment as a caller's grants need it.
 type assigned struct{ tenant, scope, scopeID, name, role string }
@@ -203,7 +203,7 @@ func ID(scope, name string) string {
 func principals(who access.Principal) []string {
 	ids := []string{who.ObjectID}
 	for id := range who.Groups.All() {
-		if len(ids) > groupsAsked {
+		if len(ids) > groupsPerQuery {
 			break
 		}
 		ids = append(ids, id)

@@ -68,9 +68,9 @@ type Deployment struct {
 
 // Step is the progress of a step: its state and record, in the form of whoever wrote them.
 type Step struct {
-	State  uint8
-	Record []byte
-	Made   *Deployed // what it has made, with its end; nil: nothing, or nothing that is kept
+	State   uint8
+	Record  []byte
+	Created *Deployed // what it has made, with its end; nil: nothing, or nothing that is kept
 }
 
 const (
@@ -110,8 +110,8 @@ func place(n Name, job [16]byte, what string) []byte {
 	return append([]byte("deployment "+what+" "+n.Subscription+" "+n.Group+" "+n.Name+" "), job[:]...)
 }
 
-// Begun is a deployment that begins.
-type Begun struct {
+// Started is a deployment that begins.
+type Started struct {
 	Name
 	ID      string // its whole ID
 	Record  []byte // what clients see while it runs
@@ -126,7 +126,7 @@ type Begun struct {
 // Begin durably records a deployment with its job, in place of one of its name that has
 // ended: created reports whether there was none. It returns ErrActive if that has not ended,
 // ErrTooMany if as many or as much as may be under way are, and refuses as a lock on its scope would be.
-func (d *Deployments) Begin(ctx context.Context, b Begun) (created bool, err error) {
+func (d *Deployments) Begin(ctx context.Context, b Started) (created bool, err error) {
 	n := b.folded()
 	job := jobrow.Job{Subscription: n.Subscription, ID: engine.NewID(), Kind: Job, Subject: b.ID, Incarnation: engine.NewID(), Payload: b.Payload}
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, job.ID, "record"), b.Record)
@@ -314,9 +314,9 @@ func (d *Deployments) Progress(ctx context.Context, name Name, job [16]byte, num
 	if err != nil {
 		return nil, err
 	}
-	made := func(*transaction.Tx) error { return nil }
-	if s.Made != nil {
-		if made, err = s.Made.put(ctx, d); err != nil {
+	then := func(*transaction.Tx) error { return nil }
+	if s.Created != nil {
+		if then, err = s.Created.put(ctx, d); err != nil {
 			return nil, err
 		}
 	}
@@ -324,7 +324,7 @@ func (d *Deployments) Progress(ctx context.Context, name Name, job [16]byte, num
 		if err := t.Later(putStep, n.Subscription, n.Group, job[:], number, s.State, record); err != nil {
 			return err
 		}
-		return made(t)
+		return then(t)
 	}, nil
 }
 

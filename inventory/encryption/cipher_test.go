@@ -11,15 +11,15 @@ import (
 
 // stored is a database's key.
 type stored struct {
-	mu   sync.Mutex
-	made bool
+	mu      sync.Mutex
+	created bool
 }
 
 func (s *stored) key(_ context.Context, create bool) (key [32]byte, found bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.made = s.made || create
-	return [32]byte{99}, s.made, nil
+	s.created = s.created || create
+	return [32]byte{99}, s.created, nil
 }
 
 // newCipher opens a database with further keys; its own key is in the database or in a
@@ -36,9 +36,9 @@ func newCipher(t *testing.T, file string, in *stored, keys ...[32]byte) *Cipher 
 // If one caller waits for the key in the database, a caller with less time does not
 // wait for it too.
 func TestTheKeyIsWaitedForAsLongAsOneHasTime(t *testing.T) {
-	asked, release := make(chan struct{}, 2), make(chan struct{})
+	reads, release := make(chan struct{}, 2), make(chan struct{})
 	c, err := New(Options{Stored: func(ctx context.Context, _ bool) (key [32]byte, found bool, err error) {
-		asked <- struct{}{}
+		reads <- struct{}{}
 		select {
 		case <-release:
 			return key, true, nil
@@ -54,7 +54,7 @@ func TestTheKeyIsWaitedForAsLongAsOneHasTime(t *testing.T) {
 		_, err := c.Encrypt(context.Background(), []byte("place"), []byte("text"))
 		patient <- err
 	}()
-	<-asked
+	<-reads
 	hasty, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.Encrypt(hasty, []byte("place"), []byte("text")); !errors.Is(err, context.Canceled) {
@@ -127,7 +127,7 @@ func TestAKeyInTheDatabaseStillDecrypts(t *testing.T) {
 }
 
 // Several may make the file at once: they all have the same key.
-func TestTheKeyIsMadeOnce(t *testing.T) {
+func TestTheKeyIsCreatedOnce(t *testing.T) {
 	database := filepath.Join(t.TempDir(), "portico.db")
 	keys := make([][32]byte, 8)
 	var all sync.WaitGroup

@@ -44,10 +44,10 @@ func (c *clock) ask(server func(*int64) error) error {
 // set sets the clock by the server's answer. asked is when the question was sent: the
 // clock may be ahead by the time of the answer, but is not behind, so that no intent
 // ends too early.
-func (c *clock) set(server, asked time.Time) {
+func (c *clock) set(server, local time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.server, c.local = server, asked
+	c.server, c.local = server, local
 }
 
 // read sets the clock outside a transaction.

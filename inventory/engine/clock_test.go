@@ -8,15 +8,15 @@ import (
 func TestASlowAnswerDoesNotSetTheClock(t *testing.T) {
 	t.Parallel()
 	c := &clock{}
-	asked := 0
+	calls := 0
 	err := c.ask(func(now *int64) error {
-		if asked++; asked == 1 {
+		if calls++; calls == 1 {
 			time.Sleep(clockError + 10*time.Millisecond)
 		}
-		*now = int64(asked)
+		*now = int64(calls)
 		return nil
 	})
-	if err != nil || asked != 2 || c.now().Sub(Moment(2)) > clockError {
-		t.Errorf("it was asked %d times, and the time is %v: %v", asked, c.now(), err)
+	if err != nil || calls != 2 || c.now().Sub(Moment(2)) > clockError {
+		t.Errorf("it was asked %d times, and the time is %v: %v", calls, c.now(), err)
 	}
 }

@@ -72,7 +72,7 @@ func checkSessions(ctx context.Context, reads, reserved *sql.DB) error {
 // backendOf runs statements, the last of which is backend. It returns the number that the
 // server reported at the connection's start, and that of the server process that ran
 // them.
-func backendOf(ctx context.Context, conn *sql.Conn, statements string) (told, served string, err error) {
+func backendOf(ctx context.Context, conn *sql.Conn, statements string) (reported, served string, err error) {
 	err = conn.Raw(func(driver any) error {
 		of, ok := driver.(*stdlib.Conn)
 		if !ok {
@@ -82,8 +82,8 @@ func backendOf(ctx context.Context, conn *sql.Conn, statements string) (told, se
 		if err != nil {
 			return err
 		}
-		told, served = fmt.Sprint(of.Conn().PgConn().PID()), string(results[len(results)-1].Rows[0][0])
+		reported, served = fmt.Sprint(of.Conn().PgConn().PID()), string(results[len(results)-1].Rows[0][0])
 		return nil
 	})
-	return told, served, err
+	return reported, served, err
 }

@@ -24,7 +24,7 @@ func VerbOf(kind WriteKind) string {
 // EventOfAnswer returns the payload of the event of an answer to a write. Its action is the
 // last segment alone. follows: the write goes on.
 func EventOfAnswer(kind WriteKind, e Answered, settled, follows bool) events.Payload {
-	payload := events.Payload{Action: VerbOf(kind), Origin: events.Answered, Status: events.Succeeded, InDoubt: !settled}
+	payload := events.Payload{Action: VerbOf(kind), Origin: events.Answered, Status: events.Succeeded, Unverified: !settled}
 	switch {
 	case e.Outcome == Ambiguous:
 		payload.Status = events.Started

@@ -81,9 +81,9 @@ func got(provisioningState string) Observed {
 var missing = Observed{Generation: letter('G')}
 
 var (
-	begunPut    = Intended{ID: letter('p'), Kind: Put, Ends: 100}
-	begunDelete = Intended{ID: letter('d'), Kind: Delete, Ends: 100}
-	begunPatch  = Intended{ID: letter('u'), Kind: Patch, Ends: 100}
+	startedPut    = Intended{ID: letter('p'), Kind: Put, Ends: 100}
+	startedDelete = Intended{ID: letter('d'), Kind: Delete, Ends: 100}
+	startedPatch  = Intended{ID: letter('u'), Kind: Patch, Ends: 100}
 
 	nothing  = Actions{}
 	proof    = Actions{Settled: true}
@@ -106,29 +106,29 @@ func TestSettle(t *testing.T) {
 		did    Actions
 	}{
 		// R1, R7: an intent makes the row of a create and gives a new generation.
-		{"R1 PUT of nothing makes a Pending row", of(nil), begunPut,
+		{"R1 PUT of nothing makes a Pending row", of(nil), startedPut,
 			of(row(Pending, "fresh"), open('p', Put, "made", "fresh")), nothing},
-		{"R7 PUT on a row gives it a new generation", of(row(Live)), begunPut,
+		{"R7 PUT on a row gives it a new generation", of(row(Live)), startedPut,
 			of(row(Live, "fresh"), open('p', Put, "fresh")), nothing},
-		{"R7 DELETE on a row gives it a new generation", of(row(Deleting, "verify")), begunDelete,
+		{"R7 DELETE on a row gives it a new generation", of(row(Deleting, "verify")), startedDelete,
 			of(row(Deleting, "verify", "fresh"), open('d', Delete, "fresh")), nothing},
-		{"R1 DELETE of nothing makes no row", of(nil), begunDelete, of(nil, open('d', Delete, "fresh")), nothing},
-		{"R5 a DELETE spoils the open PUT and is spoiled", of(row(Live), p), begunDelete,
+		{"R1 DELETE of nothing makes no row", of(nil), startedDelete, of(nil, open('d', Delete, "fresh")), nothing},
+		{"R5 a DELETE spoils the open PUT and is spoiled", of(row(Live), p), startedDelete,
 			of(row(Live, "fresh"), open('p', Put, "spoiled"), open('d', Delete, "spoiled", "fresh")), nothing},
-		{"R5 a PUT spoils the open DELETE and is spoiled", of(nil, d), begunPut,
+		{"R5 a PUT spoils the open DELETE and is spoiled", of(nil, d), startedPut,
 			of(row(Pending, "fresh"), open('d', Delete, "spoiled"), open('p', Put, "made", "spoiled", "fresh")), nothing},
-		{"R5 PUTs do not spoil each other", of(row(Pending), open('q', Put, "made")), begunPut,
+		{"R5 PUTs do not spoil each other", of(row(Pending), open('q', Put, "made")), startedPut,
 			of(row(Pending, "fresh"), open('q', Put, "made"), open('p', Put, "fresh")), nothing},
-		{"R5 DELETEs do not spoil each other", of(row(Live), open('e', Delete)), begunDelete,
+		{"R5 DELETEs do not spoil each other", of(row(Live), open('e', Delete)), startedDelete,
 			of(row(Live, "fresh"), open('e', Delete), open('d', Delete, "fresh")), nothing},
-		{"R7 PATCH on a row gives it a new generation", of(row(Live)), begunPatch,
+		{"R7 PATCH on a row gives it a new generation", of(row(Live)), startedPatch,
 			of(row(Live, "fresh"), open('u', Patch, "fresh")), nothing},
-		{"R5 a PATCH neither spoils a PUT nor is spoiled", of(row(Pending), p), begunPatch,
+		{"R5 a PATCH neither spoils a PUT nor is spoiled", of(row(Pending), p), startedPatch,
 			of(row(Pending, "fresh"), p, open('u', Patch, "fresh")), nothing},
-		{"R5 nor does a PUT spoil it", of(row(Live), u), begunPut, of(row(Live, "fresh"), u, open('p', Put, "fresh")), nothing},
-		{"R5 a PATCH is spoiled by the open DELETE and spoils nothing", of(row(Live), d), begunPatch,
+		{"R5 nor does a PUT spoil it", of(row(Live), u), startedPut, of(row(Live, "fresh"), u, open('p', Put, "fresh")), nothing},
+		{"R5 a PATCH is spoiled by the open DELETE and spoils nothing", of(row(Live), d), startedPatch,
 			of(row(Live, "fresh"), d, open('u', Patch, "spoiled", "fresh")), nothing},
-		{"R5 a DELETE spoils the open PATCH and is not spoiled", of(row(Live), u), begunDelete,
+		{"R5 a DELETE spoils the open PATCH and is not spoiled", of(row(Live), u), startedDelete,
 			of(row(Live, "fresh"), open('u', Patch, "spoiled"), open('d', Delete, "fresh")), nothing},
 
 		// R3: definite answers.

@@ -60,7 +60,7 @@ func alike(some, others map[led]bool) bool {
 func (l led) among(all map[led]bool) bool {
 	swapped := l
 	swapped.world.swapReplicas()
-	if l.world.told == (history{}) { // the slots keep no places
+	if l.world.reported == (history{}) { // the slots keep no places
 		l.world.sort()
 		swapped.world.sort()
 	}

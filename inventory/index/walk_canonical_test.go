@@ -75,7 +75,7 @@ func (w *world) flip() {
 			w.cache[r] = 3 - known
 		}
 	}
-	w.told.flip()
+	w.reported.flip()
 }
 
 // release ends what can no longer be applied, and frees the slots of writes that
@@ -176,7 +176,7 @@ func (w *world) rename(m *model) {
 	name(&w.now.generation)
 	name(&w.before.generation)
 	if w.get.generation == 0 && !m.off.anyGeneration {
-		w.get = asked{} // it could only be ignored
+		w.get = question{} // it could only be ignored
 	}
 }
 
@@ -196,7 +196,7 @@ func (in *mark) rank() uint64 {
 	if !in.stands() {
 		return uint64(in.started) << 10
 	}
-	return uint64(in.started)<<10 | 512 | bit(in.ended)<<8 | bit(in.fence)<<7 | bit(in.followed)<<6 | bit(in.made)<<5 | bit(in.spoiled)<<4 | uint64(in.generation)<<2 | uint64(in.left)
+	return uint64(in.started)<<10 | 512 | bit(in.ended)<<8 | bit(in.fence)<<7 | bit(in.followed)<<6 | bit(in.created)<<5 | bit(in.spoiled)<<4 | uint64(in.generation)<<2 | uint64(in.left)
 }
 
 func bit(b bool) uint64 {

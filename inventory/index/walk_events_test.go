@@ -13,7 +13,7 @@ func (w *world) record(m *model, found State, event any, after State, did Action
 	switch e := event.(type) {
 	case Intended:
 		if after.Row != nil {
-			w.slots[e.ID[0]-1].now.started = w.lastBegun() + 1
+			w.slots[e.ID[0]-1].now.started = w.lastStarted() + 1
 			w.count()
 		}
 	case Answered:
@@ -26,7 +26,7 @@ func (w *world) record(m *model, found State, event any, after State, did Action
 		}
 	case Observed:
 		if did.Settled {
-			w.replay(m, EventsOfGet(found.Row, after.Row, e.ProvisioningState, w.endBegun(after))...)
+			w.replay(m, EventsOfGet(found.Row, after.Row, e.ProvisioningState, w.endStarted(after))...)
 		}
 	case Seen:
 		w.now.exists = w.now.exists || did.Settled
@@ -34,8 +34,8 @@ func (w *world) record(m *model, found State, event any, after State, did Action
 }
 
 // replay makes of events what their readers make of them.
-func (w *world) replay(m *model, told ...events.Payload) {
-	for _, t := range told {
+func (w *world) replay(m *model, reported ...events.Payload) {
+	for _, t := range reported {
 		t.Gone = t.Gone && !m.off.goneEvents
 		t.Action = "Contoso.Compute/virtualMachines/" + strings.TrimPrefix(t.Action, "/")
 		if exists, known := (events.Event{Payload: t}).Exists(); known {
@@ -44,15 +44,15 @@ func (w *world) replay(m *model, told ...events.Payload) {
 	}
 }
 
-func (w *world) lastBegun() (last uint8) {
+func (w *world) lastStarted() (last uint8) {
 	for i := range w.slots {
 		last = max(last, w.slots[i].now.started)
 	}
 	return last
 }
 
-// endBegun forgets the writes that a GET has shown the end of, and returns their kinds.
-func (w *world) endBegun(after State) (kinds []WriteKind) {
+// endStarted forgets the writes that a GET has shown the end of, and returns their kinds.
+func (w *world) endStarted(after State) (kinds []WriteKind) {
 	for nth := uint8(1); nth <= slots; nth++ {
 		for i := range w.slots {
 			if in := &w.slots[i].now; in.started == nth && !after.MayRun(idOf(i), w.slots[i].kind) {

@@ -65,14 +65,14 @@ var (
 )
 
 func (s *scenario) start() world {
-	w := world{left: s.left, told: historyOf(0)}
+	w := world{left: s.left, reported: historyOf(0)}
 	if s.live {
-		w.told = historyOf(1)
+		w.reported = historyOf(1)
 		w.provider[0] = there
 		w.now = book{row: true, phase: Live, generation: 1, exists: s.events}
 	}
 	if !s.reads {
-		w.told = history{}
+		w.reported = history{}
 	}
 	return w
 }
@@ -174,7 +174,7 @@ func (t *taken) check(m *model) string {
 	switch {
 	case t.fault != "":
 		return t.fault
-	case m.reads && t.world.told.impossible():
+	case m.reads && t.world.reported.impossible():
 		return "what the clients were told is not linearizable"
 	case m.events && t.world.quiet() && t.world.now.exists != t.world.now.row:
 		return "a row that is not in doubt, or none, and the newest event says otherwise"

@@ -27,7 +27,7 @@ var without = [3]uint8{0b01010101, 0b00110011, 0b00001111}
 // spread adds what may have taken effect since: writes under way, and the look
 // of the read under way.
 func (w *world) spread() {
-	h := &w.told
+	h := &w.reported
 	for before := (history{}); before != *h; {
 		before = *h
 		for i := range without {
@@ -78,8 +78,8 @@ func (w *world) invoke(m *model, i int) {
 func (w *world) acknowledge(i int) {
 	if s := &w.slots[i]; s.pending {
 		s.pending = false
-		for n := range w.told {
-			w.told[n] = w.told[n] >> (1 << i) & without[i]
+		for n := range w.reported {
+			w.reported[n] = w.reported[n] >> (1 << i) & without[i]
 		}
 	}
 }
@@ -87,17 +87,17 @@ func (w *world) acknowledge(i int) {
 func (w *world) refuse(i int) {
 	if s := &w.slots[i]; s.pending {
 		s.pending = false
-		for n := range w.told {
-			w.told[n] &= without[i]
+		for n := range w.reported {
+			w.reported[n] &= without[i]
 		}
 	}
 }
 
 // claim tells a client that the resource is in region now.
 func (w *world) claim(region uint8) {
-	for n := range w.told {
+	for n := range w.reported {
 		if n/4 != int(region)+1 {
-			w.told[n] = 0
+			w.reported[n] = 0
 		}
 	}
 	w.spread()
@@ -118,10 +118,10 @@ func (w *world) endRead(present bool, region uint8) {
 		var kept uint8
 		for seen := 1; seen < 4; seen++ {
 			if (seen != 1) == present && (head || !present || seen == int(region)+2) {
-				kept |= w.told[place*4+seen]
+				kept |= w.reported[place*4+seen]
 			}
 		}
-		w.told[place*4], w.told[place*4+1], w.told[place*4+2], w.told[place*4+3] = kept, 0, 0, 0
+		w.reported[place*4], w.reported[place*4+1], w.reported[place*4+2], w.reported[place*4+3] = kept, 0, 0, 0
 	}
 }
 
@@ -133,8 +133,8 @@ func (w *world) breakRead() {
 	w.read = reading{}
 	for place := range 3 {
 		for seen := 1; seen < 4; seen++ {
-			w.told[place*4] |= w.told[place*4+seen]
-			w.told[place*4+seen] = 0
+			w.reported[place*4] |= w.reported[place*4+seen]
+			w.reported[place*4+seen] = 0
 		}
 	}
 }

@@ -41,7 +41,7 @@ func (m *model) ask(w *world) {
 		return
 	}
 	after := *w
-	after.get = asked{on: true, generation: b.generation, holding: h}
+	after.get = question{on: true, generation: b.generation, holding: h}
 	if after != *w {
 		m.take(after, "a GET asks for the row", -1, true)
 	}
@@ -54,7 +54,7 @@ func (m *model) lie(w *world) {
 		return
 	}
 	after := *w
-	after.get = asked{on: true, generation: w.now.generation, holding: nothingThere}
+	after.get = question{on: true, generation: w.now.generation, holding: nothingThere}
 	m.take(after, "a client's GET is answered 404, though the resource is there", -1, false)
 }
 
@@ -63,7 +63,7 @@ func (m *model) observe(w *world) {
 		return
 	}
 	after := *w
-	after.get = asked{}
+	after.get = question{}
 	e := Observed{Generation: generationOf(w.get.generation)}
 	e.Found, e.ProvisioningState = w.get.holding.shown()
 	after.turn(m, e, 0, w.get.stale)
@@ -360,6 +360,6 @@ func (m *model) close(w *world) {
 			*in = mark{fence: !m.off.openIntents, left: in.left}
 		}
 	}
-	after.get = asked{}
+	after.get = question{}
 	m.take(after, "the group goes", -1, false)
 }

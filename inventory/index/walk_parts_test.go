@@ -44,7 +44,7 @@ var (
 	patchAsync = scenario{writes: withPatches, concurrent: 2, contents: true, async: true, live: true, left: budget{writes: 1}}
 	patchGroup = scenario{writes: withPatches, concurrent: 3, live: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}
 	patchLists = scenario{writes: updates, concurrent: 2, reads: true, lists: true, left: budget{writes: 2}}
-	toldSync   = scenario{writes: anyWrite, concurrent: 2, events: true, left: budget{writes: 3}}
+	syncReport = scenario{writes: anyWrite, concurrent: 2, events: true, left: budget{writes: 3}}
 	slowGroup  = scenario{writes: anyWrite, concurrent: 3, resolves: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}
 )
 
@@ -103,13 +103,13 @@ var parts = []part{
 	{name: "R3 a PATCH's success shows that a create came about", rule: patchesTellNothing, found: patchLists},
 	{name: "R4 a PATCH does not end with its silence", rule: endsInSilence(Patch), found: patchSync},
 	{name: "R6 a PATCH that has not ended is followed", rule: endedPatches, found: patchAsync},
-	{name: "R6 and not asked for at once instead", rule: patchesAskedAtOnce, found: patchAsync},
+	{name: "R6 and not asked for at once instead", rule: patchesProbedAtOnce, found: patchAsync},
 	{name: "R6 a GET ends no followed PATCH", rule: patchesEndByGET, found: patchAsync},
 	{name: "R6 the end of a PATCH's follow flags", rule: unflaggedByPatch, found: patchAsync},
 	{name: "R7 of writes that overlap no one knows the last", rule: answersInOrder, found: patchSync},
 	{name: "R11 writes take the region from the store", off: switches{cachedWrites: true}, found: smallReads},
 	{name: "R11 a 404 from a cached region is looked at twice", off: switches{secondLook: true}, found: smallReads},
-	{name: "events agree with the row, whatever write they speak of", off: switches{goneEvents: true}, found: toldSync},
+	{name: "events agree with the row, whatever write they speak of", off: switches{goneEvents: true}, found: syncReport},
 	{name: "R13 what was deleted since is not adopted", off: switches{tombstone: true}, found: smallSweep},
 }
 
@@ -268,7 +268,7 @@ var endedPatches = before(func(s *State, event any) any {
 	return event
 })
 
-var patchesAskedAtOnce = after(func(before State, event any, s *State, _ *Actions) {
+var patchesProbedAtOnce = after(func(before State, event any, s *State, _ *Actions) {
 	if _, own := before.ofIntent(event); own != nil && own.Kind == Patch && s.Row != nil && s.Row.FollowPatch {
 		s.Row.FollowPatch, s.Row.Verify = false, true
 	}

@@ -11,7 +11,7 @@ func (m *model) readings(w *world) {
 	if m.lists {
 		after := *w
 		after.beginRead(reading{head: true})
-		m.told(after, w.now.row && w.now.phase != Pending, "a list of the index is read")
+		m.reported(after, w.now.row && w.now.phase != Pending, "a list of the index is read")
 		return
 	}
 	for replica := range uint8(2) {
@@ -26,9 +26,9 @@ func (m *model) head(w *world, replica uint8) {
 	after.beginRead(reading{head: true, region: w.now.region, replica: replica})
 	switch {
 	case !w.now.row:
-		m.told(after, false, "HEAD finds no row, 404")
+		m.reported(after, false, "HEAD finds no row, 404")
 	case !w.doubtful(m):
-		m.told(after, true, "HEAD finds a row that is Live, 204")
+		m.reported(after, true, "HEAD finds a row that is Live, 204")
 	default:
 		m.take(after, "HEAD finds a row in doubt", -1, false)
 	}
@@ -45,15 +45,15 @@ func (m *model) locate(w *world, replica uint8) {
 	after := *w
 	after.beginRead(reading{region: w.now.region, replica: replica})
 	if !w.now.row {
-		m.told(after, false, "GET finds no row, 404")
+		m.reported(after, false, "GET finds no row, 404")
 		return
 	}
 	after.cache[replica] = w.now.region + 1
 	m.take(after, "GET goes where the store says", -1, false)
 }
 
-// told ends a read with its answer.
-func (m *model) told(w world, present bool, text string) {
+// reported ends a read with its answer.
+func (m *model) reported(w world, present bool, text string) {
 	w.endRead(present, w.read.region)
 	m.take(w, text, -1, true)
 }
@@ -70,12 +70,12 @@ func (m *model) goOn(w *world) {
 	found, _ := w.provider[r.region].shown()
 	switch {
 	case found:
-		m.told(after, true, "the read finds the resource, 200")
+		m.reported(after, true, "the read finds the resource, 200")
 	case r.cached && !m.off.secondLook:
 		after.read.again = true
 		m.take(after, "the read gets 404 from where the cache said", -1, true)
 	default:
-		m.told(after, false, "the read finds nothing, 404")
+		m.reported(after, false, "the read finds nothing, 404")
 	}
 }
 
@@ -86,9 +86,9 @@ func (m *model) secondLook(w *world) {
 	switch {
 	case !w.now.row:
 		after.cache[r.replica] = 0
-		m.told(after, false, "the store has no row either, 404")
+		m.reported(after, false, "the store has no row either, 404")
 	case w.now.region == w.read.region:
-		m.told(after, false, "the store says the same, 404")
+		m.reported(after, false, "the store says the same, 404")
 	default:
 		r.region = w.now.region
 		after.cache[r.replica] = w.now.region + 1

@@ -102,8 +102,8 @@ const (
 
 // mark is an intent in the store.
 type mark struct {
-	open, made, spoiled, ended bool
-	generation, left           uint8
+	open, created, spoiled, ended bool
+	generation, left              uint8
 	// fence: its group has closed over it. followed: it is of a DELETE that the
 	// fence's own job sent, and that was accepted.
 	fence, followed bool
@@ -190,8 +190,8 @@ type slot struct {
 	now, before mark
 }
 
-// asked is what a GET said that has not reached the store.
-type asked struct {
+// question is what a GET said that has not reached the store.
+type question struct {
 	on         bool
 	generation uint8
 	holding    holding
@@ -221,7 +221,7 @@ type budget struct {
 
 // world has no pointers and no gaps, so that it can be compared and hashed.
 type world struct {
-	told     history
+	reported history
 	slots    [slots]slot
 	provider [2]holding
 	now      book
@@ -230,7 +230,7 @@ type world struct {
 	// nothing is until then.
 	lost   bool
 	before book
-	get    asked
+	get    question
 	sight  sighting
 	read   reading
 	cache  [2]uint8 // per replica: the region that it remembers, plus one
@@ -268,7 +268,7 @@ func (w *world) state(room *scratch) State {
 		if in := &w.slots[i].now; in.open {
 			s.Open = append(s.Open, Intent{
 				ID: idOf(i), Kind: w.slots[i].kind, Generation: generationOf(in.generation),
-				CreatedRow: in.made, Overlapped: in.spoiled, CallEnded: in.ended, NotAfter: int64(in.left), Ends: int64(in.left),
+				CreatedRow: in.created, Overlapped: in.spoiled, CallEnded: in.ended, NotAfter: int64(in.left), Ends: int64(in.left),
 			})
 		}
 	}
@@ -300,7 +300,7 @@ func (w *world) take(s State, region uint8) {
 	for _, in := range s.Open {
 		started := w.slots[in.ID[0]-1].now.started
 		w.slots[in.ID[0]-1].now = mark{
-			open: true, made: in.CreatedRow, spoiled: in.Overlapped, ended: in.CallEnded, generation: in.Generation[0], left: uint8(in.Ends), started: started,
+			open: true, created: in.CreatedRow, spoiled: in.Overlapped, ended: in.CallEnded, generation: in.Generation[0], left: uint8(in.Ends), started: started,
 		}
 	}
 }
@@ -325,12 +325,12 @@ func (w *world) turn(m *model, event any, region uint8, stale bool) {
 	}
 	s, did := m.Settle(s, event, freshNow)
 	w.sight.moot = w.sight.on && (w.sight.moot || passing.Tombstone || did.Tombstone)
-	made := !w.now.row
+	created := !w.now.row
 	if m.events {
 		w.record(m, found, event, s, did)
 	}
 	w.take(s, region)
-	if w.now.row && m.contents && (made || did.Learn) {
+	if w.now.row && m.contents && (created || did.Learn) {
 		w.now.stale = stale
 	}
 }

@@ -34,9 +34,9 @@ const (
 	selectJob  = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
 	openJobsOf = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0 ORDER BY id LIMIT ?`
 	listJobs   = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
-	// bringForwardJob leaves a job alone while a replica holds it. The due time of an
+	// runJobSooner leaves a job alone while a replica holds it. The due time of an
 	// ended job says when the job is forgotten.
-	bringForwardJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
+	runJobSooner = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
 	// triggerJob leaves a job alone while a replica holds it.
 	triggerJob       = `UPDATE jobs SET due = ?, attempts = 0 WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = ''`
 	forgetEndedJobAt = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
@@ -80,10 +80,10 @@ func (j Job) Add(t *engine.Tx) (added bool, err error) {
 // Put creates a job. It replaces one of the same ID, whose holder loses the lease.
 func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertion(t)...) }
 
-// BringForward makes a job due at due at the latest, unless a replica holds it.
-func BringForward(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
+// RunSooner makes a job due at due at the latest, unless a replica holds it.
+func RunSooner(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
 	at := engine.Micros(due)
-	return t.Later(bringForwardJob, at, sub, id[:], at)
+	return t.Later(runJobSooner, at, sub, id[:], at)
 }
 
 // ForgetAt sets when an ended job is forgotten.

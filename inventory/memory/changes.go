@@ -44,7 +44,7 @@ type Changes struct {
 	counts [classes]atomic.Uint64
 	never  atomic.Uint64 // of changes that a value does not depend on
 	last   atomic.Pointer[question]
-	asked  atomic.Uint64
+	reads  atomic.Uint64
 	wake   chan struct{}                 // by those who find that it is time for a question
 	next   atomic.Pointer[chan struct{}] // closed when the question has ended that is under way, or comes next
 
@@ -94,8 +94,8 @@ func (c *Changes) Close() {
 	c.wait.Wait()
 }
 
-// Asked is how many questions were asked.
-func (c *Changes) Asked() uint64 { return c.asked.Load() }
+// Reads is how often the store was asked what has changed.
+func (c *Changes) Reads() uint64 { return c.reads.Load() }
 
 // follow asks when somebody wants to know, and not more often than it needs to. When it
 // returns, no caller waits for it.
@@ -147,7 +147,7 @@ func (c *Changes) Ask(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last, now := c.last.Load(), c.options.Now()
-	c.asked.Add(1)
+	c.reads.Add(1)
 	pause := max(timing.Elapsed(last.at, now), 0)
 	changes, err := c.options.Ask(ctx, min(pause, Window)+Window)
 	if err != nil {
@@ -187,9 +187,9 @@ func (c *Changes) count(subscription []byte) *atomic.Uint64 {
 
 // vouch reports whether memory may answer a request that came in at a time, and where it
 // is too far behind for that.
-func (c *Changes) vouch(asked time.Time) (vouched, behind bool) {
+func (c *Changes) vouch(now time.Time) (vouched, behind bool) {
 	last := c.last.Load()
-	age := timing.Elapsed(last.at, asked)
+	age := timing.Elapsed(last.at, now)
 	if age > Interval {
 		c.wakeUp()
 	}
@@ -204,23 +204,23 @@ func (c *Changes) down() bool { return c.last.Load().down }
 // AgesAt returns the time that the ages of values count to, for a request that came in at a
 // time. While the store is down that is when it last answered, until the TTL is over from
 // then on: what memory held then answers for that long, however long before it was read.
-func (c *Changes) AgesAt(asked time.Time) time.Time {
+func (c *Changes) AgesAt(now time.Time) time.Time {
 	last := c.last.Load()
 	if !last.down {
-		return asked
+		return now
 	}
-	if since := timing.Elapsed(last.at, asked); since > 0 && since < c.options.TTL {
+	if since := timing.Elapsed(last.at, now); since > 0 && since < c.options.TTL {
 		return last.at
 	}
-	return asked
+	return now
 }
 
 // vouchSoon is vouch, and where memory is too far behind waits for the question that is
 // under way or comes next, which all who wait share. Memory answers after the wait, so it
 // must not be too far behind by then.
-func (c *Changes) vouchSoon(ctx context.Context, asked time.Time) bool {
+func (c *Changes) vouchSoon(ctx context.Context, at time.Time) bool {
 	next := *c.next.Load() // before vouch: of a question that ends meanwhile this one has the answer
-	vouched, behind := c.vouch(asked)
+	vouched, behind := c.vouch(at)
 	if !behind {
 		return vouched
 	}
@@ -231,9 +231,9 @@ func (c *Changes) vouchSoon(ctx context.Context, asked time.Time) bool {
 	case <-ctx.Done():
 	case <-limit.C:
 	}
-	if now := c.options.Now(); now.After(asked) {
-		asked = now
+	if now := c.options.Now(); now.After(at) {
+		at = now
 	}
-	vouched, _ = c.vouch(asked)
+	vouched, _ = c.vouch(at)
 	return vouched
 }

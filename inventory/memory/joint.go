@@ -34,7 +34,7 @@ type Question struct {
 // of a value.
 func NewJoint[T any](c *Changes, entries, bytes int, size func(T) int) (*Joint[T], error) {
 	known, err := newLRUTable[counted[T]](tableBounds{
-		Entries: entries, TTL: c.options.TTL, Begun: c.started, Bytes: bytes,
+		Entries: entries, TTL: c.options.TTL, Started: c.started, Bytes: bytes,
 	})
 	if err != nil {
 		return nil, err
@@ -43,10 +43,10 @@ func NewJoint[T any](c *Changes, entries, bytes int, size func(T) int) (*Joint[T
 }
 
 // Get returns the value that a question means, and whether memory said so; else what
-// read returns, which it remembers. asked is when it is asked, by the clock of
+// read returns, which it remembers. now is when it is asked, by the clock of
 // ChangesOptions.Now. What memory answers allocates nothing. Callers share the value, and must
 // not change what it points to.
-func (t *Joint[T]) Get(ctx context.Context, q Question, asked time.Time, read func(context.Context) (T, error)) (value T, remembered bool, err error) {
+func (t *Joint[T]) Get(ctx context.Context, q Question, now time.Time, read func(context.Context) (T, error)) (value T, remembered bool, err error) {
 	var buffer [192]byte
 	key := arm.AppendFold(append(buffer[:0], ofTenants...), q.Tenant)
 	ofTenant := t.changes.count(key)
@@ -56,7 +56,7 @@ func (t *Joint[T]) Get(ctx context.Context, q Question, asked time.Time, read fu
 	ofSubscription := t.changes.count(key[length:])
 	key = arm.AppendFold(append(key, 0), q.Scope)
 	key = append(append(append(key, 0), q.Name...), 0)
-	return t.get(ctx, t.keys.KeyBefore(key, q.More), counts{ofTenant, ofSubscription}, asked, func() (T, error) { return read(ctx) })
+	return t.get(ctx, t.keys.KeyBefore(key, q.More), counts{ofTenant, ofSubscription}, now, func() (T, error) { return read(ctx) })
 }
 
 // always remembers every value.

@@ -61,14 +61,14 @@ func TestJointChangesWithBoth(t *testing.T) {
 
 func TestWarmJointAllocatesNothing(t *testing.T) {
 	d, _, table := newJoint(t)
-	asked := d.clock()
+	now := d.clock()
 	q := Question{Tenant: "00000000-0000-0000-0000-0000000000AA", Subscription: "S", Name: "Name", More: string(make([]byte, 5000))}
 	read := func(ctx context.Context) (int, error) { return d.read(ctx, "", "") }
-	if _, _, err := table.Get(t.Context(), q, asked, read); err != nil {
+	if _, _, err := table.Get(t.Context(), q, now, read); err != nil {
 		t.Fatal(err)
 	}
 	if n := testing.AllocsPerRun(5000, func() {
-		if _, remembered, err := table.Get(t.Context(), q, asked, read); err != nil || !remembered {
+		if _, remembered, err := table.Get(t.Context(), q, now, read); err != nil || !remembered {
 			t.Fatal(remembered, err)
 		}
 	}); n != 0 || d.reads != 1 {

@@ -18,7 +18,7 @@ type Locations struct {
 	reads sharedReads[Located]
 	clock func() time.Time
 	// agesAt is [Changes.AgesAt].
-	agesAt func(asked time.Time) time.Time
+	agesAt func(now time.Time) time.Time
 	// changes counts, per class of places, what was forgotten: a reading that began
 	// before is not kept.
 	changes [256]atomic.Uint64
@@ -56,12 +56,12 @@ type LocationOptions struct {
 	TTL     time.Duration // of a location; 0: none is remembered
 	Entries int
 	// AgesAt is the [Changes.AgesAt] of the same store, made later.
-	AgesAt func(asked time.Time) time.Time
+	AgesAt func(now time.Time) time.Time
 }
 
 // NewLocations makes an empty Locations.
 func NewLocations(o LocationOptions) (*Locations, error) {
-	known, err := newLRUTable[Located](tableBounds{Entries: o.Entries, TTL: o.TTL, Begun: o.Now()})
+	known, err := newLRUTable[Located](tableBounds{Entries: o.Entries, TTL: o.TTL, Started: o.Now()})
 	if err != nil {
 		return nil, err
 	}
@@ -69,16 +69,16 @@ func NewLocations(o LocationOptions) (*Locations, error) {
 }
 
 // Locate returns where a resource is, from memory if that knows. key is folded.
-// asked is when the request arrived, by the clock of LocationOptions.Now. A lookup that memory
+// now is when the request arrived, by the clock of LocationOptions.Now. A lookup that memory
 // answers allocates nothing.
-func (c *Locations) Locate(ctx context.Context, sub string, key []byte, asked time.Time) (Located, error) {
+func (c *Locations) Locate(ctx context.Context, sub string, key []byte, now time.Time) (Located, error) {
 	at := c.keys.Key(key)
-	known := c.known.Get(at, c.agesAt(asked))
+	known := c.known.Get(at, c.agesAt(now))
 	c.known.Count(at, known != nil)
 	if known != nil {
 		return *known, nil
 	}
-	return c.load(ctx, at, arm.Fold(sub), string(key), asked)
+	return c.load(ctx, at, arm.Fold(sub), string(key), now)
 }
 
 // Refresh returns where a resource is by the store, whatever memory says, and
@@ -109,14 +109,14 @@ func (c *Locations) Forget(written []Key) {
 func (c *Locations) change(at Key) *atomic.Uint64 { return &c.changes[at[0]%uint64(len(c.changes))] }
 
 // load reads from the store, or shares a reading that begins after the call.
-func (c *Locations) load(ctx context.Context, at Key, sub, key string, asked time.Time) (Located, error) {
+func (c *Locations) load(ctx context.Context, at Key, sub, key string, now time.Time) (Located, error) {
 	return c.reads.Do(ctx, at, func() (Located, error) {
 		changes := c.change(at).Load()
 		row, err := c.read(ctx, sub, key)
 		if err != nil || !row.Found {
 			return Located{}, err
 		}
-		c.keep(at, row, changes, asked)
+		c.keep(at, row, changes, now)
 		return row, nil
 	})
 }
@@ -124,9 +124,9 @@ func (c *Locations) load(ctx context.Context, at Key, sub, key string, asked tim
 // keep remembers a reading. A Forget of the place may run while it is read, or right
 // now: it counts before it forgets, so looking at the count after keeping misses
 // none.
-func (c *Locations) keep(at Key, row Located, changes uint64, asked time.Time) {
+func (c *Locations) keep(at Key, row Located, changes uint64, now time.Time) {
 	row.Cached = true
-	c.known.Keep(at, row, asked)
+	c.known.Keep(at, row, now)
 	if c.change(at).Load() != changes {
 		c.known.Forget(at)
 	}

@@ -28,7 +28,7 @@ func newCacheFor(t testing.TB, entries int, ttl time.Duration) *Locations {
 		Now:     time.Now,
 		TTL:     ttl,
 		Entries: entries,
-		AgesAt:  func(asked time.Time) time.Time { return asked },
+		AgesAt:  func(now time.Time) time.Time { return now },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -39,12 +39,12 @@ func newCacheFor(t testing.TB, entries int, ttl time.Duration) *Locations {
 func TestCachedLookupAllocatesNothing(t *testing.T) {
 	c, ctx := newCache(t, 1000), t.Context()
 	sub, key := "s", []byte("/subscriptions/s/a-virtual-machine")
-	asked := time.Now()
-	if _, err := c.Locate(ctx, sub, key, asked); err != nil {
+	now := time.Now()
+	if _, err := c.Locate(ctx, sub, key, now); err != nil {
 		t.Fatal(err)
 	}
 	allocations := testing.AllocsPerRun(5000, func() {
-		found, err := c.Locate(ctx, sub, key, asked)
+		found, err := c.Locate(ctx, sub, key, now)
 		if err != nil || !found.Cached {
 			t.Fatalf("%+v, %v", found, err)
 		}
@@ -127,7 +127,7 @@ func TestReadingsAreShared(t *testing.T) {
 			return Located{Found: true, Region: fmt.Sprint(n)}, nil
 		}
 		var wait sync.WaitGroup
-		asked := time.Now()
+		now := time.Now()
 		wants := func(want string, find func() (Located, error)) {
 			wait.Go(func() {
 				if found, err := find(); err != nil || found.Region != want {
@@ -135,7 +135,7 @@ func TestReadingsAreShared(t *testing.T) {
 				}
 			})
 		}
-		locate := func() (Located, error) { return c.Locate(t.Context(), "s", []byte("k"), asked) }
+		locate := func() (Located, error) { return c.Locate(t.Context(), "s", []byte("k"), now) }
 		wants("1", locate)
 		synctest.Wait()
 		for range 10 {
@@ -156,7 +156,7 @@ func TestReadingsAreShared(t *testing.T) {
 func TestAgeIsMeasuredByTheRequest(t *testing.T) {
 	cache, key := newCache(t, 1000), []byte("k")
 	for _, c := range []struct {
-		asked  time.Time
+		now    time.Time
 		cached bool
 	}{
 		{time.Now(), true},
@@ -167,7 +167,7 @@ func TestAgeIsMeasuredByTheRequest(t *testing.T) {
 		for _, ask := range []struct {
 			at     time.Time
 			cached bool
-		}{{time.Now(), false}, {c.asked, c.cached}} {
+		}{{time.Now(), false}, {c.now, c.cached}} {
 			if found, err := cache.Locate(t.Context(), "s", key, ask.at); err != nil || !found.Found || found.Cached != ask.cached {
 				t.Errorf("asked at %v: %+v, %v", ask.at, found, err)
 			}

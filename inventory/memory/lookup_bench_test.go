@@ -13,14 +13,14 @@ import (
 func BenchmarkCachedLookup(b *testing.B) {
 	const entries = 50_000
 	c := newCacheFor(b, 2*entries, 1<<50)
-	ctx, asked := b.Context(), time.Now()
+	ctx, now := b.Context(), time.Now()
 	keys, plain := make([][]byte, entries), make(map[string]Located)
 	for i := range keys {
 		keys[i] = fmt.Appendf(nil, "/subscriptions/s/resourceGroups/a-resource-group/providers/Contoso.Compute/virtualMachines/a-virtual-machine-%d", i)
 		located := Located{Region: "westus", Type: "contoso.compute/virtualmachines", Found: true}
 		plain[string(keys[i])] = located
 		at := c.keys.Key(keys[i])
-		c.keep(at, located, c.change(at).Load(), asked)
+		c.keep(at, located, c.change(at).Load(), now)
 	}
 	for _, keyed := range []struct {
 		name string
@@ -33,7 +33,7 @@ func BenchmarkCachedLookup(b *testing.B) {
 				from := i
 				cache.take(func() {
 					for range turn {
-						if found, err := c.Locate(ctx, "s", keys[i], asked); err != nil || !found.Cached {
+						if found, err := c.Locate(ctx, "s", keys[i], now); err != nil || !found.Cached {
 							b.Fatal("absent", err)
 						}
 						i = (i + keyed.step) % len(keys)

@@ -14,9 +14,9 @@ import (
 // hold what is made of a table would compile all of its generic code if they saw more of
 // it than this.
 type table[T any] interface {
-	Get(at Key, asked time.Time) *T
-	Keep(at Key, value T, asked time.Time)
-	KeepSized(at Key, value T, size int, asked time.Time)
+	Get(at Key, now time.Time) *T
+	Keep(at Key, value T, now time.Time)
+	KeepSized(at Key, value T, size int, now time.Time)
 	Forget(at Key)
 	Count(at Key, answered bool)
 	Counts() (hits, misses uint64)
@@ -44,9 +44,9 @@ type tableBounds struct {
 	Bytes int
 	// TTL bounds the age of a value; 0: nothing is remembered.
 	TTL time.Duration
-	// Begun is when the table was made, by the clock that also says when requests arrived.
+	// Started is when the table was made, by the clock that also says when requests arrived.
 	// Ages count from there.
-	Begun time.Time
+	Started time.Time
 }
 
 // shards are the parts of a table.
@@ -83,29 +83,29 @@ func newLRUTable[T any](o tableBounds) (*lruTable[T], error) {
 }
 
 // Get returns the value of a key; nil if it is not remembered. The caller must not
-// change it. asked is when the request arrived: ages are measured by that, since
+// change it. now is when the request arrived: ages are measured by that, since
 // reading a clock would cost half as much as all the rest.
-func (t *lruTable[T]) Get(at Key, asked time.Time) *T {
+func (t *lruTable[T]) Get(at Key, now time.Time) *T {
 	known, found := t.shards[at.shard()].Get(at[0])
 	// Before the table was made, as at the zero time, nothing was in it.
-	if age := asked.Sub(t.options.Begun); !found || known.at != at || age < 0 || age >= known.until {
+	if age := now.Sub(t.options.Started); !found || known.at != at || age < 0 || age >= known.until {
 		return nil
 	}
 	return &known.value
 }
 
-// Keep remembers a value that was read for a request that arrived at asked.
-func (t *lruTable[T]) Keep(at Key, value T, asked time.Time) { t.KeepSized(at, value, 0, asked) }
+// Keep remembers a value that was read for a request that arrived at now.
+func (t *lruTable[T]) Keep(at Key, value T, now time.Time) { t.KeepSized(at, value, 0, now) }
 
 // KeepSized is Keep for a value of so many bytes.
-func (t *lruTable[T]) KeepSized(at Key, value T, size int, asked time.Time) {
+func (t *lruTable[T]) KeepSized(at Key, value T, size int, now time.Time) {
 	if t.options.TTL <= 0 {
 		return
 	}
 	// A quarter of the age varies, so that what was read at once is not read again at
 	// once.
 	ttl := t.options.TTL - rand.N(t.options.TTL/4+1)
-	e := &entry[T]{at: at, value: value, size: int64(size), until: asked.Sub(t.options.Begun) + ttl}
+	e := &entry[T]{at: at, value: value, size: int64(size), until: now.Sub(t.options.Started) + ttl}
 	s := &t.shards[at.shard()]
 	if t.options.Bytes <= 0 {
 		s.Add(at[0], e)

@@ -10,7 +10,7 @@ import (
 // that may be is not kept, and one that is replaced counts once.
 func TestSizesAreBounded(t *testing.T) {
 	now := time.Now()
-	table, err := newLRUTable[int](tableBounds{Entries: 1 << 20, TTL: time.Hour, Begun: now, Bytes: shards * 100})
+	table, err := newLRUTable[int](tableBounds{Entries: 1 << 20, TTL: time.Hour, Started: now, Bytes: shards * 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,8 +30,8 @@ type reading[T any] struct {
 	err   error
 }
 
-// errNotMade ends a reading whose caller has gone: those who share it ask again.
-var errNotMade = errors.New("inventory: whoever was to read has gone")
+// errNotRead ends a reading whose caller has gone: those who share it ask again.
+var errNotRead = errors.New("inventory: whoever was to read has gone")
 
 // Do returns what read returns, or what the read of another caller returns that began
 // after Do was called. ctx bounds the wait for others, and read by itself. Where that
@@ -47,7 +47,7 @@ func (r *sharedReads[T]) Do(ctx context.Context, at Key, read func() (T, error))
 		case <-ctx.Done():
 			return value, engine.Classify(ctx, ctx.Err())
 		}
-		if !errors.Is(mine.err, errNotMade) {
+		if !errors.Is(mine.err, errNotRead) {
 			return mine.value, mine.err
 		}
 	}
@@ -76,7 +76,7 @@ func (r *sharedReads[T]) join(at Key) (mine, before *reading[T], first bool) {
 
 // newReading returns a reading that was not made, should its caller panic.
 func newReading[T any]() *reading[T] {
-	return &reading[T]{ended: make(chan struct{}), err: errNotMade}
+	return &reading[T]{ended: make(chan struct{}), err: errNotRead}
 }
 
 // lead waits for the reading before, and makes its own.

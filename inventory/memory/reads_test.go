@@ -13,10 +13,10 @@ var errRefused = errors.New("refused")
 // reader reads numbers in sequence, each when it is told to.
 type reader struct {
 	sharedReads[int]
-	t    *testing.T
-	made int // readings that have begun
-	goOn chan error
-	wait sync.WaitGroup
+	t       *testing.T
+	created int // readings that have begun
+	goOn    chan error
+	wait    sync.WaitGroup
 }
 
 func newReader(t *testing.T) *reader { return &reader{t: t, goOn: make(chan error)} }
@@ -26,8 +26,8 @@ func (r *reader) wants(ctx context.Context, want int, failure error) {
 	r.t.Helper()
 	r.wait.Go(func() {
 		got, err := r.Do(ctx, Key{1}, func() (int, error) {
-			r.made++
-			mine := r.made
+			r.created++
+			mine := r.created
 			select {
 			case err := <-r.goOn:
 				return mine, err
@@ -42,11 +42,11 @@ func (r *reader) wants(ctx context.Context, want int, failure error) {
 	synctest.Wait()
 }
 
-func (r *reader) ends(made int) {
+func (r *reader) ends(created int) {
 	r.t.Helper()
 	r.wait.Wait()
-	if r.made != made || len(r.under) != 0 {
-		r.t.Errorf("%d readings, want %d; %d are left", r.made, made, len(r.under))
+	if r.created != created || len(r.under) != 0 {
+		r.t.Errorf("%d readings, want %d; %d are left", r.created, created, len(r.under))
 	}
 }
 
@@ -84,7 +84,7 @@ func TestReadingsOfKeysAreApart(t *testing.T) {
 
 // A caller that goes takes no one along: not while it reads, nor while it waits for its
 // turn, nor while it waits for another.
-func TestCallerThatGoesTakesNobodyAlong(t *testing.T) {
+func TestCallerThatGoesEndsNoOneElsesCall(t *testing.T) {
 	cancelled := func(t *testing.T) (context.Context, func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		return ctx, func() { cancel(); synctest.Wait() }

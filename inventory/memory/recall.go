@@ -36,26 +36,26 @@ type Place[T any] struct {
 	recall *recall[T]
 	at     Key
 	before uint64 // the sum of the counts before the value is read
-	asked  time.Time
+	now    time.Time
 	found  *T // an older answer of memory, for when the store is down
 }
 
 // find returns the value of a key if memory may answer for it, and otherwise where to
 // keep it once it is read.
-func (r *recall[T]) find(at Key, of counts, asked time.Time) (value T, remembered bool, missing Place[T]) {
-	vouched, _ := r.changes.vouch(asked)
-	return r.look(at, of, asked, vouched)
+func (r *recall[T]) find(at Key, of counts, now time.Time) (value T, remembered bool, missing Place[T]) {
+	vouched, _ := r.changes.vouch(now)
+	return r.look(at, of, now, vouched)
 }
 
 // look is find, once it is known whether memory may answer: before, as the counts may
 // change with that.
-func (r *recall[T]) look(at Key, of counts, asked time.Time, vouched bool) (value T, remembered bool, missing Place[T]) {
-	known, before := r.holds(at, of, asked)
+func (r *recall[T]) look(at Key, of counts, now time.Time, vouched bool) (value T, remembered bool, missing Place[T]) {
+	known, before := r.holds(at, of, now)
 	r.known.Count(at, known != nil && vouched)
 	if known != nil && vouched {
 		return known.value, true, missing
 	}
-	missing = Place[T]{recall: r, at: at, before: before, asked: asked}
+	missing = Place[T]{recall: r, at: at, before: before, now: now}
 	if known != nil {
 		missing.found = &known.value
 	}
@@ -64,8 +64,8 @@ func (r *recall[T]) look(at Key, of counts, asked time.Time, vouched bool) (valu
 
 // holds returns what is remembered under a key, nil for what has changed since, and the
 // sum of the counts.
-func (r *recall[T]) holds(at Key, of counts, asked time.Time) (known *counted[T], before uint64) {
-	known = r.known.Get(at, r.changes.AgesAt(asked))
+func (r *recall[T]) holds(at Key, of counts, now time.Time) (known *counted[T], before uint64) {
+	known = r.known.Get(at, r.changes.AgesAt(now))
 	if before = of.sum(); known != nil && known.count != before {
 		known = nil
 	}
@@ -75,7 +75,7 @@ func (r *recall[T]) holds(at Key, of counts, asked time.Time) (known *counted[T]
 // Keep remembers a value that was read after its place was found.
 func (p Place[T]) Keep(value T) {
 	if r := p.recall; r.keep(value) {
-		r.known.KeepSized(p.at, counted[T]{value, p.before}, r.size(value), p.asked)
+		r.known.KeepSized(p.at, counted[T]{value, p.before}, r.size(value), p.now)
 	}
 }
 
@@ -83,14 +83,14 @@ func (p Place[T]) Keep(value T) {
 // Where memory holds a value but is too far behind, it waits for the question that brings
 // memory up to date: one for all, instead of a reading for each. Those who have to read
 // share a reading that begins after they asked.
-func (r *recall[T]) get(ctx context.Context, at Key, of counts, asked time.Time, read func() (T, error)) (value T, remembered bool, err error) {
-	vouched, behind := r.changes.vouch(asked)
+func (r *recall[T]) get(ctx context.Context, at Key, of counts, now time.Time, read func() (T, error)) (value T, remembered bool, err error) {
+	vouched, behind := r.changes.vouch(now)
 	if behind {
-		if known, _ := r.holds(at, of, asked); known != nil {
-			vouched = r.changes.vouchSoon(ctx, asked)
+		if known, _ := r.holds(at, of, now); known != nil {
+			vouched = r.changes.vouchSoon(ctx, now)
 		}
 	}
-	value, remembered, missing := r.look(at, of, asked, vouched)
+	value, remembered, missing := r.look(at, of, now, vouched)
 	if remembered {
 		return value, true, nil
 	}

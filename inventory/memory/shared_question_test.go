@@ -72,12 +72,12 @@ func TestBurstSharesAQuestion(t *testing.T) {
 					})
 				}
 				synctest.Wait() // they wait
-				if n := b.changes.Asked(); n != 1 || b.reads != 1 {
+				if n := b.changes.Reads(); n != 1 || b.reads != 1 {
 					t.Errorf("%d questions and %d readings while memory is behind", n, b.reads)
 				}
 				close(b.answer)
 				all.Wait()
-				if n := b.changes.Asked(); n != 1 || want.remembered && b.reads != 1 {
+				if n := b.changes.Reads(); n != 1 || want.remembered && b.reads != 1 {
 					t.Errorf("%d questions, %d readings", n, b.reads)
 				}
 			})
@@ -87,7 +87,7 @@ func TestBurstSharesAQuestion(t *testing.T) {
 
 // What memory does not hold is read at once, and so is what a request of another clock
 // asks for.
-func TestNobodyWaitsInVain(t *testing.T) {
+func TestNoOneWaitsInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBurst(t)
 		if _, remembered, err := b.table.Get(t.Context(), "s", "other", b.clock()); err != nil || remembered {

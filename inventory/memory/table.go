@@ -18,7 +18,7 @@ type ScopeTable[T any] struct {
 // the store; its subscription and name are folded. What keep refuses is not
 // remembered.
 func NewScopeTable[T any](c *Changes, entries int, read func(ctx context.Context, subscription, name string) (T, error), keep func(T) bool) (*ScopeTable[T], error) {
-	known, err := newLRUTable[counted[T]](tableBounds{Entries: entries, TTL: c.options.TTL, Begun: c.started})
+	known, err := newLRUTable[counted[T]](tableBounds{Entries: entries, TTL: c.options.TTL, Started: c.started})
 	if err != nil {
 		return nil, err
 	}
@@ -26,25 +26,25 @@ func NewScopeTable[T any](c *Changes, entries int, read func(ctx context.Context
 }
 
 // Find returns a value if memory may answer for it, and otherwise where to keep it once
-// it is read. Subscription and name may have any casing. asked is when the request
+// it is read. Subscription and name may have any casing. now is when the request
 // arrived, by the clock of ChangesOptions.Now.
-func (t *ScopeTable[T]) Find(subscription, name string, asked time.Time) (value T, remembered bool, missing Place[T]) {
+func (t *ScopeTable[T]) Find(subscription, name string, now time.Time) (value T, remembered bool, missing Place[T]) {
 	var buffer [192]byte
 	key := arm.AppendFold(buffer[:0], subscription)
 	count := t.changes.count(key)
 	key = arm.AppendFold(append(key, '/'), name)
-	return t.find(t.keys.Key(key), counts{count, &t.changes.never}, asked)
+	return t.find(t.keys.Key(key), counts{count, &t.changes.never}, now)
 }
 
 // Get is Find, and reads from the store what memory may not answer. It says whether
 // memory did. What memory answers allocates nothing. Callers share the value, and must
 // not change what it points to.
-func (t *ScopeTable[T]) Get(ctx context.Context, subscription, name string, asked time.Time) (value T, remembered bool, err error) {
+func (t *ScopeTable[T]) Get(ctx context.Context, subscription, name string, now time.Time) (value T, remembered bool, err error) {
 	var buffer [192]byte
 	key := arm.AppendFold(buffer[:0], subscription)
 	length, count := len(key), t.changes.count(key)
 	key = arm.AppendFold(append(key, '/'), name)
-	return t.get(ctx, t.keys.Key(key), counts{count, &t.changes.never}, asked, func() (T, error) {
+	return t.get(ctx, t.keys.Key(key), counts{count, &t.changes.never}, now, func() (T, error) {
 		return t.read(ctx, string(key[:length]), string(key[length+1:]))
 	})
 }

@@ -59,10 +59,10 @@ func (d *database) read(context.Context, string, string) (int, error) {
 }
 
 // change changes every value, as another replica does that says so of a subscription.
-func (d *database) change(of string, told bool) {
+func (d *database) change(of string, reported bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.value++; told {
+	if d.value++; reported {
 		d.changes = append(d.changes, written{Change{of, [16]byte{byte(d.value)}}, d.now})
 	}
 }
@@ -98,9 +98,9 @@ func newTableOf(t testing.TB, entries int, ttl time.Duration) (*database, *Chang
 }
 
 // wants asserts what a table says of the subscription "s".
-func wants(t testing.TB, table *ScopeTable[int], asked time.Time, want int, remembered bool) {
+func wants(t testing.TB, table *ScopeTable[int], now time.Time, want int, remembered bool) {
 	t.Helper()
-	got, cached, err := table.Get(t.Context(), "S", "Name", asked)
+	got, cached, err := table.Get(t.Context(), "S", "Name", now)
 	if err != nil || got != want || cached != remembered {
 		t.Errorf("%d (remembered %t), %v; want %d (%t)", got, cached, err, want, remembered)
 	}
@@ -108,10 +108,10 @@ func wants(t testing.TB, table *ScopeTable[int], asked time.Time, want int, reme
 
 func TestWarmLookupAllocatesNothing(t *testing.T) {
 	d, _, table := newTable(t, 1000)
-	asked := d.clock()
-	wants(t, table, asked, 0, false)
+	now := d.clock()
+	wants(t, table, now, 0, false)
 	allocations := testing.AllocsPerRun(5000, func() {
-		if _, remembered, err := table.Get(t.Context(), "S", "Name", asked); err != nil || !remembered {
+		if _, remembered, err := table.Get(t.Context(), "S", "Name", now); err != nil || !remembered {
 			t.Fatal(remembered, err)
 		}
 	})
@@ -310,8 +310,8 @@ func TestStoreThatIsDown(t *testing.T) {
 func TestAllThatWasHeldOutlastsTheStoreByTheTTL(t *testing.T) {
 	d, c, table := newTable(t, 1000)
 	places := newPlaces(t, c, d)
-	locate := func(asked time.Time) error {
-		_, err := places.Locate(t.Context(), "s", []byte("key"), asked)
+	locate := func(now time.Time) error {
+		_, err := places.Locate(t.Context(), "s", []byte("key"), now)
 		return err
 	}
 	wants(t, table, d.clock(), 0, false)
@@ -369,9 +369,9 @@ func newPlaces(t *testing.T, c *Changes, d *database) *Locations {
 // A replica asks while it is used, and not otherwise.
 func TestQuestionsFollowUse(t *testing.T) {
 	d := &database{now: time.Now()}
-	asked := make(chan struct{}, 10)
+	questions := make(chan struct{}, 10)
 	c := NewChanges(ChangesOptions{Now: d.clock, TTL: ttl, Ask: func(ctx context.Context, ago time.Duration) ([]Change, error) {
-		defer func() { asked <- struct{}{} }()
+		defer func() { questions <- struct{}{} }()
 		return d.ask(ctx, ago)
 	}})
 	defer c.Close()
@@ -382,12 +382,12 @@ func TestQuestionsFollowUse(t *testing.T) {
 	wants(t, table, d.clock(), 0, false)
 	wants(t, table, d.clock(), 0, true)
 	d.pass(Interval)
-	if n := c.Asked(); n != 0 {
+	if n := c.Reads(); n != 0 {
 		t.Errorf("%d questions without need", n)
 	}
 	wants(t, table, d.pass(1), 0, true)
-	<-asked
-	if n := c.Asked(); n != 1 {
+	<-questions
+	if n := c.Reads(); n != 1 {
 		t.Errorf("%d questions, want 1", n)
 	}
 }

@@ -168,7 +168,7 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 				if e.Cause.ObjectID == "reader" {
 					t.Errorf("who reads changes nothing: %+v", e)
 				}
-				if is, told := e.Exists(); told {
+				if is, reported := e.Exists(); reported {
 					exists[e.Key] = is
 				}
 			}

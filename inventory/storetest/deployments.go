@@ -30,7 +30,7 @@ func testDeployments(t *testing.T, database Database) {
 	b.group("g")
 	name := deployments.Name{Subscription: Sub, Group: "G", Name: "D"}
 	begin := func(n deployments.Name) (bool, error) {
-		return b.Deployments.Begin(b.ctx, deployments.Begun{
+		return b.Deployments.Begin(b.ctx, deployments.Started{
 			Name: n, ID: "/subscriptions/" + Sub + "/resourceGroups/G/providers/Microsoft.Resources/deployments/" + n.Name,
 			Record: []byte("seen"), Content: []byte("a secret"), Payload: "{}", History: 2, Running: 1,
 			Operation: operations.Operation{Token: "token of " + n.Name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
@@ -157,7 +157,7 @@ func testLargeDeployments(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.ok(Seed(b.ctx, b.Store))
 	begin := func(name string, size int) error {
-		_, err := b.Deployments.Begin(b.ctx, deployments.Begun{
+		_, err := b.Deployments.Begin(b.ctx, deployments.Started{
 			Name: deployments.Name{Subscription: Sub, Name: name}, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}", History: 10, Running: 10,
 			Operation: operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})

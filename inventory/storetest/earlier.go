@@ -152,11 +152,11 @@ func (b *bench) writesOverEarlier(locked, events bool) {
 	})
 	b.ok(err)
 	equal(b, created, true)
-	var told []string
+	var reported []string
 	for _, e := range b.eventsAfter(number) {
 		if e.Key == w.Key {
-			told = append(told, e.Action[strings.LastIndexByte(e.Action, '/')+1:])
+			reported = append(reported, e.Action[strings.LastIndexByte(e.Action, '/')+1:])
 		}
 	}
-	equal(b, strings.Join(told, " "), "delete write")
+	equal(b, strings.Join(reported, " "), "delete write")
 }

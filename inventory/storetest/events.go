@@ -15,9 +15,9 @@ import (
 	"portico/inventory/index"
 )
 
-// told is what events say, in their order: what is left of an action behind the last but
+// reported is what events say, in their order: what is left of an action behind the last but
 // one slash, and the status.
-func (b *bench) told(found []events.Event) (all []string) {
+func (b *bench) reported(found []events.Event) (all []string) {
 	b.Helper()
 	for _, e := range found {
 		text := fmt.Sprintf("%s %s %s", e.Action, e.Status, e.Origin)
@@ -58,7 +58,7 @@ func testEvents(t *testing.T, database Database) {
 		before := int64(len(b.eventsAfter(0)))
 		steps(b)
 		found := b.eventsAfter(before)
-		if got, want := fmt.Sprint(b.told(found)), fmt.Sprint(want); got != want {
+		if got, want := fmt.Sprint(b.reported(found)), fmt.Sprint(want); got != want {
 			t.Errorf("the events are\n%s, want\n%s", got, want)
 		}
 		return found
@@ -521,7 +521,7 @@ func testEventsTellTheIndex(t *testing.T, database Database) {
 		step()
 		for _, e := range b.eventsAfter(seen) {
 			seen = e.Number
-			if is, told := e.Exists(); told {
+			if is, reported := e.Exists(); reported {
 				exists[e.Resource[len(e.Resource)-1:]] = is
 			}
 		}

@@ -172,7 +172,7 @@ func testQuota(t *testing.T, database Database) {
 		b.group("rg")
 		b.group("free")
 		var wait sync.WaitGroup
-		var made, refused, broken atomic.Int64
+		var created, refused, broken atomic.Int64
 		for i := range 120 {
 			wait.Go(func() {
 				group := "rg"
@@ -183,7 +183,7 @@ func testQuota(t *testing.T, database Database) {
 				var quota *transaction.QuotaError
 				switch {
 				case err == nil:
-					made.Add(1)
+					created.Add(1)
 				case errors.As(err, &quota) && group == "rg":
 					refused.Add(1)
 				default:
@@ -193,7 +193,7 @@ func testQuota(t *testing.T, database Database) {
 		}
 		wait.Wait()
 		equal(b, broken.Load(), 0)
-		equal(b, made.Load(), 80)
+		equal(b, created.Load(), 80)
 		equal(b, refused.Load(), 40)
 		rows, err := b.Resources(b.ctx, inventory.ResourceQuery{Subscription: Sub, Group: "rg"})
 		b.ok(err)

@@ -403,7 +403,7 @@ func testMoveUnderway(t *testing.T, database Database) {
 	m := newMover(t, database, otherSub)
 	m.live("rg", "vm")
 	m.settle(m.begin(disk(index.Put, "rg", "vm", "d")), index.Succeeded)
-	asked := m.row("rg", "vm")
+	twin := m.row("rg", "vm")
 	j := m.started("vm")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 	for _, key := range []string{id("rg", "vm"), id("rg", "vm") + "/disks/d"} {
@@ -418,7 +418,7 @@ func testMoveUnderway(t *testing.T, database Database) {
 	}
 	stale := func() {
 		t.Helper()
-		settled, _, err := m.Observe(m.ctx, Sub, id("rg", "vm"), asked.Generation, inventory.Observation{})
+		settled, _, err := m.Observe(m.ctx, Sub, id("rg", "vm"), twin.Generation, inventory.Observation{})
 		m.ok(err)
 		equal(m.bench, settled, false)
 	}

@@ -44,8 +44,8 @@ func (m *mover) erase() inventory.Erasure {
 	return e
 }
 
-// testMoveBeside checks moves against other changes of their groups.
-func testMoveBeside(t *testing.T, database Database) {
+// testMoveAlongside checks moves against other changes of their groups.
+func testMoveAlongside(t *testing.T, database Database) {
 	t.Run("registrations", func(t *testing.T) { testMoveAndRegistrations(t, database) })
 	for _, sub := range []string{Sub, otherSub} {
 		t.Run("erasing waits for a move, "+sub[len(sub)-2:], func(t *testing.T) { testMoveAndErasing(t, database, sub) })

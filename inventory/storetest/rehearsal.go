@@ -73,12 +73,12 @@ func testRehearsal(t *testing.T, database Database) {
 	})
 	t.Run("a group is not made", func(t *testing.T) {
 		b := newBench(t, database)
-		made, created, err := b.EditGroup(engine.Rehearse(b.ctx), Sub, "rg", func(*inventory.Group) (*inventory.Group, error) {
+		group, created, err := b.EditGroup(engine.Rehearse(b.ctx), Sub, "rg", func(*inventory.Group) (*inventory.Group, error) {
 			return &inventory.Group{Name: "rg", Location: "westus", ETag: "1"}, nil
 		})
 		b.ok(err)
-		if !created || made.Name != "rg" {
-			t.Errorf("%+v, created %v", made, created)
+		if !created || group.Name != "rg" {
+			t.Errorf("%+v, created %v", group, created)
 		}
 		if _, err := b.Group(b.ctx, Sub, "rg"); !errors.Is(err, inventory.ErrNotFound) {
 			t.Errorf("the group is there, or the error is %v", err)

@@ -179,8 +179,8 @@ func testRetirementOfNotices(t *testing.T, database Database) {
 	equal(b, created, true)
 }
 
-// testRetirementBesideMove: calls of a move in progress stay until they end.
-func testRetirementBesideMove(t *testing.T, database Database) {
+// testRetirementDuringMove: calls of a move in progress stay until they end.
+func testRetirementDuringMove(t *testing.T, database Database) {
 	m := newMover(t, database, otherSub)
 	m.live("rg", "vm")
 	m.live("rg", "beside")

@@ -71,14 +71,14 @@ func testScope(t *testing.T, database Database) {
 	}
 	t.Run("a subscription that is not there, before its groups", func(t *testing.T) {
 		b := newBench(t, database)
-		const nobody = "00000000-0000-0000-0000-0000000000ff"
+		const stranger = "00000000-0000-0000-0000-0000000000ff"
 		w := write(index.Put, "rg", "vm")
-		w.Subscription = nobody
+		w.Subscription = stranger
 		_, err := b.Begin(b.ctx, w)
 		b.is(err, inventory.ErrSubscriptionNotFound)
-		_, _, err = b.EditGroup(b.ctx, nobody, "rg", unchanged)
+		_, _, err = b.EditGroup(b.ctx, stranger, "rg", unchanged)
 		b.is(err, inventory.ErrSubscriptionNotFound)
-		b.is(b.DeleteGroup(b.ctx, nobody, "rg", inventory.DeleteGroupConditions{}), inventory.ErrSubscriptionNotFound)
+		b.is(b.DeleteGroup(b.ctx, stranger, "rg", inventory.DeleteGroupConditions{}), inventory.ErrSubscriptionNotFound)
 		b.enter(inventory.Disabled)
 		_, err = b.Begin(b.ctx, write(index.Put, "none", "vm"))
 		refuses[*inventory.SubscriptionStateError](b, err)
@@ -176,10 +176,10 @@ func testClosing(t *testing.T, database Database) {
 		elsewhere := write(index.Put, "rg", "refused")
 		elsewhere.Region = "eastus"
 		b.settle(b.begin(elsewhere), index.Refused)
-		asked := 0
+		calls := 0
 		unseen := errors.New("unseen")
 		last := func(g inventory.Group, touched []inventory.WrittenRegion) error {
-			asked++
+			calls++
 			equal(b, g.Key, "rg")
 			equal(b, len(touched), 2)
 			equal(b, touched[0], inventory.WrittenRegion{Type: vmType, Region: "eastus"})
@@ -187,7 +187,7 @@ func testClosing(t *testing.T, database Database) {
 			return unseen
 		}
 		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: last}))
-		equal(b, asked, 0)
+		equal(b, calls, 0)
 		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: last}), unseen)
 		_, err := b.Group(b.ctx, Sub, "rg")

@@ -228,8 +228,8 @@ func testGrantsRemembered(t *testing.T, database Database) {
 		}
 		before := b.Stats().Statements
 		all(b, n+1)
-		if asked := b.Stats().Statements - before; asked != 2 {
-			t.Errorf("a list for which nothing has changed takes %d statements, want the 2 generations", asked)
+		if reads := b.Stats().Statements - before; reads != 2 {
+			t.Errorf("a list for which nothing has changed takes %d statements, want the 2 generations", reads)
 		}
 		a.ok(a.unassign(subscriptionID+"/resourceGroups/rg07", 7*3))
 		all(b, n) // though b has not asked what has changed

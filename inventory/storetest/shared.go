@@ -179,7 +179,7 @@ func testQuotaAtOnce(t *testing.T, database Database) {
 		o.Limits = inventory.Limits{ResourcesPerTypeAndGroup: 70}
 	})
 	pair[0].group("rg")
-	var made, refused atomic.Int64
+	var created, refused atomic.Int64
 	var wait sync.WaitGroup
 	for i := range 200 {
 		b := pair[i%2]
@@ -188,7 +188,7 @@ func testQuotaAtOnce(t *testing.T, database Database) {
 			var quota *transaction.QuotaError
 			switch {
 			case err == nil:
-				made.Add(1)
+				created.Add(1)
 			case errors.As(err, &quota):
 				refused.Add(1)
 			default:
@@ -197,7 +197,7 @@ func testQuotaAtOnce(t *testing.T, database Database) {
 		})
 	}
 	wait.Wait()
-	equal(pair[0], made.Load(), 70)
+	equal(pair[0], created.Load(), 70)
 	equal(pair[0], refused.Load(), 130)
 	rows, err := pair[1].Resources(pair[1].ctx, inventory.ResourceQuery{Subscription: Sub, Group: "rg"})
 	pair[1].ok(err)
@@ -314,8 +314,8 @@ func testLateAnswers(t *testing.T, database Database) {
 			t.Fatalf("%d answers to one write settled", settled.Load())
 		}
 		row := a.row("rg", name) // the PUT is open, so there is one
-		if made := started.CreatedRow; made != (row.Phase == index.Pending) || made != (settled.Load() == 1) {
-			t.Fatalf("the PUT made a row: %v, now %s; %d answers settled", made, row.Phase, settled.Load())
+		if created := started.CreatedRow; created != (row.Phase == index.Pending) || created != (settled.Load() == 1) {
+			t.Fatalf("the PUT made a row: %v, now %s; %d answers settled", created, row.Phase, settled.Load())
 		}
 	}
 }

@@ -37,7 +37,7 @@ func testUnstick(t *testing.T, database Database) {
 		b := fresh(t)
 		b.is(b.forgetsRow(), inventory.ErrNotFound)
 		b.live("rg", "vm")
-		b.refusedBy(b.forgetsRow(), inventory.NotInDoubt, time.Time{})
+		b.refusedBy(b.forgetsRow(), inventory.AlreadyVerified, time.Time{})
 		b.settle(b.begin(disk(index.Put, "rg", "vm", "d")), index.Succeeded)
 		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm")))
 		put := b.begin(write(index.Put, "rg", "vm"))
@@ -57,8 +57,8 @@ func testUnstick(t *testing.T, database Database) {
 		equal(b, len(below), 1)
 		equal(b, below[0].Verify, true)
 		equal(b, b.jobs(), "verify d")
-		told := b.eventsAfter(last[len(last)-1].Number)
-		end := told[len(told)-1]
+		reported := b.eventsAfter(last[len(last)-1].Number)
+		end := reported[len(reported)-1]
 		equal(b, end.Origin, events.Sworn)
 		exists, known := end.Exists()
 		equal(b, exists || !known, false)

@@ -103,7 +103,7 @@ type Provider struct {
 
 	mu           sync.Mutex
 	replies      map[string][]Reply // by path; the last one stays
-	asked        map[string]int
+	calls        map[string]int
 	correlations map[string]bool
 	callers      map[string]string
 	versions     []string
@@ -113,7 +113,7 @@ type Provider struct {
 func NewProvider(t *testing.T) *Provider {
 	t.Helper()
 	p := &Provider{
-		replies: map[string][]Reply{Machine: {{Status: 200, Body: `{}`}}}, asked: map[string]int{}, correlations: map[string]bool{}, callers: map[string]string{},
+		replies: map[string][]Reply{Machine: {{Status: 200, Body: `{}`}}}, calls: map[string]int{}, correlations: map[string]bool{}, callers: map[string]string{},
 	}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
@@ -165,7 +165,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.T.Errorf("%s %s with %v", r.Method, r.URL, r.Header)
 	}
 	p.mu.Lock()
-	p.asked[r.URL.Path]++
+	p.calls[r.URL.Path]++
 	p.correlations[correlation] = true
 	p.callers[r.URL.Path] = r.Header.Get("X-Ms-Client-Tenant-Id") + " " + r.Header.Get("X-Ms-Client-Object-Id")
 	answer := Reply{Status: 404}
@@ -218,7 +218,7 @@ func (p *Provider) Say(path string, replies ...Reply) {
 func (p *Provider) Questions(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.asked[path]
+	return p.calls[path]
 }
 
 // Correlations is how many correlation ids the provider was called with.

@@ -254,7 +254,7 @@ type settled struct {
 	after   time.Duration
 	grows   *template.Plan // what the nested deployment that began turned out to hold
 	answer  []byte         // in which the resource is finished
-	made    *deployments.Deployed
+	created *deployments.Deployed
 	err     error // the attempt ends
 }
 
@@ -386,7 +386,7 @@ func (a *attempt) settle(s settled) (n noted, _ error) {
 			return n, err
 		}
 		if i == s.Step {
-			step.Made = s.made
+			step.Created = s.created
 		}
 		progress[i] = step
 	}
@@ -476,13 +476,13 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 var ends = map[plan.State]deployments.State{plan.Succeeded: deployments.Succeeded, plan.Failed: deployments.Failed, plan.Canceled: deployments.Canceled}
 
 // outputResources are what a deployment has made, also by what is nested in it.
-func (a *attempt) outputResources(within int) (made []Reference) {
+func (a *attempt) outputResources(within int) (references []Reference) {
 	for _, i := range held(a.steps, within) {
 		if r := a.steps[i].resource; r != nil && a.plan.Steps[i].State == plan.Succeeded && !r.Existing && !a.records[i].LeftOut {
-			made = append(made, Reference{ID: r.ID})
+			references = append(references, Reference{ID: r.ID})
 		}
 	}
-	return made
+	return references
 }
 
 // failure is the error of a deployment some of whose steps have failed: a detail for each.

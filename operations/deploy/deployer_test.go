@@ -150,7 +150,7 @@ func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies m
 		t.Fatal(err)
 	}
 	name := deployments.Name{Subscription: jobstest.Subscription, Group: "g", Name: "d"}
-	if _, err := b.Store.Deployments.Begin(t.Context(), deployments.Begun{
+	if _, err := b.Store.Deployments.Begin(t.Context(), deployments.Started{
 		Name: name, ID: order.ID(), Record: []byte(`{}`), Content: content, Payload: deploy.Payload(0, len(resources)), History: 800, Running: 1,
 		Operation: operations.Operation{Token: "t", Until: time.Now().Add(time.Hour)},
 	}); err != nil {
@@ -201,7 +201,7 @@ func (r *run) want(t *testing.T, state deployments.State, says ...string) {
 }
 
 var (
-	made     = reply{status: 201, body: `{"properties": {"provisioningState": "Succeeded"}}`}
+	created  = reply{status: 201, body: `{"properties": {"provisioningState": "Succeeded"}}`}
 	making   = reply{status: 201, body: `{"properties": {"provisioningState": "Creating"}}`}
 	noAnswer = reply{}
 )
@@ -210,7 +210,7 @@ var (
 func TestThrottledStepsWait(t *testing.T) {
 	t.Parallel()
 	throttled := reply{status: 429, body: `{"error": {"code": "TooManyRequests", "message": "later"}}`, header: "X-Ms-Failure-Cause: gateway"}
-	r := deployed(t, deploy.Deployer{Limits: plan.Limits{Budget: 1}}, map[string][]reply{"PUT a": {throttled, throttled, throttled, throttled, made}}, machine("a"))
+	r := deployed(t, deploy.Deployer{Limits: plan.Limits{Budget: 1}}, map[string][]reply{"PUT a": {throttled, throttled, throttled, throttled, created}}, machine("a"))
 	r.want(t, deployments.Succeeded)
 	if n := len(r.of("PUT a")); n != 5 || r.operations["a"].Properties.StatusMessage != nil {
 		t.Errorf("%d, %+v", n, r.operations)
@@ -221,7 +221,7 @@ func TestThrottledStepsWait(t *testing.T) {
 func TestTransientFailures(t *testing.T) {
 	t.Parallel()
 	away := reply{status: 503, body: `{"error": {"code": "NotNow", "message": "the region is down"}}`}
-	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {away, {status: 429, body: `{}`}, {status: 408}, made}}, machine("a"))
+	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {away, {status: 429, body: `{}`}, {status: 408}, created}}, machine("a"))
 	r.want(t, deployments.Succeeded)
 	if n := len(r.of("PUT a")); n != 4 || r.operations["a"].Properties.StatusMessage != nil {
 		t.Errorf("%d, %+v", n, r.operations)
@@ -236,7 +236,7 @@ func TestTransientFailures(t *testing.T) {
 // A PUT of which no answer came is asked for first, and is not sent again once it has landed.
 func TestLostAnswerIsAskedFor(t *testing.T) {
 	t.Parallel()
-	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {noAnswer}, "GET a": {noAnswer, {status: 404}, making, {status: 200, body: made.body}}}, machine("a"))
+	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {noAnswer}, "GET a": {noAnswer, {status: 404}, making, {status: 200, body: created.body}}}, machine("a"))
 	r.want(t, deployments.Succeeded)
 	if got := r.names(); !slices.Equal(got, []string{"PUT a", "GET a", "GET a", "GET a", "GET a"}) {
 		t.Errorf("%q", got)
@@ -246,7 +246,7 @@ func TestLostAnswerIsAskedFor(t *testing.T) {
 // It is sent again where it has not landed, and not before it cannot land any more.
 func TestLostPutIsSentAgainOnceItCannotLand(t *testing.T) {
 	t.Parallel()
-	r := deployed(t, deploy.Deployer{CallLimit: 300 * time.Millisecond}, map[string][]reply{"PUT a": {noAnswer, made}}, machine("a"))
+	r := deployed(t, deploy.Deployer{CallLimit: 300 * time.Millisecond}, map[string][]reply{"PUT a": {noAnswer, created}}, machine("a"))
 	r.want(t, deployments.Succeeded)
 	if puts := r.of("PUT a"); len(puts) != 2 || puts[1].at.Before(puts[0].ends) {
 		t.Errorf("%v", puts)
@@ -265,7 +265,7 @@ func TestFormerResourceIsNoProof(t *testing.T) {
 	}{{[]reply{former}, 2}, {[]reply{former, now}, 1}} {
 		b := jobstest.NewProvider(t)
 		b.Live()
-		r := deployedOn(t, b, d, map[string][]reply{"PUT m": {noAnswer, made}, "GET m": c.after}, machine("m", `"tags": {"v": "2"}`))
+		r := deployedOn(t, b, d, map[string][]reply{"PUT m": {noAnswer, created}, "GET m": c.after}, machine("m", `"tags": {"v": "2"}`))
 		r.want(t, deployments.Succeeded)
 		if n := len(r.of("PUT m")); n != c.puts {
 			t.Errorf("%d PUTs, not %d: %q", n, c.puts, r.names())
@@ -285,7 +285,7 @@ func TestPollsOfAStep(t *testing.T) {
 		t.Errorf("%v", o)
 	}
 	polls = []reply{{status: 202}, {status: 200, body: `{"status": "Succeeded"}`}}
-	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {{status: 201, body: making.body, header: at}}, "GET o": polls, "GET a": {making, made}}, machine("a"))
+	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {{status: 201, body: making.body, header: at}}, "GET o": polls, "GET a": {making, created}}, machine("a"))
 	r.want(t, deployments.Succeeded)
 	if got := r.names(); !slices.Equal(got, []string{"PUT a", "GET o", "GET o", "GET a", "GET a"}) {
 		t.Errorf("%q", got)
@@ -296,7 +296,7 @@ func TestPollsOfAStep(t *testing.T) {
 func TestFailedStepEndsItsDependants(t *testing.T) {
 	t.Parallel()
 	refused := reply{status: 400, body: `{"error": {"code": "BadSize", "message": "there is no such size"}}`}
-	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {refused}, "PUT other": {made}}, machine("a"), machine("b", after("a")), machine("c", after("b")), machine("other"))
+	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {refused}, "PUT other": {created}}, machine("a"), machine("b", after("a")), machine("c", after("b")), machine("other"))
 	r.want(t, deployments.Failed, `"BadSize"`, "there is no such size")
 	if len(r.of("PUT b"))+len(r.of("PUT c")) > 0 || len(r.operations) != 2 || len(r.record.Properties.Error.Details) != 1 || len(r.record.Properties.OutputResources) != 1 {
 		t.Errorf("%q, %+v", r.names(), r.record.Properties)
@@ -324,7 +324,7 @@ func TestLimitNamesTheStep(t *testing.T) {
 // A deployment whose time was over before a gateway came to it has failed, and sends nothing.
 func TestLimitBeforeTheFirstStep(t *testing.T) {
 	t.Parallel()
-	r := deployed(t, deploy.Deployer{Limit: time.Nanosecond}, map[string][]reply{"PUT a": {made}}, machine("a"))
+	r := deployed(t, deploy.Deployer{Limit: time.Nanosecond}, map[string][]reply{"PUT a": {created}}, machine("a"))
 	r.want(t, deployments.Failed, "/virtualMachines/a' had not come to an end")
 	if len(r.names()) > 0 {
 		t.Errorf("%q", r.names())
@@ -334,7 +334,7 @@ func TestLimitBeforeTheFirstStep(t *testing.T) {
 // A panic ends the attempt. The next one asks for what may have been sent.
 func TestPanicInAStep(t *testing.T) {
 	t.Parallel()
-	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {{status: -1}}, "GET a": {made}}, machine("a"))
+	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {{status: -1}}, "GET a": {created}}, machine("a"))
 	r.want(t, deployments.Succeeded)
 	if got := r.names(); !slices.Equal(got, []string{"PUT a", "GET a"}) {
 		t.Errorf("%q", got)
@@ -350,7 +350,7 @@ func TestAnswersThatAreNoJSON(t *testing.T) {
 	r.want(t, deployments.Succeeded)
 	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": page(403)}, machine("a"))
 	r.want(t, deployments.Failed, "A page of a proxy")
-	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {made}, "GET a": page(200)},
+	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {created}, "GET a": page(200)},
 		machine("a"), machine("b", `"tags": {"of": "[reference(resourceId('Contoso.Compute/virtualMachines', 'a')).x]"}`))
 	r.want(t, deployments.Failed, "InvalidTemplate", "is no JSON", "/virtualMachines/a")
 	if len(r.of("PUT b")) > 0 {
@@ -359,11 +359,11 @@ func TestAnswersThatAreNoJSON(t *testing.T) {
 }
 
 // A reference is answered once what it asks has ended, and asked once for all that need it.
-func TestReferenceIsAskedOnce(t *testing.T) {
+func TestReferenceIsReadOnce(t *testing.T) {
 	t.Parallel()
 	of := `"tags": {"size": "[reference(resourceId('Contoso.Compute/virtualMachines', 'a')).size]"}`
 	r := deployed(t, deploy.Deployer{}, map[string][]reply{
-		"PUT a": {making}, "GET a": {making, {status: 200, body: `{"properties": {"provisioningState": "Succeeded", "size": "large"}}`}}, "PUT b": {made}, "PUT c": {made},
+		"PUT a": {making}, "GET a": {making, {status: 200, body: `{"properties": {"provisioningState": "Succeeded", "size": "large"}}`}}, "PUT b": {created}, "PUT c": {created},
 	}, machine("a"), machine("b", of), machine("c", of, after("b")))
 	r.want(t, deployments.Succeeded)
 	for _, name := range []string{"PUT b", "PUT c"} {

@@ -69,9 +69,9 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) (
 // keep records, with the end of a step, what was sent of its resource, if that is known,
 // and what was answered then.
 func (s *settled) keep(r *template.Resource, body expr.Value, known bool) {
-	s.made = &deployments.Deployed{Subscription: r.Scope.Subscription, Group: r.Scope.Group, ID: r.ID}
+	s.created = &deployments.Deployed{Subscription: r.Scope.Subscription, Group: r.Scope.Group, ID: r.ID}
 	if known {
-		s.made.Record = deployedOf(body, s.answer)
+		s.created.Record = deployedOf(body, s.answer)
 	}
 }
 

@@ -71,7 +71,7 @@ func stepsOf(p *template.Plan, from, within int) []step {
 		}
 		seen := map[int]bool{}
 		for _, on := range dependsOn {
-			if n, beside := number[directly(on, around)]; beside && !seen[n] {
+			if n, alongside := number[directly(on, around)]; alongside && !seen[n] {
 				seen[n] = true
 				s.dependsOn = append(s.dependsOn, n)
 			}

@@ -251,8 +251,8 @@ func TestDeletionAsksAsPortico(t *testing.T) {
 	}
 	y.mu.Lock()
 	defer y.mu.Unlock()
-	if asked := len(y.headers) - y.tried["m"]; asked == 0 || y.callers != 0 {
-		t.Errorf("%d of %d GETs named the deletion's caller", y.callers, asked)
+	if calls := len(y.headers) - y.tried["m"]; calls == 0 || y.callers != 0 {
+		t.Errorf("%d of %d GETs named the deletion's caller", y.callers, calls)
 	}
 }
 

@@ -78,8 +78,8 @@ func (w *attempt) carryOut(ctx context.Context, tasks []plan.Task) error {
 	}
 	at.Wait()
 	failed = errors.Join(failed, panics)
-	for _, made := range updates {
-		made(w.now())
+	for _, recorded := range updates {
+		recorded(w.now())
 	}
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
 	defer cancel()
@@ -362,7 +362,7 @@ func (w *attempt) ask(ctx context.Context, c *plan.Call) update {
 }
 
 // find probes one member under both of its IDs.
-func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked time.Time) (s plan.Presence, twin *inventory.Discovery) {
+func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, probed time.Time) (s plan.Presence, twin *inventory.Discovery) {
 	row := c.Row(m, w.from.Subscription)
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	for i, at := range [...]inventory.Resource{row, order.MovedRow(row, w.to)} {
@@ -383,7 +383,7 @@ func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked 
 			continue
 		}
 		if s.New = there; there && s.Old {
-			seen := locate.NewDiscovery(w.Prober.Map, q, endpoint.Region, c.Version, answer.Body, asked)
+			seen := locate.NewDiscovery(w.Prober.Map, q, endpoint.Region, c.Version, answer.Body, probed)
 			twin = &seen
 		}
 	}

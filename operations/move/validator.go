@@ -22,8 +22,8 @@ import (
 // contract does not require this call: a provider without it has no objection.
 type Validator struct{ Mover *Mover }
 
-// longestAsked bounds the pause that a provider can request.
-const longestAsked = time.Hour
+// longestRetryAfter bounds the pause that a provider can request.
+const longestRetryAfter = time.Hour
 
 // Caller implements [jobs.Commissioned].
 func (k Validator) Caller(ctx context.Context, job jobrow.Job) (string, error) {
@@ -92,7 +92,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		case plan.OutcomeRefused:
 		default: // no answer: tried again while patience lasts
 			if k.Mover.Prober.Store.Now().Sub(claim.Job.Created) < k.Mover.Budget {
-				return jobs.Result{Again: max(k.Mover.Floor, min(result.After, longestAsked))}, nil
+				return jobs.Result{Again: max(k.Mover.Floor, min(result.After, longestRetryAfter))}, nil
 			}
 		}
 		for _, typ := range c.Types() {

@@ -76,7 +76,7 @@ func TestVerifierSlowsDown(t *testing.T) {
 	job := b.Load(jobrow.ID(inventory.VerifyJob, strings.ToLower(jobstest.Machine)))
 	for _, c := range []struct {
 		age         time.Duration
-		asked       string
+		requested   string
 		least, most time.Duration
 	}{
 		{0, "", jobstest.Floor, time.Second},
@@ -85,12 +85,12 @@ func TestVerifierSlowsDown(t *testing.T) {
 		{time.Hour, "7", 7 * time.Second, 7 * time.Second},
 	} {
 		working := jobstest.State("Ready")
-		working.Header = c.asked
+		working.Header = c.requested
 		b.Say(jobstest.Machine, working)
 		job.Created = b.Store.Now().Add(-c.age)
 		result, err := verifier.Run(t.Context(), &jobs.Claim{Job: job})
 		if err != nil || result.Again < c.least || result.Again > c.most {
-			t.Errorf("after %v, asked for %q: %v, %v", c.age, c.asked, result.Again, err)
+			t.Errorf("after %v, asked for %q: %v, %v", c.age, c.requested, result.Again, err)
 		}
 	}
 }
@@ -196,7 +196,7 @@ func TestOperationsAreTrackedToTheirEnd(t *testing.T) {
 }
 
 // Operators see what a poll came to also where it had no content.
-func TestPollsAreTold(t *testing.T) {
+func TestPollsAreReported(t *testing.T) {
 	b := newBench(t)
 	b.Say("/poll", jobstest.Reply{Status: 202})
 	b.Accept(index.Put, &inventory.Poll{Path: "/poll"})

@@ -120,8 +120,8 @@ func outcomeOf(probed locate.ProbeResult, err error) string {
 	return "The answer proved nothing, as a write that could overturn it was open."
 }
 
-// longestAsked bounds the pauses that providers can request.
-const longestAsked = time.Hour
+// longestRetryAfter bounds the pauses that providers can request.
+const longestRetryAfter = time.Hour
 
 // patient gives each attempt twice the time of the one before, within a bound. A
 // hanging region must not hold up the others, and a slow one must still get an answer
@@ -136,16 +136,16 @@ func patient(p locate.Prober, claim *jobs.Claim, most time.Duration) locate.Prob
 func later(err error, floor time.Duration) (jobs.Result, error) {
 	var answered locate.StatusError
 	if errors.As(err, &answered) && answered.RetryAfter > 0 {
-		return jobs.Result{Again: max(floor, min(answered.RetryAfter, longestAsked))}, err
+		return jobs.Result{Again: max(floor, min(answered.RetryAfter, longestRetryAfter))}, err
 	}
 	return jobs.Result{}, err
 }
 
 // pace returns the pause before work of a provider is checked again: the pause that the
 // provider asked for, or a tenth of the time that the work has taken so far.
-func pace(age, asked, floor time.Duration) time.Duration {
-	if asked == 0 {
-		asked = min(age/10, time.Minute)
+func pace(age, retryAfter, floor time.Duration) time.Duration {
+	if retryAfter == 0 {
+		retryAfter = min(age/10, time.Minute)
 	}
-	return max(floor, min(asked, longestAsked))
+	return max(floor, min(retryAfter, longestRetryAfter))
 }

@@ -190,7 +190,7 @@ func TestSweepProbesBeforeItRemoves(t *testing.T) {
 }
 
 // A list tells nothing of what was made after it was begun.
-func TestSweepLeavesAloneWhatIsMadeMeanwhile(t *testing.T) {
+func TestSweepLeavesAloneWhatIsCreatedMeanwhile(t *testing.T) {
 	s := newSite(t)
 	var listed sync.Once
 	s.west.fail(func(*http.Request) int {
@@ -303,7 +303,7 @@ func TestSweepFollowsAResourceToAnotherRegion(t *testing.T) {
 
 // So it is where another sweep, at the same moment, has found first that it is gone from its
 // region.
-func TestSweepBesideAnotherFollowsAResource(t *testing.T) {
+func TestSweepDuringAnotherFollowsAResource(t *testing.T) {
 	s := newSite(t)
 	s.create(vm("v"), "westus")
 	s.east.hold(vm("v"))

@@ -129,10 +129,10 @@ func (a *Address) State(now time.Duration) State {
 
 // SetProbed sets whether the address is probed. If it is, an open circuit alone does
 // not make it [Down]: the last probe must have failed to connect too.
-func (a *Address) SetProbed(made bool) {
+func (a *Address) SetProbed(probed bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.probes = probes{enabled: made, failing: made && a.probes.failing, unreachable: made && a.probes.unreachable}
+	a.probes = probes{enabled: probed, failing: probed && a.probes.failing, unreachable: probed && a.probes.unreachable}
 	a.registry.invalidate()
 }
 

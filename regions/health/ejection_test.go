@@ -76,7 +76,7 @@ func TestSlownessEjects(t *testing.T) {
 	w.want(2, true, Closed)
 	slow(120 * time.Millisecond)
 	w.want(2, false, Closed)
-	if last := w.told[len(w.told)-1]; last.Address.Name != "https://c" || !strings.Contains(last.Reason, "longer than") {
+	if last := w.reported[len(w.reported)-1]; last.Address.Name != "https://c" || !strings.Contains(last.Reason, "longer than") {
 		t.Errorf("%+v", last)
 	}
 }

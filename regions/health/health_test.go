@@ -27,13 +27,13 @@ type world struct {
 	set      *Set
 	now      time.Duration
 	dice     uint64
-	told     []Change
+	reported []Change
 	tried    map[trialOf]int // the number of notifications of the address when the trial began
 }
 
 func newWorld(t testing.TB, s Settings, n int) *world {
 	w := &world{t: t, now: time.Hour, dice: 1, tried: map[trialOf]int{}}
-	w.registry = New(s, func(c Change) { w.told = append(w.told, c) })
+	w.registry = New(s, func(c Change) { w.reported = append(w.reported, c) })
 	var names []string
 	for i := range n {
 		names = append(names, fmt.Sprintf("https://%c", 'a'+i))
@@ -321,7 +321,7 @@ func TestChangesAreNotified(t *testing.T) {
 	w.probe(0, 3, ProbeFailed)
 	w.probe(0, 2, ProbeSucceeded)
 	var got []string
-	for _, c := range w.told {
+	for _, c := range w.reported {
 		got = append(got, fmt.Sprintf("%v %v: %s", c.Up, c.Circuit, c.Reason))
 	}
 	want := []string{
@@ -354,8 +354,8 @@ func TestZeroSettingsDisableTheirRules(t *testing.T) {
 		c.Answered(w.now, time.Hour, 500)
 	})
 	w.probe(0, 10, ProbeFailed)
-	if counts[0] < 100 || counts[1] < 100 || len(w.told) != 0 {
-		t.Errorf("%v %v", counts, w.told)
+	if counts[0] < 100 || counts[1] < 100 || len(w.reported) != 0 {
+		t.Errorf("%v %v", counts, w.reported)
 	}
 }
 

@@ -98,8 +98,8 @@ func (w *world) doubled(held []Choice, c Choice) bool {
 	if c.trial == 0 {
 		return false
 	}
-	decided := len(w.told) // the latest change of the address
-	for decided > 0 && w.told[decided-1].Address != w.address(c.Index) {
+	decided := len(w.reported) // the latest change of the address
+	for decided > 0 && w.reported[decided-1].Address != w.address(c.Index) {
 		decided--
 	}
 	doubled := slices.ContainsFunc(held, func(h Choice) bool {

@@ -224,18 +224,18 @@ func appendName(path []byte, name string) []byte {
 
 // Holding is a value that an expression at the node has made, as a node at its place.
 func (n *Node) Holding(v expr.Value) *Node {
-	made := &Node{Value: v, Offset: n.Offset, document: n.document}
+	holder := &Node{Value: v, Offset: n.Offset, document: n.document}
 	switch v.Kind() {
 	case expr.Array:
-		made.Elements = make([]*Node, v.Len())
-		for i := range made.Elements {
-			made.Elements[i] = n.Holding(v.Element(i))
+		holder.Elements = make([]*Node, v.Len())
+		for i := range holder.Elements {
+			holder.Elements[i] = n.Holding(v.Element(i))
 		}
 	case expr.Object:
 		for _, m := range v.Members() {
-			made.Members = append(made.Members, Member{Name: m.Name, Offset: n.Offset, Node: n.Holding(m.Value)})
+			holder.Members = append(holder.Members, Member{Name: m.Name, Offset: n.Offset, Node: n.Holding(m.Value)})
 		}
-		made.indexMembers()
+		holder.indexMembers()
 	}
-	return made
+	return holder
 }

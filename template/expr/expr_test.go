@@ -123,7 +123,7 @@ func TestBracketsEscape(t *testing.T) {
 }
 
 // What comes of a secret is one, and what only stands beside one is not.
-func TestSecretsMarkWhatIsMadeOfThem(t *testing.T) {
+func TestSecretsMarkWhatIsBuiltFromThem(t *testing.T) {
 	t.Parallel()
 	secret := expr.ObjectOf(expr.Member{Name: "s", Value: expr.StringOf("x").AsSecure()}, expr.Member{Name: "p", Value: expr.StringOf("y")})
 	for text, want := range map[string]bool{

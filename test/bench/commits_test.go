@@ -15,7 +15,7 @@ import (
 func TestAWriteTakesTwoCommits(t *testing.T) {
 	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
-			provider := httptest.NewServer(http.HandlerFunc(answerAsAsked))
+			provider := httptest.NewServer(http.HandlerFunc(answerAsRequested))
 			defer provider.Close()
 			front, store := newGateway(t, engine, provider.URL)
 			write := func(method, name, answer string) int {
@@ -74,22 +74,22 @@ func TestAWriteTakesTwoCommits(t *testing.T) {
 	}
 }
 
-// answerAsAsked is a provider that answers as X-Answer says: a status, or broken, then
+// answerAsRequested is a provider that answers as X-Answer says: a status, or broken, then
 // optionally a provisioningState and whether there is a polling URL.
-func answerAsAsked(w http.ResponseWriter, r *http.Request) {
-	asked := strings.Fields(r.Header.Get("X-Answer"))
-	if len(asked) == 0 { // the gateway's own call
-		asked = []string{"404"}
+func answerAsRequested(w http.ResponseWriter, r *http.Request) {
+	replies := strings.Fields(r.Header.Get("X-Answer"))
+	if len(replies) == 0 { // the gateway's own call
+		replies = []string{"404"}
 	}
-	if asked[0] == "broken" {
+	if replies[0] == "broken" {
 		panic(http.ErrAbortHandler)
 	}
 	var status int
-	if _, err := fmt.Sscan(asked[0], &status); err != nil {
+	if _, err := fmt.Sscan(replies[0], &status); err != nil {
 		panic(err)
 	}
 	state := "Succeeded"
-	for _, word := range asked[1:] {
+	for _, word := range replies[1:] {
 		if word != "polled" {
 			state = word
 			continue

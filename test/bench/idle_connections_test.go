@@ -86,7 +86,7 @@ func (d dialer) hold(b *testing.B, measure func() float64) float64 {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 5*time.Minute)
 	defer cancel()
-	jobs, made := make(chan int), make(chan net.Conn, idleConnections)
+	jobs, created := make(chan int), make(chan net.Conn, idleConnections)
 	failed := make(chan error, idleAtOnce)
 	for range idleAtOnce {
 		go func() {
@@ -96,7 +96,7 @@ func (d dialer) hold(b *testing.B, measure func() float64) float64 {
 					failed <- err
 					return
 				}
-				made <- c
+				created <- c
 			}
 		}()
 	}
@@ -116,7 +116,7 @@ func (d dialer) hold(b *testing.B, measure func() float64) float64 {
 	}()
 	for failure == nil && len(open) < idleConnections {
 		select {
-		case c := <-made:
+		case c := <-created:
 			open = append(open, c)
 		case failure = <-failed:
 		}

@@ -14,7 +14,7 @@ import (
 // What a tenant that sends ten times what it may costs another one: the 99th percentile
 // of the other's reads beside the flood, as a ratio to that without, which are taken by
 // turns in one run.
-func BenchmarkFloodBeside(b *testing.B) {
+func BenchmarkFloodAlongside(b *testing.B) {
 	const (
 		perSecond   = 25 // what each may
 		theirs      = "00000000-0000-0000-0000-000000000002"

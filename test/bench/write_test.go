@@ -24,10 +24,10 @@ import (
 func BenchmarkWrite(b *testing.B) {
 	for _, engine := range engines {
 		b.Run(engine, func(b *testing.B) {
-			var asked, answered atomic.Int64 // since begun
+			var calls, answered atomic.Int64 // since begun
 			epoch := time.Now()
 			provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				asked.Store(int64(time.Since(epoch)))
+				calls.Store(int64(time.Since(epoch)))
 				_, _ = io.Copy(io.Discard, r.Body)
 				w.Header().Set("Content-Type", "application/json")
 				w.WriteHeader(http.StatusCreated)
@@ -42,7 +42,7 @@ func BenchmarkWrite(b *testing.B) {
 				sent := time.Since(epoch)
 				send(b, front, fmt.Sprintf("vm%06d", len(ratio)), http.StatusCreated)
 				ended := time.Since(epoch)
-				ofBefore, ofAfter := time.Duration(asked.Load())-sent, ended-time.Duration(answered.Load())
+				ofBefore, ofAfter := time.Duration(calls.Load())-sent, ended-time.Duration(answered.Load())
 				ofBegin, ofSettle := bareWrite(b, store, fmt.Sprintf("bare%06d", len(ratio)))
 				before, after = append(before, ofBefore.Seconds()), append(after, ofAfter.Seconds())
 				begin, settle = append(begin, ofBegin.Seconds()), append(settle, ofSettle.Seconds())

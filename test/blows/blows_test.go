@@ -104,7 +104,7 @@ func TestEveryKindEndsAsUndisturbed(t *testing.T) {
 			}
 		}
 	})
-	t.Logf("%d blows in %v", len(struck.blows), time.Since(struck.seen.Begun).Round(time.Second))
+	t.Logf("%d blows in %v", len(struck.blows), time.Since(struck.seen.Started).Round(time.Second))
 	if *write {
 		harness.OK(t, place.Write(struck.page()))
 	}

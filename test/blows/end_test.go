@@ -47,18 +47,18 @@ func (p place) end(ctx context.Context) ([]string, error) {
 				lines = append(lines, c.Region+" holds "+id)
 			}
 		}
-		told, err := c.TryNotifications(ctx)
+		notifications, err := c.TryNotifications(ctx)
 		if err != nil {
 			return nil, err
 		}
-		for namespace, state := range told[p.sub].Namespaces {
+		for namespace, state := range notifications[p.sub].Namespaces {
 			lines = append(lines, fmt.Sprint(c.Region, " was told of ", namespace, ": ", state))
 		}
 	}
 	if err := p.read(ctx); err != nil {
 		return nil, err
 	}
-	for line := range p.told {
+	for line := range p.reported {
 		if strings.Contains(line, p.sub) && p.counts(line) {
 			lines = append(lines, "the feed told "+line)
 		}
@@ -112,7 +112,7 @@ func (p place) read(ctx context.Context) error {
 				return fmt.Errorf("the feed told twice: %+v", e)
 			}
 			p.numbers[e.Sequence], p.numbers[e.ID] = true, true
-			p.told[e.line()]++
+			p.reported[e.line()]++
 			if e.Data.Exists != nil {
 				p.exists[strings.ToLower(e.Subject)] = *e.Data.Exists
 			}
@@ -222,17 +222,17 @@ func (p place) settle() (lines []string, err error) {
 		if rests, err = p.rests(p.ctx); !rests {
 			continue
 		}
-		if lines, err = p.end(p.ctx); err == nil && everyoneWasTold(lines) {
+		if lines, err = p.end(p.ctx); err == nil && everyoneWasNotified(lines) {
 			return lines, nil
 		}
 	}
 	return lines, fmt.Errorf("not at rest within %v: %w\n%s", bound, err, strings.Join(lines, "\n"))
 }
 
-// everyoneWasTold reports whether the receiver of events has what the feed has.
-func everyoneWasTold(lines []string) bool {
+// everyoneWasNotified reports whether the receiver of events has what the feed has.
+func everyoneWasNotified(lines []string) bool {
 	for _, line := range lines {
-		if told, is := strings.CutPrefix(line, "the feed told "); is && !slices.Contains(lines, "the receiver took "+told) {
+		if reported, is := strings.CutPrefix(line, "the feed told "); is && !slices.Contains(lines, "the receiver took "+reported) {
 			return false
 		}
 	}

@@ -52,7 +52,7 @@ type site struct {
 	gateways []*harness.Portico
 	database *sql.DB
 	feed     string          // the token of what was read
-	told     map[string]int  // the lines of what the feed told, by how many events had each
+	reported map[string]int  // the lines of what the feed told, by how many events had each
 	exists   map[string]bool // what there is, in the feed's last word on each
 	numbers  map[string]bool
 }
@@ -67,7 +67,7 @@ func (e *estate) newSite(t *testing.T, name string, replicas int) *site {
 	if replicas > 1 {
 		config.Postgres = e.postgres.CreateDatabase(t, name)
 	}
-	s := &site{estate: e, gateways: harness.StartReplicas(t, replicas, config), told: map[string]int{}, exists: map[string]bool{}, numbers: map[string]bool{}}
+	s := &site{estate: e, gateways: harness.StartReplicas(t, replicas, config), reported: map[string]int{}, exists: map[string]bool{}, numbers: map[string]bool{}}
 	var err error
 	if replicas > 1 {
 		s.database, err = sql.Open("pgx", config.Postgres)

@@ -81,7 +81,7 @@ func (c *client) ask(ctx context.Context, replica int, r harness.Request) (harne
 		return gateway.TryAdmin(ctx, r)
 	}
 	a, err := gateway.Try(ctx, r)
-	if err == nil && mustBeTold(r, a) {
+	if err == nil && mustBeReported(r, a) {
 		c.consumer.promise(r, a)
 	}
 	return a, err

@@ -58,8 +58,8 @@ type promise struct {
 	key, correlation, what string
 }
 
-// mustBeTold reports whether an answer says that a resource or a group was written.
-func mustBeTold(r harness.Request, a harness.Answer) bool {
+// mustBeReported reports whether an answer says that a resource or a group was written.
+func mustBeReported(r harness.Request, a harness.Answer) bool {
 	path, _, _ := strings.Cut(strings.ToLower(r.Path), "?")
 	return (r.Method == http.MethodPut || r.Method == http.MethodPatch) && a.Status < http.StatusMultipleChoices && replayed(path) &&
 		(strings.Count(path, "/") == 4 || strings.Count(path, "/") == 8)
@@ -95,16 +95,16 @@ const clockError = 2 * time.Second
 // answer came, or crashed before that was on disk, a later event says what a GET has found,
 // that no one knows, or that the resource has gone.
 func (c *consumer) broken() (wrong []string) {
-	told, later := map[string]bool{}, map[string]time.Time{}
+	reported, later := map[string]bool{}, map[string]time.Time{}
 	for _, e := range c.seen {
-		told[e.Data.CorrelationID] = true
+		reported[e.Data.CorrelationID] = true
 		gone := e.Data.Status == "Succeeded" && strings.HasSuffix(e.Data.Operation, "/delete")
 		if gone || e.Data.Origin != "answer" && e.Data.Origin != "portico" {
 			later[strings.ToLower(e.Subject)] = e.Time
 		}
 	}
 	for _, p := range c.promised {
-		if !told[p.correlation] && (!c.mayBeLost(p) || later[p.key].Before(p.at.Add(-clockError))) {
+		if !reported[p.correlation] && (!c.mayBeLost(p) || later[p.key].Before(p.at.Add(-clockError))) {
 			wrong = append(wrong, fmt.Sprintf("at %v, %s (%s)", p.at, p.what, p.correlation))
 		}
 	}
@@ -224,7 +224,7 @@ func (s *site) untold(t *testing.T, seen []event) (wrong []string) {
 	said, last := map[string]bool{}, map[string]event{}
 	for _, e := range seen {
 		key := strings.ToLower(e.Subject)
-		if exists, told := e.Data.Exists.(bool); told && replayed(key) {
+		if exists, reported := e.Data.Exists.(bool); reported && replayed(key) {
 			said[key], last[key] = exists, e
 		}
 	}

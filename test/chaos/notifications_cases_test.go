@@ -27,10 +27,10 @@ func TestNotificationMismatch(t *testing.T) {
 		return subscriptionRow{state: s, offer: "offer-2"}
 	}
 	for name, c := range map[string]struct {
-		of        subscriptionRow
-		namespace string
-		told      harness.Notification
-		want      string // a part of it; "" for none
+		of            subscriptionRow
+		namespace     string
+		notifications harness.Notification
+		want          string // a part of it; "" for none
 	}{
 		"the newest":                    {enabled, "contoso.compute", notice("Registered", "offer-2", big), ""},
 		"an older offer":                {enabled, "contoso.compute", notice("Registered", "offer-1", big), `"offer-1", want "offer-2"`},
@@ -54,7 +54,7 @@ func TestNotificationMismatch(t *testing.T) {
 		"deleted, without registration": {in(inventory.Deleted), registered, notice("", ""), `"", want "Deleted"`},
 		"left registering":              {is(enabled, inventory.Registering), registered, notice("Registered", "offer-2"), "it is left Registering"},
 	} {
-		if got := c.of.mismatch(c.namespace, c.told); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := c.of.mismatch(c.namespace, c.notifications); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

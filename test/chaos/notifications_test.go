@@ -47,15 +47,15 @@ var providerStates = map[inventory.SubscriptionState]string{
 
 // mismatch describes how the last notification of an endpoint for a namespace
 // differs from the row; "" if it does not.
-func (of subscriptionRow) mismatch(namespace string, told harness.Notification) string {
+func (of subscriptionRow) mismatch(namespace string, notifications harness.Notification) string {
 	state, newest := providerStates[of.state], true
 	if namespace == registered && of.state != inventory.Deleted {
 		switch of.registration {
 		case inventory.NotRegistered: // perhaps only since the subscription was recreated
-			if told.State == "" || told.State == "Deleted" {
+			if notifications.State == "" || notifications.State == "Deleted" {
 				return ""
 			}
-			return fmt.Sprintf("it was told %s, where no one registered", told.State)
+			return fmt.Sprintf("it was told %s, where no one registered", notifications.State)
 		case inventory.Unregistered:
 			state, newest = "Unregistered", false // it is not notified of later versions
 		case inventory.Registered:
@@ -64,15 +64,15 @@ func (of subscriptionRow) mismatch(namespace string, told harness.Notification) 
 		}
 	}
 	var features []string
-	for _, f := range told.Properties.RegisteredFeatures {
+	for _, f := range notifications.Properties.RegisteredFeatures {
 		features = append(features, f.Name)
 	}
 	want := slices.DeleteFunc(strings.Fields(of.features), func(f string) bool { return !strings.HasPrefix(strings.ToLower(f), namespace+"/") })
 	switch {
-	case told.State != state:
-		return fmt.Sprintf("it was told %q, want %q", told.State, state)
-	case newest && told.Properties.QuotaID != of.offer:
-		return fmt.Sprintf("it was told %q, want %q", told.Properties.QuotaID, of.offer)
+	case notifications.State != state:
+		return fmt.Sprintf("it was told %q, want %q", notifications.State, state)
+	case newest && notifications.Properties.QuotaID != of.offer:
+		return fmt.Sprintf("it was told %q, want %q", notifications.Properties.QuotaID, of.offer)
 	case newest && of.state != inventory.Deleted && !slices.Equal(features, want): // an erased subscription has no features
 		return fmt.Sprintf("it was told of the features %q, want %q", features, want)
 	}
@@ -83,11 +83,11 @@ func (of subscriptionRow) mismatch(namespace string, told harness.Notification) 
 func (s *site) notifications(ctx context.Context) ([]map[string]harness.Notifications, error) {
 	var all []map[string]harness.Notifications
 	for _, c := range s.regions {
-		told, err := c.TryNotifications(ctx)
+		received, err := c.TryNotifications(ctx)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, told)
+		all = append(all, received)
 	}
 	return all, nil
 }
@@ -97,11 +97,11 @@ func (s *site) notifications(ctx context.Context) ([]map[string]harness.Notifica
 func (s *site) mismatches(id string, of subscriptionRow, notices []map[string]harness.Notifications) []string {
 	var all []string
 	for i, c := range s.regions {
-		told := notices[i][id]
+		notifications := notices[i][id]
 		for _, namespace := range []string{"contoso.compute", registered} {
-			if why := of.mismatch(namespace, told.Notices[namespace]); why != "" {
+			if why := of.mismatch(namespace, notifications.Notices[namespace]); why != "" {
 				all = append(all, fmt.Sprintf("%s of %s knows another version of %s: %s; the latest it took: %v",
-					namespace, c.Region, id, why, told.Journal[max(0, len(told.Journal)-10):]))
+					namespace, c.Region, id, why, notifications.Journal[max(0, len(notifications.Journal)-10):]))
 			}
 		}
 	}

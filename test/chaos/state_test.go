@@ -196,14 +196,14 @@ func (s *site) settle(t *testing.T, bound time.Duration) time.Duration {
 		pause(ctx, 250*time.Millisecond)
 		if ctx.Err() != nil {
 			text := strings.Join(all, "\n")
-			t.Errorf("not at rest after %v (%v):\n%s\nThe last requests that providers had for these:\n%s", bound, err, text, s.asked(t, text))
+			t.Errorf("not at rest after %v (%v):\n%s\nThe last requests that providers had for these:\n%s", bound, err, text, s.requestsOf(t, text))
 			return time.Since(started)
 		}
 	}
 }
 
-// asked are the last requests that providers had for the resources of a text, each on a line.
-func (s *site) asked(t *testing.T, of string) string {
+// requestsOf are the last requests that providers had for the resources of a text, each on a line.
+func (s *site) requestsOf(t *testing.T, of string) string {
 	var all []string
 	of = strings.ToLower(of)
 	for _, c := range s.regions {

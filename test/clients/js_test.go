@@ -107,12 +107,12 @@ func TestAzureSDKForJavaScript(t *testing.T) {
 
 // restartsOf has the test restart the gateway: only its own goroutine may end
 // it.
-func restartsOf(asked chan<- chan<- struct{}) http.Handler {
+func restartsOf(requests chan<- chan<- struct{}) http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST /restart", func(w http.ResponseWriter, r *http.Request) {
 		done := make(chan struct{})
 		select {
-		case asked <- done:
+		case requests <- done:
 		case <-r.Context().Done():
 			return
 		}

@@ -59,13 +59,13 @@ func TestTerraformDeploysTemplates(t *testing.T) {
 	c := newTerraform(t)
 	dir := configuration(t, fmt.Sprintf(terraformProvider, "")+deployedByTerraform)
 	machine := c.ResourcePath("Deployed", "Contoso.Compute/virtualMachines/machine-eastus")
-	made := harness.Request{Path: c.GroupPath("Made") + "?api-version=2021-04-01"}
+	created := harness.Request{Path: c.GroupPath("Made") + "?api-version=2021-04-01"}
 	for _, size := range []string{"Small", "Big"} {
 		c.apply(t, dir, "-var", "size="+size)
 		if got := c.outputs(t, dir)["size"]; got != size {
 			t.Errorf("its size is %v, and not %s", got, size)
 		}
-		c.Portico.Do(t, made).Want(t, 200)
+		c.Portico.Do(t, created).Want(t, 200)
 		if !c.regions["eastus"].Holds(t, machine) {
 			t.Errorf("eastus does not hold %s", machine)
 		}
@@ -76,7 +76,7 @@ func TestTerraformDeploysTemplates(t *testing.T) {
 		t.Errorf("%s", all.Body)
 	}
 	c.ends(t, dir, 0, "destroy", "-auto-approve", "-var", "size=Big")
-	c.Portico.Do(t, made).Want(t, 200)
+	c.Portico.Do(t, created).Want(t, 200)
 	for region, provider := range c.regions {
 		if left := provider.Resources(t); len(left) > 0 {
 			t.Errorf("%s holds %v", region, left)

@@ -54,9 +54,9 @@ func TestTerraformHasPlansJudged(t *testing.T) {
 	judging := strings.Replace(terraformProvider, "features {}", "features {\n    enhanced_validation { preflight_enabled = true }\n  }", 1)
 	dir := configuration(t, fmt.Sprintf(judging, "")+dashboards)
 	group, dashboard := c.GroupPath("Planned"), c.ResourcePath("Planned", "Microsoft.Dashboard/grafana/one")
-	// asked expects that since the last time the provider was asked about plans, in eastus,
+	// wantValidated expects that since the last time the provider was asked about plans, in eastus,
 	// and was sent no write.
-	asked := func() {
+	wantValidated := func() {
 		t.Helper()
 		calls := provider.Calls()
 		provider.Forget()
@@ -74,9 +74,9 @@ func TestTerraformHasPlansJudged(t *testing.T) {
 	if !strings.Contains(said, "Error (ResourceValidationFailed)") || !strings.Contains(said, dashboard+": "+refusal) {
 		t.Errorf("a plan that the provider refuses: %s", said)
 	}
-	asked()
+	wantValidated()
 	c.ends(t, dir, 1, "apply", "-auto-approve", "-var", "zones=true")
-	asked()
+	wantValidated()
 	c.Portico.Do(t, harness.Request{Path: group + "?api-version=2021-04-01"}).WantError(t, 404, "ResourceGroupNotFound")
 
 	c.apply(t, dir)
@@ -85,7 +85,7 @@ func TestTerraformHasPlansJudged(t *testing.T) {
 	}
 	provider.Forget()
 	c.ends(t, dir, 1, "plan", "-var", "zones=true")
-	asked()
+	wantValidated()
 	c.apply(t, dir, "-var", "stage=live")
 
 	lock := harness.Request{Method: http.MethodPut, Path: group + "/providers/Microsoft.Authorization/locks/still?api-version=2020-05-01", Body: `{"properties":{"level":"ReadOnly"}}`}

@@ -60,10 +60,10 @@ func (s *site) sweep(t *testing.T) {
 // compares the index.
 func (s *site) drift(t *testing.T, p providers) {
 	t.Helper()
-	for _, made := range []struct{ region, name string }{{"westus", "unknown"}, {"northeurope", "vm-westus"}} {
-		path := s.path("Contoso.Compute/virtualMachines/" + made.name)
-		p[made.region].Do(t, harness.Request{
-			Method: http.MethodPut, Path: path, Body: machine(made.region), Header: harness.Header("Referer", s.Portico.URL+path),
+	for _, created := range []struct{ region, name string }{{"westus", "unknown"}, {"northeurope", "vm-westus"}} {
+		path := s.path("Contoso.Compute/virtualMachines/" + created.name)
+		p[created.region].Do(t, harness.Request{
+			Method: http.MethodPut, Path: path, Body: machine(created.region), Header: harness.Header("Referer", s.Portico.URL+path),
 		}).Want(t, 201)
 	}
 	s.sweep(t)

@@ -147,8 +147,8 @@ func (e *expected) complete(t *testing.T) {
 		if looksBack(t, a, all) > longestLive {
 			continue
 		}
-		made := slices.ContainsFunc(slices.Collect(maps.Keys(e.must)), func(key string) bool { return strings.HasSuffix(key, " "+a.Alert) })
-		if !made {
+		created := slices.ContainsFunc(slices.Collect(maps.Keys(e.must)), func(key string) bool { return strings.HasSuffix(key, " "+a.Alert) })
+		if !created {
 			t.Errorf("no fault is made for %s", a.Alert)
 		}
 	}
@@ -192,7 +192,7 @@ func (w *watcher) all() bool { return len(w.fired) == len(w.want.must) }
 // variables, since the beginning.
 func askPanels(t *testing.T, p *harness.Prometheus, started time.Time) {
 	t.Helper()
-	asked := 0
+	queries := 0
 	for _, d := range readDashboards(t) {
 		for _, v := range d.Templating.List {
 			if v.Type != "query" {
@@ -210,7 +210,7 @@ func askPanels(t *testing.T, p *harness.Prometheus, started time.Time) {
 		for _, panel := range d.Panels {
 			checkLinkLabels(t, p, panel, started)
 			for _, target := range panel.Targets {
-				asked++
+				queries++
 				if !hasData(t.Context(), t, p, filled(target.Expr), started) {
 					t.Errorf("%s: %q has no data: %s", d.file, panel.Title, target.Expr)
 				}
@@ -223,7 +223,7 @@ func askPanels(t *testing.T, p *harness.Prometheus, started time.Time) {
 			}
 		}
 	}
-	t.Logf("%d queries of panels were asked", asked)
+	t.Logf("%d queries of panels were asked", queries)
 }
 
 // checkLinkLabels checks that series of a panel have the labels by which its links are

@@ -13,8 +13,8 @@ import (
 	"portico/test/harness"
 )
 
-// toldEvent is an event of the activity log.
-type toldEvent struct {
+// activityEvent is an event of the activity log.
+type activityEvent struct {
 	Caller, CorrelationID, OperationID, ResourceID, SubscriptionID string
 	OperationName, Status                                          struct{ Value string }
 	HTTPRequest                                                    struct{ Method, URI string }
@@ -22,13 +22,13 @@ type toldEvent struct {
 }
 
 // story is the activity log of what a filter leaves, in the order in which it happened.
-func story(t *testing.T, w *harness.World, token harness.Token, filter string) []toldEvent {
+func story(t *testing.T, w *harness.World, token harness.Token, filter string) []activityEvent {
 	t.Helper()
 	return storyIn(t, w, token, harness.SubscriptionID, filter)
 }
 
 // storyIn is story of a subscription.
-func storyIn(t *testing.T, w *harness.World, token harness.Token, sub, filter string) (all []toldEvent) {
+func storyIn(t *testing.T, w *harness.World, token harness.Token, sub, filter string) (all []activityEvent) {
 	t.Helper()
 	target := "/subscriptions/" + sub + "/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01&$top=7"
 	if filter != "" {
@@ -37,7 +37,7 @@ func storyIn(t *testing.T, w *harness.World, token harness.Token, sub, filter st
 	for target != "" {
 		a := w.Portico.Do(t, harness.Request{Path: target, Header: harness.Header("Authorization", "Bearer "+token.Raw)}).Want(t, 200)
 		var page struct {
-			Value    []toldEvent
+			Value    []activityEvent
 			NextLink string
 		}
 		harness.OK(t, json.Unmarshal(a.Body, &page))
@@ -54,7 +54,7 @@ func storyIn(t *testing.T, w *harness.World, token harness.Token, sub, filter st
 }
 
 // words are events as lines: what was done, how it went, the error's code, by whom.
-func words(all []toldEvent) (lines []string) {
+func words(all []activityEvent) (lines []string) {
 	for _, e := range all {
 		line := e.OperationName.Value + " " + e.Status.Value
 		if message := e.Properties["statusMessage"]; message != "" {
@@ -81,9 +81,9 @@ func TestActivityLogTellsTheStory(t *testing.T) {
 		return w.Portico.Do(t, harness.Request{Method: method, Path: path + version, Body: body, Header: harness.Header(append(header, "Authorization", "Bearer "+token.Raw)...)})
 	}
 	crash := func() { w.Portico.Kill(t); w.Portico.Restart(t) }
-	await := func(filter, last string) []toldEvent {
+	await := func(filter, last string) []activityEvent {
 		t.Helper()
-		var all []toldEvent
+		var all []activityEvent
 		harness.Await(t, 2*time.Minute, last, func() bool {
 			all = story(t, w, alice, filter)
 			return slices.ContainsFunc(words(all), func(line string) bool { return strings.HasPrefix(line, last) })

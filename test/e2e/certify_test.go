@@ -53,9 +53,9 @@ func TestCertifyJudgesAProvider(t *testing.T) {
 	}
 	holdNothing(t, all)
 	for _, endpoint := range all {
-		told := endpoint.Notifications(t)[certifySubscription].Namespaces
-		if told["contoso.compute"] != "Registered" || told["contoso.insight"] != "Registered" {
-			t.Errorf("%s was told %v of the subscription", endpoint.Region, told)
+		reported := endpoint.Notifications(t)[certifySubscription].Namespaces
+		if reported["contoso.compute"] != "Registered" || reported["contoso.insight"] != "Registered" {
+			t.Errorf("%s was told %v of the subscription", endpoint.Region, reported)
 		}
 	}
 	again := certify(t, f, 0, "--case", "put/creates-with-201,delete/200-then-204", "-o", "json")
@@ -184,16 +184,16 @@ func TestCertifyCleansUpWhenInterrupted(t *testing.T) {
 	t.Parallel()
 	all := regionalContoso(t)
 	f := contosoFile(t).straightAt(all...)
-	for made := range 4 {
+	for created := range 4 {
 		p, reports := startCertify(t, f)
 		harness.Await(t, time.Minute, "the suite to make something", func() bool {
 			n := 0
 			for _, c := range all {
 				n += len(c.IDs(t))
 			}
-			return n > 10*made
+			return n > 10*created
 		})
-		harness.OK(t, syscall.Kill(p.Pid(), []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[made%2]))
+		harness.OK(t, syscall.Kill(p.Pid(), []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[created%2]))
 		if code := p.ExitCode(t); code != 2 || !strings.Contains(p.Stderr(), "it was interrupted") {
 			t.Errorf("exit code %d: %s", code, p.Stderr())
 		}
@@ -206,7 +206,7 @@ func TestCertifyCleansUpWhenInterrupted(t *testing.T) {
 }
 
 // What the broken cases made can be left to look at, and nothing else.
-func TestCertifyKeepsWhatBrokenCasesMade(t *testing.T) {
+func TestCertifyKeepsWhatBrokenCasesCreated(t *testing.T) {
 	t.Parallel()
 	endpoint := harness.StartContoso(t, "westus", harness.ContosoOptions{Args: []string{"--break", "etag-strong"}})
 	global := harness.StartContoso(t, "global", harness.ContosoOptions{})

@@ -59,9 +59,9 @@ func TestCompositeResource(t *testing.T) {
 		return ids
 	}
 	const correlation = "11111111-2222-3333-4444-555555555555"
-	made := machines(call("PUT", cluster+versioned, `{"location":"westus","properties":{"workers":2}}`, 201, "x-ms-correlation-request-id", correlation))
-	if got := held(); len(got) != 2 || !slices.Equal(got, made) || !strings.HasPrefix(got[0], "/subscriptions/"+internal+"/") {
-		t.Fatalf("%v, the cluster names %v", got, made)
+	created := machines(call("PUT", cluster+versioned, `{"location":"westus","properties":{"workers":2}}`, 201, "x-ms-correlation-request-id", correlation))
+	if got := held(); len(got) != 2 || !slices.Equal(got, created) || !strings.HasPrefix(got[0], "/subscriptions/"+internal+"/") {
+		t.Fatalf("%v, the cluster names %v", got, created)
 	}
 	for _, r := range w.Contoso("westus").Requests(t) {
 		if r.Method == "PUT" && r.Headers.Get("x-ms-correlation-request-id") != correlation {
@@ -69,9 +69,9 @@ func TestCompositeResource(t *testing.T) {
 		}
 	}
 	w.Contoso("westus").ForgetRequests(t)
-	made = machines(call("PATCH", cluster+versioned, `{"properties":{"workers":3}}`, 200))
-	if got := held(); len(got) != 3 || !slices.Equal(got, made) {
-		t.Errorf("%v, the cluster names %v", got, made)
+	created = machines(call("PATCH", cluster+versioned, `{"properties":{"workers":3}}`, 200))
+	if got := held(); len(got) != 3 || !slices.Equal(got, created) {
+		t.Errorf("%v, the cluster names %v", got, created)
 	}
 	patched := 0
 	for _, r := range w.Contoso("westus").Requests(t) {
@@ -84,8 +84,8 @@ func TestCompositeResource(t *testing.T) {
 	}
 	// No one can take the tag away, or do without it.
 	for _, c := range []struct{ method, path, body string }{
-		{"PATCH", made[0] + versioned, `{"tags":{}}`}, {"PUT", made[0] + versioned, `{"location":"westus"}`},
-		{"DELETE", made[0] + "/providers/Microsoft.Resources/tags/default" + versioned, ""},
+		{"PATCH", created[0] + versioned, `{"tags":{}}`}, {"PUT", created[0] + versioned, `{"location":"westus"}`},
+		{"DELETE", created[0] + "/providers/Microsoft.Resources/tags/default" + versioned, ""},
 	} {
 		if answer := call(c.method, c.path, c.body, 403); !strings.Contains(string(answer.Body), "RequestDisallowedByPolicy") {
 			t.Errorf("%s", answer.Body)
@@ -95,9 +95,9 @@ func TestCompositeResource(t *testing.T) {
 	if list := call("GET", w.SubscriptionPath()+"/resources"+versioned, "", 200).Values(t); len(list) != 1 {
 		t.Errorf("%v", list)
 	}
-	made = machines(call("PUT", cluster+versioned, `{"location":"westus","properties":{"workers":1}}`, 200))
-	if got := held(); len(got) != 1 || !slices.Equal(got, made) {
-		t.Errorf("%v, the cluster names %v", got, made)
+	created = machines(call("PUT", cluster+versioned, `{"location":"westus","properties":{"workers":1}}`, 200))
+	if got := held(); len(got) != 1 || !slices.Equal(got, created) {
+		t.Errorf("%v, the cluster names %v", got, created)
 	}
 	call("DELETE", cluster+versioned, "", 412, "If-Match", `"other"`)
 	if got := held(); len(got) != 1 {

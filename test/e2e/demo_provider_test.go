@@ -37,8 +37,8 @@ func TestDemoWithAProviderOfOnesOwn(t *testing.T) {
 	})
 	group := slices.IndexFunc(all, func(line string) bool { return kindOf(line) == "put group" })
 	run(t, dir, all[group])
-	if made := body200(t, run(t, dir, lines[0])); !strings.Contains(squeeze(made), `"size":"small"`) {
-		t.Errorf("%s\nshows %s", lines[0], made)
+	if created := body200(t, run(t, dir, lines[0])); !strings.Contains(squeeze(created), `"size":"small"`) {
+		t.Errorf("%s\nshows %s", lines[0], created)
 	}
 	if list := body200(t, run(t, dir, lines[1])); !strings.Contains(list, "/providers/Acme.Stuff/widgets/first") {
 		t.Errorf("%s\nshows %s", lines[1], list)

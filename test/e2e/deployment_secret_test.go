@@ -82,8 +82,8 @@ func wantNoSecretKept(t *testing.T, p *harness.Portico, secrets ...string) {
 	wantNoSecret(t, "the log", p.Logs(), secrets...)
 }
 
-// wantNoSecretTold fails where what operators are shown holds a secret.
-func wantNoSecretTold(t *testing.T, w *harness.World, p *harness.Portico, secrets ...string) {
+// wantNoSecretShown fails where what operators are shown holds a secret.
+func wantNoSecretShown(t *testing.T, w *harness.World, p *harness.Portico, secrets ...string) {
 	t.Helper()
 	var described struct {
 		Paths map[string]map[string]any
@@ -162,7 +162,7 @@ func TestSecretsOfDeploymentsAreHidden(t *testing.T) {
 		}
 	}
 	answers()
-	wantNoSecretTold(t, w, p, secrets...)
+	wantNoSecretShown(t, w, p, secrets...)
 	wantNoSecretKept(t, p, secrets...)
 
 	behave(t, w)
@@ -171,7 +171,7 @@ func TestSecretsOfDeploymentsAreHidden(t *testing.T) {
 	if end != "Succeeded" || outputs["word"].Value != nil || outputs["made"].Value != nil || outputs["hidden"].Value != nil || outputs["key"].Value != keys.Keys[0].Value {
 		t.Errorf("%s: %+v", end, d)
 	}
-	wantNoSecretTold(t, w, p, secrets...)
+	wantNoSecretShown(t, w, p, secrets...)
 	wantNoSecretKept(t, p, secrets...)
 	soon(t, "the spans of both deployments", func() bool { return len(named(collector.Spans(), "job deployment")) >= 2 })
 	wantNoSecret(t, "a span", fmt.Sprint(collector.Spans()), secrets...)

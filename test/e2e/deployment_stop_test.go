@@ -23,8 +23,8 @@ func TestDeploymentIsCanceledAtEveryPoint(t *testing.T) {
 		return w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: deploymentPath(w, name) + "/cancel?api-version=2021-04-01"})
 	}
 	for i, c := range []struct {
-		at   failpoint.Point
-		made []string // in their order
+		at      failpoint.Point
+		created []string // in their order
 	}{
 		{failpoint.DeployBeginBefore, nil}, {failpoint.DeployBeginAfter, []string{"a"}}, {failpoint.DeploySettleBefore, []string{"a"}},
 		{failpoint.DeployEndBefore, []string{"a", "b", "c"}},
@@ -37,20 +37,20 @@ func TestDeploymentIsCanceledAtEveryPoint(t *testing.T) {
 		cancel(group+"/d").Want(t, 204)
 		w.Portico.ClearPoint(t, c.at)
 		end, d := deployed(t, w, w.Portico, group+"/d", poll)
-		var made []string
+		var created []string
 		for _, r := range d.Properties.OutputResources {
-			made = append(made, r.ID[strings.LastIndexByte(r.ID, '/')+1:])
+			created = append(created, r.ID[strings.LastIndexByte(r.ID, '/')+1:])
 		}
-		slices.Sort(made)
-		if end != "Canceled" || !strings.Contains(string(d.Properties.Error), "DeploymentCanceled") || !slices.Equal(made, c.made) {
-			t.Errorf("%s: %s, with %q: %s", c.at, end, made, d.Properties.Error)
+		slices.Sort(created)
+		if end != "Canceled" || !strings.Contains(string(d.Properties.Error), "DeploymentCanceled") || !slices.Equal(created, c.created) {
+			t.Errorf("%s: %s, with %q: %s", c.at, end, created, d.Properties.Error)
 		}
 		if a := w.Portico.Do(t, harness.Request{Path: poll}).Want(t, 200); !strings.Contains(string(a.Body), "DeploymentCanceled") {
 			t.Errorf("%s: %s", c.at, a.Body)
 		}
 		puts := putsOf(t, w, group)
 		for _, name := range []string{"a", "b", "c"} {
-			if want := slices.Contains(c.made, name); puts[name] > 1 || want != (puts[name] == 1) {
+			if want := slices.Contains(c.created, name); puts[name] > 1 || want != (puts[name] == 1) {
 				t.Errorf("%s: providers got %d PUTs of %s", c.at, puts[name], name)
 			}
 		}

@@ -31,8 +31,8 @@ func (o operator) erased(t *testing.T) bool {
 // deletions counts the Deleted notifications of the subscription at an endpoint.
 func (o operator) deletions(t *testing.T, c *harness.Contoso, namespace string) (n int) {
 	t.Helper()
-	for _, told := range c.Notifications(t)[o.id].Journal {
-		if told.Namespace == namespace && told.State == "Deleted" {
+	for _, notifications := range c.Notifications(t)[o.id].Journal {
+		if notifications.Namespace == namespace && notifications.State == "Deleted" {
 			n++
 		}
 	}

@@ -17,8 +17,8 @@ import (
 // eventChange is a change of a resource of Portico's own.
 type eventChange struct {
 	harness.Request
-	// made reports whether an answer to a GET of the path shows it.
-	made func(harness.Answer) bool
+	// created reports whether an answer to a GET of the path shows it.
+	created func(harness.Answer) bool
 }
 
 func eventChanges(w *harness.World, round int) []eventChange {
@@ -61,11 +61,11 @@ func TestAKillLeavesAChangeAndItsEventOrNeither(t *testing.T) {
 			c.Header = harness.Header("x-ms-correlation-request-id", id)
 			dieDuring(t, p, at, c.Request)
 			path, _, _ := strings.Cut(c.Path, "?")
-			made := c.made(p.Do(t, harness.Request{Path: c.Path}))
-			if told := len(toldOf(t, w, path, id)) > 0; told != made {
-				t.Errorf("%s, %s %s: made: %v, an event of it: %v", at, c.Method, path, made, told)
+			created := c.created(p.Do(t, harness.Request{Path: c.Path}))
+			if reported := len(reportedEvents(t, w, path, id)) > 0; reported != created {
+				t.Errorf("%s, %s %s: made: %v, an event of it: %v", at, c.Method, path, created, reported)
 			}
-			if !made {
+			if !created {
 				struck[at]++
 			}
 		}
@@ -92,9 +92,9 @@ func machinesUntold(t *testing.T, w *harness.World) (wrong string) {
 	}
 	for round := range 4 {
 		id := w.ResourcePath("rg", fmt.Sprint("Contoso.Compute/virtualMachines/m", round))
-		told, held := len(toldOf(t, w, id, "")) > 0, w.Contoso("westus").Holds(t, id)
-		if told != listed[id] || told != held {
-			wrong += fmt.Sprintf("%s: listed: %v, the provider holds it: %v, an event says that it was made: %v\n", id, listed[id], held, told)
+		reported, held := len(reportedEvents(t, w, id, "")) > 0, w.Contoso("westus").Holds(t, id)
+		if reported != listed[id] || reported != held {
+			wrong += fmt.Sprintf("%s: listed: %v, the provider holds it: %v, an event says that it was made: %v\n", id, listed[id], held, reported)
 		}
 	}
 	return wrong
@@ -114,16 +114,16 @@ func dieDuring(t *testing.T, p *harness.Portico, at failpoint.Point, r harness.R
 	p.Restart(t)
 }
 
-// toldOf lists the events that say that a resource was changed, by a correlation id or,
+// reportedEvents lists the events that say that a resource was changed, by a correlation id or,
 // where that is "", any.
-func toldOf(t *testing.T, w *harness.World, id, correlation string) (found []fed) {
+func reportedEvents(t *testing.T, w *harness.World, id, correlation string) (found []fed) {
 	t.Helper()
 	r := &feedReader{w: w}
-	for before := -1; len(r.told) > before; {
-		before = len(r.told)
+	for before := -1; len(r.reported) > before; {
+		before = len(r.reported)
 		harness.OK(t, readPage(t.Context(), r, w.Portico.AdminURL))
 	}
-	for _, e := range r.told {
+	for _, e := range r.reported {
 		if strings.EqualFold(e.Subject, id) && e.Data.Status == "Succeeded" && (correlation == "" || e.Data.CorrelationID == correlation) {
 			found = append(found, e)
 		}

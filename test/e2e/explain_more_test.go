@@ -46,12 +46,12 @@ func TestExplainTokensByCommand(t *testing.T) {
 	p := w.Portico
 	w.PutGroup(t, "rg")
 	id := w.GroupPath("rg")
-	var told []string
+	var reported []string
 	explain := func(token string, more ...string) api.Explanation {
 		t.Helper()
 		args := append([]string{id + version, "--admin", p.AdminURL, "--bearer-file", fileWith(t, token+"\n"), "-o", "json"}, more...)
 		text, stderr := explainCommand(t, 0, args...)
-		told = append(told, text, stderr)
+		reported = append(reported, text, stderr)
 		var e api.Explanation
 		if err := json.Unmarshal([]byte(text), &e); err != nil || e.SignIn == nil {
 			t.Fatalf("%v: %s", err, text)
@@ -96,7 +96,7 @@ func TestExplainTokensByCommand(t *testing.T) {
 	if !strings.Contains(text, "caller "+harness.IssuedTo+" of tenant "+harness.TenantID) || !strings.Contains(text, "signed in by issuer "+issuer.URL) {
 		t.Errorf("%s", text)
 	}
-	told = append(told, text, p.Logs(), p.Metrics(t))
+	reported = append(reported, text, p.Logs(), p.Metrics(t))
 	for _, bad := range [][]string{
 		{id, "--bearer-file", good}, {id, "--bearer-file", fileWith(t, "")}, {id, "--bearer-file", fileWith(t, good+"\n"+good)}, {id, "--header", "Authorization: Bearer " + good},
 		{id, "--bearer-file", fileWith(t, good), "--as", harness.IssuedTo}, {id, "--bearer-file", "-", "--content", "-"}, {},
@@ -106,11 +106,11 @@ func TestExplainTokensByCommand(t *testing.T) {
 		if stderr == "" {
 			t.Errorf("%d arguments: nothing is said", len(bad))
 		}
-		told = append(told, stdout, stderr)
+		reported = append(reported, stdout, stderr)
 	}
 	for _, token := range tokens {
 		for _, part := range strings.Split(token, ".") {
-			if len(part) > 10 && strings.Contains(strings.Join(told, "\n"), part) {
+			if len(part) > 10 && strings.Contains(strings.Join(reported, "\n"), part) {
 				t.Error("a token is shown")
 			}
 		}

@@ -31,16 +31,16 @@ type fed struct {
 // feedReader reads the feed of a world from the first event on, at one replica after the
 // other, and goes on wherever it was.
 type feedReader struct {
-	w     *harness.World
-	token string
-	told  []fed
+	w        *harness.World
+	token    string
+	reported []fed
 	// once reads some events; an error means that the replica did not answer to the end.
 	once func(ctx context.Context, r *feedReader, admin string) error
 }
 
 // run reads until ctx ends, or what was told is enough.
 func (r *feedReader) run(ctx context.Context, enough func([]fed) bool) {
-	for i := 0; ctx.Err() == nil && !enough(r.told); i++ {
+	for i := 0; ctx.Err() == nil && !enough(r.reported); i++ {
 		if err := r.once(ctx, r, r.w.Replicas[i%len(r.w.Replicas)].AdminURL); err != nil {
 			time.Sleep(50 * time.Millisecond) // it was killed, or ends
 		}
@@ -74,7 +74,7 @@ func readPage(ctx context.Context, r *feedReader, admin string) error {
 	if err := json.NewDecoder(answer.Body).Decode(&page); err != nil {
 		return err
 	}
-	r.told, r.token = append(r.told, page.Value...), page.Next
+	r.reported, r.token = append(r.reported, page.Value...), page.Next
 	return nil
 }
 
@@ -105,7 +105,7 @@ func readStream(ctx context.Context, r *feedReader, admin string) error {
 			}
 		case "": // the message has come whole
 			if e != nil {
-				r.told = append(r.told, *e)
+				r.reported = append(r.reported, *e)
 			}
 			r.token, e = token, nil
 		}
@@ -175,10 +175,10 @@ func TestFeedThroughKills(t *testing.T) {
 			w.PutGroup(t, "rg")
 			var mu sync.Mutex
 			var all []fed // the whole feed, once no one writes
-			enough := func(told []fed) bool {
+			enough := func(reported []fed) bool {
 				mu.Lock()
 				defer mu.Unlock()
-				return all != nil && len(told) >= len(all)
+				return all != nil && len(reported) >= len(all)
 			}
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
@@ -202,8 +202,8 @@ func TestFeedThroughKills(t *testing.T) {
 			mu.Unlock()
 			reading.Wait()
 			for kind, r := range readers {
-				if !slices.Equal(r.told, whole) {
-					t.Errorf("by %s %d events were told, of %d", kind, len(r.told), len(whole))
+				if !slices.Equal(r.reported, whole) {
+					t.Errorf("by %s %d events were told, of %d", kind, len(r.reported), len(whole))
 				}
 			}
 			checkFeed(t, whole, writes.done)
@@ -218,20 +218,20 @@ func settledFeed(t *testing.T, w *harness.World) []fed {
 	r := &feedReader{w: w}
 	quiet := 0
 	harness.Await(t, 2*time.Minute, "the end of the feed", func() bool {
-		before := len(r.told)
+		before := len(r.reported)
 		harness.OK(t, readPage(t.Context(), r, w.Portico.AdminURL))
-		if quiet++; len(r.told) > before {
+		if quiet++; len(r.reported) > before {
 			quiet = 0
 		}
 		return quiet > 8 // seconds: longer than any of what ends by time
 	})
-	return r.told
+	return r.reported
 }
 
 // checkFeed wants each event once, in order, and one of each write that has succeeded.
 func checkFeed(t *testing.T, all []fed, done map[string]string) {
 	t.Helper()
-	seen, told, last := map[string]bool{}, map[string]int{}, int64(0)
+	seen, reported, last := map[string]bool{}, map[string]int{}, int64(0)
 	for _, e := range all {
 		number, err := strconv.ParseInt(e.Sequence, 10, 64)
 		if err != nil || number <= last || seen[e.ID] {
@@ -239,11 +239,11 @@ func checkFeed(t *testing.T, all []fed, done map[string]string) {
 		}
 		last, seen[e.ID] = number, true
 		if e.Data.Status == "Succeeded" {
-			told[e.Data.CorrelationID]++
+			reported[e.Data.CorrelationID]++
 		}
 	}
 	for id, what := range done {
-		if told[id] == 0 {
+		if reported[id] == 0 {
 			t.Errorf("%s has no event", what)
 		}
 	}

@@ -80,7 +80,7 @@ func (w stubWorld) waitsFor(t *testing.T, status string) (ended bool, all []wait
 func (w stubWorld) wantWaitingFor(t *testing.T, status, what string, fits func(waitedFor) bool) {
 	t.Helper()
 	started := time.Now()
-	var told waitedFor
+	var waits waitedFor
 	find := func() bool {
 		ended, all := w.waitsFor(t, status)
 		if ended {
@@ -88,7 +88,7 @@ func (w stubWorld) wantWaitingFor(t *testing.T, status, what string, fits func(w
 		}
 		i := slices.IndexFunc(all, fits)
 		if i >= 0 {
-			told = all[i]
+			waits = all[i]
 		}
 		return i >= 0
 	}
@@ -97,8 +97,8 @@ func (w stubWorld) wantWaitingFor(t *testing.T, status, what string, fits func(w
 		if !find() {
 			t.Fatalf("the status does not say any more that the deletion waits for %s", what)
 		}
-		if until, err := time.Parse(time.RFC3339, told.Until); told.Reason == "" || err != nil || until.Before(started.Truncate(time.Second)) {
-			t.Fatalf("of %s the status says %+v, want a reason, and a time to come (%v)", what, told, err)
+		if until, err := time.Parse(time.RFC3339, waits.Until); waits.Reason == "" || err != nil || until.Before(started.Truncate(time.Second)) {
+			t.Fatalf("of %s the status says %+v, want a reason, and a time to come (%v)", what, waits, err)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -106,7 +106,7 @@ func (w stubWorld) wantWaitingFor(t *testing.T, status, what string, fits func(w
 
 // ofThing matches entries about a resource, by its ID as it was written.
 func ofThing(id string) func(waitedFor) bool {
-	return func(told waitedFor) bool { return told.ID == id }
+	return func(waits waitedFor) bool { return waits.ID == id }
 }
 
 func TestGroupDeleteSaysThatItWaitsForADELETEAnswered503(t *testing.T) {
@@ -151,7 +151,7 @@ func TestGroupDeleteSaysThatItWaitsForARegion(t *testing.T) {
 	id := w.thing("rg", "far")
 	end := w.stub.Script(harness.Script{Part: "/resourceGroups/rg/", Answer: harness.Reset, When: func(c harness.Call) bool { return c.Region == "eastus" }})
 	result, status := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
-	w.wantWaitingFor(t, status, "eastus, or what lies there", func(told waitedFor) bool { return told.Region == "eastus" || strings.EqualFold(told.ID, id) })
+	w.wantWaitingFor(t, status, "eastus, or what lies there", func(waits waitedFor) bool { return waits.Region == "eastus" || strings.EqualFold(waits.ID, id) })
 	end()
 	w.wantGone(t, result, "rg")
 }
@@ -248,8 +248,8 @@ func TestFenceOfADELETEWithoutAnAnswer(t *testing.T) {
 	soon(t, "the resource to be made again", func() bool {
 		return w.put(t, id, "westus").Want(t, 200, 201, 409, 503, 504).Status/100 == 2 // those of a busy machine among them
 	})
-	made := w.stub.seen(func(c harness.Call) bool { return c.Method == http.MethodPut && strings.EqualFold(c.Path, id) })
-	if last := made[len(made)-1]; last.At.Before(f.Until) {
+	calls := w.stub.seen(func(c harness.Call) bool { return c.Method == http.MethodPut && strings.EqualFold(c.Path, id) })
+	if last := calls[len(calls)-1]; last.At.Before(f.Until) {
 		t.Errorf("it was made at %v, before the end of the fence at %v", last.At, f.Until)
 	}
 	soon(t, "the fence to go", func() bool { return len(w.fences(t, id)) == 0 })
@@ -264,8 +264,8 @@ func TestFenceOfAPUTThatLandsAfterItsGroupHasGone(t *testing.T) {
 	f := w.wantFence(t, id, "PUT")
 	w.PutGroup(t, "rg")
 	w.wantFenced(t, id)
-	asked := len(w.stub.own(http.MethodGet, id))
-	soon(t, "Portico to ask for what the PUT may have made", func() bool { return len(w.stub.own(http.MethodGet, id)) > asked })
+	calls := len(w.stub.own(http.MethodGet, id))
+	soon(t, "Portico to ask for what the PUT may have made", func() bool { return len(w.stub.own(http.MethodGet, id)) > calls })
 	w.wantLatePUTDeleted(t, id, f)
 }
 
@@ -305,8 +305,8 @@ func (w stubWorld) wantLatePUTDeleted(t *testing.T, id string, f fence) {
 		t.Errorf("%d PUTs reached westus", n)
 	}
 	soon(t, "the fences to go", func() bool { return len(w.fences(t, id)) == 0 })
-	asked := w.stub.own(http.MethodGet, id)
-	if !slices.ContainsFunc(asked, func(c harness.Call) bool { return c.At.After(f.Until) }) {
+	requests := w.stub.own(http.MethodGet, id)
+	if !slices.ContainsFunc(requests, func(c harness.Call) bool { return c.At.After(f.Until) }) {
 		t.Errorf("it is %v, and the fence that stood until %v went before Portico had asked once more", time.Now(), f.Until)
 	}
 	w.wantHistoryOfLanding(t, id)

@@ -97,16 +97,16 @@ func (g *graph) wantEnd(t *testing.T, d deletion, p *harness.Portico) {
 // wantFault wants exactly these nodes to be named, and why.
 func (g *graph) wantFault(t *testing.T, d deletion, a harness.Answer, stuck []int) {
 	t.Helper()
-	var told struct {
+	var reported struct {
 		Error struct {
 			Details []struct{ Code, Target, Message string }
 		}
 	}
-	harness.OK(t, json.Unmarshal(a.Body, &told))
+	harness.OK(t, json.Unmarshal(a.Body, &reported))
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	words := map[string]string{}
-	for _, detail := range told.Error.Details {
+	for _, detail := range reported.Error.Details {
 		words[detail.Target] = fmt.Sprintf(`{"error":{"code":%q,"message":%q}}`, detail.Code, detail.Message)
 	}
 	for _, i := range stuck {

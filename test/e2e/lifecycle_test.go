@@ -120,14 +120,14 @@ func TestEveryProviderIsNotifiedOfTheNewestState(t *testing.T) {
 	changes.Wait()
 	behave(t, w)
 	soon(t, "nothing is left to be told", func() bool { return openJobs(t, w.Portico, "notice") == 0 })
-	told := 0
+	reported := 0
 	for i := range subscriptions {
-		told += wantKnown(t, w, subscriptionID(i))
+		reported += wantKnown(t, w, subscriptionID(i))
 	}
 	if t.Failed() {
 		return
 	}
-	t.Logf("%v versions, %d notices taken", kept, told)
+	t.Logf("%v versions, %d notices taken", kept, reported)
 
 	// And then one goes, with what is in it.
 	id, r := subscriptionID(0), &registrar{w: w, rand: random, n: 100000}
@@ -178,20 +178,20 @@ func wantKnown(t *testing.T, w *harness.World, id string) (notices int) {
 	state, offer := providerStates[now["state"].(string)], now["offerId"].(string)
 	registration := w.Portico.Do(t, harness.Request{Path: "/subscriptions/" + id + "/providers/Contoso.Compute?api-version=2021-04-01"}).Want(t, 200).JSON(t)["registrationState"]
 	for _, region := range allRegionNames() {
-		told := w.Contoso(region).Notifications(t)[id]
-		notices += len(told.Journal)
-		if got := told.Notices["contoso.insight"]; got.State != state || got.Properties.QuotaID != offer {
-			t.Errorf("%s: %s knows %+v, want %s %s; it was told %+v", id, region, got, state, offer, told.Journal)
+		notifications := w.Contoso(region).Notifications(t)[id]
+		notices += len(notifications.Journal)
+		if got := notifications.Notices["contoso.insight"]; got.State != state || got.Properties.QuotaID != offer {
+			t.Errorf("%s: %s knows %+v, want %s %s; it was told %+v", id, region, got, state, offer, notifications.Journal)
 		}
-		got := told.Notices["contoso.compute"]
+		got := notifications.Notices["contoso.compute"]
 		switch registration {
 		case "Registered":
 			if got.State != state || got.Properties.QuotaID != offer {
-				t.Errorf("%s: %s, registered, knows %+v, want %s %s; it was told %+v", id, region, got, state, offer, told.Journal)
+				t.Errorf("%s: %s, registered, knows %+v, want %s %s; it was told %+v", id, region, got, state, offer, notifications.Journal)
 			}
 		case "Unregistered":
 			if got.State != "Unregistered" {
-				t.Errorf("%s: %s, unregistered, knows %+v; it was told %+v", id, region, got, told.Journal)
+				t.Errorf("%s: %s, unregistered, knows %+v; it was told %+v", id, region, got, notifications.Journal)
 			}
 		case "NotRegistered":
 			if got.State != "" {

@@ -93,13 +93,13 @@ func callOnce(ctx context.Context, client *http.Client, method, url, content str
 // next happens among calls.
 func (l *load) more(t *testing.T) {
 	t.Helper()
-	made := func() int {
+	created := func() int {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.calls
 	}
-	before := made()
-	soon(t, "calls of the load", func() bool { return made() >= before+2*loadClients })
+	before := created()
+	soon(t, "calls of the load", func() bool { return created() >= before+2*loadClients })
 }
 
 // end stops the clients; the test fails if one of their calls did.

@@ -81,9 +81,9 @@ func TestMoveInPart(t *testing.T) {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}
 	o := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids...))
-	told := o.fault(t, w.Portico, "ResourceMoveFailed")
-	if d := told.Error.Details; len(d) != 1 || d[0].Target != ids[0] || !strings.Contains(d[0].Message, "MissingMoveDependentResources") || !strings.Contains(told.Error.Message, "1 of 2 resources") {
-		t.Errorf("%+v", told)
+	fault := o.fault(t, w.Portico, "ResourceMoveFailed")
+	if d := fault.Error.Details; len(d) != 1 || d[0].Target != ids[0] || !strings.Contains(d[0].Message, "MissingMoveDependentResources") || !strings.Contains(fault.Error.Message, "1 of 2 resources") {
+		t.Errorf("%+v", fault)
 	}
 	var now struct {
 		Status               string
@@ -99,9 +99,9 @@ func TestMoveInPart(t *testing.T) {
 		t.Errorf("%v", arrived)
 	}
 	moveMisbehaves(t, w, "westus", "async-fails=azure-async", 1)
-	told = beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids[0], linked)).fault(t, w.Portico, "ResourceMoveFailed")
-	if d := told.Error.Details; len(d) != 2 || !strings.Contains(d[0].Message, "OperationFailed") {
-		t.Errorf("%+v", told)
+	fault = beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids[0], linked)).fault(t, w.Portico, "ResourceMoveFailed")
+	if d := fault.Error.Details; len(d) != 2 || !strings.Contains(d[0].Message, "OperationFailed") {
+		t.Errorf("%+v", fault)
 	}
 	if a := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids[0], linked)).end(t, w.Portico); a.Status != 204 {
 		t.Errorf("%d %s", a.Status, a.Body)
@@ -179,9 +179,9 @@ func TestMoveThatWaitsForARegion(t *testing.T) {
 					t.Errorf("%d %s", a.Status, a.Body)
 				}
 			} else {
-				told := o.fault(t, w.Portico, ends)
-				if d := told.Error.Details; len(d) != 1 || d[0].Target != ids[1] {
-					t.Errorf("%+v", told)
+				fault := o.fault(t, w.Portico, ends)
+				if d := fault.Error.Details; len(d) != 1 || d[0].Target != ids[1] {
+					t.Errorf("%+v", fault)
 				}
 				w.Contoso("eastus").Restart(t)
 			}
@@ -278,11 +278,11 @@ func testMoveThatIsOnlyClaimed(t *testing.T, database string) {
 			w.Contoso("westus").Do(t, harness.Request{
 				Method: http.MethodPost, Path: "/contoso/faults", Body: fmt.Sprintf(`{"method":"POST","pathContains":%q,"fault":%q,"count":1}`, "/from-"+word+"/moveResources", c.fault),
 			}).Want(t, 201)
-			told := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids...)).fault(t, w.Portico, "ResourceMoveFailed")
-			if len(told.Error.Details) != len(ids)-len(c.moves) {
-				t.Errorf("%+v", told)
+			fault := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids...)).fault(t, w.Portico, "ResourceMoveFailed")
+			if len(fault.Error.Details) != len(ids)-len(c.moves) {
+				t.Errorf("%+v", fault)
 			}
-			for _, d := range told.Error.Details {
+			for _, d := range fault.Error.Details {
 				if !strings.Contains(d.Message, c.why) {
 					t.Errorf("%s: %s", d.Target, d.Message)
 				}

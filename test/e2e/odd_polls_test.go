@@ -93,10 +93,10 @@ func TestLostCreateThatNeverLands(t *testing.T) {
 	w.wantForgotten(t, id)
 	// It is forgotten after both times, however much later: this holds of a machine of any speed.
 	polls := create.polls()
-	made := w.stub.seen(func(c harness.Call) bool {
+	calls := w.stub.seen(func(c harness.Call) bool {
 		return c.Method == http.MethodPut && c.Region == "eastus" && strings.EqualFold(c.Path, id)
 	})
-	if took := made[0].At.Sub(polls[0].At); took < lostAfter+lostWindow-100*time.Millisecond {
+	if took := calls[0].At.Sub(polls[0].At); took < lostAfter+lostWindow-100*time.Millisecond {
 		t.Errorf("the create was given up %v after the first 404, want at least %v for the operation and %v for the resource", took, lostAfter, lostWindow)
 	}
 	if len(polls) < 3 {
@@ -130,8 +130,8 @@ func TestLostDeleteThatLands(t *testing.T) {
 		polls := remove.polls()
 		return len(polls) >= 3 && time.Since(polls[0].At) > 2*lostAfter
 	})
-	asked := len(w.stub.own(http.MethodGet, id))
-	soon(t, "Portico to ask for the resource by itself", func() bool { return len(w.stub.own(http.MethodGet, id)) > asked })
+	calls := len(w.stub.own(http.MethodGet, id))
+	soon(t, "Portico to ask for the resource by itself", func() bool { return len(w.stub.own(http.MethodGet, id)) > calls })
 	if code := w.wantRefusedInEastUS(t, "while the delete may land", id).ErrorCode(); code != "Conflict" {
 		t.Errorf("while the delete may land, a PUT to eastus is refused as %q, want %q", code, "Conflict")
 	}

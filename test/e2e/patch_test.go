@@ -71,7 +71,7 @@ func TestPatchWithoutAnAnswer(t *testing.T) {
 // What an accepted PATCH makes is in the index soon after its end, whoever polls it, and
 // although its resource shows nothing of it before. What somebody has changed behind
 // Portico's back is there after a sweep.
-func TestTagsThatNobodyAsksFor(t *testing.T) {
+func TestTagsThatNoOneAsksFor(t *testing.T) {
 	t.Parallel()
 	e := newPreexistingWorld(t, nil)
 	e.waitForStartSweeps(t)

@@ -43,8 +43,8 @@ func TestPlannedResourcesAreJudged(t *testing.T) {
 		}
 		return a, strings.ReplaceAll(strings.Join(all, ", "), group+"/providers/Contoso.Compute/virtualMachines/", "")
 	}
-	for _, made := range []bool{false, true} { // a plan makes its group
-		if made {
+	for _, created := range []bool{false, true} { // a plan makes its group
+		if created {
 			w.PutGroup(t, "plan")
 		}
 		for _, c := range []struct {
@@ -68,7 +68,7 @@ func TestPlannedResourcesAreJudged(t *testing.T) {
 		} {
 			a, verdict := judged(c.body)
 			if a.Status != c.status || verdict != c.want || a.Header.Get("X-Ms-Failure-Cause") != c.cause {
-				t.Errorf("%s, with the group %v: %d %q by %q: %s", c.client, made, a.Status, verdict, a.Header.Get("X-Ms-Failure-Cause"), a.Body)
+				t.Errorf("%s, with the group %v: %d %q by %q: %s", c.client, created, a.Status, verdict, a.Header.Get("X-Ms-Failure-Cause"), a.Body)
 			}
 		}
 	}

@@ -247,7 +247,7 @@ func TestRolesCheckCommand(t *testing.T) {
 
 // A change of a custom role is told in each subscription in which the role is assignable, and
 // once to whoever follows several; another tenant's subscriptions are not told.
-func TestCustomRolesAreToldWhereTheyAreAssignable(t *testing.T) {
+func TestCustomRolesAreReportedWhereTheyAreAssignable(t *testing.T) {
 	t.Parallel()
 	const (
 		second, third = "00000000-0000-0000-0000-0000000000b2", "00000000-0000-0000-0000-0000000000b3"

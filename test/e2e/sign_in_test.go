@@ -233,11 +233,11 @@ func TestClientCertificates(t *testing.T) {
 			t.Errorf("HTTP/%d: %d over HTTP/%d", major, got, proto)
 		}
 	}
-	nobody := client(true, authority.Client(t, "bob.contoso.example"))
-	if got, _ := status(nobody, http.Header{}); got != 401 {
+	unknown := client(true, authority.Client(t, "bob.contoso.example"))
+	if got, _ := status(unknown, http.Header{}); got != 401 {
 		t.Errorf("a certificate of no one: %d", got)
 	}
-	if got, _ := status(nobody, as(alice)); got != 200 {
+	if got, _ := status(unknown, as(alice)); got != 200 {
 		t.Errorf("that with a static token: %d", got)
 	}
 	if got, _ := status(client(true), http.Header{}); got != 401 {
@@ -261,12 +261,12 @@ func TestClientCertificates(t *testing.T) {
 			t.Errorf("after its owner went: %d", got)
 		}
 	}
-	if got, _ := status(nobody, http.Header{}); got != 200 {
+	if got, _ := status(unknown, http.Header{}); got != 200 {
 		t.Errorf("the new owner: %d", got)
 	}
 	copyFile(t, stranger.AuthorityFile, ca)
 	reload(t, w.Portico).Want(t, 200)
-	if got, _ := status(nobody, http.Header{}); got != 401 {
+	if got, _ := status(unknown, http.Header{}); got != 401 {
 		t.Errorf("after its authority went: %d", got)
 	}
 }

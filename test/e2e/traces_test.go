@@ -69,14 +69,14 @@ func TestGroupDeleteIsOneTrace(t *testing.T) {
 		victim, other = other, victim
 	}
 	victim.Kill(t)
-	asked := map[string]int{} // by the one that was killed
+	calls := map[string]int{} // by the one that was killed
 	soon(t, "the calls of the one that was killed to come in", func() bool {
-		before := maps.Clone(asked)
+		before := maps.Clone(calls)
 		for _, region := range []string{"westus", "eastus"} {
-			asked[region] = len(deletesAt(t, w, region))
+			calls[region] = len(deletesAt(t, w, region))
 		}
 		time.Sleep(100 * time.Millisecond)
-		return maps.Equal(before, asked)
+		return maps.Equal(before, calls)
 	})
 	d.gone(t, other)
 	soon(t, "the last attempt's span", func() bool {
@@ -124,7 +124,7 @@ func TestGroupDeleteIsOneTrace(t *testing.T) {
 			switch ok = ok && call.Name == "call DELETE" && call.Attributes["portico.region"] == region; {
 			case ok:
 				matched++
-			case i >= asked[region]: // the one that was killed could not send all that it had
+			case i >= calls[region]: // the one that was killed could not send all that it had
 				t.Errorf("a call in %s has no span", region)
 			}
 		}
@@ -169,8 +169,8 @@ func TestTraceContextOfCallers(t *testing.T) {
 		create(t, w.Portico, id, "westus")
 		return site{w, id}
 	}
-	// told sends a GET, and returns what its provider was told.
-	told := func(s site, parent, state string) (toldParent, toldState string) {
+	// reported sends a GET, and returns what its provider was told.
+	reported := func(s site, parent, state string) (reportedParent, reportedState string) {
 		t.Helper()
 		s.w.Contoso("westus").ForgetRequests(t)
 		s.w.Portico.Do(t, harness.Request{
@@ -187,25 +187,25 @@ func TestTraceContextOfCallers(t *testing.T) {
 	off, strange, trusted := start("", ""), start("", tracing), start(trusting, tracing)
 
 	for _, parent := range []string{sampled, unsampled, "nonsense", strings.ToUpper(sampled)} {
-		if got, state := told(off, parent, "a=1"); got != parent || state != "a=1" {
+		if got, state := reported(off, parent, "a=1"); got != parent || state != "a=1" {
 			t.Errorf("without tracing %q passes as %q, with the state %q", parent, got, state)
 		}
-		if got, state := told(strange, parent, "a=1"); got+state != "" {
+		if got, state := reported(strange, parent, "a=1"); got+state != "" {
 			t.Errorf("%q of a stranger passes as %q, with the state %q", parent, got, state)
 		}
 	}
 	for _, parent := range []string{"nonsense", strings.ToUpper(sampled), sampled + "-more", "00-" + strings.Repeat("0", 32) + "-b7ad6b7169203331-01"} {
-		if got, state := told(trusted, parent, "a=1"); got+state != "" {
+		if got, state := reported(trusted, parent, "a=1"); got+state != "" {
 			t.Errorf("%q passes as %q, with the state %q", parent, got, state)
 		}
 	}
-	if got, state := told(trusted, unsampled, "a=1,b=2"); got != unsampled || state != "a=1,b=2" {
+	if got, state := reported(trusted, unsampled, "a=1,b=2"); got != unsampled || state != "a=1,b=2" {
 		t.Errorf("a trusted caller's %q passes as %q, with the state %q", unsampled, got, state)
 	}
 	if n := len(c.Spans()); n > 0 {
 		t.Errorf("%d spans of what no one may have traced", n)
 	}
-	parent, state := told(trusted, sampled, "a=1,b=2")
+	parent, state := reported(trusted, sampled, "a=1,b=2")
 	var all []harness.TraceSpan
 	soon(t, "the call's span and the request's", func() bool {
 		all = c.Spans()

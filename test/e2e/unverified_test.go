@@ -64,8 +64,8 @@ func TestUnverifiedResourcesAreShown(t *testing.T) {
 
 	shown := eventually(t, "the provider's being asked", func() ([]unverified, bool) {
 		all := unverifiedResources(t, w.Portico)
-		asked := func(why reason) bool { return why.LastOutcome != "" }
-		return all, len(all) != 1 || slices.ContainsFunc(all[0].Why, asked)
+		probed := func(why reason) bool { return why.LastOutcome != "" }
+		return all, len(all) != 1 || slices.ContainsFunc(all[0].Why, probed)
 	})
 	if len(shown) != 1 || !strings.EqualFold(shown[0].ID, unsure) || shown[0].Region != "eastus" || shown[0].Phase != "Pending" ||
 		!slices.Contains(shown[0].Flags, "verify") || shown[0].Until == nil {

@@ -14,7 +14,7 @@ import (
 
 // Circumstances are when, where, by which command and with which versions a suite measured.
 type Circumstances struct {
-	Begun    time.Time
+	Started  time.Time
 	Command  string
 	Machine  string
 	Load     string // of the machine when it began
@@ -25,7 +25,7 @@ type Circumstances struct {
 // Go, and further ones as [VersionOf] gives them.
 func Observe(command string, versions ...string) Circumstances {
 	return Circumstances{
-		Begun: time.Now().UTC(), Command: command,
+		Started: time.Now().UTC(), Command: command,
 		Machine: fmt.Sprintf("%d × %s with %s of memory, %s", runtime.NumCPU(), field("/proc/cpuinfo", "model name"),
 			field("/proc/meminfo", "MemTotal"), strings.TrimSpace(said("uname", "-sr"))),
 		Load:     firstField("/proc/loadavg"),
@@ -36,7 +36,7 @@ func Observe(command string, versions ...string) Circumstances {
 // Describe says it in the words of the pages; extent is how much was measured.
 func (c Circumstances) Describe(extent string) string {
 	return fmt.Sprintf("Measured %s by `%s`, %s, on %s. The load average was %s at the start.\n\nVersions: %s.",
-		c.Begun.Format("2006-01-02 15:04 MST"), c.Command, extent, c.Machine, c.Load, c.Versions)
+		c.Started.Format("2006-01-02 15:04 MST"), c.Command, extent, c.Machine, c.Load, c.Versions)
 }
 
 // VersionOf returns a name with the version that its program prints about itself.

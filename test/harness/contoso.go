@@ -166,9 +166,9 @@ type Notification struct {
 // Notifications returns the notifications that the endpoint received, by subscription.
 func (c *Contoso) Notifications(t testing.TB) map[string]Notifications {
 	t.Helper()
-	told, err := c.TryNotifications(t.Context())
+	notifications, err := c.TryNotifications(t.Context())
 	OK(t, err)
-	return told
+	return notifications
 }
 
 // TryNotifications is [Contoso.Notifications] for any goroutine, and for endpoints that
@@ -178,15 +178,15 @@ func (c *Contoso) TryNotifications(ctx context.Context) (map[string]Notification
 	if err != nil {
 		return nil, err
 	}
-	var told struct{ Value map[string]Notifications }
-	err = json.Unmarshal(a.Body, &told)
+	var notifications struct{ Value map[string]Notifications }
+	err = json.Unmarshal(a.Body, &notifications)
 	if err == nil && a.Status != http.StatusOK {
 		err = fmt.Errorf("status %d", a.Status)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("contoso %s, what it was told: %w; body: %s", c.Region, err, a.Body)
 	}
-	return told.Value, nil
+	return notifications.Value, nil
 }
 
 // IDs are the ids of all resources of the endpoint, in its own spelling.

@@ -38,7 +38,7 @@ type Issuer struct {
 
 	mu      sync.Mutex
 	keys    []SigningKey // the last signs
-	made    int
+	created int
 	answer  http.HandlerFunc // in place of everything; nil: none
 	named   string           // the issuer in its discovery document
 	fetches int              // of its keys
@@ -68,8 +68,8 @@ func (i *Issuer) AddKey(t testing.TB) SigningKey {
 	t.Helper()
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.made++
-	k := NewSigningKey(t, "key-"+strconv.Itoa(i.made))
+	i.created++
+	k := NewSigningKey(t, "key-"+strconv.Itoa(i.created))
 	i.keys = append(i.keys, k)
 	return k
 }

@@ -16,8 +16,8 @@ import (
 // Sync or Query, and goes on when the server is ready. Messages that are sent before
 // the server is ready belong to the same one.
 type RoundTrip struct {
-	Begun, Ended time.Time
-	Statements   []string // as they were executed
+	Started, Ended time.Time
+	Statements     []string // as they were executed
 }
 
 // RoundTrips is one more address of a PostgreSQL server, which notes the round trips
@@ -76,7 +76,7 @@ func (r *RoundTrips) Take() []RoundTrip {
 	defer r.mu.Unlock()
 	taken := r.trips
 	r.trips = nil
-	slices.SortFunc(taken, func(a, b RoundTrip) int { return a.Begun.Compare(b.Begun) })
+	slices.SortFunc(taken, func(a, b RoundTrip) int { return a.Started.Compare(b.Started) })
 	return taken
 }
 
@@ -86,7 +86,7 @@ func InSequence(trips []RoundTrip) int {
 	byEnd := slices.SortedFunc(slices.Values(trips), func(a, b RoundTrip) int { return a.Ended.Compare(b.Ended) })
 	n, last := 0, time.Time{}
 	for _, trip := range byEnd {
-		if trip.Begun.After(last) {
+		if trip.Started.After(last) {
 			n, last = n+1, trip.Ended
 		}
 	}
@@ -154,8 +154,8 @@ func copyMessages(to io.Writer, from io.Reader, startup bool, note func(kind byt
 func (c *pgConn) sent(kind byte, body []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.trip.Begun.IsZero() {
-		c.trip.Begun = time.Now()
+	if c.trip.Started.IsZero() {
+		c.trip.Started = time.Now()
 	}
 	switch kind {
 	case 'P': // Parse

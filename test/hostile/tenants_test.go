@@ -103,9 +103,9 @@ func TestResourcesOfAnotherTenantLookAbsent(t *testing.T) {
 		target := strings.ReplaceAll(strings.ReplaceAll(q.target, "{it}", id), " ", "%20")
 		return w.as(t, alice, q.method, versioned(target), strings.ReplaceAll(q.body, "{it}", id))
 	}
-	same := func(q row, real, made string) {
+	same := func(q row, real, created string) {
 		t.Helper()
-		if got, want := seen(ask(q, real), real), seen(ask(q, made), made); got != want {
+		if got, want := seen(ask(q, real), real), seen(ask(q, created), created); got != want {
 			t.Errorf("%s %s %s\nof another tenant: %s\nof no one: %s", q.method, q.target, q.body, got, want)
 		}
 	}

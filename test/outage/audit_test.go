@@ -32,8 +32,8 @@ func (c *callers) audit(t *testing.T) {
 	}
 	for g := range c.gateways {
 		listed := c.all(t, g, "/subscriptions/"+estate+"/resources"+groupVersion)
-		merged := c.all(t, g, madeGroup+"/providers/Contoso.Compute/virtualMachines"+version)
-		told := 0
+		merged := c.all(t, g, createGroup+"/providers/Contoso.Compute/virtualMachines"+version)
+		reported := 0
 		for id, f := range resources {
 			folded := strings.ToLower(id)
 			if f == open {
@@ -43,7 +43,7 @@ func (c *callers) audit(t *testing.T) {
 					f = there
 				}
 			} else {
-				told++
+				reported++
 			}
 			found := c.as(owner, g, t, http.MethodGet, id+version, "").Status == http.StatusOK
 			inLists := [2]bool{listed[folded], merged[folded]}
@@ -61,14 +61,14 @@ func (c *callers) audit(t *testing.T) {
 				t.Errorf("%s has the number %s, and %d was acknowledged", id, s, n)
 			}
 		}
-		t.Logf("gateway %d: of %d resources callers were told what became of them, of %d not", g, told, len(resources)-told)
+		t.Logf("gateway %d: of %d resources callers were told what became of them, of %d not", g, reported, len(resources)-reported)
 	}
 	if len(resources) == 0 || len(roles) == 0 || len(tags) == 0 {
 		t.Errorf("nothing was written: %d, %d, %d", len(resources), len(roles), len(tags))
 	}
 }
 
-func (c *callers) auditRoles(t *testing.T, g int, roles map[string]fate) {
+func (c *callers) auditRoles(t *testing.T, g int, roles map[string]outcome) {
 	t.Helper()
 	listed := c.all(t, g, group(assignments)+"/providers/Microsoft.Authorization/roleAssignments"+roleVersion)
 	for id, f := range roles {

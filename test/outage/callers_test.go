@@ -65,7 +65,7 @@ type callers struct {
 }
 
 func newCallers(s *site, think time.Duration) *callers {
-	c := &callers{site: s, journal: &journal{begun: time.Now()}, ledger: newLedger(), think: think, stop: make(chan struct{})}
+	c := &callers{site: s, journal: &journal{began: time.Now()}, ledger: newLedger(), think: think, stop: make(chan struct{})}
 	for i := range c.deletions {
 		c.deletions[i] = make(chan string, 16)
 	}
@@ -137,13 +137,13 @@ func (c *callers) send(g int, k kind, by principal, method, path, content string
 }
 
 func (c *callers) note(g int, k kind, try func(context.Context) (harness.Answer, error)) harness.Answer {
-	made := call{kind: k, gateway: g, began: c.now()}
+	one := call{kind: k, gateway: g, began: c.now()}
 	a, err := try(context.Background()) // a call under way comes to its end, whatever the test does
-	made.ended = c.now()
+	one.ended = c.now()
 	if err == nil {
-		made.status, made.code, made.pause = a.Status, a.ErrorCode(), a.Header.Get("Retry-After") != ""
+		one.status, one.code, one.pause = a.Status, a.ErrorCode(), a.Header.Get("Retry-After") != ""
 	}
-	c.journal.add(made)
+	c.journal.add(one)
 	return a
 }
 
@@ -174,7 +174,7 @@ func (c *callers) maker(g int) func() {
 	n := 0
 	return func() {
 		c.pause() // less often than others: all of them are looked for at the end
-		id := machine(madeGroup, fmt.Sprintf("new-%d-%d", g, n))
+		id := machine(createGroup, fmt.Sprintf("new-%d-%d", g, n))
 		c.resource(id, open)
 		if acknowledged(c.send(g, putNew, walt, http.MethodPut, id+version, body(n))) {
 			c.resource(id, there)
@@ -198,7 +198,7 @@ func (c *callers) updater(g int) func() {
 // remover makes and deletes resources.
 func (c *callers) remover(g int) func() {
 	return c.turnover(c.resource,
-		func(n int) string { return machine(madeGroup, fmt.Sprintf("gone-%d-%d", g, n)) },
+		func(n int) string { return machine(createGroup, fmt.Sprintf("gone-%d-%d", g, n)) },
 		func(id string, n int) harness.Answer {
 			return c.send(g, putNew, walt, http.MethodPut, id+version, body(n))
 		},
@@ -227,18 +227,18 @@ const stock = 2
 // turnover makes one thing after the other, each until that is acknowledged, and deletes the
 // oldest in the same way. It leaves a stock, so that there is one to delete when none can be
 // made.
-func (c *callers) turnover(note func(string, fate), id func(int) string, create func(string, int) harness.Answer, remove func(string) harness.Answer) func() {
-	made, removed := 0, 0
+func (c *callers) turnover(note func(string, outcome), id func(int) string, create func(string, int) harness.Answer, remove func(string) harness.Answer) func() {
+	created, removed := 0, 0
 	return func() {
-		next := id(made)
+		next := id(created)
 		note(next, open)
-		if acknowledged(create(next, made)) {
+		if acknowledged(create(next, created)) {
 			note(next, there)
-			if made++; made-removed <= stock {
+			if created++; created-removed <= stock {
 				return
 			}
 		}
-		if made == removed {
+		if created == removed {
 			return
 		}
 		oldest := id(removed)
@@ -263,7 +263,7 @@ const runs = 2 * time.Second
 func (c *callers) acceptAll(g int, accepted chan<- operation) {
 	defer close(accepted)
 	for n := 0; !c.stopped(); c.pause() {
-		id := machine(madeGroup, fmt.Sprintf("accepted-%d-%d", g, n))
+		id := machine(createGroup, fmt.Sprintf("accepted-%d-%d", g, n))
 		c.resource(id, open)
 		a := c.send(g, putAccepted, walt, http.MethodPut, id+version, body(n), "X-Contoso-Async", "accepted", "X-Contoso-Duration", runs.String())
 		if at, err := url.Parse(a.Header.Get("Location")); acknowledged(a) && err == nil {

@@ -26,7 +26,7 @@ func (c call) tooSlow() bool { return c.ended-c.began >= 2*time.Second }
 
 // journal holds all calls of a run.
 type journal struct {
-	begun time.Time
+	began time.Time
 
 	mu    sync.Mutex
 	calls []call
@@ -35,7 +35,7 @@ type journal struct {
 	unpolled []time.Duration
 }
 
-func (j *journal) now() time.Duration { return time.Since(j.begun) }
+func (j *journal) now() time.Duration { return time.Since(j.began) }
 
 func (j *journal) add(c call) {
 	j.mu.Lock()

@@ -12,13 +12,13 @@ func (c *callers) judge(t *testing.T, rounds []marks) {
 	t.Helper()
 	for _, m := range rounds {
 		faults := map[string]int{}
-		for _, made := range c.since(m.begun) {
-			if made.began > m.ended {
+		for _, one := range c.since(m.began) {
+			if one.began > m.ended {
 				continue
 			}
-			if fault := c.faultOf(made, m); fault != "" {
+			if fault := c.faultOf(one, m); fault != "" {
 				if faults[fault]++; faults[fault] <= 3 {
-					t.Errorf("%s: %+v, in a round of %+v", fault, made, m)
+					t.Errorf("%s: %+v, in a round of %+v", fault, one, m)
 				}
 			}
 		}
@@ -51,50 +51,50 @@ func (c *callers) judgeUnpolled(t *testing.T, within func(accepted time.Duration
 }
 
 // faultOf says what is wrong with the answer to a call, "" if nothing is.
-func (c *callers) faultOf(made call, m marks) string {
-	away := made.began >= m.stopped && made.ended <= m.starting
+func (c *callers) faultOf(one call, m marks) string {
+	away := one.began >= m.stopped && one.ended <= m.starting
 	switch {
-	case made.status == 0:
+	case one.status == 0:
 		return "no answer"
-	case made.kind == healthy:
-		return unless(made.status == http.StatusOK, "a gateway without a store counts as broken")
-	case made.kind == ready:
+	case one.kind == healthy:
+		return unless(one.status == http.StatusOK, "a gateway without a store counts as broken")
+	case one.kind == ready:
 		switch {
 		case away:
-			return unless(made.status == http.StatusServiceUnavailable, "a gateway without a store is ready")
-		case made.ended < m.stopping || made.began >= m.ready:
-			return unless(made.status == http.StatusOK || made.tooSlow(), "a gateway with a store is not ready")
+			return unless(one.status == http.StatusServiceUnavailable, "a gateway without a store is ready")
+		case one.ended < m.stopping || one.began >= m.ready:
+			return unless(one.status == http.StatusOK || one.tooSlow(), "a gateway with a store is not ready")
 		}
 		return ""
-	case slices.Contains(denied, made.kind):
-		return c.admissionFault(made, m)
-	case made.kind == poll && made.code == notRecorded: // see judgeUnpolled
+	case slices.Contains(denied, one.kind):
+		return c.admissionFault(one, m)
+	case one.kind == poll && one.code == notRecorded: // see judgeUnpolled
 		return ""
-	case !made.served() && !made.refused():
+	case !one.served() && !one.refused():
 		return "neither served nor refused by 503 ServerTimeout with Retry-After"
-	case made.refused() && (made.ended < m.stopping || made.began >= m.ready) && !made.tooSlow():
+	case one.refused() && (one.ended < m.stopping || one.began >= m.ready) && !one.tooSlow():
 		return "refused while the store is there"
-	case made.served() && away && !slices.Contains(reads, made.kind):
+	case one.served() && away && !slices.Contains(reads, one.kind):
 		return "served without the store"
-	case made.served() && made.began >= m.expired && made.ended <= m.starting:
+	case one.served() && one.began >= m.expired && one.ended <= m.starting:
 		return "served without the store, from memory that has expired"
 	}
 	return ""
 }
 
 // admissionFault says what is wrong with the answer to a caller without a role.
-func (c *callers) admissionFault(made call, m marks) string {
-	if made.served() {
-		had := made.kind == revoked && made.began < c.withoutRole
-		if made.kind == revokedLast && made.ended >= m.assigned {
-			had = made.began <= m.revoked || made.gateway != 0 && made.began <= m.expired
+func (c *callers) admissionFault(one call, m marks) string {
+	if one.served() {
+		had := one.kind == revoked && one.began < c.withoutRole
+		if one.kind == revokedLast && one.ended >= m.assigned {
+			had = one.began <= m.revoked || one.gateway != 0 && one.began <= m.expired
 		}
 		return unless(had, "let in without a role")
 	}
-	if made.status == http.StatusNotFound && made.code != "" {
-		return unless(made.ended < m.stopping || made.began < m.stopped || made.ended >= m.starting, "denied without the store")
+	if one.status == http.StatusNotFound && one.code != "" {
+		return unless(one.ended < m.stopping || one.began < m.stopped || one.ended >= m.starting, "denied without the store")
 	}
-	return unless(made.refused() && (made.ended >= m.stopping && made.began < m.ready || made.tooSlow()), "neither denied nor refused")
+	return unless(one.refused() && (one.ended >= m.stopping && one.began < m.ready || one.tooSlow()), "neither denied nor refused")
 }
 
 func unless(holds bool, fault string) string {
@@ -109,18 +109,18 @@ func unless(holds bool, fault string) string {
 func (c *callers) judgeFailover(t *testing.T, changes []change) {
 	t.Helper()
 	c.judgeUnpolled(t, func(accepted time.Duration) bool {
-		return slices.ContainsFunc(changes, func(made change) bool { return accepted > made.begun-unrecorded && accepted < made.end })
+		return slices.ContainsFunc(changes, func(each change) bool { return accepted > each.began-unrecorded && accepted < each.end })
 	})
-	for _, made := range c.since(0) {
+	for _, one := range c.since(0) {
 		switch {
-		case made.kind == ready:
-		case slices.Contains(denied, made.kind):
-			if made.served() {
-				t.Errorf("let in without a role: %+v", made)
+		case one.kind == ready:
+		case slices.Contains(denied, one.kind):
+			if one.served() {
+				t.Errorf("let in without a role: %+v", one)
 			}
-		case made.kind == poll && made.code == notRecorded: // see judgeUnpolled
-		case !made.served() && !made.refused():
-			t.Errorf("neither served nor refused by 503 ServerTimeout with Retry-After: %+v", made)
+		case one.kind == poll && one.code == notRecorded: // see judgeUnpolled
+		case !one.served() && !one.refused():
+			t.Errorf("neither served nor refused by 503 ServerTimeout with Retry-After: %+v", one)
 		}
 	}
 }
@@ -129,9 +129,9 @@ func (c *callers) judgeFailover(t *testing.T, changes []change) {
 // the gateway that did so longest and at the one that did so least.
 func (c *callers) lastServed(k kind, m marks) (least, most time.Duration) {
 	var last [gatewayCount]time.Duration
-	for _, made := range c.since(m.stopped) {
-		if made.kind == k && made.served() && made.began < m.starting {
-			last[made.gateway] = max(last[made.gateway], made.began-m.stopped)
+	for _, one := range c.since(m.stopped) {
+		if one.kind == k && one.served() && one.began < m.starting {
+			last[one.gateway] = max(last[one.gateway], one.began-m.stopped)
 		}
 	}
 	return slices.Min(last[:]), slices.Max(last[:])

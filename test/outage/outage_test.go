@@ -69,7 +69,7 @@ func TestPageHasAPlaceForWhatIsMeasured(t *testing.T) {
 
 // marks are the times of one outage, by the clock of the journal.
 type marks struct {
-	begun    time.Duration // of the round
+	began    time.Duration // of the round
 	assigned time.Duration // before a role was assigned that goes right before the outage
 	revoked  time.Duration // its end was acknowledged
 	stopping time.Duration // before the store was stopped
@@ -85,13 +85,13 @@ type marks struct {
 func (c *callers) outage(t *testing.T, postgres *harness.Postgres, tried course, round int) (m marks) {
 	t.Helper()
 	everything := slices.Concat(reads, writes, []kind{poll, unassigned, revoked, ready, healthy})
-	m.begun = c.now()
+	m.began = c.now()
 	if round == 0 {
 		c.loseRole(t)
 	}
-	c.await(t, "before", tried.calls, m.begun, everything, answered)
-	c.await(t, "before", readOnly, m.begun, []kind{readResource}, call.served)
-	harness.Await(t, bound, "the time before an outage", func() bool { return c.now()-m.begun >= tried.before })
+	c.await(t, "before", tried.calls, m.began, everything, answered)
+	c.await(t, "before", readOnly, m.began, []kind{readResource}, call.served)
+	harness.Await(t, bound, "the time before an outage", func() bool { return c.now()-m.began >= tried.before })
 	doomed := c.doomedGroups(t, round)
 
 	m.assigned = c.now()
@@ -147,9 +147,9 @@ func (c *callers) await(t *testing.T, when string, n int, at time.Duration, of [
 		}
 		if time.Now().After(end) {
 			found := map[string]int{}
-			for _, made := range c.since(at) {
-				if made.kind == lacking {
-					found[fmt.Sprint(made.gateway, ": ", made.status, " ", made.code)]++
+			for _, one := range c.since(at) {
+				if one.kind == lacking {
+					found[fmt.Sprint(one.gateway, ": ", one.status, " ", one.code)]++
 				}
 			}
 			t.Fatalf("%s: there were no %d such calls at each gateway within %v: %s; there were %v", when, n, bound, lacking, found)

@@ -17,7 +17,7 @@ var failoverPage = evidence.Place{File: page.File, Subject: "Failovers by Patron
 // change is one of the leader, by the clock of the journal.
 type change struct {
 	way        string
-	begun, end time.Duration
+	began, end time.Duration
 }
 
 // Whether Patroni has another member lead or the leader dies, nothing that was acknowledged
@@ -61,16 +61,16 @@ func (c *callers) change(t *testing.T, store *harness.Patroni, way string, begin
 	everything := slices.Concat(reads, writes, []kind{poll})
 	c.await(t, "before a "+way, calls, c.now(), everything, call.served)
 	leader := store.Wait(t)
-	made := change{way: way, begun: c.now()}
+	each := change{way: way, began: c.now()}
 	begin()
 	store.WaitForAnotherLeader(t, leader)
 	c.await(t, "after a "+way, calls, c.now(), everything, call.served)
 	mend()
 	store.Wait(t)
 	c.await(t, "after a "+way, calls, c.now(), everything, call.served)
-	made.end = c.now()
-	t.Logf("%s: %+v", way, made)
-	return made
+	each.end = c.now()
+	t.Logf("%s: %+v", way, each)
+	return each
 }
 
 // failovers shows for how long writes and reads were not served, and what they were told.
@@ -80,15 +80,15 @@ func (c *callers) failovers(changes []change) string {
 		for name, of := range map[string][]kind{"writes": writes, "reads that ask the store": {readGroup, listIndex, listRoles}, "GETs of a resource": {readResource}} {
 			var gaps []float64
 			refused, all := 0, 0
-			for _, made := range changes {
-				if made.way != way {
+			for _, each := range changes {
+				if each.way != way {
 					continue
 				}
 				for g := range gatewayCount {
-					gaps = append(gaps, c.longestPause(g, of, made).Seconds())
+					gaps = append(gaps, c.longestPause(g, of, each).Seconds())
 				}
-				for _, one := range c.since(made.begun) {
-					if one.ended <= made.end && slices.Contains(of, one.kind) {
+				for _, one := range c.since(each.began) {
+					if one.ended <= each.end && slices.Contains(of, one.kind) {
 						if all++; !one.served() {
 							refused++
 						}
@@ -105,11 +105,11 @@ func (c *callers) failovers(changes []change) string {
 // longestPause is for how long at most a gateway served no call of these kinds during a
 // change.
 func (c *callers) longestPause(g int, of []kind, during change) (longest time.Duration) {
-	last := during.begun
+	last := during.began
 	served := []time.Duration{during.end}
-	for _, made := range c.since(during.begun) {
-		if made.gateway == g && made.served() && made.ended <= during.end && slices.Contains(of, made.kind) {
-			served = append(served, made.ended)
+	for _, one := range c.since(during.began) {
+		if one.gateway == g && one.served() && one.ended <= during.end && slices.Contains(of, one.kind) {
+			served = append(served, one.ended)
 		}
 	}
 	slices.Sort(served)

@@ -87,12 +87,12 @@ func newSite(t *testing.T, dsn string, ttl time.Duration) *site {
 // furnish makes the groups, the resources that are read, and the roles.
 func (s *site) furnish(t *testing.T) {
 	t.Helper()
-	for _, id := range []string{group(estate), madeGroup, group(assignments), group(revocations)} {
+	for _, id := range []string{group(estate), createGroup, group(assignments), group(revocations)} {
 		s.as(owner, 0, t, http.MethodPut, id+groupVersion, `{"location":"westus"}`).Want(t, 200, 201)
 	}
 	s.assign(t, rita, group(estate), reader)
 	s.assign(t, walt, group(estate), contributor)
-	s.assign(t, walt, madeGroup, contributor)
+	s.assign(t, walt, createGroup, contributor)
 	s.assign(t, anna, group(assignments), assigner)
 	for i := range readOnly {
 		s.as(walt, i%2, t, http.MethodPut, read(i)+version, body(i)).Want(t, 201)
@@ -107,9 +107,9 @@ const (
 	groupVersion = "?api-version=2021-04-01"
 	roleVersion  = "?api-version=2022-04-01"
 	version      = "?api-version=" + harness.Version
-	// madeGroup holds what is made and deleted during a run, so that lists of the other
+	// createGroup holds what is made and deleted during a run, so that lists of the other
 	// group stay as long as they are.
-	madeGroup = "/subscriptions/" + estate + "/resourceGroups/made"
+	createGroup = "/subscriptions/" + estate + "/resourceGroups/made"
 )
 
 func group(subscription string) string {

@@ -19,7 +19,7 @@ type part struct {
 // parts are those of the table, in their order.
 func (c *callers) parts() []part {
 	return []part{
-		{"before", func(m marks) time.Duration { return m.begun }, func(m marks) time.Duration { return m.stopping }},
+		{"before", func(m marks) time.Duration { return m.began }, func(m marks) time.Duration { return m.stopping }},
 		{fmt.Sprintf("away for less than %s s", evidence.Short(c.ttl.Seconds())), func(m marks) time.Duration { return m.stopped }, func(m marks) time.Duration { return m.expired }},
 		{"away for longer", func(m marks) time.Duration { return m.expired }, func(m marks) time.Duration { return m.starting }},
 		{"back", func(m marks) time.Duration { return m.ready }, func(m marks) time.Duration { return m.ended }},
@@ -65,8 +65,8 @@ func (c *callers) unpollable() string {
 	c.journal.mu.Lock()
 	defer c.journal.mu.Unlock()
 	accepted := 0
-	for _, made := range c.calls {
-		if made.kind == putAccepted && made.served() {
+	for _, one := range c.calls {
+		if one.kind == putAccepted && one.served() {
 			accepted++
 		}
 	}
@@ -97,10 +97,10 @@ func (c *callers) table(rounds []marks) string {
 func (c *callers) share(k kind, p part, rounds []marks) string {
 	all, served := 0, 0
 	for _, m := range rounds {
-		for _, made := range c.since(p.begin(m)) {
-			if made.kind == k && made.ended <= p.end(m) {
+		for _, one := range c.since(p.begin(m)) {
+			if one.kind == k && one.ended <= p.end(m) {
 				all++
-				if made.served() {
+				if one.served() {
 					served++
 				}
 			}
@@ -134,9 +134,9 @@ func (c *callers) servedAgain(k kind, rounds []marks) string {
 	var all []float64
 	for _, m := range rounds {
 		first := [gatewayCount]time.Duration{}
-		for _, made := range c.since(m.starting) {
-			if at := &first[made.gateway]; made.kind == k && made.served() && (*at == 0 || made.ended < *at) {
-				*at = made.ended
+		for _, one := range c.since(m.starting) {
+			if at := &first[one.gateway]; one.kind == k && one.served() && (*at == 0 || one.ended < *at) {
+				*at = one.ended
 			}
 		}
 		for _, at := range first {
@@ -151,9 +151,9 @@ func (c *callers) servedAgain(k kind, rounds []marks) string {
 // refusals are the answers without success while the store was away, with their number.
 func (c *callers) refusals(k kind, rounds []marks) string {
 	counts := map[string]int{}
-	for _, made := range c.without(k, rounds) {
-		text := strings.TrimSpace(fmt.Sprint(made.status, " ", made.code))
-		if made.pause {
+	for _, one := range c.without(k, rounds) {
+		text := strings.TrimSpace(fmt.Sprint(one.status, " ", one.code))
+		if one.pause {
 			text += ", Retry-After"
 		}
 		counts[text]++
@@ -167,8 +167,8 @@ func (c *callers) refusals(k kind, rounds []marks) string {
 
 func (c *callers) refusalTime(k kind, rounds []marks) string {
 	var all []float64
-	for _, made := range c.without(k, rounds) {
-		all = append(all, float64(made.ended-made.began)/float64(time.Millisecond))
+	for _, one := range c.without(k, rounds) {
+		all = append(all, float64(one.ended-one.began)/float64(time.Millisecond))
 	}
 	return evidence.SpreadOf(all).String()
 }
@@ -176,9 +176,9 @@ func (c *callers) refusalTime(k kind, rounds []marks) string {
 // without are the calls of a kind that were not served while the store was away.
 func (c *callers) without(k kind, rounds []marks) (found []call) {
 	for _, m := range rounds {
-		for _, made := range c.since(m.stopped) {
-			if made.kind == k && made.ended <= m.starting && !made.served() {
-				found = append(found, made)
+		for _, one := range c.since(m.stopped) {
+			if one.kind == k && one.ended <= m.starting && !one.served() {
+				found = append(found, one)
 			}
 		}
 	}

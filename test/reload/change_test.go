@@ -71,13 +71,13 @@ func (s *site) change(t *testing.T, w way, to int) time.Duration {
 	marker := harness.Request{Path: s.machine(0) + "?api-version=" + harness.Version}
 	s.Portico.Write(t, text)
 	written := time.Now()
-	told := make(chan error, 1)
+	reported := make(chan error, 1)
 	go func() {
 		if w.tell == nil {
-			told <- nil
+			reported <- nil
 			return
 		}
-		told <- w.tell(t.Context(), s.Portico)
+		reported <- w.tell(t.Context(), s.Portico)
 	}()
 	for servedBy(t, s.Portico.Do(t, marker)) != fmt.Sprint(to) {
 		if time.Since(written) > bound {
@@ -85,7 +85,7 @@ func (s *site) change(t *testing.T, w way, to int) time.Duration {
 		}
 	}
 	took := time.Since(written)
-	harness.OK(t, <-told)
+	harness.OK(t, <-reported)
 	for range 20 {
 		if by := servedBy(t, s.Portico.Do(t, marker)); by != fmt.Sprint(to) {
 			t.Errorf("%s: after an answer by way of the new address, one by way of the former", w.name)

@@ -26,7 +26,7 @@ const (
 
 	eventsOfSubscription = 100
 
-	made = "made" // the group of the machine that a gateway made
+	created = "made" // the group of the machine that a gateway made
 )
 
 // sizeOf is the size of an estate of so many resources, a tenth of which are added in one
@@ -116,7 +116,7 @@ func open(t *testing.T, driver, dsn string, of size) filling {
 	if driver == "pgx" {
 		bytes, settle = `'\x000102030405060708090a0b0c0d0e0f'::bytea`, "VACUUM ANALYZE"
 	}
-	return filling{of, db, settle, strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{made}", made, "{default}", harness.SubscriptionID,
+	return filling{of, db, settle, strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{made}", created, "{default}", harness.SubscriptionID,
 		"{role}", reader, "{caller}", dora.ObjectID, "{region}", "CASE n % 50"+names.String()+" END")}
 }
 

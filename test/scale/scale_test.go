@@ -205,7 +205,7 @@ func newEstate(t *testing.T, engine string, resources int, config harness.Config
 // makeMachine makes a machine, and has its event numbered.
 func (e *estate) makeMachine(t *testing.T) {
 	t.Helper()
-	group := "/subscriptions/" + harness.SubscriptionID + "/resourceGroups/" + made
+	group := "/subscriptions/" + harness.SubscriptionID + "/resourceGroups/" + created
 	e.Do(t, harness.Request{Method: http.MethodPut, Path: group + "?api-version=2021-04-01", Body: `{"location":"westus"}`}).Want(t, 201)
 	e.Do(t, put(group+"/providers/Contoso.Compute/virtualMachines/vm", regionOf(0))).Want(t, 200, 201)
 	harness.Await(t, 5*time.Minute, "the notices", func() bool { return e.providers.notices.Load() >= 2*regions })

@@ -252,14 +252,14 @@ func (c *caller) call(method, path, content string, form []string, want int) ([]
 // next happens among calls.
 func (l *load) more(t *testing.T) {
 	t.Helper()
-	made := func() (int, string) {
+	created := func() (int, string) {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return l.rounds, strings.Join(l.failures, "\n")
 	}
-	before, _ := made()
+	before, _ := created()
 	harness.Await(t, bound, "more calls", func() bool {
-		now, failures := made()
+		now, failures := created()
 		if failures != "" {
 			t.Fatal(failures)
 		}

@@ -166,11 +166,11 @@ func testMergedLists(t *testing.T, w *world) {
 		if west.Code == "Slow" {
 			status, code = 429, "TooManyRequests"
 		}
-		asked := "2"
+		requested := "2"
 		if query != "" {
-			asked = "1" // the other one has no second page
+			requested = "1" // the other one has no second page
 		}
-		row{want: want{status: status, code: code, text: "The list could not be completed: 1 of " + asked + " regions of 'Contoso.Raw' did not answer as they should. Please see details."}}.failed(t, got)
+		row{want: want{status: status, code: code, text: "The list could not be completed: 1 of " + requested + " regions of 'Contoso.Raw' did not answer as they should. Please see details."}}.failed(t, got)
 		if got.status != status {
 			t.Errorf("status %d, want %d: %s", got.status, status, got)
 		}
@@ -213,11 +213,11 @@ func testMergedLists(t *testing.T, w *world) {
 		t.Run("F8 one region: "+name, func(t *testing.T) {
 			pages("westus", map[string]string{"": answer})
 			pages("eastus", map[string]string{"": good})
-			told, plain := badPageFaults[name]
+			reported, plain := badPageFaults[name]
 			if !plain {
-				told = fault{Code: "InvalidProviderResponse"}
+				reported = fault{Code: "InvalidProviderResponse"}
 			}
-			fails(t, "", told)
+			fails(t, "", reported)
 		})
 	}
 	t.Run("F8 the second page of one region", func(t *testing.T) {

@@ -15,11 +15,11 @@ func testProviderAnswers(t *testing.T, w *world) {
 	g := w.group(t, "answers")
 	// answering creates a resource whose provider gives this answer from then on. Each
 	// case has its own, because the effect of an answer (a 404) may last.
-	made := 0
+	created := 0
 	answering := func(t *testing.T, answer string) message {
 		t.Helper()
-		made++
-		thing := w.thing(t, g, fmt.Sprintf("answers-%d-", made), "westus")
+		created++
+		thing := w.thing(t, g, fmt.Sprintf("answers-%d-", created), "westus")
 		w.scripted["westus"].on(thing, always(answer))
 		return message{target: thing + q}
 	}

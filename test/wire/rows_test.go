@@ -60,7 +60,7 @@ func (w *world) try(t *testing.T, r row, forgotten bool) int {
 	if !forgotten {
 		w.forget(t)
 	}
-	told, read := w.explained(t, r.message), w.explainedRaw(t, r.message)
+	explanation, read := w.explained(t, r.message), w.explainedRaw(t, r.message)
 	if r.either { // else what an explanation has called shows below
 		if called := w.received(t); len(called) > 0 {
 			t.Errorf("the explanation called %v", called)
@@ -75,8 +75,8 @@ func (w *world) try(t *testing.T, r row, forgotten bool) int {
 	}
 	reached := w.received(t)
 	r.arrived(t, got, reached)
-	if told != nil && got.status != http.StatusUnauthorized { // which names no caller
-		r.happened(t, told, got, reached)
+	if explanation != nil && got.status != http.StatusUnauthorized { // which names no caller
+		r.happened(t, explanation, got, reached)
 	}
 	if read != nil {
 		r.happened(t, read, got, reached)

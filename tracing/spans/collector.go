@@ -43,8 +43,8 @@ func TracesURL(collector string) (string, error) { return url.JoinPath(collector
 // only if all was.
 const maxAnswer = 64 << 10
 
-// longestAsked bounds the pause that a collector asks for.
-const longestAsked = 30 * time.Second
+// longestRetryAfter bounds the pause that a collector asks for.
+const longestRetryAfter = 30 * time.Second
 
 // refusal is the answer of a collector that did not take spans.
 type refusal struct {
@@ -109,7 +109,7 @@ func (c *Collector) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpa
 	}
 	if answer.StatusCode/100 != 2 {
 		after, _ := timing.RetryAfter(answer.Header, time.Now())
-		return &refusal{answer.StatusCode, min(after, longestAsked)}
+		return &refusal{answer.StatusCode, min(after, longestRetryAfter)}
 	}
 	return nil
 }
@@ -126,8 +126,8 @@ func packed(message []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// askedBy is the pause that a refusal asks for.
-func askedBy(err error) time.Duration {
+// retryAfter is the pause that a refusal asks for.
+func retryAfter(err error) time.Duration {
 	var refused *refusal
 	if errors.As(err, &refused) {
 		return refused.after

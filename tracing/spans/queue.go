@@ -143,7 +143,7 @@ func (q *Queue) send(ctx context.Context, batch []sdk.ReadOnlySpan) {
 			q.outcomes.WithLabelValues(outcomeFailed).Add(float64(len(batch)))
 			return
 		}
-		_ = timing.Sleep(ctx, max(askedBy(err), timing.Jitter(timing.Backoff(shortestTry, longestTry, failures)))) // the next try sees that ctx has ended
+		_ = timing.Sleep(ctx, max(retryAfter(err), timing.Jitter(timing.Backoff(shortestTry, longestTry, failures)))) // the next try sees that ctx has ended
 	}
 }
 

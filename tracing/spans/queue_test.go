@@ -117,7 +117,7 @@ func TestRetry(t *testing.T) {
 }
 
 // The pause that a collector asks for, in seconds or by a date, is kept within a bound.
-func TestAskedPause(t *testing.T) {
+func TestRequestedPause(t *testing.T) {
 	var asks string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", asks)
@@ -125,13 +125,13 @@ func TestAskedPause(t *testing.T) {
 	}))
 	defer server.Close()
 	c := &Collector{URL: server.URL, Credentials: func() *CollectorCredentials { return &CollectorCredentials{Transport: http.DefaultTransport} }}
-	for asked, want := range map[string]time.Duration{
-		"": 0, "soon": 0, "-5": 0, "7": 7 * time.Second, "3600": longestAsked,
-		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): longestAsked, "Mon, 06 May 2024 07:08:09 GMT": 0,
+	for requested, want := range map[string]time.Duration{
+		"": 0, "soon": 0, "-5": 0, "7": 7 * time.Second, "3600": longestRetryAfter,
+		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): longestRetryAfter, "Mon, 06 May 2024 07:08:09 GMT": 0,
 	} {
-		asks = asked
-		if got := askedBy(c.UploadTraces(t.Context(), nil)); got != want {
-			t.Errorf("%q: %v, want %v", asked, got, want)
+		asks = requested
+		if got := retryAfter(c.UploadTraces(t.Context(), nil)); got != want {
+			t.Errorf("%q: %v, want %v", requested, got, want)
 		}
 	}
 }

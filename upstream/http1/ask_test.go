@@ -96,9 +96,9 @@ func TestCallsOnUsedConnectionsEnd(t *testing.T) {
 	for name, within := range map[string]time.Duration{"short": 100 * time.Millisecond, "long": watchFrom + 100*time.Millisecond, "cancelled": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			asked := make(chan struct{}, 1)
+			received := make(chan struct{}, 1)
 			p := newPeer(t, warmed(func(conn net.Conn, _ *http.Request) {
-				asked <- struct{}{}
+				received <- struct{}{}
 				_, _ = conn.Read(make([]byte, 1)) // until the call ends
 			}))
 			c := p.client(t)
@@ -109,7 +109,7 @@ func TestCallsOnUsedConnectionsEnd(t *testing.T) {
 			if within > 0 {
 				request.Deadline, want = time.Now().Add(within), context.DeadlineExceeded
 			} else {
-				go func() { <-asked; cancel() }()
+				go func() { <-received; cancel() }()
 			}
 			r := readAll(c.Do(ctx, request))
 			if !errors.Is(r.err, want) || time.Now().Before(request.Deadline) || c.pool.open != 0 {

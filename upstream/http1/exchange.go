@@ -214,9 +214,9 @@ const writeGrace = 50 * time.Millisecond
 
 // finish ends the exchange. Its connection is used again if all of the answer was
 // read, and nothing forbids it.
-func (x *exchange) finish(whole bool) {
+func (x *exchange) finish(complete bool) {
 	cn, intact := x.release()
-	again := whole && intact && !x.ends && cn.r == cn.w
+	again := complete && intact && !x.ends && cn.r == cn.w
 	grace := writeGrace
 	if !again {
 		grace = 0

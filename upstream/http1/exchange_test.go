@@ -203,7 +203,7 @@ func TestHeadsAreBounded(t *testing.T) {
 }
 
 // A large content that no one reads ends with the call's time, and with its caller.
-func TestContentThatNobodyReads(t *testing.T) {
+func TestContentThatNoOneReads(t *testing.T) {
 	for name, c := range map[string]struct {
 		timeout time.Duration
 		want    error
@@ -239,9 +239,9 @@ func TestBodiesThatDoNotEnd(t *testing.T) {
 		for name, want := range map[string]error{"time": context.DeadlineExceeded, "caller": context.Canceled, "close": net.ErrClosed} {
 			t.Run(name+" "+head, func(t *testing.T) {
 				p := newPeer(t, func(_ int64, conn net.Conn, r *requests) {
-					r.whole()
+					r.complete()
 					_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n"+head)
-					r.whole()
+					r.complete()
 				})
 				c := p.client(t)
 				ctx, cancel := context.WithCancel(t.Context())
@@ -283,8 +283,8 @@ func TestBodiesThatDoNotEnd(t *testing.T) {
 func TestLongCallsEnd(t *testing.T) {
 	t.Parallel()
 	p := newPeer(t, func(_ int64, _ net.Conn, r *requests) {
-		r.whole()
-		r.whole()
+		r.complete()
+		r.complete()
 	})
 	c := p.client(t)
 	deadline := time.Now().Add(watchFrom + 100*time.Millisecond)

@@ -19,24 +19,24 @@ import (
 
 // scriptedConn answers the first request with bytes, so many at a time, and then fails.
 type scriptedConn struct {
-	answer []byte
-	step   int
-	end    error // after the answer
-	asked  chan struct{}
-	once   sync.Once
-	closed chan struct{}
-	ended  sync.Once
+	answer    []byte
+	step      int
+	end       error // after the answer
+	requested chan struct{}
+	once      sync.Once
+	closed    chan struct{}
+	ended     sync.Once
 }
 
 var errStarved = errors.New("nothing more comes")
 
 func newScripted(answer []byte, step int, end error) *scriptedConn {
-	return &scriptedConn{answer: answer, step: step, end: end, asked: make(chan struct{}), closed: make(chan struct{})}
+	return &scriptedConn{answer: answer, step: step, end: end, requested: make(chan struct{}), closed: make(chan struct{})}
 }
 
 func (c *scriptedConn) Read(p []byte) (int, error) {
 	select {
-	case <-c.asked:
+	case <-c.requested:
 	case <-c.closed:
 		return 0, net.ErrClosed
 	}
@@ -49,7 +49,7 @@ func (c *scriptedConn) Read(p []byte) (int, error) {
 }
 
 func (c *scriptedConn) Write(p []byte) (int, error) {
-	c.once.Do(func() { close(c.asked) })
+	c.once.Do(func() { close(c.requested) })
 	return len(p), nil
 }
 

@@ -43,8 +43,8 @@ func (r *requests) next() (*http.Request, bool) {
 	return q, err == nil
 }
 
-// whole is next with its content.
-func (r *requests) whole() bool {
+// complete is next with its content.
+func (r *requests) complete() bool {
 	q, ok := r.next()
 	if ok {
 		_, err := io.Copy(io.Discard, q.Body)
@@ -106,7 +106,7 @@ func serveOn(t *testing.T, listener net.Listener, serve script) *peer {
 // answers is a script that answers each whole request with the same bytes.
 func answers(text string) script {
 	return func(_ int64, conn net.Conn, requests *requests) {
-		for requests.whole() {
+		for requests.complete() {
 			if _, err := io.WriteString(conn, text); err != nil {
 				return
 			}

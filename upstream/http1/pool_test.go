@@ -60,13 +60,13 @@ func TestConnectionsThatAreNotReused(t *testing.T) {
 
 // Bytes that come while no one asked are no answer, whenever they come: also such as
 // TLS has read together with the answer before them.
-func TestBytesThatNobodyAskedFor(t *testing.T) {
+func TestUnsolicitedBytes(t *testing.T) {
 	for _, later := range []bool{false, true} {
 		for _, secured := range []bool{false, true} {
 			t.Run(fmt.Sprintf("later %v, TLS %v", later, secured), func(t *testing.T) {
 				came := make(chan struct{}, 1)
 				serve := func(_ int64, conn net.Conn, requests *requests) {
-					for requests.whole() {
+					for requests.complete() {
 						_, _ = io.WriteString(conn, empty)
 						if later {
 							time.Sleep(20 * time.Millisecond)
@@ -100,7 +100,7 @@ func TestConnectionsThatEndWhileIdle(t *testing.T) {
 	for _, method := range []string{http.MethodGet, http.MethodPut} {
 		t.Run(method, func(t *testing.T) {
 			p := newPeer(t, func(_ int64, conn net.Conn, requests *requests) {
-				requests.whole()
+				requests.complete()
 				_, _ = io.WriteString(conn, empty)
 			})
 			c := p.client(t)
@@ -125,7 +125,7 @@ func TestConnectionsThatEndWhileIdle(t *testing.T) {
 // then; a write is not, as it may have had an effect.
 func TestConnectionsThatEndWhenTheyAreUsed(t *testing.T) {
 	serve := func(n int64, conn net.Conn, requests *requests) {
-		for i := 0; requests.whole(); i++ {
+		for i := 0; requests.complete(); i++ {
 			if n == 1 && i == 1 {
 				return
 			}
@@ -159,9 +159,9 @@ func TestConnectionsThatEndWhenTheyAreUsed(t *testing.T) {
 func TestReadsThatAreNotRepeated(t *testing.T) {
 	for name, first := range map[string]string{"half an answer": "HTTP/1.1 2", "an interim answer": "HTTP/1.1 100 Continue\r\n\r\n"} {
 		p := newPeer(t, func(_ int64, conn net.Conn, requests *requests) {
-			requests.whole()
+			requests.complete()
 			_, _ = io.WriteString(conn, empty)
-			requests.whole()
+			requests.complete()
 			_, _ = io.WriteString(conn, first)
 		})
 		c := p.client(t)
@@ -170,7 +170,7 @@ func TestReadsThatAreNotRepeated(t *testing.T) {
 			t.Errorf("%s: got %+v over %d connections", name, r, p.conns.Load())
 		}
 	}
-	p := newPeer(t, func(_ int64, _ net.Conn, requests *requests) { requests.whole() })
+	p := newPeer(t, func(_ int64, _ net.Conn, requests *requests) { requests.complete() })
 	if r := p.client(t).get(http.MethodGet); !errors.Is(r.err, errUnanswered) || p.conns.Load() != 1 {
 		t.Errorf("got %+v over %d connections", r, p.conns.Load())
 	}
@@ -179,7 +179,7 @@ func TestReadsThatAreNotRepeated(t *testing.T) {
 func TestIdleConnectionsAreBounded(t *testing.T) {
 	gate := make(chan struct{})
 	p := newPeer(t, func(_ int64, conn net.Conn, requests *requests) {
-		for requests.whole() {
+		for requests.complete() {
 			<-gate
 			_, _ = io.WriteString(conn, empty)
 		}
@@ -207,7 +207,7 @@ func TestIdleConnectionsAreBounded(t *testing.T) {
 }
 
 func TestOpenConnectionsAreBounded(t *testing.T) {
-	p := newPeer(t, func(_ int64, _ net.Conn, requests *requests) { requests.whole(); requests.whole() })
+	p := newPeer(t, func(_ int64, _ net.Conn, requests *requests) { requests.complete(); requests.complete() })
 	o := p.options()
 	o.MaxOpen = 2
 	c := newClient(t, o)
@@ -239,7 +239,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 	}{"too old": {20 * time.Millisecond, false}, "closed": {400 * time.Millisecond, true}} {
 		t.Run(name, func(t *testing.T) {
 			p := newPeer(t, func(_ int64, conn net.Conn, requests *requests) {
-				for requests.whole() {
+				for requests.complete() {
 					_, _ = io.WriteString(conn, empty)
 					if o.closes {
 						return

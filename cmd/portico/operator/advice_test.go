@@ -13,8 +13,8 @@ func TestRemedies(t *testing.T) {
 	for _, line := range []string{"explain " + someID + " --as dana", "roles check --principal dana --action a --scope /", "roles list --principal dana --subscription " + someSubscription} {
 		refuses(t, l, line, `"dana"`, "GUID")
 	}
-	if len(l.asked) > 0 {
-		t.Errorf("the service was asked %d times", len(l.asked))
+	if len(l.requests) > 0 {
+		t.Errorf("the service was asked %d times", len(l.requests))
 	}
 	l.set("GET /admin/resource", refusal{400, "InvalidQueryParameter", "The query parameter 'id' is invalid: it is the ID of a subscription, or of something in one."})
 	refuses(t, l, "resources show cache", "begins with /subscriptions/", "such as /subscriptions/0")

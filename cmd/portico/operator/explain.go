@@ -226,7 +226,7 @@ func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 }
 
 // verdicts are how the verdicts of judges are shown.
-var verdicts = map[string]string{api.Accepts: "accepts", api.Refuses: "REFUSES", api.NotAsked: "-"}
+var verdicts = map[string]string{api.Accepts: "accepts", api.Refuses: "REFUSES", api.Skipped: "-"}
 
 func markOf(e api.Explanation, check api.ExplainedCheck) string {
 	switch {

@@ -24,8 +24,8 @@ type listener struct {
 	mu sync.Mutex
 	// answers are what operations answer, by method and path: a value, an api.Page, or a
 	// refusal.
-	answers map[string]any
-	asked   []*http.Request
+	answers  map[string]any
+	requests []*http.Request
 	// unstuck is the last order to unstick.
 	unstuck api.UnstickOrder
 	// content is that of the last POST.
@@ -55,7 +55,7 @@ func (l *listener) set(operation string, answer any) {
 func (l *listener) last() *http.Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.asked[len(l.asked)-1]
+	return l.requests[len(l.requests)-1]
 }
 
 // sent is the last order to unstick.
@@ -88,7 +88,7 @@ func matches(path, of string) bool {
 func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asked = append(l.asked, r)
+	l.requests = append(l.requests, r)
 	if r.Method == http.MethodPost {
 		l.read(r.Body)
 	}

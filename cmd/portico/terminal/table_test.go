@@ -8,7 +8,7 @@ import (
 
 type machine struct {
 	id, region string
-	made       time.Time
+	created    time.Time
 }
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -17,7 +17,7 @@ func machines() Table[machine] {
 	return Table[machine]{Now: now, Columns: []Column[machine]{
 		{Title: "ID", Cell: func(m machine) string { return m.id }, Least: 12, Cut: CutStart},
 		{Title: "REGION", Cell: func(m machine) string { return m.region }, Drop: 1},
-		{Title: "MADE", Time: func(m machine) time.Time { return m.made }, Drop: 2},
+		{Title: "MADE", Time: func(m machine) time.Time { return m.created }, Drop: 2},
 		{Title: "TWICE", Cell: func(m machine) string { return m.id + m.id }, Wide: true},
 	}}
 }

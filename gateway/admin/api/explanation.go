@@ -139,7 +139,7 @@ const MustFetch = "mustFetch"
 const (
 	RolesEnforced = "enforced"
 	RolesIgnored  = "ignored"
-	RolesNotAsked = "notAsked"
+	RolesSkipped  = "notAsked"
 )
 
 // ExplainedCheck is one step of a request's way.
@@ -166,9 +166,9 @@ const (
 	ShapeJudges    = "shape"
 	ProviderJudges = "provider"
 
-	Accepts  = "accepts"
-	Refuses  = "refuses"
-	NotAsked = "notAsked"
+	Accepts = "accepts"
+	Refuses = "refuses"
+	Skipped = "notAsked"
 )
 
 // ExplainedPlace is where a request goes.

@@ -18,14 +18,14 @@ type object = map[string]any
 
 // The document is made of the operations; what is served is what is made.
 func TestOpenAPIDescribesTheOperations(t *testing.T) {
-	made := describe(t, Operations())
+	created := describe(t, Operations())
 	if *update {
-		if err := os.WriteFile("openapi.json", made, 0o600); err != nil {
+		if err := os.WriteFile("openapi.json", created, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
-	if !bytes.Equal(made, document) {
+	if !bytes.Equal(created, document) {
 		t.Error("openapi.json is out of date: go test ./gateway/admin/api -update")
 	}
 	if served, err := json.Marshal(OpenAPI()); err != nil || !json.Valid(served) {

@@ -108,7 +108,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		return err
 	}
 	record := o.Record(content.Template, planned)
-	started := deployments.Begun{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)+len(planned.Deployments)), History: d.History, Running: d.Running}
+	started := deployments.Started{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)+len(planned.Deployments)), History: d.History, Running: d.Running}
 	if started.Record, err = json.Marshal(record); err != nil {
 		return err
 	}

@@ -331,7 +331,7 @@ func TestTransientFailuresEndWithTheBudget(t *testing.T) {
 	}
 }
 
-func TestAPauseThatIsAskedForIsKept(t *testing.T) {
+func TestARequestedPauseIsKept(t *testing.T) {
 	t.Parallel()
 	p := New([]Step{{}, {}}, bounds)
 	orders := p.Next(start)

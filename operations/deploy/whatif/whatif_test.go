@@ -118,13 +118,13 @@ func TestChangesOfProperties(t *testing.T) {
 func TestChangesOfResources(t *testing.T) {
 	t.Parallel()
 	planned, stands := value(t, `{"kind": "b"}`), value(t, `{"id": "i", "kind": "a"}`)
-	made, modified := compare(planned, expr.Value{}, nil), compare(planned, stands, nil)
+	created, modified := compare(planned, expr.Value{}, nil), compare(planned, stands, nil)
 	for _, c := range []struct {
 		change whatif.Change
 		want   string
 	}{
-		{made, `{"resourceId":"/subscriptions/s/resourceGroups/g/providers/A.B/c/d","changeType":"Create","after":{"apiVersion":"2024-01-01","id":"/subscriptions/s/resourceGroups/g/providers/A.B/c/d","type":"A.B/c","name":"d","kind":"b"}}`},
-		{made.WithoutPayload(), `{"resourceId":"/subscriptions/s/resourceGroups/g/providers/A.B/c/d","changeType":"Create"}`},
+		{created, `{"resourceId":"/subscriptions/s/resourceGroups/g/providers/A.B/c/d","changeType":"Create","after":{"apiVersion":"2024-01-01","id":"/subscriptions/s/resourceGroups/g/providers/A.B/c/d","type":"A.B/c","name":"d","kind":"b"}}`},
+		{created.WithoutPayload(), `{"resourceId":"/subscriptions/s/resourceGroups/g/providers/A.B/c/d","changeType":"Create"}`},
 		{modified, `{"resourceId":"/subscriptions/s/resourceGroups/g/providers/A.B/c/d","changeType":"Modify","before":{"apiVersion":"2024-01-01","id":"i","kind":"a"},"after":{"apiVersion":"2024-01-01","id":"/subscriptions/s/resourceGroups/g/providers/A.B/c/d","type":"A.B/c","name":"d","kind":"b"},"delta":[{"path":"kind","propertyChangeType":"Modify","before":"a","after":"b"}]}`},
 		{modified.WithoutPayload(), `{"resourceId":"/subscriptions/s/resourceGroups/g/providers/A.B/c/d","changeType":"Deploy"}`},
 		{whatif.Gone("i", stands, false), `{"resourceId":"i","changeType":"Ignore","before":{"id":"i","kind":"a"}}`},

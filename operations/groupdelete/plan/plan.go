@@ -302,8 +302,8 @@ func (p *Plan) retry(m *Member, s Result, now time.Time) {
 	p.setAside(m, nil) // its budget stays spent: each further pass tries it once
 }
 
-func (p *Plan) pauseOf(m *Member, asked time.Duration) time.Duration {
-	return max(asked, timing.Backoff(p.limits.Pause, max(p.limits.Longest, p.limits.Pause), m.Tries))
+func (p *Plan) pauseOf(m *Member, retryAfter time.Duration) time.Duration {
+	return max(retryAfter, timing.Backoff(p.limits.Pause, max(p.limits.Longest, p.limits.Pause), m.Tries))
 }
 
 // park sets a refused member aside until its blockers have gone.

@@ -186,7 +186,7 @@ func TestDeletionKeepsPauses(t *testing.T) {
 
 // What went is remembered beside what came while no one worked on the deletion:
 // each further step has what was refused tried anew.
-func TestDeletionGoesOnBesideWhatCame(t *testing.T) {
+func TestDeletionGoesOnDespiteNewResources(t *testing.T) {
 	for name, c := range map[string]struct {
 		total, deleted int      // recorded
 		came           int      // of the members

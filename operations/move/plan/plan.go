@@ -258,8 +258,8 @@ func (p *Plan) lasts(c *Call, at time.Time) bool {
 	return c.Since.IsZero() || at.Before(c.Since.Add(p.Limits.Budget))
 }
 
-func (p *Plan) pauseOf(c *Call, asked time.Duration) time.Duration {
-	return max(asked, timing.Backoff(p.Limits.Pause, max(p.Limits.Longest, p.Limits.Pause), c.Tries))
+func (p *Plan) pauseOf(c *Call, retryAfter time.Duration) time.Duration {
+	return max(retryAfter, timing.Backoff(p.Limits.Pause, max(p.Limits.Longest, p.Limits.Pause), c.Tries))
 }
 
 // Presence is where a member was seen.
@@ -271,8 +271,8 @@ type Presence struct {
 
 // Observe applies the places where a member of an open call was seen, by probes that
 // started at a time.
-func (c *Call) Observe(m *Member, s Presence, asked time.Time) {
-	over := !asked.Before(c.Ends)
+func (c *Call) Observe(m *Member, s Presence, probed time.Time) {
+	over := !probed.Before(c.Ends)
 	switch {
 	case !s.Known || m.Decided != MemberOpen:
 	case s.New && !s.Old:

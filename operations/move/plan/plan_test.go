@@ -223,11 +223,11 @@ func (w *moveWorld) poll(i int, c *Call) {
 }
 
 func (w *moveWorld) ask(i int, c *Call) {
-	asked := w.now
+	probed := w.now
 	for _, m := range c.Open() {
 		sight := Presence{Known: !w.luck(8, "no word"), Old: w.at[m.Key] == "old", New: w.at[m.Key] == "new"}
 		sight.Working = w.works(i) || w.luck(10, "busy")
-		c.Observe(m, sight, asked)
+		c.Observe(m, sight, probed)
 		if w.luck(10, "a slow question") {
 			w.pass(w.now.Add(time.Second))
 		}

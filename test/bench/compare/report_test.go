@@ -112,7 +112,7 @@ func TestReportHasEveryLoad(t *testing.T) {
 			}
 		}
 	}
-	text := report(evidence.Circumstances{Begun: time.Unix(0, 0).UTC(), Command: "make bench-peers", Machine: "a machine", Load: "0.5", Versions: "v1"}, s, workers, 3)
+	text := report(evidence.Circumstances{Started: time.Unix(0, 0).UTC(), Command: "make bench-peers", Machine: "a machine", Load: "0.5", Versions: "v1"}, s, workers, 3)
 	for _, c := range scenarios() {
 		if name := c.name; name != manyConnections && name != mergedList && !strings.Contains(text, "| "+name+" |") {
 			t.Errorf("%s is not in the report", name)
