@@ -12,8 +12,9 @@ MODULES := . test/sdk test/deploy test/console deploy/release
 # The same bytes from the same source, in whatever folder: results of tests are kept for as
 # long as the programs are the same. The compiler collects its garbage a quarter as often,
 # which takes a tenth of the time and up to 1.2 GB at a time. It writes no tables for
-# debuggers, which takes another tenth: go build without make has them.
-export GOFLAGS := $(if $(filter -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLAGS) -trimpath '-toolexec=env GOGC=400' -gcflags=all=-dwarf=false -ldflags=-w))
+# debuggers, which takes another tenth: go build without make has them. Tests vet nothing, as
+# lint and vet do.
+export GOFLAGS := $(if $(filter -trimpath,$(GOFLAGS)),$(GOFLAGS),$(strip $(GOFLAGS) -trimpath '-toolexec=env GOGC=400' -gcflags=all=-dwarf=false -ldflags=-w -vet=off))
 
 # As releases are built, so that there is one such build.
 export CGO_ENABLED := 0
@@ -39,9 +40,6 @@ race-programs test-long: export CGO_ENABLED := 1
 # What tests leave is collected as rarely as what the compiler leaves, where no programs
 # inherit it.
 quick unit walk: export GOGC := 400
-
-# Before the tests, lint or vet has vetted everything.
-UNVETTED := -vet=off
 
 # The programs that tests run as processes, each built once for all suites. The go command
 # keeps the results of a suite until its inputs change: these programs, and the files named
@@ -118,7 +116,7 @@ test-long: programs race-programs ## the longer forms of what has a shorter one 
 
 # Without the walk, and on one of the two engines.
 quick: format-check vet ## what one runs while working: a minute, and two after a change that every package needs
-	$(MEMORY) go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -p 3 -parallel 4 $(UNIT)
+	$(MEMORY) go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider|TestPostgres.*|Test.*Failover.*)$$' -timeout 5m -p 3 -parallel 4 $(UNIT)
 
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus, Chromium
 	test/prepare.sh
@@ -151,8 +149,8 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector where goroutines share something
-	$(MEMORY) go test $(UNVETTED) -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -E '$(UNRACED)')
-	$(MEMORY) CGO_ENABLED=1 go test $(UNVETTED) $(RACE) -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -v -E '$(UNRACED)')
+	$(MEMORY) go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -E '$(UNRACED)')
+	$(MEMORY) CGO_ENABLED=1 go test $(RACE) -timeout 15m -p 3 -parallel 4 $$(go list $(UNIT) | grep -v -E '$(UNRACED)')
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	RAPID_CHECKS=500 go test ./inventory/index -timeout 60m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v | grep -v '^=== '
@@ -163,13 +161,13 @@ outside: ## the programs as their users meet them, some built with the race dete
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
 e2e: programs ## whole stories, from the client to the store and the providers
-	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -parallel 6 ./test/e2e/...
+	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test -timeout 40m -parallel 6 ./test/e2e/...
 
 protocol: programs ## what goes over the wire, from clients and providers of all kinds
-	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -p 2 -parallel 4 $(PROTOCOL)
+	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test -timeout 40m -p 2 -parallel 4 $(PROTOCOL)
 
 crowded: race-programs ## many callers, and gateways that die, reload and lose their store
-	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test $(UNVETTED) -timeout 40m -p 2 -parallel 4 $(CROWDED)
+	$(call PROGRAMS,race,configs docs test/garden test/issuer) $(MEMORY) go test -timeout 40m -p 2 -parallel 4 $(CROWDED)
 
 sdk: programs ## the Azure SDK for Go as the client
 	$(call PROGRAMS,test) $(MEMORY) go test -C test/sdk -timeout 15m ./...
@@ -200,6 +198,7 @@ packaging: programs .bin/kube-apiserver ## the unit in a systemd that boots, the
 	go build -C test/packaging/apiserver -o $(CURDIR)/.bin/kube-apiserver .
 
 dashboards: programs ## every panel's query and every alert, with a real Prometheus, within three minutes
+	go test ./test/dashboards/rules
 	$(call PROGRAMS,test,deploy docs) $(MEMORY) go test ./test/dashboards -timeout 10m -v | grep -v '^=== '
 
 console: programs ## the console's pages in Chromium
@@ -227,8 +226,8 @@ evidence: programs ## what holds when what Portico stands on fails: blows at eac
 scale: programs ## an estate of 10,000,000 resources over each engine, into docs/evidence.md: three quarters of an hour, and 40 GB for temporary files
 	$(call PROGRAMS,test) go test ./test/scale -count=1 -timeout 240m -v -run TestScale -scale.decades 7 -scale.write | grep -v '^=== '
 
-fuzz-short: ## 5,000 inputs to each fuzz target whose code has changed; longer: test/fuzz.sh 10m
-	for p in $$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do test/once.sh $$p test/fuzz.sh 5000x $$p; done
+fuzz-short: ## 20,000 inputs to each fuzz target, if code of any has changed; longer, and guided by what they reach: test/fuzz.sh 10m
+	test/once.sh "$$(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u | tr '\n' ' ')" test/fuzz.sh --plain 20000x
 
 vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 	test/vuln.sh

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs a command (the arguments after the first) that judges a package (the first) by its
-# tests, unless it has succeeded with the same code and test data. That is for what the go
-# command itself repeats each time: fuzzing and benchmarks.
+# Runs a command (the arguments after the first) that judges packages (the first, between
+# spaces) by their tests, unless it has succeeded with the same code and test data. That is
+# for what the go command itself repeats each time: fuzzing and benchmarks.
 set -euo pipefail
 shopt -s inherit_errexit
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-package=$1
+read -ra packages <<<"$1"
 shift
 of_module='{{if and .Module .Module.Main}}{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}
 {{end}}{{range .EmbedFiles}}{{$dir}}/{{.}}
@@ -14,8 +14,8 @@ inputs=$({
 	go version
 	{
 		printf '%s\n' go.mod go.sum
-		go list -deps -test -f "$of_module" "$package" | sed "s#^$PWD/##; \\#//#d" # without the main file that go test makes
-		find "$package" -path '*/testdata/*' -type f
+		go list -deps -test -f "$of_module" "${packages[@]}" | sed "s#^$PWD/##; \\#//#d" # without the main file that go test makes
+		find "${packages[@]}" -path '*/testdata/*' -type f
 	} | LC_ALL=C sort -u | xargs sha256sum
 } | sha256sum | cut -c1-32)
 echo "$*"

@@ -5,5 +5,5 @@
 // a healthy one: an alert must fire for the job with its fault, and for no other. Then
 // every query of every panel must return data. Queries, alerts and variables are read
 // from the files themselves, so none can be left out. Alerts with windows longer than
-// two minutes are checked by promtool on synthetic series instead.
+// two minutes are checked by promtool on made-up series instead, in package rules.
 package dashboards
