@@ -137,38 +137,44 @@ func (b *tab) text(expression string) (text string) {
 	return text
 }
 
+// awaits tries something until it is so, for as long as bound: more and more rarely, as
+// to look costs the browser as much as to change the page does.
+func awaits(try func() bool) bool {
+	pause := 20 * time.Millisecond
+	for end := time.Now().Add(bound); !try(); pause = min(pause*3/2, 500*time.Millisecond) {
+		if time.Now().After(end) {
+			return false
+		}
+		time.Sleep(pause)
+	}
+	return true
+}
+
 // sees waits until the page shows all texts.
 func (b *tab) sees(texts ...string) {
 	b.t.Helper()
-	for end := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
-		shown := b.text(`document.body.innerText`)
-		missing := ""
+	var shown, missing string
+	if !awaits(func() bool {
+		shown, missing = b.text(`document.body.innerText`), ""
 		for _, text := range texts {
 			if !strings.Contains(shown, text) {
 				missing = text
 			}
 		}
-		if missing == "" {
-			return
-		}
-		if time.Now().After(end) {
-			b.t.Fatalf("the page does not show %q:\n%s", missing, shown)
-		}
+		return missing == ""
+	}) {
+		b.t.Fatalf("the page does not show %q:\n%s", missing, shown)
 	}
 }
 
 // holds waits until an expression is true.
 func (b *tab) holds(what, expression string) {
 	b.t.Helper()
-	for end := time.Now().Add(bound); ; time.Sleep(50 * time.Millisecond) {
-		var is bool
+	if !awaits(func() (is bool) {
 		b.value(`Boolean(`+expression+`)`, &is)
-		if is {
-			return
-		}
-		if time.Now().After(end) {
-			b.t.Fatalf("%s: not within %v:\n%s", what, bound, b.text(`document.body.innerText`))
-		}
+		return is
+	}) {
+		b.t.Fatalf("%s: not within %v:\n%s", what, bound, b.text(`document.body.innerText`))
 	}
 }
 
