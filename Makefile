@@ -93,7 +93,7 @@ test: ## everything, in the order of the time until it can fail
 suites: ## all that waits for disks and processes
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory programs race-programs
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going crowded e2e protocol dashboards console chaos-short deploy sdk
+	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target --keep-going crowded e2e protocol console chaos-short dashboards deploy sdk
 
 # They need a processor and no time of their own: what waits leaves them enough, on a
 # slow machine only after half an hour.
@@ -198,7 +198,7 @@ packaging: programs .bin/kube-apiserver ## the unit in a systemd that boots, the
 	go build -C test/packaging/apiserver -o $(CURDIR)/.bin/kube-apiserver .
 
 dashboards: programs ## every panel's query and every alert, with a real Prometheus, within three minutes
-	go test ./test/dashboards/rules
+	inputs=$$(test/inputs.sh deploy/prometheus test/dashboards/rules); PORTICO_INPUTS=$$inputs go test ./test/dashboards/rules
 	$(call PROGRAMS,test,deploy docs) $(MEMORY) go test ./test/dashboards -timeout 10m -v | grep -v '^=== '
 
 console: programs ## the console's pages in Chromium

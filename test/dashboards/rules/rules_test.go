@@ -11,13 +11,11 @@ import (
 )
 
 func TestRules(t *testing.T) {
+	_ = os.Getenv("PORTICO_INPUTS") // the result holds for as long as this says the same
 	for _, step := range []struct{ command, file string }{
 		{"check", filepath.Join("..", "..", "..", "deploy", "prometheus", "rules.yaml")},
 		{"test", filepath.Join("testdata", "rules.yaml")},
 	} {
-		if _, err := os.ReadFile(step.file); err != nil { // the go command keeps the result until the file changes
-			t.Fatal(err)
-		}
 		if out, err := exec.CommandContext(t.Context(), "promtool", step.command, "rules", step.file).CombinedOutput(); err != nil {
 			t.Errorf("promtool %s rules %s: %v\n%s", step.command, step.file, err, out)
 		}
