@@ -15,9 +15,9 @@ import (
 
 // Plan is what a call's resources that passed would make. It belongs to one call.
 type Plan struct {
-	groups map[string]inventory.Resource // by their keys
-	now    string                        // the key of the one that is judged
-	// created are those of made that the index does not have.
+	resources map[string]inventory.Resource // by their keys
+	now       string                        // the key of the one that is judged
+	// created are those of resources that the index does not have.
 	created map[string]bool
 }
 
@@ -29,11 +29,11 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 		return verdict, err
 	}
 	if d, t := verdict.Decision, verdict.Request.Type; d != nil && d.Region != "" && t != nil && t.Kind == regions.Tracked {
-		if p.groups == nil {
-			p.groups, p.created = map[string]inventory.Resource{}, map[string]bool{}
+		if p.resources == nil {
+			p.resources, p.created = map[string]inventory.Resource{}, map[string]bool{}
 		}
 		p.created[p.now] = d.Row == nil
-		p.groups[p.now] = inventory.Resource{
+		p.resources[p.now] = inventory.Resource{
 			Subscription: d.Subscription.ID, Key: p.now, ID: r.ID, Group: d.Group.Key, Type: t.Key, TypeName: t.FullName, Region: d.Region, Location: d.Location,
 		}
 	}
@@ -42,7 +42,7 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 
 // Created implements proxy.Plan.
 func (p *Plan) Created(subscription, group, typ string) (n int) {
-	for key, planned := range p.groups {
+	for key, planned := range p.resources {
 		if p.created[key] && key != p.now && planned.Subscription == subscription && planned.Group == group && planned.Type == typ {
 			n++
 		}
@@ -70,7 +70,7 @@ func (o overlay) Group(ctx context.Context, subscription, name string) (inventor
 
 func (o overlay) Resource(ctx context.Context, subscription, key string) (inventory.Resource, error) {
 	found, err := o.Index.Resource(ctx, subscription, key)
-	if planned, is := o.groups[key]; is && key != o.now && errors.Is(err, inventory.ErrNotFound) {
+	if planned, is := o.resources[key]; is && key != o.now && errors.Is(err, inventory.ErrNotFound) {
 		return planned, nil
 	}
 	return found, err
@@ -85,7 +85,7 @@ func (o overlay) Target(ctx context.Context, q inventory.Question) (inventory.Ta
 		group := plannedGroup(q.Subscription, q.Group)
 		t.Group = &group
 	}
-	if planned, is := o.groups[q.Key]; is && t.Row == nil && q.Key != o.now {
+	if planned, is := o.resources[q.Key]; is && t.Row == nil && q.Key != o.now {
 		t.Row = &planned
 	}
 	return t, nil
