@@ -93,7 +93,7 @@ test: ## everything, in the order of the time until it can fail
 suites: ## all that waits for disks and processes
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory programs race-programs
-	@$(MAKE) --no-print-directory --jobs=4 --output-sync=target --keep-going crowded e2e protocol console chaos-short dashboards deploy sdk
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going crowded e2e protocol console chaos-short dashboards deploy sdk
 
 # They need a processor and no time of their own: what waits leaves them enough, on a
 # slow machine only after half an hour.

@@ -155,15 +155,19 @@ func namesResource(text string) bool {
 	return false
 }
 
-// unambiguous reports whether no server takes a name in a path for another one.
+// unambiguous reports whether no server takes a path for another one, by its names,
+// namespaces or types.
 func unambiguous(path *arm.Path) bool {
 	if group := path.Group(); group != "" && !arm.ValidGroupName(group) {
 		return false
 	}
 	for i := range path.Hops() {
 		hop := path.Hop(i)
-		for j := 1; j < hop.Len(); j += 2 {
-			if !arm.ValidResourceName(hop.Segment(j)) {
+		if !arm.ValidNamespace(hop.Namespace()) {
+			return false
+		}
+		for j := range hop.Len() {
+			if isName := j%2 == 1; isName && !arm.ValidResourceName(hop.Segment(j)) || !isName && !arm.ValidTypeName(hop.Segment(j)) {
 				return false
 			}
 		}

@@ -204,6 +204,7 @@ func FuzzShown(f *testing.F) {
 		`{"value":[{"id":"` + mine + things + `a","Id":"` + theirs + things + `b"}],"count":2}`,
 		`{"value":[{"i\u0064":"` + mine + things + `a","x":{"id":1}},{"id":"` + mine + `/..` + things + `b"}] , "nextLink":null}`,
 		`{"value":[{"id":"` + mine + `/providers/N.S/others/1/resourceGroups/theirs` + things + `b"},{"id":"` + mine + `/x/..` + things + `b"}]}`,
+		`{"value":[{"id":"` + mine + `/providers/N?S/others/1` + things + `b"},{"id":"` + mine + `/providers/N.S/oth?ers/1` + things + `b"}]}`,
 		`{"value":[{"id":"\/subscriptions` + mine[len("/subscriptions"):] + things + `\u0061"},{},[],"x",1]}`,
 	} {
 		f.Add([]byte(seed))
