@@ -235,7 +235,7 @@ vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 bench-short: ## that benchmarks still run, where their code has changed; what they measure here is not judged
 	test/once.sh ./inventory/memory go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory/memory
 	$(MEMORY) test/once.sh ./inventory go test -timeout 10m -run '^$$' -bench '^BenchmarkCreate' -benchtime 2x ./inventory
-	$(MEMORY) test/once.sh ./inventory go test -timeout 10m -run '^$$' -bench '^BenchmarkScale' -benchtime 5x ./inventory
+	$(MEMORY) test/once.sh ./inventory go test -timeout 10m -run '^$$' -short -bench '^BenchmarkScale' -benchtime 2x ./inventory
 	test/once.sh ./test/bench go test -timeout 10m -run '^$$' -bench '^(BenchmarkWrite|BenchmarkObservation)' -benchtime 100x ./test/bench
 
 bench: ## everything that is measured; PORTICO_BENCH_LONG=1 goes to 10 million rows

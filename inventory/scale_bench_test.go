@@ -20,12 +20,15 @@ import (
 
 // BenchmarkScale asks the same of an index and of one ten times as large, in
 // turns: a question costs what it is about, however many rows there are.
-// Reported is the median of how the turns compare. From 100,000 rows to a
-// million, or from there to ten million where PORTICO_BENCH_LONG is set, all of
+// Reported is the median of how the turns compare. From 30,000 rows to 300,000, a tenth of
+// that with -short, or from a million to ten where PORTICO_BENCH_LONG is set, all of
 // one subscription, which is what makes them hard to keep apart.
 func BenchmarkScale(b *testing.B) {
 	small := 30_000
-	if os.Getenv("PORTICO_BENCH_LONG") != "" {
+	switch {
+	case testing.Short():
+		small = 3_000
+	case os.Getenv("PORTICO_BENCH_LONG") != "":
 		small = 1_000_000
 	}
 	for _, engine := range []string{engine.SQLite, engine.Postgres} {
