@@ -37,17 +37,21 @@ func ValidResourceID(s string) bool {
 		return false
 	}
 	for i := range p.Hops() {
-		hop := p.Hop(i)
-		if !ValidNamespace(hop.Namespace()) || hop.Len() == 0 || hop.Len()%2 != 0 {
+		if hop := p.Hop(i); hop.Len() == 0 || hop.Len()%2 != 0 || !hop.Valid() {
 			return false
-		}
-		for j := range hop.Len() {
-			if j%2 == 0 && !ValidTypeName(hop.Segment(j)) || j%2 == 1 && !ValidResourceName(hop.Segment(j)) {
-				return false
-			}
 		}
 	}
 	return true
+}
+
+// Valid reports whether the hop's namespace, types and names may be such.
+func (h Hop) Valid() bool {
+	for i := range h.Len() {
+		if i%2 == 0 && !ValidTypeName(h.Segment(i)) || i%2 == 1 && !ValidResourceName(h.Segment(i)) {
+			return false
+		}
+	}
+	return ValidNamespace(h.Namespace())
 }
 
 // TypeIn returns the type of the resource that an ID names, as it spells it, such as

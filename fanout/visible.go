@@ -162,14 +162,8 @@ func unambiguous(path *arm.Path) bool {
 		return false
 	}
 	for i := range path.Hops() {
-		hop := path.Hop(i)
-		if !arm.ValidNamespace(hop.Namespace()) {
+		if !path.Hop(i).Valid() {
 			return false
-		}
-		for j := range hop.Len() {
-			if isName := j%2 == 1; isName && !arm.ValidResourceName(hop.Segment(j)) || !isName && !arm.ValidTypeName(hop.Segment(j)) {
-				return false
-			}
 		}
 	}
 	return true
