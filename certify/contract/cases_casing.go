@@ -27,7 +27,7 @@ func casingCases() []Case {
 			Rule: "a PUT in another casing writes the resource that is there",
 			Run: func(s *Scene) {
 				s.created()
-				s.recasedPut()
+				recasedPut(s)
 				items := s.listed(collection(s.id))
 				s.check(len(items.like(s.id)) == 1, "the collection has the resource once", "%d times", len(items.like(s.id)))
 			},
@@ -38,7 +38,7 @@ func casingCases() []Case {
 			Run: func(s *Scene) {
 				s.created()
 				s.read(s.id).named(s.id)
-				again := s.recasedPut()
+				again := recasedPut(s)
 				s.read(again).named(again)
 			},
 		},
@@ -47,7 +47,7 @@ func casingCases() []Case {
 
 // recasedPut prepares the scene's resource in another casing, and returns that: of group
 // and name, or of the group alone where a type restricts its names.
-func (s *Scene) recasedPut() string {
+func recasedPut(s *Scene) string {
 	again := recase(s.id)
 	s.prepare(func() {
 		a := s.put(again, s.body(s.Type))

@@ -24,14 +24,14 @@ func certificateCases() []Case {
 			ID:   "certificate/none-is-refused",
 			Rule: "a call without a client certificate is 403 with an error, or its connection fails",
 			Run: func(s *Scene) {
-				s.mistrusts(s.withCertificate(nil), showsNone)
+				mistrusts(s, s.withCertificate(nil), showsNone)
 			},
 		}),
 		once(Case{
 			ID:   "certificate/an-untrusted-one-is-refused",
 			Rule: "a call with a client certificate that is not trusted is 403 with an error, or its connection fails, whatever name it bears",
 			Run: func(s *Scene) {
-				s.mistrusts(s.withCertificate(counterfeit(s)), showsForged)
+				mistrusts(s, s.withCertificate(counterfeit(s)), showsForged)
 			},
 		}),
 		once(Case{
@@ -132,7 +132,7 @@ func forge(genuine *x509.Certificate) (*tls.Certificate, error) {
 }
 
 // mistrusts expects the provider to refuse calls of the adapter: a read and a write.
-func (s *Scene) mistrusts(untrusted *Adapter, shown certificate) {
+func mistrusts(s *Scene, untrusted *Adapter, shown certificate) {
 	s.create(s.id, s.body(s.Type))
 	for _, method := range []string{http.MethodGet, http.MethodPut} {
 		if a := s.answered(untrusted, s.uncertified(method, s.id, shown)); a != nil {

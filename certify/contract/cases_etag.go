@@ -150,7 +150,7 @@ func etagCases() []Case {
 				if tag == first {
 					s.leave("the ETag does not change, which another case reports")
 				}
-				s.oneWins(s.race(20, http.MethodPatch, "If-Match", tag, func(i int) any {
+				oneWins(s, s.race(20, http.MethodPatch, "If-Match", tag, func(i int) any {
 					return Object{"tags": Object{"winner": fmt.Sprint(i)}}
 				}))
 			},
@@ -159,14 +159,14 @@ func etagCases() []Case {
 			ID: "etag/of-concurrent-creators-one-wins", Profile: ETags, Section: etags, On: func(t *Type) bool { return hasETags(t) && isTracked(t) },
 			Rule: "of 20 concurrent PUTs with If-None-Match: * one creates, and the others are refused",
 			Run: func(s *Scene) {
-				s.oneWins(s.race(20, http.MethodPut, "If-None-Match", "*", func(int) any { return s.body(s.Type) }))
+				oneWins(s, s.race(20, http.MethodPut, "If-None-Match", "*", func(int) any { return s.body(s.Type) }))
 			},
 		},
 	}
 }
 
 // oneWins expects one success, and refusals that a concurrent write explains.
-func (s *Scene) oneWins(statuses map[int]int) {
+func oneWins(s *Scene, statuses map[int]int) {
 	won, explained := statuses[200]+statuses[201]+statuses[202], statuses[412]+statuses[409]+statuses[429]
 	all := 0
 	for _, n := range statuses {

@@ -12,7 +12,7 @@ func pagingCases() []Case {
 			Rule: "a nextLink leads on although resources behind its page come and go: what is there during the whole walk is on the pages once",
 			Run: func(s *Scene) {
 				ids := s.several(6)
-				first, link := s.startOfWalk(ids)
+				first, link := startOfWalk(s, ids)
 				seen := listing{items: values(first)}
 				stay, gone := ids, ""
 				for i, id := range ids {
@@ -24,7 +24,7 @@ func pagingCases() []Case {
 				s.removed(gone)
 				s.create(sibling(s.id, "zz"+nameOf(s.id)), s.body(s.Type))
 				s.create(sibling(s.id, "zzz"+nameOf(s.id)), s.body(s.Type))
-				s.staysOnPages(stay, listing{items: append(seen.items, s.walkOn(link, first).items...)})
+				staysOnPages(s, stay, listing{items: append(seen.items, s.walkOn(link, first).items...)})
 			},
 		},
 		{
@@ -32,7 +32,7 @@ func pagingCases() []Case {
 			Rule: "a $skipToken skips the resources already enumerated and no others, also when some of these have been deleted",
 			Run: func(s *Scene) {
 				ids := s.several(6)
-				first, link := s.startOfWalk(ids)
+				first, link := startOfWalk(s, ids)
 				seen := listing{items: values(first)}
 				var stay []string
 				for _, id := range ids {
@@ -42,7 +42,7 @@ func pagingCases() []Case {
 					}
 					s.removed(id)
 				}
-				s.staysOnPages(stay, s.walkOn(link, first))
+				staysOnPages(s, stay, s.walkOn(link, first))
 			},
 		},
 		{
@@ -65,7 +65,7 @@ func pagingCases() []Case {
 
 // startOfWalk is the first of several pages and its link, after a walk by itself has
 // shown everything.
-func (s *Scene) startOfWalk(ids []string) (first *Answer, link string) {
+func startOfWalk(s *Scene, ids []string) (first *Answer, link string) {
 	s.prepare(func() {
 		s.listable()
 		alone := s.firstPage().status(http.StatusOK)
@@ -82,7 +82,7 @@ func (s *Scene) startOfWalk(ids []string) (first *Answer, link string) {
 }
 
 // staysOnPages expects pages to have each of some resources once.
-func (s *Scene) staysOnPages(ids []string, pages listing) {
+func staysOnPages(s *Scene, ids []string, pages listing) {
 	for _, id := range ids {
 		s.check(len(pages.like(id)) == 1, "the pages have "+nameOf(id)+" once, which was there all the time", "%d times: %s", len(pages.like(id)), pages)
 	}

@@ -85,7 +85,7 @@ func preflightCases() []Case {
 			ID: "preflight/of-an-unknown-type", Side: StraightOnly, Rule: "a resource of a type that the provider does not have is refused",
 			Run: func(s *Scene) {
 				s.accepts()
-				a := s.askPreflight([]any{Object{"name": nameOf(s.id), "type": s.Type.provider.Namespace + "/noSuchType", "apiVersion": s.Type.version(), "location": s.place(s.Type)}})
+				a := askPreflight(s, []any{Object{"name": nameOf(s.id), "type": s.Type.provider.Namespace + "/noSuchType", "apiVersion": s.Type.version(), "location": s.place(s.Type)}})
 				s.check(a.denied() || a.failed(), "it is refused", "%s", a)
 			},
 		},
@@ -123,10 +123,10 @@ func (s *Scene) preflight(all ...planned) *Answer {
 		}
 		resources = append(resources, resource)
 	}
-	return s.askPreflight(resources)
+	return askPreflight(s, resources)
 }
 
-func (s *Scene) askPreflight(resources []any) *Answer {
+func askPreflight(s *Scene, resources []any) *Answer {
 	scope, _, _ := strings.Cut(s.id, "/providers/")
 	if s.Adapter.Through {
 		return s.post("/providers/Microsoft.Resources/validateResources", Object{"scope": scope, "resources": resources}, at(preflightVersion))

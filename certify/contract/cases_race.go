@@ -29,7 +29,7 @@ func raceCases() []Case {
 				var alone []any // what is seen of each body without a race
 				for i, body := range bodies {
 					id := sibling(s.id, fmt.Sprintf("alone-%d", i))
-					s.createdNew(id, body)
+					createdNew(s, id, body)
 					alone = append(alone, echoed(body, s.read(id).doc))
 				}
 				for round := range rounds {
@@ -39,11 +39,11 @@ func raceCases() []Case {
 						puts[i] = s.writing(http.MethodPut, id, bodies[i%len(bodies)])
 					}
 					answers := s.atOnce(puts)
-					s.plausible(answers)
+					plausible(s, answers)
 					created, done, later := count(answers, 201), count(answers, 200), count(answers, 202)
 					s.check(created <= 1, "at most one PUT of a new resource answers 201", "%d do", created)
 					s.check(created+later > 0, "one PUT of a new resource creates it", "none does; %d answer 200", done)
-					s.finish(answers)
+					finish(s, answers)
 					read := s.over(id).status(200)
 					if read.state() == "Succeeded" {
 						fits := slices.ContainsFunc(alone, func(body any) bool { return missing(read.doc, body, "") == "" })
@@ -57,7 +57,7 @@ func raceCases() []Case {
 			ID: "race/put-and-delete", Profile: Core, Section: deleteResource, On: writable,
 			Rule: "PUTs and a DELETE of one resource at the same time leave what some order of them would have left",
 			Run: func(s *Scene) {
-				s.createdNew(s.id, s.body(s.Type))
+				createdNew(s, s.id, s.body(s.Type))
 				s.removed(s.id)
 				for round := range rounds {
 					id := sibling(s.id, fmt.Sprintf("race-%d", round))
@@ -67,8 +67,8 @@ func raceCases() []Case {
 						calls = append(calls, s.writing(http.MethodPut, id, s.body(s.Type)))
 					}
 					answers := s.atOnce(calls)
-					s.plausible(answers)
-					s.finish(answers)
+					plausible(s, answers)
+					finish(s, answers)
 					s.ordered(id, answers[1:], answers[0])
 				}
 			},
@@ -78,7 +78,7 @@ func raceCases() []Case {
 
 // createdNew prepares a resource whose answer shows the creation. Whether that answer is
 // right, and whether a DELETE removes, are other rules.
-func (s *Scene) createdNew(id string, body Object) {
+func createdNew(s *Scene, id string, body Object) {
 	s.prepare(func() { s.settled(s.put(id, body).status(201, 202), id) })
 }
 
@@ -140,7 +140,7 @@ func (s *Scene) atOnce(calls []call) []*Answer {
 }
 
 // plausible expects each of several answers at the same time to be a success or a refusal.
-func (s *Scene) plausible(answers []*Answer) {
+func plausible(s *Scene, answers []*Answer) {
 	for _, a := range answers {
 		s.last = a
 		s.check(a.Status < 500 || isThrottled(a), a.call.String()+" is carried out or refused while others are under way", "%s", a)
@@ -148,7 +148,7 @@ func (s *Scene) plausible(answers []*Answer) {
 }
 
 // finish waits for the operations that answers have begun.
-func (s *Scene) finish(answers []*Answer) {
+func finish(s *Scene, answers []*Answer) {
 	for _, a := range answers {
 		s.concluded(a)
 	}

@@ -92,7 +92,7 @@ func watchCases() []Case {
 			ID: "throttle/says-when-to-come-again", Profile: Core, Section: retrying, AtEnd: true,
 			Rule: "the server defines when a client tries again: every 429 and 503 has a Retry-After, in whole seconds or as an HTTP date",
 			Run: func(s *Scene) {
-				for _, a := range s.throttledAnswers() {
+				for _, a := range throttledAnswers(s) {
 					s.last = a
 					after := a.Header.Get("Retry-After")
 					s.check(isRetryAfter(after), fmt.Sprintf("%s with %d has a Retry-After in seconds or as a date", a.call, a.Status), "%q", after)
@@ -103,7 +103,7 @@ func watchCases() []Case {
 			ID: "throttle/has-an-error", Profile: Core, Section: retrying, AtEnd: true,
 			Rule: "every 429 and 503 has an error.code and an error.message",
 			Run: func(s *Scene) {
-				for _, a := range s.throttledAnswers() {
+				for _, a := range throttledAnswers(s) {
 					s.last = a
 					code, message := text(a.doc, "error.code"), text(a.doc, "error.message")
 					s.check(code != "" && message != "", fmt.Sprintf("%s with %d has an error.code and an error.message", a.call, a.Status), "%s", a)
@@ -114,7 +114,7 @@ func watchCases() []Case {
 }
 
 // throttledAnswers are those of the run; without any, the case cannot be tried.
-func (s *Scene) throttledAnswers() []*Answer {
+func throttledAnswers(s *Scene) []*Answer {
 	if len(s.watch.throttled) == 0 {
 		s.leave("no call was answered with 429 or 503")
 	}
