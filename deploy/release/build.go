@@ -57,7 +57,8 @@ func (r repository) git(ctx context.Context, args ...string) (string, error) {
 }
 
 // build builds the program for a platform. It is static, and knows neither the folder
-// nor the machine that it was built in.
+// nor the machine that it was built in. What it strips the compiler need not write; so it
+// shares compiled packages with what make builds.
 func (r repository) build(ctx context.Context, p platform, program string, environment []string) error {
 	program, err := filepath.Abs(program)
 	if err != nil {

@@ -34,9 +34,9 @@ type question struct {
 	Verdict
 }
 
-// sent reports whether the provider is to be asked: the gateway does not refuse, and one that
+// needed reports whether the provider is to be asked: the gateway does not refuse, and one that
 // judges planned resources of this kind is known.
-func (q *question) sent() bool {
+func (q *question) needed() bool {
 	return q.Fault == nil && q.Decision != nil && q.Decision.Endpoint != nil && q.Request.Type != nil && q.Request.Type.Capabilities.Preflight
 }
 
@@ -56,7 +56,7 @@ func (p *Preflight) askAll(r *http.Request, x *exchange.Exchange, questions []qu
 	var under sync.WaitGroup
 	places := make(chan struct{}, atOnce)
 	for i := range questions {
-		if !questions[i].sent() {
+		if !questions[i].needed() {
 			continue
 		}
 		places <- struct{}{} // a later call waits no longer than an earlier one may take

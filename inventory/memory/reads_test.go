@@ -14,7 +14,7 @@ var errRefused = errors.New("refused")
 type reader struct {
 	sharedReads[int]
 	t       *testing.T
-	created int // readings that have begun
+	started int // readings that have begun
 	goOn    chan error
 	wait    sync.WaitGroup
 }
@@ -26,8 +26,8 @@ func (r *reader) wants(ctx context.Context, want int, failure error) {
 	r.t.Helper()
 	r.wait.Go(func() {
 		got, err := r.Do(ctx, Key{1}, func() (int, error) {
-			r.created++
-			mine := r.created
+			r.started++
+			mine := r.started
 			select {
 			case err := <-r.goOn:
 				return mine, err
@@ -42,11 +42,11 @@ func (r *reader) wants(ctx context.Context, want int, failure error) {
 	synctest.Wait()
 }
 
-func (r *reader) ends(created int) {
+func (r *reader) ends(started int) {
 	r.t.Helper()
 	r.wait.Wait()
-	if r.created != created || len(r.under) != 0 {
-		r.t.Errorf("%d readings, want %d; %d are left", r.created, created, len(r.under))
+	if r.started != started || len(r.under) != 0 {
+		r.t.Errorf("%d readings, want %d; %d are left", r.started, started, len(r.under))
 	}
 }
 
