@@ -53,15 +53,19 @@ func TestBrokenAnswerToAWrite(t *testing.T) {
 	}
 }
 
-// One that is too large is as good as any other for the index.
+// One that is too large shows no resource, so the provider is asked for it.
 func TestTooLargeAnswerToAWrite(t *testing.T) {
 	s := newSite(t, setup{limits: "answerBody: 4KiB"})
 	s.group("g")
 	for _, fault := range []string{"big=8192", "big-chunked=8192"} {
 		m := machinePath("g", fault[:3]+fault[len(fault)-4:])
 		s.want(500, "ResponseTooLarge", "PUT", m+api, westus, "x-contoso-fault", fault)
-		if row, there := s.row(m); !there || !firm(row) {
+		if row, there := s.row(m); !there || row.Phase != index.Pending || !row.FollowPut {
 			t.Errorf("%s: %v %+v", fault, there, row)
+		}
+		s.ok(204, "HEAD", m+api, "")
+		if row, _ := s.row(m); !firm(row) {
+			t.Errorf("%s: %+v", fault, row)
 		}
 		s.ok(200, "DELETE", m+api, "")
 	}

@@ -8,22 +8,27 @@ import (
 
 	"portico/arm"
 	"portico/internal/jsontext"
+	"portico/inventory/index"
 )
 
-// ReadObservation reads the JSON of a resource that was found.
-func ReadObservation(text []byte) Observation {
+// ReadObservation reads the JSON of a resource that was found. It reports false if the
+// text could not be read: see [ReadDetails]. Such an answer shows no resource.
+func ReadObservation(text []byte) (Observation, bool) {
 	said := readResource(text)
-	return Observation{Found: true, ID: said.ID.text, Location: said.Location.text, ProvisioningState: said.State, Details: said.details()}
+	return Observation{Found: true, ID: said.ID.text, Location: said.Location.text, ProvisioningState: said.State, Details: said.details()}, said.readable
 }
 
 // ReadDetails reads from a resource's JSON what the index keeps of it. Text that is no
-// JSON object, or that nests deeper than [jsontext] reads, gives no state and nil. After
-// a member of the wrong kind, such as a tag that is a number, or more tags than
-// [arm.MaxTags], the details are nil; the state stays, as it says whether the provider
-// is still working on the resource.
-func ReadDetails(text []byte) (provisioningState string, _ *Details) {
+// JSON object, that nests deeper than [jsontext] reads, or whose provisioningState is no
+// text could not be read, and has no details. After another member of the wrong kind,
+// such as a tag that is a number, or more tags than [arm.MaxTags], the details are nil;
+// the state stays, as it says whether the provider is still working on the resource.
+func ReadDetails(text []byte) (index.Report, *Details) {
 	said := readResource(text)
-	return said.State, said.details()
+	if !said.readable {
+		return index.Report{}, nil
+	}
+	return index.Reported(said.State), said.details()
 }
 
 // resourceText is a resource's JSON. Texts and tags only note a value of the wrong
@@ -49,7 +54,7 @@ func readResource(text []byte) resourceText {
 		said.Tags.misfit = said.Tags.misfit || said.Tags.replaced()
 		return said
 	}
-	return resourceText{readable: string(bytes.TrimSpace(text)) == "null" && jsontext.Valid(text) == nil}
+	return resourceText{}
 }
 
 // resourceMembers are the names of the members that are read.

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"reflect"
@@ -38,7 +39,7 @@ func (m *decodedTags) UnmarshalJSON(text []byte) error {
 func decodeResource(text []byte) resourceText {
 	var d decodedResource
 	err := json.Unmarshal(text, &d)
-	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
+	if err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) || string(bytes.TrimSpace(text)) == "null" {
 		return resourceText{}
 	}
 	return resourceText{

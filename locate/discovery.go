@@ -17,8 +17,8 @@ import (
 )
 
 // NewDiscovery is what a GET shows of a tracked resource that the index does not
-// have: q names the resource by its path, region is the one whose endpoint answered
-// 200 with body, version the api-version, and since is when the resource was listed
+// have: q names the resource by its path, region is the one whose endpoint showed it
+// with body (see [CheckShown]), version the api-version, and since is when the resource was listed
 // or asked for, by the store's time. Casing, location and creator are the provider's.
 func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, body []byte, since time.Time) inventory.Discovery {
 	var shown struct {
@@ -50,7 +50,7 @@ func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, bo
 		}
 	}
 	state, details := inventory.ReadDetails(body)
-	if row.ProvisioningState = state; details != nil {
+	if row.ProvisioningState = state.State(); details != nil {
 		row.Details = *details
 	}
 	return inventory.Discovery{Resource: row, ListedSince: since}
@@ -73,8 +73,8 @@ func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Soug
 	switch {
 	case err == nil && answer.Status == http.StatusNotFound:
 		return nil, nil
-	case err == nil && answer.Status != http.StatusOK:
-		err = NewStatusError(answer.Status, answer.Header)
+	case err == nil:
+		err = CheckShown(answer)
 	}
 	if err != nil {
 		return nil, untold(err, namespace, endpoint.Region)
@@ -90,6 +90,9 @@ func untold(err error, namespace, region string) *arm.Error {
 		return fault.ARM(namespace)
 	}
 	if odd, ok := errors.AsType[StatusError](err); ok {
+		if odd.Unreadable() {
+			return arm.NewError(arm.InvalidProviderResponse, namespace, "a resource that cannot be read").About(region)
+		}
 		fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", odd.Status)).WithStatus(odd.Status)
 		fault.RetryAfter = min(odd.RetryAfter, arm.MaxRetryAfter)
 		return fault

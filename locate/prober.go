@@ -77,7 +77,7 @@ func (p Prober) Probe(ctx context.Context, header http.Header, row inventory.Res
 	result.RetryAfter, _ = timing.RetryAfter(answer.Header, time.Now())
 	var observation inventory.Observation
 	if answer.Status == http.StatusOK {
-		observation = inventory.ReadObservation(answer.Body)
+		observation, _ = inventory.ReadObservation(answer.Body)
 		result.Found, result.ProvisioningState = true, observation.ProvisioningState
 	}
 	failpoint.Pass(failpoint.ObserveBefore)
@@ -106,18 +106,30 @@ func (p Prober) VerifyAbsence(ctx context.Context, header http.Header, subscript
 	return false, errors.Join(err, p.Store.RequestVerify(context.WithoutCancel(ctx), subscription, key))
 }
 
-// Get asks the provider for the resource of a row. Its answer is a 200, or a 404 that
-// says that the resource does not exist; anything else is an error.
+// Get asks the provider for the resource of a row. Its answer is a 200 that shows the
+// resource, or a 404 that says that the resource does not exist; anything else is an
+// error.
 func (p Prober) Get(ctx context.Context, header http.Header, row inventory.Resource) (upstream.Answer, error) {
 	q, endpoint, err := p.Target(row)
 	if err != nil {
 		return upstream.Answer{}, err
 	}
 	answer, err := p.Read(ctx, header, endpoint, q.Path.Escaped(), q.Query.Raw)
-	if err != nil || answer.Status == http.StatusOK || answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, row.ID) {
+	if err != nil || answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, row.ID) {
 		return answer, err
 	}
-	return answer, NewStatusError(answer.Status, answer.Header)
+	return answer, CheckShown(answer)
+}
+
+// CheckShown returns a [StatusError] for an answer that is not a 200, or whose text is
+// not a resource that can be read: a gateway's page proves no more than its 502.
+func CheckShown(answer upstream.Answer) error {
+	if answer.Status == http.StatusOK {
+		if _, readable := inventory.ReadObservation(answer.Body); readable {
+			return nil
+		}
+	}
+	return NewStatusError(answer.Status, answer.Header)
 }
 
 // Read sends a GET for path and query to an endpoint.
@@ -151,7 +163,8 @@ func (p Prober) Target(row inventory.Resource) (*routing.Request, *regions.Endpo
 	return q, q.Type.Endpoint(row.Region), nil
 }
 
-// StatusError is an answer that proves nothing, and the pause that it asked for.
+// StatusError is an answer that proves nothing, and the pause that it asked for. If its
+// status is a success, its text could not be read.
 type StatusError struct {
 	Status     int
 	RetryAfter time.Duration
@@ -163,7 +176,17 @@ func NewStatusError(status int, header http.Header) StatusError {
 	return StatusError{status, after}
 }
 
-func (e StatusError) Error() string { return fmt.Sprintf("the provider answered %d", e.Status) }
+func (e StatusError) Error() string {
+	if e.Unreadable() {
+		return fmt.Sprintf("the provider answered %d with a text that cannot be read", e.Status)
+	}
+	return fmt.Sprintf("the provider answered %d", e.Status)
+}
+
+// Unreadable reports whether the status is a success, whose text could not be read.
+func (e StatusError) Unreadable() bool {
+	return e.Status >= http.StatusOK && e.Status < http.StatusMultipleChoices
+}
 
 // MissingEndpointError says that the map has no endpoint where a resource lies, or
 // lay.

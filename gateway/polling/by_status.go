@@ -5,17 +5,17 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 
 	"portico/internal/jsontext"
+	"portico/inventory/index"
 	"portico/upstream/answers"
 )
 
 // answerByStatus answers a poll for the result of an operation by the provider's answer
-// to a poll of its status: 202 while it runs, then what the synchronous call would have
-// answered (async reference, 202 Accepted and Location Headers). The failure to read a
-// status says nothing of the operation and is delivered as it is; of what has no state,
-// the resource tells.
+// to a poll of its status: 202 until that shows an end, then what the synchronous call
+// would have answered (async reference, 202 Accepted and Location Headers). The failure to
+// read a status says nothing of the operation and is delivered as it is; a success without
+// a readable status says nothing either, and the client polls again.
 func (p *poll) answerByStatus(answer *http.Response) error {
 	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
 		return p.Deliver(p.d, answer)
@@ -24,24 +24,17 @@ func (p *poll) answerByStatus(answer *http.Response) error {
 	if err != nil {
 		return err
 	}
-	if answers.ReadPoll(true, answer.StatusCode, text) == answers.Running {
+	if answers.ReadPoll(true, answer.StatusCode, text) != index.PollFinished {
 		if pause := answer.Header["Retry-After"]; len(pause) > 0 {
 			p.w.Header()["Retry-After"] = pause
 			p.clampRetryAfter(p.w.Header(), http.StatusAccepted)
 		}
 		return p.Pending(p.w, p.x)
 	}
-	state := answers.State(text)
-	switch {
-	case answer.StatusCode == http.StatusNoContent:
-		state = stateSucceeded
-	case state == "":
-		return p.answerByResource()
-	}
 	if p.d.Operation.Resource != "" {
 		p.confirmEnd(p.r.Context(), p.x, *p.d.Operation)
 	}
-	if !strings.EqualFold(state, stateSucceeded) {
+	if !answers.State(true, text).Succeeded() {
 		return p.deliverFailure(answer, text)
 	}
 	switch p.d.Operation.Method {

@@ -10,7 +10,6 @@ import (
 	"portico/inventory"
 	"portico/inventory/operations"
 	"portico/operations/move"
-	"portico/upstream/answers"
 )
 
 // outcome is what the resource of an operation says about the operation.
@@ -53,12 +52,14 @@ func (p *poll) outcomeOf(o operations.Operation, answer *http.Response, found bo
 	if err != nil {
 		return outcome{}, err
 	}
-	state, _ := inventory.ReadDetails(text)
-	deleted := o.Method == http.MethodDelete
+	report, _ := inventory.ReadDetails(text)
+	state, deleted := report.State(), o.Method == http.MethodDelete
 	switch {
+	case !report.Readable():
+		return outcome{state: stateInProgress}, nil // the answer shows no resource
 	case deleted && known && (row.Region != o.Region || row.Created.After(o.Created)):
 		return outcome{ended: true, state: stateSucceeded}, nil // it has been recreated
-	case deleted && state == "", state != "" && !answers.Terminal(state):
+	case deleted && state == "", !report.Ended():
 		return outcome{state: stateInProgress}, nil
 	case deleted:
 		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s': the resource was not deleted.", state), nil

@@ -90,9 +90,13 @@ func (p *Proxy) recordRead(ctx context.Context, x *exchange.Exchange, d *Resolve
 		if err != nil {
 			return err
 		}
+		shown, readable := inventory.ReadObservation(text)
+		if !readable {
+			return nil // such an answer proves nothing
+		}
 		ctx, cancel := context.WithTimeout(ctx, p.Config.Index.AskTimeout)
 		defer cancel()
-		if _, _, err := p.Store.Observe(ctx, x.Subscription(), x.Request.Key(), d.Generation, inventory.ReadObservation(text)); err != nil {
+		if _, _, err := p.Store.Observe(ctx, x.Subscription(), x.Request.Key(), d.Generation, shown); err != nil {
 			x.Warn("what a read said was not recorded", err)
 		}
 	}

@@ -1,5 +1,7 @@
 package index
 
+import "slices"
+
 // effect is what a provider may do with a write.
 type effect struct {
 	holding holding
@@ -40,6 +42,16 @@ var (
 	}
 )
 
+// withoutResource are what a provider may do beside, when something on the way takes the
+// text of its answer, or it has none.
+var withoutResource = map[WriteKind][3][]effect{
+	Put: {
+		nothingThere: {{there, unread, false}, {hidden, unread, true}, {working, unread, true}},
+		there:        {{there, unread, false}, {working, unread, true}},
+	},
+	Patch: {there: {{there, unread, false}, {working, unread, true}}},
+}
+
 // effects: while an operation runs that it shows, a provider refuses everything else.
 func (m *model) effects(h holding, kind WriteKind) []effect {
 	switch {
@@ -51,6 +63,8 @@ func (m *model) effects(h holding, kind WriteKind) []effect {
 		return deleteOfHidden
 	case h > failedThere:
 		return conflictWith(h)
+	case m.unread:
+		return slices.Concat(asynchronous[kind][h], withoutResource[kind][h])
 	case m.async:
 		return asynchronous[kind][h]
 	}

@@ -19,6 +19,7 @@ type scenario struct {
 	sweeps     bool  // a sweep adopts what it finds
 	resolves   bool  // some time passes between a write's decision and its intent
 	events     bool  // what events say of the resource counts
+	unread     bool  // answers may show no resource, and polls may say nothing
 	live       bool  // the resource is there from the beginning, else it is not
 	left       budget
 }
@@ -43,7 +44,7 @@ func (s scenario) String() string {
 		what  string
 	}{
 		{s.live, "the resource is there"}, {s.async, "operations"}, {s.lists, "lists"}, {s.reads && !s.lists, "reads"},
-		{s.contents, "contents"}, {s.events, "events"}, {s.sweeps, "sweeps"}, {s.resolves, "decided before the intent"},
+		{s.contents, "contents"}, {s.events, "events"}, {s.sweeps, "sweeps"}, {s.resolves, "decided before the intent"}, {s.unread, "answers that show nothing"},
 	} {
 		if more.there {
 			text += ", " + more.what

@@ -86,6 +86,18 @@ func (m *model) forgetAll(before *world, after world, text string) {
 	}
 }
 
+// unclearPolls are answers to polls of an operation that runs, each by the status of the
+// answer and what its text reports, that say nothing of the operation: pages of HTML,
+// nothing, half a text, an object without a status.
+var unclearPolls = []struct {
+	ofStatus bool
+	status   int
+	report   Report
+}{
+	{true, 200, Report{}}, {true, 200, Reported("")}, {true, 201, Report{}}, {true, 201, Reported("")}, {true, 204, Reported("")},
+	{true, 503, Report{}}, {false, 200, Report{}}, {false, 201, Report{}}, {false, 503, Report{}},
+}
+
 // follow is a poll that finds the operation over, or lost. A poll that says
 // something odd, or whatever a client's says, changes nothing.
 func (m *model) follow(w *world, kind WriteKind) {
@@ -100,6 +112,9 @@ func (m *model) follow(w *world, kind WriteKind) {
 		m.take(after, "a poll finds the operation over", -1, true)
 		return
 	}
+	if m.unread {
+		m.unclear(w, kind)
+	}
 	if w.left.lostPolls == 0 {
 		return
 	}
@@ -112,6 +127,18 @@ func (m *model) follow(w *world, kind WriteKind) {
 	m.lose(w, kind, true, "a poll finds the operation lost")
 	if m.off.onePoll {
 		m.lose(w, kind, false, "a poll is answered 404 for once")
+	}
+}
+
+// unclear is a poll that says nothing of an operation that runs.
+func (m *model) unclear(w *world, kind WriteKind) {
+	for _, poll := range unclearPolls {
+		if m.Progress(poll.ofStatus, poll.status, poll.report) == PollFinished {
+			after := *w
+			after.turn(m, FollowEnded{Kind: kind}, 0, true)
+			m.take(after, "a poll that says nothing is taken for the end", -1, false)
+			return
+		}
 	}
 }
 

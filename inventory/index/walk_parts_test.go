@@ -23,8 +23,9 @@ type switches struct {
 type part struct {
 	name  string
 	off   switches
-	rule  func(settler) settler // nil: settle as it is
-	found scenario              // where its race shows
+	rule  func(settler) settler                                   // nil: settle as it is
+	poll  func(ofStatus bool, status int, report Report) Progress // nil: as it is
+	found scenario                                                // where its race shows
 }
 
 // Scenarios that are just large enough for a race to show.
@@ -32,6 +33,7 @@ var (
 	smallSync  = scenario{writes: anyWrite, concurrent: 3, left: budget{writes: 3, crashes: 1, refusals: 2}}
 	lossySync  = scenario{writes: anyWrite, concurrent: 2, left: budget{writes: 2, losses: 1}}
 	smallAsync = scenario{writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 3, lostPolls: 1}}
+	unreadText = scenario{writes: anyWrite, concurrent: 2, async: true, unread: true, left: budget{writes: 2}}
 	smallReads = scenario{writes: anyWrite, concurrent: 2, reads: true, live: true, left: budget{writes: 2}}
 	lossyReads = scenario{writes: anyWrite, concurrent: 3, reads: true, left: budget{writes: 2, losses: 1}}
 	asyncReads = scenario{writes: anyWrite, concurrent: 3, reads: true, async: true, left: budget{writes: 2}}
@@ -81,6 +83,9 @@ var parts = []part{
 	{name: "R5 a followed create opposes a DELETE", rule: followsOpposeNothing, found: smallAsync},
 	{name: "R6 what is followed no more, as a newer one is, counts as lost", rule: displacedIsOver, found: smallAsync},
 	{name: "R6 one 404 to a poll is no loss", off: switches{onePoll: true}, found: smallAsync},
+	{name: "R6 a poll that cannot be read ends no follow", poll: silentUnread, found: unreadText},
+	{name: "R6 a poll of a status that names none ends no follow", poll: silentStatus, found: unreadText},
+	{name: "R3 an answer without a resource is no success", rule: unreadSucceeds, found: unreadText},
 	{name: "R6 a client's poll ends no follow", off: switches{clientPolls: true}, found: smallAsync},
 	{name: "R6 a lost operation may still run", off: switches{lostWindow: true}, found: smallAsync},
 	{name: "R9 absence is what Portico's own GET says", off: switches{clientAbsence: true}, found: smallSync},
@@ -117,7 +122,10 @@ func TestEveryPartIsNeeded(t *testing.T) {
 	for _, p := range parts {
 		t.Run(strings.ReplaceAll(p.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			m := model{scenario: p.found, Settle: Settle, off: p.off}
+			m := model{scenario: p.found, Settle: Settle, Progress: ProgressOf, off: p.off}
+			if p.poll != nil {
+				m.Progress = p.poll
+			}
 			if p.rule != nil {
 				m.Settle = p.rule(Settle)
 			}
@@ -331,6 +339,24 @@ var followDecides = after(func(before State, event any, s *State, _ *Actions) {
 var anyStateEnds = before(func(_ *State, event any) any {
 	if e, ok := event.(Observed); ok {
 		e.ProvisioningState = ""
+		return e
+	}
+	return event
+})
+
+// silentUnread takes a text that could not be read for one that names no state, and
+// silentStatus an operation's status for a result.
+func silentUnread(_ bool, status int, report Report) Progress {
+	return ProgressOf(false, status, Reported(report.State()))
+}
+
+func silentStatus(_ bool, status int, report Report) Progress {
+	return ProgressOf(false, status, report)
+}
+
+var unreadSucceeds = before(func(s *State, event any) any {
+	if e, own := s.ofIntent(event); own != nil && e.Outcome == Accepted && e.Status < 202 {
+		e.Outcome = Succeeded
 		return e
 	}
 	return event

@@ -35,6 +35,14 @@ var walks = []struct {
 	{scenario{name: "operations/lost polls", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 3, lostPolls: 2}}, usual},
 	{scenario{name: "operations/everything", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 2, crashes: 1, losses: 1, lostPolls: 2, refusals: 1}}, usual},
 	{scenario{name: "operations/fewer", writes: anyWrite, concurrent: 2, async: true, live: true, left: budget{writes: 2, lostPolls: 1}}, small},
+	{scenario{name: "unread", writes: anyWrite, concurrent: 2, async: true, unread: true, left: budget{writes: 3, lostPolls: 1}}, usual},
+	{scenario{name: "unread/faults", writes: anyWrite, concurrent: 3, async: true, unread: true, left: budget{writes: 2, crashes: 1, losses: 1, lostPolls: 1, refusals: 1}}, large},
+	{scenario{name: "unread/patches", writes: withPatches, concurrent: 2, contents: true, async: true, unread: true, live: true, left: budget{writes: 2, crashes: 1, losses: 1, lostPolls: 1}}, usual},
+	{scenario{name: "unread/reads", writes: anyWrite, concurrent: 2, reads: true, async: true, unread: true, live: true, left: budget{writes: 2}}, large},
+	{scenario{name: "unread/events", writes: anyWrite, concurrent: 2, events: true, async: true, unread: true, live: true, left: budget{writes: 2, lostPolls: 1}}, usual},
+	{scenario{name: "unread/group", writes: anyWrite, concurrent: 2, async: true, unread: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}, large},
+	{scenario{name: "unread/group in turn", writes: anyWrite, concurrent: 1, async: true, unread: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}, usual},
+	{scenario{name: "unread/fewer", writes: anyWrite, concurrent: 2, async: true, unread: true, live: true, left: budget{writes: 2, lostPolls: 1}}, small},
 	{scenario{name: "reads", writes: anyWrite, concurrent: 2, reads: true, left: budget{writes: 3}}, large},
 	{scenario{name: "reads/faults", writes: anyWrite, concurrent: 2, reads: true, left: budget{writes: 2, crashes: 1, losses: 1}}, large},
 	{scenario{name: "reads/operations", writes: anyWrite, concurrent: 2, reads: true, async: true, live: true, left: budget{writes: 2}}, large},
@@ -88,7 +96,7 @@ func TestWalk(t *testing.T) {
 		}
 		t.Run(walk.name, func(t *testing.T) {
 			t.Parallel()
-			f := explore(model{scenario: walk.scenario, Settle: Settle}, 20_000_000)
+			f := explore(model{scenario: walk.scenario, Settle: Settle, Progress: ProgressOf}, 20_000_000)
 			if f.fault != "" {
 				t.Fatalf("%s: %s", walk.scenario, f)
 			}

@@ -134,6 +134,7 @@ const (
 	refused400
 	refused409
 	noRoute404 // to a DELETE: it speaks of something else than the resource
+	unread     // a success whose text shows no resource
 )
 
 // refuses: the write has changed nothing.
@@ -142,7 +143,7 @@ func (a answerIs) refuses() bool { return a == refused400 || a == refused409 || 
 // tells: the answer shows the resource as the write has made it.
 func (a answerIs) tells() bool { return a == succeeded || a == unfinished }
 
-func (a answerIs) event(id [16]byte) Answered {
+func (a answerIs) event(id [16]byte, kind WriteKind) Answered {
 	e := Answered{ID: id}
 	switch a {
 	case noAnswer:
@@ -160,6 +161,9 @@ func (a answerIs) event(id [16]byte) Answered {
 		e.Outcome, e.Status = Refused, 409
 	case noRoute404:
 		e.Outcome, e.Status = Refused, 404
+	case unread:
+		e.Status = map[WriteKind]int{Put: 201, Patch: 200}[kind]
+		e.Outcome = OutcomeOf(kind, e.Status, false, false)
 	}
 	return e
 }

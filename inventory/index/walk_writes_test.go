@@ -4,10 +4,12 @@ package index
 type model struct {
 	scenario
 	Settle settler
-	off    switches
-	here   *world  // the world at hand
-	steps  []taken // that may be taken from it
-	room   scratch
+	// Progress reads the answers to polls, as the product does.
+	Progress func(ofStatus bool, status int, report Report) Progress
+	off      switches
+	here     *world  // the world at hand
+	steps    []taken // that may be taken from it
+	room     scratch
 }
 
 // taken is a step and the world that it leads to.
@@ -366,9 +368,10 @@ func (m *model) settled(w *world, i int, answer answerIs, text string) {
 		after.turn(m, Intended{ID: idOf(i), Kind: s.kind, Ends: int64(s.left)}, s.region, true)
 		open = true
 	}
-	after.turn(m, answer.event(idOf(i)), s.region, stale || !answer.tells())
+	e := answer.event(idOf(i), s.kind)
+	after.turn(m, e, s.region, stale || !answer.tells())
 	after.forget(m, i)
-	if open && (answer == accepted202 || answer == unfinished) {
+	if open && e.Continues(s.kind) {
 		after.follow(i)
 	}
 	if !w.slots[i].early {
@@ -385,6 +388,6 @@ func (w *world) tell(i int, answer answerIs) {
 		w.acknowledge(i)
 	case refused400, refused409, noRoute404:
 		w.refuse(i)
-	case noAnswer, accepted202:
+	case noAnswer, accepted202, unread:
 	}
 }

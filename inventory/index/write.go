@@ -52,7 +52,8 @@ const (
 	Refused
 	// Succeeded: a PUT's 200 or 201, a PATCH's 200.
 	Succeeded
-	// Accepted: 202; or a PATCH's success, by its status, that does not show the resource.
+	// Accepted: 202; or the success, by its status, of a PUT or PATCH whose answer does not
+	// show the resource.
 	Accepted
 	// Gone: a DELETE's 200 or 204, or a 404 that speaks of the resource.
 	Gone
@@ -62,14 +63,17 @@ var outcomes = [...]string{"Ambiguous", "NotSent", "Refused", "Succeeded", "Acce
 
 func (o Outcome) String() string { return NameOf(outcomes[:], int(o)) }
 
-// OutcomeOf returns what the status of the answer to a write means for the
-// existence of its resource (index protocol, R3 and R4). absent: a 404
-// speaks of the resource itself: see [arm.SaysAbsent].
-func OutcomeOf(kind WriteKind, status int, absent bool) Outcome {
+// OutcomeOf returns what the answer to a write means for the existence of its resource
+// (index protocol, R3 and R4). absent: a 404 speaks of the resource itself: see
+// [arm.SaysAbsent]. shown: the text is a resource that could be read. Without it, nothing
+// is known of the resource but that the provider has accepted a PUT or PATCH.
+func OutcomeOf(kind WriteKind, status int, absent, shown bool) Outcome {
 	switch {
 	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError || status < http.StatusOK:
 		return Ambiguous
 	case status == http.StatusAccepted:
+		return Accepted
+	case status < http.StatusMultipleChoices && (kind == Put || kind == Patch) && !shown:
 		return Accepted
 	case kind == Delete && (status < http.StatusMultipleChoices || status == http.StatusNotFound && absent):
 		return Gone

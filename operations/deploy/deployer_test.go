@@ -292,6 +292,40 @@ func TestPollsOfAStep(t *testing.T) {
 	}
 }
 
+// What says nothing of an operation, or of a resource, ends no step: both are asked again.
+func TestAnswersThatSayNothing(t *testing.T) {
+	t.Parallel()
+	const link = "https://portico.example/subscriptions/" + jobstest.Subscription + "/providers/Contoso.Compute/operations/o?t=1"
+	page := reply{status: 200, body: "<html>A page of a proxy</html>"}
+	unclear := []reply{page, {status: 200}, {status: 200, body: `{}`}, {status: 201, body: `{}`}, {status: 200, body: `{"status":"Succeeded"`}, {status: 204}}
+	ended := reply{status: 200, body: `{"status": "Succeeded"}`}
+	r := deployed(t, deploy.Deployer{}, map[string][]reply{
+		"PUT a": {{status: 200, body: making.body, header: "Azure-AsyncOperation: " + link}}, "GET o": append(slices.Clone(unclear), ended), "GET a": {created},
+	}, machine("a"))
+	r.want(t, deployments.Succeeded)
+	if polls := len(r.of("GET o")); polls != len(unclear)+1 || len(r.of("GET a")) != 1 {
+		t.Errorf("%q", r.names())
+	}
+	r = deployed(t, deploy.Deployer{}, map[string][]reply{
+		"PUT a": {{status: 202, header: "Location: " + link}}, "GET o": {page, {status: 200, body: `{"properties": {"prov`}, {status: 204}}, "GET a": {created},
+	}, machine("a"))
+	r.want(t, deployments.Succeeded)
+	if len(r.of("GET o")) != 3 || len(r.of("GET a")) != 1 {
+		t.Errorf("%q", r.names())
+	}
+	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {page}, "GET a": {page, {status: 200}, making, created}}, machine("a"))
+	r.want(t, deployments.Succeeded)
+	if got := r.names(); !slices.Equal(got, []string{"PUT a", "GET a", "GET a", "GET a", "GET a"}) {
+		t.Errorf("%q", got)
+	}
+	// Nor does it show that a PUT without an answer has landed.
+	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {{}}, "GET a": {page, {status: 200, body: "null"}, created}}, machine("a"))
+	r.want(t, deployments.Succeeded)
+	if got := r.names(); !slices.Equal(got, []string{"PUT a", "GET a", "GET a", "GET a"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // A failed step ends what depends on it, which is not sent, and nothing else.
 func TestFailedStepEndsItsDependants(t *testing.T) {
 	t.Parallel()
@@ -341,14 +375,12 @@ func TestPanicInAStep(t *testing.T) {
 	}
 }
 
-// An answer that is no JSON is an end where nothing is read of it, and an error where
-// something is: that says which answer, or what stands in it.
+// An answer that is no JSON is an error if a template reads it: that says which answer, or
+// what stands in it.
 func TestAnswersThatAreNoJSON(t *testing.T) {
 	t.Parallel()
 	page := func(status int) []reply { return []reply{{status: status, body: "<html>A page of a proxy</html>"}} }
-	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": page(200)}, machine("a"))
-	r.want(t, deployments.Succeeded)
-	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": page(403)}, machine("a"))
+	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": page(403)}, machine("a"))
 	r.want(t, deployments.Failed, "A page of a proxy")
 	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {created}, "GET a": page(200)},
 		machine("a"), machine("b", `"tags": {"of": "[reference(resourceId('Contoso.Compute/virtualMachines', 'a')).x]"}`))

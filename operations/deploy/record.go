@@ -89,6 +89,8 @@ type stepRecord struct {
 	Status  int        `json:"status,omitempty"`
 	// Poll is where its provider says how it goes; empty: the resource itself does.
 	Poll string `json:"poll,omitempty"`
+	// OfStatus: Poll shows the operation's status, not its result.
+	OfStatus bool `json:"ofStatus,omitempty"`
 	// New: the resource was not known when it was sent.
 	New     bool `json:"new,omitempty"`
 	LeftOut bool `json:"leftOut,omitempty"` // by its condition

@@ -354,7 +354,8 @@ func (s *removed) read(answer Answer, secrets secret.Secrets) {
 	s.Status, s.result.After = answer.Status, answers.RetryAfter(answer.Header)
 	switch {
 	case answer.Status == http.StatusAccepted:
-		s.result.Outcome, s.Poll = deletion.OutcomeAccepted, pollOf(answer)
+		s.result.Outcome = deletion.OutcomeAccepted
+		s.notePoll(answer)
 		return
 	case answer.Status < http.StatusMultipleChoices, answer.Status == http.StatusNotFound && faultOf(answer).Code == arm.ResourceNotFound:
 		s.result.Outcome = deletion.OutcomeGone
@@ -450,7 +451,7 @@ func (a *attempt) observeRemoval(ctx context.Context, m *deletion.Member, row in
 
 // failedRemoval asks the provider why an accepted deletion has not succeeded.
 func (a *attempt) failedRemoval(ctx context.Context, r *removal) (text string) {
-	s := settled{task: task{record: stepRecord{Fault: arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", r.Target.ID)}}}
+	s := settled{task: task{record: stepRecord{OfStatus: r.OfStatus, Fault: arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", r.Target.ID)}}}
 	if r.Poll != "" {
 		if answer, err := a.get(ctx, r.Poll); err == nil {
 			s.polled(answer)

@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/internal/failpoint"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/inventory/deployments"
 	"portico/operations/deploy/plan"
 	"portico/operations/deploy/whatif"
@@ -175,42 +176,42 @@ func (s *settled) accept(answer Answer) {
 		return
 	}
 	s.after = answers.RetryAfter(answer.Header)
-	if s.record.Poll = pollOf(answer); s.record.Poll != "" {
+	if s.record.notePoll(answer); s.record.Poll != "" {
 		s.outcome = plan.GoesOn
 		return
 	}
 	s.state(answer)
 }
 
-func pollOf(answer Answer) string {
+// notePoll notes where an accepted write is polled, if its answer says so.
+func (r *stepRecord) notePoll(answer Answer) {
 	link := answer.Header.Get("Azure-AsyncOperation")
-	if link == "" && answer.Status == http.StatusAccepted {
+	if r.Poll, r.OfStatus = "", link != ""; link == "" && answer.Status == http.StatusAccepted {
 		link = answer.Header.Get("Location")
 	}
-	u, err := url.Parse(link)
-	if err != nil || u.Path == "" {
-		return ""
+	if u, err := url.Parse(link); err == nil && u.Path != "" {
+		r.Poll = u.RequestURI()
 	}
-	return u.RequestURI()
 }
 
-// state reads how far a resource is by itself.
+// state reads how far a resource is by itself. An answer that shows no resource says
+// nothing of it, so the resource is asked for.
 func (s *settled) state(answer Answer) {
-	var body struct {
-		Properties struct {
-			ProvisioningState string `json:"provisioningState"`
-		} `json:"properties"`
-	}
-	_ = json.Unmarshal(answer.Body, &body) // one without a state is finished
-	switch state := body.Properties.ProvisioningState; {
-	case state == "", strings.EqualFold(state, "Succeeded"):
+	switch report, _ := inventory.ReadDetails(answer.Body); {
+	case report.Succeeded():
 		s.outcome, s.answer = plan.Done, answer.Body
-	case answers.Terminal(state):
+	case report.Ended():
 		s.outcome = plan.Refused
-		s.record.Fault = arm.NewError(arm.ResourceDeploymentFailure, state)
+		s.record.Fault = arm.NewError(arm.ResourceDeploymentFailure, report.State())
 	default:
 		s.outcome = plan.GoesOn
 	}
+}
+
+// showsResource reports whether the text of an answer is a resource that can be read.
+func showsResource(answer Answer) bool {
+	_, readable := inventory.ReadObservation(answer.Body)
+	return readable
 }
 
 // refused reads an answer that is an error.
@@ -288,24 +289,24 @@ func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) 
 // next.
 func (s *settled) polled(answer Answer) bool {
 	s.after = answers.RetryAfter(answer.Header)
-	state := answers.State(answer.Body)
-	switch {
-	case answer.Status == http.StatusNotFound, answer.Status == http.StatusGone: // forgotten
+	report := answers.State(s.record.OfStatus, answer.Body)
+	switch progress := answers.ReadPoll(s.record.OfStatus, answer.Status, answer.Body); {
+	case progress == index.PollMissing:
 		return true
 	case answer.Status >= http.StatusMultipleChoices:
 		s.refused(answer)
 		return false
-	case answer.Status == http.StatusAccepted, state != "" && !answers.Terminal(state):
+	case progress != index.PollFinished:
 		s.outcome = plan.GoesOn
 		return false
-	case state == "", strings.EqualFold(state, "Succeeded"):
+	case report.Succeeded():
 		return true
 	}
 	var status struct {
 		Error *arm.Error `json:"error"`
 	}
 	if json.Unmarshal(answer.Body, &status) != nil || status.Error == nil {
-		status.Error = arm.NewError(arm.ResourceDeploymentFailure, state)
+		status.Error = arm.NewError(arm.ResourceDeploymentFailure, report.State())
 	}
 	s.record.Fault, s.outcome = status.Error, plan.Refused
 	return false
@@ -318,6 +319,8 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 	s.outcome = plan.Lost
 	switch {
 	case err != nil:
+		s.outcome = plan.Transient
+	case answer.Status < http.StatusMultipleChoices && !showsResource(answer):
 		s.outcome = plan.Transient
 	case answer.Status < http.StatusMultipleChoices:
 		s.state(answer)

@@ -229,6 +229,7 @@ func (w *attempt) askStrays(ctx context.Context) error {
 			continue
 		}
 		answer, err := w.Prober.Get(ctx, w.ids(), stray.Row())
+		shown, readable := inventory.ReadObservation(answer.Body)
 		switch {
 		case err != nil:
 		case answer.Status == http.StatusNotFound:
@@ -236,7 +237,7 @@ func (w *attempt) askStrays(ctx context.Context) error {
 				return err
 			}
 			w.plan.Drop(key)
-		case index.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
+		case readable && index.Terminal(shown.ProvisioningState):
 			w.plan.Observe(key, plan.RowState{Failure: plan.Result{Outcome: plan.OutcomeRefused}})
 		}
 	}

@@ -327,16 +327,16 @@ func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.En
 		return plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}
 	}
 	result := plan.Result{Outcome: plan.OutcomeAccepted, After: answers.RetryAfter(answer.Header)}
-	switch progress := answers.ReadPoll(c.Poll.Status, answer.Status, answer.Body); {
-	case progress == answers.Missing:
+	switch answers.ReadPoll(c.Poll.Status, answer.Status, answer.Body) {
+	case index.PollMissing:
 		result.Outcome = plan.OutcomeLost
-	case progress == answers.Finished, progress == answers.Refused:
+	case index.PollFinished, index.PollRefused:
 		result.Outcome, result.Text = plan.OutcomeOver, answers.PollFailure(c.Poll.Status, answer)
-	case answer.Status == http.StatusAccepted:
-		if next, own := answers.OwnLink(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status {
+	case index.PollRunning:
+		if next, own := answers.OwnLink(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status && answer.Status == http.StatusAccepted {
 			result.Poll = &plan.Poll{Path: next.EscapedPath(), Query: next.RawQuery}
 		}
-	case answer.Status != http.StatusOK:
+	case index.PollUnclear:
 		result.Outcome = plan.OutcomeNotSent
 	}
 	return result
@@ -375,7 +375,7 @@ func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, probed
 			return plan.Presence{}, nil
 		}
 		there := answer.Status == http.StatusOK
-		if there && !index.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
+		if shown, _ := inventory.ReadObservation(answer.Body); there && !index.Terminal(shown.ProvisioningState) {
 			s.Working = true
 		}
 		if i == 0 {

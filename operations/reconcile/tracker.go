@@ -169,19 +169,20 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	wanted, slowed := timing.RetryAfter(answer.Header, time.Now())
 	missing := follow.Progress
 	follow.Progress.Missing, follow.Progress.MissingSince = 0, time.Time{}
-	switch progress := answers.ReadPoll(follow.Status, answer.Status, answer.Body); progress {
-	case answers.Finished:
+	progress := answers.ReadPoll(follow.Status, answer.Status, answer.Body)
+	switch progress {
+	case index.PollFinished:
 		return t.end(ctx, claim, t.recordFailure(ctx, follow, answer, row))
-	case answers.Missing, answers.Refused:
+	case index.PollMissing, index.PollRefused:
 		why := t.recordFailure(ctx, follow, answer, row)
 		follow.Progress = missing
 		return t.missing(ctx, claim, follow, row, why)
-	case answers.Unclear, answers.Running:
+	case index.PollUnclear, index.PollRunning:
 	}
 	switch {
-	case answer.Status == http.StatusOK:
+	case progress == index.PollRunning && answer.Status != http.StatusAccepted:
 		follow.Progress.Status = answers.StateWord(answer.Body)
-	case answer.Status == http.StatusAccepted:
+	case progress == index.PollRunning:
 		follow.Progress.Status = cmp.Or(answers.StateWord(answer.Body), http.StatusText(answer.Status))
 		if next, own := answers.OwnLink(answer.Header.Get("Location"), t.Prober.Public, endpoint); own && !follow.Status {
 			follow.Path, follow.Query = next.EscapedPath(), next.RawQuery
@@ -249,11 +250,11 @@ func Finished(ctx context.Context, p locate.Prober, header http.Header, follow i
 		if err != nil {
 			return false, nil, err
 		}
-		if progress := answers.ReadPoll(follow.Status, answer.Status, answer.Body); progress != answers.Missing && progress != answers.Refused {
+		if progress := answers.ReadPoll(follow.Status, answer.Status, answer.Body); progress != index.PollMissing && progress != index.PollRefused {
 			if text := answers.PollFailure(follow.Status, answer); text != "" {
 				why = answers.Error(answer.Status, text)
 			}
-			return progress == answers.Finished, why, nil
+			return progress == index.PollFinished, why, nil
 		}
 	}
 	if follow.Kind != index.Delete {

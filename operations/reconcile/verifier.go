@@ -108,6 +108,8 @@ func outcomeOf(probed locate.ProbeResult, err error) string {
 	var answered locate.StatusError
 	var fault *upstream.Fault
 	switch {
+	case errors.As(err, &answered) && answered.Unreadable():
+		return fmt.Sprintf("The provider answered %d with a text that cannot be read.", answered.Status)
 	case errors.As(err, &answered):
 		return fmt.Sprintf("The provider answered %d.", answered.Status)
 	case errors.As(err, &fault):

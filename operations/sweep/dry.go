@@ -37,8 +37,8 @@ func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) er
 		case failure != nil:
 		case answer.Status == http.StatusNotFound:
 			ts.note(func(r *Report) { r.MissingResources.add(row.ID) })
-		case answer.Status != http.StatusOK:
-			err = locate.NewStatusError(answer.Status, answer.Header)
+		default:
+			err = locate.CheckShown(answer)
 		}
 	}
 	if err != nil && ctx.Err() == nil {

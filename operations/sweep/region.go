@@ -170,8 +170,9 @@ func (rs *regionSweep) adoptListed(ctx context.Context, q *routing.Request, sinc
 		return rs.fault(ctx, err)
 	case answer.Status == http.StatusNotFound:
 		return nil // it was removed after it was listed
-	case answer.Status != http.StatusOK:
-		return rs.fault(ctx, locate.NewStatusError(answer.Status, answer.Header))
+	}
+	if err := locate.CheckShown(answer); err != nil {
+		return rs.fault(ctx, err)
 	}
 	seen := locate.NewDiscovery(rs.Prober.Map, q, rs.endpoint.Region, rs.version, answer.Body, since)
 	result, err := rs.adopt(ctx, seen)

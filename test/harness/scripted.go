@@ -149,10 +149,15 @@ func heldKey(region, path string) [2]string { return [2]string{region, strings.T
 // Hold makes a resource, Remove deletes it and reports whether it was there: the effects of
 // writes that came to nothing else, or late.
 func (p *Scripted) Hold(region, id string) {
+	name := id[strings.LastIndexByte(id, '/')+1:]
+	p.HoldText(region, id, fmt.Sprintf(`{"id":%q,"name":%q,"location":%q,"properties":{"provisioningState":"Succeeded"}}`, id, name, region))
+}
+
+// HoldText makes a resource that is shown with a text, or gives it another text.
+func (p *Scripted) HoldText(region, id, text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	name := id[strings.LastIndexByte(id, '/')+1:]
-	p.held[heldKey(region, id)] = Held{region, id, fmt.Sprintf(`{"id":%q,"name":%q,"location":%q,"properties":{"provisioningState":"Succeeded"}}`, id, name, region)}
+	p.held[heldKey(region, id)] = Held{region, id, text}
 }
 
 // Remove deletes a resource; see Hold.

@@ -1,12 +1,14 @@
 package answers
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"portico/access"
 	"portico/arm"
@@ -44,42 +46,25 @@ func NamesOperation(header string, status int) bool {
 	return header != "Location" || status == http.StatusAccepted
 }
 
-// Progress is the operation's progress by an answer to a poll.
-type Progress uint8
+// ReadPoll reads an answer to a poll. ofStatus is as in [index.ProgressOf]. An operation's
+// result is answered as the write would have been, so that a refusal may be the
+// operation's end (async reference, 202 Accepted and Location Headers).
+func ReadPoll(ofStatus bool, status int, text []byte) index.Progress {
+	progress := index.ProgressOf(ofStatus, status, State(ofStatus, text))
+	if progress == index.PollUnclear && !ofStatus && refuses(status, text) {
+		return index.PollRefused
+	}
+	return progress
+}
 
-// The kinds of progress.
-const (
-	Unclear  Progress = iota // unknown: the poll failed, not the operation
-	Running                  // it goes on
-	Finished                 // it has come to a terminal state
-	Missing                  // there is no such operation, or not yet, or not any more
-	Refused                  // it may have failed so
-)
-
-// ReadPoll reads an answer to a poll (async reference, 202 Accepted and Location
-// Headers; Azure-AsyncOperation Resource format). ofStatus: what was polled is the
-// operation's status, which is always answered with 200. Its result is answered as
-// the write would have been, so that a refusal may be the operation's end.
-func ReadPoll(ofStatus bool, status int, text []byte) Progress {
+// refuses reports whether an answer is a refusal that may be the result of an operation.
+// One of the poll itself is not.
+func refuses(status int, text []byte) bool {
 	switch status {
-	case http.StatusOK:
-		if Terminal(State(text)) {
-			return Finished
-		}
-		return Running
-	case http.StatusNoContent, http.StatusCreated:
-		return Finished
-	case http.StatusAccepted:
-		return Running
-	case http.StatusNotFound, http.StatusGone:
-		return Missing
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return Unclear
+		return false
 	}
-	if !ofStatus && status >= http.StatusBadRequest && status < http.StatusInternalServerError && !misunderstood(text) {
-		return Refused
-	}
-	return Unclear
+	return status >= http.StatusBadRequest && status < http.StatusInternalServerError && !misunderstood(text)
 }
 
 // misunderstood reports whether the provider refused the poll for its api-version,
@@ -100,23 +85,40 @@ func misunderstood(text []byte) bool {
 // URL that the client polled.
 func MayHaveEnded(status int, text []byte) bool {
 	progress := ReadPoll(false, status, text)
-	return progress != Running && progress != Unclear
+	return progress != index.PollRunning && progress != index.PollUnclear
 }
 
-// State finds the state in a poll's body: an operation's status, or the
-// provisioningState of the resource that a finished Location shows.
-func State(text []byte) string {
-	if status, _ := jsontext.Text(jsontext.Value(text, "status")); status != "" {
+// State returns the state that a poll's text reports: the operation's status or, in the
+// result of an operation, the provisioningState of the resource. The text of a status is
+// an object with a status; a result is any JSON, or nothing.
+func State(ofStatus bool, text []byte) index.Report {
+	if !utf8.Valid(text) { // a message in another encoding leaves the state readable
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
+	}
+	status := statusIn(text)
+	switch {
+	case ofStatus || status.State() != "":
 		return status
+	case len(text) == 0, !status.Readable() && jsontext.Valid(text) == nil:
+		return index.Reported("")
 	}
 	state, _ := inventory.ReadDetails(text)
 	return state
 }
 
-// Terminal reports whether a state is final. Some providers spell canceled in the
-// British way.
-func Terminal(state string) bool {
-	return strings.EqualFold(state, "cancelled") || index.Terminal(state)
+// statusIn returns the status in the text of an object, whose name matches without case.
+func statusIn(text []byte) index.Report {
+	status := ""
+	err := jsontext.Object(text, func(m jsontext.Member) error {
+		if strings.EqualFold(string(m.Key), "status") {
+			status, _ = jsontext.Text(m.Value)
+		}
+		return nil
+	})
+	if err != nil {
+		return index.Report{}
+	}
+	return index.Reported(status)
 }
 
 // longestPause bounds the pause that an answer can request (async reference, 202
@@ -139,8 +141,8 @@ func PollFailure(ofStatus bool, answer upstream.Answer) string {
 		}
 		return Text(answer.Status, answer.Body)
 	}
-	state := strings.ToLower(State(answer.Body))
-	if answer.Status != http.StatusOK || state != "failed" && state != "canceled" && state != "cancelled" {
+	state := State(true, answer.Body)
+	if ReadPoll(true, answer.Status, answer.Body) != index.PollFinished || state.Succeeded() {
 		return ""
 	}
 	fault := jsontext.Value(answer.Body, "error")
@@ -153,7 +155,7 @@ func PollFailure(ofStatus bool, answer upstream.Answer) string {
 // StateWord is the state in a poll's body if it is one word, which is all that a
 // state can be.
 func StateWord(text []byte) string {
-	state := State(text)
+	state := State(false, text).State()
 	if len(state) > 40 {
 		return ""
 	}

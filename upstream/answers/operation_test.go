@@ -1,16 +1,61 @@
 package answers
 
-import "testing"
+import (
+	"testing"
+
+	"portico/inventory/index"
+)
+
+// utf16 is a text in another encoding than JSON's.
+const utf16 = "\xff\xfe{\x00\"\x00s\x00t\x00a\x00t\x00u\x00s\x00\"\x00:\x00\"\x00R\x00u\x00n\x00\"\x00}\x00"
 
 func TestStates(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"status":"Running"}`: false, `{"status":"Succeeded"}`: true, `{"status":"FAILED"}`: true, `{"status":"Canceled"}`: true, `{"status":"Cancelled"}`: true,
-		`{"properties":{"provisioningState":"Creating"}}`: false, `{"properties":{"provisioningState":"Succeeded"}}`: true,
-		`{"status":"InProgress","properties":{"provisioningState":"Succeeded"}}`: false,
-		`{}`: true, ``: true, `[]`: true, `{"status":7}`: true,
+	var unread index.Report
+	silent, running, succeeded := index.Reported(""), index.Reported("Running"), index.Reported("Succeeded")
+	for text, want := range map[string]struct{ status, result index.Report }{
+		`{"status":"Running"}`:                                                {running, running},
+		`{"Status":"Running","x":1}`:                                          {running, running},
+		` {"status":"Succeeded"} `:                                            {succeeded, succeeded},
+		`{"properties":{"provisioningState":"Running"}}`:                      {silent, running},
+		`{"status":"Running","properties":{"provisioningState":"Succeeded"}}`: {running, running},
+		`{}`:              {silent, silent},
+		`{"status":null}`: {silent, silent},
+		`{"status":""}`:   {silent, silent},
+		`{"status":7,"properties":{"provisioningState":"Succeeded"}}`: {silent, succeeded},
+		`{"status":"Failed","error":{"message":"f` + "\xfc" + `r"}}`:  {index.Reported("Failed"), index.Reported("Failed")},
+		`{"properties":{"provisioningState":7}}`:                      {silent, unread},
+		``:                                                            {unread, silent},
+		`[]`:                                                          {unread, silent},
+		`[{"status":"Succeeded"}]`:                                    {unread, silent},
+		`null`:                                                        {unread, silent},
+		`"Succeeded"`:                                                 {unread, silent},
+		`Succeeded`:                                                   {unread, unread},
+		`<!DOCTYPE html><html><body><h1>Service is starting</h1></body></html>`: {unread, unread},
+		`{"status":"Succeeded","properties":{"provis`:                           {unread, unread},
+		`{"status":"Succeeded"} {"status":"Running"}`:                           {unread, unread},
+		utf16: {unread, unread},
 	} {
-		if got := Terminal(State([]byte(text))); got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
+		if got := State(true, []byte(text)); got != want.status {
+			t.Errorf("a status, %q: %+v, want %+v", text, got, want.status)
 		}
+		if got := State(false, []byte(text)); got != want.result {
+			t.Errorf("a result, %q: %+v, want %+v", text, got, want.result)
+		}
+	}
+}
+
+// A refusal may be the result of an operation, but not the answer to a poll of its status.
+func TestRefusedPolls(t *testing.T) {
+	const apiVersion = `{"error":{"code":"InvalidApiVersionParameter","message":"m"}}`
+	for status, want := range map[int]index.Progress{400: index.PollRefused, 409: index.PollRefused, 401: index.PollUnclear, 403: index.PollUnclear, 408: index.PollUnclear, 429: index.PollUnclear, 500: index.PollUnclear, 302: index.PollUnclear} {
+		if got := ReadPoll(false, status, nil); got != want {
+			t.Errorf("%d: %v, want %v", status, got, want)
+		}
+		if got := ReadPoll(true, status, nil); got != index.PollUnclear {
+			t.Errorf("a status, %d: %v", status, got)
+		}
+	}
+	if got := ReadPoll(false, 400, []byte(apiVersion)); got != index.PollUnclear {
+		t.Errorf("a refused api-version: %v", got)
 	}
 }

@@ -46,15 +46,13 @@ func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
 	if BrokenOff(err) {
 		return a // ambiguous: the status may not be true
 	}
-	a.Outcome = index.OutcomeOf(w.Kind, got.Status, got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, w.ID))
+	report, details := inventory.ReadDetails(got.Body)
+	a.Outcome = index.OutcomeOf(w.Kind, got.Status, got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, w.ID), details != nil)
 	switch {
 	case got.Status >= http.StatusBadRequest:
 		a.Error = Error(got.Status, string(got.Body))
 	case a.Outcome == index.Succeeded:
-		a.ProvisioningState, a.Details = inventory.ReadDetails(got.Body)
-	}
-	if w.Kind == index.Patch && a.Outcome == index.Succeeded && a.Details == nil {
-		a.Outcome = index.Accepted // the provider is asked for the result later
+		a.ProvisioningState, a.Details = report.State(), details
 	}
 	return a
 }
