@@ -53,12 +53,29 @@ func TestFaultsThatRefuse(t *testing.T) {
 		t.Errorf("%v", a.header)
 	}
 	s.do(400, "DELETE", vm+version, "", faulty("async=state"))
+	s.do(400, "DELETE", vm+version, "", faulty("async=location,3,soon"))
 	s.do(201, "PUT", vm+"2"+version, westVM)
 	for _, f := range []string{"async=location,3", "async-fails=location,3"} {
 		if a := s.do(202, "DELETE", vm+"2"+version, "", faulty(f)); a.header.Get("Retry-After") != "3" {
 			t.Errorf("%s: %v", f, a.header)
 		}
 	}
+}
+
+func TestUnreadableAnswers(t *testing.T) {
+	s := newSite(t, "westus")
+	for text, want := range map[string]string{
+		"page": "<!DOCTYPE html>\n<html>", "empty": "", "null": "null", "list": "[]", "object": "{}", "half": `{"`, "utf16": "\xff\xfe{\x00", "marked": "\ufeff{",
+	} {
+		a := s.do(201, "PUT", vm+version, westVM, faulty("unreadable="+text))
+		if !strings.HasPrefix(a.body, want) || json.Valid([]byte(a.body)) != strings.Contains("null list object", text) {
+			t.Errorf("%s: %q", text, a.body)
+		}
+		s.do(200, "GET", vm+version, "")
+		s.refused(404, "ResourceNotFound", "GET", vm+"-absent"+version, "", faulty("unreadable="+text)) // an error stays
+		s.do(200, "DELETE", vm+version, "")
+	}
+	s.do(400, "GET", vm+version, "", faulty("unreadable=what"))
 }
 
 func TestFaultsThatResetTheConnection(t *testing.T) {

@@ -67,10 +67,7 @@ func (p *Provider) refusal(c *call) (answer, bool) {
 		a.header.Set("Retry-After", strconv.Itoa(f.Number))
 		return a, true
 	case fault.HTML:
-		a := emptyAnswer(http.StatusOK)
-		a.header.Set("Content-Type", "text/html; charset=utf-8")
-		a.body = []byte("<!DOCTYPE html>\n<html><body><h1>Welcome to Contoso</h1></body></html>\n")
-		return a, true
+		return emptyAnswer(http.StatusOK).page(), true
 	case fault.Redirect:
 		a := emptyAnswer(http.StatusTemporaryRedirect)
 		a.header.Set("Location", c.own+c.uri)
@@ -123,6 +120,8 @@ func (p *Provider) spoil(w http.ResponseWriter, r *http.Request, f fault.Fault, 
 		if !bodyAllowed(a.status) {
 			a.status = http.StatusOK
 		}
+	case fault.Unreadable:
+		a = a.unreadable(f.Text)
 	case fault.HopHeaders:
 		for k, v := range map[string]string{
 			"Connection": "X-Hop", "X-Hop": "1", "Keep-Alive": "timeout=5", "Alt-Svc": `h3=":443"`, "Server": "Contoso/1.0",

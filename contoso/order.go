@@ -74,7 +74,7 @@ func readOrder(method string, h http.Header, f fault.Fault) (order, error) {
 		if !slices.Contains(modes, f.Mode) {
 			return o, badHeader("x-contoso-fault", "async= with a mode of the method")
 		}
-		fallback, o.retryAfter = f.Mode, cmp.Or(o.retryAfter, f.RetryAfter)
+		fallback, o.retryAfter, o.duration = f.Mode, cmp.Or(o.retryAfter, f.RetryAfter), cmp.Or(f.Duration, o.duration)
 	}
 	var err error
 	if o.mode, err = choice(h, "x-contoso-async", fallback, modes...); err != nil {

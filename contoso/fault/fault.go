@@ -22,7 +22,7 @@
 // These apply the request and spoil the answer:
 //
 //	async=M            carry it out in the mode M of x-contoso-async; async=M,S and
-//	                   async-fails=M,S also send Retry-After: S
+//	                   async-fails=M,S also send Retry-After: S; async=M,S,D takes D
 //	async-fails=M      the same, and the operation fails
 //	async-endless=M    the same as async=M, and the operation never ends
 //	halfway            a move breaks off after the first half of its resources, with 500
@@ -46,6 +46,10 @@
 //	reset-after        apply, then reset the connection
 //	stall              send half of the body, then hang until the client leaves
 //	bad-json           a body that breaks off
+//	unreadable=TEXT    a success with another text in place of its own: page (of HTML),
+//	                   empty, null, list, object (without members), half (of its own),
+//	                   utf16 (its own in that encoding), marked (its own after a byte
+//	                   order mark)
 //	big=N              a body of N bytes, its length declared
 //	big-chunked=N      the same, its length not declared
 //	foreign-location   polling URLs on another host (the write becomes asynchronous)
@@ -91,6 +95,7 @@ const (
 	ResetAfter      = "reset-after"
 	Stall           = "stall"
 	BadJSON         = "bad-json"
+	Unreadable      = "unreadable"
 	Big             = "big"
 	BigChunked      = "big-chunked"
 	ForeignLocation = "foreign-location"
@@ -121,6 +126,20 @@ const (
 	MovesAway = "away"
 )
 
+// The texts of an unreadable answer.
+const (
+	TextPage   = "page"
+	TextEmpty  = "empty"
+	TextNull   = "null"
+	TextList   = "list"
+	TextObject = "object"
+	TextHalf   = "half"
+	TextUTF16  = "utf16"
+	TextMarked = "marked"
+)
+
+var unreadable = [...]string{TextPage, TextEmpty, TextNull, TextList, TextObject, TextHalf, TextUTF16, TextMarked}
+
 // Bounds of arguments.
 const (
 	maxWait = 10 * time.Minute
@@ -134,11 +153,12 @@ const (
 type Fault struct {
 	Name     string
 	Number   int           // of status, throttle, big, big-chunked, gzip-bomb, overlook
-	Duration time.Duration // of delay, late, slow, polls-late
+	Duration time.Duration // of delay, late, slow, polls-late, async; 0: none
 	ID       string        // of refuse-until, blocked-by
 	Mode     string        // of async, async-fails, async-endless, moved
 	Moves    string        // of moved
 	Code     string        // of not-found
+	Text     string        // of unreadable
 	// RetryAfter is the second argument of async, async-fails and async-endless, "" if absent.
 	RetryAfter string
 }
@@ -170,11 +190,17 @@ func Parse(text string) (Fault, bool) {
 		f.Duration, err = time.ParseDuration(arg)
 		ok = f.Duration >= 0 && f.Duration <= maxWait
 	case Async, AsyncFails, AsyncEndless:
+		var lasts string
 		f.Mode, f.RetryAfter, _ = strings.Cut(arg, ",")
-		ok = hasArg
+		if f.RetryAfter, lasts, ok = strings.Cut(f.RetryAfter, ","); ok {
+			f.Duration, err = time.ParseDuration(lasts)
+		}
+		ok = hasArg && f.Duration >= 0 && f.Duration <= maxWait
 	case Moved:
 		f.Moves, f.Mode, _ = strings.Cut(arg, ",")
 		ok = f.Moves == MovesNone || f.Moves == MovesHalf || f.Moves == MovesAway
+	case Unreadable:
+		f.Text, ok = arg, slices.Contains(unreadable[:], arg)
 	case RefuseUntil, BlockedBy:
 		f.ID, ok = arg, strings.HasPrefix(arg, "/")
 	default:

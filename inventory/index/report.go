@@ -37,8 +37,11 @@ type Progress uint8
 
 // The kinds of progress.
 const (
-	// PollUnclear: the answer says nothing of the operation, so it is polled again.
-	PollUnclear Progress = iota
+	// PollFailed: the poll failed, not the operation, so it is polled again later.
+	PollFailed Progress = iota
+	// PollUnclear: a success that says nothing of the operation, which is polled again as
+	// if it went on.
+	PollUnclear
 	// PollRunning: the operation goes on.
 	PollRunning
 	// PollFinished: it has come to a terminal state.
@@ -58,7 +61,7 @@ func ProgressOf(ofStatus bool, status int, report Report) Progress {
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return PollMissing
 	case status < http.StatusOK || status >= http.StatusMultipleChoices:
-		return PollUnclear
+		return PollFailed
 	case status == http.StatusAccepted:
 		return PollRunning
 	case !report.readable || ofStatus && report.state == "":

@@ -35,7 +35,7 @@ func TestProgress(t *testing.T) {
 		{ended, 200, PollFinished, PollFinished}, {ended, 201, PollFinished, PollFinished}, {ended, 202, PollRunning, PollRunning},
 		{failed, 200, PollFinished, PollFinished}, {silent, 202, PollRunning, PollRunning},
 		{unread, 404, PollMissing, PollMissing}, {ended, 410, PollMissing, PollMissing},
-		{ended, 301, PollUnclear, PollUnclear}, {ended, 400, PollUnclear, PollUnclear}, {ended, 503, PollUnclear, PollUnclear}, {unread, 0, PollUnclear, PollUnclear},
+		{ended, 301, PollFailed, PollFailed}, {ended, 400, PollFailed, PollFailed}, {ended, 503, PollFailed, PollFailed}, {unread, 0, PollFailed, PollFailed},
 	} {
 		if got := ProgressOf(true, c.status, c.report); got != c.ofStatus {
 			t.Errorf("a status, %d %+v: %v, want %v", c.status, c.report, got, c.ofStatus)

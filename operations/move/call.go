@@ -337,6 +337,7 @@ func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.En
 			result.Poll = &plan.Poll{Path: next.EscapedPath(), Query: next.RawQuery}
 		}
 	case index.PollUnclear:
+	case index.PollFailed:
 		result.Outcome = plan.OutcomeNotSent
 	}
 	return result

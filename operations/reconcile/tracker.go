@@ -177,9 +177,11 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 		why := t.recordFailure(ctx, follow, answer, row)
 		follow.Progress = missing
 		return t.missing(ctx, claim, follow, row, why)
-	case index.PollUnclear, index.PollRunning:
+	case index.PollFailed, index.PollUnclear, index.PollRunning:
 	}
 	switch {
+	case progress == index.PollUnclear:
+		follow.Progress.Status = "The provider's answer says nothing of the operation."
 	case progress == index.PollRunning && answer.Status != http.StatusAccepted:
 		follow.Progress.Status = answers.StateWord(answer.Body)
 	case progress == index.PollRunning:

@@ -68,6 +68,16 @@ func TestPatchWithoutAnAnswer(t *testing.T) {
 	}
 }
 
+// pollsMisbehave has a region answer polls with texts that say nothing, each once.
+func pollsMisbehave(t *testing.T, region *harness.Contoso, of string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		region.Do(t, harness.Request{
+			Method: http.MethodPost, Path: "/contoso/faults", Body: fmt.Sprintf(`{"method":"GET","pathContains":%q,"fault":"unreadable=%s","count":1}`, of, text),
+		}).Want(t, 201)
+	}
+}
+
 // What an accepted PATCH makes is in the index soon after its end, whoever polls it, and
 // although its resource shows nothing of it before. What somebody has changed behind
 // Portico's back is there after a sweep.
@@ -87,9 +97,13 @@ func TestTagsThatNoOneAsksFor(t *testing.T) {
 	for _, c := range []struct{ name, path, body, stage, async string }{
 		{"an accepted PATCH", at + "?api-version=" + harness.Version, `{"tags":{"stage":"one"}}`, "one", "location"},
 		{"accepted tags", at + "/providers/Microsoft.Resources/tags/default?api-version=2021-04-01", `{"operation":"Replace","properties":{"tags":{"stage":"two"}}}`, "two", "azure-async"},
+		{"a PATCH whose polls say nothing", at + "?api-version=" + harness.Version, `{"tags":{"stage":"unread"}}`, "unread", "azure-async-only"},
 		{"a PATCH without a polling URL", at + "?api-version=" + harness.Version, `{"tags":{"stage":"other"}}`, "other", "no-url"},
 	} {
 		step(t, c.name, func(t *testing.T) {
+			if c.stage == "unread" {
+				pollsMisbehave(t, e.contosos["westus"], "operationStatuses", "page", "empty", "object", "half")
+			}
 			e.Portico.Do(t, harness.Request{
 				Method: http.MethodPatch, Path: c.path, Body: c.body,
 				Header: harness.Header("X-Contoso-Async", c.async, "X-Contoso-Duration", "4s", "X-Contoso-Fault", "unshown"),

@@ -52,7 +52,7 @@ func newStubWorld(t *testing.T, settings string) stubWorld {
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
 		Endpoints: s.URLs,
 		Providers: "  - namespace: Contoso.Stub\n    registration: automatic\n    headers: {request: [" + relayedMark + "]}\n    endpoints:\n" + s.Endpoints() +
-			fmt.Sprintf("    resourceTypes:\n      - {name: things, kind: tracked, apiVersions: [%q, %q]}\n", harness.Version, harness.VersionOld),
+			fmt.Sprintf("    resourceTypes:\n      - {name: things, kind: tracked, capabilities: {move: true}, apiVersions: [%q, %q]}\n", harness.Version, harness.VersionOld),
 		Tokens: []harness.Token{alice},
 		Extra:  settings,
 	}})

@@ -80,6 +80,35 @@ func TestPollsThatSayNothing(t *testing.T) {
 	}
 }
 
+// A poll of a move that says nothing is no end of it: the GETs after that would find
+// nothing moved, and the move would fail while its provider goes on.
+func TestMoveWhosePollsSayNothing(t *testing.T) {
+	t.Parallel()
+	for header, all := range map[string]map[string]harness.Reply{"Azure-AsyncOperation": unclearStatuses, "Location": unclearResults} {
+		t.Run(header, func(t *testing.T) {
+			t.Parallel()
+			w, id := newStubThing(t, stubSettings, "mover")
+			w.PutGroup(t, "other")
+			from, to := w.SubscriptionPath()+"/resourceGroups/rg", w.SubscriptionPath()+"/resourceGroups/other"
+			w.put(t, id, "westus").Want(t, 201)
+			move := w.stub.accept(http.MethodPost, "westus", from+"/moveResources", header)
+			for _, answer := range all {
+				w.stub.Script(harness.Script{Method: http.MethodGet, Part: "/" + move.name + "?", Times: 1, Answer: answer})
+			}
+			o := beginMove(t, w.Portico, moveRequest("moveResources", from, to, id))
+			soon(t, "Portico to go on polling", func() bool { return len(move.polls()) > len(all) })
+			moved := w.thing("other", "mover")
+			w.stub.Remove("westus", id)
+			w.stub.Hold("westus", moved)
+			move.finished.Store(true)
+			if a := o.end(t, w.Portico); a.Status != http.StatusNoContent {
+				t.Fatalf("%d %s", a.Status, a.Body)
+			}
+			w.wantLiveInWestUS(t, moved)
+		})
+	}
+}
+
 // unreadableResources are successes that show no resource.
 func unreadableResources(id string) map[string]harness.Reply {
 	creating := fmt.Sprintf(`{"id":%q,"location":"westus","properties":{"provisioningState":"Creating"}}`, id)

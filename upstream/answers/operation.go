@@ -51,7 +51,7 @@ func NamesOperation(header string, status int) bool {
 // operation's end (async reference, 202 Accepted and Location Headers).
 func ReadPoll(ofStatus bool, status int, text []byte) index.Progress {
 	progress := index.ProgressOf(ofStatus, status, State(ofStatus, text))
-	if progress == index.PollUnclear && !ofStatus && refuses(status, text) {
+	if progress == index.PollFailed && !ofStatus && refuses(status, text) {
 		return index.PollRefused
 	}
 	return progress
@@ -84,8 +84,12 @@ func misunderstood(text []byte) bool {
 // operation is over. It proves nothing: the provider may know no operation by the
 // URL that the client polled.
 func MayHaveEnded(status int, text []byte) bool {
-	progress := ReadPoll(false, status, text)
-	return progress != index.PollRunning && progress != index.PollUnclear
+	switch ReadPoll(false, status, text) {
+	case index.PollFinished, index.PollMissing, index.PollRefused:
+		return true
+	case index.PollFailed, index.PollUnclear, index.PollRunning:
+	}
+	return false
 }
 
 // State returns the state that a poll's text reports: the operation's status or, in the

@@ -47,15 +47,15 @@ func TestStates(t *testing.T) {
 // A refusal may be the result of an operation, but not the answer to a poll of its status.
 func TestRefusedPolls(t *testing.T) {
 	const apiVersion = `{"error":{"code":"InvalidApiVersionParameter","message":"m"}}`
-	for status, want := range map[int]index.Progress{400: index.PollRefused, 409: index.PollRefused, 401: index.PollUnclear, 403: index.PollUnclear, 408: index.PollUnclear, 429: index.PollUnclear, 500: index.PollUnclear, 302: index.PollUnclear} {
+	for status, want := range map[int]index.Progress{400: index.PollRefused, 409: index.PollRefused, 401: index.PollFailed, 403: index.PollFailed, 408: index.PollFailed, 429: index.PollFailed, 500: index.PollFailed, 302: index.PollFailed} {
 		if got := ReadPoll(false, status, nil); got != want {
 			t.Errorf("%d: %v, want %v", status, got, want)
 		}
-		if got := ReadPoll(true, status, nil); got != index.PollUnclear {
+		if got := ReadPoll(true, status, nil); got != index.PollFailed {
 			t.Errorf("a status, %d: %v", status, got)
 		}
 	}
-	if got := ReadPoll(false, 400, []byte(apiVersion)); got != index.PollUnclear {
+	if got := ReadPoll(false, 400, []byte(apiVersion)); got != index.PollFailed {
 		t.Errorf("a refused api-version: %v", got)
 	}
 }
