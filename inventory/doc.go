@@ -38,7 +38,9 @@
 //   - R3: a definite answer settles before its client has it. Losing the settle
 //     leaves the intent open. A 404 to a DELETE is definite only where it speaks
 //     of the resource; any other flags the row. An accepted PATCH is followed as a PUT
-//     is; one whose answer does not show what it made flags the row.
+//     is; one whose answer does not show what it made flags the row. A success of a
+//     PUT whose text is no readable resource says that the write was accepted, and
+//     nothing of the resource, which is then followed by GETs.
 //   - R4: an intent ends by knowledge or by time, which flags the row. A refused
 //     create removes only a row that it created and that nothing else changed.
 //   - R5: an answer is proof only if no opposing write was open meanwhile, nor its
@@ -50,7 +52,9 @@
 //     or nothing ends both. It ends when Portico's own poll shows a terminal
 //     state. Where own polls repeatedly know of no such operation, or a newer one
 //     takes its place, it is lost: for the late-write window it then counts as a
-//     write without an answer. What a client's poll shows ends nothing.
+//     write without an answer. What a client's poll shows ends nothing. An answer that
+//     cannot be read, or a status that names none, says nothing of the operation, which
+//     is polled on. A 200 that shows no readable resource is no GET's proof.
 //   - R7: generations decide. An answer settles while its own intent is open, a
 //     GET while the row has the generation that was read before. Where the row's
 //     is no longer the intent's, writes overlapped, and a GET has to show what the
