@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"portico/test/harness"
 )
 
 // A provider that repeats every secret it sees: none gets into a result.
@@ -96,9 +98,7 @@ func TestBodiesAreBounded(t *testing.T) {
 
 // The line for a shell sends what the suite sent: a real shell and a real curl say so.
 func TestCurl(t *testing.T) {
-	if _, err := exec.LookPath("curl"); err != nil {
-		t.Skip("there is no curl")
-	}
+	harness.Installed(t, "curl")
 	type got struct {
 		Method, URI, Body string
 		Header            http.Header

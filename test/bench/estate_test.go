@@ -144,7 +144,7 @@ func (c *cloud) compareWithRegion(b *testing.B, pages, subscriptions int) {
 // bytes on, region by region.
 func (c *cloud) compareWithNginx(b *testing.B) {
 	b.Helper()
-	if peers.Program("nginx") == "" {
+	if harness.FindInstalled("nginx") == "" {
 		b.Log("nginx is not installed: not compared with it")
 		return
 	}

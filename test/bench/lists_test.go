@@ -48,7 +48,7 @@ func BenchmarkListProcessorTime(b *testing.B) {
 		}
 	}
 	compared := []*peer{{pid: c.portico.Pid(), read: through(c.portico.URL, 1)}, {pid: merger.PID, read: through(merger.URL, 1)}}
-	if peers.Program("nginx") == "" {
+	if harness.FindInstalled("nginx") == "" {
 		b.Log("nginx is not installed: not compared with it")
 	} else {
 		nginx := peers.StartNginx(b, peers.Options{Provider: strings.TrimPrefix(c.urls[0], "http://"), Workers: 1})

@@ -3,7 +3,6 @@ package clients
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,10 +21,7 @@ type azure struct {
 // newAzure starts a stand for a CLI that does not know it yet.
 func newAzure(t *testing.T, options harness.WorldOptions) azure {
 	t.Helper()
-	program, err := exec.LookPath("az")
-	if err != nil {
-		t.Fatal("no az in PATH: install it, or let test/clients/prepare.sh do it")
-	}
+	program := harness.Installed(t, "az")
 	return azure{stand: newStand(t, options), program: program, dir: t.TempDir()}
 }
 

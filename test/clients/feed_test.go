@@ -157,9 +157,7 @@ func churn(t *testing.T, w *harness.World, worker, steps int) {
 // alone, the list that Portico itself has: killed again and again, and so is the gateway.
 func TestFollowersKnowWhatExists(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("node"); err != nil {
-		t.Fatal(err)
-	}
+	harness.Installed(t, "node")
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
 		Extra: "upstream: {callTimeout: 4s}\nindex: {sendWithin: 4s, lateWriteWindow: 500ms, callMargin: 500ms, pollFloor: 50ms, askTimeout: 2s}\nthrottle: {enabled: false}",
 	}})

@@ -52,11 +52,7 @@ func withIssuer(t *testing.T, issuer *harness.OIDCProvider, options harness.Worl
 // azureAt is the az CLI that knows a stand as its cloud, and has not signed in.
 func azureAt(t *testing.T, s stand) azure {
 	t.Helper()
-	program, err := exec.LookPath("az")
-	if err != nil {
-		t.Fatal("no az in PATH: install it, or let test/clients/prepare.sh do it")
-	}
-	c := azure{stand: s, program: program, dir: t.TempDir()}
+	c := azure{stand: s, program: harness.Installed(t, "az"), dir: t.TempDir()}
 	c.register(t)
 	return c
 }

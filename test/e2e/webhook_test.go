@@ -483,8 +483,7 @@ func deadLetters(t *testing.T, p *harness.Portico, size int) (all []letter) {
 // What the page for receivers says of signatures is so.
 func TestWebhookSignatureAsDocumented(t *testing.T) {
 	t.Parallel()
-	python, err := exec.LookPath("python3")
-	harness.OK(t, err)
+	python := harness.Installed(t, "python3")
 	page, err := os.ReadFile("../../docs/webhooks.md")
 	harness.OK(t, err)
 	_, code, _ := strings.Cut(string(page), "```python\n")

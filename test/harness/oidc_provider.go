@@ -2,7 +2,6 @@ package harness
 
 import (
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,8 +35,7 @@ func OIDCProviderMissing(t testing.TB) string {
 	t.Helper()
 	root, err := moduleRoot()
 	OK(t, err)
-	_, err = exec.LookPath("node")
-	if installed, _ := filepath.Glob(filepath.Join(root, issuerFolder, "node_modules", "oidc-provider")); err != nil || len(installed) == 0 {
+	if installed, _ := filepath.Glob(filepath.Join(root, issuerFolder, "node_modules", "oidc-provider")); FindInstalled("node") == "" || len(installed) == 0 {
 		return "oidc-provider or Node.js is not installed; run test/issuer/prepare.sh"
 	}
 	return ""

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -107,10 +106,7 @@ func (p *Patroni) startEtcd(t testing.TB) (address string) {
 // start runs a program of Debian as the servers' user.
 func (p *Patroni) start(t testing.TB, name, program, folder string, args ...string) *Process {
 	t.Helper()
-	path, err := exec.LookPath(program)
-	if err != nil {
-		t.Fatalf("no %s: install etcd-server and patroni, or let test/prepare.sh evidence do it", program)
-	}
+	path := Installed(t, program)
 	programs := p.programs
 	programs.folder = filepath.Dir(path)
 	return programs.start(t, name, folder, filepath.Base(path), args...)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,12 +14,7 @@ import (
 // cluster's in a DSN. It ends with the test.
 func StartPgBouncer(t testing.TB, p *Postgres, mode string, settings ...string) (address string) {
 	t.Helper()
-	program, err := exec.LookPath("pgbouncer")
-	if err != nil {
-		if program, err = exec.LookPath("/usr/sbin/pgbouncer"); err != nil {
-			t.Fatal("no pgbouncer in PATH or /usr/sbin: install it, or let test/prepare.sh do it")
-		}
-	}
+	program := Installed(t, "pgbouncer")
 	address = FreeAddress(t)
 	host, port, err := net.SplitHostPort(address)
 	OK(t, err)

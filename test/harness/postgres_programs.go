@@ -26,6 +26,7 @@ type postgresPrograms struct {
 // version first. The server refuses to run as root, so root uses another user.
 func findPostgres(t testing.TB) postgresPrograms {
 	t.Helper()
+	NeedsInstalls(t)
 	p := postgresPrograms{folder: postgresFolder()}
 	if p.folder == "" {
 		t.Fatal("no initdb, postgres, pg_basebackup, pg_dump and pg_restore in PATH or below /usr/lib/postgresql: install postgresql, or let test/prepare.sh do it")
@@ -58,8 +59,7 @@ func postgresFolder() string {
 	slices.SortFunc(folders, func(a, b string) int { return version(b) - version(a) })
 	for _, folder := range append(filepath.SplitList(os.Getenv("PATH")), folders...) {
 		lacking := slices.ContainsFunc([]string{"initdb", "postgres", "pg_basebackup", "pg_dump", "pg_restore"}, func(program string) bool {
-			_, err := exec.LookPath(filepath.Join(folder, program))
-			return err != nil
+			return !isProgram(filepath.Join(folder, program))
 		})
 		if !lacking && filepath.IsAbs(folder) {
 			return folder

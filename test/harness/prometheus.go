@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -29,10 +28,7 @@ type Prometheus struct {
 // none.
 func StartPrometheus(t testing.TB, targets map[string][]string, rules ...string) *Prometheus {
 	t.Helper()
-	program, err := exec.LookPath("prometheus")
-	if err != nil {
-		t.Fatal("no prometheus in PATH: install it, or let test/prepare.sh do it")
-	}
+	program := Installed(t, "prometheus")
 	dir, address := t.TempDir(), FreeAddress(t)
 	var config strings.Builder
 	config.WriteString("global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s}\nrule_files:\n")

@@ -125,9 +125,7 @@ exec chroot --userspec="$1" --groups= "$0" "${@:2}"`
 func base(t *testing.T, b builder) {
 	t.Helper()
 	folder := t.TempDir()
-	busybox, err := exec.LookPath("busybox")
-	harness.OK(t, err)
-	put(t, folder+"/base/bin/busybox", read(t, busybox), 0o755)
+	put(t, folder+"/base/bin/busybox", read(t, harness.Installed(t, "busybox")), 0o755)
 	for _, tool := range []string{"sh", "mkdir", "cp", "chown"} {
 		harness.OK(t, os.Symlink("busybox", folder+"/base/bin/"+tool))
 	}

@@ -8,7 +8,7 @@ import (
 // versions are those of the peers, and of what measures them.
 func versions() []string {
 	of := func(name, program, argument string) string {
-		return evidence.VersionOf(name, peers.Program(program), argument)
+		return evidence.VersionOf(name, harness.FindInstalled(program), argument)
 	}
 	return []string{
 		of("nginx", "nginx", "-v"), of("HAProxy", "haproxy", "-v"), of("Caddy", "caddy", "version"),

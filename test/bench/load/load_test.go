@@ -3,12 +3,13 @@ package load
 import (
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"portico/test/harness"
 )
 
 func TestPercentileIsTheNearestRank(t *testing.T) {
@@ -125,9 +126,7 @@ func TestOpenSendsEachPathAndToken(t *testing.T) {
 }
 
 func TestWrkSendsEachPathAndToken(t *testing.T) {
-	if _, err := exec.LookPath("wrk"); err != nil {
-		t.Fatal(err)
-	}
+	harness.Installed(t, "wrk")
 	// Each run has its own server: handlers may outlive wrk.
 	run := func(r Request) (Result, []string) {
 		t.Helper()

@@ -39,5 +39,5 @@ http://%s {
 		o.whenSecure("https://%s {\n\ttls %s %s\n\timport proxy\n}", secure, o.Certificate.CertFile, o.Certificate.KeyFile)))
 	return o.proxy(t, Caddy, folder, listen, secure, "/usr/bin/env",
 		fmt.Sprintf("GOMAXPROCS=%d", o.Workers), "HOME="+folder, "XDG_DATA_HOME="+folder, "XDG_CONFIG_HOME="+folder,
-		program(t, "caddy"), "run", "--adapter", "caddyfile", "--config", file)
+		harness.Installed(t, "caddy"), "run", "--adapter", "caddyfile", "--config", file)
 }

@@ -43,5 +43,5 @@ backend provider
 		o.whenSecure("bind %s ssl crt %s alpn h2,http/1.1", secure, write(t, folder, "both.pem", both)),
 		o.whenOwn("http-request return status 404 content-type application/json string '%s' if { path_beg %s }", o.OwnAnswer, o.OwnPath),
 		o.Provider))
-	return o.proxy(t, HAProxy, folder, listen, secure, program(t, "haproxy"), "-db", "-f", file)
+	return o.proxy(t, HAProxy, folder, listen, secure, harness.Installed(t, "haproxy"), "-db", "-f", file)
 }

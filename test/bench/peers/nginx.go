@@ -32,5 +32,5 @@ http {
 `, user, o.Workers, o.Provider, listen,
 		o.whenSecure("listen %s reuseport ssl http2; ssl_certificate %s; ssl_certificate_key %s;", secure, o.Certificate.CertFile, o.Certificate.KeyFile),
 		o.whenOwn("location ^~ %s { default_type application/json; return 404 '%s'; }", o.OwnPath, o.OwnAnswer)))
-	return o.proxy(t, Nginx, folder, listen, secure, program(t, "nginx"), "-p", folder, "-c", file)
+	return o.proxy(t, Nginx, folder, listen, secure, harness.Installed(t, "nginx"), "-p", folder, "-c", file)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -39,28 +38,6 @@ type Options struct {
 	// OwnPath is the prefix of paths that the proxy answers itself, with 404 and
 	// OwnAnswer, which is JSON without single quotes and backquotes; "": there are none.
 	OwnPath, OwnAnswer string
-}
-
-// Program finds a program in PATH or /usr/sbin; "" if it is not installed.
-func Program(name string) string {
-	if found, err := exec.LookPath(name); err == nil {
-		return found
-	}
-	found := "/usr/sbin/" + name
-	if info, err := os.Stat(found); err == nil && info.Mode()&0o111 != 0 {
-		return found
-	}
-	return ""
-}
-
-// program is [Program] for required programs.
-func program(t testing.TB, name string) string {
-	t.Helper()
-	found := Program(name)
-	if found == "" {
-		t.Fatalf("%s is not installed: test/prepare.sh peers does it", name)
-	}
-	return found
 }
 
 // write writes a configuration file.

@@ -21,7 +21,7 @@ func TestProxiesPassAnswersOn(t *testing.T) {
 	}
 	started := []Peer{StartReverseProxy(t, options)}
 	for name, start := range map[string]func(testing.TB, Options) Peer{"nginx": StartNginx, "haproxy": StartHAProxy, "caddy": StartCaddy} {
-		if Program(name) == "" {
+		if harness.FindInstalled(name) == "" {
 			t.Logf("%s is not installed: not tried", name)
 			continue
 		}
