@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"portico/test/bench/peers"
+	"portico/test/harness"
 )
 
 // Wall time of a list over N regions that each take 200 ms, beside a call to one of

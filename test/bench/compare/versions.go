@@ -1,8 +1,8 @@
 package compare
 
 import (
-	"portico/test/bench/peers"
 	"portico/test/evidence"
+	"portico/test/harness"
 )
 
 // versions are those of the peers, and of what measures them.
