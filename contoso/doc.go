@@ -32,8 +32,8 @@
 // explains, to show that a conformance suite can fail. A break changes the
 // answers of one rule and no others.
 //
-// Options.Habits has the provider take freedoms with the properties that it is sent,
-// such as defaults that it adds.
+// Options.Habits has the provider take freedoms that the contract leaves, such as defaults
+// that it adds to properties.
 //
 // Where the contract leaves a choice, contoso chose:
 //   - a PUT of a machine creates or replaces the children in its

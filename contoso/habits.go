@@ -8,14 +8,15 @@ import (
 	"strings"
 )
 
-// Habits are what real providers make of the properties that clients send. None breaks the
-// contract, and each makes it harder to tell a change from what is as it was sent. They are
-// names for Options.Habits and contoso --habit.
+// Habits are freedoms that real providers take. None breaks the contract. All but the last
+// are what they make of the properties that clients send, and make it harder to tell a
+// change from what is as it was sent. They are names for Options.Habits and contoso --habit.
 const (
 	AddDefaults      = "add-defaults"    // each object has "enabled": true where it has no other
 	ReorderArrays    = "reorder-arrays"  // arrays come back sorted from the last text to the first
 	ChangeCasing     = "change-casing"   // texts come back in lower case
 	HideProperties   = "hide-properties" // what ends in "password" or "secret" does not come back
+	AppendToken      = "append-token"    // a nextLink is the referer as it came, with a token behind it
 	enabledByDefault = "enabled"         // the member of AddDefaults
 )
 
@@ -23,7 +24,7 @@ const (
 type habits map[string]bool
 
 func newHabits(names []string) (habits, error) {
-	all := []string{AddDefaults, ReorderArrays, ChangeCasing, HideProperties}
+	all := []string{AddDefaults, ReorderArrays, ChangeCasing, HideProperties, AppendToken}
 	h := habits{}
 	for _, name := range names {
 		if !slices.Contains(all, name) {

@@ -63,6 +63,9 @@ func (c *call) nextLink(last string) (string, error) {
 		base = c.own
 	}
 	query := "$skipToken=" + skipToken(last)
+	if c.habits[AppendToken] {
+		return base + u.EscapedPath() + "?" + u.RawQuery + "&" + query, nil
+	}
 	var kept []string
 	for _, part := range strings.Split(u.RawQuery, "&") {
 		key, _, _ := strings.Cut(part, "=")

@@ -28,7 +28,7 @@ type Options struct {
 	// Breaks names rules of the contract that the provider breaks, each from
 	// [Breaks]; an unknown one is an error of New.
 	Breaks []string
-	// Habits are what the provider makes of the properties that it is sent, each by the name
+	// Habits are freedoms that the provider takes with properties and links, each by the name
 	// of a constant such as [AddDefaults]; an unknown one is an error of New.
 	Habits []string
 	// Types are further resource types that the endpoint serves, each with its

@@ -101,7 +101,7 @@ func (c Collection) at(part *Part) Collection {
 		c.Query = withoutTop(c.Query)
 	}
 	c.Header = maps.Clone(c.Header)
-	c.Header["Referer"] = []string{answers.PublicLink(c.Public, c.Path.Escaped(), c.Query)}
+	c.Header["Referer"] = []string{answers.Referer(c.Public, c.Path.Escaped(), c.Query)}
 	return c
 }
 

@@ -252,7 +252,7 @@ func (l *look) list(ctx context.Context, p place, t *regions.ResourceType, targe
 	if err := c.Path.Parse(arm.PathOf(target)); err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").Because(err)
 	}
-	c.Header.Set("Referer", answers.PublicLink(l.Public, c.Path.Escaped(), c.Query))
+	c.Header.Set("Referer", answers.Referer(l.Public, c.Path.Escaped(), c.Query))
 	inGroup := arm.Fold(l.scope()) + "/"
 	err := c.Each(ctx, func(page fanout.Page) error {
 		for _, element := range page.Elements {

@@ -136,8 +136,7 @@ func CheckShown(answer upstream.Answer) error {
 func (p Prober) Read(ctx context.Context, header http.Header, to *regions.Endpoint, path, query string) (upstream.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
-	// Providers put their own token behind it, in the place of any other.
-	header.Set("Referer", answers.PublicLink(p.Public, path, routing.Query{Raw: query}.Without("$skipToken")))
+	header.Set("Referer", answers.Referer(p.Public, path, query))
 	return p.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header, Caller: p.Share})
 }
 

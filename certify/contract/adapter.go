@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"portico/tracing/headers"
 )
 
 // Caller is one of the identities that the suite uses.
@@ -180,7 +182,7 @@ func (a *Adapter) request(ctx context.Context, c call) (*http.Request, ids, erro
 func (a *Adapter) stamp(r *http.Request, c call, sent ids) {
 	i := a.identities[c.caller]
 	h := r.Header
-	h.Set("Referer", a.Public+c.target)
+	h.Set("Referer", headers.Referer(a.Public+c.target))
 	h.Set("x-ms-routing-request-id", "WESTUS:20240101T000000Z:"+sent.routing)
 	h.Set("x-ms-home-tenant-id", i.TenantID)
 	h.Set("x-ms-client-tenant-id", i.TenantID)

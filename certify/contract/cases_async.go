@@ -137,7 +137,7 @@ func (s *Scene) long(p Pattern) option {
 }
 
 func (s *Scene) short(p Pattern, further ...Headers) option {
-	return withAll(p.Headers, s.Description.Asynchrony.Short, headers(further...))
+	return withAll(p.Headers, s.Description.Asynchrony.Short, mergedHeaders(further...))
 }
 
 // failing requests a pattern whose operation ends in an outcome, if that can be requested.

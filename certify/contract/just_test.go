@@ -45,6 +45,10 @@ func rightWays() map[string]struct {
 			&outside{tracked: true, restricts: true, throttles: true, noTop: true, put: "201", later: "202", retry: "10", state: true, etags: true, parts: true},
 			[]Profile{Core, TrackedResources, Tags, ETags, Nested, Asynchronous},
 		},
+		"literal about links": {
+			&outside{tracked: true, page: 2, appends: true, parts: true},
+			[]Profile{Core, TrackedResources, Tags, Nested},
+		},
 		"of proxy-only resources, asynchronous": {
 			&outside{put: "201", later: "202", status: true, state: true, parts: true},
 			[]Profile{Core, Nested, Asynchronous},

@@ -55,7 +55,9 @@ func (o *outside) list(w http.ResponseWriter, r *http.Request, below, kind strin
 			link.Host = r.Host
 		}
 		link.RawQuery = q.Encode()
-		next = link.String()
+		if next = link.String(); o.appends {
+			next = r.Header.Get("Referer") + "&$skipToken=" + q.Get("$skipToken")
+		}
 	}
 	if page == nil && !o.is("empty-is-null") {
 		page = []any{}

@@ -36,6 +36,7 @@ type outside struct {
 	restricts bool   // names are of small letters and digits
 	throttles bool   // refuses every fifth request for now
 	noTop     bool   // refuses $top
+	appends   bool   // makes a nextLink of the Referer as it came and a token behind it
 	thin      bool   // is described by bodies of one member alone
 	broken    string // the rule that it breaks; "" for none
 

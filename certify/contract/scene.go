@@ -423,8 +423,8 @@ func (s *Scene) check(ok bool, expected, got string, args ...any) {
 	}
 }
 
-// headers merges sets of headers.
-func headers(sets ...Headers) Headers {
+// mergedHeaders merges sets of headers.
+func mergedHeaders(sets ...Headers) Headers {
 	all := Headers{}
 	for _, set := range sets {
 		maps.Copy(all, set)

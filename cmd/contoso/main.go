@@ -67,7 +67,7 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().IntVar(&f.pageSize, "page-size", 50, "most resources on a page of a list")
 	c.Flags().StringVar(&f.level, "log-level", "warn", "least level to log: debug, info, warn, error")
 	c.Flags().StringSliceVar(&f.breaks, "break", nil, "rules of the contract to break, by their names; an unknown one lists all")
-	c.Flags().StringSliceVar(&f.habits, "habit", nil, "freedoms to take with properties that are sent, by their names; an unknown one lists all")
+	c.Flags().StringSliceVar(&f.habits, "habit", nil, "freedoms to take with properties and links, by their names; an unknown one lists all")
 	c.Flags().StringSliceVar(&f.types, "type", nil, "further resource types to serve, each as Namespace/type@api-version")
 	c.Flags().StringVar(&f.frontDoor, "front-door", "", "URL of the front door, through which clusters get their machines")
 	c.Flags().StringVar(&f.internal, "internal-subscription", "", "the provider's own subscription there")

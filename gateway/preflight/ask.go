@@ -83,7 +83,7 @@ func (p *Preflight) ask(ctx context.Context, r *http.Request, x *exchange.Exchan
 	own := headers.Stamps()
 	caller := admission.CallerOf(x)
 	caller.Identity.Client = "" // it passes with the client's other headers
-	caller.Stamp(&own, q.Decision.Subscription.TenantID, p.Public, answers.PublicLink(p.Public, path, query))
+	caller.Stamp(&own, q.Decision.Subscription.TenantID, p.Public, answers.Referer(p.Public, path, query))
 	answer, err := p.Upstream.Do(ctx, upstream.Call{
 		Endpoint: q.Decision.Endpoint, Method: http.MethodPost, Path: path, Query: query,
 		Header: header, Own: own, Content: q.content(), Caller: caller.Share, Provider: provider.Namespace,

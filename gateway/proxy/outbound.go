@@ -32,7 +32,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, met
 	caller := admission.CallerOf(x)
 	caller.Identity.Client = "" // it passes as it came, with the client's other headers
 	own := headers.Stamps()
-	caller.Stamp(&own, d.Subscription.TenantID, p.Public, p.referer(x.Request, method))
+	caller.Stamp(&own, d.Subscription.TenantID, p.Public, p.referer(x.Request))
 	if method != http.MethodGet && method != http.MethodHead {
 		own.Set(tracing.SystemDataHeader, systemData(x.Principal.In(d.Subscription.TenantID), x.Request, d.Row, x.Started))
 	}
@@ -49,19 +49,10 @@ func readsAnswer(q *routing.Request, d *Resolved, method string) bool {
 	return q.Class != routing.Instance || method != http.MethodGet || d.NeedsVerify || d.Row != nil
 }
 
-// publicURI is the URI of q on the public host, whatever host the client used:
-// providers build the links in their answers from it.
-func (p *Proxy) publicURI(q *routing.Request) string {
-	return answers.PublicLink(p.Public, q.Path.Escaped(), q.Query.Raw)
-}
-
-// referer is the public URI as providers get it. They append their own skip token to
-// that of a page (resource reference, Paging Response Body), so referer removes it.
-func (p *Proxy) referer(q *routing.Request, method string) string {
-	if _, further := q.Query.Get("$skipToken"); further && method == http.MethodGet && q.Class != routing.Instance {
-		return answers.PublicLink(p.Public, q.Path.Escaped(), q.Query.Without("$skipToken"))
-	}
-	return p.publicURI(q)
+// referer is the URI of q on the public host, whatever host the client used: providers
+// build the links in their answers from it.
+func (p *Proxy) referer(q *routing.Request) string {
+	return answers.Referer(p.Public, q.Path.Escaped(), q.Query.Raw)
 }
 
 // systemData is the header that says who writes and when. Creator and creation time

@@ -267,7 +267,7 @@ func (p poll) Fetch() (*http.Response, error) { return p.fetch(p.r, p.x, p.d, ht
 func (p poll) FetchPath(d *routing.Decision, path, query string) (*http.Response, error) {
 	call := p.outbound(p.r, p.x, &Resolved{Decision: d, content: p.d.content}, http.MethodGet)
 	call.Path, call.Query = path, query
-	call.Own.Set("Referer", answers.PublicLink(p.Public, path, query))
+	call.Own.Set("Referer", answers.Referer(p.Public, path, query))
 	answer, err := p.Upstream.Do(p.r.Context(), call)
 	if err != nil {
 		return nil, providerFault(err, p.x)

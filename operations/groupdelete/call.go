@@ -127,7 +127,7 @@ func unconfigured(err error) answer {
 // present version. decided reports that no DELETE should be sent.
 func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header) (a answer, decided bool) {
 	asking := w.ids()
-	asking.Set("Referer", answers.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	asking.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: asking})
 	if err != nil {
 		return w.unanswered(err, q), true
@@ -184,7 +184,7 @@ type exchanged struct {
 // exchange sends a DELETE. Once the request has left, exchange waits for its end even
 // if the attempt is over.
 func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time) exchanged {
-	header.Set("Referer", answers.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	header.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
 	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,

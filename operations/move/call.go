@@ -246,7 +246,7 @@ func contentOf(to inventory.Group, ids []string) []byte {
 func (k *Mover) header(p *Payload) http.Header {
 	header := p.Header(k.Region)
 	p.Caller.Stamp(header)
-	header.Set("Referer", answers.PublicLink(k.Prober.Public, p.Path, p.Query))
+	header.Set("Referer", answers.Referer(k.Prober.Public, p.Path, p.Query))
 	return header
 }
 

@@ -246,7 +246,7 @@ type attempt struct {
 func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snapshot inventory.SubscriptionSnapshot, state string, p *regions.Provider, to *regions.Endpoint, started time.Time) attempt {
 	path, query := "/subscriptions/"+snapshot.Subscription.ID, "api-version="+apiVersion
 	header := claim.Header(k.Region)
-	header.Set("Referer", answers.PublicLink(k.Public, path, query))
+	header.Set("Referer", answers.Referer(k.Public, path, query))
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	header.Set("Accept", "application/json")
 	content := noticeBody(snapshot, state, p.Namespace)

@@ -182,7 +182,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 		zap.String("region", fence.Region), zap.String("correlationId", claim.Correlation()))
 	ctx = context.WithoutCancel(ctx)
 	header := claim.Header(f.Region)
-	header.Set("Referer", answers.PublicLink(f.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	header.Set("Referer", answers.Referer(f.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	outcome, failure := f.send(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
 		Since: started, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: claim.Job.Name(),

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"portico/regions"
+	"portico/tracing/headers"
 )
 
 // PublicLink returns the front door's URI of a path, with a raw query unless that is
@@ -14,6 +15,12 @@ func PublicLink(public *url.URL, escapedPath, query string) string {
 		return public.Scheme + "://" + public.Host + escapedPath
 	}
 	return public.Scheme + "://" + public.Host + escapedPath + "?" + query
+}
+
+// Referer returns the Referer of a call to a provider, whose path and query these are on
+// the front door.
+func Referer(public *url.URL, escapedPath, query string) string {
+	return headers.Referer(PublicLink(public, escapedPath, query))
 }
 
 // OwnLink returns a polling URL as it is on the front door, and reports whether the
