@@ -208,6 +208,9 @@ func (a *Adapter) stamp(r *http.Request, c call, sent ids) {
 	h.Set("x-ms-arm-resource-system-data", string(text))
 }
 
+// mostBody bounds an answer's body: a provider may send one that does not end.
+const mostBody = 64 << 20
+
 // send makes a call and reads its answer.
 func (a *Adapter) send(ctx context.Context, c call) (*Answer, error) {
 	r, sent, err := a.request(ctx, c)
@@ -219,9 +222,12 @@ func (a *Adapter) send(ctx context.Context, c call) (*Answer, error) {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }() // only read
-	body, err := io.ReadAll(resp.Body)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, mostBody+1))
 	if err != nil {
 		return nil, err
+	}
+	if len(body) > mostBody {
+		return nil, fmt.Errorf("the answer, %d, has more than %d MiB", resp.StatusCode, mostBody>>20)
 	}
 	return &Answer{call: c, ids: sent, sent: r, Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
 }

@@ -168,9 +168,6 @@ func values(a *Answer) []any {
 	return array
 }
 
-// mostPages ends an endless walk.
-const mostPages = 1000
-
 // walk reads a collection like a client: page after page until there is no nextLink,
 // whatever the number of items on a page. Whether the links are right is the matter of
 // the rules on pages; a link that is no URL is the last.
@@ -198,16 +195,17 @@ func (s *Scene) pages(path string, options ...option) []*Answer {
 // furtherPages follows the links of a first page.
 func (s *Scene) furtherPages(a *Answer) []*Answer {
 	var all []*Answer
-	for range mostPages {
-		link := text(a.doc, "nextLink")
+	for walk := (pageWalk{}); ; {
+		link, endless := walk.onward(a)
+		if endless != "" {
+			a.fatal("the pages of the list end", endless)
+		}
 		if link == "" {
 			return all
 		}
 		a = s.follow(link, a, sameHeader(a)).status(200)
 		all = append(all, a)
 	}
-	a.fatal("the pages of the list end", "they do not")
-	return all
 }
 
 // listed is a collection in a case whose rule is another: it prepares.

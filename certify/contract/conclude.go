@@ -46,12 +46,15 @@ func (s *Scene) over(id string) *Answer {
 func (s *Scene) listedOnce(id string, absent bool) {
 	var items listing
 	page := s.get(collection(id))
-	for range mostPages {
+	for walk := (pageWalk{}); ; {
 		if page.Status != http.StatusOK {
 			return
 		}
 		items.items = append(items.items, values(page)...)
-		link := text(page.doc, "nextLink")
+		link, endless := walk.onward(page)
+		if endless != "" {
+			return
+		}
 		if link == "" {
 			break
 		}

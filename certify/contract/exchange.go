@@ -13,6 +13,9 @@ import (
 // BodyLimit bounds how much of a body an [Exchange] shows.
 const BodyLimit = 64 << 10
 
+// longestURL bounds a URL that is shown, as a provider chooses its own links.
+const longestURL = 32 << 10
+
 // exchange is what a report shows of an answer and its request.
 func (a *Answer) exchange() *Exchange {
 	if a == nil || a.sent == nil {
@@ -28,6 +31,11 @@ func (a *Answer) exchange() *Exchange {
 	}
 	e.RequestBody, e.RequestBodyNote = adapter.showBody(a.call.body)
 	e.Body, e.BodyNote = adapter.showBody(a.Body)
+	if n := len(e.URL); n > longestURL {
+		e.URL = clip(e.URL, longestURL)
+		e.Curl = fmt.Sprintf("# the URL has %d bytes, which are not shown", n)
+		return e
+	}
 	before, options, url := a.curlWords(e)
 	e.Curl = before + "curl -i --path-as-is --globoff" + joined(append(options, url))
 	return e

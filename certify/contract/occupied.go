@@ -68,7 +68,7 @@ func (l *Ledger) list(ctx context.Context, scope string) held {
 const pagesRead = 200
 
 func (l *Ledger) listBelow(ctx context.Context, all *held, collection string, t *Type, region string) {
-	next := escape(collection) + "?api-version=" + t.version()
+	next, walk := escape(collection)+"?api-version="+t.version(), pageWalk{}
 	for range pagesRead {
 		a, err := l.target.ask(ctx, call{method: http.MethodGet, target: next, region: region})
 		if err != nil {
@@ -87,8 +87,10 @@ func (l *Ledger) listBelow(ctx context.Context, all *held, collection string, t 
 				all.ids = append(all.ids, found{id, region})
 			}
 		}
-		u, err := url.Parse(text(a.doc, "nextLink"))
+		link, endless := walk.onward(a)
+		u, err := url.Parse(link)
 		if err != nil || u.Path == "" {
+			all.complete = all.complete && endless == ""
 			return
 		}
 		next = u.RequestURI()
@@ -124,6 +126,7 @@ func (l *Ledger) occupiedGroups(ctx context.Context) ([]string, error) {
 
 // each reads a list of the front door's own, page by page.
 func (l *Ledger) each(ctx context.Context, path string, visit func(item any) error) error {
+	walk := pageWalk{}
 	for next := escape(path) + groupVersion; next != ""; {
 		a, err := l.target.ask(ctx, call{method: http.MethodGet, target: next})
 		if err != nil {
@@ -138,7 +141,11 @@ func (l *Ledger) each(ctx context.Context, path string, visit func(item any) err
 				return err
 			}
 		}
-		next = strings.TrimPrefix(text(a.doc, "nextLink"), l.target.Adapter.Public)
+		link, endless := walk.onward(a)
+		if endless != "" {
+			return fmt.Errorf("%s does not end: %s", path, endless)
+		}
+		next = strings.TrimPrefix(link, l.target.Adapter.Public)
 	}
 	return nil
 }

@@ -59,6 +59,9 @@ func (o *outside) list(w http.ResponseWriter, r *http.Request, below, kind strin
 			next = r.Header.Get("Referer") + "&$skipToken=" + q.Get("$skipToken")
 		}
 	}
+	if o.endless != "" && strings.Contains(below, "/resourceGroups/") && len(all) > 2 {
+		page, next = o.endlessPage(r, all)
+	}
 	if page == nil && !o.is("empty-is-null") {
 		page = []any{}
 	}
@@ -72,4 +75,19 @@ func (o *outside) list(w http.ResponseWriter, r *http.Request, below, kind strin
 		answer["nextLink"] = nil
 	}
 	o.write(w, r, 200, answer)
+}
+
+// endlessPage is one of the pages of a list that does not end.
+func (o *outside) endlessPage(r *http.Request, all []any) (page []any, next string) {
+	next = "https://front.contract.example" + r.URL.Path + "?api-version=2024-01-01&$skipToken="
+	n := strconv.Itoa(o.requests)
+	switch o.endless {
+	case "same-link":
+		return all[2:], next + "again"
+	case "same-page":
+		return all[:2], next + n
+	case "empty-pages":
+		return []any{}, next + n
+	}
+	return all[:1], next + n + strings.Repeat("x", 30<<10)
 }

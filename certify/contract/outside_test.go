@@ -37,6 +37,7 @@ type outside struct {
 	throttles bool   // refuses every fifth request for now
 	noTop     bool   // refuses $top
 	appends   bool   // makes a nextLink of the Referer as it came and a token behind it
+	endless   string // how its lists do not end
 	thin      bool   // is described by bodies of one member alone
 	broken    string // the rule that it breaks; "" for none
 

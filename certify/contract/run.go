@@ -34,6 +34,7 @@ type Target struct {
 
 	controls *controls
 	watch    *watch    // of the run
+	room     *room     // in its results
 	founding []*Answer // to what made the things that all scenes share
 }
 
@@ -51,7 +52,7 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	}
 	target.Group = cmp.Or(target.Group, usualGroup)
 	target.Limits = target.Limits.orDefault()
-	target.controls, target.watch = &controls{}, &watch{}
+	target.controls, target.watch, target.room = &controls{}, &watch{}, &room{}
 	var err error
 	if target.founding, err = target.prepare(ctx); err != nil {
 		return fmt.Errorf("contract: %w", err)
@@ -176,6 +177,7 @@ func (t trial) run(ctx context.Context, target Target) Result {
 		return result
 	}
 	result.Outcome, result.Why = s.outcome()
+	result.Why = clip(result.Why, longestText)
 	switch {
 	case result.Outcome != Kept:
 	case !t.AtEnd:
@@ -186,6 +188,7 @@ func (t trial) run(ctx context.Context, target Target) Result {
 	if result.Faults = s.faults; result.Outcome == Unreached {
 		result.Faults = s.obstacles
 	}
+	target.room.fit(&result)
 	if result.Outcome == Broken {
 		result.Script, result.Created = s.script(), s.createdIDs()
 	}

@@ -66,7 +66,7 @@ func (s *Scene) script() string {
 	if end < 0 {
 		return ""
 	}
-	rounds := repeated(slices.Concat(of.shared(), of.steps[:end+1]))
+	rounds, without := firstAndLast(repeated(slices.Concat(of.shared(), of.steps[:end+1])))
 	var b strings.Builder
 	if slices.ContainsFunc(rounds, func(r round) bool { return r.answers[0].call.certificate == showsForged }) {
 		b.WriteString(forgery)
@@ -80,6 +80,9 @@ func (s *Scene) script() string {
 		rounds[i].write(common)
 	}
 	for i := range rounds {
+		if i == firstRounds && without > 0 {
+			fmt.Fprintf(&b, "# %d further calls are left out\n", without)
+		}
 		captures := rounds[i].captures(fmt.Sprint(i+1), rounds[i+1:])
 		b.WriteString(rounds[i].text(s.Limits.Wait))
 		for _, c := range captures {
@@ -120,6 +123,20 @@ func repeated(steps []step) []round {
 	return rounds
 }
 
+// Of a long script the first and the last rounds are written.
+const (
+	firstRounds = 30
+	lastRounds  = 10
+)
+
+// firstAndLast are the rounds that are written, and how many others there are.
+func firstAndLast(rounds []round) (written []round, without int) {
+	if without = len(rounds) - firstRounds - lastRounds; without <= 0 {
+		return rounds, 0
+	}
+	return slices.Delete(rounds, firstRounds, firstRounds+without), without
+}
+
 func sameCall(a, b call) bool {
 	return a.method == b.method && a.target == b.target && a.caller == b.caller && a.region == b.region && a.certificate == b.certificate &&
 		bytes.Equal(a.body, b.body) && maps.EqualFunc(a.header, b.header, slices.Equal)
@@ -153,7 +170,12 @@ func joined(words []string) string {
 
 func (r *round) write(common []string) {
 	for _, a := range r.answers {
-		before, options, url := a.curlWords(a.exchange())
+		e := a.exchange()
+		if strings.HasPrefix(e.Curl, "#") {
+			r.lines = append(r.lines, ": "+quote(strings.TrimPrefix(e.Curl, "# "), false))
+			continue
+		}
+		before, options, url := a.curlWords(e)
 		options = slices.DeleteFunc(options, func(o string) bool { return slices.Contains(common, o) })
 		r.lines = append(r.lines, before+"again"+joined(append(options, url)))
 	}

@@ -231,7 +231,7 @@ func (p *page) group(results []contract.Result) {
 
 func pageTrialOf(r contract.Result, guidelines map[string]contract.Guideline) pageTrial {
 	t := pageTrial{
-		ID: anchor(r), Case: visible(r.Case), Type: visible(r.Type), Section: visible(r.Section), Rule: visible(r.Rule),
+		ID: Anchor(r), Case: visible(r.Case), Type: visible(r.Type), Section: visible(r.Section), Rule: visible(r.Rule),
 		Through: visible(r.Through), Why: visible(r.Why), Script: visible(r.Script), Profile: r.Profile, Outcome: r.Outcome,
 		Began: r.Began.UTC().Format("15:04:05.000 UTC"), Took: duration(r.Took),
 		Open: r.Outcome == contract.Broken || r.Outcome == contract.Unreached,
@@ -249,8 +249,8 @@ func pageTrialOf(r contract.Result, guidelines map[string]contract.Guideline) pa
 	return t
 }
 
-// anchor is a trial's id in the page, the same in each run.
-func anchor(r contract.Result) string {
+// Anchor is a trial's id in report.html, the same in each run.
+func Anchor(r contract.Result) string {
 	return strings.Join(strings.Fields(strings.Trim(r.Case+"@"+r.Type, "@")), "-")
 }
 

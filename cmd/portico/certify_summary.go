@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ func (c *certification) summarise(run report.Run) error {
 		}
 		b.WriteByte('\n')
 	}
-	writeFaults(&b, screen, run.Results, c.format == terminal.WideFormat)
+	c.writeFaults(&b, screen, run.Results, c.format == terminal.WideFormat)
 	if err := verdictTable().Write(screen, &b, run.Verdicts()); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ const mostUnreached = 20
 // writeFaults shows each broken rule, and what was in the way of those that were not
 // reached. A rule that is broken on several types is shown in full for the first of them,
 // unless all are asked for.
-func writeFaults(w io.Writer, screen *terminal.Screen, results []contract.Result, all bool) {
+func (c *certification) writeFaults(w io.Writer, screen *terminal.Screen, results []contract.Result, all bool) {
 	broken := withOutcome(results, contract.Broken)
 	for len(broken) > 0 {
 		r, n := broken[0], 1
@@ -122,7 +123,7 @@ func writeFaults(w io.Writer, screen *terminal.Screen, results []contract.Result
 			n++
 		}
 		broken = broken[n:]
-		writeFault(w, screen, r)
+		c.writeFault(w, screen, r)
 		if len(also) > 0 {
 			fmt.Fprintf(w, "  also on %s\n", strings.Join(also, ", "))
 		}
@@ -149,14 +150,25 @@ func withOutcome(results []contract.Result, o contract.Outcome) []contract.Resul
 	return slices.DeleteFunc(slices.Clone(results), func(r contract.Result) bool { return r.Outcome != o })
 }
 
-// writeFault shows a broken rule in full.
-func writeFault(w io.Writer, screen *terminal.Screen, r contract.Result) {
+// mostScript is how many bytes of a script a terminal shows, about those of two calls.
+const mostScript = 2 << 10
+
+// writeFault shows a broken rule in full. Its script stands in the report.
+func (c *certification) writeFault(w io.Writer, screen *terminal.Screen, r contract.Result) {
 	fmt.Fprintf(w, "%s %s\n  %s: %s\n", screen.In(terminal.Red, "broken"), screen.In(terminal.Bold, about(r)), r.Section, r.Rule)
 	for _, f := range r.Faults {
 		fmt.Fprintf(w, "  expected: %s\n  got:      %s\n", terminal.Clean(f.Expected), terminal.Clean(f.Got))
 	}
-	for line := range strings.Lines(r.Script) {
-		fmt.Fprintln(w, "    "+terminal.Clean(strings.TrimSuffix(line, "\n")))
+	switch {
+	case r.Script == "":
+	case c.reports != "":
+		fmt.Fprintf(w, "  again:    %s#%s\n", filepath.Join(c.reports, report.HTMLFile), terminal.Clean(report.Anchor(r)))
+	case len(r.Script) > mostScript:
+		fmt.Fprintf(w, "  again:    a script of %d lines, which --report DIR writes\n", strings.Count(r.Script, "\n"))
+	default:
+		for line := range strings.Lines(r.Script) {
+			fmt.Fprintln(w, "    "+terminal.Clean(strings.TrimSuffix(line, "\n")))
+		}
 	}
 }
 
