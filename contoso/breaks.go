@@ -102,6 +102,11 @@ const (
 	tenantNotCompared         = "tenant-not-compared"
 	requestIDIsCorrelationID  = "request-id-is-correlation-id"
 	jsonAsText                = "json-as-text"
+	listsAsText               = "lists-as-text"
+	writesAsText              = "writes-as-text"
+	operationsAsText          = "operations-as-text"
+	errorsAsText              = "errors-as-text"
+	nextLinkLoops             = "next-link-loops"
 	unknownState              = "state-nobody-knows"
 	deleteWithoutLocation     = "delete-without-location"
 	anyAPIVersion             = "any-api-version"
@@ -223,6 +228,11 @@ var breakList = [...]Break{
 	{tenantNotCompared, sectionResultRules, "Operations are shown to a caller of the same object id in another tenant."},
 	{requestIDIsCorrelationID, sectionTracing, "x-ms-request-id repeats x-ms-correlation-request-id."},
 	{jsonAsText, sectionGet, "Answers with JSON are text/plain by their Content-Type."},
+	{listsAsText, sectionGet, "Lists, and they alone, are text/plain by their Content-Type."},
+	{writesAsText, sectionPut, "Answers to writes, and they alone, are text/plain by their Content-Type."},
+	{operationsAsText, sectionStatus, "Operations and their results, and they alone, are text/plain by their Content-Type."},
+	{errorsAsText, sectionStatus, "Errors, and they alone, are text/plain by their Content-Type."},
+	{nextLinkLoops, sectionPaging, "The nextLink of a further page leads to that page again."},
 	{unknownState, sectionState, "A resource where nothing is under way has a provisioningState of the provider's own."},
 	{deleteWithoutLocation, sectionAccepted, "The 202 of a DELETE has no Location."},
 	{anyAPIVersion, sectionArguments, "A request with an api-version that there is not is served as one with another."},

@@ -17,11 +17,23 @@ func (b breaks) spoil(a answer) answer {
 		a.header.Set("Content-Type", jsonContent)
 		a.body = encode(map[string]string{"status": "Accepted"})
 	}
-	if b[jsonAsText] && a.header.Get("Content-Type") == jsonContent {
-		a.header.Set("Content-Type", "text/plain; charset=utf-8")
-	}
 	if b[unknownState] {
 		a.body = bytes.ReplaceAll(a.body, []byte(`"provisioningState":"Succeeded"`), []byte(`"provisioningState":"Ready"`))
+	}
+	return a
+}
+
+// mistype gives JSON another Content-Type, in the answers that are to have it.
+func (c *call) mistype(a answer) answer {
+	_, polls := pollForm(c.address)
+	success := a.status < 300
+	spoilt := c.breaks[jsonAsText] ||
+		c.breaks[errorsAsText] && a.status >= 400 ||
+		c.breaks[operationsAsText] && success && polls ||
+		c.breaks[writesAsText] && success && c.method != http.MethodGet && c.method != http.MethodHead ||
+		c.breaks[listsAsText] && success && !polls && c.method == http.MethodGet && !c.address.isInstance()
+	if spoilt && a.header.Get("Content-Type") == jsonContent {
+		a.header.Set("Content-Type", "text/plain; charset=utf-8")
 	}
 	return a
 }

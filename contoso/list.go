@@ -49,6 +49,9 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 		}
 		out := object{{"value", page.value(c.etags)}}
 		if page.more {
+			if x.breaks[nextLinkLoops] && after != "" {
+				page.after = after
+			}
 			next, err := c.nextLink(x.numbered(page.after))
 			if err != nil {
 				return answer{}, err

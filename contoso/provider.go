@@ -220,7 +220,7 @@ func (p *Provider) answer(c *call) answer {
 		}
 		a = failed(err)
 	}
-	return p.breaks.spoil(a)
+	return c.mistype(p.breaks.spoil(a))
 }
 
 // transact runs f on the state as it is now: with every operation settled that

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"mime"
 	"net/http"
 	"strings"
 
@@ -74,11 +75,74 @@ func headerCases() []Case {
 				s.get(collection(s.id)).status(200).isJSON("a list")
 			},
 		},
+		{
+			ID: "header/answers-to-writes-are-json", Profile: Core, Section: putResource, On: writable,
+			Rule: "what a PUT, a PATCH or an action is answered with is application/json by its Content-Type too",
+			Run: func(s *Scene) {
+				answers := []*Answer{s.put(s.id, s.body(s.Type))}
+				s.prepare(func() { s.settled(answers[0].done(), s.id).inState("Succeeded") })
+				for _, action := range s.Type.Contract.Actions {
+					if !action.Asynchronous {
+						answers = append(answers, s.post(s.id+"/"+action.Name, nil))
+					}
+				}
+				answers = append(answers, s.patch(s.id, s.patchBody()))
+				tried := false
+				for _, a := range answers {
+					tried = a.resultIsJSON("the answer to a "+a.call.method) || tried
+				}
+				if !tried {
+					s.leave("no write was answered with a body")
+				}
+			},
+		},
+		{
+			ID: "operation/is-json", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
+			Rule: "the operation resource is application/json by its Content-Type too",
+			Run: func(s *Scene) {
+				started, link := s.statusURL(s.Description.Asynchrony.Long)
+				if !s.follow(link, started).resultIsJSON("an operation") {
+					s.leave("no operation was shown")
+				}
+			},
+		},
+		{
+			ID: "202/results-are-json", Profile: Asynchronous, Section: accepted, On: asyncTypes,
+			Rule: "what a Location answers when the operation has ended is application/json by its Content-Type too",
+			Run: func(s *Scene) {
+				tried := false
+				for started := range s.operations(s.Description.Asynchrony.Short) {
+					if started.Header.Get("Location") == "" {
+						continue
+					}
+					var end *Answer
+					s.prepare(func() { end = s.result(started) })
+					tried = end.resultIsJSON("the result of a "+started.call.method) || tried
+				}
+				if !tried {
+					s.leave("no operation ended with a body at its Location")
+				}
+			},
+		},
 	}
 }
 
-// isJSON expects an answer to be JSON by its Content-Type.
+// isJSON expects an answer to be JSON by its Content-Type: by the type itself, whatever the
+// parameters. Clients read text/json and types that end in +json as they read
+// application/json.
 func (a *Answer) isJSON(what string) {
 	kind := a.Header.Get("Content-Type")
-	a.check(strings.Contains(strings.ToLower(kind), "json"), what+" is application/json", "%q", kind)
+	media, _, err := mime.ParseMediaType(kind)
+	json := media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")
+	a.check(err == nil && json, what+" is application/json", "%q", kind)
+}
+
+// resultIsJSON is isJSON for an answer of success that has a body. It reports whether the
+// answer is one.
+func (a *Answer) resultIsJSON(what string) bool {
+	if a.Status > 299 || len(a.Body) == 0 {
+		return false
+	}
+	a.isJSON(what)
+	return true
 }

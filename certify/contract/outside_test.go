@@ -167,8 +167,12 @@ func (o *outside) write(w http.ResponseWriter, r *http.Request, status int, body
 		return
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	if o.is("json-as-text") {
+	polls := strings.Contains(strings.ToLower(r.URL.Path), "/operation")
+	switch {
+	case o.is("json-as-text"), status < 300 && (o.is("writes-as-text") && r.Method != http.MethodGet || o.is("polls-as-text") && polls):
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	case o.is("json-in-a-parameter"):
+		w.Header().Set("Content-Type", `text/plain; profile="application/json"`)
 	}
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
