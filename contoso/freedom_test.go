@@ -60,6 +60,35 @@ func TestNewOperationsAreFoundLate(t *testing.T) {
 	s.do(201, "GET", polls[0], "")
 }
 
+// While an accepted write of a resource runs, shown or hidden, and no longer, its DELETE is
+// refused, in the words that were asked for and without Retry-After.
+func TestBusyResources(t *testing.T) {
+	s := newSite(t, "westus")
+	const busy, inWords = "busy=AnotherOperationInProgress", "busy=BadRequest,400"
+	s.do(201, "PUT", vm+version, westVM, "x-contoso-async: state", "x-contoso-duration: 1h")
+	s.do(202, "PUT", vm+"2"+version, westVM, "x-contoso-async: accepted", "x-contoso-duration: 1h")
+	s.do(201, "PUT", vm+"3"+version, westVM)
+	s.do(202, "PATCH", vm+"3"+version, `{"tags":{"a":"b"}}`, "x-contoso-async: location", "x-contoso-duration: 1h")
+	s.do(201, "PUT", vm+"4"+version, westVM)
+	s.do(201, "PUT", vm+"5"+version, westVM)
+	s.do(201, "PUT", vm+"5/disks/d"+version, `{"properties":{}}`, "x-contoso-async: state", "x-contoso-duration: 1h")
+	for _, name := range []string{vm, vm + "2", vm + "3", vm + "5", vm + "5/disks/d"} {
+		if a := s.do(409, "DELETE", name+version, "", faulty(busy)); a.at("error", "code") != "AnotherOperationInProgress" || a.header.Get("Retry-After") != "" {
+			t.Errorf("%s: %v %s", name, a.header, a.body)
+		}
+		s.refused(400, "BadRequest", "DELETE", name+version, "", faulty(inWords))
+	}
+	s.do(200, "DELETE", vm+"4"+version, "", faulty(busy))
+	s.do(204, "DELETE", vm+"4"+version, "", faulty(inWords))
+	s.advance(time.Hour)
+	for _, name := range []string{vm, vm + "2", vm + "3"} {
+		s.do(200, "DELETE", name+version, "", faulty(busy))
+	}
+	for _, wrong := range []string{"busy", "busy=", "busy=Code,500", "busy=Code,x", "busy=a b"} {
+		s.do(400, "DELETE", vm+version, "", faulty(wrong))
+	}
+}
+
 func TestPollsOfAnotherVersionAreRefused(t *testing.T) {
 	s := newSite(t, "westus")
 	a := s.do(202, "PUT", vm+version, westVM, accepted, inASecond, faulty("polls-strict"))

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"portico/contoso/fault"
@@ -74,6 +75,8 @@ func (p *Provider) refusal(c *call) (answer, bool) {
 		return a, true
 	case fault.RefuseUntil, fault.BlockedBy:
 		return p.refuseWhileHeld(f)
+	case fault.Busy:
+		return p.refuseWhileBusy(c)
 	case fault.NotFound:
 		return absence(f.Code), true
 	case fault.HiddenFromClients:
@@ -95,6 +98,22 @@ func (p *Provider) refuseWhileHeld(f fault.Fault) (answer, bool) {
 		return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use.")), held
 	}
 	return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use by the resource '%s'.", f.ID)), held
+}
+
+// refuseWhileBusy refuses a call while an accepted write of its resource, or of one below
+// it, runs.
+func (p *Provider) refuseWhileBusy(c *call) (answer, bool) {
+	key, busy := c.address.key(), false
+	_, err := p.transact(func(x *tx) (answer, error) {
+		for _, o := range x.running {
+			busy = busy || o.Kind == writeOperation && (o.Key == key || strings.HasPrefix(o.Key, key+"/"))
+		}
+		return answer{}, nil
+	})
+	if err != nil {
+		return failed(err), true
+	}
+	return failed(fail(c.fault.Number, c.fault.Code, "Another operation on the resource '%s' is in progress. Wait until it has ended.", c.address.id())), busy
 }
 
 // spoil sends the answer with the fault applied.

@@ -13,6 +13,10 @@
 //	redirect           307 to the same path on its own host
 //	refuse-until=ID    409 while the resource ID exists, then the proper answer
 //	blocked-by=ID      the same, without naming the resource
+//	busy=CODE          409 with an error code such as AnotherOperationInProgress, and without
+//	                   Retry-After, while an accepted write of the resource, or of one
+//	                   below it, runs, a hidden create too; then the proper answer.
+//	                   busy=CODE,STATUS: with that 4xx
 //	not-found=CODE     404 with an error code about something else, such as
 //	                   SubscriptionNotFound; not-found=page: with an ingress's page of HTML
 //	hidden-from-clients  404 ResourceNotFound to a call with a client's identity
@@ -84,6 +88,7 @@ const (
 	Redirect        = "redirect"
 	RefuseUntil     = "refuse-until"
 	BlockedBy       = "blocked-by"
+	Busy            = "busy"
 	Async           = "async"
 	AsyncFails      = "async-fails"
 	AsyncEndless    = "async-endless"
@@ -152,12 +157,12 @@ const (
 // Fault is one misbehaviour. The zero value is none.
 type Fault struct {
 	Name     string
-	Number   int           // of status, throttle, big, big-chunked, gzip-bomb, overlook
+	Number   int           // of status, throttle, big, big-chunked, gzip-bomb, overlook, busy
 	Duration time.Duration // of delay, late, slow, polls-late, async; 0: none
 	ID       string        // of refuse-until, blocked-by
 	Mode     string        // of async, async-fails, async-endless, moved
 	Moves    string        // of moved
-	Code     string        // of not-found
+	Code     string        // of not-found, busy
 	Text     string        // of unreadable
 	// RetryAfter is the second argument of async, async-fails and async-endless, "" if absent.
 	RetryAfter string
@@ -177,6 +182,13 @@ func Parse(text string) (Fault, bool) {
 		}
 	case NotFound:
 		f.Code, ok = arg, isWord(arg)
+	case Busy:
+		f.Number = http.StatusConflict
+		code, status, hasStatus := strings.Cut(arg, ",")
+		if hasStatus {
+			f.Number, err = strconv.Atoi(status)
+		}
+		f.Code, ok = code, isWord(code) && f.Number >= 400 && f.Number <= 499
 	case Status:
 		f.Number, err = strconv.Atoi(arg)
 		ok = f.Number >= 200 && f.Number <= 599
