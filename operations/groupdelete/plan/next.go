@@ -33,15 +33,14 @@ func (p *Plan) Next(now time.Time) []*Member {
 	return orders
 }
 
-// nextPass gives every parked member another try, if anything has gone since its last
-// one.
+// nextPass gives every parked member another try that could succeed now.
 func (p *Plan) nextPass(now time.Time) {
 	if !p.canPass() {
 		return
 	}
 	p.pass++
 	for _, m := range p.all {
-		if p.Members[m.Key] == m && m.State == Parked && m.Tried < len(p.went) {
+		if p.Members[m.Key] == m && p.mayGoNow(m) {
 			m.Blockers, m.Due = nil, now.Add(p.limits.Pause)
 			p.become(m, Waiting, false)
 		}
@@ -53,7 +52,7 @@ func (p *Plan) send(orders []*Member, m *Member) []*Member {
 	if p.counts[InFlight] >= p.limits.PerJob || p.atEndpoint[m.Endpoint] >= p.limits.PerEndpoint {
 		return orders
 	}
-	m.Tried, m.among = len(p.went), p.tally.typesPresent()
+	m.Tried, m.Again, m.among = len(p.went), false, p.tally.typesPresent()
 	p.become(m, InFlight, m.Unreachable) // until its region answers
 	return append(orders, m)
 }

@@ -50,7 +50,12 @@ type Member struct {
 	// Blind: it was refused without a reason, when RefusedAt members had gone.
 	Blind     bool
 	RefusedAt int
-	Changed   bool // since it was recorded
+	// Busy names the write of its own that may be under way, such as PUT; "" for none. Its
+	// provider may refuse to delete it until that has ended.
+	Busy string
+	// Again: the write of a member has ended since it was last sent.
+	Again   bool
+	Changed bool // since it was recorded
 }
 
 // active reports whether a member makes progress by itself. A member that waits for its
@@ -69,9 +74,11 @@ type Limits struct {
 // Plan is the plan of one group's deletion.
 //
 // A member is sent when nothing holds it back. A refused member is parked. It is sent
-// again when all members that its refusal named have gone; or, when nothing else can be
-// done, if any member has gone since it was tried: that is a further pass. When no pass
-// is left, the deletion cannot go on.
+// again when all members that its refusal named have gone; if it named none, when the
+// write of its own has ended that may have been under way; or, when nothing else can be
+// done, if any member has gone since it was tried, or the write of any has ended: that is
+// a further pass. When no pass is left, and no write of a member is under way, the
+// deletion cannot go on.
 type Plan struct {
 	limits  Limits
 	Members map[string]*Member
@@ -85,6 +92,7 @@ type Plan struct {
 	counts     [Parked + 1]int // by state
 	activeOf   map[string]int  // by type
 	atEndpoint map[string]int  // calls under way
+	busy       int             // parked members with a write of their own
 	went       []string        // types of the members that have gone, in order
 	Total      int
 	pass       int
@@ -184,6 +192,9 @@ func (p *Plan) count(m *Member, by int) {
 	if m.State == InFlight {
 		p.atEndpoint[m.Endpoint] += by
 	}
+	if m.State == Parked && m.Busy != "" {
+		p.busy += by
+	}
 }
 
 // remove removes a member, and lets those that waited for it go on.
@@ -221,11 +232,16 @@ func (p *Plan) await(m *Member) {
 	p.become(m, Accepted, false)
 }
 
-// AwaitProof leaves it to another job to find out whether a member still exists.
+// AwaitProof leaves it to another job to find out whether a member still exists: if it
+// does, it is sent.
 func (p *Plan) AwaitProof(m *Member) {
 	p.await(m)
 	m.Orphan = true
 }
+
+// Busy returns the number of refused members with a write of their own that may be under
+// way.
+func (p *Plan) Busy() int { return p.busy }
 
 // In returns the number of members in a state.
 func (p *Plan) In(s State) int { return p.counts[s] }
@@ -241,7 +257,7 @@ const (
 	OutcomeTransient           // not now; counts against the budget
 	OutcomeUnreachable         // its region does not answer
 	OutcomeUnsent              // nothing was asked
-	OutcomeUnproven            // nothing is there, and a create is followed
+	OutcomeUnproven            // another job finds out whether it still exists
 )
 
 var outcomes = [...]string{"gone", "accepted", "refused", "transient", "silent", "unsent", "unproven"}
@@ -257,6 +273,8 @@ type Result struct {
 	// the group's resources at all.
 	Blockers []string
 	Named    bool
+	// Busy names a write of its own that was under way at some time during the call.
+	Busy string
 }
 
 // OnResult applies the result of a member's call.
@@ -265,7 +283,13 @@ func (p *Plan) OnResult(key string, s Result, now time.Time) {
 	if m == nil || m.State != InFlight {
 		return
 	}
-	if s.Outcome == OutcomeGone || s.Outcome == OutcomeAccepted || s.Outcome == OutcomeRefused && !s.Named {
+	if s.Busy != "" {
+		p.setBusy(m, s.Busy)
+	}
+	if s.Outcome == OutcomeRefused && s.After > 0 && !s.Named {
+		s.Outcome = OutcomeTransient // it is sent again, and waits for nothing else
+	}
+	if s.Outcome == OutcomeGone || s.Outcome == OutcomeAccepted || s.Outcome == OutcomeRefused && s.blind(m) {
 		p.tally.note(m.Type, m.among, s.Outcome != OutcomeRefused)
 	}
 	switch s.Outcome {
@@ -273,7 +297,7 @@ func (p *Plan) OnResult(key string, s Result, now time.Time) {
 		p.remove(m)
 	case OutcomeAccepted:
 		p.await(m)
-	case OutcomeUnproven: // it may have to be deleted after the create
+	case OutcomeUnproven:
 		p.AwaitProof(m)
 	case OutcomeRefused:
 		p.park(m, s)
@@ -286,6 +310,10 @@ func (p *Plan) OnResult(key string, s Result, now time.Time) {
 		p.become(m, Waiting, s.Outcome == OutcomeUnreachable)
 	}
 }
+
+// blind reports whether a refusal gives no reason that is known, so that it may show that
+// another type goes first.
+func (s Result) blind(m *Member) bool { return !s.Named && m.Busy == "" && !m.Again }
 
 // retry schedules another try of a member, as long as its budget lasts.
 func (p *Plan) retry(m *Member, s Result, now time.Time) {
@@ -316,7 +344,7 @@ func (p *Plan) park(m *Member, s Result) {
 			p.learn(TypeOrder{Before: b.Type, After: m.Type})
 		}
 	}
-	m.Blind, m.RefusedAt = !s.Named, m.Tried
+	m.Blind, m.RefusedAt = s.blind(m), m.Tried
 	p.setAside(m, blockers)
 	if s.Named && len(blockers) == 0 && m.Tried < len(p.went) {
 		p.become(m, Waiting, false) // its blockers have gone meanwhile
@@ -336,22 +364,52 @@ type RowState struct {
 	Accepted   bool   // a job follows its deletion
 	Unverified bool   // a job verifies it
 	Failure    Result // of one whose followed deletion has failed
+	Busy       string // see Member
 }
 
 // Observe compares a member with its state in the inventory. It ignores a member in
 // flight, whose state comes with its answer.
 func (p *Plan) Observe(key string, s RowState) {
 	m := p.Members[key]
-	switch {
-	case m == nil || m.State == InFlight:
-	case m.State != Accepted && s.Accepted:
-		p.await(m)
+	if m == nil || m.State == InFlight {
+		return
+	}
+	ended := m.Busy != "" && s.Busy == ""
+	switch p.setBusy(m, s.Busy); {
+	case m.State != Accepted && s.Accepted: // by somebody else
+		p.AwaitProof(m)
 	case m.State != Accepted || s.Accepted || m.Orphan && s.Unverified:
 	case m.Orphan: // it outlived its parent
 		m.Orphan = false
 		p.become(m, Waiting, false)
 	default: // its deletion was accepted, yet it still exists
 		p.park(m, s.Failure)
+	}
+	if ended {
+		p.writeEnded(m)
+	}
+}
+
+func (p *Plan) setBusy(m *Member, busy string) {
+	if m.Busy == busy {
+		return
+	}
+	p.count(m, -1)
+	m.Busy, m.Changed = busy, true
+	p.count(m, 1)
+}
+
+// writeEnded gives what was refused another try after the end of a member's own write:
+// that member at once, unless it waits for others, and all others in a further pass, as
+// their providers need not say that they waited for it.
+func (p *Plan) writeEnded(m *Member) {
+	for _, other := range p.all {
+		if p.Members[other.Key] == other && (other.State == Parked || other.State == InFlight) {
+			other.Again, other.Blind, other.Changed = true, false, true
+		}
+	}
+	if m.State == Parked && len(m.Blockers) == 0 {
+		p.become(m, Waiting, false)
 	}
 }
 
@@ -369,7 +427,7 @@ type End uint8
 const (
 	EndNone    End = iota // it goes on
 	EndEmpty              // all have gone
-	EndBlocked            // a whole pass made no progress
+	EndBlocked            // a whole pass made no progress, and none is to come
 )
 
 // End returns how the deletion has ended.
@@ -377,21 +435,26 @@ func (p *Plan) End() End {
 	switch {
 	case len(p.Members) == 0:
 		return EndEmpty
-	case p.counts[Parked] == len(p.Members) && !p.canPass():
+	case p.counts[Parked] == len(p.Members) && p.busy == 0 && !p.canPass():
 		return EndBlocked
 	}
 	return EndNone
 }
 
-// canPass reports whether a further pass over the parked members could succeed: a
-// member has gone since one of them was tried.
+// canPass reports whether a further pass over the parked members could succeed.
 func (p *Plan) canPass() bool {
 	for _, m := range p.Members {
-		if m.State == Parked && m.Tried < len(p.went) {
+		if p.mayGoNow(m) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayGoNow reports whether a parked member could succeed now: another has gone since it
+// was tried, or the write of one has ended.
+func (p *Plan) mayGoNow(m *Member) bool {
+	return m.State == Parked && (m.Again || m.Tried < len(p.went))
 }
 
 // unreachableRegions returns the regions that members wait for, also while these are tried

@@ -34,6 +34,16 @@ func drawThings(t *rapid.T) []*thing {
 		case 2:
 			th.unreachable = rapid.IntRange(1, 5).Draw(t, "silent")
 		}
+		switch rapid.IntRange(0, 7).Draw(t, "own") {
+		case 0, 1:
+			th.writes = time.Duration(rapid.IntRange(1, 5000).Draw(t, "writes")) * time.Millisecond
+			th.vanishes, th.back = rapid.Bool().Draw(t, "vanishes"), false
+		case 2:
+			th.deletes = time.Duration(rapid.IntRange(1, 5000).Draw(t, "deletes")) * time.Millisecond
+		}
+		if th.writes+th.deletes > 0 && !th.vanishes {
+			th.begins, th.back = time.Duration(rapid.SampledFrom([]int{0, 50, 120, 500}).Draw(t, "begins"))*time.Millisecond, false
+		}
 		if i > 0 && rapid.IntRange(0, 3).Draw(t, "nested") == 0 {
 			th.parent = things[rapid.IntRange(0, i-1).Draw(t, "parent")].key
 			th.back = false
@@ -45,6 +55,9 @@ func drawThings(t *rapid.T) []*thing {
 			if need := rapid.IntRange(0, n-1).Draw(t, "need"); need != i {
 				th.needs = append(th.needs, need)
 			}
+		}
+		if rapid.IntRange(0, 5).Draw(t, "awaits") == 0 {
+			th.awaits = append(th.awaits, rapid.IntRange(0, n-1).Draw(t, "awaited"))
 		}
 	}
 	for _, th := range things { // what comes back comes alone

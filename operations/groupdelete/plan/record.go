@@ -14,18 +14,28 @@ type Record struct {
 	Blind     bool      `json:"blind,omitempty"`
 	RefusedAt int       `json:"refusedAt,omitempty"`
 	Blockers  []string  `json:"blockers,omitempty"`
+	Busy      string    `json:"busy,omitempty"`
+	Again     bool      `json:"again,omitempty"`
+}
+
+// WaitsFor says that a refused member waits for the end of its own write, "" if it does not.
+func (r Record) WaitsFor() string {
+	if r.State != Parked || len(r.Blockers) > 0 || r.Busy == "" {
+		return ""
+	}
+	return waitForWrite(r.Busy)
 }
 
 // Record returns the record of a member.
 func (m *Member) Record() Record {
-	return Record{m.State, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers}
+	return Record{m.State, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers, m.Busy, m.Again}
 }
 
 // Restore sets a member's fields from its record. Whether a delete is under way is for the
 // caller to find out: the record may be old.
 func (m *Member) Restore(r Record) {
 	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
-	m.Blind, m.RefusedAt = r.Blind, r.RefusedAt
+	m.Blind, m.RefusedAt, m.Busy, m.Again = r.Blind, r.RefusedAt, r.Busy, r.Again
 	if r.State == Parked {
 		m.State, m.Blockers = Parked, r.Blockers
 	}

@@ -36,11 +36,13 @@ func (p *Plan) Waits(limit time.Time) []Wait {
 func (m *Member) waitsFor() string {
 	switch {
 	case m.State == Accepted && m.Orphan:
-		return "Whether it exists is not known yet; its provider is being asked."
+		return "Whether it exists is not known yet: its provider works on a write of it, or is being asked."
 	case m.State == Accepted:
 		return "Its provider has accepted the deletion and works on it."
 	case m.State == Parked && len(m.Blockers) > 0:
 		return "Its provider refused the deletion; it is tried again when what the refusal names has gone."
+	case m.State == Parked && m.Busy != "":
+		return waitForWrite(m.Busy)
 	case m.State == Parked:
 		return "Its provider refused the deletion; it is tried again when another resource has gone."
 	case m.Tries > 0 && m.Unreachable:
@@ -51,6 +53,11 @@ func (m *Member) waitsFor() string {
 		return "The deletion could not be sent; it is tried again."
 	}
 	return ""
+}
+
+// waitForWrite says that a refused member waits for the end of its own write.
+func waitForWrite(busy string) string {
+	return "Its provider refused the deletion, and a " + busy + " of it may be under way; it is tried again when that has ended."
 }
 
 // until returns when the wait for a member ends at the latest: with its budget for

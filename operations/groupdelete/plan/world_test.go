@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"cmp"
 	"container/heap"
 	"fmt"
 	"math/rand/v2"
@@ -22,6 +23,14 @@ type thing struct {
 	unreachable int           // so many calls get no answer
 	back        bool          // it comes back after its delete, once
 
+	// writes is how long a write of its own runs, and deletes somebody else's delete of it,
+	// which fails; they begin after a while. Meanwhile deletes of the thing are refused
+	// without a reason, and those of what awaits its write too.
+	begins, writes, deletes time.Duration
+	vanishes                bool  // its write fails, and leaves nothing behind
+	awaits                  []int // see writes
+
+	writing, deleting    bool
 	there, working, came bool
 }
 
@@ -53,7 +62,13 @@ type world struct {
 }
 
 // row is what the inventory has of a thing.
-type row struct{ accepted, doubted bool }
+type row struct {
+	accepted, doubted bool
+	theirs            bool   // the delete of somebody else is followed
+	busy              string // the write that is followed
+}
+
+func (r *row) followed() bool { return r.accepted || r.theirs }
 
 type event struct {
 	at     time.Time
@@ -87,7 +102,37 @@ func newWorld(seed uint64, n naming, things []*thing) *world {
 		w.below[th.parent] = append(w.below[th.parent], th)
 		w.rows[th.key] = &row{}
 	}
+	for _, th := range things {
+		if th.writes+th.deletes > 0 {
+			w.after(th.begins, func() { w.write(th) })
+		}
+	}
 	return w
+}
+
+// write has a write of a thing accepted by its provider. What it comes to is known a while
+// later.
+func (w *world) write(th *thing) {
+	r := w.rows[th.key]
+	if !th.there || th.working || r == nil {
+		return
+	}
+	if th.writes > 0 {
+		th.writing, r.busy = true, "PUT"
+	} else {
+		th.deleting, r.theirs = true, true
+	}
+	w.after(th.writes+th.deletes, func() {
+		if th.writing && th.there && th.vanishes {
+			w.lose(th)
+		}
+		th.writing, th.deleting = false, false
+		w.after(w.latency, func() {
+			if r.busy, r.theirs = "", false; w.rows[th.key] == r && !th.there {
+				w.drop(th.key)
+			}
+		})
+	})
 }
 
 func (w *world) after(d time.Duration, run func()) {
@@ -121,6 +166,11 @@ func (w *world) blockers(th *thing) (keys []string) {
 	return keys
 }
 
+// busy reports whether a thing's own write runs, or one that its provider does not name.
+func (w *world) busy(th *thing) bool {
+	return th.writing || th.deleting || slices.ContainsFunc(th.awaits, func(i int) bool { return w.things[i].there && w.things[i].writing })
+}
+
 // take is the provider's answer to a DELETE.
 func (w *world) take(th *thing) Result {
 	switch {
@@ -134,6 +184,8 @@ func (w *world) take(th *thing) Result {
 		return Result{Outcome: OutcomeGone}
 	case th.working:
 		return Result{Outcome: OutcomeAccepted}
+	case w.busy(th):
+		return Result{Outcome: OutcomeRefused}
 	}
 	blockers := w.blockers(th)
 	switch {
@@ -204,12 +256,12 @@ func (w *world) drop(key string) {
 // that made it. A killed runner's call is made or not, and settled or not.
 func (w *world) call(key string, done func(Result)) {
 	r := w.rows[key]
-	if r == nil || r.accepted {
+	if r == nil || r.followed() {
 		// The intent is refused, as what it was meant for has changed.
 		w.after(0, func() { done(Result{Outcome: OutcomeUnsent}) })
 		return
 	}
-	th, epoch := w.things[w.index[key]], w.epoch
+	th, epoch, busy := w.things[w.index[key]], w.epoch, r.busy
 	w.calls++
 	w.after(w.latency, func() {
 		orphaned := epoch != w.epoch
@@ -236,6 +288,13 @@ func (w *world) call(key string, done func(Result)) {
 			}
 		}
 		if !orphaned {
+			if now := w.rows[key]; now != nil {
+				busy = cmp.Or(busy, now.busy)
+			}
+			answer.Busy = busy
+			if now := w.rows[key]; now != nil && now.theirs && answer.Outcome == OutcomeRefused {
+				answer.Outcome = OutcomeUnproven
+			}
 			done(answer)
 		}
 	})
@@ -245,6 +304,11 @@ func (w *world) call(key string, done func(Result)) {
 func (w *world) mustStay() (keys []string) {
 	// What is left waits for itself in a circle unless it can be taken away.
 	left := slices.Repeat([]bool{true}, len(w.things))
+	for i, th := range w.things {
+		if th.vanishes {
+			w.clear(left, i)
+		}
+	}
 	for changed := true; changed; {
 		changed = false
 		for i, th := range w.things {
@@ -309,8 +373,10 @@ func (w *world) member(th *thing, r *row, earlier *Plan) *Member {
 		}
 		m.Blockers = slices.Clone(m.Blockers)
 	}
-	if r.accepted {
-		m.State, m.Orphan, m.Blockers = Accepted, false, nil
+	m.Busy = cmp.Or(r.busy, m.Busy)
+	if r.followed() {
+		ours := earlier != nil && earlier.Members[th.key] != nil && earlier.Members[th.key].State == Accepted && !earlier.Members[th.key].Orphan
+		m.State, m.Orphan, m.Blockers = Accepted, !ours, nil
 	} else if r.doubted && th.parent != "" && w.rows[th.parent] == nil {
 		m.State, m.Orphan, m.Blockers = Accepted, true, nil
 	}
@@ -323,7 +389,7 @@ func (w *world) refresh(d *Plan) {
 		if r := w.rows[key]; r == nil {
 			d.Drop(key)
 		} else {
-			d.Observe(key, RowState{Accepted: r.accepted, Unverified: r.doubted, Failure: Result{Outcome: OutcomeRefused}})
+			d.Observe(key, RowState{Accepted: r.followed(), Unverified: r.doubted, Busy: r.busy, Failure: Result{Outcome: OutcomeRefused}})
 		}
 	}
 	for _, th := range w.things {
@@ -410,9 +476,12 @@ func (w *world) returned() (found bool) {
 // sound checks the plan's own counts, and its limits.
 func (p *Plan) sound() error {
 	var counts [Parked + 1]int
-	at, active := map[string]int{}, map[string]int{}
+	at, active, busy := map[string]int{}, map[string]int{}, 0
 	for _, m := range p.Members {
 		counts[m.State]++
+		if m.State == Parked && m.Busy != "" {
+			busy++
+		}
 		if m.State == InFlight {
 			at[m.Endpoint]++
 		}
@@ -430,6 +499,9 @@ func (p *Plan) sound() error {
 	}
 	if counts != p.counts || counts[InFlight] > p.limits.PerJob {
 		return fmt.Errorf("counts %v, counted %v", p.counts, counts)
+	}
+	if busy != p.Busy() {
+		return fmt.Errorf("%d are busy, counted %d", busy, p.Busy())
 	}
 	for endpoint, n := range at {
 		if n > p.limits.PerEndpoint || n != p.atEndpoint[endpoint] {
