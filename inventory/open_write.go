@@ -57,6 +57,12 @@ func (s *Store) GroupWrites(ctx context.Context, sub, group string, limit int) (
 	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), engine.AtMost(limit))
 }
 
+// OpenWrites lists at most limit writes of a resource that may yet be applied, the last to
+// end first.
+func (s *Store) OpenWrites(ctx context.Context, sub, key string, limit int) ([]OpenWrite, error) {
+	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, openWrites, arm.Fold(sub), arm.Fold(key), engine.AtMost(limit))
+}
+
 // ResourceAndRemoval returns a row, and whether a DELETE or a move of the resource, or
 // of one above it, is open. While one is, even a Live row proves nothing: the client
 // may know that the resource is gone, while the settle that recorded it was lost. Both

@@ -55,6 +55,21 @@ func (r *Resource) NeedsVerify() bool { return index.NeedsVerify(r.Phase, r.Veri
 // Follows reports whether the operation of an accepted write of a kind is followed.
 func (r *Resource) Follows(kind index.WriteKind) bool { return r.ruleRow().Follows(kind) }
 
+// WriteUnderWay names the accepted write that the resource's provider may still carry out,
+// by its method, or as a write if only the resource's state tells of it; "" for none. A
+// delete is none: the phase and FollowDelete say that it is under way.
+func (r *Resource) WriteUnderWay() string {
+	switch {
+	case r.FollowPut:
+		return index.Put.String()
+	case r.FollowPatch:
+		return index.Patch.String()
+	case r.Verify && r.Phase != index.Deleting && !index.Terminal(r.ProvisioningState): // asked for until it has ended
+		return "write"
+	}
+	return ""
+}
+
 // Creator is the sender of a resource's first PUT; empty if unknown.
 type Creator struct {
 	Name string // as systemData signs it

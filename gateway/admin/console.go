@@ -217,6 +217,9 @@ func memberOf(m groupdelete.Member, ids map[string]string) api.DeletionMember {
 	if !m.Due.IsZero() {
 		shown.Due = &m.Due
 	}
+	if m.State == plan.Parked {
+		shown.OwnWrite = m.Busy
+	}
 	for _, key := range m.Blockers {
 		shown.WaitsFor = append(shown.WaitsFor, cmp.Or(ids[key], key))
 	}

@@ -39,7 +39,7 @@ func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, 
 	for _, s := range found.Steps {
 		answer.Steps = append(answer.Steps, api.DeploymentStep{
 			ID: s.ID, Type: s.ResourceType, State: s.State, Removes: s.Removes, Within: s.Within, DependsOn: s.DependsOn,
-			Began: timeOf(s.Began), Ended: timeOf(s.Ended), Status: s.Status, Why: wordsOf(s.Fault),
+			Began: timeOf(s.Began), Ended: timeOf(s.Ended), Status: s.Status, Why: wordsOf(s.Fault), WaitsFor: s.WaitsFor,
 		})
 	}
 	return http.StatusOK, answer, nil

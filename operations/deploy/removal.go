@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -154,6 +155,7 @@ func (a *attempt) member(row inventory.Resource) *deletion.Member {
 	if known {
 		m.Restore(r.Plan)
 	}
+	m.Busy = cmp.Or(row.WriteUnderWay(), m.Busy) // the first look at the row shows the end of one that is recorded
 	switch {
 	case known && r.state == plan.Accepted:
 		m.State, m.Orphan = deletion.Accepted, r.Poll == "" && row.FollowPut
@@ -252,12 +254,22 @@ func (a *attempt) removalsOver() (end plan.State, over bool) {
 			continue
 		}
 		if late {
-			r.Fault = arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' had not come to an end when the deployment's time of %s was over.", r.Target.ID, a.Limit.String())
+			r.Fault = lateRemoval(r, a.Limit)
 		}
 		r.end(plan.Failed, now)
 		a.removals[key] = r
 	}
 	return end, true
+}
+
+// lateRemoval returns the error of a deletion that had not ended in time, with what its
+// provider said last.
+func lateRemoval(r removal, limit time.Duration) *arm.Error {
+	fault := arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' had not come to an end when the deployment's time of %s was over.", r.Target.ID, limit.String())
+	if r.Fault != nil {
+		fault.Details = []arm.Error{*r.Fault}
+	}
+	return fault
 }
 
 func (r *removal) end(state plan.State, now time.Time) {
@@ -310,6 +322,10 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 		s.result.Outcome = deletion.OutcomeUnproven
 		return s
 	}
+	if s.result.Busy, s.err = a.underWay(ctx, row); s.err != nil {
+		s.result.Outcome = deletion.OutcomeUnsent
+		return s
+	}
 	calling, cancel := a.sending(ctx)
 	defer cancel()
 	s.Began, s.Status, s.Poll, s.Fault, s.state = a.Store.Now(), 0, "", nil, plan.Sent
@@ -331,13 +347,39 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 		return s
 	}
 	s.read(answer, a.secrets())
-	if s.result.Outcome == deletion.OutcomeGone {
-		_, there, s.err = a.standing(calling, r.Key)
-		if there { // the index has yet to prove that it is gone
-			s.result.Outcome = deletion.OutcomeUnproven
-		}
+	if s.result.Outcome == deletion.OutcomeGone || s.result.Outcome == deletion.OutcomeRefused {
+		s.err = a.compareRemoval(calling, &s)
 	}
 	return s
+}
+
+// compareRemoval compares the definite answer to a DELETE with what the index has by then.
+func (a *attempt) compareRemoval(ctx context.Context, s *removed) error {
+	row, there, err := a.standing(ctx, s.Key)
+	switch {
+	case err != nil:
+		return err
+	case !there:
+		s.result.Outcome = deletion.OutcomeGone
+	case s.result.Outcome == deletion.OutcomeGone, beingDeleted(row): // the index has yet to prove that it is gone
+		s.result.Outcome = deletion.OutcomeUnproven
+	case s.result.Busy == "":
+		s.result.Busy, err = a.underWay(ctx, row)
+	}
+	return err
+}
+
+// underWay names the write of a row's resource that may be under way, whoever sent it; ""
+// for none.
+func (a *attempt) underWay(ctx context.Context, row inventory.Resource) (string, error) {
+	if busy := row.WriteUnderWay(); busy != "" {
+		return busy, nil
+	}
+	open, err := a.Store.OpenWrites(ctx, row.Subscription, row.Key, 1)
+	if err != nil || len(open) == 0 {
+		return "", err
+	}
+	return open[0].Kind.String(), nil
 }
 
 // standing is the row of a resource that is to be deleted, as long as it stands.
@@ -397,22 +439,23 @@ func (a *attempt) noteRemoval(key string) error {
 	if !sent {
 		return nil
 	}
-	switch m := a.plan.Removal().Members[key]; {
-	case m == nil:
+	if m := a.plan.Removal().Members[key]; m == nil {
 		r.end(plan.Succeeded, a.Store.Now())
-	case m.State == deletion.Accepted:
-		r.state, r.Plan = plan.Accepted, m.Record()
-	default:
-		r.state, r.Plan = plan.Waiting, m.Record()
+	} else {
+		r.state, r.Plan, m.Changed = plan.Waiting, m.Record(), false
+		if m.State == deletion.Accepted {
+			r.state = plan.Accepted
+		}
 	}
 	a.removals[key] = r
 	return a.recordOne(r.number, r.state, r)
 }
 
-// observeRemovals finds out from the index what became of the accepted deletions.
+// observeRemovals finds out from the index what became of the accepted deletions, and of
+// the writes for which others were refused.
 func (a *attempt) observeRemovals(ctx context.Context) error {
 	removal := a.plan.Removal()
-	if removal.In(deletion.Accepted) == 0 {
+	if removal.In(deletion.Accepted)+removal.Busy() == 0 {
 		return nil
 	}
 	rows, err := a.rows(ctx)
@@ -421,15 +464,27 @@ func (a *attempt) observeRemovals(ctx context.Context) error {
 	}
 	for _, key := range slices.Sorted(maps.Keys(removal.Members)) {
 		m := removal.Members[key]
-		if m == nil || m.State != deletion.Accepted {
+		if m == nil || m.State != deletion.Accepted && m.Busy == "" {
 			continue
 		}
 		if row, there := rows[key]; !there {
 			removal.Drop(key)
-		} else {
-			a.observeRemoval(ctx, m, row)
+		} else if err := a.observeRemoval(ctx, m, row); err != nil {
+			return err
 		}
-		if removal.Members[key] == nil || m.State != deletion.Accepted {
+		if removal.Members[key] == nil {
+			if err := a.noteRemoval(key); err != nil {
+				return err
+			}
+		}
+	}
+	return a.noteChanged()
+}
+
+// noteChanged records what has changed of members but those that get an answer.
+func (a *attempt) noteChanged() error {
+	for key, m := range a.plan.Removal().Members {
+		if m.Changed && m.State != deletion.InFlight {
 			if err := a.noteRemoval(key); err != nil {
 				return err
 			}
@@ -438,15 +493,26 @@ func (a *attempt) observeRemovals(ctx context.Context) error {
 	return nil
 }
 
-func (a *attempt) observeRemoval(ctx context.Context, m *deletion.Member, row inventory.Resource) {
-	state := deletion.RowState{Accepted: beingDeleted(row) || !m.Orphan && row.Verify, Unverified: row.Verify || row.FollowPut || a.mayLand(m.Key)}
-	if r, sent := a.removals[m.Key]; sent && !state.Accepted && !m.Orphan {
+func (a *attempt) observeRemoval(ctx context.Context, m *deletion.Member, row inventory.Resource) error {
+	accepted := m.State == deletion.Accepted
+	state := deletion.RowState{
+		Accepted:   beingDeleted(row) || accepted && !m.Orphan && row.Verify,
+		Unverified: row.Verify || row.FollowPut || a.mayLand(m.Key), Busy: row.WriteUnderWay(),
+	}
+	if m.Busy != "" {
+		var err error
+		if state.Busy, err = a.underWay(ctx, row); err != nil {
+			return err
+		}
+	}
+	if r, sent := a.removals[m.Key]; accepted && sent && !state.Accepted && !m.Orphan {
 		text := a.failedRemoval(ctx, &r)
 		a.removals[m.Key] = r
 		state.Failure.Blockers, state.Failure.Named = a.blockers(m.Key, text)
 	}
 	state.Failure.Outcome = deletion.OutcomeRefused
 	a.plan.Removal().Observe(m.Key, state)
+	return nil
 }
 
 // failedRemoval asks the provider why an accepted deletion has not succeeded.

@@ -39,6 +39,7 @@ type StepStanding struct {
 	Ended     time.Time // zero: it has not ended
 	Status    string    // of the provider's last answer
 	Fault     *arm.Error
+	WaitsFor  string // why a deletion that was refused is tried again, if its resource's own write is the reason
 }
 
 // StandingOf reads how far the deployment of a job is. Once it has ended, those of its steps
@@ -102,7 +103,11 @@ func (d *Deployer) stepStandings(ctx context.Context, job jobrow.Job) (all []Ste
 		all = append(all, shown)
 	}
 	for _, r := range a.sentRemovals() {
-		all = append(all, r.standing(*r.Target, r.state))
+		shown := r.standing(*r.Target, r.state)
+		if r.state == plan.Waiting {
+			shown.WaitsFor = r.Plan.WaitsFor()
+		}
+		all = append(all, shown)
 	}
 	return all, nil
 }

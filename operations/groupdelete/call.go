@@ -1,6 +1,7 @@
 package groupdelete
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -30,7 +31,7 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 	case err != nil:
 		return unsent(err)
 	case followed(row):
-		return answer{result: plan.Result{Outcome: plan.OutcomeAccepted}}
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnproven}}
 	}
 	q, endpoint, err := w.Prober.Target(row)
 	if err != nil {
@@ -71,6 +72,10 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
 	case e.answer.result.Outcome == plan.OutcomeGone && settled.Row != nil: // another write may overturn it
 		return w.unproven(context.WithoutCancel(calling), *settled.Row)
+	case e.answer.result.Outcome == plan.OutcomeRefused && settled.Row != nil && followed(*settled.Row): // by another's DELETE
+		e.answer.result.Outcome = plan.OutcomeUnproven
+	case settled.Row != nil:
+		e.answer.result.Busy = cmp.Or(row.WriteUnderWay(), settled.Row.WriteUnderWay())
 	}
 	return e.answer
 }
@@ -96,6 +101,12 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 	e := w.exchange(calling, q, endpoint, w.header(), started)
 	if err := w.Prober.Store.SettleStray(context.WithoutCancel(calling), stray, ticket, e.settled); err != nil {
 		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
+	}
+	if e.answer.result.Outcome == plan.OutcomeRefused { // no other job follows its writes
+		got, err := w.Prober.Get(calling, w.ids(), stray.Row())
+		if err == nil && got.Status == http.StatusOK && !index.Terminal(inventory.ReadObservation(got.Body).ProvisioningState) {
+			e.answer.result.Busy = "write"
+		}
 	}
 	return e.answer
 }

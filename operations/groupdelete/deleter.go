@@ -220,8 +220,9 @@ type attempt struct {
 	// gone are the generations of rows whose resource is gone, and rechecked those that
 	// were verified once more, both by key.
 	gone, rechecked map[string][16]byte
-	open            []plan.Wait // writes that hold the group back
-	came            int         // how many members are younger than the recorded progress
+	writing         map[string]string // the open writes of resources by key, without an answer yet
+	open            []plan.Wait       // writes that hold the group back
+	came            int               // how many members are younger than the recorded progress
 	answers         chan answer
 	calls           sync.WaitGroup
 	saved           time.Time
@@ -337,9 +338,6 @@ func (w *attempt) onAnswer(a answer) {
 	w.noteAbsent(a)
 	if a.result.Outcome == plan.OutcomeRefused {
 		a.result.Blockers, a.result.Named = w.blockers(a.key, a.text)
-		if a.result.After > 0 && !a.result.Named {
-			a.result.Outcome = plan.OutcomeTransient // it is sent again, and waits for nothing else
-		}
 	}
 	w.plan.OnResult(a.key, a.result, w.now())
 }
@@ -363,7 +361,7 @@ func (w *attempt) finish(cut context.CancelFunc) {
 
 // watchOver now and then reads what other jobs found, and records progress.
 func (w *attempt) watchOver(ctx context.Context) error {
-	if w.plan.In(plan.Accepted) > 0 || w.stale {
+	if w.awaitsOthers() || w.stale {
 		if err := w.refresh(ctx); err != nil {
 			return err
 		}
@@ -410,7 +408,7 @@ func (w *attempt) onIdle(ctx, calling context.Context, over bool) (result jobs.R
 		}
 	}
 	pause := w.pause()
-	if pause <= longestStay && w.plan.In(plan.Accepted) == 0 {
+	if pause <= longestStay && !w.awaitsOthers() {
 		return jobs.Result{}, false, timing.Sleep(ctx, pause)
 	}
 	result, err = w.again(ctx, pause)
@@ -424,13 +422,16 @@ const longestStay = time.Second
 // saveEvery is the least time between two records of progress.
 const saveEvery = time.Second
 
+// awaitsOthers reports whether what other jobs find out lets the deletion go on.
+func (w *attempt) awaitsOthers() bool { return w.plan.In(plan.Accepted)+w.plan.Busy() > 0 }
+
 // pause returns how long there is nothing to do.
 func (w *attempt) pause() time.Duration {
 	pause := longestWait
 	if at, waits := w.plan.Wake(); waits {
 		pause = max(w.watch(), min(pause, at.Sub(w.now())))
 	}
-	if w.plan.In(plan.Accepted) > 0 {
+	if w.awaitsOthers() {
 		pause = w.watch()
 	}
 	left := w.claim.Job.Created.Add(w.Limit).Sub(w.now())

@@ -1,6 +1,7 @@
 package groupdelete
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -41,6 +42,9 @@ func (w *attempt) load(ctx context.Context) error {
 	}
 	w.plan, w.errors, w.came = plan.New(w.limits(), known), map[string]string{}, 0
 	w.gone, w.rechecked = map[string][16]byte{}, map[string][16]byte{}
+	if err := w.readOpenWrites(ctx); err != nil {
+		return err
+	}
 	recorded := map[string]plan.Record{}
 	for after := ""; ; {
 		page, err := w.Prober.Store.DeletionMembers(ctx, w.claim.Job, after, membersAtOnce)
@@ -116,7 +120,24 @@ func (w *attempt) find(ctx context.Context, recorded map[string]plan.Record, fou
 	return nil
 }
 
-// followed reports whether another job finds out the outcome of a row.
+// readOpenWrites reads which resources of the group have a write without an answer, which
+// their provider may be carrying out. Most of them were sent by clients before the
+// deletion began.
+func (w *attempt) readOpenWrites(ctx context.Context) error {
+	open, err := w.Prober.Store.GroupWrites(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, membersAtOnce)
+	w.writing = make(map[string]string, len(open))
+	for _, o := range open {
+		w.writing[o.Key] = o.Kind.String()
+	}
+	return err
+}
+
+// underWay names the write of a row's resource that may be under way, "" for none.
+func (w *attempt) underWay(row inventory.Resource) string {
+	return cmp.Or(row.WriteUnderWay(), w.writing[row.Key])
+}
+
+// followed reports whether another job finds out the outcome of a row's delete.
 func followed(row inventory.Resource) bool {
 	return row.FollowDelete || row.Phase == index.Deleting
 }
@@ -133,8 +154,9 @@ func (w *attempt) addRow(row inventory.Resource, recorded map[string]plan.Record
 		}
 	}
 	if followed(row) {
-		m.State, m.Blockers = plan.Accepted, nil
+		m.State, m.Orphan, m.Blockers = plan.Accepted, recorded[row.Key].State != plan.Accepted, nil
 	}
+	m.Busy = cmp.Or(w.underWay(row), m.Busy) // the first look at the row shows the end of one that is recorded
 	w.add(m, row.Created)
 }
 
@@ -162,7 +184,7 @@ func (w *attempt) compare(ctx context.Context, row inventory.Resource) error {
 	m := w.plan.Members[row.Key]
 	state := plan.RowState{
 		Accepted:   followed(row) || m.State == plan.Accepted && !m.Orphan && row.Verify,
-		Unverified: row.Verify || row.FollowPut, Failure: plan.Result{Outcome: plan.OutcomeRefused},
+		Unverified: row.Verify || row.FollowPut, Failure: plan.Result{Outcome: plan.OutcomeRefused}, Busy: w.underWay(row),
 	}
 	if m.State == plan.Accepted && seenAbsent(row) {
 		return w.confirmAbsent(ctx, row)
@@ -209,6 +231,11 @@ func (w *attempt) refresh(ctx context.Context) error {
 	if err := w.askStrays(ctx); err != nil {
 		return err
 	}
+	if w.plan.In(plan.Parked) > 0 {
+		if err := w.readOpenWrites(ctx); err != nil {
+			return err
+		}
+	}
 	found := make(map[string]bool, len(w.plan.Members))
 	if err := w.find(ctx, nil, func(key string) { found[key] = true }); err != nil {
 		return err
@@ -221,11 +248,12 @@ func (w *attempt) refresh(ctx context.Context) error {
 	return nil
 }
 
-// askStrays probes the strays whose delete was accepted, because no other job does.
+// askStrays probes the strays whose delete was accepted, or refused while a write of them
+// was under way, because no other job does.
 func (w *attempt) askStrays(ctx context.Context) error {
 	for key, stray := range w.strays {
 		m := w.plan.Members[key]
-		if m == nil || m.State != plan.Accepted {
+		if m == nil || m.State != plan.Accepted && m.Busy == "" {
 			continue
 		}
 		answer, err := w.Prober.Get(ctx, w.ids(), stray.Row())

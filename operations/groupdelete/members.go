@@ -1,6 +1,7 @@
 package groupdelete
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -54,6 +55,7 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 		if followed(row) {
 			m.State, m.Blockers = plan.Accepted, nil
 		}
+		m.Busy = cmp.Or(row.WriteUnderWay(), m.Busy)
 		all = append(all, m)
 	}
 	strays, err := store.Strays(ctx, job.Subscription, job.Subject)

@@ -70,6 +70,9 @@ func memberColumns(group string) []terminal.Column[api.DeletionMember] {
 			for _, id := range m.WaitsFor {
 				names = append(names, short(id))
 			}
+			if m.OwnWrite != "" {
+				names = append(names, "its own "+m.OwnWrite)
+			}
 			return strings.Join(names, ", ")
 		}, Least: 16, Cut: terminal.CutStart, Drop: 1},
 		{Title: "ID", Cell: func(m api.DeletionMember) string { return m.ID }, Wide: true},

@@ -66,7 +66,7 @@ func stepColumns(deployment string) []terminal.Column[api.DeploymentStep] {
 		}, Drop: 3},
 		{Title: "BEGAN", Time: func(s api.DeploymentStep) time.Time { return instant(s.Began) }},
 		{Title: "TOOK", Cell: tookOf, Right: true, Drop: 4},
-		{Title: "ERROR", Cell: func(s api.DeploymentStep) string { return s.Why }, Least: 20},
+		{Title: "ERROR", Cell: func(s api.DeploymentStep) string { return strings.TrimSpace(s.WaitsFor + " " + s.Why) }, Least: 20},
 		{Title: "DEPENDS ON", Cell: func(s api.DeploymentStep) string {
 			var names []string
 			for _, id := range s.DependsOn {

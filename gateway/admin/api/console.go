@@ -153,7 +153,7 @@ const (
 	MemberWaiting  = "waiting"  // to be sent when it is due
 	MemberInFlight = "inFlight" // its call is under way
 	MemberAccepted = "accepted" // its provider works on it, or is asked for it
-	MemberRefused  = "refused"  // tried again when something has gone
+	MemberRefused  = "refused"  // tried again when something has gone, or its own write has ended
 )
 
 // DeletionMember is a resource that has to go with its group.
@@ -165,8 +165,11 @@ type DeletionMember struct {
 	Stray  bool   `json:"stray,omitempty"`
 	// Parent is the ID of the resource that it lies below. WaitsFor are the resources that
 	// have to go before it, as its provider's refusal named them.
-	Parent   string     `json:"parent,omitempty"`
-	WaitsFor []string   `json:"waitsFor,omitempty"`
+	Parent   string   `json:"parent,omitempty"`
+	WaitsFor []string `json:"waitsFor,omitempty"`
+	// OwnWrite is the write of the resource itself, such as PUT, whose end a refused one
+	// waits for.
+	OwnWrite string     `json:"ownWrite,omitempty"`
 	Tries    int        `json:"tries,omitempty"` // failures in a row
 	Why      string     `json:"why,omitempty"`   // the last failure, or what the provider said
 	Due      *time.Time `json:"due,omitempty"`

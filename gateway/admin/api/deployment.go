@@ -41,4 +41,6 @@ type DeploymentStep struct {
 	Ended     *time.Time `json:"ended,omitempty"`
 	Status    string     `json:"status,omitempty"` // that of its provider's answer, such as Created
 	Why       string     `json:"why,omitempty"`    // its last failure
+	// WaitsFor says that a deletion that was refused waits for a write of the resource itself.
+	WaitsFor string `json:"waitsFor,omitempty"`
 }

@@ -18,6 +18,7 @@ type emptying struct {
 	step     []Order         // under way
 	calls    map[string]bool // deletions under way
 	canceled bool
+	written  map[string]bool // had a write of their own
 }
 
 // members copies what is left to delete.
@@ -45,7 +46,7 @@ func (e *emptying) clone(state func(*deletion.Member)) *emptying {
 }
 
 func (e *emptying) key() string {
-	text := fmt.Sprint(e.plan.Steps[0].State, e.plan.Steps[0].busy, e.step, e.canceled, max(0, e.plan.Steps[0].Due.Sub(e.now)), e.plan.removal != nil)
+	text := fmt.Sprint(e.written, e.plan.Steps[0].State, e.plan.Steps[0].busy, e.step, e.canceled, max(0, e.plan.Steps[0].Due.Sub(e.now)), e.plan.removal != nil)
 	if e.plan.removal == nil {
 		return text
 	}
@@ -54,7 +55,7 @@ func (e *emptying) key() string {
 		if !m.Since.IsZero() {
 			since = min(e.now.Sub(m.Since), bounds.Budget)
 		}
-		text += fmt.Sprint(";", m.Key, m.State, m.Orphan, m.Blockers, m.Tried, min(m.Tries, 3), max(0, m.Due.Sub(e.now)), since)
+		text += fmt.Sprint(";", m.Key, m.State, m.Orphan, m.Blockers, m.Tried, m.Busy, m.Again, min(m.Tries, 3), max(0, m.Due.Sub(e.now)), since)
 	}
 	return text
 }
@@ -131,11 +132,17 @@ func (k *emptyingWalk) answers(e *emptying) {
 			next.plan.Removal().OnResult(key, result, next.now)
 			k.explore(next)
 		}
+		k.refusedWhileBusy(e, key)
 	}
 	if e.plan.removal == nil {
 		return
 	}
 	for key, m := range e.plan.removal.Members {
+		if m.State == deletion.Parked && m.Busy != "" {
+			ended := e.clone(nil)
+			ended.plan.Removal().Observe(key, deletion.RowState{})
+			k.explore(ended)
+		}
 		if m.State != deletion.Accepted {
 			continue
 		}
@@ -145,6 +152,20 @@ func (k *emptyingWalk) answers(e *emptying) {
 		stays.plan.Removal().Observe(key, deletion.RowState{Failure: deletion.Result{Outcome: deletion.OutcomeRefused}})
 		k.explore(stays)
 	}
+}
+
+// refusedWhileBusy goes on with the refusal of a deletion while a write of its resource runs,
+// which each resource has once.
+func (k *emptyingWalk) refusedWhileBusy(e *emptying, key string) {
+	if e.written[key] {
+		return
+	}
+	next := e.clone(nil)
+	delete(next.calls, key)
+	next.written = maps.Clone(e.written)
+	next.written[key] = true
+	next.plan.Removal().OnResult(key, deletion.Result{Outcome: deletion.OutcomeRefused, Busy: "PUT"}, next.now)
+	k.explore(next)
 }
 
 // killed is the deployment in another process: what it was sending is asked for, or, of
@@ -175,7 +196,7 @@ func (k *emptyingWalk) wait(e *emptying) {
 		due, waits = removal.Wake()
 	}
 	if !waits {
-		if removal := e.plan.Removal(); removal == nil || removal.In(deletion.Accepted) == 0 {
+		if removal := e.plan.Removal(); removal == nil || removal.In(deletion.Accepted)+removal.Busy() == 0 {
 			k.t.Fatalf("nothing is under way, nothing is awaited, and it is not over: %s", e.key())
 		}
 		return
@@ -183,7 +204,7 @@ func (k *emptyingWalk) wait(e *emptying) {
 	if next := e.clone(nil); due.After(next.now) {
 		next.now = due
 		k.explore(next)
-	} else if removal := e.plan.Removal(); removal.In(deletion.Accepted) == 0 {
+	} else if removal := e.plan.Removal(); removal.In(deletion.Accepted)+removal.Busy() == 0 {
 		k.t.Fatalf("something is due, and is not sent: %s", e.key())
 	}
 }
@@ -196,6 +217,9 @@ func (k *emptyingWalk) finished(e *emptying, end State) {
 		left = len(e.plan.removal.Members)
 		if e.plan.removal.In(deletion.Accepted) > 0 {
 			k.t.Fatalf("it ends as %v while a provider deletes: %s", end, e.key())
+		}
+		if !e.canceled && e.plan.removal.Busy() > 0 {
+			k.t.Fatalf("it ends as %v while the write of a resource runs that was refused for it: %s", end, e.key())
 		}
 	}
 	switch {
@@ -214,14 +238,14 @@ func (k *emptyingWalk) finished(e *emptying, end State) {
 	}
 }
 
-// Complete mode: each outcome of the step and of both deletions, canceled and killed at any
-// point. Nothing is deleted before the step has succeeded, or after a cancellation.
+// Complete mode: each outcome of the step and of both deletions, also while a write of their
+// resource runs, canceled and killed at any point. Nothing is deleted before the step has succeeded, or after a cancellation.
 func TestRemovalWalk(t *testing.T) {
 	t.Parallel()
 	k := &emptyingWalk{t: t, seen: map[string]bool{}, ends: map[State]int{}}
 	p := New([]Step{{}}, bounds)
 	p.Complete = true
-	k.explore(&emptying{plan: p, now: start, calls: map[string]bool{}})
+	k.explore(&emptying{plan: p, now: start, calls: map[string]bool{}, written: map[string]bool{}})
 	for _, end := range []State{Succeeded, Failed, Canceled} {
 		if k.ends[end] == 0 {
 			t.Errorf("no way leads to %v", end)

@@ -19,7 +19,7 @@ export function deploymentOf(d) {
     d.steps.length ? table('Steps', [
       ['Resource', (s) => [shown(s.id), s.removes ? [' ', badge('deletion', 'warn')] : '']], ['State', (s) => badge(...states[s.state].slice(0, 2))],
       ['Depends on', (s) => (s.dependsOn ?? []).map((id) => el('p', {}, shown(id)))], ['In', (s) => (s.within ? shown(s.within) : '')], ['Began', (s) => when(s.began)], ['Ended', (s) => when(s.ended)],
-      ['Status', (s) => s.status ?? ''], ['Error', (s) => (s.why ? text(s.why) : '')]], d.steps, { key: (s) => `${s.id} ${s.removes ?? ''}` }) : ''];
+      ['Status', (s) => s.status ?? ''], ['Error', (s) => [s.waitsFor ? el('p', {}, s.waitsFor) : '', s.why ? text(s.why) : '']]], d.steps, { key: (s) => `${s.id} ${s.removes ?? ''}` }) : ''];
 }
 
 // drawn is a step as a graph has it.

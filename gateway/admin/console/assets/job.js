@@ -83,7 +83,7 @@ function membersOf(j, { group, members, further }) {
   return [heading('What waits for what'), members.length ? graph(members.map(drawn)) : note('Nothing is left to delete.'), further ? note('There are more members than are shown.') : '',
     members.length ? table('Members', [
       ['Resource', (m) => [member(m.id), m.stray ? [' ', badge('stray', 'warn')] : '']], ['State', (m) => badge(...states[m.state])], ['Region', (m) => links.region(m.region)],
-      ['Waits for', (m) => (m.waitsFor ? m.waitsFor.map((id) => el('p', {}, member(id))) : m.state === 'refused' ? 'any other to go' : '')],
+      ['Waits for', (m) => (m.waitsFor ? m.waitsFor.map((id) => el('p', {}, member(id))) : m.ownWrite ? `its own ${m.ownWrite} to end` : m.state === 'refused' ? 'any other to go' : '')],
       ['Why', (m) => (m.why ? text(words(m.why)) : '')], ['Tried again', (m) => (m.state === 'waiting' && m.due ? when(m.due) : '')]], members) : ''];
 }
 
