@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"portico/test/harness"
@@ -265,19 +266,55 @@ func TestGroupDeleteWaitsForAMembersOpenWrite(t *testing.T) {
 	w.wantGone(t, result, "rg")
 }
 
-// A DELETE of a client's that was accepted, and fails, leaves the deletion its own try.
+// A DELETE of a client's that was accepted, and fails, leaves the deletion its own try, also
+// if nothing else goes.
 func TestGroupDeleteAfterAClientsDELETEFails(t *testing.T) {
 	t.Parallel()
 	w, id := newStubThing(t, stubSettings, "Busy")
+	stays := w.thing("rg", "stays")
 	create(t, w.Portico, id, "westus")
+	create(t, w.Portico, stays, "westus")
 	write := w.begin(t, http.MethodDelete, id, 202, anotherOperation)
+	release := make(chan struct{})
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free)
+	w.stub.On(http.MethodDelete, stays, func(rw http.ResponseWriter, r *http.Request) {
+		<-release
+		harness.Fault(http.StatusConflict, "InUse", "It stays.").ServeHTTP(rw, r)
+	})
 	result, status := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
+	soon(t, "a DELETE that is not answered yet", func() bool { return w.stub.count("westus", http.MethodDelete, stays) > 0 })
 	w.wantWaitingFor(t, status, id, ofThing(id))
 	write.fail()
-	w.wantGone(t, result, "rg")
-	if n := len(w.stub.own(http.MethodDelete, id)); n != 1 {
-		t.Errorf("%d DELETEs of the deletion's own", n)
+	soon(t, "the index to know that the client's DELETE has failed", func() bool {
+		return openJobs(t, w.Portico, "follow")+openJobs(t, w.Portico, "verify") == 0
+	})
+	free()
+	w.result(t, result, settled).WantError(t, 409, "ResourceGroupDeletionBlocked")
+	left := w.stub.Holding(w.GroupPath("rg"))
+	if n := len(w.stub.own(http.MethodDelete, id)); n != 1 || len(left) != 1 || left[0].ID != stays {
+		t.Errorf("%d DELETEs of the deletion's own; there are %v", n, left)
 	}
+}
+
+// The write of a stray, which no one follows, is asked for.
+func TestGroupDeleteWaitsForTheWriteOfAStray(t *testing.T) {
+	t.Parallel()
+	w, id := newStubThing(t, stubSettings, "Busy")
+	fill(t, w.World, "rg", map[string]string{stubThings + "Busy": "westus", stubThings + "b": "eastus"})
+	var ended atomic.Bool
+	runs := func(c harness.Call) bool { return c.Region == "eastus" && !ended.Load() }
+	w.stub.Hold("eastus", id)
+	w.stub.Script(harness.Script{Method: http.MethodDelete, Part: id, When: runs, Answer: anotherOperation})
+	w.stub.Script(harness.Script{Method: http.MethodGet, Part: id, When: runs, Answer: harness.Reply{
+		Status: http.StatusOK, Body: fmt.Sprintf(`{"id":%q,"location":"eastus","properties":{"provisioningState":"Updating"}}`, id),
+	}})
+	result, status := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
+	w.wantWaitingFor(t, status, "the write of a stray", func(waits waitedFor) bool {
+		return waits.Region == "eastus" && strings.Contains(waits.Reason, "a write of it may be under way")
+	})
+	ended.Store(true)
+	w.wantGone(t, result, "rg")
 }
 
 // A parent is refused because of the write of its child, which goes before or with it.

@@ -181,6 +181,54 @@ func TestDeletionWaitsForARegionThatIsTriedAgain(t *testing.T) {
 	}
 }
 
+// A member that is refused while a write of its own runs is tried again once that has ended,
+// also by who takes the deletion over, and while another's deletion goes on. Meanwhile it is
+// named, with what it waits for.
+func TestDeletionWaitsForOwnWrites(t *testing.T) {
+	w := newWorld(1, namesNone, []*thing{{key: "a", Type: "a", endpoint: "e", writes: time.Hour}})
+	if came, err := w.run(testLimits, nil, 0); err != nil || came.end != EndEmpty || came.calls != 2 || came.took < time.Hour || came.took > time.Hour+time.Minute {
+		t.Errorf("%+v %v", came, err)
+	}
+	now := time.Unix(0, 0)
+	for name, known := range map[string]bool{"known before the call": true, "only since": false} {
+		d := New(testLimits, nil)
+		d.Add(&Member{Key: "slow", Type: "a", Endpoint: "e"})
+		m := &Member{Key: "busy", Type: "b", Endpoint: "e"}
+		result := Result{Outcome: OutcomeRefused}
+		if known {
+			m.Busy = "PUT"
+		} else {
+			result.Busy = "PUT"
+		}
+		d.Add(m)
+		d.Next(now)
+		d.OnResult("slow", Result{Outcome: OutcomeAccepted}, now)
+		d.OnResult("busy", result, now)
+		if waits := d.Waits(now.Add(time.Hour)); len(waits) != 2 || !strings.Contains(waits[1].Reason, "a PUT of it may be under way") {
+			t.Errorf("%s: %+v", name, waits)
+		}
+		later := New(testLimits, nil)
+		restored := &Member{Key: "busy", Type: "b", Endpoint: "e"}
+		restored.Restore(m.Record())
+		later.Add(restored)
+		for whose, plan := range map[string]*Plan{"its own": d, "that of who takes over": later} {
+			plan.Observe("busy", RowState{Busy: "PUT"})
+			if len(plan.Next(now)) > 0 || plan.End() != EndNone || plan.Busy() != 1 {
+				t.Errorf("%s, %s: it does not wait: %v", name, whose, plan.End())
+			}
+			plan.Observe("busy", RowState{})
+			if next := plan.Next(now); len(next) != 1 || next[0].Key != "busy" {
+				t.Errorf("%s, %s: it is not tried again: %v", name, whose, next)
+			}
+			plan.OnResult("busy", Result{Outcome: OutcomeRefused}, now)
+			plan.Drop("slow")
+		}
+		if later.End() != EndBlocked {
+			t.Errorf("%s: what is refused after its write is waited for: %v", name, later.End())
+		}
+	}
+}
+
 // A pause that an answer asks for is kept, if the budget allows for it.
 func TestDeletionKeepsPauses(t *testing.T) {
 	d := New(testLimits, nil)
@@ -193,6 +241,13 @@ func TestDeletionKeepsPauses(t *testing.T) {
 	}
 	d.OnResult("a", Result{Outcome: OutcomeTransient, After: time.Hour}, now.Add(5*time.Minute))
 	if d.End() != EndBlocked {
+		t.Errorf("%+v", d.Members["a"])
+	}
+	d = New(testLimits, nil) // of a refusal that names nothing as well
+	d.Add(&Member{Key: "a", Type: "a", Endpoint: "e"})
+	d.Next(now)
+	d.OnResult("a", Result{Outcome: OutcomeRefused, After: time.Minute}, now)
+	if d.End() != EndNone || len(d.Next(now.Add(59*time.Second))) != 0 || len(d.Next(now.Add(time.Minute))) != 1 {
 		t.Errorf("%+v", d.Members["a"])
 	}
 }
