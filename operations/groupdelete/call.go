@@ -104,7 +104,8 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 	}
 	if e.answer.result.Outcome == plan.OutcomeRefused { // no other job follows its writes
 		got, err := w.Prober.Get(calling, w.ids(), stray.Row())
-		if err == nil && got.Status == http.StatusOK && !index.Terminal(inventory.ReadObservation(got.Body).ProvisioningState) {
+		shown, readable := inventory.ReadObservation(got.Body)
+		if err == nil && got.Status == http.StatusOK && readable && !index.Terminal(shown.ProvisioningState) {
 			e.answer.result.Busy = "write"
 		}
 	}
