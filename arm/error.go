@@ -22,6 +22,8 @@ type Error struct {
 	RetryAfter time.Duration `json:"-"`
 	// Allow names the methods that a 405 permits.
 	Allow []string `json:"-"`
+	// Regions are those that did not say what the answer needed, for logs and metrics.
+	Regions []string `json:"-"`
 	// Cause is the reason behind the fault, for the log only: it never reaches a client.
 	Cause error `json:"-"`
 }

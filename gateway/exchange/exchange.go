@@ -77,7 +77,7 @@ type Exchange struct {
 
 	// What became of it, for the log and the metrics.
 	Calls    *upstream.Timing // of providers, also those of an exchange within it
-	Region   string           // whose endpoint answers
+	Region   string           // whose endpoint answers, or did not
 	Received int64            // bytes of content
 	Merged   bool             // the answer was put together of several regions'
 	Route    string           // of a resource of Portico's own, as its routes have it
@@ -91,6 +91,9 @@ type Exchange struct {
 	Cause       string // CauseGateway or CauseService on errors
 	Failure     error  // behind an error answer of the gateway's own
 }
+
+// SeveralRegions stands for the names of several regions in logs and metrics.
+const SeveralRegions = "several"
 
 // Whose an error was, as the header of the answer and the metrics name it.
 const (

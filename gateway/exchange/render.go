@@ -32,6 +32,13 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 		body = fault.Body()
 	}
 	x.Cause, x.Failure = CauseGateway, err
+	switch len(fault.Regions) {
+	case 0:
+	case 1:
+		x.Region = fault.Regions[0]
+	default:
+		x.Region = SeveralRegions
+	}
 	if x.settings.Refused != nil {
 		x.settings.Refused(r.Context(), x, fault)
 	}

@@ -111,7 +111,7 @@ func (l *accessLine) AddTo(e logs.Fields) {
 		e.AddString("type", l.Request.Type.FullName)
 	}
 	if l.Merged {
-		e.AddString("region", severalRegions)
+		e.AddString("region", exchange.SeveralRegions)
 	} else {
 		text(e, "region", l.Region)
 	}

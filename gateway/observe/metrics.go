@@ -113,12 +113,10 @@ func (m *Metrics) count(s *served) {
 	}
 }
 
-const severalRegions = "several"
-
 // regionLabel is the region that a request went to.
 func regionLabel(x *exchange.Exchange) string {
 	if x.Merged {
-		return severalRegions
+		return exchange.SeveralRegions
 	}
 	return cmp.Or(x.Region, "none")
 }

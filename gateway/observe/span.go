@@ -3,6 +3,7 @@ package observe
 import (
 	"net/http"
 
+	"portico/gateway/exchange"
 	"portico/internal/logs"
 	"portico/tracing/spans"
 )
@@ -30,7 +31,7 @@ func (s *served) endSpan() {
 		}
 	}
 	if s.Merged {
-		span.Text(spans.Region, severalRegions)
+		span.Text(spans.Region, exchange.SeveralRegions)
 	} else {
 		span.Text(spans.Region, s.Region)
 	}

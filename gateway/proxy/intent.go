@@ -14,6 +14,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/transaction"
+	"portico/locate"
 	"portico/regions"
 	"portico/routing"
 )
@@ -61,7 +62,7 @@ func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolve
 	prober, header := p.Resolver.ProberFor(x)
 	switch result, err := prober.Probe(ctx, header, *row); {
 	case err != nil:
-		return admission.Busy(row.ID).Because(err)
+		return locate.Unconfirmed(*row, err)
 	case result.Found:
 		return nil
 	case !result.Removed():
@@ -141,7 +142,10 @@ func (p *Proxy) locationRefusal(ctx context.Context, x *exchange.Exchange, d *Re
 	if err == nil && lookupErr == nil && !moved && !row.NeedsVerify() && !removalOpen {
 		return locationConflict(x, row, d.Location)
 	}
-	return admission.Busy(probed.ID).Because(err)
+	if err != nil {
+		return locate.Unconfirmed(probed, err)
+	}
+	return admission.Busy(probed.ID).Because(lookupErr)
 }
 
 func locationConflict(x *exchange.Exchange, row inventory.Resource, wanted string) *arm.Error {
