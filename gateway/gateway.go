@@ -218,11 +218,12 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.adminTokens.Store(&c.Server.AdminTokens)
 	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.store.Operations, g.store.Locations}, Scopes: g.store.Scopes}
 	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	finder := locate.NewFinder(g.prober, g.log)
 	g.sweeper = &sweep.Sweeper{
-		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
+		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Searches: finder, Log: g.log,
 	}
 	g.webhooks = webhook.New(webhook.Deliverer{Sinks: sinks, Store: g.store, Interval: min(c.Index.PollFloor, time.Second), Tracer: g.tracer, Log: g.log})
-	g.resolver = &admission.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
+	g.resolver = &admission.Resolver{Router: g.router, Finder: finder, Prober: g.prober}
 	g.authorizer = authorize.New(&c.Auth, g.store.Roles, g.store.Scopes, g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}

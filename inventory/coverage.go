@@ -18,6 +18,10 @@ const (
 	putCoverage = `INSERT INTO coverage (subscription, type, region, swept) VALUES (?, ?, ?, ?)
 		ON CONFLICT (subscription, type, region) DO UPDATE SET swept = excluded.swept`
 	selectCoverage = `SELECT region FROM coverage WHERE subscription = ? AND type = ? ORDER BY region`
+	coverageOf     = `SELECT type, region, swept FROM coverage WHERE subscription = ? ORDER BY type, region`
+	// listUncovered leaves out what no sweep is for.
+	listUncovered = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
+		WHERE covered = 0 AND state <> ? AND subscription > ? ORDER BY subscription LIMIT ?`
 )
 
 // Uncovered returns those of the regions in which the index may lack resources of the
@@ -45,6 +49,30 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 		}
 	}
 	return uncovered, nil
+}
+
+// UncoveredSubscriptions lists the subscriptions whose absences have to be seen, in the
+// order of their ids: those that were not created covered and are not Deleted. Sweeps may
+// have covered all that they hold; see [Store.CoverageOf].
+func (s *Store) UncoveredSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
+	return engine.Collect(s.engine.Read(ctx), scanSubscription, listUncovered, Deleted, arm.Fold(after), engine.AtMost(limit))
+}
+
+// Coverage says that absence was seen in a region, by a list of all instances of a type.
+type Coverage struct {
+	Type   string // folded
+	Region string
+	Swept  time.Time // when the list began
+}
+
+// CoverageOf lists where sweeps have seen absence in a subscription, by type and region.
+func (s *Store) CoverageOf(ctx context.Context, sub string) ([]Coverage, error) {
+	return engine.Collect(s.engine.Read(ctx), func(scan engine.Scanner) (c Coverage, err error) {
+		var swept int64
+		err = scan(&c.Type, &c.Region, &swept)
+		c.Swept = engine.Moment(swept)
+		return c, err
+	}, coverageOf, arm.Fold(sub))
 }
 
 // MayHold returns, sorted, the regions that may hold resources of the type: those with

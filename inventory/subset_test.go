@@ -36,7 +36,7 @@ var acrossSubscriptions = []string{
 	// What sinks have not taken, by sink.
 	"listSinkEvents", "countSinkEvents", "anySinkEvents", "forgottenSinkDead",
 	// Lists of operators, and of a tenant's subscriptions.
-	"listJobs", "listAllStrays", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions", "grantedSubscriptions", "namedSubscriptions", "GrantedSubscriptions", "Subscriptions",
+	"listJobs", "listAllStrays", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listUncovered", "listTenantSubscriptions", "grantedSubscriptions", "namedSubscriptions", "GrantedSubscriptions", "Subscriptions",
 }
 
 // outsideSubset is what some engine that this may move to lacks, or would do in

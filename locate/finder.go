@@ -33,6 +33,7 @@ const (
 type Finder struct {
 	prober Prober
 	log    *zap.Logger
+	heard  hearing
 
 	mu       sync.Mutex
 	searches map[string]*search // by the caller's share and the resource's key
@@ -163,6 +164,7 @@ func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.
 	results := make([]result, len(sought.Endpoints))
 	limits.ForEach(regionsAtOnce, len(results), func(i int) {
 		results[i].seen, results[i].fault = f.prober.discover(ctx, caller, sought, sought.Endpoints[i])
+		f.heard.note(sought.Endpoints[i], Heard{f.prober.Store.Now(), results[i].fault == nil})
 	})
 	var seen []inventory.Discovery
 	var failures []regionFailure

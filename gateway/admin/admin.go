@@ -89,6 +89,10 @@ type Sweeps interface {
 	// OrderUncovered orders one where a subscription's absences were not seen.
 	OrderUncovered(ctx context.Context, subscription string) error
 	Latest(context.Context) (sweep.Latest, error)
+	// Uncovered lists where absences were not seen, behind a subscription; UncoveredIn
+	// returns that of one.
+	Uncovered(ctx context.Context, after string, limit int) ([]sweep.Uncovered, error)
+	UncoveredIn(ctx context.Context, subscription string) (sweep.Uncovered, error)
 }
 
 // listener answers requests with its options.

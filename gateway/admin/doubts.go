@@ -2,6 +2,7 @@ package admin
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -113,9 +114,10 @@ func outcomeOf(s jobs.Standing, state jobrow.State) string {
 	return strings.TrimSpace(said)
 }
 
-// listDoubts lists the resources that the index is not sure of, and says why and
-// until when: those of ?subscription=, at most ?limit= of them, behind ?after=. A
-// page that is not full may have a next one all the same.
+// listDoubts lists the regions of which the index does not know all that they hold, and
+// then the resources that it is not sure of, and says why and until when: those of
+// ?subscription=, at most ?limit= of them, behind ?after=. A page that is not full may have
+// a next one all the same.
 func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	wanted := inventory.UnverifiedQuery{Subscription: query.Get("subscription"), After: query.Get("after")}
@@ -126,17 +128,40 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 	if wanted.Limit, err = pageSize(query); err != nil {
 		return 0, nil, err
 	}
-	found, err := l.Store.Unverified(r.Context(), wanted)
+	page := api.Page[api.Doubt]{Value: []api.Doubt{}}
+	next := ""
+	if wanted.After == "" || strings.HasPrefix(wanted.After, afterUnlisted) {
+		page.Value, next, err = l.unlistedDoubts(r.Context(), arm.Fold(wanted.Subscription), wanted.After, wanted.Limit)
+		wanted.After = afterRegions
+	}
+	switch left := wanted.Limit - len(page.Value); {
+	case err != nil || next != "":
+	case left == 0:
+		next = afterRegions
+	default:
+		wanted.Limit, wanted.After = left, strings.TrimPrefix(wanted.After, afterRegions)
+		var more []api.Doubt
+		more, next, err = l.unverifiedDoubts(r.Context(), wanted)
+		page.Value = append(page.Value, more...)
+	}
 	if errors.Is(err, inventory.ErrInvalidCursor) {
 		return 0, nil, notOfALink()
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	now := l.Store.Now()
-	page := listOf(found.Value, func(u inventory.Unverified) api.Doubt { return l.doubtOf(u, now) })
-	if found.Next != "" {
-		page.NextLink = nextPage("/admin/doubts", query, found.Next)
+	if next != "" {
+		page.NextLink = nextPage("/admin/doubts", query, next)
 	}
 	return http.StatusOK, page, nil
+}
+
+// unverifiedDoubts lists resources that the index is not sure of.
+func (l *listener) unverifiedDoubts(ctx context.Context, wanted inventory.UnverifiedQuery) (doubts []api.Doubt, next string, err error) {
+	found, err := l.Store.Unverified(ctx, wanted)
+	now := l.Store.Now()
+	for _, u := range found.Value {
+		doubts = append(doubts, l.doubtOf(u, now))
+	}
+	return doubts, found.Next, err
 }

@@ -40,6 +40,7 @@ func (l *listener) jobOf(j jobrow.Job) api.Job {
 		shown.Steps = &api.Steps{Done: standing.Done, Of: standing.Of}
 	}
 	if !j.State.Ended() {
+		shown.WaitingFor, shown.Outcome = standing.WaitingFor, standing.Outcome
 		shown.Due = &j.Due
 		shown.Until, shown.Limit = untilOf(kind, j), kind.LimitSetting
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,9 +24,11 @@ const scheduledSubject = "everything, on schedule"
 // saveEvery is the least time between two records of a sweep's progress.
 const saveEvery = time.Second
 
-// Bounds of the pause before an uncovered region that failed is tried again.
+// Bounds of the pause before an uncovered region that failed is tried again: one that gave
+// no answer holds up what clients create in any region.
 const (
 	shortestUncovered = time.Second
+	longestSilent     = time.Minute
 	longestUncovered  = 10 * time.Minute
 )
 
@@ -35,6 +39,8 @@ type payload struct {
 	Place     place  `json:"place"`
 	Tries     int    `json:"tries,omitempty"` // that left something uncovered
 	Progress  Report `json:"progress"`
+	// Before are the places whose lists were missing after the try before.
+	Before []UnlistedPlace `json:"before,omitempty"`
 	// Last is the latest sweep that has ended. Succeeded is the end of the latest sweep
 	// in which every region answered.
 	Last      *summary  `json:"last,omitempty"`
@@ -46,6 +52,22 @@ type summary struct {
 	Started time.Time      `json:"started"`
 	Ended   time.Time      `json:"ended"`
 	Drift   map[string]int `json:"drift"`
+}
+
+// missing returns the places whose lists are missing, as far as is known.
+func (p *payload) missing() []UnlistedPlace {
+	if p.Progress.Ended != nil {
+		return p.Progress.Unlisted
+	}
+	found := Report{Unlisted: slices.Clone(p.Progress.Unlisted)}
+	for _, place := range p.Before {
+		if !slices.ContainsFunc(found.Unlisted, func(now UnlistedPlace) bool {
+			return now.Region == place.Region && now.Provider == place.Provider
+		}) {
+			found.merge(place)
+		}
+	}
+	return found.Unlisted
 }
 
 func (p *payload) String() string { return jobrow.PayloadOf(p) }
@@ -90,12 +112,50 @@ func (s *Sweeper) job(ctx context.Context, j jobrow.Job) (jobrow.Job, error) {
 
 // Describe implements [jobs.Kind].
 func (s *Sweeper) Describe() jobs.Description {
-	return jobs.Description{Cancellable: true, Show: func(j jobrow.Job) (shown jobs.Standing) {
-		if p, err := readPayload(j.Payload); err == nil {
-			shown.Done, shown.Of = p.Progress.Done, p.Progress.Of
-		}
+	return jobs.Description{Cancellable: true, Show: standingOf}
+}
+
+// standingOf shows how many lists are done, and what the rest waits for.
+func standingOf(j jobrow.Job) (shown jobs.Standing) {
+	p, err := readPayload(j.Payload)
+	if err != nil || p.Progress.Started.IsZero() {
 		return shown
-	}}
+	}
+	missing := p.missing()
+	if p.Scheduled && !j.State.Ended() && p.Progress.Ended != nil && len(missing) == 0 {
+		shown.Outcome = "The last sweep ended at " + p.Progress.Ended.UTC().Format(time.RFC3339) + "; the next one begins on schedule."
+		return shown // nothing is under way
+	}
+	shown.Done, shown.Of = p.Progress.Done, p.Progress.Of
+	if len(missing) == 0 || j.State.Ended() {
+		return shown
+	}
+	shown.Outcome = "Lists are missing of " + placesInWords(missing) + "."
+	for _, place := range missing {
+		if place.Silent && place.Region != "" && !slices.Contains(shown.WaitingFor, place.Region) {
+			shown.WaitingFor = append(shown.WaitingFor, place.Region)
+		}
+	}
+	slices.Sort(shown.WaitingFor)
+	return shown
+}
+
+// mostInWords bounds the places that a sentence names.
+const mostInWords = 3
+
+func placesInWords(places []UnlistedPlace) string {
+	var words []string
+	for _, place := range places[:min(len(places), mostInWords)] {
+		if place.Region == "" {
+			words = append(words, "further places")
+			continue
+		}
+		words = append(words, fmt.Sprintf("%s in %s (%s)", place.Provider, place.Region, strings.TrimSuffix(place.Reason, ".")))
+	}
+	if more := len(places) - len(words); more > 0 {
+		words = append(words, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(words, ", ")
 }
 
 // Run sweeps, continuing where the last attempt left off.
@@ -109,7 +169,7 @@ func (s *Sweeper) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 		return jobs.Result{End: jobrow.Cancelled}, nil
 	}
 	if p.Progress.Started.IsZero() || p.Progress.Ended != nil {
-		p.Place = place{}
+		p.Place, p.Before = place{}, p.Progress.Unlisted
 		p.Progress = Report{Started: s.Prober.Store.Now(), CorrelationID: claim.Correlation()}
 		s.Log.Info("sweep begins", zap.String("job", claim.Job.Name()), zap.String("subject", claim.Job.Subject), zap.String("correlationId", claim.Correlation()))
 	}
@@ -146,9 +206,13 @@ func (s *Sweeper) conclude(claim *jobs.Claim, p *payload) jobs.Result {
 	switch {
 	case p.Scheduled && s.Interval > 0:
 		return jobs.Result{Again: s.Interval, Payload: p.String()}
-	case p.Uncovered && !report.Complete():
+	case p.Uncovered && (!report.Complete() || len(report.Unlisted) > 0):
 		p.Tries++
-		pause := timing.Backoff(shortestUncovered, longestUncovered, p.Tries)
+		longest := longestUncovered
+		if slices.ContainsFunc(report.Unlisted, func(at UnlistedPlace) bool { return at.Silent }) {
+			longest = longestSilent
+		}
+		pause := timing.Backoff(shortestUncovered, longest, p.Tries)
 		return jobs.Result{Again: pause, Payload: p.String()}
 	case !report.Complete():
 		return jobs.Result{End: jobrow.Failed, Payload: p.String()}
@@ -204,8 +268,27 @@ func (s *Sweeper) OrderUncovered(ctx context.Context, sub string) error {
 	return nil
 }
 
-// Measure takes the metrics from the latest sweep of everything, by any replica.
+// Measure takes the metrics from the latest sweep of everything, by any replica, and from
+// what is not covered.
 func (s *Sweeper) Measure(ctx context.Context, _ int) error {
+	return errors.Join(s.measureLatest(ctx), s.measureUncovered(ctx))
+}
+
+func (s *Sweeper) measureUncovered(ctx context.Context) error {
+	found, err := s.Uncovered(ctx, "", mostUncovered)
+	if err != nil {
+		return err
+	}
+	var regions []string
+	for _, t := range tracked(s.Prober.Map) {
+		regions = append(regions, t.EffectiveRegions()...)
+	}
+	slices.Sort(regions)
+	s.metrics.showUncovered(slices.Compact(regions), found)
+	return nil
+}
+
+func (s *Sweeper) measureLatest(ctx context.Context) error {
 	strays, err := s.Prober.Store.CountStrays(ctx)
 	if err != nil {
 		return err

@@ -119,7 +119,7 @@ func TestSweepResumes(t *testing.T) {
 	s.ok(s.Store.SaveJob(t.Context(), &claimed[0], string(text)))
 	s.work()
 	report := s.ends(job, jobrow.Done)
-	if report.MissingRows.Count != 42 || report.CorrelationID != "c" || report.Done != 4 || report.Ended.Sub(report.Started) < time.Hour {
+	if report.MissingRows.Count != 42 || report.CorrelationID != "c" || report.Done != 8 || report.Ended.Sub(report.Started) < time.Hour {
 		t.Errorf("%+v", report)
 	}
 	if slices.ContainsFunc(s.west.lists, func(path string) bool { return strings.Contains(path, jobstest.Subscription) }) {

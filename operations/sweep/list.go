@@ -102,6 +102,7 @@ func (rs *regionSweep) compareTags(ctx context.Context, l listedResource) error 
 func (rs *regionSweep) get(ctx context.Context, prober locate.Prober, path, query string) (upstream.Answer, error) {
 	for try := 1; ; try++ {
 		answer, err := prober.Read(ctx, rs.header(), rs.endpoint, path, query)
+		rs.hear(answer, err)
 		if err != nil || answer.Status != http.StatusTooManyRequests || try == triesAtMost {
 			return answer, err
 		}
@@ -109,6 +110,15 @@ func (rs *regionSweep) get(ctx context.Context, prober locate.Prober, path, quer
 		if err := timing.Sleep(ctx, min(max(pause, time.Second), longestThrottle)); err != nil {
 			return answer, err
 		}
+	}
+}
+
+// hear notes whether the region answers as a search would need it.
+func (rs *regionSweep) hear(answer upstream.Answer, err error) {
+	if err == nil && (answer.Status == http.StatusOK || answer.Status == http.StatusNotFound) {
+		rs.mu.Lock()
+		defer rs.mu.Unlock()
+		rs.answered = true
 	}
 }
 

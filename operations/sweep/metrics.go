@@ -1,13 +1,18 @@
 package sweep
 
 import (
+	"slices"
+
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics show the latest sweep of everything, by any replica.
+// metrics show the latest sweep of everything, by any replica, and what is not covered.
 type metrics struct {
 	success, seconds, strays prometheus.Gauge
 	drift                    *prometheus.GaugeVec
+	// By region; see [metrics.showUncovered].
+	unlisted, held *prometheus.GaugeVec
+	shown          []string // the regions that have values
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
@@ -24,7 +29,38 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		drift: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_index_drift", Help: "Disagreements between index and providers that the latest sweep of everything found: missing_row, missing_resource, stray, unknown_group, tags, usage (a quota's count).",
 		}, []string{"kind"}),
+		unlisted: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_index_unlisted_subscriptions", Help: "Subscriptions, of at most 1000, in which the region has not been listed in full: it is asked before a resource is created there, in whatever region.",
+		}, []string{"region"}),
+		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_index_creations_held_subscriptions", Help: "Those of portico_index_unlisted_subscriptions in which resources cannot be created, in any region, as the region did not answer when it was asked or listed last.",
+		}, []string{"region"}),
 	}
-	registry.MustRegister(m.success, m.seconds, m.strays, m.drift)
+	registry.MustRegister(m.success, m.seconds, m.strays, m.drift, m.unlisted, m.held)
 	return m
+}
+
+// showUncovered counts subscriptions by the regions that are not covered in them. Each of
+// the regions has a value.
+func (m *metrics) showUncovered(regions []string, found []Uncovered) {
+	unlisted, held := map[string]int{}, map[string]int{}
+	for _, sub := range found {
+		for _, r := range sub.Regions {
+			unlisted[r.Region]++
+			if len(r.Silent) > 0 {
+				held[r.Region]++
+			}
+		}
+	}
+	for _, region := range m.shown {
+		if !slices.Contains(regions, region) { // it has left the map
+			m.unlisted.DeleteLabelValues(region)
+			m.held.DeleteLabelValues(region)
+		}
+	}
+	m.shown = regions
+	for _, region := range regions {
+		m.unlisted.WithLabelValues(region).Set(float64(unlisted[region]))
+		m.held.WithLabelValues(region).Set(float64(held[region]))
+	}
 }

@@ -36,13 +36,21 @@ type regionSweep struct {
 	mu     sync.Mutex
 	listed int
 	faults int
+	reason error // of the latest fault
+	// answered: a call was answered, if only by an absence.
+	answered bool
 	// open: there may be a resource without a row.
 	open bool
 	// young are resources that could not be adopted yet.
 	young []*routing.Request
 }
 
-var errTooManyFaults = errors.New("too many faults")
+var (
+	errTooManyFaults   = errors.New("too many faults")
+	errParentsUnlisted = errors.New("the list of the type above is missing there")
+	errUnknownGroups   = errors.New("resources there are in resource groups that do not exist")
+	errTooYoung        = errors.New("resources there were being deleted, or written to, while they were listed")
+)
 
 // region lists a region, adopts the listed resources, and reports whether the region
 // was listed in full. An error is the store's.
@@ -75,9 +83,11 @@ func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool
 		ts.failed(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))
 		return false, nil
 	}
-	if rs.open, err = rs.parentsUnknown(ctx); err != nil {
+	unseen, err := rs.parentsUnknown(ctx)
+	if err != nil {
 		return false, err
 	}
+	rs.open = unseen
 	err = rs.lists(ctx)
 	if err == nil {
 		err = rs.adoptYoung(ctx)
@@ -87,10 +97,19 @@ func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool
 		return false, err
 	}
 	if rs.faults > 0 {
+		ts.noteMissing(name, rs.reason, ts.store.Now(), !rs.answered)
 		return false, nil
 	}
 	if ts.order.DryRun {
 		return true, nil
+	}
+	switch {
+	case unseen:
+		ts.noteMissing(name, errParentsUnlisted, time.Time{}, false)
+	case len(rs.young) > 0:
+		ts.noteMissing(name, errTooYoung, ts.store.Now(), false)
+	case rs.open && ts.order.Uncovered:
+		ts.noteMissing(name, errUnknownGroups, ts.store.Now(), false)
 	}
 	if !rs.open {
 		if err := ts.store.Cover(ctx, ts.sub, ts.typ.Key, name, rs.started); err != nil {
@@ -246,6 +265,7 @@ func (rs *regionSweep) fault(ctx context.Context, reason error) error {
 	rs.failed(rs.sub, rs.typ.FullName, rs.endpoint.Region, reason)
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
+	rs.reason = reason
 	if rs.faults++; rs.faults >= faultsPerList {
 		return errTooManyFaults
 	}

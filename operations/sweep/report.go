@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"strings"
 	"sync"
 	"time"
 
@@ -12,6 +13,7 @@ const (
 	idsPerFinding   = 100
 	failuresInFull  = 100
 	countsPerReport = 500
+	placesPerReport = 500
 	longestReason   = 300
 )
 
@@ -23,9 +25,12 @@ type Report struct {
 	CorrelationID string     `json:"correlationId,omitempty"`
 	Started       time.Time  `json:"started,omitzero"`
 	Ended         *time.Time `json:"ended,omitempty"`
-	// Done of Of steps are done, one for each type in each subscription.
+	// Done of Of lists are done, one in each region for each type in each subscription.
+	// Those that could not be read in full are not done.
 	Done int `json:"done"`
 	Of   int `json:"of"`
+	// Unlisted are the places whose lists could not be read in full.
+	Unlisted []UnlistedPlace `json:"unlisted,omitempty"`
 
 	Counts []Count `json:"counts,omitempty"`
 	// MissingRows are resources that a provider holds and the index did not
@@ -75,8 +80,47 @@ type Failure struct {
 	Reason       string `json:"reason"`
 }
 
-// Complete reports whether every region was listed in full.
-func (r *Report) Complete() bool { return r.Ended != nil && r.FailureCount == 0 && r.Done == r.Of }
+// UnlistedPlace is a region in which lists of a provider's types could not be read in
+// full.
+type UnlistedPlace struct {
+	Region   string `json:"region"` // "" sums what the report has no room for
+	Provider string `json:"provider"`
+	Lists    int    `json:"lists"`  // one for each type in each subscription
+	Reason   string `json:"reason"` // the latest
+	// At is when a list failed last; the zero time: none was asked for.
+	At time.Time `json:"at,omitzero"`
+	// Silent: the region answered no call of the latest list.
+	Silent bool `json:"silent,omitempty"`
+}
+
+// Complete reports whether every region was listed without a failure.
+func (r *Report) Complete() bool { return r.Ended != nil && r.FailureCount == 0 }
+
+// unlisted counts the lists that could not be read in full.
+func (r *Report) unlisted() (n int) {
+	for _, p := range r.Unlisted {
+		n += p.Lists
+	}
+	return n
+}
+
+// merge adds a place to those whose lists are missing.
+func (r *Report) merge(more UnlistedPlace) {
+	full := len(r.Unlisted) >= placesPerReport
+	for i := range r.Unlisted {
+		if p := &r.Unlisted[i]; p.Region == more.Region && p.Provider == more.Provider || full && p.Region == "" {
+			p.Lists += more.Lists
+			if more.At.After(p.At) {
+				p.Reason, p.At, p.Silent = more.Reason, more.At, more.Silent
+			}
+			return
+		}
+	}
+	if len(r.Unlisted) == placesPerReport-1 {
+		more.Region, more.Provider = "", "" // the last one takes in all further ones
+	}
+	r.Unlisted = append(r.Unlisted, more)
+}
 
 // Drift returns the number of disagreements of each kind.
 func (r *Report) Drift() map[string]int {
@@ -114,11 +158,27 @@ func (l *ledger) listed(typeName, region string, n int) {
 	})
 }
 
-func (l *ledger) failed(sub, typeName, region string, reason error) {
-	text := reason.Error()
+// reasonOf returns the text of a reason, cut.
+func reasonOf(reason error) string {
+	text := strings.ToValidUTF8(reason.Error(), "\uFFFD")
 	if len(text) > longestReason {
-		text = text[:longestReason]
+		text = strings.ToValidUTF8(text[:longestReason], "")
 	}
+	return text
+}
+
+// passed counts the lists of a type in a subscription, of which some are missing.
+func (l *ledger) passed(lists int, missing []UnlistedPlace) {
+	l.note(func(r *Report) {
+		for _, place := range missing {
+			r.merge(place)
+		}
+		r.Done = min(r.Done+max(0, lists-len(missing)), r.Of)
+	})
+}
+
+func (l *ledger) failed(sub, typeName, region string, reason error) {
+	text := reasonOf(reason)
 	l.note(func(r *Report) {
 		if r.FailureCount++; len(r.Failures) < failuresInFull {
 			r.Failures = append(r.Failures, Failure{sub, typeName, region, text})

@@ -36,11 +36,13 @@ type Sweeper struct {
 	Patience time.Duration // for a page of a list
 	Interval time.Duration // between two sweeps of everything; 0: none are scheduled
 	Region   string        // of the front door, for the ids of its calls
+	Searches Searches      // nil: what searches hear is not known
 	Log      *zap.Logger
 
 	metrics *metrics
 	slots   *limits.Endpoints
 	scan    jobs.SubscriptionScan // for what is not covered
+	covers  covers
 }
 
 // Start implements [jobs.Lasting].
@@ -99,8 +101,11 @@ func (s *Sweeper) sweep(ctx context.Context, order Order, report *Report, from p
 		return err
 	}
 	types := tracked(s.Prober.Map)
-	report.Of = len(subs) * len(types)
-	for i, sub := range subs {
+	report.Of = 0
+	for _, t := range types {
+		report.Of += len(subs) * listsOf(t)
+	}
+	for _, sub := range subs {
 		first := 0
 		switch strings.Compare(sub, from.Subscription) {
 		case -1:
@@ -112,13 +117,12 @@ func (s *Sweeper) sweep(ctx context.Context, order Order, report *Report, from p
 			if err := w.step(ctx, sub, types[j], j == len(types)-1); err != nil {
 				return fmt.Errorf("sweep of subscription %s: %w", sub, err)
 			}
-			report.Done = i*len(types) + j + 1
 			if err := done(place{sub, types[j].Key}); err != nil {
 				return err
 			}
 		}
 	}
-	report.Done = report.Of
+	report.Done = max(0, report.Of-report.unlisted())
 	slices.SortFunc(report.Counts, func(a, b Count) int {
 		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.Region, b.Region))
 	})
@@ -168,10 +172,26 @@ func tracked(m *regions.Map) (types []*regions.ResourceType) {
 	return types
 }
 
+// listsOf returns how many lists a sweep reads of a type in a subscription: one in each
+// region, or none below parents without rows.
+func listsOf(t *regions.ResourceType) int {
+	for above := t.Parent; above != nil; above = above.Parent {
+		if above.Kind != regions.Tracked {
+			return 0
+		}
+	}
+	return len(t.EffectiveRegions())
+}
+
 // step sweeps one type of a subscription and, after the last one, its quotas.
 func (w *sweep) step(ctx context.Context, sub string, t *regions.ResourceType, last bool) error {
-	if err := newTypeSweep(w, sub, t).run(ctx); err != nil || !last {
+	ts := newTypeSweep(w, sub, t)
+	if err := ts.run(ctx); err != nil {
 		return err
+	}
+	w.passed(listsOf(t), ts.missing)
+	if !last {
+		return nil
 	}
 	off, err := w.store.Recount(ctx, sub, !w.order.DryRun)
 	w.miscounted(sub, off)

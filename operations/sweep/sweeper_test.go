@@ -31,7 +31,7 @@ func TestSweepAdoptsWhatProvidersHold(t *testing.T) {
 	s.holds(jobstest.Subscription, "e1@eastus", "e1/disks/d@eastus", "Vm-1@westus", "Vm-1/disks/D1@westus", "Vm-1/disks/d2@westus",
 		"Vm-1/disks/d3@westus", "vm2@westus", "vm3@westus", "vm4@westus", "vm5@westus")
 	s.holds(secondSub, "other@eastus")
-	if !report.Complete() || report.Done != 4 || report.Of != 4 {
+	if !report.Complete() || report.Done != 8 || report.Of != 8 {
 		t.Errorf("%+v", report)
 	}
 	row, err := s.Store.Resource(t.Context(), jobstest.Subscription, vm("vm-1")+"/disks/d1")

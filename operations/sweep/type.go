@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	"portico/inventory"
 	"portico/limits"
@@ -26,8 +27,9 @@ type typeSweep struct {
 	sub string
 	typ *regions.ResourceType
 
-	mu    sync.Mutex
-	known map[fingerprint]*knownRow
+	mu      sync.Mutex
+	known   map[fingerprint]*knownRow
+	missing []UnlistedPlace // those of the regions whose list could not be read in full
 }
 
 // fingerprint stands for a key: a type may have a million resources.
@@ -150,6 +152,19 @@ func (ts *typeSweep) noteListed(l *listedResource, region string) bool {
 	}
 	row.listed, l.known = true, true
 	return l.tags == row.tags || l.tags == fingerprint{}
+}
+
+// noteMissing notes that the list of a region could not be read in full. at is the zero
+// time if the region was not asked.
+func (ts *typeSweep) noteMissing(region string, reason error, at time.Time, silent bool) {
+	if listsOf(ts.typ) == 0 || !slices.Contains(ts.typ.EffectiveRegions(), region) {
+		return
+	}
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	ts.missing = append(ts.missing, UnlistedPlace{
+		Region: region, Provider: ts.typ.Provider.Namespace, Lists: 1, Reason: reasonOf(reason), At: at, Silent: silent,
+	})
 }
 
 // unlisted reports whether a row existed before the lists began and is missing from its

@@ -270,8 +270,12 @@ func noteOf(j api.Job) string {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
 	}
-	if len(p.WaitingFor) > 0 {
-		parts = append(parts, "waits for "+strings.Join(p.WaitingFor, ", "))
+	waiting := p.WaitingFor
+	if len(waiting) == 0 {
+		waiting = j.WaitingFor
+	}
+	if len(waiting) > 0 {
+		parts = append(parts, "waits for "+strings.Join(waiting, ", "))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -285,6 +289,9 @@ func (a *asking) writeJob(to io.Writer, j api.Job) error {
 	p.text("subject", cmp.Or(j.On, j.Subject))
 	p.time("created", &j.Created)
 	p.time("changed", &j.Changed)
+	p.text("steps", stepsOf(j))
+	p.text("waits for", strings.Join(j.WaitingFor, ", "))
+	p.text("outcome", j.Outcome)
 	p.time("due", j.Due)
 	p.text("owner", j.Owner)
 	p.text("attempts", fmt.Sprint(j.Attempts))

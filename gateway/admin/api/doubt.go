@@ -8,13 +8,14 @@ import (
 
 var doubtOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/doubts", Summary: "The resources that the index is not sure of just now. A page that is not full may have a next one.",
+		Method: http.MethodGet, Path: "/admin/doubts", Summary: "What the index is not sure of just now: the regions that have not been listed in a subscription, and then resources. A page that is not full may have a next one.",
 		Query:  append([]Parameter{{"subscription", "only those of this subscription"}}, paging...),
 		Answer: Page[Doubt]{}, Status: http.StatusOK,
 	},
 }
 
-// Doubt is a resource whose state the index is not sure of.
+// Doubt is a resource whose state the index is not sure of, or a subscription in a region
+// of which the index may lack resources.
 type Doubt struct {
 	ID     string `json:"id"`
 	Region string `json:"region"`
@@ -36,6 +37,7 @@ const (
 	OperationFollowed   = "operationFollowed"
 	VerificationPending = "verificationPending"
 	DeletionUnderWay    = "deletionUnderWay" // of a group
+	RegionUnlisted      = "regionUnlisted"   // in a subscription
 )
 
 // Further reasons, which concern an ID or the scopes that it lies in.
@@ -53,7 +55,7 @@ const (
 // Waiting is something that is under way or stands, such as a write, an operation, a
 // verification, a deletion or a fence.
 type Waiting struct {
-	Reason  string `json:"reason"` // writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed, verificationPending, deletionUnderWay or, of one ID, a further one
+	Reason  string `json:"reason"` // writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed, verificationPending, deletionUnderWay, regionUnlisted or, of one ID, a further one
 	Message string `json:"message"`
 	// On is the ID that it is about, if that is not the requested one but a scope that
 	// the requested ID lies in.

@@ -53,6 +53,10 @@ type Job struct {
 	Limit string     `json:"limit,omitempty"`
 	// Steps is its progress, if known.
 	Steps *Steps `json:"steps,omitempty"`
+	// WaitingFor names the regions that it waits for, as they do not answer, and Outcome says
+	// how far it has come, in sentences.
+	WaitingFor []string `json:"waitingFor,omitempty"`
+	Outcome    string   `json:"outcome,omitempty"`
 	// Progress is in the form of its kind.
 	Progress json.RawMessage `json:"progress,omitempty"`
 	// Parts: GET /admin/jobs/{id}/members lists the parts that are left to do.

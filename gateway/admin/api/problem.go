@@ -43,6 +43,7 @@ const NextOf = "{}"
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
 		{StoreDown, Critical, "The store does not answer: whatever needs it is refused with 503.", "portico ready"},
+		{CreationsHeld, Critical, "Resources cannot be created in a subscription, in any region: a region that has not been listed, since the store was restored or yet, does not say whether it has them.", "portico doubts"},
 		{RegionDown, Critical, "No endpoint of a region can be reached.", "portico regions"},
 		{EndpointDown, Critical, "No address of a provider's endpoint can be reached: every call to it is refused.", "portico regions"},
 		{Untrusted, Critical, "Calls came to nothing within the last minutes, as a provider and Portico do not trust each other.", "portico regions"},
@@ -54,6 +55,7 @@ func ProblemKinds() []ProblemKind {
 		{ProviderSheds, Warning, "Calls were refused within the last minutes, as all slots of an endpoint were taken.", "portico regions"},
 		{CircuitOpen, Warning, "Connections to an address could not be made.", "portico regions"},
 		{AddressDown, Warning, "An address is left out, for its probes or for its answers.", "portico regions"},
+		{RegionsUnlisted, Warning, "Before a resource is created in a subscription, regions are asked whether they have it: they have not been listed, since the store was restored or yet.", "portico doubts"},
 		{StoreSlow, Warning, "The store takes long to begin a transaction.", ""},
 		{BudgetUsedUp, Warning, "A budget of memory is almost used up.", ""},
 		{GroupDeleteTooLong, Warning, "The deletion of a group has gone on for longer than groupDelete.limit.", "portico jobs show " + NextOf},
@@ -81,6 +83,7 @@ func ProblemKinds() []ProblemKind {
 // The codes of problems.
 const (
 	StoreDown            = "storeDown"
+	CreationsHeld        = "creationsHeld"
 	RegionDown           = "regionDown"
 	EndpointDown         = "endpointDown"
 	Untrusted            = "untrusted"
@@ -92,6 +95,7 @@ const (
 	ProviderSheds        = "providerSheds"
 	CircuitOpen          = "circuitOpen"
 	AddressDown          = "addressDown"
+	RegionsUnlisted      = "regionsUnlisted"
 	StoreSlow            = "storeSlow"
 	BudgetUsedUp         = "budgetUsedUp"
 	GroupDeleteTooLong   = "groupDeleteTooLong"

@@ -28,6 +28,7 @@ type Sources struct {
 	Regions []api.Region
 	Sweeps  interface {
 		Latest(context.Context) (sweep.Latest, error)
+		Uncovered(ctx context.Context, after string, limit int) ([]sweep.Uncovered, error)
 	}
 	Sinks *webhook.Deliverer
 	Jobs  interface {

@@ -32,7 +32,7 @@ func (s Sources) lookAtStore(ctx context.Context, f *finding) {
 		f.add(api.Problem{Code: api.StoreSlow, Summary: fmt.Sprintf("The store took %s to begin a transaction.", took.Round(10*time.Millisecond))})
 	}
 	for _, look := range []func(context.Context, *finding) error{
-		s.jobs, s.lasting, s.sweeps, s.events, s.sinks, s.replicas,
+		s.creations, s.jobs, s.lasting, s.sweeps, s.events, s.sinks, s.replicas,
 	} {
 		if err != nil {
 			break

@@ -1,0 +1,142 @@
+package status
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/operations/sweep"
+)
+
+const (
+	// mostUncovered bounds the subscriptions that are looked at for what is not covered.
+	mostUncovered = 1000
+	// mostNamed is how many subscriptions, regions or types one sentence names.
+	mostNamed = 3
+)
+
+// creations finds subscriptions in which creating a resource depends on regions that have
+// not been listed. Those that are alike are one problem.
+func (s Sources) creations(ctx context.Context, f *finding) error {
+	found, err := s.Sweeps.Uncovered(ctx, "", mostUncovered)
+	if err != nil {
+		return err
+	}
+	now := s.Store.Now()
+	var groups []*creations
+	for _, sub := range found {
+		c := creationsOf(sub)
+		if len(c.regions) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(groups, func(g *creations) bool { return g.key() == c.key() })
+		if i < 0 {
+			i, groups = len(groups), append(groups, &c)
+		} else {
+			groups[i].since = earlier(groups[i].since, c.since)
+		}
+		groups[i].ids = append(groups[i].ids, sub.Subscription.ID)
+		groups[i].names = append(groups[i].names, cmp.Or(sub.Subscription.DisplayName, sub.Subscription.ID))
+	}
+	for _, g := range groups {
+		f.add(g.problem(now))
+	}
+	return nil
+}
+
+// creations are subscriptions in which creations wait for the same regions.
+type creations struct {
+	ids, names     []string // of the subscriptions
+	held           bool     // the regions do not answer
+	regions, types []string // no types: all that lie in regions
+	restored       bool
+	since          time.Time
+}
+
+// creationsOf returns what creations in a subscription wait for: the regions that do not
+// answer or, if all do, those that are asked.
+func creationsOf(sub sweep.Uncovered) creations {
+	c := creations{restored: sub.Restored, since: sub.Since}
+	c.held = slices.ContainsFunc(sub.Regions, func(r sweep.UncoveredRegion) bool { return len(r.Silent) > 0 })
+	for _, r := range sub.Regions {
+		types := r.Types
+		if c.held {
+			types = r.Silent
+		}
+		if len(types) > 0 {
+			c.regions, c.types = append(c.regions, r.Region), append(c.types, types...)
+		}
+	}
+	slices.Sort(c.types)
+	if c.types = slices.Compact(c.types); !slices.Contains(c.regions, arm.GlobalLocation) && len(c.types) == sub.RegionalTypes {
+		c.types = nil
+	}
+	return c
+}
+
+func (c *creations) key() string { return fmt.Sprint(c.held, c.restored, c.regions, c.types) }
+
+func (c *creations) problem(now time.Time) api.Problem {
+	p := api.Problem{Code: api.RegionsUnlisted, Since: since(c.since), Count: len(c.ids)}
+	if len(c.ids) == 1 {
+		p.Subject = "/subscriptions/" + c.ids[0]
+	}
+	where, what := named(c.names, "subscription", "subscriptions"), "resources"
+	if len(c.types) > 0 {
+		what += " of " + named(c.types, "type", "types")
+	}
+	regions, have := named(c.regions, "region", "regions"), "has"
+	if len(c.regions) > 1 {
+		have = "have"
+	}
+	when := "yet"
+	if c.restored {
+		when = "since the restore"
+	}
+	unlisted := fmt.Sprintf("%s not been listed %s, %s", have, when, inWords(now.Sub(c.since)))
+	if c.held {
+		p.Code, p.Summary = api.CreationsHeld, fmt.Sprintf("New %s in %s cannot be created: %s %s.", what, where, regions, unlisted)
+		return p
+	}
+	p.Summary = fmt.Sprintf("New %s in %s are created only after asking %s, which %s.", what, where, regions, unlisted)
+	return p
+}
+
+// named lists names in words, and only so many of them.
+func named(names []string, one, many string) string {
+	last := len(names) - 1
+	switch {
+	case len(names) > mostNamed:
+		more := len(names) - mostNamed
+		return strings.Join(names[:mostNamed], ", ") + " and " + count(more, "more "+one, "more "+many)
+	case last == 0:
+		return names[0]
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// inWords is a time in its largest unit.
+func inWords(d time.Duration) string {
+	const day = 24 * time.Hour
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d s", max(0, d/time.Second))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", d/time.Minute)
+	case d < 2*day:
+		return fmt.Sprintf("%d h", d/time.Hour)
+	}
+	return fmt.Sprintf("%d d", d/day)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,79 @@
+package admin
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"portico/arm"
+	"portico/gateway/admin/api"
+	"portico/inventory"
+	"portico/operations/sweep"
+)
+
+// Positions in the list of doubts: behind a region of a subscription that has not been
+// listed, or behind all of these. Behind them come the resources, whose positions are the
+// store's.
+const (
+	afterUnlisted = "unlisted/" // a subscription, a slash, a region
+	afterRegions  = "regions"
+)
+
+// unlistedDoubts lists the regions that have not been listed in full in a subscription, or
+// in any, behind a position: at most limit. more reports whether there are others.
+func (l *listener) unlistedDoubts(ctx context.Context, subscription, after string, limit int) (doubts []api.Doubt, next string, err error) {
+	sub, region, _ := strings.Cut(strings.TrimPrefix(after, afterUnlisted), "/")
+	if after != "" && !arm.ValidGUID(sub) {
+		return nil, "", inventory.ErrInvalidCursor
+	}
+	var found []sweep.Uncovered
+	if one := max(sub, subscription); one != "" {
+		at, err := l.Sweeps.UncoveredIn(ctx, one)
+		if err != nil {
+			return nil, "", err
+		}
+		found = append(found, at)
+	}
+	if subscription == "" {
+		others, err := l.Sweeps.Uncovered(ctx, sub, min(limit+1, math.MaxInt32))
+		if err != nil {
+			return nil, "", err
+		}
+		found = append(found, others...)
+	}
+	for _, at := range found {
+		for _, r := range at.Regions {
+			if at.Subscription.ID == sub && r.Region <= region {
+				continue
+			}
+			if len(doubts) == limit {
+				return doubts, next, nil
+			}
+			doubts, next = append(doubts, l.unlistedDoubt(at, r)), afterUnlisted+at.Subscription.ID+"/"+r.Region
+		}
+	}
+	return doubts, "", nil
+}
+
+// unlistedDoubt shows a region that has not been listed in full in a subscription.
+func (l *listener) unlistedDoubt(at sweep.Uncovered, r sweep.UncoveredRegion) api.Doubt {
+	w := api.Waiting{Reason: api.RegionUnlisted, Region: r.Region, Since: at.Since, LastOutcome: r.Reason}
+	w.Message = "The region has not been listed in full yet, so that the index may lack resources that it holds."
+	if at.Restored {
+		w.Message = "The region has not been listed in full since the store was restored, so that the index may lack resources that it holds."
+	}
+	switch {
+	case len(r.Silent) > 0:
+		w.Message += " It did not answer when it was asked last: until it does, no resource is created in the subscription that might be there already."
+	case len(r.Types) > 0:
+		w.Message += " It is asked before a resource is created in the subscription, in whatever region."
+	}
+	w.Command = "portico sweep --subscription " + at.Subscription.ID
+	if job := at.Job; job.Kind != "" && !job.State.Ended() {
+		w.Job, w.Command = job.Name(), command("jobs", "show", job.Name())
+		if job.Owner == "" {
+			w.Next = &job.Due
+		}
+	}
+	return api.Doubt{ID: "/subscriptions/" + at.Subscription.ID, Region: r.Region, Flags: []string{}, Why: []api.Waiting{w}}
+}
