@@ -34,6 +34,15 @@ func (s *site) deleteGroup(t *testing.T) {
 	s.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: s.GroupPath("leaving") + "?api-version=2021-04-01"}).Want(t, 202)
 }
 
+// takeOver adds a subscription that may hold resources everywhere.
+func (s *site) takeOver(t *testing.T) {
+	t.Helper()
+	s.Portico.Admin(t, harness.Request{
+		Method: http.MethodPut, Path: "/admin/subscriptions/00000000-0000-0000-0000-0000000001ff",
+		Body: `{"tenantId":"` + harness.TenantID + `","displayName":"Taken over","covered":false}`,
+	}).Want(t, 201)
+}
+
 // holdJob makes the database undo every claim of the jobs that follow an accepted
 // write; there is one.
 func (s *site) holdJob(t *testing.T) {

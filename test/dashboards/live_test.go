@@ -102,11 +102,12 @@ events:
 	watch = &watcher{prometheus: prometheus, want: want, fired: map[string]bool{}}
 	watch.until(t, soundFor, func() bool { return time.Since(started) > soundFor })
 
-	want.fires(region, "PorticoRegionDown", "PorticoGroupDeleteWaiting", "PorticoOperationTooLong")
+	want.fires(region, "PorticoRegionDown", "PorticoGroupDeleteWaiting", "PorticoOperationTooLong", "PorticoCreationsHeld")
 	region.prepareLoss(t)
 	broken := time.Now()
 	doomed["eastus"].Kill(t)
 	region.deleteGroup(t)
+	region.takeOver(t)
 	want.fires(store, "PorticoStoreDown")
 	want.mayFire(store, budgets...)
 	cluster.Stop(t)
