@@ -41,6 +41,7 @@ func TestConsole(t *testing.T) {
 	t.Run("sinks", func(t *testing.T) { b.within(t, func() { testSinks(b, at, w, m) }) })
 	t.Run("configuration", func(t *testing.T) { b.within(t, func() { testConfiguration(b, at, w) }) })
 	t.Run("region down", func(t *testing.T) { b.within(t, func() { testRegionDown(b, at, w) }) })
+	t.Run("region not listed", func(t *testing.T) { b.within(t, func() { testUnlisted(b, at, w) }) })
 	t.Run("head", func(t *testing.T) { b.within(t, func() { testHead(b, at) }) })
 	t.Run("looks", func(t *testing.T) { b.within(t, func() { testLooks(b, at, w) }) })
 	t.Run("print", func(t *testing.T) { b.within(t, func() { testPrint(b, at) }) })
@@ -306,6 +307,22 @@ func testRegionDown(b *tab, at string, w *harness.World) {
 	if b.text(`window.stays`) != "true" {
 		b.t.Error("the page was loaded anew")
 	}
+}
+
+// A subscription is taken over while that region is away.
+func testUnlisted(b *tab, at string, w *harness.World) {
+	const taken = "00000000-0000-0000-0000-0000000001ff"
+	admin(b.t, w, http.MethodPut, "/admin/subscriptions/"+taken, fmt.Sprintf(`{"tenantId":%q,"displayName":%q,"covered":false}`, harness.TenantID, hostile)).Want(b.t, 201)
+	b.open(at)
+	b.sees("New resources in "+hostile+" cannot be created: northeurope has not been listed yet", "portico doubts")
+	b.holds("it comes first", `document.querySelector('.problems li').textContent.includes('cannot be created')`)
+	b.click(".problems li.bad a.what")
+	b.sees("Regions that were not listed", taken, "It did not answer when it was asked last", "its job")
+	b.holds("of this region alone", `document.querySelectorAll('#unlisted tbody tr').length === 1`)
+	b.holds("the index is not called sure", `!document.body.textContent.includes('sure of everything')`)
+	b.click("#unlisted tbody td:last-child a")
+	b.sees("waits for regions", "northeurope", "Lists are missing of")
+	b.holds("its bar is not full", `(([done, of]) => done > 0 && done < of)(document.querySelector('progress').getAttribute('aria-label').split(' of ').map(Number))`)
 }
 
 // lostRegion is what is said of a region that was taken away.

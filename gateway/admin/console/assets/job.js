@@ -34,8 +34,9 @@ function stateOfJob(j) {
   return [
     facts([['State', stateOf(j)], ['Subject', links.resource(j.on ?? j.subject)], ['Subscription', links.subscription(j.subscription)], ['Attempts', j.attempts], ['Worked on by', j.owner], ['Created', when(j.created)], ['Changed', when(j.changed)],
       ['Next attempt', isOpen(j) ? when(j.due) : ''], ['Tries until', isOpen(j) ? when(j.until) : '']]),
-    j.steps ? el('p', {}, progress(j)) : '',
-    j.parts ? [el('p', {}, ...endOf(j, p)), p.waitingFor?.length && j.state === 'Waiting' ? el('p', {}, badge('waits for regions', 'bad'), ' ', p.waitingFor.map((r, n) => [n ? ', ' : '', links.region(r)])) : ''] : '',
+    j.steps ? el('p', {}, progress({ steps: j.steps })) : '',
+    j.parts ? el('p', {}, ...endOf(j, p)) : j.outcome ? el('p', { class: 'text' }, j.outcome) : '',
+    j.waitingFor?.length && j.state === 'Waiting' ? el('p', {}, badge('waits for regions', 'bad'), ' ', j.waitingFor.map((r, n) => [n ? ', ' : '', links.region(r)])) : '',
     el('p', { class: 'muted' }, code(j.command))];
 }
 

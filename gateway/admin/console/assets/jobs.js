@@ -48,5 +48,5 @@ function listOf({ value, more }, state, wanted) {
 export function progress(j) {
   if (!j.steps) return '';
   const { done, of } = j.steps;
-  return [el('progress', { value: String(done), max: String(of), 'aria-label': `${done} of ${of}` }), ` ${done} of ${of}`];
+  return [el('progress', { value: String(done), max: String(of), 'aria-label': `${done} of ${of}` }), ` ${done} of ${of}`, j.waitingFor?.length ? el('p', { class: 'muted' }, `waits for ${j.waitingFor.join(', ')}`) : ''];
 }
