@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -136,4 +137,43 @@ func TestAdminDoubtsAskForTheToken(t *testing.T) {
 	s := newSite(t, setup{server: ", adminToken: {sha256: " + sha("operator") + "}"})
 	s.request(401, "AuthenticationFailed", "GET", "/admin/doubts", "")
 	s.request(200, "", "GET", "/admin/doubts", "", "Authorization", bearer("operator"))
+}
+
+// The regions that were not listed come before the resources, page by page.
+func TestAdminDoubtsOfRegions(t *testing.T) {
+	s := newSite(t, setup{uncovered: true})
+	s.group("g")
+	s.machine("g", "m", "westus")
+	s.want(500, "ContosoFault", "PUT", machinePath("g", "m")+api, westus, "x-contoso-fault", "status=500")
+	s.at("eastus").server.Close()
+	s.want(503, "ServiceUnavailable", "PUT", machinePath("g", "n")+api, westus)
+	const inSub = "/subscriptions/" + subscription
+	for _, query := range []string{"", "&subscription=" + subscription} {
+		for limit := 1; limit <= 5; limit++ {
+			var got []string
+			for target, pages := fmt.Sprintf("/admin/doubts?limit=%d%s", limit, query), 0; target != ""; pages++ {
+				page := decode[doubtPage](t, s.request(200, "", "GET", target, ""))
+				if len(page.Value) > limit || pages > 5 {
+					t.Fatalf("page %d of %d: %+v", pages, limit, page)
+				}
+				for _, d := range page.Value {
+					got = append(got, strings.TrimPrefix(d.ID, inSub)+" "+d.Region+" "+d.Why[0].Reason)
+					if eastus := d.Region == "eastus"; eastus != strings.Contains(d.Why[0].Message, "did not answer") || eastus && d.Why[0].LastOutcome == "" {
+						t.Errorf("%+v", d)
+					}
+				}
+				target = page.NextLink
+			}
+			want := []string{" eastus regionUnlisted", " global regionUnlisted", " westus regionUnlisted", strings.TrimPrefix(machinePath("g", "m"), inSub) + " westus writeWithoutAnswer"}
+			if !slices.Equal(got, want) {
+				t.Errorf("limit %d%s: %q, want %q", limit, query, got, want)
+			}
+		}
+	}
+	if page := decode[doubtPage](t, s.request(200, "", "GET", "/admin/doubts?subscription="+foreign, "")); len(page.Value) != 0 {
+		t.Errorf("%+v", page)
+	}
+	for _, after := range []string{"unlisted/", "unlisted/x/eastus", "regionsx", "/subscriptions"} {
+		s.request(400, "InvalidQueryParameter", "GET", "/admin/doubts?after="+after, "")
+	}
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -270,6 +271,18 @@ func testCoverage(t *testing.T, database Database) {
 	equal(b, uncovered(Sub, diskType), 2)
 	b.ok(b.Cover(b.ctx, Sub, vmType, "eastus", b.clock.Now()))
 	equal(b, uncovered(Sub, vmType), 0)
+	of, err := b.CoverageOf(b.ctx, strings.ToUpper(Sub))
+	b.ok(err)
+	equal(b, fmt.Sprint(len(of), of[0].Type, of[0].Region, of[0].Swept.Equal(b.clock.Now())), "2"+vmType+"eastustrue")
+	for after, want := range map[string]string{"": Sub, Sub: ""} {
+		listed := ""
+		found, err := b.UncoveredSubscriptions(b.ctx, after, 1)
+		b.ok(err)
+		for _, s := range found {
+			listed += s.ID
+		}
+		equal(b, listed, want)
+	}
 	// A region that the map got later was never searched.
 	left, err = b.Uncovered(b.ctx, Sub, vmType, []string{"northeurope"})
 	b.ok(err)

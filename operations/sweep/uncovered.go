@@ -34,8 +34,9 @@ type Uncovered struct {
 type UncoveredRegion struct {
 	Region string
 	Lists  int // of a type, that are missing
-	// Types are the full names of those whose creation, in any region, asks this one. Silent
-	// are those of them for which it did not answer when it was asked last.
+	// Types are the full names of those whose creation, in any region, asks this one; there
+	// are none in a subscription that takes no creations. Silent are those of them for which
+	// it did not answer when it was asked last.
 	Types, Silent []string
 	Reason        string // of the latest failure; "" if there was none
 }
@@ -227,7 +228,7 @@ func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, cov
 	if r.Reason == "" {
 		r.Reason = heard.reason
 	}
-	if belowTracked(t) {
+	if state := found.Subscription.State; belowTracked(t) || state == inventory.Warned || state == inventory.Disabled {
 		return
 	}
 	r.Types = append(r.Types, t.FullName)

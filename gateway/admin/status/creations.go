@@ -23,11 +23,14 @@ const (
 // creations finds subscriptions in which creating a resource depends on regions that have
 // not been listed. Those that are alike are one problem.
 func (s Sources) creations(ctx context.Context, f *finding) error {
+	return s.findCreations(ctx, f, s.Store.Now())
+}
+
+func (s Sources) findCreations(ctx context.Context, f *finding, now time.Time) error {
 	found, err := s.Sweeps.Uncovered(ctx, "", mostUncovered)
 	if err != nil {
 		return err
 	}
-	now := s.Store.Now()
 	var groups []*creations
 	for _, sub := range found {
 		c := creationsOf(sub)
