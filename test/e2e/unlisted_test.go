@@ -119,7 +119,7 @@ func (e preexistingWorld) wantToldOfEastUS(t *testing.T, status int, since strin
 		for what, a := range map[string]harness.Answer{
 			"PUT":    refused,
 			"GET":    p.Do(t, harness.Request{Path: e.ResourcePath("rg", machines+"new") + "?api-version=" + harness.Version}).Want(t, status),
-			"DELETE":        p.Do(t, harness.Request{Method: http.MethodDelete, Path: e.ResourcePath("rg", machines+"new") + "?api-version=" + harness.Version}).Want(t, status),
+			"DELETE": p.Do(t, harness.Request{Method: http.MethodDelete, Path: e.ResourcePath("rg", machines+"new") + "?api-version=" + harness.Version}).Want(t, status),
 		} {
 			wantEastUSNamed(t, a)
 			of[a.Header.Get("x-ms-correlation-request-id")] = what
