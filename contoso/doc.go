@@ -22,7 +22,9 @@
 //	                          azure-async-only, no-url for PATCH, DELETE and POST;
 //	                          absent: synchronous
 //	x-contoso-duration        how long the operation takes, a Go duration (200ms)
-//	x-contoso-outcome         Failed or Canceled: it ends so, its update reverted
+//	x-contoso-outcome         Failed or Canceled: it ends so, its update reverted;
+//	                          Cancelled: as Canceled, in a spelling that the contract
+//	                          does not have, and some providers do
 //	x-contoso-retry-after     the Retry-After to send, as it is (none)
 //	x-contoso-operation-path  where the polling URL lies: locations, provider, resource
 //	x-contoso-page-size       resources on a page

@@ -228,7 +228,7 @@ func (t *tx) settled(current, previous *resource) *resource {
 
 // outcomeFailure is the answer to a write that was ordered to fail.
 func outcomeFailure(outcome string) *failure {
-	if outcome == stateCanceled {
+	if outcome == stateCanceled || outcome == stateCancelled {
 		return fail(http.StatusConflict, "OperationCanceled", "The operation was canceled as the request asked.")
 	}
 	return fail(http.StatusConflict, "OperationFailed", "The operation failed as the request asked.")

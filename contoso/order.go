@@ -80,7 +80,7 @@ func readOrder(method string, h http.Header, f fault.Fault) (order, error) {
 	if o.mode, err = choice(h, "x-contoso-async", fallback, modes...); err != nil {
 		return o, err
 	}
-	if o.outcome, err = choice(h, "x-contoso-outcome", outcome, stateSucceeded, stateFailed, stateCanceled); err != nil {
+	if o.outcome, err = choice(h, "x-contoso-outcome", outcome, stateSucceeded, stateFailed, stateCanceled, stateCancelled); err != nil {
 		return o, err
 	}
 	if o.place, err = choice(h, "x-contoso-operation-path", placeLocations, placeLocations, placeProvider, placeResource); err != nil {

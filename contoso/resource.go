@@ -10,6 +10,9 @@ const (
 	stateSucceeded = "Succeeded"
 	stateFailed    = "Failed"
 	stateCanceled  = "Canceled"
+
+	// stateCancelled is not a state of the contract, but some providers write it.
+	stateCancelled = "Cancelled"
 )
 
 // Provisioning states of a resource whose operation runs.

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/inventory/operations"
 	"portico/operations/move"
 )
@@ -29,6 +29,7 @@ func failed(state, format string, args ...any) outcome {
 const (
 	stateSucceeded  = "Succeeded"
 	stateFailed     = "Failed"
+	stateCanceled   = "Canceled"
 	stateInProgress = "InProgress"
 )
 
@@ -63,12 +64,12 @@ func (p *poll) outcomeOf(o operations.Operation, answer *http.Response, found bo
 		return outcome{state: stateInProgress}, nil
 	case deleted:
 		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s': the resource was not deleted.", state), nil
-	case state == "" || strings.EqualFold(state, stateSucceeded):
+	case index.Successful(state):
 		return outcome{ended: true, state: stateSucceeded}, nil
-	case strings.EqualFold(state, stateFailed):
-		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s'.", state), nil
+	case index.Canceled(state):
+		return failed(stateCanceled, "The resource operation completed with terminal provisioning state '%s'.", state), nil
 	}
-	return failed("Canceled", "The resource operation completed with terminal provisioning state '%s'.", state), nil
+	return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s'.", state), nil
 }
 
 // mayExist reports whether the resource of an operation may exist although its caller

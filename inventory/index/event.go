@@ -2,7 +2,6 @@ package index
 
 import (
 	"slices"
-	"strings"
 
 	"portico/events"
 )
@@ -54,7 +53,7 @@ func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind
 		return nil // nothing was in doubt
 	}
 	gone, isNew := after == nil, after != nil && before.Phase == Pending
-	failed := !gone && !strings.EqualFold(provisioningState, "Succeeded") && provisioningState != ""
+	failed := !gone && !Successful(provisioningState)
 	said := false
 	for _, kind := range ended {
 		e := events.Payload{Action: VerbOf(kind), Origin: events.Verified, Status: events.Succeeded, New: kind != Delete && isNew}

@@ -1,9 +1,6 @@
 package index
 
-import (
-	"net/http"
-	"strings"
-)
+import "net/http"
 
 // Report is the state that the text of an answer reports: a resource's
 // provisioningState, or an operation's status. The zero Report is of a text that could
@@ -29,7 +26,7 @@ func (r Report) Ended() bool { return r.readable && Terminal(r.state) }
 
 // Succeeded reports whether the text shows success.
 func (r Report) Succeeded() bool {
-	return r.readable && (r.state == "" || strings.EqualFold(r.state, "Succeeded"))
+	return r.readable && Successful(r.state)
 }
 
 // Progress is what the answer to a poll says of the operation.

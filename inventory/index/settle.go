@@ -358,14 +358,3 @@ func (s *State) discover(e Seen, fresh [16]byte) Actions {
 	}
 	return Actions{Settled: true, Learn: true}
 }
-
-// Terminal reports whether a provisioning state, in any casing, is final (addendum,
-// ProvisioningState property). No state at all means success. Some providers spell Canceled
-// in the British way.
-func Terminal(provisioningState string) bool {
-	switch strings.ToLower(provisioningState) {
-	case "", "succeeded", "failed", "canceled", "cancelled":
-		return true
-	}
-	return false
-}

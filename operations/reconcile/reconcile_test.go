@@ -175,6 +175,9 @@ func TestOperationsAreTrackedToTheirEnd(t *testing.T) {
 		{"a create without a URL", index.Put, nil, nil, []jobstest.Reply{missing, missing, jobstest.State("Creating"), there}, false},
 		{"a delete without a URL", index.Delete, nil, nil, []jobstest.Reply{jobstest.State("Deleting"), {Status: 500}, jobstest.State("Deleting"), missing}, true},
 		{"a delete without a URL that failed", index.Delete, nil, nil, []jobstest.Reply{jobstest.State("Deleting"), jobstest.State("Failed")}, false},
+		{"a create without a URL that was canceled", index.Put, nil, nil, []jobstest.Reply{missing, jobstest.State("Creating"), jobstest.State("Cancelled")}, false},
+		{"a delete without a URL that was canceled", index.Delete, nil, nil, []jobstest.Reply{jobstest.State("Deleting"), jobstest.State("Cancelled")}, false},
+		{"a delete that was canceled", index.Delete, async, []jobstest.Reply{statusIs("Deleting"), statusIs("Cancelled")}, []jobstest.Reply{jobstest.State("CANCELLED")}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -229,11 +229,11 @@ func ends(follow inventory.Follow, probed locate.ProbeResult) bool {
 	return probed.Settled && (follow.Kind != index.Patch || !probed.Found)
 }
 
-// failed reports whether a resource shows that the tracked operation has failed. A
-// failure that the index knew before does not count.
+// failed reports whether a resource shows that the tracked operation has failed or was
+// canceled. A failure that the index knew before does not count.
 func failed(row inventory.Resource, probed locate.ProbeResult) bool {
-	return probed.Found && strings.EqualFold(probed.ProvisioningState, "Failed") &&
-		index.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, "Failed")
+	return probed.Found && index.Terminal(probed.ProvisioningState) && !index.Successful(probed.ProvisioningState) &&
+		index.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, probed.ProvisioningState)
 }
 
 // Finished polls the operation of a row once, and reports whether it has reached a
