@@ -108,6 +108,7 @@ const (
 	errorsAsText              = "errors-as-text"
 	nextLinkLoops             = "next-link-loops"
 	unknownState              = "state-nobody-knows"
+	cancelledState            = "state-cancelled"
 	deleteWithoutLocation     = "delete-without-location"
 	anyAPIVersion             = "any-api-version"
 	anyGroupName              = "any-group-name"
@@ -234,6 +235,7 @@ var breakList = [...]Break{
 	{errorsAsText, sectionStatus, "Errors, and they alone, are text/plain by their Content-Type."},
 	{nextLinkLoops, sectionPaging, "The nextLink of a further page leads to that page again."},
 	{unknownState, sectionState, "A resource where nothing is under way has a provisioningState of the provider's own."},
+	{cancelledState, sectionState, "Canceled is spelled Cancelled."},
 	{deleteWithoutLocation, sectionAccepted, "The 202 of a DELETE has no Location."},
 	{anyAPIVersion, sectionArguments, "A request with an api-version that there is not is served as one with another."},
 	{anyGroupName, sectionArguments, "A resource group may have any name."},

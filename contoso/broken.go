@@ -20,6 +20,11 @@ func (b breaks) spoil(a answer) answer {
 	if b[unknownState] {
 		a.body = bytes.ReplaceAll(a.body, []byte(`"provisioningState":"Succeeded"`), []byte(`"provisioningState":"Ready"`))
 	}
+	if b[cancelledState] {
+		for _, member := range []string{"provisioningState", "status"} {
+			a.body = bytes.ReplaceAll(a.body, []byte(`"`+member+`":"Canceled"`), []byte(`"`+member+`":"Cancelled"`))
+		}
+	}
 	return a
 }
 

@@ -181,6 +181,18 @@ func TestStandInsOfWhatIsLost(t *testing.T) {
 	if row, _ := s.row(m); row.ProvisioningState != "Failed" {
 		t.Errorf("%+v", row)
 	}
+	// Operations are canceled in one spelling, whatever the provider's.
+	canceled := machinePath("g", "canceled")
+	created = s.ok(201, "PUT", canceled+api, westus, lie("azure-async", "x-contoso-outcome", "Cancelled")...)
+	status = s.stoodIn(created.header, "Azure-Asyncoperation")
+	s.at("westus").clock.advance(2 * hour)
+	s.lose("westus")
+	if word, code := s.status(status); word != "Canceled" || code != "ResourceOperationFailure" {
+		t.Errorf("%s %s", word, code)
+	}
+	if row, _ := s.row(canceled); !firm(row) || row.ProvisioningState != "Cancelled" {
+		t.Errorf("%+v", row)
+	}
 	hidden := s.stoodIn(s.ok(202, "PUT", machinePath("g", "never")+api, westus, lie("accepted", "x-contoso-outcome", "Failed")...).header, "Location")
 	s.at("westus").clock.advance(2 * hour)
 	s.lose("westus")

@@ -192,9 +192,16 @@ func (a *Answer) state() string {
 	return "Succeeded"
 }
 
-func terminal(state string) bool {
+// terminal reports whether a state ends what was begun, so that nothing more is waited for:
+// one of the contract, or the misspelling of one that some providers write, which the case
+// that expects Canceled reports.
+func terminal(state string) bool { return ofContract(state) || misspelled(state) }
+
+func ofContract(state string) bool {
 	return state == "Succeeded" || state == "Failed" || state == "Canceled"
 }
+
+func misspelled(state string) bool { return state == "Cancelled" }
 
 // inState expects a provisioningState.
 func (a *Answer) inState(state string) *Answer {

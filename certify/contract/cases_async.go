@@ -44,7 +44,7 @@ func stateCases() []Case {
 				if text(read.doc, "properties.provisioningState") == "" {
 					s.leave("the type shows no provisioningState")
 				}
-				read.check(terminal(read.state()), "the provisioningState becomes Succeeded, Failed or Canceled", "after %s: %s", s.Limits.Wait, read.state())
+				read.check(ofContract(read.state()), "the provisioningState becomes Succeeded, Failed or Canceled", "after %s: %s", s.Limits.Wait, read.state())
 			},
 		},
 		{
@@ -205,10 +205,14 @@ func (s *Scene) ended(id string) *Answer {
 // endedIn waits until a resource is in a state, or gone: one that shows another terminal
 // state before breaks another rule.
 func (s *Scene) endedIn(state, id string) *Answer {
-	return s.await(id+" shows the provisioningState "+state, func() (*Answer, bool) {
+	a := s.await(id+" shows the provisioningState "+state, func() (*Answer, bool) {
 		a := s.get(id)
-		return a, a.Status == 404 || a.Status == 200 && a.state() == state
+		return a, a.Status == 404 || a.Status == 200 && (a.state() == state || misspelled(a.state()))
 	})
+	if a.Status == 200 {
+		a.inState(state)
+	}
+	return a
 }
 
 // statusEnded waits until the operation resource has a terminal status. What its polls

@@ -284,6 +284,11 @@ func TestPollsOfAStep(t *testing.T) {
 	if o := r.of("GET o"); len(o) != 2 || o[1].at.Sub(o[0].at) < time.Second || len(r.of("GET a")) > 0 {
 		t.Errorf("%v", o)
 	}
+	polls = []reply{{status: 200, body: `{"status": "Cancelled"}`}}
+	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {{status: 201, body: making.body, header: at}}, "GET o": polls}, machine("a"))
+	r.want(t, deployments.Failed, `"ResourceDeploymentFailure"`, "'Cancelled'")
+	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {making}, "GET a": {{status: 200, body: `{"properties": {"provisioningState": "Cancelled"}}`}}}, machine("a"))
+	r.want(t, deployments.Failed, `"ResourceDeploymentFailure"`, "'Cancelled'")
 	polls = []reply{{status: 202}, {status: 200, body: `{"status": "Succeeded"}`}}
 	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {{status: 201, body: making.body, header: at}}, "GET o": polls, "GET a": {making, created}}, machine("a"))
 	r.want(t, deployments.Succeeded)

@@ -106,6 +106,7 @@ var noticed = map[string][]string{
 	"errors-as-text":               {"header/errors-have-the-envelope"},
 	"next-link-loops":              {"list/every-page-is-reached"},
 	"state-nobody-knows":           {"state/ends-in-one-that-clients-know", "async-put/ends-in-succeeded", "202-put/ends-with-the-resource"},
+	"state-cancelled":              {"async-put/a-failed-update-is-reverted", "operation/that-failed-or-was-canceled"},
 	"delete-without-location":      {"202-delete/while-it-runs", "202/says-where-it-ends"},
 	"any-api-version":              {"arguments/api-version-is-one-of-the-providers"},
 	"any-group-name":               {"arguments/group-with-91-characters", "arguments/group-with-final-dot", "arguments/group-with-space", "arguments/group-with-star"},
