@@ -22,6 +22,7 @@ func (s *scope) declareAll(resources *document.Node, parent *declaration, loops 
 			s.declareLoop("", n, parent, loops)
 		}
 	case resources.Is(expr.Object):
+		s.distinctNames(resources)
 		for _, m := range resources.Members {
 			s.declareLoop(m.Name, m.Node, parent, loops)
 		}
@@ -35,6 +36,7 @@ func (s *scope) declareLoop(symbol string, n *document.Node, parent *declaration
 		s.fault(n, "a resource is an object, and this is %s", n.Value.Kind())
 		return
 	}
+	s.distinctNames(n)
 	for _, name := range []string{"import", "extension"} {
 		if m := n.Member(name); m != nil {
 			s.fault(m, "resources of extensions are not supported: a template's resources are Azure Resource Manager's alone")

@@ -26,6 +26,7 @@ func (d *declaration) unfold() error {
 	d.unfolding = evaluating
 	defer func() { d.unfolding = finished }()
 	properties := d.node.Member("properties")
+	d.s.distinctNames(properties)
 	t := d.readTemplate(properties.Member("template"))
 	if !d.refuseNested(properties, t) {
 		return expr.ErrReported
@@ -127,6 +128,7 @@ func (d *declaration) readArguments(n *document.Node) {
 	if n == nil {
 		return
 	}
+	d.s.distinctNames(n)
 	for _, m := range n.Members {
 		if fault := unsupportedArgument(m); fault != nil {
 			d.s.report(place{m.Node, 0, fault.Message}, func(place) *document.Fault { return fault })
@@ -168,9 +170,7 @@ func (d *declaration) argument(m document.Member) (v expr.Value, given bool) {
 // readOuter reads a nested template whose expressions see what is around it: parameters
 // and variables of its own mean nothing then, as in ARM.
 func (s *scope) readOuter() {
-	for _, m := range s.template.Members {
-		s.checkMember(m)
-	}
+	s.checkMembers()
 	s.checkSchema()
 }
 

@@ -86,9 +86,7 @@ func (s *scope) read(arguments []Argument) {
 		s.over = true
 		return
 	}
-	for _, m := range s.template.Members {
-		s.checkMember(m)
-	}
+	s.checkMembers()
 	s.checkSchema()
 	version := s.template.Member("languageVersion").Text()
 	s.typeless = strings.HasPrefix(version, "2.")
@@ -98,6 +96,13 @@ func (s *scope) read(arguments []Argument) {
 	s.readFunctions()
 	s.readParameters(arguments)
 	s.readVariables()
+}
+
+func (s *scope) checkMembers() {
+	for _, m := range s.template.Members {
+		s.checkMember(m)
+	}
+	s.checkNames()
 }
 
 func (s *scope) checkMember(m document.Member) {

@@ -28,7 +28,7 @@ type Node struct {
 	Elements []*Node  // of an array
 	Offset   int      // in bytes
 	document *Document
-	index    map[string]int // of many members by their lower-case names
+	index    expr.NameIndex // of many members
 }
 
 // Member is a member of an object.
@@ -49,23 +49,23 @@ func (n *Node) Text() string {
 	return n.Value.Text()
 }
 
-// Member is the member of an object by its name without case; nil where there is none.
+// Member is the member of an object by its name, else the first one whose name differs in
+// casing alone; nil where there is none.
 func (n *Node) Member(name string) *Node {
 	if n == nil {
 		return nil
 	}
-	if n.index != nil {
-		if at, ok := n.index[strings.ToLower(name)]; ok {
-			return n.Members[at].Node
-		}
+	var at int
+	var found bool
+	if len(n.Members) > fewMembers {
+		at, found = n.index.Find(name)
+	} else {
+		at, found = expr.FindName(name, len(n.Members), func(i int) string { return n.Members[i].Name })
+	}
+	if !found {
 		return nil
 	}
-	for i := range n.Members {
-		if strings.EqualFold(n.Members[i].Name, name) {
-			return n.Members[i].Node
-		}
-	}
-	return nil
+	return n.Members[at].Node
 }
 
 // fewMembers are found by looking at each.
@@ -75,10 +75,29 @@ func (n *Node) indexMembers() {
 	if len(n.Members) <= fewMembers {
 		return
 	}
-	n.index = make(map[string]int, len(n.Members))
+	n.index = expr.NewNameIndex(len(n.Members))
 	for i, m := range n.Members {
-		n.index[strings.ToLower(m.Name)] = i
+		n.index.Add(m.Name, i)
 	}
+}
+
+// Alike returns a fault for each of the object's own members whose name differs from an
+// earlier one's in casing alone: of an object whose members are found in any casing it is
+// not clear which one is meant.
+func (n *Node) Alike(code string) (faults []*Fault) {
+	if n == nil {
+		return nil
+	}
+	first := make(map[string]string, len(n.Members))
+	for _, m := range n.Members {
+		folded := strings.ToLower(m.Name)
+		if earlier, twice := first[folded]; twice {
+			faults = append(faults, n.Key(m, code, "the members '%s' and '%s' of one object differ in casing alone", earlier, m.Name))
+			continue
+		}
+		first[folded] = m.Name
+	}
+	return faults
 }
 
 // Literal is the node as a value, no expression in it worked out.

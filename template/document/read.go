@@ -32,8 +32,8 @@ const (
 )
 
 // Read reads a document. A name that stands twice in an object has the last value, as in
-// ARM; names that differ in casing alone are faults. Faults have the code given. A
-// document whose syntax is wrong is nil, with one fault.
+// ARM; names that differ in casing alone are two. Faults have the code given. A document
+// whose syntax is wrong is nil, with one fault.
 func Read(text []byte, form Form, code string) (*Document, []*Fault) {
 	d := &Document{text: text}
 	s := &scanner{text: text, relaxed: form == Relaxed, document: d, code: code}
@@ -285,17 +285,10 @@ func (s *scanner) object(n *Node) *syntaxError {
 // add gives an object a member. One that repeats a name stands for the earlier one,
 // whose node is removed.
 func (s *scanner) add(n *Node, m Member, seen map[string]int) {
-	lower := strings.ToLower(m.Name)
-	if at, twice := seen[lower]; twice {
-		earlier := &n.Members[at]
-		if earlier.Name != m.Name {
-			line, column := Place(s.text, m.Offset)
-			s.faults = append(s.faults, &Fault{Code: s.code, Path: s.path(), Line: line, Column: column,
-				Message: fmt.Sprintf("the members '%s' and '%s' of one object differ in casing alone", earlier.Name, m.Name)})
-		}
-		earlier.Node = nil
+	if at, twice := seen[m.Name]; twice {
+		n.Members[at].Node = nil
 	}
-	seen[lower] = len(n.Members)
+	seen[m.Name] = len(n.Members)
 	n.Members = append(n.Members, m)
 }
 

@@ -346,3 +346,36 @@ func FuzzExpression(f *testing.F) {
 		_, _ = expr.Finish(v, env(library{answered: true}))
 	})
 }
+
+func TestMembersThatDifferInCasingAlone(t *testing.T) {
+	t.Parallel()
+	members := func(n int, more ...expr.Member) expr.Value {
+		for i := range n {
+			more = append(more, expr.Member{Name: fmt.Sprintf("m%d", i), Value: expr.IntOf(0)})
+		}
+		return expr.ObjectOf(more...)
+	}
+	of := func(name string, n int64) expr.Member { return expr.Member{Name: name, Value: expr.IntOf(n)} }
+	for _, n := range []int{0, 20} {
+		v := members(n, of("True", 1), of("true", 2), of("b", 3), of("True", 4))
+		if v.Len() != n+3 {
+			t.Errorf("%d members: %s", v.Len(), v.AppendJSON(nil))
+		}
+		for name, want := range map[string]int64{"True": 4, "true": 2, "TRUE": 4, "B": 3} {
+			if got, found := v.Member(name); !found || got.Int() != want {
+				t.Errorf("%s is %d", name, got.Int())
+			}
+		}
+		if _, found := v.MemberSpelled("TRUE"); found {
+			t.Error("a member is found by a name that it does not have")
+		}
+		same, other := members(n, of("true", 2), of("B", 3), of("True", 4)), members(n, of("true", 4), of("b", 3), of("c", 4))
+		if !v.Equal(same) || !same.Equal(v) || v.Equal(other) || other.Equal(v) {
+			t.Error("equality")
+		}
+		twice, once := members(n, of("a", 1), of("A", 1)), members(n, of("a", 1), of("c", 1))
+		if twice.Equal(once) || once.Equal(twice) {
+			t.Error("two members are taken for one")
+		}
+	}
+}

@@ -8,60 +8,90 @@ type Member struct {
 	Value Value
 }
 
-// Members are an object's members in kept order, found by name without case.
+// Members are an object's members in kept order. Names that differ in casing alone are two
+// members.
 type Members struct {
 	list  []Member
-	index map[string]int // by lower-case name; nil of few members
+	index NameIndex // empty of few members
+	alike bool      // some names differ in casing alone
 }
 
 // fewMembers are found by looking at each.
 const fewMembers = 8
 
 func newMembers(list []Member) *Members {
-	m := &Members{list: list}
-	if len(list) <= fewMembers {
-		m.dropTwice()
-		return m
+	m := &Members{list: list[:0]}
+	if len(list) > fewMembers {
+		m.index = NewNameIndex(len(list))
 	}
-	m.index = make(map[string]int, len(list))
-	kept := list[:0]
 	for _, member := range list {
-		name := strings.ToLower(member.Name)
-		if at, twice := m.index[name]; twice {
-			kept[at].Value = member.Value
+		at, found := m.find(member.Name)
+		if found && m.list[at].Name == member.Name {
+			m.list[at].Value = member.Value
 			continue
 		}
-		m.index[name] = len(kept)
-		kept = append(kept, member)
+		m.alike = m.alike || found
+		m.index.Add(member.Name, len(m.list))
+		m.list = append(m.list, member)
 	}
-	m.list = kept
 	return m
 }
 
-func (m *Members) dropTwice() {
-	kept := m.list[:0]
-next:
-	for _, member := range m.list {
-		for i := range kept {
-			if strings.EqualFold(kept[i].Name, member.Name) {
-				kept[i].Value = member.Value
-				continue next
-			}
-		}
-		kept = append(kept, member)
+func (m *Members) find(name string) (at int, found bool) {
+	if m.index.folded != nil {
+		return m.index.Find(name)
 	}
-	m.list = kept
+	return FindName(name, len(m.list), func(i int) string { return m.list[i].Name })
 }
 
-func (m *Members) find(name string) (at int, ok bool) {
-	if m.index != nil {
-		at, ok = m.index[strings.ToLower(name)]
-		return at, ok
-	}
-	for i := range m.list {
-		if strings.EqualFold(m.list[i].Name, name) {
+// FindName returns the place of a name among others, as .NET finds the members of an object:
+// the very name, else the first that differs in casing alone.
+func FindName(name string, count int, nameAt func(int) string) (at int, found bool) {
+	for i := range count {
+		switch other := nameAt(i); {
+		case other == name:
 			return i, true
+		case !found && strings.EqualFold(other, name):
+			at, found = i, true
 		}
 	}
-	return 0, false
+	return at, found
+}
+
+// NameIndex finds names as [FindName] does, in a time that does not depend on their number.
+type NameIndex struct {
+	folded map[string]int // the first of each casing
+	others map[string]int // those that differ from a first one in casing alone
+}
+
+// NewNameIndex returns an index with room for names.
+func NewNameIndex(count int) NameIndex {
+	return NameIndex{folded: make(map[string]int, count)}
+}
+
+// Add gives a name its place, unless it is in the index, or the index is a zero one.
+func (x *NameIndex) Add(name string, at int) {
+	if x.folded == nil {
+		return
+	}
+	folded := strings.ToLower(name)
+	if _, alike := x.folded[folded]; !alike {
+		x.folded[folded] = at
+		return
+	}
+	if x.others == nil {
+		x.others = map[string]int{}
+	}
+	if _, twice := x.others[name]; !twice {
+		x.others[name] = at
+	}
+}
+
+// Find returns the place of a name.
+func (x *NameIndex) Find(name string) (at int, found bool) {
+	if at, found = x.others[name]; found {
+		return at, true
+	}
+	at, found = x.folded[strings.ToLower(name)]
+	return at, found
 }

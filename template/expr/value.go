@@ -99,7 +99,7 @@ func ArrayOf(elements ...Value) Value {
 }
 
 // ObjectOf is an object of the members, which the caller gives away. Of members with
-// the same name, in whatever casing, the last one's value stands in the first one's place.
+// the same name the last one's value stands in the first one's place.
 func ObjectOf(members ...Member) Value {
 	m := newMembers(members)
 	v := Value{kind: Object, ref: m}
@@ -173,18 +173,32 @@ func (v Value) Members() []Member {
 	return nil
 }
 
-// Member is the member of an object by its name, in whatever casing. A secret object's
-// members are secrets.
+// Member is the member of an object by its name, else the first one whose name differs in
+// casing alone. A secret object's members are secrets.
 func (v Value) Member(name string) (Value, bool) {
+	_, member, ok := v.member(name)
+	return member, ok
+}
+
+// MemberSpelled is the member of an object by its very name.
+func (v Value) MemberSpelled(name string) (Value, bool) {
+	spelled, member, ok := v.member(name)
+	if !ok || spelled != name {
+		return Value{}, false
+	}
+	return member, true
+}
+
+func (v Value) member(name string) (spelled string, member Value, ok bool) {
 	m, ok := v.ref.(*Members)
 	if !ok {
-		return Value{}, false
+		return "", Value{}, false
 	}
 	at, ok := m.find(name)
 	if !ok {
-		return Value{}, false
+		return "", Value{}, false
 	}
-	return m.list[at].Value.inherit(v), true
+	return m.list[at].Name, m.list[at].Value.inherit(v), true
 }
 
 // Element is the element of an array at an index that it has.
@@ -276,11 +290,14 @@ func equalElements(v, w []Value) bool {
 }
 
 func equalMembers(v, w Value) bool {
-	if v.Len() != w.Len() {
-		return false
-	}
-	for _, m := range v.Members() {
-		if other, ok := w.Member(m.Name); !ok || !m.Value.Equal(other) {
+	m, is := w.ref.(*Members)
+	return v.Len() == w.Len() && hasMembers(v, w) && (!is || !m.alike || hasMembers(w, v))
+}
+
+// hasMembers reports whether an object has the members of another one.
+func hasMembers(v, other Value) bool {
+	for _, m := range other.Members() {
+		if own, ok := v.Member(m.Name); !ok || !m.Value.Equal(own) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package function
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -181,13 +182,12 @@ func appendKey(to []byte, v expr.Value) []byte {
 		return append(to, ']')
 	case expr.Object:
 		members := slices.Clone(v.Members())
-		for i := range members {
-			members[i].Name = foldCase(members[i].Name)
-		}
-		slices.SortFunc(members, func(a, b expr.Member) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(members, func(a, b expr.Member) int {
+			return cmp.Or(strings.Compare(foldCase(a.Name), foldCase(b.Name)), strings.Compare(a.Name, b.Name))
+		})
 		to = append(to, '{')
 		for _, m := range members {
-			to = append(strconv.AppendQuote(to, m.Name), ':')
+			to = append(strconv.AppendQuote(to, foldCase(m.Name)), ':')
 			to = append(appendKey(to, m.Value), ',')
 		}
 		return append(to, '}')

@@ -1,8 +1,10 @@
 package function
 
 import (
+	"cmp"
 	"errors"
 	"slices"
+	"strings"
 
 	"portico/template/document"
 	"portico/template/expr"
@@ -55,13 +57,14 @@ func membersOf(object expr.Value) []expr.Member {
 	return members
 }
 
-// sortedMembers are an object's members by their names.
+// sortedMembers are an object's members by their names; those that differ in casing alone
+// stay in their order.
 func sortedMembers(c *expr.Call, object expr.Value) ([]expr.Member, error) {
 	if err := c.Elements(2 * object.Len()); err != nil {
 		return nil, err
 	}
 	members := membersOf(object)
-	slices.SortFunc(members, func(a, b expr.Member) int { return compareTexts(a.Name, b.Name) })
+	slices.SortStableFunc(members, func(a, b expr.Member) int { return compareWithoutCase(a.Name, b.Name) })
 	return members, nil
 }
 
@@ -141,7 +144,7 @@ func merge(c *expr.Call, left, right expr.Value) (expr.Value, error) {
 	members := membersOf(left)
 	for _, m := range membersOf(right) {
 		const mergeable = expr.Object | expr.Pending
-		if there, ok := left.Member(m.Name); ok && there.Is(mergeable) && m.Value.Is(mergeable) {
+		if there, ok := left.MemberSpelled(m.Name); ok && there.Is(mergeable) && m.Value.Is(mergeable) {
 			if there.Is(expr.Pending) || m.Value.Is(expr.Pending) {
 				return expr.Value{}, errUnknownMember
 			}
@@ -225,19 +228,16 @@ var weights = func() (w [256]uint8) {
 }()
 
 // compareTexts orders texts as .NET's invariant culture does. The lower case of a letter
-// comes before the upper where that alone differs.
+// comes before the upper where that alone differs, although not so in ASCII.
 func compareTexts(a, b string) int {
-	difference := 0
+	return cmp.Or(compareWithoutCase(a, b), strings.Compare(b, a))
+}
+
+func compareWithoutCase(a, b string) int {
 	for i := range min(len(a), len(b)) {
 		if x, y := weights[a[i]], weights[b[i]]; x != y {
 			return int(x) - int(y)
 		}
-		if difference == 0 {
-			difference = int(b[i]) - int(a[i]) // upper case comes first in ASCII
-		}
 	}
-	if len(a) != len(b) {
-		return len(a) - len(b)
-	}
-	return difference
+	return len(a) - len(b)
 }

@@ -43,6 +43,11 @@ casing. Arguments in brackets may be left out; … may be repeated. Strings are 
 them, and formats are .NET's in its invariant culture. Functions that ask Key Vault, pick zones, know management groups
 or providers' manifests are refused by their names.
 
+Members of an object whose names differ in casing alone are two members; ` + "`createObject`, `json`, `union`" + ` and the others keep
+both, and ` + "`items` and `objectKeys`" + ` leave them in their order. A member is looked for by its very name first, and then in any
+casing: by ` + "`a.b`, `a['b']`, `tryGet`, `contains`, `intersection`" + `. Parameters, variables, functions, outputs and the members of
+a template and its resources are found in any casing, and two such names among them are refused.
+
 This page is written by ` + "`go test ./template/function -run TestReference -update`" + `.
 `
 

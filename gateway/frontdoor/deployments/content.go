@@ -54,6 +54,9 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 		return nil, refusalAt(d.Root, "a deployment is an object, and this is %s", d.Root.Value.Kind())
 	}
 	properties := d.Root.Member("properties")
+	if faults = append(d.Root.Alike(template.Code), properties.Alike(template.Code)...); len(faults) > 0 {
+		return nil, deploy.Refusal(faults)
+	}
 	if !properties.Is(expr.Object) {
 		return nil, refusalAt(d.Root, "a deployment has an object 'properties'")
 	}
