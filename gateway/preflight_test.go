@@ -64,6 +64,7 @@ func TestFormsOfPlans(t *testing.T) {
 		plan(groupPath("new"), `,"location":"eastus"`, `{"apiVersion":"2024-01-01","name":"m",`+machineType+`}`):                                                   machinePath("new", "m"),
 		plan(groupPath("new"), `,"location":"eastus"`, `{"apiVersion":"2024-01-01","name":"x/d","type":"Contoso.Compute/virtualMachines/disks"}`):                  machinePath("new", "x") + "/disks/d",
 		plan(machinePath("g", "there"), ``, `{"apiVersion":"2020-05-01","name":"keep","type":"Microsoft.Authorization/locks","properties":{"level":"ReadOnly"}}`):  machinePath("g", "there") + lockPlace + "/keep",
+		plan(groupPath("g"), ``, `{"apiVersion":"2020-05-01","name":"there/keep","type":"Microsoft.Authorization/locks","properties":{"level":"ReadOnly"}}`):       groupPath("g") + lockPlace + "/there/keep",
 		plan(inSubscription, `,"location":"westus"`, `{"apiVersion":"2022-12-01","name":"another","type":"Microsoft.Resources/resourceGroups"}`):                   groupPath("another"),
 		plan(groupPath("g"), ``, `{"apiVersion":"2020-05-01","name":"keep","type":"Microsoft.Authorization/locks","properties":{"level":"CanNotDelete"}}`):         groupPath("g") + lockPlace + "/keep",
 		plan(groupPath("g"), `,"location":"westus"`, `{"apiVersion":"2024-01-01","name":"m",`+machineType+`}`, `{"apiVersion":"2024-01-01","name":"n","tags":{}}`): m + " " + machinePath("g", "n"),
@@ -503,6 +504,53 @@ func TestExplainShowsJudges(t *testing.T) {
 	for _, r := range s.at("westus").requests() {
 		if !strings.HasSuffix(r.Path, "/preflight") {
 			t.Errorf("the provider got %s %s", r.Method, r.Path)
+		}
+	}
+}
+
+// An extension that is named by what it extends, without the type of that, is judged by all
+// that does not depend on its parent.
+func TestPlansOfExtensionsOfUnknownTypes(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	s.machine("g", "there", "westus")
+	s.work()
+	s.ok(200, "POST", inSubscription+"/providers/Contoso.Insight/register"+own, "")
+	reader := "/providers/Microsoft.Authorization/roleDefinitions/" + roles.Reader
+	assigned := `{"properties":{"roleDefinitionId":"` + reader + `","principalId":"00000000-0000-0000-0000-0000000000b1"}}`
+	s.ok(201, "PUT", groupPath("g")+"/providers/Microsoft.Authorization/roleAssignments/00000000-0000-0000-0000-0000000000a1?api-version=2022-04-01", assigned)
+	of := func(typ, version, name, more string) string {
+		return plan(groupPath("g"), "", `{"apiVersion":"`+version+`","name":"`+name+`","type":"`+typ+`"`+more+`}`)
+	}
+	assignment := `,"properties":{"roleDefinitionId":"` + reader + `","principalId":"00000000-0000-0000-0000-0000000000b1"}`
+	for body, want := range map[string]string{
+		of("Microsoft.Authorization/locks", "2020-05-01", "there/keep", `,"properties":{"level":"ReadOnly"}`):                                            "locks/there/keep",
+		of("Microsoft.Authorization/locks", "2020-05-01", "new/disk/keep", `,"properties":{"level":"ReadOnly"}`):                                         "locks/new/disk/keep",
+		of("Microsoft.Authorization/roleAssignments", "2022-04-01", "there/00000000-0000-0000-0000-0000000000a2", assignment):                            "roleAssignments/there/00000000-0000-0000-0000-0000000000a2",
+		of("Microsoft.Resources/tags", "2021-04-01", "there/default", `,"properties":{"tags":{"a":"b"}}`):                                                "tags/there/default",
+		of("Contoso.Insight/diagnosticSettings", "2024-01-01", "there/d", `,"properties":{}`):                                                            "diagnosticSettings/there/d",
+		of("Contoso.Insight/annotations", "2024-01-01", "there/a", ``):                                                                                   "annotations/there/a",
+		plan(inSubscription, "", `{"apiVersion":"2020-05-01","name":"g/keep","type":"Microsoft.Authorization/locks","properties":{"level":"ReadOnly"}}`): "locks/g/keep",
+	} {
+		if got := s.validated(body); !strings.HasSuffix(got, "/"+want) {
+			t.Errorf("%s: %s", body, got)
+		}
+	}
+	for body, want := range map[string]string{
+		of("Microsoft.Authorization/locks", "2020-05-01", "there/keep", `,"properties":{"level":"Odd"}`):    "InvalidRequestContent",
+		of("Microsoft.Authorization/locks", "2020-05-01", "there/k<", `,"properties":{"level":"ReadOnly"}`): "InvalidResourceName",
+		of("Contoso.Insight/diagnosticSettings", "1999-01-01", "there/d", ``):                               "NoRegisteredProviderFound",
+		of("Contoso.Nothing/settings", "2024-01-01", "there/d", ``):                                         "InvalidResourceNamespace",
+	} {
+		if got := s.refused(body); len(got) != 1 || string(got[0].Code) != want || !strings.Contains(got[0].Target, "/there/") {
+			t.Errorf("%s: %+v, want %s", body, got, want)
+		}
+	}
+	s.want(400, "InvalidRequestContent", "POST", validateResources, of("Microsoft.Resources/deployments", "2021-04-01", "there/d", ``))
+	s.ok(201, "PUT", groupPath("g")+lockPlace+"/stay"+own, `{"properties":{"level":"ReadOnly"}}`)
+	for _, typ := range []string{"diagnosticSettings", "annotations"} {
+		if got := s.refused(of("Contoso.Insight/"+typ, "2024-01-01", "there/d", ``)); len(got) != 1 || got[0].Code != arm.ScopeLocked {
+			t.Errorf("%s: %+v", typ, got)
 		}
 	}
 }

@@ -67,21 +67,31 @@ func (s *scope) groupValue() (expr.Value, error) {
 	if own && !s.in.Group.Is(expr.Null) {
 		return s.in.Group, nil
 	}
-	location, tags := expr.StringOf(s.in.Location), expr.ObjectOf()
-	if !own {
-		location, tags = s.groupMember(id, "location"), s.groupMember(id, "tags")
+	if own {
+		return groupOf(s.at, func(name string) expr.Value {
+			return map[string]expr.Value{"location": expr.StringOf(s.in.Location), "tags": expr.ObjectOf()}[name]
+		}), nil
 	}
-	return groupOf(s.at, location, tags), nil
+	return groupOf(s.at, func(name string) expr.Value { return s.groupMember(id, name) }), nil
 }
 
-func groupOf(at expr.Scope, location, tags expr.Value) expr.Value {
-	return object("id", at.ID(), "name", at.Group, "type", "Microsoft.Resources/resourceGroups", "location", location,
-		"tags", tags, "properties", object("provisioningState", "Succeeded"))
+// groupOf is a group whose members are not all in its ID. One that no one manages has no
+// managedBy.
+func groupOf(at expr.Scope, member func(name string) expr.Value) expr.Value {
+	members := object("id", at.ID(), "name", at.Group, "type", "Microsoft.Resources/resourceGroups", "location", member("location")).Members()
+	if manager := member("managedBy"); !manager.Is(expr.Null) {
+		members = append(members, expr.Member{Name: "managedBy", Value: manager})
+	}
+	return expr.ObjectOf(append(members, object("tags", member("tags"), "properties", object("provisioningState", "Succeeded")).Members()...)...)
 }
 
-// groupReference is a member of a group as the group's own answer has it.
+// groupReference is a member of a group as the group's own answer has it. Most groups have
+// no managedBy, which is null then.
 func groupReference(id, name string) expr.Value {
 	group := expr.Invoke("reference", expr.StringOf(id), expr.StringOf(groupsVersion), expr.StringOf("Full"))
+	if name == "managedBy" {
+		return expr.PendingOf(expr.Invoke("tryGet", expr.PendingOf(group), expr.StringOf(name)))
+	}
 	return expr.PendingOf(expr.PropertyOf(group, name))
 }
 

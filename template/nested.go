@@ -215,7 +215,7 @@ func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)
 	of := u.Deployment
 	in.Template, in.Name, in.Arguments = of.Template, of.Name, nil
 	if id := of.Scope.ID(); !strings.EqualFold(id, in.Scope.ID()) {
-		in.Group = groupOf(of.Scope, groupReference(id, "location"), groupReference(id, "tags"))
+		in.Group = groupOf(of.Scope, func(name string) expr.Value { return groupReference(id, name) })
 	}
 	in.Scope, in.Location = of.Scope, of.Location
 	for _, a := range u.arguments {

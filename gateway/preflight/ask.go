@@ -34,10 +34,10 @@ type question struct {
 	Verdict
 }
 
-// needed reports whether the provider is to be asked: the gateway does not refuse, and one that
-// judges planned resources of this kind is known.
+// needed reports whether the provider is to be asked: the gateway does not refuse, the
+// resource's place is known, and a provider that judges planned resources of this kind.
 func (q *question) needed() bool {
-	return q.Fault == nil && q.Decision != nil && q.Decision.Endpoint != nil && q.Request.Type != nil && q.Request.Type.Capabilities.Preflight
+	return q.Fault == nil && !q.Above && q.Decision != nil && q.Decision.Endpoint != nil && q.Request.Type != nil && q.Request.Type.Capabilities.Preflight
 }
 
 // Ask returns why the provider refuses a planned resource, on whose PUT the gateway's word

@@ -25,12 +25,15 @@ type call struct {
 	// WithoutWrite: the caller wants to know even if no role lets it write.
 	WithoutWrite bool            `json:"performPreflightWithoutRbacWriteCheck"`
 	Resources    json.RawMessage `json:"resources"`
+	// extends reports whether resources of a type may be attached to other resources.
+	extends func(typeName string) bool
 }
 
 // Resource is a planned resource.
 type Resource struct {
 	ID         string // as the answer names it
 	Path       string // of its PUT; unlike the ID if its parent is not known
+	Above      bool   // Path lies at the scope, above a parent of which the type is not known
 	APIVersion string
 	Type       string // "Contoso.Compute/virtualMachines/disks"
 	Name       string // of a child "parent/child"
@@ -39,8 +42,8 @@ type Resource struct {
 }
 
 // readCall reads a call and its resources.
-func readCall(content []byte) (*call, []Resource, *arm.Error) {
-	c := &call{}
+func readCall(content []byte, extends func(typeName string) bool) (*call, []Resource, *arm.Error) {
+	c := &call{extends: extends}
 	if err := json.Unmarshal(content, c); err != nil {
 		return nil, nil, unreadable(err.Error(), "")
 	}
@@ -107,7 +110,7 @@ func (c *call) resource(text []byte) (Resource, error) {
 	case strings.Count(r.Type, "/") == 0:
 		return r, fmt.Errorf("the resource has no type")
 	}
-	r.Body = bodyOf(text, p.Properties)
+	r.Body = bodyOf(text, r.Type, p.Properties)
 	r.Location = c.Location
 	if own, ok := jsontext.Text(jsontext.Value(r.Body, "location")); ok {
 		r.Location = own
@@ -128,12 +131,15 @@ func (c *call) typeOf(own string) string {
 	return own
 }
 
+// tagsType is the type whose inner properties have a member of the name of a body's own.
+const tagsType = "Microsoft.Resources/tags"
+
 // members stand at the top of a body; one without any is the inner properties alone.
 var members = []string{"properties", "location", "tags", "sku", "kind", "identity"}
 
 // bodyOf is the body of a resource's PUT. Some clients set its members next to the
 // name, some put all of it under properties, and some the inner properties alone.
-func bodyOf(resource, properties []byte) []byte {
+func bodyOf(resource []byte, typeName string, properties []byte) []byte {
 	var flat []member
 	others := 0
 	_ = jsontext.Object(resource, func(m jsontext.Member) error {
@@ -147,7 +153,7 @@ func bodyOf(resource, properties []byte) []byte {
 		flat = append(flat, member{string(m.Key), m.Value})
 		return nil
 	})
-	if others > 0 || len(properties) == 0 {
+	if others > 0 || len(properties) == 0 || arm.EqualFold(typeName, tagsType) {
 		return objectOf(flat...)
 	}
 	for _, name := range members {
@@ -193,6 +199,11 @@ func (c *call) place(r *Resource) error {
 	parents := parentsIn(&scope, namespace, types[:len(types)-1])
 	missing := len(types) - len(names)
 	switch {
+	case missing < 0 && len(parents) == 0 && c.extends(r.Type):
+		// Some clients name an extension by what it extends, "vm/keep", and drop the type
+		// of that. At the scope all can be judged that does not depend on the parent.
+		r.ID, r.Above = at.id+"/providers/"+r.Type+"/"+r.Name, true
+		names = names[-missing:]
 	case missing < 0:
 		return fmt.Errorf("the name '%s' has more parts than the type '%s'", r.Name, r.Type)
 	case missing == 0:

@@ -25,6 +25,9 @@ type Plan struct {
 func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, error) {
 	p.now = arm.Fold(r.ID)
 	verdict, err := judge(ctx, r.Path+"?api-version="+url.QueryEscape(r.APIVersion), r.Body)
+	if r.Above && verdict.Fault != nil && verdict.Fault.Status == http.StatusConflict && verdict.Fault.Code != arm.ScopeLocked {
+		verdict.Fault = nil // by what is at the scope, which is not what is at the parent
+	}
 	if err != nil || verdict.Fault != nil {
 		return verdict, err
 	}

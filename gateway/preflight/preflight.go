@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -65,7 +66,7 @@ func (p *Preflight) Routes() []route.Route {
 // validate judges the resources of a call in their order, each as if those before it had
 // been made.
 func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	call, resources, fault := readCall(req.Content)
+	call, resources, fault := readCall(req.Content, p.extends)
 	if fault != nil {
 		return fault
 	}
@@ -163,6 +164,18 @@ func answer(w http.ResponseWriter, x *exchange.Exchange, verdicts []question, th
 	x.Cause = exchange.CauseService
 	w.Header().Set("X-Ms-Failure-Cause", exchange.CauseService)
 	return x.Answer(w, fault.Status, map[string]*arm.Error{"error": fault})
+}
+
+// extends reports whether resources of a type may be attached to other resources: a
+// provider's extensions, and all types that no provider has but those that lie in groups and
+// subscriptions alone.
+func (p *Preflight) extends(typeName string) bool {
+	namespace, own, _ := strings.Cut(typeName, "/")
+	first, _, _ := strings.Cut(own, "/")
+	if t := p.Map.Type(namespace + "/" + first); t != nil {
+		return t.Kind == regions.Extension
+	}
+	return !arm.EqualFold(namespace, "Microsoft.Resources") || arm.EqualFold(typeName, tagsType)
 }
 
 // locate puts the call's location into the body of a resource that has none but needs one.

@@ -29,7 +29,7 @@ var elsewhere = family{"The template and its deployment", []row{
 	{expr.Function{Name: "parameters", Min: 1, Max: 1, Params: []expr.Param{param("name", expr.String)}}, "A parameter's value."},
 	{expr.Function{Name: "reference", Min: 1, Max: 3, Params: []expr.Param{param("resource", expr.String), param("apiVersion", expr.String), param("'Full'", expr.String)}}, "What a resource's provider says of it: its properties, or all. Needs the provider's answer."},
 	{expr.Function{Name: "references", Min: 1, Max: 2, Params: []expr.Param{param("loop", expr.String), param("'Full'", expr.String)}}, "As reference, of all resources of a loop. Needs the providers' answers."},
-	{expr.Function{Name: "resourceGroup"}, "The group: id, name, location, tags and so on. At a subscription there is none."},
+	{expr.Function{Name: "resourceGroup"}, "The group: id, name, location, tags, managedBy if it has one, and so on. At a subscription there is none."},
 	{expr.Function{Name: "resourceInfo", Min: 1, Max: 1, Params: []expr.Param{param("symbol", expr.String)}}, "A resource of the template: id, name, type, apiVersion."},
 	{expr.Function{Name: "subscription"}, "The subscription: id, subscriptionId, tenantId, displayName."},
 	{expr.Function{Name: "tenant"}, "The tenant: tenantId, displayName."},

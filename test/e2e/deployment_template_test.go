@@ -94,3 +94,34 @@ func TestDeploymentsOfCompiledTemplates(t *testing.T) {
 		t.Errorf("%q, %q", own, others)
 	}
 }
+
+// managed is a template whose outputs say who manages its group, and two others.
+const managed = `{` + templateSchema + `,
+  "resources": [
+    {"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "there", "resourceGroup": "other", "properties": {"mode": "Incremental",
+      "expressionEvaluationOptions": {"scope": "inner"}, "template": {` + templateSchema + `, "resources": [],
+        "outputs": {"by": {"type": "string", "value": "[resourceGroup().managedBy]"}}}}},
+    {"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "free", "resourceGroup": "free", "properties": {"mode": "Incremental",
+      "expressionEvaluationOptions": {"scope": "inner"}, "template": {` + templateSchema + `, "resources": [],
+        "outputs": {"by": {"type": "string", "value": "[coalesce(resourceGroup().managedBy, 'no one')]"}}}}}],
+  "outputs": {"own": {"type": "string", "value": "[resourceGroup().managedBy]"}, "there": {"type": "string", "value": "[reference('there').outputs.by.value]"},
+    "free": {"type": "string", "value": "[reference('free').outputs.by.value]"}}}`
+
+func TestResourceGroupTellsItsManager(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	for group, by := range map[string]string{"rg": `,"managedBy":"/the/first"`, "other": `,"managedBy":"/the/second"`, "free": ""} {
+		w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: w.GroupPath(group) + "?api-version=2021-04-01", Body: `{"location":"westus"` + by + `}`}).Want(t, 201)
+	}
+	d := deploy(t, w, "d", content(t, managed, nil))
+	for output, want := range map[string]string{"own": "/the/first", "there": "/the/second", "free": "no one"} {
+		if got := d.Properties.Outputs[output].Value; got != want {
+			t.Errorf("%s is %v, want %s", output, got, want)
+		}
+	}
+	free := `{` + templateSchema + `, "resources": [], "outputs": {"by": {"type": "bool", "value": "[contains(resourceGroup(), 'managedBy')]"}}}`
+	w.Portico.Do(t, harness.Request{Method: http.MethodPatch, Path: w.GroupPath("rg") + "?api-version=2021-04-01", Body: `{"managedBy":null}`}).Want(t, 200)
+	if d := deploy(t, w, "later", content(t, free, nil)); d.Properties.Outputs["by"].Value != false {
+		t.Errorf("%+v", d.Properties.Outputs)
+	}
+}

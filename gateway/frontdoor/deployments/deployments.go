@@ -154,8 +154,12 @@ func (d Deployments) order(r *http.Request, x *exchange.Exchange, req route.Requ
 		if tags == nil {
 			tags = map[string]string{}
 		}
-		o.Group, err = json.Marshal(map[string]any{"id": scope.ID(), "name": req.Group.Name, "type": "Microsoft.Resources/resourceGroups",
-			"location": req.Group.Location, "tags": tags, "properties": map[string]string{"provisioningState": "Succeeded"}})
+		group := map[string]any{"id": scope.ID(), "name": req.Group.Name, "type": "Microsoft.Resources/resourceGroups",
+			"location": req.Group.Location, "tags": tags, "properties": map[string]string{"provisioningState": "Succeeded"}}
+		if req.Group.ManagedBy != "" {
+			group["managedBy"] = req.Group.ManagedBy
+		}
+		o.Group, err = json.Marshal(group)
 	}
 	return o, content, err
 }
