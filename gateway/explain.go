@@ -129,7 +129,23 @@ func (g *Gateway) explain(question rehearsed) (adminapi.Explanation, error) {
 	}
 	e := walked.Explanation()
 	e.Judges = g.judgesOf(question, &walked, e.Verdict)
+	if question.content == "" && !question.raw && walked.Read {
+		e.Verdict.Summary = withoutContent(question.Method, e.Verdict)
+	}
 	return e, nil
+}
+
+// withoutContent is the summary of a question that has no content. If the request needs one,
+// it says so first: what else is wrong may come of that.
+func withoutContent(method string, v adminapi.Verdict) string {
+	refused := v.Outcome == adminapi.Refused && v.Status == http.StatusBadRequest
+	switch {
+	case method != http.MethodPut && method != http.MethodPatch && (method != http.MethodPost || !refused):
+		return v.Summary
+	case refused:
+		return "no content was given (--content FILE gives it), and a request without any is " + v.Summary
+	}
+	return v.Summary + " No content was given (--content FILE gives it): this is judged of a request without any."
 }
 
 // complete adds a method and an api-version to a question that names only a path.

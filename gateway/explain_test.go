@@ -41,6 +41,32 @@ func detailOf(e adminapi.Explanation, step string) string {
 	return ""
 }
 
+// What comes of it that a question has no content is said to be that.
+func TestExplainWithoutContent(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	for _, c := range []struct{ method, path, outcome, step, source string }{
+		{"PUT", machinePath("g", "new") + api, adminapi.Refused, "place", ""},
+		{"PUT", m + api, adminapi.Refused, "place", ""},
+		{"PUT", groupPath("new") + own, adminapi.Refused, "handler", ""},
+		{"PUT", groupPath("g") + lockPlace + "/l" + own, adminapi.Refused, "handler", ""},
+		{"POST", groupPath("g") + "/moveResources" + own, adminapi.Refused, "handler", ""},
+		{"PATCH", m + api, adminapi.Forwarded, "", "row"},
+	} {
+		e := s.says(adminapi.Question{Method: c.method, Path: c.path}, c.outcome, c.step, c.source, "o content was given (--content FILE gives it)")
+		if c.outcome == adminapi.Refused && !strings.HasPrefix(e.Verdict.Summary, "no content was given") {
+			t.Errorf("%s %s: %s", c.method, c.path, e.Verdict.Summary)
+		}
+	}
+	for _, of := range []string{"GET " + m, "DELETE " + m, "POST " + m + "/restart"} {
+		method, path, _ := strings.Cut(of, " ")
+		if e := s.explained(adminapi.Question{Method: method, Path: path + api}); strings.Contains(e.Verdict.Summary, "content") {
+			t.Errorf("%s: %s", of, e.Verdict.Summary)
+		}
+	}
+}
+
 // An explanation names the step that ends the way of a request, what it goes by, and what
 // is known.
 func TestExplain(t *testing.T) {
