@@ -257,3 +257,52 @@ func TestUnstickRefusesNonsense(t *testing.T) {
 	}
 	s.request(405, "", "GET", "/admin/unstick", "", token...)
 }
+
+// Once the cancellation of a deletion was ordered, whatever shows the deletion says that, and
+// no longer what it waited for before.
+func TestDeletionThatIsBeingCanceled(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.machine("g", "gone", "eastus")
+	s.rule("westus", "DELETE", "virtualMachines/m", "status=500", -1)
+	s.rule("eastus", "DELETE", "virtualMachines/gone", "reset-after", 1)
+	accepted := s.ok(202, "DELETE", g+own, "")
+	status := func() seen { return s.do("GET", s.statusOf(accepted), "") }
+	stop := s.working()
+	s.within("its waits", func() bool {
+		now := status().text
+		return strings.Contains(now, `"waits":[`) && strings.Contains(now, "virtualMachines/m") && strings.Contains(now, `"status":"Deleting"`)
+	})
+	stop()
+	s.unsticks("id", g, "giveUp")
+	says := func(when string) {
+		t.Helper()
+		if now := status().text; !strings.Contains(now, `"status":"Canceling"`) || !strings.Contains(now, "It is being canceled: nothing more is sent") || strings.Contains(now, "tried again") || strings.Contains(now, `"waitingFor"`) {
+			t.Errorf("%s: %s", when, now)
+		}
+		for id, version := range map[string]string{g: own, m: api} {
+			held := s.explained(adminapi.Question{Method: "PUT", Path: id + version, Content: westus}).HeldBy
+			if len(held) != 1 || !strings.Contains(held[0].Message, "It is being canceled") || strings.Contains(held[0].LastOutcome, "do not answer") {
+				t.Errorf("%s: %s is held by %+v", when, id, held)
+			}
+		}
+	}
+	says("at once")
+	stop = s.working()
+	s.within("what the end of the cancellation waits for", func() bool {
+		now := status().text
+		return strings.Contains(now, "may still take effect") || strings.Contains(now, `"endTime"`)
+	})
+	stop()
+	if now := status().text; strings.Contains(now, "may still take effect") {
+		says("while a call may land")
+	}
+	s.work()
+	if got := s.endAsTimePasses(time.Minute, accepted); got.status != 409 || got.code != "OperationCanceled" {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	if now := status().text; !strings.Contains(now, `"status":"Canceled"`) || strings.Contains(now, "being canceled") {
+		t.Errorf("at its end: %s", now)
+	}
+}

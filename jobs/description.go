@@ -129,8 +129,14 @@ func (d Description) Standing(j jobrow.Job) (s Standing) {
 	if d.Show != nil {
 		s = d.Show(j)
 	}
+	if j.State == jobrow.Cancelling {
+		s.WaitingFor, s.Message = nil, BeingCanceled
+	}
 	return s
 }
+
+// BeingCanceled says of a job whose cancellation was ordered what it still waits for.
+const BeingCanceled = "It is being canceled: nothing more is sent, and it ends once what is under way has ended."
 
 // Command returns the words of the command that moves a job on, or shows more of it.
 func (d Description) Command(j jobrow.Job) []string {

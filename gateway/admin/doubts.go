@@ -93,7 +93,7 @@ func (l *listener) waitingFor(j jobrow.Job) api.Waiting {
 	standing := kind.Standing(j)
 	w := api.Waiting{
 		Reason: kind.Reason, Message: cmp.Or(standing.Message, kind.Message), Kind: standing.Write, Region: standing.Region,
-		Job: j.Name(), Attempts: j.Attempts, LastOutcome: outcomeOf(standing, j.State), Progress: progressOf(j),
+		Job: j.Name(), Attempts: j.Attempts, LastOutcome: outcomeOf(standing), Progress: progressOf(j),
 		Since: j.Created, Until: untilOf(kind, j), Command: command(kind.Command(j)...),
 	}
 	if j.Owner == "" {
@@ -102,14 +102,11 @@ func (l *listener) waitingFor(j jobrow.Job) api.Waiting {
 	return w
 }
 
-// outcomeOf says what came of a job last, what it waits for, and whether it is to end.
-func outcomeOf(s jobs.Standing, state jobrow.State) string {
+// outcomeOf says what came of a job last, and what it waits for.
+func outcomeOf(s jobs.Standing) string {
 	said := s.Outcome
 	if len(s.WaitingFor) > 0 {
 		said += " These regions do not answer: " + strings.Join(s.WaitingFor, ", ") + "."
-	}
-	if state == jobrow.Cancelling {
-		said += " It is being canceled."
 	}
 	return strings.TrimSpace(said)
 }

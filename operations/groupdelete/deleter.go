@@ -116,6 +116,8 @@ type Payload struct {
 	jobs.Commission
 	Progress plan.Progress `json:"progress"`
 	Waits    []plan.Wait   `json:"waits,omitempty"`
+	// Canceling: Waits are what a deletion that is being canceled waits for.
+	Canceling bool `json:"canceling,omitempty"`
 	// Saved is when Progress was recorded: it does not include later members.
 	Saved time.Time `json:"saved,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
@@ -129,6 +131,9 @@ func (p Payload) String() string { return jobrow.PayloadOf(p) }
 // ReadPayload reads the payload of a deletion's job.
 func ReadPayload(j jobrow.Job) (p Payload, err error) {
 	err = j.Read(&p)
+	if j.State == jobrow.Cancelling && !p.Canceling { // it waits no longer for what it waited for before
+		p.Waits, p.Progress.WaitingFor = nil, nil
+	}
 	return p, err
 }
 

@@ -183,6 +183,7 @@ func (w *attempt) fail(ctx context.Context, code arm.Code, separator string) (jo
 
 // cancel reopens the group by an operator's order.
 func (w *attempt) cancel(ctx context.Context) (jobs.Result, error) {
+	w.payload.Canceling, w.payload.Progress.WaitingFor = true, nil
 	return w.reopen(ctx, jobrow.Cancelled, "Canceled", arm.NewError(arm.OperationCanceled, w.payload.Group), nil)
 }
 

@@ -40,7 +40,7 @@ func (s service) advise(err error, missing string) error {
 	case refusal.Status == http.StatusNotFound && missing != "":
 		text += "\n" + missing
 	case refusal.Status == http.StatusBadRequest && strings.Contains(refusal.Message, "the ID of a subscription, or of something in one"):
-		text += "\nAn ID begins with /subscriptions/, such as " + exampleID + ": portico resources list --subscription ID shows those that there are"
+		text += "\nAn ID begins with /subscriptions/, such as " + exampleID + ": portico resources list shows those that there are"
 	case refusal.Status == http.StatusBadRequest && strings.Contains(refusal.Message, "a token of this feed"):
 		text += "\nportico changes says at its end behind which token one can go on; --since 10m begins at a time"
 	case refusal.RetryAfter > 0:

@@ -36,7 +36,10 @@ func (a *asking) writeDeletion(ctx context.Context, c *api.Client, path string, 
 	if err != nil {
 		return err
 	}
-	if j.Until != nil {
+	switch {
+	case j.State == jobCancelling:
+		fmt.Fprintln(to, "\nIt is being canceled: it sends nothing more, and ends when what is under way has ended.")
+	case j.Until != nil:
 		fmt.Fprintf(to, "\nIt tries until %s: %s after it was ordered (%s).\n", j.Until.UTC().Format(time.RFC3339), j.Until.Sub(j.Created), j.Limit)
 	}
 	none := ""

@@ -18,7 +18,7 @@ type doubtRow struct {
 func doubtsCommand(p Program) *cobra.Command {
 	l := listing[api.Doubt, doubtRow]{
 		path: "/admin/doubts", none: "The index is sure of everything.",
-		params: []param{ofSubscription("only those of the subscription with this `ID`", false)},
+		params: []param{ofSubscription()},
 		rows: func(doubts []api.Doubt) (rows []doubtRow) {
 			for _, d := range doubts {
 				for _, why := range d.Why {

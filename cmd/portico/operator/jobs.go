@@ -196,6 +196,9 @@ const (
 	jobCancelled = "Cancelled"
 )
 
+// jobCancelling is the state of a job whose cancellation was ordered.
+const jobCancelling = "Cancelling"
+
 func ended(j api.Job) bool {
 	return j.State == jobDone || j.State == jobFailed || j.State == jobCancelled
 }
@@ -262,6 +265,10 @@ func noteOf(j api.Job) string {
 	}
 	_ = json.Unmarshal(j.Progress, &p) // other kinds have none of this form
 	var parts []string
+	if j.State == jobCancelling {
+		parts = append(parts, "being canceled")
+		p.Waiting, p.Parked, p.WaitingFor = 0, 0, nil // nothing more is sent
+	}
 	for _, part := range []struct {
 		n    int
 		what string

@@ -1,6 +1,7 @@
 package operator
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -54,5 +55,24 @@ func TestDeletionShowsItsMembersAndItsLimit(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
 	if text := onTerminal(t, l, 80, "jobs show cdef"); !strings.Contains(text, "refused") || !strings.Contains(text, "409") || strings.ContainsAny(text, "\x1b\u202e") {
 		t.Errorf("on 80 columns:\n%s", text)
+	}
+}
+
+func TestDeletionThatIsBeingCanceledWaitsForNothing(t *testing.T) {
+	alone(t)
+	all := answers()
+	job := all["GET /admin/jobs"].(api.Page[api.Job]).Value[0]
+	until := time.Date(2026, 1, 2, 9, 0, 0, 0, time.UTC)
+	job.State, job.Until, job.Limit = jobCancelling, &until, "groupDelete.limit"
+	job.Progress = json.RawMessage(`{"total":4,"deleted":2,"inFlight":1,"waiting":1,"parked":1,"waitingFor":["northeurope"]}`)
+	all["GET /admin/jobs"], all["GET /admin/jobs/{id}"] = api.Page[api.Job]{Value: []api.Job{job}}, job
+	all["GET /admin/jobs/{id}/members"] = api.DeletionMembers{Group: someGroup}
+	l := startListener(t, all)
+	shows(t, l, "jobs show cdef", "It is being canceled")
+	if note := noteOf(job); note != "being canceled, 1 in flight" {
+		t.Errorf("%s", note)
+	}
+	if text, _, _ := answer(t, l, "jobs show cdef"); strings.Contains(text, "It tries until") {
+		t.Errorf("%s", text)
 	}
 }

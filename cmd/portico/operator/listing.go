@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -24,6 +25,9 @@ type listing[T, R any] struct {
 	complete cobra.CompletionFunc
 	missing  string
 
+	// inSubscriptions: the list belongs to a subscription. Without one it is those of all.
+	inSubscriptions bool
+
 	params  []param
 	rows    func([]T) []R
 	columns []terminal.Column[R]
@@ -35,7 +39,6 @@ type listing[T, R any] struct {
 // param is a parameter of the query that is a flag.
 type param struct {
 	name, flag, usage string
-	required          bool
 	complete          cobra.CompletionFunc // may be nil
 	none              string               // what is said where there is nothing with it; "": what the list says
 }
@@ -91,9 +94,6 @@ func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Comman
 	c.Flags().IntVar(&limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table, all in json and yaml", mostRows))
 	for _, param := range l.params {
 		c.Flags().String(param.flag, "", param.usage)
-		if param.required {
-			_ = c.MarkFlagRequired(param.flag) // fails only for a flag that is not defined
-		}
 		if param.complete != nil {
 			_ = c.RegisterFlagCompletionFunc(param.flag, param.complete)
 		}
@@ -132,13 +132,13 @@ func (l listing[T, R]) drawAll(ctx context.Context, a *asking, c *api.Client, to
 	}
 	query.Set("limit", strconv.Itoa(size))
 	if a.format.ForPrograms() {
-		return a.format.WriteList(to, first(c.Pages(ctx, l.path, query), limit), nil)
+		return a.format.WriteList(to, first(l.elements(ctx, c, query), limit), nil)
 	}
 	most := limit
 	if most <= 0 {
 		most = mostRows
 	}
-	all, more, err := api.ReadList[T](ctx, c, l.path, query, most)
+	all, more, err := api.ReadElements[T](l.elements(ctx, c, query), l.path, most)
 	if err != nil {
 		return err
 	}
@@ -159,6 +159,14 @@ func (l listing[T, R]) drawAll(ctx context.Context, a *asking, c *api.Client, to
 		fmt.Fprintf(a.errs, "These are the first %d. More: --limit NUMBER\n", most)
 	}
 	return nil
+}
+
+// elements reads the list, page by page.
+func (l listing[T, R]) elements(ctx context.Context, c *api.Client, query url.Values) iter.Seq2[json.RawMessage, error] {
+	if !l.inSubscriptions || query.Get("subscription") != "" {
+		return c.Pages(ctx, l.path, query)
+	}
+	return overSubscriptions(ctx, c, l.path, query)
 }
 
 // first are so many elements of a sequence; most of 0 or less means all.

@@ -9,11 +9,11 @@ import (
 
 func locksCommand(p Program) *cobra.Command {
 	l := listing[api.Lock, api.Lock]{
-		path: "/admin/locks", none: "There is no lock.", rows: same[api.Lock],
-		params:  []param{ofSubscription("`ID` of the subscription", true), {name: "scope", flag: "scope", usage: "only those that hold at this `ID`: on it and above"}},
+		path: "/admin/locks", inSubscriptions: true, none: "There is no lock.", rows: same[api.Lock],
+		params:  []param{ofSubscription(), {name: "scope", flag: "scope", usage: "only those that hold at this `ID`: on it and above"}},
 		columns: lockColumns(),
 	}
-	return l.command(p, "locks --subscription ID", "List the locks of a subscription", `List the locks of a subscription.
+	return l.command(p, "locks", "List the locks of all subscriptions, or of one", `List the locks of all subscriptions, or of one.
 
 Who set or removed one: portico changes --resource ID of the lock`)
 }

@@ -441,3 +441,28 @@ func TestWatch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A list that belongs to a subscription is, without one, the list of all.
+func TestListsOverAllSubscriptions(t *testing.T) {
+	alone(t)
+	all := answers()
+	l := startListener(t, all)
+	for line, want := range map[string]string{"resources": "A.B/c/d", "resources list": "A.B/c/d", "roles": "User Access", "roles list": "User Access", "locks": "CanNotDelete"} {
+		text, _, err := answer(t, l, line+" -o wide")
+		if err != nil || strings.Count(text, want) != 2 { // of each of the two subscriptions
+			t.Errorf("portico %s: %v\n%s", line, err, text)
+		}
+		text, hint, err := answer(t, l, line+" --limit 1")
+		if err != nil || strings.Count(text, "\n") != 2 || !strings.Contains(hint, "--limit") {
+			t.Errorf("portico %s --limit 1: %v\n%s%s", line, err, text, hint)
+		}
+		text, _, err = answer(t, l, line+" -o json")
+		var page struct{ Value []json.RawMessage }
+		if err != nil || json.Unmarshal([]byte(text), &page) != nil || len(page.Value) < 2 || len(page.Value)%2 != 0 {
+			t.Errorf("portico %s -o json: %v\n%s", line, err, text)
+		}
+	}
+	l.set("GET /admin/subscriptions", api.Page[api.Subscription]{Value: []api.Subscription{}})
+	shows(t, l, "locks", "There is no lock.")
+	shows(t, l, "resources --region nowhere", "The index has no such resource.")
+}

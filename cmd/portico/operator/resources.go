@@ -21,15 +21,15 @@ func resourcesCommand(p Program) *cobra.Command {
 
 func resourcesListCommand(p Program) *cobra.Command {
 	l := listing[api.Resource, api.Resource]{
-		path: "/admin/resources", none: "The index has no such resource.", rows: same[api.Resource], columns: resourceColumns(),
+		path: "/admin/resources", inSubscriptions: true, none: "The index has no such resource.", rows: same[api.Resource], columns: resourceColumns(),
 		params: []param{
-			ofSubscription("`ID` of the subscription", true),
+			ofSubscription(),
 			{name: "resourceGroup", flag: "group", usage: "only those of the resource group with this `NAME`"},
 			{name: "resourceType", flag: "type", usage: "only those of this `TYPE`, such as Contoso.Compute/virtualMachines"},
 			{name: "region", flag: "region", usage: "only those in this `REGION`", complete: completeRegions},
 		},
 	}
-	return l.command(p, "list --subscription ID", "List the resources that the index has of a subscription", "")
+	return l.command(p, "list", "List the resources that the index has of all subscriptions, or of one", "")
 }
 
 func resourceColumns() []terminal.Column[api.Resource] {
@@ -46,7 +46,7 @@ func resourceColumns() []terminal.Column[api.Resource] {
 
 func resourcesShowCommand(p Program) *cobra.Command {
 	a := newAsking(p)
-	a.missing = "portico resources list --subscription ID shows what the index has"
+	a.missing = "portico resources list shows what the index has"
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show all that is known of an ID",

@@ -99,7 +99,7 @@ func unknownRegion(ctx context.Context, c *api.Client, region string) error {
 // verdict says what a dry run has shown.
 func verdict(r api.Retirement) string {
 	there := r.Rows + r.Strays
-	listed := counted(there, "resource is", "resources are") + " there: portico resources list --subscription ID --region " + r.Region
+	listed := counted(there, "resource is", "resources are") + " there: portico resources list --region " + r.Region
 	switch {
 	case r.Moving > 0:
 		return fmt.Sprintf("A move has %s under way there: that has to end, or to be cancelled, first.", counted(r.Moving, "ID", "IDs"))

@@ -21,8 +21,8 @@ func rolesCommand(p Program) *cobra.Command {
 
 func rolesListCommand(p Program) *cobra.Command {
 	l := listing[api.RoleAssignment, api.RoleAssignment]{
-		path: "/admin/roles", none: "No role is assigned.", rows: same[api.RoleAssignment],
-		params: []param{ofSubscription("`ID` of the subscription", true), {name: "principalId", flag: "principal", usage: "only those of the principal with this object `ID`",
+		path: "/admin/roles", inSubscriptions: true, none: "No role is assigned.", rows: same[api.RoleAssignment],
+		params: []param{ofSubscription(), {name: "principalId", flag: "principal", usage: "only those of the principal with this object `ID`",
 			none: "No role is assigned to this principal itself. It may have rights by its groups or as an owner: portico roles check --principal OBJECTID --group OBJECTID --action ACTION --scope SCOPE says."}},
 		columns: []terminal.Column[api.RoleAssignment]{
 			{Title: "PRINCIPAL", Cell: func(r api.RoleAssignment) string { return r.PrincipalID }},
@@ -33,7 +33,7 @@ func rolesListCommand(p Program) *cobra.Command {
 			{Title: "ID", Cell: func(r api.RoleAssignment) string { return r.ID }, Wide: true},
 		},
 	}
-	return withGUIDs(l.command(p, "list --subscription ID", "List the role assignments of a subscription", ""), "principal")
+	return withGUIDs(l.command(p, "list", "List the role assignments of all subscriptions, or of one", ""), "principal")
 }
 
 func rolesCheckCommand(p Program) *cobra.Command {

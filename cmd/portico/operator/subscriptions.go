@@ -1,6 +1,14 @@
 package operator
 
 import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -34,6 +42,48 @@ func subscriptionState(s api.Subscription) string {
 }
 
 // ofSubscription is the parameter that names a subscription.
-func ofSubscription(usage string, required bool) param {
-	return param{name: "subscription", flag: "subscription", usage: usage, required: required, complete: completeSubscriptions}
+func ofSubscription() param {
+	return param{name: "subscription", flag: "subscription", usage: "only those of the subscription with this `ID`", complete: completeSubscriptions}
+}
+
+// overSubscriptions reads a list that belongs to a subscription of one subscription after
+// the other, each when the elements of the one before are used up. One that has gone
+// meanwhile, or that knows nothing of what the query asks for, has none.
+func overSubscriptions(ctx context.Context, c *api.Client, path string, query url.Values) iter.Seq2[json.RawMessage, error] {
+	return func(yield func(json.RawMessage, error) bool) {
+		var refused error
+		answered := false
+		for text, err := range c.Pages(ctx, "/admin/subscriptions", url.Values{"limit": {strconv.Itoa(largestPage)}}) {
+			var s api.Subscription
+			if err == nil {
+				err = json.Unmarshal(text, &s)
+			}
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			of := maps.Clone(query)
+			of.Set("subscription", s.ID)
+			var passed error
+			for element, err := range c.Pages(ctx, path, of) {
+				if refusesQuery(err) {
+					passed = err
+					break
+				}
+				if !yield(element, err) || err != nil {
+					return
+				}
+			}
+			refused, answered = cmp.Or(refused, passed), answered || passed == nil
+		}
+		if refused != nil && !answered {
+			yield(nil, refused)
+		}
+	}
+}
+
+// refusesQuery reports whether a subscription refuses a query, as another one may not.
+func refusesQuery(err error) bool {
+	refusal, is := errors.AsType[*api.Refusal](err)
+	return is && (refusal.Status == http.StatusNotFound || refusal.Status == http.StatusBadRequest)
 }

@@ -62,7 +62,12 @@ func ownLink(path string, query url.Values, link string) (next url.Values, err e
 // ReadList reads a list whole, or as much of it as has at most so many elements; most of 0
 // means all. It reports whether there are more.
 func ReadList[T any](ctx context.Context, c *Client, path string, query url.Values, most int) (all []T, more bool, err error) {
-	for text, err := range c.Pages(ctx, path, query) {
+	return ReadElements[T](c.Pages(ctx, path, query), path, most)
+}
+
+// ReadElements is [ReadList] of elements as [Client.Pages] gives them, of a path.
+func ReadElements[T any](elements iter.Seq2[json.RawMessage, error], path string, most int) (all []T, more bool, err error) {
+	for text, err := range elements {
 		if err != nil {
 			return all, false, err
 		}

@@ -11,6 +11,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
 	"portico/inventory/jobrow"
+	"portico/jobs"
 	"portico/locate"
 	"portico/operations/groupdelete"
 	"portico/operations/move"
@@ -84,7 +85,7 @@ func (j *job) read(m *regions.Map) error {
 		if head.EndTime == nil {
 			status.Waits = p.Waits
 		}
-		if !j.State.Ended() {
+		if !j.State.Ended() && head.Message == "" {
 			status.Message = remedies(m, p.Progress.WaitingFor)
 		}
 		return status
@@ -140,6 +141,8 @@ type operationHead struct {
 	EndTime         *time.Time      `json:"endTime,omitempty"`
 	PercentComplete float64         `json:"percentComplete"`
 	Error           json.RawMessage `json:"error,omitempty"`
+	// Message says what becomes of it, or what an operator has to do for it to go on.
+	Message string `json:"message,omitempty"`
 }
 
 // operationStatus is the deletion of a group, with how far it has come at the top
@@ -151,8 +154,6 @@ type (
 		// Waits are what it waits for, each with why and until when at the latest. They are
 		// no properties, which only an operation that has succeeded has.
 		Waits []groupdelete.Wait `json:"waits,omitempty"`
-		// Message says what an operator has to do for it to go on.
-		Message string `json:"message,omitempty"`
 	}
 	moveStatus struct {
 		operationHead
@@ -169,6 +170,9 @@ func (g Operations) status(w http.ResponseWriter, r *http.Request, x *exchange.E
 	head := operationHead{
 		ID: "/subscriptions/" + req.Subscription.ID + "/" + polling.Statuses + "/" + id, Name: id, Status: j.running,
 		StartTime: j.Created, PercentComplete: 100 * j.share,
+	}
+	if j.State == jobrow.Cancelling {
+		head.Status, head.Message = "Canceling", jobs.BeingCanceled
 	}
 	if !j.State.Ended() {
 		g.Polls.PollAgain(w.Header())
