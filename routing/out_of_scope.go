@@ -9,27 +9,54 @@ import (
 
 // outOfScope lists what clients of Azure ask for and this service does not have: the
 // beginning of a type, after its namespace, and the sentence of the refusal. A namespace
-// without a type stands for all of its types. Without a namespace, the type is the first
-// segment below the subscription or group of a route without a provider. The first row
-// that fits counts.
+// without a type stands for all of its types, and anyNamespace for each namespace. Without
+// a namespace, the type is the first segment below the subscription or group of a route
+// without a provider. The first row that fits counts.
 var outOfScope = [...]struct{ prefix, sentence string }{
 	{"Microsoft.Resources/deploymentScripts", "Deployment scripts are out of the scope of this service."}, // before what it begins with
+	{"Microsoft.Resources/deploymentStacks", "Deployment stacks are out of the scope of this service."},
 	{"Microsoft.Resources/templateSpecs", "Template specs are out of the scope of this service."},
+	{"Microsoft.Resources/links", "Resource links are out of the scope of this service."},
+	{"Microsoft.Resources/checkZonePeers", "Peers of availability zones are out of the scope of this service."},
+	{anyNamespace + "/providerPermissions", "Permissions of resource providers are out of the scope of this service."},
 	{"/exportTemplate", "The export of groups as templates is out of the scope of this service: export one of their deployments."},
 	{"Microsoft.Authorization/policy", noPolicies},
 	{"Microsoft.Authorization/dataPolicyManifests", noPolicies},
 	{"Microsoft.PolicyInsights/", noPolicies},
+	{"Microsoft.Authorization/roleEligibilitySchedule", noPrivileges},
+	{"Microsoft.Authorization/roleAssignmentSchedule", noPrivileges},
+	{"Microsoft.Authorization/roleAssignmentApproval", noPrivileges},
+	{"Microsoft.Authorization/roleManagement", noPrivileges},
+	{"Microsoft.Authorization/eligibleChildResources", noPrivileges},
+	{"Microsoft.Authorization/accessReview", noPrivileges},
+	{"Microsoft.Quota/", noQuotas},
+	{"Microsoft.Capacity/resourceProviders", noQuotas}, // older
+	{"Microsoft.Subscription/", "The creation, renaming and cancellation of subscriptions are out of the scope of this service: its operators do that."},
 	{"Microsoft.Management/", "Management groups are out of the scope of this service: its scopes are '/', subscriptions, resource groups and resources."},
 	{"Microsoft.ResourceGraph/", "Resource Graph is out of the scope of this service: list resources at '/subscriptions/{subscriptionId}/resources'."},
 	{"Microsoft.Graph/", noGraph},
 	{"/v1.0", noGraph},
 	{"/beta", noGraph},
 	{"Microsoft.Insights/diagnosticSettings", "Diagnostic settings are out of the scope of this service."},
+	{"Microsoft.Insights/metricAlerts", noAlerts}, // before the other types that begin with metric
+	{"Microsoft.Insights/metric", "Metrics are out of the scope of this service."},
+	{"Microsoft.Insights/alertRules", noAlerts},
+	{"Microsoft.Insights/scheduledQueryRules", noAlerts},
+	{"Microsoft.Insights/activityLogAlerts", noAlerts},
+	{"Microsoft.Insights/actionGroups", noAlerts},
+	{"Microsoft.AlertsManagement/", noAlerts},
 }
 
+// anyNamespace stands for every namespace in a row of outOfScope. No namespace is so
+// called.
+const anyNamespace = "*"
+
 const (
-	noPolicies = "Policies are out of the scope of this service."
-	noGraph    = "Microsoft Graph is out of the scope of this service: users, groups and applications are those of the issuer."
+	noPolicies   = "Policies are out of the scope of this service."
+	noPrivileges = "Privileged identity management is out of the scope of this service: assign roles by 'Microsoft.Authorization/roleAssignments'."
+	noQuotas     = "Quotas of resource providers are out of the scope of this service."
+	noAlerts     = "Alert rules, and what they call, are out of the scope of this service."
+	noGraph      = "Microsoft Graph is out of the scope of this service: users, groups and applications are those of the issuer."
 )
 
 // OutOfScope refuses a request for something that this service does not have, by the
@@ -74,7 +101,8 @@ func (r *Request) deploymentOutOfScope() *arm.Error {
 func refuseOutOfScope(namespace, first string, provider *regions.Provider) *arm.Error {
 	for _, row := range outOfScope {
 		ns, typeName, _ := strings.Cut(row.prefix, "/")
-		if !arm.EqualFold(ns, namespace) || len(first) < len(typeName) || !arm.EqualFold(first[:len(typeName)], typeName) {
+		fits := arm.EqualFold(ns, namespace) || ns == anyNamespace && namespace != ""
+		if !fits || len(first) < len(typeName) || !arm.EqualFold(first[:len(typeName)], typeName) {
 			continue
 		}
 		if provider != nil && (typeName == "" || provider.TypeNamed(first) != nil) {

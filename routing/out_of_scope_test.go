@@ -50,3 +50,43 @@ func TestOutOfScopeAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// What is out of scope is refused whatever the method, and at every scope.
+func TestOutOfScopeAtEveryScope(t *testing.T) {
+	m := sample(t)
+	types := []string{
+		"Microsoft.Resources/deploymentScripts", "Microsoft.Resources/deploymentStacks", "Microsoft.Resources/templateSpecs", "Microsoft.Resources/links",
+		"Microsoft.Authorization/policyAssignments", "Microsoft.Authorization/roleEligibilitySchedules", "Microsoft.Authorization/roleEligibilityScheduleInstances",
+		"Microsoft.Authorization/roleEligibilityScheduleRequests", "Microsoft.Authorization/roleAssignmentSchedules", "Microsoft.Authorization/roleAssignmentScheduleInstances",
+		"Microsoft.Authorization/roleAssignmentScheduleRequests", "Microsoft.Authorization/roleManagementPolicies", "Microsoft.Authorization/roleManagementPolicyAssignments",
+		"Microsoft.Quota/quotas", "Microsoft.Quota/quotaRequests", "Microsoft.Subscription/aliases", "Microsoft.Insights/metrics", "Microsoft.Insights/metricAlerts",
+		"Microsoft.Insights/alertRules", "Microsoft.AlertsManagement/smartDetectorAlertRules",
+	}
+	for _, scope := range []string{"", sub, rg, vms + "/a", vms + "/a/providers/Contoso.Insight/diagnosticSettings/d"} {
+		for _, name := range types {
+			for _, method := range []string{"GET", "HEAD", "PUT", "PATCH", "POST", "DELETE"} {
+				for _, path := range []string{scope + "/providers/" + name, scope + "/providers/" + arm.Fold(name) + "/n", scope + "/providers/" + name + "/n/cancel"} {
+					r, fault := Classify(m, method, path, "")
+					if fault != nil {
+						t.Fatal(fault)
+					}
+					if fault := r.OutOfScope(m); fault == nil || fault.Code != arm.ResourceTypeNotSupported {
+						t.Errorf("%s %s: %v", method, path, fault)
+					}
+				}
+			}
+		}
+	}
+	for _, path := range []string{
+		rg + "/providers/Microsoft.Authorization/roleAssignments/a", rg + "/providers/Microsoft.Resources/deployments/d", sub + "/providerPermissions",
+		sub + "/providers/Microsoft.Insights/eventtypes/management/values", "/providers/Microsoft.Resources",
+	} {
+		r, fault := Classify(m, "GET", path, "")
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		if fault := r.OutOfScope(m); fault != nil {
+			t.Errorf("%s: %v", path, fault)
+		}
+	}
+}

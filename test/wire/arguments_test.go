@@ -56,6 +56,15 @@ func testOutOfScope(t *testing.T, w *world) {
 		graph       = "Resource Graph is out of the scope of this service: list resources at '/subscriptions/{subscriptionId}/resources'."
 		users       = "Microsoft Graph is out of the scope of this service: users, groups and applications are those of the issuer."
 		diagnostics = "Diagnostic settings are out of the scope of this service."
+		stacks      = "Deployment stacks are out of the scope of this service."
+		links       = "Resource links are out of the scope of this service."
+		pim         = "Privileged identity management is out of the scope of this service: assign roles by 'Microsoft.Authorization/roleAssignments'."
+		quota       = "Quotas of resource providers are out of the scope of this service."
+		permissions = "Permissions of resource providers are out of the scope of this service."
+		zones       = "Peers of availability zones are out of the scope of this service."
+		aliases     = "The creation, renaming and cancellation of subscriptions are out of the scope of this service: its operators do that."
+		metrics     = "Metrics are out of the scope of this service."
+		alerts      = "Alert rules, and what they call, are out of the scope of this service."
 
 		group   = S + "/resourceGroups/none"
 		vm      = group + "/providers/Contoso.Compute/virtualMachines/n"
@@ -86,6 +95,34 @@ func testOutOfScope(t *testing.T, w *world) {
 		{users, "PUT", group + "/providers/Microsoft.Graph/groups/g"},
 		{diagnostics, "PUT", vm + "/providers/Microsoft.Insights/diagnosticSettings/d"},
 		{diagnostics, "GET", vm + "/providers/microsoft.insights/diagnosticSettingsCategories"},
+		{stacks, "PUT", S + "/providers/Microsoft.Resources/deploymentStacks/s"},
+		{stacks, "POST", group + "/providers/Microsoft.Resources/deploymentStacks/s/validate"},
+		{stacks, "PUT", group + "/providers/Microsoft.Resources/deploymentStacksWhatIfResults/s"},
+		{links, "PUT", vm + "/providers/Microsoft.Resources/links/l"},
+		{links, "GET", S + "/providers/microsoft.resources/links"},
+		{pim, "GET", "/providers/Microsoft.Authorization/roleEligibilitySchedules"},
+		{pim, "PUT", vm + "/providers/Microsoft.Authorization/roleEligibilityScheduleRequests/r"},
+		{pim, "POST", group + "/providers/Microsoft.Authorization/roleAssignmentScheduleRequests/r/cancel"},
+		{pim, "GET", S + "/providers/Microsoft.Authorization/roleAssignmentScheduleInstances"},
+		{pim, "PATCH", S + "/providers/Microsoft.Authorization/roleManagementPolicies/p"},
+		{pim, "GET", S + "/providers/Microsoft.Authorization/eligibleChildResources"},
+		{quota, "PATCH", S + "/providers/Contoso.Compute/locations/westus/providers/Microsoft.Quota/quotas/cores"},
+		{quota, "GET", "/providers/Microsoft.Quota/operations"},
+		{quota, "GET", S + "/providers/Microsoft.Capacity/resourceProviders/Contoso.Compute/locations/westus/serviceLimits"},
+		{permissions, "GET", S + "/providers/Contoso.Compute/providerPermissions"},
+		{permissions, "GET", S + "/providers/Microsoft.Resources/PROVIDERPERMISSIONS"},
+		{zones, "POST", S + "/providers/Microsoft.Resources/checkZonePeers/"},
+		{aliases, "PUT", "/providers/Microsoft.Subscription/aliases/a"},
+		{aliases, "DELETE", "/providers/Microsoft.Subscription/aliases/a"},
+		{aliases, "POST", S + "/providers/Microsoft.Subscription/rename"},
+		{metrics, "GET", vm + "/providers/microsoft.insights/metrics"},
+		{metrics, "POST", S + "/providers/Microsoft.Insights/metrics"},
+		{metrics, "GET", vm + "/providers/Microsoft.Insights/metricDefinitions"},
+		{alerts, "PUT", group + "/providers/Microsoft.Insights/metricAlerts/a"},
+		{alerts, "GET", S + "/providers/Microsoft.Insights/alertRules"},
+		{alerts, "PATCH", group + "/providers/Microsoft.Insights/scheduledQueryRules/a"},
+		{alerts, "DELETE", group + "/providers/Microsoft.Insights/activityLogAlerts/a"},
+		{alerts, "GET", vm + "/providers/Microsoft.AlertsManagement/alerts"},
 	} {
 		m := message{method: of.method, target: of.target + "?" + V, body: fromAz}
 		expected := want{status: 400, code: "ResourceTypeNotSupported", text: of.sentence, about: "resourceType"}
