@@ -25,6 +25,18 @@ func ValidAPIVersion(v string) bool {
 	return len(v) == 10 || v[10] == '-' && milestone(v) >= 0
 }
 
+// NumberedAPIVersion reports whether v has the form that versions had before they were
+// dates, such as 1.0: two numbers of at most four digits.
+func NumberedAPIVersion(v string) bool {
+	major, minor, _ := strings.Cut(v, ".")
+	return number(major) && number(minor)
+}
+
+func number(s string) bool {
+	const most = 4
+	return s != "" && len(s) <= most && strings.Trim(s, "0123456789") == ""
+}
+
 // milestone ranks the suffix of a version; -1 if the contract does not know it.
 func milestone(v string) int {
 	if len(v) == 10 {

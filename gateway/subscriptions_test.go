@@ -226,12 +226,19 @@ func TestMetadata(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, setup{tokens: true, metadata: c.metadata}) // it needs no token
 			for version, want := range map[string]string{
-				"2015-01-01": c.old, "2018-05-01": c.old, "2019-05-01": "[" + c.one + "]", "2020-06-01": "[" + c.one + "]", "2022-09-01": c.one, "2023-12-01": c.one,
+				"1.0": c.old, "2.0": c.old, "10.12": c.old, "2015-01-01": c.old, "2018-05-01": c.old, "2019-05-01": "[" + c.one + "]", "2020-06-01": "[" + c.one + "]",
+				"2022-09-01": c.one, "2023-12-01": c.one,
 			} {
-				if got := s.ok(200, "GET", "/METADATA/endpoints?api-version="+version, ""); got.text != want {
-					t.Errorf("%s: got %s\nwant %s", version, got.text, want)
+				for _, path := range []string{"/METADATA/endpoints", "//metadata/endpoints/"} {
+					if got := s.ok(200, "GET", path+"?api-version="+version, ""); got.text != want {
+						t.Errorf("%s: got %s\nwant %s", version, got.text, want)
+					}
 				}
 			}
+			for _, version := range []string{"1", "1.", ".0", "1.0.0", "1.0-preview", "v1.0", "1,0", "latest", "2019-13-01", "2019-05-01-x", "12345678901234567890.0"} {
+				s.want(400, "InvalidApiVersionParameter", "GET", "/metadata/endpoints?api-version="+version, "")
+			}
+			s.want(400, "MissingApiVersionParameter", "GET", "/metadata/endpoints", "")
 		})
 	}
 }

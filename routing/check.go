@@ -158,7 +158,7 @@ func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 	if v == "" {
 		return arm.NewError(arm.MissingAPIVersionParameter).About("api-version")
 	}
-	if !arm.ValidAPIVersion(v) {
+	if !arm.ValidAPIVersion(v) && !(r.namesMetadata() && arm.NumberedAPIVersion(v)) {
 		return invalidVersion(v, r.supportedVersions())
 	}
 	if len(r.SKUTypes) > 0 {

@@ -181,6 +181,10 @@ func (r *Request) namesActivityLog(hop arm.Hop) bool {
 		arm.EqualFold(hop.Segment(1), "management") && arm.EqualFold(hop.Segment(2), "values")
 }
 
+// namesMetadata reports whether the path is that of what clients need to know of the
+// cloud. Old ones ask for it by a version that is no date.
+func (r *Request) namesMetadata() bool { return arm.EqualFold(r.Path.String(), "/metadata/endpoints") }
+
 func (r *Request) classifyHop(hop arm.Hop) {
 	n := hop.Len()
 	atScope := r.Path.Hops() == 1 && r.Path.Group() == ""

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"portico/arm"
 	"portico/config"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
@@ -69,7 +70,8 @@ func (g metadata) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchan
 	if login.Audiences == nil {
 		login.Audiences = []string{g.public.String()}
 	}
-	if x.Request.Query.APIVersion < firstArrayVersion {
+	version := x.Request.Query.APIVersion
+	if arm.NumberedAPIVersion(version) || version < firstArrayVersion {
 		return x.Answer(w, http.StatusOK, oldEnvironment{GraphEndpoint: m.GraphEndpoint, Authentication: login})
 	}
 	login.IdentityProvider, login.Tenant = "AAD", cmp.Or(m.Tenant, "common")
@@ -77,7 +79,7 @@ func (g metadata) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchan
 		Name: m.Name, Authentication: login, ResourceManager: g.public.String(),
 		MicrosoftGraph: m.GraphEndpoint, Suffixes: suffixes{Storage: m.Suffixes.Storage, KeyVault: m.Suffixes.KeyVault},
 	}
-	if x.Request.Query.APIVersion < firstObjectVersion {
+	if version < firstObjectVersion {
 		return x.Answer(w, http.StatusOK, []environment{e})
 	}
 	return x.Answer(w, http.StatusOK, e)

@@ -68,6 +68,8 @@ func testVersions(t *testing.T, w *world) {
 		{"missing, put", message{method: "PUT", target: types + "/m", body: located("westus")}, missing},
 		{"missing, tenant call", message{target: "/providers/Contoso.Compute/operations"}, missing},
 		{"missing, subscription", message{target: S}, missing},
+		{"a number, metadata", message{target: "/metadata/endpoints?api-version=1.0"}, want{status: 200, check: body("portalEndpoint", "")}},
+		{"neither a number nor a date, metadata", message{target: "/metadata/endpoints?api-version=one"}, invalidVersion("one", ownVersions)},
 		{"known", message{target: vm + "?api-version=2024-01-01"}, want{status: 200, reaches: "westus"}},
 		{"known, preview", message{target: vm + "?api-version=2024-06-01-preview"}, want{status: 200, reaches: "westus"}},
 		{"known, in capitals", message{target: vm + "?api-version=2024-06-01-PREVIEW"}, want{status: 200, reaches: "westus"}},
