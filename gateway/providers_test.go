@@ -121,6 +121,9 @@ func TestRegistration(t *testing.T) {
 	}
 	for _, c := range []struct{ method, target, want string }{
 		{"GET", insight + own, "NotRegistered"},
+		{"POST", withdraw, "Unregistered"}, // clients wait for this state
+		{"GET", insight + own, "Unregistered"},
+		{"POST", withdraw, "Unregistered"},
 		{"POST", register, "Registering"},
 		{"GET", insight + own, "Registered"},
 		{"POST", register, "Registered"},

@@ -92,11 +92,11 @@
 //
 // # Subscriptions
 //
-// Each change of a Subscription, of a Registration or of a feature raises the
-// subscription's version, and creates in the same transaction a job for each endpoint
-// that must learn it; such a job ends only by Store.EndNotice, which finds no newer
-// version while it holds the subscription's row. The end of a registration, and the
-// erasing of a deleted subscription, lock the rows of all groups before they look. So
+// Each change of a Subscription, of a Registration or of a feature that endpoints must
+// learn raises the subscription's version, and creates in the same transaction a job for
+// each of these; such a job ends only by Store.EndNotice, which finds no newer version
+// while it holds the subscription's row. The end of a registration, and the erasing of a
+// deleted subscription, lock the rows of all groups before they look. So
 // they see every write or move that began before, and a later one reads the new state
 // behind its groups' locks. A registration stays while a move brings resources of its
 // namespace, and erasing waits for the end of a move. Creating a group holds the

@@ -66,6 +66,12 @@ func (r Registration) Covers(region string) bool {
 	return r.Locations == nil || slices.Contains(r.Locations, region)
 }
 
+// Never reports whether the namespace was never registered, so that its endpoints may
+// not know the subscription.
+func (r Registration) Never() bool {
+	return r.State == NotRegistered || r.State == Unregistered && r.Registered.IsZero()
+}
+
 // ErrNamespaceInUse refuses to unregister a namespace while the index holds a resource
 // of it, or a write or a move that may create one is under way.
 var ErrNamespaceInUse = errors.New("inventory: the subscription holds resources of the namespace")
@@ -177,13 +183,17 @@ func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registratio
 }
 
 // Unregister ends the registration of a namespace, and notifies its endpoints. The
-// result is Unregistering, or the present state if the namespace was not registered. It
-// refuses as Register does, and by ErrNamespaceInUse. It misses no write that was
-// admitted before, because each write locks the row of its group, and so does
-// Unregister.
+// result is Unregistering, or Unregistered if that has ended or the namespace was never
+// registered: clients wait for that state. It refuses as Register does, and by
+// ErrNamespaceInUse. It misses no write that was admitted before, because each write
+// locks the row of its group, and so does Unregister.
 func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, subscriptionAndGroupsLocks, func(t *tx, r Registration) (Registration, error) {
-		if !r.State.Permits() {
+		switch {
+		case r.State == NotRegistered:
+			r.State = Unregistered
+			return r, nil
+		case !r.State.Permits():
 			return r, nil
 		}
 		used, err := t.inUse(r.Subscription, r.Namespace)
@@ -215,6 +225,9 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 		next.Changed = t.Now
 		if err := next.put(t, c.Namespace, c.ETag); err != nil {
 			return Registration{}, err
+		}
+		if next.State == next.State.settled() { // the endpoints were never notified
+			return next, nil
 		}
 		sub.Version++
 		if err := sub.update(t); err != nil {

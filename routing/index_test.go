@@ -18,7 +18,7 @@ import (
 type mapIndex struct {
 	subscriptions map[string]inventory.Subscription
 	groups        map[string]inventory.Group // by folded name
-	registrations map[string]inventory.RegistrationState
+	registrations map[string]inventory.Registration
 	rows          map[string]inventory.Resource
 	cached        map[string]memory.Located
 	operations    map[string]operations.Operation
@@ -47,7 +47,7 @@ func newMapIndex() *mapIndex {
 			"rg":    {Subscription: subID, Name: "rG", Key: "rg"},
 			"empty": {Subscription: subID, Name: "empty", Key: "empty"},
 		},
-		registrations: map[string]inventory.RegistrationState{"contoso.compute": inventory.Registered},
+		registrations: map[string]inventory.Registration{"contoso.compute": {State: inventory.Registered, Registered: time.Unix(1, 0)}},
 		rows:          map[string]inventory.Resource{},
 		cached:        map[string]memory.Located{},
 		operations:    map[string]operations.Operation{},
@@ -111,11 +111,12 @@ func (m *mapIndex) Group(_ context.Context, subscription, name string) (inventor
 }
 
 func (m *mapIndex) Registration(_ context.Context, _, namespace string) (inventory.Registration, error) {
-	state, err := lookup(m, "Registration", m.registrations, namespace)
+	r, err := lookup(m, "Registration", m.registrations, namespace)
 	if errors.Is(err, inventory.ErrNotFound) {
 		err = nil
 	}
-	return inventory.Registration{Namespace: namespace, State: state}, err
+	r.Namespace = namespace
+	return r, err
 }
 
 func (m *mapIndex) Resource(_ context.Context, subscription, key string) (inventory.Resource, error) {

@@ -158,7 +158,7 @@ func (of *decided) resolve(ctx context.Context, r *Request, p access.Principal, 
 	if err != nil {
 		return d, err
 	}
-	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && s.needsRegistration(r, d)
+	unregistered := registration.Never() && r.Class == Collection && s.needsRegistration(r, d)
 	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: d, from: s}
 	if unregistered {
 		if none, err := in.emptyUnasked(); err != nil || none {

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -87,18 +88,24 @@ func TestRegistrations(t *testing.T) {
 	list := route{"GET", vms, "", "merge " + eastCompute + " " + westCompute}
 	for _, c := range []struct {
 		state  inventory.RegistrationState
+		ever   bool
 		writes bool
 		list   string
 	}{
-		{inventory.NotRegistered, false, list.want}, // the resources found there are shown
-		{inventory.Registering, true, list.want},
-		{inventory.Registered, true, list.want},
-		{inventory.Unregistering, false, list.want},
-		{inventory.Unregistered, false, list.want},
+		{inventory.NotRegistered, false, false, list.want}, // the resources found there are shown
+		{inventory.Registering, true, true, list.want},
+		{inventory.Registered, true, true, list.want},
+		{inventory.Unregistering, true, false, list.want},
+		{inventory.Unregistered, true, false, list.want},
+		{inventory.Unregistered, false, false, list.want}, // the endpoints may not know the subscription
 	} {
-		t.Run(c.state.String(), func(t *testing.T) {
+		t.Run(fmt.Sprint(c.state, c.ever), func(t *testing.T) {
 			known := newMapIndex()
-			known.registrations["contoso.compute"] = c.state
+			r := inventory.Registration{State: c.state}
+			if c.ever {
+				r.Registered = time.Unix(1, 0)
+			}
+			known.registrations["contoso.compute"] = r
 			write, remove := westCompute, westCompute
 			if !c.writes {
 				write, remove = "409 MissingSubscriptionRegistration", "409 MissingSubscriptionRegistration"
@@ -107,7 +114,7 @@ func TestRegistrations(t *testing.T) {
 			checkRoutes(t, known, []route{
 				list,
 				{"GET", sub + "/resourceGroups/empty" + compute + "/virtualMachines", "", "empty"},
-				{"GET", sub + compute + "/quotas", "", map[bool]string{true: "empty", false: globalCompute}[c.state == inventory.NotRegistered]},
+				{"GET", sub + compute + "/quotas", "", map[bool]string{false: "empty", true: globalCompute}[c.ever]},
 				{"GET", vms + "/west", "", westCompute},
 				{"HEAD", vms + "/west", "", "present"},
 				{"PUT", vms + "/west", `{"location":"westus"}`, write},

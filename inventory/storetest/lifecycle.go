@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -154,10 +155,27 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	}
 	begin(false, inventory.NotRegistered)
 	settle(inventory.NotRegistered)
-	r, err := b.Unregister(b.ctx, compute)
+	// What was never registered is unregistered at once. The endpoints, which know
+	// nothing of it, are not notified.
+	before, err := b.Subscription(b.ctx, Sub)
 	b.ok(err)
-	equal(b, r.State, inventory.NotRegistered)
-	_, err = b.Register(b.ctx, compute)
+	for range 2 {
+		r, err := b.Unregister(b.ctx, compute)
+		b.ok(err)
+		equal(b, r.State, inventory.Unregistered)
+		r, err = b.Registration(b.ctx, Sub, computeNamespace)
+		b.ok(err)
+		equal(b, r.State, inventory.Unregistered)
+	}
+	open, err := b.OpenNotices(b.ctx, Sub, arm.Fold(computeNamespace))
+	b.ok(err)
+	equal(b, open, 0)
+	after, err := b.Subscription(b.ctx, Sub)
+	b.ok(err)
+	equal(b, after.Version, before.Version)
+	begin(false, inventory.Unregistered)
+	settle(inventory.Unregistered)
+	r, err := b.Register(b.ctx, compute)
 	b.ok(err)
 	begin(true, 0)
 	settle(inventory.Registered)
