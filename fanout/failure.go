@@ -98,8 +98,7 @@ func listFault(faults []failedRegion, regions int, namespace string) *arm.Error 
 	case all(http.StatusGatewayTimeout):
 		list = arm.NewError(arm.GatewayTimeout, namespace)
 	case all(http.StatusBadRequest) && len(faults) == regions:
-		list = arm.NewError(arm.ServiceUnavailable, "").WithStatus(http.StatusBadRequest)
-		list.Code = faults[0].fault.Code
+		list = &arm.Error{Status: http.StatusBadRequest, Code: faults[0].fault.Code}
 	default:
 		list = arm.NewError(arm.ServiceUnavailable, "")
 	}

@@ -147,7 +147,7 @@ func (f *Finder) search(ctx context.Context, caller Caller, sought routing.Sough
 		}
 	}
 	return inconclusive(existence(sought), sought.ID, []regionFailure{{
-		sought.Endpoints[0].Region, arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable),
+		sought.Endpoints[0].Region, arm.NewError(arm.Conflict),
 	}})
 }
 

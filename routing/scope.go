@@ -46,7 +46,7 @@ func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
 	if s.question.Subscription == "" || s.memory && r.Reads() {
 		return nil
 	}
-	if !r.namesGroup() {
+	if !r.editsGroup() {
 		s.question.Group = r.Path.Group()
 	}
 	if r.Provider != nil && r.Provider.Registration == regions.Required && (!r.Reads() || r.Class == Collection) {
@@ -167,7 +167,7 @@ func (s *scopes) check(ctx context.Context, r *Request, p access.Principal, d *D
 		return err // an operation's result outlives the group of its resource
 	}
 	name := r.Path.Group()
-	if name == "" || r.namesGroup() {
+	if name == "" || r.editsGroup() {
 		return nil
 	}
 	return s.checkGroup(ctx, r, d, name)
@@ -220,9 +220,9 @@ func (s *scopes) checkRegistration(ctx context.Context, r *Request, d *Decision)
 	return registration, err
 }
 
-// namesGroup reports whether the request names the group itself; its handlers decide
-// whether it must exist.
-func (r *Request) namesGroup() bool {
+// editsGroup reports whether the request is a write to the group itself; its handlers
+// decide, in their transactions, whether it must exist.
+func (r *Request) editsGroup() bool {
 	_, below := r.Path.Own()
-	return r.Path.Hops() == 0 && !below
+	return r.Path.Hops() == 0 && !below && !r.Reads()
 }

@@ -65,7 +65,7 @@ func TestScopes(t *testing.T) {
 		rt := Router{Map: sample(t), Index: newMapIndex()}
 		for path, want := range map[string]string{
 			rg:                                    "",
-			sub + "/resourceGroups/none":          "", // its handler decides whether it must exist
+			sub + "/resourceGroups/none":          "404 ResourceGroupNotFound", // of a write its handler decides whether it must exist
 			rg + "/resources":                     "",
 			sub + "/resourceGroups/none/x":        "404 ResourceGroupNotFound",
 			other:                                 "404 SubscriptionNotFound",

@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -166,8 +167,7 @@ func (l *listener) serve(handle handler) http.Handler {
 		}
 		text, err := json.Marshal(body)
 		if err != nil {
-			l.logFailure(r, err)
-			fail(w, arm.NewError(arm.Conflict).WithStatus(http.StatusInternalServerError).Saying("The answer could not be written."))
+			l.refuse(w, r, fmt.Errorf("write an answer: %w", err))
 			return
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -179,10 +179,18 @@ func (l *listener) serve(handle handler) http.Handler {
 func (l *listener) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	fault, ok := errors.AsType[*arm.Error](err)
 	if !ok {
-		fault = arm.NewError(arm.ServiceUnavailable, "the store does not answer")
+		fault = unexpected(err)
 		l.logFailure(r, err)
 	}
 	fail(w, fault)
+}
+
+// unexpected returns the error for what a handler could not do, without the cause.
+func unexpected(err error) *arm.Error {
+	if errors.Is(err, inventory.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return arm.NewError(arm.ServiceUnavailable, "the store does not answer")
+	}
+	return arm.NewError(arm.InternalServerError).Saying("The request could not be answered. The log of this gateway says why.")
 }
 
 // byOperator says that an operator causes what the request changes.

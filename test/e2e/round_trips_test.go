@@ -36,6 +36,7 @@ type call struct {
 	method, path, body string
 	header             http.Header
 	poll               bool // of the operation that the call before began
+	absent             bool // what it names
 }
 
 const (
@@ -78,8 +79,10 @@ func requestCosts(w *harness.World) []costOf {
 		{"list in a subscription", cost{1, 1, 0, 0}, nil, call{path: w.SubscriptionPath() + "/providers/Contoso.Compute/virtualMachines" + machineVersion}},
 		{"PUT group, new", cost{3, 11, 1, 1}, nil, putGroup},
 		{"PUT group, existing", cost{3, 8, 1, 1}, []call{putGroup}, putGroup},
-		{"GET group", cost{2, 2, 0, 0}, nil, call{path: group}},
-		{"HEAD group", cost{2, 2, 0, 0}, nil, call{method: http.MethodHead, path: group}},
+		{"GET group", cost{1, 2, 0, 0}, nil, call{path: group}},
+		{"GET group, absent", cost{1, 2, 0, 0}, nil, call{path: ownGroup, absent: true}},
+		{"HEAD group", cost{1, 2, 0, 0}, nil, call{method: http.MethodHead, path: group}},
+		{"HEAD group, absent", cost{1, 2, 0, 0}, nil, call{method: http.MethodHead, path: ownGroup, absent: true}},
 		{"DELETE group, empty", cost{4, 23, 1, 1}, []call{putGroup}, call{method: http.MethodDelete, path: ownGroup}},
 		{"list of groups", cost{2, 2, 0, 0}, nil, call{path: w.SubscriptionPath() + "/resourceGroups" + ownVersions}},
 		{"list of resources", cost{2, 3, 0, 0}, nil, call{path: w.GroupPath("rg") + "/resources" + ownVersions}},
@@ -159,7 +162,7 @@ func (c call) do(t *testing.T, p *harness.Portico, number string, last harness.A
 		path = link.RequestURI()
 	}
 	a := p.Do(t, harness.Request{Method: c.method, Path: path, Body: strings.ReplaceAll(c.body, "%", number), Header: c.header})
-	if a.Status >= http.StatusBadRequest {
+	if (a.Status >= http.StatusBadRequest) != c.absent || c.absent && a.Status != http.StatusNotFound {
 		t.Fatalf("%s %s: %d %s", c.method, path, a.Status, a.Body)
 	}
 	return a

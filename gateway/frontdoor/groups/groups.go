@@ -227,15 +227,12 @@ func answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, status
 	return route.AnswerTagged(w, r, x, status, group.ETag, represent(group))
 }
 
+// get answers with the group that the request's place was resolved to.
 func (g Groups) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	group, err := g.Store.Group(r.Context(), req.Subscription.ID, x.Request.Path.Group())
-	if err != nil {
-		return Refusal(x, err)
-	}
 	if r.Method == http.MethodHead {
 		return x.Answer(w, http.StatusNoContent, nil)
 	}
-	return answer(w, r, x, http.StatusOK, group)
+	return answer(w, r, x, http.StatusOK, req.Group)
 }
 
 func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
