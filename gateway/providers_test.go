@@ -58,11 +58,94 @@ func TestProvider(t *testing.T) {
 			t.Errorf("%s: %q, want %q", typ, caps[typ], want)
 		}
 	}
-	for _, unknown := range []string{"Contoso.Nothing", "Microsoft.Resources"} {
+	for _, unknown := range []string{"Contoso.Nothing", "Microsoft.Nothing"} {
 		s.want(404, "InvalidResourceNamespace", "GET", inSubscription+"/providers/"+unknown+own, "")
 		s.want(404, "InvalidResourceNamespace", "GET", "/providers/"+unknown+own, "")
 		s.want(404, "InvalidResourceNamespace", "POST", inSubscription+"/providers/"+unknown+"/register"+own, "")
 		s.want(404, "InvalidResourceNamespace", "POST", inSubscription+"/providers/"+unknown+"/unregister"+own, "")
+	}
+}
+
+// The namespaces of Portico's own types are registered everywhere, for good. Clients look
+// up there by which api-version they can delete what a deployment made.
+func TestOwnProviders(t *testing.T) {
+	s := newSite(t, setup{hurried: true})
+	s.group("g")
+	for namespace, types := range map[string][]string{
+		"Microsoft.Resources":     {"deployments", "resourceGroups", "subscriptions/resourceGroups", "tags"},
+		"Microsoft.Authorization": {"locks", "roleAssignments", "roleDefinitions"},
+		"Microsoft.Features":      {"featureProviders/subscriptionFeatureRegistrations", "features"},
+		"Microsoft.Insights":      {"eventtypes/values"},
+	} {
+		for _, name := range []string{namespace, strings.ToLower(namespace), strings.ToUpper(namespace)} {
+			path := inSubscription + "/providers/" + name
+			for _, c := range [][2]string{{"GET", ""}, {"GET", "?$expand=metadata"}, {"GET", "?$expand=resourceTypes/aliases"}, {"POST", "/register"}} {
+				target, query, _ := strings.Cut(c[1], "?")
+				got := decode[provider](t, s.ok(200, c[0], path+target+own+"&"+query, ""))
+				if got.ID != inSubscription+"/providers/"+namespace || got.Namespace != namespace || got.ETag == "" ||
+					got.RegistrationPolicy != "RegistrationFree" || got.RegistrationState != "Registered" {
+					t.Errorf("%s %s: %+v", c[0], path, got)
+				}
+			}
+			if got := decode[provider](t, s.ok(200, "GET", "/providers/"+name+own, "")); got.ID != "/providers/"+namespace || got.RegistrationState != "" || len(got.ResourceTypes) == 0 {
+				t.Errorf("%+v", got)
+			}
+			s.want(409, "Conflict", "POST", path+"/unregister"+own, "")
+		}
+		got := decode[provider](t, s.ok(200, "GET", inSubscription+"/providers/"+namespace+own, ""))
+		listed := decode[struct{ Value []json.RawMessage }](t, s.ok(200, "GET", inSubscription+"/providers/"+namespace+"/resourceTypes"+own, ""))
+		if len(listed.Value) != len(got.ResourceTypes) {
+			t.Errorf("%d types, and %d in their list", len(got.ResourceTypes), len(listed.Value))
+		}
+		versions := map[string][]string{}
+		for _, typ := range got.ResourceTypes {
+			versions[typ.ResourceType] = typ.APIVersions
+			if typ.DefaultAPIVersion != typ.APIVersions[0] || typ.Locations == nil || typ.Capabilities == "" {
+				t.Errorf("%+v", typ)
+			}
+		}
+		for _, name := range types {
+			if len(versions[name]) == 0 {
+				t.Errorf("%s has no type %s", namespace, name)
+			}
+		}
+		for path, typ := range map[string]string{
+			groupPath("g"): "Microsoft.Resources/resourceGroups", groupPath("g") + "/providers/Microsoft.Resources/tags/default": "Microsoft.Resources/tags",
+			groupPath("g") + "/providers/Microsoft.Authorization/locks":           "Microsoft.Authorization/locks",
+			inSubscription + "/providers/Microsoft.Authorization/roleAssignments": "Microsoft.Authorization/roleAssignments",
+			inSubscription + "/providers/Microsoft.Features/features":             "Microsoft.Features/features",
+		} {
+			if name, of := strings.CutPrefix(typ, namespace+"/"); of {
+				for _, version := range versions[name] {
+					s.ok(200, "GET", path+"?api-version="+version, "")
+				}
+			}
+		}
+	}
+}
+
+// A provider of the map may declare types in a namespace of which Portico owns others.
+func TestSharedProvider(t *testing.T) {
+	shared := strings.ReplaceAll(fmt.Sprintf(declarations, `westus: ["http://127.0.0.1:9"], eastus: ["http://127.0.0.1:9"], global: ["http://127.0.0.1:9"]`), "Contoso.Insight", "Microsoft.Insights")
+	s := newSite(t, setup{types: shared, hurried: true})
+	path := inSubscription + "/providers/microsoft.insights"
+	got := decode[provider](t, s.ok(200, "GET", path+own, ""))
+	names := map[string]int{}
+	for _, typ := range got.ResourceTypes {
+		names[typ.ResourceType]++
+	}
+	if got.RegistrationPolicy != "RegistrationRequired" || got.RegistrationState != "NotRegistered" || names["workspaces"] != 1 || names["eventtypes/values"] != 1 {
+		t.Errorf("%+v", got)
+	}
+	list := decode[struct{ Value []provider }](t, s.ok(200, "GET", inSubscription+"/providers"+own, ""))
+	n := 0
+	for _, p := range list.Value {
+		if p.Namespace == "Microsoft.Insights" {
+			n++
+		}
+	}
+	if n != 1 {
+		t.Errorf("%d entries of one namespace", n)
 	}
 }
 
@@ -86,7 +169,11 @@ func TestProviderList(t *testing.T) {
 			if single.ETag != p.ETag || single.RegistrationState != p.RegistrationState || p.ETag == "" {
 				t.Errorf("the list has %+v, the provider itself is %+v", p, single)
 			}
-			states = append(states, p.Namespace+" "+p.RegistrationPolicy+" "+p.RegistrationState)
+			if !strings.HasPrefix(p.Namespace, "Microsoft.") {
+				states = append(states, p.Namespace+" "+p.RegistrationPolicy+" "+p.RegistrationState)
+			} else if p.RegistrationPolicy != "RegistrationFree" || p.RegistrationState != "Registered" {
+				t.Errorf("%+v", p)
+			}
 		}
 		return strings.Join(states, ", ")
 	}
@@ -132,12 +219,13 @@ func TestRegistration(t *testing.T) {
 		{"POST", withdraw, "Unregistered"},
 		{"POST", register, "Registering"},
 		{"POST", inSubscription + "/providers/Contoso.Compute/register" + own, "Registered"},
-		{"POST", inSubscription + "/providers/Contoso.Compute/unregister" + own, "Registered"},
+		{"GET", inSubscription + "/providers/Contoso.Compute" + own, "Registered"},
 	} {
 		if got := state(c.method, c.target); got != c.want {
 			t.Errorf("%s %s: %s, want %s", c.method, c.target, got, c.want)
 		}
 	}
+	s.want(409, "Conflict", "POST", inSubscription+"/providers/Contoso.Compute/unregister"+own, "") // it needs no registration
 }
 
 func TestRegistrationConditions(t *testing.T) {

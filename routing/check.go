@@ -61,7 +61,7 @@ func (r *Request) checkHop(m *regions.Map, i int) *arm.Error {
 		return arm.NewError(arm.InvalidResourceNamespace, ns).WithStatus(http.StatusBadRequest).About("resourceProviderNamespace")
 	}
 	provider := m.Provider(ns)
-	if provider == nil && !OwnNamespace(ns) && !r.namesActivityLog(hop) {
+	if provider == nil && !OwnNamespace(ns) && !(r.Class == Own && i == r.Path.Hops()-1 && arm.EqualFold(ns, insightsNamespace)) {
 		return arm.NewError(arm.InvalidResourceNamespace, ns).About("resourceProviderNamespace")
 	}
 	for n := 0; n < hop.Len(); n += 2 {

@@ -68,6 +68,10 @@ var ownNamespaces = []string{"Microsoft.Resources", "Microsoft.Authorization", f
 // namespace, as if that were a resource's name.
 const featuresNamespace = "Microsoft.Features"
 
+// insightsNamespace is a namespace of which the front door owns some types. The others
+// may be a provider's.
+const insightsNamespace = "Microsoft.Insights"
+
 // OwnNamespace reports whether ns, in any casing, belongs to the front door.
 func OwnNamespace(ns string) bool {
 	for _, own := range ownNamespaces {
@@ -171,7 +175,7 @@ func (r *Request) classify(m *regions.Map) {
 // or a tenant, or of the kinds of its events. The rest of its namespace may be a
 // provider's.
 func (r *Request) namesActivityLog(hop arm.Hop) bool {
-	if r.Path.Hops() != 1 || r.Path.Group() != "" || !arm.EqualFold(hop.Namespace(), "Microsoft.Insights") {
+	if r.Path.Hops() != 1 || r.Path.Group() != "" || !arm.EqualFold(hop.Namespace(), insightsNamespace) {
 		return false
 	}
 	if hop.Len() == 1 {

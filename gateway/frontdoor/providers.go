@@ -11,7 +11,8 @@ import (
 	"portico/regions"
 )
 
-// providers are those of the map, as the tenant and as a subscription see them.
+// providers are those of the map and the namespaces of Portico's own types, as the
+// tenant and as a subscription see them.
 type providers struct {
 	store   *inventory.Store
 	regions *regions.Map
@@ -47,33 +48,37 @@ type typeBody struct {
 	Capabilities      string   `json:"capabilities"`
 }
 
-func (g providers) providerOf(p *regions.Provider, subscription, state string) providerBody {
-	body := providerBody{ID: "/providers/" + p.Namespace, Namespace: p.Namespace, ResourceTypes: []typeBody{}}
-	for _, t := range p.Types() {
-		body.ResourceTypes = append(body.ResourceTypes, g.typeOf(t))
-	}
+// providerOf returns a namespace in the state of its registration, which does not matter
+// if it needs none.
+func (g providers) providerOf(n *namespace, subscription string, state inventory.RegistrationState) providerBody {
+	body := providerBody{ID: "/providers/" + n.name, Namespace: n.name, ResourceTypes: g.typesOf(n)}
 	if subscription == "" {
 		return body
 	}
 	body.ID = "/subscriptions/" + subscription + body.ID
 	body.RegistrationPolicy = "RegistrationRequired"
-	if p.Registration == regions.Automatic {
-		body.RegistrationPolicy = "RegistrationFree"
+	if n.free() {
+		body.RegistrationPolicy, state = "RegistrationFree", inventory.Registered
 	}
-	body.RegistrationState = state
-	body.ETag = registrationETag(p, state)
+	body.RegistrationState = state.String()
+	body.ETag = registrationETag(n.name, state)
 	return body
 }
 
 // registrationETag is the tag of a registration: of what a client can change of
 // it, which is its state.
-func registrationETag(p *regions.Provider, state string) string {
-	return arm.WeakETag(map[string]string{"namespace": p.Namespace, "registrationState": state})
+func registrationETag(namespace string, state inventory.RegistrationState) string {
+	return arm.WeakETag(map[string]string{"namespace": namespace, "registrationState": state.String()})
 }
 
 // RegistrationETag makes the tags of registrations of a provider, by their states.
 func RegistrationETag(p *regions.Provider) func(inventory.RegistrationState) string {
-	return func(state inventory.RegistrationState) string { return registrationETag(p, stateOf(p, state)) }
+	return func(state inventory.RegistrationState) string {
+		if p.Registration == regions.Automatic {
+			state = inventory.Registered
+		}
+		return registrationETag(p.Namespace, state)
+	}
 }
 
 func (g providers) typeOf(t *regions.ResourceType) typeBody {
@@ -121,42 +126,31 @@ func (g providers) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 			states[registration.Namespace] = registration.State
 		}
 	}
-	return x.Answer(w, http.StatusOK, exchange.ListOf(g.regions.Providers(), func(p *regions.Provider) providerBody {
-		return g.providerOf(p, req.Subscription.ID, stateOf(p, states[p.Key]))
+	return x.Answer(w, http.StatusOK, exchange.ListOf(g.namespaces(), func(n *namespace) providerBody {
+		return g.providerOf(n, req.Subscription.ID, states[arm.Fold(n.name)])
 	}))
 }
 
-// stateOf is the state that clients see: providers that need no registration
-// are registered everywhere.
-func stateOf(p *regions.Provider, state inventory.RegistrationState) string {
-	if p.Registration == regions.Automatic {
-		state = inventory.Registered
-	}
-	return state.String()
-}
-
 func (g providers) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, err := namedProvider(x)
+	n, err := g.named(x)
 	if err != nil {
 		return err
 	}
-	state := ""
-	if req.Subscription.ID != "" {
-		registration, err := g.store.Registration(r.Context(), req.Subscription.ID, p.Key)
-		if err != nil {
+	var registration inventory.Registration
+	if req.Subscription.ID != "" && !n.free() {
+		if registration, err = g.store.Registration(r.Context(), req.Subscription.ID, n.name); err != nil {
 			return err
 		}
-		state = stateOf(p, registration.State)
 	}
-	return answerProvider(w, r, x, g.providerOf(p, req.Subscription.ID, state))
+	return answerProvider(w, r, x, g.providerOf(n, req.Subscription.ID, registration.State))
 }
 
 func (g providers) listTypes(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
-	p, err := namedProvider(x)
+	n, err := g.named(x)
 	if err != nil {
 		return err
 	}
-	return x.Answer(w, http.StatusOK, exchange.ListOf(p.Types(), g.typeOf))
+	return x.Answer(w, http.StatusOK, exchange.ListOf(g.typesOf(n), func(t typeBody) typeBody { return t }))
 }
 
 func answerProvider(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body providerBody) error {
@@ -166,9 +160,13 @@ func answerProvider(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 	return route.AnswerTagged(w, r, x, http.StatusOK, body.ETag, body)
 }
 
-func namedProvider(x *exchange.Exchange) (*regions.Provider, error) {
-	if x.Request.Provider == nil {
-		return nil, arm.NewError(arm.InvalidResourceNamespace, x.Request.Path.LastHop().Namespace()).About("resourceProviderNamespace")
+// named returns the namespace that the path names.
+func (g providers) named(x *exchange.Exchange) (*namespace, error) {
+	name := x.Request.Path.LastHop().Namespace()
+	for _, n := range g.namespaces() {
+		if arm.EqualFold(n.name, name) {
+			return n, nil
+		}
 	}
-	return x.Request.Provider, nil
+	return nil, arm.NewError(arm.InvalidResourceNamespace, name).About("resourceProviderNamespace")
 }

@@ -38,8 +38,9 @@ func (g registrations) register(w http.ResponseWriter, r *http.Request, x *excha
 	return g.change(w, r, x, req, g.store.Register)
 }
 
-// unregister is refused while the subscription holds resources of the provider, or
-// may hold some that the index does not know.
+// unregister is refused if the namespace needs no registration: clients would wait for
+// a state that never comes. It is also refused while the subscription holds resources of
+// the provider, or may hold some that the index does not know.
 func (g registrations) unregister(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	return g.change(w, r, x, req, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
 		check := change.Check
@@ -80,19 +81,17 @@ func (g registrations) mayHoldUnknown(ctx context.Context, sub inventory.Subscri
 func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request,
 	change func(context.Context, inventory.RegistrationChange) (inventory.Registration, error),
 ) error {
-	p, err := namedProvider(x)
+	n, err := g.providers.named(x)
 	if err != nil {
 		return err
 	}
 	conditions := route.Preconditions(r, x)
+	if n.free() {
+		return g.keep(w, r, x, req, n, conditions)
+	}
+	p := n.provider
 	check := func(current inventory.Registration) error {
 		return conditions(RegistrationETag(p)(current.State))
-	}
-	if p.Registration == regions.Automatic { // registered everywhere, for good
-		if err := check(inventory.Registration{}); err != nil {
-			return err
-		}
-		return answerProvider(w, r, x, g.providers.providerOf(p, req.Subscription.ID, inventory.Registered.String()))
 	}
 	ctx := context.WithoutCancel(r.Context())
 	registration, err := change(ctx, inventory.RegistrationChange{
@@ -105,7 +104,20 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 		return admission.Refusal(x, err)
 	}
 	g.complete(ctx, x, registration, p)
-	return answerProvider(w, r, x, g.providers.providerOf(p, req.Subscription.ID, stateOf(p, registration.State)))
+	return answerProvider(w, r, x, g.providers.providerOf(n, req.Subscription.ID, registration.State))
+}
+
+// keep answers for a namespace that is registered everywhere, for good.
+func (g registrations) keep(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request, n *namespace,
+	conditions func(etag string) error,
+) error {
+	if err := conditions(registrationETag(n.name, inventory.Registered)); err != nil {
+		return err
+	}
+	if arm.EqualFold(x.Request.Path.LastHop().Segment(0), "unregister") {
+		return arm.NewError(arm.Conflict).Saying("The namespace '%s' needs no registration, and cannot be unregistered.", n.name).About(n.name)
+	}
+	return answerProvider(w, r, x, g.providers.providerOf(n, req.Subscription.ID, inventory.Registered))
 }
 
 // noticeInterval is the pause between two checks whether the endpoints are notified.

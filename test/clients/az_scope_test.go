@@ -79,8 +79,13 @@ func TestAzSubscription(t *testing.T) {
 		c.play(t,
 			step{
 				command: `provider list --query [].[namespace,registrationPolicy,registrationState]`,
-				prints:  `[["Contoso.Compute","RegistrationFree","Registered"],["Contoso.Insight","RegistrationRequired","NotRegistered"]]`,
+				prints: `[["Contoso.Compute","RegistrationFree","Registered"],["Contoso.Insight","RegistrationRequired","NotRegistered"],` +
+					`["Microsoft.Resources","RegistrationFree","Registered"],["Microsoft.Authorization","RegistrationFree","Registered"],` +
+					`["Microsoft.Features","RegistrationFree","Registered"],["Microsoft.Insights","RegistrationFree","Registered"]]`,
 			},
+			step{command: `provider show -n microsoft.authorization --query resourceTypes[?resourceType=='locks'].defaultApiVersion`, prints: `["2020-05-01"]`},
+			step{command: `provider unregister -n Contoso.Insight --wait`}, // which was never registered
+			step{command: `provider show -n Contoso.Insight --query registrationState`, prints: `"Unregistered"`},
 			step{
 				command: `provider show -n Contoso.Compute --query resourceTypes[?resourceType=='virtualMachines'].[apiVersions,defaultApiVersion,locations,capabilities]`,
 				prints: `[[["2024-06-01-preview","2024-01-01","2023-01-01"],"2024-01-01",["West US","East US","North Europe"],` +
