@@ -245,20 +245,3 @@ func (c *conn) read(p []byte, until time.Time) (n int, err error) {
 	c.r += n
 	return n, nil
 }
-
-// How long and for how many bytes a connection is read after its last answer, so that
-// a client which still sends can read that first.
-const (
-	lingerTime  = 500 * time.Millisecond
-	lingerBytes = 256 << 10
-)
-
-// linger closes the way to the client and reads what it still sends.
-func (c *conn) linger() {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
-		return
-	}
-	c.reads.exactly(c.SetReadDeadline, time.Now().Add(lingerTime))
-	_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // to its end, whatever that is
-}

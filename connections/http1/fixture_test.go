@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"portico/connections"
 	"portico/test/harness"
 )
 
@@ -46,6 +47,7 @@ type site struct {
 	log     lines
 	served  chan error
 	secured *tls.Config // nil: plain
+	table   *connections.Table
 }
 
 func start(t testing.TB, handler http.HandlerFunc, change ...func(*site)) *site {
@@ -60,6 +62,9 @@ func start(t testing.TB, handler http.HandlerFunc, change ...func(*site)) *site 
 		t.Fatal(err)
 	}
 	s.address = l.Addr().String()
+	if s.table != nil {
+		l = s.table.Listen(l)
+	}
 	if s.secured != nil {
 		l = shaking{tls.NewListener(l, s.secured)}
 	}

@@ -37,6 +37,6 @@ const refusalTime = 5 * time.Second
 func (c *conn) refuse(why *connections.Refusal) {
 	c.writes.until(c.Conn.SetWriteDeadline, time.Now().Add(refusalTime))
 	if _, err := c.Write(why.AppendAnswer(c.out[:0], c.server.options.Describe)); err == nil {
-		c.linger()
+		c.linger(-1, time.Time{})
 	}
 }

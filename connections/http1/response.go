@@ -304,9 +304,7 @@ func (w *response) finish() bool {
 		return false
 	}
 	if x.last {
-		if !x.body.ended {
-			c.linger()
-		}
+		x.lingerForContent()
 		return false
 	}
 	c.shrink()

@@ -58,6 +58,9 @@ type Server struct {
 	date    date
 	ended   atomic.Bool // Shutdown or Close was called
 
+	mostLingering int32
+	lingering     atomic.Int32 // how many connections do
+
 	parkAfter time.Duration
 
 	mu        sync.Mutex
@@ -69,7 +72,7 @@ type Server struct {
 // New returns a server.
 func New(o Options) *Server {
 	return &Server{
-		options: o, watch: timing.Watch[*conn]{Every: watchEvery, Look: (*conn).look}, parkAfter: parkAfter,
+		options: o, watch: timing.Watch[*conn]{Every: watchEvery, Look: (*conn).look}, parkAfter: parkAfter, mostLingering: mostLingering,
 		listeners: map[net.Listener]struct{}{}, conns: map[*conn]struct{}{},
 	}
 }
@@ -174,7 +177,10 @@ func (s *Server) remove(c *conn) {
 // Shutdown closes the listeners and all connections without a request under way, and
 // waits until the others have ended or ctx has.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.end(func(c *conn) bool { return c.state.CompareAndSwap(waiting, closing) })
+	s.end(func(c *conn) bool {
+		c.hurry()
+		return c.state.CompareAndSwap(waiting, closing)
+	})
 	var err error
 	if s.options.HTTP2 != nil {
 		err = s.options.HTTP2.Shutdown(ctx)

@@ -15,11 +15,12 @@ const watchEvery = 100 * time.Millisecond
 
 // What a connection does. Only Shutdown makes it closing, only a watch makes it watched.
 const (
-	waiting  int32 = iota // for a request, so that Shutdown may close it
-	closing               // Shutdown closes it
-	active                // it reads a request, or writes an answer
-	handling              // its handler is called
-	watched               // its handler is called, and a second goroutine reads
+	waiting   int32 = iota // for a request, so that Shutdown may close it
+	closing                // Shutdown closes it
+	active                 // it reads a request, or writes an answer
+	handling               // its handler is called
+	watched                // its handler is called, and a second goroutine reads
+	lingering              // it has answered for the last time, and drops what still comes
 )
 
 // presence is a watch's record of a connection.
