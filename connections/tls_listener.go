@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -34,7 +35,7 @@ func (l *listener) handshake(ctx context.Context, c *conn) {
 		err = c.SetDeadline(time.Time{})
 	}
 	if err != nil {
-		answerPlainHTTP(err, c.table.options.Describe)
+		answerPlainHTTP(ctx, err, c.table.options.Describe)
 		if c.closeFor(ReasonHandshake) && ctx.Err() == nil {
 			l.handshakes.OnFailed(c.RemoteAddr(), err)
 		}
@@ -47,8 +48,15 @@ func (l *listener) handshake(ctx context.Context, c *conn) {
 	l.offer(c, l.scanned(c, session))
 }
 
-// answerPlainHTTP answers a client that speaks HTTP without TLS, as net/http does.
-func answerPlainHTTP(err error, describe Describer) {
+// How long and for how many bytes a connection without TLS is read after its answer.
+const (
+	plainLinger      = 2 * time.Second
+	plainLingerBytes = 64 << 20
+)
+
+// answerPlainHTTP answers a client that speaks HTTP without TLS, as net/http does, and
+// reads on while it sends its content, so that it sees the answer.
+func answerPlainHTTP(ctx context.Context, err error, describe Describer) {
 	var header tls.RecordHeaderError
 	if !errors.As(err, &header) || header.Conn == nil {
 		return
@@ -57,6 +65,11 @@ func answerPlainHTTP(err error, describe Describer) {
 	case "GET /", "HEAD ", "POST ", "PUT /", "OPTIO", "PATCH", "DELET":
 		_ = header.Conn.SetWriteDeadline(time.Now().Add(time.Second))
 		why := &Refusal{http.StatusBadRequest, "", "it came without TLS to a listener of HTTPS"}
-		_, _ = header.Conn.Write(why.AppendAnswer(nil, describe))
+		if _, err := header.Conn.Write(why.AppendAnswer(nil, describe)); err != nil || closeWrite(header.Conn) != nil {
+			return
+		}
+		_ = header.Conn.SetReadDeadline(time.Now().Add(plainLinger))
+		defer context.AfterFunc(ctx, func() { _ = header.Conn.SetReadDeadline(time.Unix(1, 0)) })()
+		_, _ = io.CopyN(io.Discard, header.Conn, plainLingerBytes) // to its end, whatever that is
 	}
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 func testContent(t *testing.T, w *world) {
 	t.Run("media types", func(t *testing.T) { mediaTypes(t, w) })
 	t.Run("size", func(t *testing.T) { bodySize(t, w) })
+	t.Run("written first", func(t *testing.T) { contentWrittenFirst(t, w) })
 	t.Run("syntax", func(t *testing.T) { bodySyntax(t, w) })
 	t.Run("members", func(t *testing.T) { bodyMembers(t, w) })
 	t.Run("groups", func(t *testing.T) { groupBodies(t, w) })
@@ -123,6 +125,38 @@ func bodySize(t *testing.T, w *world) {
 			refused},
 		{"what was refused is not there", message{target: at + "c" + q}, want{status: 404, code: "ResourceNotFound"}},
 	})
+}
+
+// Clients that write all of their content before they read see why it was refused.
+func contentWrittenFirst(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "content-first")
+	thing := g + "/providers/Contoso.Raw/things/a" + q
+	chunk := fmt.Sprintf("%x\r\n%s\r\n", 1<<20, sized(1<<20))
+	large := sized(64 << 20)
+	for name, c := range map[string]struct {
+		message
+		status int
+		code   string
+	}{
+		"just too large": {message{method: "PUT", target: thing, body: sized(4<<20 + 1)}, 413, "RequestContentTooLarge"},
+		"far too large":  {message{method: "PUT", target: thing, body: large}, 413, "RequestContentTooLarge"},
+		"chunked": {message{method: "PUT", target: thing, header: []string{"Transfer-Encoding: chunked"}, body: strings.Repeat(chunk, 64) + "0\r\n\r\n", framed: true},
+			413, "RequestContentTooLarge"},
+		"out of scope": {message{method: "PUT", target: g + "/providers/Microsoft.Resources/links/l" + q, body: large}, 400, "ResourceTypeNotSupported"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := dial(t, w.address)
+			if _, err := conn.Write(c.message.bytes(w.address)); err != nil {
+				t.Fatal(err)
+			}
+			got, err := readReply(bufio.NewReader(conn), c.method)
+			harness.OK(t, err)
+			if code := got.failure(t).Error.Code; got.status != c.status || code != c.code {
+				t.Errorf("%d %s, want %d %s", got.status, code, c.status, c.code)
+			}
+		})
+	}
 }
 
 var position = regexp.MustCompile(`line (\d+), position (\d+)`)
