@@ -99,7 +99,7 @@ func (r *Request) deploymentOutOfScope() *arm.Error {
 // refuseOutOfScope refuses a type unless its provider, nil for one that the map lacks,
 // has it.
 func refuseOutOfScope(namespace, first string, provider *regions.Provider) *arm.Error {
-	for _, row := range outOfScope {
+	for _, row := range &outOfScope {
 		ns, typeName, _ := strings.Cut(row.prefix, "/")
 		fits := arm.EqualFold(ns, namespace) || ns == anyNamespace && namespace != ""
 		if !fits || len(first) < len(typeName) || !arm.EqualFold(first[:len(typeName)], typeName) {
