@@ -20,7 +20,8 @@ const (
 )
 
 // unlistedDoubts lists the regions that have not been listed in full in a subscription, or
-// in any, behind a position: at most limit. more reports whether there are others.
+// in any, behind a position: at most limit. next is the position of further ones, "" if there
+// are none.
 func (l *listener) unlistedDoubts(ctx context.Context, subscription, after string, limit int) (doubts []api.Doubt, next string, err error) {
 	sub, region, _ := strings.Cut(strings.TrimPrefix(after, afterUnlisted), "/")
 	if after != "" && !arm.ValidGUID(sub) {
