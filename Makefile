@@ -117,7 +117,7 @@ test-long: programs race-programs ## the longer forms of what has a shorter one 
 # Without the walk, and without what needs a program beside Go, a shell and make: the
 # harness leaves that out where it would start it, so that no list of tests has to name it.
 # The other modules need Helm and Kubernetes.
-quick: format-check ## what one runs while working, with Go, make and bash alone
+quick: format-check ## what one runs while working, with Go, make and bash alone: seven minutes of processor time the first time, half of that after a change that every package needs
 	go vet ./...
 	PORTICO_QUICK=1 $(MEMORY) go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -timeout 10m -p 3 -parallel 4 $(UNIT)
 
