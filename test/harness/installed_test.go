@@ -15,15 +15,13 @@ func (*judged) Helper()                 {}
 func (j *judged) Skip(...any)           { j.skipped = true; runtime.Goexit() }
 func (j *judged) Fatalf(string, ...any) { j.failed = true; runtime.Goexit() }
 
-func asksFor(t *testing.T, name string) (path string, end *judged) {
-	end = &judged{TB: t}
-	done := make(chan struct{})
+func asksFor(t *testing.T, name string) (string, *judged) {
+	end, found := &judged{TB: t}, make(chan string, 1)
 	go func() {
-		defer close(done)
-		path = Installed(end, name)
+		defer close(found)
+		found <- Installed(end, name)
 	}()
-	<-done
-	return path, end
+	return <-found, end
 }
 
 // Where the program is missing the test fails; `make quick` alone leaves it out, and does so
