@@ -22,6 +22,10 @@ func (c *call) misprint(a answer) answer {
 		after, _ := skipTokenKey(c.query.Get("$skiptoken"))
 		n, _ := strconv.Atoi(strings.TrimPrefix(after, "/endless/")) // 0 at the beginning
 		return c.emptyPage(fmt.Sprintf("/endless/%d", n+1))
+	case fault.ByteOrderMark:
+		if len(a.body) > 0 {
+			a.body = append([]byte("\ufeff"), a.body...)
+		}
 	case fault.GzipBomb:
 		a := bodyAnswer(http.StatusOK, zippedPage(c.fault.Number))
 		a.header.Set("Content-Encoding", "gzip")

@@ -3,7 +3,6 @@ package contoso
 import (
 	"encoding/binary"
 	"net/http"
-	"slices"
 	"unicode/utf16"
 
 	"portico/contoso/fault"
@@ -38,8 +37,6 @@ func (a answer) unreadable(text string) answer {
 		a.body = a.body[:len(a.body)/2]
 	case fault.TextUTF16:
 		a.body = asUTF16(a.body)
-	case fault.TextMarked:
-		a.body = slices.Concat([]byte("\ufeff"), a.body)
 	}
 	return a
 }

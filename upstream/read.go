@@ -17,7 +17,7 @@ import (
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // decompressed
+	Body   []byte // decompressed, without a byte order mark
 }
 
 // Read sends a GET and returns the whole answer. It retries connection faults and

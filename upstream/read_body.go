@@ -6,11 +6,19 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"portico/internal/jsontext"
 )
 
-// ReadAll reads and decompresses the body of an answer. It returns [ErrTooLarge] if
-// the decompressed body exceeds limit.
+// ReadAll reads and decompresses the body of an answer, to be read as JSON: without a byte
+// order mark. It returns [ErrTooLarge] if the decompressed body exceeds limit.
 func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
+	text, err := ReadBytes(h, body, limit)
+	return jsontext.WithoutMark(text), err
+}
+
+// ReadBytes is ReadAll for a body that is passed on, and so returned as it was sent.
+func ReadBytes(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 	plain, _, err := decompressed(h, body)
 	if err != nil {
 		return nil, err
@@ -26,7 +34,8 @@ func readBody(answer *http.Response, limit int64, reserve func(int64) error, buf
 	case err != nil:
 		return nil, err
 	case packed || answer.ContentLength < 0:
-		return readGrowing(body, limit, reserve)
+		content, err := readGrowing(body, limit, reserve)
+		return jsontext.WithoutMark(content), err
 	case answer.ContentLength > limit:
 		return nil, ErrTooLarge
 	}
@@ -42,7 +51,7 @@ func readBody(answer *http.Response, limit int64, reserve func(int64) error, buf
 	if _, err := io.ReadFull(body, content); err != nil {
 		return nil, err
 	}
-	return content, nil
+	return jsontext.WithoutMark(content), nil
 }
 
 func decompressed(h http.Header, body io.Reader) (plain io.Reader, packed bool, err error) {

@@ -52,8 +52,8 @@
 //	bad-json           a body that breaks off
 //	unreadable=TEXT    a success with another text in place of its own: page (of HTML),
 //	                   empty, null, list, object (without members), half (of its own),
-//	                   utf16 (its own in that encoding), marked (its own after a byte
-//	                   order mark)
+//	                   utf16 (its own in that encoding)
+//	byte-order-mark    a byte order mark before the body
 //	big=N              a body of N bytes, its length declared
 //	big-chunked=N      the same, its length not declared
 //	foreign-location   polling URLs on another host (the write becomes asynchronous)
@@ -101,6 +101,7 @@ const (
 	Stall           = "stall"
 	BadJSON         = "bad-json"
 	Unreadable      = "unreadable"
+	ByteOrderMark   = "byte-order-mark"
 	Big             = "big"
 	BigChunked      = "big-chunked"
 	ForeignLocation = "foreign-location"
@@ -140,10 +141,9 @@ const (
 	TextObject = "object"
 	TextHalf   = "half"
 	TextUTF16  = "utf16"
-	TextMarked = "marked"
 )
 
-var unreadable = [...]string{TextPage, TextEmpty, TextNull, TextList, TextObject, TextHalf, TextUTF16, TextMarked}
+var unreadable = [...]string{TextPage, TextEmpty, TextNull, TextList, TextObject, TextHalf, TextUTF16}
 
 // Bounds of arguments.
 const (
@@ -174,7 +174,7 @@ func Parse(text string) (Fault, bool) {
 	f := Fault{Name: name}
 	ok, err := !hasArg, error(nil)
 	switch name {
-	case "", Quote, ResetBefore, HTML, Redirect, ResetAfter, Stall, BadJSON, ForeignLocation, OwnLocation, ForeignElements, ForeignNext, OwnNext, NextLoop, EndlessPages, NoValue, HopHeaders, Halfway, PollsStrict, HiddenFromClients, Unshown, CutRequest, CutAnswer:
+	case "", Quote, ResetBefore, HTML, Redirect, ResetAfter, Stall, BadJSON, ByteOrderMark, ForeignLocation, OwnLocation, ForeignElements, ForeignNext, OwnNext, NextLoop, EndlessPages, NoValue, HopHeaders, Halfway, PollsStrict, HiddenFromClients, Unshown, CutRequest, CutAnswer:
 	case Overlook:
 		f.Number, ok = http.StatusNoContent, !hasArg || arg == "404"
 		if hasArg {

@@ -34,6 +34,7 @@ import (
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
+	"portico/internal/jsontext"
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
@@ -226,7 +227,7 @@ func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	if len(content) == 0 {
 		return nil
 	}
-	if fault := exchange.ReadJSON(content, into); fault != nil {
+	if fault := exchange.ReadJSON(jsontext.WithoutMark(content), into); fault != nil {
 		return fault
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/internal/jsontext"
 	"portico/limits"
 	"portico/routing"
 )
@@ -60,7 +61,8 @@ func ContentArrived(w http.ResponseWriter) {
 
 // Content reads a request's content whole, within the bounds on its size and on
 // the memory of all requests together. It drops that of other methods: GET, HEAD
-// and DELETE mean the same with any.
+// and DELETE mean the same with any. A byte order mark is no part of it, for
+// providers either: JSON is sent without one (RFC 8259, 8.1).
 func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch r.Method {
 	case http.MethodPut, http.MethodPatch, http.MethodPost:
@@ -92,6 +94,10 @@ func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	}
 	x.Received = int64(len(text))
 	ContentArrived(w)
+	if content := jsontext.WithoutMark(text); len(content) < len(text) {
+		text = content
+		r.Header.Del("Content-Md5") // of what was sent
+	}
 	return text, routing.CheckContentType(r.Header, text)
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/internal/jsontext"
 	"portico/tracing"
 	"portico/tracing/headers"
 	"portico/upstream"
@@ -76,7 +77,8 @@ func (p *Proxy) copyHeaders(w http.ResponseWriter, x *exchange.Exchange, answer 
 	}
 }
 
-// buffer reads an answer whole, decompressed, and puts it back as its body.
+// buffer reads an answer whole, decompressed, and puts it back as its body. What it
+// returns is to be read as JSON: a byte order mark goes to the client alone.
 func (p *Proxy) buffer(answer *http.Response, namespace, region string) ([]byte, error) {
 	text, err := p.readComplete(answer)
 	if err != nil {
@@ -87,11 +89,11 @@ func (p *Proxy) buffer(answer *http.Response, namespace, region string) ([]byte,
 
 // readComplete is buffer with the error of the reading itself.
 func (p *Proxy) readComplete(answer *http.Response) ([]byte, error) {
-	text, err := upstream.ReadAll(answer.Header, answer.Body, p.Config.Limits.AnswerBody)
+	text, err := upstream.ReadBytes(answer.Header, answer.Body, p.Config.Limits.AnswerBody)
 	if err == nil {
 		replaceBody(answer, text)
 	}
-	return text, err
+	return jsontext.WithoutMark(text), err
 }
 
 func replaceBody(answer *http.Response, text []byte) {

@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/internal/jsontext"
 	"portico/upstream"
 	"portico/upstream/answers"
 )
@@ -43,7 +44,7 @@ func errorOf(answer *http.Response) *arm.Error {
 		rest = brokenReader{err}
 	}
 	answer.Body = readCloser{io.MultiReader(bytes.NewReader(text), rest), answer.Body}
-	return answers.Error(answer.StatusCode, string(text))
+	return answers.Error(answer.StatusCode, string(jsontext.WithoutMark(text)))
 }
 
 // brokenReader fails as what was read before it did.

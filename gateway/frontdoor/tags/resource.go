@@ -11,6 +11,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
+	"portico/internal/jsontext"
 	"portico/inventory/jobrow"
 	"portico/routing"
 )
@@ -59,7 +60,7 @@ func readResource(answer *exchange.Captured, s route.Scope) (t resourceTags, err
 		ID   string     `json:"id"`
 		Tags countedMap `json:"tags"`
 	}
-	if err := json.Unmarshal(answer.Body, &requested); err != nil {
+	if err := json.Unmarshal(jsontext.WithoutMark(answer.Body), &requested); err != nil {
 		return t, arm.NewError(arm.InvalidProviderResponse, s.Resource.Provider.Namespace, "it is no resource: "+err.Error())
 	}
 	t = resourceTags{requested.ID, requested.Tags, answer.Header().Get("ETag")}
