@@ -91,6 +91,8 @@ func (c NameCheck) ask(ctx context.Context, call upstream.Call) (r nameReply) {
 	var known bool
 	if r.free, known = nameAvailable(r.body); !known {
 		r.fault = of.invalid("it does not say whether the name is available")
+	} else if MayHoldLink(r.body) {
+		r.fault = of.invalid("it has a nextLink")
 	}
 	return r
 }

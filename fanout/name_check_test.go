@@ -57,6 +57,7 @@ func TestCheckName(t *testing.T) {
 	}{
 		{"all say that it is free", []said{{200, free}, {200, ` {"nameAvailable": true, "message": null}`}}, free, "", 0},
 		{"the first that says no decides", []said{{200, free}, {200, taken("b")}, {200, taken("c")}}, taken("b"), "", 0},
+		{"a link in an answer may be followed", []said{{200, `{"nameAvailable":true,"nextLink":"https://evil.example/"}`}, {200, taken("b")}}, taken("b"), "", 0},
 		{"no is true whoever fails", []said{{503, ""}, {200, taken("b")}, {200, "?"}}, taken("b"), "", 0},
 		{"no is true whoever hangs", []said{{0, ""}, {200, taken("b")}, {0, ""}}, taken("b"), "", 0},
 		{"one that fails may have it", []said{{200, free}, {500, ""}}, "", "ServiceUnavailable", 503},

@@ -29,12 +29,19 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved
 	if err != nil || len(text) == 0 && answer.StatusCode != http.StatusOK {
 		return err
 	}
+	invalid := func(why string) *arm.Error { return arm.NewError(arm.InvalidProviderResponse, namespace, why) }
+	if len(text) > 0 && !likeASCII(answer.Header["Content-Type"]) {
+		return invalid("its character set cannot be checked").About("Content-Type")
+	}
 	page, shown, err := parsePage(x, text)
 	if err != nil {
-		if x.Request.Class != routing.Collection && !errors.Is(err, fanout.ErrAmbiguous) {
-			return nil // an action's answer need not be JSON
+		switch {
+		case x.Request.Class == routing.Collection, errors.Is(err, fanout.ErrAmbiguous):
+			return invalid(err.Error())
+		case fanout.MayHoldLink(text):
+			return invalid("it is not JSON, and less strict readers may find a nextLink in it").About("nextLink")
 		}
-		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error())
+		return nil // an action's answer need not be JSON
 	}
 	foreign := shown < len(page.Elements)
 	if page.NextLink == nil && !foreign {
@@ -42,7 +49,7 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved
 	}
 	next, err := p.nextLink(ctx, x, d, page.NextLink)
 	if err != nil {
-		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error()).About("nextLink")
+		return invalid(err.Error()).About("nextLink")
 	}
 	if foreign {
 		replaceBody(answer, page.Shown(next))

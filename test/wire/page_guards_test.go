@@ -119,6 +119,18 @@ func testPageGuards(t *testing.T, w *world) {
 		m := message{method: "POST", target: g + list + "/one/listThings" + q}
 		get(t, m, ok(200, `{"value":[],"nextLink":"https://evil.example/x"}`), refused)
 	})
+	for name, text := range map[string]string{
+		"with a mark":      "\ufeff" + pageOf(`"https://evil.example/x"`),
+		"not quite UTF-8":  `{"value":["` + "\xff" + `"],"nextLink":"https://evil.example/x"}`,
+		"in UTF-16":        "{\x00\"\x00n\x00e\x00x\x00t\x00L\x00i\x00n\x00k\x00\"\x00:\x00\"\x00h\x00t\x00t\x00p\x00s\x00:\x00/\x00/\x00e\x00v\x00i\x00l\x00.\x00e\x00x\x00a\x00m\x00p\x00l\x00e\x00\"\x00}\x00",
+		"with more behind": pageOf(`"https://evil.example/x"`) + "\n{}",
+	} {
+		t.Run("an action's page, "+name, func(t *testing.T) {
+			anyhow := refused
+			anyhow.like = ""
+			get(t, message{method: "POST", target: g + list + "/one/listThings" + q}, ok(200, text), anyhow)
+		})
+	}
 	// Clients take any success for a page.
 	for _, status := range []int{201, 202, 203, 206, 299} {
 		t.Run(fmt.Sprint("F1 with ", status), func(t *testing.T) { get(t, plain, ok(status, pageOf(`"https://evil.example/x"`)), refused) })
