@@ -1,6 +1,7 @@
 package fanout
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -15,9 +16,21 @@ const busyRetry = 5 * time.Second
 // than tokenTarget; regions in progress may use it up to tokenLimit, since the next
 // query of one may be longer than its last. A few bytes are left for the width.
 const (
-	tokenTarget = 4<<10 - 8
-	tokenLimit  = maxToken - 8
+	tokenTarget = 4<<10 - widthRoom
+	widthRoom   = 8
 )
+
+// tokenLimit returns what a token may have beside the rest of the next page's link.
+func (p *pageBuild) tokenLimit() int { return MaxTarget - len(p.nextTarget("")) - widthRoom }
+
+// nextTarget returns path and query of the next page.
+func (p *pageBuild) nextTarget(token string) string {
+	query := p.request.Query.Without(skipToken)
+	if query != "" {
+		query += "&"
+	}
+	return p.request.Path.Escaped() + "?" + query + skipToken + "=" + token
+}
 
 // checkFailures returns the fault if failed regions fail the list, and gives them up
 // if the list may be partial.
@@ -43,6 +56,11 @@ func (p *pageBuild) checkFailures() *arm.Error {
 		return soleFault(faults[0].fault)
 	}
 	fault := listFault(faults, p.regionCount(), p.request.Namespace)
+	for _, f := range faults {
+		if linkTooLong(f.fault) {
+			fault = p.linkTooLongFault(f.region)
+		}
+	}
 	if refused || !p.cursor.partial {
 		return fault
 	}
@@ -107,7 +125,7 @@ func (p *pageBuild) advanceCursor() *arm.Error {
 	}
 	p.requeue()
 	// If no region advanced, this page has not made the token longer.
-	if kept > 0 && len(p.sealCursor()) > tokenTarget {
+	if kept > 0 && len(p.sealCursor()) > min(tokenTarget, p.tokenLimit()) {
 		if kept = p.fitToken(kept); kept == 0 && !p.deferUnstarted() {
 			return p.tokenTooLongFault()
 		}
@@ -153,9 +171,9 @@ func (p *pageBuild) fitToken(kept int) int {
 	}
 	started := slices.ContainsFunc(p.cursor.regions, func(r *regionCursor) bool { return r.state == inProgress })
 	for _, r := range open {
-		limit := tokenLimit
+		limit := p.tokenLimit()
 		if started && r.before.state == notStarted {
-			limit = tokenTarget
+			limit = min(limit, tokenTarget)
 		}
 		*r.region = r.after
 		if len(p.sealCursor()) <= limit {
@@ -187,17 +205,24 @@ func (p *pageBuild) deferUnstarted() bool {
 	return true
 }
 
-// tokenTooLongFault returns the fault of regions whose next queries do not fit any
-// token.
+// tokenTooLongFault returns the fault of a region whose next query does not fit the token.
 func (p *pageBuild) tokenTooLongFault() *arm.Error {
-	var faults []failedRegion
 	for _, r := range p.results {
 		if r.outcome == outcomeDeferred && r.after.state == inProgress {
-			faults = append(faults, failedRegion{r.region.name, p.collection(r.before).invalid("its nextLink is too long")})
+			return p.linkTooLongFault(r.region.name)
 		}
 	}
-	return listFault(faults, len(p.results), p.request.Namespace)
+	return p.noMemoryFault()
 }
+
+// linkTooLongFault returns the fault of a list that a region's link ends: no other request
+// has room for it either.
+func (p *pageBuild) linkTooLongFault(region string) *arm.Error {
+	return p.collection(regionCursor{name: region}).invalid("in the region '" + region + "' " + ErrLinkTooLong.Error()).About("nextLink")
+}
+
+// linkTooLong reports whether a region failed for the length of its link.
+func linkTooLong(fault *arm.Error) bool { return errors.Is(fault.Cause, ErrLinkTooLong) }
 
 // sealCursor returns the token of the cursor, "" at the end of the list.
 func (p *pageBuild) sealCursor() string {
@@ -213,11 +238,7 @@ func (p *pageBuild) mergedPage() *MergedPage {
 	lacking := p.cursor.unreachable()
 	m.Complete = len(lacking) == 0
 	if p.token != "" {
-		query := p.request.Query.Without(skipToken)
-		if query != "" {
-			query += "&"
-		}
-		m.NextLink = answers.PublicLink(p.lister.options.Public, p.request.Path.Escaped(), query+skipToken+"="+p.token)
+		m.NextLink = answers.PublicLink(p.lister.options.Public, p.nextTarget(p.token), "")
 	} else {
 		slices.Sort(lacking)
 		m.Unreachable = lacking

@@ -110,11 +110,11 @@ func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOption
 		return r, got, c.invalid(err.Error())
 	}
 	got.page.pooled = pooled
-	links := NextLinks{Public: c.Public, Endpoint: c.Endpoint, Path: c.Path.String()}
+	links := NextLinks{Public: c.Public, Endpoint: c.Endpoint, Path: c.Path.String(), Longest: MaxTarget}
 	next, err := links.Query(got.page.NextLink)
 	switch {
 	case err != nil:
-		return r, got, c.invalid(err.Error())
+		return r, got, c.invalid(err.Error()).Because(err)
 	case next == "":
 		r.state = exhausted
 		return r, got, nil

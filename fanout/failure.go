@@ -127,7 +127,7 @@ func permanent(fault *arm.Error) bool {
 	if errors.As(fault.Cause, &call) && call.Queued() {
 		return true // it already waited in the queue
 	}
-	return denied(fault) || fault.Status == http.StatusBadRequest || fault.Code == arm.ClientClosedRequest
+	return denied(fault) || linkTooLong(fault) || fault.Status == http.StatusBadRequest || fault.Code == arm.ClientClosedRequest
 }
 
 // denied reports whether the region refused the caller. A partial list must not hide

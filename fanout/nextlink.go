@@ -8,20 +8,35 @@ import (
 	"portico/arm"
 	"portico/internal/jsontext"
 	"portico/regions"
+	"portico/routing"
 	"portico/upstream/answers"
 )
 
 // NextLinks checks the links in a provider's pages: they must point to the listed
-// path, on the front door or on the endpoint.
+// path, on the front door or on the endpoint. It mends what providers get wrong in their
+// queries.
 type NextLinks struct {
 	Public   *url.URL // scheme and host of the front door as clients see them
 	Endpoint *regions.Endpoint
 	Path     string // of the request, canonical and decoded
+	// Longest is the longest path and query that a link may have, in bytes; 0: any.
+	Longest int
+	// Takes, if set, reports whether the front door takes a request for the path with a
+	// query. Version is an api-version that it takes.
+	Takes   func(query string) bool
+	Version string
 }
+
+// MaxTarget is the longest path and query of a page: a request line and the headers may
+// take 16 KiB together.
+const MaxTarget = 15 << 10
+
+// ErrLinkTooLong is the error of a link that no request could carry.
+var ErrLinkTooLong = fmt.Errorf("its nextLink is too long: path and query of the client's next request may have %d bytes", MaxTarget)
 
 // Query returns the raw query of a nextLink, "" at the end of the list. link is the
 // member's JSON value, nil if absent; null and "" count as absent. A link to any
-// other path or host is an error.
+// other path or host is an error, and so is one that no request can follow.
 func (l NextLinks) Query(link []byte) (string, error) {
 	if jsontext.Null(link) {
 		return "", nil
@@ -49,21 +64,72 @@ func (l NextLinks) Query(link []byte) (string, error) {
 	if target.RawQuery == "" {
 		return "", fmt.Errorf("its nextLink has no query")
 	}
-	return escapeInvalid(target.RawQuery), nil
+	query := separated(escapeInvalid(target.RawQuery))
+	if l.Takes != nil && !l.Takes(query) {
+		if query = withVersion(query, l.Version); !l.Takes(query) {
+			return "", fmt.Errorf("its nextLink has a query that no request may have")
+		}
+	}
+	if l.Longest > 0 && len(l.Path)+len("?")+len(query) > l.Longest {
+		return "", ErrLinkTooLong
+	}
+	return query, nil
 }
 
-// escapeInvalid percent-encodes bytes that a request line cannot carry: some
-// providers send links with bare spaces.
+// escapeInvalid percent-encodes bytes that a request line cannot carry, and percent signs
+// that begin no escape: some providers send links with bare spaces and tokens.
 func escapeInvalid(query string) string {
 	var b strings.Builder
 	for i := 0; i < len(query); i++ {
-		if c := query[i]; c <= ' ' || c >= 0x7f {
+		c := query[i]
+		stray := c == '%' && (i+2 >= len(query) || hexDigit(query[i+1]) < 0 || hexDigit(query[i+2]) < 0)
+		if c <= ' ' || c >= 0x7f || stray {
 			fmt.Fprintf(&b, "%%%02X", c)
 		} else {
 			b.WriteByte(c)
 		}
 	}
 	return b.String()
+}
+
+// separated makes question marks that stand for separators ampersands: some providers put
+// their skip token behind the referer with a second one. Elsewhere it is text. An
+// api-version has none.
+func separated(query string) string {
+	if strings.IndexByte(query, '?') < 0 {
+		return query
+	}
+	var pairs []string
+	for pair := range strings.SplitSeq(query, "&") {
+		version, from := parameterOf(pair).name == versionName, 0
+		for i := range len(pair) {
+			if pair[i] != '?' || !version && !beginsWithSkipToken(pair[i+1:]) {
+				continue
+			}
+			if i > from {
+				pairs = append(pairs, pair[from:i])
+			}
+			from, version = i+1, false
+		}
+		pairs = append(pairs, pair[from:])
+	}
+	return strings.Join(pairs, "&")
+}
+
+// beginsWithSkipToken reports whether a text begins with a skip token, in any spelling.
+func beginsWithSkipToken(text string) bool {
+	const longest = len(skipToken) * len("%24")
+	name, _, found := strings.Cut(text[:min(len(text), longest+1)], "=")
+	return found && parameterOf(name).name == arm.Fold(skipToken)
+}
+
+// withVersion returns a query with an api-version in place of those that it has.
+func withVersion(query, version string) string {
+	query = routing.Query{Raw: query}.Without(versionName)
+	if query != "" {
+		query += "&"
+	}
+	return query + versionName + "=" + url.QueryEscape(version)
 }
 
 func (l NextLinks) allowed(target *url.URL) bool {

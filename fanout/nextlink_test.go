@@ -48,6 +48,14 @@ func TestNextLinks(t *testing.T) {
 		{`"?a=1;b=2"`, "a=1;b=2"},
 
 		// What cannot stand in a request line is encoded, the rest is not touched.
+		{`"?t=100%&u=%4&v=%zz%41%"`, "t=100%25&u=%254&v=%25zz%41%25"},
+
+		// A question mark that stands for a separator is one, and no other.
+		{`"?api-version=v?$skipToken=a?b"`, "api-version=v&$skipToken=a?b"},
+		{`"?api-version=v?t=a"`, "api-version=v&t=a"},
+		{`"?$filter=a eq 'b?'&x=c?%24SKIPtoken=d"`, "$filter=a%20eq%20'b?'&x=c&%24SKIPtoken=d"},
+		{`"??$skipToken=a"`, "$skipToken=a"},
+		{`"?t=a?skipToken=b?$skipToken"`, "t=a?skipToken=b?$skipToken"},
 		{`"?$filter=name eq 'é'&t=%2f+\"<"`, "$filter=name%20eq%20'%C3%A9'&t=%2f+\"<"},
 	} {
 		query, err := links.Query([]byte(c.link))

@@ -16,6 +16,8 @@ import (
 const (
 	skipToken = "$skipToken"
 	pageSize  = "$top"
+
+	versionName = "api-version"
 )
 
 // ownQuery is the client's query without paging: it is equal on all pages of a list,
@@ -55,7 +57,7 @@ func parameterOf(raw string) parameter {
 	}
 	name, value, _ := strings.Cut(raw, "=")
 	p := parameter{arm.Fold(decoded(name)), decoded(value), raw}
-	if p.name == "api-version" {
+	if p.name == versionName {
 		p.value = arm.Fold(p.value)
 	}
 	return p

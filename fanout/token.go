@@ -23,7 +23,7 @@ import (
 const (
 	tokenVersion = 1
 	keyHashLen   = 4 // bytes that identify a key
-	maxToken     = 6 << 10
+	maxToken     = MaxTarget
 	// maxCursor bounds the decompressed cursor.
 	maxCursor = 64 << 10
 	// compressFrom is the length from which cursors are compressed.

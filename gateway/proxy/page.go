@@ -84,6 +84,13 @@ func parsePage(x *exchange.Exchange, text []byte) (page fanout.Page, shown int, 
 // polled path is no list.
 func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d *Resolved, link []byte) (string, error) {
 	links := fanout.NextLinks{Public: p.Public, Endpoint: d.Endpoint, Path: x.Request.Path.String()}
+	if q := x.Request; q.Class != routing.Poll {
+		links.Longest, links.Version = fanout.MaxTarget, q.Query.APIVersion
+		links.Takes = func(query string) bool {
+			next, fault := routing.Classify(p.Config.Map, q.Method, q.Path.Escaped(), query)
+			return fault == nil && next.Check(p.Config.Map, "") == nil
+		}
+	}
 	path, bare := x.Request.Path.Escaped(), false
 	if text, ok := jsontext.Text(link); ok && x.Request.Class == routing.Poll {
 		if to, own := p.resultPath(d, text); own {
