@@ -88,6 +88,7 @@ const (
 	pageByOffset              = "page-by-offset"
 	nextLinkOnce              = "next-link-once"
 	nextLinkStale             = "next-link-stale"
+	nextLinkLong              = "next-link-long"
 	throttledBare             = "throttled-bare"
 	throttledWithoutError     = "throttled-without-error"
 	burst500                  = "burst-500"
@@ -215,6 +216,7 @@ var breakList = [...]Break{
 	{pageByOffset, sectionPaging, "A page begins at the number of resources that were sent before."},
 	{nextLinkStale, sectionPaging, "A nextLink leads on only while no resource comes or goes."},
 	{nextLinkOnce, sectionPaging, "A nextLink can be read once."},
+	{nextLinkLong, sectionPaging, "A nextLink has more than 16 KiB."},
 	{throttledBare, sectionRetry, "Too many reads of a resource are 429 without Retry-After."},
 	{throttledWithoutError, sectionRetry, "Too many reads of a resource are 429 without an error."},
 	{burst500, sectionRetry, "Too many reads of a resource are a 500."},

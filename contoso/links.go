@@ -63,6 +63,12 @@ func (c *call) nextLink(last string) (string, error) {
 		base = c.own
 	}
 	query := "$skipToken=" + skipToken(last)
+	switch {
+	case c.fault.Name == fault.LongNext:
+		query += padding(c.fault.Number)
+	case c.breaks[nextLinkLong]:
+		query += padding(16 << 10)
+	}
 	if c.habits[AppendToken] {
 		return base + u.EscapedPath() + "?" + u.RawQuery + "&" + query, nil
 	}

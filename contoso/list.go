@@ -142,6 +142,7 @@ func skipTokenKey(token string) (string, error) {
 	if token == "" {
 		return "", nil
 	}
+	token, _, _ = strings.Cut(token, paddingMark)
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	key, ok := strings.CutPrefix(string(b), "1/")
 	if err != nil || !ok {

@@ -81,3 +81,43 @@ providers:
 		}
 	}
 }
+
+// Merged lists carry the long skip tokens of their regions, one region after the other.
+func TestLongSkipTokens(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	var want []string
+	for _, region := range []string{"westus", "eastus"} {
+		for i := range 3 {
+			want = append(want, region+fmt.Sprint(i))
+			s.machine("g", want[len(want)-1], region)
+		}
+		s.rule(region, "GET", "/virtualMachines", "long-next=9000", -1)
+	}
+	slices.Sort(want)
+	small := []string{"x-contoso-page-size", "1"}
+	target := machines + api
+	var all []string
+	for range 20 {
+		page := decode[named](t, s.ok(200, "GET", target, "", small...))
+		for _, v := range page.Value {
+			all = append(all, v.Name)
+		}
+		if page.NextLink == "" {
+			break
+		}
+		target = s.local(page.NextLink)
+	}
+	slices.Sort(all)
+	if !slices.Equal(all, want) {
+		t.Errorf("%s", all)
+	}
+	// What no request carries is no failure that passes.
+	s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
+	s.rule("eastus", "GET", "/virtualMachines", "long-next=16000", -1)
+	got := s.want(502, "InvalidProviderResponse", "GET", machines+api, "", small...)
+	got.says(t, "The resource provider 'Contoso.Compute' returned an invalid response: in the region 'eastus' its nextLink is too long: path and query of the client's next request may have 15360 bytes.")
+	if got := s.ok(200, "GET", machines+api, "", append(small, "x-ms-portico-on-region-failure", "partial")...); !strings.Contains(got.text, "westus0") {
+		t.Errorf("%s", got.text)
+	}
+}

@@ -103,7 +103,7 @@ func families() []Case {
 		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), urlCases(), operationCases(), pollerCases(),
 		childCases(), extensionCases(), actionCases(), nameCases(), headerCases(), subscriptionCases(),
 		moveCases(), createdForCases(), managedCases(), certificateCases(), envelopeCases(),
-		retryCases(), spellingCases(), raceCases(), pagingCases(), burstCases(), tagNameCases(), watchCases(), preflightCases(),
+		retryCases(), spellingCases(), raceCases(), pagingCases(), burstCases(), tagNameCases(), watchCases(), preflightCases(), longLinkCases(),
 	)
 }
 

@@ -62,6 +62,7 @@
 //	                   subscriptions, groups and parents
 //	foreign-next       nextLink on another host
 //	own-next           nextLink on its own host
+//	long-next=N        nextLink with a skip token of N bytes more
 //	next-loop          a page whose nextLink is its own URL
 //	endless-pages      an empty page whose nextLink leads to another such page
 //	no-value           an object without a value
@@ -109,6 +110,7 @@ const (
 	ForeignElements = "foreign-elements"
 	ForeignNext     = "foreign-next"
 	OwnNext         = "own-next"
+	LongNext        = "long-next"
 	NextLoop        = "next-loop"
 	EndlessPages    = "endless-pages"
 	NoValue         = "no-value"
@@ -152,12 +154,13 @@ const (
 	StallTime = 2 * time.Minute
 	minBig    = 64
 	maxBig    = 1 << 30
+	maxNext   = 1 << 20
 )
 
 // Fault is one misbehaviour. The zero value is none.
 type Fault struct {
 	Name     string
-	Number   int           // of status, throttle, big, big-chunked, gzip-bomb, overlook, busy
+	Number   int           // of status, throttle, big, big-chunked, gzip-bomb, long-next, overlook, busy
 	Duration time.Duration // of delay, late, slow, polls-late, async; 0: none
 	ID       string        // of refuse-until, blocked-by
 	Mode     string        // of async, async-fails, async-endless, moved
@@ -198,6 +201,9 @@ func Parse(text string) (Fault, bool) {
 	case Big, BigChunked, GzipBomb:
 		f.Number, err = strconv.Atoi(arg)
 		ok = f.Number >= minBig && f.Number <= maxBig
+	case LongNext:
+		f.Number, err = strconv.Atoi(arg)
+		ok = f.Number >= 1 && f.Number <= maxNext
 	case Delay, Late, Slow, PollsLate:
 		f.Duration, err = time.ParseDuration(arg)
 		ok = f.Duration >= 0 && f.Duration <= maxWait

@@ -92,6 +92,7 @@ var noticed = map[string][]string{
 	"lost-delete":                  {"race/put-and-delete"},
 	"page-by-offset":               {"list/writes-before-a-page"},
 	"next-link-once":               {"list/a-nextlink-twice"},
+	"next-link-long":               {"list/nextlink-fits-a-request"},
 	"throttled-bare":               {"throttle/says-when-to-come-again"},
 	"throttled-without-error":      {"throttle/has-an-error"},
 	"burst-500":                    {"throttle/a-burst-of-reads"},
