@@ -118,7 +118,7 @@ func lenientRune(text []byte) (rune, int) {
 // lenientEscape decodes what stands behind a backslash, where hexadecimal digits may have
 // bytes of UTF-16 between them.
 func lenientEscape(text []byte) (rune, int) {
-	at, digits := 0, 0
+	at := 0
 	next := func() byte {
 		for ; at < len(text); at++ {
 			if c := text[at]; c != 0 {
@@ -128,6 +128,7 @@ func lenientEscape(text []byte) (rune, int) {
 		}
 		return 0
 	}
+	var digits int
 	switch c := next(); c {
 	case 'u':
 		digits = 4
