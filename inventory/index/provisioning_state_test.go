@@ -13,7 +13,7 @@ func TestStates(t *testing.T) {
 		"Failed":    {terminal: true},
 		"Canceled":  {terminal: true, canceled: true},
 		"Cancelled": {terminal: true, canceled: true},
-		"Creating":  {}, "Deleting": {}, "Cancelling": {}, "Canceling": {}, "Ready": {}, "Cancel": {}, " Failed": {},
+		"Creating":  {}, "Deleting": {}, "Cancelling": {}, "Canceling": {}, "Ready": {}, "Cancel": {}, "Failing": {},
 	} {
 		for _, spelled := range []string{state, strings.ToLower(state), strings.ToUpper(state)} {
 			if got := (meaning{Terminal(spelled), Successful(spelled), Canceled(spelled)}); got != want {
