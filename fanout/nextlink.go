@@ -27,8 +27,7 @@ type NextLinks struct {
 	Version string
 }
 
-// MaxTarget is the longest path and query of a page: a request line and the headers may
-// take 16 KiB together.
+// MaxTarget is the longest path and query of a page: a request line may take 16 KiB.
 const MaxTarget = 15 << 10
 
 // ErrLinkTooLong is the error of a link that no request could carry.

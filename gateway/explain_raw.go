@@ -12,7 +12,7 @@ import (
 	"portico/gateway/explain"
 )
 
-// HeadBytes is what the request line and the headers of a request may take.
+// HeadBytes is what the request line of a request may take, and its headers.
 const HeadBytes = 16 << 10
 
 // readRaw reads the bytes of a request as the public listener does. Unread is what is

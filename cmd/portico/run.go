@@ -134,6 +134,7 @@ func (s *service) publicServer(standard *http.Server, t *connections.Table) serv
 	}
 	h := standard.Handler
 	standard.Handler = withStack(h) // for HTTP/2
+	standard.MaxHeaderBytes = 2 * gateway.HeadBytes
 	return http1.New(http1.Options{
 		Handler: h, ReadHeaderTimeout: standard.ReadHeaderTimeout, IdleTimeout: standard.IdleTimeout, MaxHead: gateway.HeadBytes,
 		ConnState: t.ConnState, ConnContext: t.ConnContext, ErrorLog: standard.ErrorLog, Describe: describeRefusal, HTTP2: standard,

@@ -51,6 +51,7 @@ func (c *conn) readHead() (head []byte, err error) {
 		switch {
 		case first:
 			first = false
+			limit += at // the headers have as much again: links to pages are long, and so are tokens
 			err = checkRequestLine(line)
 		case len(line) == 0:
 			head = c.in[c.r : c.r+at]

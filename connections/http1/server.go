@@ -40,7 +40,7 @@ type Options struct {
 	Handler           http.Handler
 	ReadHeaderTimeout time.Duration
 	IdleTimeout       time.Duration
-	MaxHead           int // bytes of a request line with its headers
+	MaxHead           int // bytes of a request line, and of its headers
 	ConnState         func(net.Conn, http.ConnState)
 	ConnContext       func(context.Context, net.Conn) context.Context
 	ErrorLog          *log.Logger

@@ -175,7 +175,7 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	equal(b, after.Version, before.Version)
 	begin(false, inventory.Unregistered)
 	settle(inventory.Unregistered)
-	r, err := b.Register(b.ctx, compute)
+	_, err = b.Register(b.ctx, compute)
 	b.ok(err)
 	begin(true, 0)
 	settle(inventory.Registered)
@@ -199,7 +199,7 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	wider := compute
 	wider.Targets = append([]inventory.NotificationTarget{{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true}}, compute.Targets...)
 	for _, want := range []inventory.RegistrationState{inventory.Registering, inventory.Registered} {
-		r, err = b.Register(b.ctx, wider)
+		r, err := b.Register(b.ctx, wider)
 		b.ok(err)
 		equal(b, r.State, want)
 		equal(b, r.Covers("northeurope"), true)

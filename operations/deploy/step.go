@@ -184,13 +184,13 @@ func (s *settled) accept(answer Answer) {
 }
 
 // notePoll notes where an accepted write is polled, if its answer says so.
-func (r *stepRecord) notePoll(answer Answer) {
+func (s *stepRecord) notePoll(answer Answer) {
 	link := answer.Header.Get("Azure-AsyncOperation")
-	if r.Poll, r.OfStatus = "", link != ""; link == "" && answer.Status == http.StatusAccepted {
+	if s.Poll, s.OfStatus = "", link != ""; link == "" && answer.Status == http.StatusAccepted {
 		link = answer.Header.Get("Location")
 	}
 	if u, err := url.Parse(link); err == nil && u.Path != "" {
-		r.Poll = u.RequestURI()
+		s.Poll = u.RequestURI()
 	}
 }
 

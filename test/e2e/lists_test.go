@@ -74,3 +74,40 @@ func testWalkOverReplicas(t *testing.T, w *harness.World, _ *harness.Postgres) {
 	w.Replicas[1].Do(t, harness.Request{Method: http.MethodGet, Path: w.SubscriptionPath() + "/providers/Contoso.Compute/virtualMachines?$skipToken=x&api-version=" + harness.Version}).
 		WantError(t, 400, "InvalidSkipToken")
 }
+
+// A link to a page that holds a provider's long token fits a request, over HTTP/1.1 and
+// HTTP/2, beside the headers that clients send: access tokens of issuers have kilobytes.
+func TestWalkOfLongLinks(t *testing.T) {
+	t.Parallel()
+	for name, overTLS := range map[string]bool{"HTTP/1.1": false, "HTTP/2": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: overTLS}})
+			w.PutGroup(t, "rg")
+			next, all := fillRegions(t, w)
+			for _, region := range harness.RegionNames() {
+				w.PutResource(t, "rg", machines+"more-in-"+region, body(region))
+				all = append(all, "more-in-"+region)
+				w.Contoso(region).Do(t, harness.Request{
+					Method: http.MethodPost, Path: "/contoso/faults", Body: `{"method":"GET","pathContains":"/virtualMachines","fault":"long-next=9000","count":-1}`,
+				}).Want(t, 201)
+			}
+			var seen []string
+			for pages := 0; next != "" && pages < 20; pages++ {
+				answer := w.Portico.Do(t, harness.Request{Path: next, Header: harness.Header("X-Padding", strings.Repeat("x", 8<<10))}).Want(t, 200)
+				for _, machine := range answer.Values(t) {
+					seen = append(seen, machine["name"].(string))
+				}
+				link, _ := answer.JSON(t)["nextLink"].(string)
+				_, next, _ = strings.Cut(link, "/subscriptions/")
+				if next != "" {
+					next = "/subscriptions/" + next
+				}
+			}
+			slices.Sort(all)
+			if next != "" || !slices.Equal(slices.Sorted(slices.Values(seen)), all) {
+				t.Errorf("%q, then %q", seen, next)
+			}
+		})
+	}
+}

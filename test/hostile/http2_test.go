@@ -133,7 +133,7 @@ func TestHTTP2IsBounded(t *testing.T) {
 	if n := said[settingStreams]; n == 0 || n > 100 {
 		t.Errorf("%d streams at a time", n)
 	}
-	if n := said[settingHeaderBytes]; n == 0 || n > 20<<10 {
+	if n := said[settingHeaderBytes]; n == 0 || n > 36<<10 {
 		t.Errorf("%d bytes of headers", n)
 	}
 

@@ -16,7 +16,7 @@ import (
 // longestExplained is how much content a request may have that is explained.
 const longestExplained = 32 << 10
 
-// longestHead is how much of a head connections take.
+// longestHead is how much of a request line, or of headers, connections take.
 const longestHead = 16 << 10
 
 // explained asks for the explanation of a row's message, before it is sent; nil for one
