@@ -50,6 +50,9 @@ func (s *site) doubts(query string) map[string]doubt {
 
 func TestAdminDoubts(t *testing.T) {
 	s := newSite(t, setup{})
+	if got := s.request(200, "", "GET", "/admin/doubts", ""); got.text != `{"value":[]}` {
+		t.Errorf("no doubts: %s", got.text)
+	}
 	s.group("g")
 	started := s.store.Now().Add(-hour)
 	for _, name := range []string{"sure", "Broken", "Never", "deleted", "flagged"} {

@@ -126,10 +126,11 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	page := api.Page[api.Doubt]{Value: []api.Doubt{}}
+	var more []api.Doubt
 	next := ""
 	if wanted.After == "" || strings.HasPrefix(wanted.After, afterUnlisted) {
-		page.Value, next, err = l.unlistedDoubts(r.Context(), arm.Fold(wanted.Subscription), wanted.After, wanted.Limit)
-		wanted.After = afterRegions
+		more, next, err = l.unlistedDoubts(r.Context(), arm.Fold(wanted.Subscription), wanted.After, wanted.Limit)
+		page.Value, wanted.After = append(page.Value, more...), afterRegions
 	}
 	switch left := wanted.Limit - len(page.Value); {
 	case err != nil || next != "":
@@ -137,7 +138,6 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 		next = afterRegions
 	default:
 		wanted.Limit, wanted.After = left, strings.TrimPrefix(wanted.After, afterRegions)
-		var more []api.Doubt
 		more, next, err = l.unverifiedDoubts(r.Context(), wanted)
 		page.Value = append(page.Value, more...)
 	}
