@@ -47,7 +47,7 @@ func TestCommandsShowWhatIsKnown(t *testing.T) {
 	wants(show(0, "configurations", "-o", "wide"), "GENERATION", "taken")
 	wants(show(0, "changes", "--since", "10m"), "virtualMachines/write", id)
 	wants(show(0, "changes", "--limit", "2"), "locks/write")
-	wants(show(0, "retire", "eastus", "--dry-run"), "1 resource is there: portico resources list --subscription ID --region eastus")
+	wants(show(0, "retire", "eastus", "--dry-run"), "1 resource is there: portico resources list --region eastus")
 	if _, says := o.run(t, 1, "retire", "eastsu", "--dry-run", "--config", w.Portico.ConfigFile); !strings.Contains(says, "eastus, ") {
 		t.Errorf("a region that is misspelt: %s", says)
 	}
