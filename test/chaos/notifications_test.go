@@ -24,10 +24,11 @@ type subscriptionRow struct {
 
 // subscriptionRows reads the rows of all subscriptions, by id.
 func (s *site) subscriptionRows(ctx context.Context) (map[string]subscriptionRow, error) {
-	const text = `SELECT subscription, state, offer, features, version,
-			COALESCE((SELECT r.state FROM registrations r WHERE r.subscription = s.subscription AND r.namespace = '` + registered + `'), 0),
+	// What was unregistered and never registered counts as never registered: no one is told.
+	text := fmt.Sprintf(`SELECT subscription, state, offer, features, version,
+			COALESCE((SELECT CASE WHEN r.state = %d AND r.registered = 0 THEN 0 ELSE r.state END FROM registrations r WHERE r.subscription = s.subscription AND r.namespace = '` + registered + `'), 0),
 			(SELECT COUNT(*) FROM jobs j WHERE j.subscription = s.subscription AND j.kind IN ('notice', 'registration', 'erase') AND j.state < 2)
-		FROM subscriptions s`
+		FROM subscriptions s`, inventory.Unregistered)
 	all := map[string]subscriptionRow{}
 	err := s.query(ctx, text, func(scan func(...any) error) error {
 		var id string
