@@ -26,7 +26,7 @@ type subscriptionRow struct {
 func (s *site) subscriptionRows(ctx context.Context) (map[string]subscriptionRow, error) {
 	// What was unregistered and never registered counts as never registered: no one is told.
 	text := fmt.Sprintf(`SELECT subscription, state, offer, features, version,
-			COALESCE((SELECT CASE WHEN r.state = %d AND r.registered = 0 THEN 0 ELSE r.state END FROM registrations r WHERE r.subscription = s.subscription AND r.namespace = '` + registered + `'), 0),
+			COALESCE((SELECT CASE WHEN r.state = %d AND r.registered = 0 THEN 0 ELSE r.state END FROM registrations r WHERE r.subscription = s.subscription AND r.namespace = '`+registered+`'), 0),
 			(SELECT COUNT(*) FROM jobs j WHERE j.subscription = s.subscription AND j.kind IN ('notice', 'registration', 'erase') AND j.state < 2)
 		FROM subscriptions s`, inventory.Unregistered)
 	all := map[string]subscriptionRow{}
