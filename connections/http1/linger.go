@@ -1,6 +1,10 @@
 package http1
 
-import "time"
+import (
+	"time"
+
+	"portico/internal/timing"
+)
 
 // How long and for how many bytes a connection is read after its last answer. A client
 // that writes on before it reads would have its connection reset if that were closed, and
@@ -36,7 +40,7 @@ func (c *conn) linger(content int64, until time.Time) {
 	now := time.Now()
 	end, room := now.Add(lingerTime), int64(lingerBytes)
 	if !until.IsZero() {
-		end = earlier(end, later(until, now.Add(shortLinger)))
+		end = timing.Earlier(end, timing.Later(until, now.Add(shortLinger)))
 	}
 	if c.server.lingering.Add(1) > c.server.mostLingering {
 		end, room = now.Add(shortLinger), shortLingerBytes
@@ -46,9 +50,9 @@ func (c *conn) linger(content int64, until time.Time) {
 	soon := false
 	for room > 0 {
 		if !soon && (known && content <= 0 || c.server.ended.Load()) {
-			soon, end = true, earlier(end, time.Now().Add(shortLinger))
+			soon, end = true, timing.Earlier(end, time.Now().Add(shortLinger))
 		}
-		c.reads.exactly(c.SetReadDeadline, earlier(end, time.Now().Add(lingerPause)))
+		c.reads.exactly(c.SetReadDeadline, timing.Earlier(end, time.Now().Add(lingerPause)))
 		if !soon && c.server.ended.Load() { // hurry may have come before that deadline
 			continue
 		}
@@ -82,18 +86,4 @@ func (x *exchange) lingerForContent() {
 		left -= int64(x.conn.w - x.conn.r)
 	}
 	x.conn.linger(left, until)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
