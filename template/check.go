@@ -249,7 +249,7 @@ func elementAt(at *document.Node, i int) *document.Node {
 }
 
 func memberAt(at *document.Node, name string) *document.Node {
-	if m := at.Member(name); m != nil && at.Is(expr.Object) {
+	if m := at.MemberOrNull(name); m != nil && at.Is(expr.Object) {
 		return m
 	}
 	return at
@@ -304,7 +304,7 @@ func (c checker) required(properties *document.Node, v expr.Value, at *document.
 	if properties == nil {
 		return ok
 	}
-	for _, m := range properties.Members {
+	for _, m := range properties.Present() {
 		if _, given := v.Member(m.Name); given {
 			continue
 		}

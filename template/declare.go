@@ -23,7 +23,7 @@ func (s *scope) declareAll(resources *document.Node, parent *declaration, loops 
 		}
 	case resources.Is(expr.Object):
 		s.distinctNames(resources)
-		for _, m := range resources.Members {
+		for _, m := range resources.Present() {
 			s.declareLoop(m.Name, m.Node, parent, loops)
 		}
 	default:

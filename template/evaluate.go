@@ -149,7 +149,7 @@ func isLoops(n *document.Node) bool {
 		return false
 	}
 	for _, e := range n.Elements {
-		if e.Member("name") == nil || e.Member("count") == nil || e.Member("input") == nil {
+		if e.Member("name") == nil || e.Member("count") == nil || e.MemberOrNull("input") == nil {
 			return false
 		}
 	}
@@ -161,7 +161,7 @@ func (w walker) loops(n *document.Node) (members []expr.Member, ok bool) {
 	ok = true
 	for _, loop := range n.Elements {
 		name := loop.Member("name")
-		elements, fine := w.loop(name.Text(), loop.Member("count"), loop.Member("input"))
+		elements, fine := w.loop(name.Text(), loop.Member("count"), loop.MemberOrNull("input"))
 		members = append(members, expr.Member{Name: name.Text(), Value: expr.ArrayOf(elements...)})
 		if !name.Is(expr.String) || name.Text() == "" {
 			w.fault(name, "a loop's name is a string")

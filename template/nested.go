@@ -128,8 +128,12 @@ func (d *declaration) readArguments(n *document.Node) {
 	if n == nil {
 		return
 	}
+	if n.Is(expr.String) {
+		d.readMadeArguments(n)
+		return
+	}
 	d.s.distinctNames(n)
-	for _, m := range n.Members {
+	for _, m := range n.Present() {
 		if fault := unsupportedArgument(m); fault != nil {
 			d.s.report(place{m.Node, 0, fault.Message}, func(place) *document.Fault { return fault })
 			continue
@@ -140,11 +144,30 @@ func (d *declaration) readArguments(n *document.Node) {
 	}
 }
 
+// readMadeArguments reads parameters that one expression makes: "[deployment().properties.parameters]".
+func (d *declaration) readMadeArguments(n *document.Node) {
+	made, ok := d.s.evaluate(n, d.frame())
+	switch {
+	case !ok:
+		return
+	case made.Is(expr.Pending):
+		d.s.values.wait(n, made, "which parameters a deployment has")
+	case !made.Is(expr.Object | expr.Null):
+		d.s.fault(n, "parameters are an object, and this is %s", made.Kind())
+	}
+	for _, m := range made.Members() {
+		argument, _ := made.MemberSpelled(m.Name)
+		if v, given := d.madeArgument(m.Name, argument, n); given {
+			d.arguments = append(d.arguments, Argument{Name: m.Name, Value: v, At: n})
+		}
+	}
+}
+
 // argument is a parameter's value: of an object's member value, or where an expression
 // makes that object, of what it makes.
 func (d *declaration) argument(m document.Member) (v expr.Value, given bool) {
 	n := m.Node
-	value := n.Member("value")
+	value := n.MemberOrNull("value")
 	if value != nil {
 		n = value
 	}
@@ -155,16 +178,25 @@ func (d *declaration) argument(m document.Member) (v expr.Value, given bool) {
 		return expr.PendingOf(expr.Invoke("reference")), true
 	case value != nil:
 		return v, true
-	case v.Is(expr.Pending):
-		return expr.PendingOf(expr.PropertyOf(v.Expression(), "value")), true
-	case v.Is(expr.Object):
-		if _, refers := v.Member("reference"); refers {
-			d.s.fault(n, "the parameter '%s' refers to a Key Vault, which is not supported: give its value", m.Name)
-		}
-		return v.Member("value")
 	}
-	d.s.fault(n, "the parameter '%s' has no member 'value'", m.Name)
-	return v, false
+	return d.madeArgument(m.Name, v, n)
+}
+
+// madeArgument is the value of a parameter's object that an expression has made.
+func (d *declaration) madeArgument(name string, v expr.Value, at *document.Node) (value expr.Value, given bool) {
+	if v.Is(expr.Pending) {
+		return expr.PendingOf(expr.PropertyOf(v.Expression(), "value")), true
+	}
+	for _, form := range unsupportedForms {
+		if m, is := v.Member(form.member); is && !m.Is(expr.Null) {
+			d.s.fault(at, form.sentence, name)
+			return value, false
+		}
+	}
+	if !v.Is(expr.Object | expr.Null) {
+		d.s.fault(at, "the parameter '%s' has no member 'value'", name)
+	}
+	return v.Member("value")
 }
 
 // readOuter reads a nested template whose expressions see what is around it: parameters

@@ -19,10 +19,11 @@ func (s *scope) outputs() []Output {
 		s.fault(declared, "outputs are an object, and this is %s", declared.Value.Kind())
 		return nil
 	}
-	if len(declared.Members) > maxOutputs {
-		s.fault(declared, "the template has %d outputs, and %d are the most", len(declared.Members), maxOutputs)
+	all := declared.Present()
+	if len(all) > maxOutputs {
+		s.fault(declared, "the template has %d outputs, and %d are the most", len(all), maxOutputs)
 	}
-	for _, m := range declared.Members {
+	for _, m := range all {
 		if o, there, ok := s.output(m); there {
 			s.settled = append(s.settled, o)
 		} else if !ok {
@@ -62,15 +63,15 @@ func (s *scope) output(m document.Member) (o Output, there, ok bool) {
 }
 
 func (s *scope) outputValue(m document.Member, f *frame) (v expr.Value, at *document.Node, ok bool) {
-	if loop := m.Node.Member("copy"); loop.Member("input") != nil && loop.Member("count") != nil {
+	if loop := m.Node.Member("copy"); loop.MemberOrNull("input") != nil && loop.Member("count") != nil {
 		outer := s.values.frame
 		s.values.frame = f
 		defer func() { s.values.frame = outer }()
 		w := walker{s.values, s.env(s.values, f), f}
-		elements, ok := w.loop(m.Name, loop.Member("count"), loop.Member("input"))
+		elements, ok := w.loop(m.Name, loop.Member("count"), loop.MemberOrNull("input"))
 		return expr.ArrayOf(elements...), loop, ok
 	}
-	n := m.Node.Member("value")
+	n := m.Node.MemberOrNull("value")
 	if n == nil {
 		s.fault(m.Node, "the output '%s' has neither a value nor a loop", m.Name)
 		return v, nil, false

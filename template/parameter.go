@@ -11,16 +11,19 @@ import (
 // ReadArguments reads a parameter file, or the parameters of a deployment's content.
 func ReadArguments(n *document.Node) ([]Argument, []*document.Fault) {
 	var faults []*document.Fault
-	if inner := n.Member("parameters"); inner != nil && (n.Member("$schema") != nil || n.Member("contentVersion") != nil) {
+	if inner := n.MemberOrNull("parameters"); inner != nil && (n.Member("$schema") != nil || n.Member("contentVersion") != nil) {
 		n = inner
+	}
+	if n.Is(expr.Null) {
+		return nil, nil
 	}
 	if !n.Is(expr.Object) {
 		return nil, []*document.Fault{n.Fault(Code, "parameters are an object, and this is %s", n.Value.Kind())}
 	}
 	faults = n.Alike(Code)
 	var arguments []Argument
-	for _, m := range n.Members {
-		value := m.Node.Member("value")
+	for _, m := range n.Present() {
+		value := m.Node.MemberOrNull("value")
 		if fault := unsupportedArgument(m); fault != nil {
 			faults = append(faults, fault)
 			continue
@@ -34,12 +37,17 @@ func ReadArguments(n *document.Node) ([]Argument, []*document.Fault) {
 	return arguments, faults
 }
 
+// unsupportedForms are what can stand for a parameter's value in ARM, and is refused here.
+var unsupportedForms = [...]struct{ member, sentence string }{
+	{"reference", "the parameter '%s' refers to a Key Vault, which is not supported: give its value"},
+	{"expression", "the parameter '%s' has an expression of external input, which is not supported: give its value"},
+}
+
 func unsupportedArgument(m document.Member) *document.Fault {
-	switch {
-	case m.Node.Member("reference") != nil:
-		return m.Node.Fault(Code, "the parameter '%s' refers to a Key Vault, which is not supported: give its value", m.Name)
-	case m.Node.Member("expression") != nil:
-		return m.Node.Fault(Code, "the parameter '%s' has an expression of external input, which is not supported: give its value", m.Name)
+	for _, form := range unsupportedForms {
+		if m.Node.Member(form.member) != nil {
+			return m.Node.Fault(Code, form.sentence, m.Name)
+		}
 	}
 	return nil
 }
@@ -50,15 +58,15 @@ func (s *scope) readParameters(arguments []Argument) {
 		s.fault(declared, "parameters are an object, and this is %s", declared.Value.Kind())
 		return
 	}
-	if declared != nil && len(declared.Members) > maxParameters {
-		s.fault(declared, "the template has %d parameters, and %d are the most", len(declared.Members), maxParameters)
-	}
 	if declared != nil {
-		for _, m := range declared.Members {
+		for _, m := range declared.Present() {
 			slot := &slot{name: m.Name, node: m.Node}
 			s.parameters[strings.ToLower(m.Name)] = slot
 			s.parameterOf = append(s.parameterOf, slot)
 		}
+	}
+	if len(s.parameterOf) > maxParameters {
+		s.fault(declared, "the template has %d parameters, and %d are the most", len(s.parameterOf), maxParameters)
 	}
 	s.give(arguments, declared)
 	for _, slot := range s.parameterOf {

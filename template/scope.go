@@ -99,7 +99,7 @@ func (s *scope) read(arguments []Argument) {
 }
 
 func (s *scope) checkMembers() {
-	for _, m := range s.template.Members {
+	for _, m := range s.template.Present() {
 		s.checkMember(m)
 	}
 	s.checkNames()

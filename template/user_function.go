@@ -32,7 +32,7 @@ func (s *scope) readFunctions() {
 func (s *scope) readFunction(namespace string, m document.Member) {
 	name := namespace + "." + m.Name
 	output := m.Node.Member("output")
-	value := output.Member("value")
+	value := output.MemberOrNull("value")
 	if value == nil {
 		s.fault(m.Node, "the function '%s' has no output with a value", name)
 		return
@@ -80,7 +80,7 @@ func (u *userFunction) call(c *expr.Call, args []expr.Value) (expr.Value, error)
 		return expr.Value{}, err
 	}
 	defer c.Unnest()
-	v, ok, _ := w.value(u.output.Member("value"))
+	v, ok, _ := w.value(u.output.MemberOrNull("value"))
 	if !ok {
 		return expr.Value{}, expr.ErrReported
 	}

@@ -84,7 +84,7 @@ func Read(properties *document.Node) (of *document.Node, arguments []template.Ar
 		return nil, nil, faults
 	}
 	parameters, faults := properties.Member("parameters").Within(document.Relaxed, template.Code)
-	if len(faults) == 0 && parameters != nil && !parameters.Is(expr.Null) {
+	if len(faults) == 0 && parameters != nil {
 		arguments, faults = template.ReadArguments(parameters)
 	}
 	return of, arguments, faults

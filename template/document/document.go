@@ -50,8 +50,22 @@ func (n *Node) Text() string {
 }
 
 // Member is the member of an object by its name, else the first one whose name differs in
-// casing alone; nil where there is none.
+// casing alone; nil where there is none. An explicit null is none: programs that write
+// templates and parameters write all optional members.
 func (n *Node) Member(name string) *Node {
+	if m := n.MemberOrNull(name); m != nil && !m.Is(expr.Null) {
+		return m
+	}
+	return nil
+}
+
+// Present returns the members that are no explicit null.
+func (n *Node) Present() []Member {
+	return slices.DeleteFunc(slices.Clone(n.Members), func(m Member) bool { return m.Node.Is(expr.Null) })
+}
+
+// MemberOrNull is as Member, of a member that holds a value, which may be null.
+func (n *Node) MemberOrNull(name string) *Node {
 	if n == nil {
 		return nil
 	}

@@ -68,7 +68,7 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 		return nil, fault
 	}
 	for _, u := range unsupported {
-		if n := properties.Member(u.member); n != nil && !n.Is(expr.Null) {
+		if n := properties.Member(u.member); n != nil {
 			return nil, refusalAt(n, "%s", u.sentence)
 		}
 	}
@@ -104,7 +104,7 @@ func (c *Content) checkLocation(name string, scope expr.Scope) *arm.Error {
 }
 
 func (c *Content) readTags(n *document.Node) *arm.Error {
-	if n == nil || n.Is(expr.Null) {
+	if n == nil {
 		return nil
 	}
 	if !n.Is(expr.Object) {
