@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"strings"
 
 	"portico/template/expr"
@@ -72,8 +73,15 @@ func (d *declaration) identify(f *frame, parent *declaration) bool {
 		d.at, base = parent.at, strings.TrimSuffix(parent.id, parent.path())
 	}
 	ok := d.compose(base)
+	if d.existing {
+		return ok // nothing is made, wherever it lies
+	}
 	if why, refused := unsupportedTypes[strings.ToLower(d.kind)]; refused {
 		s.fault(d.node.Member("type"), "%s", why)
+		return false
+	}
+	if d.at.Subscription == "" {
+		s.fault(cmp.Or(d.node.Member("scope"), d.node), "resources of tenants and management groups are not supported")
 		return false
 	}
 	return ok
@@ -83,10 +91,13 @@ func (d *declaration) identify(f *frame, parent *declaration) bool {
 func (d *declaration) scopeID(text string) (string, bool) {
 	n := d.node.Member("scope")
 	lower := strings.ToLower(text)
+	if strings.HasPrefix(lower, "microsoft.management/managementgroups/") {
+		text, lower = "/providers/"+text, "/providers/"+lower // whatever the deployment's own scope is
+	}
 	switch {
-	case text == "/", strings.HasPrefix(lower, "/providers/microsoft.management/"):
-		d.s.fault(n, "resources of tenants and management groups are not supported")
-		return "", false
+	case text == "/", strings.HasPrefix(lower, "/providers/"):
+		d.at = expr.Scope{Tenant: d.s.at.Tenant}
+		return strings.TrimRight(text, "/"), true
 	case !strings.HasPrefix(text, "/"):
 		path, ok := interleave(text, "")
 		if !ok {
