@@ -11,7 +11,7 @@ import (
 // declare notes which resources there are.
 func (s *scope) declare() {
 	if resources := s.template.Member("resources"); resources != nil && !s.over {
-		s.declareAll(resources, nil, nil)
+		s.declareAll(resources, nil, s.loops)
 	}
 }
 

@@ -41,7 +41,7 @@ func (d *declaration) unfold() error {
 	}
 	d.readArguments(properties.Member("parameters"))
 	if outer {
-		nested.values = d.s.values
+		nested.values, nested.loops = d.s.values, d.loops
 		nested.readOuter()
 	} else {
 		nested.read(d.arguments)

@@ -1,6 +1,8 @@
 package template
 
 import (
+	"slices"
+
 	"portico/template/document"
 	"portico/template/expr"
 )
@@ -35,7 +37,10 @@ func (s *scope) outputs() []Output {
 
 // output works an output out. It is not there if its condition is false.
 func (s *scope) output(m document.Member) (o Output, there, ok bool) {
-	f := &frame{answers: true}
+	f := &frame{answers: true, loops: slices.Clone(s.loops)}
+	for i := range f.loops {
+		f.loops[i].resource = false // the output's own loop is the one that copyIndex() means
+	}
 	o = Output{Name: m.Name, Condition: expr.BoolOf(true)}
 	if n := m.Node.Member("condition"); n != nil {
 		v, ok := s.evaluate(n, f)

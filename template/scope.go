@@ -20,6 +20,9 @@ type scope struct {
 	// values is the template whose parameters and variables its expressions see: itself, or
 	// the one around it.
 	values *scope
+	// loops are around the deployment resource, in view of a template whose values are the
+	// ones around it.
+	loops []iteration
 	// parent is the deployment resource that it is nested in; nil for the outermost.
 	parent *declaration
 	depth  int
@@ -90,7 +93,7 @@ func (s *scope) read(arguments []Argument) {
 	s.checkSchema()
 	version := s.template.Member("languageVersion").Text()
 	s.typeless = strings.HasPrefix(version, "2.")
-	if version != "" && version != "1.0" && version != "1.9-experimental" && !s.typeless {
+	if version != "" && version != "1.0" && version != "1.9-experimental" && version != "1.10-experimental" && !s.typeless {
 		s.fault(s.template.Member("languageVersion"), "the language's versions are 1.0 and 2.0, and this is '%s'", version)
 	}
 	s.readFunctions()

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write docs/template-functions.md anew")
 var elsewhere = family{"The template and its deployment", []row{
 	{expr.Function{Name: "and", Min: 1, Max: many, Params: []expr.Param{param("values", expr.Bool)}}, "Whether all booleans are true. What stands behind a false one is not worked out."},
 	{expr.Function{Name: "coalesce", Min: 1, Max: many, Params: []expr.Param{param("values", expr.Any)}}, "The first value that is not null. What stands behind it is not worked out."},
-	{expr.Function{Name: "copyIndex", Max: 2, Params: []expr.Param{param("loop", expr.String), param("offset", expr.Int)}}, "The index of a loop's turn, from 0, with an offset added."},
+	{expr.Function{Name: "copyIndex", Max: 2, Params: []expr.Param{param("loop", expr.String), param("offset", expr.Int)}}, "The index of a loop's turn, from 0, with an offset added: of the innermost loop of resources, or of the one named. A nested deployment's template of scope `outer` sees the loops around the deployment."},
 	{expr.Function{Name: "deployer"}, "Who deploys: objectId, tenantId, userPrincipalName."},
 	{expr.Function{Name: "deployment"}, "The deployment: name, location (at a subscription), properties."},
 	{expr.Function{Name: "environment"}, "The cloud: name, resourceManager, suffixes and so on."},
