@@ -44,6 +44,10 @@ func TestBombsAreRefused(t *testing.T) {
 			"a":"[map(range(0, 10000), lambda('i', n.f(variables('big'))))]"},"resources":[]}`,
 		"what is left out": `{` + head + `,"variables":{"big":"[range(0, 10000)]"},"resources":[{"type":"A.B/c","apiVersion":"2024-01-01","condition":false,
 			"name":"[concat(string(map(variables('big'), lambda('x', map(variables('big'), lambda('y', 'z'))))))]"}]}`,
+		"the template in each resource": `{` + head + `,"metadata":{"x":"` + strings.Repeat("x", 100_000) + `"},"resources":[{"type":"A.B/c","apiVersion":"2024-01-01","name":"[concat('a', copyIndex())]",
+			"copy":{"name":"l","count":800},"properties":{"a":"[deployment().properties.template.metadata]"}}]}`,
+		"parts of the template": `{` + head + `,"metadata":{"x":[` + strings.Repeat(`[0,0,0,0,0,0,0,0,0],`, 25_000) + `0]},"resources":[{"type":"A.B/c","apiVersion":"2024-01-01","name":"a",
+			"properties":{"a":"[length(deployment().properties.template.metadata.x)]"}}]}`,
 		"branching functions": `{` + head + `,"functions":[{"namespace":"n","members":{"f":{"parameters":[{"name":"n","type":"int"}],
 			"output":{"type":"int","value":"[if(equals(parameters('n'), 0), 1, add(n.f(sub(parameters('n'), 1)), n.f(sub(parameters('n'), 1))))]"}}}}],
 			"variables":{"a":"[n.f(60)]"},"resources":[]}`,
@@ -54,6 +58,20 @@ func TestBombsAreRefused(t *testing.T) {
 		} else if !strings.Contains(faults[0].Message, "evaluation may") && !strings.Contains(faults[0].Message, "takes more than") {
 			t.Errorf("%s: %v", name, faults[0])
 		}
+	}
+}
+
+// What a large template asks of itself costs what is asked for, however often it is.
+func TestLargeTemplatesMayAskForThemselves(t *testing.T) {
+	t.Parallel()
+	plan, faults := expandText(t, `{`+head+`,"metadata":{"v":"1","x":[`+strings.Repeat(`[0,0,0,0,0,0,0,0,0],`, 25_000)+`0]},"resources":[{"type":"A.B/c","apiVersion":"2024-01-01",
+		"name":"[concat(deployment().name, copyIndex())]","copy":{"name":"l","count":800},"properties":{"a":"[deployment().properties.template.metadata.v]","b":"[deployment().properties.template.metadata.x[copyIndex()]]",
+			"c":"[deployment().properties.templateHash]"}}]}`)
+	if len(faults) > 0 {
+		t.Fatal(faults[0])
+	}
+	if body := plan.Resources[799].Body.JSON(); !strings.HasPrefix(body, `{"properties":{"a":"1","b":[0,0,0,0,0,0,0,0,0],"c":"`) {
+		t.Error(body)
 	}
 }
 

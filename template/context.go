@@ -19,16 +19,6 @@ func object(pairs ...any) expr.Value {
 	return expr.ObjectOf(members...)
 }
 
-func (s *scope) deploymentValue() (expr.Value, error) {
-	head := []any{"name", s.name}
-	if s.at.Group == "" {
-		head = append(head, "location", s.location)
-	}
-	properties := object("template", object("$schema", s.template.Member("$schema").Literal(), "contentVersion", s.template.Member("contentVersion").Literal()),
-		"mode", "Incremental", "provisioningState", "Running")
-	return object(append(head, "properties", properties)...), nil
-}
-
 func (s *scope) deployerValue() (expr.Value, error) {
 	if !s.in.Deployer.Is(expr.Null) {
 		return s.in.Deployer, nil

@@ -245,7 +245,7 @@ func (d *declaration) deploymentValue(full bool) (expr.Value, error) {
 // input, finish completes a parameter's value.
 func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)) (*Plan, []*document.Fault) {
 	of := u.Deployment
-	in.Template, in.Name, in.Arguments = of.Template, of.Name, nil
+	in.Template, in.Name, in.Mode, in.Arguments = of.Template, of.Name, "", nil
 	if id := of.Scope.ID(); !strings.EqualFold(id, in.Scope.ID()) {
 		in.Group = groupOf(of.Scope, func(name string) expr.Value { return groupReference(id, name) })
 	}

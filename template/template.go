@@ -51,6 +51,8 @@ type Input struct {
 	Scope expr.Scope
 	// Location is the deployment's, at a subscription; of a group the group's own.
 	Location string
+	// Mode is the deployment's: Complete, or else Incremental.
+	Mode string
 	// Group, Subscription, Tenant, Deployer and Environment are the answers of
 	// resourceGroup() and so on; null where they are to be made of Scope and Location.
 	Group, Subscription, Tenant, Deployer, Environment expr.Value
@@ -70,7 +72,7 @@ type Argument struct {
 // Expand works out what a template asks for. With faults, there is no plan.
 func Expand(in Input) (*Plan, []*document.Fault) {
 	e := &expansion{in: in, budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
-		constant: map[*document.Node]expr.Value{}, literals: map[*document.Node]expr.Value{}, seen: map[place]bool{}, plan: &Plan{}}
+		constant: map[*document.Node]expr.Value{}, literals: map[*document.Node]expr.Value{}, hashes: map[*document.Node]string{}, seen: map[place]bool{}, plan: &Plan{}}
 	s := e.newScope(in.Template, in.Scope, in.Name, in.Location)
 	s.read(in.Arguments)
 	if s.declare(); !e.over {
@@ -93,7 +95,8 @@ type expansion struct {
 	budget   *expr.Budget
 	parsed   map[string]parsed
 	constant map[*document.Node]expr.Value // values without expressions
-	literals map[*document.Node]expr.Value // of nested templates that are sent as they are
+	literals map[*document.Node]expr.Value // of parts of templates that are taken as they are written
+	hashes   map[*document.Node]string     // of templates
 	faults   []*document.Fault
 	seen     map[place]bool
 	plan     *Plan

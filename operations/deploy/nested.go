@@ -3,7 +3,6 @@ package deploy
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -123,13 +122,13 @@ func (a *attempt) nestedRecord(t *task) Stored {
 }
 
 // hashOfNested is the hash of a template, which the nested deployments of a loop share.
-func (a *attempt) hashOfNested(of *document.Node) [sha256.Size]byte {
+func (a *attempt) hashOfNested(of *document.Node) string {
 	hash, known := a.hashes.Load(of)
 	if !known {
-		hash = hashOf(of)
+		hash = template.Hash(of)
 		a.hashes.Store(of, hash)
 	}
-	return hash.([sha256.Size]byte)
+	return hash.(string)
 }
 
 // unfolds finds out what a nested deployment holds, and reports whether it may begin.

@@ -92,7 +92,7 @@ func Read(properties *document.Node) (of *document.Node, arguments []template.Ar
 
 // Plan is Expand of a content that was read.
 func (o *Order) Plan(of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault) {
-	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location,
+	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location, Mode: o.mode(),
 		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Now: o.Now, NewGUID: o.guids("")}
 	p, faults := template.Expand(in)
 	return p, in, faults

@@ -3,7 +3,6 @@ package deploy
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -220,19 +219,13 @@ func (o *Order) Record(of *document.Node, p *template.Plan) Record {
 	if o.Scope.Group == "" {
 		record.Location = o.Location
 	}
-	record.Properties = newProperties(hashOf(of), p.Parameters, o.mode(), o.Correlation, o.Now)
+	record.Properties = newProperties(template.Hash(of), p.Parameters, o.mode(), o.Correlation, o.Now)
 	record.add(stepsOf(p, 0, outermost), outermost)
 	return record
 }
 
-// hashOf is the hash of a template alone. That of parameters too would let readers of the
-// deployment try what its secrets are.
-func hashOf(of *document.Node) [sha256.Size]byte {
-	return sha256.Sum256(of.Literal().AppendJSON(nil))
-}
-
-func newProperties(hash [sha256.Size]byte, parameters []template.Parameter, mode, correlation string, began time.Time) Properties {
-	p := Properties{TemplateHash: fmt.Sprint(binary.BigEndian.Uint64(hash[:])),
+func newProperties(hash string, parameters []template.Parameter, mode, correlation string, began time.Time) Properties {
+	p := Properties{TemplateHash: hash,
 		Parameters: map[string]Parameter{}, Mode: mode, ProvisioningState: "Accepted", Timestamp: began, Duration: duration(0),
 		CorrelationID: correlation, Providers: []Provider{}, Dependencies: []Dependency{}}
 	for _, v := range parameters {

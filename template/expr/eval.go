@@ -57,6 +57,15 @@ var errPending = errors.New("a lambda's result needs an answer")
 const maxValue = 8 << 20
 
 func (e *evaluation) node(n Node, b *bindings) (Value, error) {
+	v, err := e.lazily(n, b)
+	if err == nil {
+		v, err = Whole(v)
+	}
+	return v, err
+}
+
+// lazily evaluates an expression of whose value a part is selected: it may be a Source.
+func (e *evaluation) lazily(n Node, b *bindings) (Value, error) {
 	if l, ok := n.(*Literal); ok {
 		return e.finish(l.Value, b)
 	}
@@ -81,10 +90,17 @@ func (e *evaluation) node(n Node, b *bindings) (Value, error) {
 		offset = n.offset
 		v, err = e.element(n, b)
 	}
-	if err == nil && v.Size() > maxValue {
-		err = wrapf(ErrBudget, "a value of the template's expressions takes more than %d MiB", maxValue>>20)
+	if err == nil {
+		err = bounded(v)
 	}
 	return v, placed(err, offset)
+}
+
+func bounded(v Value) error {
+	if v.Size() > maxValue {
+		return wrapf(ErrBudget, "a value of the template's expressions takes more than %d MiB", maxValue>>20)
+	}
+	return nil
 }
 
 // placed gives a fault its place where it has none yet.
@@ -318,14 +334,14 @@ func (e *evaluation) invoke(c *Closure, args []Value, carries bool) (Value, erro
 }
 
 func (e *evaluation) property(n *Property, b *bindings) (Value, error) {
-	of, err := e.node(n.Of, b)
+	of, err := e.lazily(n.Of, b)
 	if err != nil {
 		return Value{}, err
 	}
 	if of.Is(Pending) {
 		return e.pending(newProperty(n.offset, nodeOf(of), n.Name))
 	}
-	return member(of, n.Name)
+	return part(of, StringOf(n.Name), func(of Value) (Value, error) { return member(of, n.Name) })
 }
 
 func member(of Value, name string) (Value, error) {
@@ -358,7 +374,7 @@ func quoteSome(names []string) string {
 }
 
 func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
-	of, err := e.node(n.Of, b)
+	of, err := e.lazily(n.Of, b)
 	if err != nil {
 		return Value{}, err
 	}
@@ -369,7 +385,7 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 	case of.Is(Pending) || !key.Known():
 		return e.pending(newElement(n.offset, nodeOf(of), nodeOf(key)), of, key)
 	}
-	v, err := Select(of, key)
+	v, err := part(of, key, func(of Value) (Value, error) { return Select(of, key) })
 	if !key.Secure() {
 		return v, err
 	}

@@ -19,7 +19,7 @@ var elsewhere = family{"The template and its deployment", []row{
 	{expr.Function{Name: "coalesce", Min: 1, Max: many, Params: []expr.Param{param("values", expr.Any)}}, "The first value that is not null. What stands behind it is not worked out."},
 	{expr.Function{Name: "copyIndex", Max: 2, Params: []expr.Param{param("loop", expr.String), param("offset", expr.Int)}}, "The index of a loop's turn, from 0, with an offset added: of the innermost loop of resources, or of the one named. A nested deployment's template of scope `outer` sees the loops around the deployment."},
 	{expr.Function{Name: "deployer"}, "Who deploys: objectId, tenantId, userPrincipalName."},
-	{expr.Function{Name: "deployment"}, "The deployment: name, location (at a subscription), properties."},
+	{expr.Function{Name: "deployment"}, "The deployment: name, location (at a subscription), properties with the template as it is written, its templateHash, the parameters that were given, mode."},
 	{expr.Function{Name: "environment"}, "The cloud: name, resourceManager, suffixes and so on."},
 	{expr.Function{Name: "if", Min: 3, Max: 3, Params: []expr.Param{param("condition", expr.Bool), param("then", expr.Any), param("else", expr.Any)}}, "One of two values. The other one is not worked out."},
 	{expr.Function{Name: "lambda", Min: 1, Max: many, Params: []expr.Param{param("names", expr.String), param("body", expr.Any)}}, "A function for map, filter and others: the names of its variables, then its body."},

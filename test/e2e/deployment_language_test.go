@@ -1,6 +1,8 @@
 package e2e
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 
 	"portico/test/harness"
@@ -42,4 +44,47 @@ func deployedOutputs(t *testing.T, w *harness.World, name, body string) map[stri
 		outputs[name] = o.Value
 	}
 	return outputs
+}
+
+// What deployment() says is what the record says, and the template as it was written.
+func TestDeploymentFunction(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	body := `{"properties": {"mode": "Complete", "parameters": {"word": {"value": "` + hiddenWord + `"}, "given": {"value": "g"}}, "template": {` + templateSchema + `,
+	  "parameters": {"word": {"type": "secureString"}, "given": {"type": "string"}, "size": {"type": "string", "defaultValue": "s", "allowedValues": ["s", "l"]}},
+	  "resources": [{"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "inner",
+	    "properties": {"mode": "Incremental", "expressionEvaluationOptions": {"scope": "inner"}, "parameters": "[deployment().properties.parameters]",
+	      "template": {` + templateSchema + `, "parameters": {"word": {"type": "secureString"}, "given": {"type": "string"}}, "resources": [],
+	        "outputs": {"hash": {"type": "string", "value": "[deployment().properties.templateHash]"}, "given": {"type": "string", "value": "[parameters('given')]"}}}}}],
+	  "outputs": {
+	    "hash": {"type": "string", "value": "[deployment().properties.templateHash]"},
+	    "mode": {"type": "string", "value": "[deployment().properties.mode]"},
+	    "allowed": {"type": "array", "value": "[deployment().properties.template.parameters.size.allowedValues]"},
+	    "written": {"type": "string", "value": "[deployment().properties.template.outputs.written.value]"},
+	    "word": {"type": "string", "value": "[deployment().properties.parameters.word.value]"},
+	    "all": {"type": "string", "value": "[string(deployment().properties.parameters)]"},
+	    "given": {"type": "string", "value": "[reference('inner').outputs.given.value]"},
+	    "inner": {"type": "string", "value": "[reference('inner').outputs.hash.value]"}}}}}`
+	outputs := deployedOutputs(t, w, "asking", body)
+	for name, want := range map[string]any{
+		"hash": deployedHash(t, w, "asking"), "inner": deployedHash(t, w, "inner"), "mode": "Complete", "given": "g",
+		"written": "[deployment().properties.template.outputs.written.value]", "word": nil, "all": nil,
+	} {
+		if outputs[name] != want {
+			t.Errorf("%s is %v, want %v", name, outputs[name], want)
+		}
+	}
+	if got := fmt.Sprint(outputs["allowed"]); got != "[s l]" {
+		t.Error(got)
+	}
+}
+
+func deployedHash(t *testing.T, w *harness.World, name string) string {
+	t.Helper()
+	var d struct {
+		Properties struct{ TemplateHash string }
+	}
+	harness.OK(t, json.Unmarshal(w.Portico.Do(t, harness.Request{Path: deploymentPath(w, name) + "?api-version=2021-04-01"}).Want(t, 200).Body, &d))
+	return d.Properties.TemplateHash
 }
