@@ -43,6 +43,19 @@ var typeKinds = map[string]expr.Kind{
 
 var typeNames = []string{"string", "securestring", "int", "bool", "object", "secureObject", "array"}
 
+// shownTypes are the types as ARM's answers spell them. Templates may write them in any case.
+var shownTypes = []string{"Array", "Bool", "Int", "Object", "SecureObject", "SecureString", "String"}
+
+// TypeName is a type of a parameter or an output as ARM's answers spell it.
+func TypeName(kind string) string {
+	for _, name := range shownTypes {
+		if strings.EqualFold(name, kind) {
+			return name
+		}
+	}
+	return kind
+}
+
 const maxReferences = 64 // that lead from one to another
 
 // resolve follows a definition's $ref.

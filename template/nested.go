@@ -220,25 +220,54 @@ func (d *declaration) deferredBody(t *document.Node) expr.Value {
 	return object("properties", object("mode", "Incremental", "template", literal, "parameters", expr.ObjectOf(parameters...)))
 }
 
-// deploymentValue is what reference says of a nested deployment.
-func (d *declaration) deploymentValue(full bool) (expr.Value, error) {
+// askedMembers are known of a nested deployment once it has ended.
+var askedMembers = []string{"timestamp", "duration", "correlationId", "providers", "dependencies", "outputResources"}
+
+// deploymentValue is what reference says of a nested deployment: some of it is asked for once
+// that has ended.
+func (d *declaration) deploymentValue(version string, full bool, asked []string) expr.Value {
+	properties := made{{"templateHash", func() (expr.Value, error) { return expr.StringOf(d.s.hash(d.template)), nil }}, {"parameters", d.nested.shownParameters},
+		knownMember("mode", expr.StringOf("Incremental")), knownMember("provisioningState", expr.StringOf("Succeeded"))}
+	for _, name := range asked {
+		properties = append(properties, madeMember{name, func() (expr.Value, error) {
+			return expr.PendingOf(expr.PropertyOf(question(d.id, version, false).Expression(), name)), nil
+		}})
+	}
+	value := expr.SourceOf(expr.Object, append(properties, madeMember{"outputs", d.shownOutputs}))
+	if !full {
+		return value
+	}
+	return expr.SourceOf(expr.Object, made{knownMember("id", expr.StringOf(d.id)), knownMember("name", expr.StringOf(d.name)), knownMember("type", expr.StringOf(deploymentType)),
+		knownMember("location", expr.StringOf(d.location)), knownMember("properties", value)})
+}
+
+func (d *declaration) shownOutputs() (expr.Value, error) {
 	outputs := d.nested.outputs()
 	if d.nested.incomplete {
 		return expr.Value{}, expr.ErrReported
 	}
 	members := make([]expr.Member, 0, len(outputs))
 	for _, o := range outputs {
-		v := object("type", o.Type, "value", o.Value)
+		v := object("type", TypeName(o.Type), "value", o.Value)
 		if !o.Condition.Known() {
 			v = expr.PendingOf(expr.Invoke("if", o.Condition, v, expr.Value{}))
 		}
 		members = append(members, expr.Member{Name: o.Name, Value: v})
 	}
-	properties := object("mode", "Incremental", "provisioningState", "Succeeded", "outputs", expr.ObjectOf(members...))
-	if !full {
-		return properties, nil
+	return expr.ObjectOf(members...), nil
+}
+
+// shownParameters are the parameters as answers show them: secrets without values.
+func (s *scope) shownParameters() (expr.Value, error) {
+	members := make([]expr.Member, 0, len(s.parameterOf))
+	for _, p := range s.parameterValues() {
+		v := object("type", TypeName(p.Type))
+		if !p.Value.Secure() && !strings.HasPrefix(p.Type, "secure") {
+			v = object("type", TypeName(p.Type), "value", p.Value)
+		}
+		members = append(members, expr.Member{Name: p.Name, Value: v})
 	}
-	return object("id", d.id, "name", d.name, "type", deploymentType, "location", d.location, "properties", properties), nil
+	return expr.ObjectOf(members...), s.budget.Elements(2 * len(members))
 }
 
 // Unfold works out a nested deployment that waited for answers: in is the deployment's own

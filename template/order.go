@@ -48,6 +48,9 @@ func (s *scope) emitOne(d *declaration, before []*Resource, within *Deployment, 
 		if !s.emitOne(other, before, within, path) {
 			return false
 		}
+		if other.deployed != nil {
+			d.awaits = append(d.awaits, other.deployed)
+		}
 		for _, r := range other.leaves {
 			if !seen[r] {
 				seen[r] = true
@@ -80,7 +83,7 @@ func (d *declaration) emit(waits []*Resource, within *Deployment) {
 	plan := d.s.plan
 	if d.nested == nil {
 		r := &Resource{ID: d.id, Symbol: d.symbol, Type: d.kind, Name: d.name, APIVersion: d.apiVersion, Scope: d.at, Existing: d.existing,
-			Body: d.body, Condition: d.condition, DependsOn: waits, Loop: d.loop, Within: within, Unfolds: d.unfolds, At: d.node}
+			Body: d.body, Condition: d.condition, DependsOn: waits, Awaits: d.awaits, Loop: d.loop, Within: within, Unfolds: d.unfolds, At: d.node}
 		if d.unfolds != nil {
 			d.unfolds.Deployment = d.deployment(waits, within)
 		}
@@ -90,7 +93,7 @@ func (d *declaration) emit(waits []*Resource, within *Deployment) {
 	}
 	inner := d.deployment(waits, within)
 	inner.Parameters, inner.Outputs = d.nested.parameterValues(), d.nested.outputs()
-	plan.Deployments = append(plan.Deployments, inner)
+	plan.Deployments, d.deployed = append(plan.Deployments, inner), inner
 	d.conditionNested()
 	if d.leaves = d.nested.emitAll(waits, inner); len(d.leaves) == 0 {
 		d.leaves = waits
@@ -98,7 +101,7 @@ func (d *declaration) emit(waits []*Resource, within *Deployment) {
 }
 
 func (d *declaration) deployment(waits []*Resource, within *Deployment) *Deployment {
-	return &Deployment{ID: d.id, Name: d.name, Scope: d.at, Location: d.location, Template: d.template, Within: within, Condition: d.condition, DependsOn: waits}
+	return &Deployment{ID: d.id, Name: d.name, Scope: d.at, Location: d.location, Template: d.template, Within: within, Condition: d.condition, DependsOn: waits, Awaits: d.awaits}
 }
 
 // conditionNested gives a deployment's condition to its resources where that needs an

@@ -37,6 +37,8 @@ type Resource struct {
 	// Unfolds is a nested deployment whose resources' names, or count, need an answer: Body
 	// has its template, and Unfold gives its plan once its parameters are known.
 	Unfolds *Unfolding
+	// Awaits are the nested deployments that must have ended before.
+	Awaits []*Deployment
 	// At is where the template declares it.
 	At *document.Node
 }
@@ -61,6 +63,7 @@ type Deployment struct {
 	Within   *Deployment // nil for one of the template's own
 	// DependsOn are the resources that must have succeeded before any of its own is sent.
 	DependsOn []*Resource
+	Awaits    []*Deployment // as a resource's
 	// Condition is as a resource's: its resources have it as well.
 	Condition  expr.Value
 	Parameters []Parameter

@@ -22,7 +22,7 @@ func (s *scope) reference(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 		version = args[1].Text()
 	}
 	if target != nil {
-		return s.referenceTo(target, version, full)
+		return s.referenceTo(target, version, full, askedMembers)
 	}
 	if s.mayBeBroken(args[0].Text()) {
 		return expr.Value{}, expr.ErrReported
@@ -51,15 +51,15 @@ func question(id, version string, full bool) expr.Value {
 	return expr.PendingOf(expr.Invoke("reference", args...))
 }
 
-func (s *scope) referenceTo(target *declaration, version string, full bool) (expr.Value, error) {
+func (s *scope) referenceTo(target *declaration, version string, full bool, asked []string) (expr.Value, error) {
 	if err := s.depend(target); err != nil {
 		return expr.Value{}, err
 	}
-	if target.nested != nil && !target.skipped {
-		return target.deploymentValue(full)
-	}
 	if version == "" {
 		version = target.apiVersion
+	}
+	if target.nested != nil && !target.skipped {
+		return target.deploymentValue(version, full, asked), nil
 	}
 	return question(target.id, version, full), nil
 }
@@ -137,7 +137,11 @@ func (s *scope) references(_ *expr.Call, args []expr.Value) (expr.Value, error) 
 	}
 	answers := make([]expr.Value, len(found))
 	for i, target := range found {
-		if answers[i], err = s.referenceTo(target, "", full); err != nil {
+		// Functions that look into arrays would wait for what is asked.
+		if answers[i], err = s.referenceTo(target, "", full, nil); err == nil {
+			answers[i], err = expr.Whole(answers[i])
+		}
+		if err != nil {
 			return expr.Value{}, err
 		}
 	}

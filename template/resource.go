@@ -39,6 +39,9 @@ type declaration struct {
 
 	visit  int // of the walk that orders resources
 	leaves []*Resource
+	// awaits and deployed are of the plan: the nested deployments that it waits for, and its own.
+	awaits   []*Deployment
+	deployed *Deployment
 }
 
 // deploymentType is that of nested deployments.

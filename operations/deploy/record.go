@@ -123,16 +123,9 @@ type StatusMessage struct {
 	Error  *arm.Error `json:"error"`
 }
 
-// parameterTypes are the types of parameters and outputs as ARM's answers spell them. Templates
-// may write them in any case.
-var parameterTypes = []string{"Array", "Bool", "Int", "Object", "SecureObject", "SecureString", "String"}
-
 // Shown is a parameter or an output as clients see it: of a secret the type alone.
 func Shown(kind string, v expr.Value) Parameter {
-	p := Parameter{Type: kind}
-	if i := slices.IndexFunc(parameterTypes, func(name string) bool { return arm.EqualFold(name, kind) }); i >= 0 {
-		p.Type = parameterTypes[i]
-	}
+	p := Parameter{Type: template.TypeName(kind)}
 	if !v.Secure() && v.Known() && !strings.HasPrefix(strings.ToLower(kind), "secure") {
 		p.Value = v.AppendJSON(nil)
 	}

@@ -39,12 +39,23 @@ func (s *step) location() string {
 
 func (s *step) existing() bool { return s.resource != nil && s.resource.Existing }
 
-// around are the nested deployment of the plan that holds the step, and what it depends on.
-func (s *step) around() (within *template.Deployment, dependsOn []*template.Resource) {
+// around are the nested deployment of the plan that holds the step, and what the step depends
+// on: of the resources, those that lie directly within the same one, or what holds them there.
+func (s *step) around() (within *template.Deployment, dependsOn []any) {
+	var resources []*template.Resource
+	var awaits []*template.Deployment
 	if s.nested != nil {
-		return s.nested.Within, s.nested.DependsOn
+		within, resources, awaits = s.nested.Within, s.nested.DependsOn, s.nested.Awaits
+	} else {
+		within, resources, awaits = s.resource.Within, s.resource.DependsOn, s.resource.Awaits
 	}
-	return s.resource.Within, s.resource.DependsOn
+	for _, r := range resources {
+		dependsOn = append(dependsOn, directly(r, within))
+	}
+	for _, d := range awaits {
+		dependsOn = append(dependsOn, d)
+	}
+	return within, dependsOn
 }
 
 // stepsOf are the steps of a plan, numbered from from on, in a nested deployment's step.
@@ -71,7 +82,7 @@ func stepsOf(p *template.Plan, from, within int) []step {
 		}
 		seen := map[int]bool{}
 		for _, on := range dependsOn {
-			if n, alongside := number[directly(on, around)]; alongside && !seen[n] {
+			if n, alongside := number[on]; alongside && !seen[n] {
 				seen[n] = true
 				s.dependsOn = append(s.dependsOn, n)
 			}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"testing"
 
 	"portico/test/harness"
@@ -68,7 +69,7 @@ func TestDeploymentFunction(t *testing.T) {
 	    "inner": {"type": "string", "value": "[reference('inner').outputs.hash.value]"}}}}}`
 	outputs := deployedOutputs(t, w, "asking", body)
 	for name, want := range map[string]any{
-		"hash": deployedHash(t, w, "asking"), "inner": deployedHash(t, w, "inner"), "mode": "Complete", "given": "g",
+		"hash": deploymentProperties(t, w, "asking")["templateHash"], "inner": deploymentProperties(t, w, "inner")["templateHash"], "mode": "Complete", "given": "g",
 		"written": "[deployment().properties.template.outputs.written.value]", "word": nil, "all": nil,
 	} {
 		if outputs[name] != want {
@@ -80,11 +81,49 @@ func TestDeploymentFunction(t *testing.T) {
 	}
 }
 
-func deployedHash(t *testing.T, w *harness.World, name string) string {
-	t.Helper()
-	var d struct {
-		Properties struct{ TemplateHash string }
+// What a template asks of its nested deployments is what their records say, also of one
+// without resources, on which nothing depends but those who ask.
+func TestReferenceOfNestedDeployments(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	region := harness.RegionNames()[0]
+	nested := `{"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "%s", "properties": {"mode": "Incremental", "expressionEvaluationOptions": {"scope": "inner"},
+	  "parameters": {"word": {"value": "[parameters('word')]"}, "size": {"value": "l"}},
+	  "template": {` + templateSchema + `, "parameters": {"word": {"type": "secureString"}, "size": {"type": "string"}}, "resources": [%s]}}}`
+	machine := `{"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "%s", "location": "` + region + `", "tags": {%s}, "properties": {}}`
+	body := `{"properties": {"mode": "Incremental", "parameters": {"word": {"value": "` + hiddenWord + `"}}, "template": {` + templateSchema + `, "parameters": {"word": {"type": "secureString"}},
+	  "resources": [` + fmt.Sprintf(machine, "asks", `"made": "[last(split(reference('module').outputResources[0].id, '/'))]"`) + `,
+	    ` + fmt.Sprintf(machine, "asks-empty", `"at": "[reference('empty').timestamp]"`) + `,
+	    ` + fmt.Sprintf(nested, "module", fmt.Sprintf(machine, "made", "")) + `,` + fmt.Sprintf(nested, "empty", "") + `],
+	  "outputs": {
+	    "made": {"type": "string", "value": "[reference('asks', '2024-01-01', 'full').tags.made]"}, "at": {"type": "string", "value": "[reference('asks-empty', '2024-01-01', 'full').tags.at]"},
+	    "timestamp": {"type": "string", "value": "[reference('empty').timestamp]"}, "duration": {"type": "string", "value": "[reference('module').duration]"},
+	    "correlationId": {"type": "string", "value": "[reference('module').correlationId]"}, "templateHash": {"type": "string", "value": "[reference('module').templateHash]"},
+	    "providers": {"type": "array", "value": "[reference('module').providers]"}, "dependencies": {"type": "array", "value": "[reference('module').dependencies]"},
+	    "outputResources": {"type": "array", "value": "[reference('module').outputResources]"}, "parameters": {"type": "object", "value": "[reference('module').parameters]"},
+	    "all": {"type": "object", "value": "[reference('module', '2022-09-01', 'full')]"}}}}}`
+	outputs := deployedOutputs(t, w, "asking", body)
+	module, empty := deploymentProperties(t, w, "module"), deploymentProperties(t, w, "empty")
+	for _, name := range []string{"duration", "correlationId", "templateHash", "providers", "dependencies", "outputResources", "parameters"} {
+		if !reflect.DeepEqual(outputs[name], module[name]) {
+			t.Errorf("%s is %v, and the record says %v", name, outputs[name], module[name])
+		}
 	}
+	if outputs["made"] != "made" || outputs["at"] != empty["timestamp"] || outputs["timestamp"] != empty["timestamp"] {
+		t.Errorf("%v, and the record of the empty one is %v", outputs, empty)
+	}
+	all, _ := outputs["all"].(map[string]any)
+	delete(module, "outputs")
+	properties, _ := all["properties"].(map[string]any)
+	if delete(properties, "outputs"); !reflect.DeepEqual(properties, module) {
+		t.Errorf("all of it is %v, and the record is %v", properties, module)
+	}
+}
+
+func deploymentProperties(t *testing.T, w *harness.World, name string) map[string]any {
+	t.Helper()
+	var d struct{ Properties map[string]any }
 	harness.OK(t, json.Unmarshal(w.Portico.Do(t, harness.Request{Path: deploymentPath(w, name) + "?api-version=2021-04-01"}).Want(t, 200).Body, &d))
-	return d.Properties.TemplateHash
+	return d.Properties
 }
