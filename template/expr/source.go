@@ -9,13 +9,16 @@ type Source interface {
 	Whole() (Value, error)
 }
 
-// SourceOf is the value, of a kind, that a function leaves to a source to make.
-func SourceOf(kind Kind, s Source) Value { return Value{kind: kind, ref: s} }
+// sourced is what a Value refers to that is of a Source.
+type sourced struct{ Source }
 
-// part is what a key selects of a value. selectOf selects it where the value is no Source, and
-// says what is wrong where that has no such part.
+// SourceOf is the value, of a kind, that a function leaves to a source to make.
+func SourceOf(kind Kind, s Source) Value { return Value{kind: kind, ref: &sourced{s}} }
+
+// part is what a key selects of a value. selectOf selects it where the value is of no Source,
+// and says what is wrong where that has no such part.
 func part(of, key Value, selectOf func(of Value) (Value, error)) (Value, error) {
-	if source, is := of.ref.(Source); is {
+	if source, is := of.ref.(*sourced); is {
 		v, found, err := source.Select(key)
 		if found || err != nil {
 			return v.inherit(of), err
@@ -29,7 +32,7 @@ func part(of, key Value, selectOf func(of Value) (Value, error)) (Value, error) 
 
 // Whole returns a value that is made as a whole.
 func Whole(v Value) (Value, error) {
-	source, is := v.ref.(Source)
+	source, is := v.ref.(*sourced)
 	if !is {
 		return v, nil
 	}
