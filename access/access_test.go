@@ -160,3 +160,23 @@ func TestValid(t *testing.T) {
 		}
 	}
 }
+
+func TestUserPrincipalNames(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		p    Principal
+		want string
+	}{
+		"a token or a certificate of the configuration": {Principal{Name: "operator"}, "operator"},
+		"no name":                {Principal{}, ""},
+		"an application":         {Principal{Name: "a@b", AppID: "a"}, ""},
+		"a user by way of one":   {Principal{Name: "a@b", AppID: "a", Delegated: true, Issuer: "i"}, "a@b"},
+		"a user of an issuer":    {Principal{Name: "a@b", Issuer: "i"}, "a@b"},
+		"a user's name as shown": {Principal{Name: "Ann Other", Issuer: "i"}, ""},
+		"anyone":                 {fixed(), "anyone@localhost"},
+	} {
+		if got := c.p.UserPrincipalName(); got != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

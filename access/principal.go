@@ -94,6 +94,15 @@ func (p Principal) Kind() string {
 	return "User"
 }
 
+// UserPrincipalName returns the name by which a user signs in; "" for an application, and if
+// it is not known: an issuer's token may name a user for people alone.
+func (p Principal) UserPrincipalName() string {
+	if p.Kind() != "User" || p.Issuer != "" && !strings.Contains(p.Name, "@") {
+		return ""
+	}
+	return p.Name
+}
+
 // Signature returns the name under which systemData records the caller.
 func (p Principal) Signature() string {
 	if p.Name != "" {

@@ -9,6 +9,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor"
 	"portico/gateway/frontdoor/deployments"
 	"portico/gateway/frontdoor/route"
 	deployed "portico/inventory/deployments"
@@ -28,14 +29,21 @@ func (g *Gateway) newDeployer() *deploy.Deployer {
 func (g *Gateway) newDeployments(jobs route.Jobs) deployments.Deployments {
 	judged := g.newPreflight()
 	return deployments.Deployments{
+		Orders:    g.newOrders(),
 		Locations: g.deploymentLocations(),
 		Store:     g.store, Admission: g.admission, Polls: g.polls, Jobs: jobs, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
-		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
-			return json.Marshal(batch.NewCaller(r, x))
-		},
 		Judge: func(r *http.Request, x *exchange.Exchange, _ string, sent []deployments.Sent) ([]*arm.Error, error) {
 			return judged.GatewayFaults(r, x, plannedOf(sent))
 		},
+	}
+}
+
+func (g *Gateway) newOrders() deployments.Orders {
+	return deployments.Orders{
+		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
+			return json.Marshal(batch.NewCaller(r, x))
+		},
+		Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 func (g *Gateway) newRehearsals() deployments.Rehearsals {
 	judged := g.newPreflight()
 	return deployments.Rehearsals{
+		Orders:    g.newOrders(),
 		Locations: g.deploymentLocations(),
 		Get:       g.batches.Get, Deployed: g.store.Deployments.Deployed, Reading: g.config.Upstream.CallTimeout,
 		Judge: func(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent) ([]*arm.Error, error) {

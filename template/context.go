@@ -23,24 +23,36 @@ func (s *scope) deployerValue() (expr.Value, error) {
 	if !s.in.Deployer.Is(expr.Null) {
 		return s.in.Deployer, nil
 	}
-	return object("objectId", zeroUUID, "tenantId", s.at.Tenant, "userPrincipalName", ""), nil
+	return object("objectId", zeroUUID, "tenantId", s.at.Tenant, "userPrincipalName", "deployer@example.com"), nil
 }
 
 const zeroUUID = "00000000-0000-0000-0000-000000000000"
 
+// tenantValue returns tenant(). Tenants have no names and no countries here.
 func (s *scope) tenantValue() (expr.Value, error) {
-	if !s.in.Tenant.Is(expr.Null) {
-		return s.in.Tenant, nil
-	}
-	return object("id", "/tenants/"+s.at.Tenant, "tenantId", s.at.Tenant, "displayName", ""), nil
+	return object("id", "/tenants/"+s.at.Tenant, "tenantId", s.at.Tenant), nil
 }
 
+// subscriptionsVersion is the api-version by which subscriptions are asked for.
+const subscriptionsVersion = "2022-12-01"
+
+// subscriptionValue returns subscription(). The name of another subscription than the
+// deployment's own is asked for.
 func (s *scope) subscriptionValue() (expr.Value, error) {
-	if !s.in.Subscription.Is(expr.Null) && strings.EqualFold(s.at.Subscription, s.in.Scope.Subscription) {
+	id := "/subscriptions/" + s.at.Subscription
+	if own, _ := s.in.Subscription.Member("id"); strings.EqualFold(own.Text(), id) {
 		return s.in.Subscription, nil
 	}
-	return object("id", "/subscriptions/"+s.at.Subscription, "subscriptionId", s.at.Subscription,
-		"tenantId", s.at.Tenant, "displayName", ""), nil
+	name := expr.StringOf("subscription")
+	if !s.in.Subscription.Is(expr.Null) || !strings.EqualFold(s.at.Subscription, s.in.Scope.Subscription) {
+		name = expr.PendingOf(expr.PropertyOf(scopeReference(id, subscriptionsVersion), "displayName"))
+	}
+	return object("id", id, "subscriptionId", s.at.Subscription, "tenantId", s.at.Tenant, "displayName", name), nil
+}
+
+// scopeReference asks for a group or a subscription.
+func scopeReference(id, version string) expr.Node {
+	return expr.Invoke("reference", expr.StringOf(id), expr.StringOf(version), expr.StringOf("Full"))
 }
 
 // groupsVersion is the api-version by which groups are asked for.
@@ -78,7 +90,7 @@ func groupOf(at expr.Scope, member func(name string) expr.Value) expr.Value {
 // groupReference is a member of a group as the group's own answer has it. Most groups have
 // no managedBy, which is null then.
 func groupReference(id, name string) expr.Value {
-	group := expr.Invoke("reference", expr.StringOf(id), expr.StringOf(groupsVersion), expr.StringOf("Full"))
+	group := scopeReference(id, groupsVersion)
 	if name == "managedBy" {
 		return expr.PendingOf(expr.Invoke("tryGet", expr.PendingOf(group), expr.StringOf(name)))
 	}

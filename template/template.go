@@ -53,10 +53,11 @@ type Input struct {
 	Location string
 	// Mode is the deployment's: Complete, or else Incremental.
 	Mode string
-	// Group, Subscription, Tenant, Deployer and Environment are the answers of
-	// resourceGroup() and so on; null where they are to be made of Scope and Location.
-	Group, Subscription, Tenant, Deployer, Environment expr.Value
-	Now                                                time.Time
+	// Group, Subscription, Deployer and Environment are the answers of resourceGroup() and so
+	// on. Null of Group is made of Scope and Location; null of the others stands for a made-up
+	// subscription or caller, or for the public cloud, as no service is asked.
+	Group, Subscription, Deployer, Environment expr.Value
+	Now                                        time.Time
 	// NewGUID makes a random UUID. It is called in the same order for the same template, so
 	// that one of a known seed has a template expanded to the same again.
 	NewGUID func() string

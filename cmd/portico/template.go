@@ -27,7 +27,8 @@ func templateCommand(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Say what a template would deploy, without a service",
 		Long: "Say what an ARM template would deploy, in an order in which its resources could be sent: loops and nested deployments are " +
 			"unfolded, what has a false condition is left out. With json and yaml, each resource is shown with its body; what needs a " +
-			"provider's answer is an expression, worked out as far as it goes. Faults are lines of FILE:line:column: path: code: sentence.",
+			"provider's answer is an expression, worked out as far as it goes. What a service alone knows is made up: deployer() is a user with " +
+			"the object id of zeros, subscription().displayName is 'subscription', and environment() is the public cloud's. Faults are lines of FILE:line:column: path: code: sentence.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return t.run(args[0]) },
 	}

@@ -2,6 +2,7 @@ package frontdoor
 
 import (
 	"cmp"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -63,21 +64,41 @@ const (
 	firstObjectVersion = "2022-09-01"
 )
 
-func (g metadata) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
+// environment returns the cloud as the configuration has it.
+func (g metadata) environment() environment {
 	m := g.config
 	// Clients put "/TENANT/…" behind it, a slash at its end or not; issuers know no "//".
-	login := authentication{LoginEndpoint: strings.TrimRight(m.LoginEndpoint, "/"), Audiences: m.Audiences, Tenant: m.Tenant}
+	login := authentication{LoginEndpoint: strings.TrimRight(m.LoginEndpoint, "/"), Audiences: m.Audiences, Tenant: cmp.Or(m.Tenant, "common"), IdentityProvider: "AAD"}
 	if login.Audiences == nil {
 		login.Audiences = []string{g.public.String()}
 	}
-	version := x.Request.Query.APIVersion
-	if arm.NumberedAPIVersion(version) || version < firstArrayVersion {
-		return x.Answer(w, http.StatusOK, oldEnvironment{GraphEndpoint: m.GraphEndpoint, Authentication: login})
-	}
-	login.IdentityProvider, login.Tenant = "AAD", cmp.Or(m.Tenant, "common")
-	e := environment{
+	return environment{
 		Name: m.Name, Authentication: login, ResourceManager: g.public.String(),
 		MicrosoftGraph: m.GraphEndpoint, Suffixes: suffixes{Storage: m.Suffixes.Storage, KeyVault: m.Suffixes.KeyVault},
+	}
+}
+
+// TemplateEnvironment returns what environment() is in templates: the cloud as clients learn
+// of it, in ARM's words for templates, which put paths directly behind these addresses.
+func TemplateEnvironment(c config.Metadata, public *url.URL) json.RawMessage {
+	of := struct {
+		environment
+		Graph string `json:"graph,omitempty"`
+	}{metadata{c, public}.environment(), c.GraphEndpoint}
+	of.ResourceManager = strings.TrimRight(of.ResourceManager, "/") + "/"
+	if of.Authentication.LoginEndpoint != "" {
+		of.Authentication.LoginEndpoint += "/"
+	}
+	text, _ := json.Marshal(of) // strings can be written
+	return text
+}
+
+func (g metadata) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
+	e := g.environment()
+	version := x.Request.Query.APIVersion
+	if arm.NumberedAPIVersion(version) || version < firstArrayVersion {
+		e.Authentication.IdentityProvider, e.Authentication.Tenant = "", g.config.Tenant
+		return x.Answer(w, http.StatusOK, oldEnvironment{GraphEndpoint: e.MicrosoftGraph, Authentication: e.Authentication})
 	}
 	if version < firstObjectVersion {
 		return x.Answer(w, http.StatusOK, []environment{e})

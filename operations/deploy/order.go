@@ -36,10 +36,11 @@ type Order struct {
 	Complete bool              `json:"complete,omitempty"` // what the group holds besides is deleted
 	Location string            `json:"location"`           // the deployment's, or its group's
 	Tags     map[string]string `json:"tags,omitempty"`
-	// Group and Subscription are what resourceGroup() and subscription() return; empty:
-	// they are made of the scope.
-	Group        json.RawMessage `json:"group,omitempty"`
+	// Group, Subscription, Deployer and Environment are what resourceGroup() and so on return.
+	Group        json.RawMessage `json:"group,omitempty"` // empty at a subscription
 	Subscription json.RawMessage `json:"subscription,omitempty"`
+	Deployer     json.RawMessage `json:"deployer,omitempty"`
+	Environment  json.RawMessage `json:"environment,omitempty"`
 	Correlation  string          `json:"correlation"`
 	// Now and Seed are fixed when the deployment begins, so that whoever takes it over
 	// expands its template to the same.
@@ -93,7 +94,8 @@ func Read(properties *document.Node) (of *document.Node, arguments []template.Ar
 // Plan is Expand of a content that was read.
 func (o *Order) Plan(of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault) {
 	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location, Mode: o.mode(),
-		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Now: o.Now, NewGUID: o.guids("")}
+		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Deployer: valueOf(o.Deployer), Environment: valueOf(o.Environment),
+		Now: o.Now, NewGUID: o.guids("")}
 	p, faults := template.Expand(in)
 	return p, in, faults
 }

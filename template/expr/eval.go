@@ -341,10 +341,11 @@ func (e *evaluation) property(n *Property, b *bindings) (Value, error) {
 	if of.Is(Pending) {
 		return e.pending(newProperty(n.offset, nodeOf(of), n.Name))
 	}
-	return part(of, StringOf(n.Name), func(of Value) (Value, error) { return member(of, n.Name) })
+	return part(of, StringOf(n.Name), func(of Value) (Value, error) { return member(of, n.Name, n.Of) })
 }
 
-func member(of Value, name string) (Value, error) {
+// member returns a member of the object that a node was evaluated to.
+func member(of Value, name string, n Node) (Value, error) {
 	if !of.Is(Object) {
 		return Value{}, Errorf("the property '%s' cannot be taken of a value of kind %s", name, of.Kind())
 	}
@@ -358,7 +359,24 @@ func member(of Value, name string) (Value, error) {
 	for i, m := range of.Members() {
 		names[i] = m.Name
 	}
-	return Value{}, Errorf("the object has no property '%s'; its properties are %s", name, quoteSome(names))
+	return Value{}, Errorf("%s has no property '%s'; its properties are %s", describe(n), name, quoteSome(names))
+}
+
+// describe names an object in errors: by its expression, if that begins with a function
+// without arguments, such as environment().
+func describe(n Node) string {
+	for at := n; ; {
+		switch of := at.(type) {
+		case *Property:
+			at = of.Of
+			continue
+		case *Invocation:
+			if len(of.Args) == 0 {
+				return Print(n)
+			}
+		}
+		return "the object"
+	}
 }
 
 func quoteSome(names []string) string {
@@ -385,7 +403,7 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 	case of.Is(Pending) || !key.Known():
 		return e.pending(newElement(n.offset, nodeOf(of), nodeOf(key)), of, key)
 	}
-	v, err := part(of, key, func(of Value) (Value, error) { return Select(of, key) })
+	v, err := part(of, key, func(of Value) (Value, error) { return selected(of, key, n.Of) })
 	if !key.Secure() {
 		return v, err
 	}
@@ -396,10 +414,12 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 }
 
 // Select is OF[KEY]: an element by its index, or a member by its name.
-func Select(of, key Value) (Value, error) {
+func Select(of, key Value) (Value, error) { return selected(of, key, nil) }
+
+func selected(of, key Value, n Node) (Value, error) {
 	switch {
 	case of.Is(Object) && key.Is(String):
-		return member(of, key.Text())
+		return member(of, key.Text(), n)
 	case of.Is(Array) && key.Is(Int):
 		if at := key.Int(); at >= 0 && at < int64(of.Len()) {
 			return of.Element(int(at)), nil

@@ -18,9 +18,9 @@ var elsewhere = family{"The template and its deployment", []row{
 	{expr.Function{Name: "and", Min: 1, Max: many, Params: []expr.Param{param("values", expr.Bool)}}, "Whether all booleans are true. What stands behind a false one is not worked out."},
 	{expr.Function{Name: "coalesce", Min: 1, Max: many, Params: []expr.Param{param("values", expr.Any)}}, "The first value that is not null. What stands behind it is not worked out."},
 	{expr.Function{Name: "copyIndex", Max: 2, Params: []expr.Param{param("loop", expr.String), param("offset", expr.Int)}}, "The index of a loop's turn, from 0, with an offset added: of the innermost loop of resources, or of the one named. A nested deployment's template of scope `outer` sees the loops around the deployment."},
-	{expr.Function{Name: "deployer"}, "Who deploys: objectId, tenantId, userPrincipalName."},
+	{expr.Function{Name: "deployer"}, "Who deploys: objectId, tenantId, and userPrincipalName of a user whose sign-in name is known."},
 	{expr.Function{Name: "deployment"}, "The deployment: name, location (at a subscription), properties with the template as it is written, its templateHash, the parameters that were given, mode."},
-	{expr.Function{Name: "environment"}, "The cloud: name, resourceManager, suffixes and so on."},
+	{expr.Function{Name: "environment"}, "This cloud, as `/metadata/endpoints` describes it: name, authentication, resourceManager, suffixes; graph if there is one. Addresses end with a slash."},
 	{expr.Function{Name: "if", Min: 3, Max: 3, Params: []expr.Param{param("condition", expr.Bool), param("then", expr.Any), param("else", expr.Any)}}, "One of two values. The other one is not worked out."},
 	{expr.Function{Name: "lambda", Min: 1, Max: many, Params: []expr.Param{param("names", expr.String), param("body", expr.Any)}}, "A function for map, filter and others: the names of its variables, then its body."},
 	{expr.Function{Name: "lambdaVariables", Min: 1, Max: 1, Params: []expr.Param{param("name", expr.String)}}, "A variable of a lambda around the expression."},
@@ -32,7 +32,7 @@ var elsewhere = family{"The template and its deployment", []row{
 	{expr.Function{Name: "resourceGroup"}, "The group: id, name, location, tags, managedBy if it has one, and so on. At a subscription there is none."},
 	{expr.Function{Name: "resourceInfo", Min: 1, Max: 1, Params: []expr.Param{param("symbol", expr.String)}}, "A resource of the template: id, name, type, apiVersion."},
 	{expr.Function{Name: "subscription"}, "The subscription: id, subscriptionId, tenantId, displayName."},
-	{expr.Function{Name: "tenant"}, "The tenant: tenantId, displayName."},
+	{expr.Function{Name: "tenant"}, "The tenant: id, tenantId. Its name and its country are not known."},
 	{expr.Function{Name: "variables", Min: 1, Max: 1, Params: []expr.Param{param("name", expr.String)}}, "A variable's value."},
 }}
 

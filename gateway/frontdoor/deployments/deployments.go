@@ -3,7 +3,6 @@ package deployments
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -22,7 +21,6 @@ import (
 	"portico/inventory/jobrow"
 	"portico/operations/deploy"
 	"portico/routing"
-	"portico/template/expr"
 	"portico/upstream/answers"
 )
 
@@ -33,8 +31,7 @@ type Deployments struct {
 	Polls     *polling.Operations
 	Jobs      route.Jobs
 	Lists     route.Lists
-	// Caller is a request's caller, as the sender of its steps reads it.
-	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
+	Orders
 	// Judge judges what a template sends without a call of its providers, which each get it
 	// right after.
 	Judge     Judge
@@ -132,36 +129,6 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	w.Header()["Azure-Asyncoperation"] = []string{link}
 	d.Polls.PollAgain(w.Header())
 	return x.Answer(w, route.StatusOf(created), record)
-}
-
-// order is what the job of a deployment needs, with the content as it was read.
-func (d Deployments) order(r *http.Request, x *exchange.Exchange, req route.Request, name string) (*deploy.Order, *Content, error) {
-	scope := expr.Scope{Tenant: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: req.Group.Name}
-	content, fault := Read(req.Content, name, scope)
-	if fault != nil {
-		return nil, nil, fault
-	}
-	o := &deploy.Order{CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope, Complete: content.Complete, Location: content.Location, Tags: content.Tags,
-		Correlation: x.Identity.Correlation, Now: d.Store.Now().UTC()}
-	var err error
-	if o.Caller, err = d.Caller(r, x); err != nil {
-		return nil, nil, err
-	}
-	_, _ = rand.Read(o.Seed[:]) // it never fails
-	if scope.Group != "" {
-		o.Location = req.Group.Location
-		tags := req.Group.Tags
-		if tags == nil {
-			tags = map[string]string{}
-		}
-		group := map[string]any{"id": scope.ID(), "name": req.Group.Name, "type": "Microsoft.Resources/resourceGroups",
-			"location": req.Group.Location, "tags": tags, "properties": map[string]string{"provisioningState": "Succeeded"}}
-		if req.Group.ManagedBy != "" {
-			group["managedBy"] = req.Group.ManagedBy
-		}
-		o.Group, err = json.Marshal(group)
-	}
-	return o, content, err
 }
 
 func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deployments.Name, err error) error {

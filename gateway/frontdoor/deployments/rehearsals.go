@@ -1,15 +1,12 @@
 package deployments
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"portico/arm"
 	"portico/gateway/exchange"
@@ -22,6 +19,7 @@ import (
 
 // Rehearsals answer what a deployment would do, and change nothing: validate and whatIf.
 type Rehearsals struct {
+	Orders
 	Judge     Judge
 	Locations Locations
 	// Get reads a target as the caller of a request.
@@ -56,26 +54,16 @@ type rehearsal struct {
 }
 
 func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Request) (*rehearsal, error) {
-	of := &rehearsal{name: x.Request.Path.LastHop().Segment(1), now: time.Now().UTC()}
-	of.scope = expr.Scope{Tenant: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: req.Group.Name}
-	var fault *arm.Error
-	if of.Content, fault = Read(req.Content, of.name, of.scope); fault != nil {
-		return nil, fault
+	o, content, err := d.order(r, x, req, x.Request.Path.LastHop().Segment(1))
+	if err != nil {
+		return nil, err
 	}
+	of := &rehearsal{Content: content, name: o.Name, scope: o.Scope, now: o.Now}
 	if err := d.Locations.Check(r.Context(), nameOf(x), of.Location); err != nil {
 		return nil, err
 	}
-	in := template.Input{
-		Template: of.Template, Arguments: of.Arguments, Name: of.name, Scope: of.scope, Location: cmp.Or(of.Location, req.Group.Location),
-		Now: of.now, NewGUID: uuid.NewString,
-	}
-	if of.scope.Group != "" { // with its tags, if the caller may read them
-		if group, there, fault := d.read(r, x, of.scope.ID(), groupsVersion); fault == nil && there {
-			in.Group = group
-		}
-	}
 	var faults []*document.Fault
-	if of.Plan, faults = template.Expand(in); len(faults) > 0 {
+	if of.Plan, _, faults = o.Plan(of.Template, of.Arguments); len(faults) > 0 {
 		return nil, deploy.Refusal(faults)
 	}
 	return of, d.Locations.checkNested(of.Plan.Deployments)

@@ -1,0 +1,76 @@
+package deployments
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/inventory"
+	"portico/operations/deploy"
+	"portico/template/expr"
+)
+
+// Orders read what clients send of deployments. A PUT and a rehearsal of it expand the same
+// template to the same.
+type Orders struct {
+	// Caller returns a request's caller, as the sender of its steps reads it.
+	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
+	// Environment is what environment() returns.
+	Environment json.RawMessage
+	Now         func() time.Time
+}
+
+// order reads what a client sent. Its caller's rights to read the group and the subscription
+// do not matter: the deployment is theirs.
+func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, name string) (*deploy.Order, *Content, error) {
+	scope := expr.Scope{Tenant: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: req.Group.Name}
+	content, fault := Read(req.Content, name, scope)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	o := &deploy.Order{CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope, Complete: content.Complete, Location: content.Location, Tags: content.Tags,
+		Environment: d.Environment, Correlation: x.Identity.Correlation, Now: d.Now().UTC()}
+	_, _ = rand.Read(o.Seed[:]) // it never fails
+	var err error
+	if o.Caller, err = d.Caller(r, x); err != nil {
+		return nil, nil, err
+	}
+	if o.Deployer, err = json.Marshal(deployer(x, scope.Tenant)); err != nil {
+		return nil, nil, err
+	}
+	o.Subscription, err = json.Marshal(map[string]string{"id": "/subscriptions/" + req.Subscription.ID, "subscriptionId": req.Subscription.ID,
+		"tenantId": req.Subscription.TenantID, "displayName": req.Subscription.DisplayName})
+	if err == nil && scope.Group != "" {
+		o.Location = req.Group.Location
+		o.Group, err = json.Marshal(group(scope.ID(), &req.Group))
+	}
+	return o, content, err
+}
+
+// deployer returns what deployer() is for the caller of a request. As in ARM, applications
+// have no userPrincipalName.
+func deployer(x *exchange.Exchange, tenant string) map[string]string {
+	p := x.Principal.In(tenant)
+	of := map[string]string{"objectId": p.ObjectID, "tenantId": p.TenantID}
+	if name := p.UserPrincipalName(); name != "" {
+		of["userPrincipalName"] = name
+	}
+	return of
+}
+
+// group returns what resourceGroup() is.
+func group(id string, g *inventory.Group) map[string]any {
+	tags := g.Tags
+	if tags == nil {
+		tags = map[string]string{}
+	}
+	of := map[string]any{"id": id, "name": g.Name, "type": "Microsoft.Resources/resourceGroups",
+		"location": g.Location, "tags": tags, "properties": map[string]string{"provisioningState": "Succeeded"}}
+	if g.ManagedBy != "" {
+		of["managedBy"] = g.ManagedBy
+	}
+	return of
+}
