@@ -174,3 +174,26 @@ func TestAWhatIfEndsInTime(t *testing.T) {
 		}
 	}
 }
+
+// What a deployment would register counts as registered, whatever is made of it; for others
+// that judge plans it does not.
+func TestDeploymentsAreJudgedAsIfRegistered(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	var resources []string
+	for name, rest := range map[string]string{"workspaces": `"apiVersion": "2024-06-01-preview", "location": "westus"`, "profiles": `"apiVersion": "2024-01-01", "location": "global"`,
+		"diagnosticSettings": `"apiVersion": "2024-01-01"`, "annotations": `"apiVersion": "2024-01-01"`} {
+		resources = append(resources, `{"type": "Contoso.Insight/`+name+`", "name": "x", `+rest+`}`)
+	}
+	content := deploymentOf("Incremental", "", strings.Join(resources, ","))
+	s.ok(200, "POST", deploymentPath(g, "validate"), content)
+	s.ok(200, "POST", deploymentPath(g, "whatIf"), content)
+	for _, c := range []string{`"name":"w","type":"Contoso.Insight/workspaces","apiVersion":"2024-06-01-preview"`, `"name":"d","type":"Contoso.Insight/annotations","apiVersion":"2024-01-01"`} {
+		if text := s.want(400, "ResourceValidationFailed", "POST", "/providers/Microsoft.Resources/validateResources?api-version=2020-10-01", `{"scope":"`+g+`","resources":[{`+c+`,"location":"westus"}]}`).text; !strings.Contains(text, "MissingSubscriptionRegistration") {
+			t.Errorf("%s: %s", c, text)
+		}
+	}
+	if got := s.ok(200, "GET", inSubscription+"/providers/Contoso.Insight"+own, "").text; !strings.Contains(got, `"NotRegistered"`) {
+		t.Errorf("%s", got)
+	}
+}

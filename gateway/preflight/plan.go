@@ -19,6 +19,8 @@ type Plan struct {
 	now       string                        // the key of the one that is judged
 	// created are those of resources that the index does not have.
 	created map[string]bool
+	// registers: what the resources need of registrations exists once they are made.
+	registers bool
 }
 
 // judge asks the judge whether a resource passes, and remembers one that does.
@@ -53,6 +55,17 @@ func (p *Plan) Created(subscription, group, typ string) (n int) {
 	return n
 }
 
+// Registers implements proxy.Plan.
+func (p *Plan) Registers() bool { return p.registers }
+
+// registered returns a registration as it is when the resources are made.
+func (p *Plan) registered(r inventory.Registration) inventory.Registration {
+	if p.registers && !r.State.Permits() {
+		r.State, r.Locations = inventory.Registered, nil
+	}
+	return r
+}
+
 // Over returns an index in which the plan's resources exist, and each group that a PUT may
 // make.
 func (p *Plan) Over(real routing.Index) routing.Index { return overlay{real, p} }
@@ -69,6 +82,11 @@ func (o overlay) Group(ctx context.Context, subscription, name string) (inventor
 		return plannedGroup(subscription, name), nil
 	}
 	return found, err
+}
+
+func (o overlay) Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error) {
+	found, err := o.Index.Registration(ctx, subscription, namespace)
+	return o.registered(found), err
 }
 
 func (o overlay) Resource(ctx context.Context, subscription, key string) (inventory.Resource, error) {
@@ -88,6 +106,7 @@ func (o overlay) Target(ctx context.Context, q inventory.Question) (inventory.Ta
 		group := plannedGroup(q.Subscription, q.Group)
 		t.Group = &group
 	}
+	t.Registration = o.registered(t.Registration)
 	if planned, is := o.resources[q.Key]; is && t.Row == nil && q.Key != o.now {
 		t.Row = &planned
 	}

@@ -73,7 +73,7 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	if err := p.Charge(r.Context(), x, routing.SubscriptionOf(call.Scope), len(resources)); err != nil {
 		return err
 	}
-	questions, err := p.judgeAll(r, x, resources, call.WithoutWrite)
+	questions, err := p.judgeAll(r, x, resources, &Plan{}, call.WithoutWrite)
 	if err != nil {
 		return err
 	}
@@ -84,14 +84,14 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	return answer(w, x, questions, p.askAll(r, x, questions))
 }
 
-// Faults are the refusals of planned resources in their order, by the gateway or by
-// their providers, each as if those before it existed; nil: no judge refuses it. The
-// call is charged with one read in the subscription for each resource.
+// Faults are the refusals of a deployment's resources in their order, by the gateway or by
+// their providers, each as if those before it existed, and all that deployments register; nil:
+// no judge refuses it. The call is charged with one read in the subscription for each resource.
 func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription string, resources []Resource) ([]*arm.Error, error) {
 	if err := p.Charge(r.Context(), x, subscription, len(resources)); err != nil {
 		return nil, err
 	}
-	questions, err := p.judgeAll(r, x, resources, false)
+	questions, err := p.judgeAll(r, x, resources, &Plan{registers: true}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription s
 // GatewayFaults are Faults without those that providers find. It calls no provider and
 // charges nothing.
 func (p *Preflight) GatewayFaults(r *http.Request, x *exchange.Exchange, resources []Resource) ([]*arm.Error, error) {
-	questions, err := p.judgeAll(r, x, resources, false)
+	questions, err := p.judgeAll(r, x, resources, &Plan{registers: true}, false)
 	if err != nil {
 		return nil, err
 	}
@@ -119,8 +119,7 @@ func merged(questions []question, faults []*arm.Error) []*arm.Error {
 }
 
 // judgeAll lets the gateway judge all resources of a call.
-func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []Resource, withoutWrite bool) (questions []question, err error) {
-	plan := &Plan{}
+func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []Resource, plan *Plan, withoutWrite bool) (questions []question, err error) {
 	judge := p.Judge(x, plan, withoutWrite)
 	for i := range resources {
 		planned := &resources[i]

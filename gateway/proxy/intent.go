@@ -92,6 +92,8 @@ func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Re
 type Plan interface {
 	// Created is how many new resources of a type it has planned in a group so far.
 	Created(subscription, group, typ string) int
+	// Registers reports whether it registers subscriptions for what it needs.
+	Registers() bool
 }
 
 func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
@@ -122,7 +124,7 @@ func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 	if d.Remembered {
 		intent.Version = d.Subscription.Version
 	}
-	if q.Provider.Registration == regions.Required {
+	if q.Provider.Registration == regions.Required && (p.Plan == nil || !p.Plan.Registers()) {
 		intent.Namespace = q.Provider.Key
 	}
 	switch q.Method {

@@ -57,6 +57,9 @@ type Deployer struct {
 	// ScopeRefusal ARM's refusal where the store refuses one; nil: it is another error.
 	MayNest      func(ctx context.Context, caller json.RawMessage, n deployments.Name, d *template.Deployment) error
 	ScopeRefusal func(subscription, group, id string, err error) error
+	// Registration returns the path by which a subscription is registered for the namespace
+	// of a type; "" if it need not be.
+	Registration func(ctx context.Context, subscription, typ string) (path string, err error)
 	History      int // how many deployments a scope keeps
 	// Limit is how long a deployment may take; CallLimit how long a call may, after which
 	// it cannot land any more.
@@ -166,6 +169,7 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	if err != nil {
 		return jobs.Result{}, err
 	}
+	a.registerFirst(ctx)
 	result, err := a.run(ctx)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return a.abandon(ctx)

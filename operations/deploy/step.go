@@ -133,6 +133,9 @@ func asAnswered(q template.Question, v expr.Value) expr.Value {
 func isReference(q template.Question) bool { return strings.EqualFold(q.Function, "reference") }
 
 func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
+	if !a.registered(ctx, s, r) {
+		return
+	}
 	_, err := a.Store.Resource(ctx, r.Scope.Subscription, arm.Fold(r.ID))
 	s.record.New = errors.Is(err, inventory.ErrNotFound)
 	if err != nil && !s.record.New {

@@ -157,8 +157,8 @@ func TestWhatContextFunctionsCannotKnow(t *testing.T) {
 		"subscription().subscriptionPolicy": "subscription() has no property 'subscriptionPolicy'",
 	} {
 		text := content(t, `{`+templateSchema+`, "resources": [], "outputs": {"o": {"type": "string", "value": "[`+expression+`]"}}}`, nil)
-		for method, action := range map[string]string{"PUT": "", "POST": "/validate", "POST ": "/whatIf"} {
-			a := w.Portico.Do(t, harness.Request{Method: strings.TrimSpace(method), Path: deploymentPath(w, "d") + action + "?api-version=2021-04-01", Body: text, Header: application}).WantError(t, 400, "InvalidTemplate")
+		for action, method := range map[string]string{"": http.MethodPut, "/validate": http.MethodPost, "/whatIf": http.MethodPost} {
+			a := w.Portico.Do(t, harness.Request{Method: method, Path: deploymentPath(w, "d") + action + "?api-version=2021-04-01", Body: text, Header: application}).WantError(t, 400, "InvalidTemplate")
 			if !strings.Contains(string(a.Body), says) {
 				t.Errorf("%s%s: %s", expression, action, a.Body)
 			}

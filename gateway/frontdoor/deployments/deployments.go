@@ -101,6 +101,9 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Locations.checkNested(planned.Deployments); err != nil {
 		return err
 	}
+	if err := d.checkRegistrations(r, x, n.Name, planned.Resources); err != nil {
+		return err
+	}
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(samples(planned.Resources))); err != nil {
 		return err
 	}

@@ -18,6 +18,9 @@ import (
 type Orders struct {
 	// Caller returns a request's caller, as the sender of its steps reads it.
 	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
+	// MayRegister returns why a request's caller may not register a subscription for the
+	// namespace of a type; nil also if it need not be registered.
+	MayRegister func(r *http.Request, x *exchange.Exchange, subscription, typ string) error
 	// Environment is what environment() returns.
 	Environment json.RawMessage
 	Now         func() time.Time

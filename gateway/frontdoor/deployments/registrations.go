@@ -1,0 +1,37 @@
+package deployments
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/template"
+)
+
+// checkRegistrations refuses a deployment of a name if its caller may not register a
+// subscription for a namespace of what it is known to send. A deployment registers what is
+// missing itself.
+func (d Orders) checkRegistrations(r *http.Request, x *exchange.Exchange, name string, planned []*template.Resource) error {
+	refusal := arm.NewError(arm.InvalidTemplateDeployment, name)
+	checked := map[string]bool{}
+	for _, p := range planned {
+		namespace, _, _ := strings.Cut(p.Type, "/")
+		id := "/subscriptions/" + p.Scope.Subscription + "/providers/" + namespace
+		if !certain(p) || checked[arm.Fold(id)] {
+			continue
+		}
+		checked[arm.Fold(id)] = true
+		err := d.MayRegister(r, x, p.Scope.Subscription, p.Type)
+		if fault, refused := errors.AsType[*arm.Error](err); refused {
+			refusal.Details = append(refusal.Details, arm.Error{Code: fault.Code, Message: fault.Message, Target: id})
+		} else if err != nil {
+			return err
+		}
+	}
+	if len(refusal.Details) > 0 {
+		return refusal
+	}
+	return nil
+}
