@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"portico/access"
 	"portico/regions"
@@ -19,7 +18,7 @@ func (g *Gateway) registering(ctx context.Context, subscription, typ string) (*r
 	if p == nil || p.Registration != regions.Required {
 		return nil, nil
 	}
-	registration, _, err := g.store.Scopes.Registration(ctx, subscription, p.Key, time.Now())
+	registration, err := g.store.Registration(ctx, subscription, p.Key)
 	if err != nil || registration.State.Permits() {
 		return nil, err
 	}

@@ -135,6 +135,8 @@ type attempt struct {
 	places  chan struct{}        // of questions side by side: nested deployments take no room of the plan
 	answers answered
 	record  recorder
+	// registrations are the namespaces that this attempt knows to be registered.
+	registrations sync.Map
 	// removals are the deletions that were sent, by their resources' keys.
 	removals map[string]removal
 }
