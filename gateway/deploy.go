@@ -63,7 +63,7 @@ func (g *Gateway) mayNest(ctx context.Context, caller json.RawMessage, n deploye
 	if err := g.authorizer.MayStill(ctx, by.Principal, deployments.WriteAction, d.ID); err != nil {
 		return err
 	}
-	return g.deploymentLocations().Check(ctx, n, arm.Location(d.Location))
+	return g.deploymentLocations().Check(ctx, n, arm.Location(d.Location.Text()))
 }
 
 // scopeRefusal is ARM's refusal of a deployment that the store refuses.

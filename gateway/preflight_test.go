@@ -322,6 +322,7 @@ func TestShapesOfBodies(t *testing.T) {
 		}
 		s.validated(given("m", good))
 		s.validated(given("m", `{"location":"westus","properties":{"size":"[reference('x')]"}}`))
+		s.validated(given("m", `{"location":"[reference('x').location]","properties":"[reference('x').properties]"}`))
 		s.validated(plan(groupPath("g"), "", `{"apiVersion":"2023-01-01","name":"m","properties":`+bad+`}`))
 		if validation == "off" {
 			s.validated(given("m", bad))

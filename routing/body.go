@@ -19,6 +19,8 @@ type Body struct {
 	// whether it is present and not null.
 	Location    string
 	HasLocation bool
+	// LocationPending reports that the content is planned, and its location not known yet.
+	LocationPending bool
 	// Tags are the top-level tags; HasTags reports whether there are any to check.
 	// TagCount is their number: those beyond [arm.MaxTags] are only counted.
 	Tags     map[string]string

@@ -134,6 +134,10 @@ func (s *resolution) withoutRow(t *regions.ResourceType) error {
 // placeExisting checks the location of a PUT against the row. A location that differs
 // is refused when the intent is recorded, if the row still exists.
 func (s *resolution) placeExisting(t *regions.ResourceType, row inventory.Resource) error {
+	if s.body.LocationPending {
+		s.d.Location = row.Location
+		return nil
+	}
 	if t.Parent != nil {
 		if s.body.HasLocation && arm.Location(s.body.Location) != row.Location {
 			return s.locationUnavailable(t, []string{row.Location})
@@ -156,6 +160,9 @@ func (s *resolution) placeNew(t *regions.ResourceType) error {
 	if t.Parent != nil {
 		return s.placeNested(t)
 	}
+	if s.body.LocationPending {
+		return s.placeByType(t, "")
+	}
 	if !s.body.HasLocation || strings.TrimSpace(s.body.Location) == "" {
 		return arm.NewError(arm.LocationRequired).About("location")
 	}
@@ -163,11 +170,16 @@ func (s *resolution) placeNew(t *regions.ResourceType) error {
 	if !t.OffersLocation(s.d.Location) {
 		return s.locationUnavailable(t, t.Locations)
 	}
-	region := s.d.Location
+	return s.placeByType(t, s.d.Location)
+}
+
+// placeByType serves a new resource in a location, or at the global endpoint if its type has
+// that alone.
+func (s *resolution) placeByType(t *regions.ResourceType, location string) error {
 	if t.Routing == regions.Global {
-		region = arm.GlobalLocation
+		location = arm.GlobalLocation
 	}
-	return s.serve(t, region)
+	return s.serve(t, location)
 }
 
 // placeNested puts a new nested resource into the region of its nearest tracked
@@ -188,7 +200,7 @@ func (s *resolution) placeNested(t *regions.ResourceType) error {
 		}
 		region, s.d.Location = parent.Region, parent.Location
 	}
-	if s.body.HasLocation && arm.Location(s.body.Location) != s.d.Location {
+	if s.body.HasLocation && s.d.Location != "" && arm.Location(s.body.Location) != s.d.Location {
 		return s.locationUnavailable(t, []string{s.d.Location})
 	}
 	return s.serve(t, region)
@@ -303,7 +315,7 @@ func (s *resolution) hostRegion(t *regions.ResourceType, hopIndex int) (string, 
 		return arm.GlobalLocation, nil
 	}
 	region, err := s.ancestorRegion(hopIndex-1, s.r.Path.Hop(hopIndex-1).Len())
-	if err == nil && t.Endpoint(region) == nil {
+	if err == nil && region != "" && t.Endpoint(region) == nil {
 		region = arm.GlobalLocation
 	}
 	return region, err

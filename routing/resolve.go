@@ -76,7 +76,7 @@ type Decision struct {
 	Subscription inventory.Subscription // zero for the tenant's calls
 	Group        inventory.Group        // zero outside a group
 	// Region and Endpoint serve a Forward; Region is "global" for the global
-	// endpoint.
+	// endpoint. Both are zero for a planned resource whose location is not known yet.
 	Region   string
 	Endpoint *regions.Endpoint
 	// Endpoints serve a Merge or AskEach, in the order of the region names; nil if the
@@ -308,8 +308,12 @@ type resolution struct {
 }
 
 // serve sets the endpoint of t in region. If a region has rows but has left the map,
-// that is an outage, not an absence.
+// that is an outage, not an absence. The region is "" if the location of a planned resource
+// decides it, and is not known yet.
 func (s *resolution) serve(t *regions.ResourceType, region string) error {
+	if region == "" {
+		return nil
+	}
 	if region == arm.GlobalLocation && t.Endpoint(region) == nil {
 		return s.noProvider(region, t)
 	}

@@ -40,8 +40,7 @@ type Mode bool
 // The modes.
 const (
 	Literal Mode = false
-	// Planned bodies hold expressions in their properties, "[…]", whose values are not known
-	// yet. They fit any shape; "[[…]" is a literal.
+	// Planned bodies hold values that are [Unknown]. They fit any shape.
 	Planned Mode = true
 )
 
@@ -49,7 +48,7 @@ const (
 // does not know fit, and so does a body that would take more than so many looks at it.
 func (s *Shape) Check(body []byte, mode Mode) *Fault {
 	c := checker{planned: mode == Planned, bytes: mostLooks*len(body) + 1<<16}
-	return c.value(s, body, place{})
+	return c.value(s, body)
 }
 
 // mostLooks bounds how often the bytes of a body are read: every level of nesting reads
@@ -61,18 +60,12 @@ type checker struct {
 	bytes   int // that may still be read
 }
 
-// place is where a value stands.
-type place struct {
-	within     bool // something: it is not the body
-	properties bool // below them
-}
-
-func (c *checker) value(s *Shape, v []byte, at place) *Fault {
-	if c.bytes -= len(v); c.bytes < 0 || c.unknown(v, at) {
+func (c *checker) value(s *Shape, v []byte) *Fault {
+	if c.bytes -= len(v); c.bytes < 0 || c.planned && Unknown(v) {
 		return nil
 	}
 	if len(s.options) > 0 {
-		return c.option(s, v, at)
+		return c.option(s, v)
 	}
 	if jsontext.Null(v) {
 		if s.nullable || s.kind == "" && s.lists(nil) {
@@ -82,9 +75,9 @@ func (c *checker) value(s *Shape, v []byte, at place) *Fault {
 	}
 	switch s.kind {
 	case "object":
-		return c.object(s, v, at)
+		return c.object(s, v)
 	case "array":
-		return c.array(s, v, at)
+		return c.array(s, v)
 	}
 	return s.text(v)
 }
@@ -101,9 +94,10 @@ func (s *Shape) wanted() string {
 	}
 }
 
-// unknown reports whether v is an expression.
-func (c *checker) unknown(v []byte, at place) bool {
-	if !c.planned || !at.properties || v[0] != '"' {
+// Unknown reports whether a value of a planned body is not known yet: it is an expression,
+// "[…]". "[[…]" is a literal.
+func Unknown(v []byte) bool {
+	if len(v) == 0 || v[0] != '"' {
 		return false
 	}
 	text, _ := jsontext.Text(v)
@@ -138,13 +132,13 @@ func (s *Shape) text(v []byte) *Fault {
 
 // option checks that a value fits one of several shapes. Of several faults that of the
 // shape comes out which the value fits furthest.
-func (c *checker) option(s *Shape, v []byte, at place) *Fault {
+func (c *checker) option(s *Shape, v []byte) *Fault {
 	if s.nullable && jsontext.Null(v) {
 		return nil
 	}
 	var deepest *Fault
 	for _, o := range s.options {
-		fault := c.value(o, v, at)
+		fault := c.value(o, v)
 		if fault == nil {
 			return nil
 		}
@@ -161,7 +155,7 @@ func (c *checker) option(s *Shape, v []byte, at place) *Fault {
 // errFound stops the reading of an object or an array.
 var errFound = errors.New("a fault is found")
 
-func (c *checker) object(s *Shape, v []byte, at place) *Fault {
+func (c *checker) object(s *Shape, v []byte) *Fault {
 	if v[0] != '{' {
 		return &Fault{Allowed: "an object must stand here"}
 	}
@@ -183,8 +177,7 @@ func (c *checker) object(s *Shape, v []byte, at place) *Fault {
 		if its.Shape == nil || its.readOnly || its.nullable && jsontext.Null(m.Value) {
 			return nil
 		}
-		inner := place{within: true, properties: at.properties || !at.within && string(m.Key) == "properties"}
-		if fault = c.value(its.Shape, m.Value, inner); fault == nil {
+		if fault = c.value(its.Shape, m.Value); fault == nil {
 			return nil
 		}
 		fault = fault.in(string(m.Key))
@@ -198,14 +191,14 @@ func (c *checker) object(s *Shape, v []byte, at place) *Fault {
 	return fault
 }
 
-func (c *checker) array(s *Shape, v []byte, at place) *Fault {
+func (c *checker) array(s *Shape, v []byte) *Fault {
 	if v[0] != '[' {
 		return &Fault{Allowed: "an array must stand here"}
 	}
 	var fault *Fault
 	n := 0
 	_ = jsontext.Array(v, func(e jsontext.Element) error {
-		if fault = c.value(s.items, e.Text, place{within: true, properties: at.properties}); fault != nil {
+		if fault = c.value(s.items, e.Text); fault != nil {
 			fault = fault.in("[" + strconv.Itoa(n) + "]")
 			return errFound
 		}

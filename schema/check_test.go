@@ -109,7 +109,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// What is not known yet fits any shape, in properties alone.
+// What is not known yet fits any shape.
 func TestPlanned(t *testing.T) {
 	shape, err := shapeOf(t, `{"required": ["n"], "properties": {"n": {"type": "integer"}, "o": {"type": "object", "required": ["x"]}, "l": {"type": "array", "items": {"type": "boolean"}}}}`)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 func (s *scope) deploymentValue() (expr.Value, error) {
 	deployment := made{knownMember("name", expr.StringOf(s.name))}
 	if s.at.Group == "" {
-		deployment = append(deployment, knownMember("location", expr.StringOf(s.location)))
+		deployment = append(deployment, knownMember("location", s.location))
 	}
 	mode := "Incremental"
 	if s.parent == nil {

@@ -114,13 +114,18 @@ func (d *declaration) isOuter(properties *document.Node) bool {
 	return !created && !strings.EqualFold(scope.Text(), "inner")
 }
 
-func (d *declaration) readLocation() string {
+// readLocation is the deployment's location, or that of the one around it. One that needs an
+// answer is Pending.
+func (d *declaration) readLocation() expr.Value {
 	n := d.node.Member("location")
 	if n == nil {
 		return d.s.location
 	}
-	v, _ := d.s.evaluate(n, d.frame())
-	return v.Text()
+	v, ok := d.s.evaluate(n, d.frame())
+	if ok && !v.Is(expr.String|expr.Pending) {
+		d.s.fault(n, "a deployment's location is a string, and this is %s", v.Kind())
+	}
+	return v
 }
 
 // readArguments works the nested deployment's parameters out, as the template around sees them.
@@ -238,7 +243,7 @@ func (d *declaration) deploymentValue(version string, full bool, asked []string)
 		return value
 	}
 	return expr.SourceOf(expr.Object, made{knownMember("id", expr.StringOf(d.id)), knownMember("name", expr.StringOf(d.name)), knownMember("type", expr.StringOf(deploymentType)),
-		knownMember("location", expr.StringOf(d.location)), knownMember("properties", value)})
+		knownMember("location", d.location), knownMember("properties", value)})
 }
 
 func (d *declaration) shownOutputs() (expr.Value, error) {
@@ -278,7 +283,14 @@ func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)
 	if id := of.Scope.ID(); !strings.EqualFold(id, in.Scope.ID()) {
 		in.Group = groupOf(of.Scope, func(name string) expr.Value { return groupReference(id, name) })
 	}
-	in.Scope, in.Location = of.Scope, of.Location
+	in.Scope, in.Location = of.Scope, ""
+	if of.Scope.Group == "" {
+		location, err := finish(of.Location)
+		if err != nil {
+			return nil, []*document.Fault{of.Template.Fault(Code, "the location of the deployment '%s': %v", of.Name, err)}
+		}
+		in.Location = location.Text()
+	}
 	for _, a := range u.arguments {
 		v, err := finish(a.Value)
 		if err != nil {

@@ -57,8 +57,8 @@ type Deployment struct {
 	ID    string
 	Name  string
 	Scope expr.Scope
-	// Location is its own, or that of the deployment around it.
-	Location string
+	// Location is its own, or that of the deployment around it. It may be Pending.
+	Location expr.Value
 	Template *document.Node
 	Within   *Deployment // nil for one of the template's own
 	// DependsOn are the resources that must have succeeded before any of its own is sent.

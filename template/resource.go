@@ -31,7 +31,7 @@ type declaration struct {
 
 	isDeployment bool
 	arguments    []Argument // of a nested deployment
-	location     string     // of a nested deployment
+	location     expr.Value // of a nested deployment
 	template     *document.Node
 	nested       *scope // what a nested deployment holds
 	unfolding    int    // untouched, evaluating, finished

@@ -13,7 +13,7 @@ type scope struct {
 	*expansion
 	template *document.Node
 	name     string
-	location string
+	location expr.Value // of the deployment
 	typeless bool       // types may be left out: languageVersion 2.0
 	at       expr.Scope // where its resources lie
 
@@ -69,7 +69,7 @@ func (f *frame) with(i iteration) *frame {
 	return &inner
 }
 
-func (e *expansion) newScope(t *document.Node, at expr.Scope, name, location string) *scope {
+func (e *expansion) newScope(t *document.Node, at expr.Scope, name string, location expr.Value) *scope {
 	s := &scope{expansion: e, template: t, at: at, name: name, location: location,
 		parameters: map[string]*slot{}, variables: map[string]*slot{}, functions: map[string]*expr.Function{},
 		byName: map[string][]*declaration{}, ids: map[string]*declaration{}, loopNames: map[string]bool{}, broken: map[string]bool{}}

@@ -74,7 +74,7 @@ type Argument struct {
 func Expand(in Input) (*Plan, []*document.Fault) {
 	e := &expansion{in: in, budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
 		constant: map[*document.Node]expr.Value{}, literals: map[*document.Node]expr.Value{}, hashes: map[*document.Node]string{}, seen: map[place]bool{}, plan: &Plan{}}
-	s := e.newScope(in.Template, in.Scope, in.Name, in.Location)
+	s := e.newScope(in.Template, in.Scope, in.Name, expr.StringOf(in.Location))
 	s.read(in.Arguments)
 	if s.declare(); !e.over {
 		s.expand()

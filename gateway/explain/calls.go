@@ -10,6 +10,7 @@ import (
 	"portico/connections"
 	"portico/gateway/admin/api"
 	"portico/gateway/exchange"
+	"portico/regions"
 	"portico/upstream"
 )
 
@@ -57,9 +58,15 @@ type Port struct {
 // the list fails for another region.
 var emptyPage = []byte(`{"value":[]}`)
 
+// notKnown stands for the endpoint of a planned resource whose location is not known yet.
+var notKnown = &regions.Endpoint{}
+
 // Do notes a call. The error is that of a call for which there is no address, or says that
 // none was made.
 func (p *Port) Do(_ context.Context, c upstream.Call) (*http.Response, error) {
+	if c.Endpoint == nil {
+		c.Endpoint = notKnown
+	}
 	if err := p.note(c); err != nil {
 		return nil, err
 	}
@@ -89,7 +96,11 @@ func (p *Port) Send(ctx context.Context, c upstream.Call) (upstream.Answer, erro
 
 // note notes a call, once however often it is repeated.
 func (p *Port) note(c upstream.Call) error {
-	addresses, err := p.calls.client.Prospects(c.Endpoint)
+	var addresses []upstream.Prospect
+	var err error
+	if c.Endpoint != notKnown {
+		addresses, err = p.calls.client.Prospects(c.Endpoint)
+	}
 	p.calls.mu.Lock()
 	defer p.calls.mu.Unlock()
 	for _, entry := range p.calls.noted {

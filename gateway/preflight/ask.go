@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -13,6 +14,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/internal/jsontext"
+	"portico/schema"
 	"portico/tracing/headers"
 	"portico/upstream"
 	"portico/upstream/answers"
@@ -32,18 +34,24 @@ const (
 type question struct {
 	*Resource
 	Verdict
+	unknown unknowns // of the body
 }
 
 // needed reports whether the provider is to be asked: the gateway does not refuse, the
-// resource's place is known, and a provider that judges planned resources of this kind.
+// resource's place is known, and a provider that judges planned resources of this kind, of
+// which it can read all but the properties.
 func (q *question) needed() bool {
-	return q.Fault == nil && !q.Above && q.Decision != nil && q.Decision.Endpoint != nil && q.Request.Type != nil && q.Request.Type.Capabilities.Preflight
+	return q.Fault == nil && !q.Above && q.Decision != nil && q.Decision.Endpoint != nil && q.Request.Type != nil && q.Request.Type.Capabilities.Preflight &&
+		!slices.ContainsFunc(q.unknown, func(path string) bool {
+			return !inside(path, "properties") && !inside(path, "tags") && path != "location"
+		})
 }
 
 // Ask returns why the provider refuses a planned resource, on whose PUT the gateway's word
 // is v; nil: it does not, or does not judge plans.
 func (p *Preflight) Ask(r *http.Request, x *exchange.Exchange, planned *Resource, v Verdict) *arm.Error {
-	return p.askAll(r, x, []question{{planned, v}})[0]
+	_, unknown := knownOf(planned.Body)
+	return p.askAll(r, x, []question{{planned, v, unknown}})[0]
 }
 
 // askAll asks the providers, side by side, and returns the fault of each question; nil:
@@ -117,7 +125,7 @@ func refusalIn(text []byte) *arm.Error {
 // content is what the provider is asked: the resource with its place and its body.
 func (q *question) content() []byte {
 	location := arm.Location(q.Location)
-	if location == "" {
+	if text, _ := json.Marshal(location); location == "" || schema.Unknown(text) {
 		location = q.Decision.Location
 	}
 	var all []member
@@ -126,8 +134,8 @@ func (q *question) content() []byte {
 		all = append(all, member{m.name, value})
 	}
 	_ = jsontext.Object(q.Body, func(m jsontext.Member) error {
-		switch string(m.Key) {
-		case "name", "type", "location", "apiVersion":
+		switch key := string(m.Key); {
+		case key == "name", key == "type", key == "location", key == "apiVersion", key == "tags" && schema.Unknown(m.Value):
 		default:
 			all = append(all, member{string(m.Key), m.Value})
 		}

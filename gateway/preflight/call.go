@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/internal/jsontext"
+	"portico/schema"
 )
 
 // mostResources is how many resources one call may hold, as in ARM.
@@ -33,7 +34,7 @@ type call struct {
 type Resource struct {
 	ID         string // as the answer names it
 	Path       string // of its PUT; unlike the ID if its parent is not known
-	Above      bool   // Path lies at the scope, above a parent of which the type is not known
+	Above      bool   // Path names another resource: at the scope, above a parent of which the type is not known, or of another name
 	APIVersion string
 	Type       string // "Contoso.Compute/virtualMachines/disks"
 	Name       string // of a child "parent/child"
@@ -192,8 +193,11 @@ func (c *call) place(r *Resource) error {
 	var scope arm.Path
 	_ = scope.Parse(c.Scope) // which [checkScope] has done
 	at := position{scope.String(), scope.Escaped()}
+	if text, _ := json.Marshal(r.Name); schema.Unknown(text) { // all is judged that does not depend on the name
+		r.ID, r.Above, names = at.id+"/providers/"+r.Type+"/"+r.Name, true, []string{uuid.NewString()}
+	}
 	if arm.EqualFold(r.Type, groupType) && len(names) == 1 && scope.Subscription() != "" {
-		r.place(position{scope.Prefix(2), "/subscriptions/" + url.PathEscape(scope.Subscription())}.below("resourceGroups", r.Name))
+		r.place(position{scope.Prefix(2), "/subscriptions/" + url.PathEscape(scope.Subscription())}.below("resourceGroups", names[0]))
 		return nil
 	}
 	parents := parentsIn(&scope, namespace, types[:len(types)-1])

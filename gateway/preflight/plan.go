@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"portico/arm"
 	"portico/inventory"
@@ -17,6 +18,7 @@ import (
 type Plan struct {
 	resources map[string]inventory.Resource // by their keys
 	now       string                        // the key of the one that is judged
+	unknown   unknowns                      // of its body
 	// created are those of resources that the index does not have.
 	created map[string]bool
 	// registers: what the resources need of registrations exists once they are made.
@@ -33,7 +35,7 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 	if err != nil || verdict.Fault != nil {
 		return verdict, err
 	}
-	if d, t := verdict.Decision, verdict.Request.Type; d != nil && d.Region != "" && t != nil && t.Kind == regions.Tracked {
+	if d, t := verdict.Decision, verdict.Request.Type; d != nil && (d.Region != "" || p.Pending("location")) && t != nil && t.Kind == regions.Tracked {
 		if p.resources == nil {
 			p.resources, p.created = map[string]inventory.Resource{}, map[string]bool{}
 		}
@@ -44,6 +46,19 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 	}
 	return verdict, nil
 }
+
+// Known returns the body of the resource that is judged as the gateway judges it: without what
+// is not known of it. That fits.
+func (p *Plan) Known(body []byte) (known []byte) {
+	known, p.unknown = knownOf(body)
+	return known
+}
+
+// Pending implements proxy.Plan.
+func (p *Plan) Pending(member string) bool { return slices.Contains(p.unknown, member) }
+
+// Excuses reports whether a refusal is about what is not known of the body that is judged.
+func (p *Plan) Excuses(fault *arm.Error) bool { return p.unknown.touch(fault.Target) }
 
 // Created implements proxy.Plan.
 func (p *Plan) Created(subscription, group, typ string) (n int) {

@@ -5,8 +5,9 @@
 // rights, and stops it before its provider is called; the package is given that way. A
 // body that passes is held to the provider's documents, and then the provider is asked, if
 // it judges plans. The first of the three that refuses ends a resource. A resource group, or
-// a parent, that does not exist refuses nothing, because plans make them. Nothing is written,
-// and a caller learns no more than by the PUT.
+// a parent, that does not exist refuses nothing, because plans make them. Nor does a value
+// that is not known yet: all three judge values, and the PUT is judged again when it has them
+// (unknown.go). Nothing is written, and a caller learns no more than by the PUT.
 package preflight
 
 import (
@@ -131,7 +132,7 @@ func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []
 		if verdict.Fault != nil && verdict.Fault.Code == arm.SubscriptionNotFound {
 			return nil, verdict.Fault
 		}
-		questions = append(questions, question{planned, verdict})
+		questions = append(questions, question{planned, verdict, plan.unknown})
 	}
 	return questions, nil
 }

@@ -90,6 +90,8 @@ func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Re
 
 // Plan is what a call plans to create.
 type Plan interface {
+	// Pending reports whether a member of the body that is judged is not known yet.
+	Pending(member string) bool
 	// Created is how many new resources of a type it has planned in a group so far.
 	Created(subscription, group, typ string) int
 	// Registers reports whether it registers subscriptions for what it needs.

@@ -54,15 +54,38 @@ func (a *attempt) nested(ctx context.Context, s *settled) {
 	}
 	s.record.Began, s.record.Fault = a.Store.Now(), nil
 	s.record.Target, s.record.Within = new(s.step.reference()), s.step.within+1
-	condition, err := template.Finish(s.step.nested.Condition, a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
+	condition, err := a.finished(ctx, s.step.nested.Condition)
 	switch {
 	case err != nil:
 		s.take(err)
 	case !condition.Bool():
 		s.record, s.outcome = stepRecord{LeftOut: true}, plan.Done
-	case s.step.unfolds == nil || a.unfolds(ctx, s):
+	case a.locates(ctx, s) && (s.step.unfolds == nil || a.unfolds(ctx, s)):
 		a.beginNested(ctx, s)
 	}
+}
+
+func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error) {
+	return template.Finish(v, a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
+}
+
+// locates finds out the location of a nested deployment, and reports whether it is known. In
+// a group it is the group's.
+func (a *attempt) locates(ctx context.Context, s *settled) bool {
+	d := *s.step.nested
+	if d.Scope.Group != "" {
+		return true
+	}
+	var err error
+	if d.Location, err = a.finished(ctx, d.Location); err == nil && !d.Location.Is(expr.String) {
+		err = expr.Errorf("a deployment's location is a string, and this is %s", d.Location.Kind())
+	}
+	if err != nil {
+		s.take(err)
+		return false
+	}
+	s.step.nested, s.record.Location = &d, d.Location.Text()
+	return true
 }
 
 // beginNested records a nested deployment, if its caller may make it.
@@ -114,7 +137,7 @@ func (a *attempt) nestedRecord(t *task) Stored {
 	d := t.step.nested
 	record := Record{ID: d.ID, Name: d.Name, Type: deploymentType}
 	if d.Scope.Group == "" {
-		record.Location = arm.Location(d.Location)
+		record.Location = arm.Location(cmp.Or(t.record.Location, d.Location.Text()))
 	}
 	record.Properties = newProperties(a.hashOfNested(d.Template), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
 	record.add(t.steps, t.Step)

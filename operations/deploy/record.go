@@ -95,6 +95,7 @@ type stepRecord struct {
 	LeftOut bool `json:"leftOut,omitempty"` // by its condition
 	// Within is one more than the number of the nested deployment's step that holds it.
 	Within   int        `json:"within,omitempty"`
+	Location string     `json:"location,omitempty"` // of a nested deployment at a subscription
 	Unfolded *unfolding `json:"unfolded,omitempty"`
 	Fault    *arm.Error `json:"fault,omitempty"`
 }

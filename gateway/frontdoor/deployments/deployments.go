@@ -98,7 +98,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if len(faults) > 0 {
 		return deploy.Refusal(faults)
 	}
-	if err := d.Locations.checkNested(planned.Deployments); err != nil {
+	if err := d.Locations.checkNested(planned); err != nil {
 		return err
 	}
 	if err := d.checkRegistrations(r, x, n.Name, planned.Resources); err != nil {

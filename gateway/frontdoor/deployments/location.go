@@ -3,6 +3,7 @@ package deployments
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"portico/arm"
@@ -54,13 +55,20 @@ func (l Locations) region(location string) error {
 	return arm.NewError(arm.LocationNotAvailableForDeployment, location, strings.Join(names, ",")).About("location")
 }
 
-// checkNested refuses the nested deployments of a template whose location is no region.
-func (l Locations) checkNested(nested []*template.Deployment) error {
+// checkNested refuses the nested deployments of a plan whose location is no region. One that
+// is not known yet is judged when the deployment begins.
+func (l Locations) checkNested(p *template.Plan) error {
+	nested := slices.Clone(p.Deployments)
+	for _, r := range p.Resources {
+		if r.Unfolds != nil {
+			nested = append(nested, r.Unfolds.Deployment)
+		}
+	}
 	for _, d := range nested {
-		if d.Scope.Group != "" {
+		if d.Scope.Group != "" || !d.Location.Known() {
 			continue
 		}
-		if err := l.region(arm.Location(d.Location)); err != nil {
+		if err := l.region(arm.Location(d.Location.Text())); err != nil {
 			return err
 		}
 	}

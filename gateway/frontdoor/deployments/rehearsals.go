@@ -69,7 +69,7 @@ func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Requ
 	if err := d.checkRegistrations(r, x, of.name, of.Plan.Resources); err != nil {
 		return nil, err
 	}
-	return of, d.Locations.checkNested(of.Plan.Deployments)
+	return of, d.Locations.checkNested(of.Plan)
 }
 
 // groupsVersion is the api-version by which groups and their resources are read.

@@ -89,9 +89,13 @@ func holdsDigest(v expr.Value) (holds bool) {
 }
 
 // Conceal puts an expression in the place of each secret, for those who judge a body that is
-// planned: they know none of its value.
+// planned: they know none of its value. A text that looks like an expression is escaped.
 func Conceal(v expr.Value) expr.Value {
 	return secret.Replace(v, func(v expr.Value) (expr.Value, bool) {
-		return expr.StringOf("[secret]"), v.WhollySecure()
+		if v.WhollySecure() {
+			return expr.StringOf("[secret]"), true
+		}
+		_, looksSo := expr.Text(v.Text())
+		return expr.StringOf("[" + v.Text()), looksSo
 	})
 }
