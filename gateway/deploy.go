@@ -32,8 +32,8 @@ func (g *Gateway) newDeployments(jobs route.Jobs) deployments.Deployments {
 		Orders:    g.newOrders(),
 		Locations: g.deploymentLocations(),
 		Store:     g.store, Admission: g.admission, Polls: g.polls, Jobs: jobs, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
-		Judge: func(r *http.Request, x *exchange.Exchange, _ string, sent []deployments.Sent) ([]*arm.Error, error) {
-			return judged.GatewayFaults(r, x, plannedOf(sent))
+		Judge: func(r *http.Request, x *exchange.Exchange, _ string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
+			return judged.GatewayFaults(r, x, plannedOf(sent), withoutWrite)
 		},
 	}
 }

@@ -18,8 +18,8 @@ func (g *Gateway) newRehearsals() deployments.Rehearsals {
 		Orders:    g.newOrders(),
 		Locations: g.deploymentLocations(),
 		Get:       g.batches.Get, Deployed: g.store.Deployments.Deployed, Reading: g.config.Upstream.CallTimeout,
-		Judge: func(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent) ([]*arm.Error, error) {
-			return judged.Faults(r, x, subscription, plannedOf(sent))
+		Judge: func(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
+			return judged.Faults(r, x, subscription, plannedOf(sent), withoutWrite)
 		},
 		Memory: func(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func()) {
 			memory := g.batchMemory.Reservation(x.Caller(), g.config.Batch.Memory)

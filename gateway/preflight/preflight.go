@@ -88,11 +88,11 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 // Faults are the refusals of a deployment's resources in their order, by the gateway or by
 // their providers, each as if those before it existed, and all that deployments register; nil:
 // no judge refuses it. The call is charged with one read in the subscription for each resource.
-func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription string, resources []Resource) ([]*arm.Error, error) {
+func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription string, resources []Resource, withoutWrite bool) ([]*arm.Error, error) {
 	if err := p.Charge(r.Context(), x, subscription, len(resources)); err != nil {
 		return nil, err
 	}
-	questions, err := p.judgeAll(r, x, resources, &Plan{registers: true}, false)
+	questions, err := p.judgeAll(r, x, resources, &Plan{registers: true}, withoutWrite)
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +101,8 @@ func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription s
 
 // GatewayFaults are Faults without those that providers find. It calls no provider and
 // charges nothing.
-func (p *Preflight) GatewayFaults(r *http.Request, x *exchange.Exchange, resources []Resource) ([]*arm.Error, error) {
-	questions, err := p.judgeAll(r, x, resources, &Plan{registers: true}, false)
+func (p *Preflight) GatewayFaults(r *http.Request, x *exchange.Exchange, resources []Resource, withoutWrite bool) ([]*arm.Error, error) {
+	questions, err := p.judgeAll(r, x, resources, &Plan{registers: true}, withoutWrite)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,7 @@ type Order struct {
 	Complete bool              `json:"complete,omitempty"` // what the group holds besides is deleted
 	Location string            `json:"location"`           // the deployment's, or its group's
 	Tags     map[string]string `json:"tags,omitempty"`
+	Settings
 	// Group, Subscription, Deployer and Environment are what resourceGroup() and so on return.
 	Group        json.RawMessage `json:"group,omitempty"` // empty at a subscription
 	Subscription json.RawMessage `json:"subscription,omitempty"`

@@ -46,6 +46,18 @@ type Properties struct {
 	Outputs           map[string]Parameter `json:"outputs,omitempty"`
 	OutputResources   []Reference          `json:"outputResources,omitempty"`
 	Error             *arm.Error           `json:"error,omitempty"`
+	Settings
+}
+
+// Settings are what a client sets of a deployment beside what it deploys.
+type Settings struct {
+	DebugSetting    *DebugSetting `json:"debugSetting,omitempty"`
+	ValidationLevel string        `json:"validationLevel,omitempty"`
+}
+
+// DebugSetting says what a client would like to be shown of the requests of a deployment.
+type DebugSetting struct {
+	DetailLevel string `json:"detailLevel"`
 }
 
 // Parameter is a parameter or an output; a secure one has no value here.
@@ -214,6 +226,7 @@ func (o *Order) Record(of *document.Node, p *template.Plan) Record {
 		record.Location = o.Location
 	}
 	record.Properties = newProperties(template.Hash(of), p.Parameters, o.mode(), o.Correlation, o.Now)
+	record.Properties.Settings = o.Settings
 	record.add(stepsOf(p, 0, outermost), outermost)
 	return record
 }

@@ -5,6 +5,7 @@ package deployments
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"portico/arm"
@@ -22,6 +23,7 @@ type Content struct {
 	Arguments []template.Argument
 	Tags      map[string]string // of the deployment, not of its resources
 	IDsOnly   bool              // of a what-if: it answers no payloads
+	deploy.Settings
 }
 
 // tagLimit is how many tags a deployment may have.
@@ -81,6 +83,9 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 	if fault := c.readMode(properties, scope); fault != nil {
 		return nil, fault
 	}
+	if fault := c.readSettings(properties); fault != nil {
+		return nil, fault
+	}
 	c.IDsOnly = strings.EqualFold(properties.Member("whatIfSettings").Member("resultFormat").Text(), "ResourceIdOnly")
 	return c, nil
 }
@@ -133,6 +138,45 @@ func (c *Content) readMode(properties *document.Node, scope expr.Scope) *arm.Err
 		return refusalAt(mode, "a deployment's mode is 'Incremental' or 'Complete'")
 	}
 	return nil
+}
+
+// The levels to which a deployment is judged ahead: the template alone, or all that judges
+// say of its resources, whether its caller may write them or may only read there.
+const (
+	ofTemplate  = "Template"
+	ofProviders = "Provider"
+	withoutRbac = "ProviderNoRbac"
+)
+
+// detailLevels are what a deployment's debugSetting may ask for, several separated by commas.
+// They are shown again, and change nothing.
+var detailLevels = []string{"none", "requestContent", "responseContent"}
+
+func (c *Content) readSettings(properties *document.Node) *arm.Error {
+	if n := properties.Member("validationLevel"); n != nil && !n.Is(expr.Null) {
+		if c.ValidationLevel = spelled(n.Text(), ofTemplate, ofProviders, withoutRbac); c.ValidationLevel == "" {
+			return refusalAt(n, "a deployment's validationLevel is 'Template', 'Provider' or 'ProviderNoRbac'")
+		}
+	}
+	n := properties.Member("debugSetting").Member("detailLevel")
+	if n == nil || n.Is(expr.Null) {
+		return nil
+	}
+	for _, level := range strings.Split(n.Text(), ",") {
+		if spelled(strings.TrimSpace(level), detailLevels...) == "" {
+			return refusalAt(n, "a deployment's detailLevel is 'none', 'requestContent', 'responseContent', or the last two separated by a comma")
+		}
+	}
+	c.DebugSetting = &deploy.DebugSetting{DetailLevel: n.Text()}
+	return nil
+}
+
+// spelled is a word among those given, in their spelling; "" if it is none of them.
+func spelled(word string, among ...string) string {
+	if i := slices.IndexFunc(among, func(other string) bool { return arm.EqualFold(word, other) }); i >= 0 {
+		return among[i]
+	}
+	return ""
 }
 
 func refusalAt(n *document.Node, format string, args ...any) *arm.Error {

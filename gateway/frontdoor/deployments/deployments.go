@@ -104,7 +104,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.checkRegistrations(r, x, n.Name, planned.Resources); err != nil {
 		return err
 	}
-	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(samples(planned.Resources))); err != nil {
+	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(samples(planned.Resources)), o.ValidationLevel); err != nil {
 		return err
 	}
 	record := o.Record(content.Template, planned)

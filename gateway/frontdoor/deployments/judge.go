@@ -52,15 +52,17 @@ func samples(resources []*template.Resource) (chosen []*template.Resource) {
 }
 
 // Judge returns the refusals of resources that a template would send, in their order,
-// each as if those before it existed; nil: no judge refuses it.
-type Judge func(r *http.Request, x *exchange.Exchange, subscription string, sent []Sent) ([]*arm.Error, error)
+// each as if those before it existed; nil: no judge refuses it. Without write, it is enough that
+// the caller may read them.
+type Judge func(r *http.Request, x *exchange.Exchange, subscription string, sent []Sent, withoutWrite bool) ([]*arm.Error, error)
 
-// check refuses a deployment of a name if any of its resources would be refused.
-func (judge Judge) check(r *http.Request, x *exchange.Exchange, scope expr.Scope, name string, sent []Sent) error {
-	if len(sent) == 0 {
+// check refuses a deployment of a name if any of its resources would be refused, as far as the
+// validation level has them judged.
+func (judge Judge) check(r *http.Request, x *exchange.Exchange, scope expr.Scope, name string, sent []Sent, level string) error {
+	if len(sent) == 0 || level == ofTemplate {
 		return nil
 	}
-	faults, err := judge(r, x, scope.Subscription, sent)
+	faults, err := judge(r, x, scope.Subscription, sent, level == withoutRbac)
 	if err != nil {
 		return err
 	}

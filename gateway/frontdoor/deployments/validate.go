@@ -26,6 +26,7 @@ type validatedProperties struct {
 	CorrelationID     string                      `json:"correlationId"`
 	Parameters        map[string]deploy.Parameter `json:"parameters"`
 	Resources         []deploy.Reference          `json:"validatedResources"`
+	deploy.Settings
 }
 
 // validate expands a template, and has each resource judged that it would send, as if those
@@ -36,7 +37,7 @@ func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange
 		return err
 	}
 	sent := sentBy(of.Resources)
-	if err := d.Judge.check(r, x, of.scope, of.name, sent); err != nil {
+	if err := d.Judge.check(r, x, of.scope, of.name, sent, of.ValidationLevel); err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusOK, of.answer(x, sent))
@@ -47,7 +48,7 @@ func (of *rehearsal) answer(x *exchange.Exchange, sent []Sent) validated {
 		ID: of.scope.ID() + "/providers/Microsoft.Resources/deployments/" + of.name, Name: of.name, Type: "Microsoft.Resources/deployments", Location: of.Location,
 		Properties: validatedProperties{
 			Mode: "Incremental", ProvisioningState: "Succeeded", Timestamp: of.now, Duration: "PT0S", CorrelationID: x.Identity.Correlation,
-			Parameters: map[string]deploy.Parameter{}, Resources: []deploy.Reference{},
+			Parameters: map[string]deploy.Parameter{}, Resources: []deploy.Reference{}, Settings: of.Settings,
 		},
 	}
 	if of.Complete {

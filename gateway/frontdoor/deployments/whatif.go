@@ -35,6 +35,11 @@ func (d Rehearsals) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.E
 	if err != nil {
 		return err
 	}
+	if of.ValidationLevel != "" { // else what would be refused is shown among the changes
+		if err := d.Judge.check(r, x, of.scope, of.name, sentBy(of.Resources), of.ValidationLevel); err != nil {
+			return err
+		}
+	}
 	grow, end := d.Memory(r, x)
 	defer end() // when all is sent
 	c := comparing{Rehearsals: d, r: r, x: x, rehearsal: of, grow: grow, until: time.Now().Add(d.Reading)}
