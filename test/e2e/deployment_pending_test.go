@@ -42,7 +42,9 @@ func pendingDeployments(regions []string, elsewhere string) []pendingDeployment 
 	const ofFirst = `[reference(resourceId('Contoso.Compute/virtualMachines', 'first'), '2024-01-01', 'full')`
 	reader := `"resources": [], "outputs": {"location": {"type": "string", "value": "` + `[reference(resourceId('rg', 'Contoso.Compute/virtualMachines', 'first'), '2024-01-01', 'full').location]"}}`
 	deeper := `"parameters": {"location": {"type": "string"}}, "resources": [` + machineAt("m", `"location": "[parameters('location')]"`) + `]`
+	group := `{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2021-04-01", "name": "made", "location": "[reference(subscriptionResourceId('Microsoft.Resources/resourceGroups', 'other'), '2021-04-01', 'full').location]"}`
 	return []pendingDeployment{
+		{name: "a group's own", atScope: true, resources: group + "," + module("inner", `"resourceGroup": "made", "dependsOn": ["made"],`, "", ofItsGroup), group: "made", machine: "m", region: regions[1]},
 		{name: "another group", resources: module("inner", `"resourceGroup": "other",`, "", ofItsGroup), group: "other", machine: "m", region: regions[1]},
 		{name: "a group of a subscription", atScope: true, resources: module("inner", `"resourceGroup": "other",`, "", ofItsGroup), group: "other", machine: "m", region: regions[1]},
 		{name: "another subscription's group", resources: module("inner", `"subscriptionId": "`+elsewhere+`", "resourceGroup": "far",`, "", ofItsGroup), subscription: elsewhere, group: "far", machine: "m", region: regions[2]},
@@ -98,6 +100,10 @@ func TestLocationsThatNeedAnAnswer(t *testing.T) {
 			w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: path, Body: body}).Want(t, 201)
 			if state, text := ended(t, w.Portico, path); state != "Succeeded" {
 				t.Fatalf("%s: %s", state, text)
+			}
+			again := w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: strings.Replace(path, "?", "/whatIf?", 1), Body: body}).Want(t, 200)
+			if text := string(again.Body); strings.Contains(text, `"Create"`) || strings.Contains(text, `"Modify"`) || !strings.Contains(text, `"NoChange"`) {
+				t.Errorf("what-if again: %s", text)
 			}
 			subscription := w.SubscriptionID
 			if c.subscription != "" {
