@@ -21,7 +21,7 @@ import (
 func (g *Gateway) newDeployer() *deploy.Deployer {
 	c := g.config
 	return &deploy.Deployer{
-		Store: g.store, Sender: g.stepSender, MayNest: g.mayNest, Registration: g.registration, ScopeRefusal: scopeRefusal, History: c.Deployments.History, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
+		Store: g.store, Sender: g.stepSender, MayNest: g.mayNest, Registering: g.registering, ScopeRefusal: scopeRefusal, History: c.Deployments.History, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
 		Limits: deployplan.Limits{PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint, Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor},
 	}
 }
@@ -43,10 +43,7 @@ func (g *Gateway) newOrders() deployments.Orders {
 		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
 			return json.Marshal(batch.NewCaller(r, x))
 		},
-		MayRegister: func(r *http.Request, x *exchange.Exchange, subscription, typ string) error {
-			return g.mayRegister(r.Context(), x.Principal, subscription, typ)
-		},
-		Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
+		MayRegister: g.mayRegister, Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
 	}
 }
 

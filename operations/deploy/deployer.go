@@ -57,10 +57,10 @@ type Deployer struct {
 	// ScopeRefusal ARM's refusal where the store refuses one; nil: it is another error.
 	MayNest      func(ctx context.Context, caller json.RawMessage, n deployments.Name, d *template.Deployment) error
 	ScopeRefusal func(subscription, group, id string, err error) error
-	// Registration returns the path by which a subscription is registered for the namespace
-	// of a type; "" if it need not be.
-	Registration func(ctx context.Context, subscription, typ string) (path string, err error)
-	History      int // how many deployments a scope keeps
+	// Registering returns the request that registers a subscription for a namespace; nil if
+	// none is needed.
+	Registering func(ctx context.Context, subscription, namespace string) (*routing.Request, error)
+	History     int // how many deployments a scope keeps
 	// Limit is how long a deployment may take; CallLimit how long a call may, after which
 	// it cannot land any more.
 	Limit, CallLimit time.Duration

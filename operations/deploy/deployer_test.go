@@ -20,6 +20,7 @@ import (
 	"portico/jobs/jobstest"
 	"portico/operations/deploy"
 	"portico/operations/deploy/plan"
+	"portico/routing"
 	"portico/template/expr"
 )
 
@@ -132,8 +133,8 @@ func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies m
 	t.Helper()
 	ran := run{script: &script{replies: replies}, operations: map[string]deploy.Operation{}}
 	d.Store, d.Sender, d.History, d.Kept = b.Store, ran.sender, 800, time.Hour
-	if d.Registration == nil {
-		d.Registration = func(context.Context, string, string) (string, error) { return "", nil }
+	if d.Registering == nil {
+		d.Registering = func(context.Context, string, string) (*routing.Request, error) { return nil, nil }
 	}
 	d.Limits.PerDeployment, d.Limits.PerEndpoint, d.Limits.Pause = 16, 8, jobstest.Floor
 	for _, limit := range []*time.Duration{&d.Limit, &d.CallLimit, &d.Limits.Budget} {

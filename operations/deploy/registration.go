@@ -12,49 +12,34 @@ import (
 	"portico/template/expr"
 )
 
-// registrationVersion is the api-version by which namespaces are registered.
-const registrationVersion = "2021-04-01"
-
-// namespaceOf is a namespace in a subscription, both folded.
-type namespaceOf struct{ subscription, namespace string }
-
-func registeredFor(r *template.Resource) namespaceOf {
-	namespace, _, _ := strings.Cut(r.Type, "/")
-	return namespaceOf{arm.Fold(r.Scope.Subscription), arm.Fold(namespace)}
-}
-
-// registerFirst registers the namespaces that are known before the first step. One that is
-// refused is refused again at the steps that need it, as their error.
+// registerFirst registers the namespaces that are known before the first step. A refusal ends
+// it: the steps register what is missing then, and one that is refused has that as its error.
 func (a *attempt) registerFirst(ctx context.Context) {
-	if a.job.State == jobrow.Cancelling {
-		return
-	}
-	tried := map[namespaceOf]bool{}
 	for i := range a.steps {
 		r := a.steps[i].resource
-		if r == nil || r.Existing || !r.Condition.Is(expr.Bool) || a.plan.Steps[i].State.Over() {
+		if r == nil || r.Existing || !r.Condition.Is(expr.Bool) || a.job.State == jobrow.Cancelling {
 			continue
 		}
-		if of := registeredFor(r); !tried[of] {
-			tried[of] = true
-			_, _ = a.register(ctx, r)
+		if answer, err := a.register(ctx, r); err != nil || answer.Status >= http.StatusMultipleChoices {
+			return
 		}
 	}
 }
 
-// register registers a resource's subscription for its namespace, as the deployment's caller;
-// the answer is that to the request, or none if it need not be registered. To register anew
-// what another step registers meanwhile changes nothing.
+// register registers a resource's subscription for its namespace, as the deployment's caller.
+// The answer is that to the request; without a status if none was needed. To register again
+// changes nothing, so that neither other steps nor a takeover matter.
 func (a *attempt) register(ctx context.Context, r *template.Resource) (answer Answer, err error) {
-	of := registeredFor(r)
+	namespace, _, _ := strings.Cut(r.Type, "/")
+	of := arm.Fold(r.Scope.Subscription + " " + namespace)
 	if _, known := a.registrations.Load(of); known {
 		return answer, nil
 	}
-	path, err := a.Registration(ctx, r.Scope.Subscription, r.Type)
-	if err == nil && path != "" {
+	q, err := a.Registering(ctx, r.Scope.Subscription, namespace)
+	if err == nil && q != nil {
 		calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 		defer cancel()
-		answer, err = a.call(calling, Call{Method: http.MethodPost, Target: path + "?api-version=" + registrationVersion})
+		answer, err = a.call(calling, Call{Method: q.Method, Target: q.Path.Escaped() + "?api-version=2021-04-01"})
 	}
 	if err == nil && answer.Status < http.StatusMultipleChoices {
 		a.registrations.Store(of, true)

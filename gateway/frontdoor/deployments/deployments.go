@@ -101,7 +101,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Locations.checkNested(planned); err != nil {
 		return err
 	}
-	if err := d.checkRegistrations(r, x, n.Name, planned.Resources); err != nil {
+	if err := d.checkRegistrations(r.Context(), x, n.Name, planned.Resources); err != nil {
 		return err
 	}
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(samples(planned.Resources)), o.ValidationLevel); err != nil {

@@ -1,11 +1,13 @@
 package deployments
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
 	"time"
 
+	"portico/access"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
@@ -18,9 +20,9 @@ import (
 type Orders struct {
 	// Caller returns a request's caller, as the sender of its steps reads it.
 	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
-	// MayRegister returns why a request's caller may not register a subscription for the
-	// namespace of a type; nil also if it need not be registered.
-	MayRegister func(r *http.Request, x *exchange.Exchange, subscription, typ string) error
+	// MayRegister returns why a caller may not register a subscription for a namespace; nil
+	// also if it need not be registered.
+	MayRegister func(ctx context.Context, who access.Principal, subscription, namespace string) error
 	// Environment is what environment() returns.
 	Environment json.RawMessage
 	Now         func() time.Time

@@ -1,8 +1,8 @@
 package deployments
 
 import (
+	"context"
 	"errors"
-	"net/http"
 	"strings"
 
 	"portico/arm"
@@ -13,7 +13,7 @@ import (
 // checkRegistrations refuses a deployment of a name if its caller may not register a
 // subscription for a namespace of what it is known to send. A deployment registers what is
 // missing itself.
-func (d Orders) checkRegistrations(r *http.Request, x *exchange.Exchange, name string, planned []*template.Resource) error {
+func (d Orders) checkRegistrations(ctx context.Context, x *exchange.Exchange, name string, planned []*template.Resource) error {
 	refusal := arm.NewError(arm.InvalidTemplateDeployment, name)
 	checked := map[string]bool{}
 	for _, p := range planned {
@@ -23,11 +23,13 @@ func (d Orders) checkRegistrations(r *http.Request, x *exchange.Exchange, name s
 			continue
 		}
 		checked[arm.Fold(id)] = true
-		err := d.MayRegister(r, x, p.Scope.Subscription, p.Type)
-		if fault, refused := errors.AsType[*arm.Error](err); refused {
-			refusal.Details = append(refusal.Details, arm.Error{Code: fault.Code, Message: fault.Message, Target: id})
-		} else if err != nil {
+		err := d.MayRegister(ctx, x.Principal, p.Scope.Subscription, namespace)
+		fault, refused := errors.AsType[*arm.Error](err)
+		if err != nil && !refused {
 			return err
+		}
+		if refused {
+			refusal.Details = append(refusal.Details, arm.Error{Code: fault.Code, Message: fault.Message, Target: id})
 		}
 	}
 	if len(refusal.Details) > 0 {
