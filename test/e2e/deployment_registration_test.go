@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"portico/internal/failpoint"
 	"portico/test/harness"
 )
 
@@ -21,7 +23,7 @@ const unregistered = `{` + templateSchema + `, "languageVersion": "2.0",
     "late": {"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "late", "subscriptionId": "%[1]s", "resourceGroup": "far",
       "properties": {"mode": "Incremental", "expressionEvaluationOptions": {"scope": "inner"}, "parameters": {"count": {"value": "[reference('a').count]"}},
         "template": {` + templateSchema + `, "parameters": {"count": {"type": "int"}}, "resources": [
-          {"type": "Contoso.Insight/workspaces", "apiVersion": "2024-01-01", "name": "[format('w{0}', copyIndex())]", "location": "westus", "properties": {}, "copy": {"name": "all", "count": "[parameters('count')]"}}]}}},
+          {"type": "Contoso.Insight/workspaces", "apiVersion": "2024-01-01", "name": "[format('w{0}', copyIndex())]", "location": "westus", "tags": {"in": "[subscription().displayName]"}, "properties": {}, "copy": {"name": "all", "count": "[parameters('count')]"}}]}}},
     "never": {"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "never", "subscriptionId": "%[1]s", "resourceGroup": "far",
       "properties": {"mode": "Incremental", "expressionEvaluationOptions": {"scope": "inner"}, "parameters": {"make": {"value": "[reference('a').make]"}},
         "template": {` + templateSchema + `, "parameters": {"make": {"type": "bool"}}, "resources": [
@@ -82,6 +84,10 @@ func TestTemplatesRegisterTheirNamespaces(t *testing.T) {
 		if got, want := registrationsOf(t, w), []string{"Registered", "NotRegistered", "NotRegistered", "Registered"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+	late := w.Portico.Do(t, harness.Request{Path: "/subscriptions/" + farSubscription + "/resourceGroups/far/providers/Contoso.Insight/workspaces/w0?api-version=" + harness.Version}).Want(t, 200)
+	if !strings.Contains(string(late.Body), `"in":"Far"`) {
+		t.Errorf("what is unfolded late is of %s", late.Body)
 	}
 	for subscription, namespace := range map[string]string{harness.SubscriptionID: "Contoso.Compute", farSubscription: "Contoso.Insight"} {
 		var registered []string
@@ -151,5 +157,33 @@ func TestTemplatesThatMayNotRegister(t *testing.T) {
 	asDora("PUT", "").Want(t, 200)
 	if d := endedDeployment(t, w, "d"); d.Properties.ProvisioningState != "Succeeded" {
 		t.Errorf("%s", d.Properties.Error)
+	}
+}
+
+// Whoever takes a deployment over goes on for the same caller, and registers nothing anew.
+func TestContextOutlivesAGateway(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, Extra: batchSettings, ComputeRegistration: "required", Tokens: []harness.Token{alice}}})
+	w.PutGroup(t, "rg")
+	for name, point := range map[string]failpoint.Point{"before": failpoint.DeployBeginBefore, "after": failpoint.DeploySettleAfter} {
+		w.Portico.SetPoint(t, point, "kill,once")
+		poll := putDeployment(t, w, w.Portico, name, content(t, `{`+templateSchema+`, "resources": [
+			{"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "`+name+`", "location": "westus", "properties": {}},
+			{"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "behind-`+name+`", "location": "westus", "dependsOn": ["`+name+`"],
+				"tags": {"by": "[deployer().objectId]", "in": "[subscription().displayName]", "at": "[environment().name]"}, "properties": {}}]}`, nil), 201)
+		if !w.Portico.EndsWithin(time.Minute) {
+			t.Fatalf("%s: the deployment does not come to it", name)
+		}
+		w.Portico.Restart(t)
+		if end, d := deployed(t, w, w.Portico, name, poll); end != "Succeeded" {
+			t.Fatalf("%s: %s", name, d.Properties.Error)
+		}
+		a := w.Portico.Do(t, harness.Request{Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/behind-"+name) + "?api-version=" + harness.Version}).Want(t, 200)
+		if want := `"by":"` + alice.ObjectID + `","in":"Demo","at":"Portico test"`; !strings.Contains(string(a.Body), want) {
+			t.Errorf("%s is not in %s", want, a.Body)
+		}
+	}
+	if n := strings.Count(strings.Join(words(story(t, w, alice, "")), "\n"), "register/action Accepted"); n != 1 {
+		t.Errorf("%d registrations", n)
 	}
 }
