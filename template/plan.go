@@ -27,7 +27,8 @@ type Resource struct {
 	Scope      expr.Scope // the group, or the subscription, in which it lies
 	Existing   bool
 	// Body is what is sent. Parts of it may be Pending, or Secure.
-	Body expr.Value
+	Body    expr.Value
+	Options Options
 	// Condition is true, or Pending: then the resource is sent only if it turns out true.
 	Condition expr.Value
 	// DependsOn are the resources that must have succeeded before.

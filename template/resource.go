@@ -28,6 +28,7 @@ type declaration struct {
 	dependsOn []*declaration
 	waits     map[*declaration]bool
 	body      expr.Value
+	options   Options
 
 	isDeployment bool
 	arguments    []Argument // of a nested deployment
@@ -59,7 +60,7 @@ var unsupportedTypes = map[string]string{
 
 // resourceMembers are what says how a resource is deployed; all else is its body.
 var resourceMembers = map[string]bool{"name": true, "type": true, "apiversion": true, "dependson": true, "condition": true, "copy": true,
-	"scope": true, "resources": true, "comments": true, "existing": true, "metadata": true, "subscriptionid": true, "resourcegroup": true, "$options": true}
+	"scope": true, "resources": true, "comments": true, "existing": true, "metadata": true, "subscriptionid": true, "resourcegroup": true, "@options": true}
 
 // frame is where the resource's body stands.
 func (d *declaration) frame() *frame { return &frame{loops: d.loops, owner: d, answers: true} }
@@ -79,6 +80,7 @@ func (s *scope) expand() {
 
 func (d *declaration) expand() {
 	d.readDependsOn()
+	d.readOptions()
 	switch {
 	case d.isDeployment:
 		if err := d.unfold(); err != nil {
@@ -95,6 +97,10 @@ func (d *declaration) readBody() {
 	for _, m := range d.node.Members {
 		lower := strings.ToLower(m.Name)
 		if resourceMembers[lower] {
+			continue
+		}
+		if strings.HasPrefix(m.Name, "@") { // meant for who sends the resource: its provider must not take it for a property
+			s.keyFault(d.node, m, "a resource has no member '%s'%s", m.Name, guess(m.Name, []string{"@options"}))
 			continue
 		}
 		v, ok := s.evaluate(m.Node, f)

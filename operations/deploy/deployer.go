@@ -484,7 +484,7 @@ var ends = map[plan.State]deployments.State{plan.Succeeded: deployments.Succeede
 // outputResources are what a deployment has made, also by what is nested in it.
 func (a *attempt) outputResources(within int) (references []Reference) {
 	for _, i := range held(a.steps, within) {
-		if r := a.steps[i].resource; r != nil && a.plan.Steps[i].State == plan.Succeeded && !r.Existing && !a.records[i].LeftOut {
+		if r := a.steps[i].resource; r != nil && a.plan.Steps[i].State == plan.Succeeded && !r.Existing && !a.records[i].LeftOut && !a.records[i].Existed {
 			references = append(references, Reference{ID: r.ID})
 		}
 	}

@@ -105,6 +105,9 @@ type stepRecord struct {
 	// New: the resource was not known when it was sent.
 	New     bool `json:"new,omitempty"`
 	LeftOut bool `json:"leftOut,omitempty"` // by its condition
+	// Existed: the resource was there, and its options have it sent only if it is not.
+	Existed bool `json:"existed,omitempty"`
+	Retries int  `json:"retries,omitempty"` // of those that its options allow
 	// Within is one more than the number of the nested deployment's step that holds it.
 	Within   int        `json:"within,omitempty"`
 	Location string     `json:"location,omitempty"` // of a nested deployment at a subscription

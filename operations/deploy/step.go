@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -43,7 +44,20 @@ func (a *attempt) carry(ctx context.Context, t task) settled {
 		in := a.begin(ctx, &s, t.step.resource)
 		s.hide(t.record.Fault, in...)
 	}
+	if t.step.resource != nil {
+		s.retry(t.step.resource.Options)
+	}
 	return s
+}
+
+// retry has a resource sent again if its options say so for the error that it failed with.
+func (s *settled) retry(o template.Options) {
+	if s.outcome != plan.Refused || s.record.Retries >= o.Retries || s.record.Fault == nil ||
+		!slices.ContainsFunc(o.RetryOn, func(code string) bool { return arm.EqualFold(code, string(s.record.Fault.Code)) }) {
+		return
+	}
+	s.record.Retries++
+	s.outcome = plan.Absent
 }
 
 // begin sends a resource, or finds out whether it was sent. What comes of it may hold the
@@ -58,7 +72,7 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) (
 		s.record.LeftOut, s.outcome = true, plan.Done
 	case s.Act == plan.Ask:
 		a.ask(ctx, s, r, body)
-	default:
+	case !r.Options.OnlyIfNotExists || !a.exists(ctx, s, r):
 		a.send(ctx, s, r, body)
 	}
 	if s.outcome == plan.Done && there {
@@ -70,6 +84,9 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) (
 // keep records, with the end of a step, what was sent of its resource, if that is known,
 // and what was answered then.
 func (s *settled) keep(r *template.Resource, body expr.Value, known bool) {
+	if s.record.Existed {
+		return
+	}
 	s.created = &deployments.Deployed{Subscription: r.Scope.Subscription, Group: r.Scope.Group, ID: r.ID}
 	if known {
 		s.created.Record = deployedOf(body, s.answer)
@@ -157,6 +174,30 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		return
 	}
 	s.accept(answer)
+}
+
+// groupType is that of groups, whose 404 is the gateway's own.
+const groupType = "Microsoft.Resources/resourceGroups"
+
+// exists reports whether a resource exists that must not be sent then, or whether that cannot
+// be said now. One that a PUT of its step may have made counts as made by it.
+func (a *attempt) exists(ctx context.Context, s *settled, r *template.Resource) bool {
+	answer, err := a.get(ctx, target(r))
+	switch {
+	case err != nil, answer.Status < http.StatusMultipleChoices && !showsResource(answer):
+		s.outcome = plan.Transient
+		return true
+	case answer.Status == http.StatusNotFound && (arm.SaysAbsent(answer.Body, r.ID) || arm.EqualFold(r.Type, groupType)):
+		return false
+	case answer.Status >= http.StatusMultipleChoices:
+		s.refused(answer)
+		return true
+	}
+	s.state(answer)
+	if s.record.Existed = s.record.Began.IsZero(); s.record.Existed && s.outcome == plan.Refused {
+		s.outcome, s.record.Fault = plan.Done, nil // it stays as it is, even if it is a failed one
+	}
+	return true
 }
 
 // sending is the context of a call that is about to be recorded as sent. What has left is seen
@@ -327,7 +368,7 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 		s.outcome = plan.Transient
 	case answer.Status < http.StatusMultipleChoices:
 		s.state(answer)
-		if s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !holds(answer.Body, body)) {
+		if !r.Options.OnlyIfNotExists && s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !holds(answer.Body, body)) {
 			s.outcome, s.record.Fault = plan.Lost, nil // that may be what an earlier PUT has made
 		}
 	case answer.Status != http.StatusNotFound:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -104,7 +105,9 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.checkRegistrations(r.Context(), x, n.Name, planned.Resources); err != nil {
 		return err
 	}
-	if err := d.Judge.check(r, x, o.Scope, n.Name, sentBy(samples(planned.Resources)), o.ValidationLevel); err != nil {
+	// What may stay as it is needs no right to write it: it is judged if it is sent.
+	sent := slices.DeleteFunc(sentBy(samples(planned.Resources)), func(s Sent) bool { return s.OnlyIfNotExists })
+	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
 	record := o.Record(content.Template, planned)

@@ -16,6 +16,7 @@ import (
 type Sent struct {
 	ID, Path, Type, Name, APIVersion string
 	Body                             []byte
+	OnlyIfNotExists                  bool // it is sent if it does not exist
 }
 
 // sentBy are the resources that a template is known to send before it is deployed.
@@ -24,7 +25,7 @@ func sentBy(resources []*template.Resource) (sent []Sent) {
 		if certain(planned) {
 			sent = append(sent, Sent{
 				ID: planned.ID, Path: pathOf(planned.ID), Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion,
-				Body: whatif.Conceal(planned.Body).AppendJSON(nil),
+				Body: whatif.Conceal(planned.Body).AppendJSON(nil), OnlyIfNotExists: planned.Options.OnlyIfNotExists,
 			})
 		}
 	}

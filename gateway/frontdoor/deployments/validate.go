@@ -2,6 +2,7 @@ package deployments
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"portico/gateway/exchange"
@@ -36,11 +37,20 @@ func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	if err != nil {
 		return err
 	}
-	sent := sentBy(of.Resources)
-	if err := d.Judge.check(r, x, of.scope, of.name, sent, of.ValidationLevel); err != nil {
+	sent, until := sentBy(of.Resources), time.Now().Add(d.Reading)
+	judged := slices.DeleteFunc(slices.Clone(sent), func(s Sent) bool {
+		return s.OnlyIfNotExists && (time.Now().After(until) || d.exists(r, x, s))
+	})
+	if err := d.Judge.check(r, x, of.scope, of.name, judged, of.ValidationLevel); err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusOK, of.answer(x, sent))
+}
+
+// exists reports whether the caller can read a resource.
+func (d Rehearsals) exists(r *http.Request, x *exchange.Exchange, s Sent) bool {
+	_, there, _ := d.read(r, x, s.ID, s.APIVersion)
+	return there
 }
 
 func (of *rehearsal) answer(x *exchange.Exchange, sent []Sent) validated {

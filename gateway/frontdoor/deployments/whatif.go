@@ -172,7 +172,7 @@ func (c *comparing) standing(planned *template.Resource) (s standing) {
 
 // change compares one resource. One that cannot be compared says why.
 func (c *comparing) change(planned *template.Resource, stands standing) whatif.Change {
-	p := whatif.Planned{ID: planned.ID, Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion, Body: planned.Body}
+	p := whatif.Planned{ID: planned.ID, Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion, Body: planned.Body, OnlyIfNotExists: planned.Options.OnlyIfNotExists}
 	switch {
 	case planned.Unfolds != nil:
 		return whatif.NotCompared(&p, "What the nested deployment holds is known only once its parameters are.")

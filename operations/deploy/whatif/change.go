@@ -64,6 +64,7 @@ type PropertyChange struct {
 type Planned struct {
 	ID, Type, Name, APIVersion string
 	Body                       expr.Value
+	OnlyIfNotExists            bool // what stands is left as it is
 }
 
 // Record is what was sent last of a resource, as [Keep] keeps it, and what its provider
@@ -89,6 +90,10 @@ func Compare(p *Planned, stands expr.Value, last *Record, digest Digest) Change 
 		s = sides{planned: p.Body, sent: last.Sent, answered: last.Answered, now: shown} // as what was answered
 	}
 	c.Before = text(withVersion(p.APIVersion, hidden(shown, s.sent)))
+	if p.OnlyIfNotExists {
+		c.Type, c.After = NoChange, c.Before
+		return c
+	}
 	d.members("", s)
 	c.Type, c.Delta = NoChange, d.found
 	if len(d.found) > 0 {
