@@ -1,6 +1,8 @@
 package template
 
 import (
+	"strings"
+
 	"portico/template/expr"
 	"portico/template/function"
 )
@@ -12,6 +14,19 @@ type Question struct {
 	APIVersion string
 	Full       bool       // reference: the whole resource rather than its properties
 	Values     expr.Value // list*: the action's content; null where there is none
+}
+
+// secureOutputs is the function of a deployment's outputs with their secrets.
+const secureOutputs = "listOutputsWithSecureValues"
+
+// OfOutputs reports whether it asks for the outputs of a deployment with their secrets. No
+// provider has them: they are the [OutputValues] of the deployment in the plan.
+func (q Question) OfOutputs() bool {
+	return strings.EqualFold(q.Function, secureOutputs) && isDeploymentID(q.ID)
+}
+
+func isDeploymentID(id string) bool {
+	return strings.Contains(strings.ToLower(id), "/providers/microsoft.resources/deployments/")
 }
 
 // Finish works a value of a plan out, with answers to its questions.

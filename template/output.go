@@ -35,6 +35,18 @@ func (s *scope) outputs() []Output {
 	return s.settled
 }
 
+// OutputValues is an object of the values of outputs, with the secrets in them.
+func OutputValues(outputs []Output) expr.Value {
+	members := make([]expr.Member, len(outputs))
+	for i, o := range outputs {
+		members[i] = expr.Member{Name: o.Name, Value: o.Value}
+		if !o.Condition.Known() {
+			members[i].Value = expr.PendingOf(expr.Invoke("if", o.Condition, o.Value, expr.Value{}))
+		}
+	}
+	return expr.ObjectOf(members...)
+}
+
 // output works an output out. It is not there if its condition is false.
 func (s *scope) output(m document.Member) (o Output, there, ok bool) {
 	f := &frame{answers: true, loops: slices.Clone(s.loops)}

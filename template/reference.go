@@ -173,6 +173,9 @@ func (s *scope) list(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if err != nil {
 		return expr.Value{}, err
 	}
+	if strings.EqualFold(c.Name, secureOutputs) && (target != nil && strings.EqualFold(target.kind, deploymentType) || target == nil && isDeploymentID(args[0].Text())) {
+		return s.secureOutputs(target, args)
+	}
 	args = append([]expr.Value(nil), args...)
 	if target != nil {
 		if err := s.depend(target); err != nil {
@@ -183,4 +186,24 @@ func (s *scope) list(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		return expr.Value{}, expr.Errorf("the template has no resource '%s'; of one elsewhere the ID is needed", args[0].Text())
 	}
 	return expr.PendingOf(expr.Invoke(c.Name, args...)), nil
+}
+
+// secureOutputs are the outputs of a nested deployment with their secrets. They are kept
+// nowhere, so they are worked out where they are used.
+func (s *scope) secureOutputs(target *declaration, args []expr.Value) (expr.Value, error) {
+	if target == nil || target.existing {
+		return expr.Value{}, expr.Errorf("the secure outputs of '%s' are known to the template that deploys it alone", args[0].Text())
+	}
+	if err := s.depend(target); err != nil {
+		return expr.Value{}, err
+	}
+	switch {
+	case target.skipped:
+		return expr.Value{}, expr.Errorf("the deployment '%s' has no outputs, as its condition is false", target.name)
+	case target.unfolds != nil:
+		return expr.PendingOf(expr.Invoke(secureOutputs, expr.StringOf(target.id), args[1])), nil
+	case target.nested == nil || target.nested.incomplete:
+		return expr.Value{}, expr.ErrReported
+	}
+	return OutputValues(target.nested.outputs()), nil
 }

@@ -215,6 +215,7 @@ func (a *attempt) load(ctx context.Context) error {
 	}
 	a.room.Store(template.MaxResources - size(p))
 	a.steps, a.given = stepsOf(p, 0, outermost), parametersOf(p)
+	a.answers.noteOutputs(a.steps...)
 	a.records = make([]stepRecord, len(a.steps))
 	steps, err := a.regrow(records, planned(a.steps, 0))
 	if err != nil {
@@ -520,7 +521,7 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 func (a *attempt) outputs(ctx context.Context, of []template.Output) (outputs map[string]Parameter, name string, err error) {
 	outputs = map[string]Parameter{}
 	for _, o := range of {
-		both, err := template.Finish(expr.ArrayOf(o.Condition, o.Value), a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
+		both, err := a.complete(expr.ArrayOf(o.Condition, o.Value), a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
 		if err != nil {
 			return nil, o.Name, err
 		}

@@ -184,7 +184,7 @@ func (a *attempt) unfold(s step, number int, answers map[string]json.RawMessage,
 	in.NewGUID = a.order.guids(fmt.Sprint(number))
 	var failure error
 	p, faults := s.unfolds.Unfold(in, func(v expr.Value) (expr.Value, error) {
-		return template.Finish(v, in, func(q template.Question) (expr.Value, error) {
+		return a.complete(v, in, func(q template.Question) (expr.Value, error) {
 			call := callOf(q)
 			if _, known := answers[call.key()]; !known {
 				v, err := ask(call)
@@ -212,7 +212,9 @@ func (a *attempt) grow(number int, p *template.Plan) (added []plan.Step, holds [
 		}
 	}
 	a.steps = append(slices.Clone(a.steps), all...) // orders under way have the former ones
-	a.steps[number].nested = withPlan(a.steps[number].nested, p)
+	unfolded := &a.steps[number]
+	unfolded.nested = withPlan(unfolded.nested, p)
+	a.answers.noteOutputs(append(all, step{nested: unfolded.nested})...)
 	a.records = append(a.records, make([]stepRecord, len(all))...)
 	a.given = append(a.given, parametersOf(p)...)
 	return planned(all, from), holds

@@ -131,11 +131,11 @@ func (a *attempt) body(ctx context.Context, r *template.Resource) (body expr.Val
 		v, err := a.answer(ctx, q)
 		return asAnswered(q, v), err
 	}
-	condition, err := template.Finish(r.Condition, a.input, answer)
+	condition, err := a.complete(r.Condition, a.input, answer)
 	if err != nil || !condition.Bool() {
 		return body, false, err
 	}
-	body, err = template.Finish(r.Body, a.input, answer)
+	body, err = a.complete(r.Body, a.input, answer)
 	return body, true, err
 }
 
@@ -386,10 +386,43 @@ func holds(resource []byte, sent expr.Value) bool {
 	return is && whatif.Holds(has, sent)
 }
 
-// answered are the answers to questions that were asked in this attempt.
+// answered are the answers to questions that were asked in this attempt, and the outputs of
+// the nested deployments, by folded IDs.
 type answered struct {
-	mu    sync.Mutex
-	known map[string]expr.Value
+	mu      sync.Mutex
+	known   map[string]expr.Value
+	outputs map[string][]template.Output
+}
+
+// noteOutputs notes what the nested deployments among the steps return.
+func (a *answered) noteOutputs(steps ...step) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.outputs == nil {
+		a.outputs = map[string][]template.Output{}
+	}
+	for _, s := range steps {
+		if s.nested != nil && s.unfolds == nil {
+			a.outputs[arm.Fold(s.nested.ID)] = s.nested.Outputs
+		}
+	}
+}
+
+// complete works a value of the plan out. Outputs of nested deployments are answered by the
+// answers that they wait for themselves.
+func (a *attempt) complete(v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
+	return template.Finish(v, in, func(q template.Question) (expr.Value, error) {
+		if !q.OfOutputs() {
+			return ask(q)
+		}
+		a.answers.mu.Lock()
+		outputs, known := a.answers.outputs[arm.Fold(q.ID)]
+		a.answers.mu.Unlock()
+		if !known {
+			return expr.Value{}, expr.Errorf("the secure outputs of '%s' are known to the deployment that has it alone", q.ID)
+		}
+		return a.complete(template.OutputValues(outputs), in, ask)
+	})
 }
 
 // answerError is an answer to a question that is none.

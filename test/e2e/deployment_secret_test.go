@@ -112,6 +112,24 @@ func wantNoSecretShown(t *testing.T, w *harness.World, p *harness.Portico, secre
 	}
 }
 
+// wantNoSecretAnswered fails where an answer about a deployment holds a secret, or one about
+// what its content would do.
+func wantNoSecretAnswered(t *testing.T, w *harness.World, p *harness.Portico, name, body string, secrets ...string) {
+	t.Helper()
+	of := deploymentPath(w, name)
+	for _, r := range []harness.Request{
+		{Path: of}, {Path: of + "/operations"}, {Path: strings.TrimSuffix(of, "/"+name)}, {Method: http.MethodPost, Path: of + "/exportTemplate"},
+		{Method: http.MethodPost, Path: of + "/validate", Body: body}, {Method: http.MethodPost, Path: of + "/whatIf", Body: body},
+	} {
+		r.Path += "?api-version=2021-04-01"
+		a := p.Do(t, r)
+		if a.Status >= 500 || a.Status == 404 {
+			t.Errorf("%s: %d %s", r.Path, a.Status, a.Body)
+		}
+		wantNoSecret(t, r.Method+" "+r.Path, string(a.Body), secrets...)
+	}
+}
+
 // What is secret in a deployment is in no answer about it, in nothing that is kept of it, and
 // in nothing that operators are shown: neither while it runs, killed in the middle, nor once
 // it has failed for a provider that quotes all that it was sent.
@@ -144,22 +162,11 @@ func TestSecretsOfDeploymentsAreHidden(t *testing.T) {
 	if end != "Failed" || !strings.Contains(string(d.Properties.Error), "ContosoQuote") || !strings.Contains(string(d.Properties.Error), "*******") {
 		t.Errorf("%s: %s", end, d.Properties.Error)
 	}
-	of := deploymentPath(w, "d")
 	answers := func() {
 		t.Helper()
-		for _, r := range []harness.Request{
-			{Path: of}, {Path: poll}, {Path: of + "/operations"}, {Path: strings.TrimSuffix(of, "/d")}, {Method: http.MethodPost, Path: of + "/exportTemplate"},
-			{Method: http.MethodPost, Path: of + "/validate", Body: body}, {Method: http.MethodPost, Path: of + "/validate", Body: strings.Replace(body, regions[1], "nowhere", 1)},
-		} {
-			if !strings.Contains(r.Path, "?") {
-				r.Path += "?api-version=2021-04-01"
-			}
-			a := p.Do(t, r)
-			if a.Status >= 500 || a.Status == 404 {
-				t.Errorf("%s: %d %s", r.Path, a.Status, a.Body)
-			}
-			wantNoSecret(t, r.Method+" "+r.Path, string(a.Body), secrets...)
-		}
+		wantNoSecret(t, "the status", string(p.Do(t, harness.Request{Path: poll}).Body), secrets...)
+		wantNoSecretAnswered(t, w, p, "d", body, secrets...)
+		wantNoSecretAnswered(t, w, p, "d", strings.Replace(body, regions[1], "nowhere", 1), secrets...)
 	}
 	answers()
 	wantNoSecretShown(t, w, p, secrets...)
