@@ -32,7 +32,7 @@ func deployedOf(sent expr.Value, answer []byte) []byte {
 	}
 	record := deployed{Key: make([]byte, sha256.Size)}
 	_, _ = rand.Read(record.Key) // never fails
-	record.Sent = whatif.Keep(sent, digestBy(record.Key)).AppendJSON(nil)
+	record.Sent = secret.Keep(sent, digestBy(record.Key)).AppendJSON(nil)
 	record.Answered = secret.In(sent).Value(stands).AppendJSON(nil) // as what stands is compared
 	text, _ := json.Marshal(record)                                 // of JSON
 	return text
@@ -40,7 +40,7 @@ func deployedOf(sent expr.Value, answer []byte) []byte {
 
 // Last reads the record of a resource that a deployment has made: what it sent, and what its
 // provider answered in the end, with the digest that stands for secrets in it.
-func Last(record []byte) (*whatif.Record, whatif.Digest, error) {
+func Last(record []byte) (*whatif.Record, secret.Digest, error) {
 	var r deployed
 	if err := json.Unmarshal(record, &r); err != nil {
 		return nil, nil, err
@@ -48,7 +48,7 @@ func Last(record []byte) (*whatif.Record, whatif.Digest, error) {
 	return &whatif.Record{Sent: valueOf(r.Sent), Answered: valueOf(r.Answered)}, digestBy(r.Key), nil
 }
 
-func digestBy(key []byte) whatif.Digest {
+func digestBy(key []byte) secret.Digest {
 	return func(secret []byte) string {
 		h := hmac.New(sha256.New, key)
 		h.Write(secret)

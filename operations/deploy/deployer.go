@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,7 +20,6 @@ import (
 	"portico/jobs"
 	"portico/limits"
 	"portico/operations/deploy/plan"
-	"portico/operations/deploy/secret"
 	"portico/regions"
 	"portico/routing"
 	"portico/template"
@@ -128,12 +126,11 @@ type attempt struct {
 	plan    *plan.Plan
 	steps   []step
 	records []stepRecord
-	given   []template.Parameter // all there are, for the secrets among them
-	room    atomic.Int64         // how many resources more the deployment may have
-	expired []int                // the steps that ran when its time was over
-	hashes  sync.Map             // of the nested deployments' templates
-	places  chan struct{}        // of questions side by side: nested deployments take no room of the plan
-	answers answered
+	room    atomic.Int64  // how many resources more the deployment may have
+	expired []int         // the steps that ran when its time was over
+	hashes  sync.Map      // of the nested deployments' templates
+	places  chan struct{} // of questions side by side: nested deployments take no room of the plan
+	known   known
 	record  recorder
 	// registrations are the namespaces that this attempt knows to be registered.
 	registrations sync.Map
@@ -214,8 +211,8 @@ func (a *attempt) load(ctx context.Context) error {
 		records[i] = r
 	}
 	a.room.Store(template.MaxResources - size(p))
-	a.steps, a.given = stepsOf(p, 0, outermost), parametersOf(p)
-	a.answers.noteOutputs(a.steps...)
+	a.steps = stepsOf(p, 0, outermost)
+	a.known.note(p)
 	a.records = make([]stepRecord, len(a.steps))
 	steps, err := a.regrow(records, planned(a.steps, 0))
 	if err != nil {
@@ -239,20 +236,16 @@ type task struct {
 	step   step
 	record stepRecord
 	steps  []step
-	given  []template.Parameter
 	ending *ending // of a nested deployment whose steps have ended
 }
 
 func (a *attempt) task(o plan.Order) task {
-	t := task{Order: o, step: a.steps[o.Step], record: a.records[o.Step], steps: a.steps, given: a.given}
+	t := task{Order: o, step: a.steps[o.Step], record: a.records[o.Step], steps: a.steps}
 	if t.step.nested != nil && o.Act == plan.Follow {
 		t.ending = a.ending(&t)
 	}
 	return t
 }
-
-// secrets are those that the deployment was given, and those in values.
-func (t *task) secrets(in ...expr.Value) secret.Secrets { return secretsOf(t.given, in) }
 
 // settled is what became of an order.
 type settled struct {
@@ -444,7 +437,7 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	if end == plan.Succeeded {
 		outputs, name, err := a.outputs(ctx, a.planned.Outputs)
 		if err != nil {
-			fault = a.secrets(a.listed()...).Error(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()))
+			fault = a.known.secrets().Error(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()))
 		}
 		p.Outputs = outputs
 	}
@@ -530,17 +523,6 @@ func (a *attempt) outputs(ctx context.Context, of []template.Output) (outputs ma
 		}
 	}
 	return outputs, "", nil
-}
-
-// secrets are those that the deployment was given, and those in values.
-func (a *attempt) secrets(in ...expr.Value) secret.Secrets { return secretsOf(a.given, in) }
-
-func secretsOf(given []template.Parameter, in []expr.Value) secret.Secrets {
-	in = slices.Clone(in)
-	for _, p := range given {
-		in = append(in, p.Value)
-	}
-	return secret.In(in...)
 }
 
 // operations are the steps as clients see them.

@@ -212,11 +212,9 @@ func (a *attempt) grow(number int, p *template.Plan) (added []plan.Step, holds [
 		}
 	}
 	a.steps = append(slices.Clone(a.steps), all...) // orders under way have the former ones
-	unfolded := &a.steps[number]
-	unfolded.nested = withPlan(unfolded.nested, p)
-	a.answers.noteOutputs(append(all, step{nested: unfolded.nested})...)
+	a.steps[number].nested = withPlan(a.steps[number].nested, p)
+	a.known.unfolded(a.steps[number].nested.ID, p)
 	a.records = append(a.records, make([]stepRecord, len(all))...)
-	a.given = append(a.given, parametersOf(p)...)
 	return planned(all, from), holds
 }
 
@@ -280,7 +278,7 @@ func (a *attempt) endNested(ctx context.Context, s *settled) {
 			if s.outcome != plan.Refused {
 				return
 			}
-			e.state, p.Error = plan.Failed, s.secrets(a.listed()...).Error(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()))
+			e.state, p.Error = plan.Failed, a.known.secrets().Error(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()))
 		}
 		p.Outputs = outputs
 	}

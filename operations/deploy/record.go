@@ -14,6 +14,7 @@ import (
 	"portico/arm"
 	"portico/inventory/deployments"
 	"portico/operations/deploy/plan"
+	"portico/operations/deploy/secret"
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"
@@ -142,7 +143,7 @@ type StatusMessage struct {
 // Shown is a parameter or an output as clients see it: of a secret the type alone.
 func Shown(kind string, v expr.Value) Parameter {
 	p := Parameter{Type: template.TypeName(kind)}
-	if !v.Secure() && v.Known() && !strings.HasPrefix(strings.ToLower(kind), "secure") {
+	if !secret.Is(kind, v) && v.Known() {
 		p.Value = v.AppendJSON(nil)
 	}
 	return p

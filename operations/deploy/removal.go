@@ -346,7 +346,7 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 		s.result = deletion.Result{Outcome: deletion.OutcomeTransient}
 		return s
 	}
-	s.read(answer, a.secrets())
+	s.read(answer, a.known.secrets())
 	if s.result.Outcome == deletion.OutcomeGone || s.result.Outcome == deletion.OutcomeRefused {
 		s.err = a.compareRemoval(calling, &s)
 	}
@@ -524,7 +524,7 @@ func (a *attempt) failedRemoval(ctx context.Context, r *removal) (text string) {
 			text = string(answer.Body)
 		}
 	}
-	r.Fault = a.secrets().Error(s.record.Fault)
+	r.Fault = a.known.secrets().Error(s.record.Fault)
 	return text
 }
 

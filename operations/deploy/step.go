@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"portico/arm"
 	"portico/internal/failpoint"
@@ -25,29 +24,42 @@ import (
 // carry carries an order out. Secrets are hidden in the fault that comes of it.
 func (a *attempt) carry(ctx context.Context, t task) settled {
 	s := settled{task: t}
-	switch {
+	var sent expr.Value
+	switch r := t.step.resource; {
 	case t.step.existing():
 		s.outcome = plan.Done
 	case t.step.nested != nil:
 		a.nested(ctx, &s)
-		s.hide(t.record.Fault, a.listed()...)
 	case s.Act == plan.Follow:
-		a.follow(ctx, &s, t.step.resource)
-		if s.record.Fault != t.record.Fault {
-			a.hideSent(ctx, &s, t.step.resource)
+		a.follow(ctx, &s, r)
+		if s.outcome == plan.Done || s.record.Fault != t.record.Fault {
+			sent = a.followed(ctx, &s, r)
 		}
-		if s.outcome == plan.Done {
-			body, _, err := a.body(ctx, t.step.resource)
-			s.keep(t.step.resource, body, err == nil)
-		}
+		s.retry(r.Options)
 	default:
-		in := a.begin(ctx, &s, t.step.resource)
-		s.hide(t.record.Fault, in...)
+		sent = a.begin(ctx, &s, r)
+		s.retry(r.Options)
 	}
-	if t.step.resource != nil {
-		s.retry(t.step.resource.Options)
+	if s.record.Fault != t.record.Fault { // the former one hides them
+		s.record.Fault = a.known.secrets(sent).Error(s.record.Fault)
 	}
 	return s
+}
+
+// followed returns what was sent of a resource that has succeeded, or failed. If it cannot be
+// worked out now, a fault shows its code alone.
+func (a *attempt) followed(ctx context.Context, s *settled, r *template.Resource) (sent expr.Value) {
+	sent, err := r.Body, error(nil)
+	if !sent.Known() {
+		sent, _, err = a.body(ctx, r)
+	}
+	switch fault := s.record.Fault; {
+	case s.outcome == plan.Done:
+		s.keep(r, sent, err == nil)
+	case fault != nil && err != nil:
+		s.record.Fault = (&arm.Error{Status: fault.Status, Code: fault.Code}).Saying("The provider's words are not shown: they may hold a secret, and what was sent of the resource cannot be worked out again.")
+	}
+	return sent
 }
 
 // retry has a resource sent again if its options say so for the error that it failed with.
@@ -60,14 +72,12 @@ func (s *settled) retry(o template.Options) {
 	s.outcome = plan.Absent
 }
 
-// begin sends a resource, or finds out whether it was sent. What comes of it may hold the
-// secrets in the values.
-func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) (secrets []expr.Value) {
+// begin sends a resource, or finds out whether it was sent, and returns what is sent of it.
+func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) expr.Value {
 	body, there, err := a.body(ctx, r)
 	switch {
 	case err != nil:
 		s.take(err)
-		return a.listed()
 	case !there:
 		s.record.LeftOut, s.outcome = true, plan.Done
 	case s.Act == plan.Ask:
@@ -78,7 +88,7 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) (
 	if s.outcome == plan.Done && there {
 		s.keep(r, body, true)
 	}
-	return []expr.Value{body}
+	return body
 }
 
 // keep records, with the end of a step, what was sent of its resource, if that is known,
@@ -91,38 +101,6 @@ func (s *settled) keep(r *template.Resource, body expr.Value, known bool) {
 	if known {
 		s.created.Record = deployedOf(body, s.answer)
 	}
-}
-
-// hide hides the secrets in a fault other than the former one, which hides them.
-func (s *settled) hide(former *arm.Error, in ...expr.Value) {
-	if s.record.Fault != former {
-		s.record.Fault = s.secrets(in...).Error(s.record.Fault)
-	}
-}
-
-// hideSent hides in a fault what was secret of a resource that was sent. If that cannot be
-// worked out now, the fault's code alone is shown.
-func (a *attempt) hideSent(ctx context.Context, s *settled, r *template.Resource) {
-	body, fault := r.Body, s.record.Fault
-	if fault != nil && !body.Known() {
-		var err error
-		if body, _, err = a.body(ctx, r); err != nil {
-			fault = (&arm.Error{Status: fault.Status, Code: fault.Code}).Saying("The provider's words are not shown: they may hold a secret, and what was sent of the resource cannot be worked out again.")
-		}
-	}
-	s.record.Fault = s.secrets(body).Error(fault)
-}
-
-// listed is what list* functions have answered so far, as secrets.
-func (a *attempt) listed() (all []expr.Value) {
-	a.answers.mu.Lock()
-	defer a.answers.mu.Unlock()
-	for key, v := range a.answers.known {
-		if strings.HasPrefix(key, http.MethodPost) {
-			all = append(all, v.AsSecure())
-		}
-	}
-	return all
 }
 
 // body works out whether a resource is sent, and what of it.
@@ -386,45 +364,6 @@ func holds(resource []byte, sent expr.Value) bool {
 	return is && whatif.Holds(has, sent)
 }
 
-// answered are the answers to questions that were asked in this attempt, and the outputs of
-// the nested deployments, by folded IDs.
-type answered struct {
-	mu      sync.Mutex
-	known   map[string]expr.Value
-	outputs map[string][]template.Output
-}
-
-// noteOutputs notes what the nested deployments among the steps return.
-func (a *answered) noteOutputs(steps ...step) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.outputs == nil {
-		a.outputs = map[string][]template.Output{}
-	}
-	for _, s := range steps {
-		if s.nested != nil && s.unfolds == nil {
-			a.outputs[arm.Fold(s.nested.ID)] = s.nested.Outputs
-		}
-	}
-}
-
-// complete works a value of the plan out. Outputs of nested deployments are answered by the
-// answers that they wait for themselves.
-func (a *attempt) complete(v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
-	return template.Finish(v, in, func(q template.Question) (expr.Value, error) {
-		if !q.OfOutputs() {
-			return ask(q)
-		}
-		a.answers.mu.Lock()
-		outputs, known := a.answers.outputs[arm.Fold(q.ID)]
-		a.answers.mu.Unlock()
-		if !known {
-			return expr.Value{}, expr.Errorf("the secure outputs of '%s' are known to the deployment that has it alone", q.ID)
-		}
-		return a.complete(template.OutputValues(outputs), in, ask)
-	})
-}
-
 // answerError is an answer to a question that is none.
 type answerError struct{ Answer }
 
@@ -460,20 +399,13 @@ func partOf(q template.Question, v expr.Value) expr.Value {
 func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, error) {
 	call := callOf(q)
 	key := call.key()
-	a.answers.mu.Lock()
-	v, known := a.answers.known[key]
-	a.answers.mu.Unlock()
+	v, known := a.known.answer(key)
 	if !known {
 		var err error
 		if v, err = a.question(ctx, call); err != nil {
 			return v, err
 		}
-		a.answers.mu.Lock()
-		if a.answers.known == nil {
-			a.answers.known = map[string]expr.Value{}
-		}
-		a.answers.known[key] = v
-		a.answers.mu.Unlock()
+		a.known.noteAnswer(key, v)
 	}
 	return partOf(q, v), nil
 }

@@ -1,7 +1,6 @@
 package deploy
 
 import (
-	"slices"
 	"strings"
 
 	"portico/arm"
@@ -132,15 +131,6 @@ func endpointOf(r *template.Resource) string {
 func locationOf(r *template.Resource) string {
 	v, _ := r.Body.Member("location")
 	return v.Text()
-}
-
-// parametersOf are all parameters of a plan, those of its nested deployments too.
-func parametersOf(p *template.Plan) []template.Parameter {
-	all := slices.Clone(p.Parameters)
-	for _, d := range p.Deployments {
-		all = append(all, d.Parameters...)
-	}
-	return all
 }
 
 // held are the numbers of the steps that one holds, and that those hold, in order.

@@ -5,7 +5,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/operations/deploy/whatif"
+	"portico/operations/deploy/secret"
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"
@@ -25,7 +25,7 @@ func sentBy(resources []*template.Resource) (sent []Sent) {
 		if certain(planned) {
 			sent = append(sent, Sent{
 				ID: planned.ID, Path: pathOf(planned.ID), Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion,
-				Body: whatif.Conceal(planned.Body).AppendJSON(nil), OnlyIfNotExists: planned.Options.OnlyIfNotExists,
+				Body: secret.Conceal(planned.Body).AppendJSON(nil), OnlyIfNotExists: planned.Options.OnlyIfNotExists,
 			})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/operations/deploy"
+	"portico/operations/deploy/secret"
 	"portico/operations/deploy/whatif"
 	"portico/template"
 	"portico/template/expr"
@@ -118,7 +119,7 @@ func (c *comparing) changes() ([]whatif.Change, error) {
 // lastSent is what a deployment sent last of a resource; without a record, none did.
 type lastSent struct {
 	record *whatif.Record
-	digest whatif.Digest
+	digest secret.Digest
 }
 
 // records are what deployments sent last of resources, by their folded IDs.

@@ -67,17 +67,14 @@ type Planned struct {
 	OnlyIfNotExists            bool // what stands is left as it is
 }
 
-// Record is what was sent last of a resource, as [Keep] keeps it, and what its provider
+// Record is what was sent last of a resource, as [secret.Keep] keeps it, and what its provider
 // answered in the end.
 type Record struct{ Sent, Answered expr.Value }
-
-// Digest makes of a secret what can be kept and compared, but not read.
-type Digest func(secret []byte) string
 
 // Compare says what becomes of a planned resource. The current resource is null where
 // there is none. last is nil where no deployment has sent it; digest is the one that
 // last was recorded with.
-func Compare(p *Planned, stands expr.Value, last *Record, digest Digest) Change {
+func Compare(p *Planned, stands expr.Value, last *Record, digest secret.Digest) Change {
 	c := Change{ID: p.ID, Type: Create, After: p.document()}
 	if !stands.Is(expr.Object) {
 		return c
@@ -89,7 +86,7 @@ func Compare(p *Planned, stands expr.Value, last *Record, digest Digest) Change 
 	if last != nil {
 		s = sides{planned: p.Body, sent: last.Sent, answered: last.Answered, now: shown} // as what was answered
 	}
-	c.Before = text(withVersion(p.APIVersion, hidden(shown, s.sent)))
+	c.Before = text(withVersion(p.APIVersion, secret.Hidden(shown, s.sent)))
 	if p.OnlyIfNotExists {
 		c.Type, c.After = NoChange, c.Before
 		return c
@@ -152,5 +149,5 @@ func text(v expr.Value) json.RawMessage {
 	if v.Is(expr.Null) {
 		return nil
 	}
-	return masked(v).AppendJSON(nil)
+	return secret.Masked(v).AppendJSON(nil)
 }

@@ -28,7 +28,7 @@ func (s sides) before() expr.Value {
 // differ finds the changes below one place.
 type differ struct {
 	recorded bool
-	digest   Digest
+	digest   secret.Digest
 	secrets  secret.Secrets // which are not shown
 	inside   bool           // an array: paths begin at its element
 	steps    *int           // that are left
@@ -111,7 +111,7 @@ func (d *differ) nest(path string, kind PropertyType, children []PropertyChange)
 }
 
 func (d *differ) leaf(path string, s sides) {
-	before, after := hidden(s.before(), s.sent), s.planned
+	before, after := secret.Hidden(s.before(), s.sent), s.planned
 	c := PropertyChange{Path: path, Type: PropertyModify, Before: text(d.secrets.Value(before)), After: text(after)}
 	if after.WhollySecure() && c.Before != nil {
 		c.Before = c.After // what a secret replaces is one

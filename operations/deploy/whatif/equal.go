@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/operations/deploy/secret"
 	"portico/template/expr"
 )
 
@@ -42,7 +43,7 @@ func (d *differ) equal(name string, a, b expr.Value, objects, arrays comparison)
 	if a.Is(expr.Pending) {
 		return true
 	}
-	if digest, is := digestIn(b); is {
+	if digest, is := secret.DigestIn(b); is {
 		return a.WhollySecure() && d.digest != nil && d.digest(a.AppendJSON(nil)) == digest
 	}
 	switch {

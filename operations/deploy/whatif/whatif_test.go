@@ -164,7 +164,7 @@ func TestSecretsAreComparedAndNotShown(t *testing.T) {
 			expr.Member{Name: "password", Value: expr.StringOf(secret).AsSecure()},
 			expr.Member{Name: "all", Value: expr.ObjectOf(expr.Member{Name: "key", Value: expr.StringOf("k-" + secret)}).AsSecure()})})
 	}
-	kept := whatif.Keep(body("first"), digest)
+	kept := secret.Keep(body("first"), digest)
 	if strings.Contains(kept.JSON(), "first") {
 		t.Fatal(kept.JSON())
 	}
@@ -197,7 +197,7 @@ func TestSecretsAreComparedAndNotShown(t *testing.T) {
 func TestSecretsOfBeforeAreHidden(t *testing.T) {
 	t.Parallel()
 	digest := func(secret []byte) string { return "digest of " + string(secret) }
-	secret := func(text string) expr.Value { return expr.StringOf(text).AsSecure() }
+	hush := func(text string) expr.Value { return expr.StringOf(text).AsSecure() }
 	object := func(name string, v expr.Value) expr.Value { return expr.ObjectOf(expr.Member{Name: name, Value: v}) }
 	users := func(names ...expr.Value) expr.Value {
 		var all []expr.Value
@@ -206,10 +206,10 @@ func TestSecretsOfBeforeAreHidden(t *testing.T) {
 		}
 		return object("properties", object("users", expr.ArrayOf(all...)))
 	}
-	sent := users(expr.StringOf("open"), secret("hush"))
+	sent := users(expr.StringOf("open"), hush("hush"))
 	stands := users(expr.StringOf("hush"), expr.StringOf("open"))
-	last := &whatif.Record{Sent: whatif.Keep(sent, digest), Answered: stands}
-	for name, planned := range map[string]expr.Value{"another": users(expr.StringOf("open"), secret("new")), "none": users(expr.StringOf("open"), expr.StringOf("plain"))} {
+	last := &whatif.Record{Sent: secret.Keep(sent, digest), Answered: stands}
+	for name, planned := range map[string]expr.Value{"another": users(expr.StringOf("open"), hush("new")), "none": users(expr.StringOf("open"), expr.StringOf("plain"))} {
 		c := whatif.Compare(&whatif.Planned{ID: "/x", Body: planned}, stands, last, digest)
 		text, err := json.Marshal(c)
 		if err != nil || strings.Contains(string(text), "hush") || len(c.Delta) == 0 {
