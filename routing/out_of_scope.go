@@ -80,7 +80,8 @@ func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
 	return r.deploymentOutOfScope()
 }
 
-// deploymentOutOfScope refuses deployments to scopes that have none.
+// deploymentOutOfScope refuses deployments to scopes that have none, and what is not kept of
+// deployments.
 func (r *Request) deploymentOutOfScope() *arm.Error {
 	if r.Path.Hops() == 0 {
 		return nil
@@ -88,6 +89,9 @@ func (r *Request) deploymentOutOfScope() *arm.Error {
 	hop := r.Path.LastHop()
 	if hop.Len() == 0 || !arm.EqualFold(hop.Namespace(), "Microsoft.Resources") || !arm.EqualFold(hop.Segment(0), "deployments") {
 		return nil
+	}
+	if hop.Len() == 3 && arm.EqualFold(hop.Segment(2), "listOutputsWithSecureValues") {
+		return arm.NewError(arm.ResourceTypeNotSupported, "Secure outputs of deployments are not kept: they are for the template alone that holds the deployment.").About("resourceType")
 	}
 	if r.Path.Subscription() != "" && r.Path.Hops() == 1 {
 		return nil

@@ -190,6 +190,31 @@ func TestSecretsAreMarkedInPlans(t *testing.T) {
 	}
 }
 
+// Secure outputs of modules are secrets where they are used, also while they wait for answers.
+func TestSecureOutputsAreMarkedInPlans(t *testing.T) {
+	t.Parallel()
+	in, _ := read(t, "testdata/plans/secure.json")
+	plan, faults := template.Expand(in)
+	if len(faults) > 0 {
+		t.Fatal(faults[0])
+	}
+	properties, _ := plan.Resources[len(plan.Resources)-1].Body.Member("properties")
+	secrets := map[string]bool{"word": true, "key": true, "maybe": true, "whole": true}
+	for _, m := range properties.Members() {
+		v, err := template.Finish(m.Value, in, func(q template.Question) (expr.Value, error) {
+			if q.OfOutputs() != strings.HasSuffix(q.ID, "/deployments/late") {
+				t.Errorf("%+v", q)
+			}
+			word := expr.StringOf("a word")
+			return expr.ObjectOf(expr.Member{Name: "word", Value: word}, expr.Member{Name: "key", Value: word}, expr.Member{Name: "x", Value: word},
+				expr.Member{Name: "state", Value: expr.StringOf("on")}, expr.Member{Name: "token", Value: word}), nil
+		})
+		if err != nil || v.Secure() != secrets[m.Name] {
+			t.Errorf("%s is a secret: %v, %v", m.Name, v.Secure(), err)
+		}
+	}
+}
+
 // What a template's order must respect holds for chains of any shape.
 func TestOrderRespectsEveryDependency(t *testing.T) {
 	t.Parallel()

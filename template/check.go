@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf16"
 
@@ -71,15 +72,22 @@ func (c checker) resolve(n *document.Node) (definition, bool) {
 		if reference == nil {
 			return c.kind(d)
 		}
-		name, ok := strings.CutPrefix(reference.Text(), "#/definitions/")
-		name = strings.NewReplacer("~1", "/", "~0", "~").Replace(name)
-		if n = c.definitions.Member(name); !ok || n == nil {
+		if n = c.referred(reference); n == nil {
 			c.fault(reference, "the template has no definition '%s'", reference.Text())
 			return d, false
 		}
 	}
 	c.fault(n, "the definitions refer to each other without end")
 	return d, false
+}
+
+// referred is the definition that a $ref names; nil if there is none.
+func (c checker) referred(reference *document.Node) *document.Node {
+	name, ok := strings.CutPrefix(reference.Text(), "#/definitions/")
+	if !ok {
+		return nil
+	}
+	return c.definitions.Member(strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
 }
 
 func (c checker) kind(d definition) (definition, bool) {
@@ -110,6 +118,8 @@ func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Valu
 		v = v.AsSecure()
 	}
 	switch kinds := typeKinds[d.kind]; {
+	case v.Is(expr.Pending) && c.hasSecrets(d.nodes, map[*document.Node]bool{}):
+		return v.AsSecure(), true // its parts cannot be told apart any more once they are known
 	case d.kind == "", v.Is(expr.Pending), v.Is(expr.Null) && d.nullable():
 		return v, true
 	case d.kind == "int" && v.Is(expr.Float) && v.Float() == float64(int64(v.Float())):
@@ -126,6 +136,24 @@ func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Valu
 		return c.array(d, v, at, ok)
 	}
 	return v, ok
+}
+
+// hasSecrets reports whether a part of a value is a secret by the nodes of its definition.
+func (c checker) hasSecrets(nodes []*document.Node, seen map[*document.Node]bool) bool {
+	for _, n := range nodes {
+		if n == nil || seen[n] || c.budget.Steps(1) != nil {
+			continue
+		}
+		seen[n] = true
+		parts := append(slices.Clone(n.Elements), c.referred(n.Member("$ref")))
+		for _, m := range n.Members {
+			parts = append(parts, m.Node)
+		}
+		if strings.HasPrefix(strings.ToLower(n.Member("type").Text()), "secure") || c.hasSecrets(parts, seen) {
+			return true
+		}
+	}
+	return false
 }
 
 func (c checker) allowed(d definition, v expr.Value, at *document.Node) bool {

@@ -1,5 +1,6 @@
-// Package secret hides the secrets of a deployment wherever others may have put them: in
-// providers' errors, and in the resources that they answer with.
+// Package secret decides what is secret in a deployment, and hides it: in what is kept and
+// shown of its values, and wherever others may have put it, in providers' errors and in the
+// resources that they answer with.
 package secret
 
 import (
