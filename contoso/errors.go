@@ -70,4 +70,8 @@ type errorDetail struct {
 	Message string        `json:"message"`
 	Target  string        `json:"target,omitempty"`
 	Details []errorDetail `json:"details,omitempty"`
+	// Those that follow are of the fault refuse alone.
+	AdditionalInfo []additionalInfo `json:"additionalInfo,omitempty"`
+	InnerError     *innerError      `json:"innererror,omitempty"`
+	TraceID        string           `json:"traceId,omitempty"`
 }

@@ -32,6 +32,15 @@ func TestFaultsThatRefuse(t *testing.T) {
 			t.Errorf("%s", a.body)
 		}
 	}
+	for call, want := range map[string]int{"PUT": 400, "DELETE": 403} {
+		a := s.do(want, call, vm+version, westVM, faulty(fmt.Sprintf("refuse=%d,3", want)))
+		if len(a.at("error", "details").([]any)) != 4 || a.at("error", "innererror", "innererror", "code") != "Inmost" || a.at("error", "target") == nil || !strings.Contains(fmt.Sprint(a.at("error", "additionalInfo")), westVM) {
+			t.Errorf("%s", a.body)
+		}
+	}
+	for _, f := range []string{"refuse", "refuse=200", "refuse=400,x", "refuse=400,-1"} {
+		s.do(400, "PUT", vm+version, westVM, faulty(f))
+	}
 	if a := s.do(429, "PUT", vm+version, westVM, faulty("throttle=7")); a.header.Get("Retry-After") != "7" || a.at("error", "code") != "TooManyRequests" {
 		t.Errorf("%v %s", a.header, a.body)
 	}

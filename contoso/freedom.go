@@ -33,6 +33,8 @@ func (o *operation) free(c *call, now time.Time) {
 	switch c.fault.Name {
 	case fault.PollsLate:
 		o.Unseen = now.Add(c.fault.Duration)
+	case fault.Refuse:
+		o.Refusal = c.wholeError()
 	case fault.PollsStrict:
 		o.Version = c.version
 	case fault.Unshown:

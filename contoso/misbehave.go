@@ -63,6 +63,8 @@ func (p *Provider) refusal(c *call) (answer, bool) {
 		return failed(fail(f.Number, "ContosoFault", "The request was answered with %d as asked.", f.Number)), true
 	case fault.Quote:
 		return failed(badRequest("ContosoQuote", "The content '%s' cannot be used ('%s', '%s').", c.body, base64.StdEncoding.EncodeToString(c.body), url.QueryEscape(string(c.body)))), true
+	case fault.Refuse:
+		return refused(c), !c.refusesLater()
 	case fault.Throttle:
 		a := failed(fail(http.StatusTooManyRequests, "TooManyRequests", "The request was throttled as asked."))
 		a.header.Set("Retry-After", strconv.Itoa(f.Number))

@@ -1,6 +1,7 @@
 package contoso
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -54,6 +55,7 @@ type operation struct {
 	Shown    string       `json:"shown,omitempty"`    // the key of the resource that tells of it
 	Result   *result      `json:"result,omitempty"`   // what a synchronous answer would have been
 	Error    *errorDetail `json:"error,omitempty"`
+	Refusal  *errorDetail `json:"refusal,omitempty"` // the error that it ends with, if one was asked for
 }
 
 type result struct {
@@ -174,7 +176,7 @@ func (t *tx) finish(o *operation) error {
 	}
 	if o.Outcome != stateSucceeded {
 		f := outcomeFailure(o.Outcome)
-		done.Error = &errorDetail{Code: f.code, Message: f.message}
+		done.Error = cmp.Or(o.Refusal, &errorDetail{Code: f.code, Message: f.message})
 		if o.Move != nil {
 			current = nil
 			if err := t.finishMove(o, &done); err != nil {
@@ -290,7 +292,7 @@ func (o *operation) resultAnswer() answer {
 		}
 		return a
 	case o.Error != nil:
-		return failed(&failure{status: http.StatusConflict, code: o.Error.Code, message: o.Error.Message})
+		return jsonAnswer(http.StatusConflict, errorBody{*o.Error})
 	}
 	return o.Result.answer()
 }

@@ -64,13 +64,14 @@ func readOrder(method string, h http.Header, f fault.Fault) (order, error) {
 		fallback = f.Mode
 	}
 	outcome := stateSucceeded
-	if f.Name == fault.AsyncFails {
+	refused := f.Name == fault.Refuse && f.Mode != ""
+	if f.Name == fault.AsyncFails || refused {
 		outcome = stateFailed
 	}
 	if f.Name == fault.AsyncEndless {
 		o.duration = endless
 	}
-	if f.Name == fault.Async || f.Name == fault.AsyncFails || f.Name == fault.AsyncEndless {
+	if f.Name == fault.Async || f.Name == fault.AsyncFails || f.Name == fault.AsyncEndless || refused {
 		if !slices.Contains(modes, f.Mode) {
 			return o, badHeader("x-contoso-fault", "async= with a mode of the method")
 		}

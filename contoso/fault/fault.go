@@ -7,6 +7,12 @@
 //	status=N           answer N with an error body
 //	quote              400 with an error that quotes the request's content: as it is, in
 //	                   base64, and escaped for a URL
+//	refuse=S           status S with an error that has all members that errors have: a
+//	                   target, details of details, additional information, an inner error
+//	                   and a member of its own, each of which quotes the content; for a
+//	                   preflight, a clear no. refuse=S,N: with N details more;
+//	                   refuse=S,N,M: accepted in the mode M of x-contoso-async, and the
+//	                   operation ends with that error
 //	throttle=N         429 with Retry-After: N
 //	reset-before       reset the connection
 //	html               200 with a page of HTML
@@ -83,6 +89,7 @@ import (
 const (
 	Status          = "status"
 	Quote           = "quote"
+	Refuse          = "refuse"
 	Throttle        = "throttle"
 	ResetBefore     = "reset-before"
 	HTML            = "html"
@@ -151,19 +158,21 @@ var unreadable = [...]string{TextPage, TextEmpty, TextNull, TextList, TextObject
 const (
 	maxWait = 10 * time.Minute
 	// StallTime is how long stall hangs at most.
-	StallTime = 2 * time.Minute
-	minBig    = 64
-	maxBig    = 1 << 30
-	maxNext   = 1 << 20
+	StallTime  = 2 * time.Minute
+	minBig     = 64
+	maxBig     = 1 << 30
+	maxNext    = 1 << 20
+	maxDetails = 10_000
 )
 
 // Fault is one misbehaviour. The zero value is none.
 type Fault struct {
 	Name     string
-	Number   int           // of status, throttle, big, big-chunked, gzip-bomb, long-next, overlook, busy
+	Number   int           // of status, refuse, throttle, big, big-chunked, gzip-bomb, long-next, overlook, busy
 	Duration time.Duration // of delay, late, slow, polls-late, async; 0: none
 	ID       string        // of refuse-until, blocked-by
-	Mode     string        // of async, async-fails, async-endless, moved
+	Mode     string        // of async, async-fails, async-endless, moved, refuse
+	Details  int           // of refuse
 	Moves    string        // of moved
 	Code     string        // of not-found, busy
 	Text     string        // of unreadable
@@ -195,6 +204,8 @@ func Parse(text string) (Fault, bool) {
 	case Status:
 		f.Number, err = strconv.Atoi(arg)
 		ok = f.Number >= 200 && f.Number <= 599
+	case Refuse:
+		f, ok = parseRefuse(arg)
 	case Throttle:
 		f.Number, err = strconv.Atoi(arg)
 		ok = f.Number >= 0
@@ -228,6 +239,20 @@ func Parse(text string) (Fault, bool) {
 		return Fault{}, false
 	}
 	return f, true
+}
+
+// parseRefuse reads the argument of refuse.
+func parseRefuse(arg string) (f Fault, ok bool) {
+	f.Name = Refuse
+	status, rest, _ := strings.Cut(arg, ",")
+	details, mode, _ := strings.Cut(rest, ",")
+	var err, malformed error
+	f.Number, err = strconv.Atoi(status)
+	if details != "" {
+		f.Details, malformed = strconv.Atoi(details)
+	}
+	f.Mode = mode
+	return f, err == nil && malformed == nil && f.Number >= 400 && f.Number <= 599 && f.Details >= 0 && f.Details <= maxDetails
 }
 
 // isWord reports whether the text can be an error code.
