@@ -16,6 +16,9 @@ type Error struct {
 	Target         string           `json:"target,omitempty"`
 	Details        []Error          `json:"details,omitempty"`
 	AdditionalInfo []AdditionalInfo `json:"additionalInfo,omitempty"`
+	// Further are the members of a provider's error that ARM's form lacks, such as innererror.
+	// Type is the name of one.
+	Further []AdditionalInfo `json:"-"`
 
 	// RetryAfter is the pause asked of the client, sent in whole seconds, rounded up; zero
 	// asks for none.
@@ -115,7 +118,7 @@ func (e *Error) Body() []byte {
 	body, err := json.Marshal(struct {
 		Error *Error `json:"error"`
 	}{e})
-	if err != nil { // only AdditionalInfo can hold invalid JSON
+	if err != nil { // only AdditionalInfo and Further can hold invalid JSON
 		panic(fmt.Sprintf("arm: error %s cannot be rendered: %v", e.Code, err))
 	}
 	return body

@@ -48,6 +48,7 @@ var (
 // frontDoorActions returns all that can be done in the namespaces of the front door.
 func frontDoorActions() []actionsOf {
 	return []actionsOf{
+		{"Microsoft.Resources", "calculateTemplateHash", "template hash", []string{"action"}},
 		{"Microsoft.Resources", "changes", "change", reads},
 		{"Microsoft.Resources", "checkResourceName", "resource name", []string{"action"}},
 		{"Microsoft.Resources", "deployments", "deployment", append(writes, "cancel/action", "exportTemplate/action", "validate/action", "whatIf/action")},

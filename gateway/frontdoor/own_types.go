@@ -37,6 +37,7 @@ func ownTypes() []ownType {
 		insights    = "Microsoft.Insights"
 	)
 	return []ownType{
+		{resources, "calculateTemplateHash", deployed, "", false},
 		{resources, "changes", []string{"2022-05-01"}, extension, false},
 		{resources, "checkResourceName", managed, "", false},
 		{resources, "deployments", deployed, container, true},

@@ -23,9 +23,6 @@ import (
 const (
 	// providersVersion is the api-version of what providers are asked.
 	providersVersion = "2020-10-01"
-	// mostAnswer bounds what a provider may say of a resource: those of one call are held
-	// together.
-	mostAnswer = 16 << 10
 	// atOnce is how many providers one call asks at a time.
 	atOnce = 16
 )
@@ -61,6 +58,7 @@ func (p *Preflight) askAll(r *http.Request, x *exchange.Exchange, questions []qu
 	ctx, cancel := context.WithTimeout(r.Context(), p.Timeout)
 	defer cancel()
 	faults := make([]*arm.Error, len(questions))
+	bound := min(arm.ErrorBytes, answers.DetailBytes/max(1, len(questions))) // as those of one call are held together
 	var under sync.WaitGroup
 	places := make(chan struct{}, atOnce)
 	for i := range questions {
@@ -69,7 +67,7 @@ func (p *Preflight) askAll(r *http.Request, x *exchange.Exchange, questions []qu
 		}
 		places <- struct{}{} // a later call waits no longer than an earlier one may take
 		under.Go(func() {
-			faults[i] = p.ask(ctx, r, x, &questions[i])
+			faults[i] = p.ask(ctx, r, x, &questions[i]).Within(bound)
 			<-places
 		})
 	}
@@ -103,7 +101,7 @@ func (p *Preflight) ask(ctx context.Context, r *http.Request, x *exchange.Exchan
 	if answer.StatusCode != http.StatusOK {
 		return nil
 	}
-	text, err := upstream.ReadAll(answer.Header, answer.Body, mostAnswer)
+	text, err := upstream.ReadAll(answer.Header, answer.Body, arm.MaxFaultBody)
 	if err != nil {
 		return nil
 	}

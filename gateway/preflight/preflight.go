@@ -151,7 +151,7 @@ func answer(w http.ResponseWriter, x *exchange.Exchange, verdicts []question, th
 			passed = append(passed, v.ID)
 			continue
 		}
-		details = append(details, arm.Error{Code: found.Code, Message: found.Message, Target: v.ID, Details: found.Details})
+		details = append(details, found.DetailOf(v.ID))
 	}
 	if len(details) == 0 {
 		return x.Answer(w, http.StatusOK, validated{properties{passed}})

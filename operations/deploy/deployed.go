@@ -9,8 +9,6 @@ import (
 
 	"portico/operations/deploy/secret"
 	"portico/operations/deploy/whatif"
-	"portico/template"
-	"portico/template/document"
 	"portico/template/expr"
 )
 
@@ -54,13 +52,4 @@ func digestBy(key []byte) secret.Digest {
 		h.Write(secret)
 		return base64.RawStdEncoding.EncodeToString(h.Sum(nil))
 	}
-}
-
-// contentOf reads an answer's content, if it is JSON.
-func contentOf(content []byte) (v expr.Value, is bool) {
-	d, faults := document.Read(content, document.Strict, template.Code)
-	if len(faults) > 0 {
-		return v, false
-	}
-	return d.Root.Literal(), true
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,10 +19,12 @@ import (
 	"portico/jobs"
 	"portico/limits"
 	"portico/operations/deploy/plan"
+	"portico/operations/deploy/secret"
 	"portico/regions"
 	"portico/routing"
 	"portico/template"
 	"portico/template/expr"
+	"portico/upstream/answers"
 )
 
 // Call is a request that a step makes.
@@ -31,13 +32,6 @@ type Call struct {
 	Method  string
 	Target  string // path and query
 	Content []byte
-}
-
-// Answer is the answer to a call.
-type Answer struct {
-	Status int
-	Header http.Header
-	Body   []byte
 }
 
 // Sender sends a call as a deployment's caller, through all that a request of its own goes
@@ -436,8 +430,11 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	var fault *arm.Error
 	if end == plan.Succeeded {
 		outputs, name, err := a.outputs(ctx, a.planned.Outputs)
-		if err != nil {
-			fault = a.known.secrets().Error(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()))
+		switch {
+		case errors.Is(err, errUnanswered):
+			return err
+		case err != nil:
+			fault = outputFault(a.known.secrets(), name, err)
 		}
 		p.Outputs = outputs
 	}
@@ -476,7 +473,8 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 var ends = map[plan.State]deployments.State{plan.Succeeded: deployments.Succeeded, plan.Failed: deployments.Failed, plan.Canceled: deployments.Canceled}
 
 // outputResources are what a deployment has made, also by what is nested in it.
-func (a *attempt) outputResources(within int) (references []Reference) {
+func (a *attempt) outputResources(within int) []Reference {
+	references := []Reference{}
 	for _, i := range held(a.steps, within) {
 		if r := a.steps[i].resource; r != nil && a.plan.Steps[i].State == plan.Succeeded && !r.Existing && !a.records[i].LeftOut && !a.records[i].Existed {
 			references = append(references, Reference{ID: r.ID})
@@ -495,17 +493,14 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 			fault.Details = append(fault.Details, detail)
 		}
 	}
-	if within != outermost {
-		return fault
-	}
 	for _, r := range a.sentRemovals() {
-		if r.Fault != nil && r.state == plan.Failed {
+		if r.Fault != nil && r.state == plan.Failed && within == outermost {
 			detail := *r.Fault
 			detail.Target = cmp.Or(detail.Target, r.Target.ID)
 			fault.Details = append(fault.Details, detail)
 		}
 	}
-	return fault
+	return fault.Within(answers.DetailBytes)
 }
 
 // outputs are the values of outputs, of which secure ones have none. What a list* function
@@ -523,6 +518,16 @@ func (a *attempt) outputs(ctx context.Context, of []template.Output) (outputs ma
 		}
 	}
 	return outputs, "", nil
+}
+
+// outputFault is why the output of a name cannot be worked out, with the whole error of an answer
+// that it needs.
+func outputFault(secrets secret.Secrets, name string, err error) *arm.Error {
+	fault := arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error())
+	if refused, is := errors.AsType[*answerError](err); is {
+		fault.Details = []arm.Error{*refused.fault}
+	}
+	return secrets.Error(fault)
 }
 
 // operations are the steps as clients see them.

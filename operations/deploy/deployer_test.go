@@ -384,21 +384,6 @@ func TestPanicInAStep(t *testing.T) {
 	}
 }
 
-// An answer that is no JSON is an error if a template reads it: that says which answer, or
-// what stands in it.
-func TestAnswersThatAreNoJSON(t *testing.T) {
-	t.Parallel()
-	page := func(status int) []reply { return []reply{{status: status, body: "<html>A page of a proxy</html>"}} }
-	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": page(403)}, machine("a"))
-	r.want(t, deployments.Failed, "A page of a proxy")
-	r = deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {created}, "GET a": page(200)},
-		machine("a"), machine("b", `"tags": {"of": "[reference(resourceId('Contoso.Compute/virtualMachines', 'a')).x]"}`))
-	r.want(t, deployments.Failed, "InvalidTemplate", "is no JSON", "/virtualMachines/a")
-	if len(r.of("PUT b")) > 0 {
-		t.Errorf("%q", r.names())
-	}
-}
-
 // A reference is answered once what it asks has ended, and asked once for all that need it.
 func TestReferenceIsReadOnce(t *testing.T) {
 	t.Parallel()

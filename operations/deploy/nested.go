@@ -278,7 +278,7 @@ func (a *attempt) endNested(ctx context.Context, s *settled) {
 			if s.outcome != plan.Refused {
 				return
 			}
-			e.state, p.Error = plan.Failed, a.known.secrets().Error(arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error()))
+			e.state, p.Error = plan.Failed, outputFault(a.known.secrets(), name, err)
 		}
 		p.Outputs = outputs
 	}

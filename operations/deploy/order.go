@@ -113,9 +113,3 @@ func (o *Order) guids(part string) func() string {
 		return id.String()
 	}
 }
-
-// valueOf is JSON as a value; null of none.
-func valueOf(text []byte) expr.Value {
-	v, _ := contentOf(text)
-	return v
-}

@@ -44,8 +44,8 @@ type Properties struct {
 	CorrelationID     string               `json:"correlationId"`
 	Providers         []Provider           `json:"providers"`
 	Dependencies      []Dependency         `json:"dependencies"`
-	Outputs           map[string]Parameter `json:"outputs,omitempty"`
-	OutputResources   []Reference          `json:"outputResources,omitempty"`
+	Outputs           map[string]Parameter `json:"outputs,omitzero"`         // nil until it has succeeded
+	OutputResources   []Reference          `json:"outputResources,omitzero"` // nil until it has ended
 	Error             *arm.Error           `json:"error,omitempty"`
 	Settings
 }
@@ -233,6 +233,11 @@ func (o *Order) Record(of *document.Node, p *template.Plan) Record {
 	record.Properties.Settings = o.Settings
 	record.add(stepsOf(p, 0, outermost), outermost)
 	return record
+}
+
+// Minified returns a template without space, and its hash as records have it.
+func Minified(of *document.Node) (text []byte, hash string) {
+	return of.Literal().AppendJSON(nil), template.Hash(of)
 }
 
 func newProperties(hash string, parameters []template.Parameter, mode, correlation string, began time.Time) Properties {

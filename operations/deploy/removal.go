@@ -32,6 +32,9 @@ const removalsFrom = 1 << 20
 // rowsAtOnce is how many resources of a group one read has.
 const rowsAtOnce = 500
 
+// longestWhy is how many bytes of a provider's message the plan keeps.
+const longestWhy = 4 << 10
+
 // removal is the record of a resource that a deployment in complete mode deletes, as its
 // caller's own DELETE. One that is never sent, as it goes with its parent, has none.
 type removal struct {
@@ -399,16 +402,16 @@ func (s *removed) read(answer Answer, secrets secret.Secrets) {
 		s.result.Outcome = deletion.OutcomeAccepted
 		s.notePoll(answer)
 		return
-	case answer.Status < http.StatusMultipleChoices, answer.Status == http.StatusNotFound && faultOf(answer).Code == arm.ResourceNotFound:
+	case answer.Status < http.StatusMultipleChoices, answer.Status == http.StatusNotFound && answer.Fault().Code == arm.ResourceNotFound:
 		s.result.Outcome = deletion.OutcomeGone
 		return
 	}
 	s.text = string(answer.Body)
-	s.Fault = secrets.Error(faultOf(answer))
-	s.result.Why = s.Fault.Message
+	s.Fault = secrets.Error(answer.Fault())
+	s.result.Why = answers.Cut(s.Fault.Message, longestWhy)
 	s.result.Outcome = map[plan.Outcome]deletion.Outcome{
 		plan.Throttled: deletion.OutcomeUnsent, plan.Transient: deletion.OutcomeTransient, plan.Refused: deletion.OutcomeRefused,
-	}[outcomeOf(answer)]
+	}[answer.outcome()]
 }
 
 // settleRemoval tells the plan what became of a DELETE, and records it.

@@ -1,13 +1,14 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"portico/arm"
 	"portico/internal/failpoint"
@@ -162,7 +163,7 @@ const groupType = "Microsoft.Resources/resourceGroups"
 func (a *attempt) exists(ctx context.Context, s *settled, r *template.Resource) bool {
 	answer, err := a.get(ctx, target(r))
 	switch {
-	case err != nil, answer.Status < http.StatusMultipleChoices && !showsResource(answer):
+	case err != nil, answer.Status < http.StatusMultipleChoices && !answer.resource().Readable():
 		s.outcome = plan.Transient
 		return true
 	case answer.Status == http.StatusNotFound && (arm.SaysAbsent(answer.Body, r.ID) || arm.EqualFold(r.Type, groupType)):
@@ -219,7 +220,7 @@ func (s *stepRecord) notePoll(answer Answer) {
 // state reads how far a resource is by itself. An answer that shows no resource says
 // nothing of it, so the resource is asked for.
 func (s *settled) state(answer Answer) {
-	switch report, _ := inventory.ReadDetails(answer.Body); {
+	switch report := answer.resource(); {
 	case report.Succeeded():
 		s.outcome, s.answer = plan.Done, answer.Body
 	case report.Ended():
@@ -230,50 +231,21 @@ func (s *settled) state(answer Answer) {
 	}
 }
 
-// showsResource reports whether the text of an answer is a resource that can be read.
-func showsResource(answer Answer) bool {
-	_, readable := inventory.ReadObservation(answer.Body)
-	return readable
-}
-
 // refused reads an answer that is an error.
 func (s *settled) refused(answer Answer) {
-	s.after = answers.RetryAfter(answer.Header)
-	s.record.Fault = faultOf(answer)
-	s.outcome = outcomeOf(answer)
-}
-
-func outcomeOf(answer Answer) plan.Outcome {
-	switch {
-	case answer.Status == http.StatusTooManyRequests && answer.Header.Get("X-Ms-Failure-Cause") == "gateway":
-		return plan.Throttled
-	case answer.Status == http.StatusRequestTimeout, answer.Status == http.StatusTooManyRequests, answer.Status >= http.StatusInternalServerError:
-		return plan.Transient
-	}
-	return plan.Refused
-}
-
-// faultOf is the error that an answer holds.
-func faultOf(answer Answer) *arm.Error {
-	if fault := answers.Error(answer.Status, string(answer.Body)); fault != nil {
-		return fault
-	}
-	return arm.NewError(arm.DeploymentFailed).Saying("%s", answers.Text(answer.Status, answer.Body))
+	s.after, s.record.Fault, s.outcome = answers.RetryAfter(answer.Header), answer.Fault(), answer.outcome()
 }
 
 // take takes an error of an evaluation: of an answer that it needed, or its own.
 func (s *settled) take(err error) {
-	var refused *answerError
-	if errors.As(err, &refused) {
-		s.refused(refused.Answer)
-		return
-	}
 	if errors.Is(err, errUnanswered) {
 		s.outcome = plan.Transient
 		return
 	}
-	s.record.Fault = arm.NewError(arm.InvalidTemplate, err.Error())
-	s.outcome = plan.Refused
+	s.outcome, s.record.Fault = plan.Refused, arm.NewError(arm.InvalidTemplate, err.Error())
+	if refused, is := errors.AsType[*answerError](err); is {
+		s.record.Fault = refused.fault
+	}
 }
 
 func (a *attempt) get(ctx context.Context, target string) (Answer, error) {
@@ -324,13 +296,8 @@ func (s *settled) polled(answer Answer) bool {
 	case report.Succeeded():
 		return true
 	}
-	var status struct {
-		Error *arm.Error `json:"error"`
-	}
-	if json.Unmarshal(answer.Body, &status) != nil || status.Error == nil {
-		status.Error = arm.NewError(arm.ResourceDeploymentFailure, report.State())
-	}
-	s.record.Fault, s.outcome = status.Error, plan.Refused
+	s.outcome = plan.Refused
+	s.record.Fault = cmp.Or(answers.Error(answer.Status, string(answer.Body)), arm.NewError(arm.ResourceDeploymentFailure, report.State()))
 	return false
 }
 
@@ -342,7 +309,7 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 	switch {
 	case err != nil:
 		s.outcome = plan.Transient
-	case answer.Status < http.StatusMultipleChoices && !showsResource(answer):
+	case answer.Status < http.StatusMultipleChoices && !answer.resource().Readable():
 		s.outcome = plan.Transient
 	case answer.Status < http.StatusMultipleChoices:
 		s.state(answer)
@@ -364,11 +331,12 @@ func holds(resource []byte, sent expr.Value) bool {
 	return is && whatif.Holds(has, sent)
 }
 
-// answerError is an answer to a question that is none.
-type answerError struct{ Answer }
+// answerError is why a question has no answer.
+type answerError struct{ fault *arm.Error }
 
-func (e *answerError) Error() string { return faultOf(e.Answer).Error() }
+func (e *answerError) Error() string { return e.fault.Error() }
 
+// errUnanswered: the attempt ends before an answer has come.
 var errUnanswered = errors.New("no answer came")
 
 // callOf is the call that asks a question.
@@ -410,25 +378,43 @@ func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, 
 	return partOf(q, v), nil
 }
 
+// question asks until there is an answer. A failure that may pass is borne within the budget of
+// a step, and the caller's own throttle until the deployment's time is over.
 func (a *attempt) question(ctx context.Context, call Call) (v expr.Value, err error) {
+	over := a.order.Now.Add(a.Limit)
+	spent := a.Store.Now().Add(a.Limits.Budget)
+	for {
+		answer, err := a.once(ctx, call)
+		if err != nil && ctx.Err() != nil {
+			return v, errUnanswered
+		}
+		v, fault := answer.Value(call.Target)
+		if fault == nil {
+			return v, nil
+		}
+		answer.Status = fault.Status
+		pause := max(answers.RetryAfter(answer.Header), a.Limits.Pause)
+		next, outcome := a.Store.Now().Add(pause), answer.outcome()
+		if outcome == plan.Refused || outcome == plan.Transient && next.After(spent) || next.After(over) {
+			return v, &answerError{fault}
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return v, errUnanswered
+		}
+	}
+}
+
+// once asks a question once there is a place.
+func (a *attempt) once(ctx context.Context, call Call) (Answer, error) {
 	select {
 	case a.places <- struct{}{}:
 		defer func() { <-a.places }()
 	case <-ctx.Done():
-		return v, errUnanswered
+		return Answer{}, ctx.Err()
 	}
 	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 	defer cancel()
-	answer, err := a.call(calling, call)
-	if err != nil {
-		return v, errUnanswered
-	}
-	if answer.Status >= http.StatusMultipleChoices {
-		return v, &answerError{answer}
-	}
-	v, is := contentOf(answer.Body)
-	if !is {
-		return v, expr.Errorf("the answer of '%s' is no JSON", call.Target)
-	}
-	return v, nil
+	return a.call(calling, call)
 }

@@ -27,5 +27,5 @@ func errorAt(offset int, format string, args ...any) error {
 // Error is the sentence.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap is ErrBudget where the budget was spent.
+// Unwrap returns the error of what a function asks, or ErrBudget if the budget was spent.
 func (e *Error) Unwrap() error { return e.cause }

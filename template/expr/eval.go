@@ -236,7 +236,7 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value) (Value, erro
 		}
 		return Value{}, fault
 	case err != nil:
-		return Value{}, errorAt(n.offset, "the template function '%s': %v", f.Name, err)
+		return Value{}, &Error{Message: "the template function '" + f.Name + "': " + err.Error(), Offset: n.offset, cause: err}
 	case !f.Carries && anySecure(args):
 		v = v.AsSecure()
 	}

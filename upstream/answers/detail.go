@@ -1,7 +1,7 @@
 package answers
 
 import (
-	"encoding/json"
+	"cmp"
 	"strings"
 
 	"portico/arm"
@@ -25,16 +25,16 @@ const DetailBytes = 4 << 20
 // takes no more than about bound bytes.
 func NewDetail(id, text string, bound int) Detail {
 	d := Detail{Target: id, Message: text}
-	code, message := errorIn(text)
-	if code != "" {
-		d.Code = &code
+	if fault := arm.ReadError([]byte(text)); fault != nil {
+		if code := string(fault.Code); code != "" {
+			d.Code = &code
+		}
+		d.Message = cmp.Or(fault.Message, text)
+		if len(text) <= bound {
+			d.Details, d.AdditionalInfo = fault.Details, fault.AdditionalInfo
+		}
 	}
-	if message != "" {
-		d.Message = message
-	}
-	if d.Message = Cut(d.Message, bound); len(text) <= bound {
-		d.Details, d.AdditionalInfo = moreIn(text)
-	}
+	d.Message = Cut(d.Message, bound)
 	return d
 }
 
@@ -44,67 +44,4 @@ func Cut(text string, bound int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:bound], "")
-}
-
-// errorIn reads code and message of an error, in ARM's envelope or without one. The
-// text may end anywhere: the end of a long one was not kept.
-func errorIn(text string) (code, message string) {
-	d := json.NewDecoder(strings.NewReader(text))
-	if opening, err := d.Token(); err != nil || opening != json.Delim('{') {
-		return "", ""
-	}
-	for enveloped := false; d.More(); {
-		key, err := d.Token()
-		name, _ := key.(string)
-		switch name = strings.ToLower(name); {
-		case err != nil:
-			return code, message
-		case name == "error" && !enveloped:
-			if opening, err := d.Token(); err != nil || opening != json.Delim('{') {
-				return code, message
-			}
-			code, message, enveloped = "", "", true
-			continue
-		}
-		var value any
-		if d.Decode(&value) != nil {
-			return code, message
-		}
-		switch text, _ := value.(string); name {
-		case "code":
-			code = text
-		case "message":
-			message = text
-		}
-	}
-	return code, message
-}
-
-// moreIn reads the details and the additional info of an error, if they have ARM's
-// form.
-func moreIn(text string) ([]arm.Error, []arm.AdditionalInfo) {
-	var sent struct {
-		Error          json.RawMessage
-		Details        json.RawMessage
-		AdditionalInfo json.RawMessage
-	}
-	if json.Unmarshal([]byte(text), &sent) != nil {
-		return nil, nil
-	}
-	if sent.Error != nil {
-		envelope := sent.Error
-		sent.Details, sent.AdditionalInfo = nil, nil
-		if json.Unmarshal(envelope, &sent) != nil {
-			return nil, nil
-		}
-	}
-	var details []arm.Error
-	if json.Unmarshal(sent.Details, &details) != nil || len(details) == 0 {
-		details = nil
-	}
-	var info []arm.AdditionalInfo
-	if json.Unmarshal(sent.AdditionalInfo, &info) != nil || len(info) == 0 {
-		info = nil
-	}
-	return details, info
 }

@@ -15,16 +15,17 @@ func TestDetails(t *testing.T) {
 		`{"Error":{"Code":"InUse","Message":"m","Details":[]}}`:                             `"code":"InUse","target":"` + id + `","message":"m","details":null,"additionalInfo":null`,
 		`{"code":"InUse","message":"m"}`:                                                    `"code":"InUse","target":"` + id + `","message":"m","details":null,"additionalInfo":null`,
 		`{"error":{"code":"A","message":"m","target":"t","innererror":{"x":1}}}`:            `"code":"A","target":"` + id + `","message":"m","details":null,"additionalInfo":null`,
-		`{"error":{"code":"A","message":"m","details":[{"code":"B","message":"n","x":1}]}}`: `"code":"A","target":"` + id + `","message":"m","details":[{"code":"B","message":"n"}],"additionalInfo":null`,
+		`{"error":{"code":"A","message":"m","details":[{"code":"B","message":"n","x":1}]}}`: `"code":"A","target":"` + id + `","message":"m","details":[{"code":"B","message":"n","x":1}],"additionalInfo":null`,
 		`{"error":{"code":"A","message":"m","additionalInfo":[{"type":"T","info":{"a":1}}]}}`: `"code":"A","target":"` + id + `","message":"m","details":null,` +
 			`"additionalInfo":[{"type":"T","info":{"a":1}}]`,
-		`{"error":{"code":"A","message":"m","details":"what","additionalInfo":7}}`: `"code":"A","target":"` + id + `","message":"m","details":null,"additionalInfo":null`,
+		`{"error":{"code":"A","message":"m","details":"what","additionalInfo":7}}`: `"code":"A","target":"` + id + `","message":"m","details":null,` +
+			`"additionalInfo":[{"type":"details","info":"what"},{"type":"additionalInfo","info":7}]`,
 		`{"error":{"code":"A","message":"m","additionalInfo":[{"type":"T"}]}}`:     `"code":"A","target":"` + id + `","message":"m","details":null,"additionalInfo":[{"type":"T","info":null}]`,
 		// Of what is no such error the text is the message.
 		`{"error":{"code":"A"}}`:             `"code":"A","target":"` + id + `","message":"{\"error\":{\"code\":\"A\"}}","details":null,"additionalInfo":null`,
 		`{"error":{"message":"m"}}`:          `"code":null,"target":"` + id + `","message":"m","details":null,"additionalInfo":null`,
 		`{"error":"no"}`:                     `"code":null,"target":"` + id + `","message":"{\"error\":\"no\"}","details":null,"additionalInfo":null`,
-		`{"error":{"code":7,"message":"m"}}`: `"code":null,"target":"` + id + `","message":"m","details":null,"additionalInfo":null`,
+		`{"error":{"code":7,"message":"m"}}`: `"code":null,"target":"` + id + `","message":"m","details":null,"additionalInfo":[{"type":"code","info":7}]`,
 		`"x"`:                                `"code":null,"target":"` + id + `","message":"\"x\"","details":null,"additionalInfo":null`,
 		`Gone away.`:                         `"code":null,"target":"` + id + `","message":"Gone away.","details":null,"additionalInfo":null`,
 	} {

@@ -26,14 +26,14 @@ func Text(status int, body []byte) string {
 	return Cut(text, answerBytes)
 }
 
-// Error returns the error that a provider's answer holds, nil if it has none in ARM's
+// Error returns the whole error that a provider's answer holds, nil if it has none in ARM's
 // form.
 func Error(status int, text string) *arm.Error {
-	code, message := errorIn(Cut(text, answerBytes))
-	if code == "" && message == "" {
-		return nil
+	fault := arm.ReadError([]byte(strings.ToValidUTF8(text, "\uFFFD")))
+	if fault != nil {
+		fault.Status = status
 	}
-	return (&arm.Error{Status: status}).Shown(code, message)
+	return fault
 }
 
 // FaultBody returns the error that an operation ended with, as clients get it.

@@ -50,7 +50,7 @@ func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
 	a.Outcome = index.OutcomeOf(w.Kind, got.Status, got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, w.ID), details != nil)
 	switch {
 	case got.Status >= http.StatusBadRequest:
-		a.Error = Error(got.Status, string(got.Body))
+		a.Error = Error(got.Status, string(got.Body[:min(len(got.Body), answerBytes)])) // an event keeps no more
 	case a.Outcome == index.Succeeded:
 		a.ProvisioningState, a.Details = report.State(), details
 	}

@@ -61,6 +61,7 @@ func (d Deployments) Routes() []route.Route {
 		{Method: http.MethodGet, Matches: path(3, "operations"), Action: action + "operations/read", Handle: d.operations},
 		{Method: http.MethodGet, Matches: path(4, "operations"), Action: action + "operations/read", Handle: d.operation},
 		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations", Action: action + "operations/read", Handle: d.operations},
+		{Method: http.MethodPost, Path: "/providers/microsoft.resources/calculatetemplatehash", Open: "a template is hashed, and nothing read", Relaxed: true, Handle: d.templateHash},
 		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations/{o}", Action: action + "operations/read", Handle: d.operation},
 	}
 	return routes

@@ -70,7 +70,7 @@ func (judge Judge) check(r *http.Request, x *exchange.Exchange, scope expr.Scope
 	refusal := arm.NewError(arm.InvalidTemplateDeployment, name)
 	for i, fault := range faults {
 		if fault != nil {
-			refusal.Details = append(refusal.Details, arm.Error{Code: fault.Code, Message: fault.Message, Target: sent[i].ID, Details: fault.Details})
+			refusal.Details = append(refusal.Details, fault.DetailOf(sent[i].ID))
 		}
 	}
 	if len(refusal.Details) > 0 {

@@ -3,6 +3,7 @@ package deployments
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"portico/arm"
@@ -36,11 +37,23 @@ func (d Deployments) operationsOf(ctx context.Context, r *http.Request, x *excha
 }
 
 func (d Deployments) operations(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	page, err := d.Lists.Read(x)
+	if err != nil {
+		return err
+	}
 	all, err := d.operationsOf(r.Context(), r, x)
 	if err != nil {
 		return err
 	}
-	return x.Answer(w, http.StatusOK, exchange.ListOf(all, func(o deploy.Operation) deploy.Operation { return o }))
+	source := route.ListSource[deploy.Operation]{
+		Read: func(after string, limit int) ([]deploy.Operation, error) {
+			from := slices.IndexFunc(all, func(o deploy.Operation) bool { return o.OperationID == after }) + 1
+			return all[from:min(len(all), from+limit)], nil
+		},
+		Key:  func(o deploy.Operation) string { return o.OperationID },
+		Show: func(o deploy.Operation) any { return o },
+	}
+	return source.Answer(w, x, d.Lists, page)
 }
 
 func (d Deployments) operation(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {

@@ -2,7 +2,6 @@ package deployments
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -95,18 +94,8 @@ func (d Rehearsals) get(r *http.Request, x *exchange.Exchange, target string) (v
 	if fault != nil {
 		return v, fault
 	}
-	if status != http.StatusOK {
-		var refusal struct{ Error *arm.Error }
-		if json.Unmarshal(body, &refusal) != nil || refusal.Error == nil {
-			refusal.Error = arm.NewError(arm.InvalidProviderResponse, target, http.StatusText(status))
-		}
-		return v, refusal.Error.WithStatus(status)
-	}
-	doc, faults := document.Read(body, document.Strict, template.Code)
-	if len(faults) > 0 {
-		return v, arm.NewError(arm.InvalidProviderResponse, target, faults[0].Message)
-	}
-	return doc.Root.Literal(), nil
+	v, fault = deploy.Answer{Status: status, Body: body}.Value(target)
+	return v, fault.Within(arm.ErrorBytes)
 }
 
 // pathOf is the path of a request for what an ID names.

@@ -3,6 +3,7 @@ package deployments
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -167,7 +168,11 @@ func (c *comparing) standing(planned *template.Resource) (s standing) {
 	case !there:
 		s.Value = expr.Value{}
 	}
-	s.over = c.grow(s.Size() + planned.Body.Size())
+	size := s.Size() + planned.Body.Size()
+	if s.unread != nil {
+		size += len(s.unread.Body())
+	}
+	s.over = c.grow(size)
 	return s
 }
 
@@ -182,9 +187,25 @@ func (c *comparing) change(planned *template.Resource, stands standing) whatif.C
 	case stands.late:
 		return whatif.NotCompared(&p, "The resource was not read: what comes before it had taken "+c.Reading.String()+".")
 	case stands.unread != nil:
-		return whatif.NotCompared(&p, "The resource cannot be read: "+string(stands.unread.Code)+": "+stands.unread.Message)
+		return whatif.NotCompared(&p, "The resource cannot be read: "+inWords(stands.unread))
 	}
 	return whatif.Compare(&p, stands.Value, stands.last.record, stands.last.digest)
+}
+
+// inWords returns all that an error says as a sentence, because a change has no other place
+// for it.
+func inWords(fault *arm.Error) string {
+	words := fault.Error()
+	if fault.Target != "" {
+		words += " (" + fault.Target + ")"
+	}
+	for i := range fault.Details {
+		words += "; " + inWords(&fault.Details[i])
+	}
+	for _, more := range slices.Concat(fault.AdditionalInfo, fault.Further) {
+		words += "; " + more.Type + ": " + string(more.Info)
+	}
+	return words
 }
 
 // others are the changes of what the group holds and the template does not name: in complete

@@ -13,7 +13,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"portico/arm"
 	"portico/template/expr"
 )
 
@@ -158,7 +157,7 @@ func replaceWord(text, word string) string {
 
 func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
-// Value is a value in whose texts and numbers the secrets are hidden.
+// Value is a value in whose texts, numbers and names of members the secrets are hidden.
 func (s Secrets) Value(v expr.Value) expr.Value {
 	if s.anywhere == nil && s.words == nil {
 		return v
@@ -169,24 +168,16 @@ func (s Secrets) Value(v expr.Value) expr.Value {
 			return expr.StringOf(s.Text(v.Text())), true
 		case v.Is(expr.Number) && s.anywhere != nil && s.anywhere.Replace(v.JSON()) != v.JSON():
 			return expr.StringOf(Mask), true
+		case v.Is(expr.Object):
+			var members []expr.Member
+			for _, m := range v.Members() {
+				part, _ := v.Member(m.Name)
+				members = append(members, expr.Member{Name: s.Text(m.Name), Value: s.Value(part)})
+			}
+			return expr.ObjectOf(members...), true
 		}
 		return v, false
 	})
-}
-
-// Error is an error in which the secrets are hidden. Additional information is left out, as
-// it may be of any form.
-func (s Secrets) Error(fault *arm.Error) *arm.Error {
-	if fault == nil {
-		return nil
-	}
-	clean := *fault
-	clean.Code, clean.Message, clean.Target = arm.Code(s.Text(string(fault.Code))), s.Text(fault.Message), s.Text(fault.Target)
-	clean.AdditionalInfo, clean.Details = nil, nil
-	for i := range fault.Details {
-		clean.Details = append(clean.Details, *s.Error(&fault.Details[i]))
-	}
-	return &clean
 }
 
 // Replace is a value in which the replacement of each part, outermost first, stands for it.

@@ -83,13 +83,35 @@ func TestSecretsOfValues(t *testing.T) {
 
 func TestSecretsOfErrors(t *testing.T) {
 	t.Parallel()
-	fault := &arm.Error{Status: 400, Code: "hidden", Message: "of hidden", Target: "hidden", AdditionalInfo: []arm.AdditionalInfo{{Type: "x", Info: json.RawMessage(`"hidden"`)}},
-		Details: []arm.Error{{Code: "C", Message: "hidden", Details: []arm.Error{{Target: "hidden"}}}}}
-	got := of("hidden").Error(fault)
-	if text, err := json.Marshal(got); err != nil || strings.Contains(string(text), "hidden") || got.Status != 400 || len(got.Details) != 1 || fault.Details[0].Message != "hidden" {
-		t.Errorf("%s %v", text, err)
+	const of = `"x":{"hidden":["hid\u0064en","shown",482910,{"a":"of hidden"}]}`
+	var fault arm.Error
+	if err := json.Unmarshal([]byte(`{"code":"hidden","message":"of hidden","target":"hidden","additionalInfo":[{"type":"hidden","info":{`+of+`}}],"hidden":1,"innererror":{`+of+`},
+		"details":[{"code":"C","message":"hidden","target":"t","details":[{"target":"hidden","innererror":{`+of+`},"additionalInfo":[{"type":"T","info":"hidden"}]}]}]}`), &fault); err != nil {
+		t.Fatal(err)
 	}
-	if of("x").Error(nil) != nil {
+	fault.Status = 400
+	before := string(fault.Body())
+	s := secret.In(expr.StringOf("hidden").AsSecure(), expr.IntOf(482910).AsSecure())
+	got := s.Error(&fault)
+	text := string(got.Body())
+	if strings.Contains(text, "hidden") || strings.Contains(text, "482910") || strings.Contains(text, `\u`) || got.Status != 400 || strings.Count(text, "shown") != 3 || string(fault.Body()) != before {
+		t.Error(text)
+	}
+	if s.Error(nil) != nil {
 		t.Error("no error becomes one")
 	}
 }
+
+// What is cut of an error does not leave a part of a secret.
+func TestSecretsOfLongErrors(t *testing.T) {
+	t.Parallel()
+	const word = "a-long-secret-of-many-letters"
+	for i := range len(word) {
+		got := of(word).Error(&arm.Error{Code: "C", Message: strings.Repeat("x", i) + strings.Repeat(word, arm.ErrorBytes/len(word)*2)})
+		if strings.Contains(got.Message, word[:shortestPart]) || len(got.Body()) > arm.ErrorBytes+len(`{"error":}`) {
+			t.Fatalf("%d: %.99s", i, got.Message)
+		}
+	}
+}
+
+const shortestPart = 4

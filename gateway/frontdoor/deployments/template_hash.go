@@ -1,0 +1,32 @@
+package deployments
+
+import (
+	"net/http"
+
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/operations/deploy"
+	"portico/template"
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// hashed is the answer to a client that asks for the hash of a template.
+type hashed struct {
+	MinifiedTemplate string `json:"minifiedTemplate"`
+	TemplateHash     string `json:"templateHash"`
+}
+
+// templateHash answers the hash of a template, by which clients find out whether it was
+// deployed: the records of deployments have the same.
+func (Deployments) templateHash(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
+	d, faults := document.Read(req.Content, document.Relaxed, template.Code)
+	if len(faults) > 0 {
+		return deploy.Refusal(faults)
+	}
+	if !d.Root.Is(expr.Object) {
+		return refusalAt(d.Root, "a template is an object, and this is %s", d.Root.Value.Kind())
+	}
+	text, hash := deploy.Minified(d.Root)
+	return x.Answer(w, http.StatusOK, hashed{string(text), hash})
+}

@@ -1,0 +1,45 @@
+package secret
+
+import (
+	"encoding/json"
+
+	"portico/arm"
+	"portico/template"
+	"portico/template/document"
+)
+
+// Error returns a whole error in which the secrets are hidden, cut to what is kept of one. It
+// is cut last, as a part of a secret would not be hidden.
+func (s Secrets) Error(fault *arm.Error) *arm.Error {
+	if fault == nil {
+		return nil
+	}
+	hidden := s.hidden(*fault)
+	return hidden.Within(arm.ErrorBytes)
+}
+
+func (s Secrets) hidden(fault arm.Error) arm.Error {
+	hidden := fault
+	hidden.Code, hidden.Message, hidden.Target = arm.Code(s.Text(string(fault.Code))), s.Text(fault.Message), s.Text(fault.Target)
+	hidden.AdditionalInfo, hidden.Further, hidden.Details = s.members(fault.AdditionalInfo), s.members(fault.Further), nil
+	for _, detail := range fault.Details {
+		hidden.Details = append(hidden.Details, s.hidden(detail))
+	}
+	return hidden
+}
+
+func (s Secrets) members(of []arm.AdditionalInfo) (hidden []arm.AdditionalInfo) {
+	for _, m := range of {
+		hidden = append(hidden, arm.AdditionalInfo{Type: s.Text(m.Type), Info: s.json(m.Info)})
+	}
+	return hidden
+}
+
+// json hides the secrets in JSON. What cannot be read is left out.
+func (s Secrets) json(text json.RawMessage) json.RawMessage {
+	d, faults := document.Read(text, document.Strict, template.Code)
+	if len(faults) > 0 {
+		return json.RawMessage("null")
+	}
+	return s.Value(d.Root.Literal()).AppendJSON(nil)
+}
