@@ -70,13 +70,13 @@ func TestErrorsOfProvidersAreWhole(t *testing.T) {
 	wantWhole(t, "the module's detail", fault.Details[3].Details[0])
 	wantNoSecretKept(t, p, hiddenWord)
 
-	var error struct{ Details []any }
-	harness.OK(t, json.Unmarshal(d.Properties.Error, &error))
+	var shown struct{ Details []any }
+	harness.OK(t, json.Unmarshal(d.Properties.Error, &shown))
 	var direct struct{ Error any }
 	harness.OK(t, json.Unmarshal(p.Do(t, harness.Request{Method: http.MethodPut, Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/one") + "?api-version=" + harness.Version,
 		Body: fault.Details[0].InnerError.Quoted}).Want(t, 400).Body, &direct))
-	if !reflect.DeepEqual(direct.Error, error.Details[0]) {
-		t.Errorf("the deployment has\n%v\na PUT\n%v", error.Details[0], direct.Error)
+	if !reflect.DeepEqual(direct.Error, shown.Details[0]) {
+		t.Errorf("the deployment has\n%v\na PUT\n%v", shown.Details[0], direct.Error)
 	}
 
 	for of, want := range map[string]int{deploymentPath(w, "d"): 4, deploymentPath(w, "module"): 1} {
@@ -101,7 +101,7 @@ func TestErrorsOfProvidersAreWhole(t *testing.T) {
 	}
 	var status struct{ Error any }
 	harness.OK(t, json.Unmarshal(p.Do(t, harness.Request{Path: poll}).Want(t, 200).Body, &status))
-	if got := status.Error.(map[string]any)["details"]; !reflect.DeepEqual(got, any(error.Details)) {
+	if got := status.Error.(map[string]any)["details"]; !reflect.DeepEqual(got, any(shown.Details)) {
 		t.Errorf("the status has %v", got)
 	}
 }

@@ -2,7 +2,6 @@ package answers
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"slices"
@@ -70,14 +69,11 @@ func refuses(status int, text []byte) bool {
 // misunderstood reports whether the provider refused the poll for its api-version,
 // which says nothing about the operation.
 func misunderstood(text []byte) bool {
-	var envelope struct {
-		Error struct{ Code string }
-	}
 	if len(text) > arm.MaxFaultBody {
 		return false
 	}
-	_ = json.Unmarshal(text, &envelope) // any other text is no such refusal
-	return strings.Contains(strings.ToLower(envelope.Error.Code), "apiversion")
+	fault := arm.ReadError(text)
+	return fault != nil && strings.Contains(strings.ToLower(string(fault.Code)), "apiversion")
 }
 
 // MayHaveEnded reports whether an answer to a client's poll may mean that the
