@@ -20,7 +20,7 @@ func TestDetails(t *testing.T) {
 			`"additionalInfo":[{"type":"T","info":{"a":1}}]`,
 		`{"error":{"code":"A","message":"m","details":"what","additionalInfo":7}}`: `"code":"A","target":"` + id + `","message":"m","details":null,` +
 			`"additionalInfo":[{"type":"details","info":"what"},{"type":"additionalInfo","info":7}]`,
-		`{"error":{"code":"A","message":"m","additionalInfo":[{"type":"T"}]}}`:     `"code":"A","target":"` + id + `","message":"m","details":null,"additionalInfo":[{"type":"T","info":null}]`,
+		`{"error":{"code":"A","message":"m","additionalInfo":[{"type":"T"}]}}`: `"code":"A","target":"` + id + `","message":"m","details":null,"additionalInfo":[{"type":"T","info":null}]`,
 		// Of what is no such error the text is the message.
 		`{"error":{"code":"A"}}`:             `"code":"A","target":"` + id + `","message":"{\"error\":{\"code\":\"A\"}}","details":null,"additionalInfo":null`,
 		`{"error":{"message":"m"}}`:          `"code":null,"target":"` + id + `","message":"m","details":null,"additionalInfo":null`,
