@@ -40,7 +40,7 @@ func TestAnswersThatComeLater(t *testing.T) {
 	for said, last := range map[string]reply{"gave no answer that is valid JSON": page, "the region is down": away} {
 		r := deployed(t, deploy.Deployer{Limits: plan.Limits{Budget: 4 * jobstest.Floor}}, map[string][]reply{"PUT a": {created}, "GET a": {last}}, machine("a"), machine("b", ofA))
 		r.want(t, deployments.Failed, said, "/virtualMachines/b")
-		if len(r.of("PUT b")) > 0 || len(r.of("GET a")) < 2 {
+		if len(r.of("PUT b")) > 0 {
 			t.Errorf("%q", r.names())
 		}
 	}
