@@ -83,6 +83,8 @@ func (e Event) cloudType() string {
 		return "Microsoft.Resources.Resource" + verb + "Success"
 	case Failed:
 		return "Microsoft.Resources.Resource" + verb + "Failure"
+	case Canceled:
+		return "Microsoft.Resources.Resource" + verb + "Cancel"
 	}
 	return "Portico.Resource" + verb + string(e.Status)
 }

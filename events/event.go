@@ -24,6 +24,8 @@ const (
 	Accepted  Status = "Accepted"
 	Succeeded Status = "Succeeded"
 	Failed    Status = "Failed"
+	// Canceled: a deployment has ended since it was canceled.
+	Canceled Status = "Canceled"
 )
 
 // Origin says how Portico knows of a change.
@@ -127,6 +129,8 @@ func (e Event) Exists() (exists, known bool) {
 		return written, true
 	case e.Status == Failed && e.Origin == Verified:
 		return !e.Gone, true // it was asked for after the write: what was found, the write left so
+	case (e.Status == Failed || e.Status == Canceled) && e.Origin == Decided && !e.Refused():
+		return !e.Gone, true // Portico's own work has ended so, and what it was about is left
 	}
 	return false, false
 }

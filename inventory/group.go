@@ -270,6 +270,9 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	if err := g.dropLocks(t); err != nil {
 		return err
 	}
+	if err := t.store.Deployments.RecordGone(&t.Tx, left.deployments); err != nil {
+		return err
+	}
 	if err := t.recordGroup(g, deleteVerb, events.Succeeded); err != nil {
 		return err
 	}
@@ -320,6 +323,8 @@ type groupContents struct {
 	strays    []Stray
 	regions   []WrittenRegion // that this incarnation ever sent a write to
 	open      []openIntent
+
+	deployments []deployments.Active
 }
 
 // leftIn removes the intents that have ended by time and the absent rows of a group. It
@@ -357,6 +362,7 @@ func (t *tx) contentsOf(g Group) (c groupContents, err error) {
 		engine.LookupOf(listGroupStrays+` LIMIT 100`, func(s Stray) { c.strays = append(c.strays, s) }, scanStray, g.Subscription, g.Key),
 		engine.LookupOf(selectWrittenRegions, func(r WrittenRegion) { c.regions = append(c.regions, r) }, scanWrittenRegion, g.Subscription, g.Key, g.Incarnation[:]),
 		engine.LookupOf(groupIntents, func(o openIntent) { c.open = append(c.open, o) }, scanOpenIntent, g.Subscription, g.Key),
+		deployments.LookUpActive(g.Subscription, g.Key, func(a deployments.Active) { c.deployments = append(c.deployments, a) }),
 	)
 	return c, err
 }

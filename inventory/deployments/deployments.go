@@ -1,16 +1,19 @@
 // Package deployments keeps deployments of templates, each with the job that runs it, and
-// what their steps came to. Secrets among what a deployment was given are in its content
+// what their steps came to. The transactions that begin, end, cancel and delete them record
+// that as events. Secrets among what a deployment was given are in its content
 // alone, which is encrypted, and gives way to the template at its end.
 package deployments
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"time"
 
 	"portico/arm"
+	"portico/events"
+	"portico/inventory/encryption"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/operations"
@@ -76,6 +79,7 @@ type Step struct {
 const (
 	insertDeployment = `INSERT INTO deployments (subscription, grp, name, job, state, began, record, content, operations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	lockDeployment   = `SELECT job, state FROM deployments WHERE subscription = ? AND grp = ? AND name = ?` + engine.ForUpdate
+	lockActive       = activeColumns + `subscription = ? AND grp = ? AND name = ? AND job = ? AND state = ?` + engine.ForUpdate
 	selectDeployment = `SELECT job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
 	listDeployments  = `SELECT name, job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name > ? ORDER BY name LIMIT ?`
 	selectContent    = `SELECT content FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ? AND state = ?`
@@ -141,7 +145,7 @@ func (d *Deployments) Begin(ctx context.Context, b Started) (created bool, err e
 		if err := open(t, n); err != nil {
 			return false, err
 		}
-		found, err := remove(t, n, nil)
+		found, _, err := remove(t, n)
 		if err != nil {
 			return false, err
 		}
@@ -152,7 +156,8 @@ func (d *Deployments) Begin(ctx context.Context, b Started) (created bool, err e
 		if running >= b.Running || size+len(content) > mostContent && running > 0 {
 			return false, ErrTooMany
 		}
-		if err := insert(t, n, job.ID, record, content, b.History); err != nil {
+		begun := beginning{b.ID, !found, events.CauseOf(t.Context)}
+		if err := d.insert(t, n, job.ID, begun, record, content, b.History); err != nil {
 			return false, err
 		}
 		due := job
@@ -182,29 +187,39 @@ func open(t *transaction.Tx, n Name) error {
 	return t.Scopes.OpenGroup(n.Subscription, n.Group, false)
 }
 
-func insert(t *transaction.Tx, n Name, job [16]byte, record, content []byte, history int) error {
-	if _, err := t.Exec(insertDeployment, n.Subscription, n.Group, n.Name, job[:], Running, engine.Micros(t.Now), record, content, []byte{}); err != nil {
+func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun beginning, record, content []byte, history int) error {
+	text, err := json.Marshal(begun)
+	if err != nil {
+		return err
+	}
+	sealed, err := d.database.Cipher.Encrypt(t.Context, place(n, job, "beginning"), text)
+	if err != nil {
+		return err
+	}
+	if _, err := t.Exec(insertDeployment, n.Subscription, n.Group, n.Name, job[:], Running, engine.Micros(t.Now), record, content, sealed); err != nil {
+		return err
+	}
+	if err := begun.record(t, n.Subscription, events.Payload{Status: events.Accepted}); err != nil {
 		return err
 	}
 	return bound(t, n, history)
 }
 
-// remove deletes a deployment that has ended, or is a nested one of the job own, and reports
-// whether there was one.
-func remove(t *transaction.Tx, n Name, own []byte) (found bool, err error) {
-	var job []byte
+// remove deletes a deployment that has ended, and reports whether there was one. With
+// ErrActive it returns the job of one that has not.
+func remove(t *transaction.Tx, n Name) (found bool, job []byte, err error) {
 	var state State
 	err = t.One(lockDeployment, n.Subscription, n.Group, n.Name)(&job, &state)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return false, nil
+		return false, nil, nil
 	case err != nil:
-		return false, err
-	case state == Running && !bytes.Equal(job, own):
-		return true, ErrActive
+		return false, nil, err
+	case state == Running:
+		return true, job, ErrActive
 	}
 	_, err = t.Exec(deleteDeployment, n.Subscription, n.Group, n.Name)
-	return true, err
+	return true, nil, err
 }
 
 // bound drops the oldest deployments of a scope that has too many.
@@ -218,7 +233,11 @@ func bound(t *transaction.Tx, n Name, history int) error {
 		return err
 	}
 	for _, name := range oldest {
+		n.Name = name
 		if err := t.Later(deleteDeployment, n.Subscription, n.Group, name); err != nil {
+			return err
+		}
+		if err := recordDeleted(t, events.Cause{}, n); err != nil { // no one asked for that
 			return err
 		}
 	}
@@ -277,7 +296,11 @@ func (d *Deployments) Template(ctx context.Context, name Name, job [16]byte) ([]
 
 // Operations returns what the steps of a deployment that has ended came to.
 func (d *Deployments) Operations(ctx context.Context, name Name, job [16]byte) ([]byte, error) {
-	return d.part(ctx, selectOperations, name, job, "operations")
+	text, err := d.part(ctx, selectOperations, name, job, "operations")
+	if errors.Is(err, encryption.ErrDecrypt) {
+		return nil, nil // it is the beginning still: an earlier version abandoned a nested one
+	}
+	return text, err
 }
 
 func (d *Deployments) part(ctx context.Context, statement string, name Name, job [16]byte, what string, state ...any) ([]byte, error) {
@@ -295,9 +318,12 @@ func (d *Deployments) part(ctx context.Context, statement string, name Name, job
 func (d *Deployments) Delete(ctx context.Context, name Name, o operations.Operation) (found bool, err error) {
 	n := name.folded()
 	return transaction.Commit(ctx, d.database, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) (bool, error) {
-		found, err := remove(t, n, nil)
+		found, _, err := remove(t, n)
 		if err != nil || !found {
 			return found, err
+		}
+		if err := recordDeleted(t, events.CauseOf(t.Context), name); err != nil {
+			return true, err
 		}
 		o.Subscription = n.Subscription
 		return true, o.Put(t)
@@ -334,7 +360,7 @@ func (d *Deployments) Progress(ctx context.Context, name Name, job [16]byte, num
 func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, progress func() []Progress) error {
 	n := name.folded()
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
-		if err := d.hold(t, n, &j); err != nil {
+		if _, err := d.hold(t, n, &j); err != nil {
 			return err
 		}
 		for _, p := range progress() {
@@ -348,29 +374,24 @@ func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, pro
 
 // hold locks a deployment whose job the caller holds. It reads the job's holder under
 // the lock, so that [Deployments.GiveUpStep] cannot change it meanwhile.
-func (d *Deployments) hold(t *transaction.Tx, n Name, j *jobrow.Job) error {
-	var running, held bool
+func (d *Deployments) hold(t *transaction.Tx, n Name, j *jobrow.Job) (Active, error) {
+	var running *Active
+	var held bool
 	err := t.LookUp(lookUpRunning(n, j.ID, &running), j.LookUpHeld(&held))
 	switch {
 	case err != nil:
-		return err
+		return Active{}, err
 	case !held:
-		return jobrow.ErrLeaseLost
-	case !running:
-		return engine.ErrNotFound
+		return Active{}, jobrow.ErrLeaseLost
+	case running == nil:
+		return Active{}, engine.ErrNotFound
 	}
-	return nil
+	return *running, nil
 }
 
-// lookUpRunning locks the deployment of a name, and finds out whether a job runs it.
-func lookUpRunning(n Name, id [16]byte, running *bool) engine.Lookup {
-	return engine.Lookup{Request: engine.Request{Statement: lockDeployment, Args: []any{n.Subscription, n.Group, n.Name}}, Row: func(scan engine.Scanner) error {
-		var job []byte
-		var state State
-		err := scan(&job, &state)
-		*running = state == Running && bytes.Equal(job, id[:])
-		return err
-	}}
+// lookUpRunning locks the deployment of a name, if a job runs it.
+func lookUpRunning(n Name, id [16]byte, running **Active) engine.Lookup {
+	return engine.LookupOf(lockActive, func(a Active) { *running = &a }, scanActive, n.Subscription, n.Group, n.Name, id[:], Running)
 }
 
 // GiveUpStep durably ends a step without the holder of its job and revokes the lease:
@@ -384,11 +405,11 @@ func (d *Deployments) GiveUpStep(ctx context.Context, name Name, job [16]byte, s
 		return err
 	}
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
-		var running bool
+		var running *Active
 		switch err := t.LookUp(lookUpRunning(n, job, &running)); {
 		case err != nil:
 			return err
-		case !running:
+		case running == nil:
 			return engine.ErrNotFound
 		}
 		j, err := jobrow.Lock(t.Tx, n.Subscription, job)
@@ -424,10 +445,11 @@ func (d *Deployments) Steps(ctx context.Context, name Name, job [16]byte) (map[i
 // Ended is how a deployment has ended.
 type Ended struct {
 	State      State
-	Record     []byte // what clients see from now on
-	Operations []byte // what its steps came to
-	Template   []byte // nil: none is kept
-	Payload    string // of its job
+	Error      *arm.Error // nil: it has succeeded
+	Record     []byte     // what clients see from now on
+	Operations []byte     // what its steps came to
+	Template   []byte     // nil: none is kept
+	Payload    string     // of its job
 	Kept       time.Duration
 }
 
@@ -448,7 +470,7 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 			return err
 		}
 		if there {
-			if _, err := t.Exec(abandonNested, Failed, j.ID[:], Running); err != nil {
+			if err := d.abandon(t, j.ID); err != nil {
 				return err
 			}
 		}
@@ -478,13 +500,17 @@ func (d *Deployments) ending(ctx context.Context, n Name, j jobrow.Job, e Ended)
 		}
 	}
 	return func(t *transaction.Tx) (bool, error) {
-		switch err := d.hold(t, n, &j); {
+		active, err := d.hold(t, n, &j)
+		switch {
 		case errors.Is(err, engine.ErrNotFound):
 			return false, nil
 		case err != nil:
 			return false, err
 		}
 		if _, err := t.Exec(endDeployment, e.State, encrypted[0], encrypted[1], encrypted[2], n.Subscription, n.Group, n.Name, j.ID[:]); err != nil {
+			return false, err
+		}
+		if err := d.recordEnd(t, active, events.Payload{Status: events.Status(e.State.String()), Error: e.Error}); err != nil {
 			return false, err
 		}
 		return true, t.Later(boundDeployed, n.Subscription, n.Group, n.Subscription, n.Group, DeployedKept)

@@ -1,18 +1,24 @@
 package deployments
 
 import (
+	"bytes"
 	"context"
+	"errors"
 
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/transaction"
 )
 
-const abandonNested = `UPDATE deployments SET state = ? WHERE job = ? AND state = ?`
+const (
+	abandonNested = `UPDATE deployments SET state = ?, operations = ? WHERE job = ? AND state = ?`
+	renewNested   = `UPDATE deployments SET record = ? WHERE subscription = ? AND grp = ? AND name = ?`
+)
 
 // Nested is a nested deployment that begins: the job of its parent runs it.
 type Nested struct {
 	Name
+	ID      string // its whole ID
 	Parent  Name
 	Record  []byte // what clients see while it runs
 	History int    // as of [Begun]
@@ -31,16 +37,27 @@ func (d *Deployments) BeginNested(ctx context.Context, b Nested, j jobrow.Job) e
 		return err
 	}
 	return d.database.Write(ctx, engine.Flushed, locksOf(n), func(t *transaction.Tx) error {
-		if err := d.hold(t, parent, &j); err != nil {
+		running, err := d.hold(t, parent, &j)
+		if err != nil {
 			return err
 		}
 		if err := open(t, n); err != nil {
 			return err
 		}
-		if _, err := remove(t, n, j.ID[:]); err != nil {
+		found, job, err := remove(t, n)
+		if errors.Is(err, ErrActive) && bytes.Equal(job, j.ID[:]) { // it had begun before a takeover
+			_, err = t.Exec(renewNested, record, n.Subscription, n.Group, n.Name)
 			return err
 		}
-		return insert(t, n, j.ID, record, []byte{}, b.History)
+		if err != nil {
+			return err
+		}
+		begun, err := d.begun(t.Context, running)
+		if err != nil {
+			return err
+		}
+		begun.ID, begun.New = b.ID, !found
+		return d.insert(t, n, j.ID, begun, record, []byte{}, b.History)
 	})
 }
 
@@ -65,7 +82,6 @@ func (d *Deployments) Abandon(ctx context.Context, j jobrow.Job) error {
 		if err := j.CheckHeld(t.Tx); err != nil {
 			return err
 		}
-		_, err := t.Exec(abandonNested, Failed, j.ID[:], Running)
-		return err
+		return d.abandon(t, j.ID)
 	})
 }

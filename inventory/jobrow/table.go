@@ -213,20 +213,18 @@ func (r *Rows) TriggerJob(ctx context.Context, sub string, id [16]byte) (held bo
 	})
 }
 
-// CancelJob makes a job Cancelling and due, and revokes its holder's lease. Its kind
-// decides what cancelling does. The error is ErrNotFound if there is no such job, and
-// ErrEnded if it is over; cancelling a job again changes nothing.
-func (r *Rows) CancelJob(ctx context.Context, sub string, id [16]byte) error {
-	return r.write(ctx, engine.Flushed, engine.LockSet{Partition: arm.Fold(sub), ChangesOwnOnly: true}, func(t *engine.Tx) error {
-		j, err := Lock(t, arm.Fold(sub), id)
-		switch {
-		case err != nil || j.State == Cancelling:
-			return err
-		case j.State.Ended():
-			return ErrEnded
-		}
-		return j.revoke(t, Cancelling, Step{Outcome: outcomeCancelled})
-	})
+// Cancel makes a job Cancelling and due, and revokes its holder's lease. The error is
+// ErrNotFound if there is no such job, and ErrEnded if it is over; canceled reports that it
+// was not Cancelling yet.
+func Cancel(t *engine.Tx, sub string, id [16]byte) (j Job, canceled bool, err error) {
+	j, err = Lock(t, sub, id)
+	switch {
+	case err != nil || j.State == Cancelling:
+		return j, false, err
+	case j.State.Ended():
+		return j, false, ErrEnded
+	}
+	return j, true, j.revoke(t, Cancelling, Step{Outcome: outcomeCancelled})
 }
 
 // Revoke makes a job due and revokes its holder's lease, since an operator has changed what

@@ -90,6 +90,7 @@ func Run(t *testing.T, database Database) {
 		{"Events", testEvents},
 		{"Deployments", testDeployments},
 		{"LargeDeployments", testLargeDeployments},
+		{"DeploymentEvents", testDeploymentEvents},
 		{"Names", testNames},
 		{"SinkEvents", testSinkEvents},
 		{"SinkOrders", testSinkOrders},

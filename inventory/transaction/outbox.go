@@ -56,11 +56,16 @@ func (t *Tx) RecordBy(cause events.Cause, sub, key string, payload events.Payloa
 // RecordOwn records a change of a resource of Portico's own. A removed one has no entity
 // tag.
 func (t *Tx) RecordOwn(sub string, payload events.Payload) error {
+	return t.RecordOwnBy(events.CauseOf(t.Context), sub, payload)
+}
+
+// RecordOwnBy is [Tx.RecordOwn] for another cause than that of the transaction.
+func (t *Tx) RecordOwnBy(cause events.Cause, sub string, payload events.Payload) error {
 	payload.Origin, payload.Began = events.Decided, t.Now.Truncate(time.Millisecond)
 	if payload.Status == events.Succeeded && strings.HasSuffix(payload.Action, index.DeleteVerb) {
 		payload.ETag = ""
 	}
-	return t.Record(sub, arm.Fold(payload.Resource), payload)
+	return t.RecordBy(cause, sub, arm.Fold(payload.Resource), payload)
 }
 
 // SealedEvent is an event as it is stored.

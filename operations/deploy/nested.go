@@ -101,7 +101,7 @@ func (a *attempt) beginNested(ctx context.Context, s *settled) {
 		s.err = err
 		return
 	}
-	err = a.Store.Deployments.BeginNested(ctx, deployments.Nested{Name: n, Parent: a.name, Record: text, History: a.History}, *a.job)
+	err = a.Store.Deployments.BeginNested(ctx, deployments.Nested{Name: n, ID: d.ID, Parent: a.name, Record: text, History: a.History}, *a.job)
 	if errors.Is(err, deployments.ErrActive) {
 		err = arm.NewError(arm.DeploymentActive, d.Name, a.since(ctx, n))
 	}
@@ -301,7 +301,7 @@ func (a *attempt) writeEnd(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	return a.Store.Deployments.EndNested(ctx, nestedName(t.step.nested), *a.job, deployments.Ended{State: ends[e.state], Record: text, Operations: operations})
+	return a.Store.Deployments.EndNested(ctx, nestedName(t.step.nested), *a.job, deployments.Ended{State: ends[e.state], Error: p.Error, Record: text, Operations: operations})
 }
 
 // expireNested ends the nested deployments that had begun when the deployment's time was over.

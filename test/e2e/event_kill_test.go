@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,9 +115,53 @@ func dieDuring(t *testing.T, p *harness.Portico, at failpoint.Point, r harness.R
 	p.Restart(t)
 }
 
+// Wherever a gateway is killed, a deployment and what is nested in it have begun and ended once
+// each, says the feed.
+func TestAKilledDeploymentHasItsEventsOnce(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, Extra: batchSettings}})
+	w.PutGroup(t, "rg")
+	w.PutGroup(t, "other")
+	for i, c := range []struct {
+		at   failpoint.Point
+		rule string
+	}{
+		{failpoint.DeploySettleBefore, "kill,once"}, {failpoint.DeploySettleBefore, "kill,once,after=1"}, {failpoint.DeploySettleBefore, "kill,once,after=4"},
+		{failpoint.DeploySettleBefore, "kill,once,after=5"}, {failpoint.DeploySettleAfter, "kill,once,after=1"}, {failpoint.DeployEndBefore, "kill,once"}, {failpoint.DeployEndAfter, "kill,once"},
+	} {
+		name := fmt.Sprint("d", i)
+		w.Portico.SetPoint(t, c.at, c.rule)
+		poll := putDeployment(t, w, w.Portico, name, nestedMachines(t), 201)
+		if !w.Portico.EndsWithin(time.Minute) {
+			t.Fatalf("%s, %s: the deployment does not come to it", c.at, c.rule)
+		}
+		w.Portico.Restart(t)
+		end, d := deployed(t, w, w.Portico, name, poll)
+		for _, id := range []string{deploymentPath(w, name), deploymentPath(w, "other/inner")} {
+			if said := eventStates(t, w, id, d.Properties.CorrelationID); end != "Succeeded" || !slices.Equal(said, []string{"Accepted", "Succeeded"}) {
+				t.Errorf("%s, %s: it has %s, the events of %s are %v", c.at, c.rule, end, id, said)
+			}
+		}
+	}
+}
+
 // reportedEvents lists the events that say that a resource was changed, by a correlation id or,
 // where that is "", any.
-func reportedEvents(t *testing.T, w *harness.World, id, correlation string) (found []fed) {
+func reportedEvents(t *testing.T, w *harness.World, id, correlation string) []fed {
+	t.Helper()
+	return slices.DeleteFunc(eventsOf(t, w, id, correlation), func(e fed) bool { return e.Data.Status != "Succeeded" })
+}
+
+// eventStates are the states of all events of a resource that have a correlation id.
+func eventStates(t *testing.T, w *harness.World, id, correlation string) (all []string) {
+	t.Helper()
+	for _, e := range eventsOf(t, w, id, correlation) {
+		all = append(all, e.Data.Status)
+	}
+	return all
+}
+
+func eventsOf(t *testing.T, w *harness.World, id, correlation string) (found []fed) {
 	t.Helper()
 	r := &feedReader{w: w}
 	for before := -1; len(r.reported) > before; {
@@ -124,7 +169,7 @@ func reportedEvents(t *testing.T, w *harness.World, id, correlation string) (fou
 		harness.OK(t, readPage(t.Context(), r, w.Portico.AdminURL))
 	}
 	for _, e := range r.reported {
-		if strings.EqualFold(e.Subject, id) && e.Data.Status == "Succeeded" && (correlation == "" || e.Data.CorrelationID == correlation) {
+		if strings.EqualFold(e.Subject, id) && (correlation == "" || e.Data.CorrelationID == correlation) {
 			found = append(found, e)
 		}
 	}

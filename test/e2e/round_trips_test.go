@@ -83,7 +83,7 @@ func requestCosts(w *harness.World) []costOf {
 		{"GET group, absent", cost{1, 2, 0, 0}, nil, call{path: ownGroup, absent: true}},
 		{"HEAD group", cost{1, 2, 0, 0}, nil, call{method: http.MethodHead, path: group}},
 		{"HEAD group, absent", cost{1, 2, 0, 0}, nil, call{method: http.MethodHead, path: ownGroup, absent: true}},
-		{"DELETE group, empty", cost{4, 23, 1, 1}, []call{putGroup}, call{method: http.MethodDelete, path: ownGroup}},
+		{"DELETE group, empty", cost{4, 24, 1, 1}, []call{putGroup}, call{method: http.MethodDelete, path: ownGroup}},
 		{"list of groups", cost{2, 2, 0, 0}, nil, call{path: w.SubscriptionPath() + "/resourceGroups" + ownVersions}},
 		{"list of resources", cost{2, 3, 0, 0}, nil, call{path: w.GroupPath("rg") + "/resources" + ownVersions}},
 		{"GET subscription", cost{1, 1, 0, 0}, nil, call{path: w.SubscriptionPath() + "?api-version=2020-01-01"}},

@@ -26,11 +26,18 @@ type deploymentClients struct {
 // newDeployments starts a world that does not wait long before it asks again.
 func newDeployments(t *testing.T) deploymentClients {
 	t.Helper()
-	c := deploymentClients{clients: newClients(t, harness.Config{Extra: "index: {pollFloor: 50ms}\noperations: {retryAfterMin: 1s, retryAfterMax: 1s}"})}
+	c := newClients(t, harness.Config{Extra: "index: {pollFloor: 50ms}\noperations: {retryAfterMin: 1s, retryAfterMax: 1s}"})
+	return openDeployments(t, c.World, owner)
+}
+
+// openDeployments makes the clients that present a token.
+func openDeployments(t *testing.T, w *harness.World, token harness.Token) deploymentClients {
+	t.Helper()
+	c := deploymentClients{clients: open(t, w, token)}
 	var err [2]error
-	credential, options := staticToken(owner.Raw), optionsFor(c.World)
-	c.deployments, err[0] = armresources.NewDeploymentsClient(c.SubscriptionID, credential, options)
-	c.operations, err[1] = armresources.NewDeploymentOperationsClient(c.SubscriptionID, credential, options)
+	credential, options := staticToken(token.Raw), optionsFor(w)
+	c.deployments, err[0] = armresources.NewDeploymentsClient(w.SubscriptionID, credential, options)
+	c.operations, err[1] = armresources.NewDeploymentOperationsClient(w.SubscriptionID, credential, options)
 	harness.OK(t, errors.Join(err[:]...))
 	return c
 }

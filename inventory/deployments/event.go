@@ -1,0 +1,128 @@
+package deployments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"portico/arm"
+	"portico/events"
+	"portico/inventory/encryption"
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
+)
+
+const (
+	typeName = "Microsoft.Resources/deployments"
+
+	activeColumns = `SELECT subscription, grp, name, job, operations FROM deployments WHERE `
+	activeOfJob   = activeColumns + `job = ? AND state = ?` + engine.ForUpdate
+	activeOfGroup = activeColumns + `subscription = ? AND grp = ? AND state = ?` + engine.ForUpdate
+)
+
+// id returns the ID of the deployment.
+func (n Name) id() string {
+	scope := "/subscriptions/" + n.Subscription
+	if n.Group != "" {
+		scope += "/resourceGroups/" + n.Group
+	}
+	return scope + "/providers/" + typeName + "/" + n.Name
+}
+
+// beginning is what the event of a deployment's end has of its beginning. It stands in the
+// place of the operations until then, encrypted.
+type beginning struct {
+	ID    string       `json:"id"`
+	New   bool         `json:"new,omitempty"`
+	Cause events.Cause `json:"cause"`
+}
+
+// record records an event of the deployment's write.
+func (b beginning) record(t *transaction.Tx, sub string, payload events.Payload) error {
+	payload.Resource, payload.Action, payload.New = b.ID, typeName+index.WriteVerb, b.New
+	return t.RecordOwnBy(b.Cause, sub, payload)
+}
+
+// Active is a deployment that has not ended.
+type Active struct {
+	name      Name // folded
+	job       [16]byte
+	beginning []byte
+}
+
+func scanActive(scan engine.Scanner) (a Active, err error) {
+	var job []byte
+	err = scan(&a.name.Subscription, &a.name.Group, &a.name.Name, &job, &a.beginning)
+	copy(a.job[:], job)
+	return a, err
+}
+
+// LookUpActive locks the deployments of a group that have not ended.
+func LookUpActive(sub, group string, each func(Active)) engine.Lookup {
+	return engine.LookupOf(activeOfGroup, each, scanActive, sub, group, Running)
+}
+
+// begun returns the beginning of a deployment, whose job acts for its caller since. No one is
+// named if an earlier version began it, or if the key is gone.
+func (d *Deployments) begun(ctx context.Context, a Active) (b beginning, err error) {
+	b.ID = a.name.id()
+	if len(a.beginning) > 0 {
+		text, err := d.database.Cipher.Decrypt(ctx, place(a.name, a.job, "beginning"), a.beginning)
+		if err == nil {
+			err = json.Unmarshal(text, &b)
+		}
+		if err != nil && !errors.Is(err, encryption.ErrDecrypt) {
+			return b, err
+		}
+	}
+	b.Cause.Job = Job
+	return b, nil
+}
+
+// recordEnd records how a deployment ends.
+func (d *Deployments) recordEnd(t *transaction.Tx, a Active, end events.Payload) error {
+	b, err := d.begun(t.Context, a)
+	if err != nil {
+		return err
+	}
+	return b.record(t, a.name.Subscription, end)
+}
+
+// RecordGone records the ends of deployments that go with their group.
+func (d *Deployments) RecordGone(t *transaction.Tx, all []Active) error {
+	why := arm.NewError(arm.DeploymentFailed).Saying("The resource group of the deployment was deleted.")
+	for _, a := range all {
+		if err := d.recordEnd(t, a, events.Payload{Status: events.Failed, Gone: true, Error: why}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandon ends the nested deployments of a job that have not ended: they have failed.
+func (d *Deployments) abandon(t *transaction.Tx, job [16]byte) error {
+	all, err := engine.Collect(t, scanActive, activeOfJob, job[:], Running)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	why := arm.NewError(arm.DeploymentFailed).Saying("The deployment that it is nested in has ended without it.")
+	for _, a := range all {
+		if err := d.recordEnd(t, a, events.Payload{Status: events.Failed, Error: why}); err != nil {
+			return err
+		}
+	}
+	_, err = t.Exec(abandonNested, Failed, []byte{}, job[:], Running)
+	return err
+}
+
+// recordDeleted records that the record of a deployment was deleted.
+func recordDeleted(t *transaction.Tx, by events.Cause, n Name) error {
+	return t.RecordOwnBy(by, arm.Fold(n.Subscription), events.Payload{Resource: n.id(), Action: typeName + index.DeleteVerb, Status: events.Succeeded})
+}
+
+// RecordCanceled records that the deployment of a job was canceled, which its end follows.
+func RecordCanceled(t *transaction.Tx, j jobrow.Job) error {
+	return t.RecordOwn(j.Subscription, events.Payload{Resource: j.Subject, Action: typeName + "/cancel/action", Status: events.Succeeded})
+}
