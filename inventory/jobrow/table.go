@@ -224,7 +224,8 @@ func Cancel(t *engine.Tx, sub string, id [16]byte) (j Job, canceled bool, err er
 	case j.State.Ended():
 		return j, false, ErrEnded
 	}
-	return j, true, j.revoke(t, Cancelling, Step{Outcome: outcomeCancelled})
+	err = j.revoke(t, Cancelling, Step{Outcome: outcomeCancelled})
+	return j, true, err
 }
 
 // Revoke makes a job due and revokes its holder's lease, since an operator has changed what
