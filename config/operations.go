@@ -11,6 +11,8 @@ import (
 // Retry-After are whole seconds.
 type Operations struct {
 	RetryAfterMin, RetryAfterMax time.Duration
+	FirstAnswer                  time.Duration // 0: it does not wait
+	Waiting                      int
 	Records                      time.Duration
 	PerCaller                    int // remembered of one subscription for one caller
 	Learned                      int // remembered of one subscription without an owner
@@ -19,9 +21,13 @@ type Operations struct {
 func (p *Operations) rows() *setting.Setting {
 	return setting.Mapping("operations", "How long-running operations appear to clients.",
 		setting.Value("retryAfterMin", &p.RetryAfterMin, rule.WholeSeconds(), 10*time.Second,
-			"The least Retry-After of an operation, whatever its provider says."),
+			"The least Retry-After of a provider's operation, whatever the provider says."),
 		setting.Value("retryAfterMax", &p.RetryAfterMax, rule.WholeSeconds(), 10*time.Minute,
-			"The greatest Retry-After; not less than `operations.retryAfterMin`."),
+			"The greatest Retry-After, of Portico's own operations too; not less than `operations.retryAfterMin`."),
+		setting.Value("firstAnswer", &p.FirstAnswer, rule.DurationTo(time.Minute), 2*time.Second,
+			"For how long the answer to a request that begins an operation of Portico's own (a deployment, the deletion of a group, a move, a long batch) waits for the operation's end, so that its client need not poll. 0s: it does not wait."),
+		setting.Value("waiting", &p.Waiting, rule.Count(), 256,
+			"How many requests wait so at a time, and of one caller the part `limits.callerShare` of them. Others are answered at once, and polled.").RestartOnly(),
 		setting.Value("records", &p.Records, rule.PositiveDuration(), 48*time.Hour,
 			"How long an operation is remembered; longer as long as it is polled.").RestartOnly(),
 		setting.Value("perCaller", &p.PerCaller, rule.Count(), 100000,

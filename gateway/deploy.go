@@ -26,12 +26,12 @@ func (g *Gateway) newDeployer() *deploy.Deployer {
 	}
 }
 
-func (g *Gateway) newDeployments(jobs route.Jobs) deployments.Deployments {
+func (g *Gateway) newDeployments() deployments.Deployments {
 	judged := g.newPreflight()
 	return deployments.Deployments{
 		Orders:    g.newOrders(),
 		Locations: g.deploymentLocations(),
-		Store:     g.store, Admission: g.admission, Polls: g.polls, Jobs: jobs, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
+		Store:     g.store, Admission: g.admission, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
 		Judge: func(r *http.Request, x *exchange.Exchange, _ string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
 			return judged.GatewayFaults(r, x, plannedOf(sent), withoutWrite)
 		},

@@ -127,6 +127,7 @@ type longLived struct {
 	activity       *observe.Activity
 	started        time.Time
 	draining       *atomic.Bool
+	waits          *polling.Waits
 	// current tells callers by the configuration that is in use now, for work that an
 	// earlier one began.
 	current *atomic.Pointer[access.Authenticator]
@@ -174,6 +175,7 @@ func New(o Options) *Gateway {
 		activity:       observe.NewActivity(o.Store, o.Metrics),
 		started:        time.Now(),
 		draining:       new(atomic.Bool),
+		waits:          polling.NewWaits(o.Config.Operations.Waiting, int(o.Config.Limits.ShareOf(int64(o.Config.Operations.Waiting)))),
 		current:        new(atomic.Pointer[access.Authenticator]),
 		adminTokens:    new(atomic.Pointer[[]config.AdminToken]),
 	}}
@@ -227,7 +229,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.authorizer = authorize.New(&c.Auth, g.store.Roles, g.store.Scopes, g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}
-	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
+	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations, Waits: g.waits}
 	polls := &polling.Forwarded{Operations: g.polls, Config: c, Resolver: g.resolver, Admission: g.admission, Log: g.log}
 	g.proxy = &proxy.Proxy{
 		Config: c, Public: g.public, Store: g.store, Upstream: g.upstream, Resolver: g.resolver,
@@ -242,9 +244,10 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 // newFrontDoor makes what answers for Portico's own resources. They need the runner, so
 // it comes last.
 func (g *Gateway) newFrontDoor() http.Handler {
+	g.polls.Jobs = g.runner
 	return frontdoor.New(frontdoor.Options{
 		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Authorizer: g.authorizer, Polls: g.polls,
-		Lister: g.lister, Batches: g.batches, Preflight: g.newPreflight(), Rehearsals: g.newRehearsals(), Deployments: g.newDeployments(g.runner), Jobs: g.runner, Proxy: g.proxy,
+		Lister: g.lister, Batches: g.batches, Preflight: g.newPreflight(), Rehearsals: g.newRehearsals(), Deployments: g.newDeployments(), Jobs: g.runner, Proxy: g.proxy,
 	})
 }
 
@@ -320,8 +323,12 @@ func inTurn(checks ...check) middleware {
 }
 
 // Drain makes the gateway, and those that succeed it, report itself unready. It
-// goes on answering, but ends each connection that it answers on.
-func (g *Gateway) Drain() { g.draining.Store(true) }
+// goes on answering, but waits for the end of no operation, and ends each connection that
+// it answers on.
+func (g *Gateway) Drain() {
+	g.draining.Store(true)
+	g.waits.End()
+}
 
 // part makes a client that is answered while the gateway drains come back by
 // another connection, which a load balancer gives to another gateway: a

@@ -131,7 +131,7 @@ func TestGroupIsDeletedWithItsResources(t *testing.T) {
 	const correlation = "00000000-0000-0000-0000-00000000cafe"
 	got := s.ok(202, "DELETE", g+own, "", "x-ms-correlation-request-id", correlation)
 	location, status := got.header.Get("Location"), s.statusOf(got)
-	if got.text != "" || got.header.Get("Retry-After") != "15" || !strings.HasPrefix(location, "http://portico.example"+inSubscription+"/operationresults/") ||
+	if got.text != "" || got.header.Get("Retry-After") != "1" || !strings.HasPrefix(location, "http://portico.example"+inSubscription+"/operationresults/") ||
 		len(got.header["Azure-Asyncoperation"]) != 0 {
 		t.Errorf("%q %v", got.text, got.header)
 	}
@@ -145,7 +145,7 @@ func TestGroupIsDeletedWithItsResources(t *testing.T) {
 		s.want(409, "ResourceGroupBeingDeleted", write[0], write[1]+api, westus)
 	}
 	running := s.ok(202, "GET", s.local(location), "")
-	if running.header.Get("Location") != location || running.header.Get("Retry-After") != "15" {
+	if running.header.Get("Location") != location || running.header.Get("Retry-After") != "1" {
 		t.Errorf("%v", running.header)
 	}
 	if now := decode[operationStatus](t, s.ok(200, "GET", status, "")); now.Status != "Deleting" || now.PercentComplete != 0 || now.EndTime != nil {

@@ -189,14 +189,14 @@ func TestMoveIsItsCallersAlone(t *testing.T) {
 	s.ok(201, "PUT", machinePath("from", "m")+api, westus, started...)
 	got := s.ok(202, "POST", groupPath("from")+"/moveResources"+own, moveTo(groupPath("to"), machinePath("from", "m")), started...)
 	location, status := s.resultOf(got), s.statusOf(got)
-	if got.text != "" || got.header.Get("Retry-After") != "15" || !strings.HasPrefix(location, inSubscription+"/operationresults/") || len(got.header["Azure-Asyncoperation"]) != 0 {
+	if got.text != "" || got.header.Get("Retry-After") != "1" || !strings.HasPrefix(location, inSubscription+"/operationresults/") || len(got.header["Azure-Asyncoperation"]) != 0 {
 		t.Errorf("%s %v", got.text, got.header)
 	}
 	for _, url := range []string{location, status} {
 		s.want(404, "HttpResourceNotFound", "GET", url, "", "Authorization", bearer(second))
 		s.want(404, "SubscriptionNotFound", "GET", url, "", "Authorization", bearer(stranger))
 	}
-	if again := s.ok(202, "GET", location, "", started...); s.local(again.header.Get("Location")) != location || again.header.Get("Retry-After") != "15" {
+	if again := s.ok(202, "GET", location, "", started...); s.local(again.header.Get("Location")) != location || again.header.Get("Retry-After") != "1" {
 		t.Errorf("%v", again.header)
 	}
 	now := decode[moveStatus](t, s.ok(200, "GET", status, "", started...))

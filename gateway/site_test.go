@@ -229,6 +229,9 @@ func (s *site) configure(as setup) *config.Config {
 	if !strings.Contains(sections, "throttle:") {
 		sections += "\nthrottle: {enabled: false}" // what a test asks is no flood
 	}
+	if !strings.Contains(sections, "operations:") {
+		sections += "\noperations: {firstAnswer: 0s}" // tests that poll find something to poll
+	}
 	public := as.public
 	if public == "" {
 		public = "http://portico.example"

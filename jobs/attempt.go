@@ -58,13 +58,22 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	outcome := w.conclude(ctx, claim, result, err)
 	metrics.attempts.WithLabelValues(name, outcome).Inc()
 	endSpan(span, claim, outcome)
-	switch {
-	case outcome == outcomeDone && result.Recorded:
-		metrics.ended.WithLabelValues(name, jobrow.Done.String()).Inc()
-	case (outcome == outcomeDone || outcome == outcomeFailed) && result.End.Ended():
-		metrics.ended.WithLabelValues(name, result.End.String()).Inc()
+	if state, ended := endOf(outcome, result); ended {
+		metrics.ended.WithLabelValues(name, state.String()).Inc()
+		w.endings.pass(job.ID)
 	}
 	metrics.seconds.WithLabelValues(name).Observe(time.Since(started).Seconds())
+}
+
+// endOf returns the state in which an attempt has left its job, if that is an end.
+func endOf(outcome string, result Result) (state jobrow.State, ended bool) {
+	switch {
+	case outcome == outcomeDone && result.Recorded:
+		return jobrow.Done, true
+	case outcome == outcomeDone || outcome == outcomeFailed:
+		return result.End, result.End.Ended()
+	}
+	return jobrow.Waiting, false
 }
 
 // guarded turns a panic into an error of its attempt. It cannot catch panics of

@@ -72,6 +72,7 @@ type Runner struct {
 	// it answers.
 	storeDown atomic.Int64
 	presence  *presence
+	endings   endings
 	// replaced makes housekeeping count the jobs and call the kinds' Schedule at once.
 	replaced chan struct{}
 }

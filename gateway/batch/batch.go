@@ -143,11 +143,11 @@ func (b *Batches) accept(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return err
 	}
-	err = b.Store.Batches.Begin(r.Context(), order, b.Polls.Record(x, inventory.Subscription{}, id), b.limits())
+	job, err := b.Store.Batches.Begin(r.Context(), order, b.Polls.Record(x, inventory.Subscription{}, id), b.limits())
 	if err != nil {
 		return refusalOfStore(err)
 	}
-	return b.Polls.Accept(w, x, "", id)
+	return b.Polls.Accept(w, r, x, id, job, func(ended jobrow.Job) error { return b.answer(w, r, x, ended) })
 }
 
 // limits bound what the store keeps for batches.
@@ -191,8 +191,14 @@ func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	case err != nil:
 		return err
 	case !job.State.Ended():
-		return b.Polls.Pending(w, x)
-	case job.State == jobrow.Failed:
+		return b.Polls.Pending(w, x, job)
+	}
+	return b.answer(w, r, x, job)
+}
+
+// answer answers with the result of a job that has ended.
+func (b *Batches) answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, job jobrow.Job) error {
+	if job.State == jobrow.Failed {
 		return errors.New("a batch could not be carried")
 	}
 	batch, err := b.Store.Batches.Batch(r.Context(), job.ID)

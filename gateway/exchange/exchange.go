@@ -77,6 +77,7 @@ type Exchange struct {
 
 	// What became of it, for the log and the metrics.
 	Calls    *upstream.Timing // of providers, also those of an exchange within it
+	Waited   time.Duration    // for the end of an operation that it began
 	Region   string           // whose endpoint answers, or did not
 	Received int64            // bytes of content
 	Merged   bool             // the answer was put together of several regions'

@@ -24,8 +24,10 @@ const jsonContent = "application/json; charset=utf-8"
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := From(r)
 	var body []byte
+	refused := x.settings.Refused
 	if stored, ok := errors.AsType[*StoredError](err); ok {
 		err, body = arm.NewError(arm.Conflict).Because(stored), stored.envelope()
+		refused = nil // the job has recorded the event
 	}
 	fault := x.faultOf(err)
 	if body == nil {
@@ -39,8 +41,8 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	default:
 		x.Region = SeveralRegions
 	}
-	if x.settings.Refused != nil {
-		x.settings.Refused(r.Context(), x, fault)
+	if refused != nil {
+		refused(r.Context(), x, fault)
 	}
 	if fault.Code == arm.SubscriptionNotFound {
 		x.Ticket.Disown()

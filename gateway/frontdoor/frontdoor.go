@@ -72,7 +72,7 @@ func (o *Options) resources() []Resource {
 			AskTimeout: c.Index.AskTimeout, CallTimeout: c.Upstream.CallTimeout,
 		},
 		groups.Moves{
-			Store: o.Store, Authorizer: o.Authorizer, Router: o.Router, Resolver: o.Resolver, Admission: o.Admission, Polls: o.Polls, Jobs: o.Jobs, Limit: c.Move.Limit,
+			Store: o.Store, Authorizer: o.Authorizer, Router: o.Router, Resolver: o.Resolver, Admission: o.Admission, Polls: o.Polls, Limit: c.Move.Limit,
 		},
 		groups.Operations{Polls: o.Polls, Map: regions},
 		resources{o.Store, lists},

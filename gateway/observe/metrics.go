@@ -50,7 +50,7 @@ func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
 		"portico_request_seconds", "Time from a request's arrival to its answer's end.",
 	), []string{"class"})
 	own := prometheus.NewHistogramVec(meter.Seconds(
-		"portico_request_own_seconds", "The part of portico_request_seconds in which no call to a provider was under way: what Portico took itself, with its store and with the client's reading.",
+		"portico_request_own_seconds", "The part of portico_request_seconds in which no call to a provider was under way, and the end of no operation was waited for: what Portico took itself, with its store and with the client's reading.",
 	), []string{"class"})
 	provider := prometheus.NewHistogramVec(meter.Seconds(
 		"portico_provider_seconds", "The part of a request's time in which calls to its provider were under way, by namespace and region; several where the answer was put together of several regions'.",
@@ -103,7 +103,7 @@ func (m *Metrics) count(s *served) {
 	m.received.Add(float64(s.Received))
 	m.requests.Of(answered{s.class, Method(s.method), code, cause}).Inc()
 	m.total[s.class].Observe(s.total, s.ended, correlation, trace)
-	m.own[s.class].Observe(s.total-s.provider, s.ended, correlation, trace)
+	m.own[s.class].Observe(s.total-s.provider-s.Waited, s.ended, correlation, trace)
 	if namespace := s.Namespace(); namespace != "" {
 		at := place{namespace, regionLabel(s.Exchange)}
 		m.routed.Of(routed{at, code, cause}).Inc()

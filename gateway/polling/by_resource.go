@@ -70,7 +70,7 @@ func (p *poll) answerByResource() error {
 	case !pollsResult(p.x.Request, &o):
 		return p.answerStatus(o, end)
 	case !end.ended:
-		return p.Pending(p.w, p.x)
+		return p.pending()
 	case end.fault != nil:
 		return end.fault
 	case o.Method == http.MethodDelete:
@@ -111,6 +111,12 @@ func (p *poll) fetchResource(o operations.Operation) (*routing.Decision, *http.R
 	return resource, answer, err
 }
 
+// pending answers a poll for the result of an operation that goes on.
+func (p *poll) pending() error {
+	p.pollAgain(p.w.Header())
+	return accepted(p.w, p.x, p.urlOf(p.x.Request))
+}
+
 // answerStatus answers with the status of an operation (async reference,
 // Azure-AsyncOperation Resource format).
 func (p *poll) answerStatus(o operations.Operation, end outcome) error {
@@ -132,7 +138,7 @@ func (p *poll) answerStatus(o operations.Operation, end outcome) error {
 		status.Error = &fault{end.fault.Code, end.fault.Message}
 	}
 	if !end.ended {
-		p.PollAgain(p.w.Header())
+		p.pollAgain(p.w.Header())
 	}
 	return p.x.Answer(p.w, http.StatusOK, status)
 }

@@ -29,7 +29,7 @@ func (p *poll) answerByStatus(answer *http.Response) error {
 			p.w.Header()["Retry-After"] = pause
 			p.clampRetryAfter(p.w.Header(), http.StatusAccepted)
 		}
-		return p.Pending(p.w, p.x)
+		return p.pending()
 	}
 	if p.d.Operation.Resource != "" {
 		p.confirmEnd(p.r.Context(), p.x, *p.d.Operation)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"portico/arm"
@@ -27,8 +26,13 @@ const (
 	Statuses = "operationStatuses"
 )
 
-// pollPause is when clients are to poll again, within the configured bounds.
-const pollPause = 15 * time.Second
+// Clients are to poll an operation of Portico's own soon at first, and later after this
+// part of its age.
+const (
+	shortestPause = time.Second
+	longestPause  = 15 * time.Second
+	pausesByAge   = 4
+)
 
 // Operations are the operations of Portico's own. The id of one appears nowhere
 // but in its URLs.
@@ -36,6 +40,8 @@ type Operations struct {
 	Store    *inventory.Store
 	Public   *url.URL
 	Settings *config.Operations
+	Jobs     Jobs
+	Waits    *Waits
 }
 
 // Token is the key under which an operation of Portico's own is recorded.
@@ -53,17 +59,27 @@ func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id s
 	}
 }
 
-// Accept answers a request whose operation goes on, at a scope ("" or that of a
-// subscription). It names the result's URL alone: clients prefer a status where
-// one is named, whose answer is a 200 also when the operation failed, and then
-// have neither the error's status nor its details.
-func (o *Operations) Accept(w http.ResponseWriter, x *exchange.Exchange, scope, id string) error {
-	return o.accepted(w, x, answers.PublicLink(o.Public, scope+"/"+Results+"/"+id, "api-version="+x.Request.Query.APIVersion))
+// Accept answers a request that has begun an operation, whose job is given: by what
+// answers a poll of the ended job if it ends soon, else by the URL of its result. It names
+// no status: clients prefer one, whose answer is a 200 also when the operation failed, and
+// then have neither the error's status nor its details.
+func (o *Operations) Accept(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, id string, job jobrow.Job, answer func(ended jobrow.Job) error) error {
+	if job, ended := o.Await(r.Context(), x, job); ended {
+		return answer(job)
+	}
+	scope := ""
+	if job.Subscription != "" {
+		scope = "/subscriptions/" + job.Subscription
+	}
+	o.PollAgain(w.Header(), o.Store.Now())
+	return accepted(w, x, answers.PublicLink(o.Public, scope+"/"+Results+"/"+id, "api-version="+x.Request.Query.APIVersion))
 }
 
-// Pending answers a poll for the result of an operation that has not ended.
-func (o *Operations) Pending(w http.ResponseWriter, x *exchange.Exchange) error {
-	return o.accepted(w, x, o.urlOf(x.Request))
+// Pending answers a poll for the result of an operation of Portico's own whose job has
+// not ended.
+func (o *Operations) Pending(w http.ResponseWriter, x *exchange.Exchange, job jobrow.Job) error {
+	o.PollAgain(w.Header(), job.Created)
+	return accepted(w, x, o.urlOf(x.Request))
 }
 
 // urlOf returns the URL of a request on the front door, whatever host the client used.
@@ -71,19 +87,16 @@ func (o *Operations) urlOf(q *routing.Request) string {
 	return answers.PublicLink(o.Public, q.Path.Escaped(), q.Query.Raw)
 }
 
-func (o *Operations) accepted(w http.ResponseWriter, x *exchange.Exchange, location string) error {
+func accepted(w http.ResponseWriter, x *exchange.Exchange, location string) error {
 	w.Header()["Location"] = []string{location}
-	o.PollAgain(w.Header())
 	return x.Answer(w, http.StatusAccepted, nil)
 }
 
-// PollAgain says when to poll again, unless the header already does.
-func (o *Operations) PollAgain(h http.Header) {
-	if len(h["Retry-After"]) > 0 {
-		return
-	}
-	pause := max(o.Settings.RetryAfterMin, min(pollPause, o.Settings.RetryAfterMax))
-	h["Retry-After"] = []string{strconv.FormatInt(int64(pause/time.Second), 10)}
+// PollAgain says when to poll an operation of Portico's own again that began at a time:
+// most end soon, and those that do not are not worth many polls.
+func (o *Operations) PollAgain(h http.Header, began time.Time) {
+	age := o.Store.Now().Sub(began)
+	setRetryAfter(h, max(shortestPause, min(age/pausesByAge, longestPause, o.Settings.RetryAfterMax)))
 }
 
 // Job finds the job of the operation that a request polls. To anybody but the

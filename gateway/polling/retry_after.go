@@ -35,6 +35,20 @@ func (f *Forwarded) clampRetryAfter(h http.Header, status int) {
 	if status == http.StatusOK || status == http.StatusCreated || status == http.StatusAccepted {
 		least, most = f.Settings.RetryAfterMin, f.Settings.RetryAfterMax
 	}
-	pause = max(least, min(pause, most))
+	setRetryAfter(h, max(least, min(pause, most)))
+}
+
+// providerPause is when to poll the operation of a provider that says nothing of that,
+// within the configured bounds.
+const providerPause = 15 * time.Second
+
+// pollAgain says when to poll again, unless the header already does.
+func (f *Forwarded) pollAgain(h http.Header) {
+	if len(h["Retry-After"]) == 0 {
+		setRetryAfter(h, max(f.Settings.RetryAfterMin, min(providerPause, f.Settings.RetryAfterMax)))
+	}
+}
+
+func setRetryAfter(h http.Header, pause time.Duration) {
 	h["Retry-After"] = []string{strconv.FormatInt(int64(pause/time.Second), 10)}
 }

@@ -72,7 +72,7 @@ func (f *Forwarded) Guard(ctx context.Context, h http.Header, x *exchange.Exchan
 		h[link.header] = []string{link.url}
 	}
 	if urls.noneSent {
-		f.PollAgain(h)
+		f.pollAgain(h)
 	}
 	f.clampRetryAfter(h, status)
 }

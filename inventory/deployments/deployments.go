@@ -130,18 +130,18 @@ type Started struct {
 // Begin durably records a deployment with its job, in place of one of its name that has
 // ended: created reports whether there was none. It returns ErrActive if that has not ended,
 // ErrTooMany if as many or as much as may be under way are, and refuses as a lock on its scope would be.
-func (d *Deployments) Begin(ctx context.Context, b Started) (created bool, err error) {
+func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, created bool, err error) {
 	n := b.folded()
-	job := jobrow.Job{Subscription: n.Subscription, ID: engine.NewID(), Kind: Job, Subject: b.ID, Incarnation: engine.NewID(), Payload: b.Payload}
+	job = jobrow.Job{Subscription: n.Subscription, ID: engine.NewID(), Kind: Job, Subject: b.ID, Incarnation: engine.NewID(), Payload: b.Payload}
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, job.ID, "record"), b.Record)
 	if err != nil {
-		return false, err
+		return job, false, err
 	}
 	content, err := d.database.Cipher.Encrypt(ctx, place(n, job.ID, "content"), b.Content)
 	if err != nil {
-		return false, err
+		return job, false, err
 	}
-	return transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
+	created, err = transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
 		if err := open(t, n); err != nil {
 			return false, err
 		}
@@ -169,6 +169,7 @@ func (d *Deployments) Begin(ctx context.Context, b Started) (created bool, err e
 		o.Subscription, o.Follow = n.Subscription, job.ID
 		return !found, o.Put(t)
 	})
+	return job, created, err
 }
 
 // locksOf are the locks of a write that begins a deployment in a scope.
@@ -313,20 +314,16 @@ func (d *Deployments) part(ctx context.Context, statement string, name Name, job
 	return d.database.Cipher.Decrypt(ctx, place(n, job, what), text)
 }
 
-// Delete durably deletes a deployment that has ended, never its resources, and reports
-// whether there was one: its client then polls o, which is recorded with that.
-func (d *Deployments) Delete(ctx context.Context, name Name, o operations.Operation) (found bool, err error) {
+// Delete durably deletes a deployment that has ended, if there is one, and never its
+// resources.
+func (d *Deployments) Delete(ctx context.Context, name Name) error {
 	n := name.folded()
-	return transaction.Commit(ctx, d.database, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) (bool, error) {
+	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
 		found, _, err := remove(t, n)
 		if err != nil || !found {
-			return found, err
+			return err
 		}
-		if err := recordDeleted(t, events.CauseOf(t.Context), name); err != nil {
-			return true, err
-		}
-		o.Subscription = n.Subscription
-		return true, o.Put(t)
+		return recordDeleted(t, events.CauseOf(t.Context), name)
 	})
 }
 

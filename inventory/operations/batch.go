@@ -124,14 +124,14 @@ const contentPlace = -1
 // Begin durably records a batch, the job that runs it, and the caller's operation,
 // whose Until is also the batch's. It refuses by ErrTooManyBatches, and by
 // *transaction.QuotaError if there is no room for the content and one answer.
-func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
+func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits BatchLimits) (jobrow.Job, error) {
 	job := jobrow.Job{ID: engine.NewID(), Kind: BatchJob, Incarnation: engine.NewID(), Payload: "{}"}
 	encrypted, err := b.database.Cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
 	if err != nil {
-		return err
+		return job, err
 	}
 	caller := batchCaller(o.TenantID, o.ObjectID)
-	return b.database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
+	return job, b.database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		var open int
 		if err := t.One(countOpenBatches, "", caller)(&open); err != nil {
 			return err

@@ -44,7 +44,7 @@ func testDeploymentEvents(t *testing.T, database Database) {
 		b.Helper()
 		b.clock.Pass(time.Second)
 		operation.Token = "token of " + n.Name + who
-		_, err := b.Deployments.Begin(by(who), deployments.Started{Name: n, ID: id(n), Record: []byte("seen"), Content: []byte("content"), Payload: "{}", History: history, Running: 9, Operation: operation})
+		_, _, err := b.Deployments.Begin(by(who), deployments.Started{Name: n, ID: id(n), Record: []byte("seen"), Content: []byte("content"), Payload: "{}", History: history, Running: 9, Operation: operation})
 		b.ok(err)
 		jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
 		b.ok(err)
@@ -114,10 +114,8 @@ func testDeploymentEvents(t *testing.T, database Database) {
 	b.is(b.CancelJob(by("bob"), Sub, j.ID), jobrow.ErrEnded)
 	wants("a cancellation", "Outer cancel/action Succeeded bob", "Outer write Accepted ann", "Outer write Canceled ann DeploymentCanceled true")
 
-	operation.Token = "token of a deletion"
 	for range 2 {
-		_, err := b.Deployments.Delete(by("cora"), outer, operation)
-		b.ok(err)
+		b.ok(b.Deployments.Delete(by("cora"), outer))
 	}
 	wants("a deletion", "Outer delete Succeeded cora false")
 	b.ok(b.Deployments.End(b.ctx, outer, begin("ann", outer, 9), ended(deployments.Succeeded, nil)))

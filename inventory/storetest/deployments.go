@@ -30,11 +30,12 @@ func testDeployments(t *testing.T, database Database) {
 	b.group("g")
 	name := deployments.Name{Subscription: Sub, Group: "G", Name: "D"}
 	begin := func(n deployments.Name) (bool, error) {
-		return b.Deployments.Begin(b.ctx, deployments.Started{
+		_, created, err := b.Deployments.Begin(b.ctx, deployments.Started{
 			Name: n, ID: "/subscriptions/" + Sub + "/resourceGroups/G/providers/Microsoft.Resources/deployments/" + n.Name,
 			Record: []byte("seen"), Content: []byte("a secret"), Payload: "{}", History: 2, Running: 1,
 			Operation: operations.Operation{Token: "token of " + n.Name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
+		return created, err
 	}
 	claim := func() jobrow.Job {
 		b.Helper()
@@ -56,14 +57,8 @@ func testDeployments(t *testing.T, database Database) {
 	other.Name = "other"
 	_, err = begin(other)
 	b.is(err, deployments.ErrTooMany)
-	deleted := operations.Operation{Token: "token of a deletion", TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)}
-	_, err = b.Deployments.Delete(b.ctx, name, deleted)
-	b.is(err, deployments.ErrActive)
-	there, err := b.Deployments.Delete(b.ctx, other, deleted)
-	b.ok(err)
-	equal(b, there, false)
-	_, err = b.Operations.Operation(b.ctx, Sub, deleted.Token)
-	b.is(err, engine.ErrNotFound)
+	b.is(b.Deployments.Delete(b.ctx, name), deployments.ErrActive)
+	b.ok(b.Deployments.Delete(b.ctx, other))
 	o, err := b.Operations.Operation(b.ctx, Sub, "token of D")
 	b.ok(err)
 
@@ -126,11 +121,9 @@ func testDeployments(t *testing.T, database Database) {
 		b.Fatalf("%+v", list)
 	}
 	other.Name = "E"
-	there, err = b.Deployments.Delete(b.ctx, other, deleted)
-	b.ok(err)
-	equal(b, there, true)
-	_, err = b.Operations.Operation(b.ctx, Sub, deleted.Token)
-	b.ok(err)
+	b.ok(b.Deployments.Delete(b.ctx, other))
+	_, err = b.Deployments.Deployment(b.ctx, other)
+	b.is(err, engine.ErrNotFound)
 	_, err = begin(name)
 	b.ok(err)
 	j = claim()
@@ -157,7 +150,7 @@ func testLargeDeployments(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.ok(Seed(b.ctx, b.Store))
 	begin := func(name string, size int) error {
-		_, err := b.Deployments.Begin(b.ctx, deployments.Started{
+		_, _, err := b.Deployments.Begin(b.ctx, deployments.Started{
 			Name: deployments.Name{Subscription: Sub, Name: name}, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}", History: 10, Running: 10,
 			Operation: operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
@@ -180,8 +173,7 @@ func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nes
 	b.ok(err)
 	equal(b, found.State, deployments.Running)
 	equal(b, found.Job, j.ID)
-	_, err = b.Deployments.Delete(b.ctx, nested.Name, operations.Operation{})
-	b.is(err, deployments.ErrActive)
+	b.is(b.Deployments.Delete(b.ctx, nested.Name), deployments.ErrActive)
 
 	itself, missing, lost := nested, nested, j
 	itself.Name, missing.Group = parent, "missing"

@@ -15,7 +15,8 @@ import (
 func (b *bench) order(content, object, token string) operations.Operation {
 	b.Helper()
 	o := operations.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
-	b.ok(b.Batches.Begin(b.ctx, []byte(content), o, operations.BatchLimits{Open: 2}))
+	_, err := b.Batches.Begin(b.ctx, []byte(content), o, operations.BatchLimits{Open: 2})
+	b.ok(err)
 	got, err := b.Operations.Operation(b.ctx, "", token)
 	b.ok(err)
 	return got
@@ -136,7 +137,8 @@ func testRequestBatches(t *testing.T, database Database) {
 		}
 		begin := func(object, token string, size int) error {
 			o := operations.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
-			return b.Batches.Begin(b.ctx, make([]byte, size-sealing), o, limits)
+			_, err := b.Batches.Begin(b.ctx, make([]byte, size-sealing), o, limits)
+			return err
 		}
 		want("ann", 0, 0)
 		b.ok(begin("ann", "1", 2000))
@@ -201,11 +203,13 @@ func testRequestBatches(t *testing.T, database Database) {
 		job := b.claimBatch("one")
 		b.order("{}", "ann", "2")
 		third := operations.Operation{Token: "3", TenantID: "t", ObjectID: "ann", Until: b.clock.Now().Add(time.Hour)}
-		b.is(b.Batches.Begin(b.ctx, []byte("{}"), third, operations.BatchLimits{Open: 2}), operations.ErrTooManyBatches)
-		_, err := b.Operations.Operation(b.ctx, "", "3")
+		_, err := b.Batches.Begin(b.ctx, []byte("{}"), third, operations.BatchLimits{Open: 2})
+		b.is(err, operations.ErrTooManyBatches)
+		_, err = b.Operations.Operation(b.ctx, "", "3")
 		b.is(err, inventory.ErrNotFound)
 		b.order("{}", "bob", "4")
 		b.ok(b.Batches.End(b.ctx, job, jobrow.Failed, "", 48*time.Hour))
-		b.ok(b.Batches.Begin(b.ctx, []byte("{}"), third, operations.BatchLimits{Open: 2}))
+		_, err = b.Batches.Begin(b.ctx, []byte("{}"), third, operations.BatchLimits{Open: 2})
+		b.ok(err)
 	})
 }

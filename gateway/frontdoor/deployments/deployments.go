@@ -30,7 +30,6 @@ type Deployments struct {
 	Store     *inventory.Store
 	Admission *admission.Admission
 	Polls     *polling.Operations
-	Jobs      route.Jobs
 	Lists     route.Lists
 	Orders
 	// Judge judges what a template sends without a call of its providers, which each get it
@@ -127,15 +126,28 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if until := d.Store.Now().Add(2 * d.Limit); started.Operation.Until.Before(until) {
 		started.Operation.Until = until
 	}
-	created, err := d.Store.Deployments.Begin(r.Context(), started)
+	job, created, err := d.Store.Deployments.Begin(r.Context(), started)
 	if err != nil {
 		return d.refusal(r.Context(), x, n, err)
 	}
-	d.Jobs.Nudge(deployments.Job)
+	if ended, ok := d.ended(r, x, job); ok {
+		return x.Answer(w, route.StatusOf(created), ended)
+	}
 	link := answers.PublicLink(d.Polls.Public, x.Request.Path.Escaped()+"/"+polling.Statuses+"/"+id, "api-version="+x.Request.Query.APIVersion)
 	w.Header()["Azure-Asyncoperation"] = []string{link}
-	d.Polls.PollAgain(w.Header())
+	d.Polls.PollAgain(w.Header(), d.Store.Now())
 	return x.Answer(w, route.StatusOf(created), record)
+}
+
+// ended waits for the end of a deployment that a request began, and returns what clients see
+// of one that has succeeded. Of another they find the error by a poll alone: to them, a PUT
+// that shows no success at once has an error without a code.
+func (d Deployments) ended(r *http.Request, x *exchange.Exchange, job jobrow.Job) (record deploy.Record, ok bool) {
+	if job, ended := d.Polls.Await(r.Context(), x, job); !ended || job.State != jobrow.Done {
+		return record, false
+	}
+	found, seen, err := d.find(r, x)
+	return seen.Record, err == nil && found.Job == job.ID
 }
 
 func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deployments.Name, err error) error {
@@ -180,21 +192,13 @@ func (d Deployments) head(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	return x.Answer(w, http.StatusNoContent, nil)
 }
 
-// delete deletes a deployment within the request. Its clients poll all the same, as ARM has
-// them do.
-func (d Deployments) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	if err := d.Admission.CheckOperation(r.Context(), x, &req.Subscription); err != nil {
-		return err
-	}
-	n, id := nameOf(x), uuid.NewString()
-	found, err := d.Store.Deployments.Delete(r.Context(), n, d.Polls.Record(x, req.Subscription, id))
-	switch {
-	case err != nil:
+// delete deletes a deployment within the request.
+func (d Deployments) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	n := nameOf(x)
+	if err := d.Store.Deployments.Delete(r.Context(), n); err != nil {
 		return d.refusal(r.Context(), x, n, err)
-	case !found:
-		return x.Answer(w, http.StatusNoContent, nil)
 	}
-	return d.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
+	return x.Answer(w, http.StatusNoContent, nil)
 }
 
 func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
@@ -285,7 +289,7 @@ func (d Deployments) status(w http.ResponseWriter, r *http.Request, x *exchange.
 	status := deploymentStatus{Status: map[jobrow.State]string{jobrow.Done: "Succeeded", jobrow.Failed: "Failed", jobrow.Cancelled: "Canceled"}[job.State]}
 	if status.Status == "" {
 		status.Status = "Running"
-		d.Polls.PollAgain(w.Header())
+		d.Polls.PollAgain(w.Header(), job.Created)
 		return x.Answer(w, http.StatusOK, status)
 	}
 	if found, err := d.Store.Deployments.Deployment(r.Context(), nameOf(x)); err == nil && found.Job == job.ID {

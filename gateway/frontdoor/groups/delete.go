@@ -62,7 +62,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	id := uuid.NewString()
 	operation := g.Polls.Record(x, req.Subscription, id)
 	operation.Namespace, operation.Type, operation.Resource = namespace, "resourceGroups", routing.GroupID(req.Subscription.ID, x.Request.Path.Group())
-	_, err = g.Store.BeginDeletion(r.Context(), req.Subscription.ID, x.Request.Path.Group(), inventory.DeletionRequest{
+	job, err := g.Store.BeginDeletion(r.Context(), req.Subscription.ID, x.Request.Path.Group(), inventory.DeletionRequest{
 		Check: check,
 		Payload: func(group inventory.Group) string {
 			return groupdelete.Payload{
@@ -75,7 +75,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return Refusal(x, err)
 	}
-	return g.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
+	return g.Polls.Accept(w, r, x, id, job, answerOf(w, x))
 }
 
 // closeEmpty closes the group of a request if it is empty. It waits for providers no

@@ -43,7 +43,6 @@ type Moves struct {
 	Resolver   *admission.Resolver
 	Admission  *admission.Admission
 	Polls      *polling.Operations
-	Jobs       route.Jobs
 	Limit      time.Duration // for the work of one move
 }
 
@@ -89,8 +88,7 @@ func (g Moves) begin(validate bool) route.Handler {
 		if err != nil {
 			return m.refusal(err)
 		}
-		g.Jobs.Nudge(job.Kind)
-		return g.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
+		return g.Polls.Accept(w, r, x, id, job, answerOf(w, x))
 	}
 }
 

@@ -18,8 +18,7 @@ import (
 	"portico/regions"
 )
 
-// Operations are what clients poll while a deletion or a move goes on, and once a deployment
-// is deleted.
+// Operations are what clients poll while a deletion or a move goes on.
 type Operations struct {
 	Polls *polling.Operations
 	Map   *regions.Map
@@ -58,7 +57,7 @@ func (g Operations) jobOf(r *http.Request, x *exchange.Exchange, req route.Reque
 }
 
 func (j *job) read(m *regions.Map) error {
-	if j.ID == [16]byte{} { // the deletion of a deployment
+	if j.ID == [16]byte{} { // the deletion of a deployment, as the version before answered it
 		j.success, j.ended = http.StatusNoContent, j.Created
 		j.status = func(head operationHead) any { return head }
 		return nil
@@ -108,8 +107,25 @@ func (g Operations) result(w http.ResponseWriter, r *http.Request, x *exchange.E
 	case err != nil:
 		return err
 	case !j.State.Ended():
-		return g.Polls.Pending(w, x)
-	case j.State == jobrow.Done:
+		return g.Polls.Pending(w, x, j.Job)
+	}
+	return j.answer(w, x)
+}
+
+// answerOf returns the function that answers the request that began an operation by its
+// job, which has ended.
+func answerOf(w http.ResponseWriter, x *exchange.Exchange) func(jobrow.Job) error {
+	return func(ended jobrow.Job) error {
+		j := job{Job: ended}
+		if err := j.read(nil); err != nil { // the map is for the status of one that goes on
+			return err
+		}
+		return j.answer(w, x)
+	}
+}
+
+func (j *job) answer(w http.ResponseWriter, x *exchange.Exchange) error {
+	if j.State == jobrow.Done {
 		return x.Answer(w, j.success, nil)
 	}
 	fault, err := j.failure()
@@ -175,7 +191,7 @@ func (g Operations) status(w http.ResponseWriter, r *http.Request, x *exchange.E
 		head.Status, head.Message = "Canceling", jobs.BeingCanceled
 	}
 	if !j.State.Ended() {
-		g.Polls.PollAgain(w.Header())
+		g.Polls.PollAgain(w.Header(), j.Created)
 		return x.Answer(w, http.StatusOK, j.status(head))
 	}
 	switch head.EndTime = &j.ended; j.State {
