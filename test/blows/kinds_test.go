@@ -219,7 +219,7 @@ func (p place) moves(action string) error {
 	}
 	a, err := p.call(harness.Request{Method: http.MethodPost, Path: p.group("rg") + "/" + action + "?api-version=" + groupVersion, Body: string(body)},
 		func(a harness.Answer) bool {
-			return a.Status == http.StatusAccepted || gone(a) || a.ErrorCode() == "ResourcesBeingMoved"
+			return done(a) || gone(a) || a.ErrorCode() == "ResourcesBeingMoved"
 		})
 	if err != nil || a.Status != http.StatusAccepted {
 		return err
@@ -254,7 +254,10 @@ func batch(p place) error {
 	if err != nil {
 		return err
 	}
-	if a, err = p.polled(a.Header.Get("Location")); err != nil {
+	if a.Status == http.StatusAccepted {
+		a, err = p.polled(a.Header.Get("Location"))
+	}
+	if err != nil {
 		return err
 	}
 	var answers struct {

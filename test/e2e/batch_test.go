@@ -17,7 +17,7 @@ const batchSettings = `
 index: {sendWithin: 4s, lateWriteWindow: 500ms, callMargin: 500ms, pollFloor: 50ms, askTimeout: 500ms}
 upstream: {callTimeout: 6s}
 jobs: {lease: 1s}
-operations: {retryAfterMin: 1s, retryAfterMax: 1s}
+operations: {retryAfterMin: 1s, retryAfterMax: 1s, firstAnswer: 0s}
 batch: {atOnce: 4}
 `
 

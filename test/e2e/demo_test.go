@@ -105,7 +105,7 @@ func TestDemoPastedWhole(t *testing.T) {
 		return struct{}{}, err == nil && status == http.StatusNotFound
 	})
 	// Pasted again it ends too: beta cannot be made yet, so that nothing waits for eastus.
-	if again := paste(); !strings.Contains(again, "cannot be created yet") || !strings.Contains(again, "202 Accepted") {
+	if again := paste(); !strings.Contains(again, "cannot be created yet") || !strings.Contains(again, "204 No Content") {
 		t.Errorf("pasted again:\n%s", again)
 	}
 	d.process.Stop(t, syscall.SIGINT)

@@ -128,7 +128,7 @@ func TestNestedDeploymentOfAnswers(t *testing.T) {
 	if own, others := deploymentNames(t, w, "rg"), deploymentNames(t, w, "other"); !slices.Equal(own, []string{"d"}) || !slices.Equal(others, []string{"inmost", "later"}) {
 		t.Errorf("%q, %q", own, others)
 	}
-	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: w.GroupPath("other") + "/providers/Microsoft.Resources/deployments/later?api-version=2021-04-01"}).Want(t, 202)
+	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: w.GroupPath("other") + "/providers/Microsoft.Resources/deployments/later?api-version=2021-04-01"}).Want(t, 204)
 	if others := deploymentNames(t, w, "other"); !slices.Equal(others, []string{"inmost"}) {
 		t.Errorf("%q", others)
 	}
@@ -265,7 +265,7 @@ func TestNestedDeploymentIsCanceledWithItsParent(t *testing.T) {
 	if inner := nestedDeployment(t, w, "other", "inner"); inner.Properties.ProvisioningState != "Canceled" || !strings.Contains(string(inner.Properties.Error), "DeploymentCanceled") {
 		t.Errorf("%+v %s", inner, inner.Properties.Error)
 	}
-	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: inner + "?api-version=2021-04-01"}).Want(t, 202)
+	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: inner + "?api-version=2021-04-01"}).Want(t, 204)
 }
 
 // A deployment at a subscription makes a group for each region, and its nested deployments put

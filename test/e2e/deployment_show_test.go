@@ -80,7 +80,7 @@ func TestDeploymentIsShownToOperators(t *testing.T) {
 		t.Errorf("%+v", steps)
 	}
 	w.Portico.Admin(t, harness.Request{Path: "/admin/jobs/" + strings.Replace(id, ".", ".0", 1) + "/deployment"}).Want(t, 404)
-	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: deploymentPath(w, "fails") + "?api-version=2021-04-01"}).Want(t, 202)
+	w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: deploymentPath(w, "fails") + "?api-version=2021-04-01"}).Want(t, 204)
 	w.Portico.Admin(t, harness.Request{Path: "/admin/jobs/" + id + "/deployment"}).WantError(t, 409, "Conflict")
 }
 

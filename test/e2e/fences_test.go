@@ -163,7 +163,7 @@ const (
 	fenceSettings = `
 index: {sendWithin: 4s, askTimeout: 4s, lateWriteWindow: 45s, callMargin: 500ms, pollFloor: 50ms, sweepInterval: 0s}
 upstream: {callTimeout: 4s}
-operations: {retryAfterMin: 1s, retryAfterMax: 1s}
+operations: {retryAfterMin: 1s, retryAfterMax: 1s, firstAnswer: 0s}
 `
 )
 

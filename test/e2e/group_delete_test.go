@@ -20,7 +20,7 @@ const deletionSettings = `
 index: {sendWithin: 2s, lateWriteWindow: 500ms, callMargin: 500ms, pollFloor: 50ms, askTimeout: 2s}
 upstream: {callTimeout: 3s}
 jobs: {lease: 2s}
-operations: {retryAfterMin: 1s, retryAfterMax: 1s}
+operations: {retryAfterMin: 1s, retryAfterMax: 1s, firstAnswer: 0s}
 groupDelete: {transientBudget: 20s, limit: 3m}
 `
 

@@ -19,7 +19,7 @@ const replicaSettings = `
 index: {sendWithin: 1s, lateWriteWindow: 1s, callMargin: 500ms, pollFloor: 100ms, askTimeout: 10s}
 upstream: {callTimeout: 2s}
 jobs: {lease: 2s}
-operations: {retryAfterMin: 1s, retryAfterMax: 2s}
+operations: {retryAfterMin: 1s, retryAfterMax: 2s, firstAnswer: 0s}
 `
 
 // password is the store's; no log may show it.

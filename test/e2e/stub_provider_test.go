@@ -23,7 +23,7 @@ const (
 const stubSettings = `
 index: {sendWithin: 30s, askTimeout: 20s, lateWriteWindow: 2s, callMargin: 500ms, pollFloor: 50ms, sweepInterval: 0s}
 upstream: {callTimeout: 30s}
-operations: {retryAfterMin: 1s, retryAfterMax: 1s}
+operations: {retryAfterMin: 1s, retryAfterMax: 1s, firstAnswer: 0s}
 `
 
 // stub is the provider of a namespace in all regions.

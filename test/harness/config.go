@@ -208,6 +208,9 @@ func (c Config) withDefaults(listen string) Config {
 	if !strings.Contains(c.Extra, "throttle:") { // nor is it about how much a caller may send
 		c.Extra += "\nthrottle: {enabled: false}\n"
 	}
+	if !strings.Contains(c.Extra, "operations:") { // it may poll: there has to be something to poll
+		c.Extra += "\noperations: {firstAnswer: 0s}\n"
+	}
 	if server := os.Getenv("PORTICO_HTTP_SERVER"); server != "" && !strings.Contains(c.Server, "httpServer:") {
 		c.Server = strings.TrimRight(c.Server, "\n") + "\n  httpServer: " + server + "\n"
 	}

@@ -149,7 +149,7 @@ func TestRowsOfASubscriptionAreBounded(t *testing.T) {
 // operations can still be polled.
 func TestOperationsOfACallerAreBounded(t *testing.T) {
 	t.Parallel()
-	w, thing := newThing(t, options{Settings: "operations: {perCaller: 12, learned: 3, retryAfterMin: 1s}\n"})
+	w, thing := newThing(t, options{Settings: "operations: {perCaller: 12, learned: 3, retryAfterMin: 1s, firstAnswer: 0s}\n"})
 	n := 0
 	w.provider.On(http.MethodPost, "/start", func(rw http.ResponseWriter, _ *http.Request) {
 		n++

@@ -17,7 +17,7 @@ const settings = `
 index: {cacheTTL: %s, sendWithin: 8s, lateWriteWindow: 1s, callMargin: 1s, pollFloor: 100ms, askTimeout: 5s}
 upstream: {callTimeout: 8s}
 jobs: {lease: 3s}
-operations: {retryAfterMin: 1s, retryAfterMax: 1s}
+operations: {retryAfterMin: 1s, retryAfterMax: 1s, firstAnswer: 0s}
 throttle: {enabled: false}
 limits: {resourcesPerTypeAndGroup: 100000}
 `

@@ -23,10 +23,16 @@ type deploymentClients struct {
 	operations  *armresources.DeploymentOperationsClient
 }
 
-// newDeployments starts a world that does not wait long before it asks again.
+// newDeployments starts a world that does not wait long before it asks again, and whose
+// first answers wait for no end.
 func newDeployments(t *testing.T) deploymentClients {
 	t.Helper()
-	c := newClients(t, harness.Config{Extra: "index: {pollFloor: 50ms}\noperations: {retryAfterMin: 1s, retryAfterMax: 1s}"})
+	return deploymentsBy(t, "operations: {retryAfterMin: 1s, retryAfterMax: 1s, firstAnswer: 0s}")
+}
+
+func deploymentsBy(t *testing.T, operations string) deploymentClients {
+	t.Helper()
+	c := newClients(t, harness.Config{Extra: "index: {pollFloor: 50ms}\n" + operations})
 	return openDeployments(t, c.World, owner)
 }
 

@@ -167,9 +167,9 @@ func (w *world) wordsOfLocks(t *testing.T) {
 func accepted(t *testing.T, got reply) string {
 	t.Helper()
 	location := got.header.Values("Location")
-	if got.status != 202 || len(got.body) != 0 || got.header.Get("Content-Length") != "0" || got.header.Get("Retry-After") != "15" || len(location) != 1 ||
+	if got.status != 202 || len(got.body) != 0 || got.header.Get("Content-Length") != "0" || got.header.Get("Retry-After") != "1" || len(location) != 1 ||
 		!regexp.MustCompile("^"+quoteMeta(publicURL+S+"/operationresults/")+`[A-Za-z0-9_-]+\?api-version=2021-04-01$`).MatchString(location[0]) {
-		t.Fatalf("want a bodiless 202 with Retry-After: 15 and a Location: %s", got)
+		t.Fatalf("want a bodiless 202 with Retry-After: 1 and a Location: %s", got)
 	}
 	return strings.TrimPrefix(location[0], publicURL)
 }
