@@ -166,6 +166,7 @@ regions:
   - {name: westus, displayName: West US, pairedRegion: eastus}
   - {name: eastus, displayName: East US, pairedRegion: westus}
   - {name: northeurope, displayName: North Europe}
+operations: {firstAnswer: 0s} # so that there is something to poll
 providers:
 `, publicURL, g.address, g.admin, server, tenant)
 	steering := "headers: {request: [" + strings.Join(harness.SteeringHeaders(), ", ") + "]}"
