@@ -95,8 +95,11 @@ func accepted(w http.ResponseWriter, x *exchange.Exchange, location string) erro
 // PollAgain says when to poll an operation of Portico's own again that began at a time:
 // most end soon, and those that do not are not worth many polls.
 func (o *Operations) PollAgain(h http.Header, began time.Time) {
-	age := o.Store.Now().Sub(began)
-	setRetryAfter(h, max(shortestPause, min(age/pausesByAge, longestPause, o.Settings.RetryAfterMax)))
+	setRetryAfter(h, min(pauseAt(o.Store.Now().Sub(began)), o.Settings.RetryAfterMax))
+}
+
+func pauseAt(age time.Duration) time.Duration {
+	return max(shortestPause, min(age/pausesByAge, longestPause))
 }
 
 // Job finds the job of the operation that a request polls. To anybody but the

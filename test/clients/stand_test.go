@@ -56,6 +56,9 @@ func newStand(t *testing.T, options harness.WorldOptions) stand {
 	s.Authority = authority.URL
 	options.Config.TLS = true
 	options.Config.LoginEndpoint = s.Authority
+	if !strings.Contains(options.Config.Extra, "operations:") {
+		options.Config.Extra += "\noperations: {firstAnswer: 2s}\n" // as services have it
+	}
 	options.Config.Tokens = append([]harness.Token{{
 		Raw: s.Token, TenantID: harness.TenantID, ObjectID: objectID, Name: "application@contoso.example",
 	}}, options.Config.Tokens...)
