@@ -106,7 +106,7 @@ describe("deployments", { concurrency: true }, () => {
         const { details } = refusal.details?.error ?? told(calls); // the newer one keeps the code alone
         assert.deepEqual(details.map((d) => [d.code, d.target]), [["LocationNotAvailableForResourceType", id]]);
         await fault("westus", { method: "PUT", pathContains: name, fault: "status=409", count: -1 });
-        await assert.rejects(finish(await client.deployments.beginCreateOrUpdate(group, "failed", of("westus"))), /DeploymentFailed/);
+        await assert.rejects(client.deployments.beginCreateOrUpdate(group, "failed", of("westus")).then(finish), /DeploymentFailed/); // the older one polls at once
         const { error } = JSON.parse(calls.at(-1).body);
         assert.deepEqual([error.code, error.details.map((d) => [d.code, d.target])], ["DeploymentFailed", [["ContosoFault", id]]]);
         const failed = (await client.deployments.get(group, "failed")).properties;

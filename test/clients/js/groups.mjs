@@ -50,8 +50,9 @@ describe("groups", { concurrency: true }, () => {
         const ids = ["westus", "eastus", "northeurope"].map((region) => [machineId(group, `vm-${region}`), region]);
         for (const [id, location] of ids) await client.resources.beginCreateOrUpdateByIdAndWait(id, version, { location });
         const poller = await client.resourceGroups.beginDelete(group);
-        assert.equal(begun(calls).status, 202);
-        assert.match(begun(calls).headers["retry-after"], /^\d+$/);
+        const { status, headers } = begun(calls); // 200 if it ended soon
+        assert.ok(status === 200 || status === 202, `${status}`);
+        assert.match(headers["retry-after"] ?? "none", status === 202 ? /^\d+$/ : /^none$/);
         await finish(poller);
         assert.equal((await client.resourceGroups.checkExistence(group)).body, false);
         for (const [id] of ids) assert.deepEqual(await holders(id), []);
