@@ -51,6 +51,9 @@ func (p *Provider) act(c *call) (answer, error) {
 		return answer{}, err
 	}
 	do, ok := t.action(c.address.tail())
+	if t.free {
+		do, ok = action{run: listAnything}, true
+	}
 	if !ok && p.breaks[actionUnknown200] {
 		return jsonAnswer(http.StatusOK, object{}), nil
 	}

@@ -92,6 +92,11 @@ func (p *Provider) checkVersion(c *call) error {
 	if _, err := time.Parse(time.DateOnly, given[0]); !ok && err == nil && p.breaks[anyAPIVersion] {
 		v, ok = p.versions[0], true
 	}
+	if !ok && p.anyType {
+		v = given[0]
+		_, err := time.Parse(time.DateOnly, v[:min(len(v), len(time.DateOnly))])
+		ok = err == nil
+	}
 	if !ok || len(given) > 1 {
 		return badRequest("InvalidApiVersionParameter", "The api-version '%s' is invalid. The supported versions are '%s'.", strings.Join(given, ","), strings.Join(p.versions, ","))
 	}

@@ -44,6 +44,7 @@ type resourceType struct {
 	global    bool   // served by the global endpoint alone
 	refuse    bool   // its deletionPolicy: it stays while it has nested resources; else they go with it
 	readOnly  bool   // only the provider itself writes it
+	free      bool   // it takes any body
 	composite bool   // the provider creates its parts by calls of its own
 	deep      string // the type of children that its properties may bring along, "" for none
 	actions   []action

@@ -12,7 +12,7 @@ func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, cur
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := x.checkState(properties, current); err != nil {
+	if err := x.checkState(properties, current); err != nil && !t.free {
 		return nil, nil, err
 	}
 	place, err := p.placement(x, c.address, t, body, current)
@@ -136,7 +136,9 @@ func (r *resource) complete(c *call, a address, t *resourceType) error {
 	case !t.located():
 		r.Members = r.Members.without("tags") // not applicable to such resources
 	}
-	if err := checkMembers(r.Members); err != nil {
+	if t.free {
+		r.assign()
+	} else if err := checkMembers(r.Members); err != nil {
 		return err
 	}
 	var err error
@@ -155,6 +157,9 @@ func (p *Provider) placement(x *tx, a address, t *resourceType, body object, cur
 	given, err := body.text("location")
 	if err != nil {
 		return "", err
+	}
+	if given == "" && t.free {
+		return "", nil
 	}
 	if given == "" && t.kind == tracked && !t.nested() {
 		return "", badRequest("LocationRequired", "The location property is required for this definition.")

@@ -85,7 +85,7 @@ func (t *tx) page(kind *resourceType, prefix, after string, size int) page {
 	var p page
 	for _, k := range t.keysBelow(prefix, after) {
 		r := t.resource(k)
-		if r.Type != kind.name() {
+		if !same(r.Type, kind.name()) {
 			continue
 		}
 		if len(p.resources) == size {

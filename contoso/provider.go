@@ -35,6 +35,9 @@ type Options struct {
 	// api-version, as "Namespace/type@2024-01-01": tracked ones, and below those
 	// proxy-only ones. They have no rules of their own.
 	Types []string
+	// AnyType has the endpoint serve all other types too, with whatever bodies they are sent.
+	// How they are carried out and answered follows from their names.
+	AnyType bool
 	// FrontDoor creates the machines of clusters; nil: there can be no clusters.
 	FrontDoor *FrontDoor
 	// Clients are the authorities of the certificates that a front door must show, by
@@ -52,6 +55,7 @@ type Provider struct {
 	log      *zap.Logger
 	now      func() time.Time
 	catalog  catalog
+	anyType  bool
 	versions []string // api-versions
 	breaks   breaks
 	habits   habits
@@ -97,7 +101,7 @@ func New(o Options) (*Provider, error) {
 	}
 	p := &Provider{
 		region: location(o.Region), pageSize: o.PageSize, log: o.Log, now: o.Now,
-		catalog: append(newCatalog(), further...), versions: append(apiVersions[:], versions...), breaks: broken, habits: habits, state: newState(), closing: make(chan struct{}),
+		catalog: append(newCatalog(), further...), anyType: o.AnyType, versions: append(apiVersions[:], versions...), breaks: broken, habits: habits, state: newState(), closing: make(chan struct{}),
 		clients: o.Clients, frontDoor: o.FrontDoor, outward: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	if p.pageSize == 0 {

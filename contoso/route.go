@@ -17,7 +17,7 @@ func (p *Provider) route(c *call) (answer, error) {
 		}
 		return answer{}, notFound("NotFound", "There is nothing at this path.")
 	}
-	if _, err := p.catalog.namespace(a.namespace); err != nil {
+	if _, err := p.namespace(a.namespace); err != nil {
 		return answer{}, err
 	}
 	// Polling URLs are contoso's own and need no api-version.
@@ -86,6 +86,7 @@ func (p *Provider) routeInstance(c *call) (answer, error) {
 	if t.readOnly && c.method != http.MethodGet && c.method != http.MethodHead {
 		return answer{}, notAllowed(http.MethodGet, http.MethodHead)
 	}
+	c.order = t.usual(c)
 	switch c.method {
 	case http.MethodGet, http.MethodHead:
 		return p.get(c, t)
@@ -116,9 +117,12 @@ func (p *Provider) routeCollection(c *call) (answer, error) {
 // served finds the type of an instance or a collection, and judges whether such
 // a path exists and lies in this endpoint's care.
 func (p *Provider) served(a address) (*resourceType, error) {
-	t, ok := p.catalog.lookup(a.namespace, a.typePath())
+	t, ok := p.lookup(a)
 	if !ok {
 		return nil, notFound("InvalidResourceType", "The resource type '%s' could not be found in the namespace '%s'.", a.typePath(), a.namespace)
+	}
+	if t.free {
+		return t, nil
 	}
 	// A group or a subscription lies in no region: what hangs on one is kept
 	// at the global endpoint.

@@ -107,7 +107,7 @@ func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 		namespace = namespaceOf(body)
 	}
 	if namespace != "" {
-		if namespace, err = p.catalog.namespace(namespace); err != nil {
+		if namespace, err = p.namespace(namespace); err != nil {
 			return answer{}, err
 		}
 	}

@@ -167,6 +167,9 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 	if w.current == nil {
 		status, running = http.StatusCreated, stateCreating
 	}
+	if t.free {
+		status = t.way().status(w.current)
+	}
 	if c.order.mode == modeSynchronous {
 		if c.order.outcome != stateSucceeded {
 			return answer{}, outcomeFailure(c.order.outcome)

@@ -46,6 +46,7 @@ type flags struct {
 	frontDoor, internal, token   string
 	cert, key, clientCA          string
 	pageSize                     int
+	anyType                      bool
 	breaks, habits, types        []string
 }
 
@@ -69,6 +70,7 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().StringSliceVar(&f.breaks, "break", nil, "rules of the contract to break, by their names; an unknown one lists all")
 	c.Flags().StringSliceVar(&f.habits, "habit", nil, "freedoms to take with properties and links, by their names; an unknown one lists all")
 	c.Flags().StringSliceVar(&f.types, "type", nil, "further resource types to serve, each as Namespace/type@api-version")
+	c.Flags().BoolVar(&f.anyType, "any-type", false, "serve all other resource types too, with any body and under any api-version")
 	c.Flags().StringVar(&f.frontDoor, "front-door", "", "URL of the front door, through which clusters get their machines")
 	c.Flags().StringVar(&f.internal, "internal-subscription", "", "the provider's own subscription there")
 	c.Flags().StringVar(&f.token, "front-door-token", "", "file that holds the bearer token to use there")
@@ -95,7 +97,7 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Habits: f.habits, Types: f.types, FrontDoor: door, Clients: clients, Log: log})
+	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Habits: f.habits, Types: f.types, AnyType: f.anyType, FrontDoor: door, Clients: clients, Log: log})
 	if err != nil {
 		return err
 	}
