@@ -23,7 +23,7 @@ export CGO_ENABLED := 0
 # another reason: its tests run it a hundred times against servers in their own process,
 # and with the race detector that takes six times as long; test-long has it.
 PROTOCOL := ./test/upgrade/... ./test/wire/... ./test/hostile/... ./test/contract/... ./certify/contract
-OUTSIDE := ./test/e2e/... $(PROTOCOL)
+OUTSIDE := ./test/e2e/... ./test/corpus/... $(PROTOCOL)
 
 # Those of them in which many callers meet gateways that die, reload and lose their store:
 # their programs are built with the race detector, which makes a request three times as
@@ -52,7 +52,7 @@ PROGRAMS = inputs=$$(test/inputs.sh .bin/$(1) $(2)); PORTICO_INPUTS=$$inputs POR
 MEMORY := $(shell test "$$(df --output=avail -BG /dev/shm 2>/dev/null | tail -1 | tr -dc 0-9)" -ge 12 2>/dev/null && echo TMPDIR=/dev/shm)
 
 # All other packages. Those that wait longest begin first.
-UNIT = ./inventory ./gateway ./upstream $$(go list ./... | grep -v -E '^portico/(inventory|gateway|upstream|certify/contract)$$|/test/(e2e|upgrade|wire|hostile|contract|reload|outage|blows|chaos|dashboards|clients|packaging)(/|$$)')
+UNIT = ./inventory ./gateway ./upstream $$(go list ./... | grep -v -E '^portico/(inventory|gateway|upstream|certify/contract)$$|/test/(e2e|corpus|upgrade|wire|hostile|contract|reload|outage|blows|chaos|dashboards|clients|packaging)(/|$$)')
 
 # Those of them that are tested without the race detector, which takes three times as long:
 # they have neither goroutines nor locks, or those of the packages below them alone, and
@@ -163,8 +163,8 @@ outside: ## the programs as their users meet them, some built with the race dete
 
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
-e2e: programs ## whole stories, from the client to the store and the providers
-	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test -timeout 40m -parallel 6 ./test/e2e/...
+e2e: programs ## whole stories, from the client to the store and the providers; every template of the corpus, deployed
+	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test -timeout 40m -parallel 6 ./test/e2e/... ./test/corpus/...
 
 protocol: programs ## what goes over the wire, from clients and providers of all kinds
 	$(call PROGRAMS,test,configs docs test/garden test/issuer) $(MEMORY) go test -timeout 40m -p 2 -parallel 4 $(PROTOCOL)

@@ -1,0 +1,10 @@
+package corpus
+
+import (
+	"os"
+	"testing"
+
+	"portico/test/harness"
+)
+
+func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
