@@ -41,7 +41,7 @@ func CheckTags(tags map[string]string, limit int) *Error {
 			return NewError(InvalidTagValueLength, name).About("tags." + name)
 		case seen[Fold(name)]:
 			return NewError(InvalidRequestContent, "The tag name '"+name+"' occurs twice: tag names match without case. Path 'tags'").About("tags")
-		case strings.ContainsFunc(name, reservedInTag):
+		case hasReserved(name):
 			reserved = append(reserved, name)
 		}
 		seen[Fold(name)] = true
@@ -52,8 +52,14 @@ func CheckTags(tags map[string]string, limit int) *Error {
 	return nil
 }
 
-func reservedInTag(r rune) bool {
-	return strings.ContainsRune(`<>%&\?/`, r) || unicode.IsControl(r)
+// hasReserved reports whether a tag's name holds a reserved character. In names such as
+// hidden-link:/subscriptions/…, by which tools link resources, slashes are allowed.
+func hasReserved(name string) bool {
+	reserved := `<>%&\?/`
+	if strings.HasPrefix(Fold(name), "hidden-") {
+		reserved = `<>%&\?`
+	}
+	return strings.ContainsFunc(name, func(r rune) bool { return strings.ContainsRune(reserved, r) || unicode.IsControl(r) })
 }
 
 // TagOperation is the operation of a PATCH of a scope's tags.

@@ -114,6 +114,9 @@ func TestTags(t *testing.T) {
 		{map[string]string{long + "e": "x"}, InvalidTagNameLength},
 		{map[string]string{"a": long[:514]}, InvalidTagValueLength},
 		{map[string]string{"a?": "x"}, InvalidTagNameCharacters},
+		{map[string]string{"a/b": "x"}, InvalidTagNameCharacters},
+		{map[string]string{"hidden-link:/subscriptions/s": "Resource", "Hidden-related:/a": "empty"}, ""},
+		{map[string]string{"hidden-link:/subscriptions?": "x"}, InvalidTagNameCharacters},
 		{map[string]string{"a\x01": "x"}, InvalidTagNameCharacters},
 		{map[string]string{"A": "x", "a": "y"}, InvalidRequestContent},
 	} {

