@@ -18,8 +18,8 @@ import (
 func TestAzDeploysTheCorpus(t *testing.T) {
 	t.Parallel()
 	names := []string{
-		"resource-symbolic", "parameters", "list-keys", "role-assignment", "module-symbolic", "module-loop",
-		"types", "lambdas", "module-condition", "user-identity", "web-app", "subscription",
+		"resource-symbolic", "parameters", "list-keys", "role-assignment", "module-symbolic", "module-loop", "existing-symbolic",
+		"types", "azd-parameters", "web-app", "subscription",
 	}
 	all, err := corpus.Cases("templates")
 	harness.OK(t, err)

@@ -28,7 +28,7 @@ func Providers(endpoints map[string]string, templates ...[]byte) (string, error)
 	}
 	var out strings.Builder
 	for _, namespace := range slices.Sorted(maps.Keys(all)) {
-		fmt.Fprintf(&out, "  - namespace: %s\n    registration: automatic\n    endpoints: {%s}\n    resourceTypes:\n", namespace, strings.Join(at, ", "))
+		fmt.Fprintf(&out, "  - namespace: %s\n    registration: required\n    endpoints: {%s}\n    resourceTypes:\n", namespace, strings.Join(at, ", "))
 		for _, path := range slices.Sorted(maps.Keys(all[namespace])) {
 			fmt.Fprintf(&out, "      - %s\n", all[namespace][path].row(path))
 		}
@@ -68,25 +68,42 @@ func (d *declared) row(path string) string {
 var served = []string{"microsoft.resources", "microsoft.authorization", "microsoft.features"}
 
 // add returns the type of a name, with its parents. It is nil for those that are served
-// anyway.
+// anyway, and for what is no name.
 func (all namespaces) add(name string, versions ...string) *declared {
-	namespace, path, ok := strings.Cut(name, "/")
-	if !ok || slices.Contains(served, strings.ToLower(namespace)) {
+	if !typeName.MatchString(name) {
+		return nil
+	}
+	namespace, path, _ := strings.Cut(name, "/")
+	if slices.Contains(served, strings.ToLower(namespace)) {
 		return nil
 	}
 	if parent := strings.LastIndexByte(path, '/'); parent > 0 {
 		all.add(namespace+"/"+path[:parent], versions...)
 	}
+	namespace = spelled(all, namespace)
 	if all[namespace] == nil {
 		all[namespace] = map[string]*declared{}
 	}
+	path = spelled(all[namespace], path)
 	if all[namespace][path] == nil {
 		all[namespace][path] = &declared{versions: map[string]bool{}}
 	}
 	for _, version := range versions {
-		all[namespace][path].versions[`"`+version+`"`] = true
+		if apiVersion.MatchString(version) {
+			all[namespace][path].versions[`"`+version+`"`] = true
+		}
 	}
 	return all[namespace][path]
+}
+
+// spelled returns a key in the casing in which a map has it.
+func spelled[V any](in map[string]V, key string) string {
+	for known := range in {
+		if strings.EqualFold(known, key) {
+			return known
+		}
+	}
+	return key
 }
 
 // resources reads the resources of a template, or those below a resource of a type.
@@ -109,7 +126,7 @@ func (all namespaces) resources(list any, parent string) {
 }
 
 func (all namespaces) resource(r map[string]any, parent string) {
-	name, _ := r["type"].(string)
+	name, _ := r[spelled(r, "type")].(string)
 	if parent != "" {
 		name = parent + "/" + name
 	}
@@ -121,8 +138,8 @@ func (all namespaces) resource(r map[string]any, parent string) {
 	if version, is := r["apiVersion"].(string); is {
 		if d := all.add(name, version); d != nil {
 			d.extends = d.extends || extends && scope != "/"
-			location, located := r["location"]
-			d.located, d.global = d.located || located, d.global || location == "global"
+			location, _ := r["location"].(string)
+			d.located, d.global = d.located || r["location"] != nil, d.global || strings.EqualFold(location, "global")
 			d.made = d.made || r["existing"] != true
 		}
 	}
@@ -134,6 +151,8 @@ func (all namespaces) resource(r map[string]any, parent string) {
 
 var (
 	namespaceInName = regexp.MustCompile(`[A-Z]\w+(\.\w+)+/`)
+	typeName        = regexp.MustCompile(`^[A-Za-z]\w*(\.\w+)+(/[A-Za-z]\w*)+$`)
+	apiVersion      = regexp.MustCompile(`^\d{4}-\d\d-\d\d(-\w+)?$`)
 	typeInText      = regexp.MustCompile(`'([A-Z]\w+(?:\.\w+)+(?:/\w+)+)'`)
 	versionInText   = regexp.MustCompile(`'(\d{4}-\d\d-\d\d(?:-\w+)?)'`)
 )

@@ -22,13 +22,13 @@ func TestProviders(t *testing.T) {
 		"outputs": {"o": {"type": "string", "value": "[reference(resourceId('Fabrikam.Paint/walls', 'w'), '2024-06-01').x]"}}}`))
 	harness.OK(t, err)
 	const want = `  - namespace: Fabrikam.Notes
-    registration: automatic
+    registration: required
     endpoints: {global: ["http://g"], westus: ["http://w"]}
     resourceTypes:
       - {name: marks, kind: extension, apiVersions: ["2020-01-01"]}
       - {name: signs, kind: extension, apiVersions: ["2020-01-01"]}
   - namespace: Fabrikam.Paint
-    registration: automatic
+    registration: required
     endpoints: {global: ["http://g"], westus: ["http://w"]}
     resourceTypes:
       - {name: colours, kind: tracked, routing: global, apiVersions: ["2022-01-01"], capabilities: {tags: true}}
