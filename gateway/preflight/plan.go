@@ -21,6 +21,7 @@ type Plan struct {
 	unknown   unknowns                      // of its body
 	// created are those of resources that the index does not have.
 	created map[string]bool
+	roles   []string // the GUIDs of role definitions
 	// registers: what the resources need of registrations exists once they are made.
 	registers bool
 }
@@ -34,6 +35,9 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 	}
 	if err != nil || verdict.Fault != nil {
 		return verdict, err
+	}
+	if arm.EqualFold(r.Type, "Microsoft.Authorization/roleDefinitions") {
+		p.roles = append(p.roles, arm.Fold(r.Name))
 	}
 	if d, t := verdict.Decision, verdict.Request.Type; d != nil && (d.Region != "" || p.Pending("location")) && t != nil && t.Kind == regions.Tracked {
 		if p.resources == nil {
@@ -57,8 +61,13 @@ func (p *Plan) Known(body []byte) (known []byte) {
 // Pending implements proxy.Plan.
 func (p *Plan) Pending(member string) bool { return slices.Contains(p.unknown, member) }
 
-// Excuses reports whether a refusal is about what is not known of the body that is judged.
-func (p *Plan) Excuses(fault *arm.Error) bool { return p.unknown.touch(fault.Target) }
+// Excuses reports whether a refusal is about what is not known of the body that is judged, or
+// the absence of a role that the plan makes.
+func (p *Plan) Excuses(fault *arm.Error) bool {
+	return p.unknown.touch(fault.Target) || slices.ContainsFunc(p.roles, func(role string) bool {
+		return fault.Code == arm.RoleDefinitionDoesNotExist && fault.Message == arm.NewError(arm.RoleDefinitionDoesNotExist, role).Message
+	})
+}
 
 // Created implements proxy.Plan.
 func (p *Plan) Created(subscription, group, typ string) (n int) {

@@ -140,12 +140,13 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		if err := cmp.Or(conditions(etag), contentErr); err != nil {
 			return nil, err
 		}
-		if current != nil && current.PrincipalType != next.PrincipalType {
-			return nil, arm.NewError(arm.RoleAssignmentUpdateNotPermitted)
+		if current == nil {
+			return &next, nil
 		}
-		if current != nil {
-			next.CreatedBy = current.CreatedBy
+		if fault := sameGrant(current, &next); fault != nil {
+			return nil, fault
 		}
+		next.CreatedBy = current.CreatedBy
 		return &next, nil
 	})
 	if err != nil {
@@ -153,6 +154,23 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	}
 	created = created || x.Request.Query.APIVersion < firstUpdateVersion
 	return route.AnswerTagged(w, r, x, route.StatusOf(created), a.ETag, assignmentAt(at.Subscription, a))
+}
+
+// sameGrant refuses an assignment that gives another role than the current one, or another
+// principal, and says by which member it does.
+func sameGrant(current, next *assignments.Assignment) error {
+	member := ""
+	switch {
+	case current.PrincipalID != next.PrincipalID:
+		member = "properties.principalId"
+	case current.RoleDefinition != next.RoleDefinition:
+		member = "properties.roleDefinitionId"
+	case current.PrincipalType != next.PrincipalType:
+		member = "properties.principalType"
+	default:
+		return nil
+	}
+	return arm.NewError(arm.RoleAssignmentUpdateNotPermitted).About(member)
 }
 
 // assignable refuses a role that cannot be assigned at a scope. If the role is changed
