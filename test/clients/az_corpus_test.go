@@ -18,7 +18,7 @@ import (
 func TestAzDeploysTheCorpus(t *testing.T) {
 	t.Parallel()
 	names := []string{
-		"resource-symbolic", "parameters", "list-keys", "role-assignment", "module-symbolic", "module-loop", "existing-symbolic",
+		"resource-symbolic", "parameters", "list-keys", "role-assignment", "module-symbolic", "module-loop", "module-other-group", "existing-symbolic",
 		"types", "azd-parameters", "web-app", "subscription",
 	}
 	all, err := corpus.Cases("templates")
