@@ -19,7 +19,7 @@ func TestAzDeploysTheCorpus(t *testing.T) {
 	t.Parallel()
 	names := []string{
 		"resource-symbolic", "parameters", "list-keys", "role-assignment", "module-symbolic", "module-loop", "module-other-group", "existing-symbolic",
-		"types", "azd-parameters", "web-app", "subscription",
+		"secure-outputs", "types", "azd-parameters", "web-app", "subscription",
 	}
 	all, err := corpus.Cases("templates")
 	harness.OK(t, err)
@@ -31,7 +31,7 @@ func TestAzDeploysTheCorpus(t *testing.T) {
 	}
 	endpoints := map[string]string{}
 	for _, region := range append(harness.RegionNames(), "global") {
-		endpoints[region] = harness.StartContoso(t, region, harness.ContosoOptions{Args: []string{"--any-type"}}).URL
+		endpoints[region] = harness.StartContoso(t, region, harness.ContosoOptions{Args: corpus.Flags(region)}).URL
 	}
 	providers, err := corpus.Providers(endpoints, templates...)
 	harness.OK(t, err)

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"portico/contoso"
 )
 
 // Providers writes the providers of a region map that serve all types of these templates and
@@ -34,6 +36,17 @@ func Providers(endpoints map[string]string, templates ...[]byte) (string, error)
 		}
 	}
 	return out.String(), nil
+}
+
+// habits are what providers make of properties, each region's in another way.
+var habits = map[string][]string{
+	"westus": {contoso.AddDefaults, contoso.HideProperties}, "eastus": {contoso.ReorderArrays, contoso.ChangeCasing},
+	"northeurope": {contoso.AddDefaults}, "global": {contoso.HideProperties, contoso.ReorderArrays},
+}
+
+// Flags are those of contoso as the provider of a region.
+func Flags(region string) []string {
+	return []string{"--any-type", "--habit", strings.Join(habits[region], ",")}
 }
 
 // namespaces are the declared types by their paths, by their namespaces.

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"portico/contoso"
 	"portico/test/harness"
 )
 
@@ -31,12 +30,6 @@ var alice = harness.Token{Raw: "alice-s-token", TenantID: harness.TenantID, Obje
 const settings = `
 index: {sendWithin: 1m, askTimeout: 20s, pollFloor: 50ms}
 `
-
-// habits are what providers make of properties, each in another way.
-var habits = map[string][]string{
-	"westus": {contoso.AddDefaults, contoso.HideProperties}, "eastus": {contoso.ReorderArrays, contoso.ChangeCasing},
-	"northeurope": {contoso.AddDefaults}, "global": {contoso.HideProperties, contoso.ReorderArrays},
-}
 
 // site is a gateway and its providers, which take any type. What the gateway sends them is
 // read on its way.
@@ -56,7 +49,7 @@ func newSite(t *testing.T, cases []Case) *site {
 	s := &site{contosos: map[string]*harness.Contoso{}}
 	endpoints := map[string]string{}
 	for _, region := range append(harness.RegionNames(), "global") {
-		c := harness.StartContoso(t, region, harness.ContosoOptions{Args: []string{"--any-type", "--habit", strings.Join(habits[region], ",")}})
+		c := harness.StartContoso(t, region, harness.ContosoOptions{Args: Flags(region)})
 		s.contosos[region], endpoints[region] = c, s.reading(t, c.URL)
 	}
 	var templates [][]byte
