@@ -159,7 +159,7 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 // sameGrant refuses an assignment that gives another role than the current one, or another
 // principal, and says by which member it does.
 func sameGrant(current, next *assignments.Assignment) error {
-	member := ""
+	var member string
 	switch {
 	case current.PrincipalID != next.PrincipalID:
 		member = "properties.principalId"
