@@ -1,7 +1,8 @@
 package preflight
 
 import (
-	"fmt"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -28,49 +29,50 @@ func knownOf(body []byte) (known []byte, unknown unknowns) {
 }
 
 func (u *unknowns) within(value []byte, path string, depth int) []byte {
-	if schema.Unknown(value) {
+	if schema.Unknown(value) || holdsUnknown(value, depth) {
 		*u = append(*u, path)
 		return []byte(standIn)
 	}
-	before := len(*u)
-	var all []member
-	switch {
-	case depth == deepest || len(value) == 0:
-	case value[0] == '{':
-		_ = jsontext.Object(value, func(m jsontext.Member) error {
-			inner := strings.TrimPrefix(path+"."+string(m.Key), ".")
-			if text := u.within(m.Value, inner, depth+1); depth > 0 || !u.has(inner) {
-				all = append(all, member{string(m.Key), text})
-			}
-			return nil
-		})
-	case value[0] == '[':
-		_ = jsontext.Array(value, func(e jsontext.Element) error {
-			all = append(all, member{"", u.within(e.Text, fmt.Sprintf("%s[%d]", path, len(all)), depth+1)})
-			return nil
-		})
-	}
-	switch {
-	case len(*u) == before:
+	if depth == deepest || len(value) == 0 || value[0] != '{' {
 		return value
-	case value[0] == '{':
-		return objectOf(all...)
 	}
-	return listOf(all)
-}
-
-func listOf(all []member) []byte {
-	text := []byte{'['}
-	for i, m := range all {
-		if i > 0 {
+	before, text := len(*u), []byte{'{'}
+	_ = jsontext.Object(value, func(m jsontext.Member) error {
+		inner := strings.TrimPrefix(path+"."+string(m.Key), ".")
+		v := u.within(m.Value, inner, depth+1)
+		if depth == 0 && len(*u) > before && (*u)[len(*u)-1] == inner {
+			return nil
+		}
+		if len(text) > 1 {
 			text = append(text, ',')
 		}
-		text = append(text, m.value...)
+		name, _ := json.Marshal(string(m.Key)) // a string can be written
+		text = append(append(append(text, name...), ':'), v...)
+		return nil
+	})
+	if len(*u) == before {
+		return value
 	}
-	return append(text, ']')
+	return append(text, '}')
 }
 
-func (u unknowns) has(path string) bool { return slices.Contains(u, path) }
+// errFound ends the reading of an array.
+var errFound = errors.New("something is not known")
+
+// holdsUnknown reports whether a value is an array of which something is not known: none of it
+// is judged.
+func holdsUnknown(value []byte, depth int) bool {
+	if depth >= deepest || len(value) == 0 || value[0] != '[' {
+		return false
+	}
+	return jsontext.Array(value, func(e jsontext.Element) error {
+		var unknown unknowns
+		if unknown.within(e.Text, "", depth+1); len(unknown) > 0 {
+			return errFound
+		}
+		return nil
+	}) != nil
+}
 
 // touch reports whether the value at a path is not known, or a part of it, or what it is a
 // part of.
