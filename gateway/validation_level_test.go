@@ -15,6 +15,7 @@ func TestValidationLevels(t *testing.T) {
 	s.ok(201, "PUT", groupPath("g")+"/providers/Microsoft.Authorization/roleAssignments/"+anAssignment+"?api-version=2022-04-01",
 		`{"properties":{"roleDefinitionId":"`+definition+`","principalId":"`+callers[second].ObjectID+`"}}`, ann...)
 	good, bad := machineIn("m", `,"location":"westus"`), machineIn("m", `,"location":"mars"`)
+	unregistered := plannedIn("Contoso.Insight/workspaces", "2024-06-01-preview", "w", `,"location":"westus"`)
 	for _, c := range []struct {
 		level, resources string
 		by               []string
@@ -30,6 +31,9 @@ func TestValidationLevels(t *testing.T) {
 		{"ProviderNoRbac", good, bob, 200, 200, ""},
 		{"providernorbac", bad, bob, 400, 400, "LocationNotAvailableForResourceType"},
 		{"Template", bad, bob, 200, 200, ""},
+		{"Provider", unregistered, bob, 400, 400, "Contoso.Insight"},
+		{"ProviderNoRbac", unregistered, bob, 200, 200, ""},
+		{"Template", unregistered, bob, 200, 200, ""},
 		{"TEMPLATE", machineIn("[none()]", ""), bob, 400, 400, "'none' is not known"},
 		{"Resource", good, ann, 400, 400, "Path '$.properties.validationLevel'"},
 	} {

@@ -124,24 +124,32 @@ func TestLocationsThatTurnOutWrong(t *testing.T) {
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
 	w.PutGroup(t, "rg")
 	region := harness.RegionNames()[1]
-	w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/first", `{"location": "`+region+`", "tags": {"to": "mars", "here": "East US"}, "properties": {}}`)
+	w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/first", `{"location": "`+region+`", "tags": {"to": "mars", "here": "East US", "group": "later"}, "properties": {}}`)
 	ofFirst := "[reference('" + w.ResourcePath("rg", "Contoso.Compute/virtualMachines/first") + "', '2024-01-01', 'full').tags"
 	inner := func(name, location string) string {
 		return `"location": "westus", "properties": {"mode": "Incremental", "template": {` + templateSchema + `, "resources": [` +
 			module(name, `"location": "`+ofFirst+location+`]",`, "", `"resources": [], "outputs": {"at": {"type": "string", "value": "[deployment().location]"}}`) + `]}}}`
 	}
+	unfolded := `"location": "westus", "properties": {"mode": "Incremental", "template": {` + templateSchema + `, "resources": [` + module("unfolded", `"location": "`+ofFirst+`.here]",`, `"name": {"value": "`+ofFirst+`.group]"}`,
+		`"parameters": {"name": {"type": "string"}}, "resources": [{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2021-04-01", "name": "[parameters('name')]", "location": "[deployment().location]"}]`) + `]}}}`
 	inGroup, atSubscription := w.GroupPath("rg")+"/providers/Microsoft.Resources/deployments/", w.SubscriptionPath()+"/providers/Microsoft.Resources/deployments/"
 	for path, c := range map[string]struct{ body, state, says string }{
 		inGroup + "machine": {`{"properties": {"mode": "Incremental", "template": {` + templateSchema + `, "resources": [` + machineAt("m", `"location": "`+ofFirst+`.to]"`) + `]}}}`,
 			"Failed", `"LocationNotAvailableForResourceType","message":"The provided location 'mars' is not available`},
 		atSubscription + "wrong": {`{` + inner("astray", ".to"), "Failed", `"LocationNotAvailableForDeployment","message":"The provided location 'mars' is not available`},
 		atSubscription + "other": {`{` + inner("numbered", ""), "Failed", `a deployment's location is a string, and this is Object`},
+		atSubscription + "late":  {`{` + unfolded, "Succeeded", ``},
 		atSubscription + "right": {`{` + inner("placed", ".here"), "Succeeded", ``},
 	} {
 		path += "?api-version=2022-09-01"
 		w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: path, Body: c.body}).Want(t, 201)
 		if state, text := ended(t, w.Portico, path); state != c.state || !strings.Contains(text, c.says) {
 			t.Errorf("%s: %s: %s", path, state, text)
+		}
+	}
+	for _, path := range []string{w.GroupPath("later") + "?api-version=2021-04-01", atSubscription + "unfolded?api-version=2022-09-01"} {
+		if a := w.Portico.Do(t, harness.Request{Path: path}).Want(t, 200); !strings.Contains(string(a.Body), `"location":"`+region+`"`) {
+			t.Errorf("%s", a.Body)
 		}
 	}
 	a := w.Portico.Do(t, harness.Request{Path: atSubscription + "placed?api-version=2022-09-01"}).Want(t, 200)

@@ -102,7 +102,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Locations.checkNested(planned); err != nil {
 		return err
 	}
-	if err := d.checkRegistrations(r.Context(), x, n.Name, planned.Resources); err != nil {
+	if err := d.checkRegistrations(r.Context(), x, n.Name, planned.Resources, o.ValidationLevel); err != nil {
 		return err
 	}
 	// What may stay as it is needs no right to write it: it is judged if it is sent.

@@ -65,7 +65,7 @@ func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Requ
 	if of.Plan, _, faults = o.Plan(of.Template, of.Arguments); len(faults) > 0 {
 		return nil, deploy.Refusal(faults)
 	}
-	if err := d.checkRegistrations(r.Context(), x, of.name, of.Plan.Resources); err != nil {
+	if err := d.checkRegistrations(r.Context(), x, of.name, of.Plan.Resources, of.ValidationLevel); err != nil {
 		return nil, err
 	}
 	return of, d.Locations.checkNested(of.Plan)
