@@ -206,7 +206,7 @@ func (a *attempt) load(ctx context.Context) error {
 	}
 	a.room.Store(template.MaxResources - size(p))
 	a.steps = stepsOf(p, 0, outermost)
-	a.known.note(p)
+	a.known.note(a.order.ID(), p)
 	a.records = make([]stepRecord, len(a.steps))
 	steps, err := a.regrow(records, planned(a.steps, 0))
 	if err != nil {

@@ -12,93 +12,65 @@ import (
 	"portico/template/expr"
 )
 
-// known is what an attempt has learned of its deployment's values, and so which are secrets:
-// the parameters that it and its nested deployments were given, the answers to questions, and
-// the outputs of nested deployments by their folded IDs. It is safe for concurrent use.
+// known is what an attempt has learned of its deployment's values, and so which are secrets.
+// It is safe for concurrent use.
 type known struct {
+	answers sync.Map // to questions, by the keys of their calls
+	outputs sync.Map // of deployments of the plan, by folded IDs
 	mu      sync.Mutex
-	given   []template.Parameter
-	answers map[string]expr.Value
-	outputs map[string][]template.Output
+	given   []template.Parameter // to all deployments of the plan
 }
 
-// note adds what a plan is given, and what its nested deployments return.
-func (k *known) note(p *template.Plan) {
+// note adds what the deployment of an ID holds.
+func (k *known) note(id string, p *template.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.outputs.Store(arm.Fold(id), p.Outputs)
 	k.given = append(k.given, p.Parameters...)
 	for _, d := range p.Deployments {
+		k.outputs.Store(arm.Fold(d.ID), d.Outputs)
 		k.given = append(k.given, d.Parameters...)
-		k.noteOutputs(d.ID, d.Outputs)
 	}
-}
-
-// unfolded adds what a nested deployment turned out to hold.
-func (k *known) unfolded(id string, p *template.Plan) {
-	k.note(p)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.noteOutputs(id, p.Outputs)
-}
-
-func (k *known) noteOutputs(id string, outputs []template.Output) {
-	if k.outputs == nil {
-		k.outputs = map[string][]template.Output{}
-	}
-	k.outputs[arm.Fold(id)] = outputs
-}
-
-func (k *known) outputsOf(id string) (outputs []template.Output, known bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	outputs, known = k.outputs[arm.Fold(id)]
-	return outputs, known
-}
-
-func (k *known) noteAnswer(key string, v expr.Value) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.answers == nil {
-		k.answers = map[string]expr.Value{}
-	}
-	k.answers[key] = v
-}
-
-func (k *known) answer(key string) (v expr.Value, known bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	v, known = k.answers[key]
-	return v, known
 }
 
 // secrets are those that the deployment was given, all that list* functions have answered,
 // and those in values.
 func (k *known) secrets(in ...expr.Value) secret.Secrets {
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	all := slices.Clone(in)
 	for _, p := range k.given {
 		all = append(all, p.Value)
 	}
-	for key, v := range k.answers {
-		if strings.HasPrefix(key, http.MethodPost) {
-			all = append(all, v.AsSecure())
+	k.mu.Unlock()
+	for key, v := range k.answers.Range {
+		if strings.HasPrefix(key.(string), http.MethodPost) {
+			all = append(all, v.(expr.Value).AsSecure())
 		}
 	}
 	return secret.In(all...)
 }
 
-// complete works a value of the plan out. Outputs of nested deployments are answered by the
-// answers that they wait for themselves.
+// complete works a value of the plan out. Outputs of its deployments are worked out once, by
+// answers to what they wait for; those that need themselves are null to themselves.
 func (a *attempt) complete(v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
-	return template.Finish(v, in, func(q template.Question) (expr.Value, error) {
+	worked := map[string]expr.Value{}
+	var answer func(template.Question) (expr.Value, error)
+	answer = func(q template.Question) (expr.Value, error) {
 		if !q.OfOutputs() {
 			return ask(q)
 		}
-		outputs, known := a.known.outputsOf(q.ID)
+		id := arm.Fold(q.ID)
+		if v, begun := worked[id]; begun {
+			return v, nil
+		}
+		outputs, known := a.known.outputs.Load(id)
 		if !known {
 			return expr.Value{}, expr.Errorf("the secure outputs of '%s' are known to the deployment that has it alone", q.ID)
 		}
-		return a.complete(template.OutputValues(outputs), in, ask)
-	})
+		worked[id] = expr.Value{}
+		v, err := template.Finish(template.OutputValues(outputs.([]template.Output)), in, answer)
+		worked[id] = v
+		return v, err
+	}
+	return template.Finish(v, in, answer)
 }

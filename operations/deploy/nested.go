@@ -213,7 +213,7 @@ func (a *attempt) grow(number int, p *template.Plan) (added []plan.Step, holds [
 	}
 	a.steps = append(slices.Clone(a.steps), all...) // orders under way have the former ones
 	a.steps[number].nested = withPlan(a.steps[number].nested, p)
-	a.known.unfolded(a.steps[number].nested.ID, p)
+	a.known.note(a.steps[number].nested.ID, p)
 	a.records = append(a.records, make([]stepRecord, len(all))...)
 	return planned(all, from), holds
 }

@@ -367,14 +367,14 @@ func partOf(q template.Question, v expr.Value) expr.Value {
 func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, error) {
 	call := callOf(q)
 	key := call.key()
-	v, known := a.known.answer(key)
-	if !known {
-		var err error
-		if v, err = a.question(ctx, call); err != nil {
-			return v, err
-		}
-		a.known.noteAnswer(key, v)
+	if v, known := a.known.answers.Load(key); known {
+		return partOf(q, v.(expr.Value)), nil
 	}
+	v, err := a.question(ctx, call)
+	if err != nil {
+		return v, err
+	}
+	a.known.answers.Store(key, v)
 	return partOf(q, v), nil
 }
 
