@@ -65,7 +65,7 @@ index:
   pollFloor: 100ms
   sweepInterval: %v
 jobs: {lease: %v}
-operations: {retryAfterMin: 1s, retryAfterMax: 2s}
+operations: {retryAfterMin: 1s, retryAfterMax: 2s, firstAnswer: 0s}
 batch: {immediate: %d, atOnce: %d, perCaller: 1000}
 `
 
