@@ -10,8 +10,8 @@ import (
 	"portico/test/harness"
 )
 
-// module is a nested deployment of inner scope, as compilers write it.
-func module(name, rest, parameters, inner string) string {
+// innerModule is a nested deployment of inner scope, as compilers write it.
+func innerModule(name, rest, parameters, inner string) string {
 	return fmt.Sprintf(`{"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": %q, %s "properties": {"mode": "Incremental",
 		"expressionEvaluationOptions": {"scope": "inner"}, "parameters": {%s}, "template": {%s, %s}}}`, name, rest, parameters, templateSchema, inner)
 }
@@ -44,17 +44,17 @@ func pendingDeployments(regions []string, elsewhere string) []pendingDeployment 
 	deeper := `"parameters": {"location": {"type": "string"}}, "resources": [` + machineAt("m", `"location": "[parameters('location')]"`) + `]`
 	group := `{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2021-04-01", "name": "made", "location": "[reference(subscriptionResourceId('Microsoft.Resources/resourceGroups', 'other'), '2021-04-01', 'full').location]"}`
 	return []pendingDeployment{
-		{name: "a group's own", atScope: true, resources: group + "," + module("inner", `"resourceGroup": "made", "dependsOn": ["made"],`, "", ofItsGroup), group: "made", machine: "m", region: regions[1]},
-		{name: "another group", resources: module("inner", `"resourceGroup": "other",`, "", ofItsGroup), group: "other", machine: "m", region: regions[1]},
-		{name: "a group of a subscription", atScope: true, resources: module("inner", `"resourceGroup": "other",`, "", ofItsGroup), group: "other", machine: "m", region: regions[1]},
-		{name: "another subscription's group", resources: module("inner", `"subscriptionId": "`+elsewhere+`", "resourceGroup": "far",`, "", ofItsGroup), subscription: elsewhere, group: "far", machine: "m", region: regions[2]},
-		{name: "a deeper module", resources: module("inner", `"resourceGroup": "other",`, "",
-			`"resources": [`+module("deeper", "", `"location": {"value": "[resourceGroup().location]"}`, deeper)+`]`), group: "other", machine: "m", region: regions[1]},
+		{name: "a group's own", atScope: true, resources: group + "," + innerModule("inner", `"resourceGroup": "made", "dependsOn": ["made"],`, "", ofItsGroup), group: "made", machine: "m", region: regions[1]},
+		{name: "another group", resources: innerModule("inner", `"resourceGroup": "other",`, "", ofItsGroup), group: "other", machine: "m", region: regions[1]},
+		{name: "a group of a subscription", atScope: true, resources: innerModule("inner", `"resourceGroup": "other",`, "", ofItsGroup), group: "other", machine: "m", region: regions[1]},
+		{name: "another subscription's group", resources: innerModule("inner", `"subscriptionId": "`+elsewhere+`", "resourceGroup": "far",`, "", ofItsGroup), subscription: elsewhere, group: "far", machine: "m", region: regions[2]},
+		{name: "a deeper module", resources: innerModule("inner", `"resourceGroup": "other",`, "",
+			`"resources": [`+innerModule("deeper", "", `"location": {"value": "[resourceGroup().location]"}`, deeper)+`]`), group: "other", machine: "m", region: regions[1]},
 		{name: "a resource", resources: first + "," + machineAt("m", `"location": "`+ofFirst+`.location]"`), group: "rg", machine: "m", region: regions[2]},
-		{name: "an output", resources: first + "," + module("reader", `"dependsOn": ["first"],`, "", reader) + "," +
+		{name: "an output", resources: first + "," + innerModule("reader", `"dependsOn": ["first"],`, "", reader) + "," +
 			machineAt("m", `"location": "[reference('reader').outputs.location.value]"`), group: "rg", machine: "m", region: regions[2]},
-		{name: "an output of another module", resources: first + "," + module("reader", `"dependsOn": ["first"],`, "", reader) + "," +
-			module("inner", `"resourceGroup": "other",`, `"location": {"value": "[reference('reader').outputs.location.value]"}`, deeper), group: "other", machine: "m", region: regions[2]},
+		{name: "an output of another module", resources: first + "," + innerModule("reader", `"dependsOn": ["first"],`, "", reader) + "," +
+			innerModule("inner", `"resourceGroup": "other",`, `"location": {"value": "[reference('reader').outputs.location.value]"}`, deeper), group: "other", machine: "m", region: regions[2]},
 		{name: "all tags", resources: first + "," + machineAt("m", `"location": "`+regions[0]+`", "tags": "`+ofFirst+`.tags]"`), group: "rg", machine: "m", region: regions[0], holds: `"tags":{"of":"first"}`},
 	}
 }
@@ -128,9 +128,9 @@ func TestLocationsThatTurnOutWrong(t *testing.T) {
 	ofFirst := "[reference('" + w.ResourcePath("rg", "Contoso.Compute/virtualMachines/first") + "', '2024-01-01', 'full').tags"
 	inner := func(name, location string) string {
 		return `"location": "westus", "properties": {"mode": "Incremental", "template": {` + templateSchema + `, "resources": [` +
-			module(name, `"location": "`+ofFirst+location+`]",`, "", `"resources": [], "outputs": {"at": {"type": "string", "value": "[deployment().location]"}}`) + `]}}}`
+			innerModule(name, `"location": "`+ofFirst+location+`]",`, "", `"resources": [], "outputs": {"at": {"type": "string", "value": "[deployment().location]"}}`) + `]}}}`
 	}
-	unfolded := `"location": "westus", "properties": {"mode": "Incremental", "template": {` + templateSchema + `, "resources": [` + module("unfolded", `"location": "`+ofFirst+`.here]",`, `"name": {"value": "`+ofFirst+`.group]"}`,
+	unfolded := `"location": "westus", "properties": {"mode": "Incremental", "template": {` + templateSchema + `, "resources": [` + innerModule("unfolded", `"location": "`+ofFirst+`.here]",`, `"name": {"value": "`+ofFirst+`.group]"}`,
 		`"parameters": {"name": {"type": "string"}}, "resources": [{"type": "Microsoft.Resources/resourceGroups", "apiVersion": "2021-04-01", "name": "[parameters('name')]", "location": "[deployment().location]"}]`) + `]}}}`
 	inGroup, atSubscription := w.GroupPath("rg")+"/providers/Microsoft.Resources/deployments/", w.SubscriptionPath()+"/providers/Microsoft.Resources/deployments/"
 	for path, c := range map[string]struct{ body, state, says string }{
