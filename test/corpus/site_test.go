@@ -60,6 +60,7 @@ func newSite(t *testing.T, cases []Case) *site {
 	harness.OK(t, err)
 	s.Portico = harness.StartPortico(t, harness.Config{
 		Endpoints: endpoints, Providers: providers, Extra: settings, Tokens: []harness.Token{alice},
+		Metadata: "  suffixes: {storage: storage.example}",
 		Subscriptions: []harness.Subscription{
 			{ID: harness.SubscriptionID, TenantID: harness.TenantID, DisplayName: "Demo", State: "Enabled"},
 			{ID: secondSubscription, TenantID: harness.TenantID, DisplayName: "Second", State: "Enabled"},
