@@ -67,7 +67,7 @@ func (w way) status(current *resource) int {
 	return w.replaced
 }
 
-// usual is the order of a call, where its headers have none as the type is used to.
+// usual returns the order of a call. If its headers say nothing, a free type's own way counts.
 func (t *resourceType) usual(c *call) order {
 	o := c.order
 	if !t.free || o.mode != modeSynchronous {

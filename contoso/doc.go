@@ -37,6 +37,9 @@
 // Options.Habits has the provider take freedoms that the contract leaves, such as defaults
 // that it adds to properties.
 //
+// Options.AnyType has the provider serve types that it does not know, with any body. The way
+// in which one's resources are created, replaced and deleted follows from its name.
+//
 // Where the contract leaves a choice, contoso chose:
 //   - a PUT of a machine creates or replaces the children in its
 //     properties.runCommands; children that it does not name stay;
