@@ -43,7 +43,7 @@ func (g *Gateway) newOrders() deployments.Orders {
 		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
 			return json.Marshal(batch.NewCaller(r, x))
 		},
-		MayRegister: g.mayRegister, Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
+		May: g.authorizer.MayStill, MayRegister: g.mayRegister, Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
 	}
 }
 

@@ -4,16 +4,20 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"time"
 
 	"portico/access"
+	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/operations/deploy"
 	"portico/template/expr"
 )
+
+const readGroup = "Microsoft.Resources/subscriptions/resourceGroups/read"
 
 // Orders read what clients send of deployments. A PUT and a rehearsal of it expand the same
 // template to the same.
@@ -23,13 +27,15 @@ type Orders struct {
 	// MayRegister returns why a caller may not register a subscription for a namespace; nil
 	// also if it need not be registered.
 	MayRegister func(ctx context.Context, who access.Principal, subscription, namespace string) error
+	// May returns why a caller may not do what an ID names.
+	May func(ctx context.Context, who access.Principal, action, id string) error
 	// Environment is what environment() returns.
 	Environment json.RawMessage
 	Now         func() time.Time
 }
 
-// order reads what a client sent. Its caller's rights to read the group and the subscription
-// do not matter: the deployment is theirs.
+// order reads what a client sent. To a caller who may not read the group, resourceGroup() is
+// what the request itself says of it, and the location in which the deployment is.
 func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, name string) (*deploy.Order, *Content, error) {
 	scope := expr.Scope{Tenant: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: req.Group.Name}
 	content, fault := Read(req.Content, name, scope)
@@ -48,8 +54,15 @@ func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, 
 	}
 	o.Subscription, err = json.Marshal(map[string]string{"id": "/subscriptions/" + req.Subscription.ID, "subscriptionId": req.Subscription.ID,
 		"tenantId": req.Subscription.TenantID, "displayName": req.Subscription.DisplayName})
-	if err == nil && scope.Group != "" {
-		o.Location = req.Group.Location
+	if err != nil || scope.Group == "" {
+		return o, content, err
+	}
+	o.Location = req.Group.Location
+	err = d.May(r.Context(), x.Principal, readGroup, scope.ID())
+	if _, refused := errors.AsType[*arm.Error](err); refused {
+		return o, content, nil
+	}
+	if err == nil {
 		o.Group, err = json.Marshal(group(scope.ID(), &req.Group))
 	}
 	return o, content, err
