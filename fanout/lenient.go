@@ -22,7 +22,11 @@ func MayHoldLink(text []byte) bool {
 		page, err := ParseLink(text)
 		return !jsontext.Null(page.NextLink) || errors.Is(err, ErrAmbiguous)
 	}
-	plain := lenientText(text)
+	return holdsLink(lenientText(text, lenientRune)) || holdsLink(lenientText(text, utf8.DecodeRune))
+}
+
+// holdsLink is [MayHoldLink] of a text as a reader sees it.
+func holdsLink(plain []byte) bool {
 	open := bytes.IndexByte(plain, '{')
 	if open < 0 || bytes.HasPrefix(bytes.TrimLeft(plain, " "), []byte{'<'}) {
 		return false
@@ -57,11 +61,12 @@ func namesMember(after []byte) bool {
 
 // lenientText returns a text as the least strict readers may see it: letters in lower case,
 // escapes decoded, all kinds of space as a space. The bytes of other encodings that are not
-// ASCII, and what is not seen, are left out.
-func lenientText(text []byte) []byte {
+// ASCII, and what is not seen, are left out. Of what is not UTF-8, some readers make characters
+// and others nothing: decode is one of them.
+func lenientText(text []byte, decode func([]byte) (rune, int)) []byte {
 	plain := make([]byte, 0, len(text))
 	for len(text) > 0 {
-		r, size := lenientRune(text)
+		r, size := decode(text)
 		text = text[size:]
 		if r == '\\' {
 			r, size = lenientEscape(text)

@@ -64,6 +64,7 @@ func lenient() map[string]string {
 		"escaped, eight digits":      `{"\U0000006eextLink":"x",}`,
 		"on two lines":               "{\"next\\\r\nLink\":\"x\",}",
 		"twice, the first no link":   `{"a":"nextLink","nextLink":"x",}`,
+		"what some leave out":        "{\"\xe0\x81\xaenextLink\":\"x\"}",
 		"what is not seen within":    "{\"next\u200b\x01Link\":\"x\"}",
 		"nested deeper than is read": `{"nextLink":"x","value":` + strings.Repeat("[", 600) + strings.Repeat("]", 600) + `}`,
 	}

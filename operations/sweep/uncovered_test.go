@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,10 +17,14 @@ import (
 	"portico/regions"
 )
 
-// heard is what searches last heard, by region.
-type heard map[string]locate.Heard
+// heard is what searches last heard, by region, while a sweeper reads it.
+type heard struct{ sync.Map }
 
-func (h heard) Heard(e *regions.Endpoint) locate.Heard { return h[e.Region] }
+func (h *heard) Heard(e *regions.Endpoint) locate.Heard {
+	last, _ := h.Load(e.Region)
+	said, _ := last.(locate.Heard)
+	return said
+}
 
 // shown are the subscriptions with their regions: those that do not answer in capitals.
 func (s *site) shown() string {
@@ -51,10 +56,10 @@ func (s *site) wantShown(want string) {
 // sweep, counts at once.
 func TestUncoveredRegionsAndWhatTheySayLast(t *testing.T) {
 	s := newSite(t)
-	searches := heard{}
+	searches := &heard{}
 	s.sweeper.Searches = searches
 	s.wantShown("1:eastus:2 1:westus:2 2:eastus:2 2:westus:2")
-	searches["eastus"] = locate.Heard{At: s.Store.Now(), Answered: false}
+	searches.Store("eastus", locate.Heard{At: s.Store.Now(), Answered: false})
 	s.wantShown("1:EASTUS:2 1:westus:2 2:EASTUS:2 2:westus:2")
 
 	s.east.fail(always(http.StatusServiceUnavailable))
@@ -62,9 +67,9 @@ func TestUncoveredRegionsAndWhatTheySayLast(t *testing.T) {
 	job := s.order(sweep.Order{Subscription: jobstest.Subscription, Uncovered: true})
 	s.Within("a try", func() bool { _, r := s.state(job); return r.Ended != nil && len(r.Unlisted) > 0 })
 	s.Within("what the other could be listed of", func() bool { return s.shown() == "1:EASTUS:2 2:EASTUS:2" })
-	searches["eastus"] = locate.Heard{At: s.Store.Now().Add(time.Hour), Answered: true}
+	searches.Store("eastus", locate.Heard{At: s.Store.Now().Add(time.Hour), Answered: true})
 	s.wantShown("1:eastus:2 2:eastus:2")
-	delete(searches, "eastus")
+	searches.Delete("eastus")
 	found, err := s.sweeper.UncoveredIn(t.Context(), jobstest.Subscription)
 	s.ok(err)
 	if r := found.Regions[0]; !slices.Equal(r.Silent, []string{jobstest.Machines}) || !strings.Contains(r.Reason, "503") || found.Job.ID != job.ID || found.Restored || !found.Since.Equal(found.Subscription.Created) {
@@ -132,7 +137,9 @@ func TestUncoveredBecauseOfAnUnknownGroup(t *testing.T) {
 // In a subscription that takes no writes nothing is held up, though it is not covered.
 func TestUncoveredSubscriptionThatTakesNoWrites(t *testing.T) {
 	s := newSite(t)
-	s.sweeper.Searches = heard{"eastus": {At: s.Store.Now().Add(time.Hour)}}
+	searches := &heard{}
+	s.sweeper.Searches = searches
+	searches.Store("eastus", locate.Heard{At: s.Store.Now().Add(time.Hour)})
 	_, _, err := s.Store.PutSubscription(t.Context(), inventory.Subscription{ID: secondSub, TenantID: "t", State: inventory.Disabled})
 	s.ok(err)
 	s.wantShown("1:EASTUS:2 1:westus:2 2:eastus:2 2:westus:2")
