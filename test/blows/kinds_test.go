@@ -219,7 +219,7 @@ func (p place) moves(action string) error {
 	}
 	a, err := p.call(harness.Request{Method: http.MethodPost, Path: p.group("rg") + "/" + action + "?api-version=" + groupVersion, Body: string(body)},
 		func(a harness.Answer) bool {
-			return done(a) || gone(a) || a.ErrorCode() == "ResourcesBeingMoved"
+			return a.Status == http.StatusAccepted || gone(a) || a.ErrorCode() == "ResourcesBeingMoved"
 		})
 	if err != nil || a.Status != http.StatusAccepted {
 		return err
@@ -254,10 +254,7 @@ func batch(p place) error {
 	if err != nil {
 		return err
 	}
-	if a.Status == http.StatusAccepted {
-		a, err = p.polled(a.Header.Get("Location"))
-	}
-	if err != nil {
+	if a, err = p.polled(a.Header.Get("Location")); err != nil {
 		return err
 	}
 	var answers struct {

@@ -16,12 +16,13 @@ import (
 )
 
 // settings shorten what would otherwise be waited for, and leave calls the time that a busy
-// machine may take for them. A group's requests are so few that two are a long batch.
+// machine may take for them. A group's requests are so few that two are a long batch. First
+// answers wait for nothing: a client that gets none, as its gateway is killed, rightly begins anew.
 const settings = `
 index: {sendWithin: 4s, lateWriteWindow: 500ms, callMargin: 500ms, pollFloor: 50ms, askTimeout: 2s, followRecheck: 1s}
 upstream: {callTimeout: 6s}
 jobs: {lease: 2s}
-operations: {retryAfterMin: 1s, retryAfterMax: 1s}
+operations: {retryAfterMin: 1s, retryAfterMax: 1s, firstAnswer: 0s}
 batch: {immediate: 2, atOnce: 2}
 `
 
