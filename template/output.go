@@ -53,6 +53,9 @@ func (s *scope) output(m document.Member) (o Output, there, ok bool) {
 	for i := range f.loops {
 		f.loops[i].resource = false // the output's own loop is the one that copyIndex() means
 	}
+	if s.values != s {
+		f.owner = s.parent // which sees what is around it, and waits for what its outputs need
+	}
 	o = Output{Name: m.Name, Condition: expr.BoolOf(true)}
 	if n := m.Node.Member("condition"); n != nil {
 		v, ok := s.evaluate(n, f)

@@ -51,7 +51,8 @@ type scope struct {
 type frame struct {
 	loops    []iteration
 	defaults bool // it is a parameter's default value
-	// owner is the resource that it is of; nil of outputs.
+	// owner is the resource that it is of; of a nested deployment's outputs that see what is
+	// around it, the deployment; nil of other outputs.
 	owner *declaration
 	// answers says that it may need a provider's answer.
 	answers bool
