@@ -22,13 +22,12 @@ type Document struct {
 
 // Node is a value of a document.
 type Node struct {
-	// Value is a scalar's value; of an array or object its kind alone.
+	// Value is what the node holds, no expression in it worked out.
 	Value    expr.Value
 	Members  []Member // of an object, in order; no name stands twice
 	Elements []*Node  // of an array
 	Offset   int      // in bytes
 	document *Document
-	index    expr.NameIndex // of many members
 }
 
 // Member is a member of an object.
@@ -69,30 +68,11 @@ func (n *Node) MemberOrNull(name string) *Node {
 	if n == nil {
 		return nil
 	}
-	var at int
-	var found bool
-	if len(n.Members) > fewMembers {
-		at, found = n.index.Find(name)
-	} else {
-		at, found = expr.FindName(name, len(n.Members), func(i int) string { return n.Members[i].Name })
-	}
+	at, found := n.Value.Place(name)
 	if !found {
 		return nil
 	}
 	return n.Members[at].Node
-}
-
-// fewMembers are found by looking at each.
-const fewMembers = 16
-
-func (n *Node) indexMembers() {
-	if len(n.Members) <= fewMembers {
-		return
-	}
-	n.index = expr.NewNameIndex(len(n.Members))
-	for i, m := range n.Members {
-		n.index.Add(m.Name, i)
-	}
 }
 
 // Alike returns a fault for each of the object's own members whose name differs from an
@@ -114,23 +94,10 @@ func (n *Node) Alike(code string) (faults []*Fault) {
 	return faults
 }
 
-// Literal is the node as a value, no expression in it worked out.
+// Literal is the node as a value, no expression in it worked out; null of an absent node.
 func (n *Node) Literal() expr.Value {
-	switch {
-	case n == nil:
+	if n == nil {
 		return expr.Value{}
-	case n.Is(expr.Array):
-		elements := make([]expr.Value, len(n.Elements))
-		for i, e := range n.Elements {
-			elements[i] = e.Literal()
-		}
-		return expr.ArrayOf(elements...)
-	case n.Is(expr.Object):
-		members := make([]expr.Member, len(n.Members))
-		for i, m := range n.Members {
-			members[i] = expr.Member{Name: m.Name, Value: m.Node.Literal()}
-		}
-		return expr.ObjectOf(members...)
 	}
 	return n.Value
 }
@@ -268,7 +235,6 @@ func (n *Node) Holding(v expr.Value) *Node {
 		for _, m := range v.Members() {
 			holder.Members = append(holder.Members, Member{Name: m.Name, Offset: n.Offset, Node: n.Holding(m.Value)})
 		}
-		holder.indexMembers()
 	}
 	return holder
 }

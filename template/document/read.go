@@ -243,17 +243,26 @@ func (s *scanner) nested(end byte, part func() *syntaxError) *syntaxError {
 }
 
 func (s *scanner) array(n *Node) *syntaxError {
-	n.Value, n.Elements = expr.ArrayOf(), []*Node{}
-	return s.nested(']', func() *syntaxError {
+	n.Elements = []*Node{}
+	err := s.nested(']', func() *syntaxError {
 		s.steps[len(s.steps)-1] = "[" + strconv.Itoa(len(n.Elements)) + "]"
 		e, err := s.value()
 		n.Elements = append(n.Elements, e)
 		return err
 	})
+	if err != nil {
+		return err
+	}
+	values := make([]expr.Value, len(n.Elements))
+	for i, e := range n.Elements {
+		values[i] = e.Value
+	}
+	n.Value = expr.ArrayOf(values...)
+	return nil
 }
 
 func (s *scanner) object(n *Node) *syntaxError {
-	n.Value, n.Members = expr.ObjectOf(), []Member{}
+	n.Members = []Member{}
 	seen := map[string]int{}
 	err := s.nested('}', func() *syntaxError {
 		m := Member{Offset: s.at}
@@ -275,11 +284,18 @@ func (s *scanner) object(n *Node) *syntaxError {
 		s.add(n, m, seen)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
 	if len(seen) < len(n.Members) {
 		n.Members = slices.DeleteFunc(n.Members, func(m Member) bool { return m.Node == nil })
 	}
-	n.indexMembers()
-	return err
+	values := make([]expr.Member, len(n.Members))
+	for i, m := range n.Members {
+		values[i] = expr.Member{Name: m.Name, Value: m.Node.Value}
+	}
+	n.Value = expr.ObjectOf(values...)
+	return nil
 }
 
 // add gives an object a member. One that repeats a name stands for the earlier one,

@@ -12,7 +12,7 @@ type Member struct {
 // members.
 type Members struct {
 	list  []Member
-	index NameIndex // empty of few members
+	index nameIndex // empty of few members
 	alike bool      // some names differ in casing alone
 }
 
@@ -22,7 +22,7 @@ const fewMembers = 8
 func newMembers(list []Member) *Members {
 	m := &Members{list: list[:0]}
 	if len(list) > fewMembers {
-		m.index = NewNameIndex(len(list))
+		m.index.folded = make(map[string]int, len(list))
 	}
 	for _, member := range list {
 		at, found := m.find(member.Name)
@@ -31,24 +31,20 @@ func newMembers(list []Member) *Members {
 			continue
 		}
 		m.alike = m.alike || found
-		m.index.Add(member.Name, len(m.list))
+		m.index.add(member.Name, len(m.list))
 		m.list = append(m.list, member)
 	}
 	return m
 }
 
+// find returns the place of a member as .NET finds it: the very name, else the first that
+// differs in casing alone.
 func (m *Members) find(name string) (at int, found bool) {
 	if m.index.folded != nil {
-		return m.index.Find(name)
+		return m.index.find(name)
 	}
-	return FindName(name, len(m.list), func(i int) string { return m.list[i].Name })
-}
-
-// FindName returns the place of a name among others, as .NET finds the members of an object:
-// the very name, else the first that differs in casing alone.
-func FindName(name string, count int, nameAt func(int) string) (at int, found bool) {
-	for i := range count {
-		switch other := nameAt(i); {
+	for i := range m.list {
+		switch other := m.list[i].Name; {
 		case other == name:
 			return i, true
 		case !found && strings.EqualFold(other, name):
@@ -58,19 +54,14 @@ func FindName(name string, count int, nameAt func(int) string) (at int, found bo
 	return at, found
 }
 
-// NameIndex finds names as [FindName] does, in a time that does not depend on their number.
-type NameIndex struct {
+// nameIndex finds members in a time that does not depend on their number.
+type nameIndex struct {
 	folded map[string]int // the first of each casing
 	others map[string]int // those that differ from a first one in casing alone
 }
 
-// NewNameIndex returns an index with room for names.
-func NewNameIndex(count int) NameIndex {
-	return NameIndex{folded: make(map[string]int, count)}
-}
-
-// Add gives a name its place, unless it is in the index, or the index is a zero one.
-func (x *NameIndex) Add(name string, at int) {
+// add gives a name its place, unless it is in the index, or the index is a zero one.
+func (x *nameIndex) add(name string, at int) {
 	if x.folded == nil {
 		return
 	}
@@ -87,8 +78,7 @@ func (x *NameIndex) Add(name string, at int) {
 	}
 }
 
-// Find returns the place of a name.
-func (x *NameIndex) Find(name string) (at int, found bool) {
+func (x *nameIndex) find(name string) (at int, found bool) {
 	if at, found = x.others[name]; found {
 		return at, true
 	}

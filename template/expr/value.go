@@ -190,19 +190,25 @@ func (v Value) MemberSpelled(name string) (Value, bool) {
 }
 
 func (v Value) member(name string) (spelled string, member Value, ok bool) {
-	m, ok := v.ref.(*Members)
+	at, ok := v.Place(name)
 	if !ok {
 		return "", Value{}, false
 	}
-	at, ok := m.find(name)
-	if !ok {
-		return "", Value{}, false
-	}
-	return m.list[at].Name, m.list[at].Value.inherit(v), true
+	m := v.Members()[at]
+	return m.Name, m.Value.inherit(v), true
 }
 
 // Element is the element of an array at an index that it has.
 func (v Value) Element(at int) Value { return v.Elements()[at].inherit(v) }
+
+// Place is the place among an object's members of the one that [Value.Member] returns.
+func (v Value) Place(name string) (at int, found bool) {
+	m, ok := v.ref.(*Members)
+	if !ok {
+		return 0, false
+	}
+	return m.find(name)
+}
 
 // inherit is a part of whole, which is a secret where the whole is one.
 func (v Value) inherit(whole Value) Value {
