@@ -75,6 +75,23 @@ func TestLargeTemplatesMayAskForThemselves(t *testing.T) {
 	}
 }
 
+// A template costs nothing that is asked for its name, however deep large ones nest.
+func TestLargeTemplatesMayNest(t *testing.T) {
+	t.Parallel()
+	text := `{` + head + `,"metadata":{"x":[` + strings.Repeat(`[0,0,0,0,0,0,0,0,0],`, 25_000) + `0]},"resources":[]}`
+	for range 6 {
+		text = `{` + head + `,"resources":[{"type":"A.B/c","apiVersion":"2024-01-01","name":"[deployment().name]"},{"type":"Microsoft.Resources/deployments","apiVersion":"2022-09-01",
+			"name":"[take(uniqueString(deployment().name), 8)]","properties":{"mode":"Incremental","expressionEvaluationOptions":{"scope":"inner"},"template":` + text + `}}]}`
+	}
+	plan, faults := expandText(t, text)
+	if len(faults) > 0 {
+		t.Fatal(faults[0])
+	}
+	if len(plan.Resources) != 6 || len(plan.Deployments) != 6 {
+		t.Errorf("%d resources and %d deployments", len(plan.Resources), len(plan.Deployments))
+	}
+}
+
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	members := func(n int, format string) string {

@@ -2,37 +2,36 @@ package template
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"strconv"
 
+	"portico/template/document"
 	"portico/template/expr"
 )
 
-// deploymentValue is deployment(). Most templates ask for the name alone, and the template may
-// be large.
+// deploymentValue is deployment(). It is made once, as it has all parameters that were given.
 func (s *scope) deploymentValue() (expr.Value, error) {
-	deployment := made{knownMember("name", expr.StringOf(s.name))}
-	if s.at.Group == "" {
-		deployment = append(deployment, knownMember("location", s.location))
+	if !s.deployment.Is(expr.Null) {
+		return s.deployment, nil
 	}
 	mode := "Incremental"
 	if s.parent == nil {
 		mode = cmp.Or(s.in.Mode, mode)
 	}
-	properties := made{
-		knownMember("template", s.written(s.template)),
-		{"templateHash", func() (expr.Value, error) { return expr.StringOf(s.hash(s.template)), nil }},
-		{"parameters", s.givenParameters},
-		knownMember("mode", expr.StringOf(mode)), knownMember("provisioningState", expr.StringOf("Running")),
+	members := []any{"name", s.name}
+	if s.at.Group == "" {
+		members = append(members, "location", s.location)
 	}
-	return expr.SourceOf(expr.Object, append(deployment, knownMember("properties", expr.SourceOf(expr.Object, properties)))), nil
-}
-
-func knownMember(name string, v expr.Value) madeMember {
-	return madeMember{name, func() (expr.Value, error) { return v, nil }}
+	properties := object("template", s.template.Literal(), "templateHash", s.hash(s.template), "parameters", s.givenParameters(),
+		"mode", mode, "provisioningState", "Running")
+	s.deployment = object(append(members, "properties", properties)...)
+	return s.deployment, s.budget.Elements(2 * len(s.parameterOf))
 }
 
 // givenParameters are the parameters as they were given: not those that have their default
 // values.
-func (s *scope) givenParameters() (expr.Value, error) {
+func (s *scope) givenParameters() expr.Value {
 	var members []expr.Member
 	for _, slot := range s.parameterOf {
 		if slot.given == nil {
@@ -40,12 +39,26 @@ func (s *scope) givenParameters() (expr.Value, error) {
 		}
 		v := slot.given.Value
 		if !v.Is(expr.Null) { // which may stand for a default value that asks for this
-			var err error
-			if v, err = s.parameter(slot.name); err != nil {
-				return v, err
-			}
+			v, _ = s.parameter(slot.name) // its faults are reported where they stand
 		}
 		members = append(members, expr.Member{Name: slot.name, Value: object("value", v)})
 	}
-	return expr.ObjectOf(members...), s.budget.Elements(2 * len(members))
+	return expr.ObjectOf(members...)
+}
+
+// Hash is the hash of a template alone. That of parameters too would let readers of the
+// deployment try what its secrets are.
+func Hash(of *document.Node) string {
+	sum := sha256.Sum256(of.Literal().AppendJSON(nil))
+	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 10)
+}
+
+// hash is [Hash], which the nested deployments of a loop share.
+func (e *expansion) hash(of *document.Node) string {
+	hash, known := e.hashes[of]
+	if !known {
+		hash = Hash(of)
+		e.hashes[of] = hash
+	}
+	return hash
 }

@@ -217,12 +217,7 @@ func (d *declaration) deferredBody(t *document.Node) expr.Value {
 	for i, a := range d.arguments {
 		parameters[i] = expr.Member{Name: a.Name, Value: object("value", a.Value)}
 	}
-	literal, known := d.s.literals[t]
-	if !known {
-		literal = t.Literal()
-		d.s.literals[t] = literal
-	}
-	return object("properties", object("mode", "Incremental", "template", literal, "parameters", expr.ObjectOf(parameters...)))
+	return object("properties", object("mode", "Incremental", "template", t.Literal(), "parameters", expr.ObjectOf(parameters...)))
 }
 
 // askedMembers are known of a nested deployment once it has ended.
@@ -230,40 +225,28 @@ var askedMembers = []string{"timestamp", "duration", "correlationId", "providers
 
 // deploymentValue is what reference says of a nested deployment: some of it is asked for once
 // that has ended.
-func (d *declaration) deploymentValue(version string, full bool, asked []string) expr.Value {
-	properties := made{{"templateHash", func() (expr.Value, error) { return expr.StringOf(d.s.hash(d.template)), nil }}, {"parameters", d.nested.shownParameters},
-		knownMember("mode", expr.StringOf("Incremental")), knownMember("provisioningState", expr.StringOf("Succeeded"))}
-	for _, name := range asked {
-		properties = append(properties, madeMember{name, func() (expr.Value, error) {
-			return expr.PendingOf(expr.PropertyOf(question(d.id, version, false).Expression(), name)), nil
-		}})
-	}
-	value := expr.SourceOf(expr.Object, append(properties, madeMember{"outputs", d.shownOutputs}))
-	if !full {
-		return value
-	}
-	return expr.SourceOf(expr.Object, made{knownMember("id", expr.StringOf(d.id)), knownMember("name", expr.StringOf(d.name)), knownMember("type", expr.StringOf(deploymentType)),
-		knownMember("location", d.location), knownMember("properties", value)})
-}
-
-func (d *declaration) shownOutputs() (expr.Value, error) {
-	outputs := d.nested.outputs()
+func (d *declaration) deploymentValue(version string, full bool, asked []string) (expr.Value, error) {
 	if d.nested.incomplete {
 		return expr.Value{}, expr.ErrReported
 	}
-	members := make([]expr.Member, 0, len(outputs))
-	for _, o := range outputs {
-		v := object("type", TypeName(o.Type), "value", o.Value)
-		if !o.Condition.Known() {
-			v = expr.PendingOf(expr.Invoke("if", o.Condition, v, expr.Value{}))
-		}
-		members = append(members, expr.Member{Name: o.Name, Value: v})
+	if d.known == nil {
+		d.known = object("templateHash", d.s.hash(d.template), "parameters", d.nested.shownParameters(),
+			"mode", "Incremental", "provisioningState", "Succeeded", "outputs", shownOutputs(d.nested.outputs())).Members()
 	}
-	return expr.ObjectOf(members...), nil
+	var members []expr.Member
+	for _, name := range asked {
+		v := expr.PendingOf(expr.PropertyOf(question(d.id, version, false).Expression(), name))
+		members = append(members, expr.Member{Name: name, Value: v})
+	}
+	properties := expr.ObjectOf(append(members, d.known...)...)
+	if !full {
+		return properties, nil
+	}
+	return object("id", d.id, "name", d.name, "type", deploymentType, "location", d.location, "properties", properties), nil
 }
 
 // shownParameters are the parameters as answers show them: secrets without values.
-func (s *scope) shownParameters() (expr.Value, error) {
+func (s *scope) shownParameters() expr.Value {
 	members := make([]expr.Member, 0, len(s.parameterOf))
 	for _, p := range s.parameterValues() {
 		v := object("type", TypeName(p.Type))
@@ -272,7 +255,7 @@ func (s *scope) shownParameters() (expr.Value, error) {
 		}
 		members = append(members, expr.Member{Name: p.Name, Value: v})
 	}
-	return expr.ObjectOf(members...), s.budget.Elements(2 * len(members))
+	return expr.ObjectOf(members...)
 }
 
 // Unfold works out a nested deployment that waited for answers: in is the deployment's own

@@ -37,12 +37,22 @@ func (s *scope) outputs() []Output {
 
 // OutputValues is an object of the values of outputs, with the secrets in them.
 func OutputValues(outputs []Output) expr.Value {
+	return objectOfOutputs(outputs, func(o Output) expr.Value { return o.Value })
+}
+
+// shownOutputs are outputs as answers show them.
+func shownOutputs(outputs []Output) expr.Value {
+	return objectOfOutputs(outputs, func(o Output) expr.Value { return object("type", TypeName(o.Type), "value", o.Value) })
+}
+
+func objectOfOutputs(outputs []Output, value func(Output) expr.Value) expr.Value {
 	members := make([]expr.Member, len(outputs))
 	for i, o := range outputs {
-		members[i] = expr.Member{Name: o.Name, Value: o.Value}
+		v := value(o)
 		if !o.Condition.Known() {
-			members[i].Value = expr.PendingOf(expr.Invoke("if", o.Condition, o.Value, expr.Value{}))
+			v = expr.PendingOf(expr.Invoke("if", o.Condition, v, expr.Value{}))
 		}
+		members[i] = expr.Member{Name: o.Name, Value: v}
 	}
 	return expr.ObjectOf(members...)
 }

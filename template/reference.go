@@ -59,7 +59,7 @@ func (s *scope) referenceTo(target *declaration, version string, full bool, aske
 		version = target.apiVersion
 	}
 	if target.nested != nil && !target.skipped {
-		return target.deploymentValue(version, full, asked), nil
+		return target.deploymentValue(version, full, asked)
 	}
 	return question(target.id, version, full), nil
 }
@@ -138,10 +138,7 @@ func (s *scope) references(_ *expr.Call, args []expr.Value) (expr.Value, error) 
 	answers := make([]expr.Value, len(found))
 	for i, target := range found {
 		// Functions that look into arrays would wait for what is asked.
-		if answers[i], err = s.referenceTo(target, "", full, nil); err == nil {
-			answers[i], err = expr.Whole(answers[i])
-		}
-		if err != nil {
+		if answers[i], err = s.referenceTo(target, "", full, nil); err != nil {
 			return expr.Value{}, err
 		}
 	}

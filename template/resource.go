@@ -34,8 +34,9 @@ type declaration struct {
 	arguments    []Argument // of a nested deployment
 	location     expr.Value // of a nested deployment
 	template     *document.Node
-	nested       *scope // what a nested deployment holds
-	unfolding    int    // untouched, evaluating, finished
+	nested       *scope        // what a nested deployment holds
+	known        []expr.Member // of what reference says of a nested deployment; nil until it is asked
+	unfolding    int           // untouched, evaluating, finished
 	unfolds      *Unfolding
 
 	visit  int // of the walk that orders resources

@@ -14,8 +14,10 @@ type scope struct {
 	template *document.Node
 	name     string
 	location expr.Value // of the deployment
-	typeless bool       // types may be left out: languageVersion 2.0
-	at       expr.Scope // where its resources lie
+	// deployment is deployment(); null until an expression asks for it.
+	deployment expr.Value
+	typeless   bool       // types may be left out: languageVersion 2.0
+	at         expr.Scope // where its resources lie
 
 	// values is the template whose parameters and variables its expressions see: itself, or
 	// the one around it.

@@ -57,15 +57,16 @@ var errPending = errors.New("a lambda's result needs an answer")
 const maxValue = 8 << 20
 
 func (e *evaluation) node(n Node, b *bindings) (Value, error) {
-	v, err := e.lazily(n, b)
-	if err == nil {
-		v, err = Whole(v)
+	v, err := e.selectable(n, b)
+	if err == nil && v.Size() > maxValue {
+		err = wrapf(ErrBudget, "a value of the template's expressions takes more than %d MiB", maxValue>>20)
 	}
 	return v, err
 }
 
-// lazily evaluates an expression of whose value a part is selected: it may be a Source.
-func (e *evaluation) lazily(n Node, b *bindings) (Value, error) {
+// selectable evaluates an expression of whose value a part is selected at once: the value may
+// exceed the bound, as deployment() of a large template does.
+func (e *evaluation) selectable(n Node, b *bindings) (Value, error) {
 	if l, ok := n.(*Literal); ok {
 		return e.finish(l.Value, b)
 	}
@@ -90,17 +91,7 @@ func (e *evaluation) lazily(n Node, b *bindings) (Value, error) {
 		offset = n.offset
 		v, err = e.element(n, b)
 	}
-	if err == nil {
-		err = bounded(v)
-	}
 	return v, placed(err, offset)
-}
-
-func bounded(v Value) error {
-	if v.Size() > maxValue {
-		return wrapf(ErrBudget, "a value of the template's expressions takes more than %d MiB", maxValue>>20)
-	}
-	return nil
 }
 
 // placed gives a fault its place where it has none yet.
@@ -334,14 +325,14 @@ func (e *evaluation) invoke(c *Closure, args []Value, carries bool) (Value, erro
 }
 
 func (e *evaluation) property(n *Property, b *bindings) (Value, error) {
-	of, err := e.lazily(n.Of, b)
+	of, err := e.selectable(n.Of, b)
 	if err != nil {
 		return Value{}, err
 	}
 	if of.Is(Pending) {
 		return e.pending(newProperty(n.offset, nodeOf(of), n.Name))
 	}
-	return part(of, StringOf(n.Name), func(of Value) (Value, error) { return member(of, n.Name, n.Of) })
+	return member(of, n.Name, n.Of)
 }
 
 // member returns a member of the object that a node was evaluated to.
@@ -392,7 +383,7 @@ func quoteSome(names []string) string {
 }
 
 func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
-	of, err := e.lazily(n.Of, b)
+	of, err := e.selectable(n.Of, b)
 	if err != nil {
 		return Value{}, err
 	}
@@ -403,7 +394,7 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 	case of.Is(Pending) || !key.Known():
 		return e.pending(newElement(n.offset, nodeOf(of), nodeOf(key)), of, key)
 	}
-	v, err := part(of, key, func(of Value) (Value, error) { return selected(of, key, n.Of) })
+	v, err := selected(of, key, n.Of)
 	if !key.Secure() {
 		return v, err
 	}
