@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,25 +38,21 @@ func (d definition) nullable() bool {
 	return d.member("nullable").Is(expr.Bool) && d.member("nullable").Value.Bool()
 }
 
-var typeKinds = map[string]expr.Kind{
-	"string": expr.String, "securestring": expr.String, "int": expr.Int, "bool": expr.Bool,
-	"object": expr.Object, "secureobject": expr.Object, "array": expr.Array,
+// types are those of parameters and outputs, in lower case: the kind of their values, and how
+// ARM's answers spell them.
+var types = map[string]struct {
+	kind  expr.Kind
+	shown string
+}{
+	"string": {expr.String, "String"}, "securestring": {expr.String, "SecureString"}, "int": {expr.Int, "Int"}, "bool": {expr.Bool, "Bool"},
+	"object": {expr.Object, "Object"}, "secureobject": {expr.Object, "SecureObject"}, "array": {expr.Array, "Array"},
 }
 
 var typeNames = []string{"string", "securestring", "int", "bool", "object", "secureObject", "array"}
 
-// shownTypes are the types as ARM's answers spell them. Templates may write them in any case.
-var shownTypes = []string{"Array", "Bool", "Int", "Object", "SecureObject", "SecureString", "String"}
-
-// TypeName is a type of a parameter or an output as ARM's answers spell it.
-func TypeName(kind string) string {
-	for _, name := range shownTypes {
-		if strings.EqualFold(name, kind) {
-			return name
-		}
-	}
-	return kind
-}
+// TypeName is a type of a parameter or an output as ARM's answers spell it. Templates may write
+// it in any case.
+func TypeName(kind string) string { return cmp.Or(types[strings.ToLower(kind)].shown, kind) }
 
 const maxReferences = 64 // that lead from one to another
 
@@ -100,7 +97,7 @@ func (c checker) kind(d definition) (definition, bool) {
 		return d, false
 	}
 	d.kind = strings.ToLower(n.Text())
-	if _, known := typeKinds[d.kind]; !known {
+	if _, known := types[d.kind]; !known {
 		c.fault(n, "'%s' is no type; types are %s", n.Text(), strings.Join(typeNames, ", "))
 		return d, false
 	}
@@ -117,14 +114,14 @@ func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Valu
 	if d.kind == "securestring" || d.kind == "secureobject" {
 		v = v.AsSecure()
 	}
-	switch kinds := typeKinds[d.kind]; {
+	switch {
 	case v.Is(expr.Pending) && c.hasSecrets(d.nodes, map[*document.Node]bool{}):
 		return v.AsSecure(), true // its parts cannot be told apart any more once they are known
 	case d.kind == "", v.Is(expr.Pending), v.Is(expr.Null) && d.nullable():
 		return v, true
 	case d.kind == "int" && v.Is(expr.Float) && v.Float() == float64(int64(v.Float())):
 		v = expr.IntOf(int64(v.Float()))
-	case !v.Is(kinds):
+	case !v.Is(types[d.kind].kind):
 		c.fault(at, "%s is of type %s, and its value is of kind %s", c.what, d.member("type").Text(), v.Kind())
 		return v, false
 	}
