@@ -139,8 +139,8 @@ func (d *declaration) readArguments(n *document.Node) {
 	}
 	d.s.distinctNames(n)
 	for _, m := range n.Present() {
-		if fault := unsupportedArgument(m); fault != nil {
-			d.s.report(place{m.Node, 0, fault.Message}, func(place) *document.Fault { return fault })
+		if sentence := unsupportedForm(m.Node.Value); sentence != "" {
+			d.s.fault(m.Node, sentence, m.Name)
 			continue
 		}
 		if v, given := d.argument(m); given {
@@ -192,11 +192,9 @@ func (d *declaration) madeArgument(name string, v expr.Value, at *document.Node)
 	if v.Is(expr.Pending) {
 		return expr.PendingOf(expr.PropertyOf(v.Expression(), "value")), true
 	}
-	for _, form := range unsupportedForms {
-		if m, is := v.Member(form.member); is && !m.Is(expr.Null) {
-			d.s.fault(at, form.sentence, name)
-			return value, false
-		}
+	if sentence := unsupportedForm(v); sentence != "" {
+		d.s.fault(at, sentence, name)
+		return value, false
 	}
 	if !v.Is(expr.Object | expr.Null) {
 		d.s.fault(at, "the parameter '%s' has no member 'value'", name)

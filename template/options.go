@@ -22,7 +22,7 @@ const mostRetries = 30
 func (d *declaration) readOptions() {
 	n := d.node.Member("@options")
 	switch {
-	case n == nil, n.Is(expr.Null):
+	case n == nil:
 		return
 	case d.isDeployment:
 		d.s.fault(n, "a nested deployment has no options: give them to the resources in it")

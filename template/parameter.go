@@ -24,8 +24,8 @@ func ReadArguments(n *document.Node) ([]Argument, []*document.Fault) {
 	var arguments []Argument
 	for _, m := range n.Present() {
 		value := m.Node.MemberOrNull("value")
-		if fault := unsupportedArgument(m); fault != nil {
-			faults = append(faults, fault)
+		if sentence := unsupportedForm(m.Node.Value); sentence != "" {
+			faults = append(faults, m.Node.Fault(Code, sentence, m.Name))
 			continue
 		}
 		if value == nil {
@@ -43,13 +43,13 @@ var unsupportedForms = [...]struct{ member, sentence string }{
 	{"expression", "the parameter '%s' has an expression of external input, which is not supported: give its value"},
 }
 
-func unsupportedArgument(m document.Member) *document.Fault {
+func unsupportedForm(argument expr.Value) (sentence string) {
 	for _, form := range unsupportedForms {
-		if m.Node.Member(form.member) != nil {
-			return m.Node.Fault(Code, form.sentence, m.Name)
+		if m, _ := argument.Member(form.member); !m.Is(expr.Null) {
+			return form.sentence
 		}
 	}
-	return nil
+	return ""
 }
 
 func (s *scope) readParameters(arguments []Argument) {
