@@ -2,11 +2,7 @@ package template
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
-	"strconv"
 
-	"portico/template/document"
 	"portico/template/expr"
 )
 
@@ -23,7 +19,7 @@ func (s *scope) deploymentValue() (expr.Value, error) {
 	if s.at.Group == "" {
 		members = append(members, "location", s.location)
 	}
-	properties := object("template", s.template.Literal(), "templateHash", s.hash(s.template), "parameters", s.givenParameters(),
+	properties := object("template", s.template.Literal(), "templateHash", s.template.Hash(), "parameters", s.givenParameters(),
 		"mode", mode, "provisioningState", "Running")
 	s.deployment = object(append(members, "properties", properties)...)
 	return s.deployment, s.budget.Elements(2 * len(s.parameterOf))
@@ -44,21 +40,4 @@ func (s *scope) givenParameters() expr.Value {
 		members = append(members, expr.Member{Name: slot.name, Value: object("value", v)})
 	}
 	return expr.ObjectOf(members...)
-}
-
-// Hash is the hash of a template alone. That of parameters too would let readers of the
-// deployment try what its secrets are.
-func Hash(of *document.Node) string {
-	sum := sha256.Sum256(of.Literal().AppendJSON(nil))
-	return strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 10)
-}
-
-// hash is [Hash], which the nested deployments of a loop share.
-func (e *expansion) hash(of *document.Node) string {
-	hash, known := e.hashes[of]
-	if !known {
-		hash = Hash(of)
-		e.hashes[of] = hash
-	}
-	return hash
 }

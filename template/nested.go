@@ -228,7 +228,7 @@ func (d *declaration) deploymentValue(version string, full bool, asked []string)
 		return expr.Value{}, expr.ErrReported
 	}
 	if d.known == nil {
-		d.known = object("templateHash", d.s.hash(d.template), "parameters", d.nested.shownParameters(),
+		d.known = object("templateHash", d.template.Hash(), "parameters", d.nested.shownParameters(),
 			"mode", "Incremental", "provisioningState", "Succeeded", "outputs", shownOutputs(d.nested.outputs())).Members()
 	}
 	var members []expr.Member

@@ -73,7 +73,7 @@ type Argument struct {
 // Expand works out what a template asks for. With faults, there is no plan.
 func Expand(in Input) (*Plan, []*document.Fault) {
 	e := &expansion{in: in, budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
-		constant: map[*document.Node]expr.Value{}, hashes: map[*document.Node]string{}, seen: map[place]bool{}, plan: &Plan{}}
+		constant: map[*document.Node]expr.Value{}, seen: map[place]bool{}, plan: &Plan{}}
 	s := e.newScope(in.Template, in.Scope, in.Name, expr.StringOf(in.Location))
 	s.read(in.Arguments)
 	if s.declare(); !e.over {
@@ -96,7 +96,6 @@ type expansion struct {
 	budget   *expr.Budget
 	parsed   map[string]parsed
 	constant map[*document.Node]expr.Value // values without expressions
-	hashes   map[*document.Node]string     // of templates
 	faults   []*document.Fault
 	seen     map[place]bool
 	plan     *Plan

@@ -122,7 +122,6 @@ type attempt struct {
 	records []stepRecord
 	room    atomic.Int64  // how many resources more the deployment may have
 	expired []int         // the steps that ran when its time was over
-	hashes  sync.Map      // of the nested deployments' templates
 	places  chan struct{} // of questions side by side: nested deployments take no room of the plan
 	known   known
 	record  recorder

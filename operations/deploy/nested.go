@@ -139,19 +139,9 @@ func (a *attempt) nestedRecord(t *task) Stored {
 	if d.Scope.Group == "" {
 		record.Location = arm.Location(cmp.Or(t.record.Location, d.Location.Text()))
 	}
-	record.Properties = newProperties(a.hashOfNested(d.Template), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
+	record.Properties = newProperties(d.Template.Hash(), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
 	record.add(t.steps, t.Step)
 	return Stored{record, &Within{a.name, t.Step}}
-}
-
-// hashOfNested is the hash of a template, which the nested deployments of a loop share.
-func (a *attempt) hashOfNested(of *document.Node) string {
-	hash, known := a.hashes.Load(of)
-	if !known {
-		hash = template.Hash(of)
-		a.hashes.Store(of, hash)
-	}
-	return hash.(string)
 }
 
 // unfolds finds out what a nested deployment holds, and reports whether it may begin.

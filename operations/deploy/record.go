@@ -229,15 +229,10 @@ func (o *Order) Record(of *document.Node, p *template.Plan) Record {
 	if o.Scope.Group == "" {
 		record.Location = o.Location
 	}
-	record.Properties = newProperties(template.Hash(of), p.Parameters, o.mode(), o.Correlation, o.Now)
+	record.Properties = newProperties(of.Hash(), p.Parameters, o.mode(), o.Correlation, o.Now)
 	record.Properties.Settings = o.Settings
 	record.add(stepsOf(p, 0, outermost), outermost)
 	return record
-}
-
-// Minified returns a template without space, and its hash as records have it.
-func Minified(of *document.Node) (text []byte, hash string) {
-	return of.Literal().AppendJSON(nil), template.Hash(of)
 }
 
 func newProperties(hash string, parameters []template.Parameter, mode, correlation string, began time.Time) Properties {

@@ -4,10 +4,13 @@ package document
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"portico/template/expr"
@@ -15,9 +18,10 @@ import (
 
 // Document is a text that was read.
 type Document struct {
-	Root *Node
-	File string // the name of its file, for faults; empty of a request's content
-	text []byte
+	Root   *Node
+	File   string // the name of its file, for faults; empty of a request's content
+	text   []byte
+	hashes sync.Map // of nodes, which the nested deployments of a loop share
 }
 
 // Node is a value of a document.
@@ -100,6 +104,18 @@ func (n *Node) Literal() expr.Value {
 		return expr.Value{}
 	}
 	return n.Value
+}
+
+// Hash is the hash of a template. It is of the template alone: one of parameters too would let
+// readers of the deployment try what its secrets are.
+func (n *Node) Hash() string {
+	hash, known := n.document.hashes.Load(n)
+	if !known {
+		sum := sha256.Sum256(n.Value.AppendJSON(nil))
+		hash = strconv.FormatUint(binary.BigEndian.Uint64(sum[:]), 10)
+		n.document.hashes.Store(n, hash)
+	}
+	return hash.(string)
 }
 
 // Within is the root of the document that a string holds, whose faults have their places in

@@ -27,6 +27,5 @@ func (Deployments) templateHash(w http.ResponseWriter, _ *http.Request, x *excha
 	if !d.Root.Is(expr.Object) {
 		return refusalAt(d.Root, "a template is an object, and this is %s", d.Root.Value.Kind())
 	}
-	text, hash := deploy.Minified(d.Root)
-	return x.Answer(w, http.StatusOK, hashed{string(text), hash})
+	return x.Answer(w, http.StatusOK, hashed{d.Root.Value.JSON(), d.Root.Hash()})
 }
