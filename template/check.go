@@ -158,7 +158,7 @@ func (c checker) allowed(d definition, v expr.Value, at *document.Node) bool {
 	if allowed == nil {
 		return true
 	}
-	values := allowed.Literal()
+	values := allowed.Value
 	if contains(values, v) {
 		return true
 	}

@@ -19,7 +19,7 @@ func (s *scope) deploymentValue() (expr.Value, error) {
 	if s.at.Group == "" {
 		members = append(members, "location", s.location)
 	}
-	properties := object("template", s.template.Literal(), "templateHash", s.template.Hash(), "parameters", s.givenParameters(),
+	properties := object("template", s.template.Value, "templateHash", s.template.Hash(), "parameters", s.givenParameters(),
 		"mode", mode, "provisioningState", "Running")
 	s.deployment = object(append(members, "properties", properties)...)
 	return s.deployment, s.budget.Elements(2 * len(s.parameterOf))

@@ -215,7 +215,7 @@ func (d *declaration) deferredBody(t *document.Node) expr.Value {
 	for i, a := range d.arguments {
 		parameters[i] = expr.Member{Name: a.Name, Value: object("value", a.Value)}
 	}
-	return object("properties", object("mode", "Incremental", "template", t.Literal(), "parameters", expr.ObjectOf(parameters...)))
+	return object("properties", object("mode", "Incremental", "template", t.Value, "parameters", expr.ObjectOf(parameters...)))
 }
 
 // askedMembers are known of a nested deployment once it has ended.

@@ -40,7 +40,7 @@ func withoutNulls(to *strings.Builder, n *document.Node) {
 		}
 		to.WriteByte('}')
 	default:
-		to.Write(n.Literal().AppendJSON(nil))
+		to.Write(n.Value.AppendJSON(nil))
 	}
 }
 

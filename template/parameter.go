@@ -32,7 +32,7 @@ func ReadArguments(n *document.Node) ([]Argument, []*document.Fault) {
 			faults = append(faults, m.Node.Fault(Code, "the parameter '%s' has no member 'value'", m.Name))
 			continue
 		}
-		arguments = append(arguments, Argument{Name: m.Name, Value: value.Literal(), At: value})
+		arguments = append(arguments, Argument{Name: m.Name, Value: value.Value, At: value})
 	}
 	return arguments, faults
 }

@@ -151,7 +151,7 @@ func pairArgument(root *document.Node, name, value string) (template.Argument, e
 		return argument, nil
 	}
 	if d, faults := document.Read([]byte(value), document.Relaxed, template.Code); len(faults) == 0 {
-		argument.Value = d.Root.Literal()
+		argument.Value = d.Root.Value
 	}
 	return argument, nil
 }

@@ -69,7 +69,7 @@ func contentOf(content []byte) (v expr.Value, is bool) {
 	if len(faults) > 0 {
 		return v, false
 	}
-	return d.Root.Literal(), true
+	return d.Root.Value, true
 }
 
 // valueOf is JSON as a value; null of none.

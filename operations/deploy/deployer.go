@@ -459,7 +459,7 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	}
 	failpoint.Pass(failpoint.DeployEndBefore)
 	err = a.Store.Deployments.End(ctx, a.name, *a.job, deployments.Ended{
-		State: state, Error: fault, Record: text, Operations: operations, Template: a.input.Template.Literal().AppendJSON(nil), Payload: Payload(a.plan.Counts()), Kept: a.Kept,
+		State: state, Error: fault, Record: text, Operations: operations, Template: a.input.Template.Value.AppendJSON(nil), Payload: Payload(a.plan.Counts()), Kept: a.Kept,
 	})
 	failpoint.Pass(failpoint.DeployEndAfter)
 	if err == nil {

@@ -198,7 +198,7 @@ func Template(ctx context.Context, of *deployments.Deployments, name deployments
 	if len(faults) > 0 {
 		return nil, faults[0]
 	}
-	return read.Literal().AppendJSON(nil), nil
+	return read.Value.AppendJSON(nil), nil
 }
 
 // operation is a step as clients see it, of the deployment of an ID and a job.

@@ -98,14 +98,6 @@ func (n *Node) Alike(code string) (faults []*Fault) {
 	return faults
 }
 
-// Literal is the node as a value, no expression in it worked out; null of an absent node.
-func (n *Node) Literal() expr.Value {
-	if n == nil {
-		return expr.Value{}
-	}
-	return n.Value
-}
-
 // Hash is the hash of a template. It is of the template alone: one of parameters too would let
 // readers of the deployment try what its secrets are.
 func (n *Node) Hash() string {

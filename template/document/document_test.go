@@ -33,7 +33,7 @@ func TestReadingKeepsValuesAndOrder(t *testing.T) {
 			if len(faults) > 0 {
 				t.Fatal(faults[0])
 			}
-			if got := d.Root.Literal().JSON(); got != c.want {
+			if got := d.Root.Value.JSON(); got != c.want {
 				t.Errorf("got %s", got)
 			}
 		})
@@ -56,7 +56,7 @@ func TestNamesThatDifferInCasingAlone(t *testing.T) {
 				t.Errorf("%s: %s is %v", name, member, got)
 			}
 		}
-		if d.Root.Member("z") != nil || d.Root.Literal().Len() != len(d.Root.Members) {
+		if d.Root.Member("z") != nil || d.Root.Value.Len() != len(d.Root.Members) {
 			t.Errorf("%s: %d members", name, len(d.Root.Members))
 		}
 		if got := d.Root.Alike("C"); len(got) != 1 || !strings.HasSuffix(got[0].Error(), ": $.x: C: the members 'X' and 'x' of one object differ in casing alone") {
@@ -119,9 +119,9 @@ func TestWhatIsWrittenReadsTheSame(t *testing.T) {
 		if len(faults) > 0 {
 			t.Skip(faults[0])
 		}
-		written := d.Root.Literal().JSON()
+		written := d.Root.Value.JSON()
 		again, faults := document.Read([]byte(written), document.Strict, "C")
-		if len(faults) > 0 || !again.Root.Literal().Equal(d.Root.Literal()) {
+		if len(faults) > 0 || !again.Root.Value.Equal(d.Root.Value) {
 			t.Fatalf("%s became %s: %v", text, written, faults)
 		}
 	})
@@ -141,7 +141,7 @@ func FuzzRead(f *testing.F) {
 			if len(faults) > 0 {
 				continue
 			}
-			if _, faults := document.Read(d.Root.Literal().AppendJSON(nil), document.Strict, "C"); len(faults) > 0 {
+			if _, faults := document.Read(d.Root.Value.AppendJSON(nil), document.Strict, "C"); len(faults) > 0 {
 				t.Errorf("%q is written with %v", text, faults)
 			}
 		}

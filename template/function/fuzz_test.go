@@ -20,8 +20,8 @@ func FuzzFunctions(f *testing.F) {
 			return
 		}
 		pool := []expr.Value{
-			expr.StringOf(text), expr.IntOf(n), d.Root.Literal(), {}, expr.BoolOf(n > 0), expr.FloatOf(float64(n) / 7),
-			expr.StringOf(text).AsSecure(), expr.StringOf(json), expr.IntOf(int64(len(text))), expr.ArrayOf(expr.StringOf(text), expr.IntOf(n), d.Root.Literal()),
+			expr.StringOf(text), expr.IntOf(n), d.Root.Value, {}, expr.BoolOf(n > 0), expr.FloatOf(float64(n) / 7),
+			expr.StringOf(text).AsSecure(), expr.StringOf(json), expr.IntOf(int64(len(text))), expr.ArrayOf(expr.StringOf(text), expr.IntOf(n), d.Root.Value),
 		}
 		args := make([]expr.Value, len(picks))
 		secret := false

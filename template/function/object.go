@@ -98,7 +98,7 @@ func readJSON(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if d == nil {
 		return expr.Value{}, expr.Errorf("the text is no JSON: at line %d, column %d, %s", faults[0].Line, faults[0].Column, faults[0].Message)
 	}
-	return d.Root.Literal(), nil
+	return d.Root.Value, nil
 }
 
 func shallowMerge(c *expr.Call, args []expr.Value) (expr.Value, error) {

@@ -41,5 +41,5 @@ func (s Secrets) json(text json.RawMessage) json.RawMessage {
 	if len(faults) > 0 {
 		return json.RawMessage("null")
 	}
-	return s.Value(d.Root.Literal()).AppendJSON(nil)
+	return s.Value(d.Root.Value).AppendJSON(nil)
 }

@@ -24,7 +24,7 @@ func value(t interface{ Fatal(...any) }, text string) expr.Value {
 	if len(faults) > 0 {
 		t.Fatal(text, faults[0])
 	}
-	return d.Root.Literal()
+	return d.Root.Value
 }
 
 func digest(secret []byte) string {
