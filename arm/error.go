@@ -72,10 +72,15 @@ const longestShown = 8 << 10
 
 // shown cuts a text to what an error shows of it.
 func shown(s string) string {
-	if len(s) > longestShown {
-		s = strings.ToValidUTF8(s[:longestShown], "") + "…"
+	return strings.ToValidUTF8(beginning(s, longestShown), "\uFFFD")
+}
+
+// beginning cuts a text that is longer than a number of bytes.
+func beginning(s string, longest int) string {
+	if len(s) <= longest {
+		return s
 	}
-	return strings.ToValidUTF8(s, "\uFFFD")
+	return strings.ToValidUTF8(s[:longest], "") + "…"
 }
 
 // About returns the error with target: the id, member or parameter at fault.

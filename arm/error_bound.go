@@ -4,18 +4,17 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // ErrorBytes bounds what is kept of one error of a provider, in bytes of its JSON.
 const ErrorBytes = 64 << 10
 
-// leastDetail is the room that a detail has at least. It is left out if there is less: code,
-// target and message would be too short to say anything.
-const leastDetail = 512
+// lengthOfOne is for how many bytes of the longest text one detail, or member, is kept: of few,
+// more is kept of each.
+const lengthOfOne = 8
 
-// Within returns an error that takes no more than bound bytes of JSON, but has room for one
-// detail. One that is cut says so in its message.
+// Within returns an error that takes no more than bound bytes of JSON. One that is cut says so
+// in its message. All its texts and members are held to the same length, the longest that fits.
 func (e *Error) Within(bound int) *Error {
 	if e == nil {
 		return nil
@@ -24,59 +23,34 @@ func (e *Error) Within(bound int) *Error {
 	if size <= bound {
 		return e
 	}
-	note := fmt.Sprintf(" (This is a part of an error of %d bytes.)", size)
-	cut := e.cut(max(bound, leastDetail) - len(note))
-	cut.Message += note
-	return &cut
+	for longest := bound / 2; ; longest /= 2 {
+		part := e.cut(longest)
+		part.Message += fmt.Sprintf(" (This is a part of an error of %d bytes.)", size)
+		if longest == 0 || sizeOf(part) <= bound {
+			return &part
+		}
+	}
 }
 
-// cut keeps the beginning of each text, what fits of the other members in a half of the room,
-// and gives each detail an equal share of the rest.
-func (e *Error) cut(bound int) Error {
-	if sizeOf(*e) <= bound {
-		return *e
-	}
+// cut keeps the beginning of each text, the members that are no longer, and the first of many
+// members and details.
+func (e *Error) cut(longest int) Error {
 	part := *e
-	part.Code, part.Target, part.Message = Code(beginning(string(e.Code), bound/8)), beginning(e.Target, bound/4), beginning(e.Message, bound/2)
-	part.Details, part.AdditionalInfo, part.Further = nil, nil, nil
-	room := bound - sizeOf(part) - len(`"details":[],"additionalInfo":[],`)
-	members := room / 2
-	for _, list := range []struct{ of, into *[]AdditionalInfo }{{&e.AdditionalInfo, &part.AdditionalInfo}, {&e.Further, &part.Further}} {
-		for _, m := range *list.of {
-			if size := len(`{"type":"","info":},`) + jsonLen(m.Type) + len(m.Info); size <= members {
-				*list.into = append(*list.into, m)
-				members, room = members-size, room-size
-			}
-		}
-	}
-	for i := range e.Details {
-		share := max(room/(len(e.Details)-i), leastDetail)
-		if share > room {
-			break
-		}
-		detail := e.Details[i].cut(share - len(","))
-		part.Details = append(part.Details, detail)
-		room -= sizeOf(detail) + len(",")
+	part.Code, part.Message, part.Target = Code(beginning(string(e.Code), longest)), beginning(e.Message, longest), beginning(e.Target, longest)
+	part.AdditionalInfo, part.Further, part.Details = short(e.AdditionalInfo, longest), short(e.Further, longest), nil
+	for i := range min(len(e.Details), longest/lengthOfOne) {
+		part.Details = append(part.Details, e.Details[i].cut(longest))
 	}
 	return part
 }
 
-// beginning returns the beginning of a text that takes no more than bound bytes as JSON.
-func beginning(text string, bound int) string {
-	if jsonLen(text) <= bound {
-		return text
+func short(of []AdditionalInfo, longest int) (kept []AdditionalInfo) {
+	for _, m := range of[:min(len(of), longest/lengthOfOne)] {
+		if len(m.Type)+len(m.Info) <= longest {
+			kept = append(kept, m)
+		}
 	}
-	const mark = "…"
-	for jsonLen(text) > bound-len(mark) {
-		length := len(text) * (bound - len(mark)) / jsonLen(text)
-		text = strings.ToValidUTF8(text[:max(0, min(length, len(text)-1))], "")
-	}
-	return text + mark
-}
-
-func jsonLen(text string) int {
-	quoted, _ := json.Marshal(text) // which all texts can be
-	return len(quoted) - len(`""`)
+	return kept
 }
 
 func sizeOf(e Error) int {

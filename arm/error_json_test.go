@@ -75,7 +75,7 @@ func TestErrorsWithinABound(t *testing.T) {
 	}
 	random := rand.New(rand.NewSource(1))
 	for range 60 {
-		e, bound := randomError(random, 3), leastDetail+random.Intn(8<<10)
+		e, bound := randomError(random, 3), 512+random.Intn(8<<10)
 		if got := e.Within(bound); !json.Valid(got.Body()) || sizeOf(*got) > bound {
 			t.Fatalf("%d of %d: %s", sizeOf(*got), bound, got.Body())
 		}

@@ -499,7 +499,10 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 			fault.Details = append(fault.Details, detail)
 		}
 	}
-	return fault.Within(answers.DetailBytes)
+	for i := range fault.Details {
+		fault.Details[i] = *fault.Details[i].Within(answers.DetailBytes / len(fault.Details))
+	}
+	return fault
 }
 
 // outputs are the values of outputs, of which secure ones have none. What a list* function
