@@ -29,21 +29,20 @@ func (a Answer) Value(target string) (v expr.Value, fault *arm.Error) {
 	if a.Status >= http.StatusMultipleChoices {
 		return v, a.Fault()
 	}
-	v, is := contentOf(a.Body)
-	if !is {
+	d, faults := document.Read(a.Body, document.Strict, template.Code)
+	if len(faults) > 0 {
 		return v, arm.NewError(arm.InvalidProviderResponse, "", "").Saying("'%s' gave no answer that is valid JSON.", target)
 	}
-	return v, nil
+	return d.Root.Literal(), nil
 }
 
 // Fault returns the whole error in a refusal. One that has none in ARM's form is shown as it is.
 // Nothing is cut yet: a part of a secret would not be hidden.
 func (a Answer) Fault() *arm.Error {
-	if fault := answers.Error(a.Status, string(a.Body)); fault != nil {
-		return fault
-	}
 	text := strings.TrimSpace(strings.ToValidUTF8(string(a.Body), "\uFFFD"))
-	return &arm.Error{Status: a.Status, Code: arm.InvalidProviderResponse, Message: cmp.Or(text, "The provider answered "+http.StatusText(a.Status)+".")}
+	return cmp.Or(answers.Error(a.Status, text), &arm.Error{
+		Status: a.Status, Code: arm.InvalidProviderResponse, Message: cmp.Or(text, "The provider answered "+http.StatusText(a.Status)+"."),
+	})
 }
 
 // resource returns the state of the resource that an answer shows.
@@ -63,17 +62,10 @@ func (a Answer) outcome() plan.Outcome {
 	return plan.Refused
 }
 
-// contentOf reads an answer's content, if it is JSON.
-func contentOf(content []byte) (v expr.Value, is bool) {
-	d, faults := document.Read(content, document.Strict, template.Code)
-	if len(faults) > 0 {
-		return v, false
+// valueOf returns the JSON in a text as a value; null if it has none.
+func valueOf(text []byte) (v expr.Value) {
+	if d, faults := document.Read(text, document.Strict, template.Code); len(faults) == 0 {
+		v = d.Root.Value
 	}
-	return d.Root.Value, true
-}
-
-// valueOf is JSON as a value; null of none.
-func valueOf(text []byte) expr.Value {
-	v, _ := contentOf(text)
 	return v
 }

@@ -24,8 +24,8 @@ type deployed struct {
 // deployedOf is the record of a resource that was sent, and of the answer that says that it is
 // finished; nil where that cannot be compared with later ones.
 func deployedOf(sent expr.Value, answer []byte) []byte {
-	stands, is := contentOf(answer)
-	if !is {
+	stands := valueOf(answer)
+	if stands.Is(expr.Null) {
 		return nil
 	}
 	record := deployed{Key: make([]byte, sha256.Size)}

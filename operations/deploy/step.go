@@ -313,7 +313,7 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 		s.outcome = plan.Transient
 	case answer.Status < http.StatusMultipleChoices:
 		s.state(answer)
-		if !r.Options.OnlyIfNotExists && s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !holds(answer.Body, body)) {
+		if !r.Options.OnlyIfNotExists && s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !whatif.Holds(valueOf(answer.Body), body)) {
 			s.outcome, s.record.Fault = plan.Lost, nil // that may be what an earlier PUT has made
 		}
 	case answer.Status != http.StatusNotFound:
@@ -323,12 +323,6 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 	if s.outcome == plan.Lost && over {
 		s.outcome = plan.Absent
 	}
-}
-
-// holds reports whether a resource has all that was sent of it.
-func holds(resource []byte, sent expr.Value) bool {
-	has, is := contentOf(resource)
-	return is && whatif.Holds(has, sent)
 }
 
 // answerError is why a question has no answer.
