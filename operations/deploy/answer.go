@@ -33,7 +33,7 @@ func (a Answer) Value(target string) (v expr.Value, fault *arm.Error) {
 	if len(faults) > 0 {
 		return v, arm.NewError(arm.InvalidProviderResponse, "", "").Saying("'%s' gave no answer that is valid JSON.", target)
 	}
-	return d.Root.Literal(), nil
+	return d.Root.Value, nil
 }
 
 // Fault returns the whole error in a refusal. One that has none in ARM's form is shown as it is.

@@ -1,8 +1,6 @@
 package secret
 
 import (
-	"encoding/json"
-
 	"portico/arm"
 	"portico/template"
 	"portico/template/document"
@@ -28,18 +26,12 @@ func (s Secrets) hidden(fault arm.Error) arm.Error {
 	return hidden
 }
 
+// members hides the secrets in JSON. What cannot be read is left out.
 func (s Secrets) members(of []arm.AdditionalInfo) (hidden []arm.AdditionalInfo) {
 	for _, m := range of {
-		hidden = append(hidden, arm.AdditionalInfo{Type: s.Text(m.Type), Info: s.json(m.Info)})
+		if d, faults := document.Read(m.Info, document.Strict, template.Code); len(faults) == 0 {
+			hidden = append(hidden, arm.AdditionalInfo{Type: s.Text(m.Type), Info: s.Value(d.Root.Value).AppendJSON(nil)})
+		}
 	}
 	return hidden
-}
-
-// json hides the secrets in JSON. What cannot be read is left out.
-func (s Secrets) json(text json.RawMessage) json.RawMessage {
-	d, faults := document.Read(text, document.Strict, template.Code)
-	if len(faults) > 0 {
-		return json.RawMessage("null")
-	}
-	return s.Value(d.Root.Value).AppendJSON(nil)
 }
