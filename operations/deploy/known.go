@@ -18,18 +18,18 @@ type known struct {
 	answers sync.Map // to questions, by the keys of their calls
 	outputs sync.Map // of deployments of the plan, by folded IDs
 	mu      sync.Mutex
-	given   []template.Parameter // to all deployments of the plan
+	given   []expr.Value // to all deployments of the plan
 }
 
 // note adds what the deployment of an ID holds.
 func (k *known) note(id string, p *template.Plan) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.outputs.Store(arm.Fold(id), p.Outputs)
-	k.given = append(k.given, p.Parameters...)
-	for _, d := range p.Deployments {
+	for _, d := range append([]*template.Deployment{{ID: id, Outputs: p.Outputs, Parameters: p.Parameters}}, p.Deployments...) {
 		k.outputs.Store(arm.Fold(d.ID), d.Outputs)
-		k.given = append(k.given, d.Parameters...)
+		for _, parameter := range d.Parameters {
+			k.given = append(k.given, parameter.Value)
+		}
 	}
 }
 
@@ -37,10 +37,7 @@ func (k *known) note(id string, p *template.Plan) {
 // and those in values.
 func (k *known) secrets(in ...expr.Value) secret.Secrets {
 	k.mu.Lock()
-	all := slices.Clone(in)
-	for _, p := range k.given {
-		all = append(all, p.Value)
-	}
+	all := slices.Concat(in, k.given)
 	k.mu.Unlock()
 	for key, v := range k.answers.Range {
 		if strings.HasPrefix(key.(string), http.MethodPost) {
