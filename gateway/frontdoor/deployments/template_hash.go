@@ -11,12 +11,6 @@ import (
 	"portico/template/expr"
 )
 
-// hashed is the answer to a client that asks for the hash of a template.
-type hashed struct {
-	MinifiedTemplate string `json:"minifiedTemplate"`
-	TemplateHash     string `json:"templateHash"`
-}
-
 // templateHash answers the hash of a template, by which clients find out whether it was
 // deployed: the records of deployments have the same.
 func (Deployments) templateHash(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
@@ -27,5 +21,5 @@ func (Deployments) templateHash(w http.ResponseWriter, _ *http.Request, x *excha
 	if !d.Root.Is(expr.Object) {
 		return refusalAt(d.Root, "a template is an object, and this is %s", d.Root.Value.Kind())
 	}
-	return x.Answer(w, http.StatusOK, hashed{d.Root.Value.JSON(), d.Root.Hash()})
+	return x.Answer(w, http.StatusOK, map[string]string{"minifiedTemplate": d.Root.Value.JSON(), "templateHash": d.Root.Hash()})
 }
