@@ -71,7 +71,7 @@ type errorDetail struct {
 	Target  string        `json:"target,omitempty"`
 	Details []errorDetail `json:"details,omitempty"`
 	// Those that follow are of the fault refuse alone.
-	AdditionalInfo []additionalInfo `json:"additionalInfo,omitempty"`
-	InnerError     *innerError      `json:"innererror,omitempty"`
-	TraceID        string           `json:"traceId,omitempty"`
+	AdditionalInfo []any          `json:"additionalInfo,omitempty"`
+	InnerError     map[string]any `json:"innererror,omitempty"`
+	TraceID        string         `json:"traceId,omitempty"`
 }

@@ -8,17 +8,6 @@ import (
 	"portico/contoso/fault"
 )
 
-type additionalInfo struct {
-	Type string         `json:"type"`
-	Info map[string]any `json:"info"`
-}
-
-type innerError struct {
-	Code       string      `json:"code"`
-	Quoted     string      `json:"quoted,omitempty"`
-	InnerError *innerError `json:"innererror,omitempty"`
-}
-
 // refused answers a call by the error of the fault refuse.
 func refused(c *call) answer {
 	refusal := c.wholeError()
@@ -34,12 +23,12 @@ func (c *call) wholeError() *errorDetail {
 	quoted := string(c.body)
 	refusal := &errorDetail{
 		Code: "ContosoRefusal", Message: "The content was refused as asked: " + quoted, Target: "properties.refused",
-		AdditionalInfo: []additionalInfo{{Type: "PolicyViolation", Info: map[string]any{"quoted": quoted, quoted: []any{true, 7, nil}}}},
-		InnerError:     &innerError{Code: "Inner", Quoted: quoted, InnerError: &innerError{Code: "Inmost"}},
+		AdditionalInfo: []any{map[string]any{"type": "PolicyViolation", "info": map[string]any{"quoted": quoted, quoted: []any{true, 7, nil}}}},
+		InnerError:     map[string]any{"code": "Inner", "quoted": quoted, "innererror": map[string]any{"code": "Inmost"}},
 		TraceID:        "contoso-trace",
 		Details: []errorDetail{{
 			Code: "Outer", Message: "One of its members was refused.", Target: "properties",
-			Details: []errorDetail{{Code: "Inmost", Message: quoted, Target: "properties.refused", InnerError: &innerError{Code: "Deep"}}},
+			Details: []errorDetail{{Code: "Inmost", Message: quoted, Target: "properties.refused", InnerError: map[string]any{"code": "Deep"}}},
 		}},
 	}
 	for i := range c.fault.Details {
