@@ -52,16 +52,13 @@ func (e *Error) UnmarshalJSON(text []byte) error {
 }
 
 func (e *Error) read(text []byte, level int) error {
+	texts := map[string]any{"code": &e.Code, "message": &e.Message, "target": &e.Target}
 	return jsontext.Object(text, func(m jsontext.Member) error {
 		whole, fits := AdditionalInfo{Type: string(m.Key), Info: m.Value}, true
 		switch name := strings.ToLower(whole.Type); {
 		case jsontext.Null(m.Value):
-		case name == "code":
-			fits = json.Unmarshal(m.Value, &e.Code) == nil
-		case name == "message":
-			fits = json.Unmarshal(m.Value, &e.Message) == nil
-		case name == "target":
-			fits = json.Unmarshal(m.Value, &e.Target) == nil
+		case texts[name] != nil:
+			fits = json.Unmarshal(m.Value, texts[name]) == nil
 		case name == "details":
 			var details []Error
 			if details, fits = readDetails(m.Value, level+1); fits {
