@@ -526,8 +526,8 @@ func (a *attempt) outputs(ctx context.Context, of []template.Output) (outputs ma
 // that it needs.
 func outputFault(secrets secret.Secrets, name string, err error) *arm.Error {
 	fault := arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error())
-	if refused, is := errors.AsType[*answerError](err); is {
-		fault.Details = []arm.Error{*refused.fault}
+	if refused, is := errors.AsType[*arm.Error](err); is {
+		fault.Details = []arm.Error{*refused}
 	}
 	return secrets.Error(fault)
 }

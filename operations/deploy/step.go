@@ -243,8 +243,8 @@ func (s *settled) take(err error) {
 		return
 	}
 	s.outcome, s.record.Fault = plan.Refused, arm.NewError(arm.InvalidTemplate, err.Error())
-	if refused, is := errors.AsType[*answerError](err); is {
-		s.record.Fault = refused.fault
+	if refused, is := errors.AsType[*arm.Error](err); is { // an answer's
+		s.record.Fault = refused
 	}
 }
 
@@ -325,11 +325,6 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 	}
 }
 
-// answerError is why a question has no answer.
-type answerError struct{ fault *arm.Error }
-
-func (e *answerError) Error() string { return e.fault.Error() }
-
 // errUnanswered: the attempt ends before an answer has come.
 var errUnanswered = errors.New("no answer came")
 
@@ -390,7 +385,7 @@ func (a *attempt) question(ctx context.Context, call Call) (v expr.Value, err er
 		pause := max(answers.RetryAfter(answer.Header), a.Limits.Pause)
 		next, outcome := a.Store.Now().Add(pause), answer.outcome()
 		if outcome == plan.Refused || outcome == plan.Transient && next.After(spent) || next.After(over) {
-			return v, &answerError{fault}
+			return v, fault
 		}
 		select {
 		case <-time.After(pause):
