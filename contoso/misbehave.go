@@ -64,7 +64,7 @@ func (p *Provider) refusal(c *call) (answer, bool) {
 	case fault.Quote:
 		return failed(badRequest("ContosoQuote", "The content '%s' cannot be used ('%s', '%s').", c.body, base64.StdEncoding.EncodeToString(c.body), url.QueryEscape(string(c.body)))), true
 	case fault.Refuse:
-		return refused(c), !c.refusesLater()
+		return refused(c), f.Mode == "" || c.method == http.MethodGet
 	case fault.Throttle:
 		a := failed(fail(http.StatusTooManyRequests, "TooManyRequests", "The request was throttled as asked."))
 		a.header.Set("Retry-After", strconv.Itoa(f.Number))

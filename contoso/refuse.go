@@ -2,10 +2,7 @@ package contoso
 
 import (
 	"fmt"
-	"net/http"
 	"strings"
-
-	"portico/contoso/fault"
 )
 
 // refused answers a call by the error of the fault refuse.
@@ -35,9 +32,4 @@ func (c *call) wholeError() *errorDetail {
 		refusal.Details = append(refusal.Details, errorDetail{Code: fmt.Sprint("Detail", i), Message: strings.Repeat("Long words. ", 80), Target: fmt.Sprint("properties.", i)})
 	}
 	return refusal
-}
-
-// refusesLater reports whether the call is accepted, and refused by its operation.
-func (c *call) refusesLater() bool {
-	return c.fault.Name == fault.Refuse && c.fault.Mode != "" && c.method != http.MethodGet
 }

@@ -77,6 +77,9 @@
 package fault
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -205,7 +208,10 @@ func Parse(text string) (Fault, bool) {
 		f.Number, err = strconv.Atoi(arg)
 		ok = f.Number >= 200 && f.Number <= 599
 	case Refuse:
-		f, ok = parseRefuse(arg)
+		if _, err = fmt.Sscanf(arg, "%d,%d,%s", &f.Number, &f.Details, &f.Mode); errors.Is(err, io.ErrUnexpectedEOF) {
+			err = nil // the last ones may be missing
+		}
+		ok = f.Number >= 400 && f.Number <= 599 && f.Details >= 0 && f.Details <= maxDetails
 	case Throttle:
 		f.Number, err = strconv.Atoi(arg)
 		ok = f.Number >= 0
@@ -239,20 +245,6 @@ func Parse(text string) (Fault, bool) {
 		return Fault{}, false
 	}
 	return f, true
-}
-
-// parseRefuse reads the argument of refuse.
-func parseRefuse(arg string) (f Fault, ok bool) {
-	f.Name = Refuse
-	status, rest, _ := strings.Cut(arg, ",")
-	details, mode, _ := strings.Cut(rest, ",")
-	var err, malformed error
-	f.Number, err = strconv.Atoi(status)
-	if details != "" {
-		f.Details, malformed = strconv.Atoi(details)
-	}
-	f.Mode = mode
-	return f, err == nil && malformed == nil && f.Number >= 400 && f.Number <= 599 && f.Details >= 0 && f.Details <= maxDetails
 }
 
 // isWord reports whether the text can be an error code.
