@@ -60,7 +60,7 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	endSpan(span, claim, outcome)
 	if state, ended := endOf(outcome, result); ended {
 		metrics.ended.WithLabelValues(name, state.String()).Inc()
-		w.endings.pass(job.ID)
+		w.passEnd(job.ID)
 	}
 	metrics.seconds.WithLabelValues(name).Observe(time.Since(started).Seconds())
 }

@@ -72,7 +72,7 @@ type Runner struct {
 	// it answers.
 	storeDown atomic.Int64
 	presence  *presence
-	endings   endings
+	watches   sync.Map // of jobs' ends: from a channel to the job that it is closed for
 	// replaced makes housekeeping count the jobs and call the kinds' Schedule at once.
 	replaced chan struct{}
 }
