@@ -2,7 +2,6 @@ package polling
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"portico/gateway/exchange"
@@ -20,18 +19,16 @@ type Jobs interface {
 // Waits bound the requests that wait for the end of what they began.
 type Waits struct {
 	places *limits.Concurrency
-	over   chan struct{}
-	end    func()
+	over   <-chan struct{}
+	// End ends all waits, and those to come: the gateway drains.
+	End func()
 }
 
 // NewWaits returns the waits of so many requests, perCaller of them of one caller.
 func NewWaits(n, perCaller int) *Waits {
-	over := make(chan struct{})
-	return &Waits{places: limits.NewConcurrency(n, perCaller, nil), over: over, end: sync.OnceFunc(func() { close(over) })}
+	ctx, end := context.WithCancel(context.Background())
+	return &Waits{limits.NewConcurrency(n, perCaller, nil), ctx.Done(), end}
 }
-
-// End ends all waits, and those to come: the gateway drains.
-func (w *Waits) End() { w.end() }
 
 // firstRead is the time after which a job's row is read first. Each further read comes
 // after twice the time.
