@@ -15,13 +15,14 @@ import (
 	deployed "portico/inventory/deployments"
 	"portico/operations/deploy"
 	deployplan "portico/operations/deploy/plan"
+	"portico/regions"
 	"portico/template"
 )
 
 func (g *Gateway) newDeployer() *deploy.Deployer {
 	c := g.config
 	return &deploy.Deployer{
-		Store: g.store, Sender: g.stepSender, MayNest: g.mayNest, Registering: g.registering, ScopeRefusal: scopeRefusal, History: c.Deployments.History, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
+		Store: g.store, Sender: g.stepSender, MayNest: g.mayNest, Unregistered: g.unregistered, ScopeRefusal: scopeRefusal, History: c.Deployments.History, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
 		Limits: deployplan.Limits{PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint, Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor},
 	}
 }
@@ -43,12 +44,22 @@ func (g *Gateway) newOrders() deployments.Orders {
 		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
 			return json.Marshal(batch.NewCaller(r, x))
 		},
-		May: g.authorizer.MayStill, MayRegister: g.mayRegister, Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
+		May: g.authorizer.MayStill, Unregistered: g.unregistered, Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
 	}
 }
 
 func (g *Gateway) deploymentLocations() deployments.Locations {
 	return deployments.Locations{Map: g.config.Map, Store: g.store}
+}
+
+// unregistered reports whether a subscription must yet be registered for a namespace.
+func (g *Gateway) unregistered(ctx context.Context, subscription, namespace string) (bool, error) {
+	p := g.config.Map.Provider(namespace)
+	if p == nil || p.Registration != regions.Required {
+		return false, nil
+	}
+	registration, err := g.store.Registration(ctx, subscription, p.Key)
+	return err == nil && !registration.State.Permits(), err
 }
 
 // mayNest returns why the caller of a deployment may not make a nested one, or not there.

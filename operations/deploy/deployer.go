@@ -49,10 +49,9 @@ type Deployer struct {
 	// ScopeRefusal ARM's refusal where the store refuses one; nil: it is another error.
 	MayNest      func(ctx context.Context, caller json.RawMessage, n deployments.Name, d *template.Deployment) error
 	ScopeRefusal func(subscription, group, id string, err error) error
-	// Registering returns the request that registers a subscription for a namespace; nil if
-	// none is needed.
-	Registering func(ctx context.Context, subscription, namespace string) (*routing.Request, error)
-	History     int // how many deployments a scope keeps
+	// Unregistered reports whether a subscription must yet be registered for a namespace.
+	Unregistered func(ctx context.Context, subscription, namespace string) (bool, error)
+	History      int // how many deployments a scope keeps
 	// Limit is how long a deployment may take; CallLimit how long a call may, after which
 	// it cannot land any more.
 	Limit, CallLimit time.Duration

@@ -20,7 +20,6 @@ import (
 	"portico/jobs/jobstest"
 	"portico/operations/deploy"
 	"portico/operations/deploy/plan"
-	"portico/routing"
 	"portico/template/expr"
 )
 
@@ -133,8 +132,8 @@ func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies m
 	t.Helper()
 	ran := run{script: &script{replies: replies}, operations: map[string]deploy.Operation{}}
 	d.Store, d.Sender, d.History, d.Kept = b.Store, ran.sender, 800, time.Hour
-	if d.Registering == nil {
-		d.Registering = func(context.Context, string, string) (*routing.Request, error) { return nil, nil }
+	if d.Unregistered == nil {
+		d.Unregistered = func(context.Context, string, string) (bool, error) { return false, nil }
 	}
 	d.Limits.PerDeployment, d.Limits.PerEndpoint, d.Limits.Pause = 16, 8, jobstest.Floor
 	for _, limit := range []*time.Duration{&d.Limit, &d.CallLimit, &d.Limits.Budget} {

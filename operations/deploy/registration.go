@@ -15,43 +15,35 @@ import (
 // registerFirst registers the namespaces that are known before the first step. A refusal ends
 // it: the steps register what is missing then, and one that is refused has that as its error.
 func (a *attempt) registerFirst(ctx context.Context) {
-	for i := range a.steps {
-		r := a.steps[i].resource
+	for _, of := range a.steps {
+		r := of.resource
 		if r == nil || r.Existing || !r.Condition.Is(expr.Bool) || a.job.State == jobrow.Cancelling {
 			continue
 		}
-		if answer, err := a.register(ctx, r); err != nil || answer.Status >= http.StatusMultipleChoices {
+		if !a.registered(ctx, &settled{task: task{step: of}}, r) {
 			return
 		}
 	}
 }
 
-// register registers a resource's subscription for its namespace, as the deployment's caller.
-// The answer is that to the request; without a status if none was needed. To register again
-// changes nothing, so that neither other steps nor a takeover matter.
-func (a *attempt) register(ctx context.Context, r *template.Resource) (answer Answer, err error) {
+// registered reports whether a resource can be sent: it registers its subscription for its
+// namespace, as the deployment's caller, or else settles the step. To register again changes
+// nothing, so that neither other steps nor a takeover matter.
+func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resource) bool {
 	namespace, _, _ := strings.Cut(r.Type, "/")
 	of := arm.Fold(r.Scope.Subscription + " " + namespace)
 	if _, known := a.registrations.Load(of); known {
-		return answer, nil
+		return true
 	}
-	q, err := a.Registering(ctx, r.Scope.Subscription, namespace)
-	if err == nil && q != nil {
+	var answer Answer
+	missing, err := a.Unregistered(ctx, r.Scope.Subscription, namespace)
+	if err == nil && missing {
 		calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 		defer cancel()
-		answer, err = a.call(calling, Call{Method: q.Method, Target: q.Path.Escaped() + "?api-version=2021-04-01"})
+		answer, err = a.call(calling, Call{Method: http.MethodPost, Target: "/subscriptions/" + r.Scope.Subscription + "/providers/" + namespace + "/register?api-version=2021-04-01"})
 	}
 	if err == nil && answer.Status < http.StatusMultipleChoices {
 		a.registrations.Store(of, true)
-	}
-	return answer, err
-}
-
-// registered reports whether a resource can be sent, as its namespace is registered; else it
-// settles the step.
-func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resource) bool {
-	answer, err := a.register(ctx, r)
-	if err == nil && answer.Status < http.StatusMultipleChoices {
 		return true
 	}
 	if s.outcome = plan.Transient; err == nil {

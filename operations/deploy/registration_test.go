@@ -10,18 +10,12 @@ import (
 
 	"portico/inventory/deployments"
 	"portico/operations/deploy"
-	"portico/regions"
-	"portico/routing"
 )
 
 // unregistered needs the registration of some namespaces, until ended says so.
-func unregistered(ended func() bool, namespaces ...string) func(context.Context, string, string) (*routing.Request, error) {
-	return func(_ context.Context, subscription, namespace string) (*routing.Request, error) {
-		if ended() || !slices.Contains(namespaces, namespace) {
-			return nil, nil
-		}
-		q, _ := routing.ClassifyID(&regions.Map{}, http.MethodPost, "/subscriptions/"+subscription+"/providers/"+namespace+"/register")
-		return q, nil
+func unregistered(ended func() bool, namespaces ...string) func(context.Context, string, string) (bool, error) {
+	return func(_ context.Context, _, namespace string) (bool, error) {
+		return !ended() && slices.Contains(namespaces, namespace), nil
 	}
 }
 
@@ -35,7 +29,7 @@ func workspace(name string, more ...string) string {
 func TestNamespacesAreRegisteredFirst(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
-	d := deploy.Deployer{Registering: unregistered(func() bool { return asked.Add(1) > 2 }, "Contoso.Compute", "Contoso.Insight")}
+	d := deploy.Deployer{Unregistered: unregistered(func() bool { return asked.Add(1) > 2 }, "Contoso.Compute", "Contoso.Insight")}
 	r := deployed(t, d, map[string][]reply{"POST register": {{status: 200}}, "PUT a": {created}, "PUT b": {created}, "PUT w": {created}}, machine("a"), machine("b", after("a")), workspace("w", after("b")))
 	r.want(t, deployments.Succeeded)
 	if want := []string{"POST register", "POST register", "PUT a", "PUT b", "PUT w"}; !slices.Equal(r.names(), want) {
@@ -47,7 +41,7 @@ func TestNamespacesAreRegisteredFirst(t *testing.T) {
 func TestRegistrationIsRefused(t *testing.T) {
 	t.Parallel()
 	denied := reply{status: http.StatusForbidden, body: `{"error": {"code": "AuthorizationFailed", "message": "no Contoso.Insight/register/action"}}`}
-	r := deployed(t, deploy.Deployer{Registering: unregistered(never, "Contoso.Insight")}, map[string][]reply{"POST register": {denied}, "PUT a": {created}}, machine("a"), workspace("w"), machine("b", `"dependsOn": ["w"]`))
+	r := deployed(t, deploy.Deployer{Unregistered: unregistered(never, "Contoso.Insight")}, map[string][]reply{"POST register": {denied}, "PUT a": {created}}, machine("a"), workspace("w"), machine("b", `"dependsOn": ["w"]`))
 	r.want(t, deployments.Failed, "AuthorizationFailed", "Contoso.Insight/register/action", "/workspaces/w")
 	if len(r.of("PUT a")) != 1 || len(r.of("PUT w"))+len(r.of("PUT b")) > 0 {
 		t.Errorf("%q", r.names())
@@ -60,7 +54,7 @@ func TestRegistrationIsRefused(t *testing.T) {
 // A registration that gets no answer is tried again.
 func TestRegistrationGetsNoAnswer(t *testing.T) {
 	t.Parallel()
-	r := deployed(t, deploy.Deployer{Registering: unregistered(never, "Contoso.Insight")}, map[string][]reply{"POST register": {noAnswer, noAnswer, {status: 503, body: `{}`}, {status: 200}}, "PUT w": {created}}, workspace("w"))
+	r := deployed(t, deploy.Deployer{Unregistered: unregistered(never, "Contoso.Insight")}, map[string][]reply{"POST register": {noAnswer, noAnswer, {status: 503, body: `{}`}, {status: 200}}, "PUT w": {created}}, workspace("w"))
 	r.want(t, deployments.Succeeded)
 	if n := len(r.of("POST register")); n != 4 {
 		t.Errorf("%q", r.names())

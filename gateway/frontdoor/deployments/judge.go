@@ -67,14 +67,21 @@ func (judge Judge) check(r *http.Request, x *exchange.Exchange, scope expr.Scope
 	if err != nil {
 		return err
 	}
-	refusal := arm.NewError(arm.InvalidTemplateDeployment, name)
+	var refusals []arm.Error
 	for i, fault := range faults {
 		if fault != nil {
-			refusal.Details = append(refusal.Details, fault.DetailOf(sent[i].ID))
+			refusals = append(refusals, fault.DetailOf(sent[i].ID))
 		}
 	}
-	if len(refusal.Details) > 0 {
-		return refusal
+	return invalid(name, refusals)
+}
+
+// invalid refuses a deployment of a name for all that would be refused of it; nil: nothing.
+func invalid(name string, refusals []arm.Error) error {
+	if len(refusals) == 0 {
+		return nil
 	}
-	return nil
+	refusal := arm.NewError(arm.InvalidTemplateDeployment, name)
+	refusal.Details = refusals
+	return refusal
 }

@@ -24,9 +24,8 @@ const readGroup = "Microsoft.Resources/subscriptions/resourceGroups/read"
 type Orders struct {
 	// Caller returns a request's caller, as the sender of its steps reads it.
 	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
-	// MayRegister returns why a caller may not register a subscription for a namespace; nil
-	// also if it need not be registered.
-	MayRegister func(ctx context.Context, who access.Principal, subscription, namespace string) error
+	// Unregistered reports whether a subscription must yet be registered for a namespace.
+	Unregistered func(ctx context.Context, subscription, namespace string) (bool, error)
 	// May returns why a caller may not do what an ID names.
 	May func(ctx context.Context, who access.Principal, action, id string) error
 	// Environment is what environment() returns.

@@ -17,26 +17,25 @@ func (d Orders) checkRegistrations(ctx context.Context, x *exchange.Exchange, na
 	if level == ofTemplate || level == withoutRbac {
 		return nil
 	}
-	refusal := arm.NewError(arm.InvalidTemplateDeployment, name)
+	var refusals []arm.Error
 	checked := map[string]bool{}
 	for _, p := range planned {
 		namespace, _, _ := strings.Cut(p.Type, "/")
-		id := "/subscriptions/" + p.Scope.Subscription + "/providers/" + namespace
+		scope := "/subscriptions/" + p.Scope.Subscription
+		id := scope + "/providers/" + namespace
 		if !certain(p) || checked[arm.Fold(id)] {
 			continue
 		}
 		checked[arm.Fold(id)] = true
-		err := d.MayRegister(ctx, x.Principal, p.Scope.Subscription, namespace)
-		fault, refused := errors.AsType[*arm.Error](err)
-		if err != nil && !refused {
+		missing, err := d.Unregistered(ctx, p.Scope.Subscription, namespace)
+		if err == nil && missing {
+			err = d.May(ctx, x.Principal, namespace+"/register/action", scope)
+		}
+		if fault, refused := errors.AsType[*arm.Error](err); refused {
+			refusals = append(refusals, arm.Error{Code: fault.Code, Message: fault.Message, Target: id})
+		} else if err != nil {
 			return err
 		}
-		if refused {
-			refusal.Details = append(refusal.Details, arm.Error{Code: fault.Code, Message: fault.Message, Target: id})
-		}
 	}
-	if len(refusal.Details) > 0 {
-		return refusal
-	}
-	return nil
+	return invalid(name, refusals)
 }
