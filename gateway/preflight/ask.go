@@ -47,7 +47,8 @@ func (q *question) needed() bool {
 // Ask returns why the provider refuses a planned resource, on whose PUT the gateway's word
 // is v; nil: it does not, or does not judge plans.
 func (p *Preflight) Ask(r *http.Request, x *exchange.Exchange, planned *Resource, v Verdict) *arm.Error {
-	_, unknown := knownOf(planned.Body)
+	var unknown unknowns
+	unknown.within(planned.Body, "", 0)
 	return p.askAll(r, x, []question{{planned, v, unknown}})[0]
 }
 

@@ -173,14 +173,19 @@ type member struct {
 
 func objectOf(all ...member) []byte {
 	text := []byte{'{'}
-	for i, m := range all {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		name, _ := json.Marshal(m.name) // a string can be written
-		text = append(append(append(text, name...), ':'), m.value...)
+	for _, m := range all {
+		text = appendMember(text, m)
 	}
 	return append(text, '}')
+}
+
+// appendMember writes a further member of an object that is not closed.
+func appendMember(object []byte, m member) []byte {
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	name, _ := json.Marshal(m.name) // a string can be written
+	return append(append(append(object, name...), ':'), m.value...)
 }
 
 // groupType is the type of resource groups, which lie below no provider.

@@ -53,9 +53,9 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 
 // Known returns the body of the resource that is judged as the gateway judges it: without what
 // is not known of it. That fits.
-func (p *Plan) Known(body []byte) (known []byte) {
-	known, p.unknown = knownOf(body)
-	return known
+func (p *Plan) Known(body []byte) []byte {
+	p.unknown = nil
+	return p.unknown.within(body, "", 0)
 }
 
 // Pending implements proxy.Plan.
@@ -78,9 +78,6 @@ func (p *Plan) Created(subscription, group, typ string) (n int) {
 	}
 	return n
 }
-
-// Registers implements proxy.Plan.
-func (p *Plan) Registers() bool { return p.registers }
 
 // registered returns a registration as it is when the resources are made.
 func (p *Plan) registered(r inventory.Registration) inventory.Registration {

@@ -1,8 +1,6 @@
 package preflight
 
 import (
-	"encoding/json"
-	"errors"
 	"slices"
 	"strings"
 
@@ -21,57 +19,49 @@ const standIn = `"00000000-0000-0000-0000-000000000000"`
 // that it is not known.
 const deepest = 8
 
-// knownOf returns what is known of a planned body. A member that is not known is left out;
-// further below, a text stands in for it.
-func knownOf(body []byte) (known []byte, unknown unknowns) {
-	known = unknown.within(body, "", 0)
-	return known, unknown
-}
-
+// within returns what is known of the value at a path, nil if it is not known, and notes what
+// is not. A member that is not known is left out of the whole body; further below, a text
+// stands in for it. An array of which something is not known is not known.
 func (u *unknowns) within(value []byte, path string, depth int) []byte {
-	if schema.Unknown(value) || holdsUnknown(value, depth) {
-		*u = append(*u, path)
-		return []byte(standIn)
-	}
-	if depth == deepest || len(value) == 0 || value[0] != '{' {
+	deeper := depth < deepest && len(value) > 0
+	switch {
+	case deeper && value[0] == '{':
+		before := len(*u)
+		if known := u.members(value, path, depth); len(*u) > before {
+			return known
+		}
+		return value
+	case deeper && value[0] == '[':
+		var inner unknowns
+		_ = jsontext.Array(value, func(e jsontext.Element) error {
+			if inner == nil {
+				inner.within(e.Text, "", depth+1)
+			}
+			return nil
+		})
+		if inner == nil {
+			return value
+		}
+	case !schema.Unknown(value):
 		return value
 	}
-	before, text := len(*u), []byte{'{'}
-	_ = jsontext.Object(value, func(m jsontext.Member) error {
-		inner := strings.TrimPrefix(path+"."+string(m.Key), ".")
-		v := u.within(m.Value, inner, depth+1)
-		if depth == 0 && len(*u) > before && (*u)[len(*u)-1] == inner {
-			return nil
+	*u = append(*u, path)
+	return nil
+}
+
+func (u *unknowns) members(object []byte, path string, depth int) (known []byte) {
+	known = []byte{'{'}
+	_ = jsontext.Object(object, func(m jsontext.Member) error {
+		v := u.within(m.Value, strings.TrimPrefix(path+"."+string(m.Key), "."), depth+1)
+		if v == nil && depth > 0 {
+			v = []byte(standIn)
 		}
-		if len(text) > 1 {
-			text = append(text, ',')
+		if v != nil {
+			known = appendMember(known, member{string(m.Key), v})
 		}
-		name, _ := json.Marshal(string(m.Key)) // a string can be written
-		text = append(append(append(text, name...), ':'), v...)
 		return nil
 	})
-	if len(*u) == before {
-		return value
-	}
-	return append(text, '}')
-}
-
-// errFound ends the reading of an array.
-var errFound = errors.New("something is not known")
-
-// holdsUnknown reports whether a value is an array of which something is not known: none of it
-// is judged.
-func holdsUnknown(value []byte, depth int) bool {
-	if depth >= deepest || len(value) == 0 || value[0] != '[' {
-		return false
-	}
-	return jsontext.Array(value, func(e jsontext.Element) error {
-		var unknown unknowns
-		if unknown.within(e.Text, "", depth+1); len(unknown) > 0 {
-			return errFound
-		}
-		return nil
-	}) != nil
+	return append(known, '}')
 }
 
 // touch reports whether the value at a path is not known, or a part of it, or what it is a

@@ -94,8 +94,6 @@ type Plan interface {
 	Pending(member string) bool
 	// Created is how many new resources of a type it has planned in a group so far.
 	Created(subscription, group, typ string) int
-	// Registers reports whether it registers subscriptions for what it needs.
-	Registers() bool
 }
 
 func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
@@ -126,7 +124,7 @@ func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 	if d.Remembered {
 		intent.Version = d.Subscription.Version
 	}
-	if q.Provider.Registration == regions.Required && (p.Plan == nil || !p.Plan.Registers()) {
+	if q.Provider.Registration == regions.Required && p.Plan == nil { // its index says what a plan has registered
 		intent.Namespace = q.Provider.Key
 	}
 	switch q.Method {
