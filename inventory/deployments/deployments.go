@@ -156,7 +156,7 @@ func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, cre
 		if running >= b.Running || size+len(content) > mostContent && running > 0 {
 			return false, ErrTooMany
 		}
-		begun := beginning{b.ID, !found, events.CauseOf(t.Context)}
+		begun := beginning(b.ID, !found, events.CauseOf(t.Context))
 		if err := d.insert(t, n, job.ID, begun, record, content, b.History); err != nil {
 			return false, err
 		}
@@ -188,7 +188,7 @@ func open(t *transaction.Tx, n Name) error {
 	return t.Scopes.OpenGroup(n.Subscription, n.Group, false)
 }
 
-func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun beginning, record, content []byte, history int) error {
+func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun events.Payload, record, content []byte, history int) error {
 	text, err := json.Marshal(begun)
 	if err != nil {
 		return err
@@ -200,7 +200,7 @@ func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun begi
 	if _, err := t.Exec(insertDeployment, n.Subscription, n.Group, n.Name, job[:], Running, engine.Micros(t.Now), record, content, sealed); err != nil {
 		return err
 	}
-	if err := begun.record(t, n.Subscription, events.Payload{Status: events.Accepted}); err != nil {
+	if err := t.RecordOwnBy(begun.Cause, n.Subscription, begun); err != nil {
 		return err
 	}
 	return bound(t, n, history)
@@ -507,7 +507,7 @@ func (d *Deployments) ending(ctx context.Context, n Name, j jobrow.Job, e Ended)
 		if _, err := t.Exec(endDeployment, e.State, encrypted[0], encrypted[1], encrypted[2], n.Subscription, n.Group, n.Name, j.ID[:]); err != nil {
 			return false, err
 		}
-		if err := d.recordEnd(t, active, events.Payload{Status: events.Status(e.State.String()), Error: e.Error}); err != nil {
+		if err := d.recordEnd(t, active, events.Status(e.State.String()), e.Error, false); err != nil {
 			return false, err
 		}
 		return true, t.Later(boundDeployed, n.Subscription, n.Group, n.Subscription, n.Group, DeployedKept)

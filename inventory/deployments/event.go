@@ -31,20 +31,6 @@ func (n Name) id() string {
 	return scope + "/providers/" + typeName + "/" + n.Name
 }
 
-// beginning is what the event of a deployment's end has of its beginning. It stands in the
-// place of the operations until then, encrypted.
-type beginning struct {
-	ID    string       `json:"id"`
-	New   bool         `json:"new,omitempty"`
-	Cause events.Cause `json:"cause"`
-}
-
-// record records an event of the deployment's write.
-func (b beginning) record(t *transaction.Tx, sub string, payload events.Payload) error {
-	payload.Resource, payload.Action, payload.New = b.ID, typeName+index.WriteVerb, b.New
-	return t.RecordOwnBy(b.Cause, sub, payload)
-}
-
 // Active is a deployment that has not ended.
 type Active struct {
 	name      Name // folded
@@ -64,37 +50,46 @@ func LookUpActive(sub, group string, each func(Active)) engine.Lookup {
 	return engine.LookupOf(activeOfGroup, each, scanActive, sub, group, Running)
 }
 
-// begun returns the beginning of a deployment, whose job acts for its caller since. No one is
-// named if an earlier version began it, or if the key is gone.
-func (d *Deployments) begun(ctx context.Context, a Active) (b beginning, err error) {
-	b.ID = a.name.id()
+// begun returns the event of a deployment's beginning, whose job acts for its caller since. It
+// stands in the place of the operations until the end, encrypted. No one is named if an
+// earlier version began the deployment, or if the key is gone.
+func (d *Deployments) begun(ctx context.Context, a Active) (events.Payload, error) {
+	e := beginning(a.name.id(), false, events.Cause{})
 	if len(a.beginning) > 0 {
 		text, err := d.database.Cipher.Decrypt(ctx, place(a.name, a.job, "beginning"), a.beginning)
 		if err == nil {
-			err = json.Unmarshal(text, &b)
+			err = json.Unmarshal(text, &e)
 		}
 		if err != nil && !errors.Is(err, encryption.ErrDecrypt) {
-			return b, err
+			return e, err
 		}
 	}
-	b.Cause.Job = Job
-	return b, nil
+	e.Cause.Job = Job
+	return e, nil
 }
 
-// recordEnd records how a deployment ends.
-func (d *Deployments) recordEnd(t *transaction.Tx, a Active, end events.Payload) error {
-	b, err := d.begun(t.Context, a)
+func beginning(id string, isNew bool, by events.Cause) events.Payload {
+	return events.Payload{Resource: id, Action: typeName + index.WriteVerb, Status: events.Accepted, New: isNew, Cause: by}
+}
+
+// recordEnd records how a deployment ends, and whether its record goes.
+func (d *Deployments) recordEnd(t *transaction.Tx, a Active, status events.Status, why *arm.Error, gone bool) error {
+	e, err := d.begun(t.Context, a)
 	if err != nil {
 		return err
 	}
-	return b.record(t, a.name.Subscription, end)
+	e.Status, e.Error, e.Gone = status, why, gone
+	return t.RecordOwnBy(e.Cause, a.name.Subscription, e)
 }
 
 // RecordGone records the ends of deployments that go with their group.
 func (d *Deployments) RecordGone(t *transaction.Tx, all []Active) error {
-	why := arm.NewError(arm.DeploymentFailed).Saying("The resource group of the deployment was deleted.")
+	return d.recordFailed(t, all, "The resource group of the deployment was deleted.", true)
+}
+
+func (d *Deployments) recordFailed(t *transaction.Tx, all []Active, why string, gone bool) error {
 	for _, a := range all {
-		if err := d.recordEnd(t, a, events.Payload{Status: events.Failed, Gone: true, Error: why}); err != nil {
+		if err := d.recordEnd(t, a, events.Failed, arm.NewError(arm.DeploymentFailed).Saying("%s", why), gone); err != nil {
 			return err
 		}
 	}
@@ -107,11 +102,8 @@ func (d *Deployments) abandon(t *transaction.Tx, job [16]byte) error {
 	if err != nil || len(all) == 0 {
 		return err
 	}
-	why := arm.NewError(arm.DeploymentFailed).Saying("The deployment that it is nested in has ended without it.")
-	for _, a := range all {
-		if err := d.recordEnd(t, a, events.Payload{Status: events.Failed, Error: why}); err != nil {
-			return err
-		}
+	if err := d.recordFailed(t, all, "The deployment that it is nested in has ended without it.", false); err != nil {
+		return err
 	}
 	_, err = t.Exec(abandonNested, Failed, []byte{}, job[:], Running)
 	return err

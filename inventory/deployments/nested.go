@@ -56,7 +56,7 @@ func (d *Deployments) BeginNested(ctx context.Context, b Nested, j jobrow.Job) e
 		if err != nil {
 			return err
 		}
-		begun.ID, begun.New = b.ID, !found
+		begun.Resource, begun.New = b.ID, !found
 		return d.insert(t, n, j.ID, begun, record, []byte{}, b.History)
 	})
 }
