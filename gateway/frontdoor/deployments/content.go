@@ -148,22 +148,20 @@ const (
 	withoutRbac = "ProviderNoRbac"
 )
 
-// detailLevels are what a deployment's debugSetting may ask for, several separated by commas.
-// They are shown again, and change nothing.
-var detailLevels = []string{"none", "requestContent", "responseContent"}
-
+// readSettings reads the validation level, and what the debugSetting asks for, which is shown
+// again and changes nothing.
 func (c *Content) readSettings(properties *document.Node) *arm.Error {
-	if n := properties.Member("validationLevel"); n != nil && !n.Is(expr.Null) {
+	if n := properties.Member("validationLevel"); n != nil {
 		if c.ValidationLevel = spelled(n.Text(), ofTemplate, ofProviders, withoutRbac); c.ValidationLevel == "" {
 			return refusalAt(n, "a deployment's validationLevel is 'Template', 'Provider' or 'ProviderNoRbac'")
 		}
 	}
 	n := properties.Member("debugSetting").Member("detailLevel")
-	if n == nil || n.Is(expr.Null) {
+	if n == nil {
 		return nil
 	}
 	for _, level := range strings.Split(n.Text(), ",") {
-		if spelled(strings.TrimSpace(level), detailLevels...) == "" {
+		if spelled(strings.TrimSpace(level), "none", "requestContent", "responseContent") == "" {
 			return refusalAt(n, "a deployment's detailLevel is 'none', 'requestContent', 'responseContent', or the last two separated by a comma")
 		}
 	}

@@ -48,21 +48,19 @@ func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, 
 	if o.Caller, err = d.Caller(r, x); err != nil {
 		return nil, nil, err
 	}
-	if o.Deployer, err = json.Marshal(deployer(x, scope.Tenant)); err != nil {
-		return nil, nil, err
-	}
-	o.Subscription, err = json.Marshal(map[string]string{"id": "/subscriptions/" + req.Subscription.ID, "subscriptionId": req.Subscription.ID,
+	o.Deployer, _ = json.Marshal(deployer(x, scope.Tenant)) // texts can be written
+	o.Subscription, _ = json.Marshal(map[string]string{"id": "/subscriptions/" + req.Subscription.ID, "subscriptionId": req.Subscription.ID,
 		"tenantId": req.Subscription.TenantID, "displayName": req.Subscription.DisplayName})
-	if err != nil || scope.Group == "" {
-		return o, content, err
+	if scope.Group == "" {
+		return o, content, nil
 	}
 	o.Location = req.Group.Location
 	err = d.May(r.Context(), x.Principal, readGroup, scope.ID())
-	if _, refused := errors.AsType[*arm.Error](err); refused {
-		return o, content, nil
-	}
 	if err == nil {
 		o.Group, err = json.Marshal(group(scope.ID(), &req.Group))
+	}
+	if _, refused := errors.AsType[*arm.Error](err); refused {
+		err = nil
 	}
 	return o, content, err
 }
