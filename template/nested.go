@@ -262,9 +262,9 @@ func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)
 	of := u.Deployment
 	in.Template, in.Name, in.Mode, in.Arguments = of.Template, of.Name, "", nil
 	if id := of.Scope.ID(); !strings.EqualFold(id, in.Scope.ID()) {
-		in.Group = groupOf(of.Scope, func(name string) expr.Value { return groupReference(id, name) })
+		in.Group, in.Location = groupOf(of.Scope, func(name string) expr.Value { return groupReference(id, name) }), ""
 	}
-	in.Scope, in.Location = of.Scope, ""
+	in.Scope = of.Scope
 	if of.Scope.Group == "" {
 		location, err := finish(of.Location)
 		if err != nil {
