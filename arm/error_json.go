@@ -3,10 +3,9 @@ package arm
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
-
-	"portico/internal/jsontext"
 )
 
 // mostLevels is how many levels of details are read as errors. What lies below is kept as
@@ -17,30 +16,19 @@ const mostLevels = 16
 // it has neither a code nor a message. The text may break off anywhere: what stands before
 // counts.
 func ReadError(text []byte) *Error {
-	text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
-	for _, object := range [][]byte{enveloped(text), text} {
-		var e Error
-		if _ = e.read(object, 0); e.Code != "" || e.Message != "" {
-			return &e
+	var enveloped, bare Error
+	_ = eachMember(text, func(name string, value []byte) {
+		if strings.EqualFold(name, "error") {
+			_ = enveloped.read(value, 0)
 		}
+	})
+	if enveloped.Code != "" || enveloped.Message != "" {
+		return &enveloped
+	}
+	if _ = bare.read(text, 0); bare.Code != "" || bare.Message != "" {
+		return &bare
 	}
 	return nil
-}
-
-// enveloped returns what stands in ARM's envelope. It may break off, as the text does.
-func enveloped(text []byte) (object []byte) {
-	rest := text
-	_ = jsontext.Object(text, func(m jsontext.Member) error {
-		if strings.EqualFold(string(m.Key), "error") {
-			object = m.Value
-		}
-		rest = text[m.Offset+len(m.Value):]
-		return nil
-	})
-	if before, broken, _ := bytes.Cut(rest, []byte(":")); strings.EqualFold(string(bytes.Trim(before, "{, \t\r\n")), `"error"`) {
-		object = broken
-	}
-	return object
 }
 
 // UnmarshalJSON reads an error as providers write it. Names match without case. A member of
@@ -48,46 +36,76 @@ func enveloped(text []byte) (object []byte) {
 // read the error if it stays in its place.
 func (e *Error) UnmarshalJSON(text []byte) error {
 	*e = Error{}
-	return e.read(bytes.ToValidUTF8(text, []byte("\uFFFD")), 0)
+	return e.read(text, 0)
 }
 
 func (e *Error) read(text []byte, level int) error {
-	texts := map[string]any{"code": &e.Code, "message": &e.Message, "target": &e.Target}
-	return jsontext.Object(text, func(m jsontext.Member) error {
-		whole, fits := AdditionalInfo{Type: string(m.Key), Info: m.Value}, true
-		switch name := strings.ToLower(whole.Type); {
-		case jsontext.Null(m.Value):
-		case texts[name] != nil:
-			fits = json.Unmarshal(m.Value, texts[name]) == nil
-		case name == "details":
-			var details []Error
-			if details, fits = readDetails(m.Value, level+1); fits {
-				e.Details = details
-			}
-		case name == "additionalinfo":
+	return eachMember(text, func(name string, value []byte) {
+		fits := true
+		switch folded := strings.ToLower(name); {
+		case string(value) == "null", !json.Valid(value):
+		case folded == "code":
+			fits = json.Unmarshal(value, &e.Code) == nil
+		case folded == "message":
+			fits = json.Unmarshal(value, &e.Message) == nil
+		case folded == "target":
+			fits = json.Unmarshal(value, &e.Target) == nil
+		case folded == "details":
+			e.Details, fits = readDetails(value, level+1)
+		case folded == "additionalinfo":
 			var infos []AdditionalInfo
-			if fits = json.Unmarshal(m.Value, &infos) == nil; fits {
+			if fits = json.Unmarshal(value, &infos) == nil; fits {
 				e.AdditionalInfo = append(e.AdditionalInfo, infos...)
 			}
 		default:
-			e.Further = append(e.Further, whole)
+			e.Further = append(e.Further, AdditionalInfo{Type: name, Info: value})
 		}
 		if !fits {
-			e.AdditionalInfo = append(e.AdditionalInfo, whole)
+			e.AdditionalInfo = append(e.AdditionalInfo, AdditionalInfo{Type: name, Info: value})
 		}
-		return nil
 	})
 }
 
-func readDetails(text []byte, level int) (details []Error, fit bool) {
-	if level > mostLevels {
+func readDetails(text []byte, level int) (details []Error, fits bool) {
+	var elements []json.RawMessage
+	if level > mostLevels || json.Unmarshal(text, &elements) != nil {
 		return nil, false
 	}
-	err := jsontext.Array(text, func(element jsontext.Element) error {
-		details = append(details, Error{})
-		return details[len(details)-1].read(element.Text, level)
-	})
-	return details, err == nil
+	for _, element := range elements {
+		var detail Error
+		if detail.read(element, level) != nil {
+			return nil, false
+		}
+		details = append(details, detail)
+	}
+	return details, true
+}
+
+var errNoObject = errors.New("an error is an object")
+
+// eachMember visits the members of an object. Of a text that breaks off, the last value may
+// break off as well.
+func eachMember(text []byte, visit func(name string, value []byte)) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	if opening, err := d.Token(); err != nil || opening != json.Delim('{') {
+		return errNoObject
+	}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return err
+		}
+		name, _ := key.(string) // as all keys are
+		from := d.InputOffset()
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			visit(name, bytes.TrimLeft(text[from:], ": \t\r\n"))
+			return err
+		}
+		visit(name, value)
+	}
+	_, err := d.Token()
+	return err
 }
 
 // MarshalJSON writes the members of ARM's form, and then the further ones.

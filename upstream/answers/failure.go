@@ -29,7 +29,7 @@ func Text(status int, body []byte) string {
 // Error returns the whole error that a provider's answer holds, nil if it has none in ARM's
 // form.
 func Error(status int, text string) *arm.Error {
-	fault := arm.ReadError([]byte(text))
+	fault := arm.ReadError([]byte(strings.ToValidUTF8(text, "\uFFFD")))
 	if fault != nil {
 		fault.Status = status
 	}
