@@ -46,7 +46,7 @@ func TestAzureSDKForJavaScript(t *testing.T) {
 			{ID: jsSecond, TenantID: harness.TenantID, DisplayName: "Second", State: "Enabled"},
 		},
 		InsightRegistration: "required",
-		Extra:               "operations: {retryAfterMin: 1s, retryAfterMax: 1s}",
+		Extra:               "operations: {retryAfterMin: 1s, retryAfterMax: 1s}\nupstream: {callTimeout: 10s}\nindex: {sendWithin: 5s}",
 	}})
 	restarts := make(chan chan<- struct{})
 	control := httptest.NewServer(restartsOf(restarts))
