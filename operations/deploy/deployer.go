@@ -510,7 +510,7 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 func (a *attempt) outputs(ctx context.Context, of []template.Output) (outputs map[string]Parameter, name string, err error) {
 	outputs = map[string]Parameter{}
 	for _, o := range of {
-		both, err := a.complete(expr.ArrayOf(o.Condition, o.Value), a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
+		both, err := a.finished(ctx, expr.ArrayOf(o.Condition, o.Value))
 		if err != nil {
 			return nil, o.Name, err
 		}

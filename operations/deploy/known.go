@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,6 +46,11 @@ func (k *known) secrets(in ...expr.Value) secret.Secrets {
 		}
 	}
 	return secret.In(all...)
+}
+
+// finished works a value of the plan out by the answers that its questions have now.
+func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error) {
+	return a.complete(v, a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
 }
 
 // complete works a value of the plan out. Outputs of its deployments are worked out once, by

@@ -36,3 +36,23 @@ func TestSecureOutputsThatNeedThemselves(t *testing.T) {
 		}
 	}
 }
+
+// The condition of a nested deployment may need a secure output, which no provider has.
+func TestConditionsOfSecureOutputs(t *testing.T) {
+	t.Parallel()
+	const head = `"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0"`
+	module := func(name, rest, parameters, holds string) string {
+		return `{"type": "Microsoft.Resources/deployments", "apiVersion": "2025-04-01", "name": "` + name + `", ` + rest + ` "properties": {"mode": "Incremental",
+			"expressionEvaluationOptions": {"scope": "inner"}, "parameters": {` + parameters + `}, "template": {` + head + `, ` + holds + `}}}`
+	}
+	shows := reply{status: 200, body: `{"properties": {"provisioningState": "Succeeded", "deployments": "/subscriptions/` + jobstest.Subscription + `/resourceGroups/g/providers/Microsoft.Resources/deployments"}}`}
+	d := deploy.Deployer{MayNest: func(context.Context, json.RawMessage, deployments.Name, *template.Deployment) error { return nil }}
+	r := deployed(t, d, map[string][]reply{"PUT a": {created}, "GET a": {shows}, "PUT b": {created}}, machine("a"),
+		module("x", `"dependsOn": ["a"],`, "", `"resources": [], "outputs": {"word": {"type": "securestring", "value": "a-word"}}`),
+		module("y", `"dependsOn": ["x"],`, `"open": {"value": "[equals(listOutputsWithSecureValues(format('{0}/x', reference('a').deployments), '2025-04-01').word, 'a-word')]"}`,
+			`"parameters": {"open": {"type": "bool"}}, "resources": [`+module("z", `"condition": "[parameters('open')]",`, "", `"resources": [`+machine("b")+`]`)+`]`))
+	r.want(t, deployments.Succeeded)
+	if len(r.of("PUT b")) != 1 {
+		t.Errorf("%q", r.names())
+	}
+}

@@ -65,10 +65,6 @@ func (a *attempt) nested(ctx context.Context, s *settled) {
 	}
 }
 
-func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error) {
-	return template.Finish(v, a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
-}
-
 // locates finds out the location of a nested deployment, and reports whether it is known. In
 // a group it is the group's.
 func (a *attempt) locates(ctx context.Context, s *settled) bool {
