@@ -22,7 +22,7 @@ func MayHoldLink(text []byte) bool {
 		page, err := ParseLink(text)
 		return !jsontext.Null(page.NextLink) || errors.Is(err, ErrAmbiguous)
 	}
-	return holdsLink(lenientText(text, lenientRune)) || holdsLink(lenientText(text, utf8.DecodeRune))
+	return holdsLink(lenientText(text, lenientRune)) || !utf8.Valid(text) && holdsLink(lenientText(text, utf8.DecodeRune))
 }
 
 // holdsLink is [MayHoldLink] of a text as a reader sees it.
