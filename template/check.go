@@ -54,6 +54,9 @@ var typeNames = []string{"string", "securestring", "int", "bool", "object", "sec
 // it in any case.
 func TypeName(kind string) string { return cmp.Or(types[strings.ToLower(kind)].shown, kind) }
 
+// SecureType reports whether the values of a type are secrets.
+func SecureType(kind string) bool { return strings.HasPrefix(strings.ToLower(kind), "secure") }
+
 const maxReferences = 64 // that lead from one to another
 
 // resolve follows a definition's $ref.
@@ -111,7 +114,7 @@ func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Valu
 		c.failed(at, err)
 		return v, false
 	}
-	if d.kind == "securestring" || d.kind == "secureobject" {
+	if SecureType(d.kind) {
 		v = v.AsSecure()
 	}
 	switch {
@@ -146,7 +149,7 @@ func (c checker) hasSecrets(nodes []*document.Node, seen map[*document.Node]bool
 		for _, m := range n.Members {
 			parts = append(parts, m.Node)
 		}
-		if strings.HasPrefix(strings.ToLower(n.Member("type").Text()), "secure") || c.hasSecrets(parts, seen) {
+		if SecureType(n.Member("type").Text()) || c.hasSecrets(parts, seen) {
 			return true
 		}
 	}

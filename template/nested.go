@@ -248,7 +248,7 @@ func (s *scope) shownParameters() expr.Value {
 	members := make([]expr.Member, 0, len(s.parameterOf))
 	for _, p := range s.parameterValues() {
 		v := object("type", TypeName(p.Type))
-		if !p.Value.Secure() && !strings.HasPrefix(p.Type, "secure") {
+		if !p.Value.Secure() && !SecureType(p.Type) {
 			v = object("type", TypeName(p.Type), "value", p.Value)
 		}
 		members = append(members, expr.Member{Name: p.Name, Value: v})

@@ -2,14 +2,14 @@ package secret
 
 import (
 	"slices"
-	"strings"
 
+	"portico/template"
 	"portico/template/expr"
 )
 
 // Is reports whether a value of a declared type is a secret, or a part of it is.
 func Is(kind string, v expr.Value) bool {
-	return v.Secure() || strings.HasPrefix(strings.ToLower(kind), "secure")
+	return v.Secure() || template.SecureType(kind)
 }
 
 // Digest makes of a secret what can be kept and compared, but not read.
