@@ -30,9 +30,8 @@ func (g *Gateway) newDeployer() *deploy.Deployer {
 func (g *Gateway) newDeployments() deployments.Deployments {
 	judged := g.newPreflight()
 	return deployments.Deployments{
-		Orders:    g.newOrders(),
-		Locations: g.deploymentLocations(),
-		Store:     g.store, Admission: g.admission, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
+		Orders: g.newOrders(),
+		Store:  g.store, Admission: g.admission, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
 		Judge: func(r *http.Request, x *exchange.Exchange, _ string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
 			return judged.GatewayFaults(r, x, plannedOf(sent), withoutWrite)
 		},
@@ -44,7 +43,8 @@ func (g *Gateway) newOrders() deployments.Orders {
 		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
 			return json.Marshal(batch.NewCaller(r, x))
 		},
-		May: g.authorizer.MayStill, Unregistered: g.unregistered, Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
+		Locations: g.deploymentLocations(),
+		May:       g.authorizer.MayStill, Unregistered: g.unregistered, Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
 	}
 }
 

@@ -15,9 +15,8 @@ import (
 func (g *Gateway) newRehearsals() deployments.Rehearsals {
 	judged := g.newPreflight()
 	return deployments.Rehearsals{
-		Orders:    g.newOrders(),
-		Locations: g.deploymentLocations(),
-		Get:       g.batches.Get, Deployed: g.store.Deployments.Deployed, Reading: g.config.Upstream.CallTimeout,
+		Orders: g.newOrders(),
+		Get:    g.batches.Get, Deployed: g.store.Deployments.Deployed, Reading: g.config.Upstream.CallTimeout,
 		Judge: func(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
 			return judged.Faults(r, x, subscription, plannedOf(sent), withoutWrite)
 		},

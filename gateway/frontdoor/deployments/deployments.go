@@ -34,11 +34,10 @@ type Deployments struct {
 	Orders
 	// Judge judges what a template sends without a call of its providers, which each get it
 	// right after.
-	Judge     Judge
-	Locations Locations
-	History   int           // how many a scope keeps
-	Running   int           // how many of a subscription may be under way
-	Limit     time.Duration // of a deployment
+	Judge   Judge
+	History int           // how many a scope keeps
+	Running int           // how many of a subscription may be under way
+	Limit   time.Duration // of a deployment
 }
 
 const action = "Microsoft.Resources/deployments/"
@@ -60,8 +59,8 @@ func (d Deployments) Routes() []route.Route {
 		{Method: http.MethodGet, Matches: path(3, "operations"), Action: action + "operations/read", Handle: d.operations},
 		{Method: http.MethodGet, Matches: path(4, "operations"), Action: action + "operations/read", Handle: d.operation},
 		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations", Action: action + "operations/read", Handle: d.operations},
-		{Method: http.MethodPost, Path: "/providers/microsoft.resources/calculatetemplatehash", Open: "a template is hashed, and nothing read", Relaxed: true, Handle: d.templateHash},
 		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations/{o}", Action: action + "operations/read", Handle: d.operation},
+		{Method: http.MethodPost, Path: "/providers/microsoft.resources/calculatetemplatehash", Open: "a template is hashed, and nothing read", Relaxed: true, Handle: d.templateHash},
 	}
 	return routes
 }
@@ -88,30 +87,18 @@ func nameOf(x *exchange.Exchange) deployments.Name {
 
 func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	n := nameOf(x)
-	o, content, err := d.order(r, x, req, n.Name)
+	of, err := d.plan(r, x, req)
 	if err != nil {
 		return err
 	}
-	if err := d.Locations.Check(r.Context(), n, o.Location); err != nil {
-		return err
-	}
-	planned, _, faults := o.Plan(content.Template, content.Arguments)
-	if len(faults) > 0 {
-		return deploy.Refusal(faults)
-	}
-	if err := d.Locations.checkNested(planned); err != nil {
-		return err
-	}
-	if err := d.checkRegistrations(r.Context(), x, n.Name, planned.Resources, o.ValidationLevel); err != nil {
-		return err
-	}
+	o := of.order
 	// What may stay as it is needs no right to write it: it is judged if it is sent.
-	sent := slices.DeleteFunc(sentBy(samples(planned.Resources)), func(s Sent) bool { return s.OnlyIfNotExists })
+	sent := slices.DeleteFunc(sentBy(samples(of.Resources)), func(s Sent) bool { return s.OnlyIfNotExists })
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
-	record := o.Record(content.Template, planned)
-	started := deployments.Started{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(planned.Resources)+len(planned.Deployments)), History: d.History, Running: d.Running}
+	record := o.Record(of.content.Template, of.Plan)
+	started := deployments.Started{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(of.Resources)+len(of.Deployments)), History: d.History, Running: d.Running}
 	if started.Record, err = json.Marshal(record); err != nil {
 		return err
 	}

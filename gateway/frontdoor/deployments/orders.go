@@ -14,6 +14,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/operations/deploy"
+	"portico/template"
 	"portico/template/expr"
 )
 
@@ -28,9 +29,39 @@ type Orders struct {
 	Unregistered func(ctx context.Context, subscription, namespace string) (bool, error)
 	// May returns why a caller may not do what an ID names.
 	May func(ctx context.Context, who access.Principal, action, id string) error
+	// Locations judge where the deployment, and each that is nested in it, is to be.
+	Locations Locations
 	// Environment is what environment() returns.
 	Environment json.RawMessage
 	Now         func() time.Time
+}
+
+// proposal is a deployment that a client sent, as it was read and worked out.
+type proposal struct {
+	*template.Plan
+	order   *deploy.Order
+	content *Content
+}
+
+// plan works out what a client sent, and refuses what no deployment may be: a fault of the
+// template, a location that is none, a namespace that its caller may not register.
+func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (*proposal, error) {
+	n := nameOf(x)
+	o, content, err := d.order(r, x, req, n.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Locations.Check(r.Context(), n, o.Location); err != nil {
+		return nil, err
+	}
+	p, _, faults := o.Plan(content.Template, content.Arguments)
+	if len(faults) > 0 {
+		return nil, deploy.Refusal(faults)
+	}
+	if err := d.Locations.checkNested(p); err != nil {
+		return nil, err
+	}
+	return &proposal{p, o, content}, d.checkRegistrations(r.Context(), x, n.Name, p.Resources, o.ValidationLevel)
 }
 
 // order reads what a client sent. To a caller who may not read the group, resourceGroup() is

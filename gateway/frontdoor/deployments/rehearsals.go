@@ -12,15 +12,13 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/operations/deploy"
 	"portico/template"
-	"portico/template/document"
 	"portico/template/expr"
 )
 
 // Rehearsals answer what a deployment would do, and change nothing: validate and whatIf.
 type Rehearsals struct {
 	Orders
-	Judge     Judge
-	Locations Locations
+	Judge Judge
 	// Get reads a target as the caller of a request.
 	Get func(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error)
 	// Deployed are the records of resources that deployments have made, by their folded IDs.
@@ -41,34 +39,6 @@ func (d Rehearsals) Routes() (routes []route.Route) {
 			route.Route{Method: http.MethodPost, Path: scope + of + "whatif", Action: "Microsoft.Resources/deployments/whatIf/action", IgnoresLocks: true, Relaxed: true, Handle: d.whatIf})
 	}
 	return routes
-}
-
-// rehearsal is a deployment that was read and expanded.
-type rehearsal struct {
-	*Content
-	*template.Plan
-	name  string
-	scope expr.Scope
-	now   time.Time
-}
-
-func (d Rehearsals) expand(r *http.Request, x *exchange.Exchange, req route.Request) (*rehearsal, error) {
-	o, content, err := d.order(r, x, req, x.Request.Path.LastHop().Segment(1))
-	if err != nil {
-		return nil, err
-	}
-	of := &rehearsal{Content: content, name: o.Name, scope: o.Scope, now: o.Now}
-	if err := d.Locations.Check(r.Context(), nameOf(x), of.Location); err != nil {
-		return nil, err
-	}
-	var faults []*document.Fault
-	if of.Plan, _, faults = o.Plan(of.Template, of.Arguments); len(faults) > 0 {
-		return nil, deploy.Refusal(faults)
-	}
-	if err := d.checkRegistrations(r.Context(), x, of.name, of.Plan.Resources, of.ValidationLevel); err != nil {
-		return nil, err
-	}
-	return of, d.Locations.checkNested(of.Plan)
 }
 
 // groupsVersion is the api-version by which groups and their resources are read.

@@ -33,7 +33,7 @@ type validatedProperties struct {
 // validate expands a template, and has each resource judged that it would send, as if those
 // before it had been made.
 func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	of, err := d.expand(r, x, req)
+	of, err := d.plan(r, x, req)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	judged := slices.DeleteFunc(slices.Clone(sent), func(s Sent) bool {
 		return s.OnlyIfNotExists && (time.Now().After(until) || d.exists(r, x, s))
 	})
-	if err := d.Judge.check(r, x, of.scope, of.name, judged, of.ValidationLevel); err != nil {
+	if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, judged, of.order.ValidationLevel); err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusOK, of.answer(x, sent))
@@ -53,15 +53,15 @@ func (d Rehearsals) exists(r *http.Request, x *exchange.Exchange, s Sent) bool {
 	return there
 }
 
-func (of *rehearsal) answer(x *exchange.Exchange, sent []Sent) validated {
+func (of *proposal) answer(x *exchange.Exchange, sent []Sent) validated {
 	a := validated{
-		ID: of.scope.ID() + "/providers/Microsoft.Resources/deployments/" + of.name, Name: of.name, Type: "Microsoft.Resources/deployments", Location: of.Location,
+		ID: of.order.ID(), Name: of.order.Name, Type: "Microsoft.Resources/deployments", Location: of.content.Location,
 		Properties: validatedProperties{
-			Mode: "Incremental", ProvisioningState: "Succeeded", Timestamp: of.now, Duration: "PT0S", CorrelationID: x.Identity.Correlation,
-			Parameters: map[string]deploy.Parameter{}, Resources: []deploy.Reference{}, Settings: of.Settings,
+			Mode: "Incremental", ProvisioningState: "Succeeded", Timestamp: of.order.Now, Duration: "PT0S", CorrelationID: x.Identity.Correlation,
+			Parameters: map[string]deploy.Parameter{}, Resources: []deploy.Reference{}, Settings: of.order.Settings,
 		},
 	}
-	if of.Complete {
+	if of.order.Complete {
 		a.Properties.Mode = "Complete"
 	}
 	for _, p := range of.Plan.Parameters {

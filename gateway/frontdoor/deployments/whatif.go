@@ -33,31 +33,31 @@ type whatIfResult struct {
 // for the end of an operation that they would poll if it were accepted, so nothing of it has to
 // be kept.
 func (d Rehearsals) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	of, err := d.expand(r, x, req)
+	of, err := d.plan(r, x, req)
 	if err != nil {
 		return err
 	}
-	if of.ValidationLevel != "" { // else what would be refused is shown among the changes
-		if err := d.Judge.check(r, x, of.scope, of.name, sentBy(of.Resources), of.ValidationLevel); err != nil {
+	if of.order.ValidationLevel != "" { // else what would be refused is shown among the changes
+		if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, sentBy(of.Resources), of.order.ValidationLevel); err != nil {
 			return err
 		}
 	}
 	grow, end := d.Memory(r, x)
 	defer end() // when all is sent
-	c := comparing{Rehearsals: d, r: r, x: x, rehearsal: of, grow: grow, until: time.Now().Add(d.Reading)}
+	c := comparing{Rehearsals: d, r: r, x: x, proposal: of, grow: grow, until: time.Now().Add(d.Reading)}
 	result := whatIfResult{Status: "Succeeded"}
 	result.Properties.CorrelationID = x.Identity.Correlation
 	if result.Properties.Changes, err = c.changes(); err != nil {
 		return err
 	}
-	if of.scope.Group != "" {
+	if of.order.Scope.Group != "" {
 		others, err := c.others()
 		if err != nil {
 			return err
 		}
 		result.Properties.Changes = append(result.Properties.Changes, others...)
 	}
-	if of.IDsOnly {
+	if of.content.IDsOnly {
 		for i, change := range result.Properties.Changes {
 			result.Properties.Changes[i] = change.WithoutPayload()
 		}
@@ -68,7 +68,7 @@ func (d Rehearsals) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.E
 // comparing is a what-if under way.
 type comparing struct {
 	Rehearsals
-	*rehearsal
+	*proposal
 	r     *http.Request
 	x     *exchange.Exchange
 	grow  func(n int) error
@@ -217,7 +217,7 @@ func (c *comparing) others() (changes []whatif.Change, err error) {
 		kept.Add(planned.ID)
 	}
 	var held []expr.Value
-	target := pathOf(c.scope.ID()) + "/resources?api-version=" + groupsVersion
+	target := pathOf(c.order.Scope.ID()) + "/resources?api-version=" + groupsVersion
 	for target != "" {
 		var page []expr.Value
 		var fault error
@@ -233,7 +233,7 @@ func (c *comparing) others() (changes []whatif.Change, err error) {
 	}
 	for _, stands := range held {
 		if id := idOf(stands); !named[arm.Fold(id)] {
-			changes = append(changes, whatif.Gone(id, stands, c.Complete && !kept[arm.Fold(id)]))
+			changes = append(changes, whatif.Gone(id, stands, c.order.Complete && !kept[arm.Fold(id)]))
 		}
 	}
 	return changes, nil
