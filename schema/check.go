@@ -101,6 +101,11 @@ func Unknown(v []byte) bool {
 		return false
 	}
 	text, _ := jsontext.Text(v)
+	return UnknownText(text)
+}
+
+// UnknownText is [Unknown] of a text.
+func UnknownText(text string) bool {
 	return strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "[[") && strings.HasSuffix(text, "]")
 }
 

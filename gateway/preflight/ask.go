@@ -124,7 +124,7 @@ func refusalIn(text []byte) *arm.Error {
 // content is what the provider is asked: the resource with its place and its body.
 func (q *question) content() []byte {
 	location := arm.Location(q.Location)
-	if text, _ := json.Marshal(location); location == "" || schema.Unknown(text) {
+	if location == "" || schema.UnknownText(location) {
 		location = q.Decision.Location
 	}
 	var all []member

@@ -198,7 +198,7 @@ func (c *call) place(r *Resource) error {
 	var scope arm.Path
 	_ = scope.Parse(c.Scope) // which [checkScope] has done
 	at := position{scope.String(), scope.Escaped()}
-	if text, _ := json.Marshal(r.Name); schema.Unknown(text) { // all is judged that does not depend on the name
+	if schema.UnknownText(r.Name) { // all is judged that does not depend on the name
 		r.ID, r.Above, names = at.id+"/providers/"+r.Type+"/"+r.Name, true, []string{uuid.NewString()}
 	}
 	if arm.EqualFold(r.Type, groupType) && len(names) == 1 && scope.Subscription() != "" {
