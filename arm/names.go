@@ -65,6 +65,16 @@ func groupNameRune(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.Is(unicode.Nd, r)) && !ignorable(r) && !foldsToASCII(r)
 }
 
+// DeploymentNames says what [ValidDeploymentName] asks of a name.
+const DeploymentNames = "has 1 to 64 characters: letters, digits, '-', '_', '.', '(' and ')', and does not end in '.'"
+
+// ValidDeploymentName reports whether s may name a deployment, or one that is nested in it.
+func ValidDeploymentName(s string) bool {
+	return s != "" && len(s) <= 64 && s[len(s)-1] != '.' && strings.IndexFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.()", c)
+	}) < 0
+}
+
 // InvalidGroupNameCharacters returns the characters of s that a group name may not
 // contain, each once, in the order of their occurrence; ARM quotes them.
 func InvalidGroupNameCharacters(s string) string {

@@ -15,17 +15,18 @@ func (g *Gateway) newBatches() *batch.Batches {
 		Config: g.config, Store: g.store, Memory: g.batchMemory, Hosts: g.hosts, Polls: g.polls,
 		StillValid: func(p access.Principal) bool { return (*g.current.Load()).Valid(p) },
 		// As the public chain, without what the batch's connection has been through.
-		Handler: chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, inTurn(g.identifyBatched, g.classify, g.limitRate)),
+		Handler: chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, inTurn(g.identifyInner, g.classify, g.limitRate)),
 	})
 }
 
-// identifyBatched is identify and authenticate for a request in a batch: it has
-// ids of its own but for the correlation, and its caller is the batch's,
+// identifyInner is identify and authenticate for a request in a batch or of a deployment:
+// it has ids of its own but for the correlation, and its caller is that of the whole,
 // whatever its headers say.
-func (g *Gateway) identifyBatched(w http.ResponseWriter, r *http.Request) (goesOn bool) {
-	x, caller := exchange.From(r), batch.CallerOf(r.Context())
+func (g *Gateway) identifyInner(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x := exchange.From(r)
+	q, caller := batch.Of(r.Context())
 	r.Header[tracing.CorrelationHeader] = []string{caller.Correlation}
-	x.Batched, x.Client, x.Span = true, caller.Client, x.Span.Below(spans.Request, "")
+	x.Origin, x.Parent, x.Client, x.Span = q.Origin, q.Parent, caller.Client, x.Span.Below(spans.Request, "")
 	if fault := g.mint(x, r); fault != nil {
 		exchange.Fail(w, r, fault)
 		return false

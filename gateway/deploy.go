@@ -6,23 +6,20 @@ import (
 	"net/http"
 
 	"portico/arm"
-	"portico/gateway/admission"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor"
 	"portico/gateway/frontdoor/deployments"
 	"portico/gateway/frontdoor/route"
-	deployed "portico/inventory/deployments"
 	"portico/operations/deploy"
 	deployplan "portico/operations/deploy/plan"
 	"portico/regions"
-	"portico/template"
 )
 
 func (g *Gateway) newDeployer() *deploy.Deployer {
 	c := g.config
 	return &deploy.Deployer{
-		Store: g.store, Sender: g.stepSender, MayNest: g.mayNest, Unregistered: g.unregistered, ScopeRefusal: scopeRefusal, History: c.Deployments.History, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
+		Store: g.store, Sender: g.stepSender, Unregistered: g.unregistered, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
 		Limits: deployplan.Limits{PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint, Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor},
 	}
 }
@@ -43,13 +40,9 @@ func (g *Gateway) newOrders() deployments.Orders {
 		Caller: func(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
 			return json.Marshal(batch.NewCaller(r, x))
 		},
-		Locations: g.deploymentLocations(),
+		Locations: deployments.Locations{Map: g.config.Map, Store: g.store},
 		May:       g.authorizer.MayStill, Unregistered: g.unregistered, Environment: frontdoor.TemplateEnvironment(g.config.Metadata, g.public), Now: g.store.Now,
 	}
-}
-
-func (g *Gateway) deploymentLocations() deployments.Locations {
-	return deployments.Locations{Map: g.config.Map, Store: g.store}
 }
 
 // unregistered reports whether a subscription must yet be registered for a namespace.
@@ -62,26 +55,6 @@ func (g *Gateway) unregistered(ctx context.Context, subscription, namespace stri
 	return err == nil && !registration.State.Permits(), err
 }
 
-// mayNest returns why the caller of a deployment may not make a nested one, or not there.
-func (g *Gateway) mayNest(ctx context.Context, caller json.RawMessage, n deployed.Name, d *template.Deployment) error {
-	var by batch.Caller
-	if err := json.Unmarshal(caller, &by); err != nil {
-		return err
-	}
-	if err := g.authorizer.MayStill(ctx, by.Principal, deployments.WriteAction, d.ID); err != nil {
-		return err
-	}
-	return g.deploymentLocations().Check(ctx, n, arm.Location(d.Location.Text()))
-}
-
-// scopeRefusal is ARM's refusal of a deployment that the store refuses.
-func scopeRefusal(subscription, group, id string, err error) error {
-	if fault := (admission.Target{Subscription: subscription, Group: group, ID: id}).Refusal(err); fault != nil {
-		return fault
-	}
-	return nil
-}
-
 // stepSender sends the calls of a deployment on the way of a batch's requests.
 func (g *Gateway) stepSender(caller json.RawMessage) (deploy.Sender, error) {
 	var by batch.Caller
@@ -89,7 +62,7 @@ func (g *Gateway) stepSender(caller json.RawMessage) (deploy.Sender, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
-		status, header, body, fault := g.batches.Send(ctx, &by, &batch.Request{Method: c.Method, URL: c.Target, Content: c.Content})
+		status, header, body, fault := g.batches.Send(ctx, &by, &batch.Request{Method: c.Method, URL: c.Target, Content: c.Content, Origin: originOf(&c), Parent: c.Parent})
 		if fault != nil {
 			return deploy.Answer{Status: fault.Status, Header: header, Body: fault.Body()}, ctx.Err()
 		}
@@ -98,4 +71,14 @@ func (g *Gateway) stepSender(caller json.RawMessage) (deploy.Sender, error) {
 		}
 		return deploy.Answer{Status: status, Header: header, Body: body}, nil
 	}, nil
+}
+
+func originOf(c *deploy.Call) exchange.Origin {
+	switch {
+	case c.Parent != nil:
+		return exchange.OriginNested
+	case c.Method == http.MethodDelete:
+		return exchange.OriginRemoval
+	}
+	return exchange.OriginStep
 }

@@ -15,6 +15,7 @@ import (
 	"portico/gateway/explain"
 	"portico/gateway/preflight"
 	"portico/gateway/proxy"
+	"portico/inventory/deployments"
 	"portico/inventory/engine"
 	"portico/routing"
 	"portico/schema"
@@ -116,6 +117,9 @@ func (j *judging) identify(_ http.ResponseWriter, r *http.Request) (goesOn bool)
 	x := exchange.From(r)
 	j.inner, x.Trail, x.Span = x, &exchange.Trail{}, nil
 	x.Identity, x.Client = j.asking.Identity, j.asking.Client
+	if x.Origin = j.plan.Origin(); x.Origin == exchange.OriginNested {
+		x.Parent = new(deployments.Parent) // which is still being judged
+	}
 	x.Path, x.Query = target(r)
 	j.admit(x, r, j.asking.Principal)
 	return true

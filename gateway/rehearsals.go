@@ -38,7 +38,7 @@ func (g *Gateway) newRehearsals() deployments.Rehearsals {
 // plannedOf are resources that a template would send, as plans have them.
 func plannedOf(sent []deployments.Sent) (planned []preflight.Resource) {
 	for _, s := range sent {
-		planned = append(planned, preflight.Resource{ID: s.ID, Path: s.Path, Type: s.Type, Name: s.Name, APIVersion: s.APIVersion, Body: s.Body})
+		planned = append(planned, preflight.Resource{ID: s.ID, Path: s.Path, Type: s.Type, Name: s.Name, APIVersion: s.APIVersion, Body: s.Body, Nested: s.Nested})
 	}
 	return planned
 }

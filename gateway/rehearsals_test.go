@@ -81,7 +81,10 @@ func TestDeploymentsAreValidated(t *testing.T) {
 	}
 	s.ok(200, "POST", deploymentPath(inSubscription, "validate"), inner("West US"))
 	for method, path := range map[string]string{"POST": deploymentPath(inSubscription, "validate"), "PUT": strings.Replace(deploymentPath(inSubscription, ""), "/?", "?", 1)} {
-		s.want(400, "LocationNotAvailableForDeployment", method, path, inner("mars"))
+		refused := decode[struct{ Error arm.Error }](t, s.want(400, "InvalidTemplateDeployment", method, path, inner("mars")))
+		if d := refused.Error.Details; len(d) != 1 || d[0].Code != arm.LocationNotAvailableForDeployment {
+			t.Errorf("%+v", d)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"portico/arm"
 	"portico/template/expr"
 )
 
@@ -73,6 +74,10 @@ func (d *declaration) identify(f *frame, parent *declaration) bool {
 		d.at, base = parent.at, strings.TrimSuffix(parent.id, parent.path())
 	}
 	ok := d.compose(base)
+	if ok && d.isDeployment && !arm.ValidDeploymentName(d.name) {
+		s.fault(d.node.Member("name"), "the name of a deployment %s", arm.DeploymentNames)
+		return false
+	}
 	if d.existing {
 		return ok // nothing is made, wherever it lies
 	}

@@ -1,6 +1,8 @@
 package template
 
 import (
+	"slices"
+
 	"portico/template/document"
 	"portico/template/expr"
 )
@@ -69,6 +71,17 @@ type Deployment struct {
 	Condition  expr.Value
 	Parameters []Parameter
 	Outputs    []Output
+}
+
+// Nested returns all nested deployments, those that are unfolded later at the end.
+func (p *Plan) Nested() []*Deployment {
+	all := slices.Clone(p.Deployments)
+	for _, r := range p.Resources {
+		if r.Unfolds != nil {
+			all = append(all, r.Unfolds.Deployment)
+		}
+	}
+	return all
 }
 
 // Output is a value that a template returns. It may be Pending, or Secure.

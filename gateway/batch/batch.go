@@ -39,7 +39,7 @@ type Options struct {
 	Config *config.Config
 	Store  *inventory.Store
 	Memory *limits.Memory // for the answers of all batches together
-	// Handler answers a request of a batch; [CallerOf] returns its caller.
+	// Handler answers a request of a batch; [Of] returns it, and its caller.
 	Handler http.Handler
 	Hosts   map[string]bool // under which the front door is called
 	// StillValid reports whether the newest configuration knows a principal.
@@ -66,7 +66,7 @@ func (b *Batches) Routes() []route.Route {
 // requests; the client polls for those of a longer one. The failure of a request
 // is the status of its own answer.
 func (b *Batches) post(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	if x.Batched {
+	if x.Inner() {
 		return arm.NewError(arm.InvalidRequestURI, "a batch cannot hold a batch")
 	}
 	requests, fault := Read(req.Content, b.Config.Batch.Requests)

@@ -39,11 +39,17 @@ func NewCaller(r *http.Request, x *exchange.Exchange) *Caller {
 // name names the caller as [exchange.CallerName] does.
 func (c *Caller) name() string { return exchange.CallerName(c.Principal, c.Client) }
 
-type callerKey struct{}
+type passedKey struct{}
 
-// CallerOf returns the caller of the batch that a request came in, nil outside of
-// one.
-func CallerOf(ctx context.Context) *Caller {
-	c, _ := ctx.Value(callerKey{}).(*Caller)
-	return c
+// passed is a request on its way, with its caller.
+type passed struct {
+	*Request
+	caller *Caller
+}
+
+// Of returns the request of a batch or of a deployment that a handler has before it, and its
+// caller.
+func Of(ctx context.Context) (*Request, *Caller) {
+	p := ctx.Value(passedKey{}).(passed)
+	return p.Request, p.caller
 }

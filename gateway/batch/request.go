@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/internal/jsontext"
+	"portico/inventory/deployments"
 )
 
 // Request is one request of a batch. Its name, content and headers are slices of the
@@ -21,6 +23,8 @@ type Request struct {
 	URL         string // relative, or on the public host
 	RelativeURL string
 	Content     json.RawMessage
+	Origin      exchange.Origin
+	Parent      *deployments.Parent // that sends it, where it begins a nested deployment
 
 	headers, dictionary, details headers
 }
@@ -54,7 +58,7 @@ func Read(content []byte, most int) ([]Request, *arm.Error) {
 	}
 	requests := make([]Request, 0, n)
 	err := jsontext.Array(list, func(e jsontext.Element) error {
-		var q Request
+		q := Request{Origin: exchange.OriginElement}
 		if fault = q.read(e.Text, fmt.Sprintf("requests[%d]", len(requests))); fault != nil {
 			return fault
 		}

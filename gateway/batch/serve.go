@@ -70,7 +70,7 @@ func (b *Batches) newRequest(ctx context.Context, caller *Caller, q *Request) (*
 	if n := len(q.Content); n > 0 {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(q.Content)), int64(n)
 	}
-	return r.WithContext(context.WithValue(ctx, callerKey{}, caller)), nil
+	return r.WithContext(context.WithValue(ctx, passedKey{}, passed{q, caller})), nil
 }
 
 // parseTarget is the URL of a target for readers of r.URL; the gateway reads the

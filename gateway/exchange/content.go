@@ -74,7 +74,7 @@ func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
-	if !x.Batched { // else it is part of the batch's content, which has its memory
+	if !x.Inner() { // else it is part of a content that has its memory
 		x.memory = x.settings.Memory.Reservation(x.Caller(), limit)
 	}
 	text, err := readComplete(r.Context(), http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, x.memory)

@@ -19,6 +19,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/events"
+	"portico/inventory/deployments"
 	"portico/limits"
 	"portico/regions"
 	"portico/routing"
@@ -58,8 +59,9 @@ type Exchange struct {
 	OnRegionFailure []string
 	// Request is the classified request, nil before it is classified.
 	Request *routing.Request
-	// Batched: the request came in a batch.
-	Batched bool
+	// Origin says what sent the request, and Parent, which deployment, of one that is nested.
+	Origin Origin
+	Parent *deployments.Parent
 	// Ticket is what the request has paid of its caller's limits.
 	Ticket limits.Ticket
 

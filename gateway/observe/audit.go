@@ -66,8 +66,8 @@ func (l *auditLine) AddTo(e logs.Fields) {
 	e.AddString("requestId", l.Identity.Request)
 	addTrace(e, l.Span)
 	text(e, "clientRequestId", logs.Text(l.Identity.Client))
-	if l.Batched {
-		e.AddBool("batched", true)
+	if l.Inner() {
+		e.AddString("origin", l.Origin.String())
 	}
 }
 

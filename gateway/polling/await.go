@@ -36,8 +36,8 @@ const firstRead = 250 * time.Millisecond
 
 // Await has the job of an operation that a request began worked on at once, and waits for
 // its end, which the runner of this process reports; a few reads show what another replica
-// ended. It returns the ended job. A request in a batch does not wait, as its batch has
-// others to answer, nor does one whose caller has as many waits as it may have.
+// ended. It returns the ended job. A part of a batch or a deployment does not wait, as that has
+// others to send, nor does one whose caller has as many waits as it may have.
 func (o *Operations) Await(ctx context.Context, x *exchange.Exchange, job jobrow.Job) (now jobrow.Job, ended bool) {
 	if engine.Rehearsed(ctx) {
 		return job, false
@@ -46,7 +46,7 @@ func (o *Operations) Await(ctx context.Context, x *exchange.Exchange, job jobrow
 	defer stop()
 	o.Jobs.Nudge(job.Kind)
 	caller, longest := x.Caller(), o.Settings.FirstAnswer
-	if longest <= 0 || x.Batched || !o.Waits.places.TryAcquire(caller) {
+	if longest <= 0 || x.Inner() || !o.Waits.places.TryAcquire(caller) {
 		return job, false
 	}
 	defer o.Waits.places.Release(caller)

@@ -40,6 +40,7 @@ type Resource struct {
 	Name       string // of a child "parent/child"
 	Location   string // as written, its own or the call's; ""
 	Body       []byte // of its PUT, but for a location that only the call has
+	Nested     bool   // it is a deployment that another one begins
 }
 
 // readCall reads a call and its resources.

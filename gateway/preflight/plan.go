@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/regions"
@@ -18,6 +19,7 @@ import (
 type Plan struct {
 	resources map[string]inventory.Resource // by their keys
 	now       string                        // the key of the one that is judged
+	nested    bool                          // it is a deployment that another one begins
 	unknown   unknowns                      // of its body
 	// created are those of resources that the index does not have.
 	created map[string]bool
@@ -28,7 +30,7 @@ type Plan struct {
 
 // judge asks the judge whether a resource passes, and remembers one that does.
 func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, error) {
-	p.now = arm.Fold(r.ID)
+	p.now, p.nested = arm.Fold(r.ID), r.Nested
 	verdict, err := judge(ctx, r.Path+"?api-version="+url.QueryEscape(r.APIVersion), r.Body)
 	if r.Above && verdict.Fault != nil && verdict.Fault.Status == http.StatusConflict && verdict.Fault.Code != arm.ScopeLocked {
 		verdict.Fault = nil // by what is at the scope, which is not what is at the parent
@@ -56,6 +58,14 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 func (p *Plan) Known(body []byte) []byte {
 	p.unknown = nil
 	return p.unknown.within(body, "", 0)
+}
+
+// Origin is that of the PUT that is judged.
+func (p *Plan) Origin() exchange.Origin {
+	if p.nested {
+		return exchange.OriginNested
+	}
+	return exchange.OriginClient
 }
 
 // Pending implements proxy.Plan.

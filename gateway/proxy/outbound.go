@@ -21,7 +21,7 @@ import (
 // provider, and the headers that only the front door may set.
 func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, method string) upstream.Call {
 	h := headers.ToProvider(r.Header, x.Request.Provider.PassesRequest())
-	p.Tracer.Pass(h, x.Client.Trusted && !x.Batched)
+	p.Tracer.Pass(h, x.Client.Trusted && !x.Inner())
 	if readsAnswer(x.Request, d, method) {
 		delete(h, "Accept-Encoding")
 	}

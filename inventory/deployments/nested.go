@@ -5,10 +5,17 @@ import (
 	"context"
 	"errors"
 
+	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/transaction"
 )
+
+// Parent is a deployment that nests others, with the job that runs all of them.
+type Parent struct {
+	Name
+	Job jobrow.Job
+}
 
 const (
 	abandonNested = `UPDATE deployments SET state = ?, operations = ? WHERE job = ? AND state = ?`
@@ -19,45 +26,42 @@ const (
 type Nested struct {
 	Name
 	ID      string // its whole ID
-	Parent  Name
+	Parent  Parent
 	Record  []byte // what clients see while it runs
-	History int    // as of [Begun]
+	History int    // as of [Started]
 }
 
 // BeginNested durably records a nested deployment, in place of one of its name that has ended
-// or that the same job began. The errors are those of [Deployments.Begin], jobrow.ErrLeaseLost
-// if the caller no longer holds the job, and engine.ErrNotFound if the parent is there no more.
-func (d *Deployments) BeginNested(ctx context.Context, b Nested, j jobrow.Job) error {
-	n, parent := b.folded(), b.Parent.folded()
+// or that the same job began: created reports whether there was none. The errors are those of
+// [Deployments.Begin], jobrow.ErrLeaseLost if the job is no longer held, and engine.ErrNotFound
+// if the parent is there no more. A rehearsal has no parent yet.
+func (d *Deployments) BeginNested(ctx context.Context, b Nested) (created bool, err error) {
+	n, parent, j := b.folded(), b.Parent.folded(), b.Parent.Job
 	if n == parent {
-		return ErrActive
+		return false, ErrActive
 	}
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "record"), b.Record)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return d.database.Write(ctx, engine.Flushed, locksOf(n), func(t *transaction.Tx) error {
-		running, err := d.hold(t, parent, &j)
-		if err != nil {
-			return err
+	return transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
+		if !engine.Rehearsed(ctx) {
+			if _, err := d.hold(t, parent, &j); err != nil {
+				return false, err
+			}
 		}
 		if err := open(t, n); err != nil {
-			return err
+			return false, err
 		}
 		found, job, err := remove(t, n)
 		if errors.Is(err, ErrActive) && bytes.Equal(job, j.ID[:]) { // it had begun before a takeover
 			_, err = t.Exec(renewNested, record, n.Subscription, n.Group, n.Name)
-			return err
+			return false, err
 		}
 		if err != nil {
-			return err
+			return false, err
 		}
-		begun, err := d.begun(t.Context, running)
-		if err != nil {
-			return err
-		}
-		begun.Resource, begun.New = b.ID, !found
-		return d.insert(t, n, j.ID, begun, record, []byte{}, b.History)
+		return !found, d.insert(t, n, j.ID, beginning(b.ID, !found, events.CauseOf(t.Context)), record, []byte{}, b.History)
 	})
 }
 

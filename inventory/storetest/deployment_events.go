@@ -53,9 +53,9 @@ func testDeploymentEvents(t *testing.T, database Database) {
 	ended := func(state deployments.State, why *arm.Error) deployments.Ended {
 		return deployments.Ended{State: state, Error: why, Record: []byte("ended"), Operations: []byte("steps"), Payload: "{}", Kept: time.Hour}
 	}
-	nest := func(parent, n deployments.Name, j jobrow.Job) {
+	nest := func(who string, parent, n deployments.Name, j jobrow.Job) {
 		b.Helper()
-		b.ok(b.Deployments.BeginNested(b.ctx, deployments.Nested{Name: n, ID: id(n), Parent: parent, Record: []byte("seen"), History: 9}, j))
+		b.ok(b.nest(by(who), deployments.Nested{Name: n, ID: id(n), Parent: deployments.Parent{Name: parent}, Record: []byte("seen"), History: 9}, j))
 	}
 	last := int64(len(b.eventsAfter(0)))
 	wants := func(what string, want ...string) {
@@ -85,8 +85,8 @@ func testDeploymentEvents(t *testing.T, database Database) {
 	outer, inner, far := name("g", "Outer"), name("other", "Inner"), deployments.Name{Subscription: "elsewhere", Name: "Far"}
 
 	j := begin("ann", outer, 9)
-	nest(outer, inner, j)
-	nest(outer, inner, j) // as after a takeover
+	nest("ann", outer, inner, j)
+	nest("ann", outer, inner, j) // as after a takeover
 	wants("a beginning", "Inner write Accepted ann", "Outer write Accepted ann")
 	b.ok(b.Deployments.EndNested(by("no one"), inner, j, ended(deployments.Succeeded, nil)))
 	b.ok(b.Deployments.EndNested(by("no one"), inner, j, ended(deployments.Succeeded, nil)))
@@ -95,8 +95,8 @@ func testDeploymentEvents(t *testing.T, database Database) {
 	wants("an end", "Inner write Succeeded ann true", "Outer write Succeeded ann true")
 
 	j = begin("bob", outer, 9)
-	nest(outer, inner, j)
-	nest(outer, far, j)
+	nest("bob", outer, inner, j)
+	nest("bob", outer, far, j)
 	b.ok(b.Deployments.End(b.ctx, outer, j, ended(deployments.Failed, arm.NewError(arm.DeploymentFailed))))
 	wants("a failure with all that has not ended", "Far write Accepted bob", "Far write Failed bob DeploymentFailed true", "Inner write Accepted bob",
 		"Inner write Failed bob DeploymentFailed true", "Outer write Accepted bob", "Outer write Failed bob DeploymentFailed true")
@@ -122,8 +122,8 @@ func testDeploymentEvents(t *testing.T, database Database) {
 	j = begin("bob", name("g", "Next"), 1)
 	wants("too many records", "Next write Accepted bob", "Outer write Accepted ann", "Outer write Succeeded ann true", "outer delete Succeeded  false")
 
-	nest(name("g", "Next"), inner, j)
-	nest(name("g", "Next"), name("g", "Sibling"), j)
+	nest("bob", name("g", "Next"), inner, j)
+	nest("bob", name("g", "Next"), name("g", "Sibling"), j)
 	b.ok(b.DeleteGroup(by("cora"), Sub, "g", inventory.DeleteGroupConditions{}))
 	wants("a deleted group", "Inner write Accepted bob", "Next write Failed bob DeploymentFailed false", "Sibling write Accepted bob", "Sibling write Failed bob DeploymentFailed false")
 	b.ok(b.Deployments.Abandon(b.ctx, j))

@@ -127,16 +127,16 @@ func testDeployments(t *testing.T, database Database) {
 	_, err = begin(name)
 	b.ok(err)
 	j = claim()
-	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
+	b.ok(b.nest(b.ctx, nested, j))
 	elsewhere := nested
 	elsewhere.Name = deployments.Name{Subscription: "elsewhere", Name: "Inner"}
 	_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: "elsewhere", TenantID: "t"})
 	b.ok(err)
-	b.ok(b.Deployments.BeginNested(b.ctx, elsewhere, j))
+	b.ok(b.nest(b.ctx, elsewhere, j))
 	b.ok(b.DeleteGroup(b.ctx, Sub, "g", inventory.DeleteGroupConditions{}))
 	_, err = b.Deployments.Deployment(b.ctx, deployments.Name{Subscription: Sub, Group: "g", Name: "f"})
 	b.is(err, engine.ErrNotFound)
-	b.is(b.Deployments.BeginNested(b.ctx, nested, j), engine.ErrNotFound)
+	b.is(b.nest(b.ctx, nested, j), engine.ErrNotFound)
 	b.ok(b.Deployments.Abandon(b.ctx, j))
 	for _, n := range []deployments.Nested{nested, elsewhere} {
 		found, err = b.Deployments.Deployment(b.ctx, n.Name)
@@ -166,9 +166,12 @@ func testLargeDeployments(t *testing.T, database Database) {
 func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nested {
 	b.Helper()
 	b.group("other")
-	nested := deployments.Nested{Name: deployments.Name{Subscription: Sub, Group: "Other", Name: "Inner"}, Parent: parent, Record: []byte("seen"), History: 2}
-	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
-	b.ok(b.Deployments.BeginNested(b.ctx, nested, j)) // as after a takeover
+	nested := deployments.Nested{Name: deployments.Name{Subscription: Sub, Group: "Other", Name: "Inner"}, Parent: deployments.Parent{Name: parent}, Record: []byte("seen"), History: 2}
+	b.ok(b.nest(engine.Rehearse(b.ctx), nested, jobrow.Job{})) // before there is a parent
+	_, err := b.Deployments.Deployment(b.ctx, nested.Name)
+	b.is(err, engine.ErrNotFound)
+	b.ok(b.nest(b.ctx, nested, j))
+	b.ok(b.nest(b.ctx, nested, j)) // as after a takeover
 	found, err := b.Deployments.Deployment(b.ctx, nested.Name)
 	b.ok(err)
 	equal(b, found.State, deployments.Running)
@@ -178,9 +181,9 @@ func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nes
 	itself, missing, lost := nested, nested, j
 	itself.Name, missing.Group = parent, "missing"
 	lost.Token--
-	b.is(b.Deployments.BeginNested(b.ctx, itself, j), deployments.ErrActive)
-	b.is(b.Deployments.BeginNested(b.ctx, missing, j), index.ErrGroupNotFound)
-	b.is(b.Deployments.BeginNested(b.ctx, nested, lost), jobrow.ErrLeaseLost)
+	b.is(b.nest(b.ctx, itself, j), deployments.ErrActive)
+	b.is(b.nest(b.ctx, missing, j), index.ErrGroupNotFound)
+	b.is(b.nest(b.ctx, nested, lost), jobrow.ErrLeaseLost)
 	ended := deployments.Ended{State: deployments.Succeeded, Record: []byte("ended"), Operations: []byte("steps")}
 	b.is(b.Deployments.EndNested(b.ctx, nested.Name, lost, ended), jobrow.ErrLeaseLost)
 
@@ -194,21 +197,28 @@ func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nes
 	equal(b, string(text), "steps")
 	ended.State = deployments.Failed
 	b.ok(b.Deployments.EndNested(b.ctx, nested.Name, j, ended)) // and it stays as it has ended
-	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
+	b.ok(b.nest(b.ctx, nested, j))
 	b.ok(b.DeleteGroup(b.ctx, Sub, "other", inventory.DeleteGroupConditions{}))
 	b.ok(b.Deployments.EndNested(b.ctx, nested.Name, j, ended)) // it went with its group
 	b.group("other")
 	for _, name := range []string{"x", "y", "z"} {
 		nested.Name.Name = name
 		b.clock.Pass(time.Second)
-		b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
+		b.ok(b.nest(b.ctx, nested, j))
 		b.ok(b.Deployments.EndNested(b.ctx, nested.Name, j, ended))
 	}
 	list, err := b.Deployments.List(b.ctx, Sub, "other", "", 10)
 	b.ok(err)
 	equal(b, len(list), 2)
-	b.ok(b.Deployments.BeginNested(b.ctx, nested, j))
+	b.ok(b.nest(b.ctx, nested, j))
 	return nested
+}
+
+// nest begins a nested deployment for a job.
+func (b *bench) nest(ctx context.Context, n deployments.Nested, j jobrow.Job) error {
+	n.Parent.Job = j
+	_, err := b.Deployments.BeginNested(ctx, n)
+	return err
 }
 
 // testGivenUp: a step that ends without the holder of the job ends once, and the holder, who

@@ -32,6 +32,7 @@ type Call struct {
 	Method  string
 	Target  string // path and query
 	Content []byte
+	Parent  *deployments.Parent // of a call that begins a nested deployment: the one that runs
 }
 
 // Sender sends a call as a deployment's caller, through all that a request of its own goes
@@ -45,13 +46,8 @@ type Deployer struct {
 	Limits plan.Limits
 	// Target is the request of a resource, and its endpoint; see [locate.Prober.Target].
 	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
-	// MayNest returns why a caller may not make a nested deployment, or not there, and
-	// ScopeRefusal ARM's refusal where the store refuses one; nil: it is another error.
-	MayNest      func(ctx context.Context, caller json.RawMessage, n deployments.Name, d *template.Deployment) error
-	ScopeRefusal func(subscription, group, id string, err error) error
 	// Unregistered reports whether a subscription must yet be registered for a namespace.
 	Unregistered func(ctx context.Context, subscription, namespace string) (bool, error)
-	History      int // how many deployments a scope keeps
 	// Limit is how long a deployment may take; CallLimit how long a call may, after which
 	// it cannot land any more.
 	Limit, CallLimit time.Duration

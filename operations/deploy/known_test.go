@@ -1,7 +1,6 @@
 package deploy_test
 
 import (
-	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -9,7 +8,6 @@ import (
 	"portico/inventory/deployments"
 	"portico/jobs/jobstest"
 	"portico/operations/deploy"
-	"portico/template"
 )
 
 // Outputs of modules that an answer names may need themselves, or each other: that is a failure
@@ -23,7 +21,7 @@ func TestSecureOutputsThatNeedThemselves(t *testing.T) {
 			"next": {"type": "securestring", "value": "[listOutputsWithSecureValues(format('{0}/` + next + `', reference('a').deployments), '2025-04-01').next]"}}}}}`
 	}
 	shows := reply{status: 200, body: `{"properties": {"provisioningState": "Succeeded", "deployments": "/subscriptions/` + jobstest.Subscription + `/resourceGroups/g/providers/Microsoft.Resources/deployments"}}`}
-	d := deploy.Deployer{MayNest: func(context.Context, json.RawMessage, deployments.Name, *template.Deployment) error { return nil }}
+	d := deploy.Deployer{}
 	for _, names := range [][2]string{{"x", "x"}, {"x", "y"}} {
 		resources := []string{machine("a"), module(names[0], names[1])}
 		if names[0] != names[1] {
@@ -46,7 +44,7 @@ func TestConditionsOfSecureOutputs(t *testing.T) {
 			"expressionEvaluationOptions": {"scope": "inner"}, "parameters": {` + parameters + `}, "template": {` + head + `, ` + holds + `}}}`
 	}
 	shows := reply{status: 200, body: `{"properties": {"provisioningState": "Succeeded", "deployments": "/subscriptions/` + jobstest.Subscription + `/resourceGroups/g/providers/Microsoft.Resources/deployments"}}`}
-	d := deploy.Deployer{MayNest: func(context.Context, json.RawMessage, deployments.Name, *template.Deployment) error { return nil }}
+	d := deploy.Deployer{}
 	r := deployed(t, d, map[string][]reply{"PUT a": {created}, "GET a": {shows}, "PUT b": {created}}, machine("a"),
 		module("x", `"dependsOn": ["a"],`, "", `"resources": [], "outputs": {"word": {"type": "securestring", "value": "a-word"}}`),
 		module("y", `"dependsOn": ["x"],`, `"open": {"value": "[equals(listOutputsWithSecureValues(format('{0}/x', reference('a').deployments), '2025-04-01').word, 'a-word')]"}`,

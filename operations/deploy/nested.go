@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"time"
 
 	"portico/arm"
 	"portico/inventory/deployments"
@@ -84,44 +83,31 @@ func (a *attempt) locates(ctx context.Context, s *settled) bool {
 	return true
 }
 
-// beginNested records a nested deployment, if its caller may make it.
+// NestedVersion is the api-version by which nested deployments are sent.
+const NestedVersion = "2021-04-01"
+
+// beginNested sends a nested deployment as its caller's own: the answer says whether it has
+// begun.
 func (a *attempt) beginNested(ctx context.Context, s *settled) {
-	d := s.step.nested
-	n := nestedName(d)
-	if err := a.MayNest(ctx, a.order.Caller, n, d); err != nil {
-		s.refuse(err)
-		return
-	}
-	text, err := json.Marshal(a.nestedRecord(&s.task))
+	record, err := json.Marshal(a.nestedRecord(&s.task))
 	if err != nil {
 		s.err = err
 		return
 	}
-	err = a.Store.Deployments.BeginNested(ctx, deployments.Nested{Name: n, ID: d.ID, Parent: a.name, Record: text, History: a.History}, *a.job)
-	if errors.Is(err, deployments.ErrActive) {
-		err = arm.NewError(arm.DeploymentActive, d.Name, a.since(ctx, n))
+	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
+	defer cancel()
+	answer, err := a.call(calling, Call{
+		Method: http.MethodPut, Target: targetOf(s.step.nested.ID, NestedVersion), Content: record, Parent: &deployments.Parent{Name: a.name, Job: *a.job},
+	})
+	switch {
+	case err != nil: // it begins once, however often it is sent
+		s.outcome = plan.Transient
+	case answer.Status >= http.StatusMultipleChoices:
+		s.record.Status = answer.Status
+		s.refused(answer)
+	default:
+		s.outcome = plan.GoesOn
 	}
-	if s.outcome = plan.GoesOn; err != nil {
-		s.refuse(cmp.Or(a.ScopeRefusal(n.Subscription, n.Group, d.ID, err), err))
-	}
-}
-
-// refuse ends a step by ARM's refusal; another error ends the attempt.
-func (s *settled) refuse(err error) {
-	fault, refused := errors.AsType[*arm.Error](err)
-	if !refused {
-		s.err = err
-		return
-	}
-	s.record.Status, s.record.Fault, s.outcome = fault.Status, fault, plan.Refused
-}
-
-func (a *attempt) since(ctx context.Context, n deployments.Name) string {
-	found, err := a.Store.Deployments.Deployment(ctx, n)
-	if err != nil {
-		return ""
-	}
-	return found.Began.UTC().Format(time.RFC3339)
 }
 
 func nestedName(d *template.Deployment) deployments.Name {
@@ -131,7 +117,7 @@ func nestedName(d *template.Deployment) deployments.Name {
 // nestedRecord is what clients see of a nested deployment that runs.
 func (a *attempt) nestedRecord(t *task) Stored {
 	d := t.step.nested
-	record := Record{ID: d.ID, Name: d.Name, Type: deploymentType}
+	record := Record{ID: d.ID, Name: d.Name, Type: Type}
 	if d.Scope.Group == "" {
 		record.Location = arm.Location(cmp.Or(t.record.Location, d.Location.Text()))
 	}
@@ -151,7 +137,8 @@ func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 	case err != nil:
 		s.take(err)
 	case len(faults) > 0:
-		s.refuse(Refusal(faults))
+		fault := Refusal(faults)
+		s.record.Status, s.record.Fault, s.outcome = fault.Status, fault, plan.Refused
 	default:
 		s.grows, s.step.nested = p, withPlan(s.step.nested, p)
 		return true

@@ -20,8 +20,8 @@ import (
 	"portico/template/expr"
 )
 
-// deploymentType is that of deployments.
-const deploymentType = "Microsoft.Resources/deployments"
+// Type is that of deployments.
+const Type = "Microsoft.Resources/deployments"
 
 // Record is a deployment as clients see it. There are no secrets in it.
 type Record struct {
@@ -225,7 +225,7 @@ func (s *stepRecord) operation(id string, job [16]byte, number int, state plan.S
 
 // Record is what clients see of a deployment of a template that begins.
 func (o *Order) Record(of *document.Node, p *template.Plan) Record {
-	record := Record{ID: o.ID(), Name: o.Name, Type: deploymentType, Tags: o.Tags}
+	record := Record{ID: o.ID(), Name: o.Name, Type: Type, Tags: o.Tags}
 	if o.Scope.Group == "" {
 		record.Location = o.Location
 	}

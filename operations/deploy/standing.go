@@ -182,7 +182,7 @@ func (e *endedSteps) add(ctx context.Context, within string, sent []Operation, d
 	}
 	e.all = append(e.all, steps...)
 	for _, s := range steps {
-		if s.ResourceType != deploymentType {
+		if s.ResourceType != Type {
 			continue
 		}
 		if err := e.read(ctx, s.ID, s.ID); err != nil {

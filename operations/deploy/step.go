@@ -147,7 +147,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		return
 	}
 	failpoint.Pass(failpoint.DeployBeginAfter)
-	answer, err := a.call(calling, Call{http.MethodPut, target(r), body.AppendJSON(nil)})
+	answer, err := a.call(calling, Call{Method: http.MethodPut, Target: target(r), Content: body.AppendJSON(nil)})
 	if err != nil {
 		s.outcome = plan.Lost
 		return
@@ -186,9 +186,11 @@ func (a *attempt) sending(ctx context.Context) (context.Context, context.CancelF
 	return context.WithTimeout(context.WithoutCancel(ctx), a.CallLimit)
 }
 
-func target(r *template.Resource) string {
-	u := url.URL{Path: r.ID}
-	return u.EscapedPath() + "?api-version=" + url.QueryEscape(r.APIVersion)
+func target(r *template.Resource) string { return targetOf(r.ID, r.APIVersion) }
+
+func targetOf(id, version string) string {
+	u := url.URL{Path: id}
+	return u.EscapedPath() + "?api-version=" + url.QueryEscape(version)
 }
 
 // accept reads the answer to a PUT.

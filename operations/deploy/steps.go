@@ -23,7 +23,7 @@ const outermost = -1
 
 func (s *step) reference() Reference {
 	if s.nested != nil {
-		return Reference{s.nested.ID, deploymentType, s.nested.Name}
+		return Reference{s.nested.ID, Type, s.nested.Name}
 	}
 	return Reference{s.resource.ID, s.resource.Type, s.resource.Name}
 }

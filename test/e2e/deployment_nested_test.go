@@ -208,7 +208,8 @@ func TestNestedDeploymentThatFails(t *testing.T) {
 	}
 }
 
-// Who may write what a nested deployment holds, but no deployments there, has it refused.
+// Who may write what a nested deployment holds, but no deployments there, has it refused: at
+// once if it is judged ahead, else at its step.
 func TestNestedDeploymentNeedsRights(t *testing.T) {
 	t.Parallel()
 	carol := harness.Token{Raw: "carol-s-token", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000000a3", Name: "carol"}
@@ -222,7 +223,13 @@ func TestNestedDeploymentNeedsRights(t *testing.T) {
 	}})
 	w.PutGroup(t, "rg")
 	w.PutGroup(t, "other")
-	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Body: nestedMachines(t), Header: as(carol)}).Want(t, 201)
+	put := harness.Request{Method: http.MethodPut, Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Body: nestedMachines(t), Header: as(carol)}
+	a := w.Portico.Do(t, put).Want(t, 400)
+	if text := string(a.Body); !strings.Contains(text, "AuthorizationFailed") || !strings.Contains(text, "Microsoft.Resources/deployments/write") || len(deploymentNames(t, w, "rg")) > 0 {
+		t.Errorf("%s", text)
+	}
+	put.Body = unjudged(put.Body)
+	w.Portico.Do(t, put).Want(t, 201)
 	d := eventually(t, "the end of a deployment", func() (d deployment, over bool) {
 		d = nestedDeployment(t, w, "rg", "d")
 		return d, d.Properties.ProvisioningState != "Running"
@@ -234,6 +241,11 @@ func TestNestedDeploymentNeedsRights(t *testing.T) {
 	if names := deploymentNames(t, w, "other"); len(names) > 0 || len(remainingResources(t, w, "other")) > 0 {
 		t.Errorf("%q", names)
 	}
+}
+
+// unjudged is a deployment of which the template alone is judged ahead.
+func unjudged(content string) string {
+	return strings.Replace(content, `"properties":{`, `"properties":{"validationLevel":"Template",`, 1)
 }
 
 // A nested deployment that runs is one in use: it is canceled with its parent alone.
@@ -308,13 +320,9 @@ func TestNestedDeploymentsOfASubscription(t *testing.T) {
 		t.Errorf("%s", a.Body)
 	}
 	moved := strings.Replace(body, `"name":"names","location":"westus"`, `"name":"names","location":"eastus"`, 1)
-	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: path, Body: strings.Replace(moved, "{", `{"location": "westus", `, 1)}).Want(t, 200)
-	d = eventually(t, "the end of a deployment", func() (d deployment, over bool) {
-		harness.OK(t, json.Unmarshal(w.Portico.Do(t, harness.Request{Path: path}).Want(t, 200).Body, &d))
-		return d, d.Properties.ProvisioningState != "Running"
-	})
-	if d.Properties.ProvisioningState != "Failed" || !strings.Contains(string(d.Properties.Error), "InvalidDeploymentLocation") {
-		t.Errorf("%+v %s", d, d.Properties.Error)
+	a = w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: path, Body: strings.Replace(moved, "{", `{"location": "westus", `, 1)}).Want(t, 400)
+	if !strings.Contains(string(a.Body), "InvalidDeploymentLocation") {
+		t.Errorf("%s", a.Body)
 	}
 }
 

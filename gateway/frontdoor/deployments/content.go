@@ -4,7 +4,6 @@
 package deployments
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -29,9 +28,6 @@ type Content struct {
 // tagLimit is how many tags a deployment may have.
 const tagLimit = 50
 
-// longestName is how many characters a deployment's name has at most.
-const longestName = 64
-
 // unsupported are members of a deployment that are refused by name.
 var unsupported = [...]struct{ member, sentence string }{
 	{"templateLink", "links to templates are not supported: send the template itself"},
@@ -44,9 +40,8 @@ var unsupported = [...]struct{ member, sentence string }{
 // with comments, unquoted names and line breaks in strings. Faults say path, line and
 // column in it.
 func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) {
-	if !validName(name) {
-		return nil, arm.NewError(arm.InvalidDeployment, name,
-			fmt.Sprintf("its name has 1 to %d characters: letters, digits, '-', '_', '.', '(' and ')'", longestName)).About("name")
+	if fault := checkName(name); fault != nil {
+		return nil, fault
 	}
 	d, faults := document.Read(content, document.Relaxed, template.Code)
 	if len(faults) > 0 {
@@ -90,10 +85,11 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 	return c, nil
 }
 
-func validName(name string) bool {
-	return name != "" && len(name) <= longestName && strings.IndexFunc(name, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.()", c)
-	}) < 0
+func checkName(name string) *arm.Error {
+	if arm.ValidDeploymentName(name) {
+		return nil
+	}
+	return arm.NewError(arm.InvalidDeployment, name, "its name "+arm.DeploymentNames).About("name")
 }
 
 // checkLocation: a deployment at a subscription has a location, one at a group has the

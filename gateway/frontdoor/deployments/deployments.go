@@ -42,13 +42,10 @@ type Deployments struct {
 
 const action = "Microsoft.Resources/deployments/"
 
-// WriteAction is what the caller of a deployment, and of one nested in it, must be allowed.
-const WriteAction = action + "write"
-
 // Routes are those of deployments.
 func (d Deployments) Routes() []route.Route {
 	routes := []route.Route{
-		{Method: http.MethodPut, Matches: path(2, ""), Action: WriteAction, Relaxed: true, Handle: d.put},
+		{Method: http.MethodPut, Matches: path(2, ""), Action: action + "write", Relaxed: true, Handle: d.put},
 		{Method: http.MethodGet, Matches: path(2, ""), Action: action + "read", Handle: d.get},
 		{Method: http.MethodHead, Matches: path(2, ""), Action: action + "read", Handle: d.head},
 		{Method: http.MethodDelete, Matches: path(2, ""), Action: action + "delete", Handle: d.delete},
@@ -86,6 +83,9 @@ func nameOf(x *exchange.Exchange) deployments.Name {
 }
 
 func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	if x.Parent != nil {
+		return d.nest(w, r, x, req)
+	}
 	n := nameOf(x)
 	of, err := d.plan(r, x, req)
 	if err != nil {
@@ -93,7 +93,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	}
 	o := of.order
 	// What may stay as it is needs no right to write it: it is judged if it is sent.
-	sent := slices.DeleteFunc(sentBy(samples(of.Resources)), func(s Sent) bool { return s.OnlyIfNotExists })
+	sent := slices.DeleteFunc(of.samples(), func(s Sent) bool { return s.OnlyIfNotExists })
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/operations/deploy"
 	"portico/operations/deploy/secret"
 	"portico/template"
 	"portico/template/document"
@@ -17,6 +18,25 @@ type Sent struct {
 	ID, Path, Type, Name, APIVersion string
 	Body                             []byte
 	OnlyIfNotExists                  bool // it is sent if it does not exist
+	Nested                           bool // it is a deployment, whose body is what clients see of it
+}
+
+// nested are the deployments that a template is known to begin.
+func nested(deployments []*template.Deployment) (sent []Sent) {
+	for _, d := range deployments {
+		if !d.Condition.Is(expr.Bool) {
+			continue
+		}
+		body := expr.ObjectOf()
+		if d.Scope.Group == "" {
+			body = expr.ObjectOf(expr.Member{Name: "location", Value: d.Location})
+		}
+		sent = append(sent, Sent{
+			ID: d.ID, Path: pathOf(d.ID), Type: deploy.Type, Name: d.Name, APIVersion: deploy.NestedVersion,
+			Body: secret.Conceal(body).AppendJSON(nil), Nested: true,
+		})
+	}
+	return sent
 }
 
 // sentBy are the resources that a template is known to send before it is deployed.
@@ -32,19 +52,31 @@ func sentBy(resources []*template.Resource) (sent []Sent) {
 	return sent
 }
 
-// samples are resources of a template without those that a loop makes in a place where it
-// makes another one: judging one costs half as much as sending it, and by loops they are many.
-func samples(resources []*template.Resource) (chosen []*template.Resource) {
-	type kind struct {
-		at       *document.Node
-		scope    expr.Scope
-		location string
-	}
+// kind is what tells planned ones apart that are judged alike: by where the template declares
+// them and where they are.
+type kind struct {
+	at       *document.Node
+	scope    expr.Scope
+	location string
+}
+
+// samples returns what is sent without those that a loop makes in a place where it makes
+// another one: judging one costs half as much as sending it, and by loops they are many.
+func (of *proposal) samples() []Sent {
+	nestings := oneOfEach(of.Nested(), func(d *template.Deployment) kind {
+		return kind{d.Template, d.Scope, arm.Location(d.Location.Text())}
+	})
+	resources := oneOfEach(of.Resources, func(r *template.Resource) kind {
+		location, _ := r.Body.Member("location")
+		return kind{r.At, r.Scope, arm.Location(location.Text())}
+	})
+	return append(nested(nestings), sentBy(resources)...)
+}
+
+func oneOfEach[T any](all []T, kindOf func(T) kind) (chosen []T) {
 	seen := map[kind]bool{}
-	for _, planned := range resources {
-		location, _ := planned.Body.Member("location")
-		k := kind{planned.At, planned.Scope, arm.Location(location.Text())}
-		if !seen[k] {
+	for _, planned := range all {
+		if k := kindOf(planned); !seen[k] {
 			seen[k] = true
 			chosen = append(chosen, planned)
 		}

@@ -3,7 +3,6 @@ package deployments
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"portico/arm"
@@ -11,7 +10,6 @@ import (
 	"portico/inventory/deployments"
 	"portico/operations/deploy"
 	"portico/regions"
-	"portico/template"
 )
 
 // Locations are those that deployments to subscriptions may have. Those to groups have their
@@ -53,24 +51,4 @@ func (l Locations) region(location string) error {
 		names = append(names, region.Name)
 	}
 	return arm.NewError(arm.LocationNotAvailableForDeployment, location, strings.Join(names, ",")).About("location")
-}
-
-// checkNested refuses the nested deployments of a plan whose location is no region. One that
-// is not known yet is judged when the deployment begins.
-func (l Locations) checkNested(p *template.Plan) error {
-	nested := slices.Clone(p.Deployments)
-	for _, r := range p.Resources {
-		if r.Unfolds != nil {
-			nested = append(nested, r.Unfolds.Deployment)
-		}
-	}
-	for _, d := range nested {
-		if d.Scope.Group != "" || !d.Location.Known() {
-			continue
-		}
-		if err := l.region(arm.Location(d.Location.Text())); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -58,9 +58,6 @@ func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (
 	if len(faults) > 0 {
 		return nil, deploy.Refusal(faults)
 	}
-	if err := d.Locations.checkNested(p); err != nil {
-		return nil, err
-	}
 	return &proposal{p, o, content}, d.checkRegistrations(r.Context(), x, n.Name, p.Resources, o.ValidationLevel)
 }
 

@@ -38,7 +38,7 @@ func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange
 		return err
 	}
 	sent, until := sentBy(of.Resources), time.Now().Add(d.Reading)
-	judged := slices.DeleteFunc(slices.Clone(sent), func(s Sent) bool {
+	judged := slices.DeleteFunc(append(nested(of.Nested()), sent...), func(s Sent) bool {
 		return s.OnlyIfNotExists && (time.Now().After(until) || d.exists(r, x, s))
 	})
 	if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, judged, of.order.ValidationLevel); err != nil {

@@ -38,7 +38,7 @@ func (d Rehearsals) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.E
 		return err
 	}
 	if of.order.ValidationLevel != "" { // else what would be refused is shown among the changes
-		if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, sentBy(of.Resources), of.order.ValidationLevel); err != nil {
+		if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, append(nested(of.Nested()), sentBy(of.Resources)...), of.order.ValidationLevel); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,41 @@
+package deployments
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/inventory"
+	"portico/inventory/deployments"
+	"portico/inventory/jobrow"
+	"portico/operations/deploy"
+)
+
+// nest begins a nested deployment. The content is what clients see of it: the deployment that
+// it is nested in has worked its template out, and sends what it holds.
+func (d Deployments) nest(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	n := nameOf(x)
+	var record deploy.Stored
+	if err := json.Unmarshal(req.Content, &record); err != nil {
+		return err
+	}
+	if fault := checkName(n.Name); fault != nil {
+		return fault
+	}
+	if err := d.Locations.Check(r.Context(), n, arm.Location(record.Location)); err != nil {
+		return err
+	}
+	created, err := d.Store.Deployments.BeginNested(r.Context(), deployments.Nested{
+		Name: n, ID: x.Request.Path.String(), Parent: *x.Parent, Record: req.Content, History: d.History,
+	})
+	switch {
+	case errors.Is(err, jobrow.ErrLeaseLost), errors.Is(err, inventory.ErrNotFound): // another goes on with it, or it is deleted
+		return arm.NewError(arm.Conflict).Saying("The deployment '%s' does not run here any more.", x.Parent.Name.Name)
+	case err != nil:
+		return d.refusal(r.Context(), x, n, err)
+	}
+	return x.Answer(w, route.StatusOf(created), record.Record)
+}
