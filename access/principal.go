@@ -46,6 +46,15 @@ type Principal struct {
 // expired reports whether the principal's credential is no longer accepted.
 func (p *Principal) expired(now time.Time) bool { return p.Expires != 0 && now.Unix() >= p.Expires }
 
+// Outlasting returns p as the caller of work that may outlast its credential: one that has
+// expired does not end it.
+func (p Principal) Outlasting(now time.Time) Principal {
+	if p.expired(now) {
+		p.Expires = 0
+	}
+	return p
+}
+
 // same reports whether p and another principal are the same, whatever their names.
 func (p Principal) same(other Principal) bool {
 	return p.AnyTenant == other.AnyTenant && arm.EqualFold(p.TenantID, other.TenantID) && p.ObjectID == other.ObjectID && p.AppID == other.AppID

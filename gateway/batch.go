@@ -3,25 +3,27 @@ package gateway
 import (
 	"net/http"
 
-	"portico/access"
+	"portico/arm"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
+	"portico/inventory/engine"
 	"portico/tracing"
 	"portico/tracing/spans"
 )
 
-func (g *Gateway) newBatches() *batch.Batches {
-	return batch.New(batch.Options{
-		Config: g.config, Store: g.store, Memory: g.batchMemory, Hosts: g.hosts, Polls: g.polls,
-		StillValid: func(p access.Principal) bool { return (*g.current.Load()).Valid(p) },
-		// As the public chain, without what the batch's connection has been through.
-		Handler: chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, inTurn(g.identifyInner, g.classify, g.limitRate)),
-	})
+func (g *Gateway) newBatches(handler http.Handler) *batch.Batches {
+	return batch.New(batch.Options{Config: g.config, Store: g.store, Memory: g.batchMemory, Hosts: g.hosts, Polls: g.polls, Handler: handler})
+}
+
+// newInner returns the public chain without what the connection of a batch has been through.
+func (g *Gateway) newInner() http.Handler {
+	return chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, inTurn(g.identifyInner, g.classify, g.limitRate))
 }
 
 // identifyInner is identify and authenticate for a request in a batch or of a deployment:
 // it has ids of its own but for the correlation, and its caller is that of the whole,
-// whatever its headers say.
+// whatever its headers say. A caller that the configuration has lost since is refused; one
+// that an operator asks about need not have signed in.
 func (g *Gateway) identifyInner(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
 	q, caller := batch.Of(r.Context())
@@ -32,5 +34,10 @@ func (g *Gateway) identifyInner(w http.ResponseWriter, r *http.Request) (goesOn 
 		return false
 	}
 	g.admit(x, r, caller.Principal)
+	if !g.authenticator.Valid(caller.Principal) && !engine.Rehearsed(r.Context()) {
+		exchange.Fail(w, r, arm.NewError(arm.InvalidAuthenticationToken).
+			Saying("The caller of this request is no longer known: the token or certificate by which its batch or deployment began is not accepted any more. The request was not sent."))
+		return false
+	}
 	return true
 }

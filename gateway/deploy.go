@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"time"
 
 	"portico/arm"
 	"portico/gateway/batch"
@@ -62,6 +63,8 @@ func (g *Gateway) stepSender(caller json.RawMessage) (deploy.Sender, error) {
 		return nil, err
 	}
 	return func(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
+		by := by
+		by.Principal = by.Principal.Outlasting(time.Now())
 		status, header, body, fault := g.batches.Send(ctx, &by, &batch.Request{Method: c.Method, URL: c.Target, Content: c.Content, Origin: originOf(&c), Parent: c.Parent})
 		if fault != nil {
 			return deploy.Answer{Status: fault.Status, Header: header, Body: fault.Body()}, ctx.Err()

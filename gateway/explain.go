@@ -279,7 +279,7 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	forwarding.Upstream, forwarding.Resolver, forwarding.Admission = calls.For(adminapi.Forward), r.resolver, r.admission
 	forwarding.Authorizer, forwarding.Lister, forwarding.Activity, forwarding.Log = r.authorizer, r.lister, nil, zap.NewNop()
 	r.proxy = &forwarding
-	r.batches = r.newBatches()
+	r.batches = r.newBatches(r.newInner())
 	r.frontDoor = frontdoor.New(frontdoor.Options{
 		Config: g.config, Store: g.store, Router: g.router, Resolver: r.resolver, Admission: r.admission, Authorizer: r.authorizer,
 		Polls: g.polls, Lister: r.lister, Batches: r.batches, Preflight: r.newPreflight(), Rehearsals: r.newRehearsals(), Deployments: r.newDeployments(), Jobs: asleep{}, Proxy: r.proxy,

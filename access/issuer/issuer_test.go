@@ -237,8 +237,11 @@ func TestKeysRotate(t *testing.T) {
 	if err := i.keys.fetch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := result(i, old); got != access.UnknownKey || i.Valid(p) {
+	if got := result(i, old); got != access.UnknownKey || i.Valid(p) || i.Valid(p.Outlasting(time.Now())) {
 		t.Errorf("the removed key's token: %s", got)
+	}
+	if !i.Valid(p.Outlasting(time.Now().Add(2 * time.Hour))) {
+		t.Error("work does not outlast its token and the key of it")
 	}
 }
 
@@ -423,11 +426,13 @@ func TestValidityOfAPrincipal(t *testing.T) {
 		p    access.Principal
 		want bool
 	}{
-		"as it was":                      {i, p, true},
-		"expired":                        {later, p, false},
-		"of another issuer":              {i, foreign, false},
-		"of a tenant that is not pinned": {New(pinned, keys), p, false},
-		"before any keys were had":       {restarted, p, true},
+		"as it was":                             {i, p, true},
+		"expired":                               {later, p, false},
+		"of another issuer":                     {i, foreign, false},
+		"of a tenant that is not pinned":        {New(pinned, keys), p, false},
+		"before any keys were had":              {restarted, p, true},
+		"expired, which its work does not mind": {later, p.Outlasting(later.now()), true},
+		"of work by another issuer":             {later, foreign.Outlasting(later.now()), false},
 	} {
 		if got := c.by.Valid(c.p); got != c.want {
 			t.Errorf("%s: %v", name, got)

@@ -21,7 +21,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"portico/access"
 	"portico/arm"
 	"portico/config"
 	"portico/gateway/exchange"
@@ -42,9 +41,7 @@ type Options struct {
 	// Handler answers a request of a batch; [Of] returns it, and its caller.
 	Handler http.Handler
 	Hosts   map[string]bool // under which the front door is called
-	// StillValid reports whether the newest configuration knows a principal.
-	StillValid func(access.Principal) bool
-	Polls      *polling.Operations
+	Polls   *polling.Operations
 }
 
 // Batches answers batches. It is also the kind of durable work that serves long

@@ -127,28 +127,16 @@ func (s *sending) one(ctx context.Context, i int) (c sent) {
 	return c
 }
 
-// refusal returns why a request is not to be sent. For a caller that is known no more
-// nothing is sent.
-func (s *sending) refusal() (*arm.Error, error) {
-	if !s.StillValid(s.caller.Principal) {
-		return arm.NewError(arm.InvalidAuthenticationToken).
-			Saying("The access token by which the batch was sent is no longer accepted; the request was not sent."), nil
-	}
-	if s.admit == nil {
-		return nil, nil
-	}
-	return s.admit()
-}
-
 func (s *sending) send(ctx context.Context, i int) sent {
 	q := &s.requests[i]
-	refusal, err := s.refusal()
-	if err != nil {
-		return sent{err: err}
-	}
-	if refusal != nil {
-		answer := encodeError(q.Name, s.caller, refusal)
-		return sent{size: int64(len(answer)), err: s.end(i, answer)}
+	if s.admit != nil {
+		switch refusal, err := s.admit(); {
+		case err != nil:
+			return sent{err: err}
+		case refusal != nil:
+			answer := encodeError(q.Name, s.caller, refusal)
+			return sent{size: int64(len(answer)), err: s.end(i, answer)}
+		}
 	}
 	if s.begin != nil && !q.Reads() {
 		first, err := s.begin(i)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"testing"
 
-	"portico/access"
 	"portico/config"
 	"portico/limits"
 )
@@ -15,9 +14,8 @@ func TestPanicInABatch(t *testing.T) {
 	const most = 1 << 20
 	share := limits.NewMemory(most, most, nil).Reservation("", most)
 	b := New(Options{
-		Config:     &config.Config{Limits: config.Limits{AnswerBody: most / 4}, Batch: config.Batch{AtOnce: 1}},
-		Handler:    http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }),
-		StillValid: func(access.Principal) bool { return true },
+		Config:  &config.Config{Limits: config.Limits{AnswerBody: most / 4}, Batch: config.Batch{AtOnce: 1}},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }),
 	})
 	s := sending{
 		Batches: b, caller: &Caller{}, requests: []Request{{Method: "GET", URL: "/subscriptions?api-version=2021-04-01"}},
