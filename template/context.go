@@ -77,6 +77,14 @@ func (s *scope) groupValue() (expr.Value, error) {
 	return groupOf(s.at, func(name string) expr.Value { return s.groupMember(id, name) }), nil
 }
 
+// groupLacks says why resourceGroup() is what the ID of the group says, and no more.
+func (s *scope) groupLacks() string {
+	if _, read := s.in.Group.Member("location"); read || s.in.Group.Is(expr.Null) {
+		return ""
+	}
+	return "the others need the action 'Microsoft.Resources/subscriptions/resourceGroups/read' at '" + s.in.Scope.ID() + "', which the caller may not perform"
+}
+
 // groupOf is a group whose members are not all in its ID. One that no one manages has no
 // managedBy.
 func groupOf(at expr.Scope, member func(name string) expr.Value) expr.Value {

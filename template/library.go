@@ -84,7 +84,7 @@ func (s *scope) contextFunctions() map[string]*expr.Function {
 		{Name: "deployer", Call: value(s.deployerValue)},
 		{Name: "environment", Call: value(s.environmentValue)},
 		{Name: "subscription", Call: value(s.subscriptionValue)},
-		{Name: "resourceGroup", Call: value(s.groupValue)},
+		{Name: "resourceGroup", Call: value(s.groupValue), Lacks: s.groupLacks()},
 		{Name: "tenant", Call: value(s.tenantValue)},
 		{Name: "reference", Min: 1, Max: 3, Params: []expr.Param{id, version, {Name: "'Full'", Kinds: expr.String}}, Deploying: true, Call: s.reference},
 		{Name: "references", Min: 1, Max: 2, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}, {Name: "'Full'", Kinds: expr.String}}, Deploying: true, Call: s.references},

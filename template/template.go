@@ -54,7 +54,8 @@ type Input struct {
 	// Mode is the deployment's: Complete, or else Incremental.
 	Mode string
 	// Group, Subscription, Deployer and Environment are the answers of resourceGroup() and so
-	// on. Null of Group is made of Scope and Location; null of the others stands for a made-up
+	// on. Null of Group is made of Scope and Location, and a Group of which the caller may read no
+	// more has an id, a name and a type alone; null of the others stands for a made-up
 	// subscription or caller, or for the public cloud, as no service is asked.
 	Group, Subscription, Deployer, Environment expr.Value
 	Now                                        time.Time

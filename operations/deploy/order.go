@@ -34,7 +34,7 @@ type Order struct {
 	Name     string            `json:"name"`
 	Scope    expr.Scope        `json:"scope"`
 	Complete bool              `json:"complete,omitempty"` // what the group holds besides is deleted
-	Location string            `json:"location"`           // the deployment's, or its group's
+	Location string            `json:"location"`           // the deployment's, at a subscription
 	Tags     map[string]string `json:"tags,omitempty"`
 	Settings
 	// Group, Subscription, Deployer and Environment are what resourceGroup() and so on return.

@@ -332,7 +332,18 @@ func (e *evaluation) property(n *Property, b *bindings) (Value, error) {
 	if of.Is(Pending) {
 		return e.pending(newProperty(n.offset, nodeOf(of), n.Name))
 	}
-	return member(of, n.Name, n.Of)
+	v, err := member(of, n.Name, n.Of)
+	return v, e.lacking(n.Of, err)
+}
+
+// lacking adds to a fault why the function that returned the object has not all of its members.
+func (e *evaluation) lacking(of Node, err error) error {
+	if call, is := of.(*Invocation); is && err != nil {
+		if f := e.env.Library.Find(call.Namespace, call.Name); f != nil && f.Lacks != "" {
+			return Errorf("%v: %s", err, f.Lacks)
+		}
+	}
+	return err
 }
 
 // member returns a member of the object that a node was evaluated to.
@@ -396,7 +407,7 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 	}
 	v, err := selected(of, key, n.Of)
 	if !key.Secure() {
-		return v, err
+		return v, e.lacking(n.Of, err)
 	}
 	if err != nil {
 		err = Errorf("a value of kind %s has no element that the index, which is made of a secret, selects", of.Kind())

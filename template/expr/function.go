@@ -28,6 +28,8 @@ type Function struct {
 	// Anchor, where it is set, adds to arguments what the function takes of the scope, for a
 	// call that is finished where another scope may count.
 	Anchor func(s Scope, args []Value) []Value
+	// Lacks says why the object that the function returns has no more members; "": no more exist.
+	Lacks string
 	// Call works out the result. Its arguments are of the row's kinds, and it charges
 	// the call for steps and bytes that grow with them before it spends either.
 	Call func(c *Call, args []Value) (Value, error)

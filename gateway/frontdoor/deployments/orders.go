@@ -62,7 +62,7 @@ func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (
 }
 
 // order reads what a client sent. To a caller who may not read the group, resourceGroup() is
-// what the request itself says of it, and the location in which the deployment is.
+// what the request itself says of it.
 func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, name string) (*deploy.Order, *Content, error) {
 	scope := expr.Scope{Tenant: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: req.Group.Name}
 	content, fault := Read(req.Content, name, scope)
@@ -82,15 +82,13 @@ func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, 
 	if scope.Group == "" {
 		return o, content, nil
 	}
-	o.Location = req.Group.Location
 	err = d.May(r.Context(), x.Principal, readGroup, scope.ID())
-	if err == nil {
-		o.Group, err = json.Marshal(group(scope.ID(), &req.Group))
+	_, refused := errors.AsType[*arm.Error](err)
+	if err != nil && !refused {
+		return nil, nil, err
 	}
-	if _, refused := errors.AsType[*arm.Error](err); refused {
-		err = nil
-	}
-	return o, content, err
+	o.Group, _ = json.Marshal(group(scope.ID(), &req.Group, !refused)) // texts can be written
+	return o, content, nil
 }
 
 // deployer returns what deployer() is for the caller of a request. As in ARM, applications
@@ -105,13 +103,15 @@ func deployer(x *exchange.Exchange, tenant string) map[string]string {
 }
 
 // group returns what resourceGroup() is.
-func group(id string, g *inventory.Group) map[string]any {
-	tags := g.Tags
-	if tags == nil {
-		tags = map[string]string{}
+func group(id string, g *inventory.Group, readable bool) map[string]any {
+	of := map[string]any{"id": id, "name": g.Name, "type": "Microsoft.Resources/resourceGroups"}
+	if !readable {
+		return of
 	}
-	of := map[string]any{"id": id, "name": g.Name, "type": "Microsoft.Resources/resourceGroups",
-		"location": g.Location, "tags": tags, "properties": map[string]string{"provisioningState": "Succeeded"}}
+	of["location"], of["tags"], of["properties"] = g.Location, g.Tags, map[string]string{"provisioningState": "Succeeded"}
+	if g.Tags == nil {
+		of["tags"] = map[string]string{}
+	}
 	if g.ManagedBy != "" {
 		of["managedBy"] = g.ManagedBy
 	}
