@@ -1,10 +1,12 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"portico/arm"
@@ -15,6 +17,7 @@ import (
 	"portico/gateway/explain"
 	"portico/gateway/preflight"
 	"portico/gateway/proxy"
+	"portico/inventory"
 	"portico/inventory/deployments"
 	"portico/inventory/engine"
 	"portico/routing"
@@ -37,7 +40,7 @@ func (g *Gateway) judge(x *exchange.Exchange, plan *preflight.Plan, withoutWrite
 	planned.router = &routing.Router{Map: g.router.Map, Index: plan.Over(g.router.Index)}
 	j := &judging{Gateway: planned.rehearsal(calls, withoutWrite, false), asking: x, calls: calls, plan: plan}
 	checks := []check{j.identify, j.classify}
-	if withoutWrite {
+	if plan.SeesNoLocks = withoutWrite; withoutWrite {
 		j.reading = authorize.New(&g.config.Auth, g.store.Roles, g.store.Scopes, nil)
 		checks = append(checks, j.mayRead)
 	}
@@ -71,21 +74,23 @@ func (j *judging) put(ctx context.Context, target string, content []byte) (prefl
 	}
 	forwarded, open := j.calls.Take()
 	v := preflight.Verdict{Request: j.inner.Request, Decision: j.inner.Trail.Decision}
-	if forwarded || answer.Status < http.StatusBadRequest && !open {
+	passes := forwarded || answer.Status < http.StatusBadRequest && !open
+	if passes && (!j.plan.SeesNoLocks || !slices.Contains(j.inner.Trail.Steps, exchange.AtLocks)) {
 		v.Fault = proxy.Misshapen(v.Request, content, schema.Planned)
 		return v, nil
 	}
-	if !open {
+	if !passes && !open {
 		v.Fault = faultIn(answer)
 		switch {
 		case failed(v.Fault):
 			return v, v.Fault
+		case j.plan.SeesNoLocks && v.Fault.Code == arm.ScopeLocked: // of a group, by the store
 		case !preflight.NotYet(v.Fault) && !j.plan.Excuses(v.Fault):
 			return v, nil
 		}
 	}
 	// What is missing, or not known, may end the way ahead of the locks.
-	locks, err := j.locksOf(ctx, j.inner)
+	locks, err := j.locks(ctx)
 	if err != nil {
 		return v, err
 	}
@@ -94,6 +99,27 @@ func (j *judging) put(ctx context.Context, target string, content []byte) (prefl
 		v.Fault = proxy.Misshapen(v.Request, content, schema.Planned)
 	}
 	return v, nil
+}
+
+// locks are those that may forbid the PUT at hand, as far as its caller learns of them: by the
+// PUT itself, or as it may read them.
+func (j *judging) locks(ctx context.Context) ([]inventory.Lock, error) {
+	locks, err := j.locksOf(ctx, j.inner)
+	if err != nil || j.reading == nil || len(locks) == 0 {
+		return locks, err
+	}
+	may := func(action, scope string) bool {
+		refusal := j.reading.Check(ctx, j.inner, action, scope)
+		if _, refused := errors.AsType[*arm.Error](refusal); refusal != nil && !refused {
+			err = refusal
+		}
+		return refusal == nil
+	}
+	action := cmp.Or(j.inner.RouteAction, j.inner.Request.Action())
+	if may(action, j.inner.Request.Scope()) {
+		return locks, err
+	}
+	return slices.DeleteFunc(locks, func(l inventory.Lock) bool { return !may("Microsoft.Authorization/locks/read", l.Scope) }), err
 }
 
 // faultIn is the error in an answer.

@@ -47,6 +47,8 @@ type Write struct {
 	// Planned is how many resources of the type count as created in the group before this
 	// one, for its quota. Only what is rehearsed has any.
 	Planned int
+	// Unlocked: locks do not forbid it. Only what is rehearsed is.
+	Unlocked bool
 	// Row is the resource's row as the caller read it before, or nil. It saves Begin a
 	// read, unless the row has changed since.
 	Row *Resource

@@ -24,6 +24,8 @@ type Plan struct {
 	// created are those of resources that the index does not have.
 	created map[string]bool
 	roles   []string // the GUIDs of role definitions
+	// SeesNoLocks: PUTs are judged as if no lock were there, as their caller may not learn of it.
+	SeesNoLocks bool
 	// registers: what the resources need of registrations exists once they are made.
 	registers bool
 }
@@ -79,6 +81,9 @@ func (p *Plan) Excuses(fault *arm.Error) bool {
 	})
 }
 
+// Unlocked implements proxy.Plan.
+func (p *Plan) Unlocked() bool { return p.SeesNoLocks }
+
 // Created implements proxy.Plan.
 func (p *Plan) Created(subscription, group, typ string) (n int) {
 	for key, planned := range p.resources {
@@ -132,6 +137,9 @@ func (o overlay) Target(ctx context.Context, q inventory.Question) (inventory.Ta
 	t, err := o.Index.Target(ctx, q)
 	if err != nil {
 		return t, err
+	}
+	if o.SeesNoLocks {
+		t.Locks = nil
 	}
 	if t.Group == nil && q.Group != "" {
 		group := plannedGroup(q.Subscription, q.Group)

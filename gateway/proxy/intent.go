@@ -92,6 +92,8 @@ func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Re
 type Plan interface {
 	// Pending reports whether a member of the body that is judged is not known yet.
 	Pending(member string) bool
+	// Unlocked reports whether the call may not learn of locks.
+	Unlocked() bool
 	// Created is how many new resources of a type it has planned in a group so far.
 	Created(subscription, group, typ string) int
 }
@@ -119,7 +121,7 @@ func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 		Row:             d.Row,
 	}
 	if p.Plan != nil {
-		intent.Planned = p.Plan.Created(d.Subscription.ID, d.Group.Key, q.Type.Key)
+		intent.Planned, intent.Unlocked = p.Plan.Created(d.Subscription.ID, d.Group.Key, q.Type.Key), p.Plan.Unlocked()
 	}
 	if d.Remembered {
 		intent.Version = d.Subscription.Version
