@@ -20,7 +20,7 @@ import (
 func (g *Gateway) newDeployer() *deploy.Deployer {
 	c := g.config
 	return &deploy.Deployer{
-		Store: g.store, Sender: g.stepSender, Unregistered: g.unregistered, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
+		Store: g.store, Sender: g.stepSender, May: g.callerMay, Unregistered: g.unregistered, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
 		Limits: deployplan.Limits{PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint, Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor},
 	}
 }
@@ -54,6 +54,16 @@ func (g *Gateway) unregistered(ctx context.Context, subscription, namespace stri
 	}
 	registration, err := g.store.Registration(ctx, subscription, p.Key)
 	return err == nil && !registration.State.Permits(), err
+}
+
+// callerMay returns why the caller of a deployment may not do what an ID names, by the newest
+// configuration.
+func (g *Gateway) callerMay(ctx context.Context, caller json.RawMessage, action, id string) error {
+	var by batch.Caller
+	if err := json.Unmarshal(caller, &by); err != nil {
+		return err
+	}
+	return g.newest.Load().authorizer.MayStill(ctx, by.Principal, action, id)
 }
 
 // stepSender sends the calls of a deployment on the way of a batch's requests.

@@ -46,6 +46,8 @@ type Deployer struct {
 	Limits plan.Limits
 	// Target is the request of a resource, and its endpoint; see [locate.Prober.Target].
 	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
+	// May returns why a caller may not do what an ID names.
+	May func(ctx context.Context, caller json.RawMessage, action, id string) error
 	// Unregistered reports whether a subscription must yet be registered for a namespace.
 	Unregistered func(ctx context.Context, subscription, namespace string) (bool, error)
 	// Limit is how long a deployment may take; CallLimit how long a call may, after which
@@ -493,6 +495,9 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 			detail.Target = cmp.Or(detail.Target, r.Target.ID)
 			fault.Details = append(fault.Details, detail)
 		}
+	}
+	if hidden := a.hiddenFault(); hidden != nil && within == outermost {
+		fault.Details = append(fault.Details, *hidden)
 	}
 	for i := range fault.Details {
 		fault.Details[i] = *fault.Details[i].Within(answers.DetailBytes / len(fault.Details))

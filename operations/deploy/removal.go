@@ -41,6 +41,9 @@ type removal struct {
 	stepRecord
 	Key  string          `json:"key"`
 	Plan deletion.Record `json:"plan"`
+	// Hidden: the deployment's caller may neither delete nor read the resource. It is not sent,
+	// so that no operation and no error names it, and counted at the end.
+	Hidden bool `json:"hidden,omitempty"`
 
 	number int
 	state  plan.State
@@ -256,7 +259,7 @@ func (a *attempt) removalsOver() (end plan.State, over bool) {
 		if r.state.Over() {
 			continue
 		}
-		if late {
+		if late && !r.Began.IsZero() {
 			r.Fault = lateRemoval(r, a.Limit)
 		}
 		r.end(plan.Failed, now)
@@ -329,6 +332,14 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 		s.result.Outcome = deletion.OutcomeUnsent
 		return s
 	}
+	switch s.Hidden, s.err = a.hides(ctx, r, row); {
+	case s.err != nil:
+		s.result.Outcome = deletion.OutcomeUnsent
+		return s
+	case s.Hidden:
+		s.result.Outcome = deletion.OutcomeRefused
+		return s
+	}
 	calling, cancel := a.sending(ctx)
 	defer cancel()
 	s.Began, s.Status, s.Poll, s.Fault, s.state = a.Store.Now(), 0, "", nil, plan.Sent
@@ -354,6 +365,20 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 		s.err = a.compareRemoval(calling, &s)
 	}
 	return s
+}
+
+// hides reports whether the caller may neither delete nor read a resource that was not sent.
+func (a *attempt) hides(ctx context.Context, r removal, row inventory.Resource) (bool, error) {
+	if !r.Began.IsZero() {
+		return false, nil
+	}
+	for _, right := range []string{"/delete", "/read"} {
+		err := a.May(ctx, a.order.Caller, row.TypeName+right, row.ID)
+		if _, refused := errors.AsType[*arm.Error](err); !refused {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // compareRemoval compares the definite answer to a DELETE with what the index has by then.
@@ -529,6 +554,22 @@ func (a *attempt) failedRemoval(ctx context.Context, r *removal) (text string) {
 	}
 	r.Fault = a.known.secrets().Error(s.record.Fault)
 	return text
+}
+
+// hiddenFault is the error of the resources that a deployment has left because its caller may
+// neither delete nor read them; nil if there are none.
+func (a *attempt) hiddenFault() *arm.Error {
+	hidden := 0
+	for _, r := range a.removals {
+		if r.Hidden && r.state == plan.Failed {
+			hidden++
+		}
+	}
+	if hidden == 0 {
+		return nil
+	}
+	return arm.NewError(arm.AuthorizationFailed).About(a.order.Scope.ID()).
+		Saying("Of the resources that the group holds and the template lacks, the caller may neither delete nor read %d. They were not deleted, and are not named.", hidden)
 }
 
 // sentRemovals are the deletions that were sent, in order.

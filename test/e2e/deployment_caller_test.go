@@ -33,15 +33,6 @@ func beginThree(t *testing.T, w *harness.World, group string, by harness.Token) 
 	}).Want(t, 201)
 }
 
-// endSeen waits for the end of a deployment, as alice sees it.
-func endSeen(t *testing.T, w *harness.World, group string) deployment {
-	t.Helper()
-	return eventually(t, "the end of a deployment", func() (d deployment, over bool) {
-		d = nestedDeployment(t, w, group, "d")
-		return d, d.Properties.ProvisioningState != "Running" && d.Properties.ProvisioningState != "Accepted"
-	})
-}
-
 // A deployment sends nothing further once the configuration has lost its caller, or what made
 // it an owner, and says so: whether it goes on, or is taken over after a restart.
 func TestDeploymentWhoseCallerIsKnownNoMore(t *testing.T) {
@@ -82,9 +73,9 @@ func TestDeploymentWhoseCallerIsKnownNoMore(t *testing.T) {
 			use(c.text)
 			w.Portico.ClearPoint(t, failpoint.DeployBeginBefore)
 		}
-		d := endSeen(t, w, group)
-		if fault := string(d.Properties.Error); d.Properties.ProvisioningState != "Failed" || !strings.Contains(fault, c.code) || !strings.Contains(fault, c.says) {
-			t.Errorf("%s: %s: %s", c.name, d.Properties.ProvisioningState, fault)
+		end, d := endOf(t, w, group+"/d")
+		if fault := string(d.Properties.Error); end != "Failed" || !strings.Contains(fault, c.code) || !strings.Contains(fault, c.says) {
+			t.Errorf("%s: %s: %s", c.name, end, fault)
 		}
 		wantOperations(t, w, group, "d", "virtualMachines a: Succeeded", "virtualMachines b: Failed")
 		if puts := putsOf(t, w, group); puts["b"]+puts["c"] > 0 {
@@ -105,8 +96,8 @@ func TestDeploymentWhoseCallerIsLostWhileAStepWaits(t *testing.T) {
 	c.Tokens = []harness.Token{alice}
 	w.Portico.Write(t, w.Portico.Text(t, c))
 	reload(t, w.Portico).Want(t, 200)
-	if d := endSeen(t, w, "rg"); d.Properties.ProvisioningState != "Failed" || !strings.Contains(string(d.Properties.Error), lostCaller) {
-		t.Errorf("%s: %s", d.Properties.ProvisioningState, d.Properties.Error)
+	if end, d := endOf(t, w, "d"); end != "Failed" || !strings.Contains(string(d.Properties.Error), lostCaller) {
+		t.Errorf("%s: %s", end, d.Properties.Error)
 	}
 	wantOperations(t, w, "rg", "d", "virtualMachines a: Failed")
 }
@@ -124,7 +115,7 @@ func TestDeploymentOutlastsItsToken(t *testing.T) {
 	})
 	soon(t, "the second step", func() bool { return w.Portico.Points(t)[failpoint.DeployBeginBefore].Paused > 0 })
 	w.Portico.ClearPoint(t, failpoint.DeployBeginBefore)
-	if d := endSeen(t, w, "rg"); d.Properties.ProvisioningState != "Succeeded" {
-		t.Errorf("%s: %s", d.Properties.ProvisioningState, d.Properties.Error)
+	if end, d := endOf(t, w, "d"); end != "Succeeded" {
+		t.Errorf("%s: %s", end, d.Properties.Error)
 	}
 }

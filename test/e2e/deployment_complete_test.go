@@ -246,3 +246,54 @@ func TestDeploymentInCompleteModeAsksForTheRightToDelete(t *testing.T) {
 		t.Errorf("%v stand", got)
 	}
 }
+
+// What the caller may neither delete nor read is not named to anybody by a deployment in
+// complete mode: it stays, and is counted.
+func TestDeploymentInCompleteModeNamesOnlyWhatItsCallerMay(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings, Tokens: []harness.Token{alice, dora}, Owners: []string{alice.ObjectID}}})
+	regions := harness.RegionNames()
+	fill(t, w, "rg", map[string]string{
+		"Contoso.Compute/virtualMachines/read": regions[1], "Contoso.Compute/virtualMachines/deleted": regions[0],
+		"Contoso.Compute/virtualMachines/unseen-a": regions[1], "Contoso.Insight/workspaces/unseen-b": regions[0],
+	})
+	for i, c := range []struct{ scope, actions string }{
+		{w.GroupPath("rg"), `"Microsoft.Resources/deployments/*"`},
+		{w.ResourcePath("rg", "Contoso.Compute/virtualMachines/read"), `"*/read"`},
+		{w.ResourcePath("rg", "Contoso.Compute/virtualMachines/deleted"), `"*/delete"`},
+	} {
+		id := fmt.Sprintf("00000000-0000-0000-0000-00000000d02%d", i)
+		w.Portico.Do(t, harness.Request{
+			Method: http.MethodPut, Path: w.SubscriptionPath() + "/providers/Microsoft.Authorization/roleDefinitions/" + id + "?api-version=2022-04-01",
+			Body: fmt.Sprintf(`{"properties":{"roleName":%q,"type":"CustomRole","assignableScopes":[%q],"permissions":[{"actions":[%s]}]}}`, id, w.SubscriptionPath(), c.actions),
+		}).Want(t, 201)
+		role(t, w.Portico, c.scope, id, id)
+	}
+	begin := harness.Request{
+		Method: http.MethodPut, Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Header: as(dora),
+		Body: `{"properties": {"mode": "Complete", "template": {"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0", "resources": []}}}`,
+	}
+	harness.Await(t, roleBound, "dora deploys", func() bool { return w.Portico.Do(t, begin).Status == 201 })
+	end, d := endOf(t, w, "d")
+	fault := string(d.Properties.Error)
+	if end != "Failed" || !strings.Contains(fault, "virtualMachines/read") || !strings.Contains(fault, "may neither delete nor read 2.") {
+		t.Errorf("%s: %s", end, fault)
+	}
+	if got := deletions(t, w, "d"); fmt.Sprint(got) != "map[deleted:Succeeded read:Failed]" {
+		t.Error(got)
+	}
+	if got := standing(t, w); !slices.Equal(got, []string{"virtualmachines/read", "virtualmachines/unseen-a", "workspaces/unseen-b"}) {
+		t.Errorf("%v stand", got)
+	}
+	whatIf := begin
+	whatIf.Method, whatIf.Path = http.MethodPost, deploymentPath(w, "d")+"/whatIf?api-version=2021-04-01"
+	for _, text := range []string{
+		string(w.Portico.Do(t, harness.Request{Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Header: as(dora)}).Want(t, 200).Body),
+		string(w.Portico.Do(t, harness.Request{Path: deploymentPath(w, "d") + "/operations?api-version=2021-04-01", Header: as(dora)}).Want(t, 200).Body),
+		string(w.Portico.Do(t, whatIf).Body),
+	} {
+		if strings.Contains(text, "unseen") {
+			t.Errorf("it names what its caller may not read: %s", text)
+		}
+	}
+}
