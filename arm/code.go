@@ -31,6 +31,7 @@ const (
 	DeploymentNotRunning                     Code = "DeploymentNotRunning"
 	DeploymentOperationNotFound              Code = "DeploymentOperationNotFound"
 	DeploymentOutputEvaluationFailed         Code = "DeploymentOutputEvaluationFailed"
+	DeploymentSizeExceeded                   Code = "DeploymentSizeExceeded"
 	ResourceDeploymentFailure                Code = "ResourceDeploymentFailure"
 	InvalidDeployment                        Code = "InvalidDeployment"
 	InvalidDeploymentLocation                Code = "InvalidDeploymentLocation"
@@ -164,6 +165,7 @@ var faults = map[Code]fault{
 	DeploymentNotRunning:             {http.StatusConflict, "The deployment '%s' cannot be canceled: it is not running, its state is '%s'."},
 	DeploymentOperationNotFound:      {http.StatusNotFound, "The deployment operation '%s' could not be found."},
 	DeploymentOutputEvaluationFailed: {http.StatusConflict, "Unable to evaluate the template output '%s': %s."},
+	DeploymentSizeExceeded:           {http.StatusBadRequest, "The deployment '%s' is too large: %s."},
 	ResourceDeploymentFailure:        {http.StatusConflict, "The resource write operation failed to complete successfully, because it reached terminal provisioning state '%s'."},
 	InvalidDeployment:                {http.StatusBadRequest, "The deployment '%s' is invalid: %s."},
 	InvalidDeploymentLocation:        {http.StatusConflict, "Invalid deployment location '%s'. The deployment '%s' already exists in location '%s'."},

@@ -24,7 +24,6 @@ import (
 	"portico/routing"
 	"portico/template"
 	"portico/template/expr"
-	"portico/upstream/answers"
 )
 
 // Call is a request that a step makes.
@@ -118,6 +117,7 @@ type attempt struct {
 	steps   []step
 	records []stepRecord
 	room    atomic.Int64  // how many resources more the deployment may have
+	space   atomic.Int64  // how many bytes more may be kept of what is nested in it
 	expired []int         // the steps that ran when its time was over
 	places  chan struct{} // of questions side by side: nested deployments take no room of the plan
 	known   known
@@ -201,6 +201,7 @@ func (a *attempt) load(ctx context.Context) error {
 		records[i] = r
 	}
 	a.room.Store(template.MaxResources - size(p))
+	a.space.Store(NestedBytes)
 	a.steps = stepsOf(p, 0, outermost)
 	a.known.note(a.order.ID(), p)
 	a.records = make([]stepRecord, len(a.steps))
@@ -210,6 +211,7 @@ func (a *attempt) load(ctx context.Context) error {
 	}
 	for i, r := range records {
 		a.records[i], steps[i].State = r, plan.State(recorded[i].State)
+		a.space.Add(-int64(r.Kept))
 	}
 	a.plan = plan.New(steps, a.Limits)
 	a.plan.Complete = a.order.Complete
@@ -359,6 +361,7 @@ func (a *attempt) settle(s settled) (n noted, _ error) {
 		a.plan.Grow(s.Step, added, holds)
 	}
 	changed := append([]int{s.Step}, a.plan.Settle(s.Order, s.outcome, s.after, now)...)
+	s.record.Fault = s.record.Fault.Within(a.errorBytes())
 	a.records[s.Step] = s.record
 	failpoint.Pass(failpoint.DeploySettleBefore)
 	progress := map[int]deployments.Step{}
@@ -425,14 +428,13 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	p := &record.Properties
 	var fault *arm.Error
 	if end == plan.Succeeded {
-		outputs, name, err := a.outputs(ctx, a.planned.Outputs)
+		name, err := a.outputs(ctx, &record, a.planned.Outputs, nil)
 		switch {
 		case errors.Is(err, errUnanswered):
 			return err
 		case err != nil:
 			fault = outputFault(a.known.secrets(), name, err)
 		}
-		p.Outputs = outputs
 	}
 	switch {
 	case end == plan.Canceled:
@@ -444,23 +446,18 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	if fault != nil && state == deployments.Succeeded {
 		state = deployments.Failed
 	}
-	p.Error, p.ProvisioningState, p.Timestamp, p.Duration = fault, state.String(), now, duration(now.Sub(a.order.Now))
+	p.Timestamp, p.Duration = now, duration(now.Sub(a.order.Now))
 	p.OutputResources = a.outputResources(outermost)
-	text, err := json.Marshal(record)
+	ended, err := record.end(state, fault, a.operations())
 	if err != nil {
 		return err
 	}
-	operations, err := json.Marshal(a.operations())
-	if err != nil {
-		return err
-	}
+	ended.Template, ended.Payload, ended.Kept = a.input.Template.Value.AppendJSON(nil), Payload(a.plan.Counts()), a.Kept
 	failpoint.Pass(failpoint.DeployEndBefore)
-	err = a.Store.Deployments.End(ctx, a.name, *a.job, deployments.Ended{
-		State: state, Error: fault, Record: text, Operations: operations, Template: a.input.Template.Value.AppendJSON(nil), Payload: Payload(a.plan.Counts()), Kept: a.Kept,
-	})
+	err = a.Store.Deployments.End(ctx, a.name, *a.job, ended)
 	failpoint.Pass(failpoint.DeployEndAfter)
 	if err == nil {
-		a.metrics.end(fault, now.Sub(a.order.Now))
+		a.metrics.end(ended.Error, now.Sub(a.order.Now))
 	}
 	return err
 }
@@ -499,27 +496,42 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 	if hidden := a.hiddenFault(); hidden != nil && within == outermost {
 		fault.Details = append(fault.Details, *hidden)
 	}
+	if left := len(fault.Details) - mostDetails; left > 0 {
+		fault.Details = fault.Details[:mostDetails]
+		fault.Message += fmt.Sprintf(" Details of %d further failures are left out.", left)
+	}
 	for i := range fault.Details {
-		fault.Details[i] = *fault.Details[i].Within(answers.DetailBytes / len(fault.Details))
+		fault.Details[i] = *fault.Details[i].Within(failureBytes / len(fault.Details))
 	}
 	return fault
 }
 
-// outputs are the values of outputs, of which secure ones have none. What a list* function
+// outputs adds the values of outputs, of which secure ones have none. What a list* function
 // answers is shown where the template declares that it is no secret, as in ARM. The error is
-// that of the output of a name.
-func (a *attempt) outputs(ctx context.Context, of []template.Output) (outputs map[string]Parameter, name string, err error) {
-	outputs = map[string]Parameter{}
+// that of the output of a name. The task is that of a nested deployment.
+func (a *attempt) outputs(ctx context.Context, record *Stored, of []template.Output, nested *settled) (name string, err error) {
+	outputs := map[string]Parameter{}
 	for _, o := range of {
 		both, err := a.finished(ctx, expr.ArrayOf(o.Condition, o.Value))
 		if err != nil {
-			return nil, o.Name, err
+			return o.Name, err
 		}
-		if both.Element(0).Bool() {
-			outputs[o.Name] = Shown(o.Type, both.Element(1))
+		if !both.Element(0).Bool() {
+			continue
+		}
+		outputs[o.Name] = Shown(o.Type, both.Element(1))
+		n := len(o.Name) + len(outputs[o.Name].Value)
+		if !record.Properties.fits(n) {
+			return o.Name, record.tooLarge()
+		}
+		if nested != nil {
+			if err := a.keep(nested, n); err != nil {
+				return o.Name, err
+			}
 		}
 	}
-	return outputs, "", nil
+	record.Properties.Outputs = outputs
+	return "", nil
 }
 
 // outputFault is why the output of a name cannot be worked out, with the whole error of an answer

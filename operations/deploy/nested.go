@@ -62,6 +62,9 @@ func (a *attempt) nested(ctx context.Context, s *settled) {
 	case a.locates(ctx, s) && (s.step.unfolds == nil || a.unfolds(ctx, s)):
 		a.beginNested(ctx, s)
 	}
+	if s.outcome != plan.GoesOn {
+		a.fold(s)
+	}
 }
 
 // locates finds out the location of a nested deployment, and reports whether it is known. In
@@ -89,9 +92,9 @@ const NestedVersion = "2021-04-01"
 // beginNested sends a nested deployment as its caller's own: the answer says whether it has
 // begun.
 func (a *attempt) beginNested(ctx context.Context, s *settled) {
-	record, err := json.Marshal(a.nestedRecord(&s.task))
+	record, err := a.textOfNested(s)
 	if err != nil {
-		s.err = err
+		s.refuse(err)
 		return
 	}
 	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
@@ -108,6 +111,24 @@ func (a *attempt) beginNested(ctx context.Context, s *settled) {
 	default:
 		s.outcome = plan.GoesOn
 	}
+}
+
+// fold takes back what unfolding has found: the nested deployment does not begin, or not yet.
+func (a *attempt) fold(s *settled) {
+	if s.grows != nil {
+		a.room.Add(size(s.grows))
+	}
+	s.grows, s.record.Unfolded = nil, nil
+}
+
+// refuse ends a step by ARM's refusal; another error ends the attempt.
+func (s *settled) refuse(err error) {
+	fault, refused := errors.AsType[*arm.Error](err)
+	if !refused {
+		s.err = err
+		return
+	}
+	s.record.Status, s.record.Fault, s.outcome = fault.Status, fault, plan.Refused
 }
 
 func nestedName(d *template.Deployment) deployments.Name {
@@ -130,20 +151,20 @@ func (a *attempt) nestedRecord(t *task) Stored {
 func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 	s.record.Unfolded = &unfolding{Answers: map[string]json.RawMessage{}}
 	p, faults, err := a.unfold(s.step, s.Step, s.record.Unfolded.Answers, func(c Call) (expr.Value, error) { return a.question(ctx, c) })
-	if err == nil && len(faults) == 0 && a.room.Add(-size(p)) < 0 {
-		faults = []*document.Fault{s.step.unfolds.Deployment.Template.Fault(template.Code, "with the resources of this nested deployment, the deployment has more than %d", template.MaxResources)}
+	if err == nil && len(faults) == 0 {
+		if s.grows = p; a.room.Add(-size(p)) < 0 {
+			faults = []*document.Fault{s.step.unfolds.Deployment.Template.Fault(template.Code, "with the resources of this nested deployment, the deployment has more than %d", template.MaxResources)}
+		}
 	}
 	switch {
 	case err != nil:
 		s.take(err)
 	case len(faults) > 0:
-		fault := Refusal(faults)
-		s.record.Status, s.record.Fault, s.outcome = fault.Status, fault, plan.Refused
+		s.refuse(Refusal(faults))
 	default:
-		s.grows, s.step.nested = p, withPlan(s.step.nested, p)
+		s.step.nested = withPlan(s.step.nested, p)
 		return true
 	}
-	s.record.Unfolded = nil
 	return false
 }
 
@@ -245,36 +266,36 @@ func (a *attempt) endNested(ctx context.Context, s *settled) {
 	p := &e.record.Properties
 	s.outcome = plan.Done
 	if e.state == plan.Succeeded {
-		outputs, name, err := a.outputs(ctx, s.step.nested.Outputs)
-		if err != nil {
+		before := s.record.Kept
+		if name, err := a.outputs(ctx, &e.record, s.step.nested.Outputs, s); err != nil {
+			a.space.Add(int64(s.record.Kept - before))
+			s.record.Kept = before
 			s.take(err)
 			if s.outcome != plan.Refused {
 				return
 			}
 			e.state, p.Error = plan.Failed, outputFault(a.known.secrets(), name, err)
 		}
-		p.Outputs = outputs
 	}
-	if s.record.Status, s.record.Fault = http.StatusOK, p.Error; p.Error != nil {
+	var ended deployments.Ended
+	if ended, s.err = a.writeEnd(ctx, &s.task); ended.State != ends[e.state] {
+		s.outcome = plan.Refused // it is too large
+	}
+	if s.record.Status, s.record.Fault = http.StatusOK, ended.Error; ended.Error != nil {
 		s.record.Status = http.StatusConflict // as in ARM
 	}
-	s.err = a.writeEnd(ctx, &s.task)
 }
 
 // writeEnd records the ending of a nested deployment, also while its attempt is ending.
-func (a *attempt) writeEnd(ctx context.Context, t *task) error {
+func (a *attempt) writeEnd(ctx context.Context, t *task) (deployments.Ended, error) {
 	e, now := t.ending, a.Store.Now()
 	p := &e.record.Properties
-	p.ProvisioningState, p.Timestamp, p.Duration = ends[e.state].String(), now, duration(now.Sub(t.record.Began))
-	text, err := json.Marshal(e.record)
-	if err != nil {
-		return err
+	p.Timestamp, p.Duration = now, duration(now.Sub(t.record.Began))
+	ended, err := e.record.end(ends[e.state], p.Error, e.operations)
+	if err == nil {
+		err = a.Store.Deployments.EndNested(ctx, nestedName(t.step.nested), *a.job, ended)
 	}
-	operations, err := json.Marshal(e.operations)
-	if err != nil {
-		return err
-	}
-	return a.Store.Deployments.EndNested(ctx, nestedName(t.step.nested), *a.job, deployments.Ended{State: ends[e.state], Error: p.Error, Record: text, Operations: operations})
+	return ended, err
 }
 
 // expireNested ends the nested deployments that had begun when the deployment's time was over.
@@ -285,7 +306,7 @@ func (a *attempt) expireNested(ctx context.Context) error {
 		}
 		t := a.task(plan.Order{Step: i, Act: plan.Follow})
 		t.ending.state, t.ending.record.Properties.Error = plan.Failed, a.records[i].Fault
-		if err := a.writeEnd(ctx, &t); err != nil {
+		if _, err := a.writeEnd(ctx, &t); err != nil {
 			return err
 		}
 	}

@@ -48,6 +48,8 @@ type Properties struct {
 	OutputResources   []Reference          `json:"outputResources,omitzero"` // nil until it has ended
 	Error             *arm.Error           `json:"error,omitempty"`
 	Settings
+
+	size int // of what was added to it and may be large
 }
 
 // Settings are what a client sets of a deployment beside what it deploys.
@@ -113,6 +115,7 @@ type stepRecord struct {
 	Within   int        `json:"within,omitempty"`
 	Location string     `json:"location,omitempty"` // of a nested deployment at a subscription
 	Unfolded *unfolding `json:"unfolded,omitempty"`
+	Kept     int        `json:"kept,omitempty"` // bytes of [NestedBytes], of a nested deployment
 	Fault    *arm.Error `json:"fault,omitempty"`
 }
 
@@ -224,8 +227,8 @@ func (s *stepRecord) operation(id string, job [16]byte, number int, state plan.S
 }
 
 // Record is what clients see of a deployment of a template that begins.
-func (o *Order) Record(of *document.Node, p *template.Plan) Record {
-	record := Record{ID: o.ID(), Name: o.Name, Type: Type, Tags: o.Tags}
+func (o *Order) Record(of *document.Node, p *template.Plan) Stored {
+	record := Stored{Record: Record{ID: o.ID(), Name: o.Name, Type: Type, Tags: o.Tags}}
 	if o.Scope.Group == "" {
 		record.Location = o.Location
 	}
@@ -240,7 +243,11 @@ func newProperties(hash string, parameters []template.Parameter, mode, correlati
 		Parameters: map[string]Parameter{}, Mode: mode, ProvisioningState: "Accepted", Timestamp: began, Duration: duration(0),
 		CorrelationID: correlation, Providers: []Provider{}, Dependencies: []Dependency{}}
 	for _, v := range parameters {
-		p.Parameters[v.Name] = Shown(v.Type, v.Value)
+		shown := Shown(v.Type, v.Value)
+		if !p.fits(len(v.Name) + len(shown.Value)) {
+			break
+		}
+		p.Parameters[v.Name] = shown
 	}
 	return p
 }
@@ -256,7 +263,11 @@ func (record *Record) add(steps []step, within int) {
 		if len(s.dependsOn) > 0 {
 			d := Dependency{Reference: s.reference()}
 			for _, on := range s.dependsOn {
-				d.DependsOn = append(d.DependsOn, steps[on].reference())
+				r := steps[on].reference()
+				if !p.fits(len(r.ID) + len(r.ResourceType) + len(r.ResourceName)) {
+					return
+				}
+				d.DependsOn = append(d.DependsOn, r)
 			}
 			p.Dependencies = append(p.Dependencies, d)
 		}

@@ -448,6 +448,7 @@ func (a *attempt) settleRemoval(s removed) error {
 	if s.err != nil {
 		return s.err
 	}
+	s.Fault = s.Fault.Within(a.errorBytes())
 	a.removals[s.Key] = s.removal
 	failpoint.Pass(failpoint.DeploySettleBefore)
 	err := a.noteRemoval(s.Key)
@@ -552,7 +553,7 @@ func (a *attempt) failedRemoval(ctx context.Context, r *removal) (text string) {
 			text = string(answer.Body)
 		}
 	}
-	r.Fault = a.known.secrets().Error(s.record.Fault)
+	r.Fault = a.known.secrets().Error(s.record.Fault).Within(a.errorBytes())
 	return text
 }
 

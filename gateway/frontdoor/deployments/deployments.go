@@ -97,11 +97,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
-	record := o.Record(of.content.Template, of.Plan)
-	started := deployments.Started{Name: n, ID: o.ID(), Payload: deploy.Payload(0, len(of.Resources)+len(of.Deployments)), History: d.History, Running: d.Running}
-	if started.Record, err = json.Marshal(record); err != nil {
-		return err
-	}
+	started := deployments.Started{Name: n, ID: o.ID(), Record: of.text, Payload: deploy.Payload(0, len(of.Resources)+len(of.Deployments)), History: d.History, Running: d.Running}
 	if started.Content, err = json.Marshal(o); err != nil {
 		return err
 	}
@@ -123,7 +119,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	link := answers.PublicLink(d.Polls.Public, x.Request.Path.Escaped()+"/"+polling.Statuses+"/"+id, "api-version="+x.Request.Query.APIVersion)
 	w.Header()["Azure-Asyncoperation"] = []string{link}
 	d.Polls.PollAgain(w.Header(), d.Store.Now())
-	return x.Answer(w, route.StatusOf(created), record)
+	return x.Answer(w, route.StatusOf(created), of.record.Record)
 }
 
 // ended waits for the end of a deployment that a request began, and returns what clients see

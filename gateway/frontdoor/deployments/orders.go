@@ -41,10 +41,13 @@ type proposal struct {
 	*template.Plan
 	order   *deploy.Order
 	content *Content
+	record  deploy.Stored
+	text    []byte // the record as it is stored
 }
 
 // plan works out what a client sent, and refuses what no deployment may be: a fault of the
-// template, a location that is none, a namespace that its caller may not register.
+// template, a location that is none, a namespace that its caller may not register, a record
+// that is too large.
 func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (*proposal, error) {
 	n := nameOf(x)
 	o, content, err := d.order(r, x, req, n.Name)
@@ -58,7 +61,11 @@ func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (
 	if len(faults) > 0 {
 		return nil, deploy.Refusal(faults)
 	}
-	return &proposal{p, o, content}, d.checkRegistrations(r.Context(), x, n.Name, p.Resources, o.ValidationLevel)
+	of := &proposal{Plan: p, order: o, content: content, record: o.Record(content.Template, p)}
+	if of.text, err = of.record.Text(); err != nil {
+		return nil, err
+	}
+	return of, d.checkRegistrations(r.Context(), x, n.Name, p.Resources, o.ValidationLevel)
 }
 
 // order reads what a client sent. To a caller who may not read the group, resourceGroup() is

@@ -58,14 +58,11 @@ func (of *proposal) answer(x *exchange.Exchange, sent []Sent) validated {
 		ID: of.order.ID(), Name: of.order.Name, Type: "Microsoft.Resources/deployments", Location: of.content.Location,
 		Properties: validatedProperties{
 			Mode: "Incremental", ProvisioningState: "Succeeded", Timestamp: of.order.Now, Duration: "PT0S", CorrelationID: x.Identity.Correlation,
-			Parameters: map[string]deploy.Parameter{}, Resources: []deploy.Reference{}, Settings: of.order.Settings,
+			Parameters: of.record.Properties.Parameters, Resources: []deploy.Reference{}, Settings: of.order.Settings,
 		},
 	}
 	if of.order.Complete {
 		a.Properties.Mode = "Complete"
-	}
-	for _, p := range of.Plan.Parameters {
-		a.Properties.Parameters[p.Name] = deploy.Shown(p.Type, p.Value)
 	}
 	for _, s := range sent {
 		a.Properties.Resources = append(a.Properties.Resources, deploy.Reference{ID: s.ID})
