@@ -29,7 +29,7 @@ func (g *Gateway) newDeployments() deployments.Deployments {
 	judged := g.newPreflight()
 	return deployments.Deployments{
 		Orders: g.newOrders(),
-		Store:  g.store, Admission: g.admission, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, Limit: g.config.Deployments.Limit,
+		Store:  g.store, Admission: g.admission, Polls: g.polls, Lists: route.Lists{Lister: g.lister, Public: g.config.Server.PublicURL}, History: g.config.Deployments.History, Running: g.config.Deployments.Running, ShareOf: g.config.Limits.ShareOf, Limit: g.config.Deployments.Limit,
 		Judge: func(r *http.Request, x *exchange.Exchange, _ string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
 			return judged.GatewayFaults(r, x, plannedOf(sent), withoutWrite)
 		},

@@ -6,7 +6,9 @@ package deployments
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"time"
@@ -26,13 +28,25 @@ const Job = "deployment"
 // ErrActive refuses to replace or delete a deployment that has not ended.
 var ErrActive = errors.New("inventory: the deployment has not ended")
 
-// mostContent bounds the bytes of all content of one subscription's deployments that have not
+// MostContent bounds the bytes of all content of one subscription's deployments that have not
 // ended: 16 templates of the largest size that a request may have.
-const mostContent = 64 << 20
+const MostContent = 64 << 20
+
+// Bounds of the deployments that are kept, in bytes: of one scope, and of all scopes of a
+// subscription, each of which may have as large a part of that, but at least leastHistory.
+const (
+	mostHistory  = 128 << 20
+	allHistory   = 16 << 30
+	leastHistory = 16 << 20
+)
 
 // ErrTooMany refuses another deployment in a subscription with too many that have not ended,
 // or with too much content of such ones.
 var ErrTooMany = errors.New("inventory: the subscription has too many deployments under way")
+
+// ErrCallerShare refuses another deployment of a caller that has as many of these, or as much
+// content, as one caller may have.
+var ErrCallerShare = errors.New("inventory: the caller has too many deployments under way")
 
 // State says whether a deployment runs, or how it has ended. The numbers are stored.
 type State uint8
@@ -77,19 +91,25 @@ type Step struct {
 }
 
 const (
-	insertDeployment = `INSERT INTO deployments (subscription, grp, name, job, state, began, record, content, operations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertDeployment = `INSERT INTO deployments (subscription, grp, name, job, state, began, record, content, operations, caller) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	lockDeployment   = `SELECT job, state FROM deployments WHERE subscription = ? AND grp = ? AND name = ?` + engine.ForUpdate
 	lockActive       = activeColumns + `subscription = ? AND grp = ? AND name = ? AND job = ? AND state = ?` + engine.ForUpdate
 	selectDeployment = `SELECT job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
 	listDeployments  = `SELECT name, job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name > ? ORDER BY name LIMIT ?`
+	sizesOfRecords   = `SELECT LENGTH(record) FROM deployments WHERE subscription = ? AND grp = ? AND name > ? ORDER BY name LIMIT ?`
 	selectContent    = `SELECT content FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ? AND state = ?`
 	selectTemplate   = `SELECT content FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ? AND state <> ?`
 	selectOperations = `SELECT operations FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
 	deleteDeployment = `DELETE FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
 	endDeployment    = `UPDATE deployments SET state = ?, record = ?, operations = ?, content = ? WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
-	countDeployments = `SELECT COUNT(*) FROM deployments WHERE subscription = ? AND grp = ?`
-	sumRunning       = `SELECT COUNT(DISTINCT job), COALESCE(SUM(LENGTH(content)), 0) FROM deployments WHERE subscription = ? AND state = ?` // nested ones have the job of theirs
-	oldDeployments   = `SELECT name FROM deployments WHERE subscription = ? AND grp = ? AND state <> ? ORDER BY began LIMIT ?`
+	sumDeployments   = `SELECT COUNT(*), COALESCE(SUM(` + keptBytes + `), 0) FROM deployments WHERE subscription = ? AND grp = ?`
+	oldDeployments   = `SELECT name, ` + keptBytes + ` FROM deployments WHERE subscription = ? AND grp = ? AND state <> ? ORDER BY began LIMIT ?`
+	keptBytes        = `LENGTH(record) + LENGTH(content) + LENGTH(operations)`
+	countGroups      = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ?`
+	// sumRunning counts nested ones with the one whose job they have.
+	sumRunning = `SELECT COUNT(DISTINCT job), COALESCE(SUM(LENGTH(content)), 0),
+		COUNT(DISTINCT CASE WHEN caller = ? THEN job END), COALESCE(SUM(CASE WHEN caller = ? THEN LENGTH(content) ELSE 0 END), 0)
+		FROM deployments WHERE subscription = ? AND state = ?`
 
 	putStep = `INSERT INTO deployment_steps (subscription, grp, job, step, state, record) VALUES (?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, grp, job, step) DO UPDATE SET state = excluded.state, record = excluded.record`
@@ -125,11 +145,16 @@ type Started struct {
 	Operation operations.Operation
 	History   int // how many of the scope are kept; the oldest ones that have ended go
 	Running   int // how many of the subscription may be under way
+	// Caller tells callers apart. One may have RunningOfCaller of those under way, with
+	// ContentOfCaller bytes of MostContent.
+	Caller                           string
+	RunningOfCaller, ContentOfCaller int
 }
 
 // Begin durably records a deployment with its job, in place of one of its name that has
 // ended: created reports whether there was none. It returns ErrActive if that has not ended,
-// ErrTooMany if as many or as much as may be under way are, and refuses as a lock on its scope would be.
+// ErrCallerShare or ErrTooMany if as many or as much as may be under way are, and refuses as a
+// lock on its scope would be.
 func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, created bool, err error) {
 	n := b.folded()
 	job = jobrow.Job{Subscription: n.Subscription, ID: engine.NewID(), Kind: Job, Subject: b.ID, Incarnation: engine.NewID(), Payload: b.Payload}
@@ -141,6 +166,7 @@ func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, cre
 	if err != nil {
 		return job, false, err
 	}
+	caller := callerKey(b.Caller)
 	created, err = transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
 		if err := open(t, n); err != nil {
 			return false, err
@@ -149,15 +175,11 @@ func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, cre
 		if err != nil {
 			return false, err
 		}
-		var running, size int
-		if err := t.One(sumRunning, n.Subscription, Running)(&running, &size); err != nil {
+		if err := b.admit(t, n.Subscription, caller, len(content)); err != nil {
 			return false, err
 		}
-		if running >= b.Running || size+len(content) > mostContent && running > 0 {
-			return false, ErrTooMany
-		}
 		begun := beginning(b.ID, !found, events.CauseOf(t.Context))
-		if err := d.insert(t, n, job.ID, begun, record, content, b.History); err != nil {
+		if err := d.insert(t, n, job.ID, begun, record, content, caller, b.History); err != nil {
 			return false, err
 		}
 		due := job
@@ -170,6 +192,28 @@ func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, cre
 		return !found, o.Put(t)
 	})
 	return job, created, err
+}
+
+// callerKey is the key of a caller, whose name may be an address.
+func callerKey(caller string) string {
+	sum := sha256.Sum256([]byte(caller))
+	return hex.EncodeToString(sum[:16])
+}
+
+// admit refuses one more deployment if as many are under way as may be, or as much content. The
+// first one of a caller, or of a subscription, may have more content.
+func (b *Started) admit(t *transaction.Tx, sub, caller string, content int) error {
+	var running, size, own, ownSize int
+	if err := t.One(sumRunning, caller, caller, sub, Running)(&running, &size, &own, &ownSize); err != nil {
+		return err
+	}
+	switch {
+	case own >= b.RunningOfCaller, ownSize+content > b.ContentOfCaller && own > 0:
+		return ErrCallerShare
+	case running >= b.Running, size+content > MostContent && running > 0:
+		return ErrTooMany
+	}
+	return nil
 }
 
 // locksOf are the locks of a write that begins a deployment in a scope.
@@ -188,7 +232,7 @@ func open(t *transaction.Tx, n Name) error {
 	return t.Scopes.OpenGroup(n.Subscription, n.Group, false)
 }
 
-func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun events.Payload, record, content []byte, history int) error {
+func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun events.Payload, record, content []byte, caller string, history int) error {
 	text, err := json.Marshal(begun)
 	if err != nil {
 		return err
@@ -197,7 +241,7 @@ func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun even
 	if err != nil {
 		return err
 	}
-	if _, err := t.Exec(insertDeployment, n.Subscription, n.Group, n.Name, job[:], Running, engine.Micros(t.Now), record, content, sealed); err != nil {
+	if _, err := t.Exec(insertDeployment, n.Subscription, n.Group, n.Name, job[:], Running, engine.Micros(t.Now), record, content, sealed, caller); err != nil {
 		return err
 	}
 	if err := t.RecordOwnBy(begun.Cause, n.Subscription, begun); err != nil {
@@ -223,19 +267,39 @@ func remove(t *transaction.Tx, n Name) (found bool, job []byte, err error) {
 	return true, nil, err
 }
 
-// bound drops the oldest deployments of a scope that has too many.
+// bound drops the oldest deployments of a scope that has too many, or too large ones.
 func bound(t *transaction.Tx, n Name, history int) error {
-	var kept int
-	if err := t.One(countDeployments, n.Subscription, n.Group)(&kept); err != nil || kept <= history {
+	var kept, groups int
+	var bytes int64
+	if err := t.One(sumDeployments, n.Subscription, n.Group)(&kept, &bytes); err != nil {
 		return err
 	}
-	oldest, err := engine.Collect(t, engine.ScanOne[string], oldDeployments, n.Subscription, n.Group, Running, kept-history)
+	if kept <= history && bytes <= leastHistory {
+		return nil
+	}
+	if err := t.One(countGroups, n.Subscription)(&groups); err != nil {
+		return err
+	}
+	most := max(leastHistory, min(mostHistory, allHistory/int64(groups+1))) // the subscription is a scope, too
+	if kept <= history && bytes <= most {
+		return nil
+	}
+	type old struct {
+		name  string
+		bytes int64
+	}
+	oldest, err := engine.Collect(t, func(scan engine.Scanner) (o old, err error) {
+		return o, scan(&o.name, &o.bytes)
+	}, oldDeployments, n.Subscription, n.Group, Running, kept)
 	if err != nil {
 		return err
 	}
-	for _, name := range oldest {
-		n.Name = name
-		if err := t.Later(deleteDeployment, n.Subscription, n.Group, name); err != nil {
+	for _, o := range oldest {
+		if kept <= history && bytes <= most {
+			break
+		}
+		kept, bytes, n.Name = kept-1, bytes-o.bytes, o.name
+		if err := t.Later(deleteDeployment, n.Subscription, n.Group, o.name); err != nil {
 			return err
 		}
 		if err := recordDeleted(t, events.Cause{}, n); err != nil { // no one asked for that
@@ -275,13 +339,23 @@ type Named struct {
 	Deployment
 }
 
-// List returns deployments of a scope, by their folded names, from behind one on.
-func (d *Deployments) List(ctx context.Context, sub, group, after string, limit int) ([]Named, error) {
+// List returns deployments of a scope, by their folded names, from behind one on: no more than
+// limit, and no further one once their records have so many bytes together.
+func (d *Deployments) List(ctx context.Context, sub, group, after string, limit, bytes int) ([]Named, error) {
 	n := Name{Subscription: sub, Group: group}.folded()
-	return engine.Collect(d.database.Read(ctx), func(scan engine.Scanner) (found Named, err error) {
+	read := d.database.Read(ctx)
+	sizes, err := engine.Collect(read, engine.ScanOne[int], sizesOfRecords, n.Subscription, n.Group, after, engine.AtMost(limit))
+	if err != nil || len(sizes) == 0 {
+		return nil, err
+	}
+	fit := 0
+	for ; fit < len(sizes) && bytes > 0; fit++ {
+		bytes -= sizes[fit]
+	}
+	return engine.Collect(read, func(scan engine.Scanner) (found Named, err error) {
 		found.Deployment, err = d.scan(ctx, n, scan, &found.Name)
 		return found, err
-	}, listDeployments, n.Subscription, n.Group, after, engine.AtMost(limit))
+	}, listDeployments, n.Subscription, n.Group, after, fit)
 }
 
 // Content returns what the job of a deployment needs, or engine.ErrNotFound if the

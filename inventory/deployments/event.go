@@ -17,7 +17,7 @@ import (
 const (
 	typeName = "Microsoft.Resources/deployments"
 
-	activeColumns = `SELECT subscription, grp, name, job, operations FROM deployments WHERE `
+	activeColumns = `SELECT subscription, grp, name, job, operations, caller FROM deployments WHERE `
 	activeOfJob   = activeColumns + `job = ? AND state = ?` + engine.ForUpdate
 	activeOfGroup = activeColumns + `subscription = ? AND grp = ? AND state = ?` + engine.ForUpdate
 )
@@ -36,11 +36,12 @@ type Active struct {
 	name      Name // folded
 	job       [16]byte
 	beginning []byte
+	caller    string // its key
 }
 
 func scanActive(scan engine.Scanner) (a Active, err error) {
 	var job []byte
-	err = scan(&a.name.Subscription, &a.name.Group, &a.name.Name, &job, &a.beginning)
+	err = scan(&a.name.Subscription, &a.name.Group, &a.name.Name, &job, &a.beginning, &a.caller)
 	copy(a.job[:], job)
 	return a, err
 }

@@ -45,8 +45,10 @@ func (d *Deployments) BeginNested(ctx context.Context, b Nested) (created bool, 
 		return false, err
 	}
 	return transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
+		var running Active
 		if !engine.Rehearsed(ctx) {
-			if _, err := d.hold(t, parent, &j); err != nil {
+			var err error
+			if running, err = d.hold(t, parent, &j); err != nil {
 				return false, err
 			}
 		}
@@ -61,7 +63,7 @@ func (d *Deployments) BeginNested(ctx context.Context, b Nested) (created bool, 
 		if err != nil {
 			return false, err
 		}
-		return !found, d.insert(t, n, j.ID, beginning(b.ID, !found, events.CauseOf(t.Context)), record, []byte{}, b.History)
+		return !found, d.insert(t, n, j.ID, beginning(b.ID, !found, events.CauseOf(t.Context)), record, []byte{}, running.caller, b.History)
 	})
 }
 

@@ -44,7 +44,7 @@ func testDeploymentEvents(t *testing.T, database Database) {
 		b.Helper()
 		b.clock.Pass(time.Second)
 		operation.Token = "token of " + n.Name + who
-		_, _, err := b.Deployments.Begin(by(who), deployments.Started{Name: n, ID: id(n), Record: []byte("seen"), Content: []byte("content"), Payload: "{}", History: history, Running: 9, Operation: operation})
+		_, _, err := b.Deployments.Begin(by(who), deployments.Started{Name: n, ID: id(n), Record: []byte("seen"), Content: []byte("content"), Payload: "{}", History: history, Running: 9, RunningOfCaller: 9, ContentOfCaller: deployments.MostContent, Operation: operation})
 		b.ok(err)
 		jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
 		b.ok(err)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func testDeployments(t *testing.T, database Database) {
 	begin := func(n deployments.Name) (bool, error) {
 		_, created, err := b.Deployments.Begin(b.ctx, deployments.Started{
 			Name: n, ID: "/subscriptions/" + Sub + "/resourceGroups/G/providers/Microsoft.Resources/deployments/" + n.Name,
-			Record: []byte("seen"), Content: []byte("a secret"), Payload: "{}", History: 2, Running: 1,
+			Record: []byte("seen"), Content: []byte("a secret"), Payload: "{}", History: 2, Running: 1, RunningOfCaller: 1, ContentOfCaller: deployments.MostContent,
 			Operation: operations.Operation{Token: "token of " + n.Name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
 		return created, err
@@ -56,7 +57,7 @@ func testDeployments(t *testing.T, database Database) {
 	other := name
 	other.Name = "other"
 	_, err = begin(other)
-	b.is(err, deployments.ErrTooMany)
+	b.is(err, deployments.ErrCallerShare)
 	b.is(b.Deployments.Delete(b.ctx, name), deployments.ErrActive)
 	b.ok(b.Deployments.Delete(b.ctx, other))
 	o, err := b.Operations.Operation(b.ctx, Sub, "token of D")
@@ -115,7 +116,7 @@ func testDeployments(t *testing.T, database Database) {
 		b.ok(err)
 		end(n, claim())
 	}
-	list, err := b.Deployments.List(b.ctx, Sub, "g", "", 10)
+	list, err := b.Deployments.List(b.ctx, Sub, "g", "", 10, 1<<20)
 	b.ok(err)
 	if len(list) != 2 || list[0].Name != "e" || list[1].Name != "f" || string(list[1].Record) != "ended" {
 		b.Fatalf("%+v", list)
@@ -145,13 +146,89 @@ func testDeployments(t *testing.T, database Database) {
 	}
 }
 
+// What a subscription has under way is bounded, in number and content, and so is each caller's
+// part of it, with the deployments that its own have begun in other subscriptions.
+func testDeploymentsOfCallers(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.ok(Seed(b.ctx, b.Store))
+	_, _, err := b.PutSubscription(b.ctx, inventory.Subscription{ID: "elsewhere", TenantID: "t"})
+	b.ok(err)
+	begin := func(caller, sub, name string, size int) error {
+		_, _, err := b.Deployments.Begin(b.ctx, deployments.Started{
+			Name: deployments.Name{Subscription: sub, Name: name}, ID: name, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}", History: 10, Running: 5,
+			Caller: caller, RunningOfCaller: 2, ContentOfCaller: 16 << 20,
+			Operation: operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
+		})
+		return err
+	}
+	b.ok(begin("alice", Sub, "large", 15<<20))
+	b.is(begin("alice", Sub, "too large", 2<<20), deployments.ErrCallerShare)
+	b.ok(begin("bob", Sub, "bob's", 20<<20)) // the first one of a caller
+	b.ok(begin("alice", Sub, "second", 1))
+	b.is(begin("alice", Sub, "third", 1), deployments.ErrCallerShare)
+	b.is(begin("bob", Sub, "bob's second", 1), deployments.ErrCallerShare)
+	b.ok(begin("dave", Sub, "dave's", 1))
+	b.ok(begin("dave", Sub, "dave's second", 1))
+	b.is(begin("carol", Sub, "one too many", 1), deployments.ErrTooMany)
+
+	jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 10, deployments.Job)
+	b.ok(err)
+	equal(b, len(jobs), 5)
+	for _, j := range jobs {
+		parent := deployments.Parent{Name: deployments.Name{Subscription: Sub, Name: j.Subject}}
+		b.ok(b.nest(b.ctx, deployments.Nested{Name: deployments.Name{Subscription: "elsewhere", Name: "in " + j.Subject}, Parent: parent, Record: []byte("seen"), History: 10}, j))
+	}
+	b.is(begin("alice", "elsewhere", "beside two", 1), deployments.ErrCallerShare)
+	b.is(begin("carol", "elsewhere", "beside five", 1), deployments.ErrTooMany)
+	for _, j := range jobs {
+		b.ok(b.Deployments.End(b.ctx, deployments.Name{Subscription: Sub, Name: j.Subject}, j, deployments.Ended{State: deployments.Succeeded, Record: []byte("ended"), Kept: time.Hour}))
+	}
+	b.ok(begin("alice", "elsewhere", "beside none", 1))
+	b.ok(begin("alice", Sub, "third", 1))
+}
+
+// The deployments that are kept are bounded in bytes, and so is what one read of them has.
+func testHistoryOfLargeDeployments(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.ok(Seed(b.ctx, b.Store))
+	const large = 30 << 20
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		b.clock.Pass(time.Second)
+		n := deployments.Name{Subscription: Sub, Name: name}
+		j, _, err := b.Deployments.Begin(b.ctx, deployments.Started{
+			Name: n, ID: name, Record: []byte("seen"), Content: []byte("content"), Payload: "{}", History: 10, Running: 1, RunningOfCaller: 1, ContentOfCaller: 1,
+			Operation: operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
+		})
+		b.ok(err)
+		jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
+		b.ok(err)
+		equal(b, jobs[0].ID, j.ID)
+		b.ok(b.Deployments.End(b.ctx, n, jobs[0], deployments.Ended{State: deployments.Succeeded, Record: make([]byte, large/2), Template: make([]byte, large/2), Kept: time.Hour}))
+	}
+	var names []string
+	for after := ""; ; {
+		page, err := b.Deployments.List(b.ctx, Sub, "", after, 10, large)
+		b.ok(err)
+		if len(page) == 0 {
+			break
+		}
+		for _, d := range page {
+			names, after = append(names, d.Name), d.Name
+		}
+		if len(page) > 2 {
+			t.Errorf("%d deployments of %d bytes in one read of %d", len(page), large/2, large)
+		}
+	}
+	equal(b, fmt.Sprint(names), "[b c d e f]")
+}
+
 // The content of what a subscription has under way is bounded.
 func testLargeDeployments(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.ok(Seed(b.ctx, b.Store))
 	begin := func(name string, size int) error {
 		_, _, err := b.Deployments.Begin(b.ctx, deployments.Started{
-			Name: deployments.Name{Subscription: Sub, Name: name}, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}", History: 10, Running: 10,
+			Name: deployments.Name{Subscription: Sub, Name: name}, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}", History: 10, Running: 10, RunningOfCaller: 10, ContentOfCaller: 2 * deployments.MostContent,
 			Operation: operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
 		return err
@@ -207,7 +284,7 @@ func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nes
 		b.ok(b.nest(b.ctx, nested, j))
 		b.ok(b.Deployments.EndNested(b.ctx, nested.Name, j, ended))
 	}
-	list, err := b.Deployments.List(b.ctx, Sub, "other", "", 10)
+	list, err := b.Deployments.List(b.ctx, Sub, "other", "", 10, 1<<20)
 	b.ok(err)
 	equal(b, len(list), 2)
 	b.ok(b.nest(b.ctx, nested, j))

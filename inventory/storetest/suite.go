@@ -90,6 +90,8 @@ func Run(t *testing.T, database Database) {
 		{"Events", testEvents},
 		{"Deployments", testDeployments},
 		{"LargeDeployments", testLargeDeployments},
+		{"DeploymentsOfCallers", testDeploymentsOfCallers},
+		{"HistoryOfLargeDeployments", testHistoryOfLargeDeployments},
 		{"DeploymentEvents", testDeploymentEvents},
 		{"Names", testNames},
 		{"SinkEvents", testSinkEvents},

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -35,8 +36,10 @@ type Deployments struct {
 	// Judge judges what a template sends without a call of its providers, which each get it
 	// right after.
 	Judge   Judge
-	History int           // how many a scope keeps
-	Running int           // how many of a subscription may be under way
+	History int // how many a scope keeps
+	Running int // how many of a subscription may be under way
+	// ShareOf returns one caller's share of what callers share.
+	ShareOf func(int64) int64
 	Limit   time.Duration // of a deployment
 }
 
@@ -97,7 +100,8 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
-	started := deployments.Started{Name: n, ID: o.ID(), Record: of.text, Payload: deploy.Payload(0, len(of.Resources)+len(of.Deployments)), History: d.History, Running: d.Running}
+	started := deployments.Started{Name: n, ID: o.ID(), Record: of.text, Payload: deploy.Payload(0, len(of.Resources)+len(of.Deployments)), History: d.History, Running: d.Running,
+		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deployments.MostContent))}
 	if started.Content, err = json.Marshal(o); err != nil {
 		return err
 	}
@@ -136,7 +140,10 @@ func (d Deployments) ended(r *http.Request, x *exchange.Exchange, job jobrow.Job
 func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deployments.Name, err error) error {
 	switch {
 	case errors.Is(err, deployments.ErrTooMany):
-		return arm.NewError(arm.TooManyRequests, "as many deployments of the subscription are under way as may be")
+		return tooMany("as many deployments of the subscription are under way as may be")
+	case errors.Is(err, deployments.ErrCallerShare):
+		return tooMany(fmt.Sprintf("as many deployments of this caller are under way in the subscription as one caller may have: %d, with templates and parameters of %d MiB",
+			d.ShareOf(int64(d.Running)), d.ShareOf(deployments.MostContent)>>20))
 	case !errors.Is(err, deployments.ErrActive):
 		return admission.Refusal(x, err)
 	}
@@ -145,6 +152,13 @@ func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deploy
 		since = current.Began.UTC().Format(time.RFC3339)
 	}
 	return arm.NewError(arm.DeploymentActive, n.Name, since)
+}
+
+// tooMany refuses a deployment that there is room for once another one has ended.
+func tooMany(why string) *arm.Error {
+	fault := arm.NewError(arm.TooManyRequests, why)
+	fault.RetryAfter = arm.OutageRetryAfter
+	return fault
 }
 
 // find finds the deployment that a request names, and what clients see of it now.
@@ -196,10 +210,11 @@ func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	var failure error
 	source := route.ListSource[deployments.Named]{
 		Read: func(after string, limit int) ([]deployments.Named, error) {
-			return d.Store.Deployments.List(r.Context(), req.Subscription.ID, req.Group.Name, after, limit)
+			return d.Store.Deployments.List(r.Context(), req.Subscription.ID, req.Group.Name, after, limit, route.PageBytes)
 		},
-		Key:  func(n deployments.Named) string { return n.Name },
-		Keep: func(n deployments.Named) bool { return wanted == "" || strings.EqualFold(n.State.String(), wanted) },
+		Bytes: func(n deployments.Named) int { return len(n.Record) },
+		Key:   func(n deployments.Named) string { return n.Name },
+		Keep:  func(n deployments.Named) bool { return wanted == "" || strings.EqualFold(n.State.String(), wanted) },
 		Show: func(n deployments.Named) any {
 			record, err := deploy.Seen(n.Deployment)
 			failure = cmp.Or(failure, err)

@@ -19,6 +19,9 @@ const (
 	// MostExamined bounds the work for one page of a filtered list. A page may
 	// hold few elements, or none, and still link to the next.
 	MostExamined = 20_000
+	// PageBytes is how large the elements of a page are together, if their source knows
+	// that, unless its first one alone is larger.
+	PageBytes = 8 << 20
 )
 
 // Lists seals and opens the skip tokens of lists.

@@ -32,6 +32,43 @@ func numbers(n int, keep func(int) bool, reads *int) ListSource[int] {
 	}
 }
 
+// A page ends where its elements are too large together, and holds one that is too large alone.
+func TestPagesOfLargeElements(t *testing.T) {
+	for _, keep := range []func(int) bool{nil, func(i int) bool { return i%5 != 0 }} {
+		for _, size := range []int{PageBytes / 3, PageBytes, 2 * PageBytes} {
+			reads := 0
+			source := numbers(40, keep, &reads)
+			all := source.Read
+			source.Bytes = func(int) int { return size }
+			source.Read = func(after string, limit int) ([]int, error) { return all(after, min(limit, (PageBytes+size-1)/size)) }
+			var want, got []int
+			for i := range 40 {
+				if keep == nil || keep(i) {
+					want = append(want, i)
+				}
+			}
+			for p := (Page{Top: LargestPage}); ; {
+				elements, rest, err := source.cut(p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n := len(elements); n > 1 && n*size > PageBytes {
+					t.Errorf("a page of %d elements of %d bytes", n, size)
+				}
+				for _, e := range elements {
+					got = append(got, e.(int))
+				}
+				if p.After = rest; rest == "" {
+					break
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("elements of %d bytes: %v", size, got)
+			}
+		}
+	}
+}
+
 func TestPagesLoseNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string

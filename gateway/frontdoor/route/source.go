@@ -8,7 +8,8 @@ import (
 
 // ListSource is an ordered store of elements.
 type ListSource[T any] struct {
-	// Read returns at most limit elements behind the key after.
+	// Read returns at most limit elements behind the key after. If there is Bytes, it may
+	// return fewer than there are, but not none.
 	Read func(after string, limit int) ([]T, error)
 	// Ranges, unless nil, are in order all that may be kept; none overlaps another. ReadIn
 	// is then called instead of Read: as that, within a range.
@@ -16,6 +17,7 @@ type ListSource[T any] struct {
 	ReadIn func(in KeyRange, after string, limit int) ([]T, error)
 	Key    func(T) string
 	Keep   func(T) bool // nil keeps all
+	Bytes  func(T) int  // how large an element is; nil of elements that are small
 	Show   func(T) any
 }
 
@@ -64,6 +66,7 @@ type cutting[T any] struct {
 	top      int
 	after    string // where to read on
 	examined int
+	bytes    int
 	elements []any
 	last     T      // the last of them
 	rest     string // where the next page begins
@@ -81,13 +84,13 @@ func (c *cutting[T]) read(from func(after string, limit int) ([]T, error)) (ende
 			if c.Keep != nil && !c.Keep(e) {
 				continue
 			}
-			if len(c.elements) == c.top {
+			if len(c.elements) == c.top || !c.fits(e) {
 				c.rest = c.Key(c.last)
 				return false, nil
 			}
 			c.elements, c.last = append(c.elements, c.Show(e)), e
 		}
-		if len(read) < limit {
+		if len(read) < limit && (c.Bytes == nil || len(read) == 0) {
 			return true, nil
 		}
 		c.after = c.Key(read[len(read)-1])
@@ -96,4 +99,12 @@ func (c *cutting[T]) read(from func(after string, limit int) ([]T, error)) (ende
 			return false, nil
 		}
 	}
+}
+
+// fits reports whether an element has room on the page.
+func (c *cutting[T]) fits(e T) bool {
+	if c.Bytes != nil {
+		c.bytes += c.Bytes(e)
+	}
+	return c.bytes <= PageBytes || len(c.elements) == 0
 }
