@@ -40,7 +40,7 @@ func (l *Limits) rows() *setting.Setting {
 		setting.Value("contentMemory", &l.ContentMemory, rule.Size(), 128<<20,
 			"What the bodies of all requests that are being answered may hold together; at least `limits.requestBody`. A request that finds no room is answered with 503.").RestartOnly(),
 		setting.Value("callerShare", &l.CallerShare, rule.PositivePercentage(), 0.25,
-			"The part that one caller may hold of each budget that callers share: `limits.contentMemory`, `lists.totalMemory`, `batch.totalMemory`, `upstream.readsPerEndpoint`, `upstream.callsPerEndpoint`, `upstream.queuedPerEndpoint`. What a caller asks for beyond it waits for a moment, then it is answered with 429. One body, list or batch as large as it may be has to fit a share. The gateway's own work has a share like any caller.").RestartOnly(),
+			"The part that one caller may hold of each budget that callers share: `limits.contentMemory`, `lists.totalMemory`, `batch.totalMemory`, `upstream.readsPerEndpoint`, `upstream.callsPerEndpoint`, `upstream.queuedPerEndpoint`, `deployments.running`. What a caller asks for beyond it waits for a moment, then it is answered with 429. One body, list or batch as large as it may be has to fit a share. The gateway's own work has a share like any caller.").RestartOnly(),
 		setting.Value("answerBody", &l.AnswerBody, rule.Size(), 8<<20,
 			"The largest answer of a provider; a larger one becomes an error of the gateway.").RestartOnly(),
 		setting.Value("tagsPerResource", &l.TagsPerResource, rule.CountTo(arm.MaxTags), 50,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -68,6 +69,57 @@ func TestDeploymentsAreBounded(t *testing.T) {
 			t.Errorf("%d outputs: %s, %d of them, %.1000s", n, end, len(d.Properties.Outputs), d.Properties.Error)
 		}
 	}
+	for _, name := range []string{"a", "b", "c"} {
+		deployed(t, w, p, name, putDeployment(t, w, p, name, content(t, largeOutputs(7), nil), 201))
+	}
+	var pages [][]string
+	for next := strings.TrimSuffix(deploymentPath(w, ""), "/") + "?api-version=2021-04-01"; next != ""; {
+		var page struct {
+			Value    []struct{ Name string }
+			NextLink string
+		}
+		a := p.Do(t, harness.Request{Path: next}).Want(t, 200)
+		harness.OK(t, json.Unmarshal(a.Body, &page))
+		if len(a.Body) > 9<<20 {
+			t.Errorf("a page of %d bytes", len(a.Body))
+		}
+		var names []string
+		for _, d := range page.Value {
+			names = append(names, d.Name)
+		}
+		pages = append(pages, names)
+		link, err := url.Parse(page.NextLink)
+		harness.OK(t, err)
+		if next = ""; page.NextLink != "" {
+			next = link.RequestURI()
+		}
+	}
+	if fmt.Sprint(pages) != "[[a b] [c outputs20 outputs7]]" {
+		t.Errorf("%v", pages)
+	}
+}
+
+// One caller has a share of the deployments that a subscription may have under way.
+func TestDeploymentsOfCallersAreBounded(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
+		Tokens: []harness.Token{alice, dora}, Owners: []string{alice.ObjectID, dora.ObjectID}, Extra: batchSettings + "deployments: {running: 8}\n",
+	}})
+	w.PutGroup(t, "rg")
+	misbehave(t, w, "PUT", "/virtualMachines/", "status=503", -1)
+	put := func(by harness.Token, name string) harness.Answer {
+		t.Helper()
+		return w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, name) + "?api-version=2021-04-01", Body: content(t, `{`+templateSchema+`, "resources": [`+machineAt(name, `"location": "westus"`)+`]}`, nil), Header: bearer(by.Raw)})
+	}
+	put(alice, "a1").Want(t, 201)
+	put(alice, "a2").Want(t, 201)
+	a := put(alice, "a3").WantError(t, 429, "TooManyRequests")
+	if !strings.Contains(string(a.Body), "as one caller may have: 2, with templates and parameters of 16 MiB") || a.Header.Get("Retry-After") == "" {
+		t.Errorf("%s %v", a.Body, a.Header)
+	}
+	put(dora, "d1").Want(t, 201)
+	behave(t, w)
+	eventually(t, "room for another deployment", func() (struct{}, bool) { return struct{}{}, put(alice, "a3").Status == 201 })
 }
 
 // What is kept of nested deployments is bounded, for all of them together.
