@@ -62,7 +62,7 @@ func tooLarge(name, what string, bound int) *arm.Error {
 // failed, and is shown without them.
 func (s *Stored) end(state deployments.State, fault *arm.Error, operations []Operation) (e deployments.Ended, err error) {
 	p := &s.Properties
-	p.Error = nil
+	p.Error, s.First = nil, nil
 	_, err = s.Text()
 	if refusal, refused := errors.AsType[*arm.Error](err); refused {
 		p.Outputs, p.OutputResources = nil, []Reference{}

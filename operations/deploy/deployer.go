@@ -70,6 +70,8 @@ func (d *Deployer) Describe() jobs.Description {
 
 type payload struct {
 	Progress progress `json:"progress"`
+	// CallerName stands here too, as the content, which has it, is large and encrypted.
+	CallerName string `json:"callerName,omitempty"`
 }
 
 type progress struct {
@@ -77,12 +79,18 @@ type progress struct {
 	Of   int `json:"of"`
 }
 
-// Payload is that of a job with so many steps.
-func Payload(done, of int) string { return jobrow.PayloadOf(payload{progress{done, of}}) }
+// Payload returns a job payload that records whose deployment it is, and its progress.
+func (o *Order) Payload(done, of int) string {
+	return jobrow.PayloadOf(payload{progress{done, of}, o.CallerName})
+}
 
 // Caller implements [jobs.Commissioned].
 func (d *Deployer) Caller(ctx context.Context, job jobrow.Job) (string, error) {
-	o, err := d.order(ctx, job)
+	var p payload
+	if err := job.Read(&p); err == nil && p.CallerName != "" {
+		return p.CallerName, nil
+	}
+	o, err := d.order(ctx, job) // an earlier version wrote the payload
 	return o.CallerName, err
 }
 
@@ -289,7 +297,7 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 		due, waits := a.plan.Wake(now)
 		pause := due.Sub(now)
 		if running == 0 && waits && pause > longestWait {
-			return jobs.Result{Again: pause, Payload: Payload(a.plan.Counts())}, nil
+			return jobs.Result{Again: pause, Payload: a.order.Payload(a.plan.Counts())}, nil
 		}
 		var wake <-chan time.Time
 		if waits && failure == nil {
@@ -374,6 +382,9 @@ func (a *attempt) settle(s settled) (n noted, _ error) {
 		if i != s.Step && state == plan.Succeeded {
 			r.LeftOut = true // with the nested deployment that holds it
 		}
+		if r.Target == nil && !a.steps[i].existing() {
+			a.steps[i].target(r)
+		}
 		step, err := recorded(state, r)
 		if err != nil {
 			return n, err
@@ -452,7 +463,7 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	if err != nil {
 		return err
 	}
-	ended.Template, ended.Payload, ended.Kept = a.input.Template.Value.AppendJSON(nil), Payload(a.plan.Counts()), a.Kept
+	ended.Template, ended.Payload, ended.Kept = a.input.Template.Value.AppendJSON(nil), a.order.Payload(a.plan.Counts()), a.Kept
 	failpoint.Pass(failpoint.DeployEndBefore)
 	err = a.Store.Deployments.End(ctx, a.name, *a.job, ended)
 	failpoint.Pass(failpoint.DeployEndAfter)

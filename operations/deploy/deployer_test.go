@@ -157,7 +157,7 @@ func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies m
 	}
 	name := deployments.Name{Subscription: jobstest.Subscription, Group: "g", Name: "d"}
 	if _, _, err := b.Store.Deployments.Begin(t.Context(), deployments.Started{
-		Name: name, ID: order.ID(), Record: []byte(`{}`), Content: content, Payload: deploy.Payload(0, len(resources)), History: 800, Running: 1, RunningOfCaller: 1, ContentOfCaller: 1,
+		Name: name, ID: order.ID(), Record: []byte(`{}`), Content: content, Payload: order.Payload(0, len(resources)), History: 800, Running: 1, RunningOfCaller: 1, ContentOfCaller: 1,
 		Operation: operations.Operation{Token: "t", Until: time.Now().Add(time.Hour)},
 	}); err != nil {
 		t.Fatal(err)

@@ -3,7 +3,9 @@ package deploy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 
 	"portico/arm"
 	"portico/inventory"
@@ -17,15 +19,18 @@ import (
 // giveUp ends the step of a resource as the deployment's limit would: its provider may still
 // finish the resource, and the deployment no longer waits for that.
 func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) (done jobs.GivenUp, err error) {
-	a, err := d.progress(ctx, job)
+	steps, err := d.Store.Deployments.Steps(ctx, nameOf(job), job.ID)
 	if err != nil {
 		return done, err
 	}
-	i, err := a.hanging(resource)
+	i, record, err := d.hanging(steps, resource)
+	if err == nil && record.Target == nil {
+		err = notWaiting(ctx, d.Store, job, resource)
+	}
 	if err != nil {
 		return done, err
 	}
-	id, before, record := a.steps[i].reference().ID, a.plan.Steps[i].State, a.records[i]
+	id := record.Target.ID
 	record.Ended = d.Store.Now()
 	record.Fault = arm.NewError(arm.DeploymentFailed).Saying("The resource '%s' had not come to an end when an operator gave it up.", id)
 	text, err := json.Marshal(record)
@@ -33,7 +38,7 @@ func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) 
 		return done, err
 	}
 	step := deployments.Step{State: uint8(plan.Failed), Record: text}
-	if err := d.Store.Deployments.GiveUpStep(ctx, a.name, job.ID, i, uint8(before), step, fmt.Sprintf("An operator gave up %s.", id)); err != nil {
+	if err := d.Store.Deployments.GiveUpStep(ctx, nameOf(job), job.ID, i, steps[i].State, step, fmt.Sprintf("An operator gave up %s.", id)); err != nil {
 		return done, err
 	}
 	if !engine.Rehearsed(ctx) {
@@ -42,26 +47,37 @@ func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) 
 	return jobs.GivenUp{Outcome: "The step fails. What depends on it ends, the other steps go on. Its provider may still finish the resource.", Next: job.Kind}, nil
 }
 
-// hanging is the step of a resource that was sent and has not ended, unless its call may be
-// under way.
-func (a *attempt) hanging(resource string) (number int, err error) {
-	err = arm.NewError(arm.Conflict).Saying("The deployment has no step of this resource that waits for its provider.")
-	for i := range a.steps {
-		s := &a.steps[i]
-		if !arm.EqualFold(s.reference().ID, resource) || a.plan.Steps[i].State.Over() {
+// hanging returns the step of a resource that was sent and has not ended, unless its call may
+// be under way. The record has no target if there is none.
+func (d *Deployer) hanging(steps map[int]deployments.Step, resource string) (number int, record stepRecord, err error) {
+	for i, s := range steps {
+		var r stepRecord
+		if err := json.Unmarshal(s.Record, &r); err != nil {
+			return 0, r, err
+		}
+		if i >= removalsFrom || r.Target == nil || !arm.EqualFold(r.Target.ID, resource) || r.Began.IsZero() || plan.State(s.State).Over() {
 			continue
 		}
-		lands := a.records[i].Began.Add(a.CallLimit)
+		lands := r.Began.Add(d.CallLimit)
 		switch {
-		case s.nested != nil:
-			err = arm.NewError(arm.Conflict).Saying("A nested deployment ends with what it holds: give up the resources in it.")
-		case a.records[i].Began.IsZero():
-			err = arm.NewError(arm.Conflict).Saying("The step was not sent yet: cancel the deployment.")
-		case a.plan.Steps[i].State == plan.Sent && a.Store.Now().Before(lands):
-			err = &inventory.ObstacleError{Obstacle: inventory.CallUnderWay, Until: lands}
-		default:
-			return i, nil
+		case arm.EqualFold(r.Target.ResourceType, Type):
+			return 0, r, arm.NewError(arm.Conflict).Saying("A nested deployment ends with what it holds: give up the resources in it.")
+		case plan.State(s.State) == plan.Sent && d.Store.Now().Before(lands):
+			return 0, r, &inventory.ObstacleError{Obstacle: inventory.CallUnderWay, Until: lands}
 		}
+		return i, r, nil
 	}
-	return 0, err
+	return 0, record, nil
+}
+
+// notWaiting returns why there is no step of a resource to give up.
+func notWaiting(ctx context.Context, store *inventory.Store, job jobrow.Job, resource string) error {
+	s, err := StandingOf(ctx, store, job)
+	switch {
+	case err != nil && !errors.Is(err, ErrNoDeployment):
+		return err
+	case slices.ContainsFunc(s.Steps, func(s StepStanding) bool { return arm.EqualFold(s.ID, resource) && s.State == plan.Waiting.String() }):
+		return arm.NewError(arm.Conflict).Saying("The step was not sent yet: cancel the deployment.")
+	}
+	return arm.NewError(arm.Conflict).Saying("The deployment has no step of this resource that waits for its provider.")
 }

@@ -23,6 +23,8 @@ type Stored struct {
 	Record
 	// Within is what runs a nested deployment; nil of others.
 	Within *Within `json:"within,omitempty"`
+	// First are its steps that depend on no other, for operators while it runs.
+	First []Reference `json:"first,omitempty"`
 }
 
 // Seen is a deployment as clients see it now.
@@ -52,7 +54,7 @@ func (a *attempt) nested(ctx context.Context, s *settled) {
 		return
 	}
 	s.record.Began, s.record.Fault = a.Store.Now(), nil
-	s.record.Target, s.record.Within = new(s.step.reference()), s.step.within+1
+	s.step.target(&s.record)
 	condition, err := a.finished(ctx, s.step.nested.Condition)
 	switch {
 	case err != nil:
@@ -113,12 +115,14 @@ func (a *attempt) beginNested(ctx context.Context, s *settled) {
 	}
 }
 
-// fold takes back what unfolding has found: the nested deployment does not begin, or not yet.
+// fold takes back what was found of a nested deployment, and the room for it: it does not
+// begin, or not yet.
 func (a *attempt) fold(s *settled) {
 	if s.grows != nil {
 		a.room.Add(size(s.grows))
 	}
-	s.grows, s.record.Unfolded = nil, nil
+	a.space.Add(int64(s.record.Kept))
+	s.grows, s.record.Unfolded, s.record.Kept = nil, nil, 0
 }
 
 // refuse ends a step by ARM's refusal; another error ends the attempt.
@@ -144,7 +148,7 @@ func (a *attempt) nestedRecord(t *task) Stored {
 	}
 	record.Properties = newProperties(d.Template.Hash(), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
 	record.add(t.steps, t.Step)
-	return Stored{record, &Within{a.name, t.Step}}
+	return Stored{record, &Within{a.name, t.Step}, firstIn(t.steps, t.Step)}
 }
 
 // unfolds finds out what a nested deployment holds, and reports whether it may begin.

@@ -96,7 +96,7 @@ type Reference struct {
 
 // stepRecord is what is known of a step besides its state.
 type stepRecord struct {
-	Target  *Reference `json:"target,omitempty"`  // of one that was sent
+	Target  *Reference `json:"target,omitempty"`  // of one that was sent, or has ended
 	Removes bool       `json:"removes,omitempty"` // it is a deletion
 	Began   time.Time  `json:"began,omitzero"`    // when it was last sent
 	Ended   time.Time  `json:"ended,omitzero"`
@@ -226,7 +226,7 @@ func (s *stepRecord) operation(id string, job [16]byte, number int, state plan.S
 	return op
 }
 
-// Record is what clients see of a deployment of a template that begins.
+// Record returns the record of a deployment of a template that begins.
 func (o *Order) Record(of *document.Node, p *template.Plan) Stored {
 	record := Stored{Record: Record{ID: o.ID(), Name: o.Name, Type: Type, Tags: o.Tags}}
 	if o.Scope.Group == "" {
@@ -234,7 +234,9 @@ func (o *Order) Record(of *document.Node, p *template.Plan) Stored {
 	}
 	record.Properties = newProperties(of.Hash(), p.Parameters, o.mode(), o.Correlation, o.Now)
 	record.Properties.Settings = o.Settings
-	record.add(stepsOf(p, 0, outermost), outermost)
+	steps := stepsOf(p, 0, outermost)
+	record.add(steps, outermost)
+	record.First = firstIn(steps, outermost)
 	return record
 }
 

@@ -48,7 +48,7 @@ func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resour
 	}
 	if s.outcome = plan.Transient; err == nil {
 		s.record.Began, s.record.Status = a.Store.Now(), answer.Status
-		s.record.Target, s.record.Within = new(s.step.reference()), s.step.within+1
+		s.step.target(&s.record)
 		s.refused(answer)
 	}
 	return false

@@ -216,7 +216,7 @@ func (a *attempt) remove(ctx context.Context) (jobs.Result, error) {
 		idle++
 		pause := a.removalPause(idle)
 		if running == 0 && pause > longestWait {
-			return jobs.Result{Again: pause, Payload: Payload(a.plan.Counts())}, nil
+			return jobs.Result{Again: pause, Payload: a.order.Payload(a.plan.Counts())}, nil
 		}
 		select {
 		case s := <-results:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -42,11 +43,17 @@ type StepStanding struct {
 	WaitsFor  string // why a deletion that was refused is tried again, if its resource's own write is the reason
 }
 
-// StandingOf reads how far the deployment of a job is. Once it has ended, those of its steps
-// are left that were sent or depended on others. Its errors include [ErrNoDeployment].
+// StandingOf reads how far the deployment of a job is, by what is recorded of it: nothing is
+// worked out. While it runs, what a nested deployment holds is shown once that has begun. Once
+// it has ended, those of its steps are left that were sent or depended on others. Its errors
+// include [ErrNoDeployment].
 func StandingOf(ctx context.Context, store *inventory.Store, job jobrow.Job) (s Standing, err error) {
 	if job.Kind != deployments.Job {
 		return s, ErrNoDeployment
+	}
+	r := recordedSteps{store: store, job: job, seen: map[string]bool{}}
+	if r.running, err = store.Deployments.Steps(ctx, nameOf(job), job.ID); err != nil { // before the deployment, which may end meanwhile
+		return s, err
 	}
 	found, err := store.Deployments.Deployment(ctx, nameOf(job))
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && found.Job != job.ID {
@@ -59,57 +66,8 @@ func StandingOf(ctx context.Context, store *inventory.Store, job jobrow.Job) (s 
 	if err != nil {
 		return s, err
 	}
-	s.Record = stored.Record
-	if found.State == deployments.Running {
-		d := &Deployer{Store: store}
-		if s.Steps, err = d.stepStandings(ctx, job); !errors.Is(err, inventory.ErrNotFound) {
-			return s, err // else it has ended just now
-		}
-	}
-	e := endedSteps{store: store, job: job.ID, seen: map[string]bool{}}
-	err = e.read(ctx, job.Subject, "")
-	return Standing{s.Record, e.all}, err
-}
-
-// progress is how far a deployment that runs is, without carrying it on.
-func (d *Deployer) progress(ctx context.Context, job jobrow.Job) (a *attempt, err error) {
-	a = &attempt{Deployer: d, job: &job, name: nameOf(job)}
-	if a.order, err = d.order(ctx, job); err == nil {
-		err = a.load(ctx)
-	}
-	return a, err
-}
-
-// stepStandings are those of a deployment that runs.
-func (d *Deployer) stepStandings(ctx context.Context, job jobrow.Job) (all []StepStanding, err error) {
-	a, err := d.progress(ctx, job)
-	if err != nil {
-		return nil, err
-	}
-	for i := range a.steps {
-		s := &a.steps[i]
-		if s.existing() {
-			continue
-		}
-		shown := a.records[i].standing(s.reference(), a.plan.Steps[i].State)
-		for _, on := range s.dependsOn {
-			if !a.steps[on].existing() {
-				shown.DependsOn = append(shown.DependsOn, a.steps[on].reference().ID)
-			}
-		}
-		if s.within != outermost {
-			shown.Within = a.steps[s.within].reference().ID
-		}
-		all = append(all, shown)
-	}
-	for _, r := range a.sentRemovals() {
-		shown := r.standing(*r.Target, r.state)
-		if r.state == plan.Waiting {
-			shown.WaitsFor = r.Plan.WaitsFor()
-		}
-		all = append(all, shown)
-	}
-	return all, nil
+	err = r.read(ctx, job.Subject, "")
+	return Standing{stored.Record, r.all}, err
 }
 
 func (s *stepRecord) standing(of Reference, state plan.State) StepStanding {
@@ -125,16 +83,17 @@ func (s *stepRecord) standing(of Reference, state plan.State) StepStanding {
 	return shown
 }
 
-// endedSteps are those of a deployment that has ended, and of those nested in it.
-type endedSteps struct {
-	store *inventory.Store
-	job   [16]byte
-	seen  map[string]bool // deployments, by their IDs
-	all   []StepStanding
+// recordedSteps are the steps of a deployment, and of those nested in it, as they are recorded.
+type recordedSteps struct {
+	store   *inventory.Store
+	job     jobrow.Job
+	running map[int]deployments.Step
+	seen    map[string]bool // deployments, by their IDs
+	all     []StepStanding
 }
 
 // read adds the steps of the deployment of an ID, if it is one of the job.
-func (e *endedSteps) read(ctx context.Context, id, within string) error {
+func (e *recordedSteps) read(ctx context.Context, id, within string) error {
 	if e.seen[arm.Fold(id)] {
 		return nil
 	}
@@ -145,37 +104,80 @@ func (e *endedSteps) read(ctx context.Context, id, within string) error {
 	}
 	name := nameOf(jobrow.Job{Subscription: parts[2], Subject: id})
 	found, err := e.store.Deployments.Deployment(ctx, name)
-	if errors.Is(err, inventory.ErrNotFound) || err == nil && found.Job != e.job {
+	if errors.Is(err, inventory.ErrNotFound) || err == nil && found.Job != e.job.ID {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	var record Record
+	var record Stored
 	if err := json.Unmarshal(found.Record, &record); err != nil {
 		return err
 	}
-	sent, err := endedOperations(ctx, e.store.Deployments, name, e.job)
+	if found.State == deployments.Running {
+		sent, err := e.stepsOf(record, within)
+		if err != nil {
+			return err
+		}
+		unsent := plan.Waiting.String()
+		if e.job.State == jobrow.Cancelling {
+			unsent = NotSent
+		}
+		return e.add(ctx, within, sent, record, unsent)
+	}
+	operations, err := endedOperations(ctx, e.store.Deployments, name, e.job.ID)
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return err
 	}
-	return e.add(ctx, within, sent, record.Properties.Dependencies)
-}
-
-// add adds steps that were sent, and those that depended on others and were not.
-func (e *endedSteps) add(ctx context.Context, within string, sent []Operation, dependencies []Dependency) error {
-	steps := make([]StepStanding, 0, len(sent))
-	for _, o := range sent {
+	var sent []StepStanding
+	for _, o := range operations {
 		if o.Properties.TargetResource != nil {
-			steps = append(steps, o.standing(within))
+			sent = append(sent, o.standing(within))
 		}
 	}
-	for _, d := range dependencies {
-		at := slices.IndexFunc(steps, func(s StepStanding) bool { return arm.EqualFold(s.ID, d.ID) && !s.Removes })
+	return e.add(ctx, within, sent, record, NotSent)
+}
+
+// stepsOf returns the steps of a deployment that runs which were sent, or have ended.
+func (e *recordedSteps) stepsOf(record Stored, within string) (steps []StepStanding, err error) {
+	holder := 0
+	if record.Within != nil {
+		holder = record.Within.Step + 1
+	}
+	for _, number := range slices.Sorted(maps.Keys(e.running)) {
+		var r removal // or a step, which has the record that it begins with
+		if err := json.Unmarshal(e.running[number].Record, &r); err != nil {
+			return nil, err
+		}
+		if r.Target == nil || r.stepRecord.Within != holder || r.Removes && r.Began.IsZero() {
+			continue
+		}
+		state := plan.State(e.running[number].State)
+		shown := r.standing(*r.Target, state)
+		if shown.Within = within; r.Removes && state == plan.Waiting {
+			shown.WaitsFor = r.Plan.WaitsFor()
+		}
+		steps = append(steps, shown)
+	}
+	return steps, nil
+}
+
+// add adds steps that were sent, and those that are known of the deployment's record alone, as
+// in the state unsent.
+func (e *recordedSteps) add(ctx context.Context, within string, steps []StepStanding, record Stored, unsent string) error {
+	place := func(of Reference) (at int) {
+		at = slices.IndexFunc(steps, func(s StepStanding) bool { return arm.EqualFold(s.ID, of.ID) && !s.Removes })
 		if at < 0 {
 			at = len(steps)
-			steps = append(steps, StepStanding{Reference: d.Reference, State: NotSent, Within: within})
+			steps = append(steps, StepStanding{Reference: of, State: unsent, Within: within})
 		}
+		return at
+	}
+	for _, first := range record.First {
+		place(first)
+	}
+	for _, d := range record.Properties.Dependencies {
+		at := place(d.Reference)
 		for _, on := range d.DependsOn {
 			steps[at].DependsOn = append(steps[at].DependsOn, on.ID)
 		}

@@ -141,7 +141,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 	calling, cancel := a.sending(ctx)
 	defer cancel()
 	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
-	s.record.Target, s.record.Within = new(s.step.reference()), s.step.within+1
+	s.step.target(&s.record)
 	failpoint.Pass(failpoint.DeployBeginBefore)
 	if s.err = a.recordOne(s.Step, plan.Sent, s.record); s.err != nil {
 		return

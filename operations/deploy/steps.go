@@ -36,6 +36,9 @@ func (s *step) location() string {
 	return arm.Location(locationOf(s.resource))
 }
 
+// target names the step in its record, also to whoever has not worked its deployment out.
+func (s *step) target(r *stepRecord) { r.Target, r.Within = new(s.reference()), s.within+1 }
+
 func (s *step) existing() bool { return s.resource != nil && s.resource.Existing }
 
 // around are the nested deployment of the plan that holds the step, and what the step depends
@@ -131,6 +134,17 @@ func endpointOf(r *template.Resource) string {
 func locationOf(r *template.Resource) string {
 	v, _ := r.Body.Member("location")
 	return v.Text()
+}
+
+// firstIn returns the steps of a deployment, without those of nested ones, that depend on no
+// other: its dependencies name the rest.
+func firstIn(steps []step, within int) (first []Reference) {
+	for i := range steps {
+		if s := &steps[i]; s.within == within && len(s.dependsOn) == 0 && !s.existing() {
+			first = append(first, s.reference())
+		}
+	}
+	return first
 }
 
 // held are the numbers of the steps that one holds, and that those hold, in order.

@@ -24,8 +24,8 @@ type Deployment struct {
 }
 
 // DeploymentStep is a resource or a nested deployment that a deployment makes, or a resource
-// that it deletes. Of a deployment that has ended, a step that was never sent is left out if
-// it did not depend on others.
+// that it deletes. Those of a nested deployment are shown once it has begun. Of a deployment
+// that has ended, a step that was never sent is left out if it did not depend on others.
 type DeploymentStep struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`

@@ -100,7 +100,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
-	started := deployments.Started{Name: n, ID: o.ID(), Record: of.text, Payload: deploy.Payload(0, len(of.Resources)+len(of.Deployments)), History: d.History, Running: d.Running,
+	started := deployments.Started{Name: n, ID: o.ID(), Record: of.text, Payload: o.Payload(0, len(of.Resources)+len(of.Deployments)), History: d.History, Running: d.Running,
 		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deployments.MostContent))}
 	if started.Content, err = json.Marshal(o); err != nil {
 		return err
