@@ -17,10 +17,14 @@ import (
 	"portico/regions"
 )
 
+// deploymentPatience is how long a deployment that only waits for its providers keeps its place
+// among those that are worked on.
+const deploymentPatience = 5 * time.Second
+
 func (g *Gateway) newDeployer() *deploy.Deployer {
 	c := g.config
 	return &deploy.Deployer{
-		Store: g.store, Sender: g.stepSender, May: g.callerMay, Unregistered: g.unregistered, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records,
+		Store: g.store, Sender: g.stepSender, May: g.callerMay, Unregistered: g.unregistered, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records, Patience: deploymentPatience,
 		Limits: deployplan.Limits{PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint, Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor},
 	}
 }

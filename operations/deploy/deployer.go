@@ -5,10 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"portico/arm"
@@ -53,8 +50,12 @@ type Deployer struct {
 	// it cannot land any more.
 	Limit, CallLimit time.Duration
 	Kept             time.Duration // of its job
+	// Patience is how long an attempt waits with nothing under way before it gives the job
+	// back, in favour of others.
+	Patience time.Duration
 
 	metrics *metrics
+	shelf   *shelf
 }
 
 // Describe implements [jobs.Kind].
@@ -90,11 +91,11 @@ func (d *Deployer) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 	if err := job.Read(&p); err == nil && p.CallerName != "" {
 		return p.CallerName, nil
 	}
-	o, err := d.order(ctx, job) // an earlier version wrote the payload
+	o, err := d.orderOf(ctx, job) // an earlier version wrote the payload
 	return o.CallerName, err
 }
 
-func (d *Deployer) order(ctx context.Context, job jobrow.Job) (o Order, err error) {
+func (d *Deployer) orderOf(ctx context.Context, job jobrow.Job) (o Order, err error) {
 	content, err := d.Store.Deployments.Content(ctx, nameOf(job), job.ID)
 	if err == nil {
 		err = json.Unmarshal(content, &o)
@@ -114,26 +115,21 @@ func nameOf(job jobrow.Job) deployments.Name {
 // attempt is one attempt at a deployment.
 type attempt struct {
 	*Deployer
+	*worked
 	job     *jobrow.Job
 	claim   *jobs.Claim
 	name    deployments.Name
-	order   Order
 	call    Sender
-	input   template.Input
-	planned *template.Plan
 	plan    *plan.Plan
-	steps   []step
 	records []stepRecord
-	room    atomic.Int64  // how many resources more the deployment may have
 	space   atomic.Int64  // how many bytes more may be kept of what is nested in it
 	expired []int         // the steps that ran when its time was over
 	places  chan struct{} // of questions side by side: nested deployments take no room of the plan
-	known   known
 	record  recorder
-	// registrations are the namespaces that this attempt knows to be registered.
-	registrations sync.Map
 	// removals are the deletions that were sent, by their resources' keys.
 	removals map[string]removal
+	// shelved is the room on the shelf of an attempt that goes on later.
+	shelved *limits.Reservation
 }
 
 // Run implements [jobs.Kind].
@@ -149,8 +145,13 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		defer cancel()
 		return d.Store.Deployments.PutSteps(ctx, a.name, *a.job, progress)
 	}
-	var err error
-	a.order, err = d.order(ctx, claim.Job)
+	recorded, err := d.Store.Deployments.Steps(ctx, a.name, a.job.ID)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	if a.worked = d.shelf.take(a.job.ID); a.worked == nil || len(recorded) == 0 { // the deployment may be gone with its records
+		a.worked, err = d.workOut(ctx, claim.Job)
+	}
 	if errors.Is(err, inventory.ErrNotFound) {
 		return a.abandon(ctx)
 	}
@@ -158,7 +159,7 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		a.call, err = d.Sender(a.order.Caller)
 	}
 	if err == nil {
-		err = a.load(ctx)
+		err = a.load(recorded)
 	}
 	if err == nil && len(a.removals) > 0 { // that an earlier attempt began
 		err = a.planRemovals(ctx)
@@ -171,6 +172,9 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	if errors.Is(err, inventory.ErrNotFound) {
 		return a.abandon(ctx)
 	}
+	if a.shelved != nil {
+		d.shelf.put(a.job.ID, a.worked, a.shelved)
+	}
 	return result, err
 }
 
@@ -182,17 +186,8 @@ func (a *attempt) abandon(ctx context.Context) (jobs.Result, error) {
 	return jobs.Result{End: jobrow.Failed}, nil
 }
 
-// load works the template out, and finds how far its steps are.
-func (a *attempt) load(ctx context.Context) error {
-	p, in, faults := a.order.Expand()
-	if len(faults) > 0 {
-		return fmt.Errorf("the template of a deployment that was accepted: %w", faults[0])
-	}
-	a.planned, a.input = p, in
-	recorded, err := a.Store.Deployments.Steps(ctx, a.name, a.job.ID)
-	if err != nil {
-		return err
-	}
+// load finds how far the steps are by what is recorded of them.
+func (a *attempt) load(recorded map[int]deployments.Step) error {
 	records := map[int]stepRecord{}
 	a.removals = map[string]removal{}
 	for i, s := range recorded {
@@ -208,10 +203,7 @@ func (a *attempt) load(ctx context.Context) error {
 		}
 		records[i] = r
 	}
-	a.room.Store(template.MaxResources - size(p))
 	a.space.Store(NestedBytes)
-	a.steps = stepsOf(p, 0, outermost)
-	a.known.note(a.order.ID(), p)
 	a.records = make([]stepRecord, len(a.steps))
 	steps, err := a.regrow(records, planned(a.steps, 0))
 	if err != nil {
@@ -258,9 +250,18 @@ type settled struct {
 	err     error // the attempt ends
 }
 
-// longestWait is how long an attempt waits with nothing under way before it gives the job
-// back.
-const longestWait = 5 * time.Second
+// longestStay bounds the pause for which an attempt stays because there is no room on the shelf.
+const longestStay = time.Minute
+
+// leaves reports whether an attempt that can only wait gives its job back meanwhile. If there is
+// no room to keep what was worked out, a short pause is cheaper than to work it out again.
+func (a *attempt) leaves(pause time.Duration) bool {
+	if pause <= a.Patience {
+		return false
+	}
+	a.shelved = a.shelf.reserve(a.order.CallerName, a.bytes())
+	return a.shelved != nil || pause > longestStay
+}
 
 func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 	results, records := make(chan settled), make(chan noted)
@@ -296,7 +297,7 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 		}
 		due, waits := a.plan.Wake(now)
 		pause := due.Sub(now)
-		if running == 0 && waits && pause > longestWait {
+		if running == 0 && waits && a.leaves(pause) {
 			return jobs.Result{Again: pause, Payload: a.order.Payload(a.plan.Counts())}, nil
 		}
 		var wake <-chan time.Time

@@ -113,6 +113,7 @@ type run struct {
 	state      deployments.State
 	record     deploy.Record
 	operations map[string]deploy.Operation // by the names of their resources
+	runner     *jobstest.Runner
 }
 
 // machine is a resource of a template; more are further members of it.
@@ -138,8 +139,8 @@ func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies m
 	if d.Unregistered == nil {
 		d.Unregistered = func(context.Context, string, string) (bool, error) { return false, nil }
 	}
-	d.Limits.PerDeployment, d.Limits.PerEndpoint, d.Limits.Pause = 16, 8, jobstest.Floor
-	for _, limit := range []*time.Duration{&d.Limit, &d.CallLimit, &d.Limits.Budget} {
+	d.Limits.PerDeployment, d.Limits.PerEndpoint, d.Limits.Pause = 16, 8, max(d.Limits.Pause, jobstest.Floor)
+	for _, limit := range []*time.Duration{&d.Limit, &d.CallLimit, &d.Limits.Budget, &d.Patience} {
 		if *limit == 0 {
 			*limit = time.Hour
 		}
@@ -162,7 +163,7 @@ func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies m
 	}); err != nil {
 		t.Fatal(err)
 	}
-	b.Run(b.Store, map[string]jobs.Kind{deployments.Job: &d})
+	ran.runner = b.Run(b.Store, map[string]jobs.Kind{deployments.Job: &d})
 	var ended deployments.Deployment
 	b.Within("its end", func() bool {
 		ended, err = b.Store.Deployments.Deployment(t.Context(), name)

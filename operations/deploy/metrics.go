@@ -14,6 +14,7 @@ import (
 // metrics are labelled by the names of states and ends, and by ARM's codes.
 type metrics struct {
 	ends, stepEnds, failures *prometheus.CounterVec
+	expansions               prometheus.Counter
 	seconds, stepSeconds     prometheus.Histogram
 	steps                    *prometheus.GaugeVec
 
@@ -34,6 +35,9 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_deployment_failures_total", Help: "Steps of deployments that have failed, by ARM's code of the error; other: a code that only the provider knows.",
 		}, []string{"code"}),
+		expansions: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "portico_deployment_expansions_total", Help: "Times that this replica worked the template of a deployment out to carry it out: once for each that it begins or takes over, and again if there was no room to keep it while its providers were waited for.",
+		}),
 		seconds:     prometheus.NewHistogram(meter.Long("portico_deployment_seconds", "Time from the PUT of a deployment to its end.")),
 		stepSeconds: prometheus.NewHistogram(meter.Long("portico_deployment_step_seconds", "Time from a step's last sending to its end.")),
 		steps: prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -41,15 +45,20 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		}, []string{"state"}),
 	}
 	m.live.Show = m.show
-	registry.MustRegister(m.ends, m.stepEnds, m.failures, m.seconds, m.stepSeconds, m.steps)
+	registry.MustRegister(m.ends, m.stepEnds, m.failures, m.expansions, m.seconds, m.stepSeconds, m.steps)
 	return m
 }
 
 // Start implements [jobs.Lasting].
-func (d *Deployer) Start(registry prometheus.Registerer) { d.metrics = newMetrics(registry) }
+func (d *Deployer) Start(registry prometheus.Registerer) {
+	d.metrics, d.shelf = newMetrics(registry), newShelf()
+}
 
 // Succeed implements [jobs.Lasting].
-func (d *Deployer) Succeed(before jobs.Kind) { d.metrics = before.(*Deployer).metrics }
+func (d *Deployer) Succeed(before jobs.Kind) {
+	former := before.(*Deployer)
+	d.metrics, d.shelf = former.metrics, former.shelf
+}
 
 // end counts a deployment that has ended.
 func (m *metrics) end(fault *arm.Error, took time.Duration) {

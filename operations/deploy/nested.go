@@ -227,6 +227,9 @@ func (a *attempt) regrow(records map[int]stepRecord, steps []plan.Step) ([]plan.
 	began := slices.DeleteFunc(slices.Collect(maps.Keys(records)), func(i int) bool { return records[i].Unfolded == nil })
 	slices.SortFunc(began, func(x, y int) int { return records[x].Unfolded.From - records[y].Unfolded.From })
 	for _, i := range began {
+		if records[i].Unfolded.From < len(a.steps) {
+			continue // it was worked out before
+		}
 		p, faults, err := a.unfold(a.steps[i], i, records[i].Unfolded.Answers, func(Call) (expr.Value, error) { return expr.Value{}, errUnknown })
 		if len(faults) > 0 {
 			err = cmp.Or(err, error(faults[0]))

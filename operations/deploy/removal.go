@@ -215,7 +215,7 @@ func (a *attempt) remove(ctx context.Context) (jobs.Result, error) {
 		}
 		idle++
 		pause := a.removalPause(idle)
-		if running == 0 && pause > longestWait {
+		if running == 0 && a.leaves(pause) {
 			return jobs.Result{Again: pause, Payload: a.order.Payload(a.plan.Counts())}, nil
 		}
 		select {
@@ -237,7 +237,7 @@ func (a *attempt) remove(ctx context.Context) (jobs.Result, error) {
 // removalPause is how long to wait for a deletion that is due, or for what becomes of one
 // that was accepted.
 func (a *attempt) removalPause(idle int) time.Duration {
-	pause := timing.Backoff(a.Limits.Pause, 2*longestWait, idle)
+	pause := timing.Backoff(a.Limits.Pause, 2*a.Patience, idle)
 	if due, waits := a.plan.Removal().Wake(); waits && !a.plan.Canceled {
 		pause = max(a.Limits.Pause, min(pause, due.Sub(a.Store.Now())))
 	}
