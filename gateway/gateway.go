@@ -120,7 +120,7 @@ type longLived struct {
 	generations    *config.History
 	sessions       *console.Sessions
 	attempts       *console.Attempts
-	batchMemory    *limits.Memory // for the answers of batches
+	batchMemory    *limits.Memory // for the answers of batches, what-ifs and deployments
 	contentMemory  *limits.Memory // for the contents of requests
 	counts         *admission.Counts
 	levels         *limits.BucketLevels
@@ -168,7 +168,7 @@ func New(o Options) *Gateway {
 		generations:    cmp.Or(o.Generations, new(config.History)),
 		sessions:       console.NewSessions(time.Now),
 		attempts:       new(console.Attempts),
-		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
+		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches, what-ifs and deployments"}, o.Config.Batch.TotalMemory),
 		contentMemory:  newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
 		counts:         admission.NewCounts(),
 		levels:         limits.NewBucketLevels(time.Now()),

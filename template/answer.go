@@ -14,6 +14,7 @@ type Question struct {
 	APIVersion string
 	Full       bool       // reference: the whole resource rather than its properties
 	Values     expr.Value // list*: the action's content; null where there is none
+	Path       []string   // the names of the members that alone are taken of the answer
 }
 
 // secureOutputs is the function of a deployment's outputs with their secrets.
@@ -51,7 +52,7 @@ var questionParams = []expr.Param{{Name: "resourceId", Kinds: expr.String}, {Nam
 func (a answering) Names(string) []string { return nil }
 
 func (a answering) ask(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	q := Question{Function: c.Name, ID: args[0].Text(), APIVersion: args[1].Text()}
+	q := Question{Function: c.Name, ID: args[0].Text(), APIVersion: args[1].Text(), Path: c.Path}
 	if len(args) > 2 {
 		q.Full = args[2].Is(expr.String)
 		if !q.Full {

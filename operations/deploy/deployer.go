@@ -5,7 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"portico/arm"
@@ -53,9 +56,14 @@ type Deployer struct {
 	// Patience is how long an attempt waits with nothing under way before it gives the job
 	// back, in favour of others.
 	Patience time.Duration
+	// Memory is for what deployments know of answers to their questions; MemoryLimit bounds
+	// what one of them takes.
+	Memory      *limits.Memory
+	MemoryLimit int64
 
 	metrics *metrics
 	shelf   *shelf
+	reads   chan struct{} // of answers at a time
 }
 
 // Describe implements [jobs.Kind].
@@ -126,6 +134,7 @@ type attempt struct {
 	expired []int         // the steps that ran when its time was over
 	places  chan struct{} // of questions side by side: nested deployments take no room of the plan
 	record  recorder
+	turn    sync.Mutex // to grow the memory, which one at a time may wait for
 	// removals are the deletions that were sent, by their resources' keys.
 	removals map[string]removal
 	// shelved is the room on the shelf of an attempt that goes on later.
@@ -155,9 +164,11 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	if errors.Is(err, inventory.ErrNotFound) {
 		return a.abandon(ctx)
 	}
-	if err == nil {
-		a.call, err = d.Sender(a.order.Caller)
+	if err != nil {
+		return jobs.Result{}, err
 	}
+	defer a.leave()
+	a.call, err = d.Sender(a.order.Caller)
 	if err == nil {
 		err = a.load(recorded)
 	}
@@ -172,10 +183,17 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	if errors.Is(err, inventory.ErrNotFound) {
 		return a.abandon(ctx)
 	}
-	if a.shelved != nil {
-		d.shelf.put(a.job.ID, a.worked, a.shelved)
-	}
 	return result, err
+}
+
+// leave keeps what was worked out for the next attempt, if there is room for it.
+func (a *attempt) leave() {
+	if a.shelved == nil {
+		a.memory.Close()
+		return
+	}
+	a.forget()
+	a.shelf.put(a.job.ID, a.worked, a.shelved)
 }
 
 // abandon ends a deployment whose group has gone, and what it held.
@@ -435,6 +453,8 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	if err := a.expireNested(ctx); err != nil {
 		return err
 	}
+	ctx, release := a.holding(ctx)
+	defer release()
 	now := a.Store.Now()
 	record := a.order.Record(a.input.Template, a.planned)
 	p := &record.Properties

@@ -18,6 +18,7 @@ import (
 	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/jobs/jobstest"
+	"portico/limits"
 	"portico/operations/deploy"
 	"portico/operations/deploy/plan"
 	"portico/template/expr"
@@ -29,6 +30,7 @@ type reply struct {
 	body   string
 	header string // as "Name: value"
 	lasts  time.Duration
+	first  func() // is called before
 }
 
 // script answers the calls of a deployment, and records them.
@@ -56,6 +58,9 @@ func (s *script) send(ctx context.Context, c deploy.Call) (deploy.Answer, error)
 	ends, _ := ctx.Deadline()
 	r := s.next(call{name, string(c.Content), time.Now(), ends})
 	time.Sleep(r.lasts)
+	if r.first != nil {
+		r.first()
+	}
 	header := http.Header{}
 	switch {
 	case r.status < 0:
@@ -136,6 +141,10 @@ func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies m
 	t.Helper()
 	ran := run{script: &script{replies: replies}, operations: map[string]deploy.Operation{}}
 	d.Store, d.Sender, d.Kept = b.Store, ran.sender, time.Hour
+	if d.Memory == nil {
+		d.MemoryLimit = 64 << 20
+		d.Memory = limits.NewMemory(d.MemoryLimit, d.MemoryLimit, nil)
+	}
 	if d.Unregistered == nil {
 		d.Unregistered = func(context.Context, string, string) (bool, error) { return false, nil }
 	}

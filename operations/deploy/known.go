@@ -2,9 +2,7 @@ package deploy
 
 import (
 	"context"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
 
 	"portico/arm"
@@ -16,7 +14,7 @@ import (
 // known is what an attempt has learned of its deployment's values, and so which are secrets.
 // It is safe for concurrent use.
 type known struct {
-	answers sync.Map // to questions, by the keys of their calls
+	answers sync.Map // to questions, as remembered by their keys
 	outputs sync.Map // of deployments of the plan, by folded IDs
 	mu      sync.Mutex
 	given   []expr.Value // to all deployments of the plan
@@ -40,9 +38,9 @@ func (k *known) secrets(in ...expr.Value) secret.Secrets {
 	k.mu.Lock()
 	all := slices.Concat(in, k.given)
 	k.mu.Unlock()
-	for key, v := range k.answers.Range {
-		if strings.HasPrefix(key.(string), http.MethodPost) {
-			all = append(all, v.(expr.Value).AsSecure())
+	for key, r := range k.answers.Range {
+		if holdsSecrets(key.(string)) {
+			all = append(all, r.(remembered).read().AsSecure())
 		}
 	}
 	return secret.In(all...)

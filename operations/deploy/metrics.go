@@ -51,13 +51,13 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 
 // Start implements [jobs.Lasting].
 func (d *Deployer) Start(registry prometheus.Registerer) {
-	d.metrics, d.shelf = newMetrics(registry), newShelf()
+	d.metrics, d.shelf, d.reads = newMetrics(registry), newShelf(), make(chan struct{}, readers)
 }
 
 // Succeed implements [jobs.Lasting].
 func (d *Deployer) Succeed(before jobs.Kind) {
 	former := before.(*Deployer)
-	d.metrics, d.shelf = former.metrics, former.shelf
+	d.metrics, d.shelf, d.reads = former.metrics, former.shelf, former.reads
 }
 
 // end counts a deployment that has ended.

@@ -45,6 +45,8 @@ type Within struct {
 type unfolding struct {
 	From    int                        `json:"from"`    // the number of its first step
 	Answers map[string]json.RawMessage `json:"answers"` // to the questions of its parameters
+
+	reserved int64 // of the attempt's memory
 }
 
 // nested carries out an order for a nested deployment.
@@ -121,6 +123,9 @@ func (a *attempt) fold(s *settled) {
 	if s.grows != nil {
 		a.room.Add(size(s.grows))
 	}
+	if s.record.Unfolded != nil {
+		a.memory.Shrink(s.record.Unfolded.reserved)
+	}
 	a.space.Add(int64(s.record.Kept))
 	s.grows, s.record.Unfolded, s.record.Kept = nil, nil, 0
 }
@@ -154,7 +159,16 @@ func (a *attempt) nestedRecord(t *task) Stored {
 // unfolds finds out what a nested deployment holds, and reports whether it may begin.
 func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 	s.record.Unfolded = &unfolding{Answers: map[string]json.RawMessage{}}
-	p, faults, err := a.unfold(s.step, s.Step, s.record.Unfolded.Answers, func(c Call) (expr.Value, error) { return a.question(ctx, c) })
+	p, faults, err := a.unfold(s.step, s.Step, s.record.Unfolded.Answers, func(q template.Question) (string, expr.Value, error) {
+		key, v, err := a.question(ctx, q)
+		if err == nil {
+			err = a.reserve(ctx, int64(v.Size())) // what is recorded of it stays
+		}
+		if err == nil {
+			s.record.Unfolded.reserved += int64(v.Size())
+		}
+		return key, v, err
+	})
 	if err == nil && len(faults) == 0 {
 		if s.grows = p; a.room.Add(-size(p)) < 0 {
 			faults = []*document.Fault{s.step.unfolds.Deployment.Template.Fault(template.Code, "with the resources of this nested deployment, the deployment has more than %d", template.MaxResources)}
@@ -177,22 +191,27 @@ func size(p *template.Plan) int64 { return int64(len(p.Resources) + len(p.Deploy
 
 // unfold unfolds a nested deployment by answers, to which those of ask are added. The error
 // is why a question has no answer.
-func (a *attempt) unfold(s step, number int, answers map[string]json.RawMessage, ask func(Call) (expr.Value, error)) (*template.Plan, []*document.Fault, error) {
+func (a *attempt) unfold(s step, number int, answers map[string]json.RawMessage, ask func(template.Question) (key string, v expr.Value, err error)) (*template.Plan, []*document.Fault, error) {
 	in := a.input
 	in.NewGUID = a.order.guids(fmt.Sprint(number))
 	var failure error
 	p, faults := s.unfolds.Unfold(in, func(v expr.Value) (expr.Value, error) {
 		return a.complete(v, in, func(q template.Question) (expr.Value, error) {
-			call := callOf(q)
-			if _, known := answers[call.key()]; !known {
-				v, err := ask(call)
+			whole, part := keysOf(q)
+			text, known := answers[whole]
+			if !known {
+				text, known = answers[part]
+			}
+			if !known {
+				key, v, err := ask(q)
 				if err != nil {
 					failure = err
 					return v, err
 				}
-				answers[call.key()] = v.AppendJSON(nil)
+				text = v.AppendJSON(nil)
+				answers[key] = text
 			}
-			return partOf(q, asAnswered(q, valueOf(answers[call.key()]))), nil
+			return partOf(q, asAnswered(q, valueOf(text))), nil
 		})
 	})
 	return p, faults, failure
@@ -230,12 +249,15 @@ func (a *attempt) regrow(records map[int]stepRecord, steps []plan.Step) ([]plan.
 		if records[i].Unfolded.From < len(a.steps) {
 			continue // it was worked out before
 		}
-		p, faults, err := a.unfold(a.steps[i], i, records[i].Unfolded.Answers, func(Call) (expr.Value, error) { return expr.Value{}, errUnknown })
+		p, faults, err := a.unfold(a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) { return "", expr.Value{}, errUnknown })
 		if len(faults) > 0 {
 			err = cmp.Or(err, error(faults[0]))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("a nested deployment that had begun: %w", err)
+		}
+		for _, text := range records[i].Unfolded.Answers {
+			a.memory.ForceGrow(int64(len(text)))
 		}
 		a.room.Add(-size(p))
 		added, holds := a.grow(i, p)

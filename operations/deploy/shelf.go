@@ -9,8 +9,8 @@ import (
 
 // Bounds of what is kept of deployments that wait for their providers.
 const (
-	shelfBytes = 256 << 20 // of all callers
-	shelfShare = 64 << 20  // of one
+	shelfBytes = 128 << 20 // of all callers
+	shelfShare = 32 << 20  // of one
 	leastKept  = 64 << 10  // what a deployment counts as at least, so that their number is bounded
 	// longestKept is for how long: another replica may have the job by then.
 	longestKept = 15 * time.Minute
@@ -48,12 +48,18 @@ func (s *shelf) reserve(caller string, bytes int64) *limits.Reservation {
 
 // put keeps what was worked out for a job.
 func (s *shelf) put(job [16]byte, w *worked, room *limits.Reservation) {
-	s.take(job) // of an attempt that had lost the job
+	if former := s.take(job); former != nil { // of an attempt that had lost the job
+		former.memory.Close()
+	}
 	k := &kept{worked: w, reserved: room}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept[job] = k
-	k.end = time.AfterFunc(longestKept, func() { s.remove(job, k) })
+	k.end = time.AfterFunc(longestKept, func() {
+		if s.remove(job, k) {
+			k.memory.Close()
+		}
+	})
 }
 
 // take returns what is kept for a job, and keeps it no longer; nil: there is nothing.

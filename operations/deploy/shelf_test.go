@@ -1,8 +1,6 @@
 package deploy_test
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +10,6 @@ import (
 	"portico/inventory/deployments"
 	"portico/operations/deploy"
 	"portico/operations/deploy/plan"
-	"portico/template"
 )
 
 // A deployment that only waits for its providers gives its job back each time, and is worked
@@ -25,7 +22,7 @@ func TestWaitingIsWorkedOutOnce(t *testing.T) {
 		"parameters": {"name": {"value": "[reference('a').next]"}}, "template": {"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0",
 		"parameters": {"name": {"type": "string"}}, "resources": [` + strings.Replace(machine("b"), `"b"`, `"[parameters('name')]"`, 1) + `]}}}`
 	shows := reply{status: 200, body: `{"properties": {"provisioningState": "Succeeded", "next": "b"}}`}
-	d := deploy.Deployer{Patience: 1, Limits: plan.Limits{Pause: 50 * time.Millisecond}, MayNest: func(context.Context, json.RawMessage, deployments.Name, *template.Deployment) error { return nil }}
+	d := deploy.Deployer{Patience: 1, Limits: plan.Limits{Pause: 50 * time.Millisecond}}
 	r := deployed(t, d, map[string][]reply{
 		"PUT a": {making}, "GET a": append(waits, shows), "PUT b": {making}, "GET b": append(waits, created),
 	}, machine("a"), module)

@@ -25,6 +25,8 @@ import (
 // carry carries an order out. Secrets are hidden in the fault that comes of it.
 func (a *attempt) carry(ctx context.Context, t task) settled {
 	s := settled{task: t}
+	ctx, release := a.holding(ctx)
+	defer release()
 	var sent expr.Value
 	switch r := t.step.resource; {
 	case t.step.existing():
@@ -56,7 +58,7 @@ func (a *attempt) followed(ctx context.Context, s *settled, r *template.Resource
 	}
 	switch fault := s.record.Fault; {
 	case s.outcome == plan.Done:
-		s.keep(r, sent, err == nil)
+		a.reading(func() { s.keep(r, sent, err == nil) })
 	case fault != nil && err != nil:
 		s.record.Fault = (&arm.Error{Status: fault.Status, Code: fault.Code}).Saying("The provider's words are not shown: they may hold a secret, and what was sent of the resource cannot be worked out again.")
 	}
@@ -87,7 +89,7 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) e
 		a.send(ctx, s, r, body)
 	}
 	if s.outcome == plan.Done && there {
-		s.keep(r, body, true)
+		a.reading(func() { s.keep(r, body, true) })
 	}
 	return body
 }
@@ -240,13 +242,15 @@ func (s *settled) refused(answer Answer) {
 
 // take takes an error of an evaluation: of an answer that it needed, or its own.
 func (s *settled) take(err error) {
-	if errors.Is(err, errUnanswered) {
-		s.outcome = plan.Transient
-		return
-	}
-	s.outcome, s.record.Fault = plan.Refused, arm.NewError(arm.InvalidTemplate, err.Error())
-	if refused, is := errors.AsType[*arm.Error](err); is { // an answer's
+	refused, is := errors.AsType[*arm.Error](err)
+	if is { // an answer's, or why there is none
 		s.record.Fault = refused
+	}
+	switch s.outcome = plan.Refused; {
+	case errors.Is(err, errUnanswered):
+		s.outcome = plan.Transient
+	case !is:
+		s.record.Fault = arm.NewError(arm.InvalidTemplate, err.Error())
 	}
 }
 
@@ -315,7 +319,11 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 		s.outcome = plan.Transient
 	case answer.Status < http.StatusMultipleChoices:
 		s.state(answer)
-		if !r.Options.OnlyIfNotExists && s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !whatif.Holds(valueOf(answer.Body), body)) {
+		same := func() (is bool) {
+			a.reading(func() { is = whatif.Holds(valueOf(answer.Body), body) })
+			return is
+		}
+		if !r.Options.OnlyIfNotExists && s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !same()) {
 			s.outcome, s.record.Fault = plan.Lost, nil // that may be what an earlier PUT has made
 		}
 	case answer.Status != http.StatusNotFound:
@@ -354,45 +362,36 @@ func partOf(q template.Question, v expr.Value) expr.Value {
 	return v
 }
 
-// answer asks a question of a template, as the deployment's caller.
-func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, error) {
-	call := callOf(q)
-	key := call.key()
-	if v, known := a.known.answers.Load(key); known {
-		return partOf(q, v.(expr.Value)), nil
-	}
-	v, err := a.question(ctx, call)
-	if err != nil {
-		return v, err
-	}
-	a.known.answers.Store(key, v)
-	return partOf(q, v), nil
-}
-
-// question asks until there is an answer. A failure that may pass is borne within the budget of
+// question asks until there is an answer, and returns what is kept of it with its key. A failure that may pass is borne within the budget of
 // a step, and the caller's own throttle until the deployment's time is over.
-func (a *attempt) question(ctx context.Context, call Call) (v expr.Value, err error) {
+func (a *attempt) question(ctx context.Context, q template.Question) (key string, v expr.Value, err error) {
+	call := callOf(q)
 	over := a.order.Now.Add(a.Limit)
 	spent := a.Store.Now().Add(a.Limits.Budget)
 	for {
 		answer, err := a.once(ctx, call)
 		if err != nil && ctx.Err() != nil {
-			return v, errUnanswered
+			return "", v, errUnanswered
 		}
-		v, fault := answer.Value(call.Target)
+		var fault *arm.Error
+		a.reading(func() {
+			if v, fault = answer.Value(call.Target); fault == nil {
+				key, v = askedFor(q, v)
+			}
+		})
 		if fault == nil {
-			return v, nil
+			return key, v, nil
 		}
 		answer.Status = fault.Status
 		pause := max(answers.RetryAfter(answer.Header), a.Limits.Pause)
 		next, outcome := a.Store.Now().Add(pause), answer.outcome()
 		if outcome == plan.Refused || outcome == plan.Transient && next.After(spent) || next.After(over) {
-			return v, fault
+			return "", v, fault
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return v, errUnanswered
+			return "", v, errUnanswered
 		}
 	}
 }

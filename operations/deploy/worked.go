@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"portico/inventory/jobrow"
+	"portico/limits"
 	"portico/template"
 )
 
@@ -21,6 +22,7 @@ type worked struct {
 	known   known
 	// registrations are the namespaces that are known to be registered.
 	registrations sync.Map
+	memory        *limits.Reservation // of the answers that are known or held
 }
 
 // workOut reads the order of a job, and works its template out.
@@ -30,7 +32,7 @@ func (d *Deployer) workOut(ctx context.Context, job jobrow.Job) (*worked, error)
 		return nil, err
 	}
 	d.metrics.expansions.Inc()
-	w := &worked{order: o}
+	w := &worked{order: o, memory: d.Memory.Reservation(o.CallerName, d.MemoryLimit)}
 	p, in, faults := w.order.Expand()
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("the template of a deployment that was accepted: %w", faults[0])

@@ -57,7 +57,7 @@ var errPending = errors.New("a lambda's result needs an answer")
 const maxValue = 8 << 20
 
 func (e *evaluation) node(n Node, b *bindings) (Value, error) {
-	v, err := e.selectable(n, b)
+	v, err := e.selectable(n, b, nil)
 	if err == nil && v.Size() > maxValue {
 		err = wrapf(ErrBudget, "a value of the template's expressions takes more than %d MiB", maxValue>>20)
 	}
@@ -65,8 +65,9 @@ func (e *evaluation) node(n Node, b *bindings) (Value, error) {
 }
 
 // selectable evaluates an expression of whose value a part is selected at once: the value may
-// exceed the bound, as deployment() of a large template does.
-func (e *evaluation) selectable(n Node, b *bindings) (Value, error) {
+// exceed the bound, as deployment() of a large template does. The path has the names of the
+// members that are, the outermost first.
+func (e *evaluation) selectable(n Node, b *bindings, path []string) (Value, error) {
 	if l, ok := n.(*Literal); ok {
 		return e.finish(l.Value, b)
 	}
@@ -83,10 +84,10 @@ func (e *evaluation) selectable(n Node, b *bindings) (Value, error) {
 	switch n := n.(type) {
 	case *Invocation:
 		offset = n.offset
-		v, err = e.invocation(n, b)
+		v, err = e.invocation(n, b, path)
 	case *Property:
 		offset = n.offset
-		v, err = e.property(n, b)
+		v, err = e.property(n, b, path)
 	case *Element:
 		offset = n.offset
 		v, err = e.element(n, b)
@@ -154,7 +155,7 @@ func anySecure(values []Value) bool {
 	return false
 }
 
-func (e *evaluation) invocation(n *Invocation, b *bindings) (Value, error) {
+func (e *evaluation) invocation(n *Invocation, b *bindings, path []string) (Value, error) {
 	if n.Namespace == "" {
 		if own := e.own(n.Name); own != nil {
 			return own(e, n, b)
@@ -171,7 +172,7 @@ func (e *evaluation) invocation(n *Invocation, b *bindings) (Value, error) {
 			return Value{}, err
 		}
 	}
-	return e.call(f, n, args)
+	return e.call(f, n, args, path)
 }
 
 // stepsOfGuess is what it costs to compare a name with all that there are.
@@ -196,7 +197,7 @@ func (e *evaluation) unknown(n *Invocation) error {
 	return errorAt(n.offset, "the template function '%s' is not known", name)
 }
 
-func (e *evaluation) call(f *Function, n *Invocation, args []Value) (Value, error) {
+func (e *evaluation) call(f *Function, n *Invocation, args []Value, path []string) (Value, error) {
 	if strings.HasSuffix(f.Name, "*") { // a row for all names that begin so
 		named := *f
 		named.Name, f = n.Name, &named
@@ -211,7 +212,7 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value) (Value, erro
 		return e.remains(n, args)
 	}
 	env := e.env
-	c := &Call{Budget: env.Budget, Name: n.Name, Scope: env.Scope, Now: env.Now, NewGUID: env.NewGUID, run: e, carries: f.Carries}
+	c := &Call{Budget: env.Budget, Name: n.Name, Path: path, Scope: env.Scope, Now: env.Now, NewGUID: env.NewGUID, run: e, carries: f.Carries}
 	v, err := f.Call(c, args)
 	switch fault := (*Error)(nil); {
 	case errors.Is(err, errPending):
@@ -324,8 +325,8 @@ func (e *evaluation) invoke(c *Closure, args []Value, carries bool) (Value, erro
 	return v, err
 }
 
-func (e *evaluation) property(n *Property, b *bindings) (Value, error) {
-	of, err := e.selectable(n.Of, b)
+func (e *evaluation) property(n *Property, b *bindings, path []string) (Value, error) {
+	of, err := e.selectable(n.Of, b, append([]string{n.Name}, path...))
 	if err != nil {
 		return Value{}, err
 	}
@@ -394,7 +395,7 @@ func quoteSome(names []string) string {
 }
 
 func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
-	of, err := e.selectable(n.Of, b)
+	of, err := e.selectable(n.Of, b, nil)
 	if err != nil {
 		return Value{}, err
 	}

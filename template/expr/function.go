@@ -59,7 +59,8 @@ func (s Scope) ID() string {
 // Call is what a function uses besides its arguments.
 type Call struct {
 	*Budget
-	Name    string // the function's name as the template spells it
+	Name    string   // the function's name as the template spells it
+	Path    []string // the names of the members that alone are taken of the result, each of the one before
 	Scope   Scope
 	Now     time.Time // when the deployment began
 	NewGUID func() string
