@@ -158,7 +158,10 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	if a.worked = d.shelf.take(a.job.ID); a.worked == nil || len(recorded) == 0 { // the deployment may be gone with its records
+	if len(recorded) > 0 { // else the deployment may be gone with its records
+		a.worked = d.shelf.take(a.job.ID)
+	}
+	if a.worked == nil {
 		a.worked, err = d.workOut(ctx, claim.Job)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {

@@ -15,14 +15,16 @@ import (
 // larger one may take thirty times the bytes of its text.
 const wholeAnswer = 64 << 10
 
-// readers bounds the answers that are read at a time. One that is as large as may be takes
+// readers bounds the large answers that are read at a time. One that is as large as may be takes
 // some 80 MiB until it is known what is asked for of it.
 const readers = 2
 
-// reading reads answers with others, but few at a time.
-func (d *Deployer) reading(read func()) {
-	d.reads <- struct{}{}
-	defer func() { <-d.reads }()
+// reading calls what reads an answer. If that is large, it waits for others.
+func (d *Deployer) reading(answer []byte, read func()) {
+	if len(answer) > wholeAnswer/4 {
+		d.reads <- struct{}{}
+		defer func() { <-d.reads }()
+	}
 	read()
 }
 
@@ -174,7 +176,8 @@ func (a *attempt) recall(ctx context.Context, q template.Question) (v expr.Value
 	}
 	for _, key := range []string{whole, part} {
 		if r, known := a.known.answers.Load(key); known {
-			a.reading(func() { v = along(r.(remembered).read(), pathOf(q)) })
+			r := r.(remembered)
+			a.reading(r.text, func() { v = along(r.read(), pathOf(q)) })
 			return v, false, true
 		}
 	}

@@ -58,7 +58,7 @@ func (a *attempt) followed(ctx context.Context, s *settled, r *template.Resource
 	}
 	switch fault := s.record.Fault; {
 	case s.outcome == plan.Done:
-		a.reading(func() { s.keep(r, sent, err == nil) })
+		a.reading(s.answer, func() { s.keep(r, sent, err == nil) })
 	case fault != nil && err != nil:
 		s.record.Fault = (&arm.Error{Status: fault.Status, Code: fault.Code}).Saying("The provider's words are not shown: they may hold a secret, and what was sent of the resource cannot be worked out again.")
 	}
@@ -89,7 +89,7 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) e
 		a.send(ctx, s, r, body)
 	}
 	if s.outcome == plan.Done && there {
-		a.reading(func() { s.keep(r, body, true) })
+		a.reading(s.answer, func() { s.keep(r, body, true) })
 	}
 	return body
 }
@@ -320,7 +320,7 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 	case answer.Status < http.StatusMultipleChoices:
 		s.state(answer)
 		same := func() (is bool) {
-			a.reading(func() { is = whatif.Holds(valueOf(answer.Body), body) })
+			a.reading(answer.Body, func() { is = whatif.Holds(valueOf(answer.Body), body) })
 			return is
 		}
 		if !r.Options.OnlyIfNotExists && s.outcome != plan.GoesOn && (s.outcome != plan.Done || !s.record.New && !same()) {
@@ -374,7 +374,7 @@ func (a *attempt) question(ctx context.Context, q template.Question) (key string
 			return "", v, errUnanswered
 		}
 		var fault *arm.Error
-		a.reading(func() {
+		a.reading(answer.Body, func() {
 			if v, fault = answer.Value(call.Target); fault == nil {
 				key, v = askedFor(q, v)
 			}
