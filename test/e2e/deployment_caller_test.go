@@ -102,6 +102,28 @@ func TestDeploymentWhoseCallerIsLostWhileAStepWaits(t *testing.T) {
 	wantOperations(t, w, "rg", "d", "virtualMachines a: Failed")
 }
 
+// Nor does a deployment begin a nested one for a caller that the configuration has lost.
+func TestNestedDeploymentWhoseCallerIsKnownNoMore(t *testing.T) {
+	t.Parallel()
+	w := callerWorld(t, harness.NewIssuer(t))
+	w.PutGroup(t, "rg")
+	const template = `{"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0", "resources": [`
+	w.Portico.SetPoint(t, failpoint.DeploySettleBefore, "pause:1m,once")
+	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: deploymentPath(w, "d") + "?api-version=2021-04-01", Header: as(dora), Body: `{"properties": {"mode": "Incremental", "template": ` + template +
+		`{"type": "Contoso.Compute/virtualMachines", "apiVersion": "2024-01-01", "name": "a", "location": "` + harness.RegionNames()[0] + `"},
+		{"type": "Microsoft.Resources/deployments", "apiVersion": "2021-04-01", "name": "inner", "dependsOn": ["a"], "properties": {"mode": "Incremental", "template": ` + template + `]}}}]}}}`}).Want(t, 201)
+	soon(t, "the first step", func() bool { return w.Portico.Points(t)[failpoint.DeploySettleBefore].Paused > 0 })
+	c := w.Config
+	c.Tokens = []harness.Token{alice}
+	w.Portico.Write(t, w.Portico.Text(t, c))
+	reload(t, w.Portico).Want(t, 200)
+	w.Portico.ClearPoint(t, failpoint.DeploySettleBefore)
+	if end, d := endOf(t, w, "d"); end != "Failed" || !strings.Contains(string(d.Properties.Error), lostCaller) {
+		t.Errorf("%s: %s", end, d.Properties.Error)
+	}
+	w.Portico.Do(t, harness.Request{Path: deploymentPath(w, "inner") + "?api-version=2021-04-01"}).WantError(t, 404, "DeploymentNotFound")
+}
+
 // A deployment may take longer than the token lives by which it began, as in Azure.
 func TestDeploymentOutlastsItsToken(t *testing.T) {
 	t.Parallel()
