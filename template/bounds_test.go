@@ -142,7 +142,7 @@ func FuzzTemplate(f *testing.F) {
 			return
 		}
 		plan, faults := template.Expand(input(d.Root))
-		if (plan == nil) == (len(faults) == 0) {
+		if (plan.Parameters == nil) == (len(faults) == 0) {
 			t.Fatalf("a plan %v and %d faults", plan, len(faults))
 		}
 		if plan != nil {

@@ -90,7 +90,9 @@ func (w walker) expression(text string) (expr.Value, error) {
 	if err != nil {
 		return expr.Value{}, err
 	}
-	return expr.Evaluate(node, w.env)
+	v, err := expr.Evaluate(node, w.env)
+	w.noteSecret(v)
+	return v, err
 }
 
 func (w walker) array(n *document.Node) (v expr.Value, ok, constant bool) {
@@ -107,6 +109,7 @@ func (w walker) array(n *document.Node) (v expr.Value, ok, constant bool) {
 func (w walker) object(n *document.Node) (v expr.Value, ok, constant bool) {
 	members := make([]expr.Member, 0, len(n.Members))
 	ok, constant = true, true
+	secret := false
 	for _, m := range n.Members {
 		if strings.EqualFold(m.Name, "copy") && isLoops(m.Node) {
 			more, fine := w.loops(m.Node)
@@ -116,17 +119,21 @@ func (w walker) object(n *document.Node) (v expr.Value, ok, constant bool) {
 		}
 		name, fine, same := w.name(n, m)
 		v, valued, still := w.value(m.Node)
-		members = append(members, expr.Member{Name: name, Value: v})
-		ok, constant = ok && fine && valued, constant && same && still
+		members = append(members, expr.Member{Name: name.Text(), Value: v})
+		ok, constant, secret = ok && fine && valued, constant && same && still, secret || name.Secure()
 	}
-	return expr.ObjectOf(members...), ok, constant
+	v = expr.ObjectOf(members...)
+	if secret { // a part of it cannot be marked that is the name of a member
+		v = v.AsSecure()
+	}
+	return v, ok, constant
 }
 
 // name is a member's name, which may be an expression.
-func (w walker) name(n *document.Node, m document.Member) (name string, ok, constant bool) {
-	name, isExpression := expr.Text(m.Name)
+func (w walker) name(n *document.Node, m document.Member) (name expr.Value, ok, constant bool) {
+	text, isExpression := expr.Text(m.Name)
 	if !isExpression {
-		return name, true, true
+		return expr.StringOf(text), true, true
 	}
 	v, err := w.expression(m.Name)
 	switch {
@@ -137,9 +144,9 @@ func (w walker) name(n *document.Node, m document.Member) (name string, ok, cons
 	case !v.Is(expr.String):
 		w.keyFault(n, m, "a member's name must be a string, and this expression is of kind %s", v.Kind())
 	default:
-		return v.Text(), true, false
+		return v, true, false
 	}
-	return "", false, false
+	return expr.Value{}, false, false
 }
 
 // isLoops reports whether a member named copy is a loop over properties, rather than a

@@ -42,6 +42,9 @@ func (d *declaration) optional(name string, f *frame) (text string, ok bool) {
 	case !v.Is(expr.String | expr.Null):
 		d.s.fault(n, "a resource's %s is a string, and this is %s", name, v.Kind())
 		return "", false
+	case v.Secure() && (name == "type" || name == "apiVersion"): // which logs and answers show, as they do names
+		d.s.fault(n, "a resource's %s cannot be made of a secret", name)
+		return "", false
 	}
 	return v.Text(), true
 }

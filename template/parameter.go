@@ -154,7 +154,9 @@ func (s *scope) parameterValue(slot *slot) (expr.Value, bool) {
 		s.fault(slot.node, "the parameter '%s' has no default value, and no value is given", slot.name)
 		return expr.Value{}, false
 	}
-	return c.check(definition, v, at)
+	v, ok = c.check(definition, v, at)
+	s.noteSecret(v)
+	return v, ok
 }
 
 // parameterValues are all parameters with their values.

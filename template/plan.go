@@ -17,6 +17,9 @@ type Plan struct {
 	Parameters []Parameter
 	// Deployments are the nested ones that were unfolded, outer ones first.
 	Deployments []*Deployment
+	// Secrets are the values that are secrets, or have parts that are: those of parameters, and
+	// what expressions have made of them.
+	Secrets []expr.Value
 }
 
 // Resource is a resource that is put, or, where it is Existing, only read.

@@ -19,7 +19,10 @@ func (s *scope) reference(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	}
 	version := ""
 	if len(args) > 1 {
-		version = args[1].Text()
+		version, err = versionIn(args)
+	}
+	if err != nil {
+		return expr.Value{}, err
 	}
 	if target != nil {
 		return s.referenceTo(target, version, full, askedMembers)
@@ -31,6 +34,15 @@ func (s *scope) reference(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 		return expr.Value{}, expr.Errorf("the template has no resource '%s'; of one elsewhere the ID and an api-version are needed", args[0].Text())
 	}
 	return question(args[0].Text(), version, full), nil
+}
+
+// versionIn returns the api-version among the arguments of a question. It stands in the question's
+// URL, which logs show.
+func versionIn(args []expr.Value) (string, error) {
+	if args[1].Secure() {
+		return "", expr.Errorf("an api-version cannot be made of a secret")
+	}
+	return args[1].Text(), nil
 }
 
 func fullness(args []expr.Value, at int) (bool, error) {
@@ -172,6 +184,9 @@ func (s *scope) list(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	}
 	if strings.EqualFold(c.Name, secureOutputs) && (target != nil && strings.EqualFold(target.kind, deploymentType) || target == nil && isDeploymentID(args[0].Text())) {
 		return s.secureOutputs(target, args)
+	}
+	if _, err := versionIn(args); err != nil {
+		return expr.Value{}, err
 	}
 	args = append([]expr.Value(nil), args...)
 	if target != nil {

@@ -71,7 +71,8 @@ type Argument struct {
 	At    *document.Node // for faults; nil of a value from elsewhere
 }
 
-// Expand works out what a template asks for. With faults, there is no plan.
+// Expand works out what a template asks for. With faults, the plan has its Secrets alone: the
+// faults may tell them.
 func Expand(in Input) (*Plan, []*document.Fault) {
 	e := &expansion{in: in, budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
 		constant: map[*document.Node]expr.Value{}, seen: map[place]bool{}, plan: &Plan{}}
@@ -86,7 +87,7 @@ func Expand(in Input) (*Plan, []*document.Fault) {
 		s.emit()
 	}
 	if len(e.faults) > 0 {
-		return nil, e.ordered()
+		return &Plan{Secrets: e.plan.Secrets}, e.ordered()
 	}
 	return e.plan, nil
 }
@@ -109,6 +110,13 @@ type expansion struct {
 type parsed struct {
 	node expr.Node
 	err  error
+}
+
+// noteSecret notes a value if it is a secret, or a part of it is.
+func (e *expansion) noteSecret(v expr.Value) {
+	if v.Secure() {
+		e.plan.Secrets = append(e.plan.Secrets, v)
+	}
 }
 
 // place is where a fault is, and which: a loop meets the same one each time.

@@ -214,25 +214,33 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value, path []strin
 	env := e.env
 	c := &Call{Budget: env.Budget, Name: n.Name, Path: path, Scope: env.Scope, Now: env.Now, NewGUID: env.NewGUID, run: e, carries: f.Carries}
 	v, err := f.Call(c, args)
+	secret := c.secret || anySecure(args)
 	switch fault := (*Error)(nil); {
 	case errors.Is(err, errPending):
 		return e.remains(n, args)
 	case errors.Is(err, ErrReported):
 		return Value{}, err
 	case errors.As(err, &fault):
-		if anySecure(args) && fault.cause == nil {
-			return Value{}, errorAt(n.offset, "the template function '%s' refuses an argument that is made of a secret", f.Name)
+		if secret && fault.cause == nil {
+			return Value{}, refusesSecret(n, f.Name, nil)
 		}
 		if fault.Offset < 0 && fault.cause == nil && f.Name != "fail" { // whose message is the template's own
 			fault = &Error{Message: "the template function '" + f.Name + "': " + fault.Message, Offset: n.offset}
 		}
 		return Value{}, fault
+	case err != nil && secret:
+		return Value{}, refusesSecret(n, f.Name, err)
 	case err != nil:
 		return Value{}, &Error{Message: "the template function '" + f.Name + "': " + err.Error(), Offset: n.offset, cause: err}
-	case !f.Carries && anySecure(args):
+	case !f.Carries && secret:
 		v = v.AsSecure()
 	}
 	return v, nil
+}
+
+// refusesSecret is the error of a function in place of one that may quote its argument.
+func refusesSecret(n *Invocation, name string, cause error) error {
+	return &Error{Message: "the template function '" + name + "' refuses an argument that is made of a secret", Offset: n.offset, cause: cause}
 }
 
 // check compares the arguments with the function's row.
@@ -331,7 +339,7 @@ func (e *evaluation) property(n *Property, b *bindings, path []string) (Value, e
 		return Value{}, err
 	}
 	if of.Is(Pending) {
-		return e.pending(newProperty(n.offset, nodeOf(of), n.Name))
+		return e.pending(newProperty(n.offset, nodeOf(of), n.Name), of)
 	}
 	v, err := member(of, n.Name, n.Of)
 	return v, e.lacking(n.Of, err)

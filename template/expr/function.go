@@ -66,11 +66,14 @@ type Call struct {
 	NewGUID func() string
 	run     *evaluation
 	carries bool
+	secret  bool // a lambda has returned one
 }
 
 // Invoke calls a lambda with one argument for each of its parameters, and charges a step.
 func (c *Call) Invoke(lambda Value, args ...Value) (Value, error) {
-	return c.run.invoke(lambda.Closure(), args, c.carries)
+	v, err := c.run.invoke(lambda.Closure(), args, c.carries)
+	c.secret = c.secret || v.Secure()
+	return v, err
 }
 
 // Closure is a lambda with the variables around it.

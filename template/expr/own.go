@@ -161,5 +161,8 @@ func (e *evaluation) lambdaVariable(n *Invocation, b *bindings) (Value, error) {
 			return b.values[i], nil
 		}
 	}
+	if name.Secure() {
+		return Value{}, refusesSecret(n, "lambdaVariables", nil)
+	}
 	return Value{}, errorAt(n.offset, "no lambda around the expression has the variable '%s'", name.Text())
 }
