@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Error is ARM's error envelope and the status that carries it. Handlers return
@@ -87,6 +88,16 @@ func beginning(s string, longest int) string {
 func (e *Error) About(target string) *Error {
 	e.Target = shown(target)
 	return e
+}
+
+// Withheld returns the error by its code alone, with a sentence that says why. A code that is
+// more than letters may be anything.
+func (e *Error) Withheld(why string) *Error {
+	kept := &Error{Status: e.Status, Code: e.Code, Message: why}
+	if strings.ContainsFunc(string(e.Code), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		kept.Code = ResourceDeploymentFailure
+	}
+	return kept
 }
 
 // Because returns the error with a cause for the log.

@@ -29,6 +29,8 @@ type Cause struct {
 	URI string `json:"uri,omitempty"`
 	// Job is the kind of durable work that acts, "" for a request itself.
 	Job string `json:"job,omitempty"`
+	// Secrets: the request may have held secrets.
+	Secrets bool `json:"secrets,omitempty"`
 }
 
 // CauseKey finds a *[Cause] in a context.

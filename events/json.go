@@ -43,5 +43,6 @@ func (c *Cause) AppendJSON(behind []byte) ([]byte, error) {
 	o.OptionalText("method", c.Method)
 	o.OptionalText("uri", c.URI)
 	o.OptionalText("job", c.Job)
+	o.OptionalTrue("secrets", c.Secrets)
 	return o.End()
 }

@@ -232,7 +232,7 @@ func (h *resourceTx) failed(t *tx, kind index.WriteKind, why *arm.Error) error {
 	all := slices.Clone(h.unreported(t))
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Kind == kind {
-			kept := events.Bounded(why)
+			kept := events.Bounded(all[i].Cause.Late(why))
 			all[i].Why = &writeFailure{kept.Code, kept.Message, kept.Target}
 			return h.setUnreported(t, all)
 		}

@@ -62,6 +62,9 @@ type Exchange struct {
 	// Origin says what sent the request, and Parent, which deployment, of one that is nested.
 	Origin Origin
 	Parent *deployments.Parent
+	// Mask hides the secrets of the request's content in errors; nil if none are known beside
+	// those of what encloses the request.
+	Mask events.Mask
 	// Ticket is what the request has paid of its caller's limits.
 	Ticket limits.Ticket
 
@@ -164,7 +167,13 @@ func (c *carrier) Value(key any) any {
 	case upstream.TimingKey:
 		return c.x.Calls
 	case events.CauseKey:
-		return c.x.cause()
+		cause := c.x.cause()
+		cause.Secrets = events.HasMask(c)
+		return cause
+	case events.MaskKey:
+		if c.x.Mask != nil {
+			return c.x.Mask
+		}
 	case spans.Key:
 		return c.x.Span
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/events"
 	"portico/inventory"
 	"portico/tracing/headers"
 )
@@ -31,9 +32,13 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	fault := x.faultOf(err)
 	if body == nil {
-		body = fault.Body()
+		shown := fault
+		if x.Mask != nil { // what encloses the request needs its answer as it is, and hides more
+			shown = x.Mask(fault)
+		}
+		body = shown.Body()
 	}
-	x.Cause, x.Failure = CauseGateway, err
+	x.Cause, x.Failure = CauseGateway, masked(r.Context(), err)
 	switch len(fault.Regions) {
 	case 0:
 	case 1:
@@ -60,6 +65,17 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // the client may be gone
 	}
+}
+
+// masked hides the secrets of a request in what its log tells of its failure.
+func masked(ctx context.Context, err error) error {
+	if !events.HasMask(ctx) {
+		return err
+	}
+	if fault, ok := errors.AsType[*arm.Error](err); ok {
+		return events.Masked(ctx, fault)
+	}
+	return errors.New(events.Masked(ctx, &arm.Error{Message: err.Error()}).Message)
 }
 
 // SetRetryAfter asks for a pause, in whole seconds; 0 asks for none.

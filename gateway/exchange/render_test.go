@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/events"
 	"portico/inventory"
 )
 
@@ -38,6 +40,46 @@ func TestRetryAfterOfFaults(t *testing.T) {
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 	if w.Header().Get("Retry-After") != "2" || w.Code != 409 {
 		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
+// The log and what is recorded of a refusal tell no secret of the request, nor of what encloses it.
+// What encloses a request has its answer as it is.
+func TestSecretsOfFailures(t *testing.T) {
+	mask := func(fault *arm.Error) *arm.Error {
+		hidden := *fault
+		hidden.Message = strings.ReplaceAll(fault.Message, "s3cret", "*******")
+		return &hidden
+	}
+	for _, err := range []error{arm.NewError(arm.Conflict).Saying("of s3cret"), errors.New("of s3cret")} {
+		for _, own := range []bool{true, false} {
+			var x *Exchange
+			settings := &Settings{Refused: func(ctx context.Context, _ *Exchange, fault *arm.Error) {
+				if strings.Contains(events.Masked(ctx, fault).Message, "s3cret") {
+					t.Error("the event tells a secret")
+				}
+				if !events.CauseOf(ctx).Secrets {
+					t.Error("the cause does not say that there are secrets")
+				}
+			}}
+			handler := Begin(settings)(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if x = From(r); own {
+					x.Mask = mask
+				}
+				Fail(w, r, err)
+			}))
+			w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody)
+			if !own {
+				r = r.WithContext(events.WithMask(r.Context(), mask))
+			}
+			handler.ServeHTTP(w, r)
+			if strings.Contains(x.Failure.Error(), "s3cret") || !strings.Contains(x.Failure.Error(), "of *******") {
+				t.Errorf("the log: %v", x.Failure)
+			}
+			if own && strings.Contains(w.Body.String(), "s3cret") || !own && w.Code == 409 && !strings.Contains(w.Body.String(), "s3cret") {
+				t.Errorf("the answer: %s", w.Body)
+			}
+		}
 	}
 }
 

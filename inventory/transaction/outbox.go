@@ -77,9 +77,10 @@ type SealedEvent struct {
 // UsualPayload is the length that holds most of the texts that are encrypted.
 const UsualPayload = 1 << 10
 
-// SealEvent encrypts a payload into an event.
+// SealEvent encrypts a payload into an event. All events come through here, so that none holds
+// a secret of the request that ctx is of.
 func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string, payload events.Payload) (SealedEvent, error) {
-	payload.Cause, payload.Error = cause, events.Bounded(payload.Error)
+	payload.Cause, payload.Error = cause, events.Bounded(events.Masked(ctx, payload.Error))
 	text, err := payload.AppendJSON(make([]byte, 0, UsualPayload))
 	if err != nil {
 		return SealedEvent{}, fmt.Errorf("inventory: an event of %s: %w", key, err)

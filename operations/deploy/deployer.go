@@ -171,8 +171,9 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		return jobs.Result{}, err
 	}
 	defer a.leave()
-	a.call, err = d.Sender(a.order.Caller)
+	send, err := d.Sender(a.order.Caller)
 	if err == nil {
+		a.call = a.known.masked(send)
 		err = a.load(recorded)
 	}
 	if err == nil && len(a.removals) > 0 { // that an earlier attempt began
@@ -233,6 +234,7 @@ func (a *attempt) load(recorded map[int]deployments.Step) error {
 	for i, r := range records {
 		a.records[i], steps[i].State = r, plan.State(recorded[i].State)
 		a.space.Add(-int64(r.Kept))
+		a.known.recall(i, &a.steps[i], &a.records[i])
 	}
 	a.plan = plan.New(steps, a.Limits)
 	a.plan.Complete = a.order.Complete

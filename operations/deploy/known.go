@@ -1,11 +1,15 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
-	"slices"
+	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"portico/arm"
+	"portico/events"
 	"portico/operations/deploy/secret"
 	"portico/template"
 	"portico/template/expr"
@@ -16,39 +20,96 @@ import (
 type known struct {
 	answers sync.Map // to questions, as remembered by their keys
 	outputs sync.Map // of deployments of the plan, by folded IDs
-	mu      sync.Mutex
-	given   []expr.Value // to all deployments of the plan
+	hidden  sync.Map // the texts of secrets, by where they came up
+	// forgotten: an earlier attempt had secrets that this one does not know.
+	forgotten atomic.Bool
 }
 
 // note adds what the deployment of an ID holds.
 func (k *known) note(id string, p *template.Plan) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, d := range append([]*template.Deployment{{ID: id, Outputs: p.Outputs, Parameters: p.Parameters}}, p.Deployments...) {
+	for _, d := range append([]*template.Deployment{{ID: id, Outputs: p.Outputs}}, p.Deployments...) {
 		k.outputs.Store(arm.Fold(d.ID), d.Outputs)
-		for _, parameter := range d.Parameters {
-			k.given = append(k.given, parameter.Value)
-		}
+	}
+	k.hide("plan "+arm.Fold(id), p.Secrets...)
+}
+
+// hide adds the secrets in values to those that are hidden, in place of what came up in the same
+// place before.
+func (k *known) hide(where string, values ...expr.Value) {
+	if texts := secret.Texts(values...); len(texts) > 0 {
+		k.hidden.Store(where, texts)
 	}
 }
 
-// secrets are those that the deployment was given, all that list* functions have answered,
-// and those in values.
-func (k *known) secrets(in ...expr.Value) secret.Secrets {
-	k.mu.Lock()
-	all := slices.Concat(in, k.given)
-	k.mu.Unlock()
-	for key, r := range k.answers.Range {
-		if holdsSecrets(key.(string)) {
-			all = append(all, r.(remembered).read().AsSecure())
-		}
+// secrets are all that have come up: what the deployment was given and what its expressions made
+// of that, what list* functions answered, and what was sent.
+func (k *known) secrets() secret.Secrets {
+	if k.forgotten.Load() {
+		return secret.Unknown()
 	}
-	return secret.In(all...)
+	var all []string
+	for _, texts := range k.hidden.Range {
+		all = append(all, texts.([]string)...)
+	}
+	return secret.Of(all)
 }
 
-// finished works a value of the plan out by the answers that its questions have now.
+// mask hides the secrets in an error, as far as they are known by then.
+func (k *known) mask(fault *arm.Error) *arm.Error { return k.secrets().Error(fault) }
+
+// masked sends calls whose errors tell no secret, wherever they are recorded.
+func (k *known) masked(send Sender) Sender {
+	return func(ctx context.Context, c Call) (Answer, error) {
+		for range k.hidden.Range {
+			return send(events.WithMask(ctx, k.mask), c)
+		}
+		return send(ctx, c)
+	}
+}
+
+// recordedSecrets bounds the secrets that a step's record keeps, in bytes.
+const recordedSecrets = 64 << 10
+
+// recordable are the secrets in what is sent of a resource; nil: they are too long to be recorded.
+func (k *known) recordable(id string) []string {
+	found, _ := k.hidden.Load("sent " + id)
+	texts, _ := found.([]string)
+	if secret.Size(texts) > recordedSecrets {
+		return nil
+	}
+	return append([]string{}, texts...)
+}
+
+// recall takes the secrets of a step of a number from its record, as far as they cannot be worked
+// out again, and are not known yet.
+func (k *known) recall(number int, s *step, r *stepRecord) {
+	if r.Began.IsZero() || s.resource == nil || s.resource.Existing || !asks(s.resource) {
+		return
+	}
+	if _, had := k.hidden.Load("sent " + s.resource.ID); r.Secrets == nil && !had {
+		k.forgotten.Store(true)
+	}
+	if r.Secrets != nil {
+		k.hidden.Store(fmt.Sprint("record ", number), r.Secrets)
+	}
+}
+
+// asks reports whether what is sent of a resource depends on answers.
+func asks(r *template.Resource) bool { return !r.Body.Known() || !r.Condition.Known() }
+
+// finished works a value of the plan out by the answers that its questions have now. What list*
+// functions answer is no secret in it: where a template makes an output of it, it is shown.
 func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error) {
-	return a.complete(v, a.input, func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) })
+	ask := func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) }
+	done, err := a.complete(v, a.input, ask)
+	if _, refused := errors.AsType[*arm.Error](err); err != nil && !refused && !errors.Is(err, errUnanswered) { // it may tell what came of the answers
+		_, hiding := a.complete(v, a.input, func(q template.Question) (expr.Value, error) {
+			v, err := ask(q)
+			return asAnswered(q, v), err
+		})
+		err = cmp.Or(hiding, err)
+	}
+	return done, err
 }
 
 // complete works a value of the plan out. Outputs of its deployments are worked out once, by
@@ -58,7 +119,12 @@ func (a *attempt) complete(v expr.Value, in template.Input, ask func(template.Qu
 	var answer func(template.Question) (expr.Value, error)
 	answer = func(q template.Question) (expr.Value, error) {
 		if !q.OfOutputs() {
-			return ask(q)
+			a.known.hide("values of "+callOf(q).key(), q.Values)
+			v, err := ask(q)
+			if fault, is := errors.AsType[*arm.Error](err); is {
+				err = a.known.mask(fault)
+			}
+			return v, err
 		}
 		id := arm.Fold(q.ID)
 		if v, begun := worked[id]; begun {

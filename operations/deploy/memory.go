@@ -190,6 +190,7 @@ func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, 
 	if !known {
 		key, answer, err := a.question(ctx, q)
 		if err == nil {
+			a.known.hide("answer to "+key, asAnswered(q, answer))
 			err = a.remember(ctx, key, answer)
 		}
 		if err != nil {

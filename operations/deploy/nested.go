@@ -211,9 +211,17 @@ func (a *attempt) unfold(s step, number int, answers map[string]json.RawMessage,
 				text = v.AppendJSON(nil)
 				answers[key] = text
 			}
-			return partOf(q, asAnswered(q, valueOf(text))), nil
+			v := asAnswered(q, valueOf(text))
+			a.known.hide("answer to "+whole, v)
+			return partOf(q, v), nil
 		})
 	})
+	if len(faults) > 0 {
+		if p != nil {
+			a.known.hide("plan "+arm.Fold(s.unfolds.Deployment.ID), p.Secrets...)
+		}
+		a.known.secrets().Faults(faults)
+	}
 	return p, faults, failure
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"portico/operations/deploy/secret"
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"
@@ -92,12 +93,15 @@ func Read(properties *document.Node) (of *document.Node, arguments []template.Ar
 	return of, arguments, faults
 }
 
-// Plan is Expand of a content that was read.
+// Plan is Expand of a content that was read. No secret is in its faults.
 func (o *Order) Plan(of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault) {
 	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location, Mode: o.mode(),
 		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Deployer: valueOf(o.Deployer), Environment: valueOf(o.Environment),
 		Now: o.Now, NewGUID: o.guids("")}
 	p, faults := template.Expand(in)
+	if len(faults) > 0 {
+		secret.In(p.Secrets...).Faults(faults)
+	}
 	return p, in, faults
 }
 

@@ -111,6 +111,8 @@ type stepRecord struct {
 	// Existed: the resource was there, and its options have it sent only if it is not.
 	Existed bool `json:"existed,omitempty"`
 	Retries int  `json:"retries,omitempty"` // of those that its options allow
+	// Secrets are those in what was sent, if that depended on answers; nil: they are not known.
+	Secrets []string `json:"secrets,omitzero"`
 	// Within is one more than the number of the nested deployment's step that holds it.
 	Within   int        `json:"within,omitempty"`
 	Location string     `json:"location,omitempty"` // of a nested deployment at a subscription

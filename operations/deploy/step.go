@@ -27,7 +27,6 @@ func (a *attempt) carry(ctx context.Context, t task) settled {
 	s := settled{task: t}
 	ctx, release := a.holding(ctx)
 	defer release()
-	var sent expr.Value
 	switch r := t.step.resource; {
 	case t.step.existing():
 		s.outcome = plan.Done
@@ -35,34 +34,27 @@ func (a *attempt) carry(ctx context.Context, t task) settled {
 		a.nested(ctx, &s)
 	case s.Act == plan.Follow:
 		a.follow(ctx, &s, r)
-		if s.outcome == plan.Done || s.record.Fault != t.record.Fault {
-			sent = a.followed(ctx, &s, r)
+		if s.outcome == plan.Done {
+			a.followed(ctx, &s, r)
 		}
 		s.retry(r.Options)
 	default:
-		sent = a.begin(ctx, &s, r)
+		a.begin(ctx, &s, r)
 		s.retry(r.Options)
 	}
 	if s.record.Fault != t.record.Fault { // the former one hides them
-		s.record.Fault = a.known.secrets(sent).Error(s.record.Fault)
+		s.record.Fault = a.known.mask(s.record.Fault)
 	}
 	return s
 }
 
-// followed returns what was sent of a resource that has succeeded, or failed. If it cannot be
-// worked out now, a fault shows its code alone.
-func (a *attempt) followed(ctx context.Context, s *settled, r *template.Resource) (sent expr.Value) {
+// followed records what was sent of a resource that has succeeded, if that can be worked out.
+func (a *attempt) followed(ctx context.Context, s *settled, r *template.Resource) {
 	sent, err := r.Body, error(nil)
 	if !sent.Known() {
 		sent, _, err = a.body(ctx, r)
 	}
-	switch fault := s.record.Fault; {
-	case s.outcome == plan.Done:
-		a.reading(s.answer, func() { s.keep(r, sent, err == nil) })
-	case fault != nil && err != nil:
-		s.record.Fault = (&arm.Error{Status: fault.Status, Code: fault.Code}).Saying("The provider's words are not shown: they may hold a secret, and what was sent of the resource cannot be worked out again.")
-	}
-	return sent
+	a.keepSent(s, r, sent, err == nil)
 }
 
 // retry has a resource sent again if its options say so for the error that it failed with.
@@ -75,9 +67,14 @@ func (s *settled) retry(o template.Options) {
 	s.outcome = plan.Absent
 }
 
-// begin sends a resource, or finds out whether it was sent, and returns what is sent of it.
-func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) expr.Value {
+// begin sends a resource, or finds out whether it was sent. Its record has the secrets before it
+// is sent, for an attempt that learns of its failure and has not had the answers that it is made
+// of.
+func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) {
 	body, there, err := a.body(ctx, r)
+	if asks(r) {
+		s.record.Secrets = a.known.recordable(r.ID)
+	}
 	switch {
 	case err != nil:
 		s.take(err)
@@ -89,28 +86,31 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) e
 		a.send(ctx, s, r, body)
 	}
 	if s.outcome == plan.Done && there {
-		a.reading(s.answer, func() { s.keep(r, body, true) })
+		a.keepSent(s, r, body, true)
 	}
-	return body
 }
 
-// keep records, with the end of a step, what was sent of its resource, if that is known,
+// keepSent records, with the end of a step, what was sent of its resource, if that is known,
 // and what was answered then.
-func (s *settled) keep(r *template.Resource, body expr.Value, known bool) {
+func (a *attempt) keepSent(s *settled, r *template.Resource, body expr.Value, known bool) {
 	if s.record.Existed {
 		return
 	}
 	s.created = &deployments.Deployed{Subscription: r.Scope.Subscription, Group: r.Scope.Group, ID: r.ID}
 	if known {
-		s.created.Record = deployedOf(body, s.answer)
+		a.reading(s.answer, func() { s.created.Record = deployedOf(a.order.CallerName, body, s.answer) })
 	}
 }
 
 // body works out whether a resource is sent, and what of it.
 func (a *attempt) body(ctx context.Context, r *template.Resource) (body expr.Value, there bool, err error) {
+	var secrets []expr.Value
+	defer func() { a.known.hide("sent "+r.ID, append(secrets, body)...) }()
 	answer := func(q template.Question) (expr.Value, error) {
 		v, err := a.answer(ctx, q)
-		return asAnswered(q, v), err
+		v = asAnswered(q, v)
+		secrets = append(secrets, v)
+		return v, err
 	}
 	condition, err := a.complete(r.Condition, a.input, answer)
 	if err != nil || !condition.Bool() {

@@ -131,8 +131,12 @@ func endpointOf(r *template.Resource) string {
 	return arm.Fold(namespace) + " " + arm.Location(locationOf(r))
 }
 
+// locationOf is the location of a resource, as far as it is known and may be shown.
 func locationOf(r *template.Resource) string {
 	v, _ := r.Body.Member("location")
+	if v.Secure() {
+		return ""
+	}
 	return v.Text()
 }
 

@@ -417,7 +417,7 @@ func (s *scanner) number() (expr.Value, *syntaxError) {
 	}
 	text := string(s.text[from:s.at])
 	if !isNumber(text) {
-		return expr.Value{}, s.fail(from, "'%s' is not a number of JSON", text)
+		return expr.Value{}, s.fail(from, "what begins here is not a number of JSON")
 	}
 	if integer {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {

@@ -1,7 +1,6 @@
 package function_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -110,7 +109,7 @@ func invocation(name string, args ...expr.Node) expr.Node {
 
 func element(t *testing.T, of, key expr.Value) expr.Node {
 	t.Helper()
-	n, ok := parse(t, fmt.Sprint("createArray()[0]")).(*expr.Element)
+	n, ok := parse(t, "createArray()[0]").(*expr.Element)
 	if !ok {
 		t.Fatal("no element")
 	}

@@ -14,6 +14,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/operations/deploy"
+	"portico/operations/deploy/secret"
 	"portico/template"
 	"portico/template/expr"
 )
@@ -58,6 +59,9 @@ func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (
 		return nil, err
 	}
 	p, _, faults := o.Plan(content.Template, content.Arguments)
+	if p != nil {
+		x.Mask = func(fault *arm.Error) *arm.Error { return secret.In(p.Secrets...).Error(fault) }
+	}
 	if len(faults) > 0 {
 		return nil, deploy.Refusal(faults)
 	}

@@ -120,7 +120,7 @@ func (c *comparing) changes() ([]whatif.Change, error) {
 // lastSent is what a deployment sent last of a resource; without a record, none did.
 type lastSent struct {
 	record *whatif.Record
-	digest secret.Digest
+	digest secret.Digest // nil: the caller did not send its secrets
 }
 
 // records are what deployments sent last of resources, by their folded IDs.
@@ -140,7 +140,7 @@ func (c *comparing) records(sent []*template.Resource) (map[string]lastSent, err
 				return nil, err
 			}
 			var last lastSent
-			if last.record, last.digest, err = deploy.Last(record); err != nil {
+			if last.record, last.digest, err = deploy.Last(record, c.x.Caller()); err != nil {
 				return nil, err
 			}
 			records[id] = last
@@ -187,7 +187,7 @@ func (c *comparing) change(planned *template.Resource, stands standing) whatif.C
 	case stands.late:
 		return whatif.NotCompared(&p, "The resource was not read: what comes before it had taken "+c.Reading.String()+".")
 	case stands.unread != nil:
-		return whatif.NotCompared(&p, "The resource cannot be read: "+inWords(stands.unread))
+		return whatif.NotCompared(&p, "The resource cannot be read: "+inWords(c.x.Mask(stands.unread)))
 	}
 	return whatif.Compare(&p, stands.Value, stands.last.record, stands.last.digest)
 }

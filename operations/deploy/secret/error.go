@@ -9,8 +9,11 @@ import (
 // Error returns a whole error in which the secrets are hidden, cut to what is kept of one. It
 // is cut last, as a part of a secret would not be hidden.
 func (s Secrets) Error(fault *arm.Error) *arm.Error {
-	if fault == nil {
+	switch {
+	case fault == nil:
 		return nil
+	case s.unknown:
+		return fault.Withheld("The provider's words are not shown: they may hold a secret, and it is not known any more which texts are secrets.")
 	}
 	hidden := s.hidden(*fault)
 	return hidden.Within(arm.ErrorBytes)
@@ -34,4 +37,11 @@ func (s Secrets) members(of []arm.AdditionalInfo) (hidden []arm.AdditionalInfo) 
 		}
 	}
 	return hidden
+}
+
+// Faults hides the secrets in faults of a template.
+func (s Secrets) Faults(of []*document.Fault) {
+	for _, f := range of {
+		f.Message, f.Path = s.Text(f.Message), s.Text(f.Path)
+	}
 }

@@ -28,13 +28,40 @@ const shortest = 4
 type Secrets struct {
 	anywhere *strings.Replacer // nil: none
 	words    []string
+	unknown  bool // which texts are secrets: of errors their codes alone are shown
 }
 
-// In are the secrets in values: their texts and numbers that are marked as secrets.
-func In(values ...expr.Value) Secrets {
-	var texts []string
+// Unknown are the secrets of what had some, and nobody knows any more which.
+func Unknown() Secrets { return Secrets{unknown: true} }
+
+// mostBytes bounds the secrets that are looked for. Each stands for some 14 forms of it.
+const mostBytes = 1 << 20
+
+// In are the secrets in values.
+func In(values ...expr.Value) Secrets { return Of(Texts(values...)) }
+
+// Texts are the texts and numbers in values that are marked as secrets, each once.
+func Texts(values ...expr.Value) (texts []string) {
 	for _, v := range values {
 		texts = appendTexts(texts, v)
+	}
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// Size is how many bytes texts take together.
+func Size(texts []string) (n int) {
+	for _, t := range texts {
+		n += len(t)
+	}
+	return n
+}
+
+// Of are the secrets that texts are. Of too many bytes of them they are Unknown.
+func Of(texts []string) Secrets {
+	slices.Sort(texts)
+	if texts = slices.Compact(texts); Size(texts) > mostBytes {
+		return Unknown()
 	}
 	var forms []string
 	for _, t := range texts {
@@ -65,6 +92,14 @@ func In(values ...expr.Value) Secrets {
 func appendTexts(to []string, v expr.Value) []string {
 	switch {
 	case !v.Secure():
+	case v.Is(expr.Pending):
+		expr.Invocations(v, func(of *expr.Invocation) {
+			for _, arg := range of.Args {
+				if known, is := arg.(*expr.Literal); is && known.Value.Known() { // else its own calls follow
+					to = appendTexts(to, known.Value)
+				}
+			}
+		})
 	case v.Is(expr.Array):
 		for i := range v.Len() {
 			to = appendTexts(to, v.Element(i))
@@ -124,6 +159,9 @@ func lowerEscapes(escaped string) string {
 
 // Text is a text in which the secrets are hidden.
 func (s Secrets) Text(text string) string {
+	if s.unknown {
+		return Mask
+	}
 	if s.anywhere != nil {
 		text = s.anywhere.Replace(text)
 	}
@@ -159,7 +197,10 @@ func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) ||
 
 // Value is a value in whose texts, numbers and names of members the secrets are hidden.
 func (s Secrets) Value(v expr.Value) expr.Value {
-	if s.anywhere == nil && s.words == nil {
+	switch {
+	case s.unknown:
+		return expr.StringOf(Mask)
+	case s.anywhere == nil && s.words == nil:
 		return v
 	}
 	return Replace(v, func(v expr.Value) (expr.Value, bool) {

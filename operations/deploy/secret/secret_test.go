@@ -81,6 +81,31 @@ func TestSecretsOfValues(t *testing.T) {
 	}
 }
 
+// Too many bytes of secrets are not looked for: then nothing is shown in which one may be.
+func TestTooManySecrets(t *testing.T) {
+	t.Parallel()
+	s := of(strings.Repeat("secret", 1<<18))
+	if got := s.Text("any text"); got != secret.Mask {
+		t.Error(got)
+	}
+	if got := s.Value(expr.ObjectOf(expr.Member{Name: "a", Value: expr.IntOf(1)})).JSON(); got != `"*******"` {
+		t.Error(got)
+	}
+	said := &arm.Error{Status: 400, Code: "Quoted", Message: "secret", Target: "secret", Details: []arm.Error{{Code: "secret"}}}
+	if got := s.Error(said); got.Code != "Quoted" || got.Status != 400 || strings.Contains(string(got.Body()), "ecretsecret") || got.Target != "" || got.Details != nil {
+		t.Errorf("%s", got.Body())
+	}
+}
+
+// The values of questions that a value still asks may be secrets.
+func TestSecretsOfQuestions(t *testing.T) {
+	t.Parallel()
+	q := expr.PendingOf(expr.Invoke("listKeys", expr.StringOf("/a"), expr.ObjectOf(expr.Member{Name: "of", Value: expr.StringOf("hidden").AsSecure()}))).AsSecure()
+	if got := secret.In(expr.ArrayOf(q)).Text("hidden, /a"); got != "*******, /a" {
+		t.Error(got)
+	}
+}
+
 func TestSecretsOfErrors(t *testing.T) {
 	t.Parallel()
 	const of = `"x":{"hidden":["hid\u0064en","shown",482910,{"a":"of hidden"}]}`

@@ -72,8 +72,8 @@ type Planned struct {
 type Record struct{ Sent, Answered expr.Value }
 
 // Compare says what becomes of a planned resource. The current resource is null where
-// there is none. last is nil where no deployment has sent it; digest is the one that
-// last was recorded with.
+// there is none. last is nil where no deployment has sent it; digest is the one that last was
+// recorded with. Without it, nothing in the change depends on what the secrets in last are.
 func Compare(p *Planned, stands expr.Value, last *Record, digest secret.Digest) Change {
 	c := Change{ID: p.ID, Type: Create, After: p.document()}
 	if !stands.Is(expr.Object) {

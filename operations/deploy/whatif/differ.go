@@ -28,7 +28,7 @@ func (s sides) before() expr.Value {
 // differ finds the changes below one place.
 type differ struct {
 	recorded bool
-	digest   secret.Digest
+	digest   secret.Digest  // nil: what was sent of secrets is unknown
 	secrets  secret.Secrets // which are not shown
 	inside   bool           // an array: paths begin at its element
 	steps    *int           // that are left
@@ -80,7 +80,7 @@ func (d *differ) names(s sides, owned bool) []string {
 // value compares the values of a place, the last name of whose path is name. Of an object or
 // array that is the client's own, a part that the template does not name goes.
 func (d *differ) value(path, name string, s sides, owned bool) {
-	if s.planned.Is(expr.Pending) || d.recorded && d.same(name, s.planned, s.sent) && d.same(name, s.answered, s.now) {
+	if s.planned.Is(expr.Pending) || d.digest == nil && d.sentSecret(s) || d.recorded && d.same(name, s.planned, s.sent) && d.same(name, s.answered, s.now) {
 		return
 	}
 	before := s.before()
@@ -89,7 +89,7 @@ func (d *differ) value(path, name string, s sides, owned bool) {
 		if gone := d.recorded && !s.sent.Is(expr.Null); (gone || owned) && !before.Is(expr.Null) {
 			d.leaf(path, s)
 		}
-	case s.planned.WhollySecure():
+	case s.planned.WhollySecure(), d.sentSecret(s):
 		if !d.covers(name, s.planned, before) {
 			d.leaf(path, s)
 		}
@@ -102,6 +102,12 @@ func (d *differ) value(path, name string, s sides, owned bool) {
 	case !d.covers(name, s.planned, before):
 		d.leaf(path, s)
 	}
+}
+
+// sentSecret reports whether a secret was sent last. Of that there is a digest, which has no parts.
+func (d *differ) sentSecret(s sides) bool {
+	_, is := secret.DigestIn(s.sent)
+	return d.recorded && is
 }
 
 func (d *differ) nest(path string, kind PropertyType, children []PropertyChange) {

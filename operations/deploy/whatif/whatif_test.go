@@ -192,6 +192,61 @@ func TestSecretsAreComparedAndNotShown(t *testing.T) {
 	}
 }
 
+// Without the digest, which is for the caller who sent the secrets, all guesses of them have the same
+// answer: with what stands, hidden by the provider or not, and whatever the template has there now.
+func TestGuessesOfSecretsAreUnknown(t *testing.T) {
+	t.Parallel()
+	member := func(name string, v expr.Value) expr.Member { return expr.Member{Name: name, Value: v} }
+	text, object, array := expr.StringOf, expr.ObjectOf, expr.ArrayOf
+	forms := map[string]func(guess string) expr.Value{
+		"text":     func(guess string) expr.Value { return text(guess).AsSecure() },
+		"object":   func(guess string) expr.Value { return object(member("key", text(guess))).AsSecure() },
+		"part":     func(guess string) expr.Value { return object(member("key", text(guess).AsSecure())) },
+		"elements": func(guess string) expr.Value { return array(text(guess).AsSecure(), text("plain")) },
+		"named": func(guess string) expr.Value {
+			return array(object(member("name", text("n")), member("v", text(guess).AsSecure())))
+		},
+	}
+	properties := func(v expr.Value) expr.Value {
+		return object(member("properties", object(member("of", v), member("size", text("small")))))
+	}
+	for name, form := range forms {
+		sent := properties(form("right"))
+		for how, stands := range map[string]expr.Value{"hidden": properties(expr.Value{}), "shown": value(t, properties(form("right")).JSON())} {
+			last := &whatif.Record{Sent: secret.Keep(sent, digest), Answered: secret.In(sent).Value(stands)}
+			for _, planned := range []func(string) expr.Value{form, func(guess string) expr.Value { return text(guess) }} {
+				var answers []string
+				for _, guess := range []string{"right", "wrong"} {
+					c := whatif.Compare(&whatif.Planned{ID: "/x", Body: properties(planned(guess))}, stands, last, nil)
+					c.After, c.Before = nil, nil // what is asked, and what its caller can read
+					answer, err := json.Marshal(c)
+					if err != nil || strings.Contains(string(answer), "digest") {
+						t.Errorf("%s, %s: %s %v", name, how, answer, err)
+					}
+					answers = append(answers, strings.ReplaceAll(string(answer), guess, "guess"))
+				}
+				if answers[0] != answers[1] {
+					t.Errorf("%s, %s: %s\n%s", name, how, answers[0], answers[1])
+				}
+			}
+		}
+	}
+}
+
+// A digest is not shown where the template has parts in the place of a secret now.
+func TestDigestsAreNotShown(t *testing.T) {
+	t.Parallel()
+	all := func(v expr.Value) expr.Value { return expr.ObjectOf(expr.Member{Name: "all", Value: v}) }
+	key := expr.ObjectOf(expr.Member{Name: "key", Value: expr.StringOf("hidden")})
+	last := &whatif.Record{Sent: secret.Keep(all(key.AsSecure()), digest), Answered: expr.ObjectOf()}
+	for _, planned := range []expr.Value{all(expr.ObjectOf()), all(expr.ObjectOf(expr.Member{Name: "other", Value: expr.IntOf(1)})), all(expr.ArrayOf()), expr.ObjectOf()} {
+		changes, err := json.Marshal(compare(planned, expr.ObjectOf(), last))
+		if err != nil || strings.Contains(string(changes), "digest") || strings.Contains(string(changes), digest([]byte(key.JSON()))) || !strings.Contains(string(changes), "Modify") {
+			t.Errorf("%s: %s %v", planned.JSON(), changes, err)
+		}
+	}
+}
+
 // A secret that was sent before is not shown where the provider shows it, also when the
 // template now has another, or none.
 func TestSecretsOfBeforeAreHidden(t *testing.T) {

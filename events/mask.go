@@ -1,0 +1,43 @@
+package events
+
+import (
+	"context"
+
+	"portico/arm"
+)
+
+// Mask hides secrets in an error.
+type Mask func(*arm.Error) *arm.Error
+
+// MaskKey finds a [Mask] in a context.
+type MaskKey struct{}
+
+// WithMask returns a context for requests that may hold secrets. The mask hides them in every
+// error of such a request: providers quote what they are sent.
+func WithMask(ctx context.Context, m Mask) context.Context {
+	return context.WithValue(ctx, MaskKey{}, m)
+}
+
+// Masked returns an error as the mask of a context leaves it; without a mask, as it is.
+func Masked(ctx context.Context, e *arm.Error) *arm.Error {
+	if e == nil {
+		return nil
+	}
+	if m, is := ctx.Value(MaskKey{}).(Mask); is {
+		return m(e)
+	}
+	return e
+}
+
+// HasMask reports whether the requests of a context may hold secrets.
+func HasMask(ctx context.Context) bool { return ctx.Value(MaskKey{}) != nil }
+
+// Late returns what is kept of an error that a provider gave after the request had ended. If
+// the request held secrets, nothing is at hand any more that could find them in the error, so
+// that its code alone is kept.
+func (c Cause) Late(e *arm.Error) *arm.Error {
+	if e == nil || !c.Secrets {
+		return e
+	}
+	return e.Withheld("The provider's words are not kept, because the request held secrets. The operations of the deployment that sent it show them, with the secrets hidden.")
+}
