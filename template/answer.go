@@ -1,6 +1,7 @@
 package template
 
 import (
+	"context"
 	"strings"
 
 	"portico/template/expr"
@@ -30,9 +31,10 @@ func isDeploymentID(id string) bool {
 	return strings.Contains(strings.ToLower(id), "/providers/microsoft.resources/deployments/")
 }
 
-// Finish works a value of a plan out, with answers to its questions.
-func Finish(v expr.Value, in Input, answer func(Question) (expr.Value, error)) (expr.Value, error) {
-	env := &expr.Env{Library: answering(answer), Budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), Scope: in.Scope, Now: in.Now, NewGUID: in.NewGUID}
+// Finish works a value of a plan out, with answers to its questions. Once the context ends, it
+// ends with the context's error.
+func Finish(ctx context.Context, v expr.Value, in Input, answer func(Question) (expr.Value, error)) (expr.Value, error) {
+	env := &expr.Env{Library: answering(answer), Budget: expr.NewBudget(ctx, maxSteps, maxSpent, maxDepth), Scope: in.Scope, Now: in.Now, NewGUID: in.NewGUID}
 	return expr.Finish(v, env)
 }
 

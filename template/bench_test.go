@@ -33,7 +33,7 @@ func BenchmarkExpand(b *testing.B) {
 		if len(faults) > 0 {
 			b.Fatal(faults[0])
 		}
-		plan, faults := template.Expand(input(d.Root))
+		plan, faults, _ := template.Expand(b.Context(), input(d.Root))
 		if len(faults) > 0 || len(plan.Resources) != 800 {
 			b.Fatal(faults)
 		}
@@ -46,7 +46,7 @@ func TestTemplateOf800ResourcesFitsIntoMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	d, _ := document.Read(text, document.Relaxed, template.Code)
-	plan, faults := template.Expand(input(d.Root))
+	plan, faults, _ := template.Expand(t.Context(), input(d.Root))
 	runtime.ReadMemStats(&after)
 	if len(faults) > 0 || len(plan.Resources) != 800 {
 		t.Fatal(faults)

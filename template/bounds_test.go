@@ -20,7 +20,11 @@ func expandText(t testing.TB, text string) (*template.Plan, []*document.Fault) {
 	if len(faults) > 0 {
 		t.Fatal(faults[0])
 	}
-	return template.Expand(input(d.Root))
+	plan, faults, err := template.Expand(t.Context(), input(d.Root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return plan, faults
 }
 
 // Templates that ask for ever more are refused with one fault.
@@ -141,7 +145,7 @@ func FuzzTemplate(f *testing.F) {
 		if len(faults) > 0 {
 			return
 		}
-		plan, faults := template.Expand(input(d.Root))
+		plan, faults, _ := template.Expand(t.Context(), input(d.Root))
 		if (plan.Parameters == nil) == (len(faults) == 0) {
 			t.Fatalf("a plan %v and %d faults", plan, len(faults))
 		}
@@ -156,12 +160,12 @@ func FuzzTemplate(f *testing.F) {
 func TestAnswersFinishAPlan(t *testing.T) {
 	t.Parallel()
 	in, _ := read(t, "testdata/plans/nested.json")
-	plan, faults := template.Expand(in)
+	plan, faults, _ := template.Expand(t.Context(), in)
 	if len(faults) > 0 {
 		t.Fatal(faults[0])
 	}
 	finish := func(v expr.Value) (expr.Value, error) {
-		return template.Finish(v, in, func(q template.Question) (expr.Value, error) {
+		return template.Finish(t.Context(), v, in, func(q template.Question) (expr.Value, error) {
 			return expr.ObjectOf(expr.Member{Name: "name", Value: expr.StringOf("answered")}, expr.Member{Name: "x", Value: expr.StringOf(q.APIVersion)},
 				expr.Member{Name: "b", Value: expr.BoolOf(q.Full)}, expr.Member{Name: "location", Value: expr.StringOf("eastus")}), nil
 		})
@@ -176,7 +180,7 @@ func TestAnswersFinishAPlan(t *testing.T) {
 			continue
 		}
 		unfolded++
-		inner, faults := r.Unfolds.Unfold(in, finish)
+		inner, faults, _ := r.Unfolds.Unfold(t.Context(), in, finish)
 		if len(faults) > 0 || len(inner.Resources) != 1 || inner.Resources[0].Name != "answered" {
 			t.Errorf("%s unfolds to %v, %v", r.ID, inner, faults)
 		}
@@ -192,7 +196,7 @@ func TestAnswersFinishAPlan(t *testing.T) {
 func TestSecretsAreMarkedInPlans(t *testing.T) {
 	t.Parallel()
 	in, _ := read(t, "testdata/plans/parameters.json")
-	plan, faults := template.Expand(in)
+	plan, faults, _ := template.Expand(t.Context(), in)
 	if len(faults) > 0 {
 		t.Fatal(faults[0])
 	}
@@ -211,14 +215,14 @@ func TestSecretsAreMarkedInPlans(t *testing.T) {
 func TestSecureOutputsAreMarkedInPlans(t *testing.T) {
 	t.Parallel()
 	in, _ := read(t, "testdata/plans/secure.json")
-	plan, faults := template.Expand(in)
+	plan, faults, _ := template.Expand(t.Context(), in)
 	if len(faults) > 0 {
 		t.Fatal(faults[0])
 	}
 	properties, _ := plan.Resources[len(plan.Resources)-1].Body.Member("properties")
 	secrets := map[string]bool{"word": true, "key": true, "maybe": true, "whole": true}
 	for _, m := range properties.Members() {
-		v, err := template.Finish(m.Value, in, func(q template.Question) (expr.Value, error) {
+		v, err := template.Finish(t.Context(), m.Value, in, func(q template.Question) (expr.Value, error) {
 			if q.OfOutputs() != strings.HasSuffix(q.ID, "/deployments/late") {
 				t.Errorf("%+v", q)
 			}

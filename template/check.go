@@ -59,6 +59,9 @@ func SecureType(kind string) bool { return strings.HasPrefix(strings.ToLower(kin
 
 const maxReferences = 64 // that lead from one to another
 
+// stepsOfReference is the cost of following a $ref.
+const stepsOfReference = 8
+
 // resolve follows a definition's $ref.
 func (c checker) resolve(n *document.Node) (definition, bool) {
 	d := definition{}
@@ -71,6 +74,10 @@ func (c checker) resolve(n *document.Node) (definition, bool) {
 		reference := n.Member("$ref")
 		if reference == nil {
 			return c.kind(d)
+		}
+		if err := c.budget.Steps(stepsOfReference); err != nil {
+			c.failed(n, err)
+			return d, false
 		}
 		if n = c.referred(reference); n == nil {
 			c.fault(reference, "the template has no definition '%s'", reference.Text())
@@ -110,7 +117,7 @@ func (c checker) kind(d definition) (definition, bool) {
 // check reports where a value differs from its definition, and returns it with its
 // secrets marked. What needs an answer is not looked at.
 func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Value, bool) {
-	if err := c.budget.Steps(1); err != nil {
+	if err := c.charge(v); err != nil {
 		c.failed(at, err)
 		return v, false
 	}
@@ -138,6 +145,15 @@ func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Valu
 	return v, ok
 }
 
+// charge charges for looking at a value: its name for faults is made anew for each part.
+func (c checker) charge(v expr.Value) error {
+	n := len(c.what)
+	if v.Is(expr.String) {
+		n += len(v.Text())
+	}
+	return cmp.Or(c.budget.Steps(1), c.budget.Text(n))
+}
+
 // hasSecrets reports whether a part of a value is a secret by the nodes of its definition.
 func (c checker) hasSecrets(nodes []*document.Node, seen map[*document.Node]bool) bool {
 	for _, n := range nodes {
@@ -162,29 +178,31 @@ func (c checker) allowed(d definition, v expr.Value, at *document.Node) bool {
 		return true
 	}
 	values := allowed.Value
-	if contains(values, v) {
-		return true
-	}
-	if v.Is(expr.Array) { // of an array, each element may be one of them
-		fine := true
-		for _, e := range v.Elements() {
-			fine = fine && (contains(values, e) || !e.Known())
-		}
-		if fine {
-			return true
+	fine, err := c.among(values, v)
+	if v.Is(expr.Array) && !fine { // of an array, each element may be one of them
+		fine = true
+		for i := 0; fine && err == nil && i < v.Len(); i++ {
+			fine, err = c.among(values, v.Element(i))
+			fine = fine || !v.Element(i).Known()
 		}
 	}
-	c.fault(at, "%s has a value that is not allowed; allowed are %s", c.what, listed(values))
-	return false
+	switch {
+	case err != nil:
+		c.failed(at, err)
+	case !fine:
+		c.fault(at, "%s has a value that is not allowed; allowed are %s", c.what, listed(values))
+	}
+	return fine && err == nil
 }
 
-func contains(values, v expr.Value) bool {
-	for _, allowed := range values.Elements() {
-		if allowed.Equal(v) || v.Is(expr.String) && strings.EqualFold(allowed.Text(), v.Text()) && v.Text() != "" { // in any casing, as in ARM
-			return true
-		}
+// among reports whether a value is one of those allowed.
+func (c checker) among(values, v expr.Value) (bool, error) {
+	if err := c.budget.Walk(values); err != nil {
+		return false, err
 	}
-	return false
+	return slices.ContainsFunc(values.Elements(), func(allowed expr.Value) bool {
+		return allowed.Equal(v) || v.Is(expr.String) && strings.EqualFold(allowed.Text(), v.Text()) && v.Text() != "" // in any casing, as in ARM
+	}), nil
 }
 
 func listed(values expr.Value) string {
@@ -254,6 +272,10 @@ func (c checker) array(d definition, v expr.Value, at *document.Node, ok bool) (
 	if prefix != nil {
 		first = prefix.Elements
 	}
+	if err := c.budget.Elements(v.Len()); err != nil {
+		c.failed(at, err)
+		return v, false
+	}
 	elements := make([]expr.Value, v.Len())
 	for i := range elements {
 		elements[i] = v.Element(i)
@@ -315,9 +337,12 @@ func (c checker) object(d definition, v expr.Value, at *document.Node, ok bool) 
 	if properties == nil && more == nil {
 		return v, ok
 	}
+	if err := c.budget.Object(v.Members()); err != nil {
+		c.failed(at, err)
+		return v, false
+	}
 	members := make([]expr.Member, 0, v.Len())
-	for _, m := range v.Members() {
-		m.Value, _ = v.Member(m.Name)
+	for _, m := range v.Parts() {
 		n := properties.Member(m.Name)
 		if n == nil {
 			n = more

@@ -63,6 +63,7 @@ func (s *scope) named(name string) []*declaration {
 	if len(found) < 2 {
 		return found
 	}
+	_ = s.budget.Steps(len(found)) // what is refused now is refused again with the next expression
 	for _, prefer := range []func(*declaration) bool{
 		func(d *declaration) bool { return strings.EqualFold(d.symbol, name) },
 		func(d *declaration) bool { return d.loop != nil && strings.EqualFold(d.loop.Name, name) },
@@ -125,6 +126,10 @@ func (s *scope) dependOn(d *declaration, n *document.Node, f *frame) {
 		names = v.Elements()
 	}
 	for _, name := range names {
+		if err := s.budget.Steps(1); err != nil {
+			s.failed(n, err)
+			return
+		}
 		if !name.Is(expr.String) {
 			s.fault(n, "dependsOn has names, IDs or symbols of resources, and this is of kind %s", name.Kind())
 			continue
@@ -151,7 +156,7 @@ func (s *scope) near(name string) string {
 		}
 		names = append(names, d.name)
 	}
-	return guess(name, names)
+	return s.guess(name, names)
 }
 
 // serialize makes each batch of a serial loop depend on the one before.

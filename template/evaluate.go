@@ -54,10 +54,22 @@ func (w walker) value(n *document.Node) (v expr.Value, ok, constant bool) {
 	default:
 		return n.Value, true, true
 	}
+	if !w.fits(n, v) {
+		return v, false, false
+	}
 	if ok && constant {
 		w.constant[n] = v
 	}
 	return v, ok, constant
+}
+
+// fits reports whether a value nests no deeper than values may.
+func (s *scope) fits(n *document.Node, v expr.Value) bool {
+	err := v.CheckDepth()
+	if err != nil {
+		s.failed(n, err)
+	}
+	return err == nil
 }
 
 func (w walker) charge(n *document.Node, v expr.Value) bool {
@@ -86,6 +98,9 @@ func (w walker) text(n *document.Node) (v expr.Value, ok, constant bool) {
 }
 
 func (w walker) expression(text string) (expr.Value, error) {
+	if err := w.budget.Text(len(text)); err != nil {
+		return expr.Value{}, err
+	}
 	node, err := w.parse(text)
 	if err != nil {
 		return expr.Value{}, err
@@ -118,6 +133,10 @@ func (w walker) object(n *document.Node) (v expr.Value, ok, constant bool) {
 			continue
 		}
 		name, fine, same := w.name(n, m)
+		if err := w.budget.Text(len(name.Text())); err != nil {
+			w.failed(m.Node, err)
+			return v, false, false
+		}
 		v, valued, still := w.value(m.Node)
 		members = append(members, expr.Member{Name: name.Text(), Value: v})
 		ok, constant, secret = ok && fine && valued, constant && same && still, secret || name.Secure()
@@ -168,8 +187,8 @@ func (w walker) loops(n *document.Node) (members []expr.Member, ok bool) {
 	ok = true
 	for _, loop := range n.Elements {
 		name := loop.Member("name")
-		elements, fine := w.loop(name.Text(), loop.Member("count"), loop.MemberOrNull("input"))
-		members = append(members, expr.Member{Name: name.Text(), Value: expr.ArrayOf(elements...)})
+		array, fine := w.loop(name.Text(), loop.Member("count"), loop.MemberOrNull("input"))
+		members = append(members, expr.Member{Name: name.Text(), Value: array})
 		if !name.Is(expr.String) || name.Text() == "" {
 			w.fault(name, "a loop's name is a string")
 			fine = false
@@ -179,23 +198,25 @@ func (w walker) loops(n *document.Node) (members []expr.Member, ok bool) {
 	return members, ok
 }
 
-func (w walker) loop(name string, count, input *document.Node) (elements []expr.Value, ok bool) {
+// loop is an array of a loop's input, once for each index.
+func (w walker) loop(name string, count, input *document.Node) (array expr.Value, ok bool) {
 	n, ok := w.count(count)
 	if !ok {
-		return nil, false
+		return array, false
 	}
 	outer := *w.inside
 	defer func() { *w.inside = outer }()
-	elements = make([]expr.Value, 0, n)
+	elements := make([]expr.Value, 0, n)
 	for i := range n {
 		*w.inside = *outer.with(iteration{name: name, index: i})
 		v, fine, _ := w.value(input)
 		if !fine {
-			return nil, false // the others would fail as well
+			return array, false // the others would fail as well
 		}
 		elements = append(elements, v)
 	}
-	return elements, true
+	array = expr.ArrayOf(elements...)
+	return array, w.fits(input, array)
 }
 
 // count is how often a loop runs.

@@ -66,6 +66,9 @@ var refused = map[string]string{
 	"getSecret":       "is not supported: Key Vault is not asked for secrets",
 }
 
+// stepsOfContext is the cost of an object of what surrounds the deployment.
+const stepsOfContext = 8
+
 // contextFunctions are those that know the template and where it is deployed.
 func (s *scope) contextFunctions() map[string]*expr.Function {
 	value := func(v func() (expr.Value, error)) func(*expr.Call, []expr.Value) (expr.Value, error) {
@@ -80,15 +83,15 @@ func (s *scope) contextFunctions() map[string]*expr.Function {
 		{Name: "parameters", Min: 1, Max: 1, Params: nameParam, Carries: true, Call: named(s.parameter)},
 		{Name: "variables", Min: 1, Max: 1, Params: nameParam, Carries: true, Call: named(s.variableHere)},
 		{Name: "copyIndex", Max: 2, Params: []expr.Param{{Name: "loopName or offset", Kinds: expr.String | expr.Int}, {Name: "offset", Kinds: expr.Int}}, Call: s.copyIndex},
-		{Name: "deployment", Call: value(s.deploymentValue)},
-		{Name: "deployer", Call: value(s.deployerValue)},
-		{Name: "environment", Call: value(s.environmentValue)},
-		{Name: "subscription", Call: value(s.subscriptionValue)},
-		{Name: "resourceGroup", Call: value(s.groupValue), Lacks: s.groupLacks()},
-		{Name: "tenant", Call: value(s.tenantValue)},
+		{Name: "deployment", Steps: stepsOfContext, Call: value(s.deploymentValue)},
+		{Name: "deployer", Steps: stepsOfContext, Call: value(s.deployerValue)},
+		{Name: "environment", Steps: stepsOfContext, Call: value(s.environmentValue)},
+		{Name: "subscription", Steps: stepsOfContext, Call: value(s.subscriptionValue)},
+		{Name: "resourceGroup", Steps: stepsOfContext, Call: value(s.groupValue), Lacks: s.groupLacks()},
+		{Name: "tenant", Steps: stepsOfContext, Call: value(s.tenantValue)},
 		{Name: "reference", Min: 1, Max: 3, Params: []expr.Param{id, version, {Name: "'Full'", Kinds: expr.String}}, Deploying: true, Call: s.reference},
 		{Name: "references", Min: 1, Max: 2, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}, {Name: "'Full'", Kinds: expr.String}}, Deploying: true, Call: s.references},
-		{Name: "resourceInfo", Min: 1, Max: 1, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}}, Call: s.resourceInfo},
+		{Name: "resourceInfo", Min: 1, Max: 1, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}}, Steps: stepsOfContext, Call: s.resourceInfo},
 		{Name: "list*", Min: 2, Max: 3, Params: []expr.Param{id, version, {Name: "functionValues", Kinds: expr.Object}}, Deploying: true, Call: s.list},
 	}
 	for name, why := range refused {

@@ -27,6 +27,9 @@ func (s *scope) checkNames() {
 // distinctNames reports members of one object whose names differ in casing alone.
 func (s *scope) distinctNames(n *document.Node) {
 	for _, fault := range n.Alike(Code) {
-		s.report(place{n, 0, fault.Message}, func(place) *document.Fault { return fault })
+		s.report(place{n, 0, fault.Message}, func(p place) *document.Fault {
+			fault.Message = p.message
+			return fault
+		})
 	}
 }

@@ -1,6 +1,8 @@
 package template
 
 import (
+	"cmp"
+	"context"
 	"strings"
 
 	"portico/template/document"
@@ -55,7 +57,7 @@ func (d *declaration) unfold() error {
 		d.location, d.template = location, t
 		d.unfolds = &Unfolding{arguments: d.arguments}
 		d.body = d.deferredBody(t)
-		return d.s.budget.Bytes(d.body.Size())
+		return cmp.Or(d.body.CheckDepth(), d.s.budget.Bytes(d.body.Size()))
 	}
 	d.nested, d.location, d.template = nested, location, t
 	return nil
@@ -257,8 +259,8 @@ func (s *scope) shownParameters() expr.Value {
 }
 
 // Unfold works out a nested deployment that waited for answers: in is the deployment's own
-// input, finish completes a parameter's value.
-func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)) (*Plan, []*document.Fault) {
+// input, finish completes a parameter's value. The error is as that of [Expand].
+func (u *Unfolding) Unfold(ctx context.Context, in Input, finish func(expr.Value) (expr.Value, error)) (*Plan, []*document.Fault, error) {
 	of := u.Deployment
 	in.Template, in.Name, in.Mode, in.Arguments = of.Template, of.Name, "", nil
 	if id := of.Scope.ID(); !strings.EqualFold(id, in.Scope.ID()) {
@@ -268,17 +270,17 @@ func (u *Unfolding) Unfold(in Input, finish func(expr.Value) (expr.Value, error)
 	if of.Scope.Group == "" {
 		location, err := finish(of.Location)
 		if err != nil {
-			return nil, []*document.Fault{of.Template.Fault(Code, "the location of the deployment '%s': %v", of.Name, err)}
+			return nil, []*document.Fault{of.Template.Fault(Code, "the location of the deployment '%s': %v", of.Name, err)}, ctx.Err()
 		}
 		in.Location = location.Text()
 	}
 	for _, a := range u.arguments {
 		v, err := finish(a.Value)
 		if err != nil {
-			return nil, []*document.Fault{a.At.Fault(Code, "the parameter '%s': %v", a.Name, err)}
+			return nil, []*document.Fault{a.At.Fault(Code, "the parameter '%s': %v", a.Name, err)}, ctx.Err()
 		}
 		a.Value = v
 		in.Arguments = append(in.Arguments, a)
 	}
-	return Expand(in)
+	return Expand(ctx, in)
 }

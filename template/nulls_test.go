@@ -68,7 +68,7 @@ func TestExplicitNullsAreAbsence(t *testing.T) {
 		}
 		in := input(d.Root)
 		in.Arguments = argumentsOf(t, `{"given":{"value":"g","reference":null,"expression":null,"metadata":null},"open":{"value":null,"reference":null},"none":null}`)
-		plan, faults := template.Expand(in)
+		plan, faults, _ := template.Expand(t.Context(), in)
 		for _, fault := range faults {
 			t.Errorf("%d: %v", i, fault)
 		}

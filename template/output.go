@@ -98,8 +98,8 @@ func (s *scope) outputValue(m document.Member, f *frame) (v expr.Value, at *docu
 		s.values.frame = f
 		defer func() { s.values.frame = outer }()
 		w := walker{s.values, s.env(s.values, f), f}
-		elements, ok := w.loop(m.Name, loop.Member("count"), loop.MemberOrNull("input"))
-		return expr.ArrayOf(elements...), loop, ok
+		v, ok = w.loop(m.Name, loop.Member("count"), loop.MemberOrNull("input"))
+		return v, loop, ok
 	}
 	n := m.Node.MemberOrNull("value")
 	if n == nil {

@@ -93,7 +93,7 @@ func (s *scope) give(arguments []Argument, declared *document.Node) {
 		if at == nil {
 			at = s.template
 		}
-		s.fault(at, "the template has no parameter '%s'%s", arguments[i].Name, guess(arguments[i].Name, names))
+		s.fault(at, "the template has no parameter '%s'%s", arguments[i].Name, s.guess(arguments[i].Name, names))
 	}
 }
 
@@ -112,11 +112,17 @@ func (s *scope) unknown(what, name string, among map[string]*slot) error {
 		names = append(names, slot.name)
 	}
 	slices.Sort(names)
-	return expr.Errorf("the template has no %s '%s'%s", what, name, guess(name, names))
+	return expr.Errorf("the template has no %s '%s'%s", what, name, s.guess(name, names))
 }
 
+// stepsOfName is the cost of comparing a name with another one, letter by letter.
+const stepsOfName = 8
+
 // guess is the end of a sentence that says which name was probably meant.
-func guess(name string, names []string) string {
+func (e *expansion) guess(name string, names []string) string {
+	if e.budget.Steps(stepsOfName*len(names)) != nil {
+		return ""
+	}
 	if near := expr.Nearest(name, names); near != "" && !strings.EqualFold(near, name) {
 		return "; did you mean '" + near + "'?"
 	}

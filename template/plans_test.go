@@ -22,7 +22,7 @@ func TestPlans(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			in, faults := read(t, file)
-			plan, more := template.Expand(in)
+			plan, more, _ := template.Expand(t.Context(), in)
 			for _, fault := range append(faults, more...) {
 				t.Error(fault)
 			}
@@ -48,7 +48,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			in, faults := read(t, file)
 			if len(faults) == 0 {
-				_, faults = template.Expand(in)
+				_, faults, _ = template.Expand(t.Context(), in)
 			}
 			var text strings.Builder
 			for _, fault := range faults {

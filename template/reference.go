@@ -1,16 +1,24 @@
 package template
 
 import (
+	"cmp"
 	"strings"
 
 	"portico/template/expr"
 )
 
+// bytesOfQuestion is about what a question takes, without the texts in it, which are the
+// template's own.
+const bytesOfQuestion = 512
+
 // reference is what a provider says of a resource. Of a nested deployment it is known
 // already; of others it stays an expression, with the resource's ID and api-version.
-func (s *scope) reference(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+func (s *scope) reference(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	full, err := fullness(args, 2)
 	if err != nil {
+		return expr.Value{}, err
+	}
+	if err := c.Bytes(bytesOfQuestion); err != nil {
 		return expr.Value{}, err
 	}
 	target, err := s.target(args[0].Text())
@@ -132,7 +140,7 @@ func (s *scope) depend(target *declaration) error {
 }
 
 // references are the answers of all resources of a loop.
-func (s *scope) references(_ *expr.Call, args []expr.Value) (expr.Value, error) {
+func (s *scope) references(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	full, err := fullness(args, 1)
 	if err != nil {
 		return expr.Value{}, err
@@ -146,6 +154,9 @@ func (s *scope) references(_ *expr.Call, args []expr.Value) (expr.Value, error) 
 	}
 	if !s.isLoop(args[0].Text(), found) {
 		return expr.Value{}, expr.Errorf("the template has no loop of resources '%s'", args[0].Text())
+	}
+	if err := cmp.Or(c.Elements(len(found)), c.Bytes(len(found)*bytesOfQuestion)); err != nil {
+		return expr.Value{}, err
 	}
 	answers := make([]expr.Value, len(found))
 	for i, target := range found {
@@ -184,6 +195,9 @@ func (s *scope) list(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	}
 	if strings.EqualFold(c.Name, secureOutputs) && (target != nil && strings.EqualFold(target.kind, deploymentType) || target == nil && isDeploymentID(args[0].Text())) {
 		return s.secureOutputs(target, args)
+	}
+	if err := c.Bytes(bytesOfQuestion); err != nil {
+		return expr.Value{}, err
 	}
 	if _, err := versionIn(args); err != nil {
 		return expr.Value{}, err

@@ -101,7 +101,7 @@ func (d *declaration) readBody() {
 			continue
 		}
 		if strings.HasPrefix(m.Name, "@") { // meant for who sends the resource: its provider must not take it for a property
-			s.keyFault(d.node, m, "a resource has no member '%s'%s", m.Name, guess(m.Name, []string{"@options"}))
+			s.keyFault(d.node, m, "a resource has no member '%s'%s", m.Name, s.guess(m.Name, []string{"@options"}))
 			continue
 		}
 		v, ok := s.evaluate(m.Node, f)
@@ -110,4 +110,5 @@ func (d *declaration) readBody() {
 		}
 	}
 	d.body = expr.ObjectOf(members...)
+	s.fits(d.node, d.body)
 }

@@ -127,7 +127,7 @@ func (s *scope) checkMember(m document.Member) {
 		s.keyFault(s.template, m, "asserts are not supported")
 		return
 	}
-	s.keyFault(s.template, m, "a template has no member '%s'%s", m.Name, guess(m.Name, templateMembers))
+	s.keyFault(s.template, m, "a template has no member '%s'%s", m.Name, s.guess(m.Name, templateMembers))
 }
 
 // checkSchema compares the template's kind with the scope that it is deployed to.
@@ -202,6 +202,10 @@ func (s *scope) settle(slot *slot, what string, work func() (expr.Value, bool)) 
 func (s *scope) wait(at *document.Node, v expr.Value, what string) {
 	if s.parent != nil && s.values == s {
 		s.waits = true
+		return
+	}
+	if err := s.budget.Bytes(v.Size()); err != nil {
+		s.failed(at, err)
 		return
 	}
 	s.fault(at, "%s must be known before anything is deployed, and this one needs %s", what, strings.Join(Needs(v), ", "))

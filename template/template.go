@@ -3,6 +3,7 @@
 package template
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -38,6 +39,9 @@ const (
 // maxFaults are reported; a template with more is given up.
 const maxFaults = 50
 
+// maxMessage is how long a fault's sentence may be: it may quote texts of the template.
+const maxMessage = 4 << 10
+
 // maxRepeated are how often faults are met again, in loops, before a template is given up.
 const maxRepeated = 500
 
@@ -72,9 +76,9 @@ type Argument struct {
 }
 
 // Expand works out what a template asks for. With faults, the plan has its Secrets alone: the
-// faults may tell them.
-func Expand(in Input) (*Plan, []*document.Fault) {
-	e := &expansion{in: in, budget: expr.NewBudget(maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
+// faults may tell them. The error is that of a context that ends before.
+func Expand(ctx context.Context, in Input) (*Plan, []*document.Fault, error) {
+	e := &expansion{in: in, ended: ctx.Err, budget: expr.NewBudget(ctx, maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
 		constant: map[*document.Node]expr.Value{}, seen: map[place]bool{}, plan: &Plan{}}
 	s := e.newScope(in.Template, in.Scope, in.Name, expr.StringOf(in.Location))
 	s.read(in.Arguments)
@@ -86,15 +90,19 @@ func Expand(in Input) (*Plan, []*document.Fault) {
 	if len(e.faults) == 0 {
 		s.emit()
 	}
-	if len(e.faults) > 0 {
-		return &Plan{Secrets: e.plan.Secrets}, e.ordered()
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
 	}
-	return e.plan, nil
+	if len(e.faults) > 0 {
+		return &Plan{Secrets: e.plan.Secrets}, e.ordered(), nil
+	}
+	return e.plan, nil, nil
 }
 
 // expansion is what all templates of an Expand share.
 type expansion struct {
 	in       Input
+	ended    func() error // the error of the context
 	budget   *expr.Budget
 	parsed   map[string]parsed
 	constant map[*document.Node]expr.Value // values without expressions
@@ -139,6 +147,7 @@ func (e *expansion) report(p place, fault func(place) *document.Fault) {
 	if e.quiet {
 		return
 	}
+	p.message = expr.Shorten(p.message, maxMessage)
 	if e.seen[p] {
 		e.repeated++
 		e.over = e.over || e.repeated >= maxRepeated
@@ -170,7 +179,7 @@ func (e *expansion) failed(at *document.Node, err error) {
 	if errors.Is(err, expr.ErrReported) {
 		return
 	}
-	if errors.Is(err, expr.ErrBudget) {
+	if errors.Is(err, expr.ErrBudget) || e.ended() != nil {
 		if e.over {
 			return
 		}

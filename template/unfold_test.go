@@ -21,11 +21,11 @@ func TestUnfoldedDeploymentsKnowTheirGroup(t *testing.T) {
 		t.Fatal(faults[0])
 	}
 	in := input(d.Root)
-	plan, faults := template.Expand(in)
+	plan, faults, _ := template.Expand(t.Context(), in)
 	if len(faults) > 0 || len(plan.Resources) != 1 || plan.Resources[0].Unfolds == nil {
 		t.Fatalf("%v %v", plan, faults)
 	}
-	inner, faults := plan.Resources[0].Unfolds.Unfold(in, func(expr.Value) (expr.Value, error) { return expr.StringOf("answered"), nil })
+	inner, faults, _ := plan.Resources[0].Unfolds.Unfold(t.Context(), in, func(expr.Value) (expr.Value, error) { return expr.StringOf("answered"), nil })
 	if len(faults) > 0 || len(inner.Resources) != 1 {
 		t.Fatalf("%v %v", inner, faults)
 	}

@@ -1,6 +1,7 @@
 package template
 
 import (
+	"cmp"
 	"strings"
 
 	"portico/template/document"
@@ -31,6 +32,10 @@ func (s *scope) readFunctions() {
 
 func (s *scope) readFunction(namespace string, m document.Member) {
 	name := namespace + "." + m.Name
+	if err := cmp.Or(s.budget.Steps(1), s.budget.Text(len(name))); err != nil {
+		s.failed(m.Node, err)
+		return
+	}
 	output := m.Node.Member("output")
 	value := output.MemberOrNull("value")
 	if value == nil {
@@ -42,7 +47,7 @@ func (s *scope) readFunction(namespace string, m document.Member) {
 	if parameters := m.Node.Member("parameters"); parameters != nil {
 		for _, p := range parameters.Elements {
 			f.parameters = append(f.parameters, p)
-			row.Params = append(row.Params, expr.Param{Name: p.Member("name").Text(), Kinds: expr.Any | expr.Pending})
+			row.Params = append(row.Params, expr.Param{Name: p.Member("name").Text(), Kinds: expr.Any | expr.Pending, Walk: expr.WalksNone})
 		}
 	}
 	row.Min, row.Max = len(row.Params), len(row.Params)

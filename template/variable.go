@@ -54,8 +54,7 @@ func (s *scope) variable(name string) (expr.Value, error) {
 		}
 		s.frame = f
 		w := walker{s, s.env(s, f), f}
-		elements, ok := w.loop(slot.name, slot.node.Member("count"), slot.node.MemberOrNull("input"))
-		return expr.ArrayOf(elements...), ok
+		return w.loop(slot.name, slot.node.Member("count"), slot.node.MemberOrNull("input"))
 	})
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -30,7 +31,7 @@ func templateCommand(stdout, stderr io.Writer) *cobra.Command {
 			"provider's answer is an expression, worked out as far as it goes. What a service alone knows is made up: deployer() is a user with " +
 			"the object id of zeros, subscription().displayName is 'subscription', and environment() is the public cloud's. Faults are lines of FILE:line:column: path: code: sentence.",
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return t.run(args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return t.run(c.Context(), args[0]) },
 	}
 	flags := c.Flags()
 	flags.StringArrayVarP(&t.parameters, "parameters", "p", nil, "parameters: a parameter `FILE`, also as @FILE, or NAME=VALUE, as az takes them; the last one counts")
@@ -48,7 +49,7 @@ type templateRun struct {
 	format          terminal.Format
 }
 
-func (t *templateRun) run(file string) error {
+func (t *templateRun) run(ctx context.Context, file string) error {
 	scope, err := deploymentScope(t.scope)
 	if err != nil {
 		return err
@@ -61,8 +62,11 @@ func (t *templateRun) run(file string) error {
 	if err != nil {
 		return err
 	}
-	plan, faults := template.Expand(template.Input{Template: root, Arguments: arguments, Name: "main", Scope: scope,
+	plan, faults, err := template.Expand(ctx, template.Input{Template: root, Arguments: arguments, Name: "main", Scope: scope,
 		Location: t.location, Now: time.Now().UTC(), NewGUID: uuid.NewString})
+	if err != nil {
+		return err
+	}
 	if len(faults) > 0 {
 		return t.report(faults)
 	}

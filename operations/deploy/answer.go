@@ -30,6 +30,9 @@ func (a Answer) Value(target string) (v expr.Value, fault *arm.Error) {
 		return v, a.Fault()
 	}
 	d, faults := document.Read(a.Body, document.Strict, template.Code)
+	if len(faults) > 0 && faults[0].Exceeds {
+		return v, arm.NewError(arm.InvalidProviderResponse, "", "").Saying("'%s' gave an answer that no template can use: %s.", target, faults[0].Message)
+	}
 	if len(faults) > 0 {
 		return v, arm.NewError(arm.InvalidProviderResponse, "", "").Saying("'%s' gave no answer that is valid JSON.", target)
 	}

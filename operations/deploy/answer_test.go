@@ -1,15 +1,20 @@
 package deploy_test
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"portico/inventory/deployments"
+	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/deploy"
 	"portico/operations/deploy/plan"
+	"portico/template/document"
 )
 
 const ofA = `"tags": {"of": "[reference(resourceId('Contoso.Compute/virtualMachines', 'a')).x]"}`
@@ -37,12 +42,70 @@ func TestAnswersThatComeLater(t *testing.T) {
 	if puts := r.of("PUT b"); len(puts) != 1 || !strings.Contains(puts[0].body, "at last") {
 		t.Errorf("%q", r.names())
 	}
-	for said, last := range map[string]reply{"gave no answer that is valid JSON": page, "the region is down": away} {
+	deep := reply{status: 200, body: `{"properties": {"x": ` + nested(document.MaxDepth) + `}}`}
+	for said, last := range map[string]reply{"gave no answer that is valid JSON": page, "the region is down": away, "the document nests deeper than 100 levels": deep} {
 		r := deployed(t, deploy.Deployer{Limits: plan.Limits{Budget: 4 * jobstest.Floor}}, map[string][]reply{"PUT a": {created}, "GET a": {last}}, machine("a"), machine("b", ofA))
 		r.want(t, deployments.Failed, said, "/virtualMachines/b")
 		if len(r.of("PUT b")) > 0 {
 			t.Errorf("%q", r.names())
 		}
+	}
+}
+
+func nested(levels int) string { return strings.Repeat("[", levels) + strings.Repeat("]", levels) }
+
+// What holds an answer nests no deeper than values may: that fails what needs it.
+func TestAnswersThatNestTooDeep(t *testing.T) {
+	t.Parallel()
+	shows := reply{status: 200, body: `{"properties": {"provisioningState": "Succeeded", "x": ` + nested(document.MaxDepth-2) + `}}`}
+	r := deployed(t, deploy.Deployer{}, map[string][]reply{"PUT a": {created}, "GET a": {shows}}, machine("a"),
+		machine("b", `"tags": {"of": "[createArray(reference(resourceId('Contoso.Compute/virtualMachines', 'a')).x)]"}`))
+	r.want(t, deployments.Failed, "InvalidTemplate", "nests deeper than 100 levels", "/virtualMachines/b")
+}
+
+// interrupted ends its first attempt when the template has asked for an answer.
+type interrupted struct {
+	*deploy.Deployer
+	asked chan struct{}
+	first sync.Once
+}
+
+func (i *interrupted) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	attempt, end := context.WithCancel(ctx)
+	defer end()
+	i.first.Do(func() {
+		go func() {
+			<-i.asked
+			end()
+		}()
+	})
+	return i.Deployer.Run(attempt, claim)
+}
+
+// An attempt that ends while it works a value out fails nothing: its successor goes on.
+func TestAttemptEndsWhileItWorksAValueOut(t *testing.T) {
+	t.Parallel()
+	shows := reply{status: 200, body: `{"properties": {"provisioningState": "Succeeded", "x": "y"}}`}
+	asked := make(chan struct{})
+	r := deployedBy(t, func(d *deploy.Deployer) jobs.Kind {
+		sender, once := d.Sender, sync.Once{}
+		d.Sender = func(caller json.RawMessage) (deploy.Sender, error) {
+			send, err := sender(caller)
+			return func(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
+				if c.Method == http.MethodGet {
+					once.Do(func() {
+						close(asked)
+						<-ctx.Done()
+					})
+				}
+				return send(ctx, c)
+			}, err
+		}
+		return &interrupted{Deployer: d, asked: asked}
+	}, map[string][]reply{"PUT a": {created}, "GET a": {shows}, "PUT b": {created}}, machine("a"), machine("b", `"tags": {"of": "[join(map(range(0, 9000), lambda('i', reference(resourceId('Contoso.Compute/virtualMachines', 'a')).x)), '')]"}`))
+	r.want(t, deployments.Succeeded)
+	if puts := r.of("PUT b"); len(puts) != 1 || !strings.Contains(puts[0].body, "yyyyyyyyy") {
+		t.Errorf("%q", r.names())
 	}
 }
 

@@ -174,7 +174,7 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	send, err := d.Sender(a.order.Caller)
 	if err == nil {
 		a.call = a.known.masked(send)
-		err = a.load(recorded)
+		err = a.load(ctx, recorded)
 	}
 	if err == nil && len(a.removals) > 0 { // that an earlier attempt began
 		err = a.planRemovals(ctx)
@@ -209,7 +209,7 @@ func (a *attempt) abandon(ctx context.Context) (jobs.Result, error) {
 }
 
 // load finds how far the steps are by what is recorded of them.
-func (a *attempt) load(recorded map[int]deployments.Step) error {
+func (a *attempt) load(ctx context.Context, recorded map[int]deployments.Step) error {
 	records := map[int]stepRecord{}
 	a.removals = map[string]removal{}
 	for i, s := range recorded {
@@ -227,7 +227,7 @@ func (a *attempt) load(recorded map[int]deployments.Step) error {
 	}
 	a.space.Store(NestedBytes)
 	a.records = make([]stepRecord, len(a.steps))
-	steps, err := a.regrow(records, planned(a.steps, 0))
+	steps, err := a.regrow(ctx, records, planned(a.steps, 0))
 	if err != nil {
 		return err
 	}

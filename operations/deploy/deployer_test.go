@@ -139,6 +139,17 @@ func deployed(t *testing.T, d deploy.Deployer, replies map[string][]reply, resou
 
 func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies map[string][]reply, resources ...string) run {
 	t.Helper()
+	return deployedAs(t, b, d, func(d *deploy.Deployer) jobs.Kind { return d }, replies, resources...)
+}
+
+// deployedBy runs a deployment by a kind of job that is made of its deployer.
+func deployedBy(t *testing.T, kind func(*deploy.Deployer) jobs.Kind, replies map[string][]reply, resources ...string) run {
+	t.Helper()
+	return deployedAs(t, jobstest.NewProvider(t), deploy.Deployer{}, kind, replies, resources...)
+}
+
+func deployedAs(t *testing.T, b *jobstest.Provider, d deploy.Deployer, kind func(*deploy.Deployer) jobs.Kind, replies map[string][]reply, resources ...string) run {
+	t.Helper()
 	ran := run{script: &script{replies: replies}, operations: map[string]deploy.Operation{}}
 	d.Store, d.Sender, d.Kept = b.Store, ran.sender, time.Hour
 	if d.Memory == nil {
@@ -172,7 +183,7 @@ func deployedOn(t *testing.T, b *jobstest.Provider, d deploy.Deployer, replies m
 	}); err != nil {
 		t.Fatal(err)
 	}
-	ran.runner = b.Run(b.Store, map[string]jobs.Kind{deployments.Job: &d})
+	ran.runner = b.Run(b.Store, map[string]jobs.Kind{deployments.Job: kind(&d)})
 	var ended deployments.Deployment
 	b.Within("its end", func() bool {
 		ended, err = b.Store.Deployments.Deployment(t.Context(), name)

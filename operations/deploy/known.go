@@ -101,9 +101,9 @@ func asks(r *template.Resource) bool { return !r.Body.Known() || !r.Condition.Kn
 // functions answer is no secret in it: where a template makes an output of it, it is shown.
 func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error) {
 	ask := func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) }
-	done, err := a.complete(v, a.input, ask)
+	done, err := a.complete(ctx, v, a.input, ask)
 	if _, refused := errors.AsType[*arm.Error](err); err != nil && !refused && !errors.Is(err, errUnanswered) { // it may tell what came of the answers
-		_, hiding := a.complete(v, a.input, func(q template.Question) (expr.Value, error) {
+		_, hiding := a.complete(ctx, v, a.input, func(q template.Question) (expr.Value, error) {
 			v, err := ask(q)
 			return asAnswered(q, v), err
 		})
@@ -113,8 +113,9 @@ func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error
 }
 
 // complete works a value of the plan out. Outputs of its deployments are worked out once, by
-// answers to what they wait for; those that need themselves are null to themselves.
-func (a *attempt) complete(v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
+// answers to what they wait for; those that need themselves are null to themselves. The error
+// is errUnanswered if the attempt ends before.
+func (a *attempt) complete(ctx context.Context, v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
 	worked := map[string]expr.Value{}
 	var answer func(template.Question) (expr.Value, error)
 	answer = func(q template.Question) (expr.Value, error) {
@@ -135,9 +136,13 @@ func (a *attempt) complete(v expr.Value, in template.Input, ask func(template.Qu
 			return expr.Value{}, expr.Errorf("the secure outputs of '%s' are known to the deployment that has it alone", q.ID)
 		}
 		worked[id] = expr.Value{}
-		v, err := template.Finish(template.OutputValues(outputs.([]template.Output)), in, answer)
+		v, err := template.Finish(ctx, template.OutputValues(outputs.([]template.Output)), in, answer)
 		worked[id] = v
 		return v, err
 	}
-	return template.Finish(v, in, answer)
+	v, err := template.Finish(ctx, v, in, answer)
+	if err != nil && ctx.Err() != nil {
+		err = errUnanswered
+	}
+	return v, err
 }

@@ -159,7 +159,7 @@ func (a *attempt) nestedRecord(t *task) Stored {
 // unfolds finds out what a nested deployment holds, and reports whether it may begin.
 func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 	s.record.Unfolded = &unfolding{Answers: map[string]json.RawMessage{}}
-	p, faults, err := a.unfold(s.step, s.Step, s.record.Unfolded.Answers, func(q template.Question) (string, expr.Value, error) {
+	p, faults, err := a.unfold(ctx, s.step, s.Step, s.record.Unfolded.Answers, func(q template.Question) (string, expr.Value, error) {
 		key, v, err := a.question(ctx, q)
 		if err == nil {
 			err = a.reserve(ctx, int64(v.Size())) // what is recorded of it stays
@@ -191,12 +191,12 @@ func size(p *template.Plan) int64 { return int64(len(p.Resources) + len(p.Deploy
 
 // unfold unfolds a nested deployment by answers, to which those of ask are added. The error
 // is why a question has no answer.
-func (a *attempt) unfold(s step, number int, answers map[string]json.RawMessage, ask func(template.Question) (key string, v expr.Value, err error)) (*template.Plan, []*document.Fault, error) {
+func (a *attempt) unfold(ctx context.Context, s step, number int, answers map[string]json.RawMessage, ask func(template.Question) (key string, v expr.Value, err error)) (*template.Plan, []*document.Fault, error) {
 	in := a.input
 	in.NewGUID = a.order.guids(fmt.Sprint(number))
 	var failure error
-	p, faults := s.unfolds.Unfold(in, func(v expr.Value) (expr.Value, error) {
-		return a.complete(v, in, func(q template.Question) (expr.Value, error) {
+	p, faults, err := s.unfolds.Unfold(ctx, in, func(v expr.Value) (expr.Value, error) {
+		return a.complete(ctx, v, in, func(q template.Question) (expr.Value, error) {
 			whole, part := keysOf(q)
 			text, known := answers[whole]
 			if !known {
@@ -221,6 +221,9 @@ func (a *attempt) unfold(s step, number int, answers map[string]json.RawMessage,
 			a.known.hide("plan "+arm.Fold(s.unfolds.Deployment.ID), p.Secrets...)
 		}
 		a.known.secrets().Faults(faults)
+	}
+	if err != nil {
+		failure = errUnanswered
 	}
 	return p, faults, failure
 }
@@ -250,14 +253,14 @@ func withPlan(d *template.Deployment, p *template.Plan) *template.Deployment {
 }
 
 // regrow adds what nested deployments held when they began, in the order in which they did.
-func (a *attempt) regrow(records map[int]stepRecord, steps []plan.Step) ([]plan.Step, error) {
+func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps []plan.Step) ([]plan.Step, error) {
 	began := slices.DeleteFunc(slices.Collect(maps.Keys(records)), func(i int) bool { return records[i].Unfolded == nil })
 	slices.SortFunc(began, func(x, y int) int { return records[x].Unfolded.From - records[y].Unfolded.From })
 	for _, i := range began {
 		if records[i].Unfolded.From < len(a.steps) {
 			continue // it was worked out before
 		}
-		p, faults, err := a.unfold(a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) { return "", expr.Value{}, errUnknown })
+		p, faults, err := a.unfold(ctx, a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) { return "", expr.Value{}, errUnknown })
 		if len(faults) > 0 {
 			err = cmp.Or(err, error(faults[0]))
 		}

@@ -13,6 +13,7 @@
 package deploy
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -62,13 +63,14 @@ func (o *Order) mode() string {
 	return "Incremental"
 }
 
-// Expand works out what the order asks for, always the same. Finish completes its values.
-func (o *Order) Expand() (*template.Plan, template.Input, []*document.Fault) {
+// Expand works out what the order asks for, always the same. Finish completes its values. The
+// error is that of a context that ends before.
+func (o *Order) Expand(ctx context.Context) (*template.Plan, template.Input, []*document.Fault, error) {
 	of, arguments, faults := o.read()
 	if len(faults) > 0 {
-		return nil, template.Input{}, faults
+		return nil, template.Input{}, faults, nil
 	}
-	return o.Plan(of, arguments)
+	return o.Plan(ctx, of, arguments)
 }
 
 // read is [Read] of the order's content.
@@ -94,15 +96,15 @@ func Read(properties *document.Node) (of *document.Node, arguments []template.Ar
 }
 
 // Plan is Expand of a content that was read. No secret is in its faults.
-func (o *Order) Plan(of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault) {
+func (o *Order) Plan(ctx context.Context, of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault, error) {
 	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location, Mode: o.mode(),
 		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Deployer: valueOf(o.Deployer), Environment: valueOf(o.Environment),
 		Now: o.Now, NewGUID: o.guids("")}
-	p, faults := template.Expand(in)
+	p, faults, err := template.Expand(ctx, in)
 	if len(faults) > 0 {
 		secret.In(p.Secrets...).Faults(faults)
 	}
-	return p, in, faults
+	return p, in, faults, err
 }
 
 // guids makes UUIDs that no one else can foresee, always the same ones of a part of an order.

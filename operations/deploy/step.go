@@ -112,11 +112,11 @@ func (a *attempt) body(ctx context.Context, r *template.Resource) (body expr.Val
 		secrets = append(secrets, v)
 		return v, err
 	}
-	condition, err := a.complete(r.Condition, a.input, answer)
+	condition, err := a.complete(ctx, r.Condition, a.input, answer)
 	if err != nil || !condition.Bool() {
 		return body, false, err
 	}
-	body, err = a.complete(r.Body, a.input, answer)
+	body, err = a.complete(ctx, r.Body, a.input, answer)
 	return body, true, err
 }
 

@@ -33,7 +33,10 @@ func (d *Deployer) workOut(ctx context.Context, job jobrow.Job) (*worked, error)
 	}
 	d.metrics.expansions.Inc()
 	w := &worked{order: o, memory: d.Memory.Reservation(o.CallerName, d.MemoryLimit)}
-	p, in, faults := w.order.Expand()
+	p, in, faults, err := w.order.Expand(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("the template of a deployment that was accepted: %w", faults[0])
 	}

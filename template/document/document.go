@@ -130,6 +130,8 @@ type Fault struct {
 	Path         string // $.resources[0].name
 	Line, Column int    // from 1, in characters
 	Message      string
+	// Exceeds says that the document is larger, or nests deeper, than documents may.
+	Exceeds bool
 }
 
 // Error is the fault in one line: 3:14: $.resources[0].name: InvalidTemplate: sentence.

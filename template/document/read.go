@@ -20,7 +20,7 @@ const MaxBytes = 4 << 20
 const MaxValues = 300_000
 
 // MaxDepth is how deep arrays and objects may nest.
-const MaxDepth = 100
+const MaxDepth = expr.MaxDepth
 
 // Form is how strictly JSON is read.
 type Form int
@@ -38,7 +38,9 @@ func Read(text []byte, form Form, code string) (*Document, []*Fault) {
 	d := &Document{text: text}
 	s := &scanner{text: text, relaxed: form == Relaxed, document: d, code: code}
 	if len(text) > MaxBytes {
-		return nil, []*Fault{d.fault(0, code, fmt.Sprintf("the document has %d bytes, and %d are the most", len(text), MaxBytes))}
+		fault := d.fault(0, code, fmt.Sprintf("the document has %d bytes, and %d are the most", len(text), MaxBytes))
+		fault.Exceeds = true
+		return nil, []*Fault{fault}
 	}
 	if !utf8.Valid(text) {
 		at := 0
@@ -57,7 +59,7 @@ func Read(text []byte, form Form, code string) (*Document, []*Fault) {
 	}
 	if err != nil {
 		line, column := Place(text, err.at)
-		return nil, []*Fault{{Code: code, Path: s.path(), Line: line, Column: column, Message: err.message}}
+		return nil, []*Fault{{Code: code, Path: s.path(), Line: line, Column: column, Message: err.message, Exceeds: err.exceeds}}
 	}
 	return d, s.faults
 }
@@ -65,6 +67,7 @@ func Read(text []byte, form Form, code string) (*Document, []*Fault) {
 type syntaxError struct {
 	at      int
 	message string
+	exceeds bool
 }
 
 type scanner struct {
@@ -88,7 +91,12 @@ func (s *scanner) skipMark() {
 }
 
 func (s *scanner) fail(at int, format string, args ...any) *syntaxError {
-	return &syntaxError{at, fmt.Sprintf(format, args...)}
+	return &syntaxError{at: at, message: fmt.Sprintf(format, args...)}
+}
+
+// exceed is the error of a document that is larger than documents may be.
+func (s *scanner) exceed(format string, most int) *syntaxError {
+	return &syntaxError{s.at, fmt.Sprintf(format, most), true}
 }
 
 func (s *scanner) unexpected(wanted string) *syntaxError {
@@ -149,7 +157,7 @@ func (s *scanner) value() (*Node, *syntaxError) {
 		return nil, s.unexpected("a value")
 	}
 	if s.values++; s.values > MaxValues {
-		return nil, s.fail(s.at, "the document holds more than %d values", MaxValues)
+		return nil, s.exceed("the document holds more than %d values", MaxValues)
 	}
 	n := &Node{Offset: s.at, document: s.document}
 	var err *syntaxError
@@ -222,7 +230,7 @@ func (s *scanner) more(first bool, end byte) (bool, *syntaxError) {
 // nested reads the parts of an array or object.
 func (s *scanner) nested(end byte, part func() *syntaxError) *syntaxError {
 	if len(s.steps) >= MaxDepth {
-		return s.fail(s.at, "the document nests deeper than %d levels", MaxDepth)
+		return s.exceed("the document nests deeper than %d levels", MaxDepth)
 	}
 	s.at++
 	s.steps = append(s.steps, "")

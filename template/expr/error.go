@@ -1,6 +1,9 @@
 package expr
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Error is a fault in an expression: a sentence for whoever wrote the template. It never
 // quotes a secret; functions quote names and kinds, and no values.
@@ -22,6 +25,14 @@ func wrapf(cause error, format string, args ...any) error {
 
 func errorAt(offset int, format string, args ...any) error {
 	return &Error{Message: fmt.Sprintf(format, args...), Offset: offset}
+}
+
+// Shorten returns the beginning of a text that is longer than so many bytes, with an ellipsis.
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
 // Error is the sentence.

@@ -58,10 +58,18 @@ const maxValue = 8 << 20
 
 func (e *evaluation) node(n Node, b *bindings) (Value, error) {
 	v, err := e.selectable(n, b, nil)
-	if err == nil && v.Size() > maxValue {
-		err = wrapf(ErrBudget, "a value of the template's expressions takes more than %d MiB", maxValue>>20)
+	if err == nil {
+		err = bounded(v)
 	}
 	return v, err
+}
+
+// bounded refuses a value that is too large, or nests too deep, to be walked through.
+func bounded(v Value) error {
+	if v.Size() > maxValue {
+		return wrapf(ErrBudget, "a value of the template's expressions takes more than %d MiB", maxValue>>20)
+	}
+	return v.CheckDepth()
 }
 
 // selectable evaluates an expression of whose value a part is selected at once: the value may
@@ -84,10 +92,14 @@ func (e *evaluation) selectable(n Node, b *bindings, path []string) (Value, erro
 	switch n := n.(type) {
 	case *Invocation:
 		offset = n.offset
-		v, err = e.invocation(n, b, path)
+		if err = e.env.Budget.Text(len(n.Namespace) + len(n.Name)); err == nil {
+			v, err = e.invocation(n, b, path)
+		}
 	case *Property:
 		offset = n.offset
-		v, err = e.property(n, b, path)
+		if err = e.env.Budget.Text(len(n.Name)); err == nil {
+			v, err = e.property(n, b, path)
+		}
 	case *Element:
 		offset = n.offset
 		v, err = e.element(n, b)
@@ -115,14 +127,21 @@ func (e *evaluation) finish(v Value, b *bindings) (Value, error) {
 	case Pending:
 		done, err = e.node(v.Expression(), b)
 	case Array:
+		if err := e.env.Budget.Elements(v.Len()); err != nil {
+			return Value{}, err
+		}
 		parts := make([]Value, v.Len())
 		for i, part := range v.Elements() {
 			if parts[i], err = e.finish(part, b); err != nil {
 				return Value{}, err
 			}
 		}
-		done, err = ArrayOf(parts...), e.env.Budget.Elements(len(parts))
+		done = ArrayOf(parts...)
+		err = done.CheckDepth()
 	case Object:
+		if err := e.env.Budget.Object(v.Members()); err != nil {
+			return Value{}, err
+		}
 		parts := make([]Member, v.Len())
 		for i, m := range v.Members() {
 			if m.Value, err = e.finish(m.Value, b); err != nil {
@@ -130,7 +149,8 @@ func (e *evaluation) finish(v Value, b *bindings) (Value, error) {
 			}
 			parts[i] = m
 		}
-		done, err = ObjectOf(parts...), e.env.Budget.Elements(len(parts))
+		done = ObjectOf(parts...)
+		err = done.CheckDepth()
 	}
 	return done.inherit(v), err
 }
@@ -205,6 +225,9 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value, path []strin
 	if err := e.check(f, n, args); err != nil {
 		return Value{}, err
 	}
+	if err := e.env.Budget.call(f, args); err != nil {
+		return Value{}, err
+	}
 	if !computable(f, args) {
 		if f.Anchor != nil {
 			args = f.Anchor(e.env.Scope, args)
@@ -216,6 +239,8 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value, path []strin
 	v, err := f.Call(c, args)
 	secret := c.secret || anySecure(args)
 	switch fault := (*Error)(nil); {
+	case e.env.Budget.spent != nil:
+		return Value{}, e.env.Budget.spent
 	case errors.Is(err, errPending):
 		return e.remains(n, args)
 	case errors.Is(err, ErrReported):
@@ -366,9 +391,9 @@ func member(of Value, name string, n Node) (Value, error) {
 	if of.Secure() {
 		return Value{}, Errorf("the object, which is a secret, has no property '%s'", name)
 	}
-	names := make([]string, of.Len())
-	for i, m := range of.Members() {
-		names[i] = m.Name
+	names := make([]string, 0, quotedNames+1)
+	for _, m := range of.Members()[:min(of.Len(), quotedNames+1)] {
+		names = append(names, m.Name)
 	}
 	return Value{}, Errorf("%s has no property '%s'; its properties are %s", describe(n), name, quoteSome(names))
 }
@@ -390,14 +415,19 @@ func describe(n Node) string {
 	}
 }
 
+// So many names are quoted at most, and so many bytes of each.
+const quotedNames, quotedBytes = 10, 100
+
 func quoteSome(names []string) string {
-	const most = 10
 	if len(names) == 0 {
 		return "none"
 	}
 	rest := ""
-	if len(names) > most {
-		names, rest = names[:most], ", …"
+	if len(names) > quotedNames {
+		names, rest = names[:quotedNames], ", …"
+	}
+	for i, name := range names {
+		names[i] = Shorten(name, quotedBytes)
 	}
 	return "'" + strings.Join(names, "', '") + "'" + rest
 }
@@ -413,6 +443,9 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 		return Value{}, err
 	case of.Is(Pending) || !key.Known():
 		return e.pending(newElement(n.offset, nodeOf(of), nodeOf(key)), of, key)
+	}
+	if err := e.env.Budget.Walk(key); err != nil {
+		return Value{}, err
 	}
 	v, err := selected(of, key, n.Of)
 	if !key.Secure() {

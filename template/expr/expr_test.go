@@ -1,6 +1,7 @@
 package expr_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -32,7 +33,7 @@ func (l library) Find(_, name string) *expr.Function {
 func (library) Names(string) []string { return append(function.Names(), "ask") }
 
 func env(l library) *expr.Env {
-	return &expr.Env{Library: l, Budget: expr.NewBudget(1_000_000, 32<<20, 512), Now: time.Unix(0, 0), NewGUID: func() string { return "" }}
+	return &expr.Env{Library: l, Budget: expr.NewBudget(context.Background(), 1_000_000, 32<<20, 512), Now: time.Unix(0, 0), NewGUID: func() string { return "" }}
 }
 
 func evaluate(t testing.TB, text string, l library) (expr.Value, error) {

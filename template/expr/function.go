@@ -6,7 +6,18 @@ import "time"
 type Param struct {
 	Name  string // as the documentation names it
 	Kinds Kind
+	Walk  Walk
 }
+
+// Walk says how much of an argument a function walks through, which is charged before the call.
+type Walk uint8
+
+// Unless a row says otherwise, a function walks through all of its arguments.
+const (
+	WalksAll  Walk = iota
+	WalksText      // of a text all; what the function takes of a container, it charges itself
+	WalksNone      // what the function takes of the argument, it charges itself
+)
 
 // Function is a row of the library. The evaluation checks count and kinds of arguments
 // before it calls; a null where Null is not among the kinds is a fault.
@@ -16,6 +27,8 @@ type Function struct {
 	// Min is how many arguments there must be. Max is how many there may be; where it
 	// exceeds the Params, the last Param stands for the rest. Max < 0 is any number.
 	Min, Max int
+	// Steps is what a call costs besides a step and the walk through its arguments.
+	Steps int
 	// Deploying functions need a provider's answer, so they stay expressions while
 	// nothing is deployed.
 	Deploying bool
@@ -30,8 +43,9 @@ type Function struct {
 	Anchor func(s Scope, args []Value) []Value
 	// Lacks says why the object that the function returns has no more members; "": no more exist.
 	Lacks string
-	// Call works out the result. Its arguments are of the row's kinds, and it charges
-	// the call for steps and bytes that grow with them before it spends either.
+	// Call works out the result. Its arguments are of the row's kinds, and one walk through
+	// each is charged. For what else grows with them, steps or bytes, it charges before it
+	// spends either.
 	Call func(c *Call, args []Value) (Value, error)
 }
 

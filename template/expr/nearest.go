@@ -2,8 +2,14 @@ package expr
 
 import "strings"
 
+// longestGuess bounds the names that are guessed: the time grows with the square of a name's length.
+const longestGuess = 60
+
 // Nearest is the name that was probably meant; empty where none is near.
 func Nearest(name string, names []string) string {
+	if len(name) > longestGuess {
+		return ""
+	}
 	name = strings.ToLower(name)
 	best, least := "", len(name)/3+1
 	for _, candidate := range names {

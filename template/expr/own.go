@@ -109,7 +109,7 @@ func (e *evaluation) undecided(n *Invocation, at int, v Value, b *bindings) (Val
 	args := []Node{nodeOf(v)}
 	for _, arg := range n.Args[at+1:] {
 		next, err := e.node(arg, b)
-		if errors.Is(err, ErrBudget) {
+		if errors.Is(err, ErrBudget) || e.env.Budget.spent != nil {
 			return Value{}, err
 		}
 		if err != nil {
@@ -126,6 +126,9 @@ func (e *evaluation) undecided(n *Invocation, at int, v Value, b *bindings) (Val
 func (e *evaluation) lambda(n *Invocation, b *bindings) (Value, error) {
 	if len(n.Args) == 0 {
 		return Value{}, wrongCount(n, "at least 1 argument")
+	}
+	if err := e.env.Budget.Steps(len(n.Args) / 8); err != nil {
+		return Value{}, err
 	}
 	last := len(n.Args) - 1
 	c := &Closure{body: n.Args[last], outer: b}
@@ -149,6 +152,9 @@ func (e *evaluation) lambdaVariable(n *Invocation, b *bindings) (Value, error) {
 	}
 	if !name.Is(String) {
 		return Value{}, wrongKind(n, 0, String, name)
+	}
+	if err := e.env.Budget.Walk(name); err != nil {
+		return Value{}, err
 	}
 	for ; b != nil; b = b.outer {
 		for i := range b.names {

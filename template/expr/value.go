@@ -9,6 +9,7 @@ package expr
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -63,6 +64,7 @@ const (
 type Value struct {
 	kind   Kind // 0 is Null
 	flags  flag
+	depth  uint8  // of Array and Object, up to a bound
 	number uint64 // of Bool, Int and Float; of Array and Object the size
 	text   string // of String
 	ref    any    // []Value, *Members, *Closure or Node
@@ -88,10 +90,10 @@ func StringOf(s string) Value { return Value{kind: String, text: s} }
 
 // ArrayOf is an array of the elements, which the caller gives away.
 func ArrayOf(elements ...Value) Value {
-	v := Value{kind: Array, ref: elements}
+	v := Value{kind: Array, depth: 1, ref: elements}
 	size := valueSize
 	for i := range elements {
-		v.flags |= elements[i].held()
+		v.hold(&elements[i])
 		size = addSize(size, elements[i].Size())
 	}
 	v.number = uint64(size)
@@ -102,23 +104,34 @@ func ArrayOf(elements ...Value) Value {
 // the same name the last one's value stands in the first one's place.
 func ObjectOf(members ...Member) Value {
 	m := newMembers(members)
-	v := Value{kind: Object, ref: m}
+	v := Value{kind: Object, depth: 1, ref: m}
 	size := valueSize
 	for i := range m.list {
-		v.flags |= m.list[i].Value.held()
+		v.hold(&m.list[i].Value)
 		size = addSize(size, memberSize+len(m.list[i].Name)+m.list[i].Value.Size())
 	}
 	v.number = uint64(size)
 	return v
 }
 
-// held is what a container says of a part like v.
-func (v Value) held() flag {
-	held := v.flags & holdsPending
-	if v.Secure() {
-		held |= holdsSecure
+// hold notes in a container what it says of a part.
+func (v *Value) hold(part *Value) {
+	v.flags |= part.flags & holdsPending
+	if part.Secure() {
+		v.flags |= holdsSecure
 	}
-	return held
+	v.depth = max(v.depth, min(part.depth, MaxDepth)+1)
+}
+
+// MaxDepth is how deep arrays and objects may nest.
+const MaxDepth = 100
+
+// CheckDepth refuses a value in which arrays and objects nest deeper than MaxDepth.
+func (v Value) CheckDepth() error {
+	if v.depth > MaxDepth {
+		return wrapf(ErrBudget, "a value of the template's expressions nests deeper than %d levels", MaxDepth)
+	}
+	return nil
 }
 
 // Kind is the value's kind: one bit.
@@ -196,6 +209,15 @@ func (v Value) member(name string) (spelled string, member Value, ok bool) {
 	}
 	m := v.Members()[at]
 	return m.Name, m.Value.inherit(v), true
+}
+
+// Parts returns a copy of an object's members, secrets if the object is one.
+func (v Value) Parts() []Member {
+	parts := slices.Clone(v.Members())
+	for i := range parts {
+		parts[i].Value = parts[i].Value.inherit(v)
+	}
+	return parts
 }
 
 // Element is the element of an array at an index that it has.

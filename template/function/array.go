@@ -2,6 +2,7 @@ package function
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -13,35 +14,35 @@ import (
 
 func arrayFunctions() []row {
 	return []row{
-		function("array", "The value as an array: an array as it is, anything else as its one element.", 1, 1, array, param("value", expr.Any)).carries(),
+		function("array", "The value as an array: an array as it is, anything else as its one element.", 1, 1, array, shut("value", expr.Any)).carries(),
 		function("concat", "Strings one behind the other, or the elements of arrays in one array.", 1, many, concat,
-			param("values", expr.String|expr.Number|expr.Bool|expr.Array)).carries(),
+			held("values", expr.String|expr.Number|expr.Bool|expr.Array)).carries(),
 		function("contains", "Whether an array has an element, an object a member by its name, or a string a part. Strings are compared with case, names without.", 2, 2, contains,
 			param("container", expr.Array|expr.Object|expr.String), param("item", expr.Any)),
-		function("createArray", "An array of the arguments.", 0, many, createArray, param("values", expr.Any|expr.Pending)).carries(),
+		function("createArray", "An array of the arguments.", 0, many, createArray, shut("values", expr.Any|expr.Pending)).carries(),
 		function("distinct", "The elements of an array, each once.", 1, 1, distinct, param("array", expr.Array)),
-		function("empty", "Whether an array, object or string is empty, or null.", 1, 1, empty, param("value", expr.Array|expr.Object|expr.String|expr.Null)).carries(),
-		function("first", "The first element of an array, null if it has none; the first character of a string.", 1, 1, first, param("value", expr.Array|expr.String)).carries(),
-		function("flatten", "The elements of an array's arrays in one array.", 1, 1, flatten, param("array", expr.Array)).carries(),
+		function("empty", "Whether an array, object or string is empty, or null.", 1, 1, empty, shut("value", expr.Array|expr.Object|expr.String|expr.Null)).carries(),
+		function("first", "The first element of an array, null if it has none; the first character of a string.", 1, 1, first, shut("value", expr.Array|expr.String)).carries(),
+		function("flatten", "The elements of an array's arrays in one array.", 1, 1, flatten, held("array", expr.Array)).carries(),
 		function("indexFromEnd", "The element of an array by its place from the end, which has place 1.", 2, 2, indexFromEnd,
-			param("array", expr.Array), param("place", expr.Int)).carries(),
+			shut("array", expr.Array), param("place", expr.Int)).carries(),
 		function("indexOf", "Where an array has an element first, or a string a part, compared without case; -1 where it does not.", 2, 2, indexOf,
 			param("container", expr.Array|expr.String), param("item", expr.Any)),
 		function("intersection", "The elements that all arrays have, or the members that all objects have alike.", 2, many, intersection,
 			param("values", expr.Array|expr.Object)),
-		function("last", "The last element of an array, null if it has none; the last character of a string.", 1, 1, last, param("value", expr.Array|expr.String)).carries(),
+		function("last", "The last element of an array, null if it has none; the last character of a string.", 1, 1, last, shut("value", expr.Array|expr.String)).carries(),
 		function("lastIndexOf", "As indexOf, from the end.", 2, 2, lastIndexOf, param("container", expr.Array|expr.String), param("item", expr.Any)),
 		function("length", "How many elements an array has, members an object, characters (units of UTF-16) a string.", 1, 1, length,
-			param("value", expr.Array|expr.Object|expr.String)).carries(),
+			held("value", expr.Array|expr.Object|expr.String)).carries(),
 		function("max", "The largest integer of the arguments, or of an array.", 1, many, extreme(func(a, b int64) bool { return a > b }), param("values", expr.Int|expr.Array)),
 		function("min", "The smallest integer of the arguments, or of an array.", 1, many, extreme(func(a, b int64) bool { return a < b }), param("values", expr.Int|expr.Array)),
 		function("range", "Integers from the first on; at most 10,000.", 2, 2, intRange, param("first", expr.Int), param("count", expr.Int)),
 		function("skip", "An array or string without so many elements or characters at its front.", 2, 2, skip,
-			param("value", expr.Array|expr.String), param("count", expr.Int)).carries(),
+			held("value", expr.Array|expr.String), param("count", expr.Int)).carries(),
 		function("take", "So many elements or characters at the front of an array or string.", 2, 2, take,
-			param("value", expr.Array|expr.String), param("count", expr.Int)).carries(),
+			held("value", expr.Array|expr.String), param("count", expr.Int)).carries(),
 		function("tryIndexFromEnd", "As indexFromEnd, then as tryGet with the keys behind it; null where something is absent.", 2, many, tryIndexFromEnd,
-			param("array", expr.Array|expr.Null), param("place", expr.Int), param("keys", expr.Int|expr.String|expr.Object)).carries(),
+			shut("array", expr.Array|expr.Null), param("place", expr.Int), param("keys", expr.Int|expr.String|expr.Object)).carries(),
 		function("union", "The elements of all arrays, each once; or the members of all objects, the last of a name, objects in objects likewise merged.", 2, many, union,
 			param("values", expr.Array|expr.Object)).carries(),
 	}
@@ -74,10 +75,21 @@ func waits(c *expr.Call, args []expr.Value) (expr.Value, error) {
 }
 
 // elements are an array's elements, secrets where the array is one.
-func elements(array expr.Value) []expr.Value {
-	list := make([]expr.Value, array.Len())
+func elements(array expr.Value) iter.Seq2[int, expr.Value] {
+	return func(yield func(int, expr.Value) bool) {
+		for i := range array.Len() {
+			if !yield(i, array.Element(i)) {
+				return
+			}
+		}
+	}
+}
+
+// between are the elements from one place up to another.
+func between(array expr.Value, from, to int) []expr.Value {
+	list := make([]expr.Value, to-from)
 	for i := range list {
-		list[i] = array.Element(i)
+		list[i] = array.Element(from + i)
 	}
 	return list
 }
@@ -142,28 +154,22 @@ func sameKind(values []expr.Value, kinds expr.Kind) bool {
 	return true
 }
 
-func contains(c *expr.Call, args []expr.Value) (expr.Value, error) {
+func contains(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	container, item := args[0], args[1]
 	switch {
 	case container.Is(expr.Array):
-		at, err := find(c, container, item)
-		return expr.BoolOf(at >= 0), err
+		return expr.BoolOf(find(container, item) >= 0), nil
 	case !item.Is(expr.String | expr.Int):
 		return expr.Value{}, expr.Errorf("what is looked for in a value of kind %s must be a string, and is of kind %s", container.Kind(), item.Kind())
 	case container.Is(expr.Object):
 		_, ok := container.Member(plainText(item))
 		return expr.BoolOf(ok), nil
 	}
-	return expr.BoolOf(strings.Contains(container.Text(), plainText(item))), c.Steps(len(container.Text()) / 64)
+	return expr.BoolOf(strings.Contains(container.Text(), plainText(item))), nil
 }
 
 // find is where an array has an element first; -1 where it does not.
-func find(c *expr.Call, array, item expr.Value) (int, error) {
-	if err := c.Steps(array.Len() / 8); err != nil {
-		return 0, err
-	}
-	return slices.IndexFunc(array.Elements(), item.Equal), nil
-}
+func find(array, item expr.Value) int { return slices.IndexFunc(array.Elements(), item.Equal) }
 
 // key is a text that equal values share.
 func key(v expr.Value) string { return string(appendKey(nil, v)) }
@@ -260,8 +266,7 @@ func last(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 }
 
 func flatten(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	arrays := elements(args[0])
-	for i, a := range arrays {
+	for i, a := range args[0].Elements() {
 		if a.Is(expr.Pending) {
 			return waits(c, args)
 		}
@@ -269,7 +274,7 @@ func flatten(c *expr.Call, args []expr.Value) (expr.Value, error) {
 			return expr.Value{}, expr.Errorf("each element of the array must be an array, and element %d is of kind %s", i, a.Kind())
 		}
 	}
-	return joined(c, arrays)
+	return joined(c, between(args[0], 0, args[0].Len()))
 }
 
 func indexFromEnd(_ *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -292,32 +297,28 @@ func tryIndexFromEnd(c *expr.Call, args []expr.Value) (expr.Value, error) {
 // in them stay.
 func foldCase(s string) string { return strings.Map(unicode.ToUpper, s) }
 
-func indexOf(c *expr.Call, args []expr.Value) (expr.Value, error) {
+func indexOf(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	if args[0].Is(expr.Array) {
-		at, err := find(c, args[0], args[1])
-		return expr.IntOf(int64(at)), err
+		return expr.IntOf(int64(find(args[0], args[1]))), nil
 	}
-	return textIndex(c, args, strings.Index)
+	return textIndex(args, strings.Index)
 }
 
-func lastIndexOf(c *expr.Call, args []expr.Value) (expr.Value, error) {
+func lastIndexOf(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	array := args[0]
 	if !array.Is(expr.Array) {
-		return textIndex(c, args, strings.LastIndex)
+		return textIndex(args, strings.LastIndex)
 	}
 	at := array.Len() - 1
 	for at >= 0 && !args[1].Equal(array.Element(at)) {
 		at--
 	}
-	return expr.IntOf(int64(at)), c.Steps(array.Len() / 8)
+	return expr.IntOf(int64(at)), nil
 }
 
-func textIndex(c *expr.Call, args []expr.Value, index func(s, part string) int) (expr.Value, error) {
+func textIndex(args []expr.Value, index func(s, part string) int) (expr.Value, error) {
 	if !args[1].Is(expr.String) {
 		return expr.Value{}, expr.Errorf("what is looked for in a string must be a string, and is of kind %s", args[1].Kind())
-	}
-	if err := c.Bytes(len(args[0].Text()) + len(args[1].Text())); err != nil {
-		return expr.Value{}, err
 	}
 	text := foldCase(args[0].Text())
 	at := index(text, foldCase(args[1].Text()))
@@ -368,7 +369,7 @@ func length(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 }
 
 func extreme(better func(a, b int64) bool) call {
-	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
+	return func(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 		if len(args) == 1 && args[0].Is(expr.Array) {
 			args = args[0].Elements()
 		}
@@ -384,7 +385,7 @@ func extreme(better func(a, b int64) bool) call {
 				best = v
 			}
 		}
-		return best, c.Steps(len(args) / 64)
+		return best, nil
 	}
 }
 
@@ -433,7 +434,7 @@ func part(c *expr.Call, v expr.Value, from, to int) (expr.Value, error) {
 	if err := c.Elements(to - from); err != nil {
 		return expr.Value{}, err
 	}
-	return expr.ArrayOf(elements(v)[from:to]...), nil
+	return expr.ArrayOf(between(v, from, to)...), nil
 }
 
 func union(c *expr.Call, args []expr.Value) (expr.Value, error) {

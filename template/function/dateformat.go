@@ -43,17 +43,15 @@ func formatDate(t time.Time, format string) (string, error) {
 	}
 	var text []byte
 	for i := 0; i < len(format); {
-		n := run(format[i:])
-		if c := format[i]; strings.IndexByte("dfFghHKmMstyz", c) >= 0 {
-			var err error
-			if text, err = appendDatePart(text, t, c, n); err != nil {
-				return "", err
-			}
-			i += n
-			continue
-		}
+		var n int
 		var err error
-		if text, n, err = appendLiteral(text, format[i:]); err != nil {
+		if c := format[i]; strings.IndexByte("dfFghHKmMstyz", c) >= 0 {
+			n = run(format[i:])
+			text, err = appendDatePart(text, t, c, n)
+		} else {
+			text, n, err = appendLiteral(text, format[i:])
+		}
+		if err != nil {
 			return "", err
 		}
 		i += n

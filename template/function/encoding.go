@@ -85,7 +85,12 @@ func dataURIToString(c *expr.Call, args []expr.Value) (expr.Value, error) {
 }
 
 func combineURI(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	if err := c.Bytes(3 * (len(args[0].Text()) + len(args[1].Text()))); err != nil { // where all is escaped
+	size := len(args[0].Text()) + len(args[1].Text())
+	if err := c.Bytes(3 * size); err != nil { // where all is escaped
+		return expr.Value{}, err
+	}
+	ups := strings.Count(args[0].Text(), "..") + strings.Count(args[1].Text(), "..")
+	if err := c.Steps(ups * (size / 1024)); err != nil { // each copies the path before it
 		return expr.Value{}, err
 	}
 	text, ok := combineURL(args[0].Text(), args[1].Text())

@@ -31,7 +31,7 @@ func FuzzFunctions(f *testing.F) {
 		}
 		name := function.Names()[int(at)%len(function.Names())]
 		env := environment()
-		env.Budget = expr.NewBudget(20_000, 1<<20, 50)
+		env.Budget = expr.NewBudget(t.Context(), 20_000, 1<<20, 50)
 		v, err := expr.Evaluate(expr.Invoke(name, args...), env)
 		if err != nil && err.Error() == "" {
 			t.Errorf("%s faults without a sentence", name)

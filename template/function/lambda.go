@@ -7,15 +7,15 @@ import (
 )
 
 func lambdaFunctions() []row {
-	list := param("array", expr.Array)
+	list := held("array", expr.Array)
 	lambda := func(name string) expr.Param { return param(name, expr.Lambda) }
 	return []row{
 		function("filter", "The elements of an array for which a lambda (element, index) is true.", 2, 2, filter, list, lambda("lambda")),
 		function("groupBy", "An object of arrays: the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.", 2, 3, groupBy,
 			list, lambda("key"), lambda("value")),
 		function("map", "What a lambda (element, index) makes of each element of an array.", 2, 2, mapArray, list, lambda("lambda")).carries(),
-		function("mapValues", "An object with what a lambda makes of each member's value.", 2, 2, mapValues, param("object", expr.Object), lambda("lambda")).carries(),
-		function("reduce", "What a lambda (so far, element, index) makes of an array, from a first value on.", 3, 3, reduce, list, param("initial", expr.Any), lambda("lambda")),
+		function("mapValues", "An object with what a lambda makes of each member's value.", 2, 2, mapValues, held("object", expr.Object), lambda("lambda")).carries(),
+		function("reduce", "What a lambda (so far, element, index) makes of an array, from a first value on.", 3, 3, reduce, list, shut("initial", expr.Any), lambda("lambda")),
 		function("sort", "The elements of an array in the order in which a lambda (one, other) is true.", 2, 2, sortArray, list, lambda("lambda")),
 		function("toObject", "An object of the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.", 2, 3, toObject,
 			list, lambda("key"), lambda("value")),
@@ -52,7 +52,7 @@ func mapArray(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if err := c.Elements(args[0].Len()); err != nil {
 		return expr.Value{}, err
 	}
-	list := elements(args[0])
+	list := between(args[0], 0, args[0].Len())
 	for i, e := range list {
 		var err error
 		if list[i], err = apply(c, args[1], i, e); err != nil {
@@ -63,17 +63,15 @@ func mapArray(c *expr.Call, args []expr.Value) (expr.Value, error) {
 }
 
 func mapValues(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	if err := c.Elements(args[0].Len()); err != nil {
+	if err := c.Object(args[0].Members()); err != nil {
 		return expr.Value{}, err
 	}
-	members := make([]expr.Member, args[0].Len())
-	for i, m := range args[0].Members() {
-		v, _ := args[0].Member(m.Name)
-		v, err := c.Invoke(args[1], v)
-		if err != nil {
+	members := args[0].Parts()
+	for i := range members {
+		var err error
+		if members[i].Value, err = c.Invoke(args[1], members[i].Value); err != nil {
 			return expr.Value{}, err
 		}
-		members[i] = expr.Member{Name: m.Name, Value: v}
 	}
 	return expr.ObjectOf(members...), nil
 }
@@ -90,10 +88,10 @@ func reduce(c *expr.Call, args []expr.Value) (expr.Value, error) {
 }
 
 func sortArray(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	list := elements(args[0])
-	if err := c.Elements(len(list)); err != nil {
+	if err := c.Elements(args[0].Len()); err != nil {
 		return expr.Value{}, err
 	}
+	list := between(args[0], 0, args[0].Len())
 	var fault error
 	sort.SliceStable(list, func(i, j int) bool {
 		if fault != nil {
@@ -121,6 +119,9 @@ func keyed(c *expr.Call, args []expr.Value, add func(name string, v expr.Value))
 		}
 		if !name.Is(expr.String) {
 			return expr.Errorf("the lambda must return a key, a string, and returns a value of kind %s", name.Kind())
+		}
+		if err := c.Walk(name); err != nil {
+			return err
 		}
 		if len(args) == 3 {
 			if e, err = c.Invoke(args[2], e); err != nil {

@@ -36,12 +36,28 @@ func (r row) carries() row {
 	return r
 }
 
+// costs gives a function steps besides those of its arguments.
+func (r row) costs(steps int) row {
+	r.Steps = steps
+	return r
+}
+
 func (r row) defaultsOnly() row {
 	r.DefaultsOnly = true
 	return r
 }
 
 func param(name string, kinds expr.Kind) expr.Param { return expr.Param{Name: name, Kinds: kinds} }
+
+// held is a parameter whose texts alone are walked through, and shut one of which nothing is:
+// what a function takes of its containers, it charges itself.
+func held(name string, kinds expr.Kind) expr.Param {
+	return expr.Param{Name: name, Kinds: kinds, Walk: expr.WalksText}
+}
+
+func shut(name string, kinds expr.Kind) expr.Param {
+	return expr.Param{Name: name, Kinds: kinds, Walk: expr.WalksNone}
+}
 
 // family is a group of functions, as the documentation shows them.
 type family struct {

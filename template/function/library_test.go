@@ -2,6 +2,7 @@ package function_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"os"
 	"strings"
@@ -74,7 +75,7 @@ func (library) Names(string) []string { return function.Names() }
 
 func environment() *expr.Env {
 	return &expr.Env{
-		Library: library{}, Budget: expr.NewBudget(300_000, 16<<20, 100), Defaults: true,
+		Library: library{}, Budget: expr.NewBudget(context.Background(), 300_000, 16<<20, 100), Defaults: true,
 		Scope:   expr.Scope{Tenant: "1a2b3c4d-6d17-4ad7-b507-16d9bc498781", Subscription: "87d64d6d-6d17-4ad7-b507-16d9bc498781", Group: "testRg"},
 		Now:     time.Date(2019, 3, 5, 17, 53, 18, 0, time.UTC),
 		NewGUID: func() string { return "00000000-0000-4000-8000-000000000001" },

@@ -43,12 +43,7 @@ func toBool(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.Value{}, expr.Errorf("the string says no boolean: true, false, 1 and 0 are expected")
 }
 
-func equals(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	if args[0].Is(expr.Array | expr.Object) {
-		if err := c.Bytes(min(args[0].Size(), args[1].Size())); err != nil {
-			return expr.Value{}, err
-		}
-	}
+func equals(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.BoolOf(args[0].Equal(args[1])), nil
 }
 
@@ -67,10 +62,7 @@ func compare(fits func(c int) bool) call {
 	}
 }
 
-func matches(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	if err := c.Bytes(len(args[0].Text()) + len(args[1].Text())); err != nil {
-		return expr.Value{}, err
-	}
+func matches(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	text, parts := foldCase(args[0].Text()), strings.Split(foldCase(args[1].Text()), "*")
 	rest, ok := strings.CutPrefix(text, parts[0])
 	if !ok || len(parts) == 1 {

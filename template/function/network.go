@@ -9,11 +9,14 @@ import (
 func networkFunctions() []row {
 	network := param("network", expr.String)
 	return []row{
-		function("cidrHost", "The address of a network's host by its index, from 0.", 2, 2, cidrHost, network, param("index", expr.Int)),
-		function("cidrSubnet", "The part of a network with so many bits, by its index, from 0.", 3, 3, cidrSubnet, network, param("bits", expr.Int), param("index", expr.Int)),
-		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its bits as cidr.", 1, 1, parseCIDR, network),
+		function("cidrHost", "The address of a network's host by its index, from 0.", 2, 2, cidrHost, network, param("index", expr.Int)).costs(stepsOfNetwork),
+		function("cidrSubnet", "The part of a network with so many bits, by its index, from 0.", 3, 3, cidrSubnet, network, param("bits", expr.Int), param("index", expr.Int)).costs(stepsOfNetwork),
+		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its bits as cidr.", 1, 1, parseCIDR, network).costs(stepsOfNetwork),
 	}
 }
+
+// stepsOfNetwork is the cost of working a network's addresses out.
+const stepsOfNetwork = 8
 
 func readNetwork(v expr.Value) (netip.Prefix, error) {
 	p, ok := parseNetwork(v.Text())

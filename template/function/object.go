@@ -12,14 +12,14 @@ import (
 
 func objectFunctions() []row {
 	return []row{
-		function("createObject", "An object of names and values in turn.", 0, many, createObject, param("names and values", expr.Any|expr.Pending)).carries(),
+		function("createObject", "An object of names and values in turn.", 0, many, createObject, shut("names and values", expr.Any|expr.Pending)).carries(),
 		function("items", "An object's members as an array of objects with key and value, in the order of their names.", 1, 1, items, param("object", expr.Object)).carries(),
 		function("json", "The value that a JSON text says; comments, single quotes and names without quotes are allowed.", 1, 1, readJSON, param("text", expr.String)),
 		function("null", "Null.", 0, 0, func(*expr.Call, []expr.Value) (expr.Value, error) { return expr.Value{}, nil }),
 		function("objectKeys", "The names of an object's members, in order.", 1, 1, objectKeys, param("object", expr.Object)).carries(),
-		function("shallowMerge", "One object of the members of an array's objects, the last of a name.", 1, 1, shallowMerge, param("objects", expr.Array)).carries(),
+		function("shallowMerge", "One object of the members of an array's objects, the last of a name.", 1, 1, shallowMerge, held("objects", expr.Array)).carries(),
 		function("tryGet", "A member or element by its name or index, and so on with further keys; null where something is absent. A key may be an object: fromEnd true counts its value from the end.", 2, many, tryGet,
-			param("value", expr.Any), param("keys", expr.Int|expr.String|expr.Object)).carries(),
+			shut("value", expr.Any), param("keys", expr.Int|expr.String|expr.Object)).carries(),
 	}
 }
 
@@ -42,19 +42,13 @@ func createObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		}
 		members[i] = expr.Member{Name: args[2*i].Text(), Value: args[2*i+1]}
 	}
+	if err := c.Names(members); err != nil {
+		return expr.Value{}, err
+	}
 	if secret {
 		return expr.ObjectOf(members...).AsSecure(), nil
 	}
 	return expr.ObjectOf(members...), nil
-}
-
-// membersOf are an object's members, secrets where the object is one.
-func membersOf(object expr.Value) []expr.Member {
-	members := slices.Clone(object.Members())
-	for i := range members {
-		members[i].Value, _ = object.Member(members[i].Name)
-	}
-	return members
 }
 
 // sortedMembers are an object's members by their names; those that differ in casing alone
@@ -63,7 +57,7 @@ func sortedMembers(c *expr.Call, object expr.Value) ([]expr.Member, error) {
 	if err := c.Elements(2 * object.Len()); err != nil {
 		return nil, err
 	}
-	members := membersOf(object)
+	members := object.Parts()
 	slices.SortStableFunc(members, func(a, b expr.Member) int { return compareWithoutCase(a.Name, b.Name) })
 	return members, nil
 }
@@ -110,10 +104,10 @@ func shallowMerge(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		if !object.Is(expr.Object) {
 			return expr.Value{}, expr.Errorf("each element of the array must be an object, and element %d is of kind %s", i, object.Kind())
 		}
-		members = append(members, membersOf(object)...)
-		if err := c.Elements(object.Len()); err != nil {
+		if err := c.Object(object.Members()); err != nil {
 			return expr.Value{}, err
 		}
+		members = append(members, object.Parts()...)
 	}
 	return expr.ObjectOf(members...), nil
 }
@@ -138,11 +132,13 @@ func mergeObjects(c *expr.Call, objects []expr.Value) (expr.Value, error) {
 var errUnknownMember = errors.New("a member needs an answer")
 
 func merge(c *expr.Call, left, right expr.Value) (expr.Value, error) {
-	if err := c.Elements(left.Len() + right.Len()); err != nil {
-		return expr.Value{}, err
+	for _, object := range []expr.Value{left, right} {
+		if err := c.Object(object.Members()); err != nil {
+			return expr.Value{}, err
+		}
 	}
-	members := membersOf(left)
-	for _, m := range membersOf(right) {
+	members := left.Parts()
+	for _, m := range right.Parts() {
 		const mergeable = expr.Object | expr.Pending
 		if there, ok := left.MemberSpelled(m.Name); ok && there.Is(mergeable) && m.Value.Is(mergeable) {
 			if there.Is(expr.Pending) || m.Value.Is(expr.Pending) {
@@ -161,9 +157,6 @@ func merge(c *expr.Call, left, right expr.Value) (expr.Value, error) {
 func commonMembers(c *expr.Call, objects []expr.Value) (expr.Value, error) {
 	common := slices.Clone(objects[0].Members())
 	for _, object := range objects[1:] {
-		if err := c.Bytes(object.Size()); err != nil {
-			return expr.Value{}, err
-		}
 		common = slices.DeleteFunc(common, func(m expr.Member) bool {
 			other, ok := object.Member(m.Name)
 			return !ok || !m.Value.Equal(other)

@@ -46,7 +46,7 @@ func TestNoErrorQuotesASecret(t *testing.T) {
 	failed, checked := map[string]bool{}, 0
 	now := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 	env := func() *expr.Env {
-		return &expr.Env{Library: library{}, Budget: expr.NewBudget(100_000, 8<<20, 64), Now: now, NewGUID: func() string { return "00000000-0000-0000-0000-000000000000" }, Defaults: true}
+		return &expr.Env{Library: library{}, Budget: expr.NewBudget(t.Context(), 100_000, 8<<20, 64), Now: now, NewGUID: func() string { return "00000000-0000-0000-0000-000000000000" }, Defaults: true}
 	}
 	try := func(name string, n expr.Node) {
 		checked++

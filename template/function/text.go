@@ -1,6 +1,7 @@
 package function
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -96,10 +97,7 @@ func textOf(c *expr.Call, v expr.Value) (string, error) {
 }
 
 func side(has func(s, part string) bool) call {
-	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
-		if err := c.Bytes(len(args[0].Text()) + len(args[1].Text())); err != nil {
-			return expr.Value{}, err
-		}
+	return func(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 		return expr.BoolOf(has(foldCase(args[0].Text()), foldCase(args[1].Text()))), nil
 	}
 }
@@ -112,6 +110,9 @@ func formatText(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	values := args[1:]
 	text, err := composite(args[0].Text(), len(values), c.Bytes, func(at int, format string) (string, error) {
 		if v := values[at]; v.Is(expr.Number) {
+			if err := c.Steps(stepsOfNumber(v)); err != nil {
+				return "", err
+			}
 			return formatNumber(number{isFloat: v.Is(expr.Float), int: v.Int(), float: v.Float()}, format)
 		}
 		return textOf(c, values[at])
@@ -120,6 +121,14 @@ func formatText(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		err = expr.Errorf("the format is invalid: '%v'", fault)
 	}
 	return expr.StringOf(text), err
+}
+
+// stepsOfNumber is the cost of writing a number: of a float, whose digits are all worked out, much.
+func stepsOfNumber(v expr.Value) int {
+	if v.Is(expr.Float) {
+		return 64
+	}
+	return 2
 }
 
 // named hashes the arguments joined by a dash, as guid and uniqueString take them.
@@ -201,42 +210,42 @@ func split(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		}
 	}
 	text := args[0].Text()
-	delimiters = slices.DeleteFunc(delimiters, func(d string) bool { return d == "" || !strings.Contains(text, d) })
-	if err := c.Steps(len(text) * len(delimiters) / 64); err != nil {
+	delimiters = slices.DeleteFunc(delimiters, func(d string) bool { return d == "" })
+	if err := c.Text(len(text) * len(delimiters)); err != nil {
 		return expr.Value{}, err
+	}
+	next := make([]int, len(delimiters)) // where each delimiter stands
+	for i, d := range delimiters {
+		next[i] = indexFrom(text, d, 0)
 	}
 	var parts []expr.Value
-	add := func(part string) error {
-		parts = append(parts, expr.StringOf(part))
-		return c.Elements(1)
-	}
-	from := 0
-	for at := 0; len(delimiters) > 0 && at < len(text); {
-		length := delimiterAt(text[at:], delimiters)
-		if length == 0 {
-			at++
-			continue
-		}
-		if err := add(text[from:at]); err != nil {
+	for from := 0; ; {
+		if err := cmp.Or(c.Elements(1), c.Steps(len(delimiters)/8)); err != nil {
 			return expr.Value{}, err
 		}
-		at += length
-		from = at
+		first := 0
+		for i, at := range next {
+			if at < from {
+				next[i] = indexFrom(text, delimiters[i], from)
+			}
+			if next[i] < next[first] { // of two at one place, the first one given counts
+				first = i
+			}
+		}
+		if len(delimiters) == 0 || next[first] == len(text) {
+			return expr.ArrayOf(append(parts, expr.StringOf(text[from:]))...), nil
+		}
+		parts = append(parts, expr.StringOf(text[from:next[first]]))
+		from = next[first] + len(delimiters[first])
 	}
-	if err := add(text[from:]); err != nil {
-		return expr.Value{}, err
-	}
-	return expr.ArrayOf(parts...), nil
 }
 
-// delimiterAt is the length of the delimiter that text begins with; 0 if none.
-func delimiterAt(text string, delimiters []string) int {
-	for _, d := range delimiters {
-		if strings.HasPrefix(text, d) {
-			return len(d)
-		}
+// indexFrom is where a text has a part from an offset on; the text's end if it does not.
+func indexFrom(text, part string, from int) int {
+	if at := strings.Index(text[from:], part); at >= 0 {
+		return from + at
 	}
-	return 0
+	return len(text)
 }
 
 func toString(c *expr.Call, args []expr.Value) (expr.Value, error) {

@@ -58,7 +58,10 @@ func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (
 	if err := d.Locations.Check(r.Context(), n, o.Location); err != nil {
 		return nil, err
 	}
-	p, _, faults := o.Plan(content.Template, content.Arguments)
+	p, _, faults, err := o.Plan(r.Context(), content.Template, content.Arguments)
+	if err != nil {
+		return nil, err
+	}
 	if p != nil {
 		x.Mask = func(fault *arm.Error) *arm.Error { return secret.In(p.Secrets...).Error(fault) }
 	}
