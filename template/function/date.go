@@ -29,7 +29,7 @@ func dateText(c *expr.Call, t time.Time, format string) (expr.Value, error) {
 }
 
 // stepsOfDate is the cost of trying the forms in which a date is read.
-const stepsOfDate = 8
+const stepsOfDate = 12
 
 func readDate(v expr.Value) (time.Time, error) {
 	t, ok := parseDate(v.Text())
