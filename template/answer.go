@@ -34,7 +34,11 @@ func isDeploymentID(id string) bool {
 // Finish works a value of a plan out, with answers to its questions. Once the context ends, it
 // ends with the context's error.
 func Finish(ctx context.Context, v expr.Value, in Input, answer func(Question) (expr.Value, error)) (expr.Value, error) {
+	if err := in.Allowance.begin(); err != nil {
+		return v, err
+	}
 	env := &expr.Env{Library: answering(answer), Budget: expr.NewBudget(ctx, maxSteps, maxSpent, maxDepth), Scope: in.Scope, Now: in.Now, NewGUID: in.NewGUID}
+	defer in.Allowance.end(env.Budget)
 	return expr.Finish(v, env)
 }
 

@@ -66,6 +66,8 @@ type Input struct {
 	// NewGUID makes a random UUID. It is called in the same order for the same template, so
 	// that one of a known seed has a template expanded to the same again.
 	NewGUID func() string
+	// Allowance is what this and all else that is worked out of the deployment may spend together.
+	Allowance *Allowance
 }
 
 // Argument is a parameter's value.
@@ -78,8 +80,12 @@ type Argument struct {
 // Expand works out what a template asks for. With faults, the plan has its Secrets alone: the
 // faults may tell them. The error is that of a context that ends before.
 func Expand(ctx context.Context, in Input) (*Plan, []*document.Fault, error) {
+	if err := in.Allowance.begin(); err != nil {
+		return &Plan{}, []*document.Fault{in.Template.Fault(Code, "%v", err)}, nil
+	}
 	e := &expansion{in: in, ended: ctx.Err, budget: expr.NewBudget(ctx, maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
 		constant: map[*document.Node]expr.Value{}, seen: map[place]bool{}, plan: &Plan{}}
+	defer in.Allowance.end(e.budget)
 	s := e.newScope(in.Template, in.Scope, in.Name, expr.StringOf(in.Location))
 	s.read(in.Arguments)
 	if s.declare(); !e.over {

@@ -41,6 +41,7 @@ func (d *Deployer) workOut(ctx context.Context, job jobrow.Job) (*worked, error)
 		return nil, fmt.Errorf("the template of a deployment that was accepted: %w", faults[0])
 	}
 	w.order.Content, w.planned, w.input = nil, p, in
+	w.input.Allowance = new(template.Allowance)
 	w.room.Store(template.MaxResources - size(p))
 	w.steps = stepsOf(p, 0, outermost)
 	w.known.note(w.order.ID(), p)

@@ -27,6 +27,9 @@ var ErrBudget = errors.New("the template asks for more than an evaluation may sp
 // stepsOfLook is how often the context is looked at: about once in a millisecond.
 const stepsOfLook = 1 << 12
 
+// Spent returns the steps that were charged.
+func (b *Budget) Spent() int { return b.steps.most - b.steps.left }
+
 // Steps charges n steps.
 func (b *Budget) Steps(n int) error {
 	if b.spent == nil && (b.steps.left-n)/stepsOfLook != b.steps.left/stepsOfLook {
