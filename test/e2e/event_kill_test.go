@@ -131,12 +131,9 @@ func TestAKilledDeploymentHasItsEventsOnce(t *testing.T) {
 	} {
 		name := fmt.Sprint("d", i)
 		w.Portico.SetPoint(t, c.at, c.rule)
-		poll := putDeployment(t, w, w.Portico, name, nestedMachines(t), 201)
-		if !w.Portico.EndsWithin(time.Minute) {
-			t.Fatalf("%s, %s: the deployment does not come to it", c.at, c.rule)
-		}
+		killDeployment(t, w, name, nestedMachines(t))
 		w.Portico.Restart(t)
-		end, d := deployed(t, w, w.Portico, name, poll)
+		end, d := endOf(t, w, name)
 		for _, id := range []string{deploymentPath(w, name), deploymentPath(w, "other/inner")} {
 			if said := eventStates(t, w, id, d.Properties.CorrelationID); end != "Succeeded" || !slices.Equal(said, []string{"Accepted", "Succeeded"}) {
 				t.Errorf("%s, %s: it has %s, the events of %s are %v", c.at, c.rule, end, id, said)
