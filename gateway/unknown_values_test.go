@@ -53,7 +53,7 @@ func valuesThatAreNotKnown() map[string]string {
 
 // A value that is not known yet refuses nothing, wherever it stands.
 func TestWhatIsNotKnownFits(t *testing.T) {
-	s := newSite(t, setup{tokens: true, roles: "owners: [{principalId: " + callers[secret].ObjectID + "}]"})
+	s := newSite(t, setup{tokens: true, limits: "callerShare: 100%", roles: "owners: [{principalId: " + callers[secret].ObjectID + "}]"})
 	ann := []string{"Authorization", bearer(secret)}
 	s.ok(201, "PUT", groupPath("g")+own, westus, ann...)
 	s.ok(201, "PUT", machinePath("g", "there")+api, eastus, ann...)
