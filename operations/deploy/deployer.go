@@ -549,14 +549,18 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 func (a *attempt) outputs(ctx context.Context, record *Stored, of []template.Output, nested *settled) (name string, err error) {
 	outputs := map[string]Parameter{}
 	for _, o := range of {
-		both, err := a.finished(ctx, expr.ArrayOf(o.Condition, o.Value))
+		condition, err := a.finished(ctx, o.Condition)
+		if err == nil && !condition.Bool() {
+			continue
+		}
+		var value expr.Value
+		if err == nil {
+			value, err = a.finished(ctx, o.Value)
+		}
 		if err != nil {
 			return o.Name, err
 		}
-		if !both.Element(0).Bool() {
-			continue
-		}
-		outputs[o.Name] = Shown(o.Type, both.Element(1))
+		outputs[o.Name] = Shown(o.Type, value)
 		n := len(o.Name) + len(outputs[o.Name].Value)
 		if !record.Properties.fits(n) {
 			return o.Name, record.tooLarge()
