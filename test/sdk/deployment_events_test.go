@@ -250,7 +250,7 @@ events:
 			t.Fatalf("%d events of %s have the correlation id", len(of), id)
 		}
 		for _, e := range of {
-			if value(e.HTTPRequest.ClientRequestID) != "my-own" || value(e.HTTPRequest.Method) != http.MethodPut || !strings.EqualFold(value(e.HTTPRequest.URI), at("rg", "d")) || value(e.OperationID) != value(of[0].OperationID) {
+			if value(e.HTTPRequest.ClientRequestID) != "my-own" || value(e.HTTPRequest.Method) != http.MethodPut || !strings.EqualFold(value(e.HTTPRequest.URI), id) || value(e.OperationID) != value(of[0].OperationID) {
 				t.Errorf("%+v", *e.HTTPRequest)
 			}
 		}
