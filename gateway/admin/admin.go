@@ -2,14 +2,14 @@
 // operators see and change: subscriptions, jobs, sweeps, doubts, fences, retired
 // regions, the configuration.
 //
-// A file per resource holds its routes, its JSON and its handlers. The listener
-// must be unreachable for web pages but its own console, so it refuses foreign hosts and
-// origins on every path; all but health, metrics and the console's files asks for a token,
-// or a session that was begun with one, and is audited.
+// Package api lists the operations; routes.go names the handler of each, and a file per
+// resource has its handlers and its JSON. The listener must be unreachable for web pages
+// but its own console, so it refuses foreign hosts and origins on every path; all but
+// health, metrics and the console's files asks for a token, or a session that was begun
+// with one, and is audited.
 package admin
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,12 +17,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/gorilla/mux"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
@@ -110,48 +107,6 @@ type listener struct {
 func New(o Options) http.Handler {
 	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading), make(chan struct{}, 1)}
 	return keepFromCaches(exchange.EndAmbiguous(refuseAmbiguous(boundContent(l.guardHost(l.router())))))
-}
-
-// router finds the handler of a request.
-func (l *listener) router() *mux.Router {
-	m := mux.NewRouter()
-	l.healthRoutes(m)
-	l.consolePages(m, console.Files())
-	guarded := m.NewRoute().Subrouter()
-	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
-	for _, routes := range [][]route{
-		l.statusRoutes(), l.regionRoutes(), l.retirementRoutes(), l.providerRoutes(), l.subscriptionRoutes(), l.resourceRoutes(),
-		l.jobRoutes(), l.deploymentRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.lockRoutes(), l.roleRoutes(), l.sweepRoutes(), l.deleteOrderRoutes(),
-		l.changeRoutes(), sinkRoutes{l}.routes(), l.reloadRoutes(), unsticker{l}.routes(), l.consoleRoutes(), l.explainRoutes(), l.documentRoutes(),
-	} {
-		for _, r := range routes {
-			// The path comes first: a method that fits would make a wrong one at
-			// another path look like an unknown path.
-			guarded.Path(r.path).Methods(r.method).Handler(l.serve(r.checked()))
-		}
-	}
-	profileRoutes(guarded)
-	return m
-}
-
-// route is a route of a resource.
-type route struct {
-	method, path string
-	handle       handler
-}
-
-// checked returns the route's handler, which refuses a query with a parameter that its
-// operation does not have: a misspelt filter would show everything.
-func (r route) checked() handler {
-	known := api.QueryOf(r.method, r.path)
-	return func(w http.ResponseWriter, req *http.Request) (int, any, error) {
-		for name := range req.URL.Query() {
-			if !slices.Contains(known, name) {
-				return 0, nil, arm.NewError(arm.InvalidQueryParameter, name, "there is "+cmp.Or(strings.Join(known, ", "), "none")).About(name)
-			}
-		}
-		return r.handle(w, req)
-	}
 }
 
 // handler answers a request with a body in JSON, or with an error.
@@ -280,10 +235,4 @@ func notOfALink() *arm.Error {
 func nextPage(path string, query url.Values, after string) string {
 	query.Set("after", after)
 	return (&url.URL{Path: path, RawQuery: query.Encode()}).String()
-}
-
-func (l *listener) documentRoutes() []route {
-	return []route{{http.MethodGet, "/admin/openapi.json", func(http.ResponseWriter, *http.Request) (int, any, error) {
-		return http.StatusOK, api.OpenAPI(), nil
-	}}}
 }

@@ -28,10 +28,6 @@ const (
 	mostReading = 2
 )
 
-func (l *listener) changeRoutes() []route {
-	return []route{{http.MethodGet, "/admin/changes", l.listChanges}}
-}
-
 // listChanges returns what has changed behind ?after=, a token; without one, the ?last= so
 // many events, or from the first one that is kept. With ?wait= it waits for an event if there is none. With
 // ?resource= it tells the history of one ID instead.

@@ -22,17 +22,6 @@ import (
 	"portico/routing"
 )
 
-func (l *listener) consoleRoutes() []route {
-	return []route{
-		{http.MethodGet, "/admin/traffic", l.showTraffic},
-		{http.MethodGet, "/admin/errors", l.listErrors},
-		{http.MethodGet, "/admin/configuration", l.showConfiguration},
-		{http.MethodGet, "/admin/configurations", l.listConfigurations},
-		{http.MethodGet, "/admin/strays", l.listStrays},
-		{http.MethodGet, "/admin/jobs/{id}/members", l.listDeletionMembers},
-	}
-}
-
 // showTraffic tells how requests went, behind ?after=, a time.
 func (l *listener) showTraffic(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	var after time.Time

@@ -8,10 +8,6 @@ import (
 	"portico/inventory"
 )
 
-func (l *listener) deleteOrderRoutes() []route {
-	return []route{{http.MethodGet, "/admin/deleteOrder", l.deleteOrder}}
-}
-
 // deleteOrder shows what was learnt in ?subscription=.
 func (l *listener) deleteOrder(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	sub := r.URL.Query().Get("subscription")

@@ -11,10 +11,6 @@ import (
 	"portico/operations/deploy"
 )
 
-func (l *listener) deploymentRoutes() []route {
-	return []route{{http.MethodGet, "/admin/jobs/{id}/deployment", l.showDeployment}}
-}
-
 // mostSteps bounds what is shown of a deployment: what one template may make, and as much again.
 const mostSteps = 1600
 

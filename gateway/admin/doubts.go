@@ -16,10 +16,6 @@ import (
 	"portico/jobs"
 )
 
-func (l *listener) doubtRoutes() []route {
-	return []route{{http.MethodGet, "/admin/doubts", l.listDoubts}}
-}
-
 var reasonMessages = map[string]string{
 	api.WriteUnderWay:      "The write was sent, or is about to be; its call is not known to have ended.",
 	api.WriteWithoutAnswer: "The call of the write ended without a definite answer; the provider may still apply it.",

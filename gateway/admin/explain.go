@@ -15,10 +15,6 @@ import (
 	"portico/routing"
 )
 
-func (l *listener) explainRoutes() []route {
-	return []route{{http.MethodPost, "/admin/explain", l.explain}}
-}
-
 // explain says which way a request would take, without sending it, and what is known of
 // what its path names.
 func (l *listener) explain(w http.ResponseWriter, r *http.Request) (int, any, error) {

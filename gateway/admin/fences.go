@@ -10,10 +10,6 @@ import (
 	"portico/inventory/index"
 )
 
-func (l *listener) fenceRoutes() []route {
-	return []route{{http.MethodGet, "/admin/fences", l.listFences}}
-}
-
 // fenceReason says why a fence stands.
 func fenceReason(f inventory.Fence) string {
 	switch {

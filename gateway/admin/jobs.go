@@ -17,15 +17,6 @@ import (
 	"portico/jobs"
 )
 
-func (l *listener) jobRoutes() []route {
-	return []route{
-		{http.MethodGet, "/admin/jobs", l.listJobs},
-		{http.MethodGet, "/admin/jobs/{id}", l.getJob},
-		{http.MethodPost, "/admin/jobs/{id}/cancel", l.cancelJob},
-		{http.MethodGet, "/admin/jobKinds", l.listJobKinds},
-	}
-}
-
 // jobOf shows of the payload what the job's kind shows of it, and the progress: the rest may
 // hold what only the job's own calls may use.
 func (l *listener) jobOf(j jobrow.Job) api.Job {

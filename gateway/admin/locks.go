@@ -9,10 +9,6 @@ import (
 	"portico/inventory"
 )
 
-func (l *listener) lockRoutes() []route {
-	return []route{{http.MethodGet, "/admin/locks", l.listLocks}}
-}
-
 // listLocks lists the locks of ?subscription=, at most ?limit= of them, behind ?after=; or,
 // all at once, those that hold at ?scope=: at each scope there may be few.
 func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, error) {

@@ -9,10 +9,6 @@ import (
 	"portico/regions"
 )
 
-func (l *listener) providerRoutes() []route {
-	return []route{{http.MethodGet, "/admin/providers", l.listProviders}}
-}
-
 // listProviders lists the providers of the map, at most ?limit= of them, behind ?after=, a
 // namespace.
 func (l *listener) listProviders(_ http.ResponseWriter, r *http.Request) (int, any, error) {

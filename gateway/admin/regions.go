@@ -10,10 +10,6 @@ import (
 	"portico/upstream"
 )
 
-func (l *listener) regionRoutes() []route {
-	return []route{{http.MethodGet, "/admin/regions", l.listRegions}}
-}
-
 // listRegions lists the regions of the map and those that have nothing but endpoints, at
 // most ?limit= of them, behind ?after=, a name.
 func (l *listener) listRegions(_ http.ResponseWriter, r *http.Request) (int, any, error) {

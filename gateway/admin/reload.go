@@ -10,10 +10,6 @@ import (
 	"portico/gateway/admin/api"
 )
 
-func (l *listener) reloadRoutes() []route {
-	return []route{{http.MethodPost, "/admin/reload", l.reload}}
-}
-
 // Reloaded describes a configuration that was loaded.
 type Reloaded = api.Reloaded
 

@@ -10,13 +10,6 @@ import (
 	"portico/inventory"
 )
 
-func (l *listener) resourceRoutes() []route {
-	return []route{
-		{http.MethodGet, "/admin/resources", l.listResources},
-		{http.MethodGet, "/admin/resource", l.getResource},
-	}
-}
-
 // mostPassed is how many rows one page of resources looks at for those that are wanted.
 const mostPassed = 5000
 

@@ -14,10 +14,6 @@ import (
 	"portico/routing"
 )
 
-func (l *listener) retirementRoutes() []route {
-	return []route{{http.MethodPost, "/admin/regions/{region}/retire", l.retireRegion}}
-}
-
 // retireRegion forgets a region that the map no longer has; with dryRun it counts
 // what it would forget, of one that the map has too. Called again it goes on with what is
 // left; an unknown region has counts of zero.

@@ -12,14 +12,6 @@ import (
 	"portico/routing"
 )
 
-func (l *listener) roleRoutes() []route {
-	return []route{
-		{http.MethodGet, "/admin/roles", l.listRoles},
-		{http.MethodPost, "/admin/roles/check", l.checkRoles},
-		{http.MethodPost, "/admin/roles/who", l.whoMay},
-	}
-}
-
 // checkRoles says whether a caller, of whom nothing but its ids is known, may do an action
 // at a scope: by the store, as the next request would be answered.
 func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any, error) {

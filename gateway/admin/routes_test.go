@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -50,9 +51,12 @@ func described(operations []api.Operation) (all []string) {
 	return all
 }
 
-// What is served is described, and what is described is served.
+// What is served is described, and what is described is served and has a handler.
 func TestRoutesAreTheDescribedOperations(t *testing.T) {
 	l := &listener{}
+	if got, want := slices.Sorted(maps.Keys(l.handlers())), described(api.Operations()); !slices.Equal(got, want) {
+		t.Errorf("handled   %q\ndescribed %q", got, want)
+	}
 	m, want := l.router(), described(api.Operations())
 	if got := served(t, m); len(got) < 25 || !slices.Equal(got, want) {
 		t.Errorf("served    %q\ndescribed %q", got, want)

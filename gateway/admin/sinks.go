@@ -17,22 +17,10 @@ import (
 	"portico/operations/webhook"
 )
 
-// sinkRoutes show the receivers of events, and what they have not taken.
-type sinkRoutes struct{ *listener }
+// sinkHandlers show the receivers of events, and what they have not taken.
+type sinkHandlers struct{ *listener }
 
-func (l sinkRoutes) routes() []route {
-	return []route{
-		{http.MethodGet, "/admin/sinks", l.listSinks},
-		{http.MethodGet, "/admin/sinks/{name}", l.getSink},
-		{http.MethodPost, "/admin/sinks/{name}/test", l.testSink},
-		{http.MethodGet, "/admin/sinks/{name}/retrying", l.listRetrying},
-		{http.MethodGet, "/admin/sinks/{name}/dead", l.listDead},
-		{http.MethodPost, "/admin/sinks/{name}/dead/replay", l.replayDead},
-		{http.MethodDelete, "/admin/sinks/{name}/dead/{id}", l.deleteDead},
-	}
-}
-
-func (l sinkRoutes) sinkOf(r *http.Request, s *webhook.Sink) (api.Sink, error) {
+func (l sinkHandlers) sinkOf(r *http.Request, s *webhook.Sink) (api.Sink, error) {
 	shown := api.Sink{Name: s.Name, Host: s.URL.Host, State: "Starting"}
 	status, err := l.Sinks.Status(r.Context(), s.Name)
 	if errors.Is(err, inventory.ErrNotFound) {
@@ -63,7 +51,7 @@ func timeOf(t time.Time) *time.Time {
 	return &t
 }
 
-func (l sinkRoutes) listSinks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkHandlers) listSinks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	list := api.Page[api.Sink]{Value: make([]api.Sink, 0, len(l.Sinks.Sinks))}
 	for _, s := range l.Sinks.Sinks {
 		shown, err := l.sinkOf(r, s)
@@ -75,7 +63,7 @@ func (l sinkRoutes) listSinks(_ http.ResponseWriter, r *http.Request) (int, any,
 	return http.StatusOK, list, nil
 }
 
-func (l sinkRoutes) getSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkHandlers) getSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -84,7 +72,7 @@ func (l sinkRoutes) getSink(_ http.ResponseWriter, r *http.Request) (int, any, e
 	return http.StatusOK, shown, err
 }
 
-func (l sinkRoutes) namedSink(r *http.Request) (*webhook.Sink, error) {
+func (l sinkHandlers) namedSink(r *http.Request) (*webhook.Sink, error) {
 	return l.sinkNamed(mux.Vars(r)["name"])
 }
 
@@ -96,7 +84,7 @@ func (l *listener) sinkNamed(name string) (*webhook.Sink, error) {
 }
 
 // testSink sends an event of the type Portico.Test, once, and says what came of it.
-func (l sinkRoutes) testSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkHandlers) testSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -106,17 +94,17 @@ func (l sinkRoutes) testSink(_ http.ResponseWriter, r *http.Request) (int, any, 
 }
 
 // listDead lists what a sink was given up for, behind ?after=, an id.
-func (l sinkRoutes) listDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkHandlers) listDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	return sinkPage(l, r, eventlog.SinkDead, l.letterOf)
 }
 
 // listRetrying lists what a sink has left behind, to be tried again, behind ?after=, an id.
-func (l sinkRoutes) listRetrying(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkHandlers) listRetrying(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	return sinkPage(l, r, eventlog.SinkRetrying, l.retriedOf)
 }
 
 // sinkPage is a page of the events of a state.
-func sinkPage[T any](l sinkRoutes, r *http.Request, state eventlog.SinkEventState, show func(context.Context, eventlog.SinkEvent) (T, error)) (int, any, error) {
+func sinkPage[T any](l sinkHandlers, r *http.Request, state eventlog.SinkEventState, show func(context.Context, eventlog.SinkEvent) (T, error)) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -151,14 +139,14 @@ func sinkPage[T any](l sinkRoutes, r *http.Request, state eventlog.SinkEventStat
 	return http.StatusOK, page, nil
 }
 
-func (l sinkRoutes) letterOf(ctx context.Context, e eventlog.SinkEvent) (api.DeadLetter, error) {
+func (l sinkHandlers) letterOf(ctx context.Context, e eventlog.SinkEvent) (api.DeadLetter, error) {
 	event, err := l.keptEvent(ctx, e.Number)
 	return api.DeadLetter{
 		ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(), Reason: e.Reason, Event: event,
 	}, err
 }
 
-func (l sinkRoutes) retriedOf(ctx context.Context, e eventlog.SinkEvent) (api.RetriedEvent, error) {
+func (l sinkHandlers) retriedOf(ctx context.Context, e eventlog.SinkEvent) (api.RetriedEvent, error) {
 	event, err := l.keptEvent(ctx, e.Number)
 	shown := api.RetriedEvent{ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Event: event}
 	if e.Attempts > 0 {
@@ -180,7 +168,7 @@ func (l *listener) keptEvent(ctx context.Context, number int64) (*events.CloudEv
 }
 
 // replayDead queues dead letters for another try: those of {"ids": […]}, or all.
-func (l sinkRoutes) replayDead(w http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkHandlers) replayDead(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -211,7 +199,7 @@ func (l sinkRoutes) replayDead(w http.ResponseWriter, r *http.Request) (int, any
 }
 
 // replayAll goes on until none is left, and not beyond as many as there may be.
-func (l sinkRoutes) replayAll(r *http.Request, s *webhook.Sink) (all int, err error) {
+func (l sinkHandlers) replayAll(r *http.Request, s *webhook.Sink) (all int, err error) {
 	for all < s.Sink.Dead {
 		n, err := l.Store.Sinks.Replay(r.Context(), s.Name, 0)
 		if all += n; err != nil || n == 0 {
@@ -222,7 +210,7 @@ func (l sinkRoutes) replayAll(r *http.Request, s *webhook.Sink) (all int, err er
 }
 
 // deleteDead forgets a dead letter.
-func (l sinkRoutes) deleteDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l sinkHandlers) deleteDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err

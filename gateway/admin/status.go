@@ -8,10 +8,6 @@ import (
 	"portico/internal/meter"
 )
 
-func (l *listener) statusRoutes() []route {
-	return []route{{http.MethodGet, "/admin/status", l.getStatus}}
-}
-
 // getStatus says what this gateway is, and what is wrong. Also while the store does not
 // answer.
 func (l *listener) getStatus(_ http.ResponseWriter, r *http.Request) (int, any, error) {

@@ -13,14 +13,6 @@ import (
 	"portico/inventory"
 )
 
-func (l *listener) subscriptionRoutes() []route {
-	return []route{
-		{http.MethodGet, "/admin/subscriptions", l.listSubscriptions},
-		{http.MethodGet, "/admin/subscriptions/{id}", l.getSubscription},
-		{http.MethodPut, "/admin/subscriptions/{id}", l.putSubscription},
-	}
-}
-
 func subscriptionOf(s inventory.Subscription) api.Subscription {
 	return api.Subscription{
 		ID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName, State: s.State.String(), OfferID: s.OfferID,

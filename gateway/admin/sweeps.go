@@ -10,10 +10,6 @@ import (
 	"portico/operations/sweep"
 )
 
-func (l *listener) sweepRoutes() []route {
-	return []route{{http.MethodPost, "/admin/sweeps", l.orderSweep}}
-}
-
 // orderSweep orders a sweep, and names its job. It joins one under way that does
 // the same.
 func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any, error) {

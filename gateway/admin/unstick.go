@@ -25,10 +25,6 @@ import (
 // unsticker takes the orders of operators about what does not go on by itself.
 type unsticker struct{ *listener }
 
-func (l unsticker) routes() []route {
-	return []route{{http.MethodPost, "/admin/unstick", l.unstick}}
-}
-
 // longestReason bounds the reason of a step, in bytes.
 const longestReason = 512
 

@@ -47,18 +47,6 @@ func Operations() []Operation {
 	)
 }
 
-// QueryOf returns the names of the parameters that an operation's query may have.
-func QueryOf(method, path string) (names []string) {
-	for _, o := range Operations() {
-		if o.Method == method && o.Path == path {
-			for _, p := range o.Query {
-				names = append(names, p.Name)
-			}
-		}
-	}
-	return names
-}
-
 // Page is one page of a list.
 type Page[T any] struct {
 	Value []T `json:"value"`
