@@ -120,23 +120,18 @@ func (p Principal) Signature() string {
 	return p.ObjectID
 }
 
-// Stamp writes the caller's identity onto a call to a provider, in the headers that ARM
-// reserves for it. Strip them before.
-func (p Principal) Stamp(h tracing.Setter) {
-	for _, stamp := range [...]struct{ name, value string }{
-		{"X-Ms-Client-Tenant-Id", p.TenantID},
-		{"X-Ms-Home-Tenant-Id", p.TenantID},
-		{"X-Ms-Client-Object-Id", p.ObjectID},
-		{"X-Ms-Client-Principal-Id", p.ObjectID},
-		{"X-Ms-Client-Principal-Name", p.Name},
-		{"X-Ms-Client-App-Id", p.AppID},
-		{"X-Ms-Client-Issuer", p.Issuer},
-	} {
-		if stamp.value != "" {
-			h.Set(stamp.name, stamp.value)
-		}
+// Stamps returns the caller's identity as providers are told it.
+func (p *Principal) Stamps() tracing.Stamps {
+	return tracing.Stamps{
+		TenantID: p.TenantID, ObjectID: p.ObjectID, PrincipalName: p.Name, AppID: p.AppID, Issuer: p.Issuer,
+		AuthorizationSource: p.AuthorizationSource(),
 	}
-	h.Set("X-Ms-Client-Authorization-Source", p.AuthorizationSource())
+}
+
+// Stamp writes the caller's identity alone onto a call to a provider.
+func (p Principal) Stamp(h tracing.Setter) {
+	stamps := p.Stamps()
+	stamps.Set(h)
 }
 
 // AuthorizationSource says in ARM's words by what the caller may do something.

@@ -16,17 +16,11 @@ type Caller struct {
 	Share     string         // as [upstream.Call].Caller
 }
 
-// Stamp writes onto a call into a tenant the caller's ids and identity and, by the
-// public URL of the front door, where the call came in. referer is the public URI of
-// what is called.
-func (c *Caller) Stamp(h tracing.Setter, tenant string, public *url.URL, referer string) {
-	c.Identity.Stamp(h)
-	c.Principal.In(tenant).Stamp(h)
-	h.Set("Referer", referer)
-	if address := c.Client.AddressText(); address != "" {
-		h.Set("X-Ms-Client-Ip-Address", address)
-		h.Set("X-Forwarded-For", c.Client.Forwarded)
-	}
-	h.Set("X-Forwarded-Proto", public.Scheme)
-	h.Set("X-Forwarded-Host", public.Host)
+// Stamps returns what a provider is told of the caller's call into a tenant, which came
+// in by the public URL of the front door. referer is the public URI of what is called.
+func (c *Caller) Stamps(tenant string, public *url.URL, referer string) tracing.Stamps {
+	who := c.Principal.In(tenant)
+	stamps := who.Stamps()
+	stamps.Identity, stamps.Client, stamps.Public, stamps.Referer = c.Identity, c.Client, public, referer
+	return stamps
 }

@@ -66,7 +66,8 @@ func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Soug
 	}
 	path, query := q.Path.Escaped(), "api-version="+sought.APIVersion
 	header := http.Header{}
-	caller.Stamp(header, sought.Subscription.TenantID, p.Public, answers.Referer(p.Public, path, query))
+	stamps := caller.Stamps(sought.Subscription.TenantID, p.Public, answers.Referer(p.Public, path, query))
+	stamps.Set(header)
 	since := p.Store.Now()
 	answer, err := p.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: header, Caller: caller.Share, Provider: sought.Type.Provider.Namespace})
 	namespace := sought.Type.Provider.Namespace

@@ -3,7 +3,7 @@
 //
 // The rule is strip first, then stamp; nothing else sets them. [Identify] reads what a
 // client may say about its own request, [Strip] removes every reserved header and every
-// spelling that a provider could mistake for one, and [Identity.Stamp] writes the front
+// spelling that a provider could mistake for one, and [Stamps] lists and writes the front
 // door's own (addendum, Instrumentation and Tracing across services). Package headers
 // decides which other headers pass to a provider.
 package tracing
@@ -134,11 +134,7 @@ func OfCorrelation(correlation, client, region string, now time.Time) Identity {
 
 // Stamp writes the ids onto a call to a provider, the client's own where there is one.
 func (id Identity) Stamp(h Setter) {
-	h.Set(CorrelationHeader, id.Correlation)
-	h.Set(RoutingHeader, id.Routing)
-	if id.Client != "" {
-		h.Set(ClientRequestHeader, id.Client)
-	}
+	(&Stamps{Identity: id}).Set(h)
 }
 
 // StampAnswer writes the ids onto the answer to the client, whose headers are h and are

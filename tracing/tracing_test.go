@@ -3,6 +3,8 @@ package tracing
 import (
 	"net/http"
 	"net/netip"
+	"net/url"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -86,6 +88,57 @@ func TestStripAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations, %d headers", n, len(h))
 	}
 }
+
+// No client can set a header that is stamped, and the page for providers names each.
+func TestStampedHeaders(t *testing.T) {
+	page, err := os.ReadFile("../docs/providers.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range new(Stamps).rows() {
+		documented := row.header
+		if strings.HasPrefix(documented, "X-Ms-") {
+			documented = strings.ToLower(documented)
+		}
+		if !Reserved(row.header) || http.CanonicalHeaderKey(row.header) != row.header || !strings.Contains(string(page), "`"+documented+"`") {
+			t.Errorf("%s is not reserved, not canonical, or not documented", row.header)
+		}
+	}
+}
+
+func TestStamps(t *testing.T) {
+	h := http.Header{}
+	s := Stamps{
+		Identity: Identity{Correlation: "c", Routing: "R"}, TenantID: "t", AuthorizationSource: "Bypassed", SystemData: "{}",
+		Client: ClientOf("192.0.2.1:99", http.Header{}, nil), Public: &url.URL{Scheme: "https", Host: "portico.example"}, Referer: "https://portico.example/a",
+	}
+	s.Set(h)
+	want := map[string]string{
+		CorrelationHeader: "c", RoutingHeader: "R", "X-Ms-Client-Tenant-Id": "t", "X-Ms-Home-Tenant-Id": "t", "X-Ms-Client-Authorization-Source": "Bypassed",
+		"Referer": "https://portico.example/a", "X-Ms-Client-Ip-Address": "192.0.2.1", "X-Forwarded-For": "192.0.2.1", "X-Forwarded-Proto": "https",
+		"X-Forwarded-Host": "portico.example", SystemDataHeader: "{}",
+	}
+	for name, values := range h {
+		if len(values) != 1 || values[0] != want[name] || want[name] == "" {
+			t.Errorf("%s: %q", name, values)
+		}
+	}
+	if len(h) != len(want) {
+		t.Errorf("%v", h)
+	}
+	if !Varies(CorrelationHeader) || !Varies("X-Forwarded-For") || Varies("Referer") || Varies("X-Other") {
+		t.Error("other headers vary")
+	}
+	fields := discarded(0)
+	if n := testing.AllocsPerRun(100, func() { s.Set(&fields) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// discarded counts headers.
+type discarded int
+
+func (d *discarded) Set(string, string) { *d++ }
 
 func TestStampAnswer(t *testing.T) {
 	id := Identity{Request: "r", Correlation: "c", Routing: "R", Client: "mine", Echo: true}

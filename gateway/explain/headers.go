@@ -9,12 +9,6 @@ import (
 	"portico/tracing"
 )
 
-// varying are headers of Portico's own that have another value in each request, or for
-// each client.
-var varying = []string{
-	tracing.CorrelationHeader, tracing.RoutingHeader, tracing.SystemDataHeader, "X-Forwarded-For", "X-Ms-Client-Ip-Address",
-}
-
 // headers are those of a call. What a client sent is named, what Portico makes is shown,
 // and a secret is named.
 func (c *call) headers() []api.ExplainedHeader {
@@ -31,7 +25,7 @@ func (c *call) headers() []api.ExplainedHeader {
 		}
 	}
 	for name, values := range own {
-		h := api.ExplainedHeader{Name: name, Origin: api.OfOwn, Value: values[0], Varies: slices.Contains(varying, name)}
+		h := api.ExplainedHeader{Name: name, Origin: api.OfOwn, Value: values[0], Varies: tracing.Varies(name)}
 		if h.Varies {
 			h.Value = ""
 		}

@@ -90,7 +90,8 @@ func (p *Preflight) ask(ctx context.Context, r *http.Request, x *exchange.Exchan
 	own := headers.Stamps()
 	caller := admission.CallerOf(x)
 	caller.Identity.Client = "" // it passes with the client's other headers
-	caller.Stamp(&own, q.Decision.Subscription.TenantID, p.Public, answers.Referer(p.Public, path, query))
+	stamps := caller.Stamps(q.Decision.Subscription.TenantID, p.Public, answers.Referer(p.Public, path, query))
+	stamps.Set(&own)
 	answer, err := p.Upstream.Do(ctx, upstream.Call{
 		Endpoint: q.Decision.Endpoint, Method: http.MethodPost, Path: path, Query: query,
 		Header: header, Own: own, Content: q.content(), Caller: caller.Share, Provider: provider.Namespace,

@@ -11,7 +11,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
-	"portico/tracing"
 	"portico/tracing/headers"
 	"portico/upstream"
 	"portico/upstream/answers"
@@ -31,11 +30,12 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, met
 	}
 	caller := admission.CallerOf(x)
 	caller.Identity.Client = "" // it passes as it came, with the client's other headers
-	own := headers.Stamps()
-	caller.Stamp(&own, d.Subscription.TenantID, p.Public, p.referer(x.Request))
+	stamps := caller.Stamps(d.Subscription.TenantID, p.Public, p.referer(x.Request))
 	if method != http.MethodGet && method != http.MethodHead {
-		own.Set(tracing.SystemDataHeader, systemData(x.Principal.In(d.Subscription.TenantID), x.Request, d.Row, x.Started))
+		stamps.SystemData = systemData(x.Principal.In(d.Subscription.TenantID), x.Request, d.Row, x.Started)
 	}
+	own := headers.Stamps()
+	stamps.Set(&own)
 	return upstream.Call{
 		Endpoint: d.Endpoint, Method: method,
 		Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
