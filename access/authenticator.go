@@ -20,9 +20,9 @@ type Authenticator interface {
 	// Valid reports whether a principal that was authenticated earlier, maybe by another
 	// configuration, would still be: by the same credential, if that is known.
 	Valid(Principal) bool
-	// Rehearse says what Authenticate would return, and why. It fetches keys of issuers
+	// Explain says what Authenticate would return, and why. It fetches keys of issuers
 	// that are not known if fetch says so.
-	Rehearse(r *http.Request, fetch bool) Rehearsal
+	Explain(r *http.Request, fetch bool) Explanation
 	// Challenge is the value of WWW-Authenticate that accompanies a refusal.
 	Challenge(*Refusal) string
 }
@@ -44,7 +44,7 @@ type Credentials struct {
 	Request *http.Request
 	// Token is the bearer token, "" if there is none.
 	Token string
-	// Trail takes what a method finds out, for a rehearsal: then the method remembers
+	// Trail takes what a method finds out, for an explanation: then the method remembers
 	// nothing. Of a request that is authenticated it is nil.
 	Trail *Trail
 }

@@ -282,7 +282,7 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	r.batches = r.newBatches(r.newInner())
 	r.frontDoor = frontdoor.New(frontdoor.Options{
 		Config: g.config, Store: g.store, Router: g.router, Resolver: r.resolver, Admission: r.admission, Authorizer: r.authorizer,
-		Polls: g.polls, Lister: r.lister, Batches: r.batches, Preflight: r.newPreflight(), Rehearsals: r.newRehearsals(), Deployments: r.newDeployments(), Jobs: asleep{}, Proxy: r.proxy,
+		Polls: g.polls, Lister: r.lister, Batches: r.batches, Preflight: r.newPreflight(), WhatIf: r.newWhatIf(), Deployments: r.newDeployments(), Jobs: asleep{}, Proxy: r.proxy,
 	})
 	return &r
 }

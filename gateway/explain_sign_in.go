@@ -42,7 +42,7 @@ func (g *Gateway) rehearseSignIn(walked *explain.Walked, question rehearsed) che
 		x, who := exchange.From(r), question.who
 		if question.signsIn {
 			x.Reach(exchange.AtSignIn)
-			signedIn := g.authenticator.Rehearse(r, question.ask)
+			signedIn := g.authenticator.Explain(r, question.ask)
 			walked.SignIn = &signedIn
 			if refusal := signedIn.Refusal; refusal != nil && !isMetadata(x.Path) {
 				g.refuseSignIn(w, r, refusal)

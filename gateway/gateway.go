@@ -250,7 +250,7 @@ func (g *Gateway) newFrontDoor() http.Handler {
 	g.polls.Jobs = g.runner
 	return frontdoor.New(frontdoor.Options{
 		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Authorizer: g.authorizer, Polls: g.polls,
-		Lister: g.lister, Batches: g.batches, Preflight: g.newPreflight(), Rehearsals: g.newRehearsals(), Deployments: g.newDeployments(), Jobs: g.runner, Proxy: g.proxy,
+		Lister: g.lister, Batches: g.batches, Preflight: g.newPreflight(), WhatIf: g.newWhatIf(), Deployments: g.newDeployments(), Jobs: g.runner, Proxy: g.proxy,
 	})
 }
 

@@ -32,9 +32,9 @@ func (claimed) Authenticate(r *http.Request) (access.Principal, *access.Refusal)
 	}
 	return access.Principal{TenantID: tenant, ObjectID: ids[0], Groups: access.GroupsOf(ids[1:])}, nil
 }
-func (c claimed) Rehearse(r *http.Request, _ bool) access.Rehearsal {
+func (c claimed) Explain(r *http.Request, _ bool) access.Explanation {
 	p, refusal := c.Authenticate(r)
-	return access.Rehearsal{Method: "claimed", Principal: p, Refusal: refusal}
+	return access.Explanation{Method: "claimed", Principal: p, Refusal: refusal}
 }
 func (claimed) Valid(access.Principal) bool      { return true }
 func (claimed) Challenge(*access.Refusal) string { return "" }

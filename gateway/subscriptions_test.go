@@ -96,9 +96,9 @@ func (tenantless) Authenticate(*http.Request) (access.Principal, *access.Refusal
 	return access.Principal{ObjectID: callers[secret].ObjectID}, nil
 }
 
-func (t tenantless) Rehearse(r *http.Request, _ bool) access.Rehearsal {
+func (t tenantless) Explain(r *http.Request, _ bool) access.Explanation {
 	p, _ := t.Authenticate(r)
-	return access.Rehearsal{Principal: p}
+	return access.Explanation{Principal: p}
 }
 
 func (tenantless) Valid(access.Principal) bool { return true }

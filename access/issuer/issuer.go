@@ -74,7 +74,7 @@ func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known b
 		return p, false, nil
 	}
 	if c.Trail != nil {
-		return i.rehearse(c)
+		return i.explain(c)
 	}
 	now := i.now()
 	if p, known = i.known.Get(c.Token, now); known && i.keys.has(keyOf(p.Credential), now) {

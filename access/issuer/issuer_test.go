@@ -122,15 +122,15 @@ func TestTokensOfAnIssuer(t *testing.T) {
 		if got := result(i, c.token); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
-		rehearsed := credentials(c.token)
-		rehearsed.Trail = &access.Trail{Fetches: true}
-		_, known, refusal := i.Authenticate(rehearsed)
+		traced := credentials(c.token)
+		traced.Trail = &access.Trail{Fetches: true}
+		_, known, refusal := i.Authenticate(traced)
 		switch {
 		case known == (c.want == "another's"), known && refusal == nil != (c.want == access.Accepted), refusal != nil && refusal.Result != c.want:
-			t.Errorf("%s: rehearsed as %v, %+v, want %s", name, known, refusal, c.want)
-		case rehearsed.Trail.MustFetch:
+			t.Errorf("%s: explained as %v, %+v, want %s", name, known, refusal, c.want)
+		case traced.Trail.MustFetch:
 			t.Errorf("%s: keys would be fetched", name)
-		case known && rehearsed.Trail.Advice == "":
+		case known && traced.Trail.Advice == "":
 			t.Errorf("%s: no advice", name)
 		}
 	}

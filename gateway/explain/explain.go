@@ -34,7 +34,7 @@ type Walked struct {
 	// Raw says how the bytes of the request were read; "" if there were none.
 	Raw string
 	// SignIn is what became of its credential; nil if the question names the caller.
-	SignIn *access.Rehearsal
+	SignIn *access.Explanation
 }
 
 // Explanation puts the way of a request into words.

@@ -47,7 +47,7 @@ type Options struct {
 	Lister      *fanout.Lister
 	Batches     Resource
 	Preflight   Resource
-	Rehearsals  Resource
+	WhatIf      Resource
 	Deployments Resource
 	Jobs        route.Jobs
 	Proxy       tags.Sender
@@ -86,7 +86,7 @@ func (o *Options) resources() []Resource {
 		providerOperations{regions},
 		o.Batches,
 		o.Preflight,
-		o.Rehearsals,
+		o.WhatIf,
 		o.Deployments,
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store, scopes, c.Index.AskTimeout},

@@ -15,7 +15,7 @@ import (
 
 func testOptions() Options {
 	defaults := config.Defaults()
-	return Options{Config: &defaults, Resolver: &admission.Resolver{}, Batches: batch.New(batch.Options{}), Preflight: preflight.New(preflight.Options{}), Rehearsals: deployments.Rehearsals{}, Deployments: deployments.Deployments{}}
+	return Options{Config: &defaults, Resolver: &admission.Resolver{}, Batches: batch.New(batch.Options{}), Preflight: preflight.New(preflight.Options{}), WhatIf: deployments.WhatIf{}, Deployments: deployments.Deployments{}}
 }
 
 // Clients find all types of Portico's own, with api-versions that are taken: those that

@@ -21,7 +21,7 @@ import (
 
 const readGroup = "Microsoft.Resources/subscriptions/resourceGroups/read"
 
-// Orders read what clients send of deployments. A PUT and a rehearsal of it expand the same
+// Orders read what clients send of deployments. A PUT and a what-if of it expand the same
 // template to the same.
 type Orders struct {
 	// Caller returns a request's caller, as the sender of its steps reads it.

@@ -32,7 +32,7 @@ type validatedProperties struct {
 
 // validate expands a template, and has each resource judged that it would send, as if those
 // before it had been made.
-func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+func (d WhatIf) validate(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	of, err := d.plan(r, x, req)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (d Rehearsals) validate(w http.ResponseWriter, r *http.Request, x *exchange
 }
 
 // exists reports whether the caller can read a resource.
-func (d Rehearsals) exists(r *http.Request, x *exchange.Exchange, s Sent) bool {
+func (d WhatIf) exists(r *http.Request, x *exchange.Exchange, s Sent) bool {
 	_, there, _ := d.read(r, x, s.ID, s.APIVersion)
 	return there
 }

@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// Rehearsal is what signing in would come to, for operators who ask why. Nothing is
+// Explanation is what signing in would come to, for operators who ask why. Nothing is
 // counted and nothing remembered for it.
-type Rehearsal struct {
+type Explanation struct {
 	// Method is the one that knows the credential, "" if none does.
 	Method string
 	// Principal is the caller, if Refusal is nil.
@@ -21,11 +21,11 @@ type Rehearsal struct {
 	Advice string
 }
 
-// Trail is what the methods found out about a credential, for a rehearsal.
+// Trail is what the methods found out about a credential, for an explanation.
 type Trail struct {
 	// Fetches: keys that are not known are fetched, as for a request.
 	Fetches bool
-	// MustFetch and Advice are those of the [Rehearsal].
+	// MustFetch and Advice are those of the [Explanation].
 	MustFetch bool
 	Advice    string
 	// Issuer is the one that a token names; Issuers are the known ones.
@@ -33,12 +33,12 @@ type Trail struct {
 	Issuers []string
 }
 
-// Rehearse implements [Authenticator].
-func (m *Methods) Rehearse(r *http.Request, fetch bool) Rehearsal {
+// Explain implements [Authenticator].
+func (m *Methods) Explain(r *http.Request, fetch bool) Explanation {
 	c, unreadable := credentialsOf(r)
 	c.Trail = &Trail{Fetches: fetch}
 	by, p, refusal := m.judge(c, unreadable)
-	said := Rehearsal{Principal: p, Refusal: refusal, MustFetch: c.Trail.MustFetch, Advice: c.Trail.Advice}
+	said := Explanation{Principal: p, Refusal: refusal, MustFetch: c.Trail.MustFetch, Advice: c.Trail.Advice}
 	if by >= 0 {
 		said.Method = m.methods[by].Name()
 		return said
@@ -62,9 +62,9 @@ func (c *Credentials) adviceOfNoMethod(refusal *Refusal) string {
 	return "It is no token that an issuer has signed (a JWT of 16 KiB at most), and auth.tokens does not have its SHA-256: it may have been taken out, or the client has cut it."
 }
 
-// Rehearse implements [Authenticator].
-func (Anyone) Rehearse(*http.Request, bool) Rehearsal {
-	return Rehearsal{Principal: fixed(), Advice: "auth.mode is none: whatever a client sends, it is the one caller that there is."}
+// Explain implements [Authenticator].
+func (Anyone) Explain(*http.Request, bool) Explanation {
+	return Explanation{Principal: fixed(), Advice: "auth.mode is none: whatever a client sends, it is the one caller that there is."}
 }
 
 // quotedRunes bounds what is quoted of a text, and quotedTexts how many of a list are.

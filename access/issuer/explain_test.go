@@ -15,16 +15,16 @@ import (
 	"portico/test/harness"
 )
 
-// rehearsal is a gateway's way to sign in by one issuer.
-type rehearsal struct {
+// explained is a gateway's way to sign in by one issuer.
+type explained struct {
 	*access.Methods
 	issuer   *Issuer
 	registry *prometheus.Registry
 }
 
-func newRehearsal(t *testing.T, url string, o KeyOptions) rehearsal {
+func newExplained(t *testing.T, url string, o KeyOptions) explained {
 	t.Helper()
-	r := rehearsal{issuer: New(options(url), keysOf(t, url, o)), registry: prometheus.NewRegistry()}
+	r := explained{issuer: New(options(url), keysOf(t, url, o)), registry: prometheus.NewRegistry()}
 	none, err := access.NewTokens(nil)
 	if err != nil {
 		t.Fatal(err)
@@ -33,20 +33,20 @@ func newRehearsal(t *testing.T, url string, o KeyOptions) rehearsal {
 	return r
 }
 
-func (r rehearsal) of(token string, fetch bool) access.Rehearsal {
+func (r explained) of(token string, fetch bool) access.Explanation {
 	q := httptest.NewRequest(http.MethodGet, "/", nil)
 	if token != "" {
 		q.Header.Set("Authorization", "Bearer "+token)
 	}
-	return r.Rehearse(q, fetch)
+	return r.Explain(q, fetch)
 }
 
-// A rehearsal says why a token is refused and what can be done, in words that quote no
+// An explanation says why a token is refused and what can be done, in words that quote no
 // token.
 func TestAdvice(t *testing.T) {
 	t.Parallel()
 	good, other := harness.NewIssuer(t), harness.NewIssuer(t)
-	r := newRehearsal(t, good.URL, KeyOptions{Refresh: time.Hour, AtMostEvery: time.Hour, KeepFor: time.Hour})
+	r := newExplained(t, good.URL, KeyOptions{Refresh: time.Hour, AtMostEvery: time.Hour, KeepFor: time.Hour})
 	now := time.Now()
 	hs := func(alg jose.SignatureAlgorithm, typ string) string {
 		return harness.Sign(t, alg, good.Key().Private, map[jose.HeaderKey]any{"kid": good.Key().ID, "typ": typ}, good.Claims())
@@ -114,11 +114,11 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// A rehearsal fetches no keys unless it is told to, and says that a request would.
-func TestRehearsalFetchesNothing(t *testing.T) {
+// An explanation fetches no keys unless it is told to, and says that a request would.
+func TestExplanationFetchesNothing(t *testing.T) {
 	t.Parallel()
 	good := harness.NewIssuer(t)
-	r := newRehearsal(t, good.URL, KeyOptions{Refresh: time.Hour, AtMostEvery: time.Hour, KeepFor: time.Hour})
+	r := newExplained(t, good.URL, KeyOptions{Refresh: time.Hour, AtMostEvery: time.Hour, KeepFor: time.Hour})
 	token := good.Token(t)
 	said := r.of(token, false)
 	if !said.MustFetch || said.Refusal == nil || !strings.Contains(said.Advice, "no keys") || !strings.Contains(said.Advice, "--ask") {
@@ -137,7 +137,7 @@ func TestRehearsalFetchesNothing(t *testing.T) {
 	// A fetch that has failed is not repeated at once.
 	down := harness.NewIssuer(t)
 	down.Answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	r = newRehearsal(t, down.URL, KeyOptions{Refresh: time.Hour, AtMostEvery: time.Hour, KeepFor: time.Hour})
+	r = newExplained(t, down.URL, KeyOptions{Refresh: time.Hour, AtMostEvery: time.Hour, KeepFor: time.Hour})
 	for _, fetch := range []bool{true, false} {
 		said = r.of(down.Token(t), fetch)
 		if said.MustFetch || said.Refusal == nil || said.Refusal.Result != access.Unavailable || !strings.Contains(said.Advice, "cannot fetch the keys of '"+down.URL+"'") || !errors.Is(said.Refusal.Error, errUnavailable) {

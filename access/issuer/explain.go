@@ -11,9 +11,9 @@ import (
 	"portico/access"
 )
 
-// rehearse is Authenticate for those who ask why: it remembers nothing, fetches keys only
+// explain is Authenticate for those who ask why: it remembers nothing, fetches keys only
 // if the trail says so, and leaves its reasons there.
-func (i *Issuer) rehearse(c access.Credentials) (p access.Principal, known bool, refusal *access.Refusal) {
+func (i *Issuer) explain(c access.Credentials) (p access.Principal, known bool, refusal *access.Refusal) {
 	t := c.Trail
 	t.Issuers = append(t.Issuers, i.options.URL)
 	if t.Issuer = i.Named(c); t.Issuer != i.options.URL {

@@ -10,11 +10,11 @@ import (
 	"portico/gateway/preflight"
 )
 
-// newRehearsals makes what says what deployments would do. Their reads are their caller's,
+// newWhatIf returns the handlers of validate and what-if. Their reads are their caller's,
 // as those of a batch are.
-func (g *Gateway) newRehearsals() deployments.Rehearsals {
+func (g *Gateway) newWhatIf() deployments.WhatIf {
 	judged := g.newPreflight()
-	return deployments.Rehearsals{
+	return deployments.WhatIf{
 		Orders: g.newOrders(),
 		Get:    g.batches.Get, Deployed: g.store.Deployments.Deployed, Reading: g.config.Upstream.CallTimeout,
 		Judge: func(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {

@@ -88,8 +88,8 @@ func TestDeploymentsAreValidated(t *testing.T) {
 	}
 }
 
-// rehearsedChanges are the changes of a what-if, each as its type and the last part of its ID.
-func rehearsedChanges(t *testing.T, a seen) (reported []string, all []whatif.Change) {
+// reportedChanges are the changes of a what-if, each as its type and the last part of its ID.
+func reportedChanges(t *testing.T, a seen) (reported []string, all []whatif.Change) {
 	t.Helper()
 	result := decode[struct {
 		Status     string
@@ -116,7 +116,7 @@ func TestWhatDeploymentsWouldChange(t *testing.T) {
 		machineIn("other", `, "location": "westus", "tags": {"a": "2"}, "properties": {"size": "[parameters('size')]", "key": "[parameters('key')]", "of": "[reference('same').size]", "mix": "[concat(parameters('key'), reference('same').size)]"}`)
 	target := deploymentPath(groupPath("g"), "whatIf")
 	answer := s.ok(200, "POST", target, deploymentOf("Incremental", "", resources), ann...)
-	reported, all := rehearsedChanges(t, answer)
+	reported, all := reportedChanges(t, answer)
 	slices.Sort(reported)
 	if want := []string{"Create new", "Ignore more", "Modify other", "NoChange same", "Unsupported all"}; !slices.Equal(reported, want) {
 		t.Errorf("%q, want %q", reported, want)
@@ -134,7 +134,7 @@ func TestWhatDeploymentsWouldChange(t *testing.T) {
 		}
 	}
 	brief := s.ok(200, "POST", target, deploymentOf("Complete", `, "whatIfSettings": {"resultFormat": "ResourceIdOnly"}`, resources), ann...)
-	reported, all = rehearsedChanges(t, brief)
+	reported, all = reportedChanges(t, brief)
 	slices.Sort(reported)
 	if want := []string{"Create new", "Delete more", "Deploy other", "Deploy same", "Unsupported all"}; !slices.Equal(reported, want) || all[0].After != nil {
 		t.Errorf("%q, want %q: %s", reported, want, brief.text)
@@ -145,7 +145,7 @@ func TestWhatDeploymentsWouldChange(t *testing.T) {
 		{"type": "Microsoft.Resources/deployments", "apiVersion": "2022-09-01", "name": "inner", "resourceGroup": "g", "properties": {"mode": "Incremental", "template": {
 			"$schema": "https://schema.management.azure.com/schemas/2019-04-01/deploymentTemplate.json#", "contentVersion": "1.0.0.0", "resources": [` + machineIn("same", body) + `]}}}`
 	atSubscription := strings.Replace(deploymentOf("Incremental", "", groups), "{", `{"location": "westus", `, 1)
-	reported, _ = rehearsedChanges(t, s.ok(200, "POST", deploymentPath(inSubscription, "whatIf"), atSubscription, ann...))
+	reported, _ = reportedChanges(t, s.ok(200, "POST", deploymentPath(inSubscription, "whatIf"), atSubscription, ann...))
 	slices.Sort(reported)
 	if want := []string{"Create h", "Modify g", "NoChange same"}; !slices.Equal(reported, want) {
 		t.Errorf("%q, want %q", reported, want)
@@ -166,7 +166,7 @@ func TestAWhatIfEndsInTime(t *testing.T) {
 		resources = append(resources, machineIn(name, `, "location": "westus"`))
 		s.at("westus").fault("GET", "/virtualMachines/m", "stall")
 	}
-	_, all := rehearsedChanges(t, s.ok(200, "POST", deploymentPath(groupPath("g"), "whatIf"), deploymentOf("Incremental", "", strings.Join(resources, ","))))
+	_, all := reportedChanges(t, s.ok(200, "POST", deploymentPath(groupPath("g"), "whatIf"), deploymentOf("Incremental", "", strings.Join(resources, ","))))
 	if len(all) != len(resources) {
 		t.Fatalf("%+v", all)
 	}
