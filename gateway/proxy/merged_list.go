@@ -64,9 +64,8 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d *Resolved) 
 	if setting == regions.Inherit {
 		setting = p.Config.Lists.OnRegionFailure
 	}
-	call := p.outbound(r, x, d, http.MethodGet)
-	h := call.Header
-	call.Own.AddTo(h)
+	h, own := p.outboundHeaders(r, x, d, http.MethodGet)
+	own.AddTo(h)
 	for _, name := range conditionalHeaders {
 		delete(h, name)
 	}

@@ -16,9 +16,19 @@ import (
 	"portico/upstream/answers"
 )
 
-// outbound builds the call to a provider: the client's headers that pass to this
-// provider, and the headers that only the front door may set.
+// outbound builds the call to a provider.
 func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, method string) upstream.Call {
+	header, own := p.outboundHeaders(r, x, d, method)
+	return upstream.Call{
+		Endpoint: d.Endpoint, Method: method,
+		Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
+		Header: header, Own: own, Content: d.content, Caller: x.Caller(), Provider: x.Request.Provider.Namespace,
+	}
+}
+
+// outboundHeaders returns the client's headers that pass to the provider of a request, and
+// the headers that only the front door may set.
+func (p *Proxy) outboundHeaders(r *http.Request, x *exchange.Exchange, d *Resolved, method string) (http.Header, headers.Fields) {
 	h := headers.ToProvider(r.Header, x.Request.Provider.PassesRequest())
 	p.Tracer.Pass(h, x.Client.Trusted && !x.Inner())
 	if readsAnswer(x.Request, d, method) {
@@ -36,11 +46,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, met
 	}
 	own := headers.Stamps()
 	stamps.Set(&own)
-	return upstream.Call{
-		Endpoint: d.Endpoint, Method: method,
-		Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
-		Header: h, Own: own, Content: d.content, Caller: caller.Share, Provider: x.Request.Provider.Namespace,
-	}
+	return h, own
 }
 
 // readsAnswer reports whether the front door reads the answer, which then must come
