@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -31,7 +32,7 @@ func (r *Runner) countEvents(ctx context.Context) error {
 	defer cancel()
 	counts, err := r.Store.Events.Count(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("count waiting events: %w", err)
 	}
 	r.events.kept.Set(float64(counts.Kept))
 	r.events.waiting.Set(float64(counts.Waiting))

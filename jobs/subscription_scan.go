@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"time"
 
@@ -43,7 +44,7 @@ func (s *SubscriptionScan) visit(ctx context.Context, store *inventory.Store, wi
 	for !s.ended {
 		page, err := store.AllSubscriptions(ctx, s.after, subscriptionsAtOnce)
 		if err != nil {
-			return err
+			return fmt.Errorf("list subscriptions: %w", err)
 		}
 		for i, sub := range page {
 			if err := each(sub); err != nil {

@@ -181,7 +181,7 @@ func (r *Roles) checkNew(t *transaction.Tx, a Assignment, limit transaction.Quot
 	partition := a.scope().partition()
 	taken := false
 	if err := t.One(roleAssignmentNamed, partition, a.Name)(&taken); err != nil {
-		return err
+		return fmt.Errorf("read whether an assignment's name is taken: %w", err)
 	}
 	if taken {
 		return ErrUpdate

@@ -167,7 +167,7 @@ func (r *Roles) checkDefinition(t *transaction.Tx, d Definition, created bool) e
 	}
 	taken := false
 	if err := t.One(roleNameTaken, memory.TenantPartition(d.TenantID), arm.Fold(d.Name), d.ID)(&taken); err != nil {
-		return err
+		return fmt.Errorf("read whether a role's name is taken: %w", err)
 	}
 	if taken {
 		return ErrNameExists
@@ -204,7 +204,7 @@ func (r *Roles) DeleteDefinition(ctx context.Context, tenant, id string, check f
 	return transaction.Remove(ctx, r.database, tenantLocks(tenant), open, check, func(t *transaction.Tx, current Definition) error {
 		assigned := false
 		if err := t.One(roleAssigned, current.TenantID, current.ID)(&assigned); err != nil {
-			return err
+			return fmt.Errorf("read whether a role is assigned: %w", err)
 		}
 		if assigned {
 			return ErrAssigned

@@ -12,6 +12,7 @@ package assignments
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"portico/access"
@@ -241,7 +242,7 @@ func (r *Roles) rolesNamed(ctx context.Context, tenant string, in []assigned) (m
 		condition, args := engine.Among("id", ids, arm.Fold)
 		found, err := engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), rolesOf+condition, append([]any{memory.TenantPartition(tenant)}, args...)...)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the roles of assignments: %w", err)
 		}
 		for _, d := range found {
 			known[d.ID] = namedRole{roles.Compile(d.Definition), &d.Definition}

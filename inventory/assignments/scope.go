@@ -157,7 +157,7 @@ func Move(t *transaction.Tx, sub, scope string, move func(*Assignment)) error {
 		return err
 	}
 	if _, err := t.Exec(deleteRoleAssignmentsAt, sub, scope, first, last); err != nil {
-		return err
+		return fmt.Errorf("delete the assignments at a scope: %w", err)
 	}
 	for _, a := range all {
 		move(&a)

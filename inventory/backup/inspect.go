@@ -61,12 +61,12 @@ func connected(ctx context.Context, path, options string, do func(*sql.Conn) err
 	dsn := url.URL{Scheme: "file", Path: path, RawQuery: options}
 	db, err := sql.Open("sqlite", dsn.String())
 	if err != nil {
-		return err
+		return fmt.Errorf("open the file of a database: %w", err)
 	}
 	defer db.Close()
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("connect to the file of a database: %w", err)
 	}
 	defer conn.Close()
 	return do(conn)

@@ -62,7 +62,7 @@ func (r Restoration) Restore(ctx context.Context) (done Restored, err error) {
 		return done, err
 	}
 	if err := os.Rename(ready, r.Database); err != nil {
-		return done, err
+		return done, fmt.Errorf("move the restored database to its place: %w", err)
 	}
 	return done, flush(filepath.Dir(r.Database))
 }
@@ -111,7 +111,7 @@ func (c *counted) Write(part []byte) (int, error) {
 func (r Restoration) disarm(ctx context.Context, path string) (inventory.Disarmed, error) {
 	store, err := inventory.OpenRestored(ctx, engine.SQLite, path)
 	if err != nil {
-		return inventory.Disarmed{}, err
+		return inventory.Disarmed{}, fmt.Errorf("open the restored database: %w", err)
 	}
 	done, err := store.Disarm(ctx, r.NotResumed)
 	err = errors.Join(err, store.Close())

@@ -29,7 +29,7 @@ func Write(ctx context.Context, database, file string) (c Contents, err error) {
 	// file mode.
 	folder, err := os.MkdirTemp(filepath.Dir(file), "."+filepath.Base(file)+".*") // of mode 0700
 	if err != nil {
-		return c, err
+		return c, fmt.Errorf("make a folder for the copy: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	copied := filepath.Join(folder, "copy")

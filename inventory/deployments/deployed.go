@@ -2,6 +2,7 @@ package deployments
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"portico/arm"
@@ -70,7 +71,7 @@ func (d *Deployments) Deployed(ctx context.Context, sub string, ids []string) (m
 			return err
 		}, selectDeployed+among, append([]any{sub}, args...)...)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read what was deployed: %w", err)
 		}
 	}
 	return records, nil

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"portico/arm"
@@ -160,11 +161,11 @@ func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, cre
 	job = jobrow.Job{Subscription: n.Subscription, ID: engine.NewID(), Kind: Job, Subject: b.ID, Incarnation: engine.NewID(), Payload: b.Payload}
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, job.ID, "record"), b.Record)
 	if err != nil {
-		return job, false, err
+		return job, false, fmt.Errorf("encrypt the record of a deployment: %w", err)
 	}
 	content, err := d.database.Cipher.Encrypt(ctx, place(n, job.ID, "content"), b.Content)
 	if err != nil {
-		return job, false, err
+		return job, false, fmt.Errorf("encrypt the content of a deployment: %w", err)
 	}
 	caller := callerKey(b.Caller)
 	created, err = transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
@@ -205,7 +206,7 @@ func callerKey(caller string) string {
 func (b *Started) admit(t *transaction.Tx, sub, caller string, content int) error {
 	var running, size, own, ownSize int
 	if err := t.One(sumRunning, caller, caller, sub, Running)(&running, &size, &own, &ownSize); err != nil {
-		return err
+		return fmt.Errorf("count running deployments: %w", err)
 	}
 	switch {
 	case own >= b.RunningOfCaller, ownSize+content > b.ContentOfCaller && own > 0:
@@ -239,10 +240,10 @@ func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun even
 	}
 	sealed, err := d.database.Cipher.Encrypt(t.Context, place(n, job, "beginning"), text)
 	if err != nil {
-		return err
+		return fmt.Errorf("encrypt the event of a deployment's start: %w", err)
 	}
 	if _, err := t.Exec(insertDeployment, n.Subscription, n.Group, n.Name, job[:], Running, engine.Micros(t.Now), record, content, sealed, caller); err != nil {
-		return err
+		return fmt.Errorf("insert a deployment: %w", err)
 	}
 	if err := t.RecordOwnBy(begun.Cause, n.Subscription, begun); err != nil {
 		return err
@@ -272,7 +273,7 @@ func bound(t *transaction.Tx, n Name, history int) error {
 	var kept, groups int
 	var bytes int64
 	if err := t.One(sumDeployments, n.Subscription, n.Group)(&kept, &bytes); err != nil {
-		return err
+		return fmt.Errorf("count the deployments of a scope: %w", err)
 	}
 	if kept <= history && bytes <= leastHistory {
 		return nil
@@ -292,7 +293,7 @@ func bound(t *transaction.Tx, n Name, history int) error {
 		return o, scan(&o.name, &o.bytes)
 	}, oldDeployments, n.Subscription, n.Group, Running, kept)
 	if err != nil {
-		return err
+		return fmt.Errorf("read old deployments: %w", err)
 	}
 	for _, o := range oldest {
 		if kept <= history && bytes <= most {
@@ -409,7 +410,7 @@ func (d *Deployments) Progress(ctx context.Context, name Name, job [16]byte, num
 	n := name.folded()
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, job, "step"), s.Record)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("encrypt a step: %w", err)
 	}
 	then := func(*transaction.Tx) error { return nil }
 	if s.Created != nil {
@@ -473,7 +474,7 @@ func (d *Deployments) GiveUpStep(ctx context.Context, name Name, job [16]byte, s
 	n := name.folded()
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, job, "step"), s.Record)
 	if err != nil {
-		return err
+		return fmt.Errorf("encrypt a step that is given up: %w", err)
 	}
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
 		var running *Active
@@ -546,7 +547,7 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 			}
 		}
 		if _, err := t.Exec(deleteSteps, n.Subscription, n.Group, j.ID[:]); err != nil {
-			return err
+			return fmt.Errorf("delete the steps of a deployment: %w", err)
 		}
 		return j.End(t.Tx, state, e.Payload, t.Now.Add(e.Kept))
 	})
@@ -567,7 +568,7 @@ func (d *Deployments) ending(ctx context.Context, n Name, j jobrow.Job, e Ended)
 			continue
 		}
 		if encrypted[i], err = d.database.Cipher.Encrypt(ctx, place(n, j.ID, p.what), p.text); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("encrypt the %s of a deployment: %w", p.what, err)
 		}
 	}
 	return func(t *transaction.Tx) (bool, error) {
@@ -579,7 +580,7 @@ func (d *Deployments) ending(ctx context.Context, n Name, j jobrow.Job, e Ended)
 			return false, err
 		}
 		if _, err := t.Exec(endDeployment, e.State, encrypted[0], encrypted[1], encrypted[2], n.Subscription, n.Group, n.Name, j.ID[:]); err != nil {
-			return false, err
+			return false, fmt.Errorf("end a deployment: %w", err)
 		}
 		if err := d.recordEnd(t, active, events.Status(e.State.String()), e.Error, false); err != nil {
 			return false, err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"portico/events"
 	"portico/inventory/engine"
@@ -42,7 +43,7 @@ func (d *Deployments) BeginNested(ctx context.Context, b Nested) (created bool, 
 	}
 	record, err := d.database.Cipher.Encrypt(ctx, place(n, j.ID, "record"), b.Record)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("encrypt the record of a nested deployment: %w", err)
 	}
 	return transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
 		var running Active

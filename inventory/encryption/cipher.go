@@ -8,6 +8,7 @@ import (
 	"crypto/aes"
 	"crypto/cipher"
 	"errors"
+	"fmt"
 	"sync"
 )
 
@@ -42,7 +43,7 @@ func New(o Options) (*Cipher, error) {
 	if o.Database != "" {
 		key, exists, err := keyFile(o.Database, len(keys) == 0)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the key file of the database: %w", err)
 		}
 		if exists { // also if Keys have replaced it since
 			keys = append(keys[:len(keys):len(keys)], key)

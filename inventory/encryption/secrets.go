@@ -27,11 +27,11 @@ func (s Secrets) Named(ctx context.Context, name string) (key [32]byte, err erro
 		var fresh [32]byte
 		rand.Read(fresh[:]) // never fails
 		if _, err := t.Exec(insertSecret, "", name, fresh[:], engine.Micros(t.Now)); err != nil {
-			return key, err
+			return key, fmt.Errorf("insert a secret: %w", err)
 		}
 		var stored []byte
 		if err := t.One(selectSecret, "", name)(&stored); err != nil {
-			return key, err
+			return key, fmt.Errorf("read a secret: %w", err)
 		}
 		if len(stored) != len(key) {
 			return key, fmt.Errorf("inventory: the secret %s is %d bytes long", name, len(stored))

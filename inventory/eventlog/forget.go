@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"portico/inventory/engine"
@@ -51,7 +52,7 @@ func (l *Log) forgetOld(t *transaction.Tx, numbers *eventNumbers, limit int) err
 	}
 	rows, err := engine.Collect(t, scanOldEvent, oldestEvents, numbers.oldest, engine.AtMost(limit))
 	if err != nil {
-		return err
+		return fmt.Errorf("read the oldest events: %w", err)
 	}
 	last, of := int64(0), map[string]bool{}
 	for _, r := range rows {
@@ -89,7 +90,7 @@ func forgetMost(t *transaction.Tx, numbers *eventNumbers, n int64) error {
 		return err
 	}, largestKept, largestAtOnce)
 	if err != nil {
-		return err
+		return fmt.Errorf("read who keeps the most events: %w", err)
 	}
 	for i, n := range level(kept, n) {
 		rows, err := engine.Collect(t, scanOldEvent, oldestEventsOf, subs[i], n)
@@ -129,7 +130,7 @@ func level(counts []int64, n int64) []int64 {
 func (numbers *eventNumbers) delete(t *transaction.Tx, sub string, last int64) error {
 	deleted, err := t.Exec(deleteEvents, sub, last)
 	if err != nil {
-		return err
+		return fmt.Errorf("delete events: %w", err)
 	}
 	numbers.kept -= deleted
 	numbers.first = max(numbers.first, last+1)
@@ -174,7 +175,7 @@ func (l *Log) Count(ctx context.Context) (c Counts, err error) {
 	}
 	var earliest int64
 	if err := l.database.Read(ctx).One(waitingEvents, mostWaiting)(&c.Waiting, &earliest); err != nil {
-		return c, err
+		return c, fmt.Errorf("count waiting events: %w", err)
 	}
 	if c.Kept = numbers.kept; c.Waiting > 0 {
 		c.Oldest = max(0, l.database.Now().Sub(engine.Moment(earliest)))

@@ -134,7 +134,7 @@ func orLast(number int64) int64 {
 func (l *Log) collect(ctx context.Context, statement string, args ...any) ([]events.Event, error) {
 	rows, err := engine.Collect(l.database.Read(ctx), scanEvent, statement, args...)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read events: %w", err)
 	}
 	found := make([]events.Event, len(rows))
 	for i, r := range rows {

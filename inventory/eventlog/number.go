@@ -3,6 +3,7 @@ package eventlog
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 
 	"portico/inventory/engine"
@@ -79,7 +80,7 @@ func number(t *transaction.Tx, limit int) (int, error) {
 	for _, row := range rows {
 		split, err := transaction.SplitRecorded(row.text, row.n)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("split a recorded transaction: %w", err)
 		}
 		for _, e := range split {
 			numbers.last++
@@ -88,11 +89,11 @@ func number(t *transaction.Tx, limit int) (int, error) {
 		}
 	}
 	if err := t.CreateRows(insertEvent, numbered); err != nil {
-		return 0, err
+		return 0, fmt.Errorf("insert numbered events: %w", err)
 	}
 	for sub, n := range of {
 		if err := t.ChangeOne(addKept, sub, n); err != nil {
-			return 0, err
+			return 0, fmt.Errorf("count kept events: %w", err)
 		}
 	}
 	numbers.kept += numbers.last - before

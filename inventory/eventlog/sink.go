@@ -2,6 +2,7 @@ package eventlog
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"portico/arm"
@@ -98,7 +99,7 @@ func (s *Sinks) Save(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
 	held := *j // the write may outlive this call
 	err := s.database.Write(ctx, durability, jobrow.Locks(j.Subscription, j.Subject), func(t *transaction.Tx) error {
 		if err := held.Save(t.Tx, c.Payload); err != nil {
-			return err
+			return fmt.Errorf("save the job of a sink: %w", err)
 		}
 		for _, o := range c.Answered {
 			if err := o.answer(t); err != nil {
@@ -109,7 +110,7 @@ func (s *Sinks) Save(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
 			err := t.Later(putSinkEvent, e.Subscription, held.Subject, e.Number, e.Key, e.State, e.Attempts,
 				engine.Micros(e.Since), engine.Micros(e.Due), e.Status, e.Failure, e.Reason, engine.Micros(t.Now))
 			if err != nil {
-				return err
+				return fmt.Errorf("save an event of a sink: %w", err)
 			}
 		}
 		for _, e := range c.Settled {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -109,7 +110,7 @@ func (r *Rows) jobsBefore(ctx context.Context, moment int64, limit int, kinds []
 	for _, kind := range kinds {
 		found, err := engine.Collect(from, Scan, dueJobs, openShard, kind, moment, limit)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the due jobs of %s: %w", kind, err)
 		}
 		due = append(due, found...)
 	}
@@ -221,13 +222,13 @@ const (
 func (r *Rows) Unify(ctx context.Context, limit int) (int, error) {
 	spread, err := engine.Collect(r.engine.Read(ctx), scanKey, spreadJobs, openShard, engine.AtMost(limit))
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("read spread jobs: %w", err)
 	}
 	slices.SortFunc(spread, jobKey.compare)
 	return engine.InPieces(ctx, r.engine, spread, func(u engine.Unit, piece []jobKey) (int, error) {
 		for _, k := range piece {
 			if err := u.Base().Later(unifyJob, openShard, k.subscription, k.id, openShard); err != nil {
-				return 0, err
+				return 0, fmt.Errorf("unify a spread job: %w", err)
 			}
 		}
 		return len(piece), nil
@@ -251,7 +252,7 @@ func (r *Rows) DueKinds(ctx context.Context, kinds []string) (due []string, err 
 	}
 	now := engine.Micros(r.engine.Now())
 	if err := r.engine.Read(ctx).One("SELECT "+strings.Join(columns, ", "), args...)(into...); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read which kinds are due: %w", err)
 	}
 	for i, kind := range kinds {
 		if first[i] != nil && *first[i] <= now {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"portico/inventory/engine"
@@ -70,7 +71,7 @@ func (a *admission) admit(due []Job) {
 func (a *admission) admitOldest() error {
 	oldest, err := engine.Collect(a.from, Scan, dueJobs, openShard, a.kind, a.now, claimPage)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the oldest due jobs of %s: %w", a.kind, err)
 	}
 	a.admit(oldest)
 	unread := len(oldest) == claimPage
@@ -89,7 +90,7 @@ func (a *admission) admitByRegion() error {
 		if due <= a.now && !a.full[region] {
 			page, err := engine.Collect(a.from, Scan, dueInRegion, openShard, a.kind, region, a.now, claimPage)
 			if err != nil {
-				return err
+				return fmt.Errorf("read the due jobs of %s by region: %w", a.kind, err)
 			}
 			a.admit(page)
 		}

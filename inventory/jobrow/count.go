@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	"portico/inventory/engine"
@@ -89,7 +90,7 @@ func (r *Rows) ForgetJobs(ctx context.Context, limit int) (int, error) {
 	for _, kind := range kinds {
 		found, err := engine.Collect(from, scanKey, oldJobs, endedShard, kind, now, engine.AtMost(limit))
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("read the old jobs of %s: %w", kind, err)
 		}
 		old = append(old, found...)
 	}
@@ -99,7 +100,7 @@ func (r *Rows) ForgetJobs(ctx context.Context, limit int) (int, error) {
 		for _, k := range piece {
 			n, err := t.Exec(forgetJob, k.subscription, k.id, endedShard, now)
 			if err != nil {
-				return 0, err
+				return 0, fmt.Errorf("forget a job: %w", err)
 			}
 			deleted += int(n)
 		}

@@ -2,6 +2,7 @@ package jobrow
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -88,7 +89,7 @@ func (r *Rows) Present(ctx context.Context, name string, hold time.Duration) (re
 		t := u.Base()
 		token := engine.NewID()
 		if err := t.Later(showPresence, noSubscription, presencePrefix+name, token[:], engine.Micros(t.Now.Add(hold))); err != nil {
-			return 0, err
+			return 0, fmt.Errorf("show the presence of a replica: %w", err)
 		}
 		return Replicas(t)
 	})

@@ -3,6 +3,7 @@ package observed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"portico/inventory/encryption"
@@ -46,7 +47,7 @@ func (e *Errors) Put(ctx context.Context, replica string, text []byte) error {
 	return e.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(noSubscription), func(t *transaction.Tx) error {
 		sealed, err := e.database.Cipher.Encrypt(t.Context, errorsOf(replica), text)
 		if err != nil {
-			return err
+			return fmt.Errorf("encrypt the errors of a replica: %w", err)
 		}
 		if err := t.Later(putErrors, noSubscription, replica, engine.Micros(t.Now), sealed); err != nil {
 			return err
@@ -74,7 +75,7 @@ func (e *Errors) Others(ctx context.Context, replica string) (map[string][]byte,
 		return nil
 	}, listErrors, noSubscription, replica, mostReplicas)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the errors of replicas: %w", err)
 	}
 	for name, sealed := range texts {
 		text, err := e.database.Cipher.Decrypt(ctx, errorsOf(name), sealed)

@@ -3,6 +3,7 @@ package observed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -55,7 +56,7 @@ func (n *Names) Put(ctx context.Context, tenant string, names map[string]string)
 			principal = arm.Fold(principal)
 			sealed, err := n.database.Cipher.Encrypt(t.Context, nameOf(partition, principal), []byte(name))
 			if err != nil {
-				return err
+				return fmt.Errorf("encrypt the name of a caller: %w", err)
 			}
 			if err := t.Later(putName, partition, principal, engine.Micros(t.Now.Add(NamesKept)), sealed); err != nil {
 				return err
@@ -103,7 +104,7 @@ func (n *Names) Of(ctx context.Context, tenant string, principals []string) (map
 			return err
 		}, selectNames+condition, append([]any{partition}, args...)...)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the names of callers: %w", err)
 		}
 	}
 	return found, nil

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"time"
 
 	"portico/inventory/engine"
@@ -128,13 +129,13 @@ func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits
 	job := jobrow.Job{ID: engine.NewID(), Kind: BatchJob, Incarnation: engine.NewID(), Payload: "{}"}
 	encrypted, err := b.database.Cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
 	if err != nil {
-		return job, err
+		return job, fmt.Errorf("encrypt the content of a batch: %w", err)
 	}
 	caller := batchCaller(o.TenantID, o.ObjectID)
 	return job, b.database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		var open int
 		if err := t.One(countOpenBatches, "", caller)(&open); err != nil {
-			return err
+			return fmt.Errorf("count the batches of a caller: %w", err)
 		}
 		if limits.Open > 0 && open >= limits.Open {
 			return ErrTooManyBatches
@@ -143,7 +144,7 @@ func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits
 			return err
 		}
 		if _, err := t.Exec(insertRequestBatch, "", job.ID[:], caller, encrypted, len(encrypted), o.Token, engine.Micros(o.Until)); err != nil {
-			return err
+			return fmt.Errorf("insert a batch: %w", err)
 		}
 		due := job
 		due.Due = t.Now
@@ -167,7 +168,7 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 	}
 	if len(found.Content) > 0 {
 		if found.Content, err = b.database.Cipher.Decrypt(ctx, partPlace(job, contentPlace), found.Content); err != nil {
-			return found, err
+			return found, fmt.Errorf("decrypt the content of a batch: %w", err)
 		}
 	}
 	found.Parts = map[int]Part{}
@@ -205,7 +206,7 @@ func (b *Batches) BeginPart(ctx context.Context, j jobrow.Job, number int) (firs
 func (b *Batches) EndPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
 	encrypted, err := b.database.Cipher.Encrypt(ctx, partPlace(job, number), answer)
 	if err != nil {
-		return err
+		return fmt.Errorf("encrypt an answer of a batch: %w", err)
 	}
 	return b.database.Write(ctx, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		batch, err := loadBatch(t, "", job[:])
@@ -280,7 +281,7 @@ func (b *Batches) End(ctx context.Context, j jobrow.Job, state jobrow.State, pay
 			return err
 		}
 		if _, err := t.Exec(endRequestBatch, []byte{}, batch.content, engine.Micros(t.Now), engine.Micros(forget), "", j.ID[:]); err != nil {
-			return err
+			return fmt.Errorf("end a batch: %w", err)
 		}
 		if err := t.Later(shortenOperation, engine.Micros(forget), "", batch.token); err != nil {
 			return err
@@ -330,7 +331,7 @@ func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error
 		return b, err
 	}, endedBatches, now, engine.AtMost(limit))
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("read ended batches: %w", err)
 	}
 	for first := 0; first < len(ended); {
 		last, bytes := first+1, ended[first].bytes
@@ -357,7 +358,7 @@ func forgetBatches(t *transaction.Tx, piece []forgottenBatch, now int64) (delete
 			return 0, err
 		}
 		if _, err := t.Exec(deleteRequestBatch, b.subscription, b.job, now); err != nil {
-			return 0, err
+			return 0, fmt.Errorf("delete a batch: %w", err)
 		}
 		if err := t.Later(deleteParts, b.subscription, b.job); err != nil {
 			return 0, err

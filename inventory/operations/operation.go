@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 
 	"portico/arm"
@@ -162,7 +163,7 @@ func dropLearned(t *transaction.Tx, sub string, limit int) error {
 	}
 	oldest, err := engine.Collect(t, engine.ScanOne[string], oldestOfCaller, sub, "", "", kept-limit)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the oldest operations of a caller: %w", err)
 	}
 	for _, token := range oldest {
 		if err := t.Later(dropLearnedOperation, sub, token, "", ""); err != nil {

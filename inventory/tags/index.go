@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"unicode/utf8"
 
@@ -177,7 +178,7 @@ func (d *Tags) Continue(ctx context.Context, c *Check) (done bool, err error) {
 		return nil
 	}, checkedTags, c.after.subscription, c.after.name, c.after.resource)
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("read checked tags: %w", err)
 	}
 	// Each only if it has not changed meanwhile.
 	mended, err := transaction.InPieces(ctx, d.database, wrong, func(t *transaction.Tx, piece []tagRow) (int, error) {

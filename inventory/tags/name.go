@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 
 	"portico/arm"
@@ -83,7 +84,7 @@ func (d *Tags) Define(ctx context.Context, sub, name, value string, check func(N
 			spelling = value
 		}
 		if _, err := t.Exec(insertTagName, sub, defined.Key, value, spelling, engine.Micros(t.Now)); err != nil {
-			return Name{}, false, err
+			return Name{}, false, fmt.Errorf("insert a tag name: %w", err)
 		}
 		tag := ""
 		if etag != nil {
@@ -131,7 +132,7 @@ func (d *Tags) Remove(ctx context.Context, sub, name, value string, check func(N
 			return false, ErrHasValues
 		}
 		if _, err := t.Exec(deleteTagName, sub, defined.Key, value); err != nil {
-			return false, err
+			return false, fmt.Errorf("delete a tag name: %w", err)
 		}
 		if err := record(t, sub, name, value, index.DeleteVerb, ""); err != nil {
 			return false, err
@@ -174,7 +175,7 @@ func (d *Tags) Next(ctx context.Context, sub, after string) (next string, err er
 		switch err := from.One(statement, arm.Fold(sub), arm.Fold(after))(&name); {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
-			return "", err
+			return "", fmt.Errorf("read the next tag name: %w", err)
 		case next == "" || name < next:
 			next = name
 		}

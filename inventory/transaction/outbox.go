@@ -48,7 +48,7 @@ func (t *Tx) Record(sub, key string, payload events.Payload) error {
 func (t *Tx) RecordBy(cause events.Cause, sub, key string, payload events.Payload) error {
 	e, err := t.database.SealEvent(t.Context, cause, key, payload)
 	if err != nil {
-		return err
+		return fmt.Errorf("encrypt an event: %w", err)
 	}
 	return t.RecordSealed(sub, key, e)
 }
