@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -65,7 +66,7 @@ func (g *Gateway) unregistered(ctx context.Context, subscription, namespace stri
 func (g *Gateway) callerMay(ctx context.Context, caller json.RawMessage, action, id string) error {
 	var by batch.Caller
 	if err := json.Unmarshal(caller, &by); err != nil {
-		return err
+		return fmt.Errorf("read the caller of a deployment: %w", err)
 	}
 	return g.newest.Load().authorizer.MayStill(ctx, by.Principal, action, id)
 }
@@ -74,7 +75,7 @@ func (g *Gateway) callerMay(ctx context.Context, caller json.RawMessage, action,
 func (g *Gateway) stepSender(caller json.RawMessage) (deploy.Sender, error) {
 	var by batch.Caller
 	if err := json.Unmarshal(caller, &by); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the caller of a deployment: %w", err)
 	}
 	return func(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
 		by := by

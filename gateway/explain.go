@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -202,7 +203,7 @@ func (g *Gateway) explainedCaller(ctx context.Context, q adminapi.Question, sign
 	case who.TenantID == "" && arm.ValidGUID(id):
 		s, err := g.store.Subscription(ctx, arm.Fold(id))
 		if err != nil && !errors.Is(err, inventory.ErrNotFound) {
-			return who, "", err
+			return who, "", fmt.Errorf("read a subscription: %w", err)
 		}
 		who.TenantID = s.TenantID
 	}

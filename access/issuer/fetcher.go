@@ -62,7 +62,7 @@ func (f *fetcher) fetch(ctx context.Context, issuer string) (*keySet, error) {
 func (f *fetcher) keys(ctx context.Context, issuer string) (*keySet, error) {
 	provider, err := oidc.NewProvider(oidc.ClientContext(ctx, f.client), issuer)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("discover the issuer: %w", err)
 	}
 	var document struct {
 		Keys string `json:"jwks_uri"`
@@ -79,7 +79,7 @@ func (f *fetcher) keys(ctx context.Context, issuer string) (*keySet, error) {
 	}
 	answer, err := f.client.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("fetch the keys of the issuer: %w", err)
 	}
 	defer func() { _ = answer.Body.Close() }()
 	if answer.StatusCode != http.StatusOK {
@@ -87,7 +87,7 @@ func (f *fetcher) keys(ctx context.Context, issuer string) (*keySet, error) {
 	}
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the keys of the issuer: %w", err)
 	}
 	return parseKeys(text, time.Now())
 }

@@ -42,7 +42,7 @@ func save(folder, issuer string, set *keySet) error {
 	}
 	next, err := os.CreateTemp(folder, "issuer-*.new") // 0600
 	if err != nil {
-		return err
+		return fmt.Errorf("make a file for the keys of an issuer: %w", err)
 	}
 	_, err = next.Write(text)
 	err = errors.Join(err, next.Close())
@@ -65,7 +65,7 @@ func load(folder, issuer string, now time.Time) (*keySet, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil //nolint:nilnil // nothing is kept yet
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("read the kept keys of an issuer: %w", err)
 	}
 	var k struct {
 		Issuer  string    `json:"issuer"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -125,7 +126,7 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 		return m, err
 	}
 	if err = seed(ctx, c, s.store); err != nil {
-		return m, err
+		return m, fmt.Errorf("seed the subscriptions: %w", err)
 	}
 	return m, beginSinks(ctx, s.store, m.sinks)
 }

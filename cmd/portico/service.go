@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"sync"
@@ -74,7 +75,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s.foreign = access.NewForeignTokens(log)
 	s.connections = newTables(cfg.Server, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)
 	if s.store, err = openStore(ctx, cfg, registry); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	if cfg.Store.Driver == config.Postgres && len(cfg.Store.SealKeys) == 0 {
 		log.Warn("store.sealKeys is not set: the key that seals the contents of batches lies in the database, beside them")
@@ -130,7 +131,7 @@ func (s *service) openAudit(path string) (*zap.Logger, error) {
 	if path != config.AuditStderr {
 		var err error
 		if s.audit, err = logs.OpenFile(path, s.log); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("open the file of audit lines: %w", err)
 		}
 		log = s.audit.Logger()
 	}
@@ -181,7 +182,7 @@ func tokenKeys(ctx context.Context, cfg *config.Config, store *inventory.Store) 
 		defer cancel()
 		key, err := store.Secrets.Named(ctx, "skip tokens")
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the key of skip tokens: %w", err)
 		}
 		keys = append(keys, fanout.Key{Key: key})
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -44,7 +45,7 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 	}
 	found, err := l.Store.Roles.Assignments(r.Context(), wanted)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("list role assignments: %w", err)
 	}
 	names, err := l.roleNames(r.Context(), sub.TenantID, found)
 	if err != nil {
@@ -89,7 +90,7 @@ func (l *listener) roleNames(ctx context.Context, tenant string, in []assignment
 		}
 		d, err := l.Store.Roles.Definition(ctx, tenant, a.RoleDefinition)
 		if err != nil && !errors.Is(err, inventory.ErrNotFound) {
-			return nil, err
+			return nil, fmt.Errorf("read the role of an assignment: %w", err)
 		}
 		names[a.RoleDefinition] = d.Name
 	}

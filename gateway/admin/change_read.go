@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 
@@ -41,7 +42,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 	}
 	read := feedPart{last: q.after}
 	if _, err := l.Store.Events.Number(ctx, largestPage); err != nil {
-		return read, err
+		return read, fmt.Errorf("number new events: %w", err)
 	}
 	for size, examined, started := 0, 0, 1; ; {
 		found, err := l.Store.Events.After(ctx, read.last, min(readAtOnce, q.limit))

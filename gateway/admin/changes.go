@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -197,11 +198,11 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 		}
 	}
 	if _, err := l.Store.Events.Number(ctx, largestPage); err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("number new events: %w", err)
 	}
 	found, err := l.Store.Events.OfResource(ctx, path.Subscription(), path.String(), before, limit+1) // is there more?
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("read the events of a resource: %w", err)
 	}
 	page := api.Changes{Value: make([]api.Change, 0, min(len(found), limit))}
 	for i, e := range found {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 
 	"portico/arm"
@@ -16,7 +17,7 @@ func (l *listener) deleteOrder(_ http.ResponseWriter, r *http.Request) (int, any
 	}
 	orders, err := l.Store.TypeOrders(r.Context(), sub)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("read the order of deletions: %w", err)
 	}
 	return http.StatusOK, listOf(orders, func(o inventory.TypeOrder) api.TypeOrder {
 		return api.TypeOrder{Before: o.Before, After: o.After, Seen: o.Seen}

@@ -40,7 +40,7 @@ func (l *listener) fencesAbove(ctx context.Context, path *arm.Path) (all []inven
 		id := path.Prefix(n)
 		found, err := l.Store.Fences(ctx, sub, id)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, fmt.Errorf("read the fences above a resource: %w", err)
 		}
 		if len(found) == 0 {
 			continue

@@ -3,6 +3,7 @@ package admin
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -86,7 +87,7 @@ func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 	wanted.Limit++ // is there more?
 	found, err := l.Store.Jobs(r.Context(), wanted)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("list jobs: %w", err)
 	}
 	page := pageOf("/admin/jobs", query, found, wanted.Limit-1, l.jobOf, func(last jobrow.Job) string { return last.Name() })
 	return http.StatusOK, page, nil
@@ -142,7 +143,7 @@ func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, 
 		return 0, nil, err
 	}
 	if j, err = l.Store.Job(r.Context(), j.Subscription, j.ID); err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("read a canceled job: %w", err)
 	}
 	return http.StatusAccepted, l.jobOf(j), nil
 }

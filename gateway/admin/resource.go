@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"portico/arm"
@@ -22,7 +23,7 @@ func (l *listener) getResource(_ http.ResponseWriter, r *http.Request) (int, any
 		return 0, nil, err
 	}
 	if _, err := l.Store.Events.Number(r.Context(), largestPage); err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("number new events: %w", err)
 	}
 	shown, err := l.detailOf(r.Context(), path)
 	return http.StatusOK, shown, err
@@ -34,7 +35,7 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 	sub, id := arm.Fold(path.Subscription()), path.String()
 	known, err := l.Store.UnverifiedResource(ctx, sub, id)
 	if err != nil {
-		return shown, err
+		return shown, fmt.Errorf("read a resource: %w", err)
 	}
 	shown = api.ResourceDetail{ID: id, Waiting: l.waitingOf(known, l.Store.Now())}
 	if known.Row != nil {
@@ -51,11 +52,11 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 	shown.Waiting = append(append(shown.Waiting, holds...), l.regionGone(known.Row)...)
 	locks, err := l.Store.LocksHolding(ctx, sub, id)
 	if err != nil {
-		return shown, err
+		return shown, fmt.Errorf("read the locks on a resource: %w", err)
 	}
 	last, err := l.Store.Events.OfResource(ctx, sub, id, 0, eventsShown)
 	if err != nil {
-		return shown, err
+		return shown, fmt.Errorf("read the last events of a resource: %w", err)
 	}
 	undelivered, err := l.undelivered(ctx, last)
 	if err != nil {

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -29,7 +30,7 @@ func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, a
 	for passed := 0; ; {
 		rows, _, err := l.Store.Candidates(r.Context(), wanted)
 		if err != nil {
-			return 0, nil, err
+			return 0, nil, fmt.Errorf("list resources: %w", err)
 		}
 		for _, row := range rows {
 			if wanted.Match(&row) && (region == "" || row.Region == region) {
@@ -66,7 +67,7 @@ func (l *listener) ofSubscription(r *http.Request) (sub inventory.Subscription, 
 	case errors.Is(err, inventory.ErrNotFound):
 		return sub, 0, arm.NewError(arm.SubscriptionNotFound, id).About("subscription")
 	case err != nil:
-		return sub, 0, err
+		return sub, 0, fmt.Errorf("read a subscription: %w", err)
 	}
 	limit, err = pageSize(query)
 	return sub, limit, err

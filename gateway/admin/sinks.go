@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -122,7 +123,7 @@ func sinkPage[T any](l sinkHandlers, r *http.Request, state eventlog.SinkEventSt
 	}
 	found, err := l.Store.Sinks.Events(r.Context(), s.Name, state, after, limit+1)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("list the events of a sink: %w", err)
 	}
 	page := api.Page[T]{Value: make([]T, 0, min(len(found), limit))}
 	for i, e := range found {
@@ -191,7 +192,7 @@ func (l sinkHandlers) replayDead(w http.ResponseWriter, r *http.Request) (int, a
 	for _, number := range numbers {
 		n, err := l.Store.Sinks.Replay(r.Context(), s.Name, number)
 		if err != nil {
-			return 0, nil, err
+			return 0, nil, fmt.Errorf("replay an event: %w", err)
 		}
 		done.Replayed += n
 	}

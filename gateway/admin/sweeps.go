@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 
 	"portico/arm"
@@ -33,7 +34,7 @@ func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any,
 	}
 	job, err := l.Sweeps.Order(r.Context(), order)
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("order a sweep: %w", err)
 	}
 	w.Header()["Location"] = []string{"/admin/jobs/" + job.Name()}
 	return http.StatusAccepted, l.jobOf(job), nil

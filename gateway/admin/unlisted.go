@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 
@@ -38,7 +39,7 @@ func (l *listener) unlistedDoubts(ctx context.Context, subscription, after strin
 	if subscription == "" {
 		others, err := l.Sweeps.Uncovered(ctx, sub, min(limit+1, math.MaxInt32))
 		if err != nil {
-			return nil, "", err
+			return nil, "", fmt.Errorf("find resources without a row: %w", err)
 		}
 		found = append(found, others...)
 	}

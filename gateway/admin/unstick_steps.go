@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"portico/arm"
@@ -21,7 +22,7 @@ func (l unsticker) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Un
 	for _, j := range jobs {
 		held, err := l.Store.TriggerJob(ctx, j.Subscription, j.ID)
 		if err != nil {
-			return done, err
+			return done, fmt.Errorf("trigger a job: %w", err)
 		}
 		if held {
 			done.Outcome = "The job is being worked on just now."
@@ -61,7 +62,7 @@ func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 				return api.Unstuck{}, &inventory.ObstacleError{Obstacle: inventory.WriteOpen, Until: u.Writes[0].Ends}
 			}
 			if _, err := l.Store.ForgetResource(ctx, sub, key); err != nil {
-				return api.Unstuck{}, err
+				return api.Unstuck{}, fmt.Errorf("forget a resource: %w", err)
 			}
 			l.resumeDeletion(ctx, sub, u.Row.Group)
 			return api.Unstuck{Outcome: "The index has forgotten the resource. What was below it is asked for."}, nil

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"portico/access/roles"
@@ -39,7 +40,7 @@ func (l *listener) whoMay(w http.ResponseWriter, r *http.Request) (int, any, err
 	}
 	found, err := l.Store.Roles.Assignments(r.Context(), assignments.Query{Scope: at, Above: true, Limit: mostAssignments + 1})
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("list role assignments: %w", err)
 	}
 	if answer.Further = len(found) > mostAssignments; answer.Further {
 		found = found[:mostAssignments]
@@ -100,7 +101,7 @@ func (l *listener) holders(ctx context.Context, tenant, action string, in []assi
 		if role == nil {
 			d, err := l.Store.Roles.Definition(ctx, tenant, a.RoleDefinition)
 			if err != nil && !errors.Is(err, inventory.ErrNotFound) {
-				return all, err
+				return all, fmt.Errorf("read the role of an assignment: %w", err)
 			}
 			role = roles.Compile(d.Definition) // one that is gone allows nothing
 			known[a.RoleDefinition] = role

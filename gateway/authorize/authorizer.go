@@ -10,6 +10,7 @@ package authorize
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -160,7 +161,7 @@ func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, erro
 	if remembered {
 		q.granted, remembered, err = a.memory.GrantsAt(ctx, q.who.TenantID, subscription, q.who, q.scope, q.received)
 		if err != nil {
-			return roles.Grant{}, err
+			return roles.Grant{}, fmt.Errorf("read the grants of a caller from memory: %w", err)
 		}
 		if grant, ok := q.granted.Find(q.action, q.scope); ok {
 			return grant, nil
@@ -168,7 +169,7 @@ func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, erro
 	}
 	if remembered || q.received.IsZero() {
 		if q.granted, err = a.store.GrantsAt(ctx, q.who.TenantID, subscription, q.who, q.scope); err != nil {
-			return roles.Grant{}, err
+			return roles.Grant{}, fmt.Errorf("read the grants of a caller: %w", err)
 		}
 		if grant, ok := q.granted.Find(q.action, q.scope); ok {
 			return grant, nil
@@ -244,7 +245,7 @@ func (a *Authorizer) Held(ctx context.Context, x *exchange.Exchange, scope strin
 	}
 	granted, err := a.store.GrantsAt(ctx, x.Principal.TenantID, routing.SubscriptionOf(scope), x.Principal, scope)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the grants of a caller: %w", err)
 	}
 	var held []*roles.Role
 	for _, g := range slices.Concat(a.owners.of(&x.Principal), granted.Grants) {

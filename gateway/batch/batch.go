@@ -15,6 +15,7 @@ package batch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -200,7 +201,7 @@ func (b *Batches) answer(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	}
 	batch, err := b.Store.Batches.Batch(r.Context(), job.ID)
 	if err != nil {
-		return err
+		return fmt.Errorf("read a batch: %w", err)
 	}
 	size := frameSize
 	for _, part := range batch.Parts {

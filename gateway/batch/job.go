@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"time"
 
@@ -61,7 +62,7 @@ func readOrder(order []byte) (*Caller, []Request, error) {
 func (b *Batches) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 	batch, err := b.Store.Batches.Batch(ctx, job.ID)
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("read a batch: %w", err)
 	}
 	caller, _, err := readCaller(batch.Content)
 	if err != nil {
@@ -205,7 +206,7 @@ func (b *Batches) plan(s *sending, job jobrow.Job, batch operations.Batch) error
 func (b *Batches) conclude(ctx context.Context, job jobrow.Job, total int) (jobs.Result, error) {
 	batch, err := b.Store.Batches.Batch(ctx, job.ID)
 	if err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("read an answered batch: %w", err)
 	}
 	pause, answered, unknown := RequestLimit(b.Config), 0, 0
 	for _, part := range batch.Parts {

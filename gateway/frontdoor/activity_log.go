@@ -2,6 +2,7 @@ package frontdoor
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -81,7 +82,7 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		return fault
 	}
 	if _, err := g.store.Events.Number(r.Context(), eventsAtOnce); err != nil {
-		return err
+		return fmt.Errorf("number new events: %w", err)
 	}
 	return newestEvents{
 		read: g.reader(r.Context(), of.eventSource, wanted), since: timing.Later(wanted.from, of.since),
@@ -120,7 +121,7 @@ func (g activityLog) lastUntil(ctx context.Context, partition string, until time
 		middle := early + (number-early)/2
 		found, err := g.store.Events.OfSubscription(ctx, partition, middle+1, 1)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("search the events of a subscription: %w", err)
 		}
 		if len(found) > 0 && found[0].At.After(until) {
 			number = found[0].Number

@@ -1,6 +1,7 @@
 package frontdoor
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -65,7 +66,7 @@ func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		return fault
 	}
 	if _, err := g.store.Events.Number(r.Context(), eventsAtOnce); err != nil {
-		return err
+		return fmt.Errorf("number new events: %w", err)
 	}
 	// A subscription that was erased and made anew has nothing to do with the former.
 	since := timing.Later(from, req.Subscription.Created)

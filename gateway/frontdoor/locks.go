@@ -124,7 +124,7 @@ func (g locks) readable(ctx context.Context, req route.Request, scope string, an
 	for _, within := range scopes {
 		locks, err := g.store.Locks(ctx, req.Subscription.ID, within, true)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read locks: %w", err)
 		}
 		all = append(all, locks...)
 	}

@@ -1,6 +1,7 @@
 package frontdoor
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -120,7 +121,7 @@ func (g providers) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	if req.Subscription.ID != "" {
 		registrations, err := g.store.Registrations(r.Context(), req.Subscription.ID)
 		if err != nil {
-			return err
+			return fmt.Errorf("list registrations: %w", err)
 		}
 		for _, registration := range registrations {
 			states[registration.Namespace] = registration.State
@@ -139,7 +140,7 @@ func (g providers) get(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	var registration inventory.Registration
 	if req.Subscription.ID != "" && !n.free() {
 		if registration, err = g.store.Registration(r.Context(), req.Subscription.ID, n.name); err != nil {
-			return err
+			return fmt.Errorf("read the registration of a provider: %w", err)
 		}
 	}
 	return answerProvider(w, r, x, g.providerOf(n, req.Subscription.ID, registration.State))

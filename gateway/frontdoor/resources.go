@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -180,7 +181,7 @@ func (g resources) candidates(ctx context.Context, queries []inventory.ResourceQ
 		query.After, query.Limit = after, limit
 		rows, _, err := g.store.Candidates(ctx, query)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("list resources: %w", err)
 		}
 		all = append(all, rows...)
 	}

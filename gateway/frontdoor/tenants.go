@@ -1,6 +1,7 @@
 package frontdoor
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -27,7 +28,7 @@ func (g tenants) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	if x.Principal.AnyTenant {
 		all, err := g.store.AllSubscriptions(r.Context(), "", 0)
 		if err != nil {
-			return err
+			return fmt.Errorf("list subscriptions: %w", err)
 		}
 		for _, s := range all {
 			tenants = append(tenants, s.TenantID)

@@ -3,6 +3,7 @@ package polling
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"portico/arm"
@@ -39,7 +40,7 @@ func (p *poll) outcomeOf(o operations.Operation, answer *http.Response, found bo
 	row, err := inventory.Resource{}, inventory.ErrNotFound
 	if o.Resource != "" {
 		if row, err = p.Store.Resource(p.r.Context(), o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
-			return outcome{}, err
+			return outcome{}, fmt.Errorf("read the row of an operation's resource: %w", err)
 		}
 	}
 	known := err == nil
@@ -118,13 +119,13 @@ func (f *Forwarded) withCurrentNames(ctx context.Context, o operations.Operation
 	for since := o.Created; ; {
 		moves, err := f.Store.MovesFrom(ctx, o.Resource)
 		if err != nil {
-			return o, err
+			return o, fmt.Errorf("read the moves of a resource: %w", err)
 		}
 		left := false
 		for _, job := range moves {
 			payload, err := move.ReadPayload(job)
 			if err != nil {
-				return o, err
+				return o, fmt.Errorf("read the job of a move: %w", err)
 			}
 			moved, with := payload.Moved(inventory.Resource{Key: o.Resource, ID: o.Origin})
 			if before := !payload.Ended.IsZero() && payload.Ended.Before(since); with && !before {

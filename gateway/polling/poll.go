@@ -3,6 +3,7 @@ package polling
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"portico/arm"
@@ -172,7 +173,7 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o opera
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Config.Index.AskTimeout)
 	defer cancel()
 	if err := f.Store.PollSoon(within, o.Subscription, o.Resource, kind); err != nil {
-		return row, err
+		return row, fmt.Errorf("bring forward the poll of an operation: %w", err)
 	}
 	return f.Store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled
 }

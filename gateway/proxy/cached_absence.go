@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"portico/fanout"
@@ -54,7 +55,7 @@ func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Res
 	}
 	located, err := p.Store.Locations.Refresh(ctx, x.Subscription(), key)
 	if err != nil {
-		return err
+		return fmt.Errorf("read where a resource lies: %w", err)
 	}
 	if !located.Found || located.Region != d.Region || own && located.Generation != d.Generation {
 		return errOutdated

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"sort"
@@ -134,7 +135,7 @@ func (l *listParts) Named(ctx context.Context, name string) (*fanout.Part, error
 			return nil, nil
 		}
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("read a group: %w", err)
 	default:
 		group = found.Name
 	}
@@ -147,7 +148,7 @@ func (l *listParts) Named(ctx context.Context, name string) (*fanout.Part, error
 		case errors.Is(err, inventory.ErrNotFound) && sub.Covered:
 			return nil, nil
 		case err != nil && !errors.Is(err, inventory.ErrNotFound):
-			return nil, err
+			return nil, fmt.Errorf("read a subscription: %w", err)
 		}
 	}
 	return part, part.Path.Parse((&url.URL{Path: target}).EscapedPath())

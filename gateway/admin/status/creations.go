@@ -29,7 +29,7 @@ func (s Sources) creations(ctx context.Context, f *finding) error {
 func (s Sources) findCreations(ctx context.Context, f *finding, now time.Time) error {
 	found, err := s.Sweeps.Uncovered(ctx, "", mostUncovered)
 	if err != nil {
-		return err
+		return fmt.Errorf("find resources without a row: %w", err)
 	}
 	var groups []*creations
 	for _, sub := range found {

@@ -52,7 +52,7 @@ func (s Sources) lookAtStore(ctx context.Context, f *finding) {
 func (s Sources) jobs(ctx context.Context, f *finding) error {
 	counts, err := s.Store.CountJobs(ctx, overdue*s.Config.Jobs.Lease, 0)
 	if err != nil {
-		return err
+		return fmt.Errorf("count jobs: %w", err)
 	}
 	now := s.Store.Now()
 	for kind, c := range counts {
@@ -102,7 +102,7 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 	}
 	open, err := s.Store.OpenJobs(ctx, name, mostLongJobs)
 	if err != nil {
-		return err
+		return fmt.Errorf("list the open jobs of %s: %w", name, err)
 	}
 	p, now := kind.Problems, s.Store.Now()
 	what := cmp.Or(p.Subject, "A job of the kind "+name)
@@ -132,7 +132,7 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 func (s Sources) sweeps(ctx context.Context, f *finding) error {
 	strays, err := s.Store.CountStrays(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("count strays: %w", err)
 	}
 	if strays > 0 {
 		f.add(api.Problem{Code: api.Strays, Count: strays,

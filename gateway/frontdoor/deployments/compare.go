@@ -1,6 +1,7 @@
 package deployments
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -133,7 +134,7 @@ func (c *comparing) records(sent []*template.Resource) (map[string]lastSent, err
 	for subscription, ids := range of {
 		some, err := c.Deployed(c.r.Context(), subscription, ids)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read what was deployed: %w", err)
 		}
 		for id, record := range some {
 			if err := c.grow(len(record)); err != nil {

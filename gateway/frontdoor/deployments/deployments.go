@@ -103,7 +103,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	started := deployments.Started{Name: n, ID: o.ID(), Record: of.text, Payload: o.Payload(0, len(of.Resources)+len(of.Deployments)), History: d.History, Running: d.Running,
 		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deployments.MostContent))}
 	if started.Content, err = json.Marshal(o); err != nil {
-		return err
+		return fmt.Errorf("write the order of a deployment: %w", err)
 	}
 	if err := d.Admission.CheckOperation(r.Context(), x, &req.Subscription); err != nil {
 		return err
@@ -293,7 +293,7 @@ func (d Deployments) status(w http.ResponseWriter, r *http.Request, x *exchange.
 	if found, err := d.Store.Deployments.Deployment(r.Context(), nameOf(x)); err == nil && found.Job == job.ID {
 		record, err := deploy.Seen(found)
 		if err != nil {
-			return err
+			return fmt.Errorf("read the record of a deployment: %w", err)
 		}
 		status.Error = record.Properties.Error
 	}

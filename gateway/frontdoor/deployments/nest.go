@@ -3,6 +3,7 @@ package deployments
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"portico/arm"
@@ -20,7 +21,7 @@ func (d Deployments) nest(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	n := nameOf(x)
 	var record deploy.Stored
 	if err := json.Unmarshal(req.Content, &record); err != nil {
-		return err
+		return fmt.Errorf("read the order of a nested deployment: %w", err)
 	}
 	if fault := checkName(n.Name); fault != nil {
 		return fault

@@ -213,7 +213,7 @@ func (m *moveCheck) checkTarget(ctx context.Context) error {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && (target.State == inventory.Deleted || !m.sameTenant(target)):
 		return arm.NewError(arm.SubscriptionNotFound, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
 	case err != nil:
-		return err
+		return fmt.Errorf("read the target subscription of a move: %w", err)
 	case target.State == inventory.Warned || target.State == inventory.Disabled:
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
 	case !arm.EqualFold(target.PlacementID, m.source.Subscription.PlacementID):

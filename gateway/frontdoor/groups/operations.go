@@ -65,7 +65,7 @@ func (j *job) read(m *regions.Map) error {
 	if moves, judgesOnly := move.Of(j.Job); moves {
 		p, err := move.ReadPayload(j.Job)
 		if err != nil {
-			return err
+			return fmt.Errorf("read the job of a move: %w", err)
 		}
 		j.success, j.running, j.ended, j.fault, j.share = http.StatusNoContent, "Moving", p.Ended, p.Fault, shareOf(p.Progress.Moved+p.Progress.Failed, p.Progress.Total)
 		if judgesOnly {
@@ -76,7 +76,7 @@ func (j *job) read(m *regions.Map) error {
 	}
 	p, err := groupdelete.ReadPayload(j.Job)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the job of a group's deletion: %w", err)
 	}
 	j.success, j.running, j.ended, j.fault, j.share = http.StatusOK, "Deleting", p.Ended, p.Fault, shareOf(p.Progress.Deleted, p.Progress.Total)
 	j.status = func(head operationHead) any {

@@ -359,7 +359,7 @@ func (g Definitions) assigned(ctx context.Context, at place, scopeID string, nex
 	for {
 		found, err := g.Store.Roles.Assignments(ctx, q)
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("list role assignments: %w", err)
 		}
 		for _, a := range found {
 			if a.RoleDefinition == next.ID && !next.AssignableAt(a.ScopeID) {

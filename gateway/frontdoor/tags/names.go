@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -130,7 +131,7 @@ func (u *tagUses) readResources(ctx context.Context, use *tagUse, name string) e
 	for {
 		rows, err := u.store.Resources(ctx, query)
 		if err != nil {
-			return err
+			return fmt.Errorf("read tagged resources: %w", err)
 		}
 		u.examined += len(rows)
 		for _, row := range rows {
@@ -253,7 +254,7 @@ func (g Names) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 func (g Names) one(ctx context.Context, subscription string, uses *tagUses, name string) (tagNameBody, error) {
 	defined, err := g.Store.Tags.Name(ctx, subscription, name)
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
-		return tagNameBody{}, err
+		return tagNameBody{}, fmt.Errorf("read a tag name: %w", err)
 	}
 	use, err := uses.count(ctx, name)
 	return tagNameOf(subscription, defined, use), err
