@@ -182,12 +182,12 @@ func (c *Config) ask(ctx context.Context, client *http.Client, path string, into
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return err
+		return fmt.Errorf("ask the front door: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }() // only read
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		return err
+		return fmt.Errorf("read an answer of the front door: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		if token != "" {
