@@ -89,7 +89,7 @@ func (l *listener) waitingFor(j jobrow.Job) api.Waiting {
 	standing := kind.Standing(j)
 	w := api.Waiting{
 		Reason: kind.Reason, Message: cmp.Or(standing.Message, kind.Message), Kind: standing.Write, Region: standing.Region,
-		Job: j.Name(), Attempts: j.Attempts, LastOutcome: outcomeOf(standing), Progress: progressOf(j),
+		Job: j.Name(), Attempts: j.Attempts, LastOutcome: lastOutcome(standing), Progress: progressOf(j),
 		Since: j.Created, Until: untilOf(kind, j), Command: command(kind.Command(j)...),
 	}
 	if j.Owner == "" {
@@ -98,8 +98,8 @@ func (l *listener) waitingFor(j jobrow.Job) api.Waiting {
 	return w
 }
 
-// outcomeOf says what came of a job last, and what it waits for.
-func outcomeOf(s jobs.Standing) string {
+// lastOutcome says what came of a job last, and what it waits for.
+func lastOutcome(s jobs.Standing) string {
 	said := s.Outcome
 	if len(s.WaitingFor) > 0 {
 		said += " These regions do not answer: " + strings.Join(s.WaitingFor, ", ") + "."

@@ -131,7 +131,7 @@ func (a Audit) Call(c upstream.Call, began time.Time, status int, err error) {
 		zap.String("tenantId", header("X-Ms-Client-Tenant-Id")), zap.String("objectId", header("X-Ms-Client-Object-Id")),
 		zap.String("method", c.Method), zap.String("action", actionOf(c.Method, path)), zap.String("resource", path),
 		zap.String("region", c.Endpoint.Region), zap.String("correlationId", header(tracing.CorrelationHeader)),
-		zap.String("outcome", outcomeOf(status, err != nil)),
+		zap.String("outcome", outcomeWord(status, err != nil)),
 	}
 	if err != nil {
 		fields = append(fields, zap.String("failure", upstream.ErrorKind(err)))
@@ -189,7 +189,7 @@ func (a Audit) Admin(next http.Handler) http.Handler {
 			fields := []zap.Field{
 				zap.Time("began", began), zap.String("client", r.RemoteAddr), zap.String("method", Method(r.Method)),
 				zap.String("resource", Path(r.URL.Path)), zap.Int("status", answer.status),
-				zap.String("outcome", outcomeOf(answer.status, false)),
+				zap.String("outcome", outcomeWord(answer.status, false)),
 			}
 			if call.tokenName != "" {
 				fields = append(fields, zap.String("name", call.tokenName))

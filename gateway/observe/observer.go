@@ -80,7 +80,7 @@ func (s *served) write(to *zapcore.CheckedEntry, line zapcore.ObjectMarshaler) {
 func (o *Observer) record(r *http.Request, s *served, broken bool) {
 	x := exchange.From(r)
 	s.Exchange, s.method, s.userAgent, s.class = x, r.Method, r.UserAgent(), routing.NoRoute
-	s.outcome, s.ended = outcomeOf(s.status, broken), time.Now()
+	s.outcome, s.ended = outcomeWord(s.status, broken), time.Now()
 	s.total = s.ended.Sub(x.Started)
 	if x.Request != nil {
 		s.class = x.Request.Class
@@ -107,7 +107,7 @@ const (
 	outcomeBroken   = "broken"  // the answer ended before its end
 )
 
-func outcomeOf(status int, broken bool) string {
+func outcomeWord(status int, broken bool) string {
 	switch {
 	case broken:
 		return outcomeBroken

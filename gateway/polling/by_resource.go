@@ -59,7 +59,7 @@ func (p *poll) answerByResource() error {
 			return p.Deliver(resource, answer) // the GET failed, not the operation
 		}
 	}
-	end, err := p.outcomeOf(o, answer, found)
+	end, err := p.byResource(o, answer, found)
 	if err != nil {
 		return err
 	}

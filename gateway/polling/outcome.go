@@ -34,9 +34,9 @@ const (
 	stateInProgress = "InProgress"
 )
 
-// outcomeOf derives the outcome of a PUT, PATCH or DELETE from its resource (async
+// byResource derives the outcome of a PUT, PATCH or DELETE from its resource (async
 // reference, ProvisioningState property).
-func (p *poll) outcomeOf(o operations.Operation, answer *http.Response, found bool) (outcome, error) {
+func (p *poll) byResource(o operations.Operation, answer *http.Response, found bool) (outcome, error) {
 	row, err := inventory.Resource{}, inventory.ErrNotFound
 	if o.Resource != "" {
 		if row, err = p.Store.Resource(p.r.Context(), o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
@@ -48,7 +48,7 @@ func (p *poll) outcomeOf(o operations.Operation, answer *http.Response, found bo
 		return outcome{state: stateInProgress}, nil // the 404 may hide it from this caller
 	}
 	if !found {
-		return p.outcomeOfAbsence(o, known && row.FollowPut), nil
+		return p.absence(o, known && row.FollowPut), nil
 	}
 	text, err := p.Buffer(answer, o.Namespace, o.Region)
 	if err != nil {
@@ -84,9 +84,9 @@ func (p *poll) mayExist(o operations.Operation) bool {
 	return there || err != nil
 }
 
-// outcomeOfAbsence is outcomeOf without a resource: one that is being created need not
+// absence is byResource without a resource: one that is being created need not
 // show before the operation ends.
-func (f *Forwarded) outcomeOfAbsence(o operations.Operation, followed bool) outcome {
+func (f *Forwarded) absence(o operations.Operation, followed bool) outcome {
 	switch o.Method {
 	case http.MethodDelete:
 		return outcome{ended: true, state: stateSucceeded}

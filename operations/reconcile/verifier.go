@@ -83,7 +83,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	probed, failure := refusals.probe(ctx, patient(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row, v.VersionFallback)
 	result, err := v.judge(claim, probed, failure)
 	if ctx.Err() == nil && !result.Recorded {
-		kept.Progress = inventory.VerifyProgress{Outcome: outcomeOf(probed, failure), RefusedSince: refusals.Since}
+		kept.Progress = inventory.VerifyProgress{Outcome: outcomeText(probed, failure), RefusedSince: refusals.Since}
 		result.Payload = jobrow.PayloadOf(kept)
 	}
 	return result, err
@@ -102,9 +102,9 @@ func (v Verifier) judge(claim *jobs.Claim, probed locate.ProbeResult, err error)
 	return jobs.Result{}, nil // a write that could overturn the answer is open
 }
 
-// outcomeOf describes the outcome of a probe that settled nothing. There are only a few
+// outcomeText describes the outcome of a probe that settled nothing. There are only a few
 // such texts, because each change of the text is stored.
-func outcomeOf(probed locate.ProbeResult, err error) string {
+func outcomeText(probed locate.ProbeResult, err error) string {
 	var answered locate.StatusError
 	var fault *upstream.Fault
 	switch {

@@ -60,14 +60,14 @@ func (ts *typeSweep) region(ctx context.Context, name string) (complete bool, er
 	if span != nil {
 		span.Text(spans.ResourceType, ts.typ.FullName)
 		span.Text(spans.Region, name)
-		span.Text(spans.Outcome, outcomeOf(complete, err))
+		span.Text(spans.Outcome, regionOutcome(complete, err))
 		span.End()
 	}
 	return complete, err
 }
 
-// outcomeOf returns the outcome of a region in one word.
-func outcomeOf(complete bool, err error) string {
+// regionOutcome returns the outcome of a region in one word.
+func regionOutcome(complete bool, err error) string {
 	switch {
 	case err != nil:
 		return "failed"
