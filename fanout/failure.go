@@ -11,6 +11,7 @@ import (
 	"portico/internal/jsontext"
 	"portico/internal/timing"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // readFault returns the client's error for a call without an answer.
@@ -127,7 +128,7 @@ func permanent(fault *arm.Error) bool {
 	if errors.As(fault.Cause, &call) && call.Queued() {
 		return true // it already waited in the queue
 	}
-	return denied(fault) || linkTooLong(fault) || fault.Status == http.StatusBadRequest || fault.Code == arm.ClientClosedRequest
+	return !answers.ListAgain(fault.Status) || linkTooLong(fault) || fault.Code == arm.ClientClosedRequest
 }
 
 // denied reports whether the region refused the caller. A partial list must not hide

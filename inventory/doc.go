@@ -37,7 +37,8 @@
 //     left.
 //   - R3: a definite answer settles before its client has it. Losing the settle
 //     leaves the intent open. A 404 to a DELETE is definite only where it speaks
-//     of the resource; any other flags the row. An accepted PATCH is followed as a PUT
+//     of the resource; any other flags the row, and so does a success of a DELETE
+//     whose text cannot be read, as a broken answer does. An accepted PATCH is followed as a PUT
 //     is; one whose answer does not show what it made flags the row. A success of a
 //     PUT whose text is no readable resource says that the write was accepted, and
 //     nothing of the resource, which is then followed by GETs.

@@ -64,7 +64,8 @@ func (f *Fault) ARM(namespace string) *arm.Error {
 	return arm.Unreachable(namespace, f.Region).Because(f)
 }
 
-// statusIsTransient reports whether a read with this status is worth a retry.
-func statusIsTransient(status int) bool {
+// Unavailable reports whether a status is one that what stands before a provider answers
+// if it finds none.
+func Unavailable(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }

@@ -24,7 +24,7 @@ func (p *poll) answerByStatus(answer *http.Response) error {
 	if err != nil {
 		return err
 	}
-	if answers.ReadPoll(true, answer.StatusCode, text) != index.PollFinished {
+	if progress, _ := answers.ReadPoll(true, answer.StatusCode, text); progress != index.PollFinished {
 		if pause := answer.Header["Retry-After"]; len(pause) > 0 {
 			p.w.Header()["Retry-After"] = pause
 			p.clampRetryAfter(p.w.Header(), http.StatusAccepted)

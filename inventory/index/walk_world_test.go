@@ -163,7 +163,7 @@ func (a answerIs) event(id [16]byte, kind WriteKind) Answered {
 		e.Outcome, e.Status = Refused, 404
 	case unread:
 		e.Status = map[WriteKind]int{Put: 201, Patch: 200}[kind]
-		e.Outcome = OutcomeOf(kind, e.Status, false, false)
+		e.Outcome = ReadAnswer(kind, e.Status, false)
 	}
 	return e
 }

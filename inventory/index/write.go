@@ -42,8 +42,8 @@ type Outcome uint8
 
 // The outcomes of a write.
 const (
-	// Ambiguous: no answer, a broken one, 408 or 5xx. The write may have been
-	// applied, or may yet be.
+	// Ambiguous: no answer, a broken one, 408 or 5xx, or the success of a DELETE in a
+	// text that cannot be read. The write may have been applied, or may yet be.
 	Ambiguous Outcome = iota
 	// NotSent: no byte of it has left.
 	NotSent
@@ -55,7 +55,7 @@ const (
 	// Accepted: 202; or the success, by its status, of a PUT or PATCH whose answer does not
 	// show the resource.
 	Accepted
-	// Gone: a DELETE's 200 or 204, or a 404 that speaks of the resource.
+	// Gone: a DELETE's 200 or 204 that can be read, or a 404 that speaks of the resource.
 	Gone
 )
 
@@ -63,21 +63,25 @@ var outcomes = [...]string{"Ambiguous", "NotSent", "Refused", "Succeeded", "Acce
 
 func (o Outcome) String() string { return NameOf(outcomes[:], int(o)) }
 
-// OutcomeOf returns what the answer to a write means for the existence of its resource
-// (index protocol, R3 and R4). absent: a 404 speaks of the resource itself: see
-// [arm.SaysAbsent]. shown: the text is a resource that could be read. Without it, nothing
-// is known of the resource but that the provider has accepted a PUT or PATCH.
-func OutcomeOf(kind WriteKind, status int, absent, shown bool) Outcome {
+// ReadAnswer returns what the answer to a write means for the existence of its resource
+// (index protocol, R3 and R4). about: the text speaks of the resource. To a PUT or PATCH
+// it is the resource; else nothing is known but that the provider has accepted the write.
+// To a DELETE it is a success that can be read, or a 404 in such words; else what stands
+// before the provider may have answered.
+func ReadAnswer(kind WriteKind, status int, about bool) Outcome {
+	success := status < http.StatusMultipleChoices
 	switch {
 	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError || status < http.StatusOK:
 		return Ambiguous
 	case status == http.StatusAccepted:
 		return Accepted
-	case status < http.StatusMultipleChoices && (kind == Put || kind == Patch) && !shown:
+	case success && (kind == Put || kind == Patch) && !about:
 		return Accepted
-	case kind == Delete && (status < http.StatusMultipleChoices || status == http.StatusNotFound && absent):
+	case kind == Delete && (success || status == http.StatusNotFound) && about:
 		return Gone
-	case status < http.StatusMultipleChoices:
+	case success && kind == Delete:
+		return Ambiguous
+	case success:
 		return Succeeded
 	}
 	return Refused

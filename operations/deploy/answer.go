@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"strings"
+	"time"
 
 	"portico/arm"
 	"portico/inventory"
@@ -12,6 +13,7 @@ import (
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"
+	"portico/tracing"
 	"portico/upstream/answers"
 )
 
@@ -54,15 +56,21 @@ func (a Answer) resource() index.Report {
 	return report
 }
 
-// outcome returns what a refusal means for its step.
-func (a Answer) outcome() plan.Outcome {
-	switch {
-	case a.Status == http.StatusTooManyRequests && a.Header.Get("X-Ms-Failure-Cause") == "gateway":
-		return plan.Throttled
-	case a.Status == http.StatusRequestTimeout, a.Status == http.StatusTooManyRequests, a.Status >= http.StatusInternalServerError:
-		return plan.Transient
+// byMeaning has what a refusal means for its step.
+var byMeaning = [...]plan.Outcome{answers.Absent: plan.Refused, answers.Refused: plan.Refused, answers.Later: plan.Transient, answers.Unreachable: plan.Transient}
+
+// refusal returns what a refusal means for its step, and the pause that it asks for.
+func (a Answer) refusal() (plan.Outcome, time.Duration) {
+	means, after := answers.Verdict(a.Status, a.Header, true)
+	if a.throttles() {
+		return plan.Throttled, after
 	}
-	return plan.Refused
+	return byMeaning[means], after
+}
+
+// throttles reports whether the caller of the deployment has made too many calls.
+func (a Answer) throttles() bool {
+	return a.Status == http.StatusTooManyRequests && a.Header.Get(tracing.FailureCauseHeader) == "gateway"
 }
 
 // valueOf returns the JSON in a text as a value; null if it has none.

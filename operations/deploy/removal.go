@@ -357,7 +357,7 @@ func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
 	}
 	answer, err := a.call(calling, Call{Method: http.MethodDelete, Target: q.Path.Escaped() + "?" + q.Query.Raw})
 	if err != nil {
-		s.result = deletion.Result{Outcome: deletion.OutcomeTransient}
+		s.result = deletion.Result{Outcome: deletion.OutcomeUnreachable}
 		return s
 	}
 	s.read(answer, a.known.secrets())
@@ -421,22 +421,20 @@ func (a *attempt) standing(ctx context.Context, key string) (row inventory.Resou
 
 // read reads the answer to a DELETE.
 func (s *removed) read(answer Answer, secrets secret.Secrets) {
-	s.Status, s.result.After = answer.Status, answers.RetryAfter(answer.Header)
+	means, after := answers.Verdict(answer.Status, answer.Header, answers.About(answer.Status, answer.Body, s.Target.ID))
+	s.Status, s.result.After, s.result.Outcome = answer.Status, after, deletion.ByMeaning[means]
 	switch {
-	case answer.Status == http.StatusAccepted:
-		s.result.Outcome = deletion.OutcomeAccepted
+	case means == answers.Accepted:
 		s.notePoll(answer)
 		return
-	case answer.Status < http.StatusMultipleChoices, answer.Status == http.StatusNotFound && answer.Fault().Code == arm.ResourceNotFound:
-		s.result.Outcome = deletion.OutcomeGone
+	case s.result.Outcome == deletion.OutcomeGone:
 		return
+	case answer.throttles():
+		s.result.Outcome = deletion.OutcomeUnsent
 	}
 	s.text = string(answer.Body)
 	s.Fault = secrets.Error(answer.Fault())
 	s.result.Why = answers.Cut(s.Fault.Message, longestWhy)
-	s.result.Outcome = map[plan.Outcome]deletion.Outcome{
-		plan.Throttled: deletion.OutcomeUnsent, plan.Transient: deletion.OutcomeTransient, plan.Refused: deletion.OutcomeRefused,
-	}[answer.outcome()]
 }
 
 // settleRemoval tells the plan what became of a DELETE, and records it.

@@ -237,7 +237,8 @@ func (s *settled) state(answer Answer) {
 
 // refused reads an answer that is an error.
 func (s *settled) refused(answer Answer) {
-	s.after, s.record.Fault, s.outcome = answers.RetryAfter(answer.Header), answer.Fault(), answer.outcome()
+	s.record.Fault = answer.Fault()
+	s.outcome, s.after = answer.refusal()
 }
 
 // take takes an error of an evaluation: of an answer that it needed, or its own.
@@ -290,7 +291,7 @@ func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) 
 func (s *settled) polled(answer Answer) bool {
 	s.after = answers.RetryAfter(answer.Header)
 	report := answers.State(s.record.OfStatus, answer.Body)
-	switch progress := answers.ReadPoll(s.record.OfStatus, answer.Status, answer.Body); {
+	switch progress, _ := answers.ReadPoll(s.record.OfStatus, answer.Status, answer.Body); {
 	case progress == index.PollMissing:
 		return true
 	case answer.Status >= http.StatusMultipleChoices:
@@ -383,8 +384,9 @@ func (a *attempt) question(ctx context.Context, q template.Question) (key string
 			return key, v, nil
 		}
 		answer.Status = fault.Status
-		pause := max(answers.RetryAfter(answer.Header), a.Limits.Pause)
-		next, outcome := a.Store.Now().Add(pause), answer.outcome()
+		outcome, pause := answer.refusal()
+		pause = max(pause, a.Limits.Pause)
+		next := a.Store.Now().Add(pause)
 		if outcome == plan.Refused || outcome == plan.Transient && next.After(spent) || next.After(over) {
 			return "", v, fault
 		}

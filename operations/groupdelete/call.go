@@ -144,17 +144,16 @@ func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *rout
 	if err != nil {
 		return w.unanswered(err, q), true
 	}
-	switch {
-	case got.Status == http.StatusOK:
+	switch means, after := answers.Verdict(got.Status, got.Header, answers.About(got.Status, got.Body, row.ID)); means {
+	case answers.Absent:
+		return w.absent(ctx, row), true
+	case answers.Later, answers.Unreachable:
+		return answer{result: plan.Result{Outcome: plan.ByMeaning[means], After: after, Why: whyStatus(got.Status)}, text: answers.Text(got.Status, got.Body)}, true
+	case answers.Done:
 		if etag := got.Header.Get("ETag"); etag != "" {
 			header.Set("If-Match", etag)
 		}
-		return answer{}, false
-	case got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, row.ID):
-		return w.absent(ctx, row), true
-	}
-	if r := outcomeOf(got.Status, false); r == plan.OutcomeTransient || r == plan.OutcomeUnreachable {
-		return answer{result: plan.Result{Outcome: r, After: answers.RetryAfter(got.Header), Why: whyStatus(got.Status)}, text: answers.Text(got.Status, got.Body)}, true
+	case answers.Accepted, answers.Refused:
 	}
 	return answer{}, false
 }
@@ -208,7 +207,8 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 		e.answer = w.unanswered(err, q)
 		return e
 	}
-	e.answer.result = plan.Result{Outcome: outcomeOf(status, e.settled.Outcome == index.Gone), After: answers.RetryAfter(got.Header), Why: whyStatus(status)}
+	means, after := answers.Verdict(status, got.Header, e.settled.Outcome == index.Gone)
+	e.answer.result = plan.Result{Outcome: plan.ByMeaning[means], After: after, Why: whyStatus(status)}
 	switch {
 	case answers.BrokenOff(err):
 		e.answer = w.unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
@@ -220,23 +220,6 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 		e.answer.result.Outcome = plan.OutcomeUnsent // the resource has changed since the GET
 	}
 	return e
-}
-
-// outcomeOf reads the status of the answer to a DELETE.
-func outcomeOf(status int, absent bool) plan.Outcome {
-	switch {
-	case status == http.StatusAccepted:
-		return plan.OutcomeAccepted
-	case status >= 200 && status < 300, status == http.StatusNotFound && absent:
-		return plan.OutcomeGone
-	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
-		return plan.OutcomeUnreachable
-	case status == http.StatusNotFound: // the answer is not about the resource
-		return plan.OutcomeTransient
-	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500, status < 200:
-		return plan.OutcomeTransient
-	}
-	return plan.OutcomeRefused
 }
 
 // unanswered returns the answer for a call without one: its region is unreachable,

@@ -356,6 +356,32 @@ func TestTransientFailuresAreRetried(t *testing.T) {
 	}
 }
 
+// What stands before a provider says nothing of a resource, be it with a 404 or with a 200.
+func TestAnswersOfOthersAreNoDeletions(t *testing.T) {
+	y := newDeletionBench(t, 4, "1m")
+	lies := []struct {
+		status int
+		body   string
+	}{{200, "<!DOCTYPE html><h1>The service is starting</h1>"}, {404, "<!DOCTYPE html><h1>404 Not Found</h1>"}, {404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`}, {201, `{"properties"`}}
+	y.answer = func(name string, tries int) (int, string) {
+		if tries > 2 {
+			return 0, ""
+		}
+		lie := lies[name[3]-'0']
+		return lie.status, lie.body
+	}
+	y.begin()
+	y.deletes(y.Store)
+	if job, p := y.ended(); job.State != jobrow.Done {
+		t.Errorf("%v %s", job.State, p.Fault)
+	}
+	for name, there := range y.there {
+		if there || y.tried[name] != 3 {
+			t.Errorf("%s was tried %d times, and is there: %v", name, y.tried[name], there)
+		}
+	}
+}
+
 // A refusal that names a pause, and nothing that it waits for, is one for the
 // time being: the last pass over what was refused does not end it.
 func TestRefusalsWithRetryAfterAreRetried(t *testing.T) {

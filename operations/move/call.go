@@ -264,7 +264,7 @@ func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request
 		return unanswered(err, c)
 	}
 	read := w.read(w.payload, to, got, err)
-	result := plan.Result{After: answers.RetryAfter(got.Header), Outcome: outcomeOf(read)}
+	result := resultOf(read, got.Header)
 	switch {
 	case answers.BrokenOff(err):
 	case result.Outcome == plan.OutcomeAccepted && read.Poll != nil:
@@ -280,19 +280,20 @@ func (k *Mover) read(p *Payload, from *regions.Endpoint, got upstream.Answer, er
 	return answers.Write{Kind: index.Move, Endpoint: from, Public: k.Prober.Public, Caller: p.Caller}.Read(got, err)
 }
 
-// outcomeOf returns what the answer to a move means for the plan.
-func outcomeOf(answer inventory.Answer) plan.Outcome {
-	switch {
-	case answer.Outcome == index.Accepted:
-		return plan.OutcomeAccepted
-	case answer.Outcome == index.Succeeded:
-		return plan.OutcomeMoved
-	case answer.Outcome == index.Refused && answer.Status == http.StatusTooManyRequests:
-		return plan.OutcomeThrottled
-	case answer.Outcome == index.Refused:
-		return plan.OutcomeRefused
+// byMeaning has what the answer to a move means for the plan.
+var byMeaning = [...]plan.Outcome{
+	answers.Done: plan.OutcomeMoved, answers.Accepted: plan.OutcomeAccepted, answers.Absent: plan.OutcomeRefused, answers.Refused: plan.OutcomeRefused,
+	answers.Later: plan.OutcomeThrottled, answers.Unreachable: plan.OutcomeAmbiguous,
+}
+
+// resultOf returns what the answer to a move means for the plan. Its 404 is about the call,
+// which speaks of no resource of its own.
+func resultOf(answer inventory.Answer, header http.Header) plan.Result {
+	means, after := answers.Verdict(answer.Status, header, true)
+	if answer.Outcome == index.Ambiguous { // it may have moved some
+		return plan.Result{Outcome: plan.OutcomeAmbiguous, After: after}
 	}
-	return plan.OutcomeAmbiguous
+	return plan.Result{Outcome: byMeaning[means], After: after}
 }
 
 // unanswered returns the result of a call without an answer.
@@ -327,11 +328,12 @@ func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.En
 		return plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}
 	}
 	result := plan.Result{Outcome: plan.OutcomeAccepted, After: answers.RetryAfter(answer.Header)}
-	switch answers.ReadPoll(c.Poll.Status, answer.Status, answer.Body) {
+	progress, failure := answers.ReadPoll(c.Poll.Status, answer.Status, answer.Body)
+	switch progress {
 	case index.PollMissing:
 		result.Outcome = plan.OutcomeLost
 	case index.PollFinished, index.PollRefused:
-		result.Outcome, result.Text = plan.OutcomeOver, answers.PollFailure(c.Poll.Status, answer)
+		result.Outcome, result.Text = plan.OutcomeOver, failure
 	case index.PollRunning:
 		if next, own := answers.OwnLink(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status && answer.Status == http.StatusAccepted {
 			result.Poll = &plan.Poll{Path: next.EscapedPath(), Query: next.RawQuery}

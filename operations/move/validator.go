@@ -22,9 +22,6 @@ import (
 // contract does not require this call: a provider without it has no objection.
 type Validator struct{ Mover *Mover }
 
-// longestRetryAfter bounds the pause that a provider can request.
-const longestRetryAfter = time.Hour
-
 // Caller implements [jobs.Commissioned].
 func (k Validator) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 	return k.Mover.Caller(ctx, job)
@@ -92,7 +89,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		case plan.OutcomeRefused:
 		default: // no answer: tried again while patience lasts
 			if k.Mover.Prober.Store.Now().Sub(claim.Job.Created) < k.Mover.Budget {
-				return jobs.Result{Again: max(k.Mover.Floor, min(result.After, longestRetryAfter))}, nil
+				return jobs.Result{Again: max(k.Mover.Floor, result.After)}, nil
 			}
 		}
 		for _, typ := range c.Types() {
@@ -136,9 +133,9 @@ func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from,
 	if err != nil {
 		return unanswered(err, c), ctx.Err()
 	}
-	after, _ := timing.RetryAfter(got.Header, time.Now())
 	read := k.Mover.read(p, endpoint, got, nil)
-	result := plan.Result{Outcome: outcomeOf(read), After: after, Text: answers.Text(got.Status, got.Body)}
+	result := resultOf(read, got.Header)
+	result.Text = answers.Text(got.Status, got.Body)
 	switch got.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		result.Outcome = plan.OutcomeMoved // the provider has no such call

@@ -257,15 +257,15 @@ func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snap
 	if got.Status == 0 {
 		return attempt{over: upstream.Unsent(err), text: "no answer"}
 	}
-	a := attempt{after: answers.RetryAfter(got.Header), text: strconv.Itoa(got.Status) + " " + http.StatusText(got.Status)}
-	switch status := got.Status; {
-	case status == http.StatusAccepted:
-		a.over = true
-	case status >= 200 && status < 300:
-		a.over = err == nil || errors.Is(err, upstream.ErrTooLarge)
+	means, after := answers.Verdict(got.Status, got.Header, true)
+	a := attempt{after: after, text: strconv.Itoa(got.Status) + " " + http.StatusText(got.Status)}
+	switch means {
+	case answers.Done:
+		a.over = !answers.BrokenOff(err)
 		a.confirmed = a.over
-	case status == http.StatusRequestTimeout, status >= 500:
-	default:
+	case answers.Later, answers.Unreachable: // but a 429, the call may still take effect
+		a.over = got.Status == http.StatusTooManyRequests
+	case answers.Accepted, answers.Absent, answers.Refused:
 		a.over = true
 	}
 	return a

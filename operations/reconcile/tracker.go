@@ -20,7 +20,6 @@ import (
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
-	"portico/upstream"
 	"portico/upstream/answers"
 )
 
@@ -169,12 +168,13 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	wanted, slowed := timing.RetryAfter(answer.Header, time.Now())
 	missing := follow.Progress
 	follow.Progress.Missing, follow.Progress.MissingSince = 0, time.Time{}
-	progress := answers.ReadPoll(follow.Status, answer.Status, answer.Body)
+	progress, failure := answers.ReadPoll(follow.Status, answer.Status, answer.Body)
+	t.recordFailure(ctx, follow, failure, row)
+	why := answers.Error(answer.Status, failure)
 	switch progress {
 	case index.PollFinished:
-		return t.end(ctx, claim, t.recordFailure(ctx, follow, answer, row))
+		return t.end(ctx, claim, why)
 	case index.PollMissing, index.PollRefused:
-		why := t.recordFailure(ctx, follow, answer, row)
 		follow.Progress = missing
 		return t.missing(ctx, claim, follow, row, why)
 	case index.PollFailed, index.PollUnclear, index.PollRunning:
@@ -252,11 +252,9 @@ func Finished(ctx context.Context, p locate.Prober, header http.Header, follow i
 		if err != nil {
 			return false, nil, err
 		}
-		if progress := answers.ReadPoll(follow.Status, answer.Status, answer.Body); progress != index.PollMissing && progress != index.PollRefused {
-			if text := answers.PollFailure(follow.Status, answer); text != "" {
-				why = answers.Error(answer.Status, text)
-			}
-			return progress == index.PollFinished, why, nil
+		progress, failure := answers.ReadPoll(follow.Status, answer.Status, answer.Body)
+		if progress != index.PollMissing && progress != index.PollRefused {
+			return progress == index.PollFinished, answers.Error(answer.Status, failure), nil
 		}
 	}
 	if follow.Kind != index.Delete {
@@ -313,17 +311,12 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
-// recordFailure returns a provider's error for an accepted write that failed, nil if it
-// gave none. For a delete it also keeps the error for the status of the group's deletion.
-func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, answer upstream.Answer, row inventory.Resource) *arm.Error {
-	text := answers.PollFailure(follow.Status, answer)
-	if text == "" {
-		return nil
+// recordFailure keeps the provider's error for an accepted delete that failed, for the status
+// of the group's deletion.
+func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, failure string, row inventory.Resource) {
+	if failure != "" && follow.Kind == index.Delete {
+		_ = t.Prober.Store.RecordDeletionError(ctx, row.Subscription, row.Group, row.Key, failure)
 	}
-	if follow.Kind == index.Delete {
-		_ = t.Prober.Store.RecordDeletionError(ctx, row.Subscription, row.Group, row.Key, text)
-	}
-	return answers.Error(answer.Status, text)
 }
 
 func (t *OperationTracker) header(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) http.Header {

@@ -8,6 +8,7 @@ import (
 
 	"portico/inventory"
 	"portico/locate"
+	"portico/upstream/answers"
 )
 
 // versionRefusals is the job's record of answers that refuse the request as such. A
@@ -23,25 +24,12 @@ func (r *versionRefusals) probe(ctx context.Context, prober locate.Prober, heade
 	now := prober.Store.Now()
 	prober.Newest = !r.Since.IsZero() && now.Sub(r.Since) >= fallback
 	probed, err := prober.Probe(ctx, header, row)
+	var answered locate.StatusError
 	switch {
-	case r.Since.IsZero() && refusesQuestion(err):
+	case r.Since.IsZero() && errors.As(err, &answered) && answers.RefusesRequest(answered.Status):
 		r.Since = now
 	case err == nil && !prober.Newest:
 		r.Since = time.Time{}
 	}
 	return probed, err
-}
-
-// refusesQuestion reports whether the provider has answered that the request is wrong
-// for any caller at any time.
-func refusesQuestion(err error) bool {
-	var answered locate.StatusError
-	if !errors.As(err, &answered) {
-		return false
-	}
-	switch answered.Status {
-	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return false
-	}
-	return answered.Status >= http.StatusBadRequest && answered.Status < http.StatusInternalServerError
 }

@@ -15,6 +15,7 @@ import (
 	"portico/locate"
 	"portico/routing"
 	"portico/upstream"
+	"portico/upstream/answers"
 )
 
 // collection reads every page of a list, and calls differs for each resource that the index
@@ -103,7 +104,7 @@ func (rs *regionSweep) get(ctx context.Context, prober locate.Prober, path, quer
 	for try := 1; ; try++ {
 		answer, err := prober.Read(ctx, rs.header(), rs.endpoint, path, query)
 		rs.hear(answer, err)
-		if err != nil || answer.Status != http.StatusTooManyRequests || try == triesAtMost {
+		if err != nil || !answers.SweepAgain(answer.Status) || try == triesAtMost {
 			return answer, err
 		}
 		pause, _ := timing.RetryAfter(answer.Header, time.Now())

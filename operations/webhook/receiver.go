@@ -16,6 +16,7 @@ import (
 
 	"portico/events"
 	"portico/internal/timing"
+	"portico/upstream/answers"
 )
 
 // Bounds of a receiver's answer. Only the status and Retry-After are read.
@@ -138,10 +139,10 @@ func (r *receiver) post(ctx context.Context, id, kind string, body []byte) Outco
 	// A longer rest ends the connection; only the status matters.
 	_, _ = io.CopyN(io.Discard, answer.Body, maxAnswer)
 	_ = answer.Body.Close()
-	return outcomeOf(answer)
+	return read(answer)
 }
 
-func outcomeOf(answer *http.Response) Outcome {
+func read(answer *http.Response) Outcome {
 	o := Outcome{Status: answer.StatusCode}
 	o.RetryAfter, _ = timing.RetryAfter(answer.Header, time.Now())
 	switch s := o.Status; {
@@ -151,7 +152,7 @@ func outcomeOf(answer *http.Response) Outcome {
 		o.Name = outcomeThrottled
 	case s >= 300 && s < 400:
 		o.Name = outcomeRedirected
-	case s == http.StatusBadRequest || s == http.StatusRequestEntityTooLarge || s == http.StatusUnsupportedMediaType || s == http.StatusUnprocessableEntity:
+	case !answers.EventAgain(s):
 		o.Name = outcomeRefused
 	case s == http.StatusUnauthorized || s == http.StatusForbidden || s == http.StatusGone:
 		o.Name = outcomeDenied

@@ -50,6 +50,20 @@ func TestRowOutlivesANotFoundSentOnlyToTheClient(t *testing.T) {
 	w.wantLiveInWestUS(t, id)
 }
 
+// What stands before a provider answers a DELETE with a page and 200, and then properly. The
+// row must stay until then.
+func TestRowOutlivesADELETEAnsweredWithAPage(t *testing.T) {
+	t.Parallel()
+	w, id := newStubThing(t, stubSettings, "there")
+	w.put(t, id, "westus").Want(t, 201)
+	w.stub.Script(harness.Script{Method: http.MethodDelete, Part: id, Times: 1, Answer: harness.Reply{Status: http.StatusOK, Body: pageText}})
+	w.send(t, http.MethodDelete, id, "").Want(t, 200)
+	w.wantRefusedInEastUS(t, "after a DELETE that proves nothing", id)
+	w.wantLiveInWestUS(t, id)
+	w.send(t, http.MethodDelete, id, "").Want(t, 200)
+	w.wantForgotten(t, id)
+}
+
 // A DELETE is answered with a 404 that proves nothing. The row must stay.
 func TestRowOutlivesADELETEAnsweredWithSubscriptionNotFound(t *testing.T) {
 	t.Parallel()

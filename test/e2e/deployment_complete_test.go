@@ -170,6 +170,42 @@ func TestDeploymentInCompleteModeThatFails(t *testing.T) {
 	}
 }
 
+// What stands before a provider says nothing of what is to be deleted.
+func TestDeploymentInCompleteModeIsAnsweredByOthers(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	regions := harness.RegionNames()
+	faults := map[string]string{"page": "html", "route": "not-found=page", "group": "not-found=ResourceGroupNotFound", "away": "status=503"}
+	resources := map[string]string{}
+	for name := range faults {
+		resources["Contoso.Compute/virtualMachines/"+name] = regions[1]
+	}
+	fill(t, w, "rg", resources)
+	for name, fault := range faults {
+		misbehave(t, w, "DELETE", "/virtualMachines/"+name, fault, 2)
+	}
+	end, d := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", fmt.Sprintf(onlyOne, regions[0]), 201))
+	if got := standing(t, w); end != "Succeeded" || !slices.Equal(got, []string{"virtualmachines/a"}) {
+		t.Errorf("%s: %s: %v stand", end, d.Properties.Error, got)
+	}
+	if got := deletions(t, w, "d"); fmt.Sprint(got) != "map[away:Succeeded group:Succeeded page:Succeeded route:Succeeded]" {
+		t.Error(got)
+	}
+}
+
+// A region that is away for longer than a resource's budget of failures is waited for.
+func TestDeploymentInCompleteModeWaitsForARegion(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings + "deployments: {transientBudget: 100ms}\n"}})
+	regions := harness.RegionNames()
+	fill(t, w, "rg", map[string]string{"Contoso.Compute/virtualMachines/x": regions[1]})
+	misbehave(t, w, "DELETE", "/virtualMachines/x", "status=503", 4)
+	end, d := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", fmt.Sprintf(onlyOne, regions[0]), 201))
+	if got := standing(t, w); end != "Succeeded" || !slices.Equal(got, []string{"virtualmachines/a"}) {
+		t.Errorf("%s: %s: %v stand", end, d.Properties.Error, got)
+	}
+}
+
 // Deletions go on after a kill, and what is created meanwhile stays.
 func TestDeploymentInCompleteModeOutlivesAKill(t *testing.T) {
 	t.Parallel()

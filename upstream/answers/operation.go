@@ -16,7 +16,6 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/regions"
-	"portico/upstream"
 )
 
 // PollOf returns where the operation of an accepted write is polled, nil if the answer
@@ -45,25 +44,36 @@ func NamesOperation(header string, status int) bool {
 	return header != "Location" || status == http.StatusAccepted
 }
 
-// ReadPoll reads an answer to a poll. ofStatus is as in [index.ProgressOf]. An operation's
-// result is answered as the write would have been, so that a refusal may be the
-// operation's end (async reference, 202 Accepted and Location Headers).
-func ReadPoll(ofStatus bool, status int, text []byte) index.Progress {
-	progress := index.ProgressOf(ofStatus, status, State(ofStatus, text))
-	if progress == index.PollFailed && !ofStatus && refuses(status, text) {
-		return index.PollRefused
+// ReadPoll reads an answer to a poll: how far the operation is and, if it may have ended in
+// failure, its error. ofStatus is as in [index.ProgressOf]. An operation's result is answered
+// as the write would have been, so that a refusal may be the operation's end (async
+// reference, 202 Accepted and Location Headers). A poll that failed, or could not be read,
+// is a progress of its own, and no failure of the operation.
+func ReadPoll(ofStatus bool, status int, text []byte) (progress index.Progress, failure string) {
+	report := State(ofStatus, text)
+	switch progress = index.ProgressOf(ofStatus, status, report); {
+	case progress == index.PollFailed && !ofStatus && RefusesRequest(status) && !misunderstood(text):
+		return index.PollRefused, Text(status, text)
+	case progress != index.PollFinished || report.Succeeded():
+		return progress, ""
 	}
-	return progress
+	// The error of an operation is a member of its status (async reference,
+	// Azure-AsyncOperation Resource format).
+	fault := jsontext.Value(text, "error")
+	if fault == nil {
+		return progress, FaultText("OperationFailed", "The operation ended as "+StateWord(text)+".")
+	}
+	return progress, Text(status, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
 }
 
-// refuses reports whether an answer is a refusal that may be the result of an operation.
-// One of the poll itself is not.
-func refuses(status int, text []byte) bool {
+// RefusesRequest reports whether a status refuses a request for any caller at any time. If
+// it answers a poll of a result, it may be the result of the operation.
+func RefusesRequest(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return false
 	}
-	return status >= http.StatusBadRequest && status < http.StatusInternalServerError && !misunderstood(text)
+	return status >= http.StatusBadRequest && status < http.StatusInternalServerError
 }
 
 // misunderstood reports whether the provider refused the poll for its api-version,
@@ -80,12 +90,8 @@ func misunderstood(text []byte) bool {
 // operation is over. It proves nothing: the provider may know no operation by the
 // URL that the client polled.
 func MayHaveEnded(status int, text []byte) bool {
-	switch ReadPoll(false, status, text) {
-	case index.PollFinished, index.PollMissing, index.PollRefused:
-		return true
-	case index.PollFailed, index.PollUnclear, index.PollRunning:
-	}
-	return false
+	progress, _ := ReadPoll(false, status, text)
+	return progress == index.PollFinished || progress == index.PollMissing || progress == index.PollRefused
 }
 
 // State returns the state that a poll's text reports: the operation's status or, in the
@@ -129,27 +135,6 @@ const longestPause = 10 * time.Minute
 func RetryAfter(header http.Header) time.Duration {
 	pause, _ := timing.RetryAfter(header, time.Now())
 	return min(pause, longestPause)
-}
-
-// PollFailure returns the error in the last poll of an operation, empty if it did not
-// fail (async reference, Azure-AsyncOperation Resource format). ofStatus is as in
-// [ReadPoll].
-func PollFailure(ofStatus bool, answer upstream.Answer) string {
-	if !ofStatus {
-		if answer.Status < http.StatusBadRequest || answer.Status == http.StatusNotFound || answer.Status == http.StatusGone {
-			return ""
-		}
-		return Text(answer.Status, answer.Body)
-	}
-	state := State(true, answer.Body)
-	if ReadPoll(true, answer.Status, answer.Body) != index.PollFinished || state.Succeeded() {
-		return ""
-	}
-	fault := jsontext.Value(answer.Body, "error")
-	if fault == nil {
-		return FaultText("OperationFailed", "The operation ended as "+StateWord(answer.Body)+".")
-	}
-	return Text(answer.Status, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
 }
 
 // StateWord is the state in a poll's body if it is one word, which is all that a

@@ -11,7 +11,6 @@ import (
 	"net/url"
 
 	"portico/access"
-	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/regions"
@@ -47,7 +46,11 @@ func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
 		return a // ambiguous: the status may not be true
 	}
 	report, details := inventory.ReadDetails(got.Body)
-	a.Outcome = index.OutcomeOf(w.Kind, got.Status, got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, w.ID), details != nil)
+	about := details != nil
+	if w.Kind == index.Delete {
+		about = About(got.Status, got.Body, w.ID)
+	}
+	a.Outcome = index.ReadAnswer(w.Kind, got.Status, about)
 	switch {
 	case got.Status >= http.StatusBadRequest:
 		a.Error = Error(got.Status, string(got.Body[:min(len(got.Body), answerBytes)])) // an event keeps no more

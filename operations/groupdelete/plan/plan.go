@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/internal/timing"
+	"portico/upstream/answers"
 )
 
 // State is the progress of one resource's deletion. The numbers are stored.
@@ -263,6 +264,12 @@ const (
 var outcomes = [...]string{"gone", "accepted", "refused", "transient", "silent", "unsent", "unproven"}
 
 func (o Outcome) String() string { return outcomes[o] }
+
+// ByMeaning has what the answer to a member's DELETE means for it.
+var ByMeaning = [...]Outcome{
+	answers.Done: OutcomeGone, answers.Absent: OutcomeGone, answers.Accepted: OutcomeAccepted, answers.Refused: OutcomeRefused,
+	answers.Later: OutcomeTransient, answers.Unreachable: OutcomeUnreachable,
+}
 
 // Result is the result of a member's call.
 type Result struct {
