@@ -11,8 +11,8 @@ import (
 
 // healthCollector exports the health of the addresses of the current map.
 type healthCollector struct {
-	client                                                       *Client
-	up, circuit, ejected, opened, ejections, probes, outstanding *prometheus.Desc
+	client                                                               *Client
+	up, circuit, ejected, opened, ejections, probes, outstanding, region *prometheus.Desc
 }
 
 func newHealthCollector(c *Client) *healthCollector {
@@ -28,12 +28,13 @@ func newHealthCollector(c *Client) *healthCollector {
 		ejections:   describe("ejections_total", "How often an address was ejected, for errors or for being slow.", "reason"),
 		probes:      describe("probes_total", "Probes of an address by what they came to: good, unwell (connected, but not answered as it should be) or unreachable.", "outcome"),
 		outstanding: describe("calls_in_flight", "Calls of an address that are under way."),
+		region:      prometheus.NewDesc("portico_region_up", "Whether calls of a region are made: 0 if no address of its endpoints can be reached, so that each is refused.", []string{"region"}, nil),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (h *healthCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{h.up, h.circuit, h.ejected, h.opened, h.ejections, h.probes, h.outstanding} {
+	for _, d := range []*prometheus.Desc{h.up, h.circuit, h.ejected, h.opened, h.ejections, h.probes, h.outstanding, h.region} {
 		to <- d
 	}
 }
@@ -41,6 +42,9 @@ func (h *healthCollector) Describe(to chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (h *healthCollector) Collect(to chan<- prometheus.Metric) {
 	now := h.client.now()
+	for region, conditions := range h.client.conditions(now) {
+		to <- prometheus.MustNewConstMetric(h.region, prometheus.GaugeValue, gaugeValue(Overall(conditions) != Down), region)
+	}
 	for _, a := range h.client.registry.Addresses() {
 		s, at := a.State(now), endpointLabel(a)
 		gauge := func(d *prometheus.Desc, v float64) {

@@ -296,15 +296,20 @@ func TestProbes(t *testing.T) {
 			if err := client.target(endpointOf(at)).addresses.Check(client.now()); err != nil {
 				t.Error("what connects is not down")
 			}
+			regionUp := func() float64 { return shown(t, registry, "region", "westus")["portico_region_up"] }
+			if s := client.Status(endpointOf(at)); s.State != Degraded || s.Addresses[0].State != Down || regionUp() != 1 {
+				t.Errorf("calls are made all the same: %+v, region up: %v", s, regionUp())
+			}
 			status.Store(204)
 			within(t, "its return", up)
 
 			server.Listener.Close()
 			server.CloseClientConnections()
 			within(t, "its end", func() bool { return client.stateOf(at).Circuit == health.Open })
-			shown, err := testutil.GatherAndCount(registry, "portico_endpoint_up", "portico_endpoint_circuit_state", "portico_endpoint_probes_total", "portico_endpoint_ejections_total")
-			if err != nil || shown != 7 {
-				t.Errorf("%d series, %v", shown, err)
+			within(t, "the end of its region", func() bool { return regionUp() == 0 })
+			n, err := testutil.GatherAndCount(registry, "portico_endpoint_up", "portico_endpoint_circuit_state", "portico_endpoint_probes_total", "portico_endpoint_ejections_total")
+			if err != nil || n != 7 {
+				t.Errorf("%d series, %v", n, err)
 			}
 			if problems, err := testutil.GatherAndLint(registry); err != nil || len(problems) != 0 {
 				t.Errorf("%v %v", problems, err)

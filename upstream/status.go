@@ -11,9 +11,7 @@ import (
 
 // EndpointStatus is the state of an endpoint, as this client knows it.
 type EndpointStatus struct {
-	// Reachable: a call would be sent to one of the addresses, and not just to try whether
-	// it can be reached again.
-	Reachable bool
+	State     Condition
 	Addresses []AddressStatus
 	// Shed counts the clients' calls that got no slot because all were taken; LastShed is
 	// when that last happened.
@@ -23,10 +21,8 @@ type EndpointStatus struct {
 
 // AddressStatus is the state of one address.
 type AddressStatus struct {
-	URL string
-	// Known: it was called or probed.
-	Known   bool
-	Up      bool // healthy; others are called only where none is
+	URL     string
+	State   Condition // Unknown: it was neither called nor probed
 	Circuit health.Circuit
 	// Reason says why it came into its state, at Since: the zero time if it was so from
 	// the start.
@@ -47,19 +43,41 @@ type AddressStatus struct {
 
 // Status returns the state of an endpoint of the map.
 func (c *Client) Status(e *regions.Endpoint) EndpointStatus {
-	t, now := c.target(e), c.now()
+	return c.statusOf(c.target(e), c.now())
+}
+
+func (c *Client) statusOf(t *target, now time.Duration) EndpointStatus {
 	s := EndpointStatus{Shed: t.shed.count.Load(), LastShed: timeOf(t.shed.last.Load())}
+	var conditions []Condition
+	reachable := false
 	for i, a := range t.addresses.Addresses() {
 		status := c.addressStatus(a, t.pools[i], now)
-		s.Addresses, s.Reachable = append(s.Addresses, status), s.Reachable || status.Circuit == health.Closed
+		s.Addresses, conditions = append(s.Addresses, status), append(conditions, status.State)
+		reachable = reachable || status.Circuit == health.Closed
+	}
+	if s.State = Overall(conditions); s.State == Down && reachable { // if none is healthy, some are called all the same
+		s.State = Degraded
 	}
 	return s
+}
+
+// conditions returns the conditions of the endpoints of the map, by region.
+func (c *Client) conditions(now time.Duration) map[string][]Condition {
+	c.mu.Lock()
+	targets := c.mapTargets
+	c.mu.Unlock()
+	all := map[string][]Condition{}
+	for _, t := range targets {
+		region := t.addresses.Region
+		all[region] = append(all[region], c.statusOf(t, now).State)
+	}
+	return all
 }
 
 func (c *Client) addressStatus(a *health.Address, p *pool, now time.Duration) AddressStatus {
 	state, tally := a.State(now), &p.series.tally
 	s := AddressStatus{
-		URL: p.base.String(), Up: state.Up, Circuit: state.Circuit, Reason: state.Reason,
+		URL: p.base.String(), State: Up, Circuit: state.Circuit, Reason: state.Reason,
 		Requests: tally.requests.Load(), Failures: tally.failures.Load(), InFlight: int(state.Outstanding),
 	}
 	if state.Since > 0 {
@@ -69,7 +87,12 @@ func (c *Client) addressStatus(a *health.Address, p *pool, now time.Duration) Ad
 		s.CertificateEnds = time.Unix(ends, 0)
 	}
 	s.Distrust, s.LastDistrust = p.trust.latest()
-	s.Known = s.Requests > 0 || len(state.Counts.Probes) > 0
+	switch {
+	case !state.Up:
+		s.State = Down
+	case s.Requests == 0 && len(state.Counts.Probes) == 0:
+		s.State = Unknown
+	}
 	return s
 }
 

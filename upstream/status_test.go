@@ -22,7 +22,7 @@ func TestStatusOfAnEndpoint(t *testing.T) {
 	client := newClient(t, Options{Health: quick(0)})
 	some := endpointOf(failing.url(), refusing(t))
 	before := client.Status(some)
-	if !before.Reachable || len(before.Addresses) != 2 || before.Addresses[0].Known || !before.Addresses[0].Up || !before.Addresses[0].Since.IsZero() {
+	if before.State != Unknown || len(before.Addresses) != 2 || before.Addresses[0].State != Unknown || !before.Addresses[0].Since.IsZero() {
 		t.Fatalf("%+v", before)
 	}
 	began := time.Now()
@@ -35,10 +35,10 @@ func TestStatusOfAnEndpoint(t *testing.T) {
 	})
 	after := client.Status(some)
 	bad, gone := after.Addresses[0], after.Addresses[1]
-	if !after.Reachable || bad.URL != failing.url().String() || !bad.Known || bad.Requests != uint64(failing.count()) || bad.Failures != bad.Requests || bad.InFlight != 0 {
+	if after.State != Degraded || bad.URL != failing.url().String() || bad.State == Unknown || bad.Requests != uint64(failing.count()) || bad.Failures != bad.Requests || bad.InFlight != 0 {
 		t.Errorf("%+v", bad)
 	}
-	if !gone.Known || gone.Up || gone.Reason == "" || gone.Since.Before(began.Add(-time.Second)) || gone.Since.After(time.Now()) || gone.Failures == 0 {
+	if gone.State != Down || gone.Reason == "" || gone.Since.Before(began.Add(-time.Second)) || gone.Since.After(time.Now()) || gone.Failures == 0 {
 		t.Errorf("%+v", gone)
 	}
 	alone := endpointOf(refusing(t))
@@ -46,11 +46,11 @@ func TestStatusOfAnEndpoint(t *testing.T) {
 		_, _, err := do(client, Call{Endpoint: alone, Method: http.MethodGet, Path: "/"})
 		return errors.As(err, new(*health.Down))
 	})
-	if s := client.Status(alone); s.Reachable && s.Addresses[0].Circuit == health.Open {
+	if s := client.Status(alone); s.State != Down && s.Addresses[0].Circuit == health.Open {
 		t.Errorf("%+v", s)
 	}
 	within(t, "a trial", func() bool { return client.Status(alone).Addresses[0].Circuit == health.HalfOpen })
-	if s := client.Status(alone); s.Reachable {
+	if s := client.Status(alone); s.State != Down {
 		t.Errorf("nothing has connected: %+v", s)
 	}
 }

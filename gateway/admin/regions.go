@@ -49,15 +49,18 @@ func (l *listener) allRegions() []api.Region {
 
 func (l *listener) regionOf(r regions.Region) api.Region {
 	shown := api.Region{Name: r.Name, DisplayName: r.DisplayName, PairedRegion: r.PairedRegion, Endpoints: []api.Endpoint{}}
+	var conditions []upstream.Condition
 	for _, p := range l.Config.Map.Providers() {
-		shown.Endpoints = append(shown.Endpoints, l.endpointsOf(p, r.Name)...)
+		endpoints, of := l.endpointsOf(p, r.Name)
+		shown.Endpoints, conditions = append(shown.Endpoints, endpoints...), append(conditions, of...)
 	}
-	shown.State = overall(shown.Endpoints, func(e api.Endpoint) string { return e.State })
+	shown.State = upstream.Overall(conditions).String()
 	return shown
 }
 
-// endpointsOf are a provider's endpoints in a region: its own one, and those of its types.
-func (l *listener) endpointsOf(p *regions.Provider, region string) []api.Endpoint {
+// endpointsOf returns a provider's endpoints in a region, its own one and those of its types,
+// and their conditions.
+func (l *listener) endpointsOf(p *regions.Provider, region string) (all []api.Endpoint, conditions []upstream.Condition) {
 	var order []*regions.Endpoint
 	types := map[*regions.Endpoint][]string{}
 	if e := p.Endpoint(region); e != nil {
@@ -73,53 +76,28 @@ func (l *listener) endpointsOf(p *regions.Provider, region string) []api.Endpoin
 		}
 		types[e] = append(types[e], t.Name)
 	}
-	all := make([]api.Endpoint, len(order))
-	for i, e := range order {
-		all[i] = endpointOf(p.Namespace, types[e], l.Upstream.Status(e))
+	for _, e := range order {
+		s := l.Upstream.Status(e)
+		all, conditions = append(all, endpointOf(p.Namespace, types[e], s)), append(conditions, s.State)
 	}
-	return all
+	return all, conditions
 }
 
 func endpointOf(namespace string, types []string, s upstream.EndpointStatus) api.Endpoint {
-	e := api.Endpoint{Namespace: namespace, ResourceTypes: types, Shed: s.Shed, LastShed: timeOf(s.LastShed)}
+	e := api.Endpoint{Namespace: namespace, ResourceTypes: types, State: s.State.String(), Shed: s.Shed, LastShed: timeOf(s.LastShed)}
 	for _, a := range s.Addresses {
 		e.Addresses = append(e.Addresses, addressOf(a))
-	}
-	// Where none is healthy some may be called all the same.
-	if e.State = overall(e.Addresses, func(a api.Address) string { return a.State }); e.State == api.Down && s.Reachable {
-		e.State = api.Degraded
 	}
 	return e
 }
 
 func addressOf(s upstream.AddressStatus) api.Address {
 	a := api.Address{
-		URL: s.URL, State: api.Up, Circuit: s.Circuit.String(), Since: timeOf(s.Since), Requests: s.Requests, Failures: s.Failures, InFlight: s.InFlight,
+		URL: s.URL, State: s.State.String(), Circuit: s.Circuit.String(), Since: timeOf(s.Since), Requests: s.Requests, Failures: s.Failures, InFlight: s.InFlight,
 		CertificateEnds: timeOf(s.CertificateEnds), Distrust: s.Distrust, LastDistrust: timeOf(s.LastDistrust),
 	}
-	switch {
-	case !s.Up:
-		a.State, a.Reason = api.Down, s.Reason
-	case !s.Known:
-		a.State = api.Unknown
+	if s.State == upstream.Down {
+		a.Reason = s.Reason
 	}
 	return a
-}
-
-// overall is the state of what has parts: down where all are, degraded where some are not
-// up or not in full, unknown where nothing is known of any.
-func overall[T any](parts []T, state func(T) string) string {
-	counts := map[string]int{}
-	for _, part := range parts {
-		counts[state(part)]++
-	}
-	switch {
-	case len(parts) == 0 || counts[api.Unknown] == len(parts):
-		return api.Unknown
-	case counts[api.Down] == len(parts):
-		return api.Down
-	case counts[api.Down]+counts[api.Degraded] > 0:
-		return api.Degraded
-	}
-	return api.Up
 }
