@@ -70,7 +70,9 @@ func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, 
 	}
 	switch c.revocations.judge(state.VerifiedChains, now) {
 	case revoked:
-		return Principal{}, true, &Refusal{arm.NewError(arm.InvalidAuthenticationToken), Revoked, "The authentication failed because the client certificate was revoked."}
+		return Principal{}, true, &Refusal{
+			arm.NewError(arm.InvalidAuthenticationToken), Revoked, "The authentication failed because the client certificate was revoked.",
+		}
 	case unlisted:
 		fault := arm.NewError(arm.ServiceUnavailable, "no list says whether the client certificate was revoked")
 		fault.RetryAfter = arm.OutageRetryAfter

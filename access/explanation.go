@@ -57,9 +57,11 @@ func (c *Credentials) adviceOfNoMethod(refusal *Refusal) string {
 	case c.Trail.Issuer != "" && len(c.Trail.Issuers) == 0:
 		return "The token is one of the issuer " + Quoted(c.Trail.Issuer) + ", and auth.issuers is empty."
 	case c.Trail.Issuer != "":
-		return "The token is one of the issuer " + Quoted(c.Trail.Issuer) + "; auth.issuers has " + QuotedList(c.Trail.Issuers) + ". They have to be the same to the last slash."
+		return "The token is one of the issuer " + Quoted(c.Trail.Issuer) + "; auth.issuers has " + QuotedList(c.Trail.Issuers) +
+			". They have to be the same to the last slash."
 	}
-	return "It is no token that an issuer has signed (a JWT of 16 KiB at most), and auth.tokens does not have its SHA-256: it may have been taken out, or the client has cut it."
+	return "It is no token that an issuer has signed (a JWT of 16 KiB at most), and auth.tokens does not have its SHA-256: it may have been taken out, " +
+		"or the client has cut it."
 }
 
 // Explain implements [Authenticator].

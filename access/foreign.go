@@ -90,7 +90,8 @@ func (f *ForeignTokens) refused(named string, known []string) {
 	count.tokens, count.logged = 0, now
 	fields := []zap.Field{zap.String("issuer", Quoted(named)), zap.Int("tokens", tokens)}
 	if near != "" {
-		f.log.Warn("a token names an issuer that is nearly one of auth.issuers: they have to be the same to the last slash", append(fields, zap.String("configured", Quoted(near)))...)
+		f.log.Warn("a token names an issuer that is nearly one of auth.issuers: they have to be the same to the last slash",
+			append(fields, zap.String("configured", Quoted(near)))...)
 		return
 	}
 	f.log.Warn("a token names an issuer that auth.issuers does not have", fields...)

@@ -15,8 +15,10 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_sign_ins_total",
 		Help: "Requests that were to be authenticated, by the method (issuer, certificate, token; none: no method knew the credential) and the result: " +
-			"accepted, missing (no credential), unknown, unknown_issuer (a token of an issuer that auth.issuers does not have), malformed, expired, early (not valid yet), audience (for another service), signature (not the issuer's), " +
-			"unknown_key (the issuer does not show it), claims (the token does not say whose it is), revoked (a certificate, by its authority), unavailable (the issuer's keys, or a valid list of what an authority has revoked, cannot be had).",
+			"accepted, missing (no credential), unknown, unknown_issuer (a token of an issuer that auth.issuers does not have), malformed, expired, early " +
+			"(not valid yet), audience (for another service), signature (not the issuer's), " +
+			"unknown_key (the issuer does not show it), claims (the token does not say whose it is), revoked (a certificate, by its authority), " +
+			"unavailable (the issuer's keys, or a valid list of what an authority has revoked, cannot be had).",
 	}, []string{"method", "result"})}
 	registry.MustRegister(m.signIns)
 	for _, missed := range []string{Missing, Unknown, UnknownIssuer, Malformed} {

@@ -173,7 +173,8 @@ func Unreachable(namespace, region string) *Error {
 func NotRegistered(namespace, state string) *Error {
 	e := NewError(MissingSubscriptionRegistration, namespace)
 	if state != "" {
-		e = e.Saying("The subscription registration is in '%s' state. The subscription must be registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions.", state, namespace)
+		e = e.Saying("The subscription registration is in '%s' state. The subscription must be registered to use namespace '%s'. See "+
+			"https://aka.ms/rps-not-found for how to register subscriptions.", state, namespace)
 	}
 	return e.ofNamespace(namespace)
 }
@@ -188,9 +189,11 @@ func NotRegisteredThere(namespace, typeName, location string) *Error {
 func TargetNotRegistered(subscription, namespace, state string) *Error {
 	e := NewError(MissingSubscriptionRegistration, namespace)
 	if state == "" {
-		e = e.Saying("The target subscription '%s' is not registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions.", subscription, namespace)
+		e = e.Saying("The target subscription '%s' is not registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to "+
+			"register subscriptions.", subscription, namespace)
 	} else {
-		e = e.Saying("The registration of the target subscription '%s' is in '%s' state. It must be registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions.", subscription, state, namespace)
+		e = e.Saying("The registration of the target subscription '%s' is in '%s' state. It must be registered to use namespace '%s'. See "+
+			"https://aka.ms/rps-not-found for how to register subscriptions.", subscription, state, namespace)
 	}
 	return e.ofNamespace(namespace)
 }
@@ -198,7 +201,8 @@ func TargetNotRegistered(subscription, namespace, state string) *Error {
 // TargetNotRegisteredThere is NotRegisteredThere for the target subscription of a move.
 func TargetNotRegisteredThere(subscription, namespace, typeName, location string) *Error {
 	return NewError(MissingRegistrationForLocation, typeName, location).
-		Saying("The target subscription '%s' is not registered for the resource type '%s' in the location '%s'. Re-register it for this provider in order to have access to this location.", subscription, typeName, location).
+		Saying("The target subscription '%s' is not registered for the resource type '%s' in the location '%s'. Re-register it for this provider in order "+
+			"to have access to this location.", subscription, typeName, location).
 		ofNamespace(namespace)
 }
 

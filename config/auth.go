@@ -49,7 +49,8 @@ func (a *Auth) rows(r *files.Reader) *setting.Setting {
 		"the first of them that knows what it brings decides.",
 		setting.RestartOnly(a, modeChanged, setting.Value("mode", &a.Mode, rule.OneOf(AuthNone, AuthTokens), AuthNone,
 			"How callers are known. `none`: one fixed caller, and loopback listeners only. `tokens`: those who hold one of `auth.tokens`, and no one else. "+
-				"Leave it out where there are `issuers` or `clientCertificates`: then no one calls but by these and by `tokens` beside them. To and from `none` it needs a restart.")),
+				"Leave it out where there are `issuers` or `clientCertificates`: then no one calls but by these and by `tokens` beside them. To and from "+
+				"`none` it needs a restart.")),
 		issuerRows(r, &a.Issuers),
 		a.Keys.rows(),
 		a.Certificates.rows(r),
@@ -60,7 +61,8 @@ func (a *Auth) rows(r *files.Reader) *setting.Setting {
 				}
 			}).Default("none"),
 		setting.Value("roles", &a.Roles, rule.OneOf(RolesEnforced, RolesIgnored), RolesEnforced,
-			"`enforced`: callers may do what the roles that they are assigned allow, and nothing else. `ignored`: every caller of a tenant may do everything in its subscriptions. "+
+			"`enforced`: callers may do what the roles that they are assigned allow, and nothing else. `ignored`: every caller of a tenant may do "+
+				"everything in its subscriptions. "+
 				"Without authentication (`mode: none`) there is no one to assign a role to: it means nothing then."),
 		ownerRows(r, &a.Owners),
 	).Check(func(o *setting.Object) {

@@ -27,13 +27,15 @@ func (b *Batch) rows(limits *Limits) *setting.Setting {
 		setting.Value("requests", &b.Requests, rule.Count(), 500, "How many there may be in one."),
 		setting.Value("atOnce", &b.AtOnce, rule.Count(), 8, "How many requests of one batch run at a time."),
 		setting.Value("memory", &b.Memory, rule.Size(), 64<<20,
-			"How much the answers in one batch take together, or those that one what-if reads, or one deployment needs at a time. It must be at least `limits.answerBody`.").RestartOnly(),
+			"How much the answers in one batch take together, or those that one what-if reads, or one deployment needs at a time. It must be at "+
+				"least `limits.answerBody`.").RestartOnly(),
 		setting.Value("totalMemory", &b.TotalMemory, rule.Size(), 256<<20,
 			"How much the answers in all batches, what-ifs and deployments take together. It must be at least `batch.memory`.").RestartOnly(),
 		setting.Value("perCaller", &b.PerCaller, rule.Count(), 16,
 			"How many batches that are polled one caller may have under way; then 429."),
 		setting.Value("stored", &b.Stored, rule.Size(), 256<<20,
-			"How many bytes the store keeps for one caller's polled batches, contents and answers together; then 429. It must be at least `limits.requestBody` and `limits.answerBody` together."),
+			"How many bytes the store keeps for one caller's polled batches, contents and answers together; then 429. It must be at least "+
+				"`limits.requestBody` and `limits.answerBody` together."),
 		setting.Value("totalStored", &b.TotalStored, rule.Size(), 2<<30,
 			"The same for all callers together. It must be at least `batch.stored`."),
 		setting.Value("answersKept", &b.AnswersKept, rule.PositiveDuration(), time.Hour,

@@ -29,7 +29,8 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 		setting.Required("ca", &c.CA, rule.PEMFile(), "The authorities that callers' certificates must come from. It is read anew when it changes."),
 		setting.Value("crl", &c.CRL, rule.PEMFile(), "",
 			"The lists of revoked certificates, one of each authority in `ca`, whole and signed by it. They are read anew when they change. "+
-				"A certificate whose issuer's list has ended is refused with 503, and so is one whose issuer has none.").Default("none: no one asks whether a certificate was revoked"),
+				"A certificate whose issuer's list has ended is refused with 503, and so is one whose issuer has none.").
+			Default("none: no one asks whether a certificate was revoked"),
 		setting.Mappings("principals", "Whom certificates stand for.", (*CertificatePrincipal).rows,
 			func(o *setting.Object, p CertificatePrincipal) {
 				if (p.Subject == "") == (p.SAN == "") && !o.Broken {
@@ -37,7 +38,8 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 					return
 				}
 				if _, err := pemfile.ParseSubject(p.Subject); p.Subject != "" && err != nil {
-					o.Fault(o.At("subject"), o.Path+".subject is no subject: "+err.Error(), "what openssl x509 -noout -subject -nameopt RFC2253 prints, such as CN=ann,O=Contoso")
+					o.Fault(o.At("subject"), o.Path+".subject is no subject: "+err.Error(),
+						"what openssl x509 -noout -subject -nameopt RFC2253 prints, such as CN=ann,O=Contoso")
 					return
 				}
 				if names.Add(o.At("subject", "san"), p.Subject+"\n"+p.SAN, p.Subject+p.SAN) {
@@ -53,7 +55,8 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 func (p *CertificatePrincipal) rows() []*setting.Setting {
 	return []*setting.Setting{
 		setting.Value("subject", &p.Subject, rule.Text(), "",
-			"The certificate's whole subject as `openssl x509 -noout -subject -nameopt RFC2253` prints it, such as `CN=ann,O=Contoso`.").Default("none; this or `san` is needed"),
+			"The certificate's whole subject as `openssl x509 -noout -subject -nameopt RFC2253` prints it, such as `CN=ann,O=Contoso`.").
+			Default("none; this or `san` is needed"),
 		setting.Value("san", &p.SAN, rule.Text(), "", "One of its alternative names: a DNS name, a URI, an e-mail address or an IP address.").Default("none"),
 		setting.Required("tenantId", &p.TenantID, rule.GUID(), "The tenant of the caller."),
 		setting.Required("objectId", &p.ObjectID, rule.GUID(), "The caller's object id."),

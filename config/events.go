@@ -20,7 +20,8 @@ func (e *Events) rows(r *files.Reader) *setting.Setting {
 		setting.Value("retention", &e.Retention, rule.PositiveDuration(), 90*24*time.Hour,
 			"How long events are kept.").RestartOnly(),
 		setting.Value("most", &e.Most, rule.Count(), 10_000_000,
-			"How many of all subscriptions are kept at most, each about 1 KB in the store; the oldest of those subscriptions go first that have most.").RestartOnly(),
+			"How many of all subscriptions are kept at most, each about 1 KB in the store; the oldest of those subscriptions go first that have most.").
+			RestartOnly(),
 		sinkRows(r, &e.Sinks),
 	)
 }

@@ -56,19 +56,23 @@ func (h *Health) rows() *setting.Setting {
 func (p *Probe) rows() *setting.Setting {
 	return setting.Mapping("probe", "Each address is asked from time to time whether it is well, by a connection of its own.",
 		setting.Value("path", &p.Path, rule.RequestTarget(), "",
-			"What a GET asks for, maybe with a query; an answer below 400 is good. Without a path a connection is made, and TLS begun where that is spoken.").Default("none"),
+			"What a GET asks for, maybe with a query; an answer below 400 is good. Without a path a connection is made, and TLS begun where that is spoken.").
+			Default("none"),
 		setting.Value("interval", &p.Interval, rule.Duration(), 10*time.Second, "Between two probes of an address; 0s: none are made."),
 		setting.Value("timeout", &p.Timeout, rule.PositiveDuration(), 2*time.Second, "Of one probe."),
-		setting.Value("unhealthyAfter", &p.UnhealthyAfter, rule.Count(), 3, "After so many failures in a row an address gets no calls while others can have them."),
+		setting.Value("unhealthyAfter", &p.UnhealthyAfter, rule.Count(), 3,
+			"After so many failures in a row an address gets no calls while others can have them."),
 		setting.Value("healthyAfter", &p.HealthyAfter, rule.Count(), 2, "After so many successes in a row it has calls again."),
 	)
 }
 
 func (c *Circuit) rows() *setting.Setting {
-	return setting.Mapping("circuit", "How an address is left alone to which no connection can be made. A region of which no address can be reached is answered with 503 at once.",
+	return setting.Mapping("circuit",
+		"How an address is left alone to which no connection can be made. A region of which no address can be reached is answered with 503 at once.",
 		setting.Value("failures", &c.Failures, rule.CountOrZero(), 3, "After so many connections in a row that could not be made; 0: never."),
 		setting.Value("open", &c.Open, rule.PositiveDuration(), time.Second, "The time until the first trial."),
-		setting.Value("longestOpen", &c.LongestOpen, rule.PositiveDurationTo(longestRefusal), 10*time.Second, "The time between two trials, which grows, at most."),
+		setting.Value("longestOpen", &c.LongestOpen, rule.PositiveDurationTo(longestRefusal), 10*time.Second,
+			"The time between two trials, which grows, at most."),
 	).Check(func(o *setting.Object) { checkLongest(o, "open", c.Open, "longestOpen", c.LongestOpen) })
 }
 

@@ -56,13 +56,15 @@ func (i *Issuer) rows() []*setting.Setting {
 		setting.Required("issuer", &i.URL, rule.Issuer(),
 			"The issuer, letter by letter as its tokens and its discovery document (`/.well-known/openid-configuration` below it) name it."),
 		setting.List("audiences", rule.Text(), "A token must be for one of these.",
-			func(_ *yamltree.Node, audience string) { i.Audiences = append(i.Audiences, audience) }).AtLeastOne("at least one, such as [https://management.example.com]"),
+			func(_ *yamltree.Node, audience string) { i.Audiences = append(i.Audiences, audience) }).
+			AtLeastOne("at least one, such as [https://management.example.com]"),
 		setting.List("algorithms", rule.OneOf("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"),
 			"The algorithms by which tokens may be signed.",
 			func(_ *yamltree.Node, algorithm string) { i.Algorithms = append(i.Algorithms, algorithm) }).Default("`RS256` alone"),
 		setting.Value("clockSkew", &i.ClockSkew, rule.DurationTo(10*time.Minute), time.Minute,
 			"By how much the issuer's clock may differ: tokens are accepted that much earlier and later than they say."),
-		setting.Value("tenantId", &i.TenantID, rule.GUID(), "", "The tenant of all callers of this issuer.").Default("what `tenantClaim` says; one of both is needed"),
+		setting.Value("tenantId", &i.TenantID, rule.GUID(), "", "The tenant of all callers of this issuer.").
+			Default("what `tenantClaim` says; one of both is needed"),
 		setting.Value("tenantClaim", &i.TenantClaim, rule.Text(), "",
 			"The claim that says the caller's tenant, a GUID. The issuer is trusted to name any tenant.").Default("none"),
 		setting.Mapping("claims", "Which claims say who a caller is.",

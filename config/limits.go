@@ -36,11 +36,16 @@ func (l Limits) ShareOf(budget int64) int64 {
 func (l *Limits) rows() *setting.Setting {
 	return setting.Mapping("limits", "Bounds on what clients and providers send, and on what there may be.",
 		setting.Value("requestBody", &l.RequestBody, rule.Size(), 4<<20,
-			"The largest body of a request; a larger one is answered with 413. What a body holds is counted before it is read, so that it takes little more memory than its size."),
+			"The largest body of a request; a larger one is answered with 413. What a body holds is counted before it is read, so that it takes little "+
+				"more memory than its size."),
 		setting.Value("contentMemory", &l.ContentMemory, rule.Size(), 128<<20,
-			"What the bodies of all requests that are being answered may hold together; at least `limits.requestBody`. A request that finds no room is answered with 503.").RestartOnly(),
+			"What the bodies of all requests that are being answered may hold together; at least `limits.requestBody`. A request that finds no "+
+				"room is answered with 503.").RestartOnly(),
 		setting.Value("callerShare", &l.CallerShare, rule.PositivePercentage(), 0.25,
-			"The part that one caller may hold of each budget that callers share: `limits.contentMemory`, `lists.totalMemory`, `batch.totalMemory`, `upstream.readsPerEndpoint`, `upstream.callsPerEndpoint`, `upstream.queuedPerEndpoint`, `deployments.running`. What a caller asks for beyond it waits for a moment, then it is answered with 429. One body, list or batch as large as it may be has to fit a share. The gateway's own work has a share like any caller.").RestartOnly(),
+			"The part that one caller may hold of each budget that callers share: `limits.contentMemory`, `lists.totalMemory`, `batch.totalMemory`, "+
+				"`upstream.readsPerEndpoint`, `upstream.callsPerEndpoint`, `upstream.queuedPerEndpoint`, `deployments.running`. What a caller asks for "+
+				"beyond it waits for a moment, then it is answered with 429. One body, list or batch as large as it may be has to fit a share. The "+
+				"gateway's own work has a share like any caller.").RestartOnly(),
 		setting.Value("answerBody", &l.AnswerBody, rule.Size(), 8<<20,
 			"The largest answer of a provider; a larger one becomes an error of the gateway.").RestartOnly(),
 		setting.Value("tagsPerResource", &l.TagsPerResource, rule.CountTo(arm.MaxTags), 50,
@@ -60,7 +65,8 @@ func (l *Limits) rows() *setting.Setting {
 		setting.Value("roleDefinitionsPerTenant", &l.RoleDefinitionsPerTenant, rule.Count(), 5000,
 			"The most custom roles of one tenant.").RestartOnly(),
 		setting.Value("tombstonesPerSubscription", &l.TombstonesPerSubscription, rule.Count(), 200000,
-			"How many removed resources of one subscription are remembered at a time, each for `index.tombstones`. From then on writes of resources there are answered with 429, and not sent, until older ones are forgotten."),
+			"How many removed resources of one subscription are remembered at a time, each for `index.tombstones`. From then on writes of resources there "+
+				"are answered with 429, and not sent, until older ones are forgotten."),
 	).Check(func(o *setting.Object) {
 		if l.ContentMemory < l.RequestBody {
 			o.Fault(o.At("contentMemory", "requestBody"), "limits.contentMemory is less than limits.requestBody: a request could not have the body that it may",

@@ -25,18 +25,22 @@ func (p *Operations) rows() *setting.Setting {
 		setting.Value("retryAfterMax", &p.RetryAfterMax, rule.WholeSeconds(), 10*time.Minute,
 			"The greatest Retry-After, of Portico's own operations too; not less than `operations.retryAfterMin`."),
 		setting.Value("firstAnswer", &p.FirstAnswer, rule.DurationTo(time.Minute), 2*time.Second,
-			"For how long the answer to a request that begins an operation of Portico's own (a deployment, the deletion of a group, a move, a long batch) waits for the operation's end, so that its client need not poll. 0s: it does not wait."),
+			"For how long the answer to a request that begins an operation of Portico's own (a deployment, the deletion of a group, a move, a long batch) "+
+				"waits for the operation's end, so that its client need not poll. 0s: it does not wait."),
 		setting.Value("waiting", &p.Waiting, rule.Count(), 256,
-			"How many requests wait so at a time, and of one caller the part `limits.callerShare` of them. Others are answered at once, and polled.").RestartOnly(),
+			"How many requests wait so at a time, and of one caller the part `limits.callerShare` of them. Others are answered at once, and polled.").
+			RestartOnly(),
 		setting.Value("records", &p.Records, rule.PositiveDuration(), 48*time.Hour,
 			"How long an operation is remembered; longer as long as it is polled.").RestartOnly(),
 		setting.Value("perCaller", &p.PerCaller, rule.Count(), 100000,
-			"How many polling URLs are remembered for one caller in one subscription. From then on the caller's writes there are answered with 429, and not sent, until older ones are forgotten."),
+			"How many polling URLs are remembered for one caller in one subscription. From then on the caller's writes there are answered with 429, and "+
+				"not sent, until older ones are forgotten."),
 		setting.Value("learned", &p.Learned, rule.Count(), 1000,
 			"How many polling URLs that reads have named, and that belong to no one, are remembered in one subscription; the oldest give way.").RestartOnly(),
 	).Check(func(o *setting.Object) {
 		if p.RetryAfterMin > p.RetryAfterMax {
-			o.Fault(o.At("retryAfterMin", "retryAfterMax"), "operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),
+			o.Fault(o.At("retryAfterMin", "retryAfterMax"),
+				"operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),
 				"retryAfterMin at most retryAfterMax")
 		}
 	})
@@ -67,7 +71,8 @@ func (g *GroupDelete) rows() *setting.Setting {
 		setting.Value("limit", &g.Limit, rule.PositiveDuration(), time.Hour,
 			"For the whole; then the group is given back with what is left in it."),
 		setting.Value("perEndpoint", &g.PerEndpoint, rule.Count(), 8,
-			"How many deletes are under way at one endpoint for one caller; for all callers together it is as many as this is the part `limits.callerShare` of."),
+			"How many deletes are under way at one endpoint for one caller; for all callers together it is as many as this is the part "+
+				"`limits.callerShare` of."),
 		setting.Value("perJob", &g.PerJob, rule.Count(), 64, "How many deletes are under way for one group."),
 	)
 }

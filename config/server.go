@@ -74,17 +74,20 @@ func (s *Server) rows(r *files.Reader) *setting.Setting {
 			"Where the public listener listens. Beyond loopback it needs `auth.mode: tokens`, and TLS or the word that something in front speaks it. "+
 				"Port 0 lets the system choose.").RestartOnly(),
 		setting.Value("admin", &s.Admin, rule.ListenAddress(), "127.0.0.1:8081",
-			"Where the admin listener listens: metrics, health, profiles, subscriptions, jobs. Beyond loopback it needs `server.adminToken` or `server.adminTokens`.").RestartOnly(),
+			"Where the admin listener listens: metrics, health, profiles, subscriptions, jobs. Beyond loopback it needs `server.adminToken` "+
+				"or `server.adminTokens`.").RestartOnly(),
 		setting.Required("region", &s.Region, rule.RegionName(),
 			"The region in which this gateway runs, one of `regions`. It is part of the routing id of every request."),
 		setting.Value("httpServer", &s.HTTPServer, rule.OneOf(HTTP1Server, StandardServer), HTTP1Server,
-			"What serves HTTP/1.1 on the public listener. `http1`: the gateway's own server, which costs less. `standard`: that of Go's standard library, which reads "+
+			"What serves HTTP/1.1 on the public listener. `http1`: the gateway's own server, which costs less. `standard`: that of Go's "+
+				"standard library, which reads "+
 				"some requests that the other refuses, such as those with folded headers. HTTP/2 is always served by the latter.").RestartOnly(),
 		s.TLS.rows(r),
 		s.Compression.rows(),
 		s.Connections.rows(),
 		setting.List("trustedProxies", rule.Network(),
-			"The networks whose `X-Forwarded-For` counts, and with `tracing` their `traceparent`; from anywhere else both are ignored. Their connections are not bounded by address.",
+			"The networks whose `X-Forwarded-For` counts, and with `tracing` their `traceparent`; from anywhere else both are ignored. Their connections "+
+				"are not bounded by address.",
 			func(_ *yamltree.Node, p netip.Prefix) { s.TrustedProxies = append(s.TrustedProxies, p) }).Default("none"),
 		adminToken,
 		adminTokens,
@@ -113,7 +116,8 @@ func (c *Connections) rows() *setting.Setting {
 		"How many connections the public listener has, and how long they stay. Where all are in use, one from an address "+
 			"with few takes the place of the newest from the address with most.",
 		setting.Value("all", &c.All, rule.Count(), 10000,
-			"How many there are at a time. Each takes some 40 KiB of memory while it is in use, and with HTTP/2 also while it waits for a request; with HTTP/1.1 it then takes 5 KiB, with TLS 16. Each takes a file of what the system allows the process."),
+			"How many there are at a time. Each takes some 40 KiB of memory while it is in use, and with HTTP/2 also while it waits for a request; with "+
+				"HTTP/1.1 it then takes 5 KiB, with TLS 16. Each takes a file of what the system allows the process."),
 		setting.Value("perAddress", &c.PerAddress, rule.Count(), 5000,
 			"How many there are of one address at a time; IPv6 addresses count by their /64. Addresses of `server.trustedProxies` have no such "+
 				"bound; behind a balancer that hides its clients' addresses and names them nowhere, set it to `server.connections.all`, which is the most."),
@@ -200,9 +204,12 @@ type Process struct {
 func (p *Process) rows() *setting.Setting {
 	return setting.Mapping("process", "What the gateway's process takes of its machine. How many processors it uses follows from the bound of its container.",
 		setting.Value("garbage", &p.Garbage, rule.Size(), 64<<20,
-			"How much memory that is no longer needed may lie about before it is collected, up to four times what is needed; where more than this is needed, as much as is. "+
-				"More costs less processor time. What a burst took is given back to the system once there is hardly anything to do for eight seconds. `GOGC` in the environment wins over both.").RestartOnly(),
+			"How much memory that is no longer needed may lie about before it is collected, up to four times what is needed; where more than this is "+
+				"needed, as much as is. "+
+				"More costs less processor time. What a burst took is given back to the system once there is hardly anything to do for eight seconds. "+
+				"`GOGC` in the environment wins over both.").RestartOnly(),
 		setting.Value("memoryShare", &p.MemoryShare, rule.PositivePercentage(), 0.9,
-			"The part of the memory of the gateway's container beyond which it collects as often as it has to, to stay below. `GOMEMLIMIT` in the environment wins.").RestartOnly(),
+			"The part of the memory of the gateway's container beyond which it collects as often as it has to, to stay below. `GOMEMLIMIT` "+
+				"in the environment wins.").RestartOnly(),
 	)
 }

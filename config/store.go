@@ -36,16 +36,22 @@ func (s *Store) rows(r *files.Reader) *setting.Setting {
 		setting.Value("driver", &s.Driver, rule.OneOf(SQLite, Postgres), SQLite,
 			"`sqlite`: one file, used by one gateway. `postgres`: a database that several gateways share."),
 		setting.ValueBy("dsn", &s.DSN, s.dataSource, "portico.db",
-			"The file, relative to the one in which this stands, or the database. A password that the name leaves out is taken from `PGPASSWORD` or `PGPASSFILE`.").
-			Noun("data source").Default("`portico.db` for sqlite; required for postgres").Allowed("for sqlite the path of a database file, such as portico.db; "+
-			"for postgres a URL such as postgres://user@host/database, or key=value pairs"),
+			"The file, relative to the one in which this stands, or the database. A password that the name leaves out is taken from "+
+				"`PGPASSWORD` or `PGPASSFILE`.").
+			Noun("data source").Default("`portico.db` for sqlite; required for postgres").
+			Allowed("for sqlite the path of a database file, such as portico.db; "+
+				"for postgres a URL such as postgres://user@host/database, or key=value pairs"),
 		setting.Value("connections", &s.Connections, rule.AtLeastTwo(), 16,
-			"How many connections each gateway opens to PostgreSQL: a quarter of them writes, and one is kept for the question of what other gateways have changed, so 2 are 3. SQLite has no use for it."),
+			"How many connections each gateway opens to PostgreSQL: a quarter of them writes, and one is kept for the question of what other gateways "+
+				"have changed, so 2 are 3. SQLite has no use for it."),
 		keyRows(r, "sealKeys", &s.SealKeys, "store.sealKeys.id",
-			"The keys that seal the contents and answers of batches in the store: the first seals, all open. They are the same for all gateways that share it. "+
-				"To change keys add the new one last, then move it to the front, then drop the old one once `operations.records` has passed; each on all gateways.",
+			"The keys that seal the contents and answers of batches in the store: the first seals, all open. They are the same for all "+
+				"gateways that share it. "+
+				"To change keys add the new one last, then move it to the front, then drop the old one once `operations.records` has "+
+				"passed; each on all gateways.",
 			"The name of the key.").
-			Default("for SQLite one that is generated into a file beside the database, with `.key` added to its name; for PostgreSQL one in the database, by which whoever has a copy of that can read it"),
+			Default("for SQLite one that is generated into a file beside the database, with `.key` added to its name; for PostgreSQL one in the database, "+
+				"by which whoever has a copy of that can read it"),
 	).Check(func(o *setting.Object) {
 		if s.Driver == Postgres {
 			o.Require("dsn", s.dataSource().Allowed)

@@ -43,7 +43,8 @@ func (s *Subscription) rows() []*setting.Setting {
 		setting.Value("state", &s.State, rule.OneOf("Enabled", "PastDue", "Warned", "Disabled", "Deleted"), "Enabled",
 			"Enabled and PastDue take all calls, Warned and Disabled only GET, HEAD and DELETE; a Deleted one is answered with 404."),
 		setting.Value("covered", &s.Covered, rule.Bool(), false,
-			"`true`: no resource of it was made before the gateway stood in front. Any other is swept once, and its resources are looked for at the providers until then."),
+			"`true`: no resource of it was made before the gateway stood in front. Any other is swept once, and its resources are looked for at "+
+				"the providers until then."),
 		setting.Value("offerId", &s.OfferID, rule.Text(), "", "The offer, which providers know as the subscription's `quotaId`."),
 		setting.Value("locationPlacementId", &s.PlacementID, rule.Text(), "",
 			"What providers are told of where its resources may lie. Resources move between subscriptions of the same placement alone."),

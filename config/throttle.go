@@ -32,7 +32,8 @@ type SubscriptionThrottle struct {
 
 func (t *Throttle) rows(r *files.Reader, auth *Auth) *setting.Setting {
 	ids := r.Unique("the throttled subscription")
-	return setting.Mapping("throttle", "How many requests each caller may send to each subscription, and with the same limits at its tenant: as many at once as its `bucket` holds, and `perSecond` for long. "+
+	return setting.Mapping("throttle", "How many requests each caller may send to each subscription, and with the same limits at its tenant: as many at "+
+		"once as its `bucket` holds, and `perSecond` for long. "+
 		"Beyond that they are answered with 429 and a true Retry-After. The replicas that are alive share the limits.",
 		append(t.ThrottleLimits.rows(ThrottleLimits{ThrottleRate{250, 25}, ThrottleRate{200, 10}, ThrottleRate{200, 10}, 15}, false),
 			setting.Value("enabled", &t.Enabled, rule.Bool(), false, "Whether requests are counted at all.").
@@ -78,7 +79,8 @@ func (l *ThrottleLimits) rows(initial ThrottleLimits, inherited bool) []*setting
 		rate("writes", "PUT, PATCH and POST.", &l.Writes, initial.Writes),
 		rate("deletes", "DELETE.", &l.Deletes, initial.Deletes),
 		value("subscriptionFactor", &l.SubscriptionFactor, rule.AtLeastTwo(), initial.SubscriptionFactor,
-			"How many times the limits of one caller hold for all callers of a subscription together. No caller can use up more than this part of a subscription's."),
+			"How many times the limits of one caller hold for all callers of a subscription together. No caller can use up more than this "+
+				"part of a subscription's."),
 	}
 }
 

@@ -29,17 +29,22 @@ type TraceAttribute struct{ Name, Value string }
 func (t *Tracing) rows(r *files.Reader) *setting.Setting {
 	return setting.Mapping("tracing", "Traces of requests and of durable work, as spans of OpenTelemetry.",
 		setting.Required("otlp", &t.OTLP, rule.WebURL(),
-			"The collector, by OTLP over HTTP with protobuf: traces go to `v1/traces` below it. It is named here alone: variables such as `OTEL_EXPORTER_OTLP_ENDPOINT` count for nothing.").RestartOnly(),
+			"The collector, by OTLP over HTTP with protobuf: traces go to `v1/traces` below it. It is named here alone: variables such as "+
+				"`OTEL_EXPORTER_OTLP_ENDPOINT` count for nothing.").RestartOnly(),
 		setting.Value("sample", &t.Sample, rule.Fraction(), 0.01,
-			"The part of the requests that is traced, and of the attempts at durable work that no traced request began. What is not sampled costs nothing, so errors and slow requests are found among samples alone; with 1, a collector that samples at the end of each trace chooses.").
+			"The part of the requests that is traced, and of the attempts at durable work that no traced request began. What is not sampled costs "+
+				"nothing, so errors and slow requests are found among samples alone; with 1, a collector that samples at the end of each trace chooses.").
 			Allowed("0 to 1"),
 		setting.Value("callersPerSecond", &t.CallersPerSecond, rule.CountOrZero(), 10,
-			"How many requests a second are traced because a trusted caller's `traceparent` says so, whatever `tracing.sample` is. Trusted are the addresses of `server.trustedProxies`."),
+			"How many requests a second are traced because a trusted caller's `traceparent` says so, whatever `tracing.sample` is. Trusted are the "+
+				"addresses of `server.trustedProxies`."),
 		setting.Value("headersFile", &t.HeadersFile, rule.File(), "",
 			"A file with headers for the collector, such as `Authorization: Bearer …`, one on each line. It is read anew when it changes.").Default("none"),
-		setting.Value("ca", &t.CA, rule.PEMFile(), "", "The authorities that the collector's certificate must come from. The file is read anew when it changes.").Default("the system's"),
+		setting.Value("ca", &t.CA, rule.PEMFile(), "",
+			"The authorities that the collector's certificate must come from. The file is read anew when it changes.").Default("the system's"),
 		setting.Value("service", &t.Service, rule.Text(), "portico", "The attribute `service.name` of all spans.").RestartOnly(),
-		setting.Value("instance", &t.Instance, rule.Text(), "", "The attribute `service.instance.id` of all spans.").Default("the host's name with a suffix that is new at each start").RestartOnly(),
+		setting.Value("instance", &t.Instance, rule.Text(), "", "The attribute `service.instance.id` of all spans.").
+			Default("the host's name with a suffix that is new at each start").RestartOnly(),
 		t.attributeRows(r),
 		setting.Value("queue", &t.Queue, rule.CountTo(1_000_000), 8192,
 			"How many spans wait for the collector at most, each some 2 KB of memory. More are dropped and counted.").RestartOnly(),
@@ -52,7 +57,8 @@ func (t *Tracing) rows(r *files.Reader) *setting.Setting {
 		if n := o.Right("headersFile"); n != nil {
 			t.HeadersFile = r.NamedFile(n, "tracing.headersFile", t.HeadersFile)
 			if u, err := url.Parse(t.OTLP); err == nil && u.Scheme == "http" && !rule.LoopbackHost(u.Hostname()) {
-				o.Fault(n, "tracing.headersFile: what it holds would go over the network as plain text", "an https address as tracing.otlp, or one of this machine")
+				o.Fault(n, "tracing.headersFile: what it holds would go over the network as plain text",
+					"an https address as tracing.otlp, or one of this machine")
 			}
 		}
 	}).IfGiven().Default("no traces")

@@ -25,11 +25,14 @@ func (u *Upstream) rows(r *files.Reader) *setting.Setting {
 		setting.Value("readsPerEndpoint", &u.ReadsPerEndpoint, rule.Count(), 64,
 			"How many of the gateway's own reads one endpoint gets at a time: lists over several regions, and what the gateway asks by itself.").RestartOnly(),
 		setting.Value("callsPerEndpoint", &u.CallsPerEndpoint, rule.Count(), 512,
-			"How many other reads, and how many writes, one endpoint gets at a time. A call beyond them waits. Callers that wait are served in turn, one call of each.").RestartOnly(),
+			"How many other reads, and how many writes, one endpoint gets at a time. A call beyond them waits. Callers that wait are served in "+
+				"turn, one call of each.").RestartOnly(),
 		setting.Value("queueTime", &u.QueueTime, rule.PositiveDurationTo(time.Minute), 5*time.Second,
-			"How long a client's call waits for its turn at an endpoint; then it is answered with 503, or with 429 where the caller has as many calls under way as one caller may have.").RestartOnly(),
+			"How long a client's call waits for its turn at an endpoint; then it is answered with 503, or with 429 where the caller has as many calls "+
+				"under way as one caller may have.").RestartOnly(),
 		setting.Value("queuedPerEndpoint", &u.QueuedPerEndpoint, rule.Count(), 1024,
-			"How many reads, and how many writes, wait at one endpoint, and of the gateway's own reads for clients. One caller has a share of that, `limits.callerShare`. Where more would wait, the latest call of the caller with the most is answered with 503.").RestartOnly(),
+			"How many reads, and how many writes, wait at one endpoint, and of the gateway's own reads for clients. One caller has a share of that, "+
+				"`limits.callerShare`. Where more would wait, the latest call of the caller with the most is answered with 503.").RestartOnly(),
 		files.TLSRows(r, &u.TLS, "TLS towards providers. The files are read anew when they change.", "the system's", "none"),
 	)
 }

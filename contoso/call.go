@@ -42,7 +42,10 @@ type call struct {
 // read takes the request's body in, which a fault may let outlive its
 // connection.
 func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
-	c := &call{method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), host: r.Host, fault: f, breaks: p.breaks, habits: p.habits}
+	c := &call{
+		method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), host: r.Host, fault: f, breaks: p.breaks,
+		habits: p.habits,
+	}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
 		return nil, badRequest("InvalidRequestContent", "The request content could not be read.")
@@ -98,7 +101,8 @@ func (p *Provider) checkVersion(c *call) error {
 		ok = err == nil
 	}
 	if !ok || len(given) > 1 {
-		return badRequest("InvalidApiVersionParameter", "The api-version '%s' is invalid. The supported versions are '%s'.", strings.Join(given, ","), strings.Join(p.versions, ","))
+		return badRequest("InvalidApiVersionParameter", "The api-version '%s' is invalid. The supported versions are '%s'.", strings.Join(given, ","),
+			strings.Join(p.versions, ","))
 	}
 	c.version, c.etags = v, v != oldVersion
 	return nil

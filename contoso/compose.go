@@ -169,9 +169,12 @@ func (p *Provider) placement(x *tx, a address, t *resourceType, body object, cur
 	}
 	if given != "" && location(given) != p.region {
 		if current != nil {
-			return "", badRequest("InvalidResourceLocation", "The resource '%s' already exists in location '%s'. Its location cannot be changed to '%s'.", a.name(), p.region, given)
+			return "", badRequest("InvalidResourceLocation", "The resource '%s' already exists in location '%s'. Its location cannot be changed to '%s'.",
+				a.name(), p.region, given)
 		}
-		return "", badRequest("LocationNotAvailableForResourceType", "The provided location '%s' is not available for resource type '%s'. List of available regions for the resource type is '%s'.", given, t.name(), p.region)
+		return "", badRequest("LocationNotAvailableForResourceType",
+			"The provided location '%s' is not available for resource type '%s'. List of available regions for the resource type is '%s'.", given,
+			t.name(), p.region)
 	}
 	switch {
 	case !t.located():

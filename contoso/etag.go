@@ -12,7 +12,10 @@ import (
 // without what changes by itself (the tag, systemData, provisioningState). Two
 // writes of the same content get the same tag.
 func (r *resource) tag(b breaks) error {
-	o := object{{"id", encode(r.ID)}, {"type", encode(r.Type)}, {"location", encode(r.Location)}, {"members", r.Members.bytes()}, {"properties", slices.Concat(r.Properties, r.shownChildren()).bytes()}}
+	o := object{
+		{"id", encode(r.ID)}, {"type", encode(r.Type)}, {"location", encode(r.Location)}, {"members", r.Members.bytes()},
+		{"properties", slices.Concat(r.Properties, r.shownChildren()).bytes()},
+	}
 	text, err := canonical(o.bytes())
 	if err != nil {
 		return err

@@ -62,7 +62,8 @@ func (p *Provider) refusal(c *call) (answer, bool) {
 		}
 		return failed(fail(f.Number, "ContosoFault", "The request was answered with %d as asked.", f.Number)), true
 	case fault.Quote:
-		return failed(badRequest("ContosoQuote", "The content '%s' cannot be used ('%s', '%s').", c.body, base64.StdEncoding.EncodeToString(c.body), url.QueryEscape(string(c.body)))), true
+		return failed(badRequest("ContosoQuote", "The content '%s' cannot be used ('%s', '%s').", c.body, base64.StdEncoding.EncodeToString(c.body),
+			url.QueryEscape(string(c.body)))), true
 	case fault.Refuse:
 		return refused(c), f.Mode == "" || c.method == http.MethodGet
 	case fault.Throttle:

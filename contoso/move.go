@@ -104,7 +104,10 @@ func (p *Provider) moveOrder(c *call) (order *moveOrder, on address, err error) 
 	if p.breaks[moveKeepsSubscription] {
 		to.subscription = c.address.subscription
 	}
-	order = &moveOrder{Group: group, Target: "/subscriptions/" + to.subscription + "/resourceGroups/" + to.group, IDs: sent.Resources, Half: c.fault.Name == fault.Halfway, Moves: c.fault.Moves}
+	order = &moveOrder{
+		Group: group, Target: "/subscriptions/" + to.subscription + "/resourceGroups/" + to.group, IDs: sent.Resources,
+		Half: c.fault.Name == fault.Halfway, Moves: c.fault.Moves,
+	}
 	if text := c.header.Get("x-ms-arm-resource-system-data"); text != "" {
 		if !json.Valid([]byte(text)) {
 			return nil, on, badRequest("InvalidSystemData", "The header x-ms-arm-resource-system-data must be a JSON object.")
@@ -160,14 +163,17 @@ func (t *tx) mayMove(c *call, order *moveOrder) error {
 		}
 		for _, other := range t.linkedWith(r, fold(order.Group)+"/") {
 			if !moving[fold(other)] && !slices.ContainsFunc(missing, func(d errorDetail) bool { return same(d.Target, other) }) {
-				missing = append(missing, errorDetail{Code: "MissingMoveDependentResources", Message: "The resource '" + other + "' is linked with '" + r.ID + "'.", Target: other})
+				missing = append(missing, errorDetail{
+					Code: "MissingMoveDependentResources", Message: "The resource '" + other + "' is linked with '" + r.ID + "'.", Target: other,
+				})
 			}
 		}
 	}
 	if len(missing) == 0 {
 		return nil
 	}
-	f := badRequest("MissingMoveDependentResources", "The move resources request does not contain all the dependent resources. Please check error details for missing resource ids.")
+	f := badRequest("MissingMoveDependentResources",
+		"The move resources request does not contain all the dependent resources. Please check error details for missing resource ids.")
 	f.details = missing
 	return f
 }

@@ -27,7 +27,8 @@ func (t *tx) mayDelete(kind *resourceType, r *resource) error {
 	if len(ids) > named {
 		ids, rest = slices.Clip(ids[:named]), " and others"
 	}
-	return fail(http.StatusConflict, "NestedResourcesExist", "The resource '%s' cannot be deleted while it has nested resources. Delete these first: %s%s.", r.ID, strings.Join(ids, ", "), rest)
+	return fail(http.StatusConflict, "NestedResourcesExist",
+		"The resource '%s' cannot be deleted while it has nested resources. Delete these first: %s%s.", r.ID, strings.Join(ids, ", "), rest)
 }
 
 // drop removes a resource with everything below it.

@@ -257,7 +257,8 @@ func (p *Provider) poll(c *call, form string) (answer, error) {
 		place := "/" + strings.Join(a.segments[:len(a.segments)-2], "/")
 		tenant, caller := c.caller()
 		o := x.operation(fold(a.name()))
-		visible := o != nil && (place == o.Place || same(place, o.Place) && !x.breaks[pollCasing]) && (o.Tenant == tenant || x.breaks[tenantNotCompared]) && o.Caller == caller && !x.now.Before(o.Unseen)
+		visible := o != nil && (place == o.Place || same(place, o.Place) && !x.breaks[pollCasing]) && (o.Tenant == tenant || x.breaks[tenantNotCompared]) &&
+			o.Caller == caller && !x.now.Before(o.Unseen)
 		if o == nil || !visible && !x.breaks[operationSeenByOthers] {
 			return answer{}, notFound("OperationNotFound", "The operation '%s' was not found.", a.name())
 		}

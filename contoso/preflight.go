@@ -76,7 +76,8 @@ func verdict(refused []errorDetail) answer {
 	case 1:
 		return jsonAnswer(http.StatusOK, said{stateFailed, &refused[0]})
 	}
-	return jsonAnswer(http.StatusOK, said{stateFailed, &errorDetail{Code: "MultipleErrorsOccurred", Message: "Several resources would be refused. See details.", Details: refused}})
+	return jsonAnswer(http.StatusOK,
+		said{stateFailed, &errorDetail{Code: "MultipleErrorsOccurred", Message: "Several resources would be refused. See details.", Details: refused}})
 }
 
 // judgePlanned judges a planned resource as its PUT is judged.

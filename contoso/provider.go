@@ -101,7 +101,8 @@ func New(o Options) (*Provider, error) {
 	}
 	p := &Provider{
 		region: location(o.Region), pageSize: o.PageSize, log: o.Log, now: o.Now,
-		catalog: append(newCatalog(), further...), anyType: o.AnyType, versions: append(apiVersions[:], versions...), breaks: broken, habits: habits, state: newState(), closing: make(chan struct{}),
+		catalog: append(newCatalog(), further...), anyType: o.AnyType, versions: append(apiVersions[:], versions...), breaks: broken, habits: habits,
+		state: newState(), closing: make(chan struct{}),
 		clients: o.Clients, frontDoor: o.FrontDoor, outward: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	if p.pageSize == 0 {

@@ -29,7 +29,8 @@ func (c *call) wholeError() *errorDetail {
 		}},
 	}
 	for i := range c.fault.Details {
-		refusal.Details = append(refusal.Details, errorDetail{Code: fmt.Sprint("Detail", i), Message: strings.Repeat("Long words. ", 80), Target: fmt.Sprint("properties.", i)})
+		refusal.Details = append(refusal.Details,
+			errorDetail{Code: fmt.Sprint("Detail", i), Message: strings.Repeat("Long words. ", 80), Target: fmt.Sprint("properties.", i)})
 	}
 	return refusal
 }

@@ -84,7 +84,8 @@ func (t *resourceType) checkSku(next, current *resource) error {
 		for _, s := range t.skus {
 			names = append(names, s.Sku.Name)
 		}
-		return badRequest("InvalidSku", "The SKU '%s' is not known for the resource type '%s'. Use one of '%s'.", requested.Name, t.name(), strings.Join(names, ","))
+		return badRequest("InvalidSku", "The SKU '%s' is not known for the resource type '%s'. Use one of '%s'.", requested.Name, t.name(),
+			strings.Join(names, ","))
 	}
 	if requested.Tier != "" && !same(requested.Tier, s.Sku.Tier) {
 		return badRequest("InvalidSku", "The SKU '%s' is of the tier '%s', not '%s'.", s.Sku.Name, s.Sku.Tier, requested.Tier)
@@ -93,7 +94,8 @@ func (t *resourceType) checkSku(next, current *resource) error {
 		return badRequest("InvalidSkuCapacity", "The capacity of the SKU '%s' must be from %d to %d.", s.Sku.Name, s.Capacity.Minimum, s.Capacity.Maximum)
 	}
 	if now, has := t.skuOf(current); has && now.Sku.Family != s.Sku.Family {
-		return badRequest("SkuChangeNotAllowed", "A resource with the SKU '%s' cannot change to '%s'. Its /skus lists those that it can change to.", now.Sku.Name, s.Sku.Name)
+		return badRequest("SkuChangeNotAllowed", "A resource with the SKU '%s' cannot change to '%s'. Its /skus lists those that it can change to.",
+			now.Sku.Name, s.Sku.Name)
 	}
 	return nil
 }

@@ -71,7 +71,8 @@ func (t *tx) permits(c *call) error {
 	case c.method == http.MethodDelete && (state == subscriptionWarned || state == subscriptionSuspended):
 		return nil
 	}
-	return fail(http.StatusConflict, "InvalidSubscriptionState", "The subscription is %s for the namespace '%s'; this operation is not allowed.", state, c.address.namespace)
+	return fail(http.StatusConflict, "InvalidSubscriptionState", "The subscription is %s for the namespace '%s'; this operation is not allowed.", state,
+		c.address.namespace)
 }
 
 // isNotice reports whether a request is a notification by the front door.

@@ -67,17 +67,21 @@ func (i *Issuer) advice(token said, refusal *access.Refusal, s *signature) strin
 	case refusal == nil:
 		return "The token ends at " + token.moment("exp") + "."
 	case errors.Is(s.err, errMustFetch):
-		return fmt.Sprintf("The token is signed by the key %s, and the gateway has %s of the issuer %s: the next request with it has the keys fetched. Ask again with ask (--ask) to have that done now.",
+		return fmt.Sprintf("The token is signed by the key %s, and the gateway has %s of the issuer %s: the next request with it has the keys fetched. "+
+			"Ask again with ask (--ask) to have that done now.",
 			access.Quoted(token.KeyID), i.keys.inWords(), access.Quoted(i.options.URL))
 	}
 	switch refusal.Result {
 	case access.Unavailable:
-		return fmt.Sprintf("The gateway cannot fetch the keys of %s: %v. Look whether it reaches that address, and at auth.issuers.ca.", access.Quoted(i.options.URL), s.err)
+		return fmt.Sprintf("The gateway cannot fetch the keys of %s: %v. Look whether it reaches that address, and at auth.issuers.ca.",
+			access.Quoted(i.options.URL), s.err)
 	case access.UnknownKey:
-		return fmt.Sprintf("The token is signed by the key %s, and the issuer showed %s. They are fetched anew at most every auth.keys.atMostEvery; after that it is another issuer's token, or one from before the issuer changed its keys.",
+		return fmt.Sprintf("The token is signed by the key %s, and the issuer showed %s. They are fetched anew at most every auth.keys.atMostEvery; after "+
+			"that it is another issuer's token, or one from before the issuer changed its keys.",
 			access.Quoted(token.KeyID), i.keys.inWords())
 	case access.Signature:
-		return fmt.Sprintf("The key %s of the issuer has not made its signature: the token was changed or cut on its way, or it is forged.", access.Quoted(token.KeyID))
+		return fmt.Sprintf("The key %s of the issuer has not made its signature: the token was changed or cut on its way, or it is forged.",
+			access.Quoted(token.KeyID))
 	case access.Expired:
 		return fmt.Sprintf("It ended at %s; %s. The client has to get a new token; if that is new, one of the clocks is wrong.", token.moment("exp"), clock)
 	case access.Early:
@@ -95,7 +99,8 @@ func (i *Issuer) advice(token said, refusal *access.Refusal, s *signature) strin
 func (i *Issuer) adviceOfForm(token said) string {
 	switch {
 	case !slices.Contains(i.options.Algorithms, token.Algorithm):
-		return fmt.Sprintf("It is signed by the algorithm %s; algorithms of the issuer in auth.issuers are %s.", access.Quoted(token.Algorithm), access.QuotedList(i.options.Algorithms))
+		return fmt.Sprintf("It is signed by the algorithm %s; algorithms of the issuer in auth.issuers are %s.", access.Quoted(token.Algorithm),
+			access.QuotedList(i.options.Algorithms))
 	case !tokenType(token.Type):
 		return fmt.Sprintf("Its type (typ) is %s, and has to be JWT or at+jwt.", access.Quoted(fmt.Sprint(token.Type)))
 	}

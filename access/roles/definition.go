@@ -71,7 +71,8 @@ func BuiltIn() []Definition {
 			"Grants full access to manage all resources, including the ability to assign roles in Azure RBAC.",
 			[]string{"*"}),
 		builtIn(Contributor, "Contributor",
-			"Grants full access to manage all resources, but does not allow you to assign roles in Azure RBAC, manage assignments in Azure Blueprints, or share image galleries.",
+			"Grants full access to manage all resources, but does not allow you to assign roles in Azure RBAC, manage assignments in Azure Blueprints, "+
+				"or share image galleries.",
 			[]string{"*"},
 			"Microsoft.Authorization/*/Delete",
 			"Microsoft.Authorization/*/Write",

@@ -105,7 +105,8 @@ func (r *reader) rows() []*setting.Setting {
 		setting.Required("subscription", &c.Subscription, rule.GUID(),
 			"The subscription in which the suite works. The provider is told of it first, as a front door tells it; a front door must know it."),
 		setting.Value("tenant", &c.Tenant, rule.GUID(), "",
-			"The tenant of the subscription and of its callers, as the provider is to see it. Required with `endpoints`; a front door knows it by the tokens.").Conditional(),
+			"The tenant of the subscription and of its callers, as the provider is to see it. Required with `endpoints`; a front door knows it by the tokens.").
+			Conditional(),
 		setting.Value("sibling", &c.Sibling, rule.GUID(), "",
 			"Another subscription of the same tenant, in which nothing is registered.").Default("one that no one knows"),
 		setting.Value("resourceGroup", &c.ResourceGroup, groupName(), "certify",
@@ -116,39 +117,47 @@ func (r *reader) rows() []*setting.Setting {
 		setting.Mapping("portico", "Through a front door, in place of `endpoints`. Its answers say in which regions the types are.",
 			setting.Required("url", &c.Portico.URL, rule.WebURL(), "Its public URL."),
 			setting.Value("tokenFile", &r.token[contract.Owner], rule.File(), "",
-				"A file that holds the bearer token of the caller who makes everything, on one line.").Default("none: the front door asks no one who they are, as `portico demo`"),
-			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "What the front door calls that caller in `systemData`.").Default("none: rules about it are left out"),
+				"A file that holds the bearer token of the caller who makes everything, on one line.").
+				Default("none: the front door asks no one who they are, as `portico demo`"),
+			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "What the front door calls that caller in `systemData`.").
+				Default("none: rules about it are left out"),
 			setting.Value("colleagueTokenFile", &r.token[contract.Colleague], rule.File(), "",
 				"The token of another caller of the same tenant, who may do the same.").Default("none: rules about several callers are left out"),
-			setting.Value("colleagueName", &c.Portico.Colleague.Name, rule.Text(), "", "As `name`, of that caller.").Default("none: rules about it are left out"),
+			setting.Value("colleagueName", &c.Portico.Colleague.Name, rule.Text(), "", "As `name`, of that caller.").
+				Default("none: rules about it are left out"),
 			setting.Value("strangerTokenFile", &r.token[contract.Stranger], rule.File(), "",
 				"The token of a caller of another tenant.").Default("none: rules about strangers are left out"),
 		).Check(r.readTokens).IfGiven(),
 		setting.Mapping("tls", "TLS towards the provider, or the front door.",
 			setting.Value("ca", &c.TLS.CA, rule.PEMFile(), "", "The authorities that its certificate must come from.").Default("those of the system"),
-			setting.Value("cert", &c.TLS.Cert, rule.PEMFile(), "", "The certificate by which the provider knows a front door, followed by those that lead to its root.").Default("none is shown"),
+			setting.Value("cert", &c.TLS.Cert, rule.PEMFile(), "",
+				"The certificate by which the provider knows a front door, followed by those that lead to its root.").Default("none is shown"),
 			setting.Value("key", &c.TLS.Key, rule.PEMFile(), "", "The private key of that certificate.").Default("none"),
 		).Check(func(o *setting.Object) {
 			files.CheckPEM(r.Reader, o, "ca", &c.TLS.CA)
 			files.CheckPEMPair(r.Reader, o, &c.TLS.Cert, &c.TLS.Key)
 		}).IfGiven(),
 		r.providerRows(),
-		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).Default("none"),
-		setting.List("specifications", rule.File(), "OpenAPI documents (2 or 3, also as TypeSpec writes them) from which the bodies of types without a sample are made. "+
-			"A sample is better where a body must name something that exists.", func(at *yamltree.Node, name string) {
-			r.documents, r.places = append(r.documents, name), append(r.places, at)
-		}).Default("none"),
+		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).
+			Default("none"),
+		setting.List("specifications", rule.File(),
+			"OpenAPI documents (2 or 3, also as TypeSpec writes them) from which the bodies of types without a sample are made. "+
+				"A sample is better where a body must name something that exists.", func(at *yamltree.Node, name string) {
+				r.documents, r.places = append(r.documents, name), append(r.places, at)
+			}).Default("none"),
 		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to keep. What it does not claim is left out.",
 			func(_ *yamltree.Node, name string) { c.Profiles = append(c.Profiles, contract.Profile(name)) }).AtLeastOne(strings.Join(ProfileNames(), ", ")),
 		setting.Value("disruptive", &c.Disruptive, rule.Bool(), false, "Run the cases that may disturb others who use the provider, too."),
-		setting.Value("pageSize", new(string), headerName(), "", "The header by which a request asks for small pages of a list.").Default("none: `$top` alone makes small pages"),
+		setting.Value("pageSize", new(string), headerName(), "", "The header by which a request asks for small pages of a list.").
+			Default("none: `$top` alone makes small pages"),
 		setting.Free("asynchrony", "mapping", "The headers by which a request asks for an asynchronous answer. A provider that has none leaves this out; "+
 			"how it answers by itself is found out. See [Asynchronous answers](#asynchronous-answers).", leave).Default("none"),
 		setting.Value("parallel", &c.Parallel, rule.CountTo(mostParallel), defaultParallel, "How many cases run at once."),
 		setting.Mapping("limits", "Bounds of a run.",
 			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Of a call. One that takes longer counts as one without an answer."),
 			setting.Value("wait", &c.Limits.Wait, rule.PositiveDuration(), defaultWait, "Of a wait for an operation's end."),
-			setting.Value("pause", &c.Limits.Pause, rule.PositiveDuration(), defaultPause, "Of the time between two polls. A longer `Retry-After` is not waited for, save that of a 429."),
+			setting.Value("pause", &c.Limits.Pause, rule.PositiveDuration(), defaultPause,
+				"Of the time between two polls. A longer `Retry-After` is not waited for, save that of a 429."),
 			setting.Value("case", &c.Limits.Case, rule.PositiveDuration(), defaultCase, "Of a case on a type."),
 			setting.Value("run", &c.Limits.Run, rule.PositiveDuration(), defaultRun, "Of all cases together."),
 			setting.Value("cleanup", &c.Limits.Cleanup, rule.PositiveDuration(), defaultCleanup, "Of removing what was made."),

@@ -44,13 +44,14 @@ func (d *described) full() string { return d.namespace + "/" + d.Name }
 // the suite's own.
 func (r *reader) providerRows() *setting.Setting {
 	namespaces := r.Unique("namespace")
-	return setting.Mappings("providers", "A part of a region map: the namespaces, and the types of each.", r.rowsOfProvider, func(o *setting.Object, p provider) {
-		at := o.Right("namespace")
-		if regionmap.CheckNamespace(&r.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
-			p.at = o
-			r.providers = append(r.providers, p)
-		}
-	}).AtLeastOne("a part of a region map: a list of {namespace: …, resourceTypes: […]}")
+	return setting.Mappings("providers", "A part of a region map: the namespaces, and the types of each.", r.rowsOfProvider,
+		func(o *setting.Object, p provider) {
+			at := o.Right("namespace")
+			if regionmap.CheckNamespace(&r.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
+				p.at = o
+				r.providers = append(r.providers, p)
+			}
+		}).AtLeastOne("a part of a region map: a list of {namespace: …, resourceTypes: […]}")
 }
 
 func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
@@ -58,18 +59,20 @@ func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
 	return append(regionmap.ProviderRows(&p.ProviderDeclaration),
 		setting.List("checkNameAvailability", rule.OneOf("subscription", "location"), "Where the provider answers it.",
 			func(_ *yamltree.Node, scope string) { p.checkName = append(p.checkName, scope) }).Default("nowhere"),
-		setting.Mappings("resourceTypes", "The types. What a nested one leaves out it has from its parent.", r.rowsOfType, func(o *setting.Object, t described) {
-			at := o.Right("name")
-			if at != nil && regionmap.CheckTypeName(&r.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
-				t.namespace, t.at = p.Namespace, o
-				p.types = append(p.types, &t)
-			}
-		}).AtLeastOne("at least one, such as {name: widgets, kind: tracked, apiVersions: [2024-01-01]}"))
+		setting.Mappings("resourceTypes", "The types. What a nested one leaves out it has from its parent.", r.rowsOfType,
+			func(o *setting.Object, t described) {
+				at := o.Right("name")
+				if at != nil && regionmap.CheckTypeName(&r.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
+					t.namespace, t.at = p.Namespace, o
+					p.types = append(p.types, &t)
+				}
+			}).AtLeastOne("at least one, such as {name: widgets, kind: tracked, apiVersions: [2024-01-01]}"))
 }
 
 func (r *reader) rowsOfType(t *described) []*setting.Setting {
 	t.exercise = map[string]any{}
-	return append(regionmap.TypeRows(&r.Report, &t.TypeDeclaration, "names of regions", func(_ *yamltree.Node, name string) { t.Locations = append(t.Locations, name) }),
+	return append(regionmap.TypeRows(&r.Report, &t.TypeDeclaration, "names of regions",
+		func(_ *yamltree.Node, name string) { t.Locations = append(t.Locations, name) }),
 		setting.Free("contract", "mapping", "What cases may try with the type, see [The types](#the-types).", func(o *setting.Object) {
 			if n := o.Get("contract"); n != nil {
 				if given, ok := r.asJSON(n, reflect.TypeFor[contract.Exercise](), "providers.resourceTypes.contract").(map[string]any); ok {
@@ -152,7 +155,8 @@ func (r *reader) judgeType(d *described, all []*described) {
 		}
 	}
 	if d.Routing == regions.Global && d.at.Right("routing") != nil && len(r.c.Endpoints) > 0 && r.c.Endpoints[contract.Global] == "" {
-		r.Fault(d.at.At("routing"), fmt.Sprintf("type %s has routing: global, but endpoints has no global", yamltree.Quote(d.Name)), "add global: https://host to endpoints, or leave routing out")
+		r.Fault(d.at.At("routing"), fmt.Sprintf("type %s has routing: global, but endpoints has no global", yamltree.Quote(d.Name)),
+			"add global: https://host to endpoints, or leave routing out")
 	}
 }
 
@@ -192,7 +196,8 @@ func (r *reader) refuseEnvelope(sample yamltree.Entry) {
 	for _, body := range sample.Value.Entries {
 		for _, member := range body.Value.Entries {
 			if slices.Contains([]string{"location", "tags", "id", "name", "type"}, member.Key.Text) {
-				r.Fault(member.Key, fmt.Sprintf("samples.%s.%s has %s", sample.Key.Text, body.Key.Text, member.Key.Text), "properties, sku, kind and the like: the suite adds location and tags, and the URL names the resource")
+				r.Fault(member.Key, fmt.Sprintf("samples.%s.%s has %s", sample.Key.Text, body.Key.Text, member.Key.Text),
+					"properties, sku, kind and the like: the suite adds location and tags, and the URL names the resource")
 			}
 		}
 	}
@@ -226,7 +231,9 @@ func (d *described) lacksBody() bool {
 func (r *reader) requireBodies(all []*described) {
 	for _, d := range all {
 		if d.lacksBody() {
-			r.Fault(d.at.At("name"), "type "+d.full()+" has no sample", fmt.Sprintf("samples: {%s: {create: {properties: {…}}, update: {properties: {…}}}}, a specification, or contract: {readOnly: true}", d.full()))
+			r.Fault(d.at.At("name"), "type "+d.full()+" has no sample",
+				fmt.Sprintf("samples: {%s: {create: {properties: {…}}, update: {properties: {…}}}}, a specification, or contract: {readOnly: true}",
+					d.full()))
 		}
 	}
 }

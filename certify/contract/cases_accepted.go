@@ -387,7 +387,9 @@ type way struct {
 // write.
 func (s *Scene) ways() []way {
 	var found []way
-	for _, w := range []way{{method: http.MethodPatch, write: patchWrite}, {method: http.MethodDelete, write: deleteWrite}, {method: http.MethodPut, write: putWrite}} {
+	for _, w := range []way{
+		{method: http.MethodPatch, write: patchWrite}, {method: http.MethodDelete, write: deleteWrite}, {method: http.MethodPut, write: putWrite},
+	} {
 		best, there := fullest(s, w.method)
 		if !there {
 			continue

@@ -18,8 +18,9 @@ func bodyCases() []Case {
 			},
 		},
 		{
-			ID: "body/refused-members", Profile: Core, Section: putResource, Rule: "sku without a name, plan without name, publisher or product, and the like are refused",
-			On: func(t *Type) bool { return len(t.Contract.Refused) > 0 },
+			ID: "body/refused-members", Profile: Core, Section: putResource,
+			Rule: "sku without a name, plan without name, publisher or product, and the like are refused",
+			On:   func(t *Type) bool { return len(t.Contract.Refused) > 0 },
 			Run: func(s *Scene) {
 				for _, row := range s.Type.Contract.Refused {
 					a := s.put(s.id, s.body(s.Type, row.Members))

@@ -83,7 +83,8 @@ func childCases() []Case {
 			},
 		},
 		{
-			ID: "child/keeps-its-parent", Profile: Nested, Section: groupDeletes, On: func(t *Type) bool { return isNested(t) && writable(t.parent) && t.parent.DeletionPolicy != "cascade" },
+			ID: "child/keeps-its-parent", Profile: Nested, Section: groupDeletes,
+			On:   func(t *Type) bool { return isNested(t) && writable(t.parent) && t.parent.DeletionPolicy != "cascade" },
 			Rule: "a delete that is invalid until a related resource is deleted is 4xx, deletes nothing, and succeeds afterwards",
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
@@ -100,7 +101,8 @@ func childCases() []Case {
 			},
 		},
 		{
-			ID: "child/proxy-only-has-no-tags-and-no-location", Profile: Core, Section: designing, On: func(t *Type) bool { return t.Kind != Tracked && writable(t) },
+			ID: "child/proxy-only-has-no-tags-and-no-location", Profile: Core, Section: designing,
+			On:   func(t *Type) bool { return t.Kind != Tracked && writable(t) },
 			Rule: "location and tags are not applicable to a resource that is not tracked; it shows none, whatever was sent",
 			Run: func(s *Scene) {
 				a := s.put(s.id, s.body(s.Type, Object{"tags": Object{"a": "b"}}))

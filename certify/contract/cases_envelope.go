@@ -37,7 +37,8 @@ func envelopeCases() []Case {
 			Run: func(s *Scene) {
 				read, _ := s.create(s.id, s.body(s.Type)).doc.(Object)
 				for name, value := range read {
-					s.check(slices.Contains(envelopeMembers, strings.ToLower(name)), "beside properties there are members of ARM's envelope alone", "%s: %s", name, show(value))
+					s.check(slices.Contains(envelopeMembers, strings.ToLower(name)), "beside properties there are members of ARM's envelope alone",
+						"%s: %s", name, show(value))
 				}
 			},
 		},

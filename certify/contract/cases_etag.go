@@ -62,7 +62,8 @@ func etagCases() []Case {
 			},
 		},
 		{
-			ID: "etag/is-the-same-in-every-api-version", Profile: ETags, Section: etagSpec, On: func(t *Type) bool { return hasETags(t) && len(t.APIVersions)-len(t.Contract.WithoutETags) > 1 },
+			ID: "etag/is-the-same-in-every-api-version", Profile: ETags, Section: etagSpec,
+			On:   func(t *Type) bool { return hasETags(t) && len(t.APIVersions)-len(t.Contract.WithoutETags) > 1 },
 			Rule: "the etag does not depend on the api-version of the request",
 			Run: func(s *Scene) {
 				s.created()

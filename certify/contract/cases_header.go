@@ -18,7 +18,10 @@ func headerCases() []Case {
 				seen := map[string]bool{}
 				// A request that goes on for long has one correlation id on all of its calls.
 				shared := withAll(Headers{"x-ms-correlation-request-id": uuid.NewString(), "x-ms-client-request-id": uuid.NewString()})
-				for _, a := range []*Answer{s.get(s.id, shared), s.get(s.id, shared), s.created(), s.get(s.id), s.get(collection(s.id)), s.patch(s.id, s.patchBody()), s.get(sibling(s.id, "absent")), s.remove(s.id)} {
+				for _, a := range []*Answer{
+					s.get(s.id, shared), s.get(s.id, shared), s.created(), s.get(s.id), s.get(collection(s.id)), s.patch(s.id, s.patchBody()),
+					s.get(sibling(s.id, "absent")), s.remove(s.id),
+				} {
 					id := a.Header.Get("x-ms-request-id")
 					a.check(id != "", a.call.String()+" has an x-ms-request-id", "none")
 					a.check(!seen[id], a.call.String()+" has an x-ms-request-id of its own", "%s again", id)

@@ -53,7 +53,8 @@ func listCases() []Case {
 			},
 		},
 		{
-			ID: "list/over-several-regions", Profile: TrackedResources, Section: getResource, On: func(t *Type) bool { return isTop(t) && !t.global() }, Side: ThroughOnly, OwnGroup: true,
+			ID: "list/over-several-regions", Profile: TrackedResources, Section: getResource, On: func(t *Type) bool { return isTop(t) && !t.global() },
+			Side: ThroughOnly, OwnGroup: true,
 			Rule:    "each regional endpoint is asked that has such resources, and the answers are one collection",
 			Through: "the gateway puts it together, for a group and for a subscription",
 			Run: func(s *Scene) {

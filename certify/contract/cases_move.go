@@ -187,7 +187,8 @@ func refusedMoves() []Case {
 	}{
 		{"into-its-own-group", "the target group is the source group", func(s *Scene) string { return s.group }, nil},
 		{"into-a-group-that-is-not-there", "the target group does not exist", func(s *Scene) string { return s.group + "-absent" }, nil},
-		{"of-a-resource-of-another-group", "a resource is not from the source group", (*Scene).neighbour, func(s *Scene) []any { return []any{within(s.group+"-other", s.id)} }},
+		{"of-a-resource-of-another-group", "a resource is not from the source group", (*Scene).neighbour,
+			func(s *Scene) []any { return []any{within(s.group+"-other", s.id)} }},
 		{"of-a-child", "a resource is a child", (*Scene).neighbour, func(s *Scene) []any { return []any{s.id + "/children/a"} }},
 		{"of-nothing", "no resource is named", (*Scene).neighbour, func(*Scene) []any { return []any{} }},
 		{"of-801-resources", "more than 800 resources are named", (*Scene).neighbour, func(s *Scene) []any {
@@ -308,6 +309,8 @@ func (s *Scene) discard(id string) {
 	if t == nil {
 		return
 	}
-	c := call{method: http.MethodDelete, target: (&url.URL{Path: id}).EscapedPath() + "?api-version=" + t.version(), region: s.endpoint(id), header: http.Header{}}
+	c := call{
+		method: http.MethodDelete, target: (&url.URL{Path: id}).EscapedPath() + "?api-version=" + t.version(), region: s.endpoint(id), header: http.Header{},
+	}
 	_, _ = s.Adapter.send(s.ctx, c) // a case that leaves something is no fault of the provider
 }

@@ -50,7 +50,8 @@ func pageCases() []Case {
 			Through: "nextLink leads to the public URL",
 			Run: func(s *Scene) {
 				link := s.nextLink()
-				s.check(strings.HasPrefix(strings.ToLower(link), strings.ToLower(s.Adapter.Public)+"/"), "nextLink is absolute and on "+s.Adapter.Public, "%s", link)
+				s.check(strings.HasPrefix(strings.ToLower(link), strings.ToLower(s.Adapter.Public)+"/"), "nextLink is absolute and on "+s.Adapter.Public,
+					"%s", link)
 			},
 		},
 		{

@@ -56,7 +56,8 @@ func pagingCases() []Case {
 				twice := s.walkOn(link, first)
 				for _, item := range once.items {
 					id := bare(text(item, "id"))
-					s.check(len(twice.like(id)) == len(once.like(id)), "the pages behind the link have "+nameOf(id)+" as when they were read first", "first %s, then %s", once, twice)
+					s.check(len(twice.like(id)) == len(once.like(id)), "the pages behind the link have "+nameOf(id)+" as when they were read first",
+						"first %s, then %s", once, twice)
 				}
 			},
 		},

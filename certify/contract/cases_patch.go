@@ -135,7 +135,8 @@ func patchCases() []Case {
 					}
 				}
 				after := s.read(s.id).about(bare(text(before.doc, "id")))
-				after.check(strings.EqualFold(text(after.doc, "type"), text(before.doc, "type")), "the type is still "+text(before.doc, "type"), "%s", text(after.doc, "type"))
+				after.check(strings.EqualFold(text(after.doc, "type"), text(before.doc, "type")), "the type is still "+text(before.doc, "type"), "%s",
+					text(after.doc, "type"))
 				if isTracked(s.Type) {
 					s.unmoved()
 				}

@@ -85,7 +85,9 @@ func preflightCases() []Case {
 			ID: "preflight/of-an-unknown-type", Side: StraightOnly, Rule: "a resource of a type that the provider does not have is refused",
 			Run: func(s *Scene) {
 				s.accepts()
-				a := askPreflight(s, []any{Object{"name": nameOf(s.id), "type": s.Type.provider.Namespace + "/noSuchType", "apiVersion": s.Type.version(), "location": s.place(s.Type)}})
+				a := askPreflight(s, []any{Object{
+					"name": nameOf(s.id), "type": s.Type.provider.Namespace + "/noSuchType", "apiVersion": s.Type.version(), "location": s.place(s.Type),
+				}})
 				s.check(a.denied() || a.failed(), "it is refused", "%s", a)
 			},
 		},

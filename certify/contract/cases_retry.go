@@ -93,7 +93,8 @@ func retryCases() []Case {
 						a := s.follow(started.Header.Get("Location"), started)
 						return a, a.Status != http.StatusAccepted
 					})
-					s.check((text(end.doc, "status") == "Succeeded") == (result.Status < 300), "the Location ends as the status "+text(end.doc, "status"), "%s", result)
+					s.check((text(end.doc, "status") == "Succeeded") == (result.Status < 300), "the Location ends as the status "+text(end.doc, "status"),
+						"%s", result)
 				}
 				if !tried {
 					s.leave("no operation has both URLs")

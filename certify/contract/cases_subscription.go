@@ -84,7 +84,8 @@ func subscriptionCases() []Case {
 						a.check(a.Status >= 400 && a.Status < 500, a.call.String()+" is refused while the subscription is "+row.state, "%s", a)
 						return
 					}
-					a.check(a.Status == status || a.Status == http.StatusAccepted, a.call.String()+" is permitted while the subscription is "+row.state, "%s", a)
+					a.check(a.Status == status || a.Status == http.StatusAccepted, a.call.String()+" is permitted while the subscription is "+row.state,
+						"%s", a)
 				}
 				try(s.get(id), row.get)
 				try(s.put(id, s.body(s.Type)), row.put)

@@ -205,7 +205,8 @@ func (l *Ledger) absent(ctx context.Context, t *entry) removal {
 	if err != nil {
 		return going
 	}
-	if got.Status == http.StatusAccepted || got.Status == http.StatusOK && text(decode(got.Body), "status") != "" && !terminal(text(decode(got.Body), "status")) {
+	if got.Status == http.StatusAccepted ||
+		got.Status == http.StatusOK && text(decode(got.Body), "status") != "" && !terminal(text(decode(got.Body), "status")) {
 		return going
 	}
 	t.poll, t.deleted = "", false // once more: it may have been made since

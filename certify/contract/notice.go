@@ -24,7 +24,9 @@ func Announce(ctx context.Context, target Target) (refusals []string, err error)
 			if err != nil {
 				return nil, err
 			}
-			got, err := target.ask(ctx, call{method: http.MethodPut, target: "/subscriptions/" + a.Subscription + "?api-version=2.0", region: region, body: body})
+			got, err := target.ask(ctx, call{
+				method: http.MethodPut, target: "/subscriptions/" + a.Subscription + "?api-version=2.0", region: region, body: body,
+			})
 			if err != nil {
 				return nil, fmt.Errorf("the endpoint of %s: %w", region, err)
 			}

@@ -157,7 +157,8 @@ func headline(claimed []pageProfile, c Counts) (outcome contract.Outcome, words,
 		}
 		return contract.Broken, "Not kept: " + with(contract.Broken), explanation
 	case c.Unreached > 0:
-		return contract.Unreached, "Not shown: " + with(contract.Unreached), fmt.Sprintf("No rule was found broken, but %d trials did not come to their rule.", c.Unreached)
+		return contract.Unreached, "Not shown: " + with(contract.Unreached),
+			fmt.Sprintf("No rule was found broken, but %d trials did not come to their rule.", c.Unreached)
 	case with(contract.LeftOut) != "":
 		return contract.LeftOut, "Not tried: " + with(contract.LeftOut), "No rule was found broken, but nothing of these claimed profiles was tried."
 	}

@@ -97,7 +97,10 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Habits: f.habits, Types: f.types, AnyType: f.anyType, FrontDoor: door, Clients: clients, Log: log})
+	p, err := contoso.New(contoso.Options{
+		Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Habits: f.habits, Types: f.types, AnyType: f.anyType,
+		FrontDoor: door, Clients: clients, Log: log,
+	})
 	if err != nil {
 		return err
 	}

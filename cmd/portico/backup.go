@@ -52,7 +52,8 @@ PostgreSQL has means of its own, pg_basebackup and pg_dump.`,
 
 // contents says what a backup holds.
 func contents(c backup.Contents) string {
-	return fmt.Sprintf("%d bytes, layout %d, %s, %s, %s", c.Bytes, c.Layout, count(c.Subscriptions, "subscription"), count(c.Groups, "group"), count(c.Resources, "resource"))
+	return fmt.Sprintf("%d bytes, layout %d, %s, %s, %s", c.Bytes, c.Layout, count(c.Subscriptions, "subscription"), count(c.Groups, "group"),
+		count(c.Resources, "resource"))
 }
 
 func count(n int64, noun string) string {

@@ -87,7 +87,8 @@ not to its end.`,
 	flags.BoolVar(&list, "list", false, "show the cases, and run none")
 	flags.BoolVar(&compare, "compare", false, "compare the results.json of two runs: certify --compare OLD NEW")
 	flags.VarP(&run.format, "output", "o", "how to write the outcome; json and yaml: as in results.json")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
+	_ = c.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
 	c.MarkFlagsMutuallyExclusive("list", "compare", "config")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return notJudged(err) })
 	return c
@@ -241,7 +242,8 @@ func vacant(ctx context.Context, ledger *contract.Ledger, group string) error {
 	for i, id := range held {
 		held[i] = "  " + terminal.Clean(id)
 	}
-	return fmt.Errorf("the resource group %s holds something already, and everything below it is removed in the end; name another resourceGroup, or remove:\n%s%s",
+	return fmt.Errorf("the resource group %s holds something already, and everything below it is removed in the end; name another "+
+		"resourceGroup, or remove:\n%s%s",
 		group, strings.Join(held, "\n"), more)
 }
 

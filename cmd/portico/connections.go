@@ -63,8 +63,12 @@ func newTables(settings config.Server, trusted func() []netip.Prefix, registry p
 			OnRefused: func(reason string) { refused.WithLabelValues(listener, reason).Inc() },
 		})
 	}
-	all := tables{table("public", c.All, c.PerAddress, settings.HTTPServer == config.HTTP1Server), table("admin", adminConnections, adminConnectionsPerAddress, false)}
-	registry.MustRegister(openConnections{all, prometheus.NewDesc("portico_connections", "Open connections, by the listener: public, admin.", []string{"listener"}, nil)})
+	all := tables{
+		table("public", c.All, c.PerAddress, settings.HTTPServer == config.HTTP1Server), table("admin", adminConnections, adminConnectionsPerAddress, false),
+	}
+	registry.MustRegister(openConnections{
+		all, prometheus.NewDesc("portico_connections", "Open connections, by the listener: public, admin.", []string{"listener"}, nil),
+	})
 	return all
 }
 

@@ -42,7 +42,8 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 			shown(`curl -sS "$demo` + machines + "/beta" + version + `"`), shown(`curl -sS "$portico` + machines + version + `"`),
 		}, "One list, of three endpoints. None of them knows the others."},
 		{"See the headers by which a request is traced:", []string{
-			"curl -sS " + head + ` -H 'x-ms-client-request-id: my-own-id' -H 'x-ms-return-client-request-id: true' "$demo` + machines + "/gamma" + version + `"`,
+			"curl -sS " + head + ` -H 'x-ms-client-request-id: my-own-id' -H 'x-ms-return-client-request-id: true' "$demo` + machines + "/gamma" + version +
+				`"`,
 		}, "x-ms-routing-request-id begins with the gateway's region; x-ms-client-request-id is the caller's own."},
 		{"Read the ETag of the group, and be refused with a stale one, by 412:", []string{
 			"curl -sS " + head + ` "` + group + `"`, apart(send("PATCH", group, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`)),
@@ -50,9 +51,11 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 		{"Next, see which way a request would take, without sending it:", []string{
 			portico("explain GET '" + beta + version + "'"),
 		}, "The last lines name the region, and the address that would be called."},
-		{"Then a deletion that waits: the endpoint in eastus refuses to delete beta until the last line. The line before it waits until status says so, or the group has gone.", []string{
+		{"Then a deletion that waits: the endpoint in eastus refuses to delete beta until the last line. The line before it waits until status says " +
+			"so, or the group has gone.", []string{
 			apart(send("POST", eastus+faults, refusesDeletions)), `curl -sS -i -X DELETE "` + group + `"`,
-			"until " + portico("status") + " | grep -A2 'waits for eastus' || ! curl -sf -o /dev/null \"" + group + "\"; do sleep 1; done", "curl -sS -i -X DELETE '" + eastus + faults + "'",
+			"until " + portico("status") + " | grep -A2 'waits for eastus' || ! curl -sf -o /dev/null \"" + group + "\"; do sleep 1; done",
+			"curl -sS -i -X DELETE '" + eastus + faults + "'",
 		}, "202, and status names what the deletion waits for. The last line ends the refusals, and the next attempt deletes the group."},
 		{"Watch all of it in the console, at http://" + cfg.Server.Admin + "/", nil, ""},
 	}

@@ -33,7 +33,8 @@ type identityFiles struct {
 }
 
 func (f identityFiles) same(other identityFiles) bool {
-	return f.header == other.header && f.credential == other.credential && slices.EqualFunc(f.authorities, other.authorities, (*x509.Certificate).Equal) && slices.EqualFunc(f.chain, other.chain, bytes.Equal)
+	return f.header == other.header && f.credential == other.credential && slices.EqualFunc(f.authorities, other.authorities, (*x509.Certificate).Equal) &&
+		slices.EqualFunc(f.chain, other.chain, bytes.Equal)
 }
 
 // readTowards reads the identities of a configuration. One whose files hold what they

@@ -38,7 +38,8 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 	defer s.reloading.Unlock()
 	if s.audit != nil {
 		if err := s.audit.Reopen(); err != nil {
-			s.log.Error("the file of audit lines was not opened anew, so that lines go on to the one before, or that one was not closed in good order", zap.Error(err))
+			s.log.Error("the file of audit lines was not opened anew, so that lines go on to the one before, or that one was not closed in good order",
+				zap.Error(err))
 		}
 	}
 	next, sources, err := config.LoadSources(s.path)
@@ -66,7 +67,8 @@ func (s *service) tellRemoved() int {
 	removed := config.Removed(s.config.Load(), s.path)
 	s.shown.Removed(removed)
 	if removed > 0 {
-		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is taken over, or this gateway is restarted",
+		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is taken over, or "+
+			"this gateway is restarted",
 			zap.Int("credentials", removed))
 	}
 	return removed

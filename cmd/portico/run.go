@@ -52,7 +52,8 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	for i, l := range []net.Listener{public, admin} {
 		go func() { ended <- servers[i].Serve(l) }()
 	}
-	s.log.Info("serving", zap.Stringer("public", public.Addr()), zap.Stringer("admin", admin.Addr()), zap.Stringer("publicURL", s.config.Load().Server.PublicURL))
+	s.log.Info("serving", zap.Stringer("public", public.Addr()), zap.Stringer("admin", admin.Addr()),
+		zap.Stringer("publicURL", s.config.Load().Server.PublicURL))
 
 	var drain config.Drain
 	select {

@@ -107,7 +107,8 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	})
 	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
-		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.access.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys, Sinks: m.sinks, Tracer: s.traces.tracer,
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.access.authenticator, Log: log, Access: access, Audit: audit,
+		Metrics: registry, Keys: m.keys, Sinks: m.sinks, Tracer: s.traces.tracer,
 		Generations: &s.generations,
 		Reload:      func(ctx context.Context) (admin.Reloaded, error) { return s.reload(ctx, "the admin listener") },
 	}))
@@ -119,7 +120,8 @@ func (s *service) openAccess() *zap.Logger {
 	log, lines := logs.Access(s.log)
 	s.access = lines
 	s.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "portico_access_lines_lost_total", Help: "Lines of the access log that were not written: the standard error took fewer than there were, or failed.",
+		Name: "portico_access_lines_lost_total",
+		Help: "Lines of the access log that were not written: the standard error took fewer than there were, or failed.",
 	}, func() float64 { return float64(lines.Lost()) }))
 	return log
 }
@@ -206,7 +208,8 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 			TagNamesPerSubscription:  cfg.Limits.TagNamesPerSubscription,
 			LearnedOperations:        cfg.Operations.Learned,
 			Roles: assignments.Limits{
-				PerSubscription: cfg.Limits.RoleAssignmentsPerSubscription, PerTenant: cfg.Limits.RoleAssignmentsPerTenant, DefinitionsPerTenant: cfg.Limits.RoleDefinitionsPerTenant,
+				PerSubscription: cfg.Limits.RoleAssignmentsPerSubscription, PerTenant: cfg.Limits.RoleAssignmentsPerTenant,
+				DefinitionsPerTenant: cfg.Limits.RoleDefinitionsPerTenant,
 			},
 		},
 		SendWithin:      cfg.Index.SendWithin,

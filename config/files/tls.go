@@ -13,8 +13,10 @@ import (
 // that are left out.
 func TLSRows(r *Reader, t *regions.TLS, doc, otherCA, otherPair string) *setting.Setting {
 	return setting.Mapping("tls", doc,
-		setting.Value("ca", &t.CA, rule.PEMFile(), "", "The authorities that providers' certificates must come from: one certificate, or several.").Default(otherCA),
-		setting.Value("cert", &t.Cert, rule.PEMFile(), "", "The gateway's own certificate, followed by those that lead to its root, for providers that ask for one.").Default(otherPair),
+		setting.Value("ca", &t.CA, rule.PEMFile(), "", "The authorities that providers' certificates must come from: one certificate, or several.").
+			Default(otherCA),
+		setting.Value("cert", &t.Cert, rule.PEMFile(), "",
+			"The gateway's own certificate, followed by those that lead to its root, for providers that ask for one.").Default(otherPair),
 		setting.Value("key", &t.Key, rule.PEMFile(), "", "The private key of that certificate.").Default(otherPair),
 	).Check(func(o *setting.Object) {
 		CheckPEM(r, o, "ca", &t.CA)

@@ -56,29 +56,38 @@ func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setti
 	return append(ProviderRows(&p.ProviderDeclaration),
 		texts("features", rule.FeatureName(), b.Unique("feature"), &p.Features,
 			"Features that subscriptions can register for, without the namespace. Providers are told of those that they have.").ShortPath().Default("none"),
-		setting.AddressesByRegion("endpoints", endpointsDoc+" They serve all types without endpoints of their own. Several addresses of one region are called in turn.",
+		setting.AddressesByRegion("endpoints",
+			endpointsDoc+" They serve all types without endpoints of their own. Several addresses of one region are called in turn.",
 			func(o *setting.Object) { p.Endpoints = b.readEndpoints(o) }).Default("none; each provider needs a global one"),
 		setting.Value("endpointTemplate", &p.Template, rule.AddressTemplate(), "",
 			"The address in the regions that `endpoints` does not name. `{region}`, `{subservice}` (of the type) and "+
 				"`{namespace}` (in lower case) are filled in.").Allowed(templateForm),
 		texts("internalSubscriptions", rule.GUID(), internal, &p.InternalSubscriptions,
 			"The provider's own subscriptions. What is made there on behalf of customers has to carry the tag `resourceCreatedFor`, "+
-				"the ID of the customer's resource, or is refused with 403.").ShortPath().NonEmpty("subscription ids, or no internalSubscriptions").Default("none"),
+				"the ID of the customer's resource, or is refused with 403.").ShortPath().NonEmpty("subscription ids, or no internalSubscriptions").
+			Default("none"),
 		setting.Mapping("headers", "Headers that pass between clients and this provider beside the standard ones and `x-ms-*`..",
 			texts("request", headerName("header of requests that may pass",
-				"names of letters, digits and hyphens, such as X-Contoso-Trace; none of a credential, an identity, a connection or the message's frame", headers.MayRequest),
+				"names of letters, digits and hyphens, such as X-Contoso-Trace; none of a credential, an identity, a connection or the message's frame",
+				headers.MayRequest),
 				b.Unique("header"), &p.RequestHeaders,
-				"Further headers of requests that reach the provider. Credentials, identities and what concerns one connection or the message's frame cannot be listed.").Default("none"),
+				"Further headers of requests that reach the provider. Credentials, identities and what concerns one connection or the message's "+
+					"frame cannot be listed.").Default("none"),
 			texts("response", headerName("header of answers that may pass",
-				"names of letters, digits and hyphens, such as X-Contoso-Trace; none that speaks for the gateway's host, of a connection or of the message's frame", headers.MayAnswer),
+				"names of letters, digits and hyphens, such as X-Contoso-Trace; none that speaks for the gateway's host, of a connection "+
+					"or of the message's frame", headers.MayAnswer),
 				b.Unique("header"), &p.AnswerHeaders,
-				"Further headers of the provider's answers that reach clients. What speaks for the gateway's host to browsers (`Set-Cookie`, `Access-Control-*`, …) or commands a proxy in front of it cannot be listed.").Default("none"),
+				"Further headers of the provider's answers that reach clients. What speaks for the gateway's host to browsers (`Set-Cookie`, "+
+					"`Access-Control-*`, …) or commands a proxy in front of it cannot be listed.").Default("none"),
 		),
 		texts("redirectHosts", rule.RedirectHost(), b.Unique("host"), &p.RedirectHosts,
-			"Hosts to which the provider may redirect clients beside the gateway itself, maybe with a port, or `*.` and a domain for all hosts below that. A redirect to any other is answered with 502.").Default("none"),
+			"Hosts to which the provider may redirect clients beside the gateway itself, maybe with a port, or `*.` and a domain for all hosts below "+
+				"that. A redirect to any other is answered with 502.").Default("none"),
 		setting.Value("httpClient", &p.HTTPClient, rule.Enum(regions.HTTPClients()), regions.AutoClient,
-			"What calls the provider's endpoints. `http1`: the gateway's own client, which speaks HTTP/1.1 and costs less. `auto`: the same, but reads over TLS "+
-				"use HTTP/2 where the provider speaks it. `standard`: that of Go's standard library, which reads some answers that the other refuses, such as folded headers."),
+			"What calls the provider's endpoints. `http1`: the gateway's own client, which speaks HTTP/1.1 and costs less. `auto`: the "+
+				"same, but reads over TLS "+
+				"use HTTP/2 where the provider speaks it. `standard`: that of Go's standard library, which reads some answers that the other refuses, "+
+				"such as folded headers."),
 		files.TLSRows(b.files, &p.TLS, "TLS towards this provider, in place of `upstream.tls`. The files are read anew when they change.",
 			"that of `upstream.tls`", "those of `upstream.tls`"),
 		b.credentialRows(&p.Credential),

@@ -15,7 +15,8 @@ func (b *reader) regionRows() *setting.Setting {
 	return setting.Mappings("regions", "The regions that there are.",
 		func(r *regions.Region) []*setting.Setting {
 			return []*setting.Setting{
-				setting.Required("name", &r.Name, rule.RegionName(), "The region's name, as resources have it for their location. Case and spaces do not count.").
+				setting.Required("name", &r.Name, rule.RegionName(),
+					"The region's name, as resources have it for their location. Case and spaces do not count.").
 					Identity(func(at *yamltree.Node) bool { return seen.Add(at, r.Name, r.Name) }),
 				setting.Value("displayName", &r.DisplayName, rule.Text(), "",
 					"The name for people. It should be the region's name but for case and spaces, as clients send it as a location.").Default("the name"),

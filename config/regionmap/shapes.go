@@ -50,7 +50,8 @@ func (b *reader) addShapes(p *provider, all schema.Library, document *schema.Doc
 			b.Fault(named.at, fmt.Sprintf("spec: %s does not say what the bodies of %s/%s hold: PUT %s: %v", named.text, p.Namespace, t.Name, put.Path, err),
 				"a document whose references lead somewhere")
 		case t.Shapes[arm.Fold(version)] != nil:
-			b.Fault(named.at, fmt.Sprintf("spec: %s says again what the bodies of %s/%s of api-version %s hold", named.text, p.Namespace, t.Name, version), "one document for each type and api-version")
+			b.Fault(named.at, fmt.Sprintf("spec: %s says again what the bodies of %s/%s of api-version %s hold", named.text, p.Namespace, t.Name, version),
+				"one document for each type and api-version")
 		default:
 			if t.Shapes == nil {
 				t.Shapes = map[string]*schema.Shape{}
@@ -59,7 +60,8 @@ func (b *reader) addShapes(p *provider, all schema.Library, document *schema.Doc
 		}
 	}
 	if served == 0 {
-		b.Fault(named.at, fmt.Sprintf("spec: %s, of version %s, has no PUT of a type of %s that has this api-version", named.text, yamltree.Quote(version), p.Namespace),
+		b.Fault(named.at, fmt.Sprintf("spec: %s, of version %s, has no PUT of a type of %s that has this api-version", named.text,
+			yamltree.Quote(version), p.Namespace),
 			"a document whose info.version is an api-version of the types that it describes: "+yamltree.Choice(versionsOf(p.Types)))
 	}
 }

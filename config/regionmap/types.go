@@ -51,11 +51,13 @@ func TypeRows(r *yamltree.Report, t *regions.TypeDeclaration, regionNames string
 			"`regional`: each instance is served by its region. `global`: all are served by the global endpoint.").Default("that of the parent, or `regional`"),
 		texts("apiVersions", rule.APIVersion(), r.Unique("api-version"), &t.APIVersions,
 			"The api-versions that the type has. At least one.").AtLeastOne(`at least one, such as ["2024-01-01"]`),
-		setting.List("locations", rule.Location(regionNames), "The regions in which the type is offered; each must have an endpoint.", func(at *yamltree.Node, text string) {
-			if locations.Add(at, text, text) {
-				lies(at, text)
-			}
-		}).NonEmpty("regions, or no locations: then every region with an endpoint").Default("every region that has an endpoint").Allowed("names of regions"),
+		setting.List("locations", rule.Location(regionNames), "The regions in which the type is offered; each must have an endpoint.",
+			func(at *yamltree.Node, text string) {
+				if locations.Add(at, text, text) {
+					lies(at, text)
+				}
+			}).NonEmpty("regions, or no locations: then every region with an endpoint").Default("every region that has an endpoint").
+			Allowed("names of regions"),
 		setting.Value("deletionPolicy", &t.DeletionPolicy, rule.Enum(regions.DeletionPolicies()), regions.DeletionPolicy(0),
 			"What becomes of the children of a resource that is deleted. `cascade`: they go with it. `refuse`: it cannot be deleted while it has any."),
 		setting.Mapping("capabilities", "What the type can do.",
@@ -72,7 +74,8 @@ func TypeRows(r *yamltree.Report, t *regions.TypeDeclaration, regionNames string
 }
 
 func (b *reader) rowsOfType(t *resourceType) []*setting.Setting {
-	rows := TypeRows(b.Report, &t.TypeDeclaration, regionNames(b.m), func(at *yamltree.Node, text string) { t.locations = append(t.locations, placed{at, text}) })
+	rows := TypeRows(b.Report, &t.TypeDeclaration, regionNames(b.m),
+		func(at *yamltree.Node, text string) { t.locations = append(t.locations, placed{at, text}) })
 	const behindRouting = 3
 	rows = slices.Insert(rows, behindRouting, setting.Value("subservice", &t.Subservice, rule.DNSLabel(), "",
 		"What `{subservice}` in an `endpointTemplate` stands for.").Default("the parent's, or none"))

@@ -304,10 +304,11 @@ func RedirectHost() Rule[string] {
 			}
 			return text, hostLabels(name) && (!below || strings.Contains(name, "."))
 		},
-		Shown:   true,
-		Noun:    "host to redirect to",
-		Allowed: "a host such as files.contoso.example, *. before a domain of at least two labels for all hosts below it, and maybe a port such as :8443; no scheme, no path",
-		Schema:  matching(`^(\*\.)?[0-9A-Za-z.-]+(:[1-9][0-9]{0,4})?$`),
+		Shown: true,
+		Noun:  "host to redirect to",
+		Allowed: "a host such as files.contoso.example, *. before a domain of at least two labels for all hosts below it, and maybe a port such as " +
+			":8443; no scheme, no path",
+		Schema: matching(`^(\*\.)?[0-9A-Za-z.-]+(:[1-9][0-9]{0,4})?$`),
 	}
 }
 

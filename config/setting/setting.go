@@ -61,7 +61,9 @@ func Value[T any](key string, at *T, want rule.Rule[T], initial T, doc string) *
 // ValueBy is Value with a rule that depends on settings before it.
 func ValueBy[T any](key string, at *T, want func() rule.Rule[T], initial T, doc string) *Setting {
 	shown := want()
-	s := &Setting{key: key, doc: doc, at: at, noun: shown.Noun, allowed: shown.Allowed, schema: shown.Schema, shown: shown.Shown && !shown.Secret, initial: initial}
+	s := &Setting{
+		key: key, doc: doc, at: at, noun: shown.Noun, allowed: shown.Allowed, schema: shown.Schema, shown: shown.Shown && !shown.Secret, initial: initial,
+	}
 	s.read = func(o *Object) bool {
 		want := want()
 		if s.required && !s.conditional {

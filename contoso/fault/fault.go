@@ -189,7 +189,8 @@ func Parse(text string) (Fault, bool) {
 	f := Fault{Name: name}
 	ok, err := !hasArg, error(nil)
 	switch name {
-	case "", Quote, ResetBefore, HTML, Redirect, ResetAfter, Stall, BadJSON, ByteOrderMark, ForeignLocation, OwnLocation, ForeignElements, ForeignNext, OwnNext, NextLoop, EndlessPages, NoValue, HopHeaders, Halfway, PollsStrict, HiddenFromClients, Unshown, CutRequest, CutAnswer:
+	case "", Quote, ResetBefore, HTML, Redirect, ResetAfter, Stall, BadJSON, ByteOrderMark, ForeignLocation, OwnLocation, ForeignElements, ForeignNext,
+		OwnNext, NextLoop, EndlessPages, NoValue, HopHeaders, Halfway, PollsStrict, HiddenFromClients, Unshown, CutRequest, CutAnswer:
 	case Overlook:
 		f.Number, ok = http.StatusNoContent, !hasArg || arg == "404"
 		if hasArg {

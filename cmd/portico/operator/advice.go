@@ -21,9 +21,11 @@ func (s service) advise(err error, missing string) error {
 	}
 	if stranger, ok := errors.AsType[*api.NotAdminError](err); ok {
 		if stranger.Public {
-			return fmt.Errorf("%w\n%s. The admin listener is another one: server.admin of the service's configuration, port 8081 by default", stranger, s.named())
+			return fmt.Errorf("%w\n%s. The admin listener is another one: server.admin of the service's configuration, port 8081 by default", stranger,
+				s.named())
 		}
-		return fmt.Errorf("%w\n%s. An admin listener of an earlier version may lack what was asked for; the public listener is another one", stranger, s.named())
+		return fmt.Errorf("%w\n%s. An admin listener of an earlier version may lack what was asked for; the public listener is another one", stranger,
+			s.named())
 	}
 	refusal, ok := errors.AsType[*api.Refusal](err)
 	if !ok {

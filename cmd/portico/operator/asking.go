@@ -36,7 +36,8 @@ func newAsking(p Program) *asking {
 // outputFlags adds the flags for the form of the answer.
 func (a *asking) outputFlags(c *cobra.Command) {
 	c.Flags().VarP(&a.format, "output", "o", "how to write the answer; json and yaml: as the service gave it")
-	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
+	_ = c.RegisterFlagCompletionFunc("output",
+		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
 }
 
 // jsonFlag adds the older name of -o json.

@@ -67,7 +67,8 @@ a line for each event. At the end it says behind which token one can go on.
 	f.StringVar(&g.resource, "resource", "", "the history of this `ID`")
 	f.StringVar(&g.subscription, "subscription", "", "only those of the subscription with this `ID`")
 	f.StringArrayVar(&g.types, "type", nil, "only events of this `TYPE`, such as Microsoft.Resources.ResourceDeleteSuccess; may be repeated")
-	f.IntVar(&g.limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table (%d without --after, --since and --resource), all in json and yaml", mostRows, lastRows))
+	f.IntVar(&g.limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table (%d without --after, --since and "+
+		"--resource), all in json and yaml", mostRows, lastRows))
 	f.BoolVar(&g.follow, "watch", false, "go on with what comes, until Ctrl-C")
 	for _, other := range []string{"watch", "subscription", "type"} {
 		c.MarkFlagsMutuallyExclusive("resource", other)

@@ -63,7 +63,8 @@ func memberColumns(group string) []terminal.Column[api.DeletionMember] {
 	}
 	return []terminal.Column[api.DeletionMember]{
 		{Title: "RESOURCE", Cell: func(m api.DeletionMember) string { return short(m.ID) }, Least: 20, Cut: terminal.CutStart},
-		{Title: "STATE", Cell: func(m api.DeletionMember) string { return m.State }, Style: func(m api.DeletionMember) terminal.Style { return memberStyle(m.State) }},
+		{Title: "STATE", Cell: func(m api.DeletionMember) string { return m.State },
+			Style: func(m api.DeletionMember) terminal.Style { return memberStyle(m.State) }},
 		{Title: "TRIES", Cell: func(m api.DeletionMember) string { return fmt.Sprint(m.Tries) }, Right: true},
 		{Title: "NEXT", Time: func(m api.DeletionMember) time.Time { return instant(m.Due) }},
 		{Title: "REASON", Cell: func(m api.DeletionMember) string { return m.Why }, Least: 20},

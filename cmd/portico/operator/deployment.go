@@ -57,7 +57,8 @@ func stepColumns(deployment string) []terminal.Column[api.DeploymentStep] {
 	}
 	return []terminal.Column[api.DeploymentStep]{
 		{Title: "RESOURCE", Cell: func(s api.DeploymentStep) string { return short(s.ID) }, Least: 20, Cut: terminal.CutStart},
-		{Title: "STATE", Cell: func(s api.DeploymentStep) string { return s.State }, Style: func(s api.DeploymentStep) terminal.Style { return styleOf(s.State) }},
+		{Title: "STATE", Cell: func(s api.DeploymentStep) string { return s.State },
+			Style: func(s api.DeploymentStep) terminal.Style { return styleOf(s.State) }},
 		{Title: "DOES", Cell: func(s api.DeploymentStep) string {
 			if s.Removes {
 				return "DELETE"

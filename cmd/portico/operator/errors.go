@@ -42,7 +42,8 @@ func countOf(e api.ErrorAnswer) int { return max(e.Count, 1) }
 func errorsCommand(p Program) *cobra.Command {
 	l := listing[api.ErrorAnswer, api.ErrorAnswer]{
 		path: "/admin/errors", none: "No answer was an error in the last day.", rows: same[api.ErrorAnswer],
-		params: []param{{name: "each", flag: "each", usage: "show each of the last answers of one replica: 250 failures and 250 refusals", none: "This replica has answered without an error."}},
+		params: []param{{name: "each", flag: "each", usage: "show each of the last answers of one replica: 250 failures and 250 refusals",
+			none: "This replica has answered without an error."}},
 	}
 	bySubscription := false
 	l.text = func(ctx context.Context, a *asking, c *api.Client, to io.Writer, all []api.ErrorAnswer) error {
@@ -53,7 +54,8 @@ func errorsCommand(p Program) *cobra.Command {
 		}
 		return table(a, errorColumns()).Write(a.out, to, all)
 	}
-	c := l.command(p, "errors", "Show the answers that were errors, and whose they were", `Show the answers of all replicas that were errors in the last day, failures (5xx) and
+	c := l.command(p, "errors", "Show the answers that were errors, and whose they were",
+		`Show the answers of all replicas that were errors in the last day, failures (5xx) and
 refusals of Portico, the newest first: a line for those that are alike in status, code,
 region, subscription, caller and replica, with the newest of them. BY says whose error it
 was: gateway is Portico, service a provider that answered so. Where a provider could not be

@@ -70,7 +70,8 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 	c.Flags().StringVar(&o.content, "content", "", "file that holds the request's content; - is standard input")
 	c.Flags().StringVar(&o.bearer, "bearer-file", "", "`FILE` that holds the bearer token of the caller; - is standard input")
 	c.Flags().StringVar(&o.raw, "raw", "", "`FILE` that holds a request as a client sends it; - is standard input")
-	c.Flags().BoolVar(&o.question.Ask, "ask", false, "ask providers where a resource lies that the index does not know, and whether they would accept it, and issuers for keys")
+	c.Flags().BoolVar(&o.question.Ask, "ask", false,
+		"ask providers where a resource lies that the index does not know, and whether they would accept it, and issuers for keys")
 	c.Flags().BoolVar(&o.full, "headers", false, "show also the headers that go out")
 	return c
 }

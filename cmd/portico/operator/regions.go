@@ -38,7 +38,8 @@ func regionsCommand(p Program) *cobra.Command {
 			{Title: "TYPES", Cell: func(r regionRow) string { return strings.Join(r.endpoint.ResourceTypes, ",") }, Wide: true},
 		},
 	}
-	return l.command(p, "regions", "Show the regions, and how each address of their endpoints does", `Show the regions, and how each address of their endpoints does.
+	return l.command(p, "regions", "Show the regions, and how each address of their endpoints does",
+		`Show the regions, and how each address of their endpoints does.
 
 A line is an address, as the gateway that answers knows it. CALLS and FAILED are
 counted since it started, NOW are calls under way.`)

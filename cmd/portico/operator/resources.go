@@ -70,7 +70,8 @@ func (a *asking) writeResource(to io.Writer, r api.ResourceDetail) error {
 	says := "The index has no row of it."
 	switch {
 	case r.Group != nil:
-		says = fmt.Sprintf("A resource group in %s, %s, changed %s, created %s", r.Group.Location, r.Group.State, a.optional(r.Group.Changed), a.optional(r.Group.Created))
+		says = fmt.Sprintf("A resource group in %s, %s, changed %s, created %s", r.Group.Location, r.Group.State, a.optional(r.Group.Changed),
+			a.optional(r.Group.Created))
 	case r.Subscription != nil:
 		says = fmt.Sprintf("A subscription of tenant %s, %s", terminal.Clean(r.Subscription.TenantID), r.Subscription.State)
 	case r.Row != nil:
@@ -113,7 +114,8 @@ func section[R any](a *asking, to io.Writer, none, heading string, columns []ter
 func eventColumns() []terminal.Column[api.ResourceEvent] {
 	return []terminal.Column[api.ResourceEvent]{
 		{Title: "TIME", Time: func(e api.ResourceEvent) time.Time { return e.Time }},
-		{Title: "STATUS", Cell: func(e api.ResourceEvent) string { return e.Status }, Style: func(e api.ResourceEvent) terminal.Style { return styleOf(e.Status) }},
+		{Title: "STATUS", Cell: func(e api.ResourceEvent) string { return e.Status },
+			Style: func(e api.ResourceEvent) terminal.Style { return styleOf(e.Status) }},
 		{Title: "ACTION", Cell: func(e api.ResourceEvent) string { return e.Action }, Least: 16},
 		{Title: "CALLER", Cell: func(e api.ResourceEvent) string { return cmp.Or(e.Name, e.Caller) }, Least: 8},
 		{Title: "CORRELATION", Cell: func(e api.ResourceEvent) string { return e.CorrelationID }, Drop: 1},

@@ -54,7 +54,9 @@ Exit status 1: the region was not retired, or a move holds a part of it.`,
 
 func (a *asking) retire(ctx context.Context, c *api.Client, region string, order api.Retire) error {
 	// There may be much to forget: ctx alone bounds it.
-	answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: "/admin/regions/" + url.PathEscape(region) + "/retire", Content: order, Unbounded: true})
+	answer, err := c.Do(ctx, api.Request{
+		Method: http.MethodPost, Path: "/admin/regions/" + url.PathEscape(region) + "/retire", Content: order, Unbounded: true,
+	})
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return errors.New("the region was not forgotten in time: what was forgotten stays so, and this goes on when it is run again")
 	}
@@ -93,7 +95,8 @@ func unknownRegion(ctx context.Context, c *api.Client, region string) error {
 	for _, r := range known {
 		names = append(names, r.Name)
 	}
-	return fmt.Errorf("neither the map nor the index knows a region %s: it is misspelt, or nothing of it is left. The map has: %s", region, strings.Join(names, ", "))
+	return fmt.Errorf("neither the map nor the index knows a region %s: it is misspelt, or nothing of it is left. The map has: %s", region,
+		strings.Join(names, ", "))
 }
 
 // verdict says what a dry run has shown.
@@ -130,7 +133,8 @@ func writeRetirement(to io.Writer, r api.Retirement) error {
 		one, other string
 	}{
 		{r.Rows, "row", "rows"}, {r.Intents, "open write", "open writes"}, {r.Touched, "place where a group is looked at", "places where groups are looked at"},
-		{r.Coverage, "record of coverage", "records of coverage"}, {r.Notices, "notice", "notices"}, {r.Strays, "stray", "strays"}, {r.Fences, "fence", "fences"},
+		{r.Coverage, "record of coverage", "records of coverage"}, {r.Notices, "notice", "notices"}, {r.Strays, "stray", "strays"},
+		{r.Fences, "fence", "fences"},
 		{r.Operations, "polling URL", "polling URLs"},
 	} {
 		fmt.Fprintf(&b, "  %s\n", counted(line.n, line.one, line.other))

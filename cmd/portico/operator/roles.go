@@ -23,7 +23,8 @@ func rolesListCommand(p Program) *cobra.Command {
 	l := listing[api.RoleAssignment, api.RoleAssignment]{
 		path: "/admin/roles", inSubscriptions: true, none: "No role is assigned.", rows: same[api.RoleAssignment],
 		params: []param{ofSubscription(), {name: "principalId", flag: "principal", usage: "only those of the principal with this object `ID`",
-			none: "No role is assigned to this principal itself. It may have rights by its groups or as an owner: portico roles check --principal OBJECTID --group OBJECTID --action ACTION --scope SCOPE says."}},
+			none: "No role is assigned to this principal itself. It may have rights by its groups or as an owner: portico roles check --principal " +
+				"OBJECTID --group OBJECTID --action ACTION --scope SCOPE says."}},
 		columns: []terminal.Column[api.RoleAssignment]{
 			{Title: "PRINCIPAL", Cell: func(r api.RoleAssignment) string { return r.PrincipalID }},
 			{Title: "NAME", Cell: func(r api.RoleAssignment) string { return r.PrincipalName }, Least: 8, Drop: 2},

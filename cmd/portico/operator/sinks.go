@@ -26,7 +26,8 @@ func sinksCommand(p Program) *cobra.Command {
 		Short: "Look after the receivers of events",
 		Long: `Look after the receivers of events: how far each has come, what it does not take, and what
 was given up for it.`,
-	}, sinksListCommand(p), sinksShowCommand(p), sinksTestCommand(p), sinksRetryingCommand(p), sinksDeadCommand(p), sinksReplayCommand(p), sinksForgetCommand(p))
+	}, sinksListCommand(p), sinksShowCommand(p), sinksTestCommand(p), sinksRetryingCommand(p), sinksDeadCommand(p), sinksReplayCommand(p),
+		sinksForgetCommand(p))
 }
 
 func sinkPath(name string) string { return sinksPath + "/" + url.PathEscape(name) }
@@ -95,7 +96,9 @@ func failureOf(failure string, status int) string {
 }
 
 // sinkCommand is a command about one sink.
-func sinkCommand(p Program, use, short, long string, args cobra.PositionalArgs, run func(a *asking, ctx context.Context, args []string) error) (*cobra.Command, *asking) {
+func sinkCommand(
+	p Program, use, short, long string, args cobra.PositionalArgs, run func(a *asking, ctx context.Context, args []string) error,
+) (*cobra.Command, *asking) {
 	a := newAsking(p)
 	a.missing = knownSinks
 	c := &cobra.Command{

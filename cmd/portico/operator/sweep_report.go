@@ -22,7 +22,8 @@ func writeSweep(w io.Writer, r sweep.Report) error {
 	}
 	fmt.Fprintf(&b, "Sweep of %s\n", scope)
 	if r.Ended != nil {
-		fmt.Fprintf(&b, "Began %s, took %s, correlation id %s\n", r.Started.Format(time.RFC3339), r.Ended.Sub(r.Started).Round(time.Millisecond), r.CorrelationID)
+		fmt.Fprintf(&b, "Began %s, took %s, correlation id %s\n", r.Started.Format(time.RFC3339), r.Ended.Sub(r.Started).Round(time.Millisecond),
+			r.CorrelationID)
 	} else {
 		fmt.Fprintf(&b, "Began %s, not ended: %d of %d steps, correlation id %s\n", r.Started.Format(time.RFC3339), r.Done, r.Of, r.CorrelationID)
 	}
