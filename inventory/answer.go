@@ -63,7 +63,9 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 
 // settle is [Store.Settle] within its transaction.
 func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResult, error) {
-	h, err := lockResource(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
+	of := resourceOf{arm.Fold(ticket.Subscription), arm.Fold(ticket.Key)}
+	t.locked.supply(of, ticket.left)
+	h, err := lockResource(t, of.subscription, of.key)
 	if err != nil {
 		return SettleResult{}, err
 	}

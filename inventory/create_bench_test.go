@@ -189,7 +189,7 @@ func (s *bareStore) create(ctx context.Context, names []string) error {
 		before := *rows[i]
 		if t.LocksRows() { // what was begun is not read again
 			of := resourceOf{"s", writes[i].Key}
-			if err := t.LookUpLater(lockAssumed(of, &resourceState{row: &before})...); err != nil {
+			if err := t.LookUpLater(lockExpected(of, before.Generation)...); err != nil {
 				return err
 			}
 		}
@@ -232,7 +232,7 @@ const addUsed = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?,
 
 // lookUpCreates reads what has to be known before resources are created.
 func lookUpCreates(t *tx, writes []Write) error {
-	queries := []engine.Lookup{t.locked.lookUpScope(scopeOf{"s", "rg"})}
+	queries := t.locked.lookUpScope(scopeOf{"s", "rg"})
 	for i := range writes {
 		of := resourceOf{"s", writes[i].Key}
 		queries = append(queries, t.locked.lookUpIntents(of), t.locked.lookUpRow(of))

@@ -41,7 +41,7 @@ type expectedEvent struct {
 }
 
 func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e expectedEvent, err error) {
-	if ticket.left == nil {
+	if ticket.left.row == nil {
 		return e, nil
 	}
 	h := &resourceTx{subscription: arm.Fold(ticket.Subscription), key: arm.Fold(ticket.Key), row: ticket.left.row, open: ticket.left.open}

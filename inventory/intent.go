@@ -49,9 +49,6 @@ type Write struct {
 	Planned int
 	// Unlocked: locks do not forbid it. Only what is rehearsed is.
 	Unlocked bool
-	// Row is the resource's row as the caller read it before, or nil. It saves Begin a
-	// read, unless the row has changed since.
-	Row *Resource
 	// LateWriteWindow of the type; 0 means Options.LateWriteWindow.
 	LateWriteWindow time.Duration
 }
@@ -69,7 +66,7 @@ type Ticket struct {
 	// the time by which the call has ended.
 	SendBy, NotAfter time.Time
 
-	left *resourceState // with the intent; nil without a row
+	left resourceState // with the intent
 }
 
 const (
@@ -116,9 +113,6 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
 	locks := writeLocks(w.Subscription, w.Group, w.Namespace, w.above(), w.Key)
-	if w.Row != nil && w.Row.Key == w.Key {
-		locks.Rows[len(locks.Rows)-1].Assumed = w.Row
-	}
 	if w.Kind == index.Put {
 		locks.Rows = append(locks.Rows, engine.Row{Kind: transaction.FenceRow})
 	}
@@ -147,7 +141,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 			return Ticket{}, err
 		}
 		if err := t.admit(w, h, refusal); err != nil {
-			return Ticket{}, h.unlessAssumed(err)
+			return Ticket{}, err
 		}
 		if err := t.recordRegion(writtenRegion{w.Subscription, w.Group, incarnation, w.Type, w.Region}); err != nil {
 			return Ticket{}, err
@@ -269,7 +263,7 @@ func (t *tx) recordIntent(h *resourceTx, w Write, b beginning) (Ticket, error) {
 	ticket.CreatedRow = added.CreatedRow
 	if after.Row != nil {
 		ticket.Generation = after.Row.Generation
-		ticket.left = &resourceState{h.stored, after.Open}
+		ticket.left = resourceState{h.stored, after.Open}
 	}
 	return ticket, err
 }

@@ -220,11 +220,10 @@ type lockState struct {
 	atScope, inAll int // in all: of the subscription, up to the limit
 }
 
-// lookUpLock reads a lock and counts the others. inAll is the limit of the
-// subscription's locks, 0 for none.
-func (l *lockedState) lookUpLock(of lockOf, inAll int) []engine.Lookup {
+// lookUpLock reads a lock and counts the others.
+func (t *tx) lookUpLock(of lockOf) []engine.Lookup {
 	read := func(statement string, args []any, take func(*lockState, engine.Scanner) error) engine.Lookup {
-		return lookUp(l.locks, of, lockState{}, engine.Request{Statement: statement, Args: args}, func(s lockState, scan engine.Scanner) (lockState, error) {
+		return lookUp(t.locked.locks, of, lockState{}, engine.Request{Statement: statement, Args: args}, func(s lockState, scan engine.Scanner) (lockState, error) {
 			err := take(&s, scan)
 			return s, err
 		})
@@ -232,7 +231,7 @@ func (l *lockedState) lookUpLock(of lockOf, inAll int) []engine.Lookup {
 	queries := []engine.Lookup{
 		read(countLocks, []any{of.subscription, of.scope}, func(s *lockState, scan engine.Scanner) error { return scan(&s.atScope) }),
 	}
-	if inAll > 0 {
+	if inAll := t.store.options.Limits.LocksPerSubscription; inAll > 0 {
 		queries = append(queries, read(countAllLocks, []any{of.subscription, inAll}, func(s *lockState, scan engine.Scanner) error { return scan(&s.inAll) }))
 	}
 	// Last: if this row cannot be read, none of the results count.
@@ -255,7 +254,7 @@ func (t *tx) openLock(of lockOf, group string, deletes bool) (lockState, error) 
 	if known, found := t.locked.locks[of]; found {
 		return known, nil
 	}
-	if err := t.LookUp(t.locked.lookUpLock(of, t.store.options.Limits.LocksPerSubscription)...); err != nil {
+	if err := t.LookUp(t.lookUpLock(of)...); err != nil {
 		return lockState{}, err
 	}
 	if known, found := t.locked.locks[of]; found {

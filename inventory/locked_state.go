@@ -31,16 +31,16 @@ type lockedState struct {
 	rows          map[resourceOf]*Resource // nil: there is none
 	intents       map[resourceOf][]index.Intent
 	unfenced      map[string]bool // whether there are none in a subscription
-	// assumed are the resources that were neither read nor proved. A statement replaces
-	// or removes such a row only by the generation that it is assumed to have.
-	assumed map[resourceOf]bool
+	// generations are those of resources that are not read because a member expects them:
+	// proved or, on an engine without proofs, read; zero: there is none.
+	generations map[resourceOf][16]byte
 	// written are the regions that the transaction has recorded for its groups.
 	written map[writtenRegion]bool
 }
 
 // resourceState is a resource as a transaction has left it. It never changes.
 type resourceState struct {
-	row  *Resource
+	row  *Resource // nil: there is none
 	open []index.Intent
 }
 
@@ -62,7 +62,7 @@ func newLockedState() *lockedState {
 		subscriptions: map[string]subscriptionState{}, locks: map[lockOf]lockState{},
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
 		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
-		unfenced: map[string]bool{}, assumed: map[resourceOf]bool{}, written: map[writtenRegion]bool{},
+		unfenced: map[string]bool{}, generations: map[resourceOf][16]byte{}, written: map[writtenRegion]bool{},
 	}
 }
 
@@ -70,85 +70,79 @@ func (l *lockedState) forget() { *l = *newLockedState() }
 
 // Lock implements [engine.Unit]. It locks, as far as members need them, the
 // subscription's own row, its groups, and their resources, in the order of every
-// transaction; it reads registrations in between. If all that members need is assumed,
-// or only locked, it does not wait for the answers.
+// transaction; it reads registrations in between. If members read nothing, but only lock
+// or expect it, it does not wait for the answers.
 func (t *tx) Lock(members []*engine.Write) error {
 	queries := make([]engine.Lookup, 0, 4*len(members))
-	l, locks := t.locked, 0
 	if t.LocksRows() {
 		queries = appendLocks(queries, members)
-		locks = len(queries)
-		for sub := range rowsIn(members, transaction.SubscriptionRow, transaction.SubscriptionRow) { // elsewhere it is read where it is needed
-			if _, loaded := l.subscriptions[sub]; !loaded {
-				queries = append(queries, l.lookUpSubscription(sub)...)
-			}
-		}
 	}
-	for sub, row := range rowsIn(members, transaction.GroupRow, transaction.GroupRow) {
-		if row.Assumed == unread {
-			continue
-		}
-		of := scopeOf{sub, row.Name}
-		if _, loaded := l.scopes[of]; !loaded {
-			queries = append(queries, l.lookUpScope(of))
-		}
-	}
-	for sub, row := range rowsIn(members, transaction.RegistrationRow, transaction.RegistrationRow) {
-		of := registrationOf{sub, row.Name}
-		if _, loaded := l.registrations[of]; !loaded {
-			queries = append(queries, l.lookUpRegistration(of))
-		}
-	}
-	for sub, row := range rowsIn(members, transaction.LockRow, transaction.LockRow) {
-		of := lockNamed(sub, row.Name)
-		if _, loaded := l.locks[of]; !loaded {
-			queries = append(queries, l.lookUpLock(of, t.store.options.Limits.LocksPerSubscription)...)
-		}
-	}
-	if t.LocksRows() { // elsewhere it is read for creates alone
-		for sub := range rowsIn(members, transaction.FenceRow, transaction.FenceRow) {
-			if _, loaded := l.unfenced[sub]; !loaded {
-				queries = append(queries, l.lookUpAnyFence(sub))
-			}
+	locks := len(queries)
+	for kind := transaction.SubscriptionRow; kind < transaction.ParentRow; kind++ {
+		for m, row := range rowsIn(members, kind, kind) {
+			queries = append(queries, t.lookUpOther(m.Partition, row)...)
 		}
 	}
 	read := len(queries) > locks
-	var together resourceReads
-	for sub, row := range rowsIn(members, transaction.ParentRow, transaction.ResourceRow) {
-		of := resourceOf{sub, row.Name}
-		if _, loaded := l.rows[of]; loaded {
+	queries, readResources := t.appendResources(queries, members)
+	if read || readResources {
+		return t.LookUp(queries...)
+	}
+	return t.LookUpLater(queries...)
+}
+
+// lookUpOther reads a row other than a resource, unless it is read for another member.
+func (t *tx) lookUpOther(sub string, row *engine.Row) []engine.Lookup {
+	l := t.locked
+	switch row.Kind {
+	case transaction.SubscriptionRow:
+		if t.LocksRows() { // elsewhere it is read where it is needed
+			return once(l.subscriptions, sub, l.lookUpSubscription)
+		}
+	case transaction.GroupRow:
+		if !row.Unread {
+			return once(l.scopes, scopeOf{sub, row.Name}, l.lookUpScope)
+		}
+	case transaction.LockRow:
+		return once(l.locks, lockNamed(sub, row.Name), t.lookUpLock)
+	case transaction.RegistrationRow:
+		return once(l.registrations, registrationOf{sub, row.Name}, l.lookUpRegistration)
+	case transaction.FenceRow:
+		if t.LocksRows() { // elsewhere it is read for creates alone
+			return once(l.unfenced, sub, l.lookUpAnyFence)
+		}
+	}
+	return nil
+}
+
+// appendResources locks and reads resources, but those that members expect only as far as
+// that shows whether they are right. read reports whether a member waits for an answer.
+func (t *tx) appendResources(queries []engine.Lookup, members []*engine.Write) (_ []engine.Lookup, read bool) {
+	l := t.locked
+	together := resourceReads{}
+	for m, row := range rowsIn(members, transaction.ParentRow, transaction.ResourceRow) {
+		of := resourceOf{m.Partition, row.Name}
+		_, loaded := l.rows[of]
+		if _, known := l.generations[of]; loaded || known {
 			continue
 		}
-		if left, ok := row.Assumed.(*resourceState); ok && t.Assumes() {
-			l.rows[of], l.intents[of], l.assumed[of] = left.row, left.open, !t.LocksRows()
-			if t.LocksRows() {
-				queries = append(queries, lockAssumed(of, left)...)
-			}
+		expected := m.Expects.Key == row.Name
+		if expected && t.Proves() {
+			l.generations[of] = m.Expects.Generation
+			queries = append(queries, lockExpected(of, m.Expects.Generation)...)
 			continue
 		}
 		read = true
-		if t.LocksRows() {
-			if row.Kind == transaction.ResourceRow {
-				queries = append(queries, l.lookUpIntents(of)) // before the row, see lockResource
-			}
+		switch {
+		case !t.LocksRows():
+			together.add(l, of, row.Kind, expected)
+		case row.Kind == transaction.ParentRow:
 			queries = append(queries, l.lookUpRow(of))
-			continue
+		default:
+			queries = append(queries, l.lookUpIntents(of), l.lookUpRow(of)) // in this order, see lockResource
 		}
-		if row.Kind == transaction.ResourceRow {
-			together.intents.add(of)
-		}
-		if known, ok := row.Assumed.(*Resource); ok && t.Assumes() { // where it is to be locked, it is read with that
-			l.rows[of], l.assumed[of] = known, true
-			continue
-		}
-		l.rows[of] = nil // it is asked for
-		together.rows.add(of)
 	}
-	queries = together.appendTo(queries, l)
-	if !read {
-		return t.LookUpLater(queries...)
-	}
-	return t.LookUp(queries...)
+	return together.appendTo(queries, l), read
 }
 
 // appendLocks locks the rows of the subscription and of groups. A statement that waits
@@ -160,12 +154,12 @@ func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Look
 		statement string
 	}{{transaction.SubscriptionRow, lockSubscription}, {transaction.EveryGroup, lockGroups}, {transaction.GroupRow, lockGroup}} {
 		var last *engine.Row
-		for sub, row := range rowsIn(members, lock.kind, lock.kind) {
+		for m, row := range rowsIn(members, lock.kind, lock.kind) {
 			if last != nil && *last == *row {
 				continue
 			}
 			last = row
-			args := []any{sub}
+			args := []any{m.Partition}
 			if row.Kind == transaction.GroupRow {
 				args = append(args, row.Name)
 			}
@@ -175,13 +169,14 @@ func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Look
 	return queries
 }
 
-// rowsIn yields the members' rows from one kind to another, member by member.
-func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[string, *engine.Row] {
-	return func(yield func(string, *engine.Row) bool) {
+// rowsIn yields the members' rows from one kind to another, member by member, each with
+// its lock set.
+func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[*engine.LockSet, *engine.Row] {
+	return func(yield func(*engine.LockSet, *engine.Row) bool) {
 		for _, m := range members {
 			for i := range m.Locks.Rows {
 				row := &m.Locks.Rows[i]
-				if row.Kind >= first && row.Kind <= last && !yield(m.Locks.Partition, row) {
+				if row.Kind >= first && row.Kind <= last && !yield(&m.Locks, row) {
 					return
 				}
 			}
@@ -205,6 +200,14 @@ func lookUp[K comparable, V any](read map[K]V, of K, absent V, r engine.Request,
 	}}
 }
 
+// once returns the lookups of what is not read yet.
+func once[K comparable, V any](read map[K]V, of K, lookUp func(K) []engine.Lookup) []engine.Lookup {
+	if _, loaded := read[of]; loaded {
+		return nil
+	}
+	return lookUp(of)
+}
+
 func (l *lockedState) lookUpSubscription(sub string) []engine.Lookup {
 	return []engine.Lookup{
 		lookUp(l.subscriptions, sub, subscriptionState{}, engine.Request{Statement: selectSubscription, Args: []any{sub}}, func(s subscriptionState, scan engine.Scanner) (subscriptionState, error) {
@@ -223,18 +226,18 @@ func (l *lockedState) lookUpSubscription(sub string) []engine.Lookup {
 	}
 }
 
-func (l *lockedState) lookUpScope(of scopeOf) engine.Lookup {
-	return lookUp(l.scopes, of, scopeState{}, lockScopeOf(of), func(_ scopeState, scan engine.Scanner) (scopeState, error) {
+func (l *lockedState) lookUpScope(of scopeOf) []engine.Lookup {
+	return []engine.Lookup{lookUp(l.scopes, of, scopeState{}, lockScopeOf(of), func(_ scopeState, scan engine.Scanner) (scopeState, error) {
 		return scanScope(scan)
-	})
+	})}
 }
 
-func (l *lockedState) lookUpRegistration(of registrationOf) engine.Lookup {
+func (l *lockedState) lookUpRegistration(of registrationOf) []engine.Lookup {
 	request := engine.Request{Statement: selectRegistration, Args: []any{of.subscription, of.namespace}}
-	return lookUp(l.registrations, of, NotRegistered, request, func(_ RegistrationState, scan engine.Scanner) (RegistrationState, error) {
+	return []engine.Lookup{lookUp(l.registrations, of, NotRegistered, request, func(_ RegistrationState, scan engine.Scanner) (RegistrationState, error) {
 		r, err := scanRegistration(scan)
 		return r.State, err
-	})
+	})}
 }
 
 func (l *lockedState) lookUpIntents(of resourceOf) engine.Lookup {
@@ -251,17 +254,17 @@ func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
 	})
 }
 
-// lockAssumed locks a resource that is assumed to be as this replica left it, and proves
-// that it is: every change of its intents or its row gives the row another generation.
-func lockAssumed(of resourceOf, left *resourceState) []engine.Lookup {
-	return []engine.Lookup{{Request: lockIntentsOf(of)}, engine.Proof(lockGeneration, of.subscription, of.key, left.row.Generation[:])}
+// lockExpected locks a resource, and proves that it has a generation: every change of its
+// intents or its row gives it another one.
+func lockExpected(of resourceOf, generation [16]byte) []engine.Lookup {
+	return []engine.Lookup{{Request: lockIntentsOf(of)}, engine.Proof(lockGeneration, of.subscription, of.key, generation[:])}
 }
 
-func (l *lockedState) lookUpAnyFence(sub string) engine.Lookup {
-	return lookUp(l.unfenced, sub, false, engine.Request{Statement: anyFence, Args: []any{sub}}, func(_ bool, scan engine.Scanner) (bool, error) {
+func (l *lockedState) lookUpAnyFence(sub string) []engine.Lookup {
+	return []engine.Lookup{lookUp(l.unfenced, sub, false, engine.Request{Statement: anyFence, Args: []any{sub}}, func(_ bool, scan engine.Scanner) (bool, error) {
 		found, err := engine.ScanOne[bool](scan)
 		return !found, err
-	})
+	})}
 }
 
 func lockIntentsOf(of resourceOf) engine.Request {
@@ -278,7 +281,16 @@ func (l *lockedState) take(of resourceOf) (open []index.Intent, row *Resource, k
 	row, found := l.rows[of]
 	delete(l.intents, of)
 	delete(l.rows, of)
+	delete(l.generations, of)
 	return open, row, known && found
+}
+
+// supply adds a resource that its member has kept, if it has the generation that was proved
+// or read.
+func (l *lockedState) supply(of resourceOf, kept resourceState) {
+	if generation, known := l.generations[of]; known && kept.row != nil && kept.row.Generation == generation {
+		l.rows[of], l.intents[of] = kept.row, kept.open
+	}
 }
 
 // row locks a resource that the member does not change. It returns ErrNotFound if there
@@ -299,10 +311,6 @@ type subscriptionState struct {
 	found  *Subscription // nil: there is none
 	locked bool          // there are locks in it
 }
-
-// unread is assumed of a row that a write locks without reading it: the write only
-// waits for the holders of its lock.
-const unread = "unread"
 
 // scopeState is a group whose row is locked, with the state of its subscription.
 type scopeState struct {
@@ -360,12 +368,12 @@ func resourceLocks(sub, key string) engine.LockSet {
 	return locks
 }
 
-// settleLocks are those of a write that locks a resource alone, and assumes it to be as
+// settleLocks are those of a write that locks a resource alone, and expects it to be as
 // the intent of a ticket left it.
 func settleLocks(ticket *Ticket) engine.LockSet {
 	locks := resourceLocks(ticket.Subscription, ticket.Key)
-	if ticket.left != nil {
-		locks.Rows[0].Assumed = ticket.left
+	if ticket.left.row != nil {
+		locks.Expects = engine.Expectation{Key: locks.Rows[0].Name, Generation: ticket.left.row.Generation}
 	}
 	return locks
 }
@@ -422,7 +430,7 @@ func admissionLocks(sub, group string) engine.LockSet {
 		return everyGroupLocks(sub)
 	}
 	locks := transaction.GroupLocks(sub, group)
-	locks.Rows[0].Assumed = unread
+	locks.Rows[0].Unread = true
 	return locks
 }
 

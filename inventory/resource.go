@@ -93,6 +93,7 @@ const (
 		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed, begun`
 
 	resourcesFrom   = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ?`
+	generationsFrom = `SELECT key, generation FROM resources WHERE subscription = ?`
 	selectResource  = resourcesFrom + ` AND key = ?`
 	lockResourceRow = selectResource + engine.ForUpdate
 
@@ -168,7 +169,7 @@ func (r *Resource) insert(t *tx) error {
 	}}, engine.Proof(proveResource, r.Subscription, r.Key, r.Generation[:]))
 }
 
-// replace writes a row that the transaction read, or assumes, as before. learnt: it may
+// replace writes a row that the transaction read, or expects, as before. learnt: it may
 // differ in more than the fields that the rule sets.
 func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
 	rule := []any{r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.unreported.stored()}

@@ -1,94 +1,84 @@
 package inventory
 
-import "portico/inventory/engine"
+import (
+	"portico/inventory/engine"
+	"portico/inventory/transaction"
+)
 
-// resourceReads are the resources that the members of a transaction read, on an engine
-// that does not lock rows one by one. Two statements read all resources of a
-// subscription, because running a statement costs more than what most of them find.
-type resourceReads struct{ intents, rows keysBySubscription }
+// resourceReads are the resources that the members of a transaction read, by
+// subscription, on an engine that does not lock rows one by one. A few statements read
+// all of a subscription, because running one costs more than what most of them find.
+type resourceReads map[string]*keysToRead
 
-// keysBySubscription are keys of resources, in the order in which they were added.
-type keysBySubscription []keysOf
+type keysToRead struct{ intents, rows, generations []string }
 
-type keysOf struct {
-	subscription string
-	keys         []string
-}
-
-func (k *keysBySubscription) add(of resourceOf) {
-	for i := range *k {
-		if (*k)[i].subscription == of.subscription {
-			(*k)[i].keys = append((*k)[i].keys, of.key)
-			return
-		}
+// add adds a row of a lock set, of which l must not have anything yet. Only the generation
+// is read of a resource that is expected to have one.
+func (r resourceReads) add(l *lockedState, of resourceOf, kind uint8, expected bool) {
+	if r[of.subscription] == nil {
+		r[of.subscription] = &keysToRead{}
 	}
-	*k = append(*k, keysOf{of.subscription, []string{of.key}})
+	keys := r[of.subscription]
+	if expected {
+		l.generations[of] = [16]byte{}
+		keys.generations = append(keys.generations, of.key)
+		return
+	}
+	if kind == transaction.ResourceRow {
+		keys.intents = append(keys.intents, of.key)
+	}
+	l.rows[of] = nil // it is asked for
+	keys.rows = append(keys.rows, of.key)
 }
 
 // appendTo appends the lookups of the resources.
-func (r *resourceReads) appendTo(queries []engine.Lookup, l *lockedState) []engine.Lookup {
-	for _, of := range r.intents {
-		queries = append(queries, l.lookUpIntentsAmong(of))
-	}
-	for _, of := range r.rows {
-		queries = append(queries, l.lookUpRowsAmong(of))
+func (r resourceReads) appendTo(queries []engine.Lookup, l *lockedState) []engine.Lookup {
+	for sub, keys := range r {
+		queries = appendAmong(queries, l.intents, sub, keys.intents, intentsFrom, ` ORDER BY key, id`, func(scan engine.Scanner) error {
+			key, in, err := scanIntent(scan)
+			l.intents[resourceOf{sub, key}] = append(l.intents[resourceOf{sub, key}], in)
+			return err
+		})
+		queries = appendAmong(queries, l.rows, sub, keys.rows, resourcesFrom, "", func(scan engine.Scanner) error {
+			row, err := scanResource(scan)
+			l.rows[resourceOf{sub, row.Key}] = &row
+			return err
+		})
+		queries = appendAmong(queries, l.generations, sub, keys.generations, generationsFrom, "", func(scan engine.Scanner) error {
+			var key string
+			var text []byte
+			var generation [16]byte
+			err := scan(&key, &text)
+			copy(generation[:], text)
+			l.generations[resourceOf{sub, key}] = generation
+			return err
+		})
 	}
 	return queries
 }
 
-func (l *lockedState) lookUpIntentsAmong(of keysOf) engine.Lookup {
-	if len(of.keys) == 1 {
-		return l.lookUpIntents(resourceOf{of.subscription, of.keys[0]})
-	}
-	among, args := of.condition()
-	return lookUpAmong(l.intents, of, engine.Request{Statement: intentsFrom + among + ` ORDER BY key, id`, Args: args}, func(scan engine.Scanner) error {
-		key, in, err := scanIntent(scan)
-		if err == nil {
-			at := resourceOf{of.subscription, key}
-			l.intents[at] = append(l.intents[at], in)
-		}
-		return err
-	})
-}
-
-func (l *lockedState) lookUpRowsAmong(of keysOf) engine.Lookup {
-	if len(of.keys) == 1 {
-		return l.lookUpRow(resourceOf{of.subscription, of.keys[0]})
-	}
-	among, args := of.condition()
-	return lookUpAmong(l.rows, of, engine.Request{Statement: resourcesFrom + among, Args: args}, func(scan engine.Scanner) error {
-		row, err := scanResource(scan)
-		if err == nil {
-			l.rows[resourceOf{of.subscription, row.Key}] = &row
-		}
-		return err
-	})
-}
-
-// condition returns the condition that selects the keys, with the arguments of the
-// statement that it ends.
-func (of keysOf) condition() (condition string, args []any) {
-	condition, args = engine.Among("key", of.keys, func(key string) string { return key })
-	return condition, append([]any{of.subscription}, args...)
-}
-
-// lookUpAmong is lookUp for all keys of a subscription. If one row cannot be read none is
+// appendAmong is lookUp for all keys of a subscription. If one row cannot be read none is
 // kept, and each member reads its own.
-func lookUpAmong[V any](read map[resourceOf]V, of keysOf, r engine.Request, take func(engine.Scanner) error) engine.Lookup {
+func appendAmong[V any](queries []engine.Lookup, read map[resourceOf]V, sub string, keys []string, from, order string, take func(engine.Scanner) error) []engine.Lookup {
+	if len(keys) == 0 {
+		return queries
+	}
 	var absent V
-	for _, key := range of.keys {
-		read[resourceOf{of.subscription, key}] = absent
+	for _, key := range keys {
+		read[resourceOf{sub, key}] = absent
 	}
 	broken := false
-	return engine.Lookup{Request: r, Row: func(scan engine.Scanner) error {
+	among, args := engine.Among("key", keys, func(key string) string { return key })
+	request := engine.Request{Statement: from + among + order, Args: append([]any{sub}, args...)}
+	return append(queries, engine.Lookup{Request: request, Row: func(scan engine.Scanner) error {
 		if broken {
 			return nil
 		}
 		if broken = take(scan) != nil; broken {
-			for _, key := range of.keys {
-				delete(read, resourceOf{of.subscription, key})
+			for _, key := range keys {
+				delete(read, resourceOf{sub, key})
 			}
 		}
 		return nil
-	}}
+	}})
 }

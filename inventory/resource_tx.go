@@ -16,7 +16,6 @@ type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil: none; never changed in place
 	open              []index.Intent
-	assumed           bool              // to be so; see lockedState.assume
 	createdRow        *Resource         // the row that a create adds
 	stored            *Resource         // the row as store wrote it
 	accepted          *accepted         // the write that is followed from now on
@@ -31,7 +30,7 @@ type resourceTx struct {
 func lockResource(t *tx, sub, key string) (*resourceTx, error) {
 	h, of := &resourceTx{subscription: sub, key: key}, resourceOf{sub, key}
 	if open, row, known := t.locked.take(of); known {
-		h.open, h.row, h.assumed = open, row, t.locked.assumed[of]
+		h.open, h.row = open, row
 		return h, nil
 	}
 	return h, t.LookUp(
@@ -152,7 +151,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		return row.insert(t)
 	case now.Generation == h.row.Generation:
 		h.stored = h.row
-		return h.unlessAssumed(nil)
+		return nil
 	}
 	before, row := h.row, *h.row
 	if did.Learn {
@@ -169,15 +168,6 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	}
 	h.row, h.stored = &row, &row
 	return row.replace(t, before, did.Learn)
-}
-
-// unlessAssumed returns the outcome of a member that writes nothing. No statement then
-// proves that the resource is as assumed, so an assumed one has to be read first.
-func (h *resourceTx) unlessAssumed(outcome error) error {
-	if h.assumed {
-		return engine.ErrOvertaken
-	}
-	return outcome
 }
 
 // ruleRow returns the fields of a row that the rule knows, nil for no row.

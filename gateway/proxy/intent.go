@@ -118,7 +118,6 @@ func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 		Created:         x.Started,
 		Incarnation:     d.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
-		Row:             d.Row,
 	}
 	if p.Plan != nil {
 		intent.Planned, intent.Unlocked = p.Plan.Created(d.Subscription.ID, d.Group.Key, q.Type.Key), p.Plan.Unlocked()

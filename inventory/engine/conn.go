@@ -67,8 +67,8 @@ func LookupOf[T any](statement string, keep func(T), scan func(Scanner) (T, erro
 	}}
 }
 
-// Proof is a query that divides by zero if an assumption of the transaction is wrong.
-// Only engines that lock rows need it; they turn that failure into ErrOvertaken.
+// Proof is a query that divides by zero if something is not as the transaction expects
+// it. Only engines that lock rows need it; they turn that failure into ErrOvertaken.
 func Proof(statement string, args ...any) Lookup {
 	return Lookup{Request: Request{Statement: statement, Args: args}}
 }

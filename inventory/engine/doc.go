@@ -17,9 +17,10 @@
 // On PostgreSQL a transaction takes two round trips: one that locks and reads, and one
 // that writes and commits. The rest is left to a [Proof]: a query that fails in the
 // second one, before the commit, if something is not as the transaction takes it to be.
-// Then the transaction is repeated, and reads what it took for granted. A write that
-// takes everything for granted needs one round trip. SQLite needs no proofs: a statement
-// says at once how many rows it has changed.
+// Then the transaction is repeated, and reads what it expected. A write that locks
+// nothing but what it has an [Expectation] of needs one round trip. SQLite needs no
+// proofs: it reads the generation at once, and a statement says how many rows it has
+// changed.
 //
 // A commit is visible when it returns. It has waited for the disk, and for that of a
 // standby if there is one, unless all of its writes are [Unflushed]. A commit of

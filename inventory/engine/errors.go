@@ -31,8 +31,8 @@ var (
 	// ErrClosed says that the engine is closed.
 	ErrClosed = errors.New("it is closed")
 
-	// ErrOvertaken ends a transaction that would create what another one created after
-	// this one's read. The transaction is repeated.
+	// ErrOvertaken ends a transaction that expects what another one has changed, or would
+	// create what another one created after its read. The transaction is repeated.
 	ErrOvertaken = errors.New("inventory: another transaction was faster")
 
 	// ErrRunSeparately ends a transaction that must be repeated with its members in

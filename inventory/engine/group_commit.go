@@ -17,14 +17,14 @@ const maxGroup = 64
 // At first they run without savepoints, and their counts are added up and checked once,
 // at the end. If one is refused after it has changed something, or fails, or exceeds a
 // quota, everything is rolled back and they run once more, separately: each in a
-// savepoint. If an assumption of one of them is wrong, all run once more without any.
+// savepoint. If an expectation of one of them is wrong, all run once more without any.
 type groupCommit struct {
 	queue      *commitQueue
 	ctx        context.Context
 	cancel     context.CancelFunc
 	members    []*Write
 	separately bool
-	careful    bool // nothing is assumed any more
+	overtaken  bool // so nothing is left to a proof any more
 
 	results []result
 	// unreachable: there was no connection.
@@ -36,7 +36,7 @@ type groupCommit struct {
 func (q *commitQueue) newGroup(members []*Write) *groupCommit {
 	g := &groupCommit{queue: q, members: members, results: make([]result, len(members))}
 	g.ctx, g.cancel = q.context()
-	g.separately, g.careful = g.rehearsal(), g.rehearsal()
+	g.separately = g.rehearsal()
 	return g
 }
 
@@ -60,8 +60,8 @@ func (g *groupCommit) run() error {
 		case errors.Is(err, ErrRunSeparately) && !g.separately:
 			g.separately = true
 			continue
-		case errors.Is(err, ErrOvertaken) && !g.careful:
-			g.careful = true
+		case errors.Is(err, ErrOvertaken) && !g.overtaken:
+			g.overtaken = true
 			continue
 		case try == transactionTries || g.unreachable || g.ctx.Err() != nil:
 			return err
@@ -94,7 +94,8 @@ func (g *groupCommit) transact() error {
 		return err
 	}
 	t := NewTx(conn)
-	t.savepoints, t.isolated, t.careful = g.separately, g.separately || len(g.members) == 1, g.careful
+	t.savepoints, t.isolated = g.separately, g.separately || len(g.members) == 1
+	t.proves = conn.LocksRows() && !g.separately && !g.overtaken
 	unit := g.queue.engine.options.NewUnit(t)
 	if g.rehearsal() {
 		return g.rehearse(t, unit, conn)

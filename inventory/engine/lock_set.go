@@ -20,15 +20,24 @@ type LockSet struct {
 	// ChangesOwnOnly: no other write of the transaction reads what this one changes,
 	// unless it takes the same row.
 	ChangesOwnOnly bool
+	// Expects is what the write expects of one of Rows; zero: nothing.
+	Expects Expectation
 }
 
 // Row is one row, or several, that a write locks.
 type Row struct {
 	Kind uint8 // the owner of the tables numbers them
 	Name string
-	// Assumed is the row as the write assumes it to be; see [Tx.Assumes]. Nil: the row
-	// is read.
-	Assumed any
+	// Unread: it is not read, because the write only waits for the holders of its lock.
+	Unread bool
+}
+
+// Expectation is the generation that a write expects a row to have. The caller keeps the
+// value that goes with it, so nothing but the generation is checked: by one [Proof] if
+// [Tx.Proves]. A row with another generation is read.
+type Expectation struct {
+	Key        string
+	Generation [16]byte
 }
 
 func (l LockSet) compare(other LockSet) int {

@@ -23,8 +23,7 @@ func Rehearsed(ctx context.Context) bool {
 }
 
 // rehearsal reports whether the group is one write that is only rehearsed. Its statements
-// run at once, and nothing is assumed, because without a commit no assumption would be
-// checked.
+// run at once, and nothing is left to a proof, because without a commit none would be run.
 func (g *groupCommit) rehearsal() bool { return len(g.members) == 1 && g.members[0].rehearsed }
 
 // rehearse runs the group, which is a rehearsal, up to its commit, and rolls it back.

@@ -23,8 +23,8 @@ type Tx struct {
 	isolated bool
 	// changed: the current member has changed something.
 	changed bool
-	// careful: nothing is assumed that has not been read.
-	careful bool
+	// proves: see Proves.
+	proves bool
 	// failed is the first failure of a statement; the engine may have given up
 	// the transaction then.
 	failed error
@@ -43,15 +43,10 @@ func (t *Tx) LocksRows() bool { return t.conn.LocksRows() }
 // member. If not, the counts of all members can be checked at once: see [Unit].
 func (t *Tx) Isolated() bool { return t.isolated }
 
-// Assumes reports whether members may rely on rows that they have not read behind their
-// locks, provided that a check before the commit confirms them: a [Proof], or the
-// number of rows that a statement changes. If the check fails, the transaction is
-// repeated without assumptions.
-func (t *Tx) Assumes() bool { return !t.savepoints && !t.careful }
-
-// Proves reports whether members may check a statement's effect by a [Proof]. That
-// saves round trips, so it is for engines that have some.
-func (t *Tx) Proves() bool { return t.Assumes() && t.conn.LocksRows() }
+// Proves reports whether members may leave it to a [Proof] to check what they expect of
+// rows, and what their statements come to. If one fails, the transaction is repeated and
+// proves nothing. That saves round trips, so it is for engines that have some.
+func (t *Tx) Proves() bool { return t.proves }
 
 // MarkChanged notes that the current member has changed something, though it has run no
 // statement for that yet.
