@@ -20,3 +20,18 @@ func TestConnectionsAreShared(t *testing.T) {
 		}
 	}
 }
+
+func TestErrorsNameTheStatement(t *testing.T) {
+	for statement, want := range map[string]string{
+		"SELECT key FROM resources WHERE key = ?":                               "SELECT of resources",
+		"SELECT 1 / COUNT(*) FROM (SELECT key FROM resources LIMIT 1) AS found": "SELECT of resources",
+		"INSERT INTO jobs (id) VALUES (?)":                                      "INSERT of jobs",
+		"UPDATE locks\n\tSET level = ?":                                         "UPDATE of locks",
+		"DELETE FROM fences WHERE key = ?":                                      "DELETE of fences",
+		"COMMIT":                                                                "COMMIT",
+	} {
+		if got := subject(statement); got != want {
+			t.Errorf("%q is named %q, want %q", statement, got, want)
+		}
+	}
+}

@@ -88,6 +88,32 @@ func Classify(ctx context.Context, err error) error {
 	return fmt.Errorf("inventory: %w", err)
 }
 
+// ofStatement adds to an error which statement it is of. The absence of a row stays as it is.
+func ofStatement(statement string, err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	return fmt.Errorf("%s: %w", subject(statement), err)
+}
+
+// subject names a statement by its verb and the first table in it.
+func subject(statement string) string {
+	words := strings.Fields(statement)
+	if len(words) == 0 {
+		return "run a statement"
+	}
+	verb := strings.ToUpper(words[0])
+	for i, word := range words[:len(words)-1] {
+		switch strings.ToUpper(word) {
+		case "FROM", "INTO", "UPDATE":
+			if table := strings.Trim(words[i+1], "(),"); !strings.EqualFold(table, "SELECT") {
+				return verb + " of " + table
+			}
+		}
+	}
+	return verb
+}
+
 // unreachable reports whether an error is one of ErrUnreachable. A server that refuses a
 // connection because it has too many, or does not know the user, is reachable; one that
 // is starting or shutting down says so, and is not.

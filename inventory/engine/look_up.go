@@ -23,7 +23,7 @@ func (e *Engine) LookUp(ctx context.Context, queries ...Lookup) error {
 		return nil
 	}
 	replies := make([]reply, len(queries))
-	err := from.again(func(ctx context.Context) (started bool, err error) {
+	err := from.again(queries[0].Statement, func(ctx context.Context) (started bool, err error) {
 		return false, e.pipeline.ask(ctx, queries, replies)
 	})
 	for i, q := range queries {

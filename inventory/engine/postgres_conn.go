@@ -173,7 +173,7 @@ func (c *postgresConn) Each(row func(Scanner) error, statement string, args ...a
 	if err != nil {
 		return err
 	}
-	return Classify(c.ctx, a.each(row))
+	return ofStatement(statement, Classify(c.ctx, a.each(row)))
 }
 
 // Exec implements [Conn].
@@ -261,9 +261,12 @@ func (c *postgresConn) send() (done int, err error) {
 	if disproved(err) {
 		err = ErrOvertaken
 	}
+	if err = Classify(c.ctx, err); done < len(c.waiting) {
+		err = ofStatement(c.waiting[done].Statement, err)
+	}
 	clear(c.waiting)
 	c.waiting = c.waiting[:0]
-	return done, Classify(c.ctx, err)
+	return done, err
 }
 
 // receive reads the replies. If a row was not in its locked state, it still reads all

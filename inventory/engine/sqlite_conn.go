@@ -47,7 +47,7 @@ func (s *sqliteSession) Begin(ctx context.Context, d Durability) (Conn, error) {
 			setting = sqliteUnflushed
 		}
 		if err := s.set(setting); err != nil {
-			return nil, c.fault(err)
+			return nil, c.fault(setting, err)
 		}
 		s.durability = d
 	}
@@ -100,7 +100,9 @@ type sqliteConn struct {
 	args    []driver.NamedValue // of the statement under way
 }
 
-func (c *sqliteConn) fault(err error) error { return Classify(c.ctx, err) }
+func (c *sqliteConn) fault(statement string, err error) error {
+	return ofStatement(statement, Classify(c.ctx, err))
+}
 
 // LocksRows implements [Conn].
 func (c *sqliteConn) LocksRows() bool { return false }
@@ -142,14 +144,14 @@ func execute(stmt driver.Stmt, args []driver.NamedValue) (driver.Result, error) 
 func (c *sqliteConn) Exec(statement string, args ...any) (int64, error) {
 	stmt, err := c.prepare(statement, args)
 	if err != nil {
-		return 0, c.fault(err)
+		return 0, c.fault(statement, err)
 	}
 	result, err := execute(stmt, c.args)
 	if err != nil {
-		return 0, c.fault(err)
+		return 0, c.fault(statement, err)
 	}
 	n, err := result.RowsAffected()
-	return n, c.fault(err)
+	return n, c.fault(statement, err)
 }
 
 // One implements [Source].
@@ -167,7 +169,7 @@ func (c *sqliteConn) One(statement string, args ...any) Scanner {
 		case errors.Is(err, errFound):
 			return nil
 		}
-		return c.fault(err)
+		return c.fault(statement, err)
 	}
 }
 
@@ -176,7 +178,7 @@ var errFound = errors.New("inventory: there is a row")
 
 // Each implements [Source].
 func (c *sqliteConn) Each(row func(Scanner) error, statement string, args ...any) error {
-	return c.fault(c.each(row, statement, args))
+	return c.fault(statement, c.each(row, statement, args))
 }
 
 func (c *sqliteConn) each(row func(Scanner) error, statement string, args []any) (err error) {

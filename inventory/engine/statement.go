@@ -160,7 +160,7 @@ func (q query) fault(err error) error {
 // One implements [Source].
 func (q query) One(statement string, args ...any) Scanner {
 	return func(dest ...any) error {
-		return q.again(func(ctx context.Context) (bool, error) {
+		return q.again(statement, func(ctx context.Context) (bool, error) {
 			prepared, err := q.statements.get(ctx, statement)
 			if err != nil {
 				return false, err
@@ -172,7 +172,7 @@ func (q query) One(statement string, args ...any) Scanner {
 
 // Each implements [Source].
 func (q query) Each(row func(Scanner) error, statement string, args ...any) error {
-	return q.again(func(ctx context.Context) (started bool, err error) {
+	return q.again(statement, func(ctx context.Context) (started bool, err error) {
 		prepared, err := q.statements.get(ctx, statement)
 		if err != nil {
 			return false, err
@@ -197,10 +197,11 @@ func passOn(rows *sql.Rows, row func(Scanner) error) (started bool, err error) {
 }
 
 // again reads, within the limit, and once more on another connection if the first one
-// turns out to be broken before the first row.
-func (q query) again(read func(context.Context) (started bool, err error)) error {
+// turns out to be broken before the first row. An error names the statement, of several
+// the first one.
+func (q query) again(statement string, read func(context.Context) (started bool, err error)) error {
 	span := beginSpan(q.ctx, q.statements.driver, spans.StoreRead, "store read")
-	err := q.tryTwice(read)
+	err := ofStatement(statement, q.tryTwice(read))
 	endSpan(span, err)
 	return err
 }

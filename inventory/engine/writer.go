@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -107,7 +108,7 @@ func (e *Engine) commit(ctx context.Context, m *Write) error {
 	case r := <-m.done:
 		return r.unwrap()
 	default:
-		return Classify(ctx, ctx.Err())
+		return fmt.Errorf("wait for a transaction: %w", Classify(ctx, ctx.Err()))
 	}
 }
 
@@ -210,7 +211,7 @@ func (w *writer) enqueue(ctx context.Context, q *commitQueue, m *Write) error {
 		return nil
 	case <-ctx.Done():
 		q.waiting.Add(-1)
-		return Classify(ctx, ctx.Err())
+		return fmt.Errorf("wait for a place among the writes: %w", Classify(ctx, ctx.Err()))
 	}
 }
 
