@@ -118,36 +118,12 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job, after strin
 		case err != nil:
 			return e, err
 		}
-		if e.Notices, err = countNotices(t, sub.ID, everyNamespace); err != nil || e.Notices > 0 {
+		groups, err := t.underWay(&sub, &e)
+		switch {
+		case err != nil, e.Notices > 0:
 			return e, err
-		}
-		lock, final := lockGroups, sub.FinalVersion != 0
-		if final {
-			lock = firstGroupToErase
-		}
-		groups, err := engine.Collect(t, engine.ScanOne[string], lock, sub.ID)
-		if err != nil {
-			return e, err
-		}
-		if err := t.One(countOpenWrites, sub.ID, engine.Micros(t.Now), sub.ID)(&e.Intents); err != nil {
-			return e, err
-		}
-		if e.Intents > 0 {
+		case e.Intents > 0, e.Moves > 0:
 			return e, t.resetFinal(sub)
-		}
-		// Once no move was under way, none can begin any more.
-		if !final {
-			if err := t.One(countMoving, sub.ID, index.GroupMoving)(&e.Moves); err != nil {
-				return e, err
-			}
-		}
-		if e.Moves > 0 {
-			return e, t.resetFinal(sub)
-		}
-		if sub.FinalVersion == 0 {
-			if e.Notices, err = t.notifyFinally(&sub); err != nil || e.Notices > 0 {
-				return e, err
-			}
 		}
 		e.More = true
 		if len(groups) > 0 {
@@ -166,6 +142,34 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job, after strin
 		e.Done = true
 		return e, t.eraseRest(&sub, j)
 	})
+}
+
+// underWay locks groups of a Deleted subscription, and counts what has to end before they
+// are erased: notices, the final ones included; writes; moves. It returns the keys of the
+// groups that it has locked, which are all until the final notices are made, and the first
+// one from then on.
+func (t *tx) underWay(sub *Subscription, e *Erasure) (groups []string, err error) {
+	if e.Notices, err = countNotices(t, sub.ID, everyNamespace); err != nil || e.Notices > 0 {
+		return nil, err
+	}
+	lock, final := lockGroups, sub.FinalVersion != 0
+	if final {
+		lock = firstGroupToErase
+	}
+	if groups, err = engine.Collect(t, engine.ScanOne[string], lock, sub.ID); err != nil {
+		return nil, err
+	}
+	if err := t.One(countOpenWrites, sub.ID, engine.Micros(t.Now), sub.ID)(&e.Intents); err != nil || e.Intents > 0 {
+		return nil, err
+	}
+	if final { // no move was under way then, and none could begin any more
+		return groups, nil
+	}
+	if err := t.One(countMoving, sub.ID, index.GroupMoving)(&e.Moves); err != nil || e.Moves > 0 {
+		return nil, err
+	}
+	e.Notices, err = t.notifyFinally(sub)
+	return groups, err
 }
 
 // resetFinal clears the record that nothing was open when the endpoints were notified.
@@ -218,7 +222,8 @@ func (t *tx) eraseOfGroup(sub, group, after string) (next string, err error) {
 	}
 	t.ChangesScope(sub)
 	for _, statement := range [...]string{
-		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deployments.OfGroup, deployments.StepsOfGroup, deployments.DeployedOfGroup, deleteGroup,
+		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions,
+		deployments.OfGroup, deployments.StepsOfGroup, deployments.DeployedOfGroup, deleteGroup,
 	} {
 		if _, err := t.Exec(statement, sub, group); err != nil {
 			return "", err
