@@ -112,7 +112,10 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 		return nil
 	}
 	for _, in := range h.lapsed {
-		payload := events.Payload{Resource: h.row.ID, Action: h.row.TypeName + index.VerbOf(in.Kind), Origin: events.Lapsed, Status: events.Started, New: in.Kind != index.Delete && pending(h.row)}
+		payload := events.Payload{
+			Resource: h.row.ID, Action: h.row.TypeName + index.VerbOf(in.Kind), Origin: events.Lapsed,
+			Status: events.Started, New: in.Kind != index.Delete && pending(h.row),
+		}
 		cause := events.Cause{}
 		if i := slices.IndexFunc(h.unreported(t), func(b unreportedWrite) bool { return b.Intent == in.ID }); i >= 0 {
 			cause = h.unreported(t)[i].Cause

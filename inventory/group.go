@@ -262,7 +262,10 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 		return &GroupNotEmptyError{Intents: creating}
 	}
 	t.ChangesScope(g.Subscription)
-	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteWrittenRegions, deployments.OfGroup, deployments.StepsOfGroup, deployments.DeployedOfGroup} {
+	for _, statement := range [...]string{
+		deleteGroup, deleteGroupUsage, deleteWrittenRegions,
+		deployments.OfGroup, deployments.StepsOfGroup, deployments.DeployedOfGroup,
+	} {
 		if err := t.Later(statement, g.Subscription, g.Key); err != nil {
 			return err
 		}
@@ -360,7 +363,8 @@ func (t *tx) contentsOf(g Group) (c groupContents, err error) {
 		engine.LookupOf(countGroupResources, func(n int) { c.resources = n }, engine.ScanOne, g.Subscription, g.Key),
 		engine.LookupOf(countUnderWay, func(n int) { c.underWay = n }, engine.ScanOne, g.Subscription, g.Key, now, index.Move),
 		engine.LookupOf(listGroupStrays+` LIMIT 100`, func(s Stray) { c.strays = append(c.strays, s) }, scanStray, g.Subscription, g.Key),
-		engine.LookupOf(selectWrittenRegions, func(r WrittenRegion) { c.regions = append(c.regions, r) }, scanWrittenRegion, g.Subscription, g.Key, g.Incarnation[:]),
+		engine.LookupOf(selectWrittenRegions, func(r WrittenRegion) { c.regions = append(c.regions, r) },
+			scanWrittenRegion, g.Subscription, g.Key, g.Incarnation[:]),
 		engine.LookupOf(groupIntents, func(o openIntent) { c.open = append(c.open, o) }, scanOpenIntent, g.Subscription, g.Key),
 		deployments.LookUpActive(g.Subscription, g.Key, func(a deployments.Active) { c.deployments = append(c.deployments, a) }),
 	)

@@ -223,7 +223,8 @@ type lockState struct {
 // lookUpLock reads a lock and counts the others.
 func (t *tx) lookUpLock(of lockOf) []engine.Lookup {
 	read := func(statement string, args []any, take func(*lockState, engine.Scanner) error) engine.Lookup {
-		return lookUp(t.locked.locks, of, lockState{}, engine.Request{Statement: statement, Args: args}, func(s lockState, scan engine.Scanner) (lockState, error) {
+		request := engine.Request{Statement: statement, Args: args}
+		return lookUp(t.locked.locks, of, lockState{}, request, func(s lockState, scan engine.Scanner) (lockState, error) {
 			err := take(&s, scan)
 			return s, err
 		})
@@ -479,7 +480,8 @@ func (l Lock) conflicts(now time.Time, found *bool) []engine.Lookup {
 		// A group that is Moving admits no lock in it, but a lock can still be set
 		// above it.
 		if l.Scope == subscriptionScope(l.Subscription) {
-			queries = append(queries, engine.LookupOf(countMoving, func(moving int) { *found = *found || moving > 0 }, engine.ScanOne, l.Subscription, index.GroupMoving))
+			keep := func(moving int) { *found = *found || moving > 0 }
+			queries = append(queries, engine.LookupOf(countMoving, keep, engine.ScanOne, l.Subscription, index.GroupMoving))
 		}
 	}
 	from, to := engine.Below(l.Scope)

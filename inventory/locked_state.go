@@ -209,8 +209,9 @@ func once[K comparable, V any](read map[K]V, of K, lookUp func(K) []engine.Looku
 }
 
 func (l *lockedState) lookUpSubscription(sub string) []engine.Lookup {
+	request := engine.Request{Statement: selectSubscription, Args: []any{sub}}
 	return []engine.Lookup{
-		lookUp(l.subscriptions, sub, subscriptionState{}, engine.Request{Statement: selectSubscription, Args: []any{sub}}, func(s subscriptionState, scan engine.Scanner) (subscriptionState, error) {
+		lookUp(l.subscriptions, sub, subscriptionState{}, request, func(s subscriptionState, scan engine.Scanner) (subscriptionState, error) {
 			found, err := scanSubscription(scan)
 			s.found = &found
 			return s, err
@@ -261,7 +262,8 @@ func lockExpected(of resourceOf, generation [16]byte) []engine.Lookup {
 }
 
 func (l *lockedState) lookUpAnyFence(sub string) []engine.Lookup {
-	return []engine.Lookup{lookUp(l.unfenced, sub, false, engine.Request{Statement: anyFence, Args: []any{sub}}, func(_ bool, scan engine.Scanner) (bool, error) {
+	request := engine.Request{Statement: anyFence, Args: []any{sub}}
+	return []engine.Lookup{lookUp(l.unfenced, sub, false, request, func(_ bool, scan engine.Scanner) (bool, error) {
 		found, err := engine.ScanOne[bool](scan)
 		return !found, err
 	})}

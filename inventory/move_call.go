@@ -113,7 +113,8 @@ func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnati
 			key string
 		}{{c.Source, row.Key}, {c.Target, c.moved(row.Key)}} {
 			err := t.Later(insertIntent, at.Subscription, at.key, intent[:], index.Move, at.Name, row.Type, m.Region, c.APIVersion, c.Sender,
-				row.Generation[:], engine.Flag(false), engine.Flag(true), engine.Flag(false), engine.Micros(sendBy), engine.Micros(notAfter), engine.Micros(neverEnds))
+				row.Generation[:], engine.Flag(false), engine.Flag(true), engine.Flag(false),
+				engine.Micros(sendBy), engine.Micros(notAfter), engine.Micros(neverEnds))
 			if err != nil {
 				return err
 			}

@@ -129,7 +129,8 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	}
 	moved.Verify, moved.Generation, moved.Changed = true, engine.NewID(), t.Now
 	var err error
-	if moved.unreported, err = sealUnreported(t.Context, t.store.database, moved.Subscription, row.unreported.read(t.Context, t.store.database, row.Subscription)); err != nil {
+	unreported := row.unreported.read(t.Context, t.store.database, row.Subscription)
+	if moved.unreported, err = sealUnreported(t.Context, t.store.database, moved.Subscription, unreported); err != nil {
 		return err
 	}
 	if err := t.recordMove(&row, &moved); err != nil {

@@ -182,7 +182,8 @@ func (t *tx) addNotices(sub string, targets targetList) error {
 			Progress: NoticeProgress{Namespace: a.Namespace, Region: a.Region},
 		}
 		jobs = append(jobs, jobrow.Job{
-			Subscription: sub, ID: jobrow.ID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.Now, Payload: payload.String(),
+			Subscription: sub, ID: jobrow.ID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(),
+			Region: a.Region, Due: t.Now, Payload: payload.String(),
 		})
 	}
 	// Sorted into the order in which claims lock them.

@@ -48,7 +48,8 @@ func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 // GroupCalls lists at most limit writes that keep a group from being deleted because
 // their calls may be running, the longest first.
 func (s *Store) GroupCalls(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
-	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupCalls,
+		arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, engine.AtMost(limit))
 }
 
 // GroupWrites lists at most limit writes that keep a group from being reopened because

@@ -205,7 +205,9 @@ func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registrat
 	})
 }
 
-func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, locks func(sub string) engine.LockSet, change func(*tx, Registration) (Registration, error)) (Registration, error) {
+func (s *Store) changeRegistration(
+	ctx context.Context, c RegistrationChange, locks func(sub string) engine.LockSet, change func(*tx, Registration) (Registration, error),
+) (Registration, error) {
 	return commit(ctx, s, engine.Flushed, locks(c.Subscription), func(t *tx) (Registration, error) {
 		sub, err := t.openSubscription(c.Subscription, false)
 		if err != nil {

@@ -45,7 +45,8 @@ const (
 			WHERE subscription = ? AND resource > ? AND tag = ? ORDER BY resource LIMIT ` + mostSelected + selectTagged
 	// The order and the range fit one index only: otherwise an engine that has seen
 	// only common values walks all resources with the tag.
-	listTagValue = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, value, resource FROM resource_tags` + ofTagValue + ` LIMIT ` + mostSelected + selectTagged
+	listTagValue = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, value, resource FROM resource_tags` +
+		ofTagValue + ` LIMIT ` + mostSelected + selectTagged
 	selectTagged = `) AS tagged
 		CROSS JOIN resources WHERE subscription = tagged_in AND key = resource`
 	ofTagValue = ` WHERE subscription = ? AND tag = ? AND (value, resource) > (?, ?) AND value <= ? ORDER BY value, resource`
@@ -201,9 +202,15 @@ func (q ResourceQuery) selections(valued bool) []selection {
 	column(`type`, arm.Fold(q.Type))
 	column(`location`, arm.Location(q.Location))
 	if before := arm.Fold(q.Before); before != "" {
-		return append(all, selection{list: listBetween, count: countBetween, sample: sampleNames + ` AND key < ? ORDER BY key LIMIT ?` + ofPrefix, args: []any{sub, after, before}})
+		return append(all, selection{
+			list: listBetween, count: countBetween, sample: sampleNames + ` AND key < ? ORDER BY key LIMIT ?` + ofPrefix,
+			args: []any{sub, after, before},
+		})
 	}
-	return append(all, selection{list: listResources + ` ORDER BY key LIMIT ?`, sample: sampleNames + ` ORDER BY key LIMIT ?` + ofPrefix, args: []any{sub, after}})
+	return append(all, selection{
+		list: listResources + ` ORDER BY key LIMIT ?`, sample: sampleNames + ` ORDER BY key LIMIT ?` + ofPrefix,
+		args: []any{sub, after},
+	})
 }
 
 // fewest returns the condition that the fewest rows meet. If too many rows meet each, it

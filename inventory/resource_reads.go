@@ -59,7 +59,9 @@ func (r resourceReads) appendTo(queries []engine.Lookup, l *lockedState) []engin
 
 // appendAmong is lookUp for all keys of a subscription. If one row cannot be read none is
 // kept, and each member reads its own.
-func appendAmong[V any](queries []engine.Lookup, read map[resourceOf]V, sub string, keys []string, from, order string, take func(engine.Scanner) error) []engine.Lookup {
+func appendAmong[V any](
+	queries []engine.Lookup, read map[resourceOf]V, sub string, keys []string, from, order string, take func(engine.Scanner) error,
+) []engine.Lookup {
 	if len(keys) == 0 {
 		return queries
 	}

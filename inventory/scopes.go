@@ -115,7 +115,9 @@ func (m *Scopes) Registration(ctx context.Context, sub, namespace string, now ti
 // granted, so what it denies has to be asked of the store. now is when it is decided by
 // them. What memory answers of a caller with few grants allocates nothing; callers share
 // it, and must not change it.
-func (m *Scopes) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time) (held roles.Held, remembered bool, err error) {
+func (m *Scopes) GrantsAt(
+	ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time,
+) (held roles.Held, remembered bool, err error) {
 	q := memory.Question{Tenant: tenant, Subscription: subscription, Name: who.ObjectID, More: string(who.Groups)}
 	g, remembered, err := m.grants.Get(ctx, q, now, func(ctx context.Context) (granted, error) {
 		held, err := m.store.Roles.FewGrants(ctx, tenant, subscription, who)

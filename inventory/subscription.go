@@ -324,7 +324,9 @@ const namedSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscr
 // GrantedSubscriptions lists, as SubscriptionsOf does, the subscriptions of a tenant in
 // which a caller has a role, and those that are named. It returns fewer than the limit,
 // at most 1024, only at the end.
-func (s *Store) GrantedSubscriptions(ctx context.Context, tenant string, who access.Principal, named []string, after string, limit int) (all []Subscription, err error) {
+func (s *Store) GrantedSubscriptions(
+	ctx context.Context, tenant string, who access.Principal, named []string, after string, limit int,
+) (all []Subscription, err error) {
 	after = max(arm.Fold(after), "0") // behind what belongs to tenants
 	for {
 		ids, err := s.Roles.Subscriptions(ctx, tenant, who, after, limit)
@@ -361,7 +363,10 @@ const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? W
 // kind, and no lock on it forbid it: ErrSubscriptionNotFound, *SubscriptionStateError,
 // *LockedError. etag makes the entity tag of the result, which the event carries; nil:
 // none.
-func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index.WriteKind, edit func(map[string]string) (map[string]string, error), etag func(map[string]string) string) (map[string]string, error) {
+func (s *Store) EditSubscriptionTags(
+	ctx context.Context, sub string, kind index.WriteKind,
+	edit func(map[string]string) (map[string]string, error), etag func(map[string]string) string,
+) (map[string]string, error) {
 	sub = arm.Fold(sub)
 	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (map[string]string, error) {
 		current, err := t.openSubscription(sub, kind == index.Delete)

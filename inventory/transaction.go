@@ -69,7 +69,9 @@ func (s *Store) write(ctx context.Context, d engine.Durability, locks engine.Loc
 // writeForJob is write for run, which saves payload in job j unless payload is empty. It
 // gives run a copy of the job, because run may outlive this call; j gets the payload
 // only once that is committed.
-func (s *Store) writeForJob(ctx context.Context, d engine.Durability, locks engine.LockSet, j *jobrow.Job, payload string, run func(t *tx, held jobrow.Job) error) error {
+func (s *Store) writeForJob(
+	ctx context.Context, d engine.Durability, locks engine.LockSet, j *jobrow.Job, payload string, run func(t *tx, held jobrow.Job) error,
+) error {
 	held := *j
 	err := s.write(ctx, d, locks, func(t *tx) error { return run(t, held) })
 	if err == nil && payload != "" {

@@ -31,7 +31,9 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		size: size, lock: lock, flushed: commit.WithLabelValues("flushed"), visible: commit.WithLabelValues("visible"),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_store_errors_total", Help: "Transactions that failed: unreachable (no connection), unsure (whether the commit was made is not known), repeated (others won, or a refusal had the rest run again), failed (all else).",
+			Name: "portico_store_errors_total",
+			Help: "Transactions that failed: unreachable (no connection), unsure (whether the commit was made is not known), " +
+				"repeated (others won, or a refusal had the rest run again), failed (all else).",
 		}, []string{"kind"}),
 	}
 	for _, kind := range []string{"unreachable", "unsure", "repeated", "failed"} {

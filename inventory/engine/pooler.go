@@ -19,7 +19,8 @@ const (
 
 // errPooled refuses a pooler whose connections do not keep what was set or prepared on
 // them.
-var errPooled = errors.New("the DSN names a pooler that lends a connection to the server for a transaction at a time, as PgBouncer does with pool_mode = transaction, " +
+var errPooled = errors.New("the DSN names a pooler that lends a connection to the server for a transaction at a time, " +
+	"as PgBouncer does with pool_mode = transaction, " +
 	"but a gateway keeps its connections, with what it has set and prepared on them: " +
 	"name the server itself, or a pool with pool_mode = session and a pool_size for all connections of all gateways")
 

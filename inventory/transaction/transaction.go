@@ -78,7 +78,10 @@ func Put[T any](ctx context.Context, d *Database, locks engine.LockSet, run func
 
 // Edit creates or changes the record that open finds, nil for none. edit gets it and
 // returns the wanted one; store completes and stores that.
-func Edit[T any](ctx context.Context, d *Database, locks engine.LockSet, open func(*Tx) (*T, error), edit func(current *T) (*T, error), store func(t *Tx, current *T, wanted T) (T, error)) (stored T, created bool, err error) {
+func Edit[T any](
+	ctx context.Context, d *Database, locks engine.LockSet, open func(*Tx) (*T, error),
+	edit func(current *T) (*T, error), store func(t *Tx, current *T, wanted T) (T, error),
+) (stored T, created bool, err error) {
 	return Put(ctx, d, locks, func(t *Tx) (stored T, created bool, err error) {
 		current, err := open(t)
 		if err != nil {
@@ -95,7 +98,10 @@ func Edit[T any](ctx context.Context, d *Database, locks engine.LockSet, open fu
 
 // Remove removes the record that open finds and check accepts. It returns
 // engine.ErrNotFound if there is none.
-func Remove[T any](ctx context.Context, d *Database, locks engine.LockSet, open func(*Tx) (*T, error), check func(T) error, remove func(t *Tx, current T) error) error {
+func Remove[T any](
+	ctx context.Context, d *Database, locks engine.LockSet,
+	open func(*Tx) (*T, error), check func(T) error, remove func(t *Tx, current T) error,
+) error {
 	return d.Write(ctx, engine.Flushed, locks, func(t *Tx) error {
 		current, err := open(t)
 		if err == nil && current == nil {
