@@ -52,7 +52,9 @@ func (a answering) Find(_, name string) *expr.Function {
 	return function.Find(name)
 }
 
-var questionParams = []expr.Param{{Name: "resourceId", Kinds: expr.String}, {Name: "apiVersion", Kinds: expr.String}, {Name: "'Full' or values", Kinds: expr.String | expr.Object}}
+var questionParams = []expr.Param{
+	{Name: "resourceId", Kinds: expr.String}, {Name: "apiVersion", Kinds: expr.String}, {Name: "'Full' or values", Kinds: expr.String | expr.Object},
+}
 
 // Names implements expr.Library: nothing is guessed here, since Expand checked all names.
 func (a answering) Names(string) []string { return nil }

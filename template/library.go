@@ -82,7 +82,8 @@ func (s *scope) contextFunctions() map[string]*expr.Function {
 	rows := []*expr.Function{
 		{Name: "parameters", Min: 1, Max: 1, Params: nameParam, Carries: true, Call: named(s.parameter)},
 		{Name: "variables", Min: 1, Max: 1, Params: nameParam, Carries: true, Call: named(s.variableHere)},
-		{Name: "copyIndex", Max: 2, Params: []expr.Param{{Name: "loopName or offset", Kinds: expr.String | expr.Int}, {Name: "offset", Kinds: expr.Int}}, Call: s.copyIndex},
+		{Name: "copyIndex", Max: 2, Params: []expr.Param{{Name: "loopName or offset", Kinds: expr.String | expr.Int}, {Name: "offset", Kinds: expr.Int}},
+			Call: s.copyIndex},
 		{Name: "deployment", Steps: stepsOfContext, Call: value(s.deploymentValue)},
 		{Name: "deployer", Steps: stepsOfContext, Call: value(s.deployerValue)},
 		{Name: "environment", Steps: stepsOfContext, Call: value(s.environmentValue)},
@@ -90,7 +91,8 @@ func (s *scope) contextFunctions() map[string]*expr.Function {
 		{Name: "resourceGroup", Steps: stepsOfContext, Call: value(s.groupValue), Lacks: s.groupLacks()},
 		{Name: "tenant", Steps: stepsOfContext, Call: value(s.tenantValue)},
 		{Name: "reference", Min: 1, Max: 3, Params: []expr.Param{id, version, {Name: "'Full'", Kinds: expr.String}}, Deploying: true, Call: s.reference},
-		{Name: "references", Min: 1, Max: 2, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}, {Name: "'Full'", Kinds: expr.String}}, Deploying: true, Call: s.references},
+		{Name: "references", Min: 1, Max: 2, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}, {Name: "'Full'", Kinds: expr.String}},
+			Deploying: true, Call: s.references},
 		{Name: "resourceInfo", Min: 1, Max: 1, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}}, Steps: stepsOfContext, Call: s.resourceInfo},
 		{Name: "list*", Min: 2, Max: 3, Params: []expr.Param{id, version, {Name: "functionValues", Kinds: expr.Object}}, Deploying: true, Call: s.list},
 	}

@@ -83,7 +83,8 @@ func (d *declaration) emit(waits []*Resource, within *Deployment) {
 	plan := d.s.plan
 	if d.nested == nil {
 		r := &Resource{ID: d.id, Symbol: d.symbol, Type: d.kind, Name: d.name, APIVersion: d.apiVersion, Scope: d.at, Existing: d.existing,
-			Body: d.body, Options: d.options, Condition: d.condition, DependsOn: waits, Awaits: d.awaits, Loop: d.loop, Within: within, Unfolds: d.unfolds, At: d.node}
+			Body: d.body, Options: d.options, Condition: d.condition, DependsOn: waits, Awaits: d.awaits, Loop: d.loop, Within: within,
+			Unfolds: d.unfolds, At: d.node}
 		if d.unfolds != nil {
 			d.unfolds.Deployment = d.deployment(waits, within)
 		}
@@ -101,7 +102,10 @@ func (d *declaration) emit(waits []*Resource, within *Deployment) {
 }
 
 func (d *declaration) deployment(waits []*Resource, within *Deployment) *Deployment {
-	return &Deployment{ID: d.id, Name: d.name, Scope: d.at, Location: d.location, Template: d.template, Within: within, Condition: d.condition, DependsOn: waits, Awaits: d.awaits}
+	return &Deployment{
+		ID: d.id, Name: d.name, Scope: d.at, Location: d.location, Template: d.template, Within: within, Condition: d.condition, DependsOn: waits,
+		Awaits: d.awaits,
+	}
 }
 
 // conditionNested gives a deployment's condition to its resources where that needs an

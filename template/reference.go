@@ -193,7 +193,8 @@ func (s *scope) list(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if err != nil {
 		return expr.Value{}, err
 	}
-	if strings.EqualFold(c.Name, secureOutputs) && (target != nil && strings.EqualFold(target.kind, deploymentType) || target == nil && isDeploymentID(args[0].Text())) {
+	if strings.EqualFold(c.Name, secureOutputs) &&
+		(target != nil && strings.EqualFold(target.kind, deploymentType) || target == nil && isDeploymentID(args[0].Text())) {
 		return s.secureOutputs(target, args)
 	}
 	if err := c.Bytes(bytesOfQuestion); err != nil {

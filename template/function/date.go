@@ -9,8 +9,8 @@ import (
 func dateFunctions() []row {
 	format := param("format", expr.String)
 	return []row{
-		function("dateTimeAdd", "A date a duration of ISO 8601 later, in which a year has 365 days and a month 30; in one of .NET's formats, else in ISO 8601.", 2, 3, dateTimeAdd,
-			param("base", expr.String), param("duration", expr.String), format).costs(stepsOfDate),
+		function("dateTimeAdd", "A date a duration of ISO 8601 later, in which a year has 365 days and a month 30; in one of .NET's formats, else in ISO 8601.",
+			2, 3, dateTimeAdd, param("base", expr.String), param("duration", expr.String), format).costs(stepsOfDate),
 		function("dateTimeFromEpoch", "The date so many seconds behind the beginning of 1970.", 1, 1, dateTimeFromEpoch, param("seconds", expr.Int)),
 		function("dateTimeToEpoch", "The seconds from the beginning of 1970 to a date.", 1, 1, dateTimeToEpoch, param("date", expr.String)).costs(stepsOfDate),
 		function("utcNow", "When the deployment began, in one of .NET's formats, else as yyyyMMddTHHmmssZ.", 0, 1, utcNow, format).defaultsOnly(),

@@ -11,14 +11,16 @@ func lambdaFunctions() []row {
 	lambda := func(name string) expr.Param { return param(name, expr.Lambda) }
 	return []row{
 		function("filter", "The elements of an array for which a lambda (element, index) is true.", 2, 2, filter, list, lambda("lambda")),
-		function("groupBy", "An object of arrays: the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.", 2, 3, groupBy,
-			list, lambda("key"), lambda("value")),
+		function("groupBy", "An object of arrays: the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.",
+			2, 3, groupBy, list, lambda("key"), lambda("value")),
 		function("map", "What a lambda (element, index) makes of each element of an array.", 2, 2, mapArray, list, lambda("lambda")).carries(),
-		function("mapValues", "An object with what a lambda makes of each member's value.", 2, 2, mapValues, held("object", expr.Object), lambda("lambda")).carries(),
-		function("reduce", "What a lambda (so far, element, index) makes of an array, from a first value on.", 3, 3, reduce, list, shut("initial", expr.Any), lambda("lambda")),
+		function("mapValues", "An object with what a lambda makes of each member's value.",
+			2, 2, mapValues, held("object", expr.Object), lambda("lambda")).carries(),
+		function("reduce", "What a lambda (so far, element, index) makes of an array, from a first value on.",
+			3, 3, reduce, list, shut("initial", expr.Any), lambda("lambda")),
 		function("sort", "The elements of an array in the order in which a lambda (one, other) is true.", 2, 2, sortArray, list, lambda("lambda")),
-		function("toObject", "An object of the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.", 2, 3, toObject,
-			list, lambda("key"), lambda("value")),
+		function("toObject", "An object of the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.",
+			2, 3, toObject, list, lambda("key"), lambda("value")),
 	}
 }
 

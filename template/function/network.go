@@ -10,8 +10,10 @@ func networkFunctions() []row {
 	network := param("network", expr.String)
 	return []row{
 		function("cidrHost", "The address of a network's host by its index, from 0.", 2, 2, cidrHost, network, param("index", expr.Int)).costs(stepsOfNetwork),
-		function("cidrSubnet", "The part of a network with so many bits, by its index, from 0.", 3, 3, cidrSubnet, network, param("bits", expr.Int), param("index", expr.Int)).costs(stepsOfNetwork),
-		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its bits as cidr.", 1, 1, parseCIDR, network).costs(stepsOfNetwork),
+		function("cidrSubnet", "The part of a network with so many bits, by its index, from 0.",
+			3, 3, cidrSubnet, network, param("bits", expr.Int), param("index", expr.Int)).costs(stepsOfNetwork),
+		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its bits as cidr.",
+			1, 1, parseCIDR, network).costs(stepsOfNetwork),
 	}
 }
 

@@ -13,13 +13,17 @@ import (
 func objectFunctions() []row {
 	return []row{
 		function("createObject", "An object of names and values in turn.", 0, many, createObject, shut("names and values", expr.Any|expr.Pending)).carries(),
-		function("items", "An object's members as an array of objects with key and value, in the order of their names.", 1, 1, items, param("object", expr.Object)).carries(),
-		function("json", "The value that a JSON text says; comments, single quotes and names without quotes are allowed.", 1, 1, readJSON, param("text", expr.String)),
+		function("items", "An object's members as an array of objects with key and value, in the order of their names.",
+			1, 1, items, param("object", expr.Object)).carries(),
+		function("json", "The value that a JSON text says; comments, single quotes and names without quotes are allowed.",
+			1, 1, readJSON, param("text", expr.String)),
 		function("null", "Null.", 0, 0, func(*expr.Call, []expr.Value) (expr.Value, error) { return expr.Value{}, nil }),
 		function("objectKeys", "The names of an object's members, in order.", 1, 1, objectKeys, param("object", expr.Object)).carries(),
-		function("shallowMerge", "One object of the members of an array's objects, the last of a name.", 1, 1, shallowMerge, held("objects", expr.Array)).carries(),
-		function("tryGet", "A member or element by its name or index, and so on with further keys; null where something is absent. A key may be an object: fromEnd true counts its value from the end.", 2, many, tryGet,
-			shut("value", expr.Any), param("keys", expr.Int|expr.String|expr.Object)).carries(),
+		function("shallowMerge", "One object of the members of an array's objects, the last of a name.",
+			1, 1, shallowMerge, held("objects", expr.Array)).carries(),
+		function("tryGet", "A member or element by its name or index, and so on with further keys; null where something is absent. A key may be an "+
+			"object: fromEnd true counts its value from the end.",
+			2, many, tryGet, shut("value", expr.Any), param("keys", expr.Int|expr.String|expr.Object)).carries(),
 	}
 }
 

@@ -11,10 +11,15 @@ import (
 func resourceFunctions() []row {
 	text := param("texts", expr.String)
 	return []row{
-		function("extensionResourceId", "The ID of a resource that extends another one: that one's ID, the type, a name for each segment of the type behind its namespace.", 3, many, extensionResourceID, text),
-		function("managementGroupResourceId", "The ID of a resource in a management group: the group's name, the type, names.", 2, many, managementGroupResourceID, text),
-		function("resourceId", "The ID of a resource in the deployment's group, or in the subscription and group given first: the type, names.", 2, many, resourceID, text).anchored(anchorResource),
-		function("subscriptionResourceId", "The ID of a resource in the deployment's subscription, or in the one given first: the type, names.", 2, many, subscriptionResourceID, text).anchored(anchorSubscription),
+		function("extensionResourceId",
+			"The ID of a resource that extends another one: that one's ID, the type, a name for each segment of the type behind its namespace.",
+			3, many, extensionResourceID, text),
+		function("managementGroupResourceId", "The ID of a resource in a management group: the group's name, the type, names.",
+			2, many, managementGroupResourceID, text),
+		function("resourceId", "The ID of a resource in the deployment's group, or in the subscription and group given first: the type, names.",
+			2, many, resourceID, text).anchored(anchorResource),
+		function("subscriptionResourceId", "The ID of a resource in the deployment's subscription, or in the one given first: the type, names.",
+			2, many, subscriptionResourceID, text).anchored(anchorSubscription),
 		function("tenantResourceId", "The ID of a resource in the tenant: the type, names.", 2, many, tenantResourceID, text),
 	}
 }
