@@ -136,7 +136,8 @@ func (l *listener) listConfigurations(http.ResponseWriter, *http.Request) (int, 
 
 func configurationOf(e config.HistoryEntry) api.Configuration {
 	c := api.Configuration{
-		Generation: e.Number, Time: e.Time, Outcome: api.ConfigurationTaken, Why: e.Why, By: e.By, NeedsRestart: e.NeedsRestart, Faults: e.Faults, Further: e.Further,
+		Generation: e.Number, Time: e.Time, Outcome: api.ConfigurationTaken, Why: e.Why, By: e.By, NeedsRestart: e.NeedsRestart, Faults: e.Faults,
+		Further: e.Further,
 	}
 	if e.Number == 0 {
 		c.Outcome = api.ConfigurationRefused
@@ -201,7 +202,9 @@ func (l *listener) listDeletionMembers(_ http.ResponseWriter, r *http.Request) (
 func memberOf(m groupdelete.Member, ids map[string]string) api.DeletionMember {
 	shown := api.DeletionMember{
 		ID: m.ID, Type: m.Type, Region: m.Region, Stray: m.Stray, Parent: ids[m.Parent], Tries: m.Tries, Why: cmp.Or(m.Said, m.Why),
-		State: [...]string{plan.Waiting: api.MemberWaiting, plan.InFlight: api.MemberInFlight, plan.Accepted: api.MemberAccepted, plan.Parked: api.MemberRefused}[m.State],
+		State: [...]string{
+			plan.Waiting: api.MemberWaiting, plan.InFlight: api.MemberInFlight, plan.Accepted: api.MemberAccepted, plan.Parked: api.MemberRefused,
+		}[m.State],
 	}
 	if !m.Due.IsZero() {
 		shown.Due = &m.Due

@@ -28,7 +28,9 @@ func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, 
 		return 0, nil, err
 	}
 	p := found.Record.Properties
-	answer := api.Deployment{ID: found.Record.ID, State: p.ProvisioningState, Mode: p.Mode, CorrelationID: p.CorrelationID, Error: wordsOf(p.Error), Steps: []api.DeploymentStep{}}
+	answer := api.Deployment{
+		ID: found.Record.ID, State: p.ProvisioningState, Mode: p.Mode, CorrelationID: p.CorrelationID, Error: wordsOf(p.Error), Steps: []api.DeploymentStep{},
+	}
 	if len(found.Steps) > mostSteps {
 		found.Steps, answer.Further = found.Steps[:mostSteps], true
 	}

@@ -18,7 +18,8 @@ func fenceReason(f inventory.Fence) string {
 	case f.Kind == index.Put:
 		return "A PUT got no answer before its resource group was deleted. What it makes will be deleted."
 	}
-	return "A " + f.Kind.String() + " got no answer before its resource group was deleted. Until it can no longer take effect, no resource is made under this ID."
+	return "A " + f.Kind.String() +
+		" got no answer before its resource group was deleted. Until it can no longer take effect, no resource is made under this ID."
 }
 
 // listFences lists the fences of all subscriptions, at most ?limit= of them, behind

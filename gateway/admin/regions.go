@@ -93,7 +93,8 @@ func endpointOf(namespace string, types []string, s upstream.EndpointStatus) api
 
 func addressOf(s upstream.AddressStatus) api.Address {
 	a := api.Address{
-		URL: s.URL, State: s.State.String(), Circuit: s.Circuit.String(), Since: timeOf(s.Since), Requests: s.Requests, Failures: s.Failures, InFlight: s.InFlight,
+		URL: s.URL, State: s.State.String(), Circuit: s.Circuit.String(), Since: timeOf(s.Since),
+		Requests: s.Requests, Failures: s.Failures, InFlight: s.InFlight,
 		CertificateEnds: timeOf(s.CertificateEnds), Distrust: s.Distrust, LastDistrust: timeOf(s.LastDistrust),
 	}
 	if s.State == upstream.Down {

@@ -101,12 +101,16 @@ func (l *listener) addHolder(ctx context.Context, path *arm.Path, shown *api.Res
 		return err
 	}
 	shown.ID = routing.GroupID(path.Subscription(), group.Name)
-	shown.Group = &api.ResourceGroup{State: group.State.ProvisioningState(), Location: group.Location, Created: timeOf(group.Created), Changed: timeOf(group.Changed)}
+	shown.Group = &api.ResourceGroup{
+		State: group.State.ProvisioningState(), Location: group.Location, Created: timeOf(group.Created), Changed: timeOf(group.Changed),
+	}
 	return nil
 }
 
 func eventOf(e events.Event) api.ResourceEvent {
-	shown := api.ResourceEvent{Time: e.At.UTC(), Action: e.Action, Status: string(e.Status), Caller: e.Cause.ObjectID, Name: e.Cause.Name, CorrelationID: e.Cause.Correlation}
+	shown := api.ResourceEvent{
+		Time: e.At.UTC(), Action: e.Action, Status: string(e.Status), Caller: e.Cause.ObjectID, Name: e.Cause.Name, CorrelationID: e.Cause.Correlation,
+	}
 	switch {
 	case shown.Caller != "":
 	case e.Cause.Operator:

@@ -34,7 +34,8 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 		return http.StatusOK, shown, err
 	}
 	if inMap {
-		return 0, nil, arm.NewError(arm.Conflict).Saying("The map has the location '%s': only one that it no longer has, in the regions and in the endpoints of all providers, can be retired.", region).About("region")
+		return 0, nil, arm.NewError(arm.Conflict).Saying("The map has the location '%s': only one that it no longer has, in the regions and in the "+
+			"endpoints of all providers, can be retired.", region).About("region")
 	}
 	found, err := l.Store.RetireRegion(r.Context(), region)
 	if busy, ok := errors.AsType[*inventory.CallsUnderWayError](err); ok {

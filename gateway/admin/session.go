@@ -149,7 +149,8 @@ func (l *listener) scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"
 	}
-	if forwarded := r.Header.Values("X-Forwarded-Proto"); len(forwarded) == 1 && forwarded[0] == "https" && tracing.Within(l.Config.Server.TrustedProxies, peerOf(r)) {
+	if forwarded := r.Header.Values("X-Forwarded-Proto"); len(forwarded) == 1 && forwarded[0] == "https" &&
+		tracing.Within(l.Config.Server.TrustedProxies, peerOf(r)) {
 		return "https"
 	}
 	return "http"

@@ -105,7 +105,9 @@ func (l sinkHandlers) listRetrying(_ http.ResponseWriter, r *http.Request) (int,
 }
 
 // sinkPage is a page of the events of a state.
-func sinkPage[T any](l sinkHandlers, r *http.Request, state eventlog.SinkEventState, show func(context.Context, eventlog.SinkEvent) (T, error)) (int, any, error) {
+func sinkPage[T any](
+	l sinkHandlers, r *http.Request, state eventlog.SinkEventState, show func(context.Context, eventlog.SinkEvent) (T, error),
+) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
 		return 0, nil, err
@@ -143,7 +145,8 @@ func sinkPage[T any](l sinkHandlers, r *http.Request, state eventlog.SinkEventSt
 func (l sinkHandlers) letterOf(ctx context.Context, e eventlog.SinkEvent) (api.DeadLetter, error) {
 	event, err := l.keptEvent(ctx, e.Number)
 	return api.DeadLetter{
-		ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(), Reason: e.Reason, Event: event,
+		ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(),
+		Reason: e.Reason, Event: event,
 	}, err
 }
 

@@ -17,7 +17,10 @@ func (l *listener) getStatus(_ http.ResponseWriter, r *http.Request) (int, any, 
 	case <-r.Context().Done():
 		return 0, nil, r.Context().Err()
 	}
-	sources := status.Sources{Config: l.Config, Store: l.Store, Regions: l.allRegions(), Sweeps: l.Sweeps, Sinks: l.Sinks, Jobs: l.Jobs, Metrics: l.Metrics, StoreDownSince: l.Jobs.StoreDownSince()}
+	sources := status.Sources{
+		Config: l.Config, Store: l.Store, Regions: l.allRegions(), Sweeps: l.Sweeps, Sinks: l.Sinks, Jobs: l.Jobs, Metrics: l.Metrics,
+		StoreDownSince: l.Jobs.StoreDownSince(),
+	}
 	version, revision, _ := meter.Build()
 	return http.StatusOK, api.Status{
 		Version: version, Revision: revision, Region: l.Config.Server.Region, Started: l.Started.UTC(), Generation: max(1, int(l.Generations.Current())),

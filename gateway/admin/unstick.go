@@ -144,7 +144,9 @@ func (l unsticker) stuckAt(ctx context.Context, o *api.UnstickOrder) (*stuck, er
 	case q.Path.Hops() == 0:
 		return l.stuckGroup(ctx, q)
 	case o.Region != "":
-		return l.stuckStray(inventory.Stray{Subscription: q.Path.Subscription(), Region: arm.Location(o.Region), Key: arm.Fold(q.Path.String()), ID: q.Path.String()}), nil
+		return l.stuckStray(inventory.Stray{
+			Subscription: q.Path.Subscription(), Region: arm.Location(o.Region), Key: arm.Fold(q.Path.String()), ID: q.Path.String(),
+		}), nil
 	}
 	return l.stuckResource(ctx, q.Path.Subscription(), q.Path.String())
 }

@@ -78,7 +78,8 @@ func (l *listener) scopeOf(ctx context.Context, question api.RoleQuestion) (assi
 	}
 	s, err := l.Store.Subscription(ctx, arm.Fold(id))
 	switch {
-	case errors.Is(err, inventory.ErrNotFound), err == nil && (s.State == inventory.Deleted || question.TenantID != "" && !arm.EqualFold(question.TenantID, s.TenantID)):
+	case errors.Is(err, inventory.ErrNotFound),
+		err == nil && (s.State == inventory.Deleted || question.TenantID != "" && !arm.EqualFold(question.TenantID, s.TenantID)):
 		return assignments.Scope{}, arm.NewError(arm.SubscriptionNotFound, id)
 	case err != nil:
 		return assignments.Scope{}, err

@@ -10,7 +10,8 @@ import (
 var changeOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/changes",
-		Summary: "The changes, in the order of their recording, or the history of one ID, the newest first. With Accept: text/event-stream it is a stream of server-sent events.",
+		Summary: "The changes, in the order of their recording, or the history of one ID, the newest first. With Accept: text/event-stream it is a " +
+			"stream of server-sent events.",
 		Query: []Parameter{
 			{"after", "the token after which it begins, or latest; by default the first event that is kept"},
 			{"last", "begins so many events before the newest one; goes without after"},

@@ -14,19 +14,29 @@ var consoleOperations = []Operation{
 	},
 	{
 		Method: http.MethodGet, Path: "/admin/errors",
-		Summary: "Answers that were errors, of all replicas in the last day, by status, code, region, subscription, caller and replica; of each group the newest one. The newest first.",
-		Query:   append([]Parameter{{"each", "true: each of the last answers of this replica alone"}}, paging[:1]...),
-		Answer:  ErrorAnswers{}, Status: http.StatusOK,
+		Summary: "Answers that were errors, of all replicas in the last day, by status, code, region, subscription, caller and replica; of each group the " +
+			"newest one. The newest first.",
+		Query:  append([]Parameter{{"each", "true: each of the last answers of this replica alone"}}, paging[:1]...),
+		Answer: ErrorAnswers{}, Status: http.StatusOK,
 	},
-	{Method: http.MethodGet, Path: "/admin/configuration", Summary: "The settings in use, without secrets.", Answer: ConfigurationInUse{}, Status: http.StatusOK},
+	{
+		Method: http.MethodGet, Path: "/admin/configuration",
+		Summary: "The settings in use, without secrets.",
+		Answer:  ConfigurationInUse{}, Status: http.StatusOK,
+	},
 	{
 		Method: http.MethodGet, Path: "/admin/configurations", Summary: "The configurations that were taken or refused since the start, the newest first.",
 		Answer: Page[Configuration]{}, Status: http.StatusOK,
 	},
-	{Method: http.MethodGet, Path: "/admin/strays", Summary: "Resources in another region than the one where the index has their ID.", Query: paging, Answer: Page[Stray]{}, Status: http.StatusOK},
 	{
-		Method: http.MethodGet, Path: "/admin/jobs/{id}/members", Summary: "The resources that the deletion of a group still has to delete, and what each waits for.",
-		Answer: DeletionMembers{}, Status: http.StatusOK,
+		Method: http.MethodGet, Path: "/admin/strays",
+		Summary: "Resources in another region than the one where the index has their ID.",
+		Query:   paging, Answer: Page[Stray]{}, Status: http.StatusOK,
+	},
+	{
+		Method: http.MethodGet, Path: "/admin/jobs/{id}/members",
+		Summary: "The resources that the deletion of a group still has to delete, and what each waits for.",
+		Answer:  DeletionMembers{}, Status: http.StatusOK,
 	},
 }
 
@@ -190,7 +200,11 @@ type TypeOrder struct {
 }
 
 var reloadOperations = []Operation{
-	{Method: http.MethodPost, Path: "/admin/reload", Summary: "Reads the configuration again. One with a fault changes nothing; the error has a detail for each fault.", Answer: Reloaded{}, Status: http.StatusOK},
+	{
+		Method: http.MethodPost, Path: "/admin/reload",
+		Summary: "Reads the configuration again. One with a fault changes nothing; the error has a detail for each fault.",
+		Answer:  Reloaded{}, Status: http.StatusOK,
+	},
 }
 
 // Reloaded describes a configuration that was loaded.

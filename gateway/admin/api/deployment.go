@@ -7,8 +7,9 @@ import (
 
 var deploymentOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/jobs/{id}/deployment", Summary: "A deployment with its steps, and what each waits for. No parameters and outputs are shown.",
-		Answer: Deployment{}, Status: http.StatusOK,
+		Method: http.MethodGet, Path: "/admin/jobs/{id}/deployment",
+		Summary: "A deployment with its steps, and what each waits for. No parameters and outputs are shown.",
+		Answer:  Deployment{}, Status: http.StatusOK,
 	},
 }
 

@@ -8,7 +8,9 @@ import (
 
 var doubtOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/doubts", Summary: "What the index is not sure of just now: the regions that have not been listed in a subscription, and then resources. A page that is not full may have a next one.",
+		Method: http.MethodGet, Path: "/admin/doubts",
+		Summary: "What the index is not sure of just now: the regions that have not been listed in a subscription, and then resources. A page that is not " +
+			"full may have a next one.",
 		Query:  append([]Parameter{{"subscription", "only those of this subscription"}}, paging...),
 		Answer: Page[Doubt]{}, Status: http.StatusOK,
 	},
@@ -55,7 +57,9 @@ const (
 // Waiting is something that is under way or stands, such as a write, an operation, a
 // verification, a deletion or a fence.
 type Waiting struct {
-	Reason  string `json:"reason"` // writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed, verificationPending, deletionUnderWay, regionUnlisted or, of one ID, a further one
+	// Reason is writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed,
+	// verificationPending, deletionUnderWay, regionUnlisted or, of one ID, a further one.
+	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	// On is the ID that it is about, if that is not the requested one but a scope that
 	// the requested ID lies in.

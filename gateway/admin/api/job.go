@@ -13,7 +13,11 @@ var jobOperations = []Operation{
 		Answer: Page[Job]{}, Status: http.StatusOK,
 	},
 	{Method: http.MethodGet, Path: "/admin/jobs/{id}", Summary: "One job, with its last steps.", Answer: Job{}, Status: http.StatusOK},
-	{Method: http.MethodPost, Path: "/admin/jobs/{id}/cancel", Summary: "Cancels a job whose kind is cancellable, such as the deletion of a group.", Answer: Job{}, Status: http.StatusAccepted},
+	{
+		Method: http.MethodPost, Path: "/admin/jobs/{id}/cancel",
+		Summary: "Cancels a job whose kind is cancellable, such as the deletion of a group.",
+		Answer:  Job{}, Status: http.StatusAccepted,
+	},
 	{Method: http.MethodGet, Path: "/admin/jobKinds", Summary: "All kinds of jobs, by their names.", Answer: Page[JobKind]{}, Status: http.StatusOK},
 }
 
@@ -90,7 +94,8 @@ type Steps struct {
 
 var sweepOperations = []Operation{
 	{
-		Method: http.MethodPost, Path: "/admin/sweeps", Summary: "Orders a comparison of the index with the providers, or joins one under way that does the same. Location names its job.",
+		Method: http.MethodPost, Path: "/admin/sweeps",
+		Summary: "Orders a comparison of the index with the providers, or joins one under way that does the same. Location names its job.",
 		Content: Sweep{}, Answer: Job{}, Status: http.StatusAccepted,
 	},
 }

@@ -43,11 +43,13 @@ const NextOf = "{}"
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
 		{StoreDown, Critical, "The store does not answer: whatever needs it is refused with 503.", "portico ready"},
-		{CreationsHeld, Critical, "Resources cannot be created in a subscription, in any region: a region that has not been listed, since the store was restored or yet, does not say whether it has them.", "portico doubts"},
+		{CreationsHeld, Critical, "Resources cannot be created in a subscription, in any region: a region that has not been listed, since the store was " +
+			"restored or yet, does not say whether it has them.", "portico doubts"},
 		{RegionDown, Critical, "No endpoint of a region can be reached.", "portico regions"},
 		{EndpointDown, Critical, "No address of a provider's endpoint can be reached: every call to it is refused.", "portico regions"},
 		{Untrusted, Critical, "Calls came to nothing within the last minutes, as a provider and Portico do not trust each other.", "portico regions"},
-		{IssuerUnavailable, Critical, "The keys of an issuer of tokens cannot be fetched: tokens that are signed by keys that are not known yet are refused with 503.", "portico explain --ask --bearer-file FILE /subscriptions"},
+		{IssuerUnavailable, Critical, "The keys of an issuer of tokens cannot be fetched: tokens that are signed by keys that are not known " +
+			"yet are refused with 503.", "portico explain --ask --bearer-file FILE /subscriptions"},
 		{CertificateEnded, Critical, "A certificate has ended.", "portico reload"},
 		{AuditLinesLost, Critical, "Audit lines could not be written since the gateway started.", ""},
 		{RemovedCredentials, Critical, "Tokens that the configuration's file has no more are still accepted.", "portico reload"},
@@ -55,7 +57,8 @@ func ProblemKinds() []ProblemKind {
 		{ProviderSheds, Warning, "Calls were refused within the last minutes, as all slots of an endpoint were taken.", "portico regions"},
 		{CircuitOpen, Warning, "Connections to an address could not be made.", "portico regions"},
 		{AddressDown, Warning, "An address is left out, for its probes or for its answers.", "portico regions"},
-		{RegionsUnlisted, Warning, "Before a resource is created in a subscription, regions are asked whether they have it: they have not been listed, since the store was restored or yet.", "portico doubts"},
+		{RegionsUnlisted, Warning, "Before a resource is created in a subscription, regions are asked whether they have it: they have not been listed, " +
+			"since the store was restored or yet.", "portico doubts"},
 		{StoreSlow, Warning, "The store takes long to begin a transaction.", ""},
 		{BudgetUsedUp, Warning, "A budget of memory is almost used up.", ""},
 		{GroupDeleteTooLong, Warning, "The deletion of a group has gone on for longer than groupDelete.limit.", "portico jobs show " + NextOf},
@@ -120,7 +123,11 @@ const (
 )
 
 var statusOperations = []Operation{
-	{Method: http.MethodGet, Path: "/admin/status", Summary: "The problems, the worst first, and the state of this gateway.", Answer: Status{}, Status: http.StatusOK},
+	{
+		Method: http.MethodGet, Path: "/admin/status",
+		Summary: "The problems, the worst first, and the state of this gateway.",
+		Answer:  Status{}, Status: http.StatusOK,
+	},
 }
 
 // Status is the state of this gateway, with all problems.

@@ -6,7 +6,11 @@ import (
 )
 
 var regionOperations = []Operation{
-	{Method: http.MethodGet, Path: "/admin/regions", Summary: "The regions, their endpoints, and the state of each address.", Query: paging, Answer: Page[Region]{}, Status: http.StatusOK},
+	{
+		Method: http.MethodGet, Path: "/admin/regions",
+		Summary: "The regions, their endpoints, and the state of each address.",
+		Query:   paging, Answer: Page[Region]{}, Status: http.StatusOK,
+	},
 }
 
 // States of a region or an address.
@@ -64,7 +68,11 @@ type Address struct {
 }
 
 var providerOperations = []Operation{
-	{Method: http.MethodGet, Path: "/admin/providers", Summary: "The providers and their resource types, as the region map has them.", Query: paging, Answer: Page[Provider]{}, Status: http.StatusOK},
+	{
+		Method: http.MethodGet, Path: "/admin/providers",
+		Summary: "The providers and their resource types, as the region map has them.",
+		Query:   paging, Answer: Page[Provider]{}, Status: http.StatusOK,
+	},
 }
 
 // Provider is a provider of the region map.

@@ -9,14 +9,16 @@ var resourceOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/resources", Summary: "The rows of the index of one subscription, by ID.",
 		Query: append([]Parameter{
-			{"subscription", "whose rows; needed"}, {"resourceGroup", "only those of this group"}, {"resourceType", "only those of this type"}, {"region", "only those in this region"},
+			{"subscription", "whose rows; needed"}, {"resourceGroup", "only those of this group"}, {"resourceType", "only those of this type"},
+			{"region", "only those in this region"},
 		}, paging...),
 		Answer: Page[Resource]{}, Status: http.StatusOK,
 	},
 	{
-		Method: http.MethodGet, Path: "/admin/resource", Summary: "All that is known of one ID, of a group or a subscription too: its row, what it waits for, fences, locks, last events.",
-		Query:  []Parameter{{"id", "the ID of a subscription, or of something in one; needed"}},
-		Answer: ResourceDetail{}, Status: http.StatusOK,
+		Method: http.MethodGet, Path: "/admin/resource",
+		Summary: "All that is known of one ID, of a group or a subscription too: its row, what it waits for, fences, locks, last events.",
+		Query:   []Parameter{{"id", "the ID of a subscription, or of something in one; needed"}},
+		Answer:  ResourceDetail{}, Status: http.StatusOK,
 	},
 }
 

@@ -4,7 +4,8 @@ import "net/http"
 
 var retirementOperations = []Operation{
 	{
-		Method: http.MethodPost, Path: "/admin/regions/{region}/retire", Summary: "Forgets a region that the map no longer has; another call forgets what an interrupted one left.",
+		Method: http.MethodPost, Path: "/admin/regions/{region}/retire",
+		Summary: "Forgets a region that the map no longer has; another call forgets what an interrupted one left.",
 		Content: Retire{}, Answer: Retirement{}, Status: http.StatusOK,
 	},
 }

@@ -4,7 +4,9 @@ import "net/http"
 
 var roleOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/roles", Summary: "The role assignments that hold in one subscription: the tenant's, its own, and those below it. The first page has the owners of the configuration as well.",
+		Method: http.MethodGet, Path: "/admin/roles",
+		Summary: "The role assignments that hold in one subscription: the tenant's, its own, and those below it. The first page has the owners of " +
+			"the configuration as well.",
 		Query:  append([]Parameter{{"subscription", "whose assignments; needed"}, {"principalId", "only those of this principal"}}, paging...),
 		Answer: Page[RoleAssignment]{}, Status: http.StatusOK,
 	},
@@ -13,7 +15,8 @@ var roleOperations = []Operation{
 		Content: RoleCheck{}, Answer: RoleAnswer{}, Status: http.StatusOK,
 	},
 	{
-		Method: http.MethodPost, Path: "/admin/roles/who", Summary: "Which principals may do an action at a scope, and by which assignments. A group stands for its members.",
+		Method: http.MethodPost, Path: "/admin/roles/who",
+		Summary: "Which principals may do an action at a scope, and by which assignments. A group stands for its members.",
 		Content: RoleQuestion{}, Answer: RoleHolders{}, Status: http.StatusOK,
 	},
 }

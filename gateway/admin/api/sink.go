@@ -8,12 +8,32 @@ import (
 )
 
 var sinkOperations = []Operation{
-	{Method: http.MethodGet, Path: "/admin/sinks", Summary: "The receivers of events, as the configuration has them.", Answer: Page[Sink]{}, Status: http.StatusOK},
+	{
+		Method: http.MethodGet, Path: "/admin/sinks",
+		Summary: "The receivers of events, as the configuration has them.",
+		Answer:  Page[Sink]{}, Status: http.StatusOK,
+	},
 	{Method: http.MethodGet, Path: "/admin/sinks/{name}", Summary: "One receiver of events.", Answer: Sink{}, Status: http.StatusOK},
-	{Method: http.MethodPost, Path: "/admin/sinks/{name}/test", Summary: "Sends one empty event, once, and returns the outcome.", Answer: SinkTest{}, Status: http.StatusOK},
-	{Method: http.MethodGet, Path: "/admin/sinks/{name}/retrying", Summary: "The events of a sink that are tried again while later ones pass them.", Query: paging, Answer: Page[RetriedEvent]{}, Status: http.StatusOK},
-	{Method: http.MethodGet, Path: "/admin/sinks/{name}/dead", Summary: "The events that were given up.", Query: paging, Answer: Page[DeadLetter]{}, Status: http.StatusOK},
-	{Method: http.MethodPost, Path: "/admin/sinks/{name}/dead/replay", Summary: "Schedules dead letters for another try.", Content: Replay{}, Answer: Replayed{}, Status: http.StatusAccepted},
+	{
+		Method: http.MethodPost, Path: "/admin/sinks/{name}/test",
+		Summary: "Sends one empty event, once, and returns the outcome.",
+		Answer:  SinkTest{}, Status: http.StatusOK,
+	},
+	{
+		Method: http.MethodGet, Path: "/admin/sinks/{name}/retrying",
+		Summary: "The events of a sink that are tried again while later ones pass them.",
+		Query:   paging, Answer: Page[RetriedEvent]{}, Status: http.StatusOK,
+	},
+	{
+		Method: http.MethodGet, Path: "/admin/sinks/{name}/dead",
+		Summary: "The events that were given up.",
+		Query:   paging, Answer: Page[DeadLetter]{}, Status: http.StatusOK,
+	},
+	{
+		Method: http.MethodPost, Path: "/admin/sinks/{name}/dead/replay",
+		Summary: "Schedules dead letters for another try.",
+		Content: Replay{}, Answer: Replayed{}, Status: http.StatusAccepted,
+	},
 	{Method: http.MethodDelete, Path: "/admin/sinks/{name}/dead/{id}", Summary: "Forgets a dead letter.", Answer: Nothing{}, Status: http.StatusOK},
 }
 

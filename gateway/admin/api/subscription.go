@@ -3,7 +3,11 @@ package api
 import "net/http"
 
 var subscriptionOperations = []Operation{
-	{Method: http.MethodGet, Path: "/admin/subscriptions", Summary: "The subscriptions of all tenants, by id.", Query: paging, Answer: Page[Subscription]{}, Status: http.StatusOK},
+	{
+		Method: http.MethodGet, Path: "/admin/subscriptions",
+		Summary: "The subscriptions of all tenants, by id.",
+		Query:   paging, Answer: Page[Subscription]{}, Status: http.StatusOK,
+	},
 	{Method: http.MethodGet, Path: "/admin/subscriptions/{id}", Summary: "One subscription.", Answer: Subscription{}, Status: http.StatusOK},
 	{
 		Method: http.MethodPut, Path: "/admin/subscriptions/{id}", Summary: "Creates or changes a subscription, and notifies the providers.",

@@ -79,7 +79,8 @@ func (f *finding) process(figures figures, now time.Time) {
 	for _, m := range figures[issuerMetric] {
 		issuer := meter.Label(m, "issuer")
 		f.add(api.Problem{Code: api.IssuerUnavailable, Subject: issuer, Since: since(seconds(valueOf(m))),
-			Summary: fmt.Sprintf("The keys of the issuer %s cannot be fetched: its tokens are refused, unless they are signed by a key that was fetched before.", issuer)})
+			Summary: fmt.Sprintf("The keys of the issuer %s cannot be fetched: its tokens are refused, unless they are signed by a key "+
+				"that was fetched before.", issuer)})
 	}
 	for _, m := range figures[certificatesMetric] {
 		use := meter.Label(m, "use")
@@ -88,7 +89,9 @@ func (f *finding) process(figures figures, now time.Time) {
 	for _, b := range budgets() {
 		held, limit := figures.value(b[0]+"_held_bytes"), figures.value(b[0]+"_limit_bytes")
 		if limit > 0 && held > 0.9*limit {
-			f.add(api.Problem{Code: api.BudgetUsedUp, Subject: b[1], Summary: fmt.Sprintf("%.0f %% of %s are in use: what needs more is refused.", 100*held/limit, b[1])})
+			f.add(api.Problem{
+				Code: api.BudgetUsedUp, Subject: b[1], Summary: fmt.Sprintf("%.0f %% of %s are in use: what needs more is refused.", 100*held/limit, b[1]),
+			})
 		}
 	}
 }

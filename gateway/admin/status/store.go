@@ -62,7 +62,8 @@ func (s Sources) jobs(ctx context.Context, f *finding) error {
 		}
 		if c.PutOff > 0 {
 			f.add(api.Problem{Code: api.JobsPutOff, Subject: kind, Count: c.PutOff,
-				Summary: fmt.Sprintf("%s of the kind %s came to nothing more than %d times in a row.", count(c.PutOff, "job", "jobs"), kind, jobrow.ManyAttempts)})
+				Summary: fmt.Sprintf("%s of the kind %s came to nothing more than %d times in a row.", count(c.PutOff, "job", "jobs"), kind,
+					jobrow.ManyAttempts)})
 		}
 	}
 	return nil
@@ -115,9 +116,11 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 		}
 		switch age := now.Sub(job.Created); {
 		case age > kind.Limit:
-			problem.Code, problem.Summary = cmp.Or(p.TooLong, api.JobTooLong), fmt.Sprintf("%s goes on beyond %s%s.", what, cmp.Or(kind.LimitSetting, "its limit"), left)
+			problem.Code, problem.Summary = cmp.Or(p.TooLong, api.JobTooLong),
+				fmt.Sprintf("%s goes on beyond %s%s.", what, cmp.Or(kind.LimitSetting, "its limit"), left)
 		case len(standing.WaitingFor) > 0 && p.Waiting != "":
-			problem.Code, problem.Summary = p.Waiting, fmt.Sprintf("%s waits for %s, which does not answer%s.", what, strings.Join(standing.WaitingFor, ", "), left)
+			problem.Code, problem.Summary = p.Waiting,
+				fmt.Sprintf("%s waits for %s, which does not answer%s.", what, strings.Join(standing.WaitingFor, ", "), left)
 		case age > slowJob && p.Slow != "":
 			problem.Code, problem.Summary = p.Slow, fmt.Sprintf("%s takes long%s.", what, left)
 		default:
