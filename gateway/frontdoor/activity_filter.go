@@ -58,7 +58,8 @@ func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
 				return f, fault
 			}
 		case !known && name != eventChannels && name != eventLevels:
-			return f, badEventFilter("it can ask for eventTimestamp, resourceGroupName, resourceUri, resourceId, resourceProvider, correlationId, caller, status, levels and eventChannels")
+			return f, badEventFilter("it can ask for eventTimestamp, resourceGroupName, resourceUri, resourceId, resourceProvider, correlationId, caller, " +
+				"status, levels and eventChannels")
 		case !strings.EqualFold(term.Operator, "eq"):
 			return f, badEventFilter(term.Field + " can only be compared by eq")
 		case name == eventChannels:

@@ -28,9 +28,15 @@ const readEvents = "Microsoft.Insights/eventtypes/values/read"
 // Routes implements Resource.
 func (g activityLog) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers/microsoft.insights/eventtypes/management/values", Action: readEvents, Partly: true, Handle: g.ofSubscription},
+		{
+			Method: http.MethodGet, Path: "/subscriptions/{s}/providers/microsoft.insights/eventtypes/management/values",
+			Action: readEvents, Partly: true, Handle: g.ofSubscription,
+		},
 		{Method: http.MethodGet, Path: "/providers/microsoft.insights/eventtypes/management/values", Action: readEvents, Handle: g.ofTenant},
-		{Method: http.MethodGet, Path: "/providers/microsoft.insights/eventcategories", Open: "what kinds of events there are is no secret", Handle: g.categories},
+		{
+			Method: http.MethodGet, Path: "/providers/microsoft.insights/eventcategories",
+			Open: "what kinds of events there are is no secret", Handle: g.categories,
+		},
 	}
 }
 

@@ -33,7 +33,10 @@ func (g features) Routes() []route.Route {
 		{Method: http.MethodGet, Path: one, Action: "Microsoft.Features/providers/features/read", Partly: true, Handle: g.get},
 		{Method: http.MethodPost, Path: one + "/register", Action: "Microsoft.Features/providers/features/register/action", Handle: g.set(true)},
 		{Method: http.MethodPost, Path: one + "/unregister", Action: "Microsoft.Features/providers/features/unregister/action", Handle: g.set(false)},
-		{Method: http.MethodGet, Path: all + "/subscriptionfeatureregistrations", Action: "Microsoft.Features/subscriptionFeatureRegistrations/read", Partly: true, Handle: g.listRegistrations},
+		{
+			Method: http.MethodGet, Path: all + "/subscriptionfeatureregistrations",
+			Action: "Microsoft.Features/subscriptionFeatureRegistrations/read", Partly: true, Handle: g.listRegistrations,
+		},
 		{Method: http.MethodGet, Path: registrations, Action: featureRegistrationType + "/read", Partly: true, Handle: g.listRegistrations},
 		{Method: http.MethodGet, Path: registrations + "/{f}", Action: featureRegistrationType + "/read", Partly: true, Handle: g.getRegistration},
 		{Method: http.MethodPut, Path: registrations + "/{f}", Action: featureRegistrationType + "/write", Handle: g.putRegistration},
@@ -153,7 +156,9 @@ func (g features) set(on bool) route.Handler {
 	}
 }
 
-func (g features) change(ctx context.Context, x *exchange.Exchange, s inventory.Subscription, p *regions.Provider, full string, on bool) (inventory.Subscription, error) {
+func (g features) change(
+	ctx context.Context, x *exchange.Exchange, s inventory.Subscription, p *regions.Provider, full string, on bool,
+) (inventory.Subscription, error) {
 	changed, err := g.store.SetFeature(context.WithoutCancel(ctx), s.ID, full, on, notify.Targets(p))
 	if err != nil {
 		return changed, admission.Refusal(x, err)

@@ -97,7 +97,8 @@ func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 || !of.concerns(found[0]) || found[0].Refused() || !arm.EqualFold(changeName(found[0]), name) || found[0].At.Before(req.Subscription.Created) {
+	if len(found) == 0 || !of.concerns(found[0]) || found[0].Refused() || !arm.EqualFold(changeName(found[0]), name) ||
+		found[0].At.Before(req.Subscription.Created) {
 		return absent
 	}
 	return x.Answer(w, http.StatusOK, g.show(x, found[0]))
@@ -138,6 +139,7 @@ func (g history) show(x *exchange.Exchange, e events.Event) changeBody {
 // link is the URL of the history of another ID, up to a time or from then on.
 func (g history) link(x *exchange.Exchange, id, bound string, at time.Time) string {
 	path := url.URL{Path: id + "/providers/" + changesType}
-	query := "api-version=" + url.QueryEscape(x.Request.Query.APIVersion) + "&" + url.QueryEscape(bound) + "=" + url.QueryEscape(at.UTC().Format(time.RFC3339Nano))
+	query := "api-version=" + url.QueryEscape(x.Request.Query.APIVersion) + "&" + url.QueryEscape(bound) + "=" +
+		url.QueryEscape(at.UTC().Format(time.RFC3339Nano))
 	return answers.PublicLink(g.lists.Public, path.EscapedPath(), query)
 }

@@ -13,7 +13,10 @@ type locations struct{ regions *regions.Map }
 
 // Routes implements Resource.
 func (g locations) Routes() []route.Route {
-	return []route.Route{{Method: http.MethodGet, Path: "/subscriptions/{s}/locations", Action: "Microsoft.Resources/subscriptions/locations/read", Partly: true, Handle: g.list}}
+	return []route.Route{{
+		Method: http.MethodGet, Path: "/subscriptions/{s}/locations",
+		Action: "Microsoft.Resources/subscriptions/locations/read", Partly: true, Handle: g.list,
+	}}
 }
 
 // locationBody is a region as clients see it.

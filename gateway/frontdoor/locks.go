@@ -154,7 +154,8 @@ func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock
 		return l, fault
 	}
 	if n := len(sent.Properties.Owners); n > longestOwners {
-		return l, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The owners take %d bytes, and may take %d. Path 'properties.owners'", n, longestOwners)).About("properties.owners")
+		return l, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The owners take %d bytes, and may take %d. Path 'properties.owners'", n, longestOwners)).
+			About("properties.owners")
 	}
 	if jsontext.Null(sent.Properties.Owners) {
 		sent.Properties.Owners = nil
@@ -190,13 +191,14 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	next, contentErr := readLock(x, req.Content, on.ID)
 	next.Host = arm.Fold(on.Host)
 	conditions := route.Preconditions(r, x)
-	l, created, err := g.store.EditLock(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
+	edit := func(current *inventory.Lock) (*inventory.Lock, error) {
 		etag := ""
 		if current != nil {
 			etag = current.ETag
 		}
 		return &next, cmp.Or(conditions(etag), contentErr)
-	})
+	}
+	l, created, err := g.store.EditLock(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), edit)
 	if err == nil {
 		err = g.waitForConflictingCalls(r.Context(), x, l)
 	}
@@ -237,7 +239,8 @@ func (g locks) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		return err
 	}
 	conditions := route.Preconditions(r, x)
-	err = g.store.DeleteLock(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), func(l inventory.Lock) error { return conditions(l.ETag) })
+	err = g.store.DeleteLock(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x),
+		func(l inventory.Lock) error { return conditions(l.ETag) })
 	if errors.Is(err, inventory.ErrNotFound) {
 		return x.Answer(w, http.StatusNoContent, nil)
 	}
@@ -252,7 +255,8 @@ func lockRefusal(x *exchange.Exchange, err error) error {
 	switch {
 	case errors.As(err, &quota) && quota.Kind == transaction.QuotaAllLocks:
 		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current).
-			Saying("Creating the lock '%s' would exceed the quota of '%d' locks per subscription. The current lock count is '%d', please delete some locks before creating a new one.", lockName(x), quota.Limit, quota.Current)
+			Saying("Creating the lock '%s' would exceed the quota of '%d' locks per subscription. The current lock count is '%d', please delete some "+
+				"locks before creating a new one.", lockName(x), quota.Limit, quota.Current)
 	case errors.As(err, &quota):
 		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current)
 	}

@@ -68,7 +68,9 @@ const (
 func (g metadata) environment() environment {
 	m := g.config
 	// Clients put "/TENANT/…" behind it, a slash at its end or not; issuers know no "//".
-	login := authentication{LoginEndpoint: strings.TrimRight(m.LoginEndpoint, "/"), Audiences: m.Audiences, Tenant: cmp.Or(m.Tenant, "common"), IdentityProvider: "AAD"}
+	login := authentication{
+		LoginEndpoint: strings.TrimRight(m.LoginEndpoint, "/"), Audiences: m.Audiences, Tenant: cmp.Or(m.Tenant, "common"), IdentityProvider: "AAD",
+	}
 	if login.Audiences == nil {
 		login.Audiences = []string{g.public.String()}
 	}

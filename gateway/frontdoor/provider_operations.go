@@ -79,7 +79,8 @@ func (g providerOperations) all() (all []*operationsBody) {
 	}
 	for _, p := range g.regions.Providers() {
 		body := of(p.Namespace)
-		body.Operations = append(body.Operations, actionsOf{p.Namespace, "", "resource provider", []string{"register/action", "unregister/action"}}.roleOperations()...)
+		body.Operations = append(body.Operations,
+			actionsOf{p.Namespace, "", "resource provider", []string{"register/action", "unregister/action"}}.roleOperations()...)
 		for _, t := range p.Types() {
 			add(actionsOf{p.Namespace, t.Name, t.Name, writes})
 		}

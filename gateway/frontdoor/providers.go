@@ -24,9 +24,18 @@ func (g providers) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Path: "/providers", Open: "the map is no secret", Handle: g.list},
 		{Method: http.MethodGet, Path: "/providers/{ns}", Open: "the map is no secret", Handle: g.get},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers", Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.list},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers/{ns}", Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.get},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers/{ns}/resourcetypes", Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.listTypes},
+		{
+			Method: http.MethodGet, Path: "/subscriptions/{s}/providers",
+			Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.list,
+		},
+		{
+			Method: http.MethodGet, Path: "/subscriptions/{s}/providers/{ns}",
+			Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.get,
+		},
+		{
+			Method: http.MethodGet, Path: "/subscriptions/{s}/providers/{ns}/resourcetypes",
+			Action: "Microsoft.Resources/subscriptions/providers/read", Partly: true, Handle: g.listTypes,
+		},
 	}
 }
 

@@ -29,8 +29,14 @@ type resources struct {
 // Routes implements Resource.
 func (g resources) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resources", Action: "Microsoft.Resources/subscriptions/resources/read", Partly: true, Handle: g.list},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/resources", Action: "Microsoft.Resources/subscriptions/resourceGroups/resources/read", Partly: true, Handle: g.list},
+		{
+			Method: http.MethodGet, Path: "/subscriptions/{s}/resources",
+			Action: "Microsoft.Resources/subscriptions/resources/read", Partly: true, Handle: g.list,
+		},
+		{
+			Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/resources",
+			Action: "Microsoft.Resources/subscriptions/resourceGroups/resources/read", Partly: true, Handle: g.list,
+		},
 	}
 }
 
@@ -143,7 +149,9 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 
 // restrict limits a source to what its caller may see: the resources that the caller may
 // read.
-func (g resources) restrict(ctx context.Context, s *route.ListSource[inventory.Resource], q *routing.Request, req route.Request, queries []inventory.ResourceQuery) {
+func (g resources) restrict(
+	ctx context.Context, s *route.ListSource[inventory.Resource], q *routing.Request, req route.Request, queries []inventory.ResourceQuery,
+) {
 	matches := s.Keep
 	s.Keep = func(row inventory.Resource) bool {
 		return matches(row) && req.Readable.Allows(row.TypeName+"/read", row.ID)

@@ -39,7 +39,8 @@ func (d WhatIf) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 		return err
 	}
 	if of.order.ValidationLevel != "" { // else what would be refused is shown among the changes
-		if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, append(nested(of.Nested()), sentBy(of.Resources)...), of.order.ValidationLevel); err != nil {
+		sent := append(nested(of.Nested()), sentBy(of.Resources)...)
+		if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, sent, of.order.ValidationLevel); err != nil {
 			return err
 		}
 	}
@@ -179,7 +180,10 @@ func (c *comparing) standing(planned *template.Resource) (s standing) {
 
 // change compares one resource. One that cannot be compared says why.
 func (c *comparing) change(planned *template.Resource, stands standing) whatif.Change {
-	p := whatif.Planned{ID: planned.ID, Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion, Body: planned.Body, OnlyIfNotExists: planned.Options.OnlyIfNotExists}
+	p := whatif.Planned{
+		ID: planned.ID, Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion, Body: planned.Body,
+		OnlyIfNotExists: planned.Options.OnlyIfNotExists,
+	}
 	switch {
 	case planned.Unfolds != nil:
 		return whatif.NotCompared(&p, "What the nested deployment holds is known only once its parameters are.")

@@ -58,9 +58,18 @@ func (d Deployments) Routes() []route.Route {
 		{Method: http.MethodGet, Matches: path(4, polling.Statuses), Action: action + "operationStatuses/read", Excused: d.Polls.Began, Handle: d.status},
 		{Method: http.MethodGet, Matches: path(3, "operations"), Action: action + "operations/read", Handle: d.operations},
 		{Method: http.MethodGet, Matches: path(4, "operations"), Action: action + "operations/read", Handle: d.operation},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations", Action: action + "operations/read", Handle: d.operations},
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations/{o}", Action: action + "operations/read", Handle: d.operation},
-		{Method: http.MethodPost, Path: "/providers/microsoft.resources/calculatetemplatehash", Open: "a template is hashed, and nothing read", Relaxed: true, Handle: d.templateHash},
+		{
+			Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations",
+			Action: action + "operations/read", Handle: d.operations,
+		},
+		{
+			Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations/{o}",
+			Action: action + "operations/read", Handle: d.operation,
+		},
+		{
+			Method: http.MethodPost, Path: "/providers/microsoft.resources/calculatetemplatehash",
+			Open: "a template is hashed, and nothing read", Relaxed: true, Handle: d.templateHash,
+		},
 	}
 	return routes
 }
@@ -100,8 +109,11 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
-	started := deployments.Started{Name: n, ID: o.ID(), Record: of.text, Payload: o.Payload(0, len(of.Resources)+len(of.Deployments)), History: d.History, Running: d.Running,
-		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deployments.MostContent))}
+	started := deployments.Started{
+		Name: n, ID: o.ID(), Record: of.text, Payload: o.Payload(0, len(of.Resources)+len(of.Deployments)),
+		History: d.History, Running: d.Running,
+		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deployments.MostContent)),
+	}
 	if started.Content, err = json.Marshal(o); err != nil {
 		return fmt.Errorf("write the order of a deployment: %w", err)
 	}
@@ -142,7 +154,8 @@ func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deploy
 	case errors.Is(err, deployments.ErrTooMany):
 		return tooMany("as many deployments of the subscription are under way as may be")
 	case errors.Is(err, deployments.ErrCallerShare):
-		return tooMany(fmt.Sprintf("as many deployments of this caller are under way in the subscription as one caller may have: %d, with templates and parameters of %d MiB",
+		return tooMany(fmt.Sprintf("as many deployments of this caller are under way in the subscription as one caller may have: %d, with templates "+
+			"and parameters of %d MiB",
 			d.ShareOf(int64(d.Running)), d.ShareOf(deployments.MostContent)>>20))
 	case !errors.Is(err, deployments.ErrActive):
 		return admission.Refusal(x, err)
@@ -257,7 +270,8 @@ func (d Deployments) export(w http.ResponseWriter, r *http.Request, x *exchange.
 		return err
 	}
 	if around := record.Within; around != nil {
-		return arm.NewError(arm.ResourceTypeNotSupported).Saying("The template of the nested deployment '%s' is a part of that of the deployment '%s': export that one.", nameOf(x).Name, around.Deployment.Name)
+		return arm.NewError(arm.ResourceTypeNotSupported).Saying("The template of the nested deployment '%s' is a part of that of the "+
+			"deployment '%s': export that one.", nameOf(x).Name, around.Deployment.Name)
 	}
 	exported := exportedTemplate{}
 	if n := nameOf(x); found.State == deployments.Running {

@@ -83,8 +83,11 @@ func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, 
 	if fault != nil {
 		return nil, nil, fault
 	}
-	o := &deploy.Order{CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope, Complete: content.Complete, Location: content.Location, Tags: content.Tags, Settings: content.Settings,
-		Environment: d.Environment, Correlation: x.Identity.Correlation, Now: d.Now().UTC()}
+	o := &deploy.Order{
+		CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope,
+		Complete: content.Complete, Location: content.Location, Tags: content.Tags, Settings: content.Settings,
+		Environment: d.Environment, Correlation: x.Identity.Correlation, Now: d.Now().UTC(),
+	}
 	_, _ = rand.Read(o.Seed[:]) // it never fails
 	var err error
 	if o.Caller, err = d.Caller(r, x); err != nil {

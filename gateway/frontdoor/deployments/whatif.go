@@ -35,8 +35,14 @@ func (d WhatIf) Routes() (routes []route.Route) {
 	for _, scope := range []string{"/subscriptions/{s}", "/subscriptions/{s}/resourcegroups/{g}"} {
 		const of = "/providers/microsoft.resources/deployments/{d}/"
 		routes = append(routes,
-			route.Route{Method: http.MethodPost, Path: scope + of + "validate", Action: "Microsoft.Resources/deployments/validate/action", IgnoresLocks: true, Relaxed: true, Handle: d.validate},
-			route.Route{Method: http.MethodPost, Path: scope + of + "whatif", Action: "Microsoft.Resources/deployments/whatIf/action", IgnoresLocks: true, Relaxed: true, Handle: d.whatIf})
+			route.Route{
+				Method: http.MethodPost, Path: scope + of + "validate", Action: "Microsoft.Resources/deployments/validate/action", IgnoresLocks: true,
+				Relaxed: true, Handle: d.validate,
+			},
+			route.Route{
+				Method: http.MethodPost, Path: scope + of + "whatif", Action: "Microsoft.Resources/deployments/whatIf/action", IgnoresLocks: true,
+				Relaxed: true, Handle: d.whatIf,
+			})
 	}
 	return routes
 }

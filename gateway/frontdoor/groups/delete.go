@@ -32,7 +32,10 @@ type Deletions struct {
 
 // Routes is the one that deletes a group.
 func (g Deletions) Routes() []route.Route {
-	return []route.Route{{Method: http.MethodDelete, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/delete", EndsAllBelow: true, Handle: g.delete}}
+	return []route.Route{{
+		Method: http.MethodDelete, Path: onePath,
+		Action: "Microsoft.Resources/subscriptions/resourceGroups/delete", EndsAllBelow: true, Handle: g.delete,
+	}}
 }
 
 // closingRounds is how often one request tries to close a group: each check may bring

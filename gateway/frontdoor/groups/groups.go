@@ -40,7 +40,10 @@ type Groups struct {
 // Routes are those of groups, but for their deletion.
 func (g Groups) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups", Action: "Microsoft.Resources/subscriptions/resourceGroups/read", Partly: true, Handle: g.list},
+		{
+			Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups",
+			Action: "Microsoft.Resources/subscriptions/resourceGroups/read", Partly: true, Handle: g.list,
+		},
 		{Method: http.MethodPut, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/write", Handle: g.edit},
 		{Method: http.MethodPatch, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/write", Handle: g.edit},
 		{Method: http.MethodGet, Path: onePath, Action: "Microsoft.Resources/subscriptions/resourceGroups/read", Handle: g.get},
@@ -139,7 +142,8 @@ func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent
 // checkState compares the provisioningState that came back from a GET.
 func (sent groupContent) checkState(state index.GroupState) error {
 	if s := sent.Properties.ProvisioningState; s != "" && !strings.EqualFold(s, state.ProvisioningState()) {
-		return arm.NewError(arm.InvalidRequestContent, "The provisioningState is read-only. Path 'properties.provisioningState'").About("properties.provisioningState")
+		return arm.NewError(arm.InvalidRequestContent, "The provisioningState is read-only. Path 'properties.provisioningState'").
+			About("properties.provisioningState")
 	}
 	return nil
 }
@@ -150,7 +154,7 @@ func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	sent, contentErr := readGroup(x, req.Content, g.TagLimit)
 	conditions := route.Preconditions(r, x)
 	patches := r.Method == http.MethodPatch
-	group, created, err := g.Store.EditGroup(r.Context(), req.Subscription.ID, x.Request.Path.Group(), func(current *inventory.Group) (*inventory.Group, error) {
+	change := func(current *inventory.Group) (*inventory.Group, error) {
 		next := inventory.Group{Subscription: req.Subscription.ID}
 		if current != nil {
 			next = *current
@@ -178,7 +182,8 @@ func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 		}
 		next.ETag = ETag(next)
 		return &next, nil
-	})
+	}
+	group, created, err := g.Store.EditGroup(r.Context(), req.Subscription.ID, x.Request.Path.Group(), change)
 	if err != nil {
 		return Refusal(x, err)
 	}

@@ -50,8 +50,14 @@ type Moves struct {
 // judges the locks of both sides, resource by resource.
 func (g Moves) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodPost, Path: onePath + "/moveresources", Action: "Microsoft.Resources/subscriptions/resourceGroups/moveResources/action", IgnoresLocks: true, Handle: g.begin(false)},
-		{Method: http.MethodPost, Path: onePath + "/validatemoveresources", Action: "Microsoft.Resources/subscriptions/resourceGroups/validateMoveResources/action", IgnoresLocks: true, Handle: g.begin(true)},
+		{
+			Method: http.MethodPost, Path: onePath + "/moveresources",
+			Action: "Microsoft.Resources/subscriptions/resourceGroups/moveResources/action", IgnoresLocks: true, Handle: g.begin(false),
+		},
+		{
+			Method: http.MethodPost, Path: onePath + "/validatemoveresources",
+			Action: "Microsoft.Resources/subscriptions/resourceGroups/validateMoveResources/action", IgnoresLocks: true, Handle: g.begin(true),
+		},
 	}
 }
 
@@ -99,7 +105,8 @@ func (m *moveCheck) order(id string, validate bool) inventory.MoveRequest {
 		method = "validateMoveResources"
 	}
 	operation := m.Polls.Record(x, m.source.Subscription, id)
-	operation.Namespace, operation.Type, operation.Resource = namespace, "resourceGroups/"+method, routing.GroupID(m.source.Subscription.ID, m.source.Group.Name)
+	operation.Namespace, operation.Type, operation.Resource = namespace, "resourceGroups/"+method,
+		routing.GroupID(m.source.Subscription.ID, m.source.Group.Name)
 	if limit := m.Store.Now().Add(2 * m.Limit); operation.Until.Before(limit) {
 		operation.Until = limit
 	}
@@ -217,8 +224,9 @@ func (m *moveCheck) checkTarget(ctx context.Context) error {
 	case target.State == inventory.Warned || target.State == inventory.Disabled:
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
 	case !arm.EqualFold(target.PlacementID, m.source.Subscription.PlacementID):
-		return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the subscription '%s' has other requirements for the location of its resources than the subscription '%s'",
-			target.ID, m.source.Subscription.ID)).About(m.groupID)
+		return arm.NewError(arm.CannotMoveResource,
+			fmt.Sprintf("the subscription '%s' has other requirements for the location of its resources than the subscription '%s'",
+				target.ID, m.source.Subscription.ID)).About(m.groupID)
 	}
 	m.target = target
 	group, err := m.Store.Group(ctx, m.target.ID, m.group)
@@ -266,7 +274,8 @@ func (m *moveCheck) checkResources(context.Context) error {
 		return arm.NewError(arm.ResourceMoveValidationFailed, strings.Join(fixed, ",")).About(fixed[0])
 	}
 	if len(m.resources) > mostMoved {
-		return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the request names %d of them, and at most %d can be moved with a single request", len(m.resources), mostMoved)).About("resources")
+		return arm.NewError(arm.CannotMoveResource,
+			fmt.Sprintf("the request names %d of them, and at most %d can be moved with a single request", len(m.resources), mostMoved)).About("resources")
 	}
 	return nil
 }

@@ -67,7 +67,8 @@ func (j *job) read(m *regions.Map) error {
 		if err != nil {
 			return fmt.Errorf("read the job of a move: %w", err)
 		}
-		j.success, j.running, j.ended, j.fault, j.share = http.StatusNoContent, "Moving", p.Ended, p.Fault, shareOf(p.Progress.Moved+p.Progress.Failed, p.Progress.Total)
+		j.success, j.running, j.ended, j.fault, j.share = http.StatusNoContent, "Moving", p.Ended, p.Fault,
+			shareOf(p.Progress.Moved+p.Progress.Failed, p.Progress.Total)
 		if judgesOnly {
 			j.running = "Validating"
 		}

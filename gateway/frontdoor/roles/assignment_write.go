@@ -51,7 +51,8 @@ func readAssignment(x *exchange.Exchange, content []byte, at place) (a assignmen
 		return a, fault
 	}
 	if a.PrincipalType = principalType(x, p); a.PrincipalType == "" {
-		return a, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The principal type is one of %v. Path 'properties.principalType'", principalTypes)).About("properties.principalType")
+		return a, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The principal type is one of %v. Path 'properties.principalType'", principalTypes)).
+			About("properties.principalType")
 	}
 	var fault *arm.Error
 	if a.RoleDefinition, fault = definitionNamed(p.RoleDefinitionID); fault != nil {
@@ -70,11 +71,13 @@ func checkAssignment(p assignmentProperties, at place) *arm.Error {
 	case !arm.ValidGUID(p.PrincipalID):
 		return arm.NewError(arm.InvalidPrincipalID, p.PrincipalID).About("properties.principalId")
 	case p.Scope != "" && !arm.EqualFold(p.Scope, at.ID):
-		return arm.NewError(arm.InvalidRequestContent, "The member 'properties.scope' is not that of the request URI. Path 'properties.scope'").About("properties.scope")
+		return arm.NewError(arm.InvalidRequestContent, "The member 'properties.scope' is not that of the request URI. Path 'properties.scope'").
+			About("properties.scope")
 	case p.Condition != "" || p.ConditionVersion != "":
 		// What is not evaluated would grant more than was asked for.
 		return arm.NewError(arm.InvalidRequestContent, "").About("properties.condition").
-			Saying("Conditions of role assignments are not supported: the assignment would grant more than its condition says. Leave out 'properties.condition' and 'properties.conditionVersion'.")
+			Saying("Conditions of role assignments are not supported: the assignment would grant more than its condition says. Leave out " +
+				"'properties.condition' and 'properties.conditionVersion'.")
 	case utf8.RuneCountInString(p.Description) > longestDescription:
 		return route.TooLong("properties.description", len(p.Description), longestDescription)
 	case len(p.DelegatedManaged) > longestIdentity:
@@ -194,7 +197,8 @@ func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 		return err
 	}
 	if _, configured := g.configured(at, named(x)); configured {
-		return arm.NewError(arm.Conflict).Saying("The role assignment '%s' comes from the setting auth.owners of this service's configuration. It is removed there.", named(x))
+		return arm.NewError(arm.Conflict).
+			Saying("The role assignment '%s' comes from the setting auth.owners of this service's configuration. It is removed there.", named(x))
 	}
 	if !arm.ValidGUID(named(x)) || at.TenantID == "" {
 		return x.Answer(w, http.StatusNoContent, nil)

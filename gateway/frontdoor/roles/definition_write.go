@@ -78,7 +78,8 @@ func readPermissions(sent []rbac.Permission) ([]rbac.Permission, *arm.Error) {
 				*list = []string{}
 			}
 			if n += len(*list); n > mostActions {
-				return nil, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A role has at most %d actions. Path 'properties.permissions'", mostActions)).About("properties.permissions")
+				return nil, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A role has at most %d actions. Path 'properties.permissions'", mostActions)).
+					About("properties.permissions")
 			}
 			for _, action := range *list {
 				if !validAction(action) {
@@ -108,12 +109,14 @@ func readScopes(sent []string) (all []string, fault *arm.Error) {
 		return nil, missing(member)
 	}
 	if len(sent) > mostAssignableScopes {
-		return nil, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A role has at most %d assignable scopes. Path '%s'", mostAssignableScopes, member)).About(member)
+		return nil, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A role has at most %d assignable scopes. Path '%s'", mostAssignableScopes, member)).
+			About(member)
 	}
 	for _, s := range sent {
 		id, ok := assignableScope(s)
 		if !ok {
-			return nil, arm.NewError(arm.InvalidRequestContent, "An assignable scope is '/', or the id of a subscription or a resource group. Path '"+member+"'").About(member)
+			return nil, arm.NewError(arm.InvalidRequestContent,
+				"An assignable scope is '/', or the id of a subscription or a resource group. Path '"+member+"'").About(member)
 		}
 		if !slices.ContainsFunc(all, func(other string) bool { return arm.EqualFold(other, id) }) {
 			all = append(all, id)
@@ -155,7 +158,7 @@ func (g Definitions) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		if err := g.orphansNone(r.Context(), at, before, next); err != nil {
 			return err
 		}
-		stored, _, err := g.Store.Roles.PutDefinition(r.Context(), at.TenantID, named(x), func(current *assignments.Definition) (*assignments.Definition, error) {
+		edit := func(current *assignments.Definition) (*assignments.Definition, error) {
 			if generationOf(current) != generationOf(before) {
 				return nil, errOvertaken
 			}
@@ -164,7 +167,8 @@ func (g Definitions) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 				wanted.CreatedBy, etag = current.CreatedBy, current.ETag
 			}
 			return &wanted, conditions(etag)
-		})
+		}
+		stored, _, err := g.Store.Roles.PutDefinition(r.Context(), at.TenantID, named(x), edit)
 		if err == nil {
 			next = stored
 		}

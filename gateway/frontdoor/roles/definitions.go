@@ -215,7 +215,8 @@ func keeps(terms []term, at place, d assignments.Definition, readable *authorize
 			andBelow = at.ID != rbac.TenantScope
 		case arm.EqualFold(t.of, roleName) && !arm.EqualFold(t.text, d.Name):
 			return false
-		case arm.EqualFold(t.of, roleType) && (!arm.EqualFold(t.text, builtInRole) && !arm.EqualFold(t.text, customRole) || arm.EqualFold(t.text, builtInRole) != d.BuiltIn):
+		case arm.EqualFold(t.of, roleType) &&
+			(!arm.EqualFold(t.text, builtInRole) && !arm.EqualFold(t.text, customRole) || arm.EqualFold(t.text, builtInRole) != d.BuiltIn):
 			return false
 		}
 	}

@@ -142,7 +142,8 @@ func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeI
 		e.operation, known = arm.ParseTagOperation(sent.Operation)
 	}
 	if !known {
-		e.fault = arm.NewError(arm.InvalidRequestContent, "The operation of a PATCH is Merge, Replace or Delete; no other request has one. Path 'operation'").About("operation")
+		e.fault = arm.NewError(arm.InvalidRequestContent, "The operation of a PATCH is Merge, Replace or Delete; no other request has one. Path 'operation'").
+			About("operation")
 	} else if len(null) > 0 && e.operation != arm.TagDelete {
 		e.fault = arm.NewError(arm.InvalidRequestContent, "A tag's value is no string. Path 'properties.tags'").About("properties.tags")
 	} else if fault := arm.CheckTags(e.sent, len(e.sent)); fault != nil && e.operation != arm.TagDelete {
