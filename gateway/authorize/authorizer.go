@@ -108,7 +108,9 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, need Questio
 	a.metrics.count(err)
 	note(x, need.Action, grant, err)
 	if x.Trail != nil {
-		x.Trail.RoleChecks = append(x.Trail.RoleChecks, exchange.RoleCheck{Action: need.Action, Scope: need.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted.Grants)})
+		x.Trail.RoleChecks = append(x.Trail.RoleChecks, exchange.RoleCheck{
+			Action: need.Action, Scope: need.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted.Grants),
+		})
 	}
 	return part, err
 }

@@ -252,7 +252,8 @@ func (q *Request) Target(ours func(host string) bool) (string, *arm.Error) {
 }
 
 func targetTooLong() *arm.Error {
-	return arm.NewError(arm.InvalidRequestURI, fmt.Sprintf("it is too long: at most %d bytes are allowed", longestTarget)).WithStatus(http.StatusRequestURITooLong)
+	return arm.NewError(arm.InvalidRequestURI, fmt.Sprintf("it is too long: at most %d bytes are allowed", longestTarget)).
+		WithStatus(http.StatusRequestURITooLong)
 }
 
 // escapeTarget escapes what no request target may hold as it is.

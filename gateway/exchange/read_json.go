@@ -173,7 +173,8 @@ func Undecodable(err error) *arm.Error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind):
-		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kind.Value, kind.Field)).About(kind.Field)
+		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kind.Value, kind.Field)).
+			About(kind.Field)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return arm.NewError(arm.InvalidRequestContent, "Unexpected end of content. Path ''")
 	}

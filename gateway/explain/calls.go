@@ -142,7 +142,8 @@ func Refused(refusal *connections.Refusal, reader string) api.Explanation {
 // Unended explains bytes whose head does not end.
 func Unended(reader string) api.Explanation {
 	return atHead(api.Verdict{
-		Outcome: api.Refused, Summary: "not answered: the head has no end, which is an empty line. The gateway waits some seconds for the rest, and closes the connection.",
+		Outcome: api.Refused,
+		Summary: "not answered: the head has no end, which is an empty line. The gateway waits some seconds for the rest, and closes the connection.",
 	}, reader)
 }
 

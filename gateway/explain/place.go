@@ -18,7 +18,9 @@ func (w *Walked) place() *api.ExplainedPlace {
 	if !w.Read || d == nil || q.Class == routing.Own || d.Answer == routing.Absent || d.Answer == routing.Present {
 		return nil
 	}
-	p := &api.ExplainedPlace{Regions: regionsOf(w.Calls, d), Cached: d.Cached, Remembered: d.Remembered, Verify: d.NeedsVerify || d.Row != nil && d.Row.NeedsVerify()}
+	p := &api.ExplainedPlace{
+		Regions: regionsOf(w.Calls, d), Cached: d.Cached, Remembered: d.Remembered, Verify: d.NeedsVerify || d.Row != nil && d.Row.NeedsVerify(),
+	}
 	p.Source, p.Reason = reason(q, d)
 	return p
 }

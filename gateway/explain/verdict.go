@@ -214,7 +214,8 @@ func (w *Walked) detail(step exchange.Step) string {
 		if p := w.place(); p != nil && len(p.Regions) > 0 {
 			return strings.Join(p.Regions, ", ") + ": " + p.Reason
 		}
-	case exchange.AtClassification, exchange.AtLimits, exchange.AtContent, exchange.AtArguments, exchange.AtHeaders, exchange.AtRecords, exchange.AtShape, exchange.AtHandler:
+	case exchange.AtClassification, exchange.AtLimits, exchange.AtContent, exchange.AtArguments, exchange.AtHeaders, exchange.AtRecords, exchange.AtShape,
+		exchange.AtHandler:
 	}
 	return ""
 }

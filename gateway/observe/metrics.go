@@ -50,16 +50,24 @@ func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
 		"portico_request_seconds", "Time from a request's arrival to its answer's end.",
 	), []string{"class"})
 	own := prometheus.NewHistogramVec(meter.Seconds(
-		"portico_request_own_seconds", "The part of portico_request_seconds in which no call to a provider was under way, and the end of no operation was waited for: what Portico took itself, with its store and with the client's reading.",
+		"portico_request_own_seconds",
+		"The part of portico_request_seconds in which no call to a provider was under way, and the end of no operation was waited for: what Portico took "+
+			"itself, with its store and with the client's reading.",
 	), []string{"class"})
 	provider := prometheus.NewHistogramVec(meter.Seconds(
-		"portico_provider_seconds", "The part of a request's time in which calls to its provider were under way, by namespace and region; several where the answer was put together of several regions'.",
+		"portico_provider_seconds",
+		"The part of a request's time in which calls to its provider were under way, by namespace and region; several where the answer was put "+
+			"together of several regions'.",
 	), []string{"provider", "region"})
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "portico_requests_total", Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. With code 499 the client went away. The requests in a batch count as well.",
+		Name: "portico_requests_total",
+		Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. With code 499 the client " +
+			"went away. The requests in a batch count as well.",
 	}, []string{"class", "method", "code", "cause"})
 	routes := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "portico_routed_requests_total", Help: "Requests answered that were for a resource provider, by its namespace and by the region that they went to: several where it was more than one, none where it did not come to that.",
+		Name: "portico_routed_requests_total",
+		Help: "Requests answered that were for a resource provider, by its namespace and by the region that they went to: several where it was more than " +
+			"one, none where it did not come to that.",
 	}, []string{"provider", "region", "code", "cause"})
 	m := &Metrics{
 		measures: measures,

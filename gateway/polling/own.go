@@ -63,7 +63,9 @@ func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id s
 // answers a poll of the ended job if it ends soon, else by the URL of its result. It names
 // no status: clients prefer one, whose answer is a 200 also when the operation failed, and
 // then have neither the error's status nor its details.
-func (o *Operations) Accept(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, id string, job jobrow.Job, answer func(ended jobrow.Job) error) error {
+func (o *Operations) Accept(
+	w http.ResponseWriter, r *http.Request, x *exchange.Exchange, id string, job jobrow.Job, answer func(ended jobrow.Job) error,
+) error {
 	if job, ended := o.Await(r.Context(), x, job); ended {
 		return answer(job)
 	}

@@ -129,7 +129,9 @@ func (q *question) content() []byte {
 		location = q.Decision.Location
 	}
 	var all []member
-	for _, m := range [...]struct{ name, value string }{{"name", q.Name}, {"type", q.Request.Type.FullName}, {"location", location}, {"apiVersion", q.APIVersion}} {
+	for _, m := range [...]struct{ name, value string }{
+		{"name", q.Name}, {"type", q.Request.Type.FullName}, {"location", location}, {"apiVersion", q.APIVersion},
+	} {
 		value, _ := json.Marshal(m.value) // a string can be written
 		all = append(all, member{m.name, value})
 	}

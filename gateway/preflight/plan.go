@@ -49,7 +49,8 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 		}
 		p.created[p.now] = d.Row == nil
 		p.resources[p.now] = inventory.Resource{
-			Subscription: d.Subscription.ID, Key: p.now, ID: r.ID, Group: d.Group.Key, Type: t.Key, TypeName: t.FullName, Region: d.Region, Location: d.Location,
+			Subscription: d.Subscription.ID, Key: p.now, ID: r.ID, Group: d.Group.Key, Type: t.Key, TypeName: t.FullName, Region: d.Region,
+			Location: d.Location,
 		}
 	}
 	return verdict, nil

@@ -60,7 +60,10 @@ func New(o Options) *Preflight { return &Preflight{o} }
 // Routes implements frontdoor.Resource.
 func (p *Preflight) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodPost, Path: "/providers/microsoft.resources/validateresources", Open: "each resource in it is asked about by itself", Handle: p.validate},
+		{
+			Method: http.MethodPost, Path: "/providers/microsoft.resources/validateresources",
+			Open: "each resource in it is asked about by itself", Handle: p.validate,
+		},
 	}
 }
 

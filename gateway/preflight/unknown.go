@@ -72,5 +72,6 @@ func (u unknowns) touch(path string) bool {
 
 // inside reports whether a path is that of a value, or leads into it.
 func inside(path, value string) bool {
-	return len(path) >= len(value) && strings.EqualFold(path[:len(value)], value) && (len(path) == len(value) || path[len(value)] == '.' || path[len(value)] == '[')
+	return len(path) >= len(value) && strings.EqualFold(path[:len(value)], value) &&
+		(len(path) == len(value) || path[len(value)] == '.' || path[len(value)] == '[')
 }
