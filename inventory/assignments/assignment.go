@@ -135,7 +135,9 @@ func (r *Roles) Assignment(ctx context.Context, at Scope, name string) (Assignme
 // no such role that may be assigned there, *transaction.QuotaError at the limit of
 // assignments, and engine.ErrNotFound if the host does not exist. The subscription and
 // the group must admit the change, as for the inventory's EditLock.
-func (r *Roles) PutAssignment(ctx context.Context, at Scope, name string, edit func(current *Assignment) (*Assignment, error)) (stored Assignment, created bool, err error) {
+func (r *Roles) PutAssignment(
+	ctx context.Context, at Scope, name string, edit func(current *Assignment) (*Assignment, error),
+) (stored Assignment, created bool, err error) {
 	open := func(t *transaction.Tx) (*Assignment, error) { return at.openAssignment(t, name, false) }
 	return transaction.Edit(ctx, r.database, at.lockSet(), open, edit, func(t *transaction.Tx, current *Assignment, a Assignment) (Assignment, error) {
 		a.TenantID, a.Subscription, a.ScopeKey, a.Name = arm.Fold(at.TenantID), arm.Fold(at.Subscription), arm.Fold(at.ID), arm.Fold(name)

@@ -125,7 +125,9 @@ func (r *Roles) Definitions(ctx context.Context, tenant, after string, limit int
 // Name, Description, Permissions, AssignableScopes, CreatedBy, UpdatedBy and ETag. The
 // error is ErrBuiltIn for a built-in role, ErrNameExists if another role of the tenant
 // has its name, and *transaction.QuotaError at the tenant's limit of roles.
-func (r *Roles) PutDefinition(ctx context.Context, tenant, id string, edit func(current *Definition) (*Definition, error)) (stored Definition, created bool, err error) {
+func (r *Roles) PutDefinition(
+	ctx context.Context, tenant, id string, edit func(current *Definition) (*Definition, error),
+) (stored Definition, created bool, err error) {
 	open := func(t *transaction.Tx) (*Definition, error) { return r.openDefinition(t, tenant, id) }
 	return transaction.Edit(ctx, r.database, tenantLocks(tenant), open, edit, func(t *transaction.Tx, current *Definition, d Definition) (Definition, error) {
 		d.TenantID, d.ID, d.BuiltIn = arm.Fold(tenant), arm.Fold(id), false

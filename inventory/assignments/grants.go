@@ -121,7 +121,9 @@ func (r *Roles) grantsThat(ctx context.Context, tenant, subscription string, who
 
 // assignedTo returns the assignments to a caller in a subscription and at the tenant that
 // fulfil a further condition, and how many rows the partition with most of them has.
-func (r *Roles) assignedTo(ctx context.Context, tenant, subscription string, who access.Principal, further string, with []any) (found []assigned, most int, err error) {
+func (r *Roles) assignedTo(
+	ctx context.Context, tenant, subscription string, who access.Principal, further string, with []any,
+) (found []assigned, most int, err error) {
 	partitions := Partitions(tenant, subscription)
 	condition, ids := engine.Among("principal", principals(who), principalKey)
 	rows := make([]int, len(partitions))
@@ -240,7 +242,8 @@ func (r *Roles) rolesNamed(ctx context.Context, tenant string, in []assigned) (m
 	}
 	for ids := range slices.Chunk(custom, engine.AmongAtOnce) {
 		condition, args := engine.Among("id", ids, arm.Fold)
-		found, err := engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), rolesOf+condition, append([]any{memory.TenantPartition(tenant)}, args...)...)
+		found, err := engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), rolesOf+condition,
+			append([]any{memory.TenantPartition(tenant)}, args...)...)
 		if err != nil {
 			return nil, fmt.Errorf("read the roles of assignments: %w", err)
 		}

@@ -32,7 +32,8 @@ func (at Scope) partition() string {
 // a fault of the calling code.
 func (at Scope) check() error {
 	holder := subscriptionID(arm.Fold(at.Subscription))
-	if at.Subscription == "" && at.ID == roles.TenantScope || at.Subscription != "" && (arm.EqualFold(at.ID, holder) || strings.HasPrefix(arm.Fold(at.ID), holder+"/")) {
+	if at.Subscription == "" && at.ID == roles.TenantScope ||
+		at.Subscription != "" && (arm.EqualFold(at.ID, holder) || strings.HasPrefix(arm.Fold(at.ID), holder+"/")) {
 		return nil
 	}
 	return fmt.Errorf("inventory: the scope %q does not lie in the subscription %q", at.ID, at.Subscription)

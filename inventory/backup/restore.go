@@ -46,7 +46,8 @@ func (r Restoration) Restore(ctx context.Context) (done Restored, err error) {
 		return done, err
 	}
 	if own := inventory.Layout(); done.Layout > own {
-		return done, fmt.Errorf("%s has the layout %d, and this version knows none later than %d: restore it with the version that made it, or a later one", r.Backup, done.Layout, own)
+		return done, fmt.Errorf("%s has the layout %d, and this version knows none later than %d: restore it with the version that made it, or a later one",
+			r.Backup, done.Layout, own)
 	}
 	unlock, err := lockDatabase(r.Database)
 	if err != nil {

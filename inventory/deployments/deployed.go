@@ -29,7 +29,8 @@ const (
 	putDeployed = `INSERT INTO deployed (subscription, grp, key, at, record) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, key) DO UPDATE SET at = excluded.at, record = excluded.record`
 	selectDeployed = `SELECT key, record FROM deployed WHERE subscription = ?`
-	boundDeployed  = `DELETE FROM deployed WHERE subscription = ? AND grp = ? AND at < (SELECT at FROM deployed WHERE subscription = ? AND grp = ? ORDER BY at DESC LIMIT 1 OFFSET ?)`
+	boundDeployed  = `DELETE FROM deployed WHERE subscription = ? AND grp = ? AND at < (SELECT at FROM deployed WHERE subscription = ? AND grp = ? ` +
+		`ORDER BY at DESC LIMIT 1 OFFSET ?)`
 
 	// ForgetDeployed forgets what was deployed of one resource.
 	ForgetDeployed = `DELETE FROM deployed WHERE subscription = ? AND key = ?`

@@ -92,7 +92,8 @@ type Step struct {
 }
 
 const (
-	insertDeployment = `INSERT INTO deployments (subscription, grp, name, job, state, began, record, content, operations, caller) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertDeployment = `INSERT INTO deployments (subscription, grp, name, job, state, began, record, content, operations, caller) ` +
+		`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	lockDeployment   = `SELECT job, state FROM deployments WHERE subscription = ? AND grp = ? AND name = ?` + engine.ForUpdate
 	lockActive       = activeColumns + `subscription = ? AND grp = ? AND name = ? AND job = ? AND state = ?` + engine.ForUpdate
 	selectDeployment = `SELECT job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`

@@ -21,7 +21,8 @@ const (
 // Forget deletes at most limit numbered events that are too old or too many, and returns
 // how many.
 func (l *Log) Forget(ctx context.Context, limit int) (int, error) {
-	return transaction.Commit(ctx, l.database, engine.Unflushed, transaction.RecordLocks(""), func(t *transaction.Tx) (int, error) { return l.forget(t, limit) })
+	return transaction.Commit(ctx, l.database, engine.Unflushed, transaction.RecordLocks(""),
+		func(t *transaction.Tx) (int, error) { return l.forget(t, limit) })
 }
 
 func (l *Log) forget(t *transaction.Tx, limit int) (int, error) {

@@ -23,8 +23,9 @@ const (
 	anyUnnumbered      = `SELECT EXISTS (SELECT 1 FROM unnumbered_events)`
 	nextUnnumbered     = `SELECT at, n FROM unnumbered_events ORDER BY at LIMIT ?`
 	takeUnnumbered     = `DELETE FROM unnumbered_events WHERE at <= ? RETURNING subscription, at, n, recorded`
-	insertEvent        = `INSERT INTO events (subscription, number, place, id, at, key, told) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, number) DO NOTHING`
-	addKept            = `INSERT INTO event_counts (subscription, kept) VALUES (?, ?)
+	insertEvent        = `INSERT INTO events (subscription, number, place, id, at, key, told) VALUES (?, ?, ?, ?, ?, ?, ?) ` +
+		`ON CONFLICT (subscription, number) DO NOTHING`
+	addKept = `INSERT INTO event_counts (subscription, kept) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET kept = event_counts.kept + excluded.kept`
 )
 
@@ -58,7 +59,8 @@ func (l *Log) Number(ctx context.Context, limit int) (numbered int, err error) {
 			return numbered, err
 		}
 		room := min(numberedAtOnce, limit-numbered) // the transaction may outlive this call
-		n, err := transaction.Commit(ctx, l.database, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) (int, error) { return number(t, room) })
+		n, err := transaction.Commit(ctx, l.database, engine.Flushed, transaction.RecordLocks(""),
+			func(t *transaction.Tx) (int, error) { return number(t, room) })
 		if numbered += n; err != nil || n == 0 {
 			return numbered, err
 		}

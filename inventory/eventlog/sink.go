@@ -60,13 +60,15 @@ const (
 		due = excluded.due, status = excluded.status, failure = excluded.failure, reason = excluded.reason, changed = excluded.changed`
 	deleteSinkEvent   = `DELETE FROM sink_events WHERE subscription = ? AND sink = ? AND number = ?`
 	deleteDeadSinkOne = deleteSinkEvent + ` AND state = ?`
-	replaySinkEvent   = `UPDATE sink_events SET state = ?, attempts = 0, since = ?, due = ?, reason = '', changed = ? WHERE subscription = ? AND sink = ? AND number = ? AND state = ?`
+	replaySinkEvent   = `UPDATE sink_events SET state = ?, attempts = 0, since = ?, due = ?, reason = '', changed = ? ` +
+		`WHERE subscription = ? AND sink = ? AND number = ? AND state = ?`
 	listSinkEvents    = `SELECT ` + sinkEventColumns + ` FROM sink_events WHERE sink = ? AND state = ? AND number > ? ORDER BY number LIMIT ?`
 	selectSinkEvent   = `SELECT ` + sinkEventColumns + ` FROM sink_events WHERE subscription = ? AND sink = ? AND number = ?`
 	countSinkEvents   = `SELECT state, COUNT(*) FROM sink_events WHERE sink = ? GROUP BY state`
 	anySinkEvents     = `SELECT subscription, number FROM sink_events WHERE sink = ? LIMIT ?`
 	forgottenSinkDead = `SELECT subscription, number FROM sink_events WHERE sink = ? AND state = ? AND number < ?
-		AND NOT EXISTS (SELECT 1 FROM events WHERE events.subscription = sink_events.subscription AND events.number = sink_events.number) ORDER BY number LIMIT ?`
+		AND NOT EXISTS (SELECT 1 FROM events WHERE events.subscription = sink_events.subscription AND events.number = sink_events.number) ` +
+		`ORDER BY number LIMIT ?`
 )
 
 // sinkEventsAtOnce bounds the events of a sink that one write changes.
@@ -258,7 +260,8 @@ const mostSinkOrders = 256
 
 const (
 	sinkOrderColumns = `sink, id, number, step, reason, ordered, answer, behind`
-	putSinkOrder     = `INSERT INTO sink_orders (subscription, ` + sinkOrderColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, sink, id) DO NOTHING`
+	putSinkOrder     = `INSERT INTO sink_orders (subscription, ` + sinkOrderColumns +
+		`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, sink, id) DO NOTHING`
 	listSinkOrders   = `SELECT ` + sinkOrderColumns + ` FROM sink_orders WHERE subscription = ? AND sink = ? ORDER BY id LIMIT ?`
 	selectSinkOrder  = `SELECT ` + sinkOrderColumns + ` FROM sink_orders WHERE subscription = ? AND sink = ? AND id = ?`
 	answerSinkOrder  = `UPDATE sink_orders SET answer = ?, behind = ? WHERE subscription = ? AND sink = ? AND id = ?`

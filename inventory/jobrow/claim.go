@@ -26,9 +26,11 @@ const (
 	heldToken = `SELECT token FROM jobs WHERE subscription = ? AND id = ? AND incarnation = ? AND shard >= 0`
 	renewJob  = `UPDATE jobs SET until = ?, due = ?` + ifHeld
 	saveJob   = `UPDATE jobs SET payload = ?, changed = ?` + ifHeld
-	deferJob  = `UPDATE jobs SET due = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, attempts = ?, owner = '', until = 0, changed = ?, ` + addStep + ifHeld
-	endJob    = `UPDATE jobs SET state = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, owner = '', until = 0, shard = ?, due = ?, token = token + 1, changed = ?, ` + addStep + ifHeld
-	jobKind   = `SELECT kind FROM jobs WHERE shard = ? AND kind > ? ORDER BY kind LIMIT 1`
+	deferJob  = `UPDATE jobs SET due = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, attempts = ?, owner = '', until = 0, changed = ?, ` +
+		addStep + ifHeld
+	endJob = `UPDATE jobs SET state = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, owner = '', until = 0, shard = ?, due = ?, ` +
+		`token = token + 1, changed = ?, ` + addStep + ifHeld
+	jobKind = `SELECT kind FROM jobs WHERE shard = ? AND kind > ? ORDER BY kind LIMIT 1`
 )
 
 // ClaimJobs claims at most limit jobs of the named kinds (none named: of any) that are
@@ -71,7 +73,8 @@ func (r *Rows) claimEach(ctx context.Context, due []Job, owner string, lease tim
 		t, mine := u.Base(), make([]Job, 0, len(due))
 		until, now := engine.Micros(t.Now.Add(lease)), engine.Micros(t.Now)
 		for _, j := range due {
-			claimed, err := Scan(t.Returning().One(claimJob, owner, until, until, now, j.expired().line(t.Now), j.Subscription, j.ID[:], j.Incarnation[:], j.Token, now))
+			claimed, err := Scan(t.Returning().One(claimJob, owner, until, until, now, j.expired().line(t.Now), j.Subscription, j.ID[:], j.Incarnation[:],
+				j.Token, now))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue // another was faster
 			}

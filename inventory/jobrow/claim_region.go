@@ -26,7 +26,9 @@ const claimPage = 64
 // Jobs of a region without room hide no others, however many they are: if the oldest
 // due jobs find no room, the claim reads region by region, with at most two statements
 // for each.
-func (r *Rows) ClaimJobsByRegion(ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool) (jobs []Job, more bool, err error) {
+func (r *Rows) ClaimJobsByRegion(
+	ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool,
+) (jobs []Job, more bool, err error) {
 	a := &admission{
 		from: r.engine.Read(ctx), kind: kind, now: engine.Micros(r.engine.Now()), room: room,
 		seen: map[[16]byte]bool{}, full: map[string]bool{},

@@ -12,9 +12,12 @@ type Counted interface {
 type ScopeMetrics map[string]Counted
 
 var (
-	hitsDesc    = prometheus.NewDesc("portico_scope_cache_hits_total", "Questions for a subscription, a group, a registration or the grants of a principal that memory answered.", []string{"kind"}, nil)
-	missesDesc  = prometheus.NewDesc("portico_scope_cache_misses_total", "Questions for a subscription, a group, a registration or the grants of a principal that the store had to answer.", []string{"kind"}, nil)
-	entriesDesc = prometheus.NewDesc("portico_scope_cache_entries", "Subscriptions, groups, registrations and grants of principals in memory, of at most index.scopeEntries each.", []string{"kind"}, nil)
+	hitsDesc = prometheus.NewDesc("portico_scope_cache_hits_total",
+		"Questions for a subscription, a group, a registration or the grants of a principal that memory answered.", []string{"kind"}, nil)
+	missesDesc = prometheus.NewDesc("portico_scope_cache_misses_total",
+		"Questions for a subscription, a group, a registration or the grants of a principal that the store had to answer.", []string{"kind"}, nil)
+	entriesDesc = prometheus.NewDesc("portico_scope_cache_entries",
+		"Subscriptions, groups, registrations and grants of principals in memory, of at most index.scopeEntries each.", []string{"kind"}, nil)
 )
 
 // Describe implements [prometheus.Collector].

@@ -17,7 +17,9 @@ type ScopeTable[T any] struct {
 // NewScopeTable makes an empty table of at most so many entries. read reads a value from
 // the store; its subscription and name are folded. What keep refuses is not
 // remembered.
-func NewScopeTable[T any](c *Changes, entries int, read func(ctx context.Context, subscription, name string) (T, error), keep func(T) bool) (*ScopeTable[T], error) {
+func NewScopeTable[T any](
+	c *Changes, entries int, read func(ctx context.Context, subscription, name string) (T, error), keep func(T) bool,
+) (*ScopeTable[T], error) {
 	known, err := newLRUTable[counted[T]](tableBounds{Entries: entries, TTL: c.options.TTL, Started: c.started})
 	if err != nil {
 		return nil, err

@@ -339,7 +339,8 @@ func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error
 			bytes += ended[last].bytes
 			last++
 		}
-		n, err := transaction.InPieces(ctx, b.database, ended[first:last], func(t *transaction.Tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
+		n, err := transaction.InPieces(ctx, b.database, ended[first:last],
+			func(t *transaction.Tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
 		if deleted += n; err != nil {
 			return deleted, err
 		}

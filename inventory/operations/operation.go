@@ -76,7 +76,8 @@ func (o *Operation) HasToken(token string) bool {
 func (o *Operation) PollsAnotherURL() bool { return o.Substitute || o.Target != "" }
 
 const (
-	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until, origin, target, stands_in, identity, status_target`
+	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, ` +
+		`created, until, origin, target, stands_in, identity, status_target`
 
 	overwriteOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, token) DO UPDATE
@@ -97,7 +98,8 @@ const (
 	// The first record of the next owner of an operation.
 	nextOwner = `SELECT ` + operationColumns + ` FROM operations
 		WHERE subscription = ? AND identity = ? AND (tenant, object) > (?, ?) AND until > ? ORDER BY tenant, object LIMIT 1`
-	countOfCaller        = `SELECT COUNT(*) FROM (SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? AND until > ? LIMIT ?) AS counted`
+	countOfCaller = `SELECT COUNT(*) FROM (SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? AND until > ? ` +
+		`LIMIT ?) AS counted`
 	oldestOfCaller       = `SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? ORDER BY until LIMIT ?`
 	dropLearnedOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
 	endedOperations      = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
@@ -235,7 +237,8 @@ func scanOperation(scan engine.Scanner) (Operation, error) {
 // OperationFor is Operation for a caller: if the URL has several records, it returns
 // the caller's own.
 func (r *Records) OperationFor(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
-	known, err := engine.Collect(r.database.Read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object), engine.Micros(r.database.Now()))
+	known, err := engine.Collect(r.database.Read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object),
+		engine.Micros(r.database.Now()))
 	switch {
 	case err != nil:
 		return Operation{}, err
@@ -262,7 +265,8 @@ func (r *Records) OperationByIdentity(ctx context.Context, sub, identity, tenant
 	err = engine.ErrNotFound
 	last := Operation{} // what is of unknown owner comes before all others
 	for {
-		next, failure := scanOperation(r.database.Read(ctx).One(nextOwner, arm.Fold(sub), identity, last.TenantID, last.ObjectID, engine.Micros(r.database.Now())))
+		next, failure := scanOperation(r.database.Read(ctx).One(nextOwner, arm.Fold(sub), identity, last.TenantID, last.ObjectID,
+			engine.Micros(r.database.Now())))
 		switch {
 		case errors.Is(failure, sql.ErrNoRows):
 			return own, false, err

@@ -171,11 +171,12 @@ func testAdoption(t *testing.T, database Database) {
 		settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, true)
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, touched []inventory.WrittenRegion) error {
+		check := func(_ inventory.Group, touched []inventory.WrittenRegion) error {
 			equal(b, len(touched), 1)
 			equal(b, touched[0], inventory.WrittenRegion{Type: vmType, Region: "westus"})
 			return nil
-		}}))
+		}
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: check}))
 	})
 }
 

@@ -44,7 +44,10 @@ func testDeploymentEvents(t *testing.T, database Database) {
 		b.Helper()
 		b.clock.Pass(time.Second)
 		operation.Token = "token of " + n.Name + who
-		_, _, err := b.Deployments.Begin(by(who), deployments.Started{Name: n, ID: id(n), Record: []byte("seen"), Content: []byte("content"), Payload: "{}", History: history, Running: 9, RunningOfCaller: 9, ContentOfCaller: deployments.MostContent, Operation: operation})
+		_, _, err := b.Deployments.Begin(by(who), deployments.Started{
+			Name: n, ID: id(n), Record: []byte("seen"), Content: []byte("content"), Payload: "{}", History: history, Running: 9, RunningOfCaller: 9,
+			ContentOfCaller: deployments.MostContent, Operation: operation,
+		})
 		b.ok(err)
 		jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
 		b.ok(err)
@@ -66,7 +69,8 @@ func testDeploymentEvents(t *testing.T, database Database) {
 			if !strings.HasPrefix(e.Action, "Microsoft.Resources/deployments/") {
 				continue
 			}
-			line := fmt.Sprint(e.Resource[strings.LastIndexByte(e.Resource, '/')+1:], " ", strings.TrimPrefix(e.Action, "Microsoft.Resources/deployments/"), " ", e.Status, " ", e.Cause.ObjectID)
+			line := fmt.Sprint(e.Resource[strings.LastIndexByte(e.Resource, '/')+1:], " ",
+				strings.TrimPrefix(e.Action, "Microsoft.Resources/deployments/"), " ", e.Status, " ", e.Cause.ObjectID)
 			if e.Error != nil {
 				line += " " + string(e.Error.Code)
 			}
@@ -74,7 +78,8 @@ func testDeploymentEvents(t *testing.T, database Database) {
 				line += fmt.Sprint(" ", exists)
 			}
 			said = append(said, line)
-			if e.Cause.ObjectID != "" && (e.Cause.Correlation != "of "+e.Cause.ObjectID || e.Cause.Request != "request of "+e.Cause.ObjectID) || e.Key != arm.Fold(e.Resource) || e.Origin != events.Decided {
+			if e.Cause.ObjectID != "" && (e.Cause.Correlation != "of "+e.Cause.ObjectID || e.Cause.Request != "request of "+e.Cause.ObjectID) ||
+				e.Key != arm.Fold(e.Resource) || e.Origin != events.Decided {
 				b.Errorf("%s: %+v", what, e)
 			}
 		}
@@ -125,7 +130,8 @@ func testDeploymentEvents(t *testing.T, database Database) {
 	nest("bob", name("g", "Next"), inner, j)
 	nest("bob", name("g", "Next"), name("g", "Sibling"), j)
 	b.ok(b.DeleteGroup(by("cora"), Sub, "g", inventory.DeleteGroupConditions{}))
-	wants("a deleted group", "Inner write Accepted bob", "Next write Failed bob DeploymentFailed false", "Sibling write Accepted bob", "Sibling write Failed bob DeploymentFailed false")
+	wants("a deleted group", "Inner write Accepted bob", "Next write Failed bob DeploymentFailed false", "Sibling write Accepted bob",
+		"Sibling write Failed bob DeploymentFailed false")
 	b.ok(b.Deployments.Abandon(b.ctx, j))
 	b.ok(b.Deployments.Abandon(b.ctx, j))
 	b.ok(b.Deployments.End(b.ctx, name("g", "Next"), j, ended(deployments.Succeeded, nil)))

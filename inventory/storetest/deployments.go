@@ -33,8 +33,9 @@ func testDeployments(t *testing.T, database Database) {
 	begin := func(n deployments.Name) (bool, error) {
 		_, created, err := b.Deployments.Begin(b.ctx, deployments.Started{
 			Name: n, ID: "/subscriptions/" + Sub + "/resourceGroups/G/providers/Microsoft.Resources/deployments/" + n.Name,
-			Record: []byte("seen"), Content: []byte("a secret"), Payload: "{}", History: 2, Running: 1, RunningOfCaller: 1, ContentOfCaller: deployments.MostContent,
-			Operation: operations.Operation{Token: "token of " + n.Name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
+			Record: []byte("seen"), Content: []byte("a secret"), Payload: "{}", History: 2, Running: 1, RunningOfCaller: 1,
+			ContentOfCaller: deployments.MostContent,
+			Operation:       operations.Operation{Token: "token of " + n.Name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
 		return created, err
 	}
@@ -47,7 +48,10 @@ func testDeployments(t *testing.T, database Database) {
 	}
 	end := func(n deployments.Name, j jobrow.Job) {
 		b.Helper()
-		b.ok(b.Deployments.End(b.ctx, n, j, deployments.Ended{State: deployments.Failed, Record: []byte("ended"), Operations: []byte("steps"), Template: []byte("what was asked for"), Payload: "{}", Kept: time.Hour}))
+		b.ok(b.Deployments.End(b.ctx, n, j, deployments.Ended{
+			State: deployments.Failed, Record: []byte("ended"), Operations: []byte("steps"), Template: []byte("what was asked for"), Payload: "{}",
+			Kept: time.Hour,
+		}))
 	}
 	created, err := begin(name)
 	b.ok(err)
@@ -155,7 +159,8 @@ func testDeploymentsOfCallers(t *testing.T, database Database) {
 	b.ok(err)
 	begin := func(caller, sub, name string, size int) error {
 		_, _, err := b.Deployments.Begin(b.ctx, deployments.Started{
-			Name: deployments.Name{Subscription: sub, Name: name}, ID: name, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}", History: 10, Running: 5,
+			Name: deployments.Name{Subscription: sub, Name: name}, ID: name, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}",
+			History: 10, Running: 5,
 			Caller: caller, RunningOfCaller: 2, ContentOfCaller: 16 << 20,
 			Operation: operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
@@ -176,12 +181,15 @@ func testDeploymentsOfCallers(t *testing.T, database Database) {
 	equal(b, len(jobs), 5)
 	for _, j := range jobs {
 		parent := deployments.Parent{Name: deployments.Name{Subscription: Sub, Name: j.Subject}}
-		b.ok(b.nest(b.ctx, deployments.Nested{Name: deployments.Name{Subscription: "elsewhere", Name: "in " + j.Subject}, Parent: parent, Record: []byte("seen"), History: 10}, j))
+		b.ok(b.nest(b.ctx, deployments.Nested{
+			Name: deployments.Name{Subscription: "elsewhere", Name: "in " + j.Subject}, Parent: parent, Record: []byte("seen"), History: 10,
+		}, j))
 	}
 	b.is(begin("alice", "elsewhere", "beside two", 1), deployments.ErrCallerShare)
 	b.is(begin("carol", "elsewhere", "beside five", 1), deployments.ErrTooMany)
 	for _, j := range jobs {
-		b.ok(b.Deployments.End(b.ctx, deployments.Name{Subscription: Sub, Name: j.Subject}, j, deployments.Ended{State: deployments.Succeeded, Record: []byte("ended"), Kept: time.Hour}))
+		b.ok(b.Deployments.End(b.ctx, deployments.Name{Subscription: Sub, Name: j.Subject}, j,
+			deployments.Ended{State: deployments.Succeeded, Record: []byte("ended"), Kept: time.Hour}))
 	}
 	b.ok(begin("alice", "elsewhere", "beside none", 1))
 	b.ok(begin("alice", Sub, "third", 1))
@@ -196,14 +204,16 @@ func testHistoryOfLargeDeployments(t *testing.T, database Database) {
 		b.clock.Pass(time.Second)
 		n := deployments.Name{Subscription: Sub, Name: name}
 		j, _, err := b.Deployments.Begin(b.ctx, deployments.Started{
-			Name: n, ID: name, Record: []byte("seen"), Content: []byte("content"), Payload: "{}", History: 10, Running: 1, RunningOfCaller: 1, ContentOfCaller: 1,
-			Operation: operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
+			Name: n, ID: name, Record: []byte("seen"), Content: []byte("content"), Payload: "{}", History: 10, Running: 1, RunningOfCaller: 1,
+			ContentOfCaller: 1,
+			Operation:       operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
 		b.ok(err)
 		jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
 		b.ok(err)
 		equal(b, jobs[0].ID, j.ID)
-		b.ok(b.Deployments.End(b.ctx, n, jobs[0], deployments.Ended{State: deployments.Succeeded, Record: make([]byte, large/2), Template: make([]byte, large/2), Kept: time.Hour}))
+		b.ok(b.Deployments.End(b.ctx, n, jobs[0],
+			deployments.Ended{State: deployments.Succeeded, Record: make([]byte, large/2), Template: make([]byte, large/2), Kept: time.Hour}))
 	}
 	var names []string
 	for after := ""; ; {
@@ -228,7 +238,8 @@ func testLargeDeployments(t *testing.T, database Database) {
 	b.ok(Seed(b.ctx, b.Store))
 	begin := func(name string, size int) error {
 		_, _, err := b.Deployments.Begin(b.ctx, deployments.Started{
-			Name: deployments.Name{Subscription: Sub, Name: name}, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}", History: 10, Running: 10, RunningOfCaller: 10, ContentOfCaller: 2 * deployments.MostContent,
+			Name: deployments.Name{Subscription: Sub, Name: name}, Record: []byte("seen"), Content: make([]byte, size), Payload: "{}", History: 10,
+			Running: 10, RunningOfCaller: 10, ContentOfCaller: 2 * deployments.MostContent,
 			Operation: operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
 		return err
@@ -243,7 +254,9 @@ func testLargeDeployments(t *testing.T, database Database) {
 func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nested {
 	b.Helper()
 	b.group("other")
-	nested := deployments.Nested{Name: deployments.Name{Subscription: Sub, Group: "Other", Name: "Inner"}, Parent: deployments.Parent{Name: parent}, Record: []byte("seen"), History: 2}
+	nested := deployments.Nested{
+		Name: deployments.Name{Subscription: Sub, Group: "Other", Name: "Inner"}, Parent: deployments.Parent{Name: parent}, Record: []byte("seen"), History: 2,
+	}
 	b.ok(b.nest(engine.Rehearse(b.ctx), nested, jobrow.Job{})) // before there is a parent
 	_, err := b.Deployments.Deployment(b.ctx, nested.Name)
 	b.is(err, engine.ErrNotFound)

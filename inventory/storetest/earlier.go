@@ -69,7 +69,8 @@ func (b *bench) findsEarlier(has func(string) bool) {
 	for _, r := range rows {
 		names = append(names, r.Name+" in "+r.Region)
 	}
-	equal(b, strings.Join(names, ", "), "stays in westus, slow in westus, unheard in westus, vm-0 in westus, VM-1 in eastus, VM-1/d in eastus, VM-2 in northeurope, w in eastus")
+	equal(b, strings.Join(names, ", "),
+		"stays in westus, slow in westus, unheard in westus, vm-0 in westus, VM-1 in eastus, VM-1/d in eastus, VM-2 in northeurope, w in eastus")
 	for value, want := range map[string]string{"changed": "vm-0", "2": "VM-2", "none": ""} {
 		rows, err := b.Resources(b.ctx, inventory.ResourceQuery{Subscription: filledSub, Tag: "cost", TagValue: value, OfTagValue: true})
 		b.ok(err)

@@ -217,7 +217,8 @@ func testFences(t *testing.T, database Database) {
 		b.ok(err)
 		b.ok(b.SettleFencedDelete(b.ctx, ticket, index.Accepted, time.Hour))
 		landing := b.eventsAfter(int64(reported))
-		equal(b, fmt.Sprint(b.reported(landing)), "[Contoso.Compute/virtualMachines/write Succeeded landing Contoso.Compute/virtualMachines/delete Accepted answer]")
+		equal(b, fmt.Sprint(b.reported(landing)),
+			"[Contoso.Compute/virtualMachines/write Succeeded landing Contoso.Compute/virtualMachines/delete Accepted answer]")
 		equal(b, landing[0].Unverified, true)
 		equal(b, len(b.fences("vm")), 2)
 		_, err = b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})

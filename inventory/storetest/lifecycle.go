@@ -197,7 +197,8 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	b.ok(err)
 	settle(inventory.Registered)
 	wider := compute
-	wider.Targets = append([]inventory.NotificationTarget{{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true}}, compute.Targets...)
+	wider.Targets = append([]inventory.NotificationTarget{{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true}},
+		compute.Targets...)
 	for _, want := range []inventory.RegistrationState{inventory.Registering, inventory.Registered} {
 		r, err := b.Register(b.ctx, wider)
 		b.ok(err)

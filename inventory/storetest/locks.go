@@ -90,7 +90,9 @@ func testLockBounds(t *testing.T, database Database) {
 		equal(b, strings.Join(walked, ", "), strings.Join([]string{
 			subscriptionID + " a b", subscriptionID + " B", groupID + " a b", groupID + " B", id("rg", "vm") + " a b", id("rg", "vm") + " B",
 		}, ", "))
-		for at, want := range map[string]int{subscriptionID: 2, strings.ToUpper(groupID): 4, id("rg", "vm"): 6, id("rg", "vm2"): 4, id("rg", "vm") + "/disks/d": 6, id("other", "vm"): 2} {
+		for at, want := range map[string]int{
+			subscriptionID: 2, strings.ToUpper(groupID): 4, id("rg", "vm"): 6, id("rg", "vm2"): 4, id("rg", "vm") + "/disks/d": 6, id("other", "vm"): 2,
+		} {
 			held, err := b.LocksHolding(b.ctx, Sub, at)
 			b.ok(err)
 			equal(b, len(held), want)
@@ -219,7 +221,8 @@ func testLocksAtOnce(t *testing.T, database Database) {
 		if locks, err := b.Locks(b.ctx, Sub, id(group, "vm"), true); err != nil || len(locks) > 0 && !b.has(group) {
 			b.Errorf("round %d: %v is left of a resource that has gone, %v", i, locks, err)
 		}
-		if err := b.DeleteLock(b.ctx, Sub, scope.group, scope.id, "l", func(inventory.Lock) error { return nil }); err != nil && !errors.Is(err, inventory.ErrNotFound) {
+		if err := b.DeleteLock(b.ctx, Sub, scope.group, scope.id, "l", func(inventory.Lock) error { return nil }); err != nil &&
+			!errors.Is(err, inventory.ErrNotFound) {
 			b.Fatal(err) // its scope may have been deleted with it
 		}
 	}

@@ -134,7 +134,8 @@ func testMove(t *testing.T, database Database) {
 		refuses[*index.GroupStateError](m.bench, err)
 		// A change of the group itself does not take it from the job.
 		for _, name := range []inventory.GroupName{m.from, m.to} {
-			_, _, err = m.EditGroup(m.ctx, name.Subscription, name.Name, func(g *inventory.Group) (*inventory.Group, error) { g.ManagedBy = "x"; return g, nil })
+			_, _, err = m.EditGroup(m.ctx, name.Subscription, name.Name,
+				func(g *inventory.Group) (*inventory.Group, error) { g.ManagedBy = "x"; return g, nil })
 			m.ok(err)
 		}
 		_, _, err = m.MovingGroups(m.ctx, job, m.from, m.to)
@@ -361,7 +362,8 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	var touched []inventory.WrittenRegion
 	m.ok(m.end(row.Key, to))
 	m.ok(m.end(below.Key, to))
-	m.ok(m.DeleteGroup(m.ctx, to, "target", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, t []inventory.WrittenRegion) error { touched = t; return nil }}))
+	m.ok(m.DeleteGroup(m.ctx, to, "target",
+		inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, t []inventory.WrittenRegion) error { touched = t; return nil }}))
 	equal(m.bench, fmt.Sprint(touched), fmt.Sprint([]inventory.WrittenRegion{{Type: vmType, Region: "westus"}, {Type: diskType, Region: "westus"}}))
 	// A new resource can be created at the old place, and a new group too.
 	m.live("rg", "vm")

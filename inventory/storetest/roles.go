@@ -108,13 +108,15 @@ func testRoleAssignments(t *testing.T, database Database) {
 		for i, scope := range []string{roles.TenantScope, subscriptionID, groupID, id("RG", "VM")} {
 			at := atScope(scope)
 			put := func(description string) (assignments.Assignment, bool) {
-				stored, created, err := b.Roles.PutAssignment(b.ctx, at, strings.ToUpper(roleName(i)), func(current *assignments.Assignment) (*assignments.Assignment, error) {
-					equal(b, current == nil, description == "one")
-					return &assignments.Assignment{
-						ScopeID: scope, PrincipalID: strings.ToUpper(alice), PrincipalType: "User", RoleDefinition: strings.ToUpper(roles.Reader), Description: description,
-						ConditionVersion: "2.0", DelegatedManagedIdentity: "d", CreatedBy: "c" + description, UpdatedBy: "u" + description, ETag: "e" + description,
-					}, nil
-				})
+				stored, created, err := b.Roles.PutAssignment(b.ctx, at, strings.ToUpper(roleName(i)),
+					func(current *assignments.Assignment) (*assignments.Assignment, error) {
+						equal(b, current == nil, description == "one")
+						return &assignments.Assignment{
+							ScopeID: scope, PrincipalID: strings.ToUpper(alice), PrincipalType: "User", RoleDefinition: strings.ToUpper(roles.Reader),
+							Description: description, ConditionVersion: "2.0", DelegatedManagedIdentity: "d",
+							CreatedBy: "c" + description, UpdatedBy: "u" + description, ETag: "e" + description,
+						}, nil
+					})
 				b.ok(err)
 				return stored, created
 			}
@@ -130,7 +132,8 @@ func testRoleAssignments(t *testing.T, database Database) {
 			b.ok(err)
 			equal(b, got, second)
 			equal(b, got, assignments.Assignment{
-				TenantID: "t", Subscription: at.Subscription, ScopeKey: arm.Fold(scope), ScopeID: scope, Name: roleName(i), PrincipalID: alice, PrincipalType: "User",
+				TenantID: "t", Subscription: at.Subscription, ScopeKey: arm.Fold(scope), ScopeID: scope, Name: roleName(i),
+				PrincipalID: alice, PrincipalType: "User",
 				RoleDefinition: roles.Reader, Description: "two", ConditionVersion: "2.0", DelegatedManagedIdentity: "d",
 				CreatedOn: first.CreatedOn, UpdatedOn: second.UpdatedOn, CreatedBy: "cone", UpdatedBy: "utwo", Generation: second.Generation, ETag: "etwo",
 			})
@@ -186,10 +189,12 @@ func testRoleAssignments(t *testing.T, database Database) {
 		b.group("rg")
 		b.ok(b.assign(groupID, 1, alice, roles.Reader))
 		b.ok(b.assign(subscriptionID, 2, alice, roles.Reader))
-		equal(b, *as[*transaction.QuotaError](b, b.assign(groupID, 3, bob, roles.Reader)), transaction.QuotaError{Kind: transaction.QuotaRoleAssignments, Limit: 2, Current: 2})
+		equal(b, *as[*transaction.QuotaError](b, b.assign(groupID, 3, bob, roles.Reader)),
+			transaction.QuotaError{Kind: transaction.QuotaRoleAssignments, Limit: 2, Current: 2})
 		b.ok(b.assign(groupID, 1, alice, roles.Reader))
 		b.ok(b.assign(roles.TenantScope, 1, alice, roles.Reader))
-		equal(b, *as[*transaction.QuotaError](b, b.assign(roles.TenantScope, 2, bob, roles.Reader)), transaction.QuotaError{Kind: transaction.QuotaTenantRoleAssignments, Limit: 1, Current: 1})
+		equal(b, *as[*transaction.QuotaError](b, b.assign(roles.TenantScope, 2, bob, roles.Reader)),
+			transaction.QuotaError{Kind: transaction.QuotaTenantRoleAssignments, Limit: 1, Current: 1})
 	})
 	t.Run("lists at, above and below a scope, in pages", func(t *testing.T) {
 		b := newBench(t, database)
@@ -253,7 +258,9 @@ func testRoleDefinitions(t *testing.T, database Database) {
 		return b.Roles.PutDefinition(b.ctx, tenant, id, func(current *assignments.Definition) (*assignments.Definition, error) {
 			d := assignments.Definition{ETag: "e" + name}
 			d.Name, d.Description, d.AssignableScopes, d.CreatedBy, d.UpdatedBy = name, "d", []string{subscriptionID}, "c"+name, "u"+name
-			d.Permissions = []roles.Permission{{Actions: []string{"a/*"}, NotActions: []string{"a/b"}, DataActions: []string{"c"}, NotDataActions: []string{"d"}}}
+			d.Permissions = []roles.Permission{{
+				Actions: []string{"a/*"}, NotActions: []string{"a/b"}, DataActions: []string{"c"}, NotDataActions: []string{"d"},
+			}}
 			return &d, nil
 		})
 	}

@@ -195,10 +195,11 @@ func testClosing(t *testing.T, database Database) {
 		// Another incarnation has sent nothing yet.
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		b.group("rg")
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, touched []inventory.WrittenRegion) error {
+		check := func(_ inventory.Group, touched []inventory.WrittenRegion) error {
 			equal(b, len(touched), 0)
 			return nil
-		}}))
+		}
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: check}))
 	})
 	t.Run("R13 a stray is a member", func(t *testing.T) {
 		b := newBench(t, database)

@@ -99,7 +99,8 @@ func (r *replicas) assigns(t *rapid.T, i, where int) {
 		return
 	}
 	facts := r.past[len(r.past)-1].facts
-	refused := where != atTenant && facts["subscription"] != r.enabled() || where == atGroup && facts["group-0"] == "" || where == atSubscription && r.grants.defined == ""
+	refused := where != atTenant && facts["subscription"] != r.enabled() || where == atGroup && facts["group-0"] == "" ||
+		where == atSubscription && r.grants.defined == ""
 	if !refused {
 		t.Fatal(err)
 	}

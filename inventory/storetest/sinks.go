@@ -38,7 +38,8 @@ func testSinkEvents(t *testing.T, database Database) {
 	since := b.Now().Truncate(time.Microsecond)
 	event := func(number int64, state eventlog.SinkEventState) eventlog.SinkEvent {
 		return eventlog.SinkEvent{
-			Sink: "s", Subscription: Sub, Number: number, Key: "/k", State: state, Attempts: number, Since: since, Due: since.Add(time.Minute), Status: 500, Failure: "failed",
+			Sink: "s", Subscription: Sub, Number: number, Key: "/k", State: state, Attempts: number, Since: since, Due: since.Add(time.Minute),
+			Status: 500, Failure: "failed",
 		}
 	}
 	numbers := func(state eventlog.SinkEventState, after int64, limit int) string {
@@ -99,7 +100,8 @@ func testSinkEvents(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, counts, [3]int{eventlog.SinkRetrying: 1, eventlog.SinkReplayed: 3})
 
-	b.ok(b.Sinks.Save(b.ctx, &second, eventlog.SinkChanges{Payload: `{}`, Kept: []eventlog.SinkEvent{event(3, eventlog.SinkDead), event(5, eventlog.SinkDead)}}))
+	b.ok(b.Sinks.Save(b.ctx, &second,
+		eventlog.SinkChanges{Payload: `{}`, Kept: []eventlog.SinkEvent{event(3, eventlog.SinkDead), event(5, eventlog.SinkDead)}}))
 	n, err = b.Sinks.ForgetDead(b.ctx, "s", 5)
 	b.ok(err)
 	equal(b, n, 1)
