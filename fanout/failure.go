@@ -110,7 +110,8 @@ func listFault(faults []failedRegion, regions int, namespace string) *arm.Error 
 		list.RetryAfter = max(list.RetryAfter, f.fault.RetryAfter)
 		list.Details = append(list.Details, arm.Error{Code: f.fault.Code, Message: f.fault.Message, Target: f.region})
 	}
-	return list.Saying("The list could not be completed: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults), regions, namespace)
+	return list.Saying("The list could not be completed: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults),
+		regions, namespace)
 }
 
 // soleFault returns the error of a list whose only endpoint failed: its own, if that is

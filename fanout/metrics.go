@@ -23,10 +23,13 @@ type metrics struct {
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		regions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_fanout_regions_total", Help: "Regions asked for a page of a merged list, by what came of it: answered, failed, deferred (no room in memory or token), busy (no memory at all), postponed (failed, to be asked last).",
+			Name: "portico_fanout_regions_total",
+			Help: "Regions asked for a page of a merged list, by what came of it: answered, failed, deferred (no room in memory or token), busy (no " +
+				"memory at all), postponed (failed, to be asked last).",
 		}, []string{"region", "outcome"}),
 		pages: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_fanout_pages_total", Help: "Pages of merged lists, by what became of them: complete, partial, failed, abandoned (the client went away).",
+			Name: "portico_fanout_pages_total",
+			Help: "Pages of merged lists, by what became of them: complete, partial, failed, abandoned (the client went away).",
 		}, []string{"outcome"}),
 		seconds: prometheus.NewHistogram(meter.Seconds("portico_fanout_seconds", "Time until all regions of a merged page had answered.")),
 		size:    prometheus.NewHistogram(meter.Bytes("portico_fanout_page_bytes", "Size of merged pages.")),

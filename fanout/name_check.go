@@ -132,7 +132,8 @@ func (c NameCheck) together(said []nameReply) (NameAnswer, error) {
 		return NameAnswer{}, faults[0].fault
 	}
 	fault := listFault(faults, len(said), c.Namespace)
-	return NameAnswer{}, fault.Saying("Whether the name is available could not be found out: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults), len(said), c.Namespace)
+	return NameAnswer{}, fault.Saying("Whether the name is available could not be found out: %d of %d regions of '%s' did not answer as they "+
+		"should. Please see details.", len(faults), len(said), c.Namespace)
 }
 
 // refusedAlike reports whether all regions refuse the request for the same reason.

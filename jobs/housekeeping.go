@@ -91,7 +91,8 @@ func (r *Runner) forget(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
 	for _, part := range []func(context.Context, int) (int, error){
-		r.Store.Unify, r.Store.ForgetTombstones, r.Store.Operations.Forget, r.Store.ForgetJobs, r.Store.Batches.Forget, r.Store.ForgetAdvisoryLeases, r.Store.Events.Forget, r.Store.Names.Forget,
+		r.Store.Unify, r.Store.ForgetTombstones, r.Store.Operations.Forget, r.Store.ForgetJobs, r.Store.Batches.Forget, r.Store.ForgetAdvisoryLeases,
+		r.Store.Events.Forget, r.Store.Names.Forget,
 	} {
 		n, failure := part(ctx, recordsAtOnce)
 		more, err = more || n >= recordsAtOnce, errors.Join(err, failure)

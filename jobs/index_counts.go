@@ -29,10 +29,12 @@ type indexMetrics struct {
 func newIndexMetrics(registry prometheus.Registerer) *indexMetrics {
 	m := &indexMetrics{
 		rows: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_index_resources", Help: "Resources in the index, by phase: Pending, of which only the write is known; Live; Deleting. Counted again and again, a part at a time.",
+			Name: "portico_index_resources",
+			Help: "Resources in the index, by phase: Pending, of which only the write is known; Live; Deleting. Counted again and again, a part at a time.",
 		}, []string{"phase"}),
 		flagged: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_index_flagged_resources", Help: "Resources in the index about which something ambiguous happened, so that their providers will be asked.",
+			Name: "portico_index_flagged_resources",
+			Help: "Resources in the index about which something ambiguous happened, so that their providers will be asked.",
 		}),
 		intents: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_index_intents", Help: "Writes that are open: under way, or without an answer, so that they may still take effect.",

@@ -37,7 +37,9 @@ func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
 			Name: "portico_jobs_put_off", Help: fmt.Sprintf("Jobs of which more than %d attempts in a row have come to nothing.", jobrow.ManyAttempts),
 		}, []string{"kind"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_job_attempts_total", Help: "Attempts at jobs, by what they came to: done, again (it goes on), unfinished (nothing yet), failed, panicked, deposed (another replica has it), released (this one ends).",
+			Name: "portico_job_attempts_total",
+			Help: "Attempts at jobs, by what they came to: done, again (it goes on), unfinished (nothing yet), failed, panicked, deposed (another replica " +
+				"has it), released (this one ends).",
 		}, []string{"kind", "outcome"}),
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_jobs_ended_total", Help: "Jobs that this replica has brought to their ends, by how they ended.",

@@ -26,7 +26,8 @@ func newPresence(registry prometheus.Registerer) *presence {
 	p := &presence{}
 	p.replicas.Store(1)
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "portico_replicas", Help: "Replicas that share the store and the limits of throttle, this one included, as it last heard: every five seconds, while the store answers.",
+		Name: "portico_replicas",
+		Help: "Replicas that share the store and the limits of throttle, this one included, as it last heard: every five seconds, while the store answers.",
 	}, func() float64 { return float64(p.replicas.Load()) }))
 	return p
 }

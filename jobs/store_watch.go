@@ -13,7 +13,8 @@ const watchEvery = 5 * time.Second
 
 func newStoreGauge(registry prometheus.Registerer) prometheus.Gauge {
 	up := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "portico_store_up", Help: "1 where the store has lately answered a question and begun a transaction, 0 where it did not. Asked every five seconds.",
+		Name: "portico_store_up",
+		Help: "1 where the store has lately answered a question and begun a transaction, 0 where it did not. Asked every five seconds.",
 	})
 	registry.MustRegister(up)
 	return up

@@ -69,7 +69,8 @@ func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Soug
 	stamps := caller.Stamps(sought.Subscription.TenantID, p.Public, answers.Referer(p.Public, path, query))
 	stamps.Set(header)
 	since := p.Store.Now()
-	answer, err := p.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: header, Caller: caller.Share, Provider: sought.Type.Provider.Namespace})
+	answer, err := p.Upstream.Read(ctx,
+		upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: header, Caller: caller.Share, Provider: sought.Type.Provider.Namespace})
 	namespace := sought.Type.Provider.Namespace
 	switch {
 	case err == nil && answer.Status == http.StatusNotFound:

@@ -212,7 +212,8 @@ func (l *look) inconclusive(failures []regionFailure) *arm.Error {
 func (l *look) missingEndpoint(typeName, region string) *arm.Error {
 	fault := arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable)
 	return l.inconclusive([]regionFailure{{
-		region, fault.Saying("No endpoint is configured any more that serves the type '%s' in the location '%s', where the resource group has, or had, resources. %s",
+		region, fault.Saying("No endpoint is configured any more that serves the type '%s' in the location '%s', where the resource group "+
+			"has, or had, resources. %s",
 			typeName, region, MissingRegionRemedy(region)),
 	}})
 }

@@ -113,7 +113,8 @@ type Provider struct {
 func NewProvider(t *testing.T) *Provider {
 	t.Helper()
 	p := &Provider{
-		replies: map[string][]Reply{Machine: {{Status: 200, Body: `{}`}}}, calls: map[string]int{}, correlations: map[string]bool{}, callers: map[string]string{},
+		replies: map[string][]Reply{Machine: {{Status: 200, Body: `{}`}}}, calls: map[string]int{}, correlations: map[string]bool{},
+		callers: map[string]string{},
 	}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)

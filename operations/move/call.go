@@ -128,7 +128,8 @@ func (w *attempt) begin(ctx context.Context, c *plan.Call) (func(context.Context
 		return nil, w.revise(ctx, c)
 	case errors.Is(err, inventory.ErrSubscriptionNotFound):
 		*c = before
-		w.plan.Stop(answers.FaultText(arm.SubscriptionNotFound, "The subscription of the source or of the target was deleted before the provider was told of the move."))
+		w.plan.Stop(answers.FaultText(arm.SubscriptionNotFound,
+			"The subscription of the source or of the target was deleted before the provider was told of the move."))
 		return nil, nil
 	case err != nil:
 		*c = before
@@ -335,7 +336,8 @@ func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.En
 	case index.PollFinished, index.PollRefused:
 		result.Outcome, result.Text = plan.OutcomeOver, failure
 	case index.PollRunning:
-		if next, own := answers.OwnLink(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status && answer.Status == http.StatusAccepted {
+		if next, own := answers.OwnLink(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status &&
+			answer.Status == http.StatusAccepted {
 			result.Poll = &plan.Poll{Path: next.EscapedPath(), Query: next.RawQuery}
 		}
 	case index.PollUnclear:

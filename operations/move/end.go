@@ -32,7 +32,9 @@ func (w *attempt) settle(ctx context.Context) error {
 				MoveCall: inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}, LockETag: w.LockETag,
 			}
 			for _, m := range page {
-				into := map[plan.MemberState]*[]inventory.MoveMember{plan.MemberMoved: &result.Moved, plan.MemberStayed: &result.Stayed, plan.MemberGone: &result.Gone}[m.Decided]
+				into := map[plan.MemberState]*[]inventory.MoveMember{
+					plan.MemberMoved: &result.Moved, plan.MemberStayed: &result.Stayed, plan.MemberGone: &result.Gone,
+				}[m.Decided]
 				*into = append(*into, c.InventoryMember(m))
 				m.State = m.Decided
 			}
@@ -134,5 +136,6 @@ func (w *attempt) leftovers() (left []answers.Detail) {
 
 // noteCall logs the result of a call.
 func (w *attempt) noteCall(c *plan.Call, result plan.Result) {
-	w.note("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())), zap.Stringer("result", result.Outcome))
+	w.note("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())),
+		zap.Stringer("result", result.Outcome))
 }

@@ -373,7 +373,8 @@ func (w *attempt) render() string {
 func (w *attempt) save(ctx context.Context) error { return w.claim.Save(ctx, w.render()) }
 
 func (w *attempt) note(what string, fields ...zap.Field) {
-	w.Log.Info(what, append(fields, zap.String("group", strings.ToValidUTF8(w.from.Name, "\uFFFD")), zap.String("target", strings.ToValidUTF8(w.to.Name, "\uFFFD")),
+	w.Log.Info(what, append(fields, zap.String("group", strings.ToValidUTF8(w.from.Name, "\uFFFD")),
+		zap.String("target", strings.ToValidUTF8(w.to.Name, "\uFFFD")),
 		zap.String("subscription", w.from.Subscription), zap.String("job", w.claim.Job.Name()), zap.String("correlationId", w.payload.Correlation))...)
 }
 

@@ -159,7 +159,10 @@ func (k Validator) follow(ctx context.Context, p *Payload, c *plan.Call, poll *i
 	for pause := poll.RetryAfter; ; {
 		left := until.Sub(k.Mover.Prober.Store.Now())
 		if left <= 0 {
-			return plan.Result{Outcome: plan.OutcomeRefused, Text: answers.FaultText("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
+			return plan.Result{
+				Outcome: plan.OutcomeRefused,
+				Text:    answers.FaultText("ResourceMoveTimeout", "The provider did not end its validation within the allowed time."),
+			}, nil
 		}
 		if err := timing.Sleep(ctx, min(left, max(k.Mover.Floor, min(pause, longestWait)))); err != nil {
 			return plan.Result{}, err

@@ -98,7 +98,11 @@ func show(j jobrow.Job) (s jobs.Standing) {
 }
 
 func (k *SubscriptionNotifier) giveUp(ctx context.Context, j jobrow.Job) (jobs.GivenUp, error) {
-	done := jobs.GivenUp{Outcome: "The endpoint is not notified of this. It is when the subscription changes, or a gateway takes its configuration over; of a deletion until it has confirmed that.", Next: inventory.EraseJob}
+	done := jobs.GivenUp{
+		Outcome: "The endpoint is not notified of this. It is when the subscription changes, or a gateway takes its configuration over; of a deletion " +
+			"until it has confirmed that.",
+		Next: inventory.EraseJob,
+	}
 	return done, k.Store.GiveUpNotice(ctx, j)
 }
 
@@ -188,7 +192,9 @@ func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n in
 
 // notify makes one attempt. The job has ended if it returns neither an error nor a
 // pause.
-func (k *SubscriptionNotifier) notify(ctx context.Context, claim *jobs.Claim, n *inventory.Notice, p *regions.Provider, to *regions.Endpoint) (again time.Duration, err error) {
+func (k *SubscriptionNotifier) notify(
+	ctx context.Context, claim *jobs.Claim, n *inventory.Notice, p *regions.Provider, to *regions.Endpoint,
+) (again time.Duration, err error) {
 	snapshot, err := k.Store.SubscriptionSnapshot(ctx, claim.Job.Subscription, n.Namespace)
 	if err != nil {
 		return 0, err
@@ -243,7 +249,9 @@ type attempt struct {
 // send makes one call. A 202 means that the endpoint is not done: Portico does not
 // follow its Location, but notifies the endpoint again (subscription lifecycle,
 // Response).
-func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snapshot inventory.SubscriptionSnapshot, state string, p *regions.Provider, to *regions.Endpoint, started time.Time) attempt {
+func (k *SubscriptionNotifier) send(
+	ctx context.Context, claim *jobs.Claim, snapshot inventory.SubscriptionSnapshot, state string, p *regions.Provider, to *regions.Endpoint, started time.Time,
+) attempt {
 	path, query := "/subscriptions/"+snapshot.Subscription.ID, "api-version="+apiVersion
 	header := claim.Header(k.Region)
 	header.Set("Referer", answers.Referer(k.Public, path, query))

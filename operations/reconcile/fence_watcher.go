@@ -79,8 +79,9 @@ func (f *FenceWatcher) Describe() jobs.Description {
 	return jobs.Description{
 		Target: jobs.TheFence, Remedy: unstick,
 		Problems: jobs.Problems{
-			TooLong: "fencesTooLong", After: f.Limit, Summary: "Fences on %s have stood for long: what landed late cannot be deleted, or its provider does not say.",
-			One: "resource", Many: "resources",
+			TooLong: "fencesTooLong", After: f.Limit,
+			Summary: "Fences on %s have stood for long: what landed late cannot be deleted, or its provider does not say.",
+			One:     "resource", Many: "resources",
 		},
 	}
 }

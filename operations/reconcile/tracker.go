@@ -204,7 +204,9 @@ const pollsUntilLost = 3
 // be answered as the write itself would have been. Some replicas of a provider may not
 // know a new operation yet, so only time makes it lost. Meanwhile the resource itself
 // may show the outcome.
-func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource, why *arm.Error) (jobs.Result, error) {
+func (t *OperationTracker) missing(
+	ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource, why *arm.Error,
+) (jobs.Result, error) {
 	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, follow, row), row)
 	switch {
 	case err == nil && ends(follow, probed):
@@ -240,7 +242,9 @@ func failed(row inventory.Resource, probed locate.ProbeResult) bool {
 // terminal state. If there is nothing to poll, or the poll is refused, the absence of a
 // resource under deletion may show that. why is the provider's error for an operation
 // that failed. header carries the ids of the call.
-func Finished(ctx context.Context, p locate.Prober, header http.Header, follow inventory.Follow, row inventory.Resource) (finished bool, why *arm.Error, err error) {
+func Finished(
+	ctx context.Context, p locate.Prober, header http.Header, follow inventory.Follow, row inventory.Resource,
+) (finished bool, why *arm.Error, err error) {
 	if follow.Path != "" {
 		_, endpoint, err := p.Target(row)
 		if err != nil {

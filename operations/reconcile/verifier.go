@@ -46,9 +46,11 @@ const longVerify = time.Hour
 func (v Verifier) Describe() jobs.Description {
 	return jobs.Description{
 		Target: jobs.TheResource, Reason: "verificationPending", Refusals: []arm.Code{arm.Conflict},
-		Message:  "The provider is asked for the resource until an answer proves what became of it.",
-		Problems: jobs.Problems{TooLong: "verificationsTooLong", After: longVerify, Summary: "Providers have long been asked in vain for %s.", One: "resource", Many: "resources"},
-		Remedy:   unstick,
+		Message: "The provider is asked for the resource until an answer proves what became of it.",
+		Problems: jobs.Problems{
+			TooLong: "verificationsTooLong", After: longVerify, Summary: "Providers have long been asked in vain for %s.", One: "resource", Many: "resources",
+		},
+		Remedy: unstick,
 		Show: func(j jobrow.Job) (s jobs.Standing) {
 			var verify inventory.Verify
 			if j.Read(&verify) == nil {
@@ -80,7 +82,8 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 		cause = v.Prober.Store.CauseOfWrite(ctx, row)
 	}
 	refusals := versionRefusals{kept.Progress.RefusedSince}
-	probed, failure := refusals.probe(ctx, patient(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row, v.VersionFallback)
+	probed, failure := refusals.probe(ctx, patient(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row,
+		v.VersionFallback)
 	result, err := v.judge(claim, probed, failure)
 	if ctx.Err() == nil && !result.Recorded {
 		kept.Progress = inventory.VerifyProgress{Outcome: outcomeText(probed, failure), RefusedSince: refusals.Since}

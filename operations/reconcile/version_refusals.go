@@ -20,7 +20,9 @@ type versionRefusals struct {
 // probe probes the row. Once the row's own api-version has been refused for as long as
 // fallback, it uses the newest of the type. Only an answer to the row's own version
 // ends the refusals, so that the next probe keeps using the version that works.
-func (r *versionRefusals) probe(ctx context.Context, prober locate.Prober, header http.Header, row inventory.Resource, fallback time.Duration) (locate.ProbeResult, error) {
+func (r *versionRefusals) probe(
+	ctx context.Context, prober locate.Prober, header http.Header, row inventory.Resource, fallback time.Duration,
+) (locate.ProbeResult, error) {
 	now := prober.Store.Now()
 	prober.Newest = !r.Since.IsZero() && now.Sub(r.Since) >= fallback
 	probed, err := prober.Probe(ctx, header, row)

@@ -171,7 +171,8 @@ func (s *Sweeper) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	if p.Progress.Started.IsZero() || p.Progress.Ended != nil {
 		p.Place, p.Before = place{}, p.Progress.Unlisted
 		p.Progress = Report{Started: s.Prober.Store.Now(), CorrelationID: claim.Correlation()}
-		s.Log.Info("sweep begins", zap.String("job", claim.Job.Name()), zap.String("subject", claim.Job.Subject), zap.String("correlationId", claim.Correlation()))
+		s.Log.Info("sweep begins", zap.String("job", claim.Job.Name()), zap.String("subject", claim.Job.Subject),
+			zap.String("correlationId", claim.Correlation()))
 	}
 	saved := time.Now()
 	err = s.sweep(ctx, p.Order, &p.Progress, p.Place, func(at place) error {

@@ -27,13 +27,19 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			Name: "portico_index_strays", Help: "Resources that were found in another region than the index has them in.",
 		}),
 		drift: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_index_drift", Help: "Disagreements between index and providers that the latest sweep of everything found: missing_row, missing_resource, stray, unknown_group, tags, usage (a quota's count).",
+			Name: "portico_index_drift",
+			Help: "Disagreements between index and providers that the latest sweep of everything found: missing_row, missing_resource, stray, " +
+				"unknown_group, tags, usage (a quota's count).",
 		}, []string{"kind"}),
 		unlisted: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_index_unlisted_subscriptions", Help: "Subscriptions, of at most 1000, in which the region has not been listed in full: it is asked before a resource is created there, in whatever region.",
+			Name: "portico_index_unlisted_subscriptions",
+			Help: "Subscriptions, of at most 1000, in which the region has not been listed in full: it is asked before a resource is created " +
+				"there, in whatever region.",
 		}, []string{"region"}),
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_index_creations_held_subscriptions", Help: "Those of portico_index_unlisted_subscriptions in which resources cannot be created, in any region, as the region did not answer when it was asked or listed last.",
+			Name: "portico_index_creations_held_subscriptions",
+			Help: "Those of portico_index_unlisted_subscriptions in which resources cannot be created, in any region, as the region did not answer when " +
+				"it was asked or listed last.",
 		}, []string{"region"}),
 	}
 	registry.MustRegister(m.success, m.seconds, m.strays, m.drift, m.unlisted, m.held)

@@ -476,7 +476,8 @@ func (x *delivery) save(ctx context.Context) error {
 	for i, state := range x.queue.changed {
 		kept = append(kept, i.row(state))
 	}
-	if err := x.Store.Sinks.Save(ctx, &x.claim.Job, eventlog.SinkChanges{Payload: x.state.payload(), Kept: kept, Settled: x.queue.settled, Answered: x.answered}); err != nil {
+	changes := eventlog.SinkChanges{Payload: x.state.payload(), Kept: kept, Settled: x.queue.settled, Answered: x.answered}
+	if err := x.Store.Sinks.Save(ctx, &x.claim.Job, changes); err != nil {
 		return err
 	}
 	x.queue.saved()

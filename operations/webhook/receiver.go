@@ -174,7 +174,8 @@ func failureOf(err error) string {
 		alert       tls.AlertError
 	)
 	switch {
-	case errors.As(err, &dns), errors.As(err, &operation) && (operation.Op == "dial" || operation.Op == "remote error" || operation.Op == "local error"), errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
+	case errors.As(err, &dns), errors.As(err, &operation) && (operation.Op == "dial" || operation.Op == "remote error" || operation.Op == "local error"),
+		errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
 		return outcomeUnreachable
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
 		return outcomeTimeout
