@@ -62,7 +62,8 @@ func (e Event) CloudEvent() CloudEvent {
 		SpecVersion: "1.0", ID: uuid.UUID(e.ID).String(), Source: source, Type: e.cloudType(), Subject: e.Resource,
 		Time: e.At.UTC(), ContentType: "application/json", Sequence: strconv.FormatInt(e.Number, 10),
 		Data: CloudData{
-			ResourceURI: e.Resource, Operation: e.Action, Provider: provider, Status: e.Status, Origin: e.Origin, Unverified: e.Unverified, Exists: exists, HTTPStatus: e.HTTPStatus,
+			ResourceURI: e.Resource, Operation: e.Action, Provider: provider, Status: e.Status, Origin: e.Origin, Unverified: e.Unverified,
+			Exists: exists, HTTPStatus: e.HTTPStatus,
 			SubscriptionID: subscription, TenantID: e.Cause.TenantID, ObjectID: e.Cause.ObjectID, AppID: e.Cause.AppID,
 			Correlation: e.Cause.Correlation, Job: e.Cause.Job, MovedFrom: e.From, MovedTo: e.To, ETag: e.ETag,
 		},

@@ -39,5 +39,6 @@ func (c Cause) Late(e *arm.Error) *arm.Error {
 	if e == nil || !c.Secrets {
 		return e
 	}
-	return e.Withheld("The provider's words are not kept, because the request held secrets. The operations of the deployment that sent it show them, with the secrets hidden.")
+	return e.Withheld("The provider's words are not kept, because the request held secrets. The operations of the deployment that sent it show them, " +
+		"with the secrets hidden.")
 }

@@ -127,7 +127,8 @@ var (
 		"X-Ms-Ratelimit-Remaining-Subscription-Reads", "X-Ms-Ratelimit-Remaining-Subscription-Writes", "X-Ms-Ratelimit-Remaining-Subscription-Deletes",
 	}
 	wholeHeaders = [RequestKinds]string{
-		"X-Ms-Ratelimit-Remaining-Subscription-Global-Reads", "X-Ms-Ratelimit-Remaining-Subscription-Global-Writes", "X-Ms-Ratelimit-Remaining-Subscription-Global-Deletes",
+		"X-Ms-Ratelimit-Remaining-Subscription-Global-Reads", "X-Ms-Ratelimit-Remaining-Subscription-Global-Writes",
+		"X-Ms-Ratelimit-Remaining-Subscription-Global-Deletes",
 	}
 	tenantHeaders = [RequestKinds]string{
 		"X-Ms-Ratelimit-Remaining-Tenant-Reads", "X-Ms-Ratelimit-Remaining-Tenant-Writes", "X-Ms-Ratelimit-Remaining-Tenant-Deletes",

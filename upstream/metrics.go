@@ -34,16 +34,23 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 	place := []string{"region", "endpoint"}
 	m := &metrics{
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_retries_total", Help: "Repetitions of reads of providers that were due: sent, or refused because the endpoint's budget of them (a fifth of its requests) was used up.",
+			Name: "portico_retries_total",
+			Help: "Repetitions of reads of providers that were due: sent, or refused because the endpoint's budget of them (a fifth of " +
+				"its requests) was used up.",
 		}, []string{"region", "outcome"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_region_refusals_total", Help: "Calls that were not made, as no address of the endpoint can be reached.",
 		}, []string{"region"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_upstream_requests_total", Help: "Requests that an address of a regional endpoint has answered, each attempt by itself, by the answer's status.",
+			Name: "portico_upstream_requests_total",
+			Help: "Requests that an address of a regional endpoint has answered, each attempt by itself, by the answer's status.",
 		}, append(place, "method", "code")),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_upstream_errors_total", Help: "Requests to an address that brought no whole answer: dns, connect, untrusted (the provider does not trust the gateway's certificate, or its credential), tls_authority, tls_host, tls_expired (the provider's own comes from no trusted authority, is for another host, is not valid now), tls (other faults of TLS), timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its time was over before it could leave), too_large, broken (the connection, or what came over it).",
+			Name: "portico_upstream_errors_total",
+			Help: "Requests to an address that brought no whole answer: dns, connect, untrusted (the provider does not trust the gateway's certificate, " +
+				"or its credential), tls_authority, tls_host, tls_expired (the provider's own comes from no trusted authority, is for another host, is " +
+				"not valid now), tls (other faults of TLS), timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its " +
+				"time was over before it could leave), too_large, broken (the connection, or what came over it).",
 		}, append(place, "kind")),
 		seconds: prometheus.NewHistogramVec(meter.Seconds(
 			"portico_upstream_seconds", "Time from a request's start, with the wait for a connection, to the headers of its answer, or to its failure.",
@@ -61,19 +68,25 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 			Name: "portico_upstream_certificate_expiry_timestamp_seconds", Help: "When the certificate ends that the endpoint showed last.",
 		}, place),
 		reading: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_upstream_reads_in_flight", Help: "Portico's own reads of an endpoint that are under way, of at most upstream.readsPerEndpoint for each.",
+			Name: "portico_upstream_reads_in_flight",
+			Help: "Portico's own reads of an endpoint that are under way, of at most upstream.readsPerEndpoint for each.",
 		}, []string{"region"}),
 		shed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_provider_shed_total", Help: "Clients' calls that were not made because they got no slot of the endpoint: share (the caller has as many under way, or waiting, as one caller may), or full (all callers together have). By the namespace that was to be called, none for questions of the gateway on a client's behalf.",
+			Name: "portico_provider_shed_total",
+			Help: "Clients' calls that were not made because they got no slot of the endpoint: share (the caller has as many under way, or waiting, as " +
+				"one caller may), or full (all callers together have). By the namespace that was to be called, none for questions of the " +
+				"gateway on a client's behalf.",
 		}, []string{"provider", "region", "reason"}),
 		queued: prometheus.NewHistogramVec(meter.Seconds(
-			"portico_provider_queue_seconds", "How long calls waited for a slot of the endpoint, whether they got one or not. Those that found one free are left out.",
+			"portico_provider_queue_seconds",
+			"How long calls waited for a slot of the endpoint, whether they got one or not. Those that found one free are left out.",
 		), []string{"region"}),
 	}
 	if registry != nil {
 		meter.ShowBudget(registry, "upstream.readsPerEndpoint", &c.reading)
 		meter.ShowBudget(registry, "upstream.callsPerEndpoint", &c.calling)
-		registry.MustRegister(newHealthCollector(c), m.retries, m.refused, m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates, m.reading, m.shed, m.queued)
+		registry.MustRegister(newHealthCollector(c), m.retries, m.refused, m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections,
+			m.certificates, m.reading, m.shed, m.queued)
 	}
 	return m
 }
@@ -184,7 +197,9 @@ func (m *metrics) forget(region string, s *addressMetrics) {
 	defer s.mu.Unlock()
 	s.removed.Store(true)
 	place := prometheus.Labels{"region": region, "endpoint": s.address}
-	for _, shown := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates} {
+	for _, shown := range []interface{ DeletePartialMatch(prometheus.Labels) int }{
+		m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates,
+	} {
 		shown.DeletePartialMatch(place)
 	}
 }

@@ -23,7 +23,9 @@ func (a *Adapter) conceal(text string) string {
 	return secretMember.ReplaceAllString(a.concealTokens(text), `${1}"`+concealed+`"`)
 }
 
-var secretMember = regexp.MustCompile(`(?i)("[^"\\]*(?:password|passwd|passphrase|secret|sastoken|accesstoken|refreshtoken|connectionstring|credential|privatekey|(?:account|access|admin|api|master|primary|secondary|shared)_?key)s?"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)`)
+var secretMember = regexp.MustCompile(`(?i)("[^"\\]*` +
+	`(?:password|passwd|passphrase|secret|sastoken|accesstoken|refreshtoken|connectionstring|credential|privatekey|` +
+	`(?:account|access|admin|api|master|primary|secondary|shared)_?key)s?"\s*:\s*)"(?:[^"\\]|\\.)*(?:"|\\?$)`)
 
 func (a *Adapter) concealTokens(text string) string {
 	callers := slices.SortedFunc(maps.Keys(a.tokens), func(x, y Caller) int {

@@ -95,7 +95,8 @@ func (s *Scene) script() string {
 // forgery are the lines that make a certificate with the subject of the front door's own, as
 // forge does.
 const forgery = `FORGED=$(mktemp); trap 'rm -f "$FORGED"' EXIT
-openssl req -x509 -nodes -newkey rsa:2048 -days 1 -keyout "$FORGED" -subj "$(openssl x509 -in "$TLS_CERT" -noout -subject -nameopt compat | sed 's,^subject= *,,')" 2>/dev/null >>"$FORGED"
+openssl req -x509 -nodes -newkey rsa:2048 -days 1 -keyout "$FORGED" \
+  -subj "$(openssl x509 -in "$TLS_CERT" -noout -subject -nameopt compat | sed 's,^subject= *,,')" 2>/dev/null >>"$FORGED"
 `
 
 // round is a step that is made one or more times in succession.

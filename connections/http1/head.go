@@ -80,7 +80,8 @@ func checkRequestLine(line []byte) error {
 		return errRequestLine
 	case string(version) == "HTTP/1.1", string(version) == "HTTP/1.0":
 		return nil
-	case len(version) == len("HTTP/1.1") && string(version[:5]) == "HTTP/" && headers.IsDigits(version[5:6]) && version[6] == '.' && headers.IsDigits(version[7:]):
+	case len(version) == len("HTTP/1.1") && string(version[:5]) == "HTTP/" && headers.IsDigits(version[5:6]) && version[6] == '.' &&
+		headers.IsDigits(version[7:]):
 		return errVersion
 	}
 	return errRequestLine

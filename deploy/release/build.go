@@ -64,7 +64,8 @@ func (r repository) build(ctx context.Context, p platform, program string, envir
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-gcflags=all=-dwarf=false", "-ldflags=-s -w -buildid=", "-o", program, "./cmd/portico")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=true", "-gcflags=all=-dwarf=false", "-ldflags=-s -w -buildid=", "-o", program,
+		"./cmd/portico")
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.folder, os.Stderr, os.Stderr
 	cmd.Env = append(append(os.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off"), environment...)
 	if err := cmd.Run(); err != nil {

@@ -31,7 +31,8 @@ func ShowBudget(registry prometheus.Registerer, name string, stats *limits.Stats
 		waiting: prometheus.NewDesc("portico_budget_waiting",
 			"Requests and calls that wait for their part of a budget that callers share, by the setting that bounds the budget.", []string{"budget"}, nil),
 		refusals: prometheus.NewDesc("portico_budget_refusals_total",
-			"Parts of a budget that were refused: share (the caller holds all that one caller may, limits.callerShare), or full (all callers together hold all that there is).", []string{"budget", "reason"}, nil),
+			"Parts of a budget that were refused: share (the caller holds all that one caller may, limits.callerShare), or full (all callers together "+
+				"hold all that there is).", []string{"budget", "reason"}, nil),
 	}
 	if err := registry.Register(b); err != nil {
 		var there prometheus.AlreadyRegisteredError

@@ -53,10 +53,12 @@ func NewConfiguration(r prometheus.Registerer) *Configuration {
 			Name: "portico_config_last_reload_timestamp_seconds", Help: "When a configuration was last read, whether it was taken or refused.",
 		}),
 		success: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_config_last_reload_success", Help: "1 where the configuration that was last read is the one in use, 0 where it was refused and the one before goes on.",
+			Name: "portico_config_last_reload_success",
+			Help: "1 where the configuration that was last read is the one in use, 0 where it was refused and the one before goes on.",
 		}),
 		removed: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_config_removed_credentials", Help: "Tokens that the configuration's file has no more and that are still accepted, as the file was refused or they need a restart.",
+			Name: "portico_config_removed_credentials",
+			Help: "Tokens that the configuration's file has no more and that are still accepted, as the file was refused or they need a restart.",
 		}),
 	}
 	r.MustRegister(c.generation, c.last, c.success, c.removed)
@@ -97,7 +99,9 @@ const (
 // NewCertificates registers the metric.
 func NewCertificates(r prometheus.Registerer) *Certificates {
 	c := &Certificates{expiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "portico_certificate_expiry_timestamp_seconds", Help: "When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers; a provider's namespace, the one that it shows to this provider.",
+		Name: "portico_certificate_expiry_timestamp_seconds",
+		Help: "When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers; a provider's " +
+			"namespace, the one that it shows to this provider.",
 	}, []string{"use"})}
 	r.MustRegister(c.expiry)
 	return c

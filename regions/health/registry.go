@@ -58,7 +58,10 @@ func (r *Registry) address(region, name string) *Address {
 	key := region + " " + name
 	a := r.addresses[key]
 	if a == nil {
-		a = &Address{Region: region, Name: name, registry: r, last: transition{up: true}, counts: Counts{Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}}}
+		a = &Address{
+			Region: region, Name: name, registry: r, last: transition{up: true},
+			counts: Counts{Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}},
+		}
 		r.addresses[key] = a
 	}
 	return a

@@ -53,7 +53,8 @@ func IsToken[T string | []byte](s T) bool { return len(s) > 0 && all(s, tokenByt
 // long, above all tokens: it looks at eight bytes at a time, and at four times as many
 // while none of them is a control.
 func IsFieldValue[T string | []byte](s T) bool {
-	for len(s) >= 4*wordSize && controls(word(s), ' ')|controls(word(s[wordSize:]), ' ')|controls(word(s[2*wordSize:]), ' ')|controls(word(s[3*wordSize:]), ' ') == 0 {
+	for len(s) >= 4*wordSize && controls(word(s), ' ')|controls(word(s[wordSize:]), ' ')|controls(word(s[2*wordSize:]), ' ')|
+		controls(word(s[3*wordSize:]), ' ') == 0 {
 		s = s[4*wordSize:]
 	}
 	for len(s) >= wordSize {

@@ -15,7 +15,8 @@ const longestName = 64
 // host towards browsers, or command a proxy in front of it.
 var (
 	actsOnOrigin = set(
-		"Cache-Control", "Clear-Site-Data", "Content-Security-Policy", "Date", "Expires", "Nel", "Pragma", "Public-Key-Pins", "Refresh", "Report-To", "Reporting-Endpoints",
+		"Cache-Control", "Clear-Site-Data", "Content-Security-Policy", "Date", "Expires", "Nel", "Pragma", "Public-Key-Pins", "Refresh", "Report-To",
+		"Reporting-Endpoints",
 		"Retry-After-Ms", "Server", "Service-Worker-Allowed", "Set-Cookie", "Set-Cookie2", "Strict-Transport-Security", "Www-Authenticate",
 		"X-Content-Type-Options", "X-Lighttpd-Send-File", "X-Powered-By", "X-Sendfile",
 	)

@@ -43,7 +43,8 @@ func (k Kind) describe() KindDescription {
 	case Request:
 		return KindDescription{
 			"{method} {route}", trace.SpanKindServer,
-			"A request, from its arrival to the end of its answer. The route is that of Portico's own resource, else the class of the request as in the access log. Requests in a batch are below the batch's.",
+			"A request, from its arrival to the end of its answer. The route is that of Portico's own resource, else the class of the request as in the " +
+				"access log. Requests in a batch are below the batch's.",
 			[]Attribute{Method, Status, Class, Route, Namespace, ResourceType, Region, Resource, Subscription, Outcome, Cause, Correlation, RequestID},
 		}
 	case RegionList:

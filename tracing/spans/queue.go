@@ -63,7 +63,9 @@ func NewQueue(c *Collector, o QueueOptions) *Queue {
 	q := &Queue{
 		options: o, exporter: otlptrace.NewUnstarted(c), collector: c, waiting: make(chan sdk.ReadOnlySpan, o.Length),
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_spans_total", Help: "Spans of traces that ended: sent, dropped (more ended than could be sent, so that the queue was full), or failed (the collector did not take them).",
+			Name: "portico_spans_total",
+			Help: "Spans of traces that ended: sent, dropped (more ended than could be sent, so that the queue was full), or failed (the " +
+				"collector did not take them).",
 		}, []string{"outcome"}),
 	}
 	for _, outcome := range []string{outcomeSent, outcomeFailed} {
