@@ -80,6 +80,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
@@ -205,23 +206,15 @@ func Parse(text string) (Fault, bool) {
 			f.Number, err = strconv.Atoi(status)
 		}
 		f.Code, ok = code, isWord(code) && f.Number >= 400 && f.Number <= 499
-	case Status:
+	case Status, Throttle, Big, BigChunked, GzipBomb, LongNext:
 		f.Number, err = strconv.Atoi(arg)
-		ok = f.Number >= 200 && f.Number <= 599
+		least, most := bounds(name)
+		ok = f.Number >= least && f.Number <= most
 	case Refuse:
 		if _, err = fmt.Sscanf(arg, "%d,%d,%s", &f.Number, &f.Details, &f.Mode); errors.Is(err, io.ErrUnexpectedEOF) {
 			err = nil // the last ones may be missing
 		}
 		ok = f.Number >= 400 && f.Number <= 599 && f.Details >= 0 && f.Details <= maxDetails
-	case Throttle:
-		f.Number, err = strconv.Atoi(arg)
-		ok = f.Number >= 0
-	case Big, BigChunked, GzipBomb:
-		f.Number, err = strconv.Atoi(arg)
-		ok = f.Number >= minBig && f.Number <= maxBig
-	case LongNext:
-		f.Number, err = strconv.Atoi(arg)
-		ok = f.Number >= 1 && f.Number <= maxNext
 	case Delay, Late, Slow, PollsLate:
 		f.Duration, err = time.ParseDuration(arg)
 		ok = f.Duration >= 0 && f.Duration <= maxWait
@@ -246,6 +239,19 @@ func Parse(text string) (Fault, bool) {
 		return Fault{}, false
 	}
 	return f, true
+}
+
+// bounds returns the least and the most that the number of a fault may be.
+func bounds(name string) (least, most int) {
+	switch name {
+	case Status:
+		return 200, 599
+	case Throttle:
+		return 0, math.MaxInt
+	case LongNext:
+		return 1, maxNext
+	}
+	return minBig, maxBig
 }
 
 // isWord reports whether the text can be an error code.
