@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"portico/inventory"
@@ -69,6 +70,9 @@ func (r *Runner) expire(ctx context.Context) (more bool, unreadable, err error) 
 	if skipped := new(inventory.SkippedError); errors.As(err, &skipped) {
 		unreadable, err = skipped, nil
 	}
+	if err != nil {
+		err = fmt.Errorf("end the intents whose time is over: %w", err)
+	}
 	return n >= recordsAtOnce, unreadable, err
 }
 
@@ -76,13 +80,20 @@ func (r *Runner) expire(ctx context.Context) (more bool, unreadable, err error) 
 func (r *Runner) number(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
-	return r.Store.Events.Number(ctx, recordsAtOnce)
+	n, err := r.Store.Events.Number(ctx, recordsAtOnce)
+	if err != nil {
+		return n, fmt.Errorf("number new events: %w", err)
+	}
+	return n, nil
 }
 
 func (r *Runner) countRows(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
-	return r.Store.CountRows(ctx)
+	if err := r.Store.CountRows(ctx); err != nil {
+		return fmt.Errorf("have the rows counted: %w", err)
+	}
+	return nil
 }
 
 // forget removes a bounded number of each kind of records that are no longer needed. It
@@ -90,12 +101,24 @@ func (r *Runner) countRows(ctx context.Context) error {
 func (r *Runner) forget(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
-	for _, part := range []func(context.Context, int) (int, error){
-		r.Store.Unify, r.Store.ForgetTombstones, r.Store.Operations.Forget, r.Store.ForgetJobs, r.Store.Batches.Forget, r.Store.ForgetAdvisoryLeases,
-		r.Store.Events.Forget, r.Store.Names.Forget,
+	for _, part := range []struct {
+		what string
+		do   func(context.Context, int) (int, error)
+	}{
+		{"unify spread jobs", r.Store.Unify},
+		{"forget tombstones", r.Store.ForgetTombstones},
+		{"forget operations", r.Store.Operations.Forget},
+		{"forget jobs", r.Store.ForgetJobs},
+		{"forget batches", r.Store.Batches.Forget},
+		{"forget advisory leases", r.Store.ForgetAdvisoryLeases},
+		{"forget events", r.Store.Events.Forget},
+		{"forget the names of callers", r.Store.Names.Forget},
 	} {
-		n, failure := part(ctx, recordsAtOnce)
-		more, err = more || n >= recordsAtOnce, errors.Join(err, failure)
+		n, failure := part.do(ctx, recordsAtOnce)
+		more = more || n >= recordsAtOnce
+		if failure != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", part.what, failure))
+		}
 	}
 	return more, err
 }
@@ -106,12 +129,14 @@ func (r *Runner) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
 	intents, failures := r.Store.CountIntents(ctx)
-	if failures == nil {
+	if failures != nil {
+		failures = fmt.Errorf("count intents: %w", failures)
+	} else {
 		r.index.intents.Set(float64(intents))
 	}
 	stored, err := r.Store.CountJobs(ctx, overdueAfter*r.Lease, 0)
 	if err != nil {
-		return errors.Join(failures, err)
+		return errors.Join(failures, fmt.Errorf("count jobs: %w", err))
 	}
 	for name, kind := range *r.kinds.Load() {
 		counts := stored[name]
@@ -121,10 +146,14 @@ func (r *Runner) measure(ctx context.Context) error {
 		r.metrics.oldest.WithLabelValues(name).Set(counts.Oldest.Seconds())
 		r.metrics.putOff.WithLabelValues(name).Set(float64(counts.PutOff))
 		if m, ok := kind.(Measured); ok {
-			failures = errors.Join(failures, m.Measure(ctx, counts.All))
+			if err := m.Measure(ctx, counts.All); err != nil {
+				failures = errors.Join(failures, fmt.Errorf("measure jobs of %s: %w", name, err))
+			}
 		}
 		if s, ok := kind.(Scheduled); ok {
-			failures = errors.Join(failures, s.Schedule(ctx))
+			if err := s.Schedule(ctx); err != nil {
+				failures = errors.Join(failures, fmt.Errorf("schedule jobs of %s: %w", name, err))
+			}
 		}
 	}
 	return failures

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -74,6 +75,8 @@ func (w *worker) claim(ctx context.Context) (c claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.Lease)
 	defer cancel()
 	c.since = time.Now()
-	c.jobs, c.more, err = w.Store.ClaimJobsByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room())
-	return c, err
+	if c.jobs, c.more, err = w.Store.ClaimJobsByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room()); err != nil {
+		return c, fmt.Errorf("claim jobs of %s: %w", w.name, err)
+	}
+	return c, nil
 }

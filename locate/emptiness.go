@@ -81,7 +81,7 @@ func (c *EmptinessCheck) Look(ctx context.Context, refusal error) (looked bool, 
 	subscription := c.Subscription
 	if subscription.ID == "" {
 		if subscription, err = c.Prober.Store.Subscription(ctx, unchecked.group.Subscription); err != nil {
-			return true, err
+			return true, fmt.Errorf("read the subscription of a group: %w", err)
 		}
 	}
 	l := look{Prober: c.Prober, identity: c.Identity, subscription: subscription, group: unchecked.group}

@@ -193,7 +193,7 @@ func (f *Finder) adopt(ctx context.Context, sought routing.Sought, seen []invent
 	for _, discovery := range seen {
 		result, err := f.prober.Store.Adopt(ctx, discovery)
 		if err != nil {
-			return false, err
+			return false, fmt.Errorf("adopt a discovered resource: %w", err)
 		}
 		switch result {
 		case inventory.Adopted, inventory.Known:

@@ -97,7 +97,7 @@ func (p Prober) VerifyAbsence(ctx context.Context, header http.Header, subscript
 		return false, nil
 	}
 	if err != nil {
-		return false, err
+		return false, fmt.Errorf("read the row of a resource that is verified: %w", err)
 	}
 	result, err := p.Probe(ctx, header, row)
 	if err == nil || row.NeedsVerify() {

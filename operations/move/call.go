@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -169,7 +170,7 @@ func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (
 	case errors.Is(err, inventory.ErrNotFound):
 		return plan.MemberGone, absentText(m.ID), nil
 	case err != nil:
-		return plan.MemberOpen, "", err
+		return plan.MemberOpen, "", fmt.Errorf("read a resource that moves: %w", err)
 	case row.Phase != index.Live || row.FollowDelete || row.Region != c.Region:
 		return plan.MemberStayed, answers.FaultText("RequestConflict", "The resource is being deleted, or was made anew."), nil
 	}

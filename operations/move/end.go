@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -43,7 +44,7 @@ func (w *attempt) settle(ctx context.Context) error {
 				for _, m := range page {
 					m.State = plan.MemberOpen
 				}
-				return err
+				return fmt.Errorf("record what has moved: %w", err)
 			}
 			failpoint.Pass(failpoint.MoveSettleAfter)
 			for _, m := range page {
@@ -89,7 +90,7 @@ func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 	case errors.As(err, new(*inventory.GroupNotEmptyError)):
 		return jobs.Result{Again: max(closePause, w.Floor)}, nil
 	case err != nil:
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("end a move: %w", err)
 	}
 	failpoint.Pass(failpoint.MoveEndAfter)
 	w.note("move ended", zap.String("outcome", outcome), zap.Int("moved", ended.Progress.Moved), zap.Int("failed", ended.Progress.Failed))

@@ -94,7 +94,7 @@ func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error)
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the group of a move: %w", err)
 	}
 	on := routing.GroupID(path.Subscription(), group.Name)
 	if own, err := jobs.HoldOf(ctx, store, group.Subscription, group.Generation, on); err != nil || len(own) > 0 {
@@ -102,7 +102,7 @@ func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error)
 	}
 	moves, err := store.Jobs(ctx, jobrow.Query{Kind: inventory.MoveJob, Limit: mostMoves})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list moves: %w", err)
 	}
 	if i := slices.IndexFunc(moves, func(j jobrow.Job) bool { return j.ID == group.Generation && !j.State.Ended() }); i >= 0 {
 		return []jobs.Hold{{Job: moves[i], On: on}}, nil
@@ -201,7 +201,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 	case errors.Is(err, jobrow.ErrLeaseLost):
 		return k.vanished(p)
 	case err != nil:
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("read the groups of a move: %w", err)
 	}
 	w := &attempt{Mover: k, claim: claim, payload: &p, from: from, to: to, plan: &plan.Plan{Limits: k.limits(), Calls: p.Calls}}
 	switch reason := w.stopped(); {
@@ -211,7 +211,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 	default:
 		until, drained, err := k.Prober.Store.Drained(ctx, p.Source, p.Target)
 		if err != nil {
-			return jobs.Result{}, err
+			return jobs.Result{}, fmt.Errorf("ask whether writes to the groups of a move have ended: %w", err)
 		}
 		if !drained {
 			return jobs.Result{Again: max(k.Floor, min(until.Sub(w.now()), longestStay))}, nil
@@ -283,7 +283,7 @@ func (w *attempt) arrange(ctx context.Context) error {
 func (k *Mover) candidates(ctx context.Context, p *Payload) (all []plan.Candidate, err error) {
 	strays, err := k.Prober.Store.Strays(ctx, p.Source.Subscription, p.Source.Name)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list the strays of a group that is left: %w", err)
 	}
 	for _, id := range p.Resources {
 		key := arm.Fold(id)
@@ -293,7 +293,7 @@ func (k *Mover) candidates(ctx context.Context, p *Payload) (all []plan.Candidat
 			all = append(all, plan.Candidate{Member: plan.Member{ID: id, Key: key}, Refusal: absentText(id)})
 			continue
 		case err != nil:
-			return nil, err
+			return nil, fmt.Errorf("read a resource that is to move: %w", err)
 		}
 		all = append(all, k.placed(plan.Member{ID: row.ID, Key: key, Type: row.TypeName}, row))
 		for _, stray := range strays {

@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -50,7 +51,7 @@ func (k *Mover) withdrawn(ctx context.Context, p *Payload, validate bool) (strin
 			return answers.FaultText(fault.Code, fault.Message), nil
 		}
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("ask whether the caller may still move: %w", err)
 		}
 	}
 	return "", nil

@@ -3,6 +3,7 @@ package move
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -68,7 +69,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		case errors.Is(err, inventory.ErrNotFound):
 			return k.end(p, jobrow.Failed, arm.NewError(arm.ResourceGroupNotFound, name.Name), nil)
 		case err != nil:
-			return jobs.Result{}, err
+			return jobs.Result{}, fmt.Errorf("read a group of a validation: %w", err)
 		}
 	}
 	var refused []answers.Detail

@@ -185,7 +185,7 @@ func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n in
 		return jobs.Result{Again: max(k.Floor, time.Second) * 10, Payload: n.String()}, nil
 	}
 	if err := k.Store.DropNotice(ctx, claim.Job, n); err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("drop the notice of an endpoint that has gone: %w", err)
 	}
 	return jobs.Result{Recorded: true}, nil
 }
@@ -197,7 +197,7 @@ func (k *SubscriptionNotifier) notify(
 ) (again time.Duration, err error) {
 	snapshot, err := k.Store.SubscriptionSnapshot(ctx, claim.Job.Subscription, n.Namespace)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("read what an endpoint is notified of: %w", err)
 	}
 	// An attempt that was not answered may arrive until its time is over, and hide this
 	// one.
@@ -209,7 +209,7 @@ func (k *SubscriptionNotifier) notify(
 	n.Ends = now.Add(k.SendWithin + k.CallLimit + k.LateWriteWindow)
 	failpoint.Pass(failpoint.NoticeBeginBefore)
 	if err := claim.Save(ctx, n.String()); err != nil {
-		return 0, err
+		return 0, fmt.Errorf("record the intent to notify: %w", err)
 	}
 	failpoint.Pass(failpoint.NoticeBeginAfter)
 	answer := k.send(ctx, claim, snapshot, n.Progress.State, p, to, started)

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"fmt"
 
 	"portico/arm"
 	"portico/inventory"
@@ -41,7 +42,7 @@ func (k RegistrationCompletion) Run(ctx context.Context, claim *jobs.Claim) (job
 		name, etag = p.Namespace, k.ETag(p)
 	}
 	if _, err := k.Store.SettleRegistration(ctx, claim.Job.Subscription, name, etag); err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("settle a registration: %w", err)
 	}
 	return jobs.Result{End: jobrow.Done}, nil
 }

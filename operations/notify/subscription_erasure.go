@@ -2,6 +2,7 @@ package notify
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"portico/arm"
@@ -44,7 +45,7 @@ func (k SubscriptionErasure) Run(ctx context.Context, claim *jobs.Claim) (jobs.R
 		failpoint.Pass(failpoint.EraseAfter)
 		switch {
 		case err != nil:
-			return jobs.Result{}, err
+			return jobs.Result{}, fmt.Errorf("erase a deleted subscription: %w", err)
 		case e.Done, e.Revived:
 			return jobs.Result{Recorded: true}, nil
 		case e.Notices > 0, e.Intents > 0, e.Moves > 0:

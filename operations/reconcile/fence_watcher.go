@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -61,12 +62,12 @@ func (f *FenceWatcher) Succeed(before jobs.Kind) {
 func (f *FenceWatcher) Measure(ctx context.Context, open int) error {
 	n, err := f.Prober.Store.CountFences(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("count fences: %w", err)
 	}
 	var counts jobrow.Counts
 	if open > 0 {
 		if counts, err = f.Prober.Store.CountJobsOf(ctx, inventory.FenceJob, f.Limit, f.Limit); err != nil {
-			return err
+			return fmt.Errorf("count the jobs of fences: %w", err)
 		}
 	}
 	f.fences.Set(float64(n))
@@ -97,7 +98,7 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 	sub, key := claim.Job.Subscription, claim.Job.Subject
 	fences, err := f.Prober.Store.Fences(ctx, sub, key)
 	if err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("read the fences on a resource: %w", err)
 	}
 	absent, failure := inventory.ProvedAbsent{}, error(nil)
 	probed := map[string]bool{}
@@ -119,7 +120,7 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 	left, err := f.Prober.Store.RemoveEndedFences(ctx, sub, key, absent)
 	switch {
 	case err != nil:
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("remove ended fences: %w", err)
 	case len(left) == 0:
 		return jobs.Result{End: jobrow.Done}, nil
 	case failure != nil:
@@ -177,7 +178,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("record the intent to delete what landed late: %w", err)
 	}
 	f.Log.Info("a write that landed after its resource group was deleted is being deleted", zap.String("job", claim.Job.Name()),
 		zap.String("region", fence.Region), zap.String("correlationId", claim.Correlation()))

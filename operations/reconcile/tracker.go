@@ -112,7 +112,7 @@ func (t *OperationTracker) giveUp(ctx context.Context, j jobrow.Job) (done jobs.
 	}
 	row, err := t.Prober.Store.Resource(ctx, j.Subscription, j.Subject)
 	if err != nil {
-		return done, err
+		return done, fmt.Errorf("read the row of an operation that is given up: %w", err)
 	}
 	var window time.Duration // 0: the index's default
 	if typ := t.Prober.Map.Type(row.Type); typ != nil {
@@ -133,7 +133,7 @@ func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Res
 	case errors.Is(err, inventory.ErrNotFound), err == nil && !row.Follows(follow.Kind):
 		return jobs.Result{End: jobrow.Done}, nil
 	case err != nil:
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("read the row of an operation: %w", err)
 	}
 	var result jobs.Result
 	if follow.Path == "" {
@@ -296,7 +296,7 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim, why *arm.Error) (jobs.Result, error) {
 	failpoint.Pass(failpoint.FollowEndBefore)
 	if err := t.Prober.Store.EndFollowByJob(ctx, claim.Job, why); err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("record the end of an operation: %w", err)
 	}
 	failpoint.Pass(failpoint.FollowEndAfter)
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
@@ -310,7 +310,7 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 		return jobs.Result{}, err
 	}
 	if err := t.Prober.Store.LoseFollowByJob(ctx, claim.Job, q.Type.LateWriteWindow); err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("record that an operation is lost: %w", err)
 	}
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }

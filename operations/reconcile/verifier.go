@@ -71,7 +71,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	case errors.Is(err, inventory.ErrNotFound), err == nil && !row.Verify:
 		return jobs.Result{End: jobrow.Done}, nil
 	case err != nil:
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("read the row that is to be verified: %w", err)
 	}
 	var kept inventory.Verify
 	if err := claim.Job.Read(&kept); err != nil {

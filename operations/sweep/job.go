@@ -105,7 +105,7 @@ func (s *Sweeper) Order(ctx context.Context, order Order) (jobrow.Job, error) {
 func (s *Sweeper) job(ctx context.Context, j jobrow.Job) (jobrow.Job, error) {
 	j.Kind, j.ID = Job, jobrow.ID(Job, j.Subject)
 	if _, err := s.Prober.Store.AddJob(ctx, j); err != nil {
-		return jobrow.Job{}, err
+		return jobrow.Job{}, fmt.Errorf("record a sweep: %w", err)
 	}
 	return s.Prober.Store.Job(ctx, j.Subscription, j.ID)
 }
@@ -259,7 +259,7 @@ func (s *Sweeper) OrderUncovered(ctx context.Context, sub string) error {
 	for _, t := range tracked(s.Prober.Map) {
 		uncovered, err := s.Prober.Store.Uncovered(ctx, sub, t.Key, t.EffectiveRegions())
 		if err != nil {
-			return err
+			return fmt.Errorf("read which regions are not listed: %w", err)
 		}
 		if len(uncovered) > 0 {
 			_, err := s.Order(ctx, Order{Subscription: sub, Uncovered: true})
@@ -292,7 +292,7 @@ func (s *Sweeper) measureUncovered(ctx context.Context) error {
 func (s *Sweeper) measureLatest(ctx context.Context) error {
 	strays, err := s.Prober.Store.CountStrays(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("count strays: %w", err)
 	}
 	s.metrics.strays.Set(float64(strays))
 	latest, err := s.Latest(ctx)
@@ -327,7 +327,7 @@ func (s *Sweeper) Latest(ctx context.Context) (latest Latest, err error) {
 			continue
 		}
 		if err != nil {
-			return latest, err
+			return latest, fmt.Errorf("read the latest sweep: %w", err)
 		}
 		p, err := readPayload(job.Payload)
 		if err != nil {

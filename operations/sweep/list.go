@@ -88,7 +88,7 @@ func (rs *regionSweep) compareTags(ctx context.Context, l listedResource) error 
 	case errors.Is(err, inventory.ErrNotFound):
 		return nil
 	case err != nil:
-		return err
+		return fmt.Errorf("read the row of a listed resource: %w", err)
 	case row.NeedsVerify() || row.FollowPut || row.FollowPatch || row.Region != rs.endpoint.Region || tagsOf(row.Details.Tags) == l.tags:
 		return nil
 	}

@@ -113,7 +113,7 @@ func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool
 	}
 	if !rs.open {
 		if err := ts.store.Cover(ctx, ts.sub, ts.typ.Key, name, rs.started); err != nil {
-			return false, err
+			return false, fmt.Errorf("record that a region is listed: %w", err)
 		}
 	}
 	_, err = ts.store.ForgetStrays(ctx, ts.sub, ts.typ.Key, name, rs.started)
@@ -241,7 +241,7 @@ func (rs *regionSweep) adoptStray(ctx context.Context, seen inventory.Discovery)
 		if errors.Is(err, inventory.ErrNotFound) {
 			return inventory.TooYoung, nil
 		}
-		return 0, err
+		return 0, fmt.Errorf("read the row of a resource that may be a stray: %w", err)
 	}
 	probed, err := rs.Prober.Probe(ctx, rs.header(), row)
 	switch {

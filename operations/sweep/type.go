@@ -107,7 +107,7 @@ func (ts *typeSweep) regions(ctx context.Context) ([]string, error) {
 	}
 	held, _, err := ts.store.MayHold(ctx, ts.sub, "", ts.typ.Key, ts.typ.EffectiveRegions())
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read which regions may hold resources: %w", err)
 	}
 	wanted := slices.Clone(ts.typ.EffectiveRegions())
 	for _, region := range held {
@@ -127,7 +127,7 @@ func eachRow(ctx context.Context, store *inventory.Store, sub, typ string, visit
 	for after := ""; ; {
 		page, err := store.Resources(ctx, inventory.ResourceQuery{Subscription: sub, Type: typ, After: after, Limit: rowsAtOnce})
 		if err != nil {
-			return err
+			return fmt.Errorf("read the rows of a type: %w", err)
 		}
 		for _, row := range page {
 			after = row.Key

@@ -3,6 +3,7 @@ package sweep
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -83,7 +84,7 @@ func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Unc
 	for limit = min(limit, mostUncovered); ; {
 		page, err := s.Prober.Store.UncoveredSubscriptions(ctx, after, subscriptionsAPage)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("list the subscriptions that are not listed in full: %w", err)
 		}
 		for _, sub := range page {
 			after = sub.ID
@@ -183,7 +184,7 @@ func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncove
 	}
 	coverage, err := l.Prober.Store.CoverageOf(ctx, sub.ID)
 	if err != nil {
-		return found, err
+		return found, fmt.Errorf("read the coverage of a subscription: %w", err)
 	}
 	job, err := l.Prober.Store.Job(ctx, sub.ID, jobrow.ID(Job, Order{Subscription: sub.ID, Uncovered: true}.subject()))
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {

@@ -22,6 +22,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -173,7 +174,7 @@ func begin(ctx context.Context, store *inventory.Store, s *Sink) error {
 	}
 	first, last, err := store.Events.Numbers(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("read where the events begin and end: %w", err)
 	}
 	if from.Progress.Cursor = last; s.Earliest {
 		from.Progress.Cursor = first - 1
@@ -263,12 +264,12 @@ func (d *Deliverer) Status(ctx context.Context, name string) (s Status, err erro
 	s.Progress, s.Owner = kept.Progress, job.Owner
 	counts, err := d.Store.Sinks.Count(ctx, name)
 	if err != nil {
-		return s, err
+		return s, fmt.Errorf("count the events of a sink: %w", err)
 	}
 	s.Retrying, s.Dead = counts[eventlog.SinkRetrying]+counts[eventlog.SinkReplayed], counts[eventlog.SinkDead]
 	_, last, err := d.Store.Events.Numbers(ctx)
 	if err != nil {
-		return s, err
+		return s, fmt.Errorf("read where the events end: %w", err)
 	}
 	if s.Lag = max(0, last-s.Cursor); s.Lag == 0 {
 		return s, nil

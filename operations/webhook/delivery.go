@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"go.uber.org/zap"
@@ -105,7 +106,7 @@ func (x *delivery) restore(ctx context.Context) error {
 	for after := int64(0); ; {
 		rows, err := x.Store.Sinks.Events(ctx, x.sink.Name, eventlog.SinkRetrying, after, readAtOnce)
 		if err != nil {
-			return err
+			return fmt.Errorf("read the events that are tried again: %w", err)
 		}
 		for _, row := range rows {
 			x.queue.restore(row)
@@ -187,15 +188,15 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 	}
 	x.look = now.Add(x.Interval)
 	if _, err := x.Store.Events.Number(ctx, readAtOnce); err != nil {
-		return err
+		return fmt.Errorf("number new events: %w", err)
 	}
 	_, last, err := x.Store.Events.Numbers(ctx)
 	if err != nil {
-		return err
+		return fmt.Errorf("read where the events end: %w", err)
 	}
 	found, err := x.Store.Events.KeptAfter(ctx, x.queue.read, readAtOnce)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the next events: %w", err)
 	}
 	missing := int64(0)
 	for _, e := range found {
@@ -478,7 +479,7 @@ func (x *delivery) save(ctx context.Context) error {
 	}
 	changes := eventlog.SinkChanges{Payload: x.state.payload(), Kept: kept, Settled: x.queue.settled, Answered: x.answered}
 	if err := x.Store.Sinks.Save(ctx, &x.claim.Job, changes); err != nil {
-		return err
+		return fmt.Errorf("save what became of events: %w", err)
 	}
 	x.queue.saved()
 	x.answered = nil

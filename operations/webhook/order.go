@@ -57,7 +57,7 @@ func (e *BehindError) Error() string {
 func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error) {
 	left, err := d.Store.Sinks.PutOrder(ctx, eventlog.SinkOrder{Sink: s.Name, Number: o.Event, Step: o.Step, Reason: o.Reason})
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("record the order of an operator: %w", err)
 	}
 	awaited, cancel := context.WithTimeout(ctx, orderTime)
 	defer cancel()
@@ -74,7 +74,7 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error)
 	case errors.Is(err, inventory.ErrNotFound):
 		return "", ErrNotTaken
 	case err != nil:
-		return "", err
+		return "", fmt.Errorf("withdraw the order of an operator: %w", err)
 	case known.Answer == "":
 		return "", ErrNotTaken
 	case Answer(known.Answer) == Behind && o.Step == eventlog.GiveUpSink:
@@ -88,7 +88,7 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error)
 func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 	orders, err := x.Store.Sinks.Orders(ctx, x.sink.Name)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the orders of operators: %w", err)
 	}
 	for _, o := range orders {
 		switch {
