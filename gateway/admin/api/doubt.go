@@ -57,8 +57,8 @@ const (
 // Waiting is something that is under way or stands, such as a write, an operation, a
 // verification, a deletion or a fence.
 type Waiting struct {
-	// Reason is writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed,
-	// verificationPending, deletionUnderWay, regionUnlisted or, of one ID, a further one.
+	// writeUnderWay, writeWithoutAnswer, moveUnderWay, operationFollowed, verificationPending,
+	// deletionUnderWay, regionUnlisted or, of one ID, a further one
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	// On is the ID that it is about, if that is not the requested one but a scope that
