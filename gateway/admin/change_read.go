@@ -65,7 +65,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 			shown := changeOf(e)
 			wanted, err := l.wants(ctx, q, &e, shown.Type)
 			if err != nil {
-				return read, err
+				return read, fmt.Errorf("ask whom an event concerns: %w", err)
 			}
 			if wanted {
 				text, err := json.Marshal(shown)
@@ -98,7 +98,7 @@ func (l *listener) latest(ctx context.Context) (int64, error) {
 	for range mostExamined / largestPage {
 		n, err := l.Store.Events.Number(ctx, largestPage)
 		if err != nil {
-			return 0, err
+			return 0, fmt.Errorf("number new events: %w", err)
 		}
 		if n < largestPage {
 			break

@@ -82,7 +82,7 @@ func (l *listener) openJob(ctx context.Context, sub string, id [16]byte) (*jobro
 	case errors.Is(err, inventory.ErrNotFound), err == nil && j.State.Ended():
 		return nil, nil //nolint:nilnil // there is none
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("read the job that holds a resource: %w", err)
 	}
 	return &j, nil
 }

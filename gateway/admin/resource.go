@@ -98,7 +98,7 @@ func (l *listener) addHolder(ctx context.Context, path *arm.Path, shown *api.Res
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("read the group of an ID: %w", err)
 	}
 	shown.ID = routing.GroupID(path.Subscription(), group.Name)
 	shown.Group = &api.ResourceGroup{

@@ -2,6 +2,7 @@ package admin
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func (l *listener) getSubscription(_ http.ResponseWriter, r *http.Request) (int,
 		return 0, nil, arm.NewError(arm.SubscriptionNotFound, id)
 	}
 	if err != nil {
-		return 0, nil, err
+		return 0, nil, fmt.Errorf("read a subscription: %w", err)
 	}
 	shown := subscriptionOf(s)
 	shown.Unconfirmed, err = l.Store.UnnotifiedRegions(r.Context(), s.ID)

@@ -28,7 +28,7 @@ func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any,
 			return 0, nil, arm.NewError(arm.SubscriptionNotFound, sent.Subscription).About("subscription")
 		}
 		if err != nil {
-			return 0, nil, err
+			return 0, nil, fmt.Errorf("read the subscription of a sweep: %w", err)
 		}
 		order.Subscription = known.ID
 	}

@@ -3,6 +3,7 @@ package admin
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -99,7 +100,7 @@ func (l unsticker) noWait(ctx context.Context, s *webhook.Sink, number int64) er
 	dead, err := l.Store.Sinks.Events(ctx, s.Name, eventlog.SinkDead, number-1, 1)
 	switch {
 	case err != nil:
-		return err
+		return fmt.Errorf("read the dead letters of a sink: %w", err)
 	case slices.ContainsFunc(dead, func(e eventlog.SinkEvent) bool { return e.Number == number }):
 		return arm.NewError(arm.Conflict).Saying("The event was given up: replay it, or forget it.")
 	}

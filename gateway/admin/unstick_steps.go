@@ -38,7 +38,7 @@ func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 	key := arm.Fold(id)
 	u, err := l.Store.UnverifiedResource(ctx, sub, key)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read what a resource waits for: %w", err)
 	}
 	if u.Row == nil && len(u.Writes) == 0 {
 		return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("The index has no such resource. Fences and strays are named as such.").About(id)
@@ -126,7 +126,7 @@ func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 	case errors.Is(err, inventory.ErrNotFound):
 		return nil, arm.NewError(arm.ResourceGroupNotFound, q.Path.Group())
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("read a stuck group: %w", err)
 	case g.State != index.GroupDeleting && g.State != index.GroupMoving:
 		return nil, arm.NewError(arm.Conflict).Saying("Nothing of the resource group waits.")
 	}
@@ -152,7 +152,7 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part s
 	case errors.Is(err, inventory.ErrNotFound):
 		return nil, noJob()
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("read a stuck job: %w", err)
 	case j.State.Ended():
 		return nil, arm.NewError(arm.Conflict).Saying("The job has ended.")
 	}
@@ -231,7 +231,7 @@ func (l unsticker) stuckStray(stray inventory.Stray) *stuck {
 		giveUp: never("A stray stays until a sweep finds that it has gone: order a sweep, or forget the stray."),
 		forget: func(ctx context.Context) (api.Unstuck, error) {
 			if err := l.Store.ForgetSwornStray(ctx, stray); err != nil {
-				return api.Unstuck{}, err
+				return api.Unstuck{}, fmt.Errorf("forget a stray: %w", err)
 			}
 			_, group := arm.GroupOf(stray.Key)
 			l.resumeDeletion(ctx, stray.Subscription, group)

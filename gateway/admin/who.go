@@ -82,7 +82,7 @@ func (l *listener) scopeOf(ctx context.Context, question api.RoleQuestion) (assi
 		err == nil && (s.State == inventory.Deleted || question.TenantID != "" && !arm.EqualFold(question.TenantID, s.TenantID)):
 		return assignments.Scope{}, arm.NewError(arm.SubscriptionNotFound, id)
 	case err != nil:
-		return assignments.Scope{}, err
+		return assignments.Scope{}, fmt.Errorf("read the subscription of a question: %w", err)
 	}
 	return assignments.Scope{TenantID: s.TenantID, Subscription: s.ID, ID: question.Scope}, nil
 }

@@ -163,7 +163,7 @@ func refusalOfStore(err error) error {
 	case errors.Is(err, operations.ErrTooManyBatches):
 		return unsent(arm.TooManyRequests, "many batches of this caller are under way already")
 	case !errors.As(err, &quota):
-		return err
+		return fmt.Errorf("record a batch: %w", err)
 	case quota.Kind == transaction.QuotaBatches:
 		return unsent(arm.TooManyRequests, fullShare)
 	}

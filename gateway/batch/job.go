@@ -87,7 +87,7 @@ func (b *Batches) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 		return jobs.Result{Recorded: true}, b.endJob(ctx, claim.Job, jobrow.Failed, "")
 	}
 	if err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("read the batch of a job: %w", err)
 	}
 	caller, requests, err := readOrder(batch.Content)
 	if err != nil {
@@ -118,7 +118,7 @@ func (b *Batches) checkRoom(ctx context.Context, caller *Caller) (*arm.Error, er
 	own, all, err := b.Store.Batches.Room(ctx, caller.Principal.TenantID, caller.Principal.ObjectID, limits)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, fmt.Errorf("read the room for answers of batches: %w", err)
 	case own < int64(limits.Answer):
 		return unsent(arm.TooManyRequests, fullShare+"; it was not sent"), nil
 	case all < int64(limits.Answer):
@@ -160,7 +160,10 @@ func (b *Batches) beginPart(ctx context.Context, job jobrow.Job, i int) (first b
 	failpoint.Pass(failpoint.BatchBeginBefore)
 	first, err = b.Store.Batches.BeginPart(ctx, job, i)
 	failpoint.Pass(failpoint.BatchBeginAfter)
-	return first, err
+	if err != nil {
+		return first, fmt.Errorf("record that a request of a batch is sent: %w", err)
+	}
+	return first, nil
 }
 
 // endPart records the answer to a request.
@@ -168,7 +171,10 @@ func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byt
 	failpoint.Pass(failpoint.BatchAnswerBefore)
 	err := b.Store.Batches.EndPart(ctx, job, i, answer)
 	failpoint.Pass(failpoint.BatchAnswerAfter)
-	return err
+	if err != nil {
+		return fmt.Errorf("record the answer to a request of a batch: %w", err)
+	}
+	return nil
 }
 
 // plan finds the requests that are to be sent, and answers those that are not: of one

@@ -141,7 +141,7 @@ func (g locks) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 		return arm.NewError(arm.LockNotFound, lockName(x))
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("read a lock: %w", err)
 	}
 	return route.AnswerTagged(w, r, x, http.StatusOK, l.ETag, lockOf(l))
 }

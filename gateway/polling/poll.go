@@ -159,7 +159,7 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o opera
 		return row, nil // it has ended
 	}
 	if err != nil {
-		return row, err
+		return row, fmt.Errorf("read what is followed of an operation: %w", err)
 	}
 	prober, header := f.Resolver.ProberFor(x)
 	finished, why, err := reconcile.Finished(ctx, prober, header, follow, row)

@@ -127,7 +127,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	}
 	job, created, err := d.Store.Deployments.Begin(r.Context(), started)
 	if err != nil {
-		return d.refusal(r.Context(), x, n, err)
+		return d.refusal(r.Context(), x, n, fmt.Errorf("record a deployment: %w", err))
 	}
 	if ended, ok := d.ended(r, x, job); ok {
 		return x.Answer(w, route.StatusOf(created), ended)
@@ -181,9 +181,10 @@ func (d Deployments) find(r *http.Request, x *exchange.Exchange) (found deployme
 	if errors.Is(err, inventory.ErrNotFound) {
 		return found, record, arm.NewError(arm.DeploymentNotFound, n.Name)
 	}
-	if err == nil {
-		record, err = deploy.Seen(found)
+	if err != nil {
+		return found, record, fmt.Errorf("read a deployment: %w", err)
 	}
+	record, err = deploy.Seen(found)
 	return found, record, err
 }
 
@@ -206,7 +207,7 @@ func (d Deployments) head(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 func (d Deployments) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
 	n := nameOf(x)
 	if err := d.Store.Deployments.Delete(r.Context(), n); err != nil {
-		return d.refusal(r.Context(), x, n, err)
+		return d.refusal(r.Context(), x, n, fmt.Errorf("delete a deployment: %w", err))
 	}
 	return x.Answer(w, http.StatusNoContent, nil)
 }

@@ -3,6 +3,7 @@ package deployments
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"portico/arm"
@@ -32,7 +33,7 @@ func (l Locations) Check(ctx context.Context, n deployments.Name, location strin
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("read a deployment: %w", err)
 	}
 	record, err := deploy.Seen(found)
 	if err == nil && record.Location != location {

@@ -300,7 +300,7 @@ func (m *moveCheck) search(ctx context.Context) error {
 func (m *moveCheck) refusal(err error) error {
 	var refused *inventory.MoveError
 	if !errors.As(err, &refused) {
-		return err
+		return fmt.Errorf("record a move: %w", err)
 	}
 	about := m.nameOf(refused.Key)
 	on := admission.Target{Subscription: m.source.Subscription.ID, Group: m.source.Group.Name}

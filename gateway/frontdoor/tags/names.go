@@ -113,7 +113,7 @@ func (u *tagUses) countResources(ctx context.Context, use *tagUse, name string) 
 	counted, known, err := u.store.Tags.Uses(ctx, u.subscription.ID, name)
 	switch {
 	case err != nil:
-		return err
+		return fmt.Errorf("count the uses of a tag name: %w", err)
 	case !known:
 		return u.readResources(ctx, use, name)
 	}
