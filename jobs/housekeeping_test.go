@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"database/sql"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,4 +109,28 @@ func TestHousekeepingNumbersEvents(t *testing.T) {
 	b.Within("an event that is kept", func() bool {
 		return r.Metric(t, "portico_events_kept") > 0 && r.Metric(t, "portico_events_waiting") == 0
 	})
+}
+
+// The log says at what the store failed, as the store's own words do not.
+func TestHousekeepingSaysAtWhatTheStoreFailed(t *testing.T) {
+	for table, want := range map[string]string{
+		"intents":           "end the intents whose time is over: ",
+		"unnumbered_events": "number new events: ",
+		"turns":             "forget advisory leases: ",
+	} {
+		t.Run(table, func(t *testing.T) {
+			b := jobstest.NewProvider(t)
+			if _, err := openFile(b).ExecContext(t.Context(), "DROP TABLE "+table); err != nil {
+				t.Fatal(err)
+			}
+			core, logged := observer.New(zapcore.WarnLevel)
+			b.Run(b.Store, nil, func(o *jobs.Options) { o.Log = zap.New(core) })
+			b.Within("a line in the log that says "+want, func() bool {
+				return slices.ContainsFunc(logged.All(), func(line observer.LoggedEntry) bool {
+					text, _ := line.ContextMap()["error"].(string)
+					return strings.Contains(text, want)
+				})
+			})
+		})
+	}
 }

@@ -1,17 +1,24 @@
 package reconcile_test
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/jobs/jobstest"
+	"portico/operations/reconcile"
 )
 
 // statusIs is the status of an operation.
@@ -327,5 +334,37 @@ func TestOperationsBeyondTheLimitAreCounted(t *testing.T) {
 	b.Within("the pause", func() bool { jobs := b.Jobs(); return len(jobs) == 1 && time.Until(jobs[0].Due) > 50*time.Minute })
 	if row, _ := b.Row(jobstest.Machine); !row.FollowPut {
 		t.Errorf("%+v", row)
+	}
+}
+
+// The log says what an attempt, or the search for one, was doing when the store failed.
+func TestLogsSayWhatWasDoneWhenTheStoreFailed(t *testing.T) {
+	for table, want := range map[string]string{
+		"resources": "read the row that is to be verified: ",
+		"fences":    "count fences: ",
+		"jobs":      "ask which jobs are due: ",
+	} {
+		t.Run(table, func(t *testing.T) {
+			b := newDoubtfulBench(t)
+			db, err := sql.Open("sqlite", b.Path+"?_pragma=busy_timeout(5000)")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if _, err := db.ExecContext(t.Context(), "DROP TABLE "+table); err != nil {
+				t.Fatal(err)
+			}
+			core, logged := observer.New(zapcore.InfoLevel)
+			b.Run(b.Store, map[string]jobs.Kind{
+				inventory.VerifyJob: b.verifier(b.Store),
+				inventory.FenceJob:  &reconcile.FenceWatcher{Prober: b.Prober(b.Store), Limit: time.Hour},
+			}, func(o *jobs.Options) { o.Log = zap.New(core) })
+			b.Within("a line in the log that says "+want, func() bool {
+				return slices.ContainsFunc(logged.All(), func(line observer.LoggedEntry) bool {
+					text, _ := line.ContextMap()["error"].(string)
+					return strings.Contains(text, want)
+				})
+			})
+		})
 	}
 }
