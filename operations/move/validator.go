@@ -72,30 +72,12 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 			return jobs.Result{}, fmt.Errorf("read a group of a validation: %w", err)
 		}
 	}
-	var refused []answers.Detail
-	for _, c := range plan.CallsFor(all) {
-		if c.Namespace == "" {
-			for _, m := range c.Members {
-				refused = append(refused, answers.Detail{Target: m.ID, Message: m.Error})
-			}
-			continue
-		}
-		result, err := k.validate(ctx, &p, c, groups[0], groups[1], claim.Job.Created.Add(k.Mover.Limit))
-		if err != nil {
-			return jobs.Result{}, err
-		}
-		switch result.Outcome {
-		case plan.OutcomeMoved:
-			continue
-		case plan.OutcomeRefused:
-		default: // no answer: tried again while patience lasts
-			if k.Mover.Prober.Store.Now().Sub(claim.Job.Created) < k.Mover.Budget {
-				return jobs.Result{Again: max(k.Mover.Floor, result.After)}, nil
-			}
-		}
-		for _, typ := range c.Types() {
-			refused = append(refused, answers.Detail{Target: typ, Message: result.Text})
-		}
+	refused, open, err := k.validateAll(ctx, &p, all, groups, claim.Job.Created)
+	switch {
+	case err != nil:
+		return jobs.Result{}, err
+	case open != nil:
+		return jobs.Result{Again: max(k.Mover.Floor, open.After)}, nil
 	}
 	if len(refused) == 0 {
 		p.Progress = plan.Progress{Total: len(all)}
@@ -105,6 +87,38 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	at := k.Mover.Prober.Store.Now().UTC().Format("20060102T150405Z")
 	fault := arm.NewError(arm.ResourceMoveProviderValidationFailed, at, p.Source.Subscription, uuid.UUID(claim.Job.ID).String(), p.Correlation)
 	return k.end(p, jobrow.Failed, fault, refused)
+}
+
+// validateAll asks all providers about a job's resources, and returns what they refuse. open is
+// the result of one that has not answered and is to be asked again; nil: the rest are answered.
+func (k Validator) validateAll(
+	ctx context.Context, p *Payload, all []plan.Candidate, groups [2]inventory.Group, created time.Time,
+) (refused []answers.Detail, open *plan.Result, err error) {
+	for _, c := range plan.CallsFor(all) {
+		if c.Namespace == "" {
+			for _, m := range c.Members {
+				refused = append(refused, answers.Detail{Target: m.ID, Message: m.Error})
+			}
+			continue
+		}
+		result, err := k.validate(ctx, p, c, groups[0], groups[1], created.Add(k.Mover.Limit))
+		if err != nil {
+			return nil, nil, err
+		}
+		switch result.Outcome {
+		case plan.OutcomeMoved:
+			continue
+		case plan.OutcomeRefused:
+		default: // no answer: tried again while patience lasts
+			if k.Mover.Prober.Store.Now().Sub(created) < k.Mover.Budget {
+				return nil, &result, nil
+			}
+		}
+		for _, typ := range c.Types() {
+			refused = append(refused, answers.Detail{Target: typ, Message: result.Text})
+		}
+	}
+	return refused, nil, nil
 }
 
 func (k Validator) end(p Payload, state jobrow.State, fault *arm.Error, refused []answers.Detail) (jobs.Result, error) {
