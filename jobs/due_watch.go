@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -25,9 +24,5 @@ func (r *Runner) watchDue(ctx context.Context) {
 func (r *Runner) dueKinds(ctx context.Context, kinds []string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Lease)
 	defer cancel()
-	due, err := r.Store.DueKinds(ctx, kinds)
-	if err != nil {
-		return due, fmt.Errorf("ask which jobs are due: %w", err)
-	}
-	return due, nil
+	return r.Store.DueKinds(ctx, kinds)
 }

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -75,8 +74,6 @@ func (w *worker) claim(ctx context.Context) (c claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.Lease)
 	defer cancel()
 	c.since = time.Now()
-	if c.jobs, c.more, err = w.Store.ClaimJobsByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room()); err != nil {
-		return c, fmt.Errorf("claim jobs of %s: %w", w.name, err)
-	}
-	return c, nil
+	c.jobs, c.more, err = w.Store.ClaimJobsByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room())
+	return c, err
 }

@@ -337,12 +337,11 @@ func TestOperationsBeyondTheLimitAreCounted(t *testing.T) {
 	}
 }
 
-// The log says what an attempt, or the search for one, was doing when the store failed.
+// The log says what an attempt, or the count of a kind, was doing when the store failed.
 func TestLogsSayWhatWasDoneWhenTheStoreFailed(t *testing.T) {
 	for table, want := range map[string]string{
 		"resources": "read the row that is to be verified: ",
 		"fences":    "count fences: ",
-		"jobs":      "ask which jobs are due: ",
 	} {
 		t.Run(table, func(t *testing.T) {
 			b := newDoubtfulBench(t)
