@@ -83,7 +83,10 @@ func (p Prober) Probe(ctx context.Context, header http.Header, row inventory.Res
 	failpoint.Pass(failpoint.ObserveBefore)
 	result.Settled, result.Generation, err = p.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
 	failpoint.Pass(failpoint.ObserveAfter)
-	return result, err
+	if err != nil {
+		return result, fmt.Errorf("record what an answer proves: %w", err)
+	}
+	return result, nil
 }
 
 // VerifyAbsence probes a resource that an answer called absent, and

@@ -110,7 +110,7 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 		since := f.Prober.Store.Now()
 		switch landed, err := f.landed(ctx, claim, fence); {
 		case err != nil:
-			failure = err
+			failure = fmt.Errorf("ask %s for what landed late: %w", fence.Region, err)
 		case !landed:
 			absent[fence.Region] = since
 		default:
@@ -199,9 +199,9 @@ func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) 
 	outcome := answers.Write{Kind: index.Delete, ID: id}.Read(answer, err).Outcome
 	switch {
 	case answers.BrokenOff(err):
-		return outcome, err
+		return outcome, fmt.Errorf("delete what landed late in %s: %w", call.Endpoint.Region, err)
 	case outcome == index.Refused || outcome == index.Ambiguous:
-		return outcome, locate.NewStatusError(answer.Status, answer.Header)
+		return outcome, fmt.Errorf("delete what landed late in %s: %w", call.Endpoint.Region, locate.NewStatusError(answer.Status, answer.Header))
 	}
 	return outcome, nil
 }

@@ -163,7 +163,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
 	answer, err := patient(t.Prober, claim, t.Patience).Read(ctx, header, endpoint, follow.Path, follow.Query)
 	if err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("poll an operation in %s: %w", row.Region, err)
 	}
 	wanted, slowed := timing.RetryAfter(answer.Header, time.Now())
 	missing := follow.Progress
@@ -191,7 +191,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 		}
 	case slowed && wanted > 0: // the provider sets the pace
 	default:
-		return jobs.Result{}, locate.NewStatusError(answer.Status, answer.Header)
+		return jobs.Result{}, fmt.Errorf("poll an operation in %s: %w", row.Region, locate.NewStatusError(answer.Status, answer.Header))
 	}
 	return jobs.Result{Again: pace(t.age(claim), wanted, t.Floor), Payload: follow.String()}, nil
 }
@@ -279,7 +279,7 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 	follow.Progress.RefusedSince = refusals.Since
 	switch {
 	case err != nil:
-		return later(err, t.Floor)
+		return later(fmt.Errorf("probe the resource of an operation in %s: %w", row.Region, err), t.Floor)
 	case ends(*follow, probed):
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case failed(row, probed), follow.Kind == index.Patch && probed.Settled && !index.Terminal(row.ProvisioningState):

@@ -96,7 +96,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 func (v Verifier) judge(claim *jobs.Claim, probed locate.ProbeResult, err error) (jobs.Result, error) {
 	switch {
 	case err != nil:
-		return later(err, v.Floor)
+		return later(fmt.Errorf("probe a resource in %s: %w", claim.Job.Region, err), v.Floor)
 	case probed.Settled:
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case probed.Found && !index.Terminal(probed.ProvisioningState):
