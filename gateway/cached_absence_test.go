@@ -237,17 +237,17 @@ func TestSubscriptionThatChangesMeanwhile(t *testing.T) {
 		inventory.Disabled: "ReadOnlyDisabledSubscription", inventory.Warned: "ReadOnlyDisabledSubscription",
 	} {
 		s.subscribe(subscription, tenant, inventory.Enabled)
-		if got := s.overtaken("PUT", m, westus, func() { s.subscribe(subscription, tenant, state) }); got.code != code {
+		if got := s.overtaken("PUT", m+api, westus, func() { s.subscribe(subscription, tenant, state) }); got.code != code {
 			t.Errorf("%s: %d %q", state, got.status, got.code)
 		}
 	}
 	s.subscribe(subscription, tenant, inventory.Enabled)
 	s.machine("g", "m", "westus")
-	if got := s.overtaken("DELETE", m, "", func() { s.subscribe(subscription, tenant, inventory.Disabled) }); got.status != 200 {
+	if got := s.overtaken("DELETE", m+api, "", func() { s.subscribe(subscription, tenant, inventory.Disabled) }); got.status != 200 {
 		t.Errorf("%d %q", got.status, got.code)
 	}
 	s.subscribe(subscription, tenant, inventory.Enabled)
-	if got := s.overtaken("PUT", m, westus, func() { s.subscribe(subscription, tenant, inventory.Deleted) }); got.code != "SubscriptionNotFound" {
+	if got := s.overtaken("PUT", m+api, westus, func() { s.subscribe(subscription, tenant, inventory.Deleted) }); got.code != "SubscriptionNotFound" {
 		t.Errorf("Deleted: %d %q", got.status, got.code)
 	}
 }

@@ -1,14 +1,11 @@
 package gateway
 
 import (
-	"net/http"
-	"net/http/httptest"
+	"context"
 	"slices"
 	"strings"
 	"testing"
 
-	"portico/access"
-	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/routing"
@@ -127,31 +124,49 @@ func TestWriteElsewhereAfterACreateThatLandsLate(t *testing.T) {
 	s.ok(204, "HEAD", m+api, "")
 }
 
-// overtaken resolves a write, lets something else happen, and only then serves the
-// write.
-func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
+// overtaken sends a write, and lets something else happen each time that the store has said
+// who serves it.
+func (s *site) overtaken(method, target, body string, meanwhile ...func()) seen {
 	s.t.Helper()
-	q, fault := routing.Classify(s.config.Map, method, path, api[1:])
-	if fault != nil {
-		s.t.Fatal(fault)
+	proxy := s.gateway.proxy
+	before := proxy.Resolver
+	defer func() { proxy.Resolver = before }()
+	resolver := *before.ByStore()
+	resolver.Router.Index = &overtakenIndex{Index: resolver.Router.Index, nested: strings.Contains(target, "/disks/"), meanwhile: meanwhile}
+	proxy.Resolver = &resolver
+	return s.do(method, target, body)
+}
+
+// overtakenIndex is an index by which something else happens after the last read for a write.
+type overtakenIndex struct {
+	routing.Index
+	nested    bool // the parent is read as well
+	meanwhile []func()
+	under     bool // requests of what happens are not overtaken
+}
+
+func (i *overtakenIndex) Target(ctx context.Context, q inventory.Question) (inventory.Target, error) {
+	target, err := i.Index.Target(ctx, q)
+	if !i.nested {
+		i.overtake()
 	}
-	d, err := s.gateway.proxy.Resolve(s.t.Context(), &exchange.Exchange{Principal: access.Principal{AnyTenant: true}}, q, []byte(body))
-	must(s.t, err)
-	meanwhile()
-	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := exchange.From(r)
-		x.Principal = access.Principal{AnyTenant: true}
-		x.Request = q
-		if err := s.gateway.proxy.Serve(w, r, x, d); err != nil {
-			exchange.Fail(w, r, err)
-		}
-	}), exchange.Begin(s.gateway.exchanges), inTurn(s.gateway.identify))
-	w := httptest.NewRecorder()
-	r := httptest.NewRequest(method, path+api, strings.NewReader(body))
-	handler.ServeHTTP(w, r)
-	answer := w.Result()
-	defer answer.Body.Close()
-	return read(s.t, answer)
+	return target, err
+}
+
+func (i *overtakenIndex) Resource(ctx context.Context, subscription, key string) (inventory.Resource, error) {
+	row, err := i.Index.Resource(ctx, subscription, key)
+	i.overtake()
+	return row, err
+}
+
+func (i *overtakenIndex) overtake() {
+	if i.under || len(i.meanwhile) == 0 {
+		return
+	}
+	next := i.meanwhile[0]
+	i.meanwhile, i.under = i.meanwhile[1:], true
+	next()
+	i.under = false
 }
 
 // A write to another location than the row's goes to that location or nowhere,
@@ -160,7 +175,7 @@ func TestOvertakenWriteToAnotherLocation(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
 	m := s.machine("g", "m", "westus")
-	got := s.overtaken("PUT", m, eastus, func() { s.ok(200, "DELETE", m+api, "") })
+	got := s.overtaken("PUT", m+api, eastus, func() { s.ok(200, "DELETE", m+api, "") })
 	if row, _ := s.row(m); got.status != 201 || row.Region != "eastus" || !slices.Equal(s.at("eastus").holds(), []string{m}) || len(s.at("westus").holds()) != 0 {
 		t.Errorf("%d %s; the row %+v", got.status, got.text, row)
 	}
@@ -177,8 +192,8 @@ func TestOvertakenWrites(t *testing.T) {
 			t.Errorf("%d %q, want %d %q: %s", got.status, got.code, status, code, got.text)
 		}
 	}
-	check(s.overtaken("PUT", m, westus, func() { s.ok(201, "PUT", m+api, eastus) }), 409, "InvalidResourceLocation")
-	check(s.overtaken("DELETE", m, "", func() {
+	check(s.overtaken("PUT", m+api, westus, func() { s.ok(201, "PUT", m+api, eastus) }), 409, "InvalidResourceLocation")
+	check(s.overtaken("DELETE", m+api, "", func() {
 		s.ok(200, "DELETE", m+api, "")
 		s.ok(201, "PUT", m+api, westus)
 	}), 200, "")
@@ -186,29 +201,46 @@ func TestOvertakenWrites(t *testing.T) {
 		t.Error("the DELETE did not follow the resource")
 	}
 	s.machine("g", "m", "westus")
-	check(s.overtaken("DELETE", m, "", func() { s.ok(200, "DELETE", m+api, "") }), 204, "")
+	check(s.overtaken("DELETE", m+api, "", func() { s.ok(200, "DELETE", m+api, "") }), 204, "")
 	s.machine("g", "m", "westus")
-	check(s.overtaken("PATCH", m, `{"tags":{"a":"b"}}`, func() {
+	lock := groupPath("g") + lockPlace + "/l" + own
+	check(s.overtaken("DELETE", m+api, "", func() { // locks forbid the DELETE of nothing, too
+		s.ok(200, "DELETE", m+api, "")
+		s.ok(201, "PUT", lock, canNotDelete)
+	}), 409, "ScopeLocked")
+	s.ok(200, "DELETE", lock, "")
+	s.machine("g", "m", "westus")
+	move := func(to string) func() {
+		return func() {
+			s.ok(200, "DELETE", m+api, "")
+			s.ok(201, "PUT", m+api, to)
+		}
+	}
+	check(s.overtaken("PATCH", m+api, "{}", move(eastus), move(westus)), 409, "InvalidResourceLocation") // no third attempt
+	check(s.overtaken("PATCH", m+api, "{}", move(eastus)), 200, "")
+	s.ok(200, "DELETE", m+api, "")
+	s.machine("g", "m", "westus")
+	check(s.overtaken("PATCH", m+api, `{"tags":{"a":"b"}}`, func() {
 		s.ok(200, "DELETE", m+api, "")
 		s.ok(201, "PUT", m+api, eastus)
 	}), 200, "")
 	if row, _ := s.row(m); row.Region != "eastus" || row.Details.Tags["a"] != "b" {
 		t.Errorf("the PATCH did not follow the resource: %+v", row)
 	}
-	check(s.overtaken("PATCH", m, `{}`, func() { s.ok(200, "DELETE", m+api, "") }), 404, "ResourceNotFound")
+	check(s.overtaken("PATCH", m+api, `{}`, func() { s.ok(200, "DELETE", m+api, "") }), 404, "ResourceNotFound")
 	s.machine("g", "m", "westus")
-	check(s.overtaken("PUT", m+"/disks/d", `{}`, func() {
+	check(s.overtaken("PUT", m+"/disks/d"+api, `{}`, func() {
 		s.ok(200, "DELETE", m+api, "")
 		s.ok(201, "PUT", m+api, eastus)
 	}), 201, "")
 	if row, _ := s.row(m + "/disks/d"); row.Region != "eastus" || row.Location != "eastus" {
 		t.Errorf("what is nested did not follow its parent: %+v", row)
 	}
-	check(s.overtaken("PUT", m+"/disks/e", `{}`, func() {
+	check(s.overtaken("PUT", m+"/disks/e"+api, `{}`, func() {
 		s.ok(200, "DELETE", m+"/disks/d"+api, "")
 		s.ok(200, "DELETE", m+api, "")
 	}), 404, "ParentResourceNotFound")
-	check(s.overtaken("PUT", m, westus, func() {
+	check(s.overtaken("PUT", m+api, westus, func() {
 		for _, name := range []string{"1", "2", "3"} {
 			s.machine("g", name, "westus")
 		}
@@ -216,7 +248,7 @@ func TestOvertakenWrites(t *testing.T) {
 	for _, name := range []string{"1", "2", "3"} {
 		s.ok(200, "DELETE", machinePath("g", name)+api, "")
 	}
-	check(s.overtaken("PUT", m, westus, func() {
+	check(s.overtaken("PUT", m+api, westus, func() {
 		if _, _, err := s.store.EditGroup(t.Context(), subscription, "g", func(g *inventory.Group) (*inventory.Group, error) {
 			g.State = index.GroupMoving
 			return g, nil
@@ -225,10 +257,10 @@ func TestOvertakenWrites(t *testing.T) {
 		}
 	}), 409, "ResourcesBeingMoved")
 	h := s.group("h")
-	check(s.overtaken("PUT", machinePath("h", "m"), westus, func() { s.ok(200, "DELETE", h+own, "") }), 404, "ResourceGroupNotFound")
+	check(s.overtaken("PUT", machinePath("h", "m")+api, westus, func() { s.ok(200, "DELETE", h+own, "") }), 404, "ResourceGroupNotFound")
 	s.group("h")
 	// The group of that name is another one by now.
-	check(s.overtaken("PUT", machinePath("h", "m"), westus, func() {
+	check(s.overtaken("PUT", machinePath("h", "m")+api, westus, func() {
 		s.ok(200, "DELETE", h+own, "")
 		s.group("h")
 	}), 404, "ResourceGroupNotFound")

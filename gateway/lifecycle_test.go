@@ -472,7 +472,7 @@ func TestRegistrationThatEndsMeanwhile(t *testing.T) {
 	s := newSite(t, setup{hurried: true})
 	s.group("g")
 	s.ok(200, "POST", register, "")
-	got := s.overtaken("PUT", inSubscription+workspace, westus, func() {
+	got := s.overtaken("PUT", inSubscription+workspace+preview, westus, func() {
 		if _, err := s.store.Unregister(t.Context(), inventory.RegistrationChange{Subscription: subscription, Namespace: "Contoso.Insight"}); err != nil {
 			t.Error(err)
 		}

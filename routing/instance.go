@@ -59,7 +59,7 @@ func (s *resolution) read(t *regions.ResourceType) error {
 	}
 	if located.Found {
 		s.d.inGroup = true
-		s.d.Cached, s.d.Generation, s.d.NeedsVerify = located.Cached, located.Generation, located.NeedsVerify()
+		s.d.Memory.Location, s.d.Generation, s.d.NeedsVerify = located.Cached, located.Generation, located.NeedsVerify()
 		return s.serve(t, located.Region)
 	}
 	hop := s.r.Path.LastHop()
@@ -335,7 +335,7 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 		if located.Found {
 			s.d.inGroup = true
 			if located.Cached {
-				s.d.Cached, s.d.CachedKey = true, string(key)
+				s.d.Memory.Location, s.d.Memory.Key = true, string(key)
 			}
 			return located.Region, nil
 		}

@@ -280,13 +280,13 @@ func TestMemoryServesReadsAlone(t *testing.T) {
 		{vms + "/east/operationResults/o", "", "GET", anchor},
 	} {
 		for _, method := range strings.Fields(c.write) {
-			if d, err := resolve(t, index, method, c.path, "{}"); err != nil || d.Region != "eastus" || d.Cached || d.CachedKey != "" {
-				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Cached, d.CachedKey, err)
+			if d, err := resolve(t, index, method, c.path, "{}"); err != nil || d.Region != "eastus" || d.Memory.Location || d.Memory.Key != "" {
+				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Memory.Location, d.Memory.Key, err)
 			}
 		}
 		for _, method := range strings.Fields(c.read) {
-			if d, err := resolve(t, index, method, c.path, ""); err != nil || d.Region != "westus" || !d.Cached || d.CachedKey != c.anchor {
-				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Cached, d.CachedKey, err)
+			if d, err := resolve(t, index, method, c.path, ""); err != nil || d.Region != "westus" || !d.Memory.Location || d.Memory.Key != c.anchor {
+				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Memory.Location, d.Memory.Key, err)
 			}
 		}
 	}

@@ -84,20 +84,11 @@ type Decision struct {
 	Endpoints []*regions.Endpoint
 	// Row is the index's row of the instance, as read from the store; nil if there is
 	// none, or a cached location was enough.
-	Row *inventory.Resource
-	// Cached reports whether Region came from a cache, which only reads use: check a 404
-	// or an empty list from there against the store. CachedKey is the key of the tracked
-	// resource whose region was cached, "" for the instance itself.
-	Cached    bool
-	CachedKey string
-	// Remembered reports that the subscription or the group came from memory, without their
-	// tags. An empty answer of the provider to a read has to be checked against the store,
-	// as it may be for the end of one of them. If they have changed, the transaction of a
-	// write's intent refuses the write.
-	Remembered bool
-	inGroup    bool // the index knows a tracked resource in the group, by row or by location
+	Row     *inventory.Resource
+	Memory  Memory
+	inGroup bool // the index knows a tracked resource in the group, by row or by location
 	// Locks are those that may forbid a request that is no read. Memory does not know
-	// them: they are missing where Remembered is set.
+	// them: they are missing if it answered for the scopes.
 	Locks []inventory.Lock
 	// Generation is that of the row that routed a read; NeedsVerify reports
 	// whether the read's answer may settle something about it.
@@ -112,6 +103,22 @@ type Decision struct {
 	// left the map, there is no Endpoint.
 	Operation *operations.Operation
 }
+
+// Memory says what of a decision came from memory, which may be behind the store. A 404 or an
+// empty list that a read gets by it has to be checked against the store.
+type Memory struct {
+	// Scopes: the subscription, the group or the registration did, without tags. If they
+	// have changed, the transaction of a write's intent refuses the write.
+	Scopes bool
+	group  bool // the group is among them
+	// Location: the region did, which only reads take from there. Key is that of the tracked
+	// resource that lies in it, "" for the instance itself.
+	Location bool
+	Key      string
+}
+
+// Any reports whether anything came from memory.
+func (m *Memory) Any() bool { return m.Scopes || m.Location }
 
 // Router resolves requests against one region map.
 type Router struct {
@@ -130,7 +137,6 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	if rt.Scopes != nil && (r.Reads() || r.recordsIntent()) {
 		from := decided{scopes: scopes{Router: rt, memory: true, received: r.Received}}
 		if d, err := from.resolve(ctx, r, p, body, searched); from.stands(d, err) {
-			d.Remembered = from.remembered
 			return d, err
 		}
 	}

@@ -167,15 +167,15 @@ func TestDecisionsOfInstances(t *testing.T) {
 		}
 		return d
 	}
-	if d := decide("GET", vms+"/west", ""); d.Cached || d.NeedsVerify || d.Row != nil || d.Generation != [16]byte{1} || d.Parent != "" {
+	if d := decide("GET", vms+"/west", ""); d.Memory.Location || d.NeedsVerify || d.Row != nil || d.Generation != [16]byte{1} || d.Parent != "" {
 		t.Errorf("read: %+v", d)
 	}
 	// A cached location may be wrong, and is marked; only reads use it.
-	if d := decide("GET", vms+"/east", ""); !d.Cached || d.Region != "westus" || d.Generation != [16]byte{99} {
+	if d := decide("GET", vms+"/east", ""); !d.Memory.Location || d.Region != "westus" || d.Generation != [16]byte{99} {
 		t.Errorf("cached: %+v", d)
 	}
 	for _, method := range []string{"PUT", "PATCH", "DELETE"} {
-		if d := decide(method, vms+"/east", `{"location":"eastus"}`); d.Cached || d.Region != "eastus" || d.Row == nil || d.Generation != d.Row.Generation {
+		if d := decide(method, vms+"/east", `{"location":"eastus"}`); d.Memory.Location || d.Region != "eastus" || d.Row == nil || d.Generation != d.Row.Generation {
 			t.Errorf("%s: %+v", method, d)
 		}
 	}
@@ -217,7 +217,7 @@ func TestUntrackedInstances(t *testing.T) {
 		{"PUT", vms + "/none/agents/a", "{}", "404 ParentResourceNotFound"},
 		{"DELETE", vms + "/none/agents/a", "", "absent"},
 	})
-	if d, err := resolve(t, known, "GET", vms+"/east/agents/a", ""); err != nil || !d.Cached {
+	if d, err := resolve(t, known, "GET", vms+"/east/agents/a", ""); err != nil || !d.Memory.Location {
 		t.Errorf("got %+v, %v: the region came from memory", d, err)
 	}
 }
@@ -320,7 +320,7 @@ func TestCollections(t *testing.T) {
 		{"POST", vms, "", "405 MethodNotAllowed"},
 		{"POST", sub + "/resourceGroups/empty" + compute + "/virtualMachines", "", "405 MethodNotAllowed"},
 	})
-	if d, err := resolve(t, known, "GET", vms+"/east/disks", ""); err != nil || !d.Cached {
+	if d, err := resolve(t, known, "GET", vms+"/east/disks", ""); err != nil || !d.Memory.Location {
 		t.Errorf("got %+v, %v: the region came from memory", d, err)
 	}
 	// A further page has the regions of the first one.

@@ -30,9 +30,7 @@ type scopes struct {
 	// memory may answer; otherwise the store does.
 	memory   bool
 	received time.Time
-	// remembered: memory has answered; ofGroup: for the group; noGroup: the store has said
-	// that there is none.
-	remembered, ofGroup, noGroup bool
+	noGroup  bool // the store has said that there is no group
 	// target is the answer to the one question for everything; nil if everything is read
 	// one by one.
 	question inventory.Question
@@ -59,7 +57,7 @@ func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
 	var target inventory.Target
 	var err error
 	if s.memory {
-		target, s.remembered, err = s.Scopes.Target(ctx, s.question, s.received)
+		target, d.Memory.Scopes, err = s.Scopes.Target(ctx, s.question, s.received)
 	} else {
 		target, err = s.Index.Target(ctx, s.question)
 	}
@@ -104,7 +102,7 @@ func existing[T any](of *T) (it T, err error) {
 	return *of, nil
 }
 
-func (s *scopes) subscription(ctx context.Context, id string) (inventory.Subscription, error) {
+func (s *scopes) subscription(ctx context.Context, d *Decision, id string) (inventory.Subscription, error) {
 	if s.target != nil {
 		return existing(s.target.Subscription)
 	}
@@ -112,32 +110,32 @@ func (s *scopes) subscription(ctx context.Context, id string) (inventory.Subscri
 		return s.Index.Subscription(ctx, arm.Fold(id))
 	}
 	found, remembered, err := s.Scopes.Subscription(ctx, id, s.received)
-	s.remembered = s.remembered || remembered
+	d.Memory.Scopes = d.Memory.Scopes || remembered
 	return found, err
 }
 
-func (s *scopes) group(ctx context.Context, subscription, name string) (inventory.Group, error) {
+func (s *scopes) group(ctx context.Context, d *Decision, name string) (inventory.Group, error) {
 	if s.target != nil {
 		return existing(s.target.Group)
 	}
 	if !s.memory {
-		return s.Index.Group(ctx, subscription, name)
+		return s.Index.Group(ctx, d.Subscription.ID, name)
 	}
-	found, remembered, err := s.Scopes.Group(ctx, subscription, name, s.received)
-	s.remembered, s.ofGroup = s.remembered || remembered, remembered
+	found, remembered, err := s.Scopes.Group(ctx, d.Subscription.ID, name, s.received)
+	d.Memory.Scopes, d.Memory.group = d.Memory.Scopes || remembered, remembered
 	s.noGroup = errors.Is(err, inventory.ErrNotFound) // memory knows of no absence
 	return found, err
 }
 
-func (s *scopes) registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error) {
+func (s *scopes) registration(ctx context.Context, d *Decision, namespace string) (inventory.Registration, error) {
 	if s.target != nil {
 		return s.target.Registration, nil
 	}
 	if !s.memory {
-		return s.Index.Registration(ctx, subscription, namespace)
+		return s.Index.Registration(ctx, d.Subscription.ID, namespace)
 	}
-	found, remembered, err := s.Scopes.Registration(ctx, subscription, namespace, s.received)
-	s.remembered = s.remembered || remembered
+	found, remembered, err := s.Scopes.Registration(ctx, d.Subscription.ID, namespace, s.received)
+	d.Memory.Scopes = d.Memory.Scopes || remembered
 	return found, err
 }
 
@@ -147,14 +145,14 @@ func (s *scopes) registration(ctx context.Context, subscription, namespace strin
 // group, and is then not found.
 func (s *scopes) stands(d *Decision, err error) bool {
 	switch {
-	case !s.remembered, s.noGroup:
+	case !d.Memory.Scopes, s.noGroup:
 		return true
 	case err != nil:
 		_, refused := errors.AsType[*arm.Error](err)
 		_, needed := errors.AsType[*SearchNeededError](err)
 		return !refused && !needed // the store failed, as it would again
 	}
-	return d.Answer != EmptyList && d.Answer != Absent && (!s.ofGroup || d.inGroup)
+	return d.Answer != EmptyList && d.Answer != Absent && (!d.Memory.group || d.inGroup)
 }
 
 // check finds the subscription and the group of a request, and refuses a request that
@@ -178,7 +176,7 @@ func (s *scopes) checkSubscription(ctx context.Context, r *Request, p access.Pri
 	if id == "" {
 		return nil
 	}
-	found, err := s.subscription(ctx, id)
+	found, err := s.subscription(ctx, d, id)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && (!p.CanSee(found.TenantID) || found.State == inventory.Deleted) {
 		return arm.NewError(arm.SubscriptionNotFound, id).About("subscriptionId")
 	}
@@ -193,7 +191,7 @@ func (s *scopes) checkSubscription(ctx context.Context, r *Request, p access.Pri
 }
 
 func (s *scopes) checkGroup(ctx context.Context, r *Request, d *Decision, name string) error {
-	g, err := s.group(ctx, d.Subscription.ID, name)
+	g, err := s.group(ctx, d, name)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
 	}
@@ -213,7 +211,7 @@ func (s *scopes) checkRegistration(ctx context.Context, r *Request, d *Decision)
 	if !s.needsRegistration(r, d) || r.Reads() && r.Class != Collection {
 		return inventory.Registration{}, nil
 	}
-	registration, err := s.registration(ctx, d.Subscription.ID, r.Provider.Key)
+	registration, err := s.registration(ctx, d, r.Provider.Key)
 	if err == nil && !registration.State.Permits() && !r.Reads() {
 		err = NotRegistered(r.Provider, registration.State)
 	}

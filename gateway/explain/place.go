@@ -19,7 +19,8 @@ func (w *Walked) place() *api.ExplainedPlace {
 		return nil
 	}
 	p := &api.ExplainedPlace{
-		Regions: regionsOf(w.Calls, d), Cached: d.Cached, Remembered: d.Remembered, Verify: d.NeedsVerify || d.Row != nil && d.Row.NeedsVerify(),
+		Regions: regionsOf(w.Calls, d), Cached: d.Memory.Location, Remembered: d.Memory.Scopes,
+		Verify: d.NeedsVerify || d.Row != nil && d.Row.NeedsVerify(),
 	}
 	p.Source, p.Reason = reason(q, d)
 	return p
@@ -66,7 +67,7 @@ func reason(q *routing.Request, d *routing.Decision) (source, why string) {
 		return "path", "the path names the location"
 	case q.Class == routing.AtProvider, q.Class == routing.Poll && q.Type == nil && d.Region == arm.GlobalLocation:
 		return "map", "it concerns the provider as a whole, which has a global endpoint"
-	case d.Cached:
+	case d.Memory.Location:
 		return "cache", "the index row of " + subject(q, d) + ", in memory, says so"
 	case d.Row != nil:
 		return "row", "the index row says so"
@@ -76,8 +77,8 @@ func reason(q *routing.Request, d *routing.Decision) (source, why string) {
 
 // subject is the resource whose cached location counts.
 func subject(q *routing.Request, d *routing.Decision) string {
-	if d.CachedKey != "" {
-		return "'" + d.CachedKey + "'"
+	if d.Memory.Key != "" {
+		return "'" + d.Memory.Key + "'"
 	}
 	return "'" + q.Path.String() + "'"
 }

@@ -18,7 +18,8 @@ import (
 
 // Provider reaches the provider of one poll, and delivers its answers to the client.
 type Provider interface {
-	// Fetch sends the poll as it came.
+	// Fetch sends the poll as it came. It returns no answer if the poll has to be resolved
+	// again first: it is then not answered.
 	Fetch() (*http.Response, error)
 	// FetchPath sends a GET of another path to the endpoint of a decision.
 	FetchPath(d *routing.Decision, path, query string) (*http.Response, error)
@@ -60,7 +61,7 @@ func (f *Forwarded) Answer(w http.ResponseWriter, r *http.Request, x *exchange.E
 		}
 	}
 	answer, err := p.Fetch()
-	if err != nil {
+	if answer == nil {
 		return err
 	}
 	defer answer.Body.Close()

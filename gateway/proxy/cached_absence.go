@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -11,56 +10,55 @@ import (
 	"portico/routing"
 )
 
-// errOutdated ends a read that went to an outdated location. Cache and index are corrected
-// by then, so the read can be resolved again.
-var errOutdated = errors.New("gateway: the location of a resource was out of date")
-
 // fetch sends a request to its endpoint, by method, and confirms an absence that only
-// memory vouches for.
-func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d *Resolved, method string) (*http.Response, error) {
+// memory vouches for. It returns no answer with an error, and with a reason to resolve the
+// request again.
+func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d *Resolved, method string) (*http.Response, again, error) {
 	answer, err := p.Upstream.Do(r.Context(), p.outbound(r, x, d, method))
 	if err != nil {
-		return nil, providerFault(err, x)
+		return nil, ended, providerFault(err, x)
 	}
-	if d.Cached || d.Remembered {
-		empty, err := p.isEmpty(x, answer)
-		if err == nil && empty {
-			err = p.confirmAbsence(r.Context(), x, d)
-		}
-		if err != nil {
-			_ = answer.Body.Close() // the rest is not needed
-			return nil, err
-		}
+	if !d.Memory.Any() {
+		return answer, ended, nil
 	}
-	return answer, nil
+	why := ended
+	empty, err := p.isEmpty(x, answer)
+	if err == nil && empty {
+		why, err = p.confirmAbsence(r.Context(), x, d)
+	}
+	if err != nil || why != ended {
+		_ = answer.Body.Close() // the rest is not needed
+		return nil, why, err
+	}
+	return answer, ended, nil
 }
 
 // confirmAbsence checks an empty answer that was asked for by memory against the store.
 // Subscription and group must still be there. So must a cached location: the
 // resource that determined the location must still lie there; if it is the resource
-// that was read, its generation must not have changed either. Otherwise the error is
-// errOutdated.
-func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Resolved) error {
-	if d.Remembered {
+// that was read, its generation must not have changed either. Otherwise the request was
+// misplaced; by then memory is corrected.
+func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Resolved) (again, error) {
+	if d.Memory.Scopes {
 		if _, err := p.Resolver.Router.ResolveOwn(ctx, x.Request, x.Principal); err != nil {
-			return err
+			return ended, err
 		}
 	}
-	if !d.Cached {
-		return nil
+	if !d.Memory.Location || !d.may(misplaced) {
+		return ended, nil
 	}
-	key, own := d.CachedKey, d.CachedKey == ""
+	key, own := d.Memory.Key, d.Memory.Key == ""
 	if own {
 		key = x.Request.Key()
 	}
 	located, err := p.Store.Locations.Refresh(ctx, x.Subscription(), key)
 	if err != nil {
-		return fmt.Errorf("read where a resource lies: %w", err)
+		return ended, fmt.Errorf("read where a resource lies: %w", err)
 	}
 	if !located.Found || located.Region != d.Region || own && located.Generation != d.Generation {
-		return errOutdated
+		return misplaced, nil
 	}
-	return nil
+	return ended, nil
 }
 
 // isEmpty reports whether an answer is a 404 or a list without elements.

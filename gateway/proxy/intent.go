@@ -19,73 +19,75 @@ import (
 	"portico/routing"
 )
 
-// intend records the intent of a write. Where the request was resolved by a state that
-// has changed since, it resolves the request once more, by the store, and changes d.
-func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved) (inventory.Ticket, error) {
+// intend records the intent of a write, unless what the write was resolved by has changed
+// since: then it has to be resolved again, once.
+func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved) (inventory.Ticket, again, error) {
 	x.Reach(exchange.AtIntent)
-	for first := true; ; first = false {
-		failpoint.Pass(failpoint.WriteBeginBefore)
-		ticket, err := p.Store.Begin(ctx, p.intent(x, d))
-		conflict, elsewhere := errors.AsType[*inventory.LocationConflictError](err)
-		switch {
-		case first && (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)):
-		case first && d.Remembered && (errors.Is(err, inventory.ErrScopeChanged) || errors.Is(err, index.ErrGroupNotFound)):
-		case !elsewhere:
-			return ticket, p.refusal(x, d, err)
-		case first && x.Request.Method != http.MethodPut: // the resource has moved
-		default:
-			if err := p.resolveConflict(ctx, x, d, conflict, first); err != nil {
-				return ticket, err
-			}
-		}
-		d.Decision, err = p.Resolver.ByStore().Resolve(ctx, x, x.Request, d.body)
-		if err != nil || d.Answer == routing.Absent {
-			return ticket, err
-		}
+	failpoint.Pass(failpoint.WriteBeginBefore)
+	ticket, err := p.Store.Begin(ctx, p.intent(x, d))
+	if err == nil {
+		return ticket, ended, nil
 	}
+	if d.may(overtaken) && hasChanged(x, d, err) {
+		return ticket, overtaken, nil
+	}
+	if conflict, ok := errors.AsType[*inventory.LocationConflictError](err); ok {
+		why, err := p.resolveConflict(ctx, x, d, conflict)
+		return ticket, why, err
+	}
+	return ticket, ended, p.refusal(x, d, err)
+}
+
+// hasChanged reports whether the inventory refuses a write because what the write was
+// resolved by has changed, or may have.
+func hasChanged(x *exchange.Exchange, d *Resolved, err error) bool {
+	if _, conflict := errors.AsType[*inventory.LocationConflictError](err); conflict {
+		return x.Request.Method != http.MethodPut // the resource has moved
+	}
+	return errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound) ||
+		d.Memory.Scopes && (errors.Is(err, inventory.ErrScopeChanged) || errors.Is(err, index.ErrGroupNotFound))
 }
 
 // confirmRow probes a resource before a write that is routed by a row of the copy which
 // the store was restored from, where no sweep has seen the row's region since: the resource
 // may have been deleted and created in another region (see package inventory, rule R17).
-// If it is gone, confirmRow resolves the request once more and changes d.
-func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolved) error {
+// If it is gone, the write has to be resolved again.
+func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolved) (again, error) {
 	row := d.Row
 	// What is under way is asked about by a job.
-	if row == nil || !row.OfCopy(p.Store.Events.Restored()) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
-		return nil
+	if row == nil || !d.may(rowGone) || !row.OfCopy(p.Store.Events.Restored()) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
+		return ended, nil
 	}
 	unseen, err := p.Store.Uncovered(ctx, row.Subscription, row.Type, []string{row.Region})
 	if err != nil || len(unseen) == 0 {
-		return err
+		return ended, err
 	}
 	prober, header := p.Resolver.ProberFor(x)
 	switch result, err := prober.Probe(ctx, header, *row); {
 	case err != nil:
-		return locate.Unconfirmed(*row, err)
+		return ended, locate.Unconfirmed(*row, err)
 	case result.Found:
-		return nil
+		return ended, nil
 	case !result.Removed():
-		return admission.Busy(row.ID)
+		return ended, admission.Busy(row.ID)
 	}
-	d.Decision, err = p.Resolver.ByStore().Resolve(ctx, x, x.Request, d.body)
-	return err
+	return rowGone, nil
 }
 
 // resolveConflict refuses a write to another location than the row's. If the index is
-// not sure of the row, it probes the resource first: it returns nil if that removed the
-// row and the write can be resolved again, which happens once.
-func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Resolved, conflict *inventory.LocationConflictError, first bool) error {
+// not sure of the row, it probes the resource first: if that removed the row, the write has
+// to be resolved again.
+func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Resolved, conflict *inventory.LocationConflictError) (again, error) {
 	row := conflict.Row
 	if !row.NeedsVerify() && !conflict.RemovalOpen {
-		return locationConflict(x, row, d.Location)
+		return ended, locationConflict(x, row, d.Location)
 	}
 	prober, header := p.Resolver.ProberFor(x)
 	result, err := prober.Probe(ctx, header, row)
-	if err == nil && result.Removed() && first {
-		return nil
+	if err == nil && result.Removed() && d.may(overtaken) {
+		return overtaken, nil
 	}
-	return p.locationRefusal(ctx, x, d, row, err)
+	return ended, p.locationRefusal(ctx, x, d, row, err)
 }
 
 // Plan is what a call plans to create.
@@ -122,7 +124,7 @@ func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 	if p.Plan != nil {
 		intent.Planned, intent.Unlocked = p.Plan.Created(d.Subscription.ID, d.Group.Key, q.Type.Key), p.Plan.Unlocked()
 	}
-	if d.Remembered {
+	if d.Memory.Scopes {
 		intent.Version = d.Subscription.Version
 	}
 	if q.Provider.Registration == regions.Required && p.Plan == nil { // its index says what a plan has registered
@@ -155,11 +157,8 @@ func locationConflict(x *exchange.Exchange, row inventory.Resource, wanted strin
 	return arm.NewError(arm.InvalidResourceLocation, x.Request.Name(), row.Location, x.Request.Path.Group(), wanted).About("location")
 }
 
-// refusal turns the inventory's refusal of a write into ARM's; nil stays nil.
+// refusal turns the inventory's refusal of a write into ARM's.
 func (p *Proxy) refusal(x *exchange.Exchange, d *Resolved, err error) error {
-	if err == nil {
-		return nil
-	}
 	var state *index.GroupStateError
 	var quota *transaction.QuotaError
 	var registration *inventory.RegistrationStateError

@@ -81,9 +81,6 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d *Resolved) 
 	if d.readable != nil || fanout.HasSkipToken(request.Query) {
 		request.Parts = p.parts(x, d)
 	}
-	if request.Parts != nil {
-		d.Endpoints = nil // it is for the parts to say whom to ask
-	}
 	if d.sole() {
 		request.Sole, request.Endpoints = true, []*regions.Endpoint{d.Endpoint}
 	}
@@ -137,22 +134,22 @@ func chargeRegions(x *exchange.Exchange) func(int) {
 
 // mergedList answers a page of a list over several regions, or of one that is not shown
 // as a whole.
-func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
+func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
 	request, err := p.pageRequest(r, x, d)
 	if err != nil {
-		return err
+		return ended, err
 	}
 	x.Merged = true
 	request.Charge = chargeRegions(x)
 	merged, err := p.Lister.Page(r.Context(), request)
-	if err := p.confirmEmpty(r.Context(), x, d, merged, err); err != nil {
-		return err
+	if why, err := p.confirmEmpty(r.Context(), x, d, merged, err); err != nil || why != ended {
+		return why, err
 	}
 	if err != nil {
 		if fault, ok := errors.AsType[*arm.Error](err); ok && (fault.Status >= http.StatusInternalServerError || fault.Status == http.StatusTooManyRequests) {
 			w.Header()[completedHeader] = []string{"false"}
 		}
-		return err
+		return ended, err
 	}
 	defer merged.Release()
 	h := w.Header()
@@ -164,19 +161,19 @@ func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.E
 		_, err := merged.WriteTo(w)
 		return err
 	})
-	return nil
+	return ended, nil
 }
 
 // confirmEmpty is confirmAbsence for a page of a list that one endpoint serves alone.
-func (p *Proxy) confirmEmpty(ctx context.Context, x *exchange.Exchange, d *Resolved, merged *fanout.MergedPage, failure error) error {
+func (p *Proxy) confirmEmpty(ctx context.Context, x *exchange.Exchange, d *Resolved, merged *fanout.MergedPage, failure error) (again, error) {
 	fault, failed := errors.AsType[*arm.Error](failure)
 	empty := merged != nil && merged.Count == 0 && merged.NextLink == "" || failed && fault.Status == http.StatusNotFound
-	if !empty || !d.sole() || !d.Cached && !d.Remembered {
-		return nil
+	if !empty || !d.sole() || !d.Memory.Any() {
+		return ended, nil
 	}
-	err := p.confirmAbsence(ctx, x, d)
-	if err != nil && merged != nil {
+	why, err := p.confirmAbsence(ctx, x, d)
+	if merged != nil && (err != nil || why != ended) {
 		merged.Release()
 	}
-	return err
+	return why, err
 }

@@ -11,29 +11,28 @@ import (
 
 // read forwards a GET of a tracked resource and records what the answer proves. A 404
 // to a client proves no absence, so Portico then asks under its own identity.
-func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
-	answer, err := p.fetch(r, x, d, http.MethodGet)
-	if err != nil {
-		return err
+func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
+	answer, why, err := p.fetch(r, x, d, http.MethodGet)
+	if answer == nil {
+		return why, err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && d.NeedsVerify {
 		if err := p.recordRead(r.Context(), x, d, answer); err != nil {
-			return err
+			return ended, err
 		}
 	}
 	if answer.StatusCode == http.StatusNotFound && p.mayBeElsewhere(r.Context(), x, d) {
-		d.again = true
-		return errOutdated
+		return elsewhere, nil
 	}
-	return p.deliver(r.Context(), w, x, d, answer)
+	return ended, p.deliver(r.Context(), w, x, d, answer)
 }
 
 // mayBeElsewhere reports whether a resource that its region does not have may have been
 // created in another: the store was restored, and no sweep has seen the region since
 // (see package inventory, rule R17).
 func (p *Proxy) mayBeElsewhere(ctx context.Context, x *exchange.Exchange, d *Resolved) bool {
-	if d.again || p.Store.Events.Restored().IsZero() {
+	if !d.may(elsewhere) || p.Store.Events.Restored().IsZero() {
 		return false
 	}
 	unseen, err := p.Store.Uncovered(ctx, x.Subscription(), x.Request.Type.Key, []string{d.Region})
@@ -41,16 +40,16 @@ func (p *Proxy) mayBeElsewhere(ctx context.Context, x *exchange.Exchange, d *Res
 }
 
 // head answers a HEAD by a GET, the verb that every provider has.
-func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
-	answer, err := p.fetch(r, x, d, http.MethodGet)
-	if err != nil {
-		return err
+func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
+	answer, why, err := p.fetch(r, x, d, http.MethodGet)
+	if answer == nil {
+		return why, err
 	}
 	defer answer.Body.Close()
 	known := d.Row != nil
 	if known && answer.StatusCode == http.StatusOK {
 		if err := p.recordRead(r.Context(), x, d, answer); err != nil {
-			return err
+			return ended, err
 		}
 	}
 	there := answer.StatusCode < 300
@@ -58,22 +57,23 @@ func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 		// The client would not see a body that qualifies the 404.
 		prober, header := p.Resolver.ProberFor(x)
 		if there, err = prober.VerifyAbsence(r.Context(), header, x.Subscription(), x.Request.Key()); err != nil {
-			return arm.NewError(arm.InvalidProviderResponse, x.Request.Provider.Namespace, "a 404 that does not speak of the resource").Because(err)
+			namespace := x.Request.Provider.Namespace
+			return ended, arm.NewError(arm.InvalidProviderResponse, namespace, "a 404 that does not speak of the resource").Because(err)
 		}
 	}
 	switch {
 	case there:
-		return x.Answer(w, http.StatusNoContent, nil)
+		return ended, x.Answer(w, http.StatusNoContent, nil)
 	case answer.StatusCode == http.StatusNotFound:
-		return x.Request.NotFound()
+		return ended, x.Request.NotFound()
 	}
 	if err := p.Polls.CheckRedirect(x, d.Decision, answer); err != nil {
-		return err
+		return ended, err
 	}
 	p.copyHeaders(w, x, answer)
 	p.Polls.Guard(r.Context(), w.Header(), x, d.Decision, answer.StatusCode, d.pollURLs)
 	w.WriteHeader(answer.StatusCode)
-	return nil
+	return ended, nil
 }
 
 // recordRead records what a GET of a tracked resource proves, before the client has

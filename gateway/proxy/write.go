@@ -10,7 +10,6 @@ import (
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/engine"
-	"portico/routing"
 	"portico/upstream"
 	"portico/upstream/answers"
 )
@@ -18,38 +17,31 @@ import (
 // write forwards a PUT, PATCH or DELETE of a tracked resource. It records the intent
 // before the first byte leaves, and the outcome before the client has the answer.
 // Once the intent is recorded, the write goes on even if the client disconnects.
-func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
+func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
 	ctx := context.WithoutCancel(r.Context())
-	if err := p.confirmRow(ctx, x, d); err != nil {
-		return err
-	}
-	if d.Answer == routing.Absent {
-		return x.Answer(w, http.StatusNoContent, nil)
+	if why, err := p.confirmRow(ctx, x, d); err != nil || why != ended {
+		return why, err
 	}
 	if fault := p.misshapen(x, d); fault != nil {
 		// Whatever else the write would be refused for comes first.
-		if _, err := p.intend(engine.Rehearse(ctx), x, d); err != nil {
-			return err
+		if _, why, err := p.intend(engine.Rehearse(ctx), x, d); err != nil || why != ended {
+			return why, err
 		}
 		x.Reach(exchange.AtShape)
-		return fault
+		return ended, fault
 	}
 	began := time.Now()
-	ticket, err := p.intend(ctx, x, d)
-	if err != nil {
-		return err
-	}
-	if d.Answer == routing.Absent {
-		return x.Answer(w, http.StatusNoContent, nil)
+	ticket, why, err := p.intend(ctx, x, d)
+	if err != nil || why != ended {
+		return why, err
 	}
 	failpoint.Pass(failpoint.WriteBeginAfter)
-	x.Region = d.Region
 	call := p.outbound(r, x, d, r.Method)
 	call.Since, call.SendWithin, call.EndWithin = began, p.Config.Index.SendWithin, p.Config.Upstream.CallTimeout+p.Config.Index.CallMargin
 	sent := answers.Write{Kind: ticket.Kind, ID: ticket.ID, Endpoint: d.Endpoint, Public: p.Public, Caller: x.Principal.In(d.Subscription.TenantID)}
 	answer, err := p.Upstream.Do(ctx, call)
 	if err != nil {
-		return p.settleUnanswered(ctx, x, ticket, sent, err)
+		return ended, p.settleUnanswered(ctx, x, ticket, sent, err)
 	}
 	defer answer.Body.Close()
 
@@ -59,9 +51,9 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	settled.Operations = d.pollURLs.Records()
 	p.settle(ctx, x, ticket, settled)
 	if err != nil {
-		return p.brokenOff(x.Request.Provider.Namespace, x.Region, err)
+		return ended, p.brokenOff(x.Request.Provider.Namespace, x.Region, err)
 	}
-	return p.deliver(ctx, w, x, d, answer)
+	return ended, p.deliver(ctx, w, x, d, answer)
 }
 
 // settleUnanswered settles a write that got no answer.
