@@ -99,7 +99,8 @@ func (r *Request) Scope() string {
 	hop := r.Path.LastHop()
 	n := hop.Len()
 	switch {
-	case r.Class == AtProvider, r.Class == Located, len(r.SKUTypes) > 0, r.Class == Poll && r.Location != "", arm.EqualFold(hop.Namespace(), featuresNamespace), r.namesActivityLog(hop):
+	case r.Class == AtProvider, r.Class == Located, len(r.SKUTypes) > 0, r.Class == Poll && r.Location != "",
+		arm.EqualFold(hop.Namespace(), featuresNamespace), r.namesActivityLog(hop):
 		n = 0
 	case r.Class == Poll:
 		n -= 2

@@ -46,7 +46,8 @@ func groupNameFault(name string) *arm.Error {
 	case arm.InvalidGroupNameCharacters(name) == "" && !arm.Composed(name):
 		return fault.Saying("The provided resource group name '%s' is not in Unicode normalization form C.", name)
 	case arm.InvalidGroupNameCharacters(name) == "":
-		return fault.Saying("The provided resource group name '%s' ends with a full stop. The last character can only be a letter, digit, '-', '(', ')' or '_'.", name)
+		return fault.Saying("The provided resource group name '%s' ends with a full stop. "+
+			"The last character can only be a letter, digit, '-', '(', ')' or '_'.", name)
 	}
 	return fault
 }

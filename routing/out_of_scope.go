@@ -91,7 +91,8 @@ func (r *Request) deploymentOutOfScope() *arm.Error {
 		return nil
 	}
 	if hop.Len() == 3 && arm.EqualFold(hop.Segment(2), "listOutputsWithSecureValues") {
-		return arm.NewError(arm.ResourceTypeNotSupported, "Secure outputs of deployments are not kept: they are for the template alone that holds the deployment.").About("resourceType")
+		return arm.NewError(arm.ResourceTypeNotSupported,
+			"Secure outputs of deployments are not kept: they are for the template alone that holds the deployment.").About("resourceType")
 	}
 	if r.Path.Subscription() != "" && r.Path.Hops() == 1 {
 		return nil

@@ -11,7 +11,10 @@ import (
 
 // operationKinds are the suffixes, in lower case, of the type names that providers use
 // for operations.
-var operationKinds = []string{"operations", "operation", "operationresults", "operationresult", "operationstatuses", "operationstatus", "operationsstatus", "operationsstatuses"}
+var operationKinds = []string{
+	"operations", "operation", "operationresults", "operationresult",
+	"operationstatuses", "operationstatus", "operationsstatus", "operationsstatuses",
+}
 
 func operationKind(segment string) bool {
 	folded := arm.Fold(segment)

@@ -292,7 +292,9 @@ func endedState(state inventory.RegistrationState) string {
 
 // TargetNotRegistered refuses a move because of the registration of the target
 // subscription: its state or, if t is not nil, a region that it does not cover.
-func (rt *Router) TargetNotRegistered(subscription string, p *regions.Provider, t *regions.ResourceType, state inventory.RegistrationState, region string) *arm.Error {
+func (rt *Router) TargetNotRegistered(
+	subscription string, p *regions.Provider, t *regions.ResourceType, state inventory.RegistrationState, region string,
+) *arm.Error {
 	if t != nil {
 		return arm.TargetNotRegisteredThere(subscription, p.Namespace, t.Name, rt.displayName(region))
 	}

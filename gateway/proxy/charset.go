@@ -7,7 +7,9 @@ import (
 
 // asciiCharsets are the beginnings of the names of character sets in which every byte of
 // ASCII stands for itself, with zeros between them or without, wherever it stands.
-var asciiCharsets = []string{"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-", "latin", "windows-125", "cp125", "koi8-", "euc-", "utf-16", "utf16", "utf-32", "utf32"}
+var asciiCharsets = []string{
+	"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-", "latin", "windows-125", "cp125", "koi8-", "euc-", "utf-16", "utf16", "utf-32", "utf32",
+}
 
 // likeASCII reports whether the declared content types leave ASCII to readers as it is
 // written. By other character sets they may read another text than the one that was
