@@ -2,6 +2,7 @@ package routing
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -55,7 +56,7 @@ func trackedAbove(t *regions.ResourceType, n int) int {
 func (s *resolution) read(t *regions.ResourceType) error {
 	located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, arm.AppendFold(s.r.buffer[:0], s.r.Path.String()), s.r.Received)
 	if err != nil {
-		return err
+		return fmt.Errorf("read where a resource lies: %w", err)
 	}
 	if located.Found {
 		s.d.inGroup = true
@@ -114,8 +115,11 @@ func (s *resolution) currentRow() (row inventory.Resource, removalOpen bool, err
 	default:
 		row, err = s.from.row(s.ctx, s.d.Subscription.ID, key)
 	}
-	if errors.Is(err, inventory.ErrNotFound) {
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
 		row, err = s.unindexed(hop, hop.Len(), key)
+	case err != nil:
+		err = fmt.Errorf("read a row: %w", err)
 	}
 	return row, removalOpen, err
 }
@@ -330,7 +334,7 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	if s.r.Reads() {
 		located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, key, s.r.Received)
 		if err != nil {
-			return "", err
+			return "", fmt.Errorf("read where a resource lies: %w", err)
 		}
 		if located.Found {
 			s.d.inGroup = true

@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
@@ -57,8 +58,11 @@ func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Princ
 func (s *resolution) row(hop arm.Hop, n int) (inventory.Resource, error) {
 	key := s.keyOf(hop, n)
 	row, err := s.from.row(s.ctx, s.d.Subscription.ID, key)
-	if errors.Is(err, inventory.ErrNotFound) {
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
 		return s.unindexed(hop, n, key)
+	case err != nil:
+		err = fmt.Errorf("read a row: %w", err)
 	}
 	return row, err
 }
@@ -108,7 +112,7 @@ func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
 	}
 	unseen, err := s.Index.Uncovered(s.ctx, s.d.Subscription.ID, t.Key, candidates)
 	if err != nil {
-		return sought, err
+		return sought, fmt.Errorf("ask which regions were swept: %w", err)
 	}
 	for _, region := range unseen {
 		endpoint := t.Endpoint(region)
@@ -127,8 +131,11 @@ func (s *resolution) mayHold(t *regions.ResourceType) ([]string, error) {
 		return s.regions, nil
 	}
 	names, held, err := s.Index.MayHold(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key, t.EffectiveRegions())
-	s.regions, s.d.inGroup, s.regionsKnown = names, held, err == nil
-	return s.regions, err
+	if err != nil {
+		return nil, fmt.Errorf("ask which regions may hold a type: %w", err)
+	}
+	s.regions, s.d.inGroup, s.regionsKnown = names, held, true
+	return s.regions, nil
 }
 
 // emptyUnasked reports whether the list of a namespace that the subscription never

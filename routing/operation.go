@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"portico/access"
@@ -108,7 +109,7 @@ func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principa
 	case errors.Is(err, inventory.ErrNotFound):
 		return nil
 	case err != nil:
-		return err
+		return fmt.Errorf("read the record of a polling URL: %w", err)
 	case r.Type != nil && (!record.BelongsTo(p.TenantID, p.ObjectID) || arm.EqualFold(record.Origin, r.Path.Escaped())):
 		return nil
 	case record.UnknownOwner() && d.Subscription.ID == "": // it could be any tenant's
@@ -133,7 +134,7 @@ func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Princip
 		switch {
 		case errors.Is(err, inventory.ErrNotFound):
 		case err != nil:
-			return nil, err
+			return nil, fmt.Errorf("read the record of an operation: %w", err)
 		case others:
 			return nil, r.Unroutable()
 		case scope == subscription && !record.PollsAnotherURL() && (r.Location == "" || r.Location == record.Region):

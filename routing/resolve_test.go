@@ -43,6 +43,8 @@ func describe(d *Decision, err error) string {
 	switch {
 	case errors.As(err, &fault):
 		return fmt.Sprintf("%d %s", fault.Status, fault.Code)
+	case errors.Is(err, errDown):
+		return errDown.Error()
 	case err != nil:
 		return err.Error()
 	}

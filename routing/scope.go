@@ -3,6 +3,7 @@ package routing
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -61,11 +62,11 @@ func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
 	} else {
 		target, err = s.Index.Target(ctx, s.question)
 	}
-	if err == nil {
-		s.target = &target
-		d.Locks = target.Locks
+	if err != nil {
+		return fmt.Errorf("read what a request names: %w", err)
 	}
-	return err
+	s.target, d.Locks = &target, target.Locks
+	return nil
 }
 
 // rowKey is the key of the tracked resource that decides where a write goes, as far as
@@ -181,7 +182,7 @@ func (s *scopes) checkSubscription(ctx context.Context, r *Request, p access.Pri
 		return arm.NewError(arm.SubscriptionNotFound, id).About("subscriptionId")
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("read a subscription: %w", err)
 	}
 	if !r.Reads() && r.Method != http.MethodDelete && (found.State == inventory.Warned || found.State == inventory.Disabled) {
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).About("subscriptionId")
@@ -196,7 +197,7 @@ func (s *scopes) checkGroup(ctx context.Context, r *Request, d *Decision, name s
 		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("read a group: %w", err)
 	}
 	if !r.Reads() && g.State != index.GroupActive {
 		return GroupClosed(g.State, g.Name)
@@ -212,10 +213,13 @@ func (s *scopes) checkRegistration(ctx context.Context, r *Request, d *Decision)
 		return inventory.Registration{}, nil
 	}
 	registration, err := s.registration(ctx, d, r.Provider.Key)
-	if err == nil && !registration.State.Permits() && !r.Reads() {
-		err = NotRegistered(r.Provider, registration.State)
+	if err != nil {
+		return registration, fmt.Errorf("read a registration: %w", err)
 	}
-	return registration, err
+	if !registration.State.Permits() && !r.Reads() {
+		return registration, NotRegistered(r.Provider, registration.State)
+	}
+	return registration, nil
 }
 
 // editsGroup reports whether the request is a write to the group itself; its handlers

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved) (
 	if err == nil {
 		return ticket, ended, nil
 	}
+	err = fmt.Errorf("record the intent of a write: %w", err)
 	if d.may(overtaken) && hasChanged(x, d, err) {
 		return ticket, overtaken, nil
 	}
@@ -59,8 +61,11 @@ func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolve
 		return ended, nil
 	}
 	unseen, err := p.Store.Uncovered(ctx, row.Subscription, row.Type, []string{row.Region})
-	if err != nil || len(unseen) == 0 {
-		return ended, err
+	if err != nil {
+		return ended, fmt.Errorf("ask whether a region was swept: %w", err)
+	}
+	if len(unseen) == 0 {
+		return ended, nil
 	}
 	prober, header := p.Resolver.ProberFor(x)
 	switch result, err := prober.Probe(ctx, header, *row); {
@@ -186,6 +191,7 @@ func (p *Proxy) refusal(x *exchange.Exchange, d *Resolved, err error) error {
 func (p *Proxy) fenced(x *exchange.Exchange, fence *inventory.FencedError) *arm.Error {
 	fault := arm.NewError(arm.Conflict).About(x.Request.Path.String()).Because(fence)
 	fault.RetryAfter = min(max(fence.Until.Sub(p.Store.Now()), admission.ConflictRetry), arm.MaxRetryAfter)
-	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, and an earlier request for it that the resource provider did not answer may take effect until %s.",
+	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, "+
+		"and an earlier request for it that the resource provider did not answer may take effect until %s.",
 		x.Request.Name(), fence.Until.UTC().Format(time.RFC3339))
 }

@@ -106,8 +106,11 @@ func (l *listParts) next(ctx context.Context, after string) (string, error) {
 		return l.names[i], nil
 	}
 	groups, err := l.Store.Groups(ctx, inventory.GroupQuery{Subscription: l.subscription.ID, After: after, Limit: 1})
-	if err != nil || len(groups) == 0 {
-		return "", err
+	if err != nil {
+		return "", fmt.Errorf("read a group: %w", err)
+	}
+	if len(groups) == 0 {
+		return "", nil
 	}
 	return groups[0].Key, nil
 }
@@ -117,7 +120,10 @@ func (l *listParts) regionsOf(ctx context.Context, name string) ([]string, error
 	t := l.x.Request.Type
 	group, _, _ := strings.Cut(name, "/")
 	names, _, err := l.Store.MayHold(ctx, l.subscription.ID, group, t.Key, t.EffectiveRegions())
-	return names, err
+	if err != nil {
+		return nil, fmt.Errorf("ask which regions may hold a type: %w", err)
+	}
+	return names, nil
 }
 
 // Named implements fanout.Parts. Of a resource that the index knows it returns the region,
@@ -148,7 +154,7 @@ func (l *listParts) Named(ctx context.Context, name string) (*fanout.Part, error
 		case errors.Is(err, inventory.ErrNotFound) && sub.Covered:
 			return nil, nil
 		case err != nil && !errors.Is(err, inventory.ErrNotFound):
-			return nil, fmt.Errorf("read a subscription: %w", err)
+			return nil, fmt.Errorf("read a row: %w", err)
 		}
 	}
 	return part, part.Path.Parse((&url.URL{Path: target}).EscapedPath())
