@@ -25,7 +25,7 @@ const deploymentPatience = 5 * time.Second
 func (g *Gateway) newDeployer() *deploy.Deployer {
 	c := g.config
 	return &deploy.Deployer{
-		Store: g.store, Sender: g.stepSender, May: g.callerMay, Unregistered: g.unregistered, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records, Patience: deploymentPatience, Memory: g.batchMemory, MemoryLimit: c.Batch.Memory,
+		Store: g.store, Sender: g.stepSender, May: g.callerMay, Unregistered: g.unregistered, Target: g.prober.Target, Limit: c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records, Patience: deploymentPatience, Memory: g.batchMemory, MemoryLimit: c.Batch.Memory, Log: g.log,
 		Limits: deployplan.Limits{PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint, Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/limits"
+	"portico/operations/deletion"
 	"portico/operations/deploy/plan"
 	"portico/template"
 )
@@ -34,6 +35,7 @@ type attempt struct {
 	turn    sync.Mutex // to grow the memory, which one at a time may wait for
 	// removals are the deletions that were sent, by their resources' keys.
 	removals map[string]removal
+	driver   *deletion.Driver // of the deletions; nil until they begin
 	// shelved is the room on the shelf of an attempt that goes on later.
 	shelved *limits.Reservation
 }

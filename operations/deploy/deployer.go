@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"go.uber.org/zap"
+
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/deployments"
@@ -51,6 +53,7 @@ type Deployer struct {
 	// what one of them takes.
 	Memory      *limits.Memory
 	MemoryLimit int64
+	Log         *zap.Logger
 
 	metrics *metrics
 	shelf   *shelf

@@ -1,10 +1,10 @@
 package deploy
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
@@ -16,21 +16,16 @@ import (
 	"portico/internal/timing"
 	"portico/inventory"
 	"portico/inventory/deployments"
-	"portico/inventory/index"
 	"portico/jobs"
-	"portico/limits"
+	"portico/operations/deletion"
 	"portico/operations/deploy/plan"
 	"portico/operations/deploy/secret"
-	deletion "portico/operations/groupdelete/plan"
-	"portico/regions"
+	deletionplan "portico/operations/groupdelete/plan"
 	"portico/upstream/answers"
 )
 
 // removalsFrom is the number of the first deletion: those below are the template's steps.
 const removalsFrom = 1 << 20
-
-// rowsAtOnce is how many resources of a group one read has.
-const rowsAtOnce = 500
 
 // longestWhy is how many bytes of a provider's message the plan keeps.
 const longestWhy = 4 << 10
@@ -39,8 +34,8 @@ const longestWhy = 4 << 10
 // caller's own DELETE. One that is never sent, as it goes with its parent, has none.
 type removal struct {
 	stepRecord
-	Key  string          `json:"key"`
-	Plan deletion.Record `json:"plan"`
+	Key  string              `json:"key"`
+	Plan deletionplan.Record `json:"plan"`
 	// Hidden: the deployment's caller may neither delete nor read the resource. It is not sent,
 	// so that no operation and no error names it, and counted at the end.
 	Hidden bool `json:"hidden,omitempty"`
@@ -53,31 +48,46 @@ type removal struct {
 func (a *attempt) loadRemoval(number int, step deployments.Step) error {
 	r := removal{number: number, state: plan.State(step.State)}
 	if err := json.Unmarshal(step.Record, &r); err != nil {
-		return err
+		return fmt.Errorf("read the record of a deletion: %w", err)
 	}
 	a.removals[r.Key] = r
 	return nil
 }
 
+// removing deletes what the group of a deployment in complete mode holds and its template lacks:
+// it is the [deletion.Kind] of that. A removal is a request of the deployment's caller.
+type removing struct{ *attempt }
+
 // planRemovals adds to the plan the deletion of what the group holds and the template lacks.
 func (a *attempt) planRemovals(ctx context.Context) error {
-	orders, err := a.Store.TypeOrders(ctx, a.job.Subscription)
+	a.driver = &deletion.Driver{
+		Kind: removing{a}, Store: a.Store, Target: a.Target, Subscription: a.name.Subscription, Group: a.name.Group, Fixed: true,
+		Until: a.order.Now.Add(a.Limit), Floor: a.Limits.Pause, PerJob: a.Limits.PerDeployment, Log: a.Log, Job: a.job.Name(),
+		Watch: func(idle int) time.Duration { return timing.Backoff(a.Limits.Pause, 2*a.Patience, idle+1) },
+	}
+	known, err := a.driver.Orders(ctx)
+	if err != nil {
+		return fmt.Errorf("read the order of types: %w", err)
+	}
+	rows := map[string]inventory.Resource{}
+	err = a.driver.Rows(ctx, func(row inventory.Resource) error {
+		rows[row.Key] = row
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	known := make([]deletion.TypeOrder, len(orders))
-	for i, o := range orders {
-		known[i] = deletion.TypeOrder{Before: o.Before, After: o.After}
-	}
-	rows, err := a.rows(ctx)
-	if err != nil {
-		return err
-	}
-	var members []*deletion.Member
+	a.plan.Remove(known)
+	members := a.plan.Removal()
+	a.driver.Plan = members
 	kept := a.kept(rows)
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
-		if !kept[key] {
-			members = append(members, a.member(rows[key]))
+		if kept[key] {
+			continue
+		}
+		if m := a.driver.Add(rows[key], a.removals[key].Plan); a.mayLand(key) { // else it is sent again, which does no harm
+			members.AwaitProof(m)
+			m.Changed = false // it stays recorded as sent
 		}
 	}
 	gone := 0
@@ -88,29 +98,20 @@ func (a *attempt) planRemovals(ctx context.Context) error {
 			gone++
 		}
 	}
-	a.plan.Remove(members, gone, known)
+	members.Resume(gone+len(members.Members), gone, 0, 0)
 	return nil
 }
 
-// rows are the resources of the group, by their keys. Those made after all steps had ended
-// are none of the deployment's.
-func (a *attempt) rows(ctx context.Context) (map[string]inventory.Resource, error) {
-	rows := map[string]inventory.Resource{}
-	since := a.stepsEnded()
-	for after := ""; ; {
-		page, err := a.Store.Resources(ctx, inventory.ResourceQuery{Subscription: a.name.Subscription, Group: a.name.Group, After: after, Limit: rowsAtOnce, Visible: true})
-		if err != nil {
-			return nil, err
+// Rows implements [deletion.Kind]. Resources made after all steps had ended are none of the
+// deployment's.
+func (r removing) Rows(ctx context.Context, each func(inventory.Resource) error) error {
+	since := r.stepsEnded()
+	return r.driver.GroupRows(ctx, true, func(row inventory.Resource) error {
+		if row.Created.After(since) {
+			return nil
 		}
-		for _, row := range page {
-			if after = row.Key; !row.Created.After(since) {
-				rows[row.Key] = row
-			}
-		}
-		if len(page) < rowsAtOnce {
-			return rows, nil
-		}
-	}
+		return each(row)
+	})
 }
 
 // stepsEnded is when the last step ended, which every attempt finds the same.
@@ -152,27 +153,6 @@ func (k Kept) Add(id string) {
 	}
 }
 
-func (a *attempt) member(row inventory.Resource) *deletion.Member {
-	m := &deletion.Member{Key: row.Key, Type: row.Type, Region: row.Region, Parent: row.Parent}
-	if q, endpoint, err := a.Target(row); err == nil {
-		m.Endpoint, m.Refuses = endpoint.Region+" "+endpoint.String(), q.Type.DeletionPolicy == regions.Refuse
-	}
-	r, known := a.removals[row.Key]
-	if known {
-		m.Restore(r.Plan)
-	}
-	m.Busy = cmp.Or(row.WriteUnderWay(), m.Busy) // the first look at the row shows the end of one that is recorded
-	switch {
-	case known && r.state == plan.Accepted:
-		m.State, m.Orphan = deletion.Accepted, r.Poll == "" && row.FollowPut
-	case a.mayLand(row.Key): // else it is sent again, which does no harm
-		m.State, m.Orphan = deletion.Accepted, true
-	case beingDeleted(row): // by somebody else: if that fails, it is sent
-		m.State, m.Orphan, m.Blockers = deletion.Accepted, true, nil
-	}
-	return m
-}
-
 // mayLand reports whether a DELETE that an earlier attempt sent may still land, which a
 // deployment that is canceled waits for.
 func (a *attempt) mayLand(key string) bool {
@@ -180,92 +160,51 @@ func (a *attempt) mayLand(key string) bool {
 	return known && a.plan.Canceled && r.state == plan.Sent && a.Store.Now().Sub(r.Began) <= a.CallLimit
 }
 
-// beingDeleted reports whether the index finds out what becomes of an accepted deletion.
-func beingDeleted(row inventory.Resource) bool {
-	return row.FollowDelete || row.Phase == index.Deleting
+// Unknown implements [deletion.Kind].
+func (r removing) Unknown(_ context.Context, m *deletionplan.Member, _ inventory.Resource) (bool, error) {
+	return m.State == deletionplan.Accepted && r.mayLand(m.Key), nil
 }
 
 // remove deletes what the template lacks, until it can only wait, or the deployment is over.
 func (a *attempt) remove(ctx context.Context) (jobs.Result, error) {
-	if a.plan.Removal() == nil {
+	if a.driver == nil {
 		if err := a.planRemovals(ctx); err != nil {
 			return jobs.Result{}, err
 		}
 	}
-	results := make(chan removed)
-	running, idle := 0, 0
-	var failure error
-	for {
-		if failure == nil {
-			failure = ctx.Err()
-		}
-		if failure == nil {
-			running += a.launchRemovals(ctx, results)
-		}
-		if running == 0 {
-			if failure == nil {
-				failure = a.observeRemovals(ctx)
-			}
-			if failure != nil {
-				return jobs.Result{}, failure
-			}
-			if end, over := a.removalsOver(); over {
-				return jobs.Result{Recorded: true}, a.finish(ctx, end)
-			}
-		}
-		idle++
-		pause := a.removalPause(idle)
-		if running == 0 && a.leaves(pause) {
-			return jobs.Result{Again: pause, Payload: a.order.Payload(a.plan.Counts())}, nil
-		}
-		select {
-		case s := <-results:
-			running, idle = running-1, 0
-			if err := a.settleRemoval(s); failure == nil {
-				failure = err
-			}
-		case <-time.After(pause):
-			if failure == nil {
-				failure = a.observeRemovals(ctx)
-			}
-		case <-done(ctx, failure):
-			failure = ctx.Err()
-		}
-	}
+	return a.driver.Run(ctx)
 }
 
-// removalPause is how long to wait for a deletion that is due, or for what becomes of one
-// that was accepted.
-func (a *attempt) removalPause(idle int) time.Duration {
-	pause := timing.Backoff(a.Limits.Pause, 2*a.Patience, idle)
-	if due, waits := a.plan.Removal().Wake(); waits && !a.plan.Canceled {
-		pause = max(a.Limits.Pause, min(pause, due.Sub(a.Store.Now())))
+// End implements [deletion.Kind].
+func (r removing) End(ctx context.Context, _ deletionplan.End, late bool) (result jobs.Result, ended bool, err error) {
+	if err := r.Save(ctx); err != nil {
+		return jobs.Result{}, false, err
 	}
-	return pause
+	end, over := r.plan.Over()
+	switch {
+	case over:
+		late = false
+	case late:
+		end = plan.Failed
+	default:
+		return jobs.Result{}, false, nil
+	}
+	for key, left := range r.removals {
+		if late && !left.state.Over() && !left.Began.IsZero() {
+			left.Fault = lateRemoval(left, r.Limit)
+		}
+		left.end(plan.Failed, r.Store.Now())
+		r.removals[key] = left
+	}
+	return jobs.Result{Recorded: true}, true, r.finish(ctx, end)
 }
 
-// removalsOver reports whether the deletions are over, and how the deployment ends then.
-func (a *attempt) removalsOver() (end plan.State, over bool) {
-	now := a.Store.Now()
-	end, over = a.plan.Over()
-	late := !over && now.Sub(a.order.Now) > a.Limit
-	if late {
-		end, over = plan.Failed, true
+// Rest implements [deletion.Kind].
+func (r removing) Rest(_ context.Context, pause time.Duration) (result jobs.Result, ended bool, err error) {
+	if !r.leaves(pause) {
+		return jobs.Result{}, false, nil
 	}
-	if !over {
-		return end, false
-	}
-	for key, r := range a.removals {
-		if r.state.Over() {
-			continue
-		}
-		if late && !r.Began.IsZero() {
-			r.Fault = lateRemoval(r, a.Limit)
-		}
-		r.end(plan.Failed, now)
-		a.removals[key] = r
-	}
-	return end, true
+	return jobs.Result{Again: pause, Payload: r.order.Payload(r.plan.Counts())}, true, nil
 }
 
 // lateRemoval returns the error of a deletion that had not ended in time, with what its
@@ -284,87 +223,77 @@ func (r *removal) end(state plan.State, now time.Time) {
 	}
 }
 
-// launchRemovals sends the DELETEs that are due, and returns how many.
-func (a *attempt) launchRemovals(ctx context.Context, results chan<- removed) int {
-	members := a.plan.NextRemovals(a.Store.Now())
-	for _, m := range members {
-		r, known := a.removals[m.Key]
-		if !known {
-			r = removal{stepRecord: stepRecord{Removes: true}, Key: m.Key, number: removalsFrom + len(a.removals)}
-			a.removals[m.Key] = r
-		}
-		r.Plan = m.Record()
-		go func() {
-			s := removed{removal: r, result: deletion.Result{Outcome: deletion.OutcomeUnsent}}
-			if p := limits.CatchPanic(func() { s = a.callRemoval(ctx, r) }); p != nil {
-				s.err = p
-			}
-			results <- s
-		}()
+// Call implements [deletion.Kind].
+func (r removing) Call(m *deletionplan.Member) deletion.Sender {
+	of, known := r.removals[m.Key]
+	if !known {
+		of = removal{stepRecord: stepRecord{Removes: true}, Key: m.Key, number: removalsFrom + len(r.removals)}
+		r.removals[m.Key] = of
 	}
-	return len(members)
+	of.Plan = m.Record()
+	return func(ctx, _ context.Context) deletion.Answer { // a call of a deployment has its own time
+		a := r.request(ctx, &of)
+		a.Note = func() {
+			of.Fault = of.Fault.Within(r.errorBytes())
+			r.removals[of.Key] = of
+		}
+		return a
+	}
 }
 
-// removed is what became of a DELETE.
-type removed struct {
-	removal
-	result deletion.Result
-	text   string // of a refusal
-	err    error  // the attempt ends
-}
-
-// callRemoval sends one DELETE, as the deployment's caller.
-func (a *attempt) callRemoval(ctx context.Context, r removal) removed {
-	s := removed{removal: r}
-	row, there, err := a.standing(ctx, r.Key)
+// request sends one DELETE, as the deployment's caller.
+func (r removing) request(ctx context.Context, of *removal) (a deletion.Answer) {
+	row, there, err := r.standing(ctx, of.Key)
 	switch {
 	case err != nil:
-		s.result.Outcome, s.err = deletion.OutcomeUnsent, err
-		return s
+		return failed(err)
 	case !there:
-		s.result.Outcome = deletion.OutcomeGone
-		return s
-	case beingDeleted(row): // by somebody else
-		s.result.Outcome = deletion.OutcomeUnproven
-		return s
+		return deletion.Result(deletionplan.OutcomeGone)
+	case deletion.Followed(row): // by somebody else
+		return deletion.Result(deletionplan.OutcomeUnproven)
 	}
-	if s.result.Busy, s.err = a.underWay(ctx, row); s.err != nil {
-		s.result.Outcome = deletion.OutcomeUnsent
-		return s
+	busy, err := r.underWay(ctx, row)
+	if err == nil {
+		of.Hidden, err = r.hides(ctx, *of, row)
 	}
-	switch s.Hidden, s.err = a.hides(ctx, r, row); {
-	case s.err != nil:
-		s.result.Outcome = deletion.OutcomeUnsent
-		return s
-	case s.Hidden:
-		s.result.Outcome = deletion.OutcomeRefused
-		return s
+	if err != nil {
+		return failed(err)
 	}
-	calling, cancel := a.sending(ctx)
+	if of.Hidden {
+		a = deletion.Result(deletionplan.OutcomeRefused)
+		a.Busy = busy
+		return a
+	}
+	calling, cancel := r.sending(ctx)
 	defer cancel()
-	s.Began, s.Status, s.Poll, s.Fault, s.state = a.Store.Now(), 0, "", nil, plan.Sent
-	s.Target = &Reference{row.ID, row.TypeName, row.Name}
+	of.Began, of.Status, of.Poll, of.Fault, of.state = r.Store.Now(), 0, "", nil, plan.Sent
+	of.Target = &Reference{row.ID, row.TypeName, row.Name}
 	failpoint.Pass(failpoint.DeployBeginBefore)
-	if s.err = a.recordOne(s.removal.number, s.removal.state, s.removal); s.err != nil {
-		s.result.Outcome = deletion.OutcomeUnsent
-		return s
+	if err := r.recordOne(of.number, of.state, of); err != nil {
+		return failed(err)
 	}
 	failpoint.Pass(failpoint.DeployBeginAfter)
-	q, _, err := a.Target(row)
+	q, _, err := r.Target(row)
 	if err != nil {
-		s.result.Outcome, s.Fault = deletion.OutcomeRefused, arm.NewError(arm.NoRegisteredProviderFound).Saying("%s", err.Error())
-		return s
+		a, of.Fault = deletion.Unconfigured(err)
+		return a
 	}
-	answer, err := a.call(calling, Call{Method: http.MethodDelete, Target: q.Path.Escaped() + "?" + q.Query.Raw})
+	answer, err := r.call(calling, Call{Method: http.MethodDelete, Target: q.Path.Escaped() + "?" + q.Query.Raw})
 	if err != nil {
-		s.result = deletion.Result{Outcome: deletion.OutcomeUnreachable}
-		return s
+		return deletion.Result(deletionplan.OutcomeUnreachable)
 	}
-	s.read(answer, a.known.secrets())
-	if s.result.Outcome == deletion.OutcomeGone || s.result.Outcome == deletion.OutcomeRefused {
-		s.err = a.compareRemoval(calling, &s)
+	a = of.read(answer, r.known.secrets())
+	if a.Busy = busy; a.Outcome == deletionplan.OutcomeGone || a.Outcome == deletionplan.OutcomeRefused {
+		a.Err = r.compareAnswer(calling, of.Key, &a.Result)
 	}
-	return s
+	return a
+}
+
+// failed returns the answer of a call that was not made, with the error that ends the attempt.
+func failed(err error) deletion.Answer {
+	a := deletion.Result(deletionplan.OutcomeUnsent)
+	a.Err = fmt.Errorf("send a deletion: %w", err)
+	return a
 }
 
 // hides reports whether the caller may neither delete nor read a resource that was not sent.
@@ -381,18 +310,18 @@ func (a *attempt) hides(ctx context.Context, r removal, row inventory.Resource) 
 	return true, nil
 }
 
-// compareRemoval compares the definite answer to a DELETE with what the index has by then.
-func (a *attempt) compareRemoval(ctx context.Context, s *removed) error {
-	row, there, err := a.standing(ctx, s.Key)
+// compareAnswer compares the definite answer to a DELETE with what the index has by then.
+func (a *attempt) compareAnswer(ctx context.Context, key string, result *deletionplan.Result) error {
+	row, there, err := a.standing(ctx, key)
 	switch {
 	case err != nil:
 		return err
 	case !there:
-		s.result.Outcome = deletion.OutcomeGone
-	case s.result.Outcome == deletion.OutcomeGone, beingDeleted(row): // the index has yet to prove that it is gone
-		s.result.Outcome = deletion.OutcomeUnproven
-	case s.result.Busy == "":
-		s.result.Busy, err = a.underWay(ctx, row)
+		result.Outcome = deletionplan.OutcomeGone
+	case result.Outcome == deletionplan.OutcomeGone, deletion.Followed(row): // the index has yet to prove that it is gone
+		result.Outcome = deletionplan.OutcomeUnproven
+	case result.Busy == "":
+		result.Busy, err = a.underWay(ctx, row)
 	}
 	return err
 }
@@ -420,139 +349,91 @@ func (a *attempt) standing(ctx context.Context, key string) (row inventory.Resou
 }
 
 // read reads the answer to a DELETE.
-func (s *removed) read(answer Answer, secrets secret.Secrets) {
-	means, after := answers.Verdict(answer.Status, answer.Header, answers.About(answer.Status, answer.Body, s.Target.ID))
-	s.Status, s.result.After, s.result.Outcome = answer.Status, after, deletion.ByMeaning[means]
+func (r *removal) read(answer Answer, secrets secret.Secrets) (a deletion.Answer) {
+	means, after := answers.Verdict(answer.Status, answer.Header, answers.About(answer.Status, answer.Body, r.Target.ID))
+	r.Status, a.After, a.Outcome = answer.Status, after, deletionplan.ByMeaning[means]
 	switch {
 	case means == answers.Accepted:
-		s.notePoll(answer)
-		return
-	case s.result.Outcome == deletion.OutcomeGone:
-		return
+		r.notePoll(answer)
+		return a
+	case a.Outcome == deletionplan.OutcomeGone:
+		return a
 	case answer.throttles():
-		s.result.Outcome = deletion.OutcomeUnsent
+		a.Outcome = deletionplan.OutcomeUnsent
 	}
-	s.text = string(answer.Body)
-	s.Fault = secrets.Error(answer.Fault())
-	s.result.Why = answers.Cut(s.Fault.Message, longestWhy)
+	a.Text = string(answer.Body)
+	r.Fault = secrets.Error(answer.Fault())
+	a.Why = answers.Cut(r.Fault.Message, longestWhy)
+	return a
 }
 
-// settleRemoval tells the plan what became of a DELETE, and records it.
-func (a *attempt) settleRemoval(s removed) error {
-	if s.result.Outcome == deletion.OutcomeRefused {
-		s.result.Blockers, s.result.Named = a.blockers(s.Key, s.text)
+// Answered implements [deletion.Kind].
+func (r removing) Answered(a deletion.Answer) error {
+	if a.Err != nil {
+		return a.Err
 	}
-	a.plan.Removal().OnResult(s.Key, s.result, a.Store.Now())
-	if s.err != nil {
-		return s.err
-	}
-	s.Fault = s.Fault.Within(a.errorBytes())
-	a.removals[s.Key] = s.removal
 	failpoint.Pass(failpoint.DeploySettleBefore)
-	err := a.noteRemoval(s.Key)
+	err := r.recordRemovals(a.Key)
 	failpoint.Pass(failpoint.DeploySettleAfter)
 	return err
 }
 
-// blockers are the resources that have to go first, as a refusal says.
-func (a *attempt) blockers(key, text string) ([]string, bool) {
-	members := a.plan.Removal().Members
-	return deletion.BlockersIn(text, arm.Fold(a.order.Scope.ID())+"/", key, func(key string) bool { return members[key] != nil })
+// Save implements [deletion.Kind]: it records what has changed but that which gets an answer.
+func (r removing) Save(context.Context) error {
+	members := r.plan.Removal().Members
+	var changed []string
+	for key, of := range r.removals {
+		if m := members[key]; m == nil && !of.state.Over() || m != nil && m.Changed && m.State != deletionplan.InFlight {
+			changed = append(changed, key)
+		}
+	}
+	return r.recordRemovals(changed...)
 }
 
-// noteRemoval records how far the plan has a resource.
-func (a *attempt) noteRemoval(key string) error {
-	r, sent := a.removals[key]
+// recordRemovals records how far the plan has resources.
+func (a *attempt) recordRemovals(keys ...string) error {
+	progress := map[int]deployments.Step{}
+	for _, key := range keys {
+		r := a.removals[key]
+		if m := a.plan.Removal().Members[key]; m == nil {
+			r.end(plan.Succeeded, a.Store.Now())
+		} else {
+			r.state, r.Plan, m.Changed = plan.Waiting, m.Record(), false
+			if m.State == deletionplan.Accepted {
+				r.state = plan.Accepted
+			}
+		}
+		a.removals[key] = r
+		step, err := recorded(r.state, r)
+		if err != nil {
+			return fmt.Errorf("record a deletion: %w", err)
+		}
+		progress[r.number] = step
+	}
+	if len(progress) == 0 {
+		return nil
+	}
+	return a.record.add(progress)()
+}
+
+// Failure implements [deletion.Kind]: it asks the provider why an accepted deletion has not
+// succeeded.
+func (r removing) Failure(ctx context.Context, key string) (text string, err error) {
+	of, sent := r.removals[key]
 	if !sent {
-		return nil
+		return "", nil
 	}
-	if m := a.plan.Removal().Members[key]; m == nil {
-		r.end(plan.Succeeded, a.Store.Now())
-	} else {
-		r.state, r.Plan, m.Changed = plan.Waiting, m.Record(), false
-		if m.State == deletion.Accepted {
-			r.state = plan.Accepted
-		}
-	}
-	a.removals[key] = r
-	return a.recordOne(r.number, r.state, r)
-}
-
-// observeRemovals finds out from the index what became of the accepted deletions, and of
-// the writes for which others were refused.
-func (a *attempt) observeRemovals(ctx context.Context) error {
-	removal := a.plan.Removal()
-	if removal.In(deletion.Accepted)+removal.Busy() == 0 {
-		return nil
-	}
-	rows, err := a.rows(ctx)
-	if err != nil {
-		return err
-	}
-	for _, key := range slices.Sorted(maps.Keys(removal.Members)) {
-		m := removal.Members[key]
-		if m == nil || m.State != deletion.Accepted && m.Busy == "" {
-			continue
-		}
-		if row, there := rows[key]; !there {
-			removal.Drop(key)
-		} else if err := a.observeRemoval(ctx, m, row); err != nil {
-			return err
-		}
-		if removal.Members[key] == nil {
-			if err := a.noteRemoval(key); err != nil {
-				return err
-			}
-		}
-	}
-	return a.noteChanged()
-}
-
-// noteChanged records what has changed of members but those that get an answer.
-func (a *attempt) noteChanged() error {
-	for key, m := range a.plan.Removal().Members {
-		if m.Changed && m.State != deletion.InFlight {
-			if err := a.noteRemoval(key); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (a *attempt) observeRemoval(ctx context.Context, m *deletion.Member, row inventory.Resource) error {
-	accepted := m.State == deletion.Accepted
-	state := deletion.RowState{
-		Accepted:   beingDeleted(row) || accepted && !m.Orphan && row.Verify,
-		Unverified: row.Verify || row.FollowPut || a.mayLand(m.Key), Busy: row.WriteUnderWay(),
-	}
-	if m.Busy != "" {
-		var err error
-		if state.Busy, err = a.underWay(ctx, row); err != nil {
-			return err
-		}
-	}
-	if r, sent := a.removals[m.Key]; accepted && sent && !state.Accepted && !m.Orphan {
-		text := a.failedRemoval(ctx, &r)
-		a.removals[m.Key] = r
-		state.Failure.Blockers, state.Failure.Named = a.blockers(m.Key, text)
-	}
-	state.Failure.Outcome = deletion.OutcomeRefused
-	a.plan.Removal().Observe(m.Key, state)
-	return nil
-}
-
-// failedRemoval asks the provider why an accepted deletion has not succeeded.
-func (a *attempt) failedRemoval(ctx context.Context, r *removal) (text string) {
-	s := settled{task: task{record: stepRecord{OfStatus: r.OfStatus, Fault: arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", r.Target.ID)}}}
-	if r.Poll != "" {
-		if answer, err := a.get(ctx, r.Poll); err == nil {
+	s := settled{task: task{record: stepRecord{OfStatus: of.OfStatus}}}
+	s.record.Fault = arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", of.Target.ID)
+	if of.Poll != "" {
+		if answer, err := r.get(ctx, of.Poll); err == nil {
 			s.polled(answer)
 			text = string(answer.Body)
 		}
 	}
-	r.Fault = a.known.secrets().Error(s.record.Fault).Within(a.errorBytes())
-	return text
+	of.Fault = r.known.secrets().Error(s.record.Fault).Within(r.errorBytes())
+	r.removals[key] = of
+	return text, nil
 }
 
 // hiddenFault is the error of the resources that a deployment has left because its caller may

@@ -29,16 +29,13 @@ func TestAnswersToRemovals(t *testing.T) {
 		{502, "", deletion.OutcomeUnreachable}, {503, page, deletion.OutcomeUnreachable}, {504, absent, deletion.OutcomeUnreachable},
 		{400, "", deletion.OutcomeRefused}, {403, "", deletion.OutcomeRefused}, {409, "", deletion.OutcomeRefused},
 	} {
-		s := removed{removal: removal{stepRecord: stepRecord{Target: &Reference{ID: "/subscriptions/s/resourceGroups/g/providers/N.S/things/m"}}}}
-		s.read(Answer{Status: c.status, Header: http.Header{}, Body: []byte(c.body)}, secret.Secrets{})
-		if s.result.Outcome != c.want {
-			t.Errorf("%d %s: %v, want %v", c.status, c.body, s.result.Outcome, c.want)
+		r := removal{stepRecord: stepRecord{Target: &Reference{ID: "/subscriptions/s/resourceGroups/g/providers/N.S/things/m"}}}
+		if got := r.read(Answer{Status: c.status, Header: http.Header{}, Body: []byte(c.body)}, secret.Secrets{}); got.Outcome != c.want {
+			t.Errorf("%d %s: %v, want %v", c.status, c.body, got.Outcome, c.want)
 		}
 	}
-	var s removed
-	s.Target = &Reference{}
-	s.read(Answer{Status: 429, Header: http.Header{tracing.FailureCauseHeader: {"gateway"}}}, secret.Secrets{})
-	if s.result.Outcome != deletion.OutcomeUnsent {
-		t.Errorf("the caller's throttle: %v", s.result.Outcome)
+	r := removal{stepRecord: stepRecord{Target: &Reference{}}}
+	if got := r.read(Answer{Status: 429, Header: http.Header{tracing.FailureCauseHeader: {"gateway"}}}, secret.Secrets{}); got.Outcome != deletion.OutcomeUnsent {
+		t.Errorf("the caller's throttle: %v", got.Outcome)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"time"
 
-	"portico/arm"
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/locate"
+	"portico/operations/deletion"
 	"portico/operations/groupdelete/plan"
 	"portico/regions"
 	"portico/routing"
@@ -21,27 +21,47 @@ import (
 	"portico/upstream/answers"
 )
 
+// Call implements [deletion.Kind].
+func (w *attempt) Call(m *plan.Member) deletion.Sender {
+	key := m.Key
+	if stray, is := w.strays[key]; is {
+		return func(ctx, calling context.Context) deletion.Answer { return w.callStray(ctx, calling, stray) }
+	}
+	return func(ctx, calling context.Context) deletion.Answer { return w.callRow(ctx, calling, key) }
+}
+
 // callRow sends one DELETE for the resource of a row.
-func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
-	store := w.Prober.Store
-	row, err := store.Resource(ctx, w.claim.Job.Subscription, key)
+func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.Answer {
+	row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, key)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return answer{result: plan.Result{Outcome: plan.OutcomeGone}}
+		return deletion.Result(plan.OutcomeGone)
 	case err != nil:
 		return unsent(err)
-	case followed(row):
-		return answer{result: plan.Result{Outcome: plan.OutcomeUnproven}}
+	case deletion.Followed(row):
+		return deletion.Result(plan.OutcomeUnproven)
 	}
+	return w.at(ctx, row, func(q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+		return w.callAt(ctx, calling, row, q, endpoint)
+	})
+}
+
+// at calls the endpoint of a resource once there is room.
+func (w *attempt) at(ctx context.Context, row inventory.Resource, call func(*routing.Request, *regions.Endpoint) deletion.Answer) deletion.Answer {
 	q, endpoint, err := w.Prober.Target(row)
 	if err != nil {
-		return unconfigured(err)
+		a, _ := deletion.Unconfigured(err)
+		return a
 	}
 	slots, caller := w.slots.At(endpoint.Region, endpoint.String()), w.payload.Caller.Caller()
 	if err := slots.Acquire(ctx, caller); err != nil {
 		return unsent(err)
 	}
 	defer slots.Release(caller)
+	return call(q, endpoint)
+}
+
+func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
 	header := w.header()
 	if q.Type.Capabilities.ETags {
 		a, decided := w.condition(ctx, row, q, endpoint, header)
@@ -54,7 +74,7 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 		return unsent(err)
 	}
 	failpoint.Pass(failpoint.GroupBeginBefore)
-	ticket, err := store.Begin(calling, inventory.Write{
+	ticket, err := w.Prober.Store.Begin(calling, inventory.Write{
 		Kind: index.Delete, Subscription: row.Subscription, Group: row.Group, Key: row.Key, ID: row.ID, Type: row.Type, TypeName: row.TypeName,
 		Region: row.Region, APIVersion: row.APIVersion, Sender: w.Sender, Incarnation: w.group.Incarnation, OfGroupDelete: true,
 		Generation: row.Generation, LateWriteWindow: q.Type.LateWriteWindow,
@@ -63,138 +83,132 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 		return unsent(err)
 	}
 	failpoint.Pass(failpoint.GroupBeginAfter)
-	e := w.exchange(calling, q, endpoint, header, started)
+	a, means := w.exchange(calling, q, endpoint, header, started)
 	failpoint.Pass(failpoint.GroupSettleBefore)
-	settled, err := store.Settle(context.WithoutCancel(calling), ticket, e.settled)
+	settled, err := w.Prober.Store.Settle(context.WithoutCancel(calling), ticket, means)
 	failpoint.Pass(failpoint.GroupSettleAfter)
 	switch {
 	case err != nil: // the intent ends by time; the row says that it is there
-		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
-	case e.answer.result.Outcome == plan.OutcomeGone && settled.Row != nil: // another write may overturn it
+		return stale()
+	case settled.Row == nil:
+	case a.Outcome == plan.OutcomeGone: // another write may overturn it
 		return w.unproven(context.WithoutCancel(calling), *settled.Row)
-	case e.answer.result.Outcome == plan.OutcomeRefused && settled.Row != nil && followed(*settled.Row): // by another's DELETE
-		e.answer.result.Outcome = plan.OutcomeUnproven
-	case settled.Row != nil:
-		e.answer.result.Busy = cmp.Or(row.WriteUnderWay(), settled.Row.WriteUnderWay())
+	case a.Outcome == plan.OutcomeRefused && deletion.Followed(*settled.Row): // by another's DELETE
+		a.Outcome = plan.OutcomeUnproven
+	default:
+		a.Busy = cmp.Or(row.WriteUnderWay(), settled.Row.WriteUnderWay())
 	}
-	return e.answer
+	return a
 }
 
 // callStray sends one DELETE for a stray, to the region where it was seen.
-func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) answer {
-	q, endpoint, err := w.Prober.Target(stray.Row())
-	if err != nil {
-		return unconfigured(err)
-	}
-	slots, caller := w.slots.At(endpoint.Region, endpoint.String()), w.payload.Caller.Caller()
-	if err := slots.Acquire(ctx, caller); err != nil {
-		return unsent(err)
-	}
-	defer slots.Release(caller)
-	started := time.Now()
-	ticket, err := w.Prober.Store.BeginStray(calling, stray, inventory.Write{
-		APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
-	})
-	if err != nil {
-		return unsent(err)
-	}
-	e := w.exchange(calling, q, endpoint, w.header(), started)
-	if err := w.Prober.Store.SettleStray(context.WithoutCancel(calling), stray, ticket, e.settled); err != nil {
-		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
-	}
-	if e.answer.result.Outcome == plan.OutcomeRefused { // no other job follows its writes
-		got, err := w.Prober.Get(calling, w.ids(), stray.Row())
-		shown, readable := inventory.ReadObservation(got.Body)
-		if err == nil && got.Status == http.StatusOK && readable && !index.Terminal(shown.ProvisioningState) {
-			e.answer.result.Busy = "write"
+func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) deletion.Answer {
+	return w.at(ctx, stray.Row(), func(q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+		started := time.Now()
+		ticket, err := w.Prober.Store.BeginStray(calling, stray, inventory.Write{
+			APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
+		})
+		if err != nil {
+			return unsent(err)
 		}
-	}
-	return e.answer
+		a, means := w.exchange(calling, q, endpoint, w.header(), started)
+		if err := w.Prober.Store.SettleStray(context.WithoutCancel(calling), stray, ticket, means); err != nil {
+			return stale()
+		}
+		if a.Outcome == plan.OutcomeRefused { // no other job follows its writes
+			got, err := w.Prober.Get(calling, w.ids(), stray.Row())
+			shown, readable := inventory.ReadObservation(got.Body)
+			if err == nil && got.Status == http.StatusOK && readable && !index.Terminal(shown.ProvisioningState) {
+				a.Busy = "write"
+			}
+		}
+		return a
+	})
 }
 
-// nameOf returns the name of an endpoint.
-func nameOf(e *regions.Endpoint) string { return e.Region + " " + e.String() }
+// header returns the headers of a DELETE: its ids, and the caller that it is made for.
+func (w *attempt) header() http.Header {
+	header := w.ids()
+	w.payload.Caller.Stamp(header)
+	return header
+}
 
 // unsent returns the answer for a call that was not made. A refusal by the inventory
-// means that the plan is stale.
-func unsent(err error) answer {
+// means that the plan is stale, or that the group no longer belongs to the job.
+func unsent(err error) deletion.Answer {
+	a := deletion.Result(plan.OutcomeUnsent)
+	a.Stale = errors.Is(err, inventory.ErrChanged)
 	var state *index.GroupStateError
-	return answer{
-		result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: errors.Is(err, inventory.ErrChanged),
-		lost: errors.As(err, &state) || errors.Is(err, index.ErrGroupNotFound),
+	if errors.As(err, &state) || errors.Is(err, index.ErrGroupNotFound) {
+		a.Err = errLost
 	}
+	return a
 }
 
-// unconfigured returns the answer for a member that has no endpoint. If the map lacks
-// its region, the member waits until the region comes back or is retired.
-func unconfigured(err error) answer {
-	a := answer{result: plan.Result{Outcome: plan.OutcomeRefused}, text: answers.FaultText(arm.NoRegisteredProviderFound, err.Error())}
-	if missing := (locate.MissingEndpointError{}); errors.As(err, &missing) {
-		a.result.Outcome, a.text = plan.OutcomeUnreachable, answers.FaultText(arm.NoRegisteredProviderFound, err.Error()+". "+locate.MissingRegionRemedy(missing.Region))
-	}
+// stale returns the answer for a call whose outcome the inventory does not have.
+func stale() deletion.Answer {
+	a := deletion.Result(plan.OutcomeUnsent)
+	a.Stale = true
 	return a
 }
 
 // condition reads a resource's entity tag, so that the DELETE can remove only the
 // present version. decided reports that no DELETE should be sent.
-func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header) (a answer, decided bool) {
+func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header) (a deletion.Answer, decided bool) {
 	asking := w.ids()
 	asking.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: asking})
 	if err != nil {
-		return w.unanswered(err, q), true
+		return unanswered(err, q), true
 	}
 	switch means, after := answers.Verdict(got.Status, got.Header, answers.About(got.Status, got.Body, row.ID)); means {
 	case answers.Absent:
 		return w.absent(ctx, row), true
 	case answers.Later, answers.Unreachable:
-		return answer{result: plan.Result{Outcome: plan.ByMeaning[means], After: after, Why: whyStatus(got.Status)}, text: answers.Text(got.Status, got.Body)}, true
+		a.Result, a.Text = plan.Result{Outcome: plan.ByMeaning[means], After: after, Why: whyStatus(got.Status)}, answers.Text(got.Status, got.Body)
+		return a, true
 	case answers.Done:
 		if etag := got.Header.Get("ETag"); etag != "" {
 			header.Set("If-Match", etag)
 		}
 	case answers.Accepted, answers.Refused:
 	}
-	return answer{}, false
+	return a, false
 }
 
 // absent records that a GET found nothing of a row. If a write of unknown outcome keeps
 // that from settling the row, the row may go with the group; if a create is followed,
 // the deletion waits for its end.
-func (w *attempt) absent(ctx context.Context, row inventory.Resource) answer {
+func (w *attempt) absent(ctx context.Context, row inventory.Resource) deletion.Answer {
 	settled, generation, err := w.Prober.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
-	return absence(row, locate.ProbeResult{Settled: settled, Generation: generation}, err)
+	return w.absence(row, locate.ProbeResult{Settled: settled, Generation: generation}, err)
 }
 
 // absence returns what a probe that found nothing means for a member.
-func absence(row inventory.Resource, probed locate.ProbeResult, err error) answer {
+func (w *attempt) absence(row inventory.Resource, probed locate.ProbeResult, err error) deletion.Answer {
 	switch {
 	case err == nil && probed.Settled:
-		return answer{result: plan.Result{Outcome: plan.OutcomeGone}}
+		return deletion.Result(plan.OutcomeGone)
 	case err != nil || probed.Found || probed.Generation == [16]byte{}:
-		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
+		return stale()
 	case row.FollowPut:
-		return answer{result: plan.Result{Outcome: plan.OutcomeUnproven}}
+		return deletion.Result(plan.OutcomeUnproven)
 	}
-	return answer{result: plan.Result{Outcome: plan.OutcomeGone}, absent: probed.Generation}
+	a := deletion.Result(plan.OutcomeGone)
+	a.Note = func() { w.gone[row.Key] = probed.Generation }
+	return a
 }
 
 // unproven probes a resource whose DELETE found nothing while another write may
 // overturn that.
-func (w *attempt) unproven(ctx context.Context, row inventory.Resource) answer {
+func (w *attempt) unproven(ctx context.Context, row inventory.Resource) deletion.Answer {
 	probed, err := w.Prober.Probe(ctx, w.ids(), row)
-	return absence(row, probed, err)
+	return w.absence(row, probed, err)
 }
 
-// exchanged is the outcome of a DELETE, for the inventory and for the plan.
-type exchanged struct {
-	settled inventory.Answer
-	answer  answer
-}
-
-// exchange sends a DELETE. Once the request has left, exchange waits for its end even
-// if the attempt is over.
-func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time) exchanged {
+// exchange sends a DELETE, and returns what became of it for the plan and for the inventory.
+// Once the request has left, exchange waits for its end even if the attempt is over.
+func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time) (a deletion.Answer, settled inventory.Answer) {
 	header.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
 	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
@@ -202,34 +216,35 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 		Since: started, SendWithin: w.SendWithin, EndWithin: w.CallLimit, Job: w.claim.Job.Name(),
 	})
 	sent := answers.Write{Kind: index.Delete, ID: q.ID(), Endpoint: endpoint, Public: w.Prober.Public, Caller: w.payload.Caller}
-	e, status := exchanged{settled: sent.Read(got, err)}, got.Status
-	if status == 0 {
-		e.answer = w.unanswered(err, q)
-		return e
+	settled = sent.Read(got, err)
+	if got.Status == 0 {
+		return unanswered(err, q), settled
 	}
-	means, after := answers.Verdict(status, got.Header, e.settled.Outcome == index.Gone)
-	e.answer.result = plan.Result{Outcome: plan.ByMeaning[means], After: after, Why: whyStatus(status)}
+	means, after := answers.Verdict(got.Status, got.Header, settled.Outcome == index.Gone)
+	a.Result = plan.Result{Outcome: plan.ByMeaning[means], After: after, Why: whyStatus(got.Status)}
 	switch {
 	case answers.BrokenOff(err):
-		e.answer = w.unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
-	case e.answer.result.Outcome != plan.OutcomeAccepted && e.answer.result.Outcome != plan.OutcomeGone:
-		e.answer.text = answers.Text(status, got.Body)
-		e.settled.Error = answers.Error(status, e.answer.text)
+		a = unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
+	case a.Outcome != plan.OutcomeAccepted && a.Outcome != plan.OutcomeGone:
+		a.Text = answers.Text(got.Status, got.Body)
+		settled.Error = answers.Error(got.Status, a.Text)
 	}
-	if status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
-		e.answer.result.Outcome = plan.OutcomeUnsent // the resource has changed since the GET
+	if got.Status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
+		a.Outcome = plan.OutcomeUnsent // the resource has changed since the GET
 	}
-	return e
+	return a, settled
 }
 
 // unanswered returns the answer for a call without one: its region is unreachable,
 // unless the call came too late to be made.
-func (w *attempt) unanswered(err error, q *routing.Request) answer {
+func unanswered(err error, q *routing.Request) deletion.Answer {
 	fault := upstream.FaultOf(err, "")
 	if fault.TooLate() || errors.Is(err, context.Canceled) {
-		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}}
+		return deletion.Result(plan.OutcomeUnsent)
 	}
-	return answer{result: plan.Result{Outcome: plan.OutcomeUnreachable, Why: "Its provider gave no answer."}, text: string(fault.ARM(q.Type.Provider.Namespace).Body())}
+	a := deletion.Result(plan.OutcomeUnreachable)
+	a.Why, a.Text = "Its provider gave no answer.", string(fault.ARM(q.Type.Provider.Namespace).Body())
+	return a
 }
 
 // whyStatus puts a provider's answer into a sentence.

@@ -1,8 +1,11 @@
 package groupdelete
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -25,8 +28,32 @@ const closingRounds = 4
 // longestClosing bounds the pause before a group that is empty is tried again.
 const longestClosing = 5 * time.Second
 
+// End implements [deletion.Kind].
+func (w *attempt) End(ctx context.Context, end plan.End, late bool) (result jobs.Result, ended bool, err error) {
+	switch {
+	case end == plan.EndEmpty:
+		result, err = w.close(ctx, late)
+	case late:
+		result, err = w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
+	case end == plan.EndBlocked:
+		came, undecided, err := w.lookAround(ctx)
+		switch {
+		case came, err != nil:
+			return jobs.Result{}, false, err
+		case undecided:
+			result, err = w.again(ctx, w.watch())
+			return result, true, err
+		}
+		result, err = w.fail(ctx, arm.ResourceGroupDeletionBlocked, ",")
+		return result, true, err
+	default:
+		return jobs.Result{}, false, nil
+	}
+	return result, true, err
+}
+
 // close removes the group if the emptiness check finds nothing.
-func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
+func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 	if err := w.learn(ctx); err != nil {
 		return jobs.Result{}, err
 	}
@@ -46,14 +73,14 @@ func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
 			return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 		case errors.As(err, &left) && left.Intents == 0: // adopted meanwhile, or changed
 			return w.again(ctx, w.watch())
-		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, jobrow.ErrLeaseLost):
+		case late && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, jobrow.ErrLeaseLost):
 			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		case errors.As(err, &left): // a call may still be running
 			calls, err := w.Prober.Store.GroupCalls(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, plan.MostWaits)
 			if err != nil {
 				return jobs.Result{}, err
 			}
-			return w.again(ctx, w.waitFor(calls, func(o inventory.OpenWrite) time.Time { return o.NotAfter }, "that began before may still be under way."))
+			return w.again(ctx, w.waitFor(ctx, calls, func(o inventory.OpenWrite) time.Time { return o.NotAfter }, "that began before may still be under way."))
 		case errors.Is(err, inventory.ErrNotFound):
 			return w.again(ctx, w.watch()) // see Run
 		}
@@ -70,53 +97,17 @@ func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
 
 // waitFor adds the writes that hold the group back to the status, and returns the pause
 // until they end, or less.
-func (w *attempt) waitFor(open []inventory.OpenWrite, until func(inventory.OpenWrite) time.Time, reason string) time.Duration {
+func (w *attempt) waitFor(ctx context.Context, open []inventory.OpenWrite, until func(inventory.OpenWrite) time.Time, reason string) time.Duration {
 	pause := w.watch()
 	for _, o := range open {
-		ends := until(o)
-		w.open = append(w.open, plan.Wait{ID: o.Key, Region: o.Region, Until: ends, Reason: "A " + o.Kind.String() + " " + reason})
+		id, ends := o.Key, until(o)
+		if row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, o.Key); err == nil { // else the name alone is known
+			id = row.ID
+		}
+		w.open = append(w.open, plan.Wait{ID: id, Region: o.Region, Until: ends, Reason: "A " + o.Kind.String() + " " + reason})
 		pause = max(pause, min(ends.Sub(w.now()), longestClosing))
 	}
 	return pause
-}
-
-// limit returns when the deletion as a whole times out.
-func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
-
-// waiting lists what the deletion waits for.
-func (w *attempt) waiting() []plan.Wait { return append(w.plan.Waits(w.limit()), w.open...) }
-
-// spelling returns a member's ID as it was written, for an ID in any casing. If the
-// member has no row any more, only the name is known.
-func (w *attempt) spelling(ctx context.Context, key string) string {
-	if stray, is := w.strays[key]; is {
-		return stray.ID
-	}
-	key = arm.Fold(key)
-	if id := w.spelt[key]; id != "" {
-		return id
-	}
-	row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, key)
-	if err != nil {
-		return key
-	}
-	w.spelt[key] = row.ID
-	return row.ID
-}
-
-// setWaits records in the status what the deletion waits for, and reports whether that
-// has changed.
-func (w *attempt) setWaits(ctx context.Context, now []plan.Wait) (changed bool) {
-	for i := range now {
-		if now[i].ID != "" {
-			now[i].ID = w.spelling(ctx, now[i].ID)
-		}
-	}
-	if slices.Equal(now, w.payload.Waits) {
-		return false
-	}
-	w.payload.Waits = now
-	return true
 }
 
 // lookAround looks for members that came back after their delete, before the deletion
@@ -139,7 +130,7 @@ func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err err
 		undecided = inconclusive == nil && check.Judge(w.group, touched) != nil
 	}
 	known := w.plan.Total
-	err = w.refresh(ctx)
+	err = w.driver.Refresh(ctx)
 	return w.plan.Total > known, undecided, err
 }
 
@@ -199,8 +190,8 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 		if err != nil {
 			return jobs.Result{}, err
 		}
-		pause := w.waitFor(writes, func(o inventory.OpenWrite) time.Time { return o.Ends }, "without an answer may still take effect, and keeps the group from being given back.")
-		w.setWaits(ctx, w.open)
+		pause := w.waitFor(ctx, writes, func(o inventory.OpenWrite) time.Time { return o.Ends }, "without an answer may still take effect, and keeps the group from being given back.")
+		w.payload.Waits = w.open
 		return jobs.Result{Again: pause, Payload: w.payload.String()}, nil
 	case err != nil:
 		return jobs.Result{}, err
@@ -212,31 +203,14 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 
 // leftovers returns the members that are left, by key.
 func (w *attempt) leftovers(ctx context.Context) ([]answers.Detail, error) {
-	keys := make([]string, 0, len(w.plan.Members))
-	for key := range w.plan.Members {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	left := make([]answers.Detail, 0, len(keys))
-	for _, key := range keys {
-		var id string
-		if stray, is := w.strays[key]; is {
-			id = stray.ID
-		} else if row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, key); err == nil {
-			id = row.ID
-		} else if errors.Is(err, inventory.ErrNotFound) {
-			continue
-		} else {
-			return nil, err
-		}
-		text, err := w.Prober.Store.DeletionError(ctx, w.claim.Job, key)
+	left := make([]answers.Detail, 0, len(w.plan.Members))
+	for _, key := range slices.Sorted(maps.Keys(w.plan.Members)) {
+		text, err := w.Failure(ctx, key)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read why a resource is left: %w", err)
 		}
-		if text == "" {
-			text = answers.FaultText("ResourceNotDeleted", "The resource still exists.")
-		}
-		left = append(left, answers.NewDetail(id, text, answers.DetailBytes/len(keys)))
+		text = cmp.Or(text, answers.FaultText("ResourceNotDeleted", "The resource still exists."))
+		left = append(left, answers.NewDetail(w.plan.Members[key].ID, text, answers.DetailBytes/len(w.plan.Members)))
 	}
 	return left, nil
 }

@@ -1,12 +1,13 @@
 package groupdelete
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/operations/deletion"
 	"portico/operations/groupdelete/plan"
 )
 
@@ -15,8 +16,7 @@ const mostReasons = 50
 
 // Member is the record of a resource that has to go.
 type Member struct {
-	plan.Member
-	ID    string
+	*plan.Member
 	Stray bool
 	Said  string // the text of the provider that refused it
 }
@@ -31,52 +31,48 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 	if job.State.Ended() {
 		return nil, nil
 	}
-	recorded := map[string]plan.Record{}
-	page, err := store.DeletionMembers(ctx, job, "", limit)
+	recorded, err := records(ctx, store, job, limit)
 	if err != nil {
 		return nil, err
-	}
-	for _, r := range page {
-		var m plan.Record
-		if json.Unmarshal([]byte(r.Payload), &m) == nil { // some have an error alone
-			recorded[r.Key] = m
-		}
 	}
 	rows, err := store.Resources(ctx, inventory.ResourceQuery{Subscription: job.Subscription, Group: job.Subject, Limit: limit})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the resources of a group: %w", err)
 	}
 	var all []Member
 	for _, row := range rows {
-		m := Member{ID: row.ID, Member: plan.Member{Key: row.Key, Type: row.TypeName, Region: row.Region, Parent: row.Parent}}
-		if r, known := recorded[row.Key]; known {
-			m.restore(r)
-		}
-		if followed(row) {
-			m.State, m.Blockers = plan.Accepted, nil
-		}
-		m.Busy = cmp.Or(row.WriteUnderWay(), m.Busy)
-		all = append(all, m)
+		row.Type = row.TypeName
+		all = append(all, Member{Member: deletion.Member(row, recorded[row.Key])})
 	}
 	strays, err := store.Strays(ctx, job.Subscription, job.Subject)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the strays of a group: %w", err)
 	}
 	for _, stray := range strays {
-		m := Member{ID: stray.ID, Stray: true, Member: plan.Member{Key: stray.MemberKey(), Type: stray.Type, Region: stray.Region}}
-		if r, known := recorded[m.Key]; known {
-			m.restore(r)
-		}
-		all = append(all, m)
+		row := rowOf(stray)
+		all = append(all, Member{Member: deletion.Member(row, recorded[row.Key]), Stray: true})
 	}
 	all = all[:min(len(all), limit)]
 	return all, readReasons(ctx, store, job, all)
 }
 
-func (m *Member) restore(r plan.Record) {
-	restore(&m.Member, r)
-	if r.State == plan.InFlight {
-		m.State = r.State
+// records reads what is recorded of members, at most so many; 0: all.
+func records(ctx context.Context, store *inventory.Store, job jobrow.Job, limit int) (map[string]plan.Record, error) {
+	recorded := map[string]plan.Record{}
+	for after := ""; ; {
+		page, err := store.DeletionMembers(ctx, job, after, deletion.AtOnce)
+		if err != nil {
+			return nil, fmt.Errorf("read the records of a deletion: %w", err)
+		}
+		for _, r := range page {
+			var m plan.Record
+			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some have an error alone
+				recorded[r.Key] = m
+			}
+		}
+		if len(page) < deletion.AtOnce || limit > 0 && len(recorded) >= limit {
+			return recorded, nil
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -201,6 +202,32 @@ func TestDeploymentInCompleteModeWaitsForARegion(t *testing.T) {
 	fill(t, w, "rg", map[string]string{"Contoso.Compute/virtualMachines/x": regions[1]})
 	misbehave(t, w, "DELETE", "/virtualMachines/x", "status=503", 4)
 	end, d := deployed(t, w, w.Portico, "d", putDeployment(t, w, w.Portico, "d", fmt.Sprintf(onlyOne, regions[0]), 201))
+	if got := standing(t, w); end != "Succeeded" || !slices.Equal(got, []string{"virtualmachines/a"}) {
+		t.Errorf("%s: %s: %v stand", end, d.Properties.Error, got)
+	}
+}
+
+// A region that the map lacks is waited for until the map has it again, as one that does not
+// answer.
+func TestDeploymentInCompleteModeWaitsForARegionThatTheMapLacks(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
+	regions := harness.RegionNames()
+	fill(t, w, "rg", map[string]string{"Contoso.Compute/virtualMachines/x": regions[1], "Contoso.Compute/virtualMachines/y": regions[2]})
+	without := w.Config
+	without.Endpoints = maps.Clone(without.Endpoints)
+	delete(without.Endpoints, regions[1])
+	w.Portico.Write(t, w.Portico.Text(t, without))
+	reload(t, w.Portico).Want(t, 200)
+	poll := putDeployment(t, w, w.Portico, "d", fmt.Sprintf(onlyOne, regions[0]), 201)
+	soon(t, "the deletion to say what it waits for", func() bool {
+		return slices.ContainsFunc(deploymentOperations(t, w, "d"), func(o deploymentOperation) bool {
+			return o.Properties.TargetResource.ResourceName == "x" && o.Properties.StatusMessage.Error.Code == "NoRegisteredProviderFound"
+		}) && deletions(t, w, "d")["y"] == "Succeeded"
+	})
+	w.Portico.Write(t, w.Portico.Text(t, w.Config))
+	reload(t, w.Portico).Want(t, 200)
+	end, d := deployed(t, w, w.Portico, "d", poll)
 	if got := standing(t, w); end != "Succeeded" || !slices.Equal(got, []string{"virtualmachines/a"}) {
 		t.Errorf("%s: %s: %v stand", end, d.Properties.Error, got)
 	}

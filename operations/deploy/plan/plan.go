@@ -148,6 +148,9 @@ func (p *Plan) HeldEnd(nested int) (end State, over bool) {
 // Cancel stops sending. What runs is followed to its end.
 func (p *Plan) Cancel() {
 	p.Canceled = true
+	if p.removal != nil {
+		p.removal.Stop()
+	}
 	for i := range p.Steps {
 		if s := &p.Steps[i]; s.State == Waiting && !s.busy {
 			s.State = Canceled

@@ -1,10 +1,6 @@
 package plan
 
-import (
-	"time"
-
-	deletion "portico/operations/groupdelete/plan"
-)
+import deletion "portico/operations/groupdelete/plan"
 
 // Removes reports whether the deployment now has to delete what its template lacks: it is in
 // complete mode, and each of its steps has succeeded. Remove then says what that is.
@@ -13,33 +9,19 @@ func (p *Plan) Removes() bool {
 	return p.Complete && p.removal == nil && over && end == Succeeded
 }
 
-// Remove adds the deletion of members to the plan; gone counts those that were deleted
-// before. The plan of a group's deletion decides their order, and what the refusal of
-// one means for the others.
-func (p *Plan) Remove(members []*deletion.Member, gone int, known []deletion.TypeOrder) {
+// Remove begins the deletions, of which the caller adds the members. The plan of a group's
+// deletion decides their order, and what the refusal of one means for the others.
+func (p *Plan) Remove(known []deletion.TypeOrder) {
 	p.removal = deletion.New(deletion.Limits{
-		PerEndpoint: p.limits.PerEndpoint, PerJob: p.limits.PerDeployment, Budget: p.limits.Budget, Pause: p.limits.Pause, Longest: longestPause,
+		PerEndpoint: p.limits.PerEndpoint, PerJob: p.limits.PerDeployment, Budget: p.limits.Budget, Pause: p.limits.Pause, Longest: deletion.LongestWait,
 	}, known)
-	for _, m := range members {
-		p.removal.Add(m)
+	if p.Canceled {
+		p.removal.Stop()
 	}
-	p.removal.Resume(gone+len(members), gone, 0, 0)
 }
-
-// longestPause is how long a deletion that fails for now waits at most, unless its provider
-// asked for more.
-const longestPause = 15 * time.Second
 
 // Removal is the plan of the deletions, for their outcomes; nil before Remove.
 func (p *Plan) Removal() *deletion.Plan { return p.removal }
-
-// NextRemovals returns the members to delete now.
-func (p *Plan) NextRemovals(now time.Time) []*deletion.Member {
-	if p.removal == nil || p.Canceled {
-		return nil
-	}
-	return p.removal.Next(now)
-}
 
 // removalOver is Over of the deletions.
 func (p *Plan) removalOver() (end State, over bool) {

@@ -40,9 +40,18 @@ func (e *emptying) clone(state func(*deletion.Member)) *emptying {
 	next.plan, next.calls = &p, maps.Clone(e.calls)
 	if p.removal != nil {
 		left := e.members(state)
-		p.Remove(left, e.plan.removal.Total-len(left), nil)
+		p.remove(left, e.plan.removal.Total-len(left))
 	}
 	return &next
+}
+
+// remove begins the deletions of members, after so many have gone.
+func (p *Plan) remove(members []*deletion.Member, gone int) {
+	p.Remove(nil)
+	for _, m := range members {
+		p.removal.Add(m)
+	}
+	p.removal.Resume(gone+len(members), gone, 0, 0)
 }
 
 func (e *emptying) key() string {
@@ -79,14 +88,16 @@ func (k *emptyingWalk) explore(e *emptying) {
 		if end, over := e.plan.Over(); over {
 			k.t.Fatalf("it is %v before anything was deleted: %s", end, e.key())
 		}
-		e.plan.Remove(found(), 0, nil)
+		e.plan.remove(found(), 0)
 	}
 	e.step = append(e.step, e.plan.Next(e.now)...)
-	for _, m := range e.plan.NextRemovals(e.now) {
-		if e.canceled {
-			k.t.Fatalf("it deletes after it was canceled: %s", e.key())
+	if e.plan.removal != nil {
+		for _, m := range e.plan.removal.Next(e.now) {
+			if e.canceled {
+				k.t.Fatalf("it deletes after it was canceled: %s", e.key())
+			}
+			e.calls[m.Key] = true
 		}
-		e.calls[m.Key] = true
 	}
 	key := e.key()
 	if k.seen[key] {
@@ -174,9 +185,8 @@ func (k *emptyingWalk) killed(e *emptying) *emptying {
 	next := e.clone(func(m *deletion.Member) {
 		r := m.Record()
 		*m = deletion.Member{Key: m.Key, Type: m.Type, Endpoint: m.Endpoint}
-		switch m.Restore(r); {
-		case r.State == deletion.Accepted, r.State == deletion.InFlight && e.canceled:
-			m.State, m.Orphan = deletion.Accepted, r.State == deletion.InFlight
+		if m.Restore(r); r.State == deletion.InFlight && e.canceled {
+			m.State, m.Orphan = deletion.Accepted, true
 		}
 	})
 	for _, o := range next.step {
@@ -192,7 +202,7 @@ func (k *emptyingWalk) killed(e *emptying) *emptying {
 // wait lets time pass until something is due; what is accepted needs none.
 func (k *emptyingWalk) wait(e *emptying) {
 	due, waits := e.plan.Wake(e.now)
-	if removal := e.plan.Removal(); removal != nil && !e.canceled {
+	if removal := e.plan.Removal(); removal != nil {
 		due, waits = removal.Wake()
 	}
 	if !waits {

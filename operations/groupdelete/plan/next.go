@@ -5,6 +5,9 @@ import "time"
 // Next returns the members to call now. They count as in flight until OnResult gets the
 // result of each.
 func (p *Plan) Next(now time.Time) []*Member {
+	if p.stopped {
+		return nil
+	}
 	if p.counts[Parked] > 0 && p.counts[Parked] == len(p.Members) {
 		p.nextPass(now)
 	}
@@ -87,7 +90,7 @@ func (p *Plan) held(m *Member) bool {
 // false if none waits.
 func (p *Plan) Wake() (first time.Time, waits bool) {
 	for _, m := range p.Members {
-		if m.State == Waiting && (!waits || m.Due.Before(first)) {
+		if m.State == Waiting && !p.stopped && (!waits || m.Due.Before(first)) {
 			first, waits = m.Due, true
 		}
 	}

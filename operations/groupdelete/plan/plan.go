@@ -26,6 +26,7 @@ const (
 // Member is one resource that has to go.
 type Member struct {
 	Key      string // its name within the deletion
+	ID       string // as it was written
 	Type     string // folded full type
 	Region   string
 	Endpoint string // the endpoint of its calls
@@ -72,6 +73,10 @@ type Limits struct {
 	Pause, Longest      time.Duration // before a member is tried again
 }
 
+// LongestWait bounds the pause before a member is tried again, unless its provider asked
+// for one.
+const LongestWait = 15 * time.Second
+
 // Plan is the plan of one group's deletion.
 //
 // A member is sent when nothing holds it back. A refused member is parked. It is sent
@@ -97,6 +102,7 @@ type Plan struct {
 	went       []string        // types of the members that have gone, in order
 	Total      int
 	pass       int
+	stopped    bool
 }
 
 // New returns a plan without members. known is the order of types that earlier
@@ -232,6 +238,9 @@ func (p *Plan) await(m *Member) {
 	m.Since, m.Tries, m.Due, m.Blockers, m.Orphan = time.Time{}, 0, time.Time{}, nil, false
 	p.become(m, Accepted, false)
 }
+
+// Stop has nothing sent any more.
+func (p *Plan) Stop() { p.stopped = true }
 
 // AwaitProof leaves it to another job to find out whether a member still exists: if it
 // does, it is sent.

@@ -5,6 +5,7 @@ import "time"
 // Record is what is stored of a member, for whoever takes the deletion over.
 type Record struct {
 	State     State     `json:"state,omitempty"`
+	Orphan    bool      `json:"orphan,omitempty"`
 	Silent    bool      `json:"silent,omitempty"`
 	Due       time.Time `json:"due,omitzero"`
 	Since     time.Time `json:"since,omitzero"`
@@ -28,15 +29,19 @@ func (r Record) WaitsFor() string {
 
 // Record returns the record of a member.
 func (m *Member) Record() Record {
-	return Record{m.State, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers, m.Busy, m.Again}
+	return Record{m.State, m.Orphan, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers, m.Busy, m.Again}
 }
 
-// Restore sets a member's fields from its record. Whether a delete is under way is for the
-// caller to find out: the record may be old.
+// Restore sets a member's fields from its record. The record may be old: whether a deletion that
+// was accepted goes on is for [Plan.Observe] to find out.
 func (m *Member) Restore(r Record) {
 	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
 	m.Blind, m.RefusedAt, m.Busy, m.Again = r.Blind, r.RefusedAt, r.Busy, r.Again
-	if r.State == Parked {
+	switch r.State {
+	case Parked:
 		m.State, m.Blockers = Parked, r.Blockers
+	case Accepted:
+		m.State, m.Orphan = Accepted, r.Orphan
+	case Waiting, InFlight: // its call has ended with its attempt
 	}
 }

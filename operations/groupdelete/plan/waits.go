@@ -26,7 +26,7 @@ func (p *Plan) Waits(limit time.Time) []Wait {
 			continue
 		}
 		if reason := m.waitsFor(); reason != "" {
-			all = append(all, Wait{ID: m.Key, Region: m.Region, Reason: reason, Until: m.until(limit, p.limits.Budget)})
+			all = append(all, Wait{ID: m.ID, Region: m.Region, Reason: reason, Until: m.until(limit, p.limits.Budget)})
 		}
 	}
 	return all

@@ -367,17 +367,12 @@ func (w *world) plan(limits Limits, order []TypeOrder, earlier *Plan) *Plan {
 func (w *world) member(th *thing, r *row, earlier *Plan) *Member {
 	m := &Member{Key: th.key, Type: th.Type, Region: th.endpoint, Endpoint: th.endpoint, Parent: th.parent, Refuses: th.refuses}
 	if earlier != nil && earlier.Members[th.key] != nil {
-		old := *earlier.Members[th.key]
-		if m = &old; m.State == InFlight || m.State == Accepted {
-			m.State = Waiting
-		}
-		m.Blockers = slices.Clone(m.Blockers)
+		record := earlier.Members[th.key].Record()
+		record.Blockers = slices.Clone(record.Blockers)
+		m.Restore(record)
 	}
 	m.Busy = cmp.Or(r.busy, m.Busy)
-	if r.followed() {
-		ours := earlier != nil && earlier.Members[th.key] != nil && earlier.Members[th.key].State == Accepted && !earlier.Members[th.key].Orphan
-		m.State, m.Orphan, m.Blockers = Accepted, !ours, nil
-	} else if r.doubted && th.parent != "" && w.rows[th.parent] == nil {
+	if r.followed() && m.State != Accepted || m.State == Waiting && r.doubted && th.parent != "" && w.rows[th.parent] == nil {
 		m.State, m.Orphan, m.Blockers = Accepted, true, nil
 	}
 	return m
