@@ -79,6 +79,10 @@ func (y *deletionBench) serve(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Ms-Client-Object-Id") != "" {
 			y.callers++
 		}
+		if name == "operation" {
+			fmt.Fprint(w, `{"status":"Failed","error":{"code":"InUse","message":"in use"}}`)
+			return
+		}
 		if !y.there[name] {
 			jobstest.SayAbsent(w, r.URL.Path)
 			return
@@ -98,6 +102,9 @@ func (y *deletionBench) serve(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 		if status != 0 {
+			if status == http.StatusAccepted {
+				w.Header().Set("Azure-AsyncOperation", "http://"+r.Host+r.URL.Path+"/operation?"+r.URL.RawQuery)
+			}
 			if y.pause != "" {
 				w.Header().Set("Retry-After", y.pause)
 			}
@@ -331,6 +338,24 @@ func TestFailedDeletionsNameTheirLeftovers(t *testing.T) {
 	group, err := y.Store.Group(t.Context(), jobstest.Subscription, "g")
 	if err != nil || group.State != index.GroupActive {
 		t.Errorf("%+v %v", group, err)
+	}
+}
+
+// A DELETE that was accepted and has failed by the next attempt is a refusal, as for the attempt
+// that sent it: it is not sent again before anything has changed.
+func TestAcceptedDeletionsThatFailAreRefusals(t *testing.T) {
+	y := newDeletionBench(t, 2, "1m")
+	y.answer = func(name string, _ int) (int, string) {
+		if name == "m000" {
+			return http.StatusAccepted, ""
+		}
+		return 0, ""
+	}
+	y.begin()
+	y.deletes(y.Store, func(k *groupdelete.Deleter) { k.Limit = 20 * time.Second })
+	job, p := y.ended()
+	if job.State != jobrow.Failed || !strings.Contains(string(p.Fault), "ResourceGroupDeletionBlocked") || y.tried["m000"] > 2 {
+		t.Errorf("%v %s, after %v", job.State, p.Fault, y.tried)
 	}
 }
 
