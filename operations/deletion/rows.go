@@ -19,16 +19,6 @@ import (
 // AtOnce is how many resources one read or write has.
 const AtOnce = 500
 
-// Orders reads the order of types that earlier deletions have learnt.
-func (d *Driver) Orders(ctx context.Context) ([]plan.TypeOrder, error) {
-	orders, err := d.Store.TypeOrders(ctx, d.Subscription)
-	known := make([]plan.TypeOrder, len(orders))
-	for i, o := range orders {
-		known[i] = plan.TypeOrder{Before: o.Before, After: o.After}
-	}
-	return known, err
-}
-
 // GroupRows reads the rows of the group; visible: those alone that clients are shown.
 func (d *Driver) GroupRows(ctx context.Context, visible bool, each func(inventory.Resource) error) error {
 	for after := ""; ; {

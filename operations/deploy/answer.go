@@ -57,7 +57,9 @@ func (a Answer) resource() index.Report {
 }
 
 // byMeaning has what a refusal means for its step.
-var byMeaning = [...]plan.Outcome{answers.Absent: plan.Refused, answers.Refused: plan.Refused, answers.Later: plan.Transient, answers.Unreachable: plan.Transient}
+var byMeaning = [...]plan.Outcome{
+	answers.Absent: plan.Refused, answers.Refused: plan.Refused, answers.Later: plan.Transient, answers.Unreachable: plan.Transient,
+}
 
 // refusal returns what a refusal means for its step, and the pause that it asks for.
 func (a Answer) refusal() (plan.Outcome, time.Duration) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,7 +56,7 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	}
 	recorded, err := d.Store.Deployments.Steps(ctx, a.name, a.job.ID)
 	if err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
 	if len(recorded) > 0 { // else the deployment may be gone with its records
 		a.worked = d.shelf.take(a.job.ID)
@@ -102,7 +103,7 @@ func (a *attempt) leave() {
 // abandon ends a deployment whose group has gone, and what it held.
 func (a *attempt) abandon(ctx context.Context) (jobs.Result, error) {
 	if err := a.Store.Deployments.Abandon(ctx, *a.job); err != nil {
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("abandon a deployment: %w", err)
 	}
 	return jobs.Result{End: jobrow.Failed}, nil
 }
@@ -120,7 +121,7 @@ func (a *attempt) load(ctx context.Context, recorded map[int]deployments.Step) e
 		}
 		var r stepRecord
 		if err := json.Unmarshal(s.Record, &r); err != nil {
-			return err
+			return fmt.Errorf("read the record of step %d: %w", i, err)
 		}
 		records[i] = r
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 
 	"portico/operations/deploy/secret"
 	"portico/operations/deploy/whatif"
@@ -46,7 +47,7 @@ func deployedOf(caller string, sent expr.Value, answer []byte) []byte {
 func Last(record []byte, caller string) (*whatif.Record, secret.Digest, error) {
 	var r deployed
 	if err := json.Unmarshal(record, &r); err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("read what was deployed last: %w", err)
 	}
 	last, digest := &whatif.Record{Sent: valueOf(r.Sent), Answered: valueOf(r.Answered)}, digestBy(r.Key)
 	if r.By != digest([]byte(caller)) {

@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -102,7 +103,10 @@ func (d *Deployer) orderOf(ctx context.Context, job jobrow.Job) (o Order, err er
 	if err == nil {
 		err = json.Unmarshal(content, &o)
 	}
-	return o, err
+	if err != nil {
+		return o, fmt.Errorf("read the order of a deployment: %w", err)
+	}
+	return o, nil
 }
 
 // nameOf is the deployment of a job.

@@ -55,10 +55,11 @@ func (a *attempt) finish(ctx context.Context, end plan.State) error {
 	failpoint.Pass(failpoint.DeployEndBefore)
 	err = a.Store.Deployments.End(ctx, a.name, *a.job, ended)
 	failpoint.Pass(failpoint.DeployEndAfter)
-	if err == nil {
-		a.metrics.end(ended.Error, now.Sub(a.order.Now))
+	if err != nil {
+		return fmt.Errorf("record the end of a deployment: %w", err)
 	}
-	return err
+	a.metrics.end(ended.Error, now.Sub(a.order.Now))
+	return nil
 }
 
 // ends are the states of deployments by those of plans.

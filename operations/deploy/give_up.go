@@ -21,7 +21,7 @@ import (
 func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) (done jobs.GivenUp, err error) {
 	steps, err := d.Store.Deployments.Steps(ctx, nameOf(job), job.ID)
 	if err != nil {
-		return done, err
+		return done, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
 	i, record, err := d.hanging(steps, resource)
 	if err == nil && record.Target == nil {
@@ -44,7 +44,9 @@ func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) 
 	if !engine.Rehearsed(ctx) {
 		d.metrics.endStep(plan.Failed, &record)
 	}
-	return jobs.GivenUp{Outcome: "The step fails. What depends on it ends, the other steps go on. Its provider may still finish the resource.", Next: job.Kind}, nil
+	return jobs.GivenUp{
+		Outcome: "The step fails. What depends on it ends, the other steps go on. Its provider may still finish the resource.", Next: job.Kind,
+	}, nil
 }
 
 // hanging returns the step of a resource that was sent and has not ended, unless its call may
@@ -53,7 +55,7 @@ func (d *Deployer) hanging(steps map[int]deployments.Step, resource string) (num
 	for i, s := range steps {
 		var r stepRecord
 		if err := json.Unmarshal(s.Record, &r); err != nil {
-			return 0, r, err
+			return 0, r, fmt.Errorf("read the record of step %d: %w", i, err)
 		}
 		if i >= removalsFrom || r.Target == nil || !arm.EqualFold(r.Target.ID, resource) || r.Began.IsZero() || plan.State(s.State).Over() {
 			continue

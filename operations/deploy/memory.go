@@ -130,11 +130,13 @@ func (a *attempt) reserve(ctx context.Context, n int64) error {
 		case a.forget():
 			continue
 		case a.memory.Size()+n > a.MemoryLimit:
-			return expr.Errorf("the answers that the deployment needs at a time take more than batch.memory, %d bytes: take a member of each at once, as in reference(...).name", a.MemoryLimit)
+			return expr.Errorf("the answers that the deployment needs at a time take more than batch.memory, %d bytes: "+
+				"take a member of each at once, as in reference(...).name", a.MemoryLimit)
 		}
 		err := a.memory.GrowWithin(ctx, n, a.Limits.Budget)
 		if err != nil {
-			err = fmt.Errorf("%w: %w", errUnanswered, arm.NewError(arm.ServerBusy, "the answers that batches, what-ifs and deployments hold take all of batch.totalMemory, or of the caller's share of it"))
+			err = fmt.Errorf("%w: %w", errUnanswered, arm.NewError(arm.ServerBusy,
+				"the answers that batches, what-ifs and deployments hold take all of batch.totalMemory, or of the caller's share of it"))
 		}
 		return err
 	}

@@ -30,18 +30,24 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 			Name: "portico_deployments_total", Help: "Deployments that have ended, by how: Succeeded, or the code of the error.",
 		}, []string{"end"}),
 		stepEnds: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_deployment_steps_total", Help: "Steps of deployments that have ended, by how: Succeeded, Failed, Ended (by what they depend on), Canceled. Deletions of complete mode are not among them.",
+			Name: "portico_deployment_steps_total",
+			Help: "Steps of deployments that have ended, by how: Succeeded, Failed, Ended (by what they depend on), Canceled. " +
+				"Deletions of complete mode are not among them.",
 		}, []string{"end"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_deployment_failures_total", Help: "Steps of deployments that have failed, by ARM's code of the error; other: a code that only the provider knows.",
+			Name: "portico_deployment_failures_total",
+			Help: "Steps of deployments that have failed, by ARM's code of the error; other: a code that only the provider knows.",
 		}, []string{"code"}),
 		expansions: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "portico_deployment_expansions_total", Help: "Times that this replica worked the template of a deployment out to carry it out: once for each that it begins or takes over, and again if there was no room to keep it while its providers were waited for.",
+			Name: "portico_deployment_expansions_total",
+			Help: "Times that this replica worked the template of a deployment out to carry it out: once for each that it begins or takes over, " +
+				"and again if there was no room to keep it while its providers were waited for.",
 		}),
 		seconds:     prometheus.NewHistogram(meter.Long("portico_deployment_seconds", "Time from the PUT of a deployment to its end.")),
 		stepSeconds: prometheus.NewHistogram(meter.Long("portico_deployment_step_seconds", "Time from a step's last sending to its end.")),
 		steps: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_deployment_steps", Help: "Steps of the deployments that this replica works on at the moment: waiting, running (sent, and not ended).",
+			Name: "portico_deployment_steps",
+			Help: "Steps of the deployments that this replica works on at the moment: waiting, running (sent, and not ended).",
 		}, []string{"state"}),
 	}
 	m.live.Show = m.show

@@ -29,9 +29,11 @@ type Stored struct {
 
 // Seen is a deployment as clients see it now.
 func Seen(d deployments.Deployment) (record Stored, err error) {
-	err = json.Unmarshal(d.Record, &record)
+	if err = json.Unmarshal(d.Record, &record); err != nil {
+		return record, fmt.Errorf("read the record of a deployment: %w", err)
+	}
 	record.Properties.ProvisioningState = d.State.String()
-	return record, err
+	return record, nil
 }
 
 // Within is a step of the deployment that a nested one is of.
@@ -171,7 +173,8 @@ func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 	})
 	if err == nil && len(faults) == 0 {
 		if s.grows = p; a.room.Add(-size(p)) < 0 {
-			faults = []*document.Fault{s.step.unfolds.Deployment.Template.Fault(template.Code, "with the resources of this nested deployment, the deployment has more than %d", template.MaxResources)}
+			faults = []*document.Fault{s.step.unfolds.Deployment.Template.Fault(template.Code,
+				"with the resources of this nested deployment, the deployment has more than %d", template.MaxResources)}
 		}
 	}
 	switch {
@@ -191,7 +194,9 @@ func size(p *template.Plan) int64 { return int64(len(p.Resources) + len(p.Deploy
 
 // unfold unfolds a nested deployment by answers, to which those of ask are added. The error
 // is why a question has no answer.
-func (a *attempt) unfold(ctx context.Context, s step, number int, answers map[string]json.RawMessage, ask func(template.Question) (key string, v expr.Value, err error)) (*template.Plan, []*document.Fault, error) {
+func (a *attempt) unfold(
+	ctx context.Context, s step, number int, answers map[string]json.RawMessage, ask func(template.Question) (key string, v expr.Value, err error),
+) (*template.Plan, []*document.Fault, error) {
 	in := a.input
 	in.NewGUID = a.order.guids(fmt.Sprint(number))
 	var failure error
@@ -260,7 +265,9 @@ func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps 
 		if records[i].Unfolded.From < len(a.steps) {
 			continue // it was worked out before
 		}
-		p, faults, err := a.unfold(ctx, a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) { return "", expr.Value{}, errUnknown })
+		p, faults, err := a.unfold(ctx, a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) {
+			return "", expr.Value{}, errUnknown
+		})
 		if len(faults) > 0 {
 			err = cmp.Or(err, error(faults[0]))
 		}
@@ -347,7 +354,7 @@ func (a *attempt) expireNested(ctx context.Context) error {
 		t := a.task(plan.Order{Step: i, Act: plan.Follow})
 		t.ending.state, t.ending.record.Properties.Error = plan.Failed, a.records[i].Fault
 		if _, err := a.writeEnd(ctx, &t); err != nil {
-			return err
+			return fmt.Errorf("record the end of a nested deployment: %w", err)
 		}
 	}
 	return nil

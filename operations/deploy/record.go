@@ -165,13 +165,13 @@ func Operations(ctx context.Context, of *deployments.Deployments, name deploymen
 	}
 	steps, err := of.Steps(ctx, name, job)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
 	var all []Operation
 	for _, number := range slices.Sorted(maps.Keys(steps)) {
 		var s stepRecord
 		if err := json.Unmarshal(steps[number].Record, &s); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the record of step %d: %w", number, err)
 		}
 		if !s.Began.IsZero() && s.Within == within {
 			all = append(all, s.operation(record.ID, job, number, plan.State(steps[number].State)))
@@ -182,22 +182,24 @@ func Operations(ctx context.Context, of *deployments.Deployments, name deploymen
 
 func endedOperations(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte) (all []Operation, err error) {
 	text, err := of.Operations(ctx, name, job)
-	if err != nil || len(text) == 0 {
-		return nil, err
+	if err == nil && len(text) > 0 {
+		err = json.Unmarshal(text, &all)
 	}
-	err = json.Unmarshal(text, &all)
-	return all, err
+	if err != nil {
+		return nil, fmt.Errorf("read the operations of a deployment: %w", err)
+	}
+	return all, nil
 }
 
 // Template is the template of a deployment that runs, and is no nested one.
 func Template(ctx context.Context, of *deployments.Deployments, name deployments.Name, job [16]byte) ([]byte, error) {
 	content, err := of.Content(ctx, name, job)
-	if err != nil {
-		return nil, err
-	}
 	var o Order
-	if err := json.Unmarshal(content, &o); err != nil {
-		return nil, err
+	if err == nil {
+		err = json.Unmarshal(content, &o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the template of a deployment: %w", err)
 	}
 	read, _, faults := o.read()
 	if len(faults) > 0 {
@@ -215,7 +217,9 @@ func (s *stepRecord) operation(id string, job [16]byte, number int, state plan.S
 	if !state.Over() {
 		shown, ended = "Running", s.Began
 	}
-	op.Properties = OperationProperties{ProvisioningOperation: "Create", ProvisioningState: shown, Timestamp: ended, Duration: duration(ended.Sub(s.Began)), TargetResource: s.Target}
+	op.Properties = OperationProperties{
+		ProvisioningOperation: "Create", ProvisioningState: shown, Timestamp: ended, Duration: duration(ended.Sub(s.Began)), TargetResource: s.Target,
+	}
 	if s.Removes {
 		op.Properties.ProvisioningOperation = "Delete"
 	}

@@ -40,7 +40,9 @@ func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resour
 	if err == nil && missing {
 		calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 		defer cancel()
-		answer, err = a.call(calling, Call{Method: http.MethodPost, Target: "/subscriptions/" + r.Scope.Subscription + "/providers/" + namespace + "/register?api-version=2021-04-01"})
+		answer, err = a.call(calling, Call{
+			Method: http.MethodPost, Target: "/subscriptions/" + r.Scope.Subscription + "/providers/" + namespace + "/register?api-version=2021-04-01",
+		})
 	}
 	if err == nil && answer.Status < http.StatusMultipleChoices {
 		a.registrations.Store(of, true)

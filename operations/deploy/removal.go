@@ -65,7 +65,7 @@ func (a *attempt) planRemovals(ctx context.Context) error {
 		Until: a.order.Now.Add(a.Limit), Floor: a.Limits.Pause, PerJob: a.Limits.PerDeployment, Log: a.Log, Job: a.job.Name(),
 		Watch: func(idle int) time.Duration { return timing.Backoff(a.Limits.Pause, 2*a.Patience, idle+1) },
 	}
-	known, err := a.driver.Orders(ctx)
+	known, err := a.Store.TypeOrders(ctx, a.name.Subscription)
 	if err != nil {
 		return fmt.Errorf("read the order of types: %w", err)
 	}
@@ -210,7 +210,8 @@ func (r removing) Rest(_ context.Context, pause time.Duration) (result jobs.Resu
 // lateRemoval returns the error of a deletion that had not ended in time, with what its
 // provider said last.
 func lateRemoval(r removal, limit time.Duration) *arm.Error {
-	fault := arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' had not come to an end when the deployment's time of %s was over.", r.Target.ID, limit.String())
+	fault := arm.NewError(arm.DeploymentFailed).
+		Saying("The deletion of the resource '%s' had not come to an end when the deployment's time of %s was over.", r.Target.ID, limit.String())
 	if r.Fault != nil {
 		fault.Details = []arm.Error{*r.Fault}
 	}
@@ -406,7 +407,7 @@ func (a *attempt) recordRemovals(keys ...string) error {
 		a.removals[key] = r
 		step, err := recorded(r.state, r)
 		if err != nil {
-			return fmt.Errorf("record a deletion: %w", err)
+			return err
 		}
 		progress[r.number] = step
 	}
@@ -449,7 +450,8 @@ func (a *attempt) hiddenFault() *arm.Error {
 		return nil
 	}
 	return arm.NewError(arm.AuthorizationFailed).About(a.order.Scope.ID()).
-		Saying("Of the resources that the group holds and the template lacks, the caller may neither delete nor read %d. They were not deleted, and are not named.", hidden)
+		Saying("Of the resources that the group holds and the template lacks, the caller may neither delete nor read %d. "+
+			"They were not deleted, and are not named.", hidden)
 }
 
 // sentRemovals are the deletions that were sent, in order.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"portico/arm"
@@ -58,10 +59,6 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 		select {
 		case s := <-results:
 			running--
-			if s.err != nil {
-				failure = cmp.Or(failure, s.err)
-				continue
-			}
 			n, err := a.settle(s)
 			if err != nil {
 				failure = cmp.Or(failure, err)
@@ -114,6 +111,9 @@ func (n noted) wait() noted {
 
 // settle tells the plan what became of an order, and has it recorded.
 func (a *attempt) settle(s settled) (n noted, _ error) {
+	if s.err != nil {
+		return n, s.err
+	}
 	now := a.Store.Now()
 	if s.grows != nil && s.outcome == plan.GoesOn {
 		s.record.Unfolded.From = len(a.steps)
@@ -159,7 +159,10 @@ func (a *attempt) countEnds(steps []int) {
 // recorded is the progress of a step or a deletion as it is stored.
 func recorded(state plan.State, r any) (deployments.Step, error) {
 	text, err := json.Marshal(r)
-	return deployments.Step{State: uint8(state), Record: text}, err
+	if err != nil {
+		return deployments.Step{}, fmt.Errorf("record a step: %w", err)
+	}
+	return deployments.Step{State: uint8(state), Record: text}, nil
 }
 
 // recordOne records the progress of one step or deletion.
@@ -176,7 +179,8 @@ func (a *attempt) expire(now time.Time) {
 	a.expired = append(a.expired, a.plan.Expire()...)
 	for _, i := range a.expired {
 		a.records[i].Ended = now
-		a.records[i].Fault = arm.NewError(arm.DeploymentFailed).Saying("The resource '%s' had not come to an end when the deployment's time of %s was over.", a.steps[i].reference().ID, a.Limit.String())
+		a.records[i].Fault = arm.NewError(arm.DeploymentFailed).
+			Saying("The resource '%s' had not come to an end when the deployment's time of %s was over.", a.steps[i].reference().ID, a.Limit.String())
 		a.metrics.endStep(plan.Failed, &a.records[i])
 	}
 }

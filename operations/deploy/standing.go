@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -53,14 +54,14 @@ func StandingOf(ctx context.Context, store *inventory.Store, job jobrow.Job) (s 
 	}
 	r := recordedSteps{store: store, job: job, seen: map[string]bool{}}
 	if r.running, err = store.Deployments.Steps(ctx, nameOf(job), job.ID); err != nil { // before the deployment, which may end meanwhile
-		return s, err
+		return s, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
 	found, err := store.Deployments.Deployment(ctx, nameOf(job))
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && found.Job != job.ID {
 		return s, ErrNoDeployment
 	}
 	if err != nil {
-		return s, err
+		return s, fmt.Errorf("read a deployment: %w", err)
 	}
 	stored, err := Seen(found)
 	if err != nil {
@@ -108,11 +109,11 @@ func (e *recordedSteps) read(ctx context.Context, id, within string) error {
 		return nil
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("read a nested deployment: %w", err)
 	}
 	var record Stored
 	if err := json.Unmarshal(found.Record, &record); err != nil {
-		return err
+		return fmt.Errorf("read the record of a nested deployment: %w", err)
 	}
 	if found.State == deployments.Running {
 		sent, err := e.stepsOf(record, within)
@@ -147,7 +148,7 @@ func (e *recordedSteps) stepsOf(record Stored, within string) (steps []StepStand
 	for _, number := range slices.Sorted(maps.Keys(e.running)) {
 		var r removal // or a step, which has the record that it begins with
 		if err := json.Unmarshal(e.running[number].Record, &r); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("read the record of step %d: %w", number, err)
 		}
 		if r.Target == nil || r.stepRecord.Within != holder || r.Removes && r.Began.IsZero() {
 			continue
@@ -196,7 +197,10 @@ func (e *recordedSteps) add(ctx context.Context, within string, steps []StepStan
 
 func (o *Operation) standing(within string) StepStanding {
 	p := o.Properties
-	s := StepStanding{Reference: *p.TargetResource, State: p.ProvisioningState, Removes: p.ProvisioningOperation == "Delete", Within: within, Ended: p.Timestamp, Status: p.StatusCode}
+	s := StepStanding{
+		Reference: *p.TargetResource, State: p.ProvisioningState, Removes: p.ProvisioningOperation == "Delete", Within: within, Ended: p.Timestamp,
+		Status: p.StatusCode,
+	}
 	if took, err := time.ParseDuration(strings.ToLower(strings.TrimPrefix(p.Duration, "PT"))); err == nil {
 		s.Began = s.Ended.Add(-took)
 	}

@@ -35,7 +35,7 @@ func (d *Deployer) workOut(ctx context.Context, job jobrow.Job) (*worked, error)
 	w := &worked{order: o, memory: d.Memory.Reservation(o.CallerName, d.MemoryLimit)}
 	p, in, faults, err := w.order.Expand(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("work out the template of a deployment: %w", err)
 	}
 	if len(faults) > 0 {
 		return nil, fmt.Errorf("the template of a deployment that was accepted: %w", faults[0])

@@ -63,7 +63,7 @@ func (w *attempt) ids() http.Header { return w.payload.Header(w.Region) }
 
 // load makes the plan from the inventory.
 func (w *attempt) load(ctx context.Context) error {
-	known, err := w.driver.Orders(ctx)
+	known, err := w.Prober.Store.TypeOrders(ctx, w.claim.Job.Subscription)
 	if err != nil {
 		return err
 	}
@@ -233,15 +233,11 @@ func (w *attempt) learn(ctx context.Context) error {
 	if len(w.plan.Learnt) == 0 {
 		return nil
 	}
-	learnt := make([]inventory.TypeOrder, len(w.plan.Learnt))
-	for i, o := range w.plan.Learnt {
-		learnt[i] = inventory.TypeOrder{Before: o.Before, After: o.After}
+	if err := w.Prober.Store.LearnTypeOrders(ctx, w.claim.Job.Subscription, w.plan.Learnt); err != nil {
+		return fmt.Errorf("record the order of types: %w", err)
 	}
-	err := w.Prober.Store.LearnTypeOrders(ctx, w.claim.Job.Subscription, learnt)
-	if err == nil {
-		w.plan.Learnt = nil
-	}
-	return err
+	w.plan.Learnt = nil
+	return nil
 }
 
 // save records the deletion's progress.
@@ -249,7 +245,7 @@ func (w *attempt) save(ctx context.Context) error {
 	w.saved = time.Now()
 	w.payload.Progress, w.payload.Saved, w.payload.Waits = w.plan.Progress(), w.now(), w.waiting()
 	if err := w.learn(ctx); err != nil {
-		return fmt.Errorf("record the order of types: %w", err)
+		return err
 	}
 	payload := w.payload.String()
 	for first := true; ; first = false {

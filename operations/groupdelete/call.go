@@ -154,7 +154,9 @@ func stale() deletion.Answer {
 
 // condition reads a resource's entity tag, so that the DELETE can remove only the
 // present version. decided reports that no DELETE should be sent.
-func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header) (a deletion.Answer, decided bool) {
+func (w *attempt) condition(
+	ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header,
+) (a deletion.Answer, decided bool) {
 	asking := w.ids()
 	asking.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: asking})
@@ -208,7 +210,9 @@ func (w *attempt) unproven(ctx context.Context, row inventory.Resource) deletion
 
 // exchange sends a DELETE, and returns what became of it for the plan and for the inventory.
 // Once the request has left, exchange waits for its end even if the attempt is over.
-func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time) (a deletion.Answer, settled inventory.Answer) {
+func (w *attempt) exchange(
+	ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time,
+) (a deletion.Answer, settled inventory.Answer) {
 	header.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
 	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{

@@ -89,7 +89,10 @@ func (d *Deleter) Succeed(before jobs.Kind) {
 // Caller implements [jobs.Commissioned].
 func (d *Deleter) Caller(_ context.Context, job jobrow.Job) (string, error) {
 	c, err := jobs.CommissionOf(job)
-	return c.Caller.Caller(), err
+	if err != nil {
+		return "", fmt.Errorf("read the commission of a deletion: %w", err)
+	}
+	return c.Caller.Caller(), nil
 }
 
 func (d *Deleter) limits() plan.Limits {
@@ -151,7 +154,7 @@ func (d *Deleter) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, erro
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the group: %w", err)
 	}
 	return jobs.HoldOf(ctx, d.Prober.Store, group.Subscription, group.Generation, routing.GroupID(path.Subscription(), group.Name))
 }
@@ -187,7 +190,7 @@ var errLost = errors.New("the group is no longer the job's")
 func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := ReadPayload(claim.Job)
 	if err != nil {
-		return jobs.Result{End: jobrow.Failed}, err
+		return jobs.Result{End: jobrow.Failed}, fmt.Errorf("read the payload of a deletion: %w", err)
 	}
 	group, err := d.Prober.Store.Group(ctx, claim.Job.Subscription, claim.Job.Subject)
 	switch {

@@ -63,7 +63,8 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 	done.Progress.WaitingFor, done.Waits = nil, nil
 	for range closingRounds {
 		failpoint.Pass(failpoint.GroupCloseBefore)
-		err := w.Prober.Store.DeleteGroupByJob(ctx, w.claim.Job, inventory.DeleteGroupConditions{CheckWrittenRegions: check.Judge, Absent: w.gone}, done.String())
+		conditions := inventory.DeleteGroupConditions{CheckWrittenRegions: check.Judge, Absent: w.gone}
+		err := w.Prober.Store.DeleteGroupByJob(ctx, w.claim.Job, conditions, done.String())
 		var left *inventory.GroupNotEmptyError
 		switch {
 		case err == nil:
@@ -78,7 +79,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 		case errors.As(err, &left): // a call may still be running
 			calls, err := w.Prober.Store.GroupCalls(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, plan.MostWaits)
 			if err != nil {
-				return jobs.Result{}, err
+				return jobs.Result{}, fmt.Errorf("read the calls that keep the group: %w", err)
 			}
 			return w.again(ctx, w.waitFor(ctx, calls, func(o inventory.OpenWrite) time.Time { return o.NotAfter }, "that began before may still be under way."))
 		case errors.Is(err, inventory.ErrNotFound):
@@ -89,7 +90,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 			return w.waitForRegions(ctx, inconclusive)
 		}
 		if !looked {
-			return jobs.Result{}, err
+			return jobs.Result{}, fmt.Errorf("close the group: %w", err)
 		}
 	}
 	return w.again(ctx, w.watch())
@@ -119,7 +120,7 @@ func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err err
 	}
 	touched, err := w.Prober.Store.WrittenRegions(ctx, w.group)
 	if err != nil {
-		return false, false, err
+		return false, false, fmt.Errorf("read where the group was written to: %w", err)
 	}
 	check := w.EmptinessCheck(*w.payload)
 	if refusal := check.Judge(w.group, touched); refusal != nil {
@@ -188,13 +189,14 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 	case errors.As(err, &open): // a call may still land
 		writes, err := w.Prober.Store.GroupWrites(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, plan.MostWaits)
 		if err != nil {
-			return jobs.Result{}, err
+			return jobs.Result{}, fmt.Errorf("read the writes that keep the group: %w", err)
 		}
-		pause := w.waitFor(ctx, writes, func(o inventory.OpenWrite) time.Time { return o.Ends }, "without an answer may still take effect, and keeps the group from being given back.")
+		pause := w.waitFor(ctx, writes, func(o inventory.OpenWrite) time.Time { return o.Ends },
+			"without an answer may still take effect, and keeps the group from being given back.")
 		w.payload.Waits = w.open
 		return jobs.Result{Again: pause, Payload: w.payload.String()}, nil
 	case err != nil:
-		return jobs.Result{}, err
+		return jobs.Result{}, fmt.Errorf("reopen the group: %w", err)
 	}
 	w.metrics.ends.WithLabelValues(string(fault.Code)).Inc()
 	w.note("group delete ended", zap.String("outcome", outcome), zap.String("code", string(fault.Code)), zap.Int("left", len(left)))

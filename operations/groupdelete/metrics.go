@@ -2,6 +2,7 @@ package groupdelete
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,13 +25,17 @@ type metrics struct {
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, transient (to be tried again), silent (no answer), unsent, unproven (nothing is there, and a create goes on).",
+			Name: "portico_group_delete_calls_total",
+			Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, " +
+				"transient (to be tried again), silent (no answer), unsent, unproven (nothing is there, and a create goes on).",
 		}, []string{"result"}),
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_group_deletes_total", Help: "Deletions of groups with resources that have ended, by how: Succeeded, or the code of the error.",
+			Name: "portico_group_deletes_total",
+			Help: "Deletions of groups with resources that have ended, by how: Succeeded, or the code of the error.",
 		}, []string{"end"}),
 		members: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_group_delete_resources", Help: "Resources of the groups that this replica is deleting at the moment: inFlight, waiting, parked (until what refused them has gone).",
+			Name: "portico_group_delete_resources",
+			Help: "Resources of the groups that this replica is deleting at the moment: inFlight, waiting, parked (until what refused them has gone).",
 		}, []string{"state"}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_group_deletes_waiting", Help: "Deletions of groups, of all replicas, that wait for a region which does not answer.",
@@ -52,7 +57,7 @@ func (d *Deleter) Measure(ctx context.Context, open int) error {
 	}
 	deletions, err := d.Prober.Store.OpenJobs(ctx, inventory.GroupDeleteJob, countedDeletions)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the deletions of groups: %w", err)
 	}
 	waiting := map[string]int{}
 	for _, job := range deletions {

@@ -84,7 +84,7 @@ func endsRight(t *rapid.T) {
 	var order []TypeOrder
 	for range rapid.IntRange(0, 3).Draw(t, "hints") {
 		order = append(order, TypeOrder{
-			rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "before"), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "after"),
+			Before: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "before"), After: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "after"),
 		})
 	}
 	kill := rapid.SampledFrom([]int{0, 3, 10, 40}).Draw(t, "kill")

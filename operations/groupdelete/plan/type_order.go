@@ -1,7 +1,9 @@
 package plan
 
+import "portico/inventory"
+
 // TypeOrder says that the resources of one type go before those of another.
-type TypeOrder struct{ Before, After string }
+type TypeOrder = inventory.TypeOrder
 
 // orderTypes adds an order to the known ones unless these say the contrary:
 // contradicting orders would order nothing.
