@@ -57,7 +57,7 @@ UNIT = ./inventory ./gateway ./upstream $$(go list ./... | grep -v -E '^portico/
 # Those of them that are tested without the race detector, which takes three times as long:
 # they have neither goroutines nor locks, or those of the packages below them alone, and
 # programs that are built with it meet a crowd of callers. test-long has it for these too.
-UNRACED := ^portico/(access/roles|arm|arm/filter|certify/.*|cmd/.*|config(/.*)?|contoso(/.*)?|gateway|gateway/(admin/(api|status)|authorize|explain|frontdoor(/.*)?|polling|proxy)|internal/jsontext|inventory|inventory/(index|jobrow)|operations/(groupdelete|move)/plan|routing|schema|template(/.*)?|test/.*|tracing/headers)$$$$
+UNRACED := ^portico/(access/roles|arm|arm/filter|certify/.*|cmd/.*|config(/.*)?|contoso(/.*)?|gateway|gateway/(admin/(api|status)|authorize|explain|frontdoor(/.*)?|polling|proxy)|internal/jsontext|inventory|inventory/(index|jobrow)|operations/(deletion|move)/plan|routing|schema|template(/.*)?|test/.*|tracing/headers)$$$$
 
 .PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside e2e protocol crowded chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos evidence scale bench bench-peers release clean
 

@@ -17,8 +17,8 @@ import (
 	"portico/gateway/admin/api"
 	"portico/gateway/observe"
 	"portico/inventory"
+	"portico/operations/deletion/plan"
 	"portico/operations/groupdelete"
-	"portico/operations/groupdelete/plan"
 	"portico/routing"
 )
 

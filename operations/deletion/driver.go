@@ -18,7 +18,7 @@ import (
 	"portico/inventory"
 	"portico/jobs"
 	"portico/limits"
-	"portico/operations/groupdelete/plan"
+	"portico/operations/deletion/plan"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing/spans"

@@ -8,7 +8,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"portico/operations/groupdelete/plan"
+	"portico/operations/deletion/plan"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

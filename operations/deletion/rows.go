@@ -10,7 +10,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/locate"
-	"portico/operations/groupdelete/plan"
+	"portico/operations/deletion/plan"
 	"portico/regions"
 	"portico/routing"
 	"portico/upstream/answers"

@@ -18,9 +18,9 @@ import (
 	"portico/inventory/deployments"
 	"portico/jobs"
 	"portico/operations/deletion"
+	deletionplan "portico/operations/deletion/plan"
 	"portico/operations/deploy/plan"
 	"portico/operations/deploy/secret"
-	deletionplan "portico/operations/groupdelete/plan"
 	"portico/upstream/answers"
 )
 

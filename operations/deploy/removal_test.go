@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"testing"
 
+	deletion "portico/operations/deletion/plan"
 	"portico/operations/deploy/secret"
-	deletion "portico/operations/groupdelete/plan"
 	"portico/tracing"
 )
 

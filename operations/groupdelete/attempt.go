@@ -15,7 +15,7 @@ import (
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/operations/deletion"
-	"portico/operations/groupdelete/plan"
+	"portico/operations/deletion/plan"
 )
 
 // attempt is one attempt at a deletion. It is the driver's [deletion.Kind].

@@ -13,7 +13,7 @@ import (
 	"portico/inventory/index"
 	"portico/locate"
 	"portico/operations/deletion"
-	"portico/operations/groupdelete/plan"
+	"portico/operations/deletion/plan"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"

@@ -29,7 +29,7 @@ import (
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
-	"portico/operations/groupdelete/plan"
+	"portico/operations/deletion/plan"
 	"portico/routing"
 )
 

@@ -17,7 +17,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
-	"portico/operations/groupdelete/plan"
+	"portico/operations/deletion/plan"
 	"portico/upstream/answers"
 )
 

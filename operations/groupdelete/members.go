@@ -8,7 +8,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/operations/deletion"
-	"portico/operations/groupdelete/plan"
+	"portico/operations/deletion/plan"
 )
 
 // mostReasons bounds the refusals whose texts are read.

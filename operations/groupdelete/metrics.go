@@ -9,7 +9,7 @@ import (
 
 	"portico/internal/meter"
 	"portico/inventory"
-	"portico/operations/groupdelete/plan"
+	"portico/operations/deletion/plan"
 )
 
 // metrics are labelled by the names of states, outcomes, ends and regions.

@@ -12,7 +12,7 @@ package plan
 import (
 	"time"
 
-	deletion "portico/operations/groupdelete/plan"
+	deletion "portico/operations/deletion/plan"
 )
 
 // State is how far a step is. The numbers are stored.

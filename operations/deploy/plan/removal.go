@@ -1,6 +1,6 @@
 package plan
 
-import deletion "portico/operations/groupdelete/plan"
+import deletion "portico/operations/deletion/plan"
 
 // Removes reports whether the deployment now has to delete what its template lacks: it is in
 // complete mode, and each of its steps has succeeded. Remove then says what that is.

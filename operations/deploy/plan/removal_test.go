@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	deletion "portico/operations/groupdelete/plan"
+	deletion "portico/operations/deletion/plan"
 )
 
 // emptying is a deployment of one step in complete mode, in a group that holds two other

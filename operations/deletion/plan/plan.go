@@ -1,6 +1,6 @@
-// Package plan decides which resources of a group to delete next, and what an answer
-// means for the others. It is pure: it neither calls nor reads a clock, and a plan can
-// be made again from the inventory at any time.
+// Package plan decides which of many resources to delete next, and what an answer means for
+// the others. It is pure: it neither calls nor reads a clock, and a plan can be made again
+// from the inventory at any time.
 package plan
 
 import (
@@ -77,7 +77,7 @@ type Limits struct {
 // for one.
 const LongestWait = 15 * time.Second
 
-// Plan is the plan of one group's deletion.
+// Plan is the plan of a deletion.
 //
 // A member is sent when nothing holds it back. A refused member is parked. It is sent
 // again when all members that its refusal named have gone; if it named none, when the
