@@ -1,9 +1,7 @@
 // Package groupdelete deletes the resources of a group, and then the group.
 //
-// A [plan.Plan] decides which resource is next, and what a refusal of one means for the
-// others. An attempt drives the plan: it makes the calls, each an intent in the
-// inventory like a client's write. Another replica can take the deletion over at any
-// point, because rows, strays and intents alone say what is left.
+// A [deletion.Driver] drives it. Each DELETE is an intent in the inventory like a client's
+// write. Rows, strays and intents alone say what is left.
 //
 // A caller who may delete the group may delete all that it holds, as in ARM: no right to
 // a single resource is checked, and the deletion goes on when its caller loses the right.
@@ -48,9 +46,8 @@ type EmptinessCheck interface {
 // Deleter deletes groups (arm.ResourceGroupDeletionBlocked and its kin say how a
 // deletion can end).
 //
-// Each attempt makes a plan from the inventory and drives it until it can only wait.
-// Rows, strays and intents say what is left; the job and its members only record
-// failures.
+// Each attempt makes a plan from the inventory and drives it until it can only wait. The job
+// and its members only record failures.
 type Deleter struct {
 	Prober         locate.Prober
 	EmptinessCheck func(Payload) EmptinessCheck
