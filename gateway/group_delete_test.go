@@ -293,7 +293,6 @@ func TestGroupIsDeletedAsynchronously(t *testing.T) {
 // made anew for as long as it may land.
 func TestGroupStaysWhileACallMayRun(t *testing.T) {
 	s := newSite(t, setup{})
-	s.work()
 	for _, running := range []bool{false, true} {
 		g := s.group("g")
 		m := s.machine("g", "m", "westus")
@@ -304,6 +303,9 @@ func TestGroupStaysWhileACallMayRun(t *testing.T) {
 			s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-after")
 		}
 		accepted := s.ok(202, "DELETE", g+own, "")
+		if !running { // earlier, it might find out that the resource has gone, and leave an empty group
+			s.work()
+		}
 		s.within("the end of its row", func() bool { _, there := s.row(m); return !there })
 		if running {
 			s.within("what is waited for", func() bool {
