@@ -12,12 +12,12 @@ import (
 )
 
 func (g *Gateway) newBatches(handler http.Handler) *batch.Batches {
-	return batch.New(batch.Options{Config: g.config, Store: g.store, Memory: g.batchMemory, Hosts: g.hosts, Polls: g.polls, Handler: handler})
+	return batch.New(batch.Options{Config: g.config, Store: g.store, Memory: g.batchMemory, Hosts: g.Hosts, Polls: g.polls, Handler: handler})
 }
 
 // newInner returns the public chain without what the connection of a batch has been through.
 func (g *Gateway) newInner() http.Handler {
-	return chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, inTurn(g.identifyInner, g.classify, g.limitRate))
+	return g.Inner(g.identifyInner, g.Classify, g.throttle.Limit)
 }
 
 // identifyInner is identify and authenticate for a request in a batch or of a deployment:
@@ -29,12 +29,12 @@ func (g *Gateway) identifyInner(w http.ResponseWriter, r *http.Request) (goesOn 
 	q, caller := batch.Of(r.Context())
 	r.Header[tracing.CorrelationHeader] = []string{caller.Correlation}
 	x.Origin, x.Parent, x.Client, x.Span = q.Origin, q.Parent, caller.Client, x.Span.Below(spans.Request, "")
-	if fault := g.mint(x, r); fault != nil {
+	if fault := g.Mint(x, r); fault != nil {
 		exchange.Fail(w, r, fault)
 		return false
 	}
-	g.admit(x, r, caller.Principal)
-	if !g.authenticator.Valid(caller.Principal) && !engine.Rehearsed(r.Context()) {
+	g.Admit(x, r, caller.Principal)
+	if !g.Authenticator.Valid(caller.Principal) && !engine.Rehearsed(r.Context()) {
 		exchange.Fail(w, r, arm.NewError(arm.InvalidAuthenticationToken).
 			Saying("The caller of this request is no longer known: the token or certificate by which its batch or deployment began is not accepted any more. The request was not sent."))
 		return false

@@ -20,13 +20,12 @@ import (
 	adminapi "portico/gateway/admin/api"
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
+	"portico/gateway/chain"
 	"portico/gateway/exchange"
 	"portico/gateway/explain"
 	"portico/gateway/frontdoor"
-	"portico/gateway/observe"
 	"portico/inventory"
 	"portico/inventory/engine"
-	"portico/limits"
 	"portico/locate"
 	"portico/routing"
 )
@@ -56,7 +55,7 @@ func (g *Gateway) Explain(ctx context.Context, q adminapi.Question) (adminapi.Ex
 			return *unread, nil
 		}
 		q.Method = request.Method
-		q.Path, _ = target(request.Request)
+		q.Path, _ = chain.Target(request.Request)
 		request.signsIn = q.Principal == ""
 	} else {
 		g.complete(&q)
@@ -106,18 +105,20 @@ func (g *Gateway) explain(question rehearsed) (adminapi.Explanation, error) {
 	calls := explain.NewCalls(g.upstream)
 	rehearsal := g.rehearsal(calls, question.roles == adminapi.RolesSkipped, question.ask)
 	walked := explain.Walked{Method: question.Method, Calls: calls, Roles: question.roles, Answer: exchange.CaptureBeginning(answerShown)}
-	var framing middleware
-	checks := []check{rehearsal.rehearseHead(&walked)}
+	checks := []chain.Check{rehearsal.rehearseHead(&walked)}
 	if question.raw {
 		walked.Raw = g.readerInWords()
-		framing, checks = exchange.EndAmbiguous, append(checks, rehearsal.guardHost)
+		checks = append(checks, rehearsal.GuardHost)
 	}
 	read := func(http.ResponseWriter, *http.Request) (goesOn bool) {
 		walked.Read = true
 		return true
 	}
-	checks = append(checks, rehearsal.rehearseSignIn(&walked, question), rehearsal.classify, read, g.rehearseLimit)
-	way := chain(http.HandlerFunc(rehearsal.dispatch), framing, exchange.Begin(rehearsal.exchanges), rehearsal.recover, inTurn(checks...))
+	checks = append(checks, rehearsal.rehearseSignIn(&walked, question), rehearsal.Classify, read, g.throttle.Explain)
+	way := rehearsal.Inner(checks...)
+	if question.raw {
+		way = exchange.EndAmbiguous(way)
+	}
 	fault := walked.Answer.Hold(question.RequestURI, func() { way.ServeHTTP(walked.Answer, question.Request) })
 	if fault != nil {
 		return adminapi.Explanation{}, fault
@@ -177,7 +178,7 @@ func (g *Gateway) explainedCaller(ctx context.Context, q adminapi.Question, sign
 		if q.Principal != "" {
 			return who, "", arm.NewError(arm.InvalidRequestContent, "without authentication there is one caller, and no other principal").About("principal")
 		}
-		who, _ = g.authenticator.Authenticate(&http.Request{Header: http.Header{}})
+		who, _ = g.Authenticator.Authenticate(&http.Request{Header: http.Header{}})
 		return who, adminapi.RolesIgnored, nil
 	}
 	roles = adminapi.RolesEnforced
@@ -258,8 +259,7 @@ func explainedRequest(ctx context.Context, q adminapi.Question) (*http.Request, 
 // they leave nothing in logs, metrics and budgets.
 func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway {
 	r := *g
-	r.metrics, r.throttle = observe.NewMetrics(prometheus.NewRegistry(), false), nil
-	r.exchanges = &exchange.Settings{HTTPS: g.exchanges.HTTPS, MaxContent: g.exchanges.MaxContent, Memory: g.contentMemory, Log: zap.NewNop()}
+	r.throttle = nil
 	auth := g.config.Auth
 	if allowsAll {
 		auth.Roles = config.RolesIgnored
@@ -280,6 +280,10 @@ func (g *Gateway) rehearsal(calls *explain.Calls, allowsAll, ask bool) *Gateway 
 	forwarding.Upstream, forwarding.Resolver, forwarding.Admission = calls.For(adminapi.Forward), r.resolver, r.admission
 	forwarding.Authorizer, forwarding.Lister, forwarding.Activity, forwarding.Log = r.authorizer, r.lister, nil, zap.NewNop()
 	r.proxy = &forwarding
+	links := *g.Links
+	links.Enforced, links.Spoofed, links.Observe, links.Last = r.authorizer.Enforced(), prometheus.NewCounter(prometheus.CounterOpts{}), nil, r.dispatch
+	links.Exchanges = &exchange.Settings{HTTPS: g.Exchanges.HTTPS, MaxContent: g.Exchanges.MaxContent, Memory: g.contentMemory, Log: zap.NewNop()}
+	r.Links = &links
 	r.batches = r.newBatches(r.newInner())
 	r.frontDoor = frontdoor.New(frontdoor.Options{
 		Config: g.config, Store: g.store, Router: g.router, Resolver: r.resolver, Admission: r.admission, Authorizer: r.authorizer,
@@ -301,24 +305,6 @@ func (f forReal) Find(ctx context.Context, caller locate.Caller, sought routing.
 type asleep struct{}
 
 func (asleep) Nudge(string) {}
-
-// rehearseLimit is limitRate for a request that is explained: it gives back what it takes.
-func (g *Gateway) rehearseLimit(w http.ResponseWriter, r *http.Request) (goesOn bool) {
-	x := exchange.From(r)
-	if g.throttle == nil || isMetadata(x.Path) {
-		return true
-	}
-	x.Reach(exchange.AtLimits)
-	kind, id := limits.RequestKindOf(r.Method), x.Request.Path.Subscription()
-	refusal := g.take(r.Context(), x, kind, id)
-	x.Ticket.Return()
-	x.Ticket, x.Trail.Limit = limits.Ticket{}, refusal
-	if refusal != nil {
-		exchange.Fail(w, r, throttledFault(x, kind, id, refusal))
-		return false
-	}
-	return true
-}
 
 // locksOf are the locks that may forbid a request that was classified.
 func (g *Gateway) locksOf(ctx context.Context, x *exchange.Exchange) ([]inventory.Lock, error) {

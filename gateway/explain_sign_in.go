@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/gateway/chain"
 	"portico/gateway/exchange"
 	"portico/gateway/explain"
 )
@@ -23,12 +24,12 @@ func (a *rehearsed) addToken(token string) *arm.Error {
 }
 
 // rehearseHead is identify for a request that is explained. It begins the trail.
-func (g *Gateway) rehearseHead(walked *explain.Walked) check {
+func (g *Gateway) rehearseHead(walked *explain.Walked) chain.Check {
 	return func(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 		x := exchange.From(r)
 		walked.Exchange, x.Trail = x, &exchange.Trail{}
 		x.Reach(exchange.AtHead)
-		if fault := g.readHead(x, r); fault != nil {
+		if fault := g.ReadHead(x, r); fault != nil {
 			exchange.Fail(w, r, fault)
 			return false
 		}
@@ -37,21 +38,21 @@ func (g *Gateway) rehearseHead(walked *explain.Walked) check {
 }
 
 // rehearseSignIn is authenticate for a request that is explained. Nothing is counted.
-func (g *Gateway) rehearseSignIn(walked *explain.Walked, question rehearsed) check {
+func (g *Gateway) rehearseSignIn(walked *explain.Walked, question rehearsed) chain.Check {
 	return func(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 		x, who := exchange.From(r), question.who
 		if question.signsIn {
 			x.Reach(exchange.AtSignIn)
-			signedIn := g.authenticator.Explain(r, question.ask)
+			signedIn := g.Authenticator.Explain(r, question.ask)
 			walked.SignIn = &signedIn
-			if refusal := signedIn.Refusal; refusal != nil && !isMetadata(x.Path) {
-				g.refuseSignIn(w, r, refusal)
+			if refusal := signedIn.Refusal; refusal != nil && !x.ForMetadata() {
+				g.RefuseSignIn(w, r, refusal)
 				return false
 			}
 			who = signedIn.Principal
 		}
 		x.Reach(exchange.AtClassification)
-		g.admit(x, r, who)
+		g.Admit(x, r, who)
 		return true
 	}
 }

@@ -19,13 +19,16 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
 	"portico/gateway/batch"
+	"portico/gateway/chain"
 	"portico/gateway/compression"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor"
 	"portico/gateway/observe"
 	"portico/gateway/polling"
 	"portico/gateway/proxy"
+	"portico/gateway/throttle"
 	"portico/internal/logs"
+	"portico/internal/meter"
 	"portico/inventory"
 	"portico/inventory/memory"
 	"portico/inventory/operations"
@@ -77,26 +80,23 @@ type Registry interface {
 // holds no goroutines of its own.
 type Gateway struct {
 	longLived
-	config        *config.Config
-	public        *url.URL
-	authenticator access.Authenticator
-	router        *routing.Router
-	resolver      *admission.Resolver
-	prober        locate.Prober
-	admission     *admission.Admission
-	authorizer    *authorize.Authorizer
-	lister        *fanout.Lister
-	proxy         *proxy.Proxy
-	polls         *polling.Operations
-	batches       *batch.Batches
-	batched       http.Handler // answers the requests of batches and of deployments
-	exchanges     *exchange.Settings
-	observer      *observe.Observer
-	sweeper       *sweep.Sweeper
-	webhooks      *webhook.Deliverer
-	throttle      *limits.Throttle // nil: requests are not counted
-	frontDoor     http.Handler
-	hosts         map[string]bool // under which the public listener is called
+	*chain.Links
+	config     *config.Config
+	public     *url.URL
+	router     *routing.Router
+	resolver   *admission.Resolver
+	prober     locate.Prober
+	admission  *admission.Admission
+	authorizer *authorize.Authorizer
+	lister     *fanout.Lister
+	proxy      *proxy.Proxy
+	polls      *polling.Operations
+	batches    *batch.Batches
+	batched    http.Handler // answers the requests of batches and of deployments
+	sweeper    *sweep.Sweeper
+	webhooks   *webhook.Deliverer
+	throttle   *throttle.Throttle
+	frontDoor  http.Handler
 }
 
 // longLived is what outlives a configuration.
@@ -152,6 +152,9 @@ func New(o Options) *Gateway {
 	if !measures {
 		o.Metrics = prometheus.NewRegistry() // nothing reads it
 	}
+	memory := func(m meter.Memory, bytes int64) *limits.Memory {
+		return m.New(o.Metrics, bytes, o.Config.Limits.ShareOf(bytes))
+	}
 	g := &Gateway{longLived: longLived{
 		store:    o.Store,
 		upstream: o.Upstream,
@@ -168,8 +171,8 @@ func New(o Options) *Gateway {
 		generations:    cmp.Or(o.Generations, new(config.History)),
 		sessions:       console.NewSessions(time.Now),
 		attempts:       new(console.Attempts),
-		batchMemory:    newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches, what-ifs and deployments"}, o.Config.Batch.TotalMemory),
-		contentMemory:  newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
+		batchMemory:    memory(meter.Memory{Setting: "batch.totalMemory", Metric: "portico_batch", Holds: "answers in batches, what-ifs and deployments"}, o.Config.Batch.TotalMemory),
+		contentMemory:  memory(meter.Memory{Setting: "limits.contentMemory", Metric: "portico_content", Holds: "contents of requests"}, o.Config.Limits.ContentMemory),
 		counts:         admission.NewCounts(),
 		levels:         limits.NewBucketLevels(time.Now()),
 		throttled:      limits.NewThrottleMetrics(o.Metrics),
@@ -185,7 +188,7 @@ func New(o Options) *Gateway {
 	g.recent = observe.NewRecent(o.Store.Errors, g.sender)
 	o.Upstream.Audit(g.audit.Call)
 	lists := g.listOptions(o.Config, o.Keys)
-	lists.Budget = newMemory(o, budget{"lists.totalMemory", "portico_fanout", "merged lists"}, o.Config.Lists.TotalMemory)
+	lists.Budget = memory(meter.Memory{Setting: "lists.totalMemory", Metric: "portico_fanout", Holds: "merged lists"}, o.Config.Lists.TotalMemory)
 	g.lister = fanout.NewLister(lists)
 	g.configure(o.Config, o.Authenticator, o.Sinks)
 	g.runner = jobs.NewRunner(jobs.Options{
@@ -218,7 +221,7 @@ func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Opti
 
 // configure makes what depends on the configuration alone.
 func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator, sinks []*webhook.Sink) {
-	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
+	g.config, g.public = c, c.Server.PublicURL
 	g.adminTokens.Store(&c.Server.AdminTokens)
 	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.store.Operations, g.store.Locations}, Scopes: g.store.Scopes}
 	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
@@ -230,16 +233,21 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.resolver = &admission.Resolver{Router: g.router, Finder: finder, Prober: g.prober}
 	g.authorizer = authorize.New(&c.Auth, g.store.Roles, g.store.Scopes, g.authorizations)
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
-	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}
+	exchanges := &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations, Waits: g.waits}
 	polls := &polling.Forwarded{Operations: g.polls, Config: c, Resolver: g.resolver, Admission: g.admission, Log: g.log}
 	g.proxy = &proxy.Proxy{
 		Config: c, Public: g.public, Store: g.store, Upstream: g.upstream, Resolver: g.resolver,
 		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: polls, Activity: g.activity, Sender: g.sender, Tracer: g.tracer, Log: g.log,
 	}
-	g.hosts = allowedHosts(g.public, c.Server.Listen)
-	g.observer = observe.New(g.metrics, g.recent, g.names, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
-	g.throttle = g.newThrottle()
+	observer := observe.New(g.metrics, g.recent, g.names, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
+	g.throttle = throttle.New(throttle.Options{
+		Config: &c.Throttle, Levels: g.levels, Replicas: func() int { return g.runner.Replicas() }, Scopes: g.store.Scopes, Metrics: g.throttled,
+	})
+	g.Links = &chain.Links{
+		Config: c, Authenticator: authenticator, Enforced: g.authorizer.Enforced(), Hosts: chain.NewHosts(g.public, c.Server.Listen),
+		Exchanges: exchanges, Observe: observer.Observe, Spoofed: g.metrics.Spoofed, Tracer: g.tracer, Panics: g.log, Last: g.dispatch,
+	}
 	g.batched = g.newInner()
 	g.batches = g.newBatches(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.newest.Load().batched.ServeHTTP(w, r) }))
 }
@@ -263,24 +271,24 @@ type storeIndex struct {
 
 // Public returns the handler of the public listener.
 func (g *Gateway) Public() http.Handler {
-	var compress middleware
+	var compress chain.Middleware
 	if c := g.config.Server.Compression; !c.Off {
 		compress = compression.New(c.Minimum, g.contentMemory).Compress
 	}
-	return chain(http.HandlerFunc(g.dispatch),
+	return chain.Of(g.Last,
 		exchange.EndAmbiguous,
 		g.part, // while draining, each answer is its connection's last
-		exchange.Begin(g.exchanges),
-		g.observer.Observe, // logs and metrics, of refusals too
-		g.recover,          // a panic is a 500, and the log's affair
+		exchange.Begin(g.Exchanges),
+		g.Observe, // logs and metrics, of refusals too
+		g.Recover, // a panic is a 500, and the log's affair
 		compress,
-		inTurn(
-			g.boundContent,
-			g.identify,
-			g.guardHost,
-			g.authenticate, // from here on no reserved header is left
-			g.classify,
-			g.limitRate,
+		chain.InTurn(
+			g.BoundContent,
+			g.Identify,
+			g.GuardHost,
+			g.Authenticate, // from here on no reserved header is left
+			g.Classify,
+			g.throttle.Limit,
 		),
 	)
 }
@@ -292,37 +300,6 @@ func (g *Gateway) Admin() http.Handler {
 		Metrics: g.registry, Draining: g.draining.Load, Recent: g.recent, Traffic: g.traffic, Generations: g.generations, Sessions: g.sessions, Attempts: g.attempts, Audit: g.audit, Explain: g.Explain, Log: g.log,
 		TokensNow: func() []config.AdminToken { return *g.adminTokens.Load() },
 	})
-}
-
-// middleware wraps a handler in one concern.
-type middleware func(http.Handler) http.Handler
-
-// chain composes middlewares in the order in which a request meets them. A nil one is none.
-func chain(last http.Handler, links ...middleware) http.Handler {
-	for i := len(links) - 1; i >= 0; i-- {
-		if links[i] != nil {
-			last = links[i](last)
-		}
-	}
-	return last
-}
-
-// check answers a request that goes no further, and reports whether one does.
-type check func(http.ResponseWriter, *http.Request) (goesOn bool)
-
-// inTurn runs checks on a request before the next handler. They hold nothing of the
-// stack while that waits for a provider, as middlewares do.
-func inTurn(checks ...check) middleware {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			for _, goesOn := range checks {
-				if !goesOn(w, r) {
-					return
-				}
-			}
-			next.ServeHTTP(w, r)
-		})
-	}
 }
 
 // Drain makes the gateway, and those that succeed it, report itself unready. It
@@ -344,6 +321,18 @@ func (g *Gateway) part(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// dispatch answers a classified request.
+func (g *Gateway) dispatch(w http.ResponseWriter, r *http.Request) {
+	x := exchange.From(r)
+	if x.Request.Class == routing.Own {
+		g.frontDoor.ServeHTTP(w, r)
+		return
+	}
+	if err := g.proxy.Answer(w, r, x); err != nil {
+		exchange.Fail(w, r, err)
+	}
 }
 
 // Sweeper returns what compares the index with the providers, for sweeps without a

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"portico/arm"
+	"portico/gateway/chain"
 	"portico/gateway/exchange"
 )
 
@@ -63,8 +64,8 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 	s := newSite(t, setup{})
 	for _, failure := range []any{"inner details", errors.New("inner details")} {
 		s.log.Reset()
-		handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failure) }),
-			exchange.Begin(s.gateway.exchanges), s.gateway.recover, s.gateway.observer.Observe, inTurn(s.gateway.identify))
+		handler := chain.Of(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failure) }),
+			exchange.Begin(s.gateway.Exchanges), s.gateway.Recover, s.gateway.Observe, chain.InTurn(s.gateway.Identify))
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
 		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inner details") || !strings.Contains(w.Body.String(), `"code":"InternalServerError"`) {
@@ -81,7 +82,7 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 // been sent then.
 func TestStatusThatIsNone(t *testing.T) {
 	s := newSite(t, setup{})
-	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(99) }), exchange.Begin(s.gateway.exchanges), s.gateway.observer.Observe, s.gateway.recover)
+	handler := chain.Of(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(99) }), exchange.Begin(s.gateway.Exchanges), s.gateway.Observe, s.gateway.Recover)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "InternalServerError") || !strings.Contains(s.log.String(), `"status":500`) {
@@ -93,10 +94,10 @@ func TestStatusThatIsNone(t *testing.T) {
 // as in a batch, and nothing is put behind it.
 func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	s := newSite(t, setup{})
-	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	handler := chain.Of(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"value":[`)
 		panic("inner details")
-	}), exchange.Begin(s.gateway.exchanges), s.gateway.observer.Observe, s.gateway.recover)
+	}), exchange.Begin(s.gateway.Exchanges), s.gateway.Observe, s.gateway.Recover)
 	r := httptest.NewRequest(http.MethodGet, "/x", http.NoBody)
 	w := httptest.NewRecorder()
 	func() {

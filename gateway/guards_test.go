@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"portico/gateway/chain"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
 )
@@ -31,7 +32,7 @@ func TestAllowedHosts(t *testing.T) {
 	} {
 		public, err := url.Parse(c.public)
 		must(t, err)
-		hosts := allowedHosts(public, c.listen)
+		hosts := chain.NewHosts(public, c.listen)
 		for _, host := range strings.Fields(c.allowed) {
 			if !hosts[host] {
 				t.Errorf("%s on %s refuses %s", c.public, c.listen, host)
@@ -62,7 +63,7 @@ func TestTarget(t *testing.T) {
 		"*":                           {"*", ""},
 		"https://portico.example/%41": {"/%41", ""},
 	} {
-		if path, query := target(&http.Request{RequestURI: uri}); path != want[0] || query != want[1] {
+		if path, query := chain.Target(&http.Request{RequestURI: uri}); path != want[0] || query != want[1] {
 			t.Errorf("%s: %q %q", uri, path, query)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/gateway/chain"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
 	"portico/internal/logs"
@@ -22,8 +23,8 @@ func TestObservationAllocatesLittle(t *testing.T) {
 	observer := observe.New(s.gateway.metrics, s.gateway.recent, s.gateway.names, s.gateway.audit, log, s.config.Log, 0)
 	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	r := httptest.NewRequest(http.MethodGet, "/x?api-version=2024-01-01", http.NoBody)
-	with := chain(empty, exchange.Begin(s.gateway.exchanges), observer.Observe)
-	without := chain(empty, exchange.Begin(s.gateway.exchanges))
+	with := chain.Of(empty, exchange.Begin(s.gateway.Exchanges), observer.Observe)
+	without := chain.Of(empty, exchange.Begin(s.gateway.Exchanges))
 	w := httptest.NewRecorder()
 	measure := func(h http.Handler) float64 { return testing.AllocsPerRun(200, func() { h.ServeHTTP(w, r) }) }
 	if more := measure(with) - measure(without); more > 4 {

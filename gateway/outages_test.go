@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"portico/gateway/chain"
 	"portico/gateway/exchange"
 )
 
@@ -128,7 +129,7 @@ func TestWriteThatCameTooLate(t *testing.T) {
 // An answer that was begun cannot be taken back: it must end broken.
 func TestAbortedAnswerStaysAborted(t *testing.T) {
 	s := newSite(t, setup{})
-	handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), exchange.Begin(s.gateway.exchanges), s.gateway.recover)
+	handler := chain.Of(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), exchange.Begin(s.gateway.Exchanges), s.gateway.Recover)
 	defer func() {
 		if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 			t.Errorf("the abort became %v", err)

@@ -13,6 +13,7 @@ import (
 	adminapi "portico/gateway/admin/api"
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
+	"portico/gateway/chain"
 	"portico/gateway/exchange"
 	"portico/gateway/explain"
 	"portico/gateway/preflight"
@@ -26,7 +27,7 @@ import (
 
 func (g *Gateway) newPreflight() *preflight.Preflight {
 	return preflight.New(preflight.Options{
-		Map: g.config.Map, Judge: g.judge, Charge: g.chargeReads, Upstream: g.proxy.Upstream, Public: g.public, Timeout: g.config.Preflight.Timeout,
+		Map: g.config.Map, Judge: g.judge, Charge: g.throttle.ChargeReads, Upstream: g.proxy.Upstream, Public: g.public, Timeout: g.config.Preflight.Timeout,
 	})
 }
 
@@ -39,13 +40,13 @@ func (g *Gateway) judge(x *exchange.Exchange, plan *preflight.Plan, withoutWrite
 	planned, calls := *g, explain.NewCalls(g.upstream)
 	planned.router = &routing.Router{Map: g.router.Map, Index: plan.Over(g.router.Index)}
 	j := &judging{Gateway: planned.rehearsal(calls, withoutWrite, false), asking: x, calls: calls, plan: plan}
-	checks := []check{j.identify, j.classify}
+	checks := []chain.Check{j.identify, j.Classify}
 	if plan.SeesNoLocks = withoutWrite; withoutWrite {
 		j.reading = authorize.New(&g.config.Auth, g.store.Roles, g.store.Scopes, nil)
 		checks = append(checks, j.mayRead)
 	}
 	j.proxy.Plan = plan
-	j.way = chain(http.HandlerFunc(j.dispatch), exchange.Begin(j.exchanges), j.recover, inTurn(checks...))
+	j.way = j.Inner(checks...)
 	return j.put
 }
 
@@ -137,7 +138,7 @@ func failed(fault *arm.Error) bool {
 	return fault.Code == arm.InternalServerError || fault.Code == arm.ServerTimeout || fault.Code == arm.ClientClosedRequest
 }
 
-// identify is [Gateway.identify] for a PUT that is judged: it goes by the ids of the call,
+// identify is [chain.Links.Identify] for a PUT that is judged: it goes by the ids of the call,
 // and its caller is the call's.
 func (j *judging) identify(_ http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
@@ -146,8 +147,8 @@ func (j *judging) identify(_ http.ResponseWriter, r *http.Request) (goesOn bool)
 	if x.Origin = j.plan.Origin(); x.Origin == exchange.OriginNested {
 		x.Parent = new(deployments.Parent) // which is still being judged
 	}
-	x.Path, x.Query = target(r)
-	j.admit(x, r, j.asking.Principal)
+	x.Path, x.Query = chain.Target(r)
+	j.Admit(x, r, j.asking.Principal)
 	return true
 }
 

@@ -12,6 +12,7 @@ package exchange
 import (
 	"context"
 	"net/http"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -198,6 +199,12 @@ func FromContext(ctx context.Context) *Exchange {
 // ClientAddress is the address that Portico reports to providers as the request's
 // origin.
 func (x *Exchange) ClientAddress() string { return x.Client.AddressText() }
+
+// ForMetadata reports whether a request asks for the metadata of the front door, which needs
+// no sign-in.
+func (x *Exchange) ForMetadata() bool {
+	return arm.EqualFold(strings.Trim(x.Path, "/"), "metadata/endpoints")
+}
 
 // Subscription returns the folded subscription id of the request, "" outside
 // one.

@@ -1,4 +1,4 @@
-package gateway
+package chain
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"portico/access"
@@ -17,18 +18,38 @@ import (
 	"portico/connections"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
-	"portico/routing"
 	"portico/tracing"
 	"portico/tracing/headers"
+	"portico/tracing/spans"
 )
+
+// Links are the links of a chain by one configuration.
+type Links struct {
+	Config        *config.Config
+	Authenticator access.Authenticator
+	Enforced      bool // callers may do only what their roles allow
+	Hosts         Hosts
+	Exchanges     *exchange.Settings
+	Observe       Middleware // nil: nothing is observed
+	Spoofed       prometheus.Counter
+	Tracer        *spans.Tracer
+	Panics        *zap.Logger
+	Last          http.HandlerFunc // answers what was classified
+}
+
+// Inner returns the chain of requests that come over no connection of their own: checks take
+// the place of what finds out who sends them.
+func (l *Links) Inner(checks ...Check) http.Handler {
+	return Of(l.Last, exchange.Begin(l.Exchanges), l.Observe, l.Recover, InTurn(checks...))
+}
 
 // maxHeaderLines bounds the number of a request's headers.
 const maxHeaderLines = 200
 
-// recover turns a panic into a 500. An answer that has begun is broken off, and
+// Recover turns a panic into a 500. An answer that has begun is broken off, and
 // one that was stays so: the client must see a broken message, not a short one,
 // nor one with an error behind what it was sent already.
-func (g *Gateway) recover(next http.Handler) http.Handler {
+func (l *Links) Recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			failure := recover()
@@ -39,7 +60,7 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 				panic(failure)
 			}
 			x := exchange.From(r)
-			g.log.Error("panic", zap.Any("failure", failure), zap.ByteString("stack", debug.Stack()), zap.String("correlationId", x.Identity.Correlation))
+			l.Panics.Error("panic", zap.Any("failure", failure), zap.ByteString("stack", debug.Stack()), zap.String("correlationId", x.Identity.Correlation))
 			err := errors.New("a handler panicked")
 			if observe.AnswerStarted(w) {
 				x.Failure = err
@@ -51,17 +72,17 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 	})
 }
 
-// boundContent sets the time in which a request's content has to arrive.
-func (g *Gateway) boundContent(w http.ResponseWriter, r *http.Request) (goesOn bool) {
-	exchange.BoundContent(w, r, g.config.Limits.RequestBody)
+// BoundContent sets the time in which a request's content has to arrive.
+func (l *Links) BoundContent(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	exchange.BoundContent(w, r, l.Config.Limits.RequestBody)
 	return true
 }
 
-// identify mints the request's ids, and finds the client behind it.
-func (g *Gateway) identify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+// Identify mints the request's ids, and finds the client behind it.
+func (l *Links) Identify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
-	fault := g.readHead(x, r)
-	x.Span = g.tracer.Request(r.Header, x.Client.Trusted, x.Started)
+	fault := l.ReadHead(x, r)
+	x.Span = l.Tracer.Request(r.Header, x.Client.Trusted, x.Started)
 	if fault != nil {
 		exchange.Fail(w, r, fault)
 		return false
@@ -69,21 +90,21 @@ func (g *Gateway) identify(w http.ResponseWriter, r *http.Request) (goesOn bool)
 	return true
 }
 
-// readHead mints the ids of a request that came by itself, and finds the client behind it,
+// ReadHead mints the ids of a request that came by itself, and finds the client behind it,
 // also of one that it refuses.
-func (g *Gateway) readHead(x *exchange.Exchange, r *http.Request) (fault *arm.Error) {
-	fault = g.mint(x, r)
-	x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+func (l *Links) ReadHead(x *exchange.Exchange, r *http.Request) (fault *arm.Error) {
+	fault = l.Mint(x, r)
+	x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, l.Config.Server.TrustedProxies)
 	if fault == nil {
 		fault = exchange.OneLength(r.Context())
 	}
 	return fault
 }
 
-// mint gives a request its ids, whether it came by itself or in a batch.
-func (g *Gateway) mint(x *exchange.Exchange, r *http.Request) (fault *arm.Error) {
-	x.Identity, fault = tracing.Identify(r.Header, g.config.Server.Region, x.Started)
-	x.Path, x.Query = target(r)
+// Mint gives a request its ids, whether it came by itself or in a batch.
+func (l *Links) Mint(x *exchange.Exchange, r *http.Request) (fault *arm.Error) {
+	x.Identity, fault = tracing.Identify(r.Header, l.Config.Server.Region, x.Started)
+	x.Path, x.Query = Target(r)
 	if fault == nil {
 		fault = fewLines(r.Header)
 	}
@@ -113,9 +134,9 @@ func fewLines(h http.Header) *arm.Error {
 	return nil
 }
 
-// target returns path and query of the request as they came over the wire:
+// Target returns path and query of the request as they came over the wire:
 // net/url has decoded and re-encoded its own copy.
-func target(r *http.Request) (path, query string) {
+func Target(r *http.Request) (path, query string) {
 	path, query, _ = strings.Cut(r.RequestURI, "?")
 	if !strings.HasPrefix(path, "/") {
 		// The absolute form names a host as well, which is not asked for here.
@@ -129,16 +150,16 @@ func target(r *http.Request) (path, query string) {
 	return path, query
 }
 
-// guardHost protects a gateway without authentication from web pages: a
+// GuardHost protects a gateway without authentication from web pages: a
 // browser must not reach it under a name that a page's owner chose, nor on
 // behalf of a page at all.
-func (g *Gateway) guardHost(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+func (l *Links) GuardHost(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	switch {
-	case g.config.Auth.Mode != config.AuthNone:
+	case l.Config.Auth.Mode != config.AuthNone:
 		return true
 	case len(r.Header["Origin"]) > 0:
 		exchange.Fail(w, r, arm.NewError(arm.Forbidden, "Requests on behalf of web pages are refused: this service runs without authentication.").About("Origin"))
-	case !g.hosts[strings.ToLower(r.Host)]:
+	case !l.Hosts[strings.ToLower(r.Host)]:
 		exchange.Fail(w, r, arm.NewError(arm.MisdirectedRequest).About("Host"))
 	default:
 		return true
@@ -146,11 +167,14 @@ func (g *Gateway) guardHost(w http.ResponseWriter, r *http.Request) (goesOn bool
 	return false
 }
 
-// allowedHosts are the values of Host under which a gateway without
+// Hosts are the values of Host under which the front door is called, in lower case.
+type Hosts map[string]bool
+
+// NewHosts returns the values of Host under which a gateway without
 // authentication may be called: the public URL's, and the listener's port on
 // localhost and loopback addresses.
-func allowedHosts(public *url.URL, listen string) map[string]bool {
-	hosts := map[string]bool{strings.ToLower(public.Host): true}
+func NewHosts(public *url.URL, listen string) Hosts {
+	hosts := Hosts{strings.ToLower(public.Host): true}
 	if public.Port() == "" {
 		port := "80"
 		if public.Scheme == "https" {
@@ -175,44 +199,41 @@ func allowedHosts(public *url.URL, listen string) map[string]bool {
 	return hosts
 }
 
-// authenticate finds the caller. Clients ask for the metadata before they know
+// Authenticate finds the caller. Clients ask for the metadata before they know
 // where to get a token.
-func (g *Gateway) authenticate(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+func (l *Links) Authenticate(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
-	principal, refusal := g.authenticator.Authenticate(r)
-	if refusal != nil && !isMetadata(x.Path) {
-		g.refuseSignIn(w, r, refusal)
+	principal, refusal := l.Authenticator.Authenticate(r)
+	if refusal != nil && !x.ForMetadata() {
+		l.RefuseSignIn(w, r, refusal)
 		return false
 	}
 	if refusal == nil {
 		connections.Authenticated(r.Context())
 	}
-	g.admit(x, r, principal)
+	l.Admit(x, r, principal)
 	return true
 }
 
-func (g *Gateway) refuseSignIn(w http.ResponseWriter, r *http.Request, refusal *access.Refusal) {
+// RefuseSignIn answers a request whose credential was refused.
+func (l *Links) RefuseSignIn(w http.ResponseWriter, r *http.Request, refusal *access.Refusal) {
 	if refusal.Status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
+		w.Header().Set("WWW-Authenticate", l.Authenticator.Challenge(refusal))
 	}
 	exchange.Fail(w, r, refusal.Error)
 }
 
-// admit lets a caller in. From here on no reserved header is left on the
+// Admit lets a caller in. From here on no reserved header is left on the
 // request.
-func (g *Gateway) admit(x *exchange.Exchange, r *http.Request, principal access.Principal) {
+func (l *Links) Admit(x *exchange.Exchange, r *http.Request, principal access.Principal) {
 	x.Principal = principal
-	x.Principal.ByRoles = g.authorizer.Enforced()
+	x.Principal.ByRoles = l.Enforced
 	x.OnRegionFailure = r.Header[exchange.OnRegionFailureHeader]
-	g.metrics.Spoofed.Add(float64(tracing.Strip(r.Header)))
+	l.Spoofed.Add(float64(tracing.Strip(r.Header)))
 }
 
-func isMetadata(path string) bool {
-	return arm.EqualFold(strings.Trim(path, "/"), "metadata/endpoints")
-}
-
-// classify finds out what the request addresses.
-func (g *Gateway) classify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+// Classify finds out what the request addresses.
+func (l *Links) Classify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
 	fault := exchange.CheckMethod(r.Method)
 	switch {
@@ -220,8 +241,8 @@ func (g *Gateway) classify(w http.ResponseWriter, r *http.Request) (goesOn bool)
 	case strings.Contains(x.Query, "#"):
 		fault = arm.NewError(arm.InvalidRequestURI, "a request has no fragment")
 	default:
-		if fault = x.Classify(g.router.Map, r.Method); fault == nil {
-			fault = x.Request.OutOfScope(g.router.Map) // nothing of it is read: clients send what is no JSON
+		if fault = x.Classify(l.Config.Map, r.Method); fault == nil {
+			fault = x.Request.OutOfScope(l.Config.Map) // nothing of it is read: clients send what is no JSON
 		}
 	}
 	if fault != nil {
@@ -229,16 +250,4 @@ func (g *Gateway) classify(w http.ResponseWriter, r *http.Request) (goesOn bool)
 		return false
 	}
 	return true
-}
-
-// dispatch answers a classified request.
-func (g *Gateway) dispatch(w http.ResponseWriter, r *http.Request) {
-	x := exchange.From(r)
-	if x.Request.Class == routing.Own {
-		g.frontDoor.ServeHTTP(w, r)
-		return
-	}
-	if err := g.proxy.Answer(w, r, x); err != nil {
-		exchange.Fail(w, r, err)
-	}
 }

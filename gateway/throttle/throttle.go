@@ -1,0 +1,134 @@
+// Package throttle limits how many requests callers may send: each takes tokens of its
+// caller's buckets, and of its subscription's.
+package throttle
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/config"
+	"portico/gateway/exchange"
+	"portico/inventory"
+	"portico/limits"
+)
+
+// Options are what requests are counted with.
+type Options struct {
+	Config   *config.Throttle
+	Levels   *limits.BucketLevels
+	Replicas func() int
+	Scopes   *inventory.Scopes
+	Metrics  *limits.ThrottleMetrics
+}
+
+// Throttle counts requests by one configuration. A nil one counts nothing.
+type Throttle struct {
+	Options
+	buckets *limits.Throttle
+}
+
+// New returns what counts requests; nil if the configuration has none counted.
+func New(o Options) *Throttle {
+	c := o.Config
+	if !c.Enabled {
+		return nil
+	}
+	settings := limits.ThrottleSettings{RequestLimits: limitsOf(c.ThrottleLimits), Subscriptions: map[string]*limits.RequestLimits{}}
+	for _, s := range c.Subscriptions {
+		own := limitsOf(s.ThrottleLimits)
+		settings.Subscriptions[arm.Fold(s.ID)] = &own
+	}
+	return &Throttle{o, limits.NewThrottle(settings, o.Levels, o.Replicas)}
+}
+
+func limitsOf(c config.ThrottleLimits) limits.RequestLimits {
+	l := limits.RequestLimits{Factor: float64(c.SubscriptionFactor)}
+	for kind, r := range map[limits.RequestKind]config.ThrottleRate{limits.Reads: c.Reads, limits.Writes: c.Writes, limits.Deletes: c.Deletes} {
+		l.Rates[kind] = limits.Rate{Bucket: float64(r.Bucket), PerSecond: float64(r.PerSecond)}
+	}
+	return l
+}
+
+// Limit refuses the requests of callers that send too many. It comes after what knows the
+// caller and what the request is about, and before all that costs more.
+func (t *Throttle) Limit(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x := exchange.From(r)
+	if t == nil || x.ForMetadata() { // it needs no sign-in
+		return true
+	}
+	kind, id := limits.RequestKindOf(r.Method), x.Request.Path.Subscription()
+	if refusal := t.take(r.Context(), x, kind, id); refusal != nil {
+		t.Metrics.Refused(kind, refusal)
+		exchange.Fail(w, r, fault(x, kind, id, refusal))
+		return false
+	}
+	return true
+}
+
+// Explain is Limit for a request that is explained: it gives back what it takes.
+func (t *Throttle) Explain(w http.ResponseWriter, r *http.Request) (goesOn bool) {
+	x := exchange.From(r)
+	if t == nil || x.ForMetadata() {
+		return true
+	}
+	x.Reach(exchange.AtLimits)
+	kind, id := limits.RequestKindOf(r.Method), x.Request.Path.Subscription()
+	refusal := t.take(r.Context(), x, kind, id)
+	x.Ticket.Return()
+	x.Ticket, x.Trail.Limit = limits.Ticket{}, refusal
+	if refusal != nil {
+		exchange.Fail(w, r, fault(x, kind, id, refusal))
+		return false
+	}
+	return true
+}
+
+// take charges the request as one of a kind in a subscription.
+func (t *Throttle) take(ctx context.Context, x *exchange.Exchange, kind limits.RequestKind, id string) (refusal *limits.Refusal) {
+	x.Ticket, refusal = t.buckets.Take(
+		limits.ThrottledRequest{Kind: kind, Caller: x.Caller(), Subscription: id, Arrived: x.Started},
+		func() bool { return t.exists(ctx, x, id) },
+	)
+	return refusal
+}
+
+// ChargeReads charges a request for so many reads in a subscription, in place of what it has
+// paid, but for no more than its caller has left.
+func (t *Throttle) ChargeReads(ctx context.Context, x *exchange.Exchange, id string, n int) error {
+	if t == nil {
+		return nil
+	}
+	x.Ticket.Return()
+	if refusal := t.take(ctx, x, limits.Reads, id); refusal != nil {
+		t.Metrics.Refused(limits.Reads, refusal)
+		return fault(x, limits.Reads, id, refusal)
+	}
+	x.Ticket.ChargeLeft(n - 1)
+	return nil
+}
+
+// exists reports whether a subscription exists for the caller. If memory knows it, the store
+// is not asked.
+func (t *Throttle) exists(ctx context.Context, x *exchange.Exchange, id string) bool {
+	found, _, err := t.Scopes.Subscription(ctx, id, x.Started)
+	return err == nil && found.State != inventory.Deleted && x.Principal.CanSee(found.TenantID)
+}
+
+// fault returns the client's error. Only the caller's own buckets blame it.
+func fault(x *exchange.Exchange, of limits.RequestKind, id string, refusal *limits.Refusal) *arm.Error {
+	kind, who := of.String(), x.Principal
+	seconds := int(refusal.RetryAfter / time.Second)
+	fault := arm.NewError(arm.SubscriptionRequestsThrottled, kind, id, who.ObjectID, seconds)
+	switch refusal.Scope {
+	case limits.TenantBucket:
+		fault = arm.NewError(arm.TenantRequestsThrottled, kind, who.TenantID, who.ObjectID, seconds)
+	case limits.SubscriptionBucket:
+		fault = fault.Saying("Number of '%s' requests for subscription '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. "+
+			"Refer to https://aka.ms/arm-throttling for additional information.", kind, id, seconds)
+	case limits.CallerBucket, limits.NoBucket:
+	}
+	fault.RetryAfter = refusal.RetryAfter
+	return fault
+}
