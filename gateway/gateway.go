@@ -237,7 +237,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations, Waits: g.waits}
 	polls := &polling.Forwarded{Operations: g.polls, Config: c, Resolver: g.resolver, Admission: g.admission, Log: g.log}
 	g.proxy = &proxy.Proxy{
-		Config: c, Public: g.public, Store: g.store, Upstream: g.upstream, Resolver: g.resolver,
+		Config: c, Public: g.public, Store: g.store, Intents: g.store, Upstream: g.upstream, Resolver: g.resolver,
 		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: polls, Activity: g.activity, Sender: g.sender, Tracer: g.tracer, Log: g.log,
 	}
 	observer := observe.New(g.metrics, g.recent, g.names, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))

@@ -45,7 +45,7 @@ func (g *Gateway) judge(x *exchange.Exchange, plan *preflight.Plan, withoutWrite
 		j.reading = authorize.New(&g.config.Auth, g.store.Roles, g.store.Scopes, nil)
 		checks = append(checks, j.mayRead)
 	}
-	j.proxy.Plan = plan
+	j.proxy.Intents = plan.Intents(g.store)
 	j.way = j.Inner(checks...)
 	return j.put
 }
@@ -147,6 +147,7 @@ func (j *judging) identify(_ http.ResponseWriter, r *http.Request) (goesOn bool)
 	if x.Origin = j.plan.Origin(); x.Origin == exchange.OriginNested {
 		x.Parent = new(deployments.Parent) // which is still being judged
 	}
+	x.Planned, x.LocationPending = true, j.plan.Pending("location")
 	x.Path, x.Query = chain.Target(r)
 	j.Admit(x, r, j.asking.Principal)
 	return true

@@ -44,13 +44,10 @@ type Write struct {
 	// Generation, if set, is that of the row that the write is meant for. Begin returns
 	// ErrChanged if the row has another one by now.
 	Generation [16]byte
-	// Planned is how many resources of the type count as created in the group before this
-	// one, for its quota. Only what is rehearsed has any.
-	Planned int
-	// Unlocked: locks do not forbid it. Only what is rehearsed is.
-	Unlocked bool
 	// LateWriteWindow of the type; 0 means Options.LateWriteWindow.
 	LateWriteWindow time.Duration
+
+	plan Plan // see [Store.TryPlanned]
 }
 
 // Ticket is the right to send one write, and the key to settle its answer.
@@ -195,9 +192,9 @@ func (t *tx) admit(w Write, h *resourceTx, refusal error) error {
 	if err := t.unfenced(w.Subscription, w.Key); err != nil {
 		return err
 	}
-	err := t.RaiseUsage(transaction.UsageOf(w.Subscription, w.Group, w.Type), int64(1+w.Planned), t.store.options.Limits.ResourcesPerTypeAndGroup)
+	err := t.RaiseUsage(transaction.UsageOf(w.Subscription, w.Group, w.Type), int64(1+w.plan.Created), t.store.options.Limits.ResourcesPerTypeAndGroup)
 	if quota, ok := errors.AsType[*transaction.QuotaError](err); ok {
-		quota.Current += w.Planned
+		quota.Current += w.plan.Created
 	}
 	return err
 }

@@ -357,7 +357,7 @@ func (g Group) admitsChange(t *tx) error {
 // admittedByLocks returns *LockedError if a lock on the resource, or above it, forbids
 // a client's write.
 func (w *Write) admittedByLocks(t *tx) error {
-	if w.OfGroupDelete || w.Unlocked {
+	if w.OfGroupDelete || w.plan.Unlocked {
 		return nil
 	}
 	g, err := openScope(t, w.Subscription, w.Group, w.Kind == index.Delete)

@@ -63,6 +63,9 @@ type Exchange struct {
 	// Origin says what sent the request, and Parent, which deployment, of one that is nested.
 	Origin Origin
 	Parent *deployments.Parent
+	// Planned: the request is a PUT that is only planned, and LocationPending: where its
+	// resource is to lie is not known yet.
+	Planned, LocationPending bool
 	// Mask hides the secrets of the request's content in errors; nil if none are known beside
 	// those of what encloses the request.
 	Mask events.Mask

@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/gateway/proxy"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/regions"
@@ -71,7 +72,7 @@ func (p *Plan) Origin() exchange.Origin {
 	return exchange.OriginClient
 }
 
-// Pending implements proxy.Plan.
+// Pending reports whether a member of the body that is judged is not known yet.
 func (p *Plan) Pending(member string) bool { return slices.Contains(p.unknown, member) }
 
 // Excuses reports whether a refusal is about what is not known of the body that is judged, or
@@ -82,13 +83,28 @@ func (p *Plan) Excuses(fault *arm.Error) bool {
 	})
 }
 
-// Unlocked implements proxy.Plan.
-func (p *Plan) Unlocked() bool { return p.SeesNoLocks }
+// Intents returns what takes the intents of the plan's writes, and records none.
+func (p *Plan) Intents(store *inventory.Store) proxy.Intents { return intents{store, p} }
 
-// Created implements proxy.Plan.
-func (p *Plan) Created(subscription, group, typ string) (n int) {
+type intents struct {
+	store *inventory.Store
+	plan  *Plan
+}
+
+func (i intents) Begin(ctx context.Context, w inventory.Write) (inventory.Ticket, error) {
+	return i.Try(ctx, w)
+}
+
+func (i intents) Try(ctx context.Context, w inventory.Write) (inventory.Ticket, error) {
+	w.Namespace = "" // the overlay says what the plan has registered
+	return i.store.TryPlanned(ctx, w, inventory.Plan{Created: i.plan.createdBefore(&w), Unlocked: i.plan.SeesNoLocks})
+}
+
+// createdBefore returns how many new resources of the write's type are planned in its group so
+// far.
+func (p *Plan) createdBefore(w *inventory.Write) (n int) {
 	for key, planned := range p.resources {
-		if p.created[key] && key != p.now && planned.Subscription == subscription && planned.Group == group && planned.Type == typ {
+		if p.created[key] && key != p.now && planned.Subscription == w.Subscription && planned.Group == w.Group && planned.Type == w.Type {
 			n++
 		}
 	}

@@ -23,7 +23,6 @@ func (p *Proxy) ReadContent(q *routing.Request, content []byte) (routing.Body, *
 		return routing.Body{}, routing.CheckJSON(content)
 	}
 	body, fault := routing.ReadObject(content)
-	body.LocationPending = p.Plan != nil && p.Plan.Pending("location")
 	if fault != nil || !body.HasTags || q.Type == nil || q.Type.Kind != regions.Tracked {
 		return body, fault
 	}

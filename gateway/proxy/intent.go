@@ -22,10 +22,10 @@ import (
 
 // intend records the intent of a write, unless what the write was resolved by has changed
 // since: then it has to be resolved again, once.
-func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved) (inventory.Ticket, again, error) {
+func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved, begin beginning) (inventory.Ticket, again, error) {
 	x.Reach(exchange.AtIntent)
 	failpoint.Pass(failpoint.WriteBeginBefore)
-	ticket, err := p.Store.Begin(ctx, p.intent(x, d))
+	ticket, err := begin(p.Intents, ctx, p.intent(x, d))
 	if err == nil {
 		return ticket, ended, nil
 	}
@@ -95,15 +95,15 @@ func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Re
 	return ended, p.locationRefusal(ctx, x, d, row, err)
 }
 
-// Plan is what a call plans to create.
-type Plan interface {
-	// Pending reports whether a member of the body that is judged is not known yet.
-	Pending(member string) bool
-	// Unlocked reports whether the call may not learn of locks.
-	Unlocked() bool
-	// Created is how many new resources of a type it has planned in a group so far.
-	Created(subscription, group, typ string) int
+// Intents records the intents of writes, as an [inventory.Store] does.
+type Intents interface {
+	Begin(context.Context, inventory.Write) (inventory.Ticket, error)
+	// Try returns what Begin would, and records nothing.
+	Try(context.Context, inventory.Write) (inventory.Ticket, error)
 }
+
+// beginning is one of the methods of [Intents].
+type beginning func(Intents, context.Context, inventory.Write) (inventory.Ticket, error)
 
 func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 	q := x.Request
@@ -126,13 +126,10 @@ func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 		Incarnation:     d.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
 	}
-	if p.Plan != nil {
-		intent.Planned, intent.Unlocked = p.Plan.Created(d.Subscription.ID, d.Group.Key, q.Type.Key), p.Plan.Unlocked()
-	}
 	if d.Memory.Scopes {
 		intent.Version = d.Subscription.Version
 	}
-	if q.Provider.Registration == regions.Required && p.Plan == nil { // its index says what a plan has registered
+	if q.Provider.Registration == regions.Required {
 		intent.Namespace = q.Provider.Key
 	}
 	switch q.Method {

@@ -41,6 +41,7 @@ type Proxy struct {
 	Config     *config.Config
 	Public     *url.URL
 	Store      *inventory.Store
+	Intents    Intents
 	Upstream   Upstream
 	Resolver   *admission.Resolver
 	Authorizer *authorize.Authorizer
@@ -49,11 +50,8 @@ type Proxy struct {
 	Polls      *polling.Forwarded
 	Activity   *observe.Activity // nil: what is only passed on leaves no event
 	Sender     string            // in whose name intents are recorded
-	// Plan, if set, has what counts as created before a write, which is only planned. The
-	// caller judges the shape of its body.
-	Plan   Plan
-	Tracer *spans.Tracer
-	Log    *zap.Logger
+	Tracer     *spans.Tracer
+	Log        *zap.Logger
 }
 
 // Upstream calls endpoints, as [upstream.Client] does.
@@ -89,6 +87,7 @@ func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	}
 	x.Reach(exchange.AtArguments)
 	body, contentFault := p.ReadContent(x.Request, content)
+	body.LocationPending = x.LocationPending
 	if err := p.checkArguments(r.Context(), x, arm.Location(body.Location)); err != nil {
 		return err
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // misshapen refuses a PUT whose body is not what the provider's documents say, where PUTs
-// are held to them.
+// are held to them. Whoever judges a planned one judges its shape.
 func (p *Proxy) misshapen(x *exchange.Exchange, d *Resolved) *arm.Error {
 	q := x.Request
-	if q.Method != http.MethodPut || p.Plan != nil || q.Provider.Validation != regions.ValidateWrites {
+	if q.Method != http.MethodPut || x.Planned || q.Provider.Validation != regions.ValidateWrites {
 		return nil
 	}
 	return Misshapen(q, d.content, schema.Literal)

@@ -9,7 +9,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/internal/failpoint"
 	"portico/inventory"
-	"portico/inventory/engine"
 	"portico/upstream"
 	"portico/upstream/answers"
 )
@@ -24,14 +23,14 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	}
 	if fault := p.misshapen(x, d); fault != nil {
 		// Whatever else the write would be refused for comes first.
-		if _, why, err := p.intend(engine.Rehearse(ctx), x, d); err != nil || why != ended {
+		if _, why, err := p.intend(ctx, x, d, Intents.Try); err != nil || why != ended {
 			return why, err
 		}
 		x.Reach(exchange.AtShape)
 		return ended, fault
 	}
 	began := time.Now()
-	ticket, why, err := p.intend(ctx, x, d)
+	ticket, why, err := p.intend(ctx, x, d, Intents.Begin)
 	if err != nil || why != ended {
 		return why, err
 	}

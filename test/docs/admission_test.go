@@ -22,7 +22,7 @@ var admitted = map[string][]string{
 	"gateway/frontdoor/deployments/nest.go":        {"Deployments.BeginNested"},
 	"gateway/frontdoor/groups/delete.go":           {"Store.BeginDeletion"},
 	"gateway/frontdoor/groups/move.go":             {"Store.BeginMove"},
-	"gateway/proxy/intent.go":                      {"Store.Begin"},
+	"gateway/proxy/write.go":                       {"Intents.Begin"},
 	"operations/groupdelete/call.go":               {"Store.Begin", "Store.BeginStray"},
 	"operations/move/call.go":                      {"Store.BeginMoveCall"},
 	"operations/reconcile/fence_watcher.go":        {"Store.BeginFencedDelete"},
@@ -47,7 +47,7 @@ func TestWorkBeginsBehindTheAdmission(t *testing.T) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if s, is := n.(*ast.SelectorExpr); is && strings.HasPrefix(s.Sel.Name, "Begin") {
-				if of := lastName(s.X); slices.Contains([]string{"Store", "Deployments", "Batches"}, of) {
+				if of := lastName(s.X); slices.Contains([]string{"Store", "Intents", "Deployments", "Batches"}, of) {
 					found[name] = append(found[name], of+"."+s.Sel.Name)
 				}
 			}
