@@ -42,7 +42,7 @@ func TestMarkedAnswers(t *testing.T) {
 	// A 404 speaks of the resource with a mark, too.
 	s.at("westus").do("DELETE", m+api, "", 200)
 	row, _ := s.row(m)
-	result, err := s.gateway.prober.Probe(context.Background(), request(t, s.server, "GET", "/", "", "Host", "portico.example").Header, row)
+	result, err := s.gateway.ports.prober.Probe(context.Background(), request(t, s.server, "GET", "/", "", "Host", "portico.example").Header, row)
 	if err != nil || !result.Removed() {
 		t.Errorf("%+v, %v", result, err)
 	}

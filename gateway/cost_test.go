@@ -52,7 +52,7 @@ func warmSiteOf(t testing.TB, settings, role string) *site {
 	written.Go(func() { lines.Run(ctx) })
 	t.Cleanup(func() { cancel(); written.Wait() })
 	s.gateway.log, s.gateway.access = log, access
-	s.gateway.configure(s.config, s.authenticator(), nil)
+	s.gateway = s.gateway.Succeed(s.config, s.authenticator(), nil, nil)
 	s.ok(200, "GET", machinePath("g", "m")+api, "", "Authorization", bearer(secret))
 	return s
 }

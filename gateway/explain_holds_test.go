@@ -16,7 +16,7 @@ import (
 
 	adminapi "portico/gateway/admin/api"
 	"portico/gateway/exchange"
-	"portico/inventory/engine"
+	"portico/gateway/explain"
 )
 
 // explains is set while tests run anew, to hold the explanation of each of their requests
@@ -86,7 +86,7 @@ func (s *site) explain(r *http.Request, content []byte) *adminapi.Explanation {
 	copied := r.Clone(r.Context())
 	copied.Body = io.NopCloser(bytes.NewReader(content))
 	before, calls := s.dump(), s.calls()
-	e, err := g.explain(rehearsed{Request: copied.WithContext(engine.Rehearse(r.Context())), roles: adminapi.RolesEnforced, signsIn: true, raw: true})
+	e, err := g.explainer.Walk(explain.Request{Request: copied, Roles: adminapi.RolesEnforced, SignsIn: true, Raw: true})
 	if err != nil {
 		s.t.Errorf("explain %s %s: %v", r.Method, r.RequestURI, err)
 		return nil

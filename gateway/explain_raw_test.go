@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	adminapi "portico/gateway/admin/api"
+	"portico/gateway/chain"
 )
 
 // What no handler sees is refused as on the connection, and the rest goes its way.
@@ -22,7 +23,7 @@ func TestExplainRaw(t *testing.T) {
 		{get + host + "Host: b\r\n\r\n", adminapi.Refused, "head", "one Host header"},
 		{get + host + "A : b\r\n\r\n", adminapi.Refused, "head", "no header"},
 		{get + host + "Transfer-Encoding: gzip\r\n\r\n", adminapi.Refused, "head", "501 InvalidRequestHeader"},
-		{get + host + "A: " + strings.Repeat("x", HeadBytes) + "\r\n\r\n", adminapi.Refused, "head", "431 "},
+		{get + host + "A: " + strings.Repeat("x", chain.HeadBytes) + "\r\n\r\n", adminapi.Refused, "head", "431 "},
 		{get + "Host: evil.example\r\n\r\n", adminapi.Refused, "head", "421 "},
 		{get + host + "Origin: https://evil.example\r\n\r\n", adminapi.Refused, "head", "403 "},
 		{get + host + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", adminapi.Refused, "head", "stands beside Transfer-Encoding"},

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"net/url"
 	"sync/atomic"
 	"time"
 
@@ -18,14 +17,12 @@ import (
 	"portico/gateway/admin/console"
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
-	"portico/gateway/batch"
 	"portico/gateway/chain"
 	"portico/gateway/compression"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor"
+	"portico/gateway/explain"
 	"portico/gateway/observe"
 	"portico/gateway/polling"
-	"portico/gateway/proxy"
 	"portico/gateway/throttle"
 	"portico/internal/logs"
 	"portico/internal/meter"
@@ -38,7 +35,6 @@ import (
 	"portico/operations/notify"
 	"portico/operations/sweep"
 	"portico/operations/webhook"
-	"portico/routing"
 	"portico/tracing/spans"
 	"portico/upstream"
 )
@@ -79,24 +75,10 @@ type Registry interface {
 // beginning to its end; see [Gateway.Succeed]. It is safe for concurrent use and
 // holds no goroutines of its own.
 type Gateway struct {
-	longLived
-	*chain.Links
-	config     *config.Config
-	public     *url.URL
-	router     *routing.Router
-	resolver   *admission.Resolver
-	prober     locate.Prober
-	admission  *admission.Admission
-	authorizer *authorize.Authorizer
-	lister     *fanout.Lister
-	proxy      *proxy.Proxy
-	polls      *polling.Operations
-	batches    *batch.Batches
-	batched    http.Handler // answers the requests of batches and of deployments
-	sweeper    *sweep.Sweeper
-	webhooks   *webhook.Deliverer
-	throttle   *throttle.Throttle
-	frontDoor  http.Handler
+	*answering
+	sweeper   *sweep.Sweeper
+	webhooks  *webhook.Deliverer
+	explainer *explain.Explainer
 }
 
 // longLived is what outlives a configuration.
@@ -129,18 +111,20 @@ type longLived struct {
 	started        time.Time
 	draining       *atomic.Bool
 	waits          *polling.Waits
-	// newest is the gateway of the configuration that is in use now, by which calls of
-	// durable work go that an earlier one began.
-	newest *atomic.Pointer[Gateway]
+	// newest answers by the configuration that is in use now, also the calls of durable work
+	// that an earlier one began.
+	newest *atomic.Pointer[answering]
 	// adminTokens are those of the configuration that is in use now, for requests that
 	// last longer than the one that they began under.
 	adminTokens *atomic.Pointer[[]config.AdminToken]
 }
 
-// New assembles a gateway.
+// New assembles a gateway. What answers nudges the runner, which learns last which kinds of
+// jobs there are: some of them send requests to what answers.
 func New(o Options) *Gateway {
-	if o.Keys == nil {
-		o.Keys = fanout.NewRandomKeys()
+	measures := o.Metrics != nil
+	if !measures {
+		o.Metrics = prometheus.NewRegistry() // nothing reads it
 	}
 	if o.Access == nil {
 		o.Access = o.Log.Named(logs.AccessName)
@@ -148,66 +132,66 @@ func New(o Options) *Gateway {
 	if o.Audit == nil {
 		o.Audit = logs.Audit(o.Log)
 	}
-	measures := o.Metrics != nil
-	if !measures {
-		o.Metrics = prometheus.NewRegistry() // nothing reads it
+	if o.Keys == nil {
+		o.Keys = fanout.NewRandomKeys()
 	}
-	memory := func(m meter.Memory, bytes int64) *limits.Memory {
-		return m.New(o.Metrics, bytes, o.Config.Limits.ShareOf(bytes))
-	}
-	g := &Gateway{longLived: longLived{
+	l := newLongLived(o, observe.NewMetrics(o.Metrics, measures))
+	o.Upstream.Audit(l.audit.Call)
+	lists := l.listOptions(o.Config, o.Keys)
+	lists.Budget = o.memory(meter.Memory{Setting: "lists.totalMemory", Metric: "portico_fanout", Holds: "merged lists"}, o.Config.Lists.TotalMemory)
+	g := l.gateway(o.Config, o.Authenticator, o.Sinks, fanout.NewLister(lists))
+	l.runner.Add(g.kinds())
+	return g
+}
+
+func newLongLived(o Options, metrics *observe.Metrics) *longLived {
+	c, sender, waiting := o.Config, jobs.NewOwner(), o.Config.Operations.Waiting
+	return &longLived{
 		store:    o.Store,
 		upstream: o.Upstream,
 		log:      o.Log,
 		access:   o.Access,
 		audit:    observe.NewAudit(o.Audit),
-		metrics:  observe.NewMetrics(o.Metrics, measures),
+		metrics:  metrics,
+		recent:   observe.NewRecent(o.Store.Errors, sender),
+		names:    observe.NewNames(o.Store.Names),
+		traffic:  observe.NewTraffic(metrics),
 
 		authorizations: authorize.NewMetrics(o.Metrics),
 		registry:       o.Metrics,
 		tracer:         o.Tracer,
-		sender:         jobs.NewOwner(),
-		reload:         o.Reload,
-		generations:    cmp.Or(o.Generations, new(config.History)),
-		sessions:       console.NewSessions(time.Now),
-		attempts:       new(console.Attempts),
-		batchMemory:    memory(meter.Memory{Setting: "batch.totalMemory", Metric: "portico_batch", Holds: "answers in batches, what-ifs and deployments"}, o.Config.Batch.TotalMemory),
-		contentMemory:  memory(meter.Memory{Setting: "limits.contentMemory", Metric: "portico_content", Holds: "contents of requests"}, o.Config.Limits.ContentMemory),
-		counts:         admission.NewCounts(),
-		levels:         limits.NewBucketLevels(time.Now()),
-		throttled:      limits.NewThrottleMetrics(o.Metrics),
-		activity:       observe.NewActivity(o.Store, o.Metrics),
-		started:        time.Now(),
-		draining:       new(atomic.Bool),
-		waits:          polling.NewWaits(o.Config.Operations.Waiting, int(o.Config.Limits.ShareOf(int64(o.Config.Operations.Waiting)))),
-		newest:         new(atomic.Pointer[Gateway]),
-		adminTokens:    new(atomic.Pointer[[]config.AdminToken]),
-	}}
-	g.traffic = observe.NewTraffic(g.metrics)
-	g.names = observe.NewNames(o.Store.Names)
-	g.recent = observe.NewRecent(o.Store.Errors, g.sender)
-	o.Upstream.Audit(g.audit.Call)
-	lists := g.listOptions(o.Config, o.Keys)
-	lists.Budget = memory(meter.Memory{Setting: "lists.totalMemory", Metric: "portico_fanout", Holds: "merged lists"}, o.Config.Lists.TotalMemory)
-	g.lister = fanout.NewLister(lists)
-	g.configure(o.Config, o.Authenticator, o.Sinks)
-	g.runner = jobs.NewRunner(jobs.Options{
-		Store: g.store, Kinds: g.kinds(), Owner: g.sender, Lease: o.Config.Jobs.Lease, Floor: o.Config.Index.PollFloor,
-		CallerShare: o.Config.Limits.CallerShare, Tracer: o.Tracer, Log: g.log, Metrics: o.Metrics,
-	})
-	g.frontDoor = g.newFrontDoor()
-	g.newest.Store(g)
-	return g
+		sender:         sender,
+		runner: jobs.NewRunner(jobs.Options{
+			Store: o.Store, Owner: sender, Lease: c.Jobs.Lease, Floor: c.Index.PollFloor,
+			CallerShare: c.Limits.CallerShare, Tracer: o.Tracer, Log: o.Log, Metrics: o.Metrics,
+		}),
+		reload:        o.Reload,
+		generations:   cmp.Or(o.Generations, new(config.History)),
+		sessions:      console.NewSessions(time.Now),
+		attempts:      new(console.Attempts),
+		batchMemory:   o.memory(meter.Memory{Setting: "batch.totalMemory", Metric: "portico_batch", Holds: "answers in batches, what-ifs and deployments"}, c.Batch.TotalMemory),
+		contentMemory: o.memory(meter.Memory{Setting: "limits.contentMemory", Metric: "portico_content", Holds: "contents of requests"}, c.Limits.ContentMemory),
+		counts:        admission.NewCounts(),
+		levels:        limits.NewBucketLevels(time.Now()),
+		throttled:     limits.NewThrottleMetrics(o.Metrics),
+		activity:      observe.NewActivity(o.Store, o.Metrics),
+		started:       time.Now(),
+		draining:      new(atomic.Bool),
+		waits:         polling.NewWaits(waiting, int(c.Limits.ShareOf(int64(waiting)))),
+		newest:        new(atomic.Pointer[answering]),
+		adminTokens:   new(atomic.Pointer[[]config.AdminToken]),
+	}
+}
+
+// memory returns a memory that all callers share.
+func (o *Options) memory(m meter.Memory, bytes int64) *limits.Memory {
+	return m.New(o.Metrics, bytes, o.Config.Limits.ShareOf(bytes))
 }
 
 // Succeed returns a gateway that answers by another configuration, alongside g and
 // in its place. What cannot change at run time (config.Succeed) has to be as it was.
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys, sinks []*webhook.Sink) *Gateway {
-	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(g.listOptions(c, keys))}
-	next.configure(c, authenticator, sinks)
-	next.frontDoor = next.newFrontDoor()
-	next.newest.Store(next)
-	return next
+	return g.gateway(c, authenticator, sinks, g.ports.lister.WithOptions(g.listOptions(c, keys)))
 }
 
 // listOptions are those of merged lists, except for the memory that all lists share.
@@ -219,47 +203,44 @@ func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Opti
 	}
 }
 
-// configure makes what depends on the configuration alone.
-func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator, sinks []*webhook.Sink) {
-	g.config, g.public = c, c.Server.PublicURL
-	g.adminTokens.Store(&c.Server.AdminTokens)
-	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.store.Operations, g.store.Locations}, Scopes: g.store.Scopes}
-	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
-	finder := locate.NewFinder(g.prober, g.log)
-	g.sweeper = &sweep.Sweeper{
-		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Searches: finder, Log: g.log,
+// gateway returns the gateway of a configuration, which is in use from now on.
+func (l *longLived) gateway(c *config.Config, authenticator access.Authenticator, sinks []*webhook.Sink, lister *fanout.Lister) *Gateway {
+	prober := locate.Prober{Map: c.Map, Upstream: l.upstream, Store: l.store, Public: c.Server.PublicURL, Timeout: c.Index.AskTimeout}
+	finder := locate.NewFinder(prober, l.log)
+	p := l.world(c, prober, lister)
+	p.finder, p.authenticator = finder, authenticator
+	g := &Gateway{
+		answering: l.build(c, p),
+		sweeper: &sweep.Sweeper{
+			Prober: prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Searches: finder, Log: l.log,
+		},
+		webhooks: webhook.New(webhook.Deliverer{
+			Sinks: sinks, Store: l.store, Interval: min(c.Index.PollFloor, time.Second), Tracer: l.tracer, Log: l.log,
+		}),
 	}
-	g.webhooks = webhook.New(webhook.Deliverer{Sinks: sinks, Store: g.store, Interval: min(c.Index.PollFloor, time.Second), Tracer: g.tracer, Log: g.log})
-	g.resolver = &admission.Resolver{Router: g.router, Finder: finder, Prober: g.prober}
-	g.authorizer = authorize.New(&c.Auth, g.store.Roles, g.store.Scopes, g.authorizations)
-	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
-	exchanges := &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log, Refused: g.activity.Refused}
-	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations, Waits: g.waits}
-	polls := &polling.Forwarded{Operations: g.polls, Config: c, Resolver: g.resolver, Admission: g.admission, Log: g.log}
-	g.proxy = &proxy.Proxy{
-		Config: c, Public: g.public, Store: g.store, Intents: g.store, Upstream: g.upstream, Resolver: g.resolver,
-		Admission: g.admission, Authorizer: g.authorizer, Lister: g.lister, Polls: polls, Activity: g.activity, Sender: g.sender, Tracer: g.tracer, Log: g.log,
+	g.explainer = &explain.Explainer{
+		Config: c, Store: l.store, Upstream: l.upstream, Authenticator: authenticator,
+		Throttle: p.throttle, Preflight: g.preflight, Rehearse: g.rehearse,
 	}
-	observer := observe.New(g.metrics, g.recent, g.names, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
-	g.throttle = throttle.New(throttle.Options{
-		Config: &c.Throttle, Levels: g.levels, Replicas: func() int { return g.runner.Replicas() }, Scopes: g.store.Scopes, Metrics: g.throttled,
-	})
-	g.Links = &chain.Links{
-		Config: c, Authenticator: authenticator, Enforced: g.authorizer.Enforced(), Hosts: chain.NewHosts(g.public, c.Server.Listen),
-		Exchanges: exchanges, Observe: observer.Observe, Spoofed: g.metrics.Spoofed, Tracer: g.tracer, Panics: g.log, Last: g.dispatch,
-	}
-	g.batched = g.newInner()
-	g.batches = g.newBatches(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.newest.Load().batched.ServeHTTP(w, r) }))
+	l.newest.Store(g.answering)
+	l.adminTokens.Store(&c.Server.AdminTokens)
+	return g
 }
 
-// newFrontDoor makes what answers for Portico's own resources. They need the runner, so
-// it comes last.
-func (g *Gateway) newFrontDoor() http.Handler {
-	g.polls.Jobs = g.runner
-	return frontdoor.New(frontdoor.Options{
-		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Authorizer: g.authorizer, Polls: g.polls,
-		Lister: g.lister, Batches: g.batches, Preflight: g.newPreflight(), WhatIf: g.newWhatIf(), Deployments: g.newDeployments(), Jobs: g.runner, Proxy: g.proxy,
-	})
+// world returns the ports of the service, but for those that sign in and search.
+func (l *longLived) world(c *config.Config, prober locate.Prober, lister *fanout.Lister) ports {
+	delivery := exchange.DeliveryTime(c.Limits.AnswerBody)
+	return ports{
+		forward: l.upstream, prober: prober, lister: lister,
+		index: storeIndex{l.store, l.store.Operations, l.store.Locations}, scopes: l.store.Scopes, intents: l.store,
+		authorizer: authorize.New(&c.Auth, l.store.Roles, l.store.Scopes, l.authorizations),
+		throttle: throttle.New(throttle.Options{
+			Config: &c.Throttle, Levels: l.levels, Replicas: l.runner.Replicas, Scopes: l.store.Scopes, Metrics: l.throttled,
+		}),
+		counts: l.counts, spoofed: l.metrics.Spoofed, activity: l.activity,
+		observe: observe.New(l.metrics, l.recent, l.names, l.audit, l.access, c.Log, c.Upstream.CallTimeout+delivery).Observe,
+		tracer:  l.tracer, log: l.log, jobs: l.runner, waits: l.waits, newest: l.newest,
+	}
 }
 
 // storeIndex is the inventory as routing asks it: locations by way of the cache.
@@ -288,7 +269,7 @@ func (g *Gateway) Public() http.Handler {
 			g.GuardHost,
 			g.Authenticate, // from here on no reserved header is left
 			g.Classify,
-			g.throttle.Limit,
+			g.ports.throttle.Limit,
 		),
 	)
 }
@@ -296,9 +277,12 @@ func (g *Gateway) Public() http.Handler {
 // Admin returns the handler of the admin listener.
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
-		Config: g.config, Store: g.store, Authorizer: g.authorizer, Jobs: g.runner, Upstream: g.upstream, Sweeps: g.sweeper, Started: g.started, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
-		Metrics: g.registry, Draining: g.draining.Load, Recent: g.recent, Traffic: g.traffic, Generations: g.generations, Sessions: g.sessions, Attempts: g.attempts, Audit: g.audit, Explain: g.Explain, Log: g.log,
-		TokensNow: func() []config.AdminToken { return *g.adminTokens.Load() },
+		Config: g.config, Store: g.store, Authorizer: g.ports.authorizer, Jobs: g.runner, Upstream: g.upstream,
+		Sweeps: g.sweeper, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...),
+		Started: g.started, Draining: g.draining.Load, Reload: g.reload, Generations: g.generations,
+		Metrics: g.registry, Recent: g.recent, Traffic: g.traffic, Audit: g.audit, Log: g.log,
+		Sessions: g.sessions, Attempts: g.attempts, TokensNow: func() []config.AdminToken { return *g.adminTokens.Load() },
+		Explain: g.explainer.Explain,
 	})
 }
 
@@ -323,18 +307,6 @@ func (g *Gateway) part(next http.Handler) http.Handler {
 	})
 }
 
-// dispatch answers a classified request.
-func (g *Gateway) dispatch(w http.ResponseWriter, r *http.Request) {
-	x := exchange.From(r)
-	if x.Request.Class == routing.Own {
-		g.frontDoor.ServeHTTP(w, r)
-		return
-	}
-	if err := g.proxy.Answer(w, r, x); err != nil {
-		exchange.Fail(w, r, err)
-	}
-}
-
 // Sweeper returns what compares the index with the providers, for sweeps without a
 // runner.
 func (g *Gateway) Sweeper() *sweep.Sweeper { return g.sweeper }
@@ -351,3 +323,44 @@ func (g *Gateway) Names() *observe.Names { return g.names }
 // Runner returns what does the durable work alongside the requests. The caller
 // runs it, and ends it before it closes the store.
 func (g *Gateway) Runner() *jobs.Runner { return g.runner }
+
+// Live is a gateway whose configuration changes while it answers. A request is
+// answered from beginning to end by the gateway that there was when it came in.
+// So is an attempt at durable work, but for its calls on behalf of its caller: each
+// is a request that comes in then.
+type Live struct {
+	now atomic.Pointer[faces]
+}
+
+// faces are a gateway and its two handlers.
+type faces struct {
+	gateway       *Gateway
+	public, admin http.Handler
+}
+
+// NewLive begins with a gateway.
+func NewLive(g *Gateway) *Live {
+	l := &Live{}
+	l.now.Store(&faces{g, g.Public(), g.Admin()})
+	return l
+}
+
+// Replace makes the next gateway, created by [Gateway.Succeed], answer what comes in
+// from now on.
+func (l *Live) Replace(next *Gateway) {
+	l.now.Store(&faces{next, next.Public(), next.Admin()})
+	next.runner.Replace(next.kinds())
+}
+
+// Gateway returns the one that answers now.
+func (l *Live) Gateway() *Gateway { return l.now.Load().gateway }
+
+// Public returns the handler of the public listener.
+func (l *Live) Public() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.now.Load().public.ServeHTTP(w, r) })
+}
+
+// Admin returns the handler of the admin listener.
+func (l *Live) Admin() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.now.Load().admin.ServeHTTP(w, r) })
+}

@@ -1,10 +1,14 @@
 package gateway
 
 import (
+	"context"
+	"encoding/json"
 	"maps"
 	"slices"
+	"time"
 
 	"portico/config"
+	"portico/gateway/batch"
 	"portico/gateway/frontdoor"
 	"portico/inventory"
 	"portico/inventory/deployments"
@@ -12,18 +16,22 @@ import (
 	"portico/inventory/operations"
 	"portico/jobs"
 	"portico/limits"
+	"portico/locate"
+	"portico/operations/deploy"
+	deployplan "portico/operations/deploy/plan"
 	"portico/operations/groupdelete"
 	"portico/operations/move"
 	"portico/operations/notify"
 	"portico/operations/reconcile"
 	"portico/operations/sweep"
+	"portico/tracing"
 )
 
 // Kinds describes all kinds of durable work, by the names of their jobs, with the limits of no
 // configuration.
 func Kinds() map[string]jobs.Description {
 	kinds := map[string]jobs.Description{}
-	for name, kind := range (&Gateway{config: new(config.Config)}).kinds() {
+	for name, kind := range (&Gateway{answering: &answering{longLived: &longLived{}, config: new(config.Config)}}).kinds() {
 		kinds[name] = kind.Describe()
 	}
 	return kinds
@@ -48,17 +56,17 @@ func NotResumed() (kinds inventory.NotResumed) {
 // kinds lists all kinds of durable work, by the names of their jobs, as the gateway's
 // configuration has them.
 func (g *Gateway) kinds() map[string]jobs.Kind {
-	c, index, region := g.config, g.config.Index, g.config.Server.Region
+	c, index, region, prober := g.config, g.config.Index, g.config.Server.Region, g.ports.prober
 	callTimeout := c.Upstream.CallTimeout
 	callLimit := callTimeout + index.CallMargin
 	mover := &move.Mover{
-		Prober: g.prober, Sender: g.sender, Region: region, Budget: c.Move.TransientBudget, Limit: c.Move.Limit,
+		Prober: prober, Sender: g.sender, Region: region, Budget: c.Move.TransientBudget, Limit: c.Move.Limit,
 		SendWithin: index.SendWithin, CallTimeout: callTimeout, CallMargin: index.CallMargin, LateWriteWindow: index.LateWriteWindow,
-		Floor: index.PollFloor, LockETag: frontdoor.LockETag, Authorizer: g.authorizer, Log: g.log,
+		Floor: index.PollFloor, LockETag: frontdoor.LockETag, Authorizer: g.ports.authorizer, Log: g.log,
 	}
 	return map[string]jobs.Kind{
 		inventory.NoticeJob: &notify.SubscriptionNotifier{
-			Map: c.Map, Store: g.store, Upstream: g.upstream, Public: g.public, Region: region,
+			Map: c.Map, Store: g.store, Upstream: g.upstream, Public: c.Server.PublicURL, Region: region,
 			SendWithin: index.SendWithin, CallLimit: callLimit, LateWriteWindow: index.LateWriteWindow,
 			Absence: index.EndpointAbsence, Floor: index.PollFloor,
 		},
@@ -67,25 +75,59 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 		sweep.Job:                 g.sweeper,
 		eventlog.SinkJob:          g.webhooks,
 		inventory.GroupDeleteJob: &groupdelete.Deleter{
-			Prober: g.prober, EmptinessCheck: g.deletionCheck, Sender: g.sender, Region: region,
+			Prober: prober, EmptinessCheck: g.emptinessCheck, Sender: g.sender, Region: region,
 			PerEndpoint: c.GroupDelete.PerEndpoint, AtEndpoint: limits.FullBudget(c.GroupDelete.PerEndpoint, c.Limits.CallerShare), PerJob: c.GroupDelete.PerJob,
 			Budget: c.GroupDelete.TransientBudget, Limit: c.GroupDelete.Limit, SendWithin: index.SendWithin, CallLimit: callLimit,
 			Floor: index.PollFloor, Log: g.log,
 		},
 		operations.BatchJob:       g.batches,
-		deployments.Job:           g.newDeployer(),
+		deployments.Job:           g.deployer(),
 		inventory.MoveJob:         mover,
 		inventory.ValidateMoveJob: move.Validator{Mover: mover},
 		inventory.VerifyJob: reconcile.Verifier{
-			Prober: g.prober, Floor: index.PollFloor, Patience: callTimeout, VersionFallback: index.VersionFallback, Region: region,
+			Prober: prober, Floor: index.PollFloor, Patience: callTimeout, VersionFallback: index.VersionFallback, Region: region,
 		},
 		inventory.FollowJob: &reconcile.OperationTracker{
-			Prober: g.prober, Floor: index.PollFloor, Patience: callTimeout, LostAfter: index.LostAfter,
+			Prober: prober, Floor: index.PollFloor, Patience: callTimeout, LostAfter: index.LostAfter,
 			Limit: index.FollowLimit, Recheck: index.FollowRecheck, VersionFallback: index.VersionFallback, Region: region,
 		},
 		inventory.FenceJob: &reconcile.FenceWatcher{
-			Prober: g.prober, Floor: index.PollFloor, Patience: callTimeout, SendWithin: index.SendWithin, CallLimit: callLimit,
+			Prober: prober, Floor: index.PollFloor, Patience: callTimeout, SendWithin: index.SendWithin, CallLimit: callLimit,
 			Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: region, Log: g.log,
 		},
 	}
+}
+
+// emptinessCheck checks a group's emptiness by the ids of whoever began its deletion.
+func (g *Gateway) emptinessCheck(p groupdelete.Payload) groupdelete.EmptinessCheck {
+	identity := tracing.OfCorrelation(p.Correlation, p.Request.Client, g.config.Server.Region, time.Now())
+	return &locate.EmptinessCheck{Prober: g.ports.prober, Identity: identity, Timeout: g.config.Upstream.CallTimeout}
+}
+
+// deploymentPatience is how long a deployment that only waits for its providers keeps its place
+// among those that are worked on.
+const deploymentPatience = 5 * time.Second
+
+func (g *Gateway) deployer() *deploy.Deployer {
+	c := g.config
+	return &deploy.Deployer{
+		Store: g.store, Sender: g.batches.Sender, May: g.callerMay, Target: g.ports.prober.Target,
+		Unregistered: deploy.Registrations{Map: c.Map, Store: g.store}.Missing,
+		Limit:        c.Deployments.Limit, CallLimit: batch.RequestLimit(c), Kept: c.Operations.Records, Patience: deploymentPatience,
+		Memory: g.batchMemory, MemoryLimit: c.Batch.Memory, Log: g.log,
+		Limits: deployplan.Limits{
+			PerDeployment: c.Deployments.PerDeployment, PerEndpoint: c.Deployments.PerEndpoint,
+			Budget: c.Deployments.TransientBudget, Pause: c.Index.PollFloor,
+		},
+	}
+}
+
+// callerMay returns why the caller of a deployment may not do what an ID names, by the newest
+// configuration.
+func (g *Gateway) callerMay(ctx context.Context, caller json.RawMessage, action, id string) error {
+	by, err := batch.ReadCaller(caller)
+	if err != nil {
+		return err
+	}
+	return g.newest.Load().ports.authorizer.MayStill(ctx, by.Principal, action, id)
 }

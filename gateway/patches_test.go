@@ -38,7 +38,7 @@ func TestPatchesThatHaveNotEnded(t *testing.T) {
 				}
 				row, _ := s.row(m)
 				if row.Verify {
-					if _, err := s.gateway.prober.Probe(context.Background(), request(t, s.server, "GET", "/", "", "Host", "portico.example").Header, row); err != nil {
+					if _, err := s.gateway.ports.prober.Probe(context.Background(), request(t, s.server, "GET", "/", "", "Host", "portico.example").Header, row); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -107,7 +107,7 @@ func (tenantless) Valid(access.Principal) bool { return true }
 func TestPrincipalWithoutTenant(t *testing.T) {
 	s := newSite(t, setup{})
 	s.ok(201, "PUT", groupPath("g")+own, westus)
-	s.gateway.Authenticator = tenantless{}
+	s.gateway.Authenticator, s.gateway.ports.authenticator = tenantless{}, tenantless{}
 	for _, list := range []string{"/subscriptions", "/tenants"} {
 		if got := s.ok(200, "GET", list+own, ""); got.text != `{"value":[]}` {
 			t.Errorf("%s: %s", list, got.text)

@@ -18,7 +18,7 @@ func newTracer(share float64) *spans.Tracer {
 func (s *site) traceWith(tracer *spans.Tracer) {
 	s.config.Server.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 	s.gateway.tracer = tracer
-	s.gateway.configure(s.config, s.authenticator(), nil)
+	s.gateway = s.gateway.Succeed(s.config, s.authenticator(), nil, nil)
 }
 
 // What is not sampled allocates nothing more than where tracing is off: by the draw, or

@@ -77,21 +77,27 @@ type Runner struct {
 	replaced chan struct{}
 }
 
-// NewRunner returns a runner, and registers its metrics and those of its kinds.
+// NewRunner returns a runner, and registers its metrics and those of its kinds, which may also
+// be added later.
 func NewRunner(o Options) *Runner {
 	r := &Runner{
 		Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{},
 		index: newIndexMetrics(o.Metrics), events: newEventMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), presence: newPresence(o.Metrics),
 		replaced: make(chan struct{}, 1),
 	}
-	for name, kind := range o.Kinds {
+	r.Add(o.Kinds)
+	return r
+}
+
+// Add gives a runner that does not run yet all its kinds, and registers their metrics.
+func (r *Runner) Add(kinds map[string]Kind) {
+	for name, kind := range kinds {
 		if lasting, ok := kind.(Lasting); ok {
-			lasting.Start(o.Metrics)
+			lasting.Start(r.Metrics)
 		}
 		r.workers[name] = newWorker(r, name, kind)
 	}
-	r.kinds.Store(&o.Kinds)
-	return r
+	r.kinds.Store(&kinds)
 }
 
 // Replace replaces the kinds: the new ones make every attempt that begins from now on.

@@ -13,7 +13,7 @@ import (
 	"portico/config"
 	"portico/connections"
 	"portico/connections/http1"
-	"portico/gateway"
+	"portico/gateway/chain"
 	"portico/gateway/exchange"
 	"portico/internal/timing"
 )
@@ -23,7 +23,7 @@ const (
 	lastLinesTime = 5 * time.Second  // for the last lines of the access log
 	headerTime    = 10 * time.Second // to send the headers of a request, and for a handshake of TLS
 	// net/http adds 4 KiB of its own to the number it is given.
-	headerBytes = gateway.HeadBytes - 4<<10
+	headerBytes = chain.HeadBytes - 4<<10
 )
 
 // run serves until ctx ends or a listener fails, then drains: unready first,
@@ -135,9 +135,9 @@ func (s *service) publicServer(standard *http.Server, t *connections.Table) serv
 	}
 	h := standard.Handler
 	standard.Handler = withStack(h) // for HTTP/2
-	standard.MaxHeaderBytes = 2 * gateway.HeadBytes
+	standard.MaxHeaderBytes = 2 * chain.HeadBytes
 	return http1.New(http1.Options{
-		Handler: h, ReadHeaderTimeout: standard.ReadHeaderTimeout, IdleTimeout: standard.IdleTimeout, MaxHead: gateway.HeadBytes,
+		Handler: h, ReadHeaderTimeout: standard.ReadHeaderTimeout, IdleTimeout: standard.IdleTimeout, MaxHead: chain.HeadBytes,
 		ConnState: t.ConnState, ConnContext: t.ConnContext, ErrorLog: standard.ErrorLog, Describe: describeRefusal, HTTP2: standard,
 	})
 }

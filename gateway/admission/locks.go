@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -27,6 +28,14 @@ func CheckLocks(x *exchange.Exchange, locks []inventory.Lock) error {
 		kind = index.Delete
 	}
 	return Refusal(x, inventory.CheckLocks(locks, kind, q.Path.String()))
+}
+
+// LocksOver lists the locks that may forbid a request that was classified.
+func LocksOver(ctx context.Context, store *inventory.Store, x *exchange.Exchange) ([]inventory.Lock, error) {
+	if x.Request.Reads() || x.Subscription() == "" || !arm.ValidGUID(x.Subscription()) {
+		return nil, nil
+	}
+	return store.LocksHolding(ctx, x.Subscription(), x.Request.Path.String())
 }
 
 // CheckAllLocks refuses a request that ends the group it names where a lock is on, above or

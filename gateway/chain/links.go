@@ -34,7 +34,7 @@ type Links struct {
 	Spoofed       prometheus.Counter
 	Tracer        *spans.Tracer
 	Panics        *zap.Logger
-	Last          http.HandlerFunc // answers what was classified
+	Last          http.Handler // answers what was classified
 }
 
 // Inner returns the chain of requests that come over no connection of their own: checks take
@@ -42,6 +42,9 @@ type Links struct {
 func (l *Links) Inner(checks ...Check) http.Handler {
 	return Of(l.Last, exchange.Begin(l.Exchanges), l.Observe, l.Recover, InTurn(checks...))
 }
+
+// HeadBytes is what the request line of a request may take, and its headers.
+const HeadBytes = 16 << 10
 
 // maxHeaderLines bounds the number of a request's headers.
 const maxHeaderLines = 200

@@ -24,10 +24,12 @@ type Captured struct {
 // Capture returns a writer that holds an answer of at most limit bytes.
 func Capture(limit int64) *Captured { return &Captured{header: http.Header{}, limit: limit} }
 
-// CaptureBeginning is Capture for an answer of any length; it holds the first limit
-// bytes at most.
-func CaptureBeginning(limit int64) *Captured {
-	return &Captured{header: http.Header{}, limit: limit, begins: true}
+// beginning is how much CaptureBeginning holds: Portico's own errors are shorter.
+const beginning = 64 << 10
+
+// CaptureBeginning is Capture for an answer of any length, of which the beginning is held.
+func CaptureBeginning() *Captured {
+	return &Captured{header: http.Header{}, limit: beginning, begins: true}
 }
 
 var errOverCaptured = errors.New("the answer is too long to be held")

@@ -49,8 +49,9 @@ func NewActivity(store *inventory.Store, registry prometheus.Registerer) *Activi
 }
 
 // Refused records that Portico itself refuses the request of x, if that belongs in the log.
+// A nil one records nothing.
 func (a *Activity) Refused(ctx context.Context, x *exchange.Exchange, fault *arm.Error) {
-	if x.Request == nil || !exchange.Changes(x.Request.Method) || !logged(fault) {
+	if a == nil || x.Request == nil || !exchange.Changes(x.Request.Method) || !logged(fault) {
 		return
 	}
 	action := x.RouteAction

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"portico/gateway/exchange"
-	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/limits"
 )
@@ -30,6 +29,9 @@ func NewWaits(n, perCaller int) *Waits {
 	return &Waits{limits.NewConcurrency(n, perCaller, nil), ctx.Done(), end}
 }
 
+// begin takes a place for a wait, if there is one. Nil waits have none.
+func (w *Waits) begin(caller string) bool { return w != nil && w.places.TryAcquire(caller) }
+
 // firstRead is the time after which a job's row is read first. Each further read comes
 // after twice the time.
 const firstRead = 250 * time.Millisecond
@@ -39,14 +41,11 @@ const firstRead = 250 * time.Millisecond
 // ended. It returns the ended job. A part of a batch or a deployment does not wait, as that has
 // others to send, nor does one whose caller has as many waits as it may have.
 func (o *Operations) Await(ctx context.Context, x *exchange.Exchange, job jobrow.Job) (now jobrow.Job, ended bool) {
-	if engine.Rehearsed(ctx) {
-		return job, false
-	}
 	signal, stop := o.Jobs.WatchEnd(job.ID)
 	defer stop()
 	o.Jobs.Nudge(job.Kind)
 	caller, longest := x.Caller(), o.Settings.FirstAnswer
-	if longest <= 0 || x.Inner() || !o.Waits.places.TryAcquire(caller) {
+	if longest <= 0 || x.Inner() || !o.Waits.begin(caller) {
 		return job, false
 	}
 	defer o.Waits.places.Release(caller)

@@ -22,6 +22,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/proxy"
+	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
 )
@@ -29,8 +30,10 @@ import (
 // Options are what planned resources are judged with.
 type Options struct {
 	Map *regions.Map
-	// Judge begins the judging of one call, whose resources may exist once they passed.
-	Judge func(x *exchange.Exchange, p *Plan, withoutWrite bool) Judge
+	// Rehearse returns what rehearses the PUTs of one call, whose resources may exist once they
+	// passed.
+	Rehearse func(p *Plan, withoutWrite bool) Rehearsal
+	Store    *inventory.Store
 	// Charge charges the call for n reads in a subscription.
 	Charge func(ctx context.Context, x *exchange.Exchange, subscription string, n int) error
 	// Upstream calls the providers that judge planned resources themselves, all those of one
@@ -88,30 +91,6 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	return answer(w, x, questions, p.askAll(r, x, questions))
 }
 
-// Faults are the refusals of a deployment's resources in their order, by the gateway or by
-// their providers, each as if those before it existed, and all that deployments register; nil:
-// no judge refuses it. The call is charged with one read in the subscription for each resource.
-func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription string, resources []Resource, withoutWrite bool) ([]*arm.Error, error) {
-	if err := p.Charge(r.Context(), x, subscription, len(resources)); err != nil {
-		return nil, err
-	}
-	questions, err := p.judgeAll(r, x, resources, &Plan{registers: true}, withoutWrite)
-	if err != nil {
-		return nil, err
-	}
-	return merged(questions, p.askAll(r, x, questions)), nil
-}
-
-// GatewayFaults are Faults without those that providers find. It calls no provider and
-// charges nothing.
-func (p *Preflight) GatewayFaults(r *http.Request, x *exchange.Exchange, resources []Resource, withoutWrite bool) ([]*arm.Error, error) {
-	questions, err := p.judgeAll(r, x, resources, &Plan{registers: true}, withoutWrite)
-	if err != nil {
-		return nil, err
-	}
-	return merged(questions, make([]*arm.Error, len(questions))), nil
-}
-
 // merged are the faults that providers found with those of the gateway, which win.
 func merged(questions []question, faults []*arm.Error) []*arm.Error {
 	for i, q := range questions {
@@ -124,7 +103,7 @@ func merged(questions []question, faults []*arm.Error) []*arm.Error {
 
 // judgeAll lets the gateway judge all resources of a call.
 func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []Resource, plan *Plan, withoutWrite bool) (questions []question, err error) {
-	judge := p.Judge(x, plan, withoutWrite)
+	judge := p.begin(x, plan, withoutWrite)
 	for i := range resources {
 		planned := &resources[i]
 		p.locate(planned)

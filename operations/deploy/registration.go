@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/operations/deploy/plan"
+	"portico/regions"
 	"portico/template"
 	"portico/template/expr"
 )
@@ -54,4 +56,20 @@ func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resour
 		s.refused(answer)
 	}
 	return false
+}
+
+// Registrations are those of subscriptions for the providers of a map.
+type Registrations struct {
+	Map   *regions.Map
+	Store *inventory.Store
+}
+
+// Missing reports whether a subscription must yet be registered for a namespace.
+func (r Registrations) Missing(ctx context.Context, subscription, namespace string) (bool, error) {
+	p := r.Map.Provider(namespace)
+	if p == nil || p.Registration != regions.Required {
+		return false, nil
+	}
+	registration, err := r.Store.Registration(ctx, subscription, p.Key)
+	return err == nil && !registration.State.Permits(), err
 }

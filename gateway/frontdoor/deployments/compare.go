@@ -44,7 +44,7 @@ func (d WhatIf) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 			return err
 		}
 	}
-	grow, end := d.Memory(r, x)
+	grow, end := d.reserve(r, x)
 	defer end() // when all is sent
 	c := comparing{WhatIf: d, r: r, x: x, proposal: of, grow: grow, until: time.Now().Add(d.Reading)}
 	result := whatIfResult{Status: "Succeeded"}

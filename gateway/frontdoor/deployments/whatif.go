@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
+	"portico/limits"
 	"portico/operations/deploy"
 	"portico/template"
 	"portico/template/expr"
@@ -25,9 +27,25 @@ type WhatIf struct {
 	Deployed func(ctx context.Context, subscription string, ids []string) (map[string][]byte, error)
 	// Reading is how long a what-if begins reads for: its caller waits for the answer.
 	Reading time.Duration
-	// Memory keeps room for n bytes of answers until the request ends; the error says that
-	// there is none.
-	Memory func(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func())
+	// Memory is for the answers to reads until a request ends; MemoryLimit bounds what one
+	// request takes.
+	Memory      *limits.Memory
+	MemoryLimit int64
+}
+
+// reserve returns what keeps room for n bytes of answers until end; the error says that there
+// is none.
+func (d WhatIf) reserve(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func()) {
+	memory := d.Memory.Reservation(x.Caller(), d.MemoryLimit)
+	var turn sync.Mutex // a reservation has one holder
+	return func(n int) error {
+		turn.Lock()
+		defer turn.Unlock()
+		if memory.Grow(r.Context(), int64(n)) != nil {
+			return arm.NewError(arm.ServerBusy, "the answers that batches and what-ifs hold take all the memory that there is for them")
+		}
+		return nil
+	}, memory.Close
 }
 
 // Routes are those of deployments to groups and subscriptions.

@@ -1,13 +1,12 @@
-package gateway
+package explain
 
 import (
 	"net/http"
 	"strings"
 
 	"portico/arm"
-	adminapi "portico/gateway/admin/api"
+	"portico/gateway/admin/api"
 	"portico/gateway/exchange"
-	"portico/gateway/explain"
 	"portico/gateway/preflight"
 	"portico/gateway/proxy"
 	"portico/regions"
@@ -15,29 +14,29 @@ import (
 	"portico/schema"
 )
 
-// judgesOf lists the judges that would refuse the body of an explained PUT if it were
+// judges lists the judges that would refuse the body of an explained PUT if it were
 // planned.
-func (g *Gateway) judgesOf(question rehearsed, walked *explain.Walked, gateways adminapi.Verdict) (all []adminapi.ExplainedJudge) {
+func (e *Explainer) judges(question Request, walked *Walked, gateways api.Verdict) (all []api.ExplainedJudge) {
 	x := walked.Exchange
 	if q := x.Request; question.content == "" || !walked.Read || q.Method != http.MethodPut || q.Class != routing.Instance || q.Type == nil {
 		return nil
 	}
 	shape := misshapenStep(gateways)
-	if gateways.Outcome == adminapi.Refused && !shape {
-		return []adminapi.ExplainedJudge{{Judge: adminapi.GatewayJudges, Verdict: adminapi.Refuses, Detail: gateways.Summary}}
+	if gateways.Outcome == api.Refused && !shape {
+		return []api.ExplainedJudge{{Judge: api.GatewayJudges, Verdict: api.Refuses, Detail: gateways.Summary}}
 	}
-	all = append(all, adminapi.ExplainedJudge{Judge: adminapi.GatewayJudges, Verdict: adminapi.Accepts}, g.shapeJudge(x.Request, question.content))
-	if all[1].Verdict == adminapi.Refuses {
+	all = append(all, api.ExplainedJudge{Judge: api.GatewayJudges, Verdict: api.Accepts}, e.shapeJudge(x.Request, question.content))
+	if all[1].Verdict == api.Refuses {
 		return all
 	}
-	return append(all, g.providerJudge(question, x))
+	return append(all, e.providerJudge(question, x))
 }
 
 // misshapenStep reports whether a verdict is that of the provider's documents.
-func misshapenStep(v adminapi.Verdict) bool { return v.Step == string(exchange.AtShape) }
+func misshapenStep(v api.Verdict) bool { return v.Step == string(exchange.AtShape) }
 
-func (g *Gateway) shapeJudge(q *routing.Request, content string) adminapi.ExplainedJudge {
-	j := adminapi.ExplainedJudge{Judge: adminapi.ShapeJudges, Verdict: adminapi.Skipped}
+func (e *Explainer) shapeJudge(q *routing.Request, content string) api.ExplainedJudge {
+	j := api.ExplainedJudge{Judge: api.ShapeJudges, Verdict: api.Skipped}
 	switch {
 	case q.Provider.Validation == regions.ValidateNever:
 		j.Detail = "the provider has validation: off"
@@ -46,19 +45,19 @@ func (g *Gateway) shapeJudge(q *routing.Request, content string) adminapi.Explai
 		j.Detail = "the map has no document of this api-version (spec)"
 		return j
 	}
-	j.Verdict, j.Detail = adminapi.Accepts, "PUT requests are held to it too"
+	j.Verdict, j.Detail = api.Accepts, "PUT requests are held to it too"
 	if q.Provider.Validation == regions.ValidatePlans {
 		j.Detail = "planned bodies alone are held to it"
 	}
 	if fault := proxy.Misshapen(q, []byte(content), schema.Planned); fault != nil {
-		j.Verdict, j.Detail = adminapi.Refuses, string(fault.Code)+": "+fault.Message+" ("+j.Detail+")"
+		j.Verdict, j.Detail = api.Refuses, string(fault.Code)+": "+fault.Message+" ("+j.Detail+")"
 	}
 	return j
 }
 
 // providerJudge asks the provider, if the question allows that.
-func (g *Gateway) providerJudge(question rehearsed, x *exchange.Exchange) adminapi.ExplainedJudge {
-	j, q := adminapi.ExplainedJudge{Judge: adminapi.ProviderJudges, Verdict: adminapi.Skipped}, x.Request
+func (e *Explainer) providerJudge(question Request, x *exchange.Exchange) api.ExplainedJudge {
+	j, q := api.ExplainedJudge{Judge: api.ProviderJudges, Verdict: api.Skipped}, x.Request
 	switch {
 	case !q.Type.Capabilities.Preflight:
 		j.Detail = "it judges no plans (capabilities: preflight)"
@@ -71,9 +70,9 @@ func (g *Gateway) providerJudge(question rehearsed, x *exchange.Exchange) admina
 		return j
 	}
 	planned := &preflight.Resource{ID: q.ID(), APIVersion: q.Query.APIVersion, Type: q.Type.FullName, Name: namesIn(q.Path.LastHop()), Body: []byte(question.content)}
-	j.Verdict, j.Detail = adminapi.Accepts, "it does not refuse"
-	if fault := g.newPreflight().Ask(question.Request, x, planned, preflight.Verdict{Request: q, Decision: x.Trail.Decision}); fault != nil {
-		j.Verdict, j.Detail = adminapi.Refuses, string(fault.Code)+": "+fault.Message
+	j.Verdict, j.Detail = api.Accepts, "it does not refuse"
+	if fault := e.Preflight.Ask(question.Request, x, planned, preflight.Verdict{Request: q, Decision: x.Trail.Decision}); fault != nil {
+		j.Verdict, j.Detail = api.Refuses, string(fault.Code)+": "+fault.Message
 	}
 	return j
 }

@@ -1,4 +1,4 @@
-package gateway
+package explain
 
 import (
 	"context"
@@ -8,33 +8,31 @@ import (
 	"portico/config"
 	"portico/connections"
 	"portico/connections/http1"
-	adminapi "portico/gateway/admin/api"
-	"portico/gateway/explain"
+	"portico/gateway/admin/api"
+	"portico/gateway/chain"
+	"portico/gateway/exchange"
 )
-
-// HeadBytes is what the request line of a request may take, and its headers.
-const HeadBytes = 16 << 10
 
 // readRaw reads the bytes of a request as the public listener does. Unread is what is
 // said of those that no handler gets to see.
-func (g *Gateway) readRaw(ctx context.Context, sent []byte) (r *http.Request, unread *adminapi.Explanation) {
-	r, err := http1.ReadRequest(ctx, sent, HeadBytes)
+func (e *Explainer) readRaw(ctx context.Context, sent []byte) (r *http.Request, unread *api.Explanation) {
+	r, err := http1.ReadRequest(ctx, sent, chain.HeadBytes)
 	if err == nil {
-		r.RemoteAddr = anAddress
+		r.RemoteAddr = exchange.NoAddress
 		return r, nil
 	}
-	var said adminapi.Explanation
+	var said api.Explanation
 	if refusal, ok := errors.AsType[*connections.Refusal](err); ok {
-		said = explain.Refused(refusal, g.readerInWords())
+		said = Refused(refusal, e.readerInWords())
 	} else {
-		said = explain.Unended(g.readerInWords())
+		said = Unended(e.readerInWords())
 	}
 	return nil, &said
 }
 
 // readerInWords says by whose rules the bytes of a request are read.
-func (g *Gateway) readerInWords() string {
-	if g.config.Server.HTTPServer == config.StandardServer {
+func (e *Explainer) readerInWords() string {
+	if e.Config.Server.HTTPServer == config.StandardServer {
 		return "read as by server.httpServer: " + config.HTTP1Server + "; standard, which is configured, takes some requests that this refuses"
 	}
 	return "read as the public listener reads it"

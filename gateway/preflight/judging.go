@@ -1,4 +1,4 @@
-package gateway
+package preflight
 
 import (
 	"cmp"
@@ -10,71 +10,71 @@ import (
 	"time"
 
 	"portico/arm"
-	adminapi "portico/gateway/admin/api"
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
 	"portico/gateway/chain"
 	"portico/gateway/exchange"
-	"portico/gateway/explain"
-	"portico/gateway/preflight"
 	"portico/gateway/proxy"
 	"portico/inventory"
 	"portico/inventory/deployments"
-	"portico/inventory/engine"
 	"portico/routing"
 	"portico/schema"
 )
 
-func (g *Gateway) newPreflight() *preflight.Preflight {
-	return preflight.New(preflight.Options{
-		Map: g.config.Map, Judge: g.judge, Charge: g.throttle.ChargeReads, Upstream: g.proxy.Upstream, Public: g.public, Timeout: g.config.Preflight.Timeout,
-	})
-}
-
-// judgeTime bounds the judging of one call, as [explainTime] does an explanation.
+// judgeTime bounds the judging of one call: what waits for writes that are under way waits for
+// no more.
 const judgeTime = 30 * time.Second
 
-// judge returns what sends PUTs through the handlers of a gateway that calls no provider
-// and changes nothing, as [Gateway.Explain] does, on behalf of the caller of x.
-func (g *Gateway) judge(x *exchange.Exchange, plan *preflight.Plan, withoutWrite bool) preflight.Judge {
-	planned, calls := *g, explain.NewCalls(g.upstream)
-	planned.router = &routing.Router{Map: g.router.Map, Index: plan.Over(g.router.Index)}
-	j := &judging{Gateway: planned.rehearsal(calls, withoutWrite, false), asking: x, calls: calls, plan: plan}
-	checks := []chain.Check{j.identify, j.Classify}
-	if plan.SeesNoLocks = withoutWrite; withoutWrite {
-		j.reading = authorize.New(&g.config.Auth, g.store.Roles, g.store.Scopes, nil)
+// Rehearsal is what answers PUTs that are judged: it calls no provider and changes nothing.
+type Rehearsal struct {
+	Links *chain.Links
+	// Calls notes the calls that providers would get.
+	Calls interface {
+		// Take returns for what calls were noted, and forgets them: forwarded reports that
+		// the request itself would be, open that its way depends on what providers answer.
+		Take() (forwarded, open bool)
+	}
+	// Reading says what the caller may read; nil: it must be allowed to write.
+	Reading *authorize.Authorizer
+}
+
+// begin returns what sends the PUTs of one call through a rehearsal, on behalf of the caller
+// of x.
+func (p *Preflight) begin(x *exchange.Exchange, plan *Plan, withoutWrite bool) Judge {
+	plan.SeesNoLocks = withoutWrite
+	j := &judging{Rehearsal: p.Rehearse(plan, withoutWrite), preflight: p, asking: x, plan: plan}
+	checks := []chain.Check{j.identify, j.Links.Classify}
+	if j.Reading != nil {
 		checks = append(checks, j.mayRead)
 	}
-	j.proxy.Intents = plan.Intents(g.store)
-	j.way = j.Inner(checks...)
+	j.way = j.Links.Inner(checks...)
 	return j.put
 }
 
 // judging judges the PUTs of one call, one after the other.
 type judging struct {
-	*Gateway
-	asking  *exchange.Exchange
-	reading *authorize.Authorizer // nil: the caller must be allowed to write
-	calls   *explain.Calls
-	plan    *preflight.Plan
-	way     http.Handler
-	inner   *exchange.Exchange // of the PUT at hand
+	Rehearsal
+	preflight *Preflight
+	asking    *exchange.Exchange
+	plan      *Plan
+	way       http.Handler
+	inner     *exchange.Exchange // of the PUT at hand
 }
 
-// put implements [preflight.Judge].
-func (j *judging) put(ctx context.Context, target string, content []byte) (preflight.Verdict, error) {
-	ctx, cancel := context.WithTimeout(engine.Rehearse(ctx), judgeTime)
+// put is a [Judge].
+func (j *judging) put(ctx context.Context, target string, content []byte) (Verdict, error) {
+	ctx, cancel := context.WithTimeout(ctx, judgeTime)
 	defer cancel()
-	r, fault := explainedRequest(ctx, adminapi.Question{Method: http.MethodPut, Path: target, Content: string(j.plan.Known(content))})
+	r, fault := exchange.NewRequest(ctx, http.MethodPut, target, http.Header{}, string(j.plan.Known(content)))
 	if fault != nil {
-		return preflight.Verdict{Fault: fault}, nil
+		return Verdict{Fault: fault}, nil
 	}
-	answer := exchange.CaptureBeginning(answerShown)
+	answer := exchange.CaptureBeginning()
 	if fault := answer.Hold(target, func() { j.way.ServeHTTP(answer, r) }); fault != nil {
-		return preflight.Verdict{}, fault
+		return Verdict{}, fault
 	}
-	forwarded, open := j.calls.Take()
-	v := preflight.Verdict{Request: j.inner.Request, Decision: j.inner.Trail.Decision}
+	forwarded, open := j.Calls.Take()
+	v := Verdict{Request: j.inner.Request, Decision: j.inner.Trail.Decision}
 	passes := forwarded || answer.Status < http.StatusBadRequest && !open
 	if passes && (!j.plan.SeesNoLocks || !slices.Contains(j.inner.Trail.Steps, exchange.AtLocks)) {
 		v.Fault = proxy.Misshapen(v.Request, content, schema.Planned)
@@ -86,7 +86,7 @@ func (j *judging) put(ctx context.Context, target string, content []byte) (prefl
 		case failed(v.Fault):
 			return v, v.Fault
 		case j.plan.SeesNoLocks && v.Fault.Code == arm.ScopeLocked: // of a group, by the store
-		case !preflight.NotYet(v.Fault) && !j.plan.Excuses(v.Fault):
+		case !NotYet(v.Fault) && !j.plan.Excuses(v.Fault):
 			return v, nil
 		}
 	}
@@ -105,12 +105,12 @@ func (j *judging) put(ctx context.Context, target string, content []byte) (prefl
 // locks are those that may forbid the PUT at hand, as far as its caller learns of them: by the
 // PUT itself, or as it may read them.
 func (j *judging) locks(ctx context.Context) ([]inventory.Lock, error) {
-	locks, err := j.locksOf(ctx, j.inner)
-	if err != nil || j.reading == nil || len(locks) == 0 {
+	locks, err := admission.LocksOver(ctx, j.preflight.Store, j.inner)
+	if err != nil || j.Reading == nil || len(locks) == 0 {
 		return locks, err
 	}
 	may := func(action, scope string) bool {
-		refusal := j.reading.Check(ctx, j.inner, action, scope)
+		refusal := j.Reading.Check(ctx, j.inner, action, scope)
 		if _, refused := errors.AsType[*arm.Error](refusal); refusal != nil && !refused {
 			err = refusal
 		}
@@ -149,15 +149,15 @@ func (j *judging) identify(_ http.ResponseWriter, r *http.Request) (goesOn bool)
 	}
 	x.Planned, x.LocationPending = true, j.plan.Pending("location")
 	x.Path, x.Query = chain.Target(r)
-	j.Admit(x, r, j.asking.Principal)
+	j.Links.Admit(x, r, j.asking.Principal)
 	return true
 }
 
 // mayRead refuses what a GET in place of the PUT would be refused for by roles.
 func (j *judging) mayRead(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
-	get, _ := routing.Classify(j.router.Map, http.MethodGet, x.Path, x.Query) // as the PUT was
-	if err := j.reading.Check(r.Context(), x, get.Action(), get.Scope()); err != nil {
+	get, _ := routing.Classify(j.preflight.Map, http.MethodGet, x.Path, x.Query) // as the PUT was
+	if err := j.Reading.Check(r.Context(), x, get.Action(), get.Scope()); err != nil {
 		exchange.Fail(w, r, err)
 		return false
 	}
