@@ -27,6 +27,7 @@ import (
 	"portico/gateway/preflight"
 	"portico/gateway/proxy"
 	"portico/gateway/throttle"
+	"portico/inventory"
 	"portico/inventory/engine"
 	"portico/locate"
 	"portico/operations/deploy"
@@ -47,7 +48,10 @@ type ports struct {
 	index   routing.Index
 	scopes  routing.Scopes // nil: nothing is remembered
 	intents proxy.Intents
-	around  chain.Middleware // of what answers
+	nesting deployments.Nesting
+	// readLock reads a lock that was put; nil: none is written.
+	readLock func(ctx context.Context, subscription, scope, name string) (inventory.Lock, error)
+	around   chain.Middleware // of what answers
 	// Who is let in, and may do what.
 	authenticator access.Authenticator
 	authorizer    *authorize.Authorizer
@@ -112,7 +116,7 @@ func (l *longLived) build(c *config.Config, p ports) *answering {
 	})
 	a.frontDoor = frontdoor.New(frontdoor.Options{
 		Config: c, Store: l.store, Router: a.router, Resolver: resolver, Admission: admits, Authorizer: p.authorizer,
-		Polls: polls, Lister: p.lister, Jobs: p.jobs, Proxy: a.proxy,
+		Polls: polls, Lister: p.lister, Jobs: p.jobs, Proxy: a.proxy, ReadLock: p.readLock,
 		Batches: a.batches, Preflight: a.preflight, WhatIf: a.whatIf(), Deployments: a.deployments(admits, polls),
 	})
 	return a
@@ -122,7 +126,7 @@ func (a *answering) deployments(admits *admission.Admission, polls *polling.Oper
 	c := a.config
 	return deployments.Deployments{
 		Orders: a.orders(), Judge: a.preflight.GatewayFaults,
-		Store: a.store, Admission: admits, Polls: polls, Lists: route.Lists{Lister: a.ports.lister, Public: c.Server.PublicURL},
+		Store: a.store, Nesting: a.ports.nesting, Admission: admits, Polls: polls, Lists: route.Lists{Lister: a.ports.lister, Public: c.Server.PublicURL},
 		History: c.Deployments.History, Running: c.Deployments.Running, ShareOf: c.Limits.ShareOf, Limit: c.Deployments.Limit,
 	}
 }
@@ -174,7 +178,7 @@ func (a *answering) recording(calls *explain.Calls, allowsAll, asks bool) ports 
 	}
 	return ports{
 		forward: calls.For(adminapi.Forward), prober: prober, finder: finder, lister: p.lister.ReadingBy(calls.For(adminapi.List)),
-		index: p.index, scopes: p.scopes, intents: p.intents, around: rollBack,
+		index: p.index, scopes: p.scopes, intents: p.intents, nesting: deployments.Tries{Deployments: a.store.Deployments}, around: rollBack,
 		authenticator: letsIn{p.authenticator}, authorizer: authorize.New(&auth, a.store.Roles, a.store.Scopes, nil),
 		counts: admission.NewCounts(), spoofed: prometheus.NewCounter(prometheus.CounterOpts{}), log: zap.NewNop(),
 		jobs: asleep{}, newest: new(atomic.Pointer[answering]),

@@ -232,7 +232,8 @@ func (l *longLived) world(c *config.Config, prober locate.Prober, lister *fanout
 	delivery := exchange.DeliveryTime(c.Limits.AnswerBody)
 	return ports{
 		forward: l.upstream, prober: prober, lister: lister,
-		index: storeIndex{l.store, l.store.Operations, l.store.Locations}, scopes: l.store.Scopes, intents: l.store,
+		index: storeIndex{l.store, l.store.Operations, l.store.Locations}, scopes: l.store.Scopes,
+		intents: l.store, nesting: l.store.Deployments, readLock: l.store.Lock,
 		authorizer: authorize.New(&c.Auth, l.store.Roles, l.store.Scopes, l.authorizations),
 		throttle: throttle.New(throttle.Options{
 			Config: &c.Throttle, Levels: l.levels, Replicas: l.runner.Replicas, Scopes: l.store.Scopes, Metrics: l.throttled,

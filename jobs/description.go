@@ -122,6 +122,7 @@ func HoldOf(ctx context.Context, store *inventory.Store, sub string, id [16]byte
 type GivenUp struct {
 	Outcome string // in sentences
 	Next    string // the kind of the jobs that go on from here, "" for none
+	Count   func() // counts it, unless it is only tried; nil: it is not counted
 }
 
 // Standing returns the progress of a job, from its row.

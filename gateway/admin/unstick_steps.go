@@ -94,7 +94,7 @@ func (l unsticker) giveUpFollows(ctx context.Context, u inventory.Unverified) (d
 func (l unsticker) giveUp(ctx context.Context, kind jobs.Description, j jobrow.Job) (api.Unstuck, error) {
 	done, err := kind.GiveUp(ctx, j)
 	if err == nil {
-		l.Jobs.Nudge(done.Next)
+		l.after(done)
 	}
 	return api.Unstuck{Outcome: done.Outcome}, err
 }
@@ -201,7 +201,7 @@ func (l unsticker) stuckPart(kind jobs.Description, j jobrow.Job, resource strin
 			if err != nil {
 				return api.Unstuck{}, err
 			}
-			l.Jobs.Nudge(done.Next)
+			l.after(done)
 			return api.Unstuck{Outcome: done.Outcome, Jobs: []string{j.Name()}}, nil
 		},
 	}, nil

@@ -51,6 +51,8 @@ type Options struct {
 	Deployments Resource
 	Jobs        route.Jobs
 	Proxy       tags.Sender
+	// ReadLock reads a lock that was put; nil: none is written.
+	ReadLock func(ctx context.Context, subscription, scope, name string) (inventory.Lock, error)
 }
 
 // Resource is a resource that Portico answers itself.
@@ -89,7 +91,7 @@ func (o *Options) resources() []Resource {
 		o.WhatIf,
 		o.Deployments,
 		features{o.Store, regions, o.Jobs},
-		locks{o.Store, scopes, c.Index.AskTimeout},
+		locks{o.Store, scopes, c.Index.AskTimeout, o.ReadLock},
 		roles.Definitions{Store: o.Store, Map: regions, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
 		roles.Assignments{Store: o.Store, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
 		roles.None{Scopes: scopes},

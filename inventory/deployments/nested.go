@@ -35,8 +35,17 @@ type Nested struct {
 // BeginNested durably records a nested deployment, in place of one of its name that has ended
 // or that the same job began: created reports whether there was none. The errors are those of
 // [Deployments.Begin], jobrow.ErrLeaseLost if the job is no longer held, and engine.ErrNotFound
-// if the parent is there no more. A rehearsal has no parent yet.
+// if the parent is there no more.
 func (d *Deployments) BeginNested(ctx context.Context, b Nested) (created bool, err error) {
+	return d.beginNested(ctx, b, func(t *transaction.Tx) (Active, error) { return d.hold(t, b.Parent.folded(), &b.Parent.Job) })
+}
+
+// TryNested returns what BeginNested would if the parent ran, and records nothing.
+func (d *Deployments) TryNested(ctx context.Context, b Nested) (created bool, err error) {
+	return d.beginNested(engine.Rehearse(ctx), b, func(*transaction.Tx) (Active, error) { return Active{}, nil })
+}
+
+func (d *Deployments) beginNested(ctx context.Context, b Nested, hold func(*transaction.Tx) (Active, error)) (created bool, err error) {
 	n, parent, j := b.folded(), b.Parent.folded(), b.Parent.Job
 	if n == parent {
 		return false, ErrActive
@@ -46,12 +55,9 @@ func (d *Deployments) BeginNested(ctx context.Context, b Nested) (created bool, 
 		return false, fmt.Errorf("encrypt the record of a nested deployment: %w", err)
 	}
 	return transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
-		var running Active
-		if !engine.Rehearsed(ctx) {
-			var err error
-			if running, err = d.hold(t, parent, &j); err != nil {
-				return false, err
-			}
+		running, err := hold(t)
+		if err != nil {
+			return false, err
 		}
 		if err := open(t, n); err != nil {
 			return false, err

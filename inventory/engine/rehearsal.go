@@ -16,8 +16,8 @@ func ForReal(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rehearsalKey{}, false)
 }
 
-// Rehearsed reports whether the writes of a context change nothing.
-func Rehearsed(ctx context.Context) bool {
+// rehearsed reports whether the writes of a context change nothing.
+func rehearsed(ctx context.Context) bool {
 	is, _ := ctx.Value(rehearsalKey{}).(bool)
 	return is
 }

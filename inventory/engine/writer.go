@@ -82,7 +82,7 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 	if m.span = beginSpan(ctx, e.options.Driver, spans.StoreWrite, "store write"); m.span != nil {
 		m.started = time.Now()
 	}
-	m.context, m.rehearsed = ctx, Rehearsed(ctx)
+	m.context, m.rehearsed = ctx, rehearsed(ctx)
 	err := e.commit(ctx, m)
 	endSpan(m.span, err)
 	return err

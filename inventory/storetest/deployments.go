@@ -257,8 +257,9 @@ func testNested(b *bench, parent deployments.Name, j jobrow.Job) deployments.Nes
 	nested := deployments.Nested{
 		Name: deployments.Name{Subscription: Sub, Group: "Other", Name: "Inner"}, Parent: deployments.Parent{Name: parent}, Record: []byte("seen"), History: 2,
 	}
-	b.ok(b.nest(engine.Rehearse(b.ctx), nested, jobrow.Job{})) // before there is a parent
-	_, err := b.Deployments.Deployment(b.ctx, nested.Name)
+	_, err := b.Deployments.TryNested(b.ctx, nested) // before there is a parent
+	b.ok(err)
+	_, err = b.Deployments.Deployment(b.ctx, nested.Name)
 	b.is(err, engine.ErrNotFound)
 	b.ok(b.nest(b.ctx, nested, j))
 	b.ok(b.nest(b.ctx, nested, j)) // as after a takeover

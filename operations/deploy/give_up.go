@@ -10,7 +10,6 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/deployments"
-	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/operations/deploy/plan"
@@ -41,11 +40,9 @@ func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) 
 	if err := d.Store.Deployments.GiveUpStep(ctx, nameOf(job), job.ID, i, steps[i].State, step, fmt.Sprintf("An operator gave up %s.", id)); err != nil {
 		return done, err
 	}
-	if !engine.Rehearsed(ctx) {
-		d.metrics.endStep(plan.Failed, &record)
-	}
 	return jobs.GivenUp{
-		Outcome: "The step fails. What depends on it ends, the other steps go on. Its provider may still finish the resource.", Next: job.Kind,
+		Outcome: "The step fails. What depends on it ends, the other steps go on. Its provider may still finish the resource.",
+		Next:    job.Kind, Count: func() { d.metrics.endStep(plan.Failed, &record) },
 	}, nil
 }
 

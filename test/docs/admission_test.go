@@ -19,7 +19,7 @@ var admitted = map[string][]string{
 	"gateway/batch/batch.go":                       {"Batches.Begin"},
 	"gateway/batch/job.go":                         {"Batches.BeginPart"},
 	"gateway/frontdoor/deployments/deployments.go": {"Deployments.Begin"},
-	"gateway/frontdoor/deployments/nest.go":        {"Deployments.BeginNested"},
+	"gateway/frontdoor/deployments/nest.go":        {"Nesting.BeginNested"},
 	"gateway/frontdoor/groups/delete.go":           {"Store.BeginDeletion"},
 	"gateway/frontdoor/groups/move.go":             {"Store.BeginMove"},
 	"gateway/proxy/write.go":                       {"Intents.Begin"},
@@ -47,7 +47,7 @@ func TestWorkBeginsBehindTheAdmission(t *testing.T) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if s, is := n.(*ast.SelectorExpr); is && strings.HasPrefix(s.Sel.Name, "Begin") {
-				if of := lastName(s.X); slices.Contains([]string{"Store", "Intents", "Deployments", "Batches"}, of) {
+				if of := lastName(s.X); slices.Contains([]string{"Store", "Intents", "Deployments", "Nesting", "Batches"}, of) {
 					found[name] = append(found[name], of+"."+s.Sel.Name)
 				}
 			}

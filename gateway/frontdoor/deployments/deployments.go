@@ -29,6 +29,7 @@ import (
 // Deployments are the deployments of templates to groups and subscriptions.
 type Deployments struct {
 	Store     *inventory.Store
+	Nesting   Nesting
 	Admission *admission.Admission
 	Polls     *polling.Operations
 	Lists     route.Lists

@@ -1,6 +1,7 @@
 package deployments
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,19 @@ import (
 	"portico/inventory/jobrow"
 	"portico/operations/deploy"
 )
+
+// Nesting begins nested deployments, as the store's Deployments do.
+type Nesting interface {
+	BeginNested(context.Context, deployments.Nested) (created bool, err error)
+}
+
+// Tries takes nested deployments of which none begins: their parent is only planned.
+type Tries struct{ *deployments.Deployments }
+
+// BeginNested implements [Nesting].
+func (t Tries) BeginNested(ctx context.Context, b deployments.Nested) (created bool, err error) {
+	return t.TryNested(ctx, b)
+}
 
 // nest begins a nested deployment. The content is what clients see of it: the deployment that
 // it is nested in has worked its template out, and sends what it holds.
@@ -29,7 +43,7 @@ func (d Deployments) nest(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err := d.Locations.Check(r.Context(), n, arm.Location(record.Location)); err != nil {
 		return err
 	}
-	created, err := d.Store.Deployments.BeginNested(r.Context(), deployments.Nested{
+	created, err := d.Nesting.BeginNested(r.Context(), deployments.Nested{
 		Name: n, ID: x.Request.Path.String(), Parent: *x.Parent, Record: req.Content, History: d.History,
 	})
 	switch {
