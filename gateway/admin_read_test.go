@@ -258,7 +258,7 @@ func TestAdminNames(t *testing.T) {
 	s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/nothing"+own, "", "Authorization", bearer(secret))
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	s.gateway.Names().Run(ended)
+	s.gateway.names.Run(ended)
 	who := callers[secret]
 	var errors described.Page[described.ErrorAnswer]
 	must(t, json.Unmarshal([]byte(s.request(200, "", "GET", "/admin/errors", "").text), &errors))

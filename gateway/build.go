@@ -30,7 +30,6 @@ import (
 	"portico/inventory"
 	"portico/inventory/engine"
 	"portico/locate"
-	"portico/operations/deploy"
 	"portico/routing"
 	"portico/tracing/spans"
 )
@@ -84,7 +83,8 @@ type answering struct {
 	inner     http.Handler // the chain of requests in batches and of deployments
 }
 
-// build assembles what answers requests. Nothing else does.
+// build assembles what answers requests, from now on also those of batches and deployments that
+// go by the same newest. Nothing else assembles it.
 func (l *longLived) build(c *config.Config, p ports) *answering {
 	public := c.Server.PublicURL
 	a := &answering{longLived: l, config: c, ports: p}
@@ -115,10 +115,11 @@ func (l *longLived) build(c *config.Config, p ports) *answering {
 		Upstream: p.forward, Public: public, Timeout: c.Preflight.Timeout,
 	})
 	a.frontDoor = frontdoor.New(frontdoor.Options{
-		Config: c, Store: l.store, Router: a.router, Resolver: resolver, Admission: admits, Authorizer: p.authorizer,
+		Config: c, Store: l.store, Resolver: resolver, Admission: admits, Authorizer: p.authorizer,
 		Polls: polls, Lister: p.lister, Jobs: p.jobs, Proxy: a.proxy, ReadLock: p.readLock,
 		Batches: a.batches, Preflight: a.preflight, WhatIf: a.whatIf(), Deployments: a.deployments(admits, polls),
 	})
+	p.newest.Store(a)
 	return a
 }
 
@@ -145,8 +146,7 @@ func (a *answering) orders() deployments.Orders {
 	c := a.config
 	return deployments.Orders{
 		Caller: batch.OrderCaller, May: a.ports.authorizer.MayStill, Locations: deployments.Locations{Map: c.Map, Store: a.store},
-		Unregistered: deploy.Registrations{Map: c.Map, Store: a.store}.Missing,
-		Environment:  frontdoor.TemplateEnvironment(c.Metadata, c.Server.PublicURL), Now: a.store.Now,
+		Environment: frontdoor.TemplateEnvironment(c.Metadata, c.Server.PublicURL),
 	}
 }
 
@@ -185,16 +185,9 @@ func (a *answering) recording(calls *explain.Calls, allowsAll, asks bool) ports 
 	}
 }
 
-// rehearsed assembles what answers through recording ports.
-func (a *answering) rehearsed(p ports) *answering {
-	r := a.build(a.config, p)
-	p.newest.Store(r)
-	return r
-}
-
 // rehearse returns the links of a chain that calls no provider; see [explain.Explainer].
 func (a *answering) rehearse(calls *explain.Calls, allowsAll, asks bool) *chain.Links {
-	return a.rehearsed(a.recording(calls, allowsAll, asks)).Links
+	return a.build(a.config, a.recording(calls, allowsAll, asks)).Links
 }
 
 // rehearsePlan returns what rehearses the PUTs of a plan.
@@ -202,7 +195,7 @@ func (a *answering) rehearsePlan(plan *preflight.Plan, withoutWrite bool) prefli
 	calls := explain.NewCalls(a.upstream)
 	p := a.recording(calls, withoutWrite, false)
 	p.index, p.scopes, p.intents = plan.Over(p.index), nil, plan.Intents(a.store)
-	r := preflight.Rehearsal{Links: a.rehearsed(p).Links, Calls: calls}
+	r := preflight.Rehearsal{Links: a.build(a.config, p).Links, Calls: calls.Take}
 	if withoutWrite {
 		r.Reading = authorize.New(&a.config.Auth, a.store.Roles, a.store.Scopes, nil)
 	}

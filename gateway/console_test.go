@@ -365,7 +365,7 @@ func TestConsoleErrors(t *testing.T) {
 func TestConsoleTraffic(t *testing.T) {
 	s := newSite(t, setup{})
 	begin := time.Now()
-	traffic := s.gateway.Traffic()
+	traffic := s.gateway.traffic
 	traffic.Look(begin)
 	for range 3 {
 		s.ok(200, "GET", inSubscription+own, "")

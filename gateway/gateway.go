@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -49,8 +50,7 @@ type Options struct {
 	Log           *zap.Logger
 	// Access and Audit take the lines of these logs; nil for where Log's go.
 	Access, Audit *zap.Logger
-	// Metrics may be nil: requests are not measured then.
-	Metrics Registry
+	Metrics       Registry
 	// Keys seal and open skip tokens; nil for a key of the gateway's own, whose
 	// tokens no other gateway can open.
 	Keys *fanout.Keys
@@ -98,17 +98,13 @@ type longLived struct {
 	tracer         *spans.Tracer
 	sender         string // also the owner of the jobs that it works on
 	runner         *jobs.Runner
-	reload         func(context.Context) (admin.Reloaded, error)
-	generations    *config.History
-	sessions       *console.Sessions
-	attempts       *console.Attempts
+	admin          admin.Options  // but for what depends on the configuration
 	batchMemory    *limits.Memory // for the answers of batches, what-ifs and deployments
 	contentMemory  *limits.Memory // for the contents of requests
 	counts         *admission.Counts
 	levels         *limits.BucketLevels
 	throttled      *limits.ThrottleMetrics
 	activity       *observe.Activity
-	started        time.Time
 	draining       *atomic.Bool
 	waits          *polling.Waits
 	// newest answers by the configuration that is in use now, also the calls of durable work
@@ -122,10 +118,6 @@ type longLived struct {
 // New assembles a gateway. What answers nudges the runner, which learns last which kinds of
 // jobs there are: some of them send requests to what answers.
 func New(o Options) *Gateway {
-	measures := o.Metrics != nil
-	if !measures {
-		o.Metrics = prometheus.NewRegistry() // nothing reads it
-	}
 	if o.Access == nil {
 		o.Access = o.Log.Named(logs.AccessName)
 	}
@@ -135,7 +127,7 @@ func New(o Options) *Gateway {
 	if o.Keys == nil {
 		o.Keys = fanout.NewRandomKeys()
 	}
-	l := newLongLived(o, observe.NewMetrics(o.Metrics, measures))
+	l := newLongLived(o)
 	o.Upstream.Audit(l.audit.Call)
 	lists := l.listOptions(o.Config, o.Keys)
 	lists.Budget = o.memory(meter.Memory{Setting: "lists.totalMemory", Metric: "portico_fanout", Holds: "merged lists"}, o.Config.Lists.TotalMemory)
@@ -144,9 +136,10 @@ func New(o Options) *Gateway {
 	return g
 }
 
-func newLongLived(o Options, metrics *observe.Metrics) *longLived {
-	c, sender, waiting := o.Config, jobs.NewOwner(), o.Config.Operations.Waiting
-	return &longLived{
+func newLongLived(o Options) *longLived {
+	c, sender, metrics := o.Config, jobs.NewOwner(), observe.NewMetrics(o.Metrics)
+	waiting := c.Operations.Waiting
+	l := &longLived{
 		store:    o.Store,
 		upstream: o.Upstream,
 		log:      o.Log,
@@ -165,22 +158,24 @@ func newLongLived(o Options, metrics *observe.Metrics) *longLived {
 			Store: o.Store, Owner: sender, Lease: c.Jobs.Lease, Floor: c.Index.PollFloor,
 			CallerShare: c.Limits.CallerShare, Tracer: o.Tracer, Log: o.Log, Metrics: o.Metrics,
 		}),
-		reload:        o.Reload,
-		generations:   cmp.Or(o.Generations, new(config.History)),
-		sessions:      console.NewSessions(time.Now),
-		attempts:      new(console.Attempts),
 		batchMemory:   o.memory(meter.Memory{Setting: "batch.totalMemory", Metric: "portico_batch", Holds: "answers in batches, what-ifs and deployments"}, c.Batch.TotalMemory),
 		contentMemory: o.memory(meter.Memory{Setting: "limits.contentMemory", Metric: "portico_content", Holds: "contents of requests"}, c.Limits.ContentMemory),
 		counts:        admission.NewCounts(),
 		levels:        limits.NewBucketLevels(time.Now()),
 		throttled:     limits.NewThrottleMetrics(o.Metrics),
 		activity:      observe.NewActivity(o.Store, o.Metrics),
-		started:       time.Now(),
 		draining:      new(atomic.Bool),
 		waits:         polling.NewWaits(waiting, int(c.Limits.ShareOf(int64(waiting)))),
 		newest:        new(atomic.Pointer[answering]),
 		adminTokens:   new(atomic.Pointer[[]config.AdminToken]),
 	}
+	l.admin = admin.Options{
+		Store: l.store, Jobs: l.runner, Upstream: l.upstream, Metrics: l.registry, Recent: l.recent, Traffic: l.traffic,
+		Audit: l.audit, Log: l.log, Started: time.Now(), Draining: l.draining.Load, Reload: o.Reload,
+		Generations: cmp.Or(o.Generations, new(config.History)), Sessions: console.NewSessions(time.Now), Attempts: new(console.Attempts),
+		TokensNow: func() []config.AdminToken { return *l.adminTokens.Load() },
+	}
+	return l
 }
 
 // memory returns a memory that all callers share.
@@ -222,7 +217,6 @@ func (l *longLived) gateway(c *config.Config, authenticator access.Authenticator
 		Config: c, Store: l.store, Upstream: l.upstream, Authenticator: authenticator,
 		Throttle: p.throttle, Preflight: g.preflight, Rehearse: g.rehearse,
 	}
-	l.newest.Store(g.answering)
 	l.adminTokens.Store(&c.Server.AdminTokens)
 	return g
 }
@@ -277,14 +271,10 @@ func (g *Gateway) Public() http.Handler {
 
 // Admin returns the handler of the admin listener.
 func (g *Gateway) Admin() http.Handler {
-	return admin.New(admin.Options{
-		Config: g.config, Store: g.store, Authorizer: g.ports.authorizer, Jobs: g.runner, Upstream: g.upstream,
-		Sweeps: g.sweeper, Sinks: g.webhooks, Targets: notify.Targets(g.config.Map.Providers()...),
-		Started: g.started, Draining: g.draining.Load, Reload: g.reload, Generations: g.generations,
-		Metrics: g.registry, Recent: g.recent, Traffic: g.traffic, Audit: g.audit, Log: g.log,
-		Sessions: g.sessions, Attempts: g.attempts, TokensNow: func() []config.AdminToken { return *g.adminTokens.Load() },
-		Explain: g.explainer.Explain,
-	})
+	o := g.admin
+	o.Config, o.Authorizer, o.Targets = g.config, g.ports.authorizer, notify.Targets(g.config.Map.Providers()...)
+	o.Sweeps, o.Sinks, o.Explain = g.sweeper, g.webhooks, g.explainer.Explain
+	return admin.New(o)
 }
 
 // Drain makes the gateway, and those that succeed it, report itself unready. It
@@ -312,18 +302,15 @@ func (g *Gateway) part(next http.Handler) http.Handler {
 // runner.
 func (g *Gateway) Sweeper() *sweep.Sweeper { return g.sweeper }
 
-// Traffic returns what remembers how requests went lately. The caller runs it.
-func (g *Gateway) Traffic() *observe.Traffic { return g.traffic }
-
-// Recent returns what remembers the last errors. The caller runs it.
-func (g *Gateway) Recent() *observe.Recent { return g.recent }
-
-// Names returns what keeps the names of callers. The caller runs it.
-func (g *Gateway) Names() *observe.Names { return g.names }
-
-// Runner returns what does the durable work alongside the requests. The caller
-// runs it, and ends it before it closes the store.
-func (g *Gateway) Runner() *jobs.Runner { return g.runner }
+// Run does the durable work alongside the requests, and remembers how they went, until ctx
+// ends. It ends before the store is closed; gateways that succeed g need no other.
+func (g *Gateway) Run(ctx context.Context) {
+	var parts sync.WaitGroup
+	for _, run := range []func(context.Context){g.runner.Run, g.traffic.Run, g.recent.Run, g.names.Run} {
+		parts.Go(func() { run(ctx) })
+	}
+	parts.Wait()
+}
 
 // Live is a gateway whose configuration changes while it answers. A request is
 // answered from beginning to end by the gateway that there was when it came in.

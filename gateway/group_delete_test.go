@@ -21,7 +21,7 @@ func (s *site) work() { s.t.Cleanup(s.working()) }
 func (s *site) working() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); s.gateway.Runner().Run(ctx) }()
+	go func() { defer close(done); s.gateway.runner.Run(ctx) }()
 	return func() { cancel(); <-done }
 }
 

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/zap"
 
 	"portico/gateway/chain"
 	"portico/gateway/exchange"
@@ -29,27 +28,6 @@ func TestObservationAllocatesLittle(t *testing.T) {
 	measure := func(h http.Handler) float64 { return testing.AllocsPerRun(200, func() { h.ServeHTTP(w, r) }) }
 	if more := measure(with) - measure(without); more > 4 {
 		t.Errorf("%v allocations for metrics and a line of the log", more)
-	}
-}
-
-// A gateway without metrics answers all the same, and measures nothing.
-func TestGatewayWithoutMetrics(t *testing.T) {
-	s := newSite(t, setup{})
-	bare := New(Options{Config: s.config, Store: s.store, Upstream: s.gateway.upstream, Authenticator: s.authenticator(), Log: zap.NewNop()})
-	for _, c := range []struct {
-		g    *Gateway
-		want int
-	}{{s.gateway, 1}, {bare, 0}, {bare.Succeed(s.config, s.authenticator(), nil, nil), 0}} {
-		r := httptest.NewRequest(http.MethodGet, inSubscription+own, http.NoBody)
-		r.Host = "portico.example"
-		w := httptest.NewRecorder()
-		c.g.Public().ServeHTTP(w, r)
-		if w.Code != http.StatusOK {
-			t.Errorf("%d %s", w.Code, w.Body)
-		}
-		if got := series(t, c.g.registry, "portico_requests_total"); got != c.want {
-			t.Errorf("%d series, want %d", got, c.want)
-		}
 	}
 }
 

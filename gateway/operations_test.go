@@ -273,7 +273,7 @@ func TestRunner(t *testing.T) {
 	s.ok(202, "DELETE", m+api, "", "x-contoso-async", "no-url", "x-contoso-duration", "0s")
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	done := make(chan struct{})
-	go func() { defer close(done); s.gateway.Runner().Run(ctx) }()
+	go func() { defer close(done); s.gateway.runner.Run(ctx) }()
 	s.within("the end of the delete", func() bool { _, there := s.row(m); return !there })
 	stop()
 	<-done

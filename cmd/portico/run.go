@@ -87,10 +87,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 // holds. The channel is closed when all have ended.
 func (s *service) work(ctx context.Context) <-chan struct{} {
 	var parts sync.WaitGroup
-	parts.Go(func() { s.live.Gateway().Runner().Run(ctx) })
-	parts.Go(func() { s.live.Gateway().Traffic().Run(ctx) })
-	parts.Go(func() { s.live.Gateway().Recent().Run(ctx) })
-	parts.Go(func() { s.live.Gateway().Names().Run(ctx) })
+	parts.Go(func() { s.live.Gateway().Run(ctx) })
 	parts.Go(func() { s.followChanges(ctx) })
 	parts.Go(func() { s.upstream.Run(ctx) })
 	parts.Go(func() { s.issuers.Run(ctx) })

@@ -66,7 +66,7 @@ func (l *listener) handlers() map[string]handler {
 		"POST /admin/sinks/{name}/dead/replay": sinks.replayDead,
 		"DELETE /admin/sinks/{name}/dead/{id}": sinks.deleteDead,
 		"POST /admin/reload":                   l.reload,
-		"POST /admin/unstick":                  newUnsticker(l).unstick,
+		"POST /admin/unstick":                  unsticker{listener: l}.unstick,
 		"GET /admin/traffic":                   l.showTraffic,
 		"GET /admin/errors":                    l.listErrors,
 		"GET /admin/configuration":             l.showConfiguration,

@@ -19,33 +19,13 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/operations"
-	"portico/jobs"
-	"portico/operations/webhook"
 	"portico/routing"
 )
 
 // unsticker takes the orders of operators about what does not go on by itself.
 type unsticker struct {
 	*listener
-	// What a step does besides its writes; a dry run does nothing of it.
-	order func(context.Context, *webhook.Sink, webhook.Order) (webhook.Answer, error)
-	after func(jobs.GivenUp)
-}
-
-func newUnsticker(l *listener) unsticker {
-	return unsticker{l, l.Sinks.Order, func(done jobs.GivenUp) {
-		l.Jobs.Nudge(done.Next)
-		if done.Count != nil {
-			done.Count()
-		}
-	}}
-}
-
-// dry returns what takes steps for a dry run.
-func (l unsticker) dry() unsticker {
-	l.order = func(context.Context, *webhook.Sink, webhook.Order) (webhook.Answer, error) { return notOrdered, nil }
-	l.after = func(jobs.GivenUp) {}
-	return l
+	dry bool // nothing is done but writes, which are rolled back
 }
 
 // longestReason bounds the reason of a step, in bytes.
@@ -62,9 +42,7 @@ func (l unsticker) unstick(w http.ResponseWriter, r *http.Request) (int, any, er
 	if err := checkOrder(&sent); err != nil {
 		return 0, nil, err
 	}
-	if sent.DryRun {
-		l = l.dry()
-	}
+	l.dry = sent.DryRun
 	at, err := l.stuckAt(r.Context(), &sent)
 	if err != nil {
 		return 0, nil, err

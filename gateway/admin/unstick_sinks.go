@@ -43,22 +43,20 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	}, nil
 }
 
-// notOrdered is the answer to the order of a dry run: only the replica that delivers to the
-// sink can judge it.
-const notOrdered webhook.Answer = "not ordered"
-
-// untold is what a dry run says of an order.
+// untold is what a dry run says of an order, which only the replica that delivers to the sink
+// can judge.
 var untold = api.Unstuck{Outcome: "Whoever delivers to the sink is told, and says what comes of it."}
 
 // askSink orders a delivery now: of one event, or with 0 of all that wait.
 func (l unsticker) askSink(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
-	answer, err := l.order(ctx, s, webhook.Order{Event: number, Step: eventlog.AskSink})
+	if l.dry {
+		return untold, nil
+	}
+	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.AskSink})
 	if err != nil {
 		return done, sinkRefusal(err)
 	}
 	switch answer {
-	case notOrdered:
-		return untold, nil
 	case webhook.Taken:
 		done.Outcome = "What waits is tried now."
 	case webhook.Sending:
@@ -73,14 +71,15 @@ func (l unsticker) askSink(ctx context.Context, s *webhook.Sink, number int64) (
 
 // giveUpEvent makes a dead letter of an event.
 func (l unsticker) giveUpEvent(ctx context.Context, s *webhook.Sink, number int64, reason string) (done api.Unstuck, err error) {
-	answer, err := l.order(ctx, s, webhook.Order{Event: number, Step: eventlog.GiveUpSink, Reason: reason})
+	if l.dry {
+		return untold, nil
+	}
+	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.GiveUpSink, Reason: reason})
 	if err != nil {
 		return done, sinkRefusal(err)
 	}
 	var says string
 	switch answer {
-	case notOrdered:
-		return untold, nil
 	case webhook.Taken:
 		return api.Unstuck{Outcome: "The event is a dead letter now: it can be replayed, or forgotten. What waited for it is tried."}, nil
 	case webhook.Sending:

@@ -99,6 +99,14 @@ func (l unsticker) giveUp(ctx context.Context, kind jobs.Description, j jobrow.J
 	return api.Unstuck{Outcome: done.Outcome}, err
 }
 
+// after has those go on that what was given up leaves to do, and counts it.
+func (l unsticker) after(done jobs.GivenUp) {
+	l.Jobs.Nudge(done.Next)
+	if done.Count != nil && !l.dry {
+		done.Count()
+	}
+}
+
 func obstacleOf(w inventory.OpenWrite, now time.Time) error {
 	switch {
 	case w.Kind == index.Move:

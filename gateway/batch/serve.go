@@ -3,14 +3,17 @@ package batch
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/operations/deploy"
 	"portico/upstream"
 )
 
@@ -78,4 +81,42 @@ func (b *Batches) newRequest(ctx context.Context, caller *Caller, q *Request) (*
 func parseTarget(target string) *url.URL {
 	path, query, _ := strings.Cut(target, "?")
 	return &url.URL{Path: path, RawQuery: query}
+}
+
+// Sender returns what sends the calls of a deployment on the way of a batch's requests.
+func (b *Batches) Sender(caller json.RawMessage) (deploy.Sender, error) {
+	by, err := ReadCaller(caller)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
+		by := by
+		by.Principal = by.Principal.Outlasting(time.Now())
+		q := &Request{Method: c.Method, URL: c.Target, Content: c.Content, Origin: originOf(&c), Parent: c.Parent}
+		status, header, body, fault := b.Send(ctx, &by, q)
+		if fault != nil {
+			return deploy.Answer{Status: fault.Status, Header: header, Body: fault.Body()}, ctx.Err()
+		}
+		if status == arm.StatusClientClosed {
+			return deploy.Answer{}, ctx.Err()
+		}
+		return deploy.Answer{Status: status, Header: header, Body: body}, nil
+	}, nil
+}
+
+func originOf(c *deploy.Call) exchange.Origin {
+	switch {
+	case c.Parent != nil:
+		return exchange.OriginNested
+	case c.Method == http.MethodDelete:
+		return exchange.OriginRemoval
+	}
+	return exchange.OriginStep
+}
+
+// Get reads a target on behalf of the caller of a request, as if that had sent the GET in a
+// batch. The error is that of an answer that is not whole; what it refuses is in the body.
+func (b *Batches) Get(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error) {
+	status, _, body, fault = b.Send(r.Context(), NewCaller(r, x), &Request{Method: http.MethodGet, URL: target, Origin: exchange.OriginElement})
+	return status, body, fault
 }

@@ -39,7 +39,6 @@ import (
 type Options struct {
 	Config      *config.Config
 	Store       *inventory.Store
-	Router      *routing.Router
 	Resolver    *admission.Resolver
 	Authorizer  *authorize.Authorizer
 	Admission   *admission.Admission
@@ -74,7 +73,7 @@ func (o *Options) resources() []Resource {
 			AskTimeout: c.Index.AskTimeout, CallTimeout: c.Upstream.CallTimeout,
 		},
 		groups.Moves{
-			Store: o.Store, Authorizer: o.Authorizer, Router: o.Router, Resolver: o.Resolver, Admission: o.Admission, Polls: o.Polls, Limit: c.Move.Limit,
+			Store: o.Store, Authorizer: o.Authorizer, Router: o.Resolver.Router, Resolver: o.Resolver, Admission: o.Admission, Polls: o.Polls, Limit: c.Move.Limit,
 		},
 		groups.Operations{Polls: o.Polls, Map: regions},
 		resources{o.Store, lists},
@@ -113,7 +112,7 @@ type door struct {
 // New returns the handler of all requests that Portico answers itself. Routes are
 // matched on the folded path; handlers take names from the request's own one.
 func New(o Options) http.Handler {
-	d := door{o.Router, o.Authorizer}
+	d := door{o.Resolver.Router, o.Authorizer}
 	m := mux.NewRouter().SkipClean(true)
 	for _, of := range o.resources() {
 		for _, r := range of.Routes() {

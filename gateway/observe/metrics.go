@@ -18,7 +18,6 @@ type Metrics struct {
 	// Spoofed counts header lines that look like reserved headers.
 	Spoofed prometheus.Counter
 
-	measures bool // requests
 	requests *meter.Handles[answered, prometheus.Counter]
 	routed   *meter.Handles[routed, prometheus.Counter]
 	inFlight prometheus.Gauge
@@ -44,8 +43,8 @@ type (
 	place struct{ namespace, region string }
 )
 
-// NewMetrics registers the metrics. Unless measures is set they stay as they are.
-func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
+// NewMetrics registers the metrics.
+func NewMetrics(registry prometheus.Registerer) *Metrics {
 	total := prometheus.NewHistogramVec(meter.Seconds(
 		"portico_request_seconds", "Time from a request's arrival to its answer's end.",
 	), []string{"class"})
@@ -70,7 +69,6 @@ func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
 			"one, none where it did not come to that.",
 	}, []string{"provider", "region", "code", "cause"})
 	m := &Metrics{
-		measures: measures,
 		requests: meter.NewHandles(func(of answered) prometheus.Counter {
 			return requests.WithLabelValues(of.class.String(), of.method, of.code, of.cause)
 		}),

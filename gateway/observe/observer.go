@@ -45,10 +45,8 @@ func (o *Observer) Observe(next http.Handler) http.Handler {
 		s := &served{recorder: recorder{ResponseWriter: w, status: http.StatusOK, deliveryTime: o.deliveryTime}}
 		broken := true // unless next returns
 		defer func() { o.record(r, s, broken) }()
-		if o.metrics.measures {
-			o.metrics.inFlight.Inc()
-			defer o.metrics.inFlight.Dec()
-		}
+		o.metrics.inFlight.Inc()
+		defer o.metrics.inFlight.Dec()
 		next.ServeHTTP(&s.recorder, r)
 		broken = false
 	})
@@ -86,9 +84,7 @@ func (o *Observer) record(r *http.Request, s *served, broken bool) {
 		s.class = x.Request.Class
 	}
 	s.provider, s.calls, s.address = x.Calls.Total()
-	if o.metrics.measures {
-		o.metrics.count(s)
-	}
+	o.metrics.count(s)
 	s.endSpan()
 	o.access.write(s)
 	o.recent.note(s)

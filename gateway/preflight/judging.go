@@ -28,12 +28,9 @@ const judgeTime = 30 * time.Second
 // Rehearsal is what answers PUTs that are judged: it calls no provider and changes nothing.
 type Rehearsal struct {
 	Links *chain.Links
-	// Calls notes the calls that providers would get.
-	Calls interface {
-		// Take returns for what calls were noted, and forgets them: forwarded reports that
-		// the request itself would be, open that its way depends on what providers answer.
-		Take() (forwarded, open bool)
-	}
+	// Calls returns for what calls were noted since it was called last: forwarded reports that
+	// the request itself would be, open that its way depends on what providers answer.
+	Calls func() (forwarded, open bool)
 	// Reading says what the caller may read; nil: it must be allowed to write.
 	Reading *authorize.Authorizer
 }
@@ -73,7 +70,7 @@ func (j *judging) put(ctx context.Context, target string, content []byte) (Verdi
 	if fault := answer.Hold(target, func() { j.way.ServeHTTP(answer, r) }); fault != nil {
 		return Verdict{}, fault
 	}
-	forwarded, open := j.Calls.Take()
+	forwarded, open := j.Calls()
 	v := Verdict{Request: j.inner.Request, Decision: j.inner.Trail.Decision}
 	passes := forwarded || answer.Status < http.StatusBadRequest && !open
 	if passes && (!j.plan.SeesNoLocks || !slices.Contains(j.inner.Trail.Steps, exchange.AtLocks)) {

@@ -223,7 +223,7 @@ providers:
 		Config: cfg, Store: store, Upstream: client, Authenticator: access.Anyone{}, Log: zap.NewNop(), Metrics: prometheus.NewRegistry(),
 	})
 	worked := make(chan struct{})
-	go func() { defer close(worked); g.Runner().Run(ctx) }()
+	go func() { defer close(worked); g.Run(ctx) }()
 	b.Cleanup(func() {
 		cancel()
 		<-worked

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"time"
 
 	"portico/access"
 	"portico/arm"
@@ -26,15 +25,12 @@ const readGroup = "Microsoft.Resources/subscriptions/resourceGroups/read"
 type Orders struct {
 	// Caller returns a request's caller, as the sender of its steps reads it.
 	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
-	// Unregistered reports whether a subscription must yet be registered for a namespace.
-	Unregistered func(ctx context.Context, subscription, namespace string) (bool, error)
 	// May returns why a caller may not do what an ID names.
 	May func(ctx context.Context, who access.Principal, action, id string) error
 	// Locations judge where the deployment, and each that is nested in it, is to be.
 	Locations Locations
 	// Environment is what environment() returns.
 	Environment json.RawMessage
-	Now         func() time.Time
 }
 
 // proposal is a deployment that a client sent, as it was read and worked out.
@@ -86,7 +82,7 @@ func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, 
 	o := &deploy.Order{
 		CallerName: x.Caller(), Content: req.Content, Name: name, Scope: scope,
 		Complete: content.Complete, Location: content.Location, Tags: content.Tags, Settings: content.Settings,
-		Environment: d.Environment, Correlation: x.Identity.Correlation, Now: d.Now().UTC(),
+		Environment: d.Environment, Correlation: x.Identity.Correlation, Now: d.Locations.Store.Now().UTC(),
 	}
 	_, _ = rand.Read(o.Seed[:]) // it never fails
 	var err error

@@ -7,6 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/operations/deploy"
 	"portico/template"
 )
 
@@ -18,6 +19,7 @@ func (d Orders) checkRegistrations(ctx context.Context, x *exchange.Exchange, na
 		return nil
 	}
 	var refusals []arm.Error
+	registrations := deploy.Registrations{Map: d.Locations.Map, Store: d.Locations.Store}
 	checked := map[string]bool{}
 	for _, p := range planned {
 		namespace, _, _ := strings.Cut(p.Type, "/")
@@ -27,7 +29,7 @@ func (d Orders) checkRegistrations(ctx context.Context, x *exchange.Exchange, na
 			continue
 		}
 		checked[arm.Fold(id)] = true
-		missing, err := d.Unregistered(ctx, p.Scope.Subscription, namespace)
+		missing, err := registrations.Missing(ctx, p.Scope.Subscription, namespace)
 		if err == nil && missing {
 			err = d.May(ctx, x.Principal, namespace+"/register/action", scope)
 		}
