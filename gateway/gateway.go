@@ -158,7 +158,9 @@ func newLongLived(o Options) *longLived {
 			Store: o.Store, Owner: sender, Lease: c.Jobs.Lease, Floor: c.Index.PollFloor,
 			CallerShare: c.Limits.CallerShare, Tracer: o.Tracer, Log: o.Log, Metrics: o.Metrics,
 		}),
-		batchMemory:   o.memory(meter.Memory{Setting: "batch.totalMemory", Metric: "portico_batch", Holds: "answers in batches, what-ifs and deployments"}, c.Batch.TotalMemory),
+		batchMemory: o.memory(meter.Memory{
+			Setting: "batch.totalMemory", Metric: "portico_batch", Holds: "answers in batches, what-ifs and deployments",
+		}, c.Batch.TotalMemory),
 		contentMemory: o.memory(meter.Memory{Setting: "limits.contentMemory", Metric: "portico_content", Holds: "contents of requests"}, c.Limits.ContentMemory),
 		counts:        admission.NewCounts(),
 		levels:        limits.NewBucketLevels(time.Now()),
