@@ -40,21 +40,13 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 			if failure != nil {
 				return jobs.Result{}, failure
 			}
-			if a.plan.Removes() || a.plan.Removal() != nil {
-				return a.remove(ctx)
+			if result, ended, err := a.onIdle(ctx, now); ended || err != nil {
+				return result, err
 			}
-			if end, over := a.plan.Over(); over {
-				return jobs.Result{Recorded: true}, a.finish(ctx, end)
-			}
-		}
-		due, waits := a.plan.Wake(now)
-		pause := due.Sub(now)
-		if running == 0 && waits && a.leaves(pause) {
-			return jobs.Result{Again: pause, Payload: a.order.Payload(a.plan.Counts())}, nil
 		}
 		var wake <-chan time.Time
-		if waits && failure == nil {
-			wake = time.After(pause)
+		if due, waits := a.plan.Wake(now); waits && failure == nil {
+			wake = time.After(due.Sub(now))
 		}
 		select {
 		case s := <-results:
@@ -76,6 +68,23 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 			failure = ctx.Err()
 		}
 	}
+}
+
+// onIdle ends the attempt if no order is under way and the deployment is over, has only
+// deletions left, or can only wait for longer than it keeps its place.
+func (a *attempt) onIdle(ctx context.Context, now time.Time) (result jobs.Result, ended bool, err error) {
+	if a.plan.Removes() || a.plan.Removal() != nil {
+		result, err = a.remove(ctx)
+		return result, true, err
+	}
+	if end, over := a.plan.Over(); over {
+		return jobs.Result{Recorded: true}, true, a.finish(ctx, end)
+	}
+	due, waits := a.plan.Wake(now)
+	if pause := due.Sub(now); waits && a.leaves(pause) {
+		return jobs.Result{Again: pause, Payload: a.order.Payload(a.plan.Counts())}, true, nil
+	}
+	return jobs.Result{}, false, nil
 }
 
 // done is the end of ctx, unless that is known.
