@@ -11,20 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	"portico/gateway"
 	"portico/internal/logs"
 	"portico/inventory"
 	"portico/inventory/engine"
 	"portico/test/harness"
 )
 
-// What metrics and logs cost of a read of a resource: the processor's time with
-// the gateway's metrics, and with these and a line in the access log, as ratios to
-// that without either, which are taken by turns in one run. All hold the share of
-// a provider and of the connection to it. The client is a function call.
+// What the access log costs of a read of a resource: the processor's time with a line in
+// it, as a ratio to that without, which are taken by turns in one run. Both hold the share
+// of a provider and of the connection to it. The client is a function call.
 func BenchmarkObservation(b *testing.B) {
 	answer := `{"id":"` + machines + `vm000000","location":"westus","properties":{"fill":"` + strings.Repeat("x", 900) + `"}}`
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -38,19 +35,17 @@ func BenchmarkObservation(b *testing.B) {
 	log, err := logs.New("info", file)
 	harness.OK(b, err)
 	ways := []struct {
-		name    string
-		metrics gateway.Registry
-		log     *zap.Logger
-		front   http.Handler
-		cost    expense
+		name  string
+		log   *zap.Logger
+		front http.Handler
+		cost  expense
 	}{
 		{name: "without", log: zap.NewNop()},
-		{name: "metrics", metrics: prometheus.NewRegistry(), log: zap.NewNop()},
-		{name: "metrics-and-log", metrics: prometheus.NewRegistry(), log: log},
+		{name: "log", log: log},
 	}
 	for i := range ways {
 		var store *inventory.Store
-		ways[i].front, store = newGatewayWith(b, engine.SQLite, provider.URL, ways[i].metrics, ways[i].log)
+		ways[i].front, store = newLoggingGateway(b, engine.SQLite, provider.URL, ways[i].log)
 		fill(b, store, 1)
 	}
 	const rounds = 50
@@ -64,14 +59,11 @@ func BenchmarkObservation(b *testing.B) {
 		}
 	}
 	n := float64(b.N * rounds)
-	bare := ways[0].cost
 	for _, way := range ways {
 		b.ReportMetric(float64(way.cost.processor.Nanoseconds())/n/1000, "µs-"+way.name)
 		b.ReportMetric(float64(way.cost.allocations)/n, "allocs-"+way.name)
-		if way.metrics != nil {
-			b.ReportMetric(float64(way.cost.processor)/float64(bare.processor), "x-"+way.name)
-		}
 	}
+	b.ReportMetric(float64(ways[1].cost.processor)/float64(ways[0].cost.processor), "x-log")
 }
 
 // expense is what parts of a benchmark took of the process.

@@ -45,10 +45,10 @@ func database(b testing.TB, driver string) (dsn string) {
 // measures, and writes no log.
 func newGateway(b testing.TB, driver, endpoint string) (http.Handler, *inventory.Store) {
 	b.Helper()
-	return newGatewayWith(b, driver, endpoint, prometheus.NewRegistry(), zap.NewNop())
+	return newLoggingGateway(b, driver, endpoint, zap.NewNop())
 }
 
-func newGatewayWith(b testing.TB, driver, endpoint string, metrics gateway.Registry, log *zap.Logger) (http.Handler, *inventory.Store) {
+func newLoggingGateway(b testing.TB, driver, endpoint string, log *zap.Logger) (http.Handler, *inventory.Store) {
 	b.Helper()
 	cfg := configtest.Load(b, fmt.Sprintf(`
 server: {publicURL: "http://portico.example", region: westus}
@@ -81,7 +81,7 @@ providers:
 		b.Fatal(err)
 	}
 	g := gateway.New(gateway.Options{
-		Config: cfg, Store: store, Upstream: client, Authenticator: access.Anyone{}, Log: log, Metrics: metrics,
+		Config: cfg, Store: store, Upstream: client, Authenticator: access.Anyone{}, Log: log, Metrics: prometheus.NewRegistry(),
 	})
 	return g.Public(), store
 }
