@@ -142,7 +142,7 @@ type pool struct {
 func newPool() *pool {
 	p := &pool{}
 	p.values = append(p.values, expr.StringOf(repeated("aé", 4<<20)))
-	for _, part := range []string{"a/", "a/../", "{0:#}", "1", "%20", "d "} {
+	for _, part := range []string{"a/", "a/../", "{0:0}", "1", "%20", "d "} {
 		p.values = append(p.values, expr.StringOf(repeated(part, 1<<17)))
 	}
 	p.values = append(p.values, expr.StringOf("["+repeated(`1,`, 1<<18)+"1]"), expr.StringOf("http://a/"+repeated("b", 1<<20)+"/c"), expr.StringOf(repeated("a", 1<<20)+"b"),

@@ -108,17 +108,13 @@ func (d decimal) scientific(e byte, decimals, exponentDigits int) string {
 		exponent = d.point - 1
 	}
 	d.point = min(1, len(d.digits))
-	return d.fixed(decimals, false) + string(e) + exponentText(exponent, exponentDigits, true)
+	return d.fixed(decimals, false) + string(e) + exponentText(exponent, exponentDigits)
 }
 
-func exponentText(exponent, digits int, plus bool) string {
-	text := strconv.Itoa(exponent)
-	sign := ""
-	switch {
-	case exponent < 0:
-		sign, text = "-", text[1:]
-	case plus:
-		sign = "+"
+func exponentText(exponent, digits int) string {
+	text, sign := strconv.Itoa(exponent), "+"
+	if exponent < 0 {
+		text, sign = text[1:], "-"
 	}
 	return sign + strings.Repeat("0", max(0, digits-len(text))) + text
 }

@@ -4,11 +4,16 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"portico/template/expr"
 )
 
 // maxPrecision bounds the digits that a specifier may ask for. .NET allows more, but no
 // template needs them.
 const maxPrecision = 999
+
+// maxQuoted bounds what a refusal quotes of a format.
+const maxQuoted = 64
 
 // number is what a numeric format writes: an integer or a float.
 type number struct {
@@ -27,7 +32,11 @@ func formatNumber(n number, format string) (string, error) {
 	}
 	kind, precision, standard := standardFormat(format)
 	if !standard {
-		return formatCustom(n.exact(), format), nil
+		if strings.Trim(format, "0") != "" {
+			return "", expr.Errorf("the number format '%s' is not supported: use B, C, D, E, F, G, N, P, R or X with its digits, such as N2, or zeros alone, such as 000",
+				expr.Shorten(format, maxQuoted))
+		}
+		return n.filledUp(len(format)), nil
 	}
 	if precision > maxPrecision {
 		return "", errFormat
@@ -108,6 +117,19 @@ func (n number) integerDigits(base, precision int) (string, error) {
 		text, sign = strconv.FormatUint(-uint64(n.int), base), "-"
 	}
 	return sign + strings.Repeat("0", max(0, precision-len(text))) + text, nil
+}
+
+// filledUp writes the number without decimals and with at least so many digits. Of .NET's
+// custom formats, zeros alone are in use: they number resources.
+func (n number) filledUp(digits int) string {
+	d := n.exact()
+	d = d.rounded(d.point)
+	text := d.fixed(0, false)
+	text = strings.Repeat("0", max(0, digits-len(text))) + text
+	if len(d.digits) == 0 {
+		return text
+	}
+	return d.sign() + text
 }
 
 // general is the shorter of fixed and scientific.

@@ -16,7 +16,7 @@ func stringFunctions() []row {
 	return []row{
 		function("endsWith", "Whether a string ends with another, without case.", 2, 2, side(strings.HasSuffix), text, param("part", expr.String)),
 		function("fail", "Ends the deployment with a message.", 1, 1, fail, param("message", expr.String)),
-		function("format", "A text with values in it, by .NET's composite format: {0}, {1,10} in a width, {2:N2} by a format, in the invariant culture.",
+		function("format", "A text with values in it, by .NET's composite format: {0}, {1,10} in a width, {2:N2} or {2:000} by a format, in the invariant culture. Of custom formats of numbers, zeros alone are supported.",
 			1, many, formatText, param("format", expr.String), param("values", expr.Any)),
 		function("guid", "The version-5 UUID of texts: the same for the same texts.", 1, many, named(nameGUID), name),
 		function("join", "The elements of an array as a text, with a delimiter between them.",
