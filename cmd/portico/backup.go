@@ -41,26 +41,13 @@ PostgreSQL has means of its own, pg_basebackup and pg_dump.`,
 			if asJSON {
 				return writeJSON(stdout, written)
 			}
-			_, err = fmt.Fprintf(stdout, "%s: %s\n%s\n", args[0], contents(written), whereKeyIs(cfg))
+			_, err = fmt.Fprintf(stdout, "%s: %d bytes, layout %d\n%s\n", args[0], written.Bytes, written.Layout, whereKeyIs(cfg))
 			return err
 		},
 	}
 	configFlag(c, &path)
 	c.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
 	return c
-}
-
-// contents says what a backup holds.
-func contents(c backup.Contents) string {
-	return fmt.Sprintf("%d bytes, layout %d, %s, %s, %s", c.Bytes, c.Layout, count(c.Subscriptions, "subscription"), count(c.Groups, "group"),
-		count(c.Resources, "resource"))
-}
-
-func count(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // whereKeyIs says which key is needed to read a backup.

@@ -82,7 +82,7 @@ func restore(ctx context.Context, cfg *config.Config, args []string, bar *termin
 
 func printRestored(w io.Writer, cfg *config.Config, done backup.Restored) error {
 	if cfg.Store.Driver == config.SQLite {
-		if _, err := fmt.Fprintf(w, "%s: %s\n", cfg.Store.DSN, contents(done.Contents)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s: %d bytes, layout %d\n", cfg.Store.DSN, done.Bytes, done.Layout); err != nil {
 			return err
 		}
 	}
@@ -94,4 +94,11 @@ func printRestored(w io.Writer, cfg *config.Config, done backup.Restored) error 
 	_, err := fmt.Fprintf(w, "Not gone on with: %s of clients; deletions of %s, Disabled now.\nStart the service, then run: portico sweep\n",
 		count(done.Disarmed.Jobs, "job"), count(done.Disarmed.Subscriptions, "subscription"))
 	return err
+}
+
+func count(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -42,7 +42,7 @@ type Restored struct {
 // *DamagedError if the backup is not intact. Until Restore returns without an error,
 // the former database stays in its place, or next to it.
 func (r Restoration) Restore(ctx context.Context) (done Restored, err error) {
-	if done.Contents, err = Inspect(ctx, r.Backup); err != nil {
+	if done.Contents, err = check(ctx, r.Backup); err != nil {
 		return done, err
 	}
 	if own := inventory.Layout(); done.Layout > own {

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +13,7 @@ import (
 var ErrExists = errors.New("it exists, and a backup is never written over another file")
 
 // Write copies a database that may be in use into a file, as it is at one moment. It
-// reads the complete copy and returns the contents. The file appears once it is checked
+// checks the complete copy. The file appears once it is checked
 // and on disk, readable by its owner alone; if the file exists already, the error is
 // ErrExists. Writers of the database go on meanwhile; their log grows until the copy is
 // complete.
@@ -33,17 +32,18 @@ func Write(ctx context.Context, database, file string) (c Contents, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	copied := filepath.Join(folder, "copy")
-	err = reading(ctx, database, "_pragma=busy_timeout(5000)", func(db *sql.Conn) error {
-		_, err := db.ExecContext(ctx, "VACUUM INTO ?", copied)
-		return err
-	})
+	db, err := openReadOnly(database, "_pragma=busy_timeout(5000)")
 	if err != nil {
+		return c, err
+	}
+	_, err = db.ExecContext(ctx, "VACUUM INTO ?", copied)
+	if err = errors.Join(err, db.Close()); err != nil {
 		return c, fmt.Errorf("copy %s: %w", database, err)
 	}
 	if err := os.Chmod(copied, 0o600); err != nil {
 		return c, err
 	}
-	if c, err = Inspect(ctx, copied); err != nil {
+	if c, err = check(ctx, copied); err != nil {
 		return c, err
 	}
 	if err := flush(copied); err != nil {

@@ -1,0 +1,73 @@
+package backup
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// Contents describes a backup.
+type Contents struct {
+	Bytes  int64 `json:"bytes"`
+	Layout int64 `json:"layout"` // the number of the last migration
+}
+
+// DamagedError says why a file is no intact backup.
+type DamagedError struct{ File, Why string }
+
+func (e *DamagedError) Error() string { return e.File + " is no whole database: " + e.Why }
+
+// check makes SQLite read each page of a backup and compare each index with its table. It
+// returns *DamagedError if the backup is not intact, or is no database of a gateway, which
+// has a layout.
+func check(ctx context.Context, file string) (c Contents, err error) {
+	opened, err := os.Open(file) // SQLite does not say why it cannot
+	if err != nil {
+		return c, err
+	}
+	defer opened.Close()
+	info, err := opened.Stat()
+	if err != nil {
+		return c, err
+	}
+	if log, err := os.Stat(file + "-wal"); err == nil && log.Size() > 0 {
+		return c, &DamagedError{file, "a part of it is in the log beside it, as of a database in use"}
+	}
+	db, err := openReadOnly(file, "immutable=1")
+	if err != nil {
+		return c, err
+	}
+	defer db.Close()
+	c.Bytes = info.Size()
+	var found string
+	err = db.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&found)
+	if err == nil && found != "ok" {
+		return c, &DamagedError{file, found}
+	}
+	if err == nil {
+		err = db.QueryRowContext(ctx, "SELECT MAX(version_id) FROM schema_versions").Scan(&c.Layout)
+	}
+	if err != nil && ctx.Err() == nil {
+		err = &DamagedError{file, err.Error()}
+	}
+	return c, err
+}
+
+// openReadOnly opens a database by its file, with an option of SQLite.
+func openReadOnly(file, option string) (*sql.DB, error) {
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return nil, err
+	}
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: option + "&mode=ro"}
+	db, err := sql.Open("sqlite", dsn.String())
+	if err != nil {
+		return nil, fmt.Errorf("open the file of a database: %w", err)
+	}
+	return db, nil
+}
