@@ -82,9 +82,9 @@ const referenceTail = `
 
 **` + "`PGPASSWORD`, `PGPASSFILE`" + `** — the password of a PostgreSQL data source that names none.
 
-**` + "`PORTICO_ADMIN_TOKEN`" + `** — the token with which commands call the admin listener of a running service.
+**` + "`PORTICO_ADMIN`" + `** — the URL of the admin listener that commands call, unless ` + "`--admin` or `--config`" + ` names one.
 
-**` + "`PORTICO_CONTEXT`" + `** — the context whose service commands ask, where none is named.
+**` + "`PORTICO_ADMIN_TOKEN`" + `** — the token with which commands call the admin listener of a running service.
 
 ## See also
 

@@ -57,7 +57,7 @@ const commandsHead = `# Commands
 
 For people at a terminal. [operations.md](operations.md) says when to use which. This page is made of what the commands
 say of themselves; ` + "`portico man DIR`" + ` writes the same as manual pages, and ` + "`portico completion bash`" + ` (zsh, fish) what a
-shell completes by: regions, jobs, subscriptions and contexts come from the service, where that answers within a second.
+shell completes by: regions, jobs, sinks and subscriptions come from the service, where that answers within a second.
 
 ## Which service
 
@@ -67,9 +67,9 @@ Most commands ask a running service by its admin listener:
 |---|---|
 | ` + "`--admin URL`" + ` | the listener's URL, such as http://127.0.0.1:8081; https where something before it speaks TLS |
 | ` + "`--config FILE`" + ` | the configuration that the service runs with |
-| ` + "`--context NAME`" + `, ` + "`PORTICO_CONTEXT`" + ` | a service of [portico context](#portico-context) |
-| nothing | the current context, else http://127.0.0.1:8081; commands that change something do not take the latter |
-| ` + "`--token-file FILE`" + ` | holds the admin token; without it that of the context counts, where the context names the service (with ` + "`--admin` or `--config`" + ` it is not sent: it goes to the context's own URL alone), then ` + "`PORTICO_ADMIN_TOKEN`" + ` |
+| ` + "`PORTICO_ADMIN`" + ` | the environment variable: as ` + "`--admin`" + `, unless one of the two flags is given |
+| nothing | http://127.0.0.1:8081, which commands that change something do not take |
+| ` + "`--token-file FILE`" + ` | holds the admin token; without it ` + "`PORTICO_ADMIN_TOKEN`" + ` counts |
 | ` + "`--ca FILE`" + ` | authorities (PEM) that sign the listener's certificate, beside none else |
 
 ## How they answer
@@ -89,7 +89,7 @@ other statuses say so below.
 
 // Flags that the head of the page tells of.
 var (
-	commonFlags  = []string{"admin", "config", "context", "token-file", "ca", "output", "limit", "watch", "help"}
+	commonFlags  = []string{"admin", "config", "token-file", "ca", "output", "limit", "watch", "help"}
 	commonPhrase = "The service is found by --admin"
 )
 

@@ -13,7 +13,7 @@ import (
 func TestCommandsShowWhatIsKnown(t *testing.T) {
 	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: "health: {probe: {interval: 500ms}}\n"}})
-	o := commander{home: t.TempDir()}
+	o := commander{}
 	show := func(exit int, args ...string) string {
 		t.Helper()
 		stdout, _ := o.run(t, exit, append(args, "--config", w.Portico.ConfigFile)...)
@@ -70,7 +70,7 @@ func TestCommandsTellThePublicListener(t *testing.T) {
 	t.Parallel()
 	for name, config := range map[string]harness.Config{"open": {}, "with tokens": {Tokens: []harness.Token{alice}, Owners: []string{alice.ObjectID}}} {
 		w := harness.NewWorld(t, harness.WorldOptions{Config: config})
-		_, says := commander{home: t.TempDir()}.run(t, 1, "regions", "--admin", w.Portico.URL)
+		_, says := commander{}.run(t, 1, "regions", "--admin", w.Portico.URL)
 		if !strings.Contains(says, "not its admin listener") || !strings.Contains(says, "8081") || strings.Contains(says, "token") {
 			t.Errorf("%s: %s", name, says)
 		}

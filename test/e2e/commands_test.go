@@ -23,15 +23,15 @@ import (
 	"portico/test/harness"
 )
 
-// commander is somebody with the program and a folder for what it keeps.
+// commander is somebody with the program and, in the environment, a service and its token.
 type commander struct {
-	home, token string
+	admin, token string
 }
 
 // start starts a command.
 func (o commander) start(t *testing.T, args ...string) *harness.Process {
 	t.Helper()
-	environment := []string{"XDG_CONFIG_HOME=" + o.home, "PORTICO_CONTEXT=", "PORTICO_ADMIN_TOKEN=" + o.token, harness.Build(t).Portico}
+	environment := []string{"PORTICO_ADMIN=" + o.admin, "PORTICO_ADMIN_TOKEN=" + o.token, harness.Build(t).Portico}
 	return harness.Start(t, "portico "+args[0], t.TempDir(), "env", append(environment, args...)...)
 }
 
@@ -58,37 +58,41 @@ func TestCommandsAskAServiceBehindTLS(t *testing.T) {
 	front.StartTLS()
 	t.Cleanup(front.Close)
 
-	o := commander{home: t.TempDir()}
-	file := filepath.Join(o.home, "token")
+	o := commander{}
+	file := filepath.Join(t.TempDir(), "token")
 	harness.OK(t, os.WriteFile(file, []byte(secret.Raw+"\n"), 0o600))
 	if _, says := o.run(t, 1, "subscriptions", "--admin", w.Portico.AdminURL); !strings.Contains(says, "PORTICO_ADMIN_TOKEN") {
 		t.Errorf("without a token: %s", says)
 	}
-	if _, says := (commander{o.home, "wrong"}).run(t, 1, "subscriptions", "--config", w.Portico.ConfigFile); !strings.Contains(says, "does not take this token") {
+	if _, says := (commander{token: "wrong"}).run(t, 1, "subscriptions", "--config", w.Portico.ConfigFile); !strings.Contains(says, "does not take this token") {
 		t.Errorf("with a wrong token: %s", says)
 	}
 	if _, says := o.run(t, 1, "subscriptions", "--admin", front.URL); !strings.Contains(says, "--ca FILE") {
 		t.Errorf("an authority that is not known: %s", says)
 	}
-	o.run(t, 0, "context", "set", "prod", "--admin", front.URL, "--token-file", file, "--ca", authority.File)
-	text, _ := o.run(t, 0, "subscriptions", "-o", "json")
+	o.admin = front.URL
+	asks := func(exit int, args ...string) (stdout, stderr string) {
+		t.Helper()
+		return o.run(t, exit, append(args, "--token-file", file, "--ca", authority.File)...)
+	}
+	text, _ := asks(0, "subscriptions", "-o", "json")
 	var page struct{ Value []struct{ ID string } }
 	if err := json.Unmarshal([]byte(text), &page); err != nil || len(page.Value) != 1 || page.Value[0].ID != harness.SubscriptionID {
 		t.Errorf("%v\n%s", err, text)
 	}
-	o.run(t, 0, "ready")
-	if text, _ := o.run(t, 0, "reload"); !strings.Contains(text, "Configuration 2") {
+	asks(0, "ready")
+	if text, _ := asks(0, "reload"); !strings.Contains(text, "Configuration 2") {
 		t.Errorf("%s", text)
 	}
 	w.Portico.Write(t, w.Portico.Text(t, w.Config)+"wibble: 1\n")
-	if _, says := o.run(t, 1, "reload"); !strings.Contains(says, "wibble") || !strings.Contains(says, "portico.yaml:") {
+	if _, says := asks(1, "reload"); !strings.Contains(says, "wibble") || !strings.Contains(says, "portico.yaml:") {
 		t.Errorf("a configuration with a fault: %s", says)
 	}
-	if text, _ := o.run(t, 0, "sweep", "--dry-run"); !strings.Contains(text, "0 failures") {
+	if text, _ := asks(0, "sweep", "--dry-run"); !strings.Contains(text, "0 failures") {
 		t.Errorf("%s", text)
 	}
 	for _, list := range []string{"fences", "doubts", "jobs list", "changes"} {
-		o.run(t, 0, append(strings.Fields(list), "-o", "yaml")...)
+		asks(0, append(strings.Fields(list), "-o", "yaml")...)
 	}
 }
 
@@ -96,7 +100,7 @@ func TestCommandsAskAServiceBehindTLS(t *testing.T) {
 func TestJobsAreWatchedAndCancelled(t *testing.T) {
 	t.Parallel()
 	w := newStubWorld(t, stubSettings)
-	o := commander{home: t.TempDir()}
+	o := commander{}
 	job := func(group string) (id string) {
 		t.Helper()
 		text, _ := o.run(t, 0, "jobs", "list", "--kind", "group-delete", "-o", "json", "--admin", w.Portico.AdminURL)
@@ -147,7 +151,7 @@ func TestJobsAreWatchedAndCancelled(t *testing.T) {
 func TestChangesAreFollowed(t *testing.T) {
 	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{})
-	o := commander{home: t.TempDir()}
+	o := commander{}
 	following := o.start(t, "changes", "--watch", "-o", "json", "--config", w.Portico.ConfigFile)
 	soon(t, "a line of a change", func() bool {
 		w.PutGroup(t, "seen")
@@ -248,7 +252,7 @@ func (s *transcript) String() string {
 // asks a service.
 func TestManualAndCompletion(t *testing.T) {
 	t.Parallel()
-	o := commander{home: t.TempDir()}
+	o := commander{}
 	folder := filepath.Join(t.TempDir(), "man1")
 	o.run(t, 0, "man", folder)
 	for _, page := range []string{"portico.1", "portico-status.1", "portico-jobs-watch.1", "portico-serve.1"} {
@@ -258,7 +262,7 @@ func TestManualAndCompletion(t *testing.T) {
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		text, _ := o.run(t, 0, "completion", shell)
-		script := filepath.Join(o.home, "completion."+shell)
+		script := filepath.Join(t.TempDir(), "completion."+shell)
 		harness.OK(t, os.WriteFile(script, []byte(text), 0o600))
 		err := exec.CommandContext(t.Context(), shell, "-n", script).Run() // reads it, and does nothing
 		if err != nil && !errors.Is(err, exec.ErrNotFound) || !strings.Contains(text, "portico __complete") && !strings.Contains(text, "__complete") {

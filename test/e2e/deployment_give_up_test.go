@@ -69,7 +69,7 @@ func TestOneStepOfADeploymentIsGivenUp(t *testing.T) {
 	if puts := putsOf(t, w, "rg"); puts["b"] != 1 || puts["c"] != 0 {
 		t.Errorf("providers got these PUTs: %v", puts)
 	}
-	if text, _ := (commander{home: t.TempDir()}).run(t, 0, "jobs", "show", job, "--history", "--admin", w.Portico.AdminURL); !strings.Contains(text, "An operator gave up /subscriptions/") {
+	if text, _ := (commander{}).run(t, 0, "jobs", "show", job, "--history", "--admin", w.Portico.AdminURL); !strings.Contains(text, "An operator gave up /subscriptions/") {
 		t.Error(text)
 	}
 	if !strings.Contains(w.Portico.Logs(), "its region burnt down") {

@@ -18,7 +18,7 @@ func TestDeploymentIsShownToOperators(t *testing.T) {
 	w.PutGroup(t, "rg")
 	regions := harness.RegionNames()
 	body := fmt.Sprintf(threeMachines, regions[0], regions[1], hiddenWord)
-	o := commander{home: t.TempDir()}
+	o := commander{}
 	show := func(id string) string {
 		text, _ := o.run(t, 0, "jobs", "show", id, "--admin", w.Portico.AdminURL)
 		if strings.Contains(text, hiddenWord) {

@@ -145,7 +145,7 @@ func TestOperatorsSeeWhichWriteADeletionWaitsFor(t *testing.T) {
 		m := members.Members
 		return len(m) == 1 && m[0].ID == id && m[0].State == "refused" && m[0].OwnWrite == "PUT" && strings.Contains(m[0].Why, "AnotherOperationInProgress")
 	})
-	text, _ := (commander{home: t.TempDir()}).run(t, 0, "jobs", "show", job, "--admin", w.Portico.AdminURL)
+	text, _ := (commander{}).run(t, 0, "jobs", "show", job, "--admin", w.Portico.AdminURL)
 	if !strings.Contains(text, "its own PUT") || !strings.Contains(text, "things/Busy") {
 		t.Error(text)
 	}

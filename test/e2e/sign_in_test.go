@@ -157,7 +157,7 @@ func TestAnIssuerThatIsAwayIsAProblem(t *testing.T) {
 	issuer := harness.NewIssuer(t)
 	issuer.Answer(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Auth: issuer.Auth("", "atMostEvery: 1s")}})
-	o := commander{home: t.TempDir()}
+	o := commander{}
 	type problem struct {
 		Severity, Code, Subject, Next string
 		Since                         *time.Time
@@ -180,7 +180,7 @@ func TestAnIssuerThatIsAwayIsAProblem(t *testing.T) {
 	if text, _ := o.run(t, 1, "status", "--admin", w.Portico.AdminURL); !strings.Contains(text, "The keys of the issuer "+issuer.URL) {
 		t.Errorf("portico status: %s", text)
 	}
-	file := filepath.Join(o.home, "token")
+	file := filepath.Join(t.TempDir(), "token")
 	harness.OK(t, os.WriteFile(file, []byte(token), 0o600))
 	next := strings.Fields(strings.Replace(strings.TrimPrefix(found[0].Next, "portico "), "FILE", file, 1))
 	if text, _ := o.run(t, 0, append(next, "--admin", w.Portico.AdminURL)...); !strings.Contains(text, "cannot fetch the keys of '"+issuer.URL+"'") {

@@ -20,7 +20,7 @@ func TestUnstickASinkByCommand(t *testing.T) {
 		Replicas: 2,
 		Config:   harness.Config{Postgres: harness.StartPostgres(t).CreateDatabase(t, "sinks"), Extra: withSinks(patient)},
 	})
-	o := commander{home: t.TempDir()}
+	o := commander{}
 	by := func(p *harness.Portico, exit int, line string) (text, says string) {
 		t.Helper()
 		return o.run(t, exit, append(strings.Fields(line), "--admin", p.AdminURL)...)

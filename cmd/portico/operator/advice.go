@@ -34,7 +34,7 @@ func (s service) advise(err error, missing string) error {
 	text := refusal.Error()
 	switch {
 	case refusal.Status == http.StatusUnauthorized && s.tokenless():
-		return fmt.Errorf("the admin listener wants a token: set %s or --token-file, or give the context one: portico context set", TokenVariable)
+		return fmt.Errorf("the admin listener wants a token: set %s or --token-file", TokenVariable)
 	case refusal.Status == http.StatusUnauthorized:
 		text = "the admin listener does not take this token. Its SHA-256 has to be in server.adminToken or server.adminTokens of the service's configuration"
 	case refusal.Status == http.StatusForbidden:
@@ -57,7 +57,7 @@ func (s service) advise(err error, missing string) error {
 func (s service) adviseUnreachable(err *api.UnreachableError) error {
 	_, untrusted := errors.AsType[x509.UnknownAuthorityError](err)
 	_, plain := errors.AsType[tls.RecordHeaderError](err)
-	next := "Is the service running there? Another one is named by --admin URL, --config FILE or --context NAME"
+	next := "Is the service running there? Another one is named by --admin URL, --config FILE or " + AdminVariable
 	switch {
 	case untrusted:
 		next = "Name the authorities that sign its certificate: --ca FILE"

@@ -16,19 +16,6 @@ const (
 	completeMost = 200
 )
 
-// completeContexts completes names of contexts.
-func completeContexts(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var names []cobra.Completion
-	if path, err := contextsPath(); err == nil {
-		if file, err := loadContextFile(path); err == nil {
-			for _, c := range file.Contexts {
-				names = append(names, cobra.CompletionWithDesc(c.Name, c.Admin))
-			}
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
 // completeBy completes from a list of the service that the command line names, with the
 // text and its description for each element. Where that does not answer in time there is
 // nothing.
@@ -45,7 +32,7 @@ func completeBy[T any](path string, of func(T) (text, description string)) cobra
 // ask asks the service that a command line names for a list.
 func ask[T any](c *cobra.Command, path string) []T {
 	var t Target
-	for flag, into := range map[string]*string{"admin": &t.admin, "config": &t.config, "context": &t.context, "token-file": &t.tokenFile, "ca": &t.ca} {
+	for flag, into := range map[string]*string{"admin": &t.admin, "config": &t.config, "token-file": &t.tokenFile, "ca": &t.ca} {
 		if f := c.Flags().Lookup(flag); f != nil {
 			*into = f.Value.String()
 		}

@@ -58,6 +58,13 @@ func (l *listener) last() *http.Request {
 	return l.requests[len(l.requests)-1]
 }
 
+// count returns how many requests came.
+func (l *listener) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.requests)
+}
+
 // sent is the last order to unstick.
 func (l *listener) sent() api.UnstickOrder {
 	l.mu.Lock()

@@ -32,7 +32,7 @@ func Commands(p Program) []*cobra.Command {
 		resourcesCommand(p), jobsCommand(p), sinksCommand(p), locksCommand(p),
 		rolesCommand(p), changesCommand(p), errorsCommand(p), configurationCommand(p), configurationsCommand(p), fencesCommand(p), doubtsCommand(p),
 		sweepCommand(p), retireCommand(p), unstickCommand(p), reloadCommand(p), readyCommand(p),
-		contextCommand(p),
+		removedContextCommand(),
 	}
 }
 

@@ -87,9 +87,8 @@ func refuses(t *testing.T, l *listener, line string, wants ...string) {
 func alone(t *testing.T) (folder string) {
 	t.Helper()
 	folder = t.TempDir()
-	t.Setenv("XDG_CONFIG_HOME", folder)
 	t.Setenv(TokenVariable, "")
-	t.Setenv(contextVariable, "")
+	t.Setenv(AdminVariable, "")
 	t.Setenv("NO_COLOR", "")
 	t.Setenv("TERM", "xterm")
 	return folder
@@ -288,7 +287,7 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, wants := range map[string][]string{
-		"jobs list --admin " + gone.URL:                                   {gone.URL, "--admin", "--config FILE", "--context NAME"},
+		"jobs list --admin " + gone.URL:                                   {gone.URL, "--admin", "--config FILE", AdminVariable},
 		"jobs list --admin " + tls.URL:                                    {"--ca FILE"},
 		"jobs list --admin " + strings.Replace(l.URL, "http", "https", 1): {"use http"},
 		"jobs show a.b --admin " + l.URL:                                  {"There is no such job.", "portico jobs list"},
@@ -296,8 +295,8 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 		"fences --admin " + l.URL:                                         {TokenVariable, "--token-file"},
 		"fences --token-file " + token + " --admin " + l.URL:              {"does not take this token", "server.adminTokens"},
 		"fences --admin nonsense":                                         {"nonsense", "http://127.0.0.1:8081"},
-		"fences --context wrong":                                          {`"wrong"`, "portico context set"},
-		"reload":                                                          {"name the service", "--admin URL"},
+		"context set prod --admin " + l.URL:                               {"--admin URL", AdminVariable},
+		"reload":                                                          {"name the service", "--admin URL", AdminVariable},
 		"retire westus":                                                   {"name the service"},
 		"sweep":                                                           {"name the service"},
 		"jobs cancel a.b":                                                 {"name the service"},
@@ -333,54 +332,33 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 	}
 }
 
-// A context names a service; its token goes there and nowhere else.
-func TestContexts(t *testing.T) {
+// The environment names a service unless a flag does, and the file of a token goes before
+// the token of the environment.
+func TestEnvironmentNamesTheService(t *testing.T) {
 	folder := alone(t)
 	one, other := startListener(t, answers()), startListener(t, answers())
 	token := filepath.Join(folder, "token")
-	if err := os.WriteFile(token, []byte("of-one\n"), 0o600); err != nil {
+	if err := os.WriteFile(token, []byte("of-the-file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	must := func(line string) (stdout string) {
-		t.Helper()
-		var out bytes.Buffer
-		if err := run(t, &out, io.Discard, strings.Fields(line)...); err != nil {
-			t.Fatalf("portico %s: %v", line, err)
-		}
-		return out.String()
-	}
-	sent := func(l *listener) string { return l.last().Header.Get("Authorization") }
-	must("context set one --admin " + one.URL + " --token-file " + token)
-	must("context set other --admin " + other.URL)
-	if text := must("context list"); !strings.Contains(text, "*        one") || strings.Contains(text, "of-one") {
-		t.Errorf("%s", text)
-	}
-	if must("fences"); sent(one) != "Bearer of-one" {
-		t.Errorf("the current context was sent %q", sent(one))
-	}
-	must("fences --context other")
-	if sent(other) != "" {
-		t.Errorf("the other context was sent %q", sent(other))
-	}
-	if must("fences --admin " + other.URL); sent(other) != "" {
-		t.Errorf("another URL was sent %q", sent(other))
-	}
-	t.Setenv(contextVariable, "other")
+	t.Setenv(AdminVariable, one.URL)
 	t.Setenv(TokenVariable, "of-the-environment")
-	if must("fences"); sent(other) != "Bearer of-the-environment" {
-		t.Errorf("the context of the environment was sent %q", sent(other))
-	}
-	if must("fences --context one"); sent(one) != "Bearer of-one" {
-		t.Errorf("a context with a token was sent %q", sent(one))
-	}
-	must("context use other")
-	must("context delete one")
-	text, err := os.ReadFile(filepath.Join(folder, "portico", "contexts.yaml"))
-	if err != nil || strings.Contains(string(text), "of-one") || !strings.Contains(string(text), "current: other") {
-		t.Errorf("%v\n%s", err, text)
-	}
-	if err := run(t, io.Discard, io.Discard, "context", "use", "one"); err == nil || !strings.Contains(err.Error(), "there are: other") {
-		t.Errorf("%v", err)
+	for _, c := range []struct {
+		line   string
+		asked  *listener
+		bearer string
+	}{
+		{"fences", one, "of-the-environment"},
+		{"fences --token-file " + token, one, "of-the-file"},
+		{"fences --admin " + other.URL, other, "of-the-environment"},
+		{"reload", one, "of-the-environment"}, // a command that changes something
+	} {
+		before := c.asked.count()
+		if err := run(t, io.Discard, io.Discard, strings.Fields(c.line)...); err != nil {
+			t.Errorf("portico %s: %v", c.line, err)
+		} else if c.asked.count() == before || c.asked.last().Header.Get("Authorization") != "Bearer "+c.bearer {
+			t.Errorf("portico %s did not send the token %s there", c.line, c.bearer)
+		}
 	}
 }
 
@@ -389,9 +367,7 @@ func TestCompletion(t *testing.T) {
 	l := startListener(t, answers())
 	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(silent.Close)
-	if err := run(t, io.Discard, io.Discard, "context", "set", "here", "--admin", l.URL); err != nil {
-		t.Fatal(err)
-	}
+	t.Setenv(AdminVariable, l.URL)
 	for _, c := range []struct {
 		line []string
 		want string
@@ -399,8 +375,6 @@ func TestCompletion(t *testing.T) {
 		{[]string{"jobs", "show", ""}, someSubscription + ".0123456789abcdef0123456789abcdef\tgroup-delete Waiting"},
 		{[]string{"resources", "list", "--region", ""}, "northeurope\tdown"},
 		{[]string{"locks", "--subscription", ""}, someSubscription},
-		{[]string{"fences", "--context", ""}, "here\t" + l.URL},
-		{[]string{"context", "use", ""}, "here"},
 		{[]string{"jobs", "list", "--kind", ""}, "group-delete"},
 		{[]string{"jobs", "list", "-o", ""}, "yaml"},
 		{[]string{"sinks", "show", ""}, "audit\tAway"},

@@ -2,7 +2,6 @@ package operator
 
 import (
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -19,20 +18,18 @@ const (
 	// TokenVariable names the environment variable that may hold the admin token. It is
 	// never an argument: those can be read by others.
 	TokenVariable = "PORTICO_ADMIN_TOKEN" //nolint:gosec // the name of a variable
-	// contextVariable names the one that may name a context.
-	contextVariable = "PORTICO_CONTEXT"
+	// AdminVariable names the one that may hold the URL of the admin listener.
+	AdminVariable = "PORTICO_ADMIN"
 
 	// findingService says in the long help of a command how it finds the service.
 	findingService = `The service is found by --admin, by the configuration that it runs with (--config), or
-by a context (--context, PORTICO_CONTEXT, or the current one: portico context).
-An admin token is taken from --token-file, from the context that found the service, or
-from ` + TokenVariable + `. With --admin or --config the token of a context is not sent.`
+by ` + AdminVariable + `. An admin token is taken from --token-file, or from ` + TokenVariable + `.`
 )
 
 // Target is the running service that a command talks to: by the URL of its admin listener,
-// by its configuration, or by a context.
+// or by its configuration.
 type Target struct {
-	admin, config, context, tokenFile, ca string
+	admin, config, tokenFile, ca string
 	// named: the service must be named, as the command changes it.
 	named bool
 }
@@ -42,11 +39,20 @@ func (t *Target) Flags(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVar(&t.admin, "admin", "", "`URL` of the admin listener")
 	f.StringVar(&t.config, "config", "", "configuration `FILE` that the service runs with")
-	f.StringVar(&t.context, "context", "", "`NAME` of a context, as portico context lists them")
 	f.StringVar(&t.tokenFile, "token-file", "", "`FILE` that holds the admin token")
 	f.StringVar(&t.ca, "ca", "", "`FILE` of authorities (PEM) that sign the certificate of an https admin listener")
-	c.MarkFlagsMutuallyExclusive("admin", "config", "context")
-	_ = c.RegisterFlagCompletionFunc("context", completeContexts) // fails only for a flag that is not defined
+	c.MarkFlagsMutuallyExclusive("admin", "config")
+}
+
+// removedContextCommand answers the command that named services in earlier versions.
+func removedContextCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "context", Short: "Removed: " + AdminVariable + " names a service", Hidden: true, DisableFlagParsing: true,
+		RunE: func(*cobra.Command, []string) error {
+			return fmt.Errorf("there are no contexts any more: name a service by --admin URL or %s, its token by --token-file FILE or %s",
+				AdminVariable, TokenVariable)
+		},
+	}
 }
 
 // service is a target that was found.
@@ -66,56 +72,27 @@ func (t *Target) Client() (*api.Client, error) {
 	return s.client()
 }
 
-// find finds out which service is meant. Of a context nothing counts where another thing
-// names the service: its token is for its own URL alone.
-func (t *Target) find() (s service, err error) {
+// find finds out which service is meant.
+func (t *Target) find() (service, error) {
+	s := service{tokenFile: t.tokenFile, ca: t.ca}
+	variable := os.Getenv(AdminVariable)
 	switch {
 	case t.admin != "":
-		s = service{url: t.admin, by: "--admin"}
+		s.url, s.by = t.admin, "--admin"
 	case t.config != "":
 		address, err := config.AdminAddress(t.config)
 		if err != nil {
 			return s, err
 		}
-		s = service{url: urlOf(address), by: "the configuration " + t.config}
+		s.url, s.by = urlOf(address), "the configuration "+t.config
+	case variable != "":
+		s.url, s.by = variable, AdminVariable
+	case t.named:
+		return s, fmt.Errorf("name the service: --admin URL, --config FILE or %s", AdminVariable)
 	default:
-		if s, err = t.findContext(); err != nil {
-			return s, err
-		}
-	}
-	if t.tokenFile != "" {
-		s.tokenFile = t.tokenFile
-	}
-	if t.ca != "" {
-		s.ca = t.ca
+		s.url, s.by = urlOf(config.Defaults().Server.Admin), "default"
 	}
 	return s, nil
-}
-
-func (t *Target) findContext() (s service, err error) {
-	path, err := contextsPath()
-	if err != nil {
-		return s, err
-	}
-	file, err := loadContextFile(path)
-	if err != nil {
-		return s, err
-	}
-	name := t.context
-	if name == "" {
-		name = os.Getenv(contextVariable)
-	}
-	if name == "" {
-		name = file.Current
-	}
-	if name == "" && t.named {
-		return s, errors.New("name the service: --admin URL, --config FILE or --context NAME")
-	}
-	if name == "" {
-		return service{url: urlOf(config.Defaults().Server.Admin), by: "default"}, nil
-	}
-	c, err := file.Find(name)
-	return service{url: c.Admin, by: "the context " + c.Name, tokenFile: c.TokenFile, ca: c.CA}, err
 }
 
 // urlOf is the URL of a listener at an address.
