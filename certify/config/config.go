@@ -75,11 +75,12 @@ func Load(file string) (*Config, error) {
 // reader is the state of one reading.
 type reader struct {
 	*files.Reader
-	c         *Config
-	token     [3]string // the files of the callers' tokens
-	documents []string  // specifications
-	places    []*yamltree.Node
-	providers []provider
+	c           *Config
+	description contract.Description
+	token       [3]string // the files of the callers' tokens
+	documents   []string  // specifications
+	places      []*yamltree.Node
+	providers   []provider
 }
 
 // WriteReference writes the reference of the file as Markdown.
@@ -148,10 +149,11 @@ func (r *reader) rows() []*setting.Setting {
 		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to keep. What it does not claim is left out.",
 			func(_ *yamltree.Node, name string) { c.Profiles = append(c.Profiles, contract.Profile(name)) }).AtLeastOne(strings.Join(ProfileNames(), ", ")),
 		setting.Value("disruptive", &c.Disruptive, rule.Bool(), false, "Run the cases that may disturb others who use the provider, too."),
-		setting.Value("pageSize", new(string), headerName(), "", "The header by which a request asks for small pages of a list.").
+		setting.Value("pageSize", &r.description.PageSize, headerName(), "", "The header by which a request asks for small pages of a list.").
 			Default("none: `$top` alone makes small pages"),
-		setting.Free("asynchrony", "mapping", "The headers by which a request asks for an asynchronous answer. A provider that has none leaves this out; "+
-			"how it answers by itself is found out. See [Asynchronous answers](#asynchronous-answers).", leave).Default("none"),
+		setting.Mapping("asynchrony", "The headers by which a request asks for an asynchronous answer. A provider that has none leaves this out; "+
+			"how it answers by itself is found out. See [Asynchronous answers](#asynchronous-answers).",
+			asynchronyRows(&r.description.Asynchrony)...),
 		setting.Value("parallel", &c.Parallel, rule.CountTo(mostParallel), defaultParallel, "How many cases run at once."),
 		setting.Mapping("limits", "Bounds of a run.",
 			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Of a call. One that takes longer counts as one without an answer."),
@@ -165,7 +167,7 @@ func (r *reader) rows() []*setting.Setting {
 	}
 }
 
-// leave leaves a setting to what reads it later.
+// leave leaves the samples to what reads them once the types are known.
 func leave(*setting.Object) {}
 
 func groupName() rule.Rule[string] {
@@ -226,12 +228,8 @@ func (r *reader) checkWay(root *setting.Object) {
 }
 
 func (r *reader) readEndpoints(o *setting.Object) {
-	n := o.Get("endpoints")
+	n := mappingAt(o, "endpoints", "{westus: https://host, global: https://host}")
 	if n == nil {
-		return
-	}
-	if n.Kind != yamltree.Mapping {
-		r.Fault(n, fmt.Sprintf("endpoints is %s, not a mapping", n.Kind), "{westus: https://host, global: https://host}")
 		return
 	}
 	r.c.Endpoints = map[string]string{}

@@ -1,9 +1,7 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -15,12 +13,6 @@ import (
 	"portico/config/yamltree"
 	"portico/regions"
 )
-
-// sampleSet holds the bodies of a type as a file gives them.
-type sampleSet struct {
-	Create contract.Object `yaml:"create"`
-	Update contract.Object `yaml:"update"`
-}
 
 // provider is one as it is read.
 type provider struct {
@@ -35,7 +27,7 @@ type described struct {
 	regions.TypeDeclaration
 	namespace string
 	at        *setting.Object
-	exercise  map[string]any
+	exercise  contract.Exercise
 }
 
 func (d *described) full() string { return d.namespace + "/" + d.Name }
@@ -70,28 +62,13 @@ func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
 }
 
 func (r *reader) rowsOfType(t *described) []*setting.Setting {
-	t.exercise = map[string]any{}
 	return append(regionmap.TypeRows(&r.Report, &t.TypeDeclaration, "names of regions",
 		func(_ *yamltree.Node, name string) { t.Locations = append(t.Locations, name) }),
-		setting.Free("contract", "mapping", "What cases may try with the type, see [The types](#the-types).", func(o *setting.Object) {
-			if n := o.Get("contract"); n != nil {
-				if given, ok := r.asJSON(n, reflect.TypeFor[contract.Exercise](), "providers.resourceTypes.contract").(map[string]any); ok {
-					t.exercise = given
-				}
-			}
-		}).Default("none"))
+		setting.Mapping("contract", "What cases may try with the type, see [The types](#the-types).", exerciseRows(&t.exercise)...))
 }
 
 // describe makes the description of the provider from the file.
 func (r *reader) describe(root *setting.Object) {
-	complete := map[string]any{}
-	if n := root.Get("asynchrony"); n != nil {
-		complete["asynchrony"] = r.asJSON(n, reflect.TypeFor[contract.Asynchrony](), "asynchrony")
-		r.checkAsynchrony(n)
-	}
-	if n := root.Right("pageSize"); n != nil {
-		complete["pageSize"] = n.Text
-	}
 	var all []*described
 	for _, p := range r.providers {
 		for _, d := range p.types {
@@ -108,36 +85,31 @@ func (r *reader) describe(root *setting.Object) {
 	if r.Err() != nil {
 		return
 	}
-	var providers []map[string]any
 	for _, p := range r.providers {
-		providers = append(providers, p.json())
+		r.description.Providers = append(r.description.Providers, p.describe())
 	}
-	complete["providers"] = providers
-	text, err := json.Marshal(complete)
-	if err == nil {
-		r.c.Description, err = contract.Load(text)
-	}
-	if err != nil {
+	if err := r.description.Complete(); err != nil {
 		r.Fault(root.At("providers"), err.Error(), "")
 	}
+	r.c.Description = &r.description
 }
 
-// json returns the provider in the form that the suite reads.
-func (p provider) json() map[string]any {
-	var types []map[string]any
-	for _, d := range p.types {
-		can := d.Capabilities
-		types = append(types, map[string]any{
-			"name": d.Name, "kind": d.Kind.String(), "routing": d.Routing.String(), "apiVersions": d.APIVersions, "locations": d.Locations,
-			"capabilities": map[string]bool{"move": can.Move, "tags": can.Tags, "etags": can.ETags, "preflight": can.Preflight}, "contract": d.exercise,
-		})
-		if d.at.Right("deletionPolicy") != nil { // without it the suite finds out
-			types[len(types)-1]["deletionPolicy"] = d.DeletionPolicy.String()
-		}
-	}
-	all := map[string]any{"namespace": p.Namespace, "checkNameAvailability": p.checkName, "resourceTypes": types}
+// describe returns the provider in the form that the suite reads.
+func (p provider) describe() *contract.Provider {
+	all := &contract.Provider{Namespace: p.Namespace, CheckName: p.checkName}
 	if p.at.Right("registration") != nil {
-		all["registration"] = p.Registration.String()
+		all.Registration = p.Registration.String()
+	}
+	for _, d := range p.types {
+		t := &contract.Type{
+			Name: d.Name, Kind: d.Kind.String(), Routing: d.Routing.String(), APIVersions: d.APIVersions, Locations: d.Locations, Contract: d.exercise,
+		}
+		can, is := &t.Capabilities, d.Capabilities
+		can.Move, can.Tags, can.ETags, can.Preflight = is.Move, is.Tags, is.ETags, is.Preflight
+		if d.at.Right("deletionPolicy") != nil { // without it the suite finds out
+			t.DeletionPolicy = d.DeletionPolicy.String()
+		}
+		all.ResourceTypes = append(all.ResourceTypes, t)
 	}
 	return all
 }
@@ -162,7 +134,7 @@ func (r *reader) judgeType(d *described, all []*described) {
 
 // addSamples gives the types their bodies.
 func (r *reader) addSamples(root *setting.Object, all []*described) {
-	n := root.Get("samples")
+	n := mappingAt(root, "samples", "keys with values, such as {a: b}")
 	if n == nil {
 		return
 	}
@@ -170,22 +142,20 @@ func (r *reader) addSamples(root *setting.Object, all []*described) {
 	for i, d := range all {
 		names[i] = d.full()
 	}
-	samples, _ := r.asJSON(n, reflect.TypeFor[map[string]sampleSet](), "samples").(map[string]any)
 	for _, e := range n.Entries {
+		var create, update contract.Object
+		o := setting.ReadAt(&r.Report, e.Value, "samples."+e.Key.Text, []*setting.Setting{object("create", &create, ""), object("update", &update, "")})
 		i := slices.IndexFunc(names, func(name string) bool { return arm.EqualFold(name, e.Key.Text) })
 		if i < 0 {
 			r.Fault(e.Key, "samples has "+yamltree.Quote(e.Key.Text)+", which no provider declares", yamltree.Choice(names))
 			continue
 		}
 		r.refuseEnvelope(e)
-		given, _ := samples[e.Key.Text].(map[string]any)
-		create, _ := given["create"].(map[string]any)
-		update, _ := given["update"].(map[string]any)
-		if given != nil && create == nil {
-			r.Fault(e.Key, "samples."+e.Key.Text+" has no create", "create: {properties: {…}}, the body of a PUT")
-			continue
-		}
-		if !all[i].bodies(create, update) {
+		switch {
+		case o.Broken:
+		case create == nil:
+			r.Fault(e.Key, o.Path+" has no create", "create: {properties: {…}}, the body of a PUT")
+		case !all[i].bodies(create, update):
 			r.Fault(e.Key, "type "+all[i].full()+" has a sample and a contract.body", "one of them")
 		}
 	}
@@ -204,28 +174,22 @@ func (r *reader) refuseEnvelope(sample yamltree.Entry) {
 }
 
 // bodies sets the bodies that are made of a sample; false if there are others.
-func (d *described) bodies(create, update map[string]any) bool {
-	c := d.exercise
-	if c["body"] != nil {
+func (d *described) bodies(create, update contract.Object) bool {
+	e := &d.exercise
+	if e.Body != nil {
 		return false
 	}
-	c["body"] = create
-	if len(update) == 0 {
-		return true
+	e.Body = create
+	if len(update) > 0 && e.Other == nil {
+		e.Other = contract.Patched(create, update)
 	}
-	if c["other"] == nil {
-		c["other"] = contract.Patched(create, update)
-	}
-	if c["change"] == nil && update["properties"] != nil {
-		c["change"] = update["properties"]
+	if properties, ok := update["properties"].(contract.Object); ok && e.Change == nil {
+		e.Change = properties
 	}
 	return true
 }
 
-func (d *described) lacksBody() bool {
-	readOnly, _ := d.exercise["readOnly"].(bool)
-	return d.exercise["body"] == nil && !readOnly
-}
+func (d *described) lacksBody() bool { return d.exercise.Body == nil && !d.exercise.ReadOnly }
 
 // requireBodies reports the types without a body to create them.
 func (r *reader) requireBodies(all []*described) {
@@ -234,27 +198,6 @@ func (r *reader) requireBodies(all []*described) {
 			r.Fault(d.at.At("name"), "type "+d.full()+" has no sample",
 				fmt.Sprintf("samples: {%s: {create: {properties: {…}}, update: {properties: {…}}}}, a specification, or contract: {readOnly: true}",
 					d.full()))
-		}
-	}
-}
-
-// checkAsynchrony judges the patterns' methods.
-func (r *reader) checkAsynchrony(n *yamltree.Node) {
-	patterns := n.Lookup("patterns")
-	if patterns == nil {
-		return
-	}
-	const path = "asynchrony.patterns[].method"
-	want := rule.OneOf("PUT", "PATCH", "DELETE", "POST")
-	for _, p := range patterns.Value.Items {
-		switch method := p.Lookup("method"); {
-		case p.Kind != yamltree.Mapping:
-		case method == nil:
-			r.Fault(p, path+" is missing", want.Allowed)
-		case method.Value.Kind == yamltree.Scalar:
-			if _, ok := want.Parse(method.Value.Text); !ok {
-				r.Fault(method.Value, want.Fault(path, method.Value.Text), want.Allowed)
-			}
 		}
 	}
 }

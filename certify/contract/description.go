@@ -183,8 +183,16 @@ func Load(text []byte) (*Description, error) {
 	if err := yaml.UnmarshalWithOptions(text, d, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("contract: reading the description: %w", err)
 	}
+	if err := d.Complete(); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// Complete judges a description and relates its types. Cases need that.
+func (d *Description) Complete() error {
 	if len(d.Providers) == 0 {
-		return nil, errors.New("contract: the description has no providers")
+		return errors.New("contract: the description has no providers")
 	}
 	for _, p := range d.Providers {
 		for _, t := range p.ResourceTypes {
@@ -192,16 +200,16 @@ func Load(text []byte) (*Description, error) {
 			if parent, _, nested := cutLast(t.Name); nested {
 				i := slices.IndexFunc(p.ResourceTypes, func(o *Type) bool { return o.Name == parent })
 				if i < 0 {
-					return nil, fmt.Errorf("contract: the type %s has no parent %s", t.FullName(), parent)
+					return fmt.Errorf("contract: the type %s has no parent %s", t.FullName(), parent)
 				}
 				t.parent = p.ResourceTypes[i]
 			}
 			if err := t.normalise(); err != nil {
-				return nil, err
+				return err
 			}
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // normalise converts bodies to the values of encoding/json, so that they compare with

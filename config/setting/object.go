@@ -23,7 +23,12 @@ type Object struct {
 
 // Read reads a whole configuration by its rows.
 func Read(r *yamltree.Report, tree *yamltree.Node, rows []*Setting) *Object {
-	o := open(r, tree, "", rows)
+	return ReadAt(r, tree, "", rows)
+}
+
+// ReadAt reads a mapping at a path, whose key the file chose, by its rows.
+func ReadAt(r *yamltree.Report, n *yamltree.Node, path string, rows []*Setting) *Object {
+	o := open(r, n, path, rows)
 	o.read(rows)
 	return o
 }
