@@ -11,7 +11,8 @@ import (
 
 // odd is a document with what YAML could take for something else.
 const odd = `{"value":[{"id":"/a/B c","n":12345678901234567890,"f":1e3,"t":true,"z":null,"e":[],"o":{},"nested":[[1,[2]],{"a":{"b":["x"]}}]},
-	"yes","No","null","~","1.5","0x1f","- a","a: b","a #b","","  x ","2026-01-02T03:04:05Z","=","<<","&a","*a","!t","|","%","@","a\nb","\"q\"","日本","\u001b[31m\u009b\u202e","\udb40\udc01"],"nextLink":""}`
+	"yes","No","null","~","1.5","0x1f","- a","a: b","a #b","","  x ","2026-01-02T03:04:05Z","=","<<","&a","*a","!t","|","%","@","a\nb","\"q\"","日本","\u001b[31m\u009b\u202e","\udb40\udc01","a\r\nb\n\n","\u00a0x","\\u0041","---","...","1:30","0o17","x:","😀"],
+	"? a":1,"y":12345678901234567890,"a\u001b":1E-2,"":[],"<<":{},"{x":-0.5,"k: v":[[]],"\"q":"- ","nextLink":""}`
 
 // What is written means the same as what came, and has nothing in it that a terminal
 // obeys.

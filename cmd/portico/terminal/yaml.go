@@ -9,21 +9,13 @@ import (
 )
 
 // writeYAML writes JSON as YAML, its members in their order. Strings that could be taken
-// for something else are quoted, as JSON quotes them: that is YAML, too.
+// for something else are quoted, as JSON quotes them: that is YAML, too. The encoder of the
+// YAML library would need the same rules: it leaves characters that are not seen, and some
+// indicators, without quotes.
 func writeYAML(b *bytes.Buffer, document []byte) error {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
-	y := yamlWriter{b, d}
-	token, err := d.Token()
-	if err != nil {
-		return err
-	}
-	if opens(token) && d.More() {
-		return y.children(token, "", false)
-	}
-	b.WriteString(y.scalar(token))
-	b.WriteByte('\n')
-	return y.close(token)
+	return yamlWriter{b, d}.value("", "", "")
 }
 
 type yamlWriter struct {
@@ -31,55 +23,39 @@ type yamlWriter struct {
 	from *json.Decoder
 }
 
-func opens(token json.Token) bool { return token == json.Delim('{') || token == json.Delim('[') }
-
-// children writes the members or elements of what was opened. The first one stands on the
-// line that is already begun where it is the child of a list.
-func (y yamlWriter) children(opened json.Token, indent string, started bool) error {
-	for y.from.More() {
-		if !started {
+// value writes the next value. After what its line holds already comes before, if the value
+// fits this line, or else begin, which leads to the place of its first member.
+func (y yamlWriter) value(before, begin, indent string) error {
+	token, err := y.from.Token()
+	if err != nil {
+		return err
+	}
+	opened, isOpen := token.(json.Delim)
+	if isOpen && y.from.More() {
+		y.WriteString(begin)
+	} else {
+		y.WriteString(before + yamlScalar(token) + "\n")
+	}
+	for first := true; isOpen && y.from.More(); first = false {
+		if !first {
 			y.WriteString(indent)
 		}
-		started = false
-		sign := "-"
-		if opened == json.Delim('{') {
+		sign, begin := "-", " "
+		if opened == '{' {
 			key, err := y.from.Token()
 			if err != nil {
 				return err
 			}
-			sign = y.scalar(key) + ":"
+			sign, begin = yamlScalar(key)+":", "\n  "+indent
 		}
 		y.WriteString(sign)
-		value, err := y.from.Token()
-		if err != nil {
-			return err
-		}
-		switch {
-		case !opens(value):
-			y.WriteString(" " + y.scalar(value) + "\n")
-		case !y.from.More():
-			y.WriteString(" " + y.scalar(value) + "\n")
-			err = y.close(value)
-		case sign == "-":
-			y.WriteByte(' ')
-			err = y.children(value, indent+"  ", true)
-		default:
-			y.WriteByte('\n')
-			err = y.children(value, indent+"  ", false)
-		}
-		if err != nil {
+		if err := y.value(" ", begin, indent+"  "); err != nil {
 			return err
 		}
 	}
-	return y.close(opened)
-}
-
-// close reads the end of what was opened.
-func (y yamlWriter) close(opened json.Token) error {
-	if !opens(opened) {
-		return nil
+	if isOpen {
+		_, err = y.from.Token() // the end of what was opened
 	}
-	_, err := y.from.Token()
 	return err
 }
 
@@ -90,7 +66,7 @@ var (
 	reserved = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 )
 
-func (y yamlWriter) scalar(token json.Token) string {
+func yamlScalar(token json.Token) string {
 	switch value := token.(type) {
 	case json.Delim:
 		if value == '{' {
