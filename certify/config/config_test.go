@@ -146,6 +146,7 @@ func TestFaults(t *testing.T) {
 		{"a sample without create", replace("{create: {properties: {}}, update", "{update"), "14: samples.Acme.Stuff/plans has no create (allowed: create: {"},
 		{"a sample with a location", replace("{properties: {n: 1.5}}", "{location: westus, properties: {}}"), "13: samples.acme.stuff/WIDGETS/parts.create has location (allowed: properties"},
 		{"an unknown key of a sample", replace("{create: {properties: {n: 1.5}}}", "{create: {}, patch: {}}"), `13: unknown key "patch" in samples.acme.stuff/WIDGETS/parts (allowed: create, update)`},
+		{"properties of a sample that are a list", replace("{properties: {n: 1.5}}", "{properties: [1]}"), "13: samples.acme.stuff/WIDGETS/parts.create.properties is a list, not a mapping"},
 		{"a sample that is a list", replace("{create: {properties: {n: 1.5}}}", "[]"), "13: samples.acme.stuff/WIDGETS/parts is a list, not a mapping"},
 		{"a body twice", replace("contract: {refused:", "contract: {body: {}, refused:"), "13: type Acme.Stuff/widgets/parts has a sample and a contract.body (allowed: one of them)"},
 		{"no JSON", replace("n: 1.5", "n: .inf"), `13: ".inf" has no form in JSON`},

@@ -161,13 +161,18 @@ func (r *reader) addSamples(root *setting.Object, all []*described) {
 	}
 }
 
-// refuseEnvelope reports what the suite itself adds to bodies.
+// refuseEnvelope reports what the suite itself adds to bodies, and properties that it cannot
+// change.
 func (r *reader) refuseEnvelope(sample yamltree.Entry) {
 	for _, body := range sample.Value.Entries {
 		for _, member := range body.Value.Entries {
 			if slices.Contains([]string{"location", "tags", "id", "name", "type"}, member.Key.Text) {
 				r.Fault(member.Key, fmt.Sprintf("samples.%s.%s has %s", sample.Key.Text, body.Key.Text, member.Key.Text),
 					"properties, sku, kind and the like: the suite adds location and tags, and the URL names the resource")
+			}
+			if member.Key.Text == "properties" && member.Value.Kind != yamltree.Mapping {
+				r.Fault(member.Value, fmt.Sprintf("samples.%s.%s.properties is %s, not a mapping", sample.Key.Text, body.Key.Text, member.Value.Kind),
+					"members with values, such as {size: small}")
 			}
 		}
 	}
