@@ -292,26 +292,6 @@ subscriptions:
 	}
 }
 
-// The client that a provider wants is that of its endpoints; another provider's stay.
-func TestHTTPClient(t *testing.T) {
-	c, err := Load("testdata/good/everything.yaml")
-	must(t, err)
-	standard := 0
-	for _, p := range c.Map.Providers() {
-		for _, e := range p.Endpoints() {
-			switch {
-			case e.HTTPClient == regions.StandardClient && p.Namespace == "Contoso.Compute":
-				standard++
-			case e.HTTPClient != regions.AutoClient || p.Namespace == "Contoso.Compute":
-				t.Errorf("%s, %s: %v", p.Namespace, e, e.HTTPClient)
-			}
-		}
-	}
-	if standard == 0 {
-		t.Error("no endpoint has the client of its provider")
-	}
-}
-
 func TestTLSOfAProvider(t *testing.T) {
 	c, err := Load("testdata/good/provider_tls.yaml")
 	must(t, err)

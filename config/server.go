@@ -17,7 +17,6 @@ type Server struct {
 	PublicURL      *url.URL // scheme and host only
 	Listen, Admin  string   // host:port
 	Region         string
-	HTTPServer     string // HTTP1Server or StandardServer
 	TLS            TLS
 	Connections    Connections
 	TrustedProxies []netip.Prefix
@@ -27,12 +26,6 @@ type Server struct {
 	Compression    Compression
 	WatchInterval  time.Duration // 0: files are not watched
 }
-
-// What serves HTTP/1.1 on the public listener.
-const (
-	HTTP1Server    = "http1"    // Portico's own server
-	StandardServer = "standard" // that of Go's standard library
-)
 
 // Compression is of answers on the public listener.
 type Compression struct {
@@ -78,10 +71,7 @@ func (s *Server) rows(r *files.Reader) *setting.Setting {
 				"or `server.adminTokens`.").RestartOnly(),
 		setting.Required("region", &s.Region, rule.RegionName(),
 			"The region in which this gateway runs, one of `regions`. It is part of the routing id of every request."),
-		setting.Value("httpServer", &s.HTTPServer, rule.OneOf(HTTP1Server, StandardServer), HTTP1Server,
-			"What serves HTTP/1.1 on the public listener. `http1`: the gateway's own server, which costs less. `standard`: that of Go's "+
-				"standard library, which reads "+
-				"some requests that the other refuses, such as those with folded headers. HTTP/2 is always served by the latter.").RestartOnly(),
+		setting.Removed("httpServer", "HTTP/1.1 is served as by `http1`, which was the default"),
 		s.TLS.rows(r),
 		s.Compression.rows(),
 		s.Connections.rows(),

@@ -15,10 +15,6 @@ type conn struct {
 	from          *address
 	authenticated atomic.Bool
 
-	// The first byte of a request that came while the connection was parked.
-	early    [1]byte
-	hasEarly bool
-
 	// Guarded by the table's mutex.
 	open bool // and in the table
 	idle *time.Timer
@@ -107,16 +103,7 @@ func (t *Table) ConnState(c net.Conn, state http.ConnState) {
 	if !ok {
 		return
 	}
-	authenticated := own.authenticated.Load()
-	if s, ok := c.(interface{ scanner() *scannedConn }); ok {
-		if state == http.StateIdle {
-			s.scanner().handled = false
-		}
-		if !s.scanner().setIdle(authenticated && state == http.StateIdle) {
-			return
-		}
-	}
-	if authenticated { // its timer stopped with that request's begin
+	if own.authenticated.Load() { // its timer stopped with that request's begin
 		return
 	}
 	switch state {
@@ -153,11 +140,7 @@ func (t *Table) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if !ok {
 		return ctx
 	}
-	ctx = context.WithValue(ctx, connKey{}, own)
-	if scanned, ok := c.(interface{ scanner() *scannedConn }); ok {
-		ctx = context.WithValue(ctx, scannerKey{}, scanned.scanner())
-	}
-	return ctx
+	return context.WithValue(ctx, connKey{}, own)
 }
 
 // Authenticated records that the request with this context was authenticated: the
@@ -166,4 +149,15 @@ func Authenticated(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.authenticated.Store(true)
 	}
+}
+
+// AmbiguousKey is the context key under which a server says, as a bool, whether another
+// reader could see another end of the request.
+type AmbiguousKey struct{}
+
+// Ambiguous reports whether the head of a request has both Content-Length and
+// Transfer-Encoding, or a Content-Length that another parser could read differently.
+func Ambiguous(ctx context.Context) bool {
+	ambiguous, _ := ctx.Value(AmbiguousKey{}).(bool)
+	return ambiguous
 }

@@ -9,52 +9,38 @@
 // A [Table] bounds one listener. [Table.Listen] or, for TLS, [Table.ListenTLS] wraps
 // the listener of a server, [Table.ConnState] and [Table.ConnContext] are the server's
 // hooks, and its handler calls [Authenticated].
-//
-// For an [http.Server] the package does two things more, unless [Options.Unscanned]
-// says that the server, such as that of package http1, does them by itself. A connection
-// that waits long for its next request is parked: net/http gives up its buffers and its
-// goroutine. And request heads are scanned while net/http reads them, because it hides
-// that a request has both a length and chunks. Handlers ask by [Ambiguous].
 package connections
 
 import (
 	"context"
-	"crypto/tls"
 	"net"
 	"sync"
-	"time"
 )
 
 // Listen returns an HTTP/1.x listener whose connections the table bounds. Close closes
-// connections that were not yet accepted, and those that are parked.
+// connections that were not yet accepted.
 func (t *Table) Listen(l net.Listener) net.Listener { return t.listen(l, nil) }
 
 func (t *Table) listen(l net.Listener, h *TLSOptions) *listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	created := &listener{
-		Listener: l, table: t, handshakes: h, began: time.Now(), ended: ctx.Done(), end: cancel,
-		accepted: make(chan net.Conn), failed: make(chan error), parked: map[*scannedConn]struct{}{},
+		Listener: l, table: t, handshakes: h, ended: ctx.Done(), end: cancel,
+		accepted: make(chan net.Conn), failed: make(chan error),
 	}
 	created.running.Go(func() { created.run(ctx) })
 	return created
 }
 
-// listener passes on what its table admits: new connections, and those that had been
-// parked.
+// listener passes on what its table admits.
 type listener struct {
 	net.Listener
 	table      *Table
 	handshakes *TLSOptions // nil: without TLS
-	began      time.Time
 	accepted   chan net.Conn
 	failed     chan error
 	ended      <-chan struct{}
 	end        context.CancelFunc
 	running    sync.WaitGroup
-
-	mu     sync.Mutex
-	closed bool
-	parked map[*scannedConn]struct{}
 }
 
 // Accept implements [net.Listener].
@@ -73,7 +59,6 @@ func (l *listener) Accept() (net.Conn, error) {
 func (l *listener) Close() error {
 	l.end()
 	err := l.Listener.Close()
-	l.wakeParked()
 	l.running.Wait()
 	return err
 }
@@ -88,7 +73,7 @@ func (l *listener) run(ctx context.Context) {
 			l.running.Go(func() { l.handshake(ctx, c) })
 			continue
 		case err == nil:
-			l.offer(c, l.scanned(c, nil))
+			l.offer(c, c)
 			continue
 		}
 		select {
@@ -106,22 +91,6 @@ func (l *listener) offer(c *conn, spoken net.Conn) {
 	case <-l.ended:
 		_ = c.Close() // without a TLS alert, which could block
 	}
-}
-
-// scanned returns what the server gets of a connection; session is nil without TLS.
-func (l *listener) scanned(c *conn, session *tls.Conn) net.Conn {
-	switch {
-	case l.table.options.Unscanned && session == nil:
-		return c
-	case l.table.options.Unscanned:
-		return session
-	}
-	s := &scannedConn{Conn: c, below: c, listener: l}
-	if session == nil {
-		return s
-	}
-	s.Conn = session
-	return scannedTLSConn{s, session}
 }
 
 // acceptAdmitted accepts a connection. It closes refused ones at once.

@@ -30,11 +30,8 @@ type Options struct {
 	IdleUnauthenticated time.Duration
 	// Trusted reports whether an address is that of a trusted proxy.
 	Trusted func(netip.Addr) bool
-	// Unscanned: the server that reads the connections recognizes ambiguous requests, and
-	// gives up what idle connections do not need, by itself.
-	Unscanned bool
-	// Describe, unless it is nil, words the answers to bytes that are no request of
-	// HTTP/1.x: those of net/http, and that to a request without TLS where there is TLS.
+	// Describe, unless it is nil, words the answer to a request without TLS where there is
+	// TLS.
 	Describe Describer
 	// OnRefused is called when a connection is refused or closed.
 	OnRefused func(reason string)
@@ -43,8 +40,6 @@ type Options struct {
 // Table holds the connections of a listener. It is safe for concurrent use.
 type Table struct {
 	options Options
-
-	parkAfter time.Duration
 
 	mu        sync.Mutex
 	count     int
@@ -62,7 +57,7 @@ type address struct {
 
 // New returns an empty table.
 func New(o Options) *Table {
-	return &Table{options: o, parkAfter: parkAfter, addresses: map[netip.Prefix]*address{}, ranks: map[int]map[*address]struct{}{}}
+	return &Table{options: o, addresses: map[netip.Prefix]*address{}, ranks: map[int]map[*address]struct{}{}}
 }
 
 // Count returns the number of open connections.

@@ -19,8 +19,8 @@ type TLSOptions struct {
 	OnFailed func(from net.Addr, err error)
 }
 
-// ListenTLS is Listen for TLS. It makes each handshake in a goroutine: net/http
-// needs a bare [*tls.Conn] for HTTP/2, and must get a scanned connection otherwise.
+// ListenTLS is Listen for TLS. It makes each handshake in a goroutine of its own, and its
+// connections are of type [*tls.Conn], of which the server learns whether HTTP/2 was agreed.
 func (t *Table) ListenTLS(l net.Listener, h TLSOptions) net.Listener { return t.listen(l, &h) }
 
 // handshake makes a connection's handshake and passes it to Accept.
@@ -41,11 +41,7 @@ func (l *listener) handshake(ctx context.Context, c *conn) {
 		}
 		return
 	}
-	if session.ConnectionState().NegotiatedProtocol == "h2" {
-		l.offer(c, session)
-		return
-	}
-	l.offer(c, l.scanned(c, session))
+	l.offer(c, session)
 }
 
 // How long and for how many bytes a connection without TLS is read after its answer.

@@ -1,7 +1,6 @@
 package connections
 
 import (
-	"bufio"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -143,52 +142,4 @@ func TestHandshakesThatFail(t *testing.T) {
 			t.Error("it counts twice")
 		}
 	})
-}
-
-// A handler learns that a request has a length beside chunks, with TLS and without.
-func TestAmbiguousReportsALengthBesideChunks(t *testing.T) {
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if Ambiguous(r.Context()) {
-			w.WriteHeader(http.StatusTeapot)
-		}
-	})
-	secure := startSecure(t, time.Hour, time.Minute, handler)
-	plain := httptest.NewUnstartedServer(handler)
-	plain.Listener = secure.table.Listen(plain.Listener)
-	plain.Config.ConnState, plain.Config.ConnContext = secure.table.ConnState, secure.table.ConnContext
-	plain.Start()
-	defer plain.Close()
-	dialPlain, err := net.Dial("tcp", plain.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dialPlain.Close()
-	for name, c := range map[string]net.Conn{"plain": dialPlain, "TLS": tls.Client(secure.dial(t), http1Only(secure.config))} {
-		answers := bufio.NewReader(c)
-		for _, test := range []struct {
-			head string
-			want int
-		}{
-			{"Content-Length: 5\r\n\r\n0\r\n\r\n", http.StatusOK},
-			{"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", http.StatusTeapot},
-		} {
-			if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: h\r\n"+test.head); err != nil {
-				t.Fatal(name, err)
-			}
-			response, err := http.ReadResponse(answers, nil)
-			if err != nil {
-				t.Fatal(name, err)
-			}
-			_ = response.Body.Close()
-			if response.StatusCode != test.want {
-				t.Errorf("%s: %q: status %d, want %d", name, test.head, response.StatusCode, test.want)
-			}
-		}
-	}
-}
-
-func http1Only(config *tls.Config) *tls.Config {
-	c := config.Clone()
-	c.NextProtos = []string{"http/1.1"}
-	return c
 }

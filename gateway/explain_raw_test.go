@@ -46,11 +46,3 @@ func TestExplainRaw(t *testing.T) {
 		t.Errorf("%d calls", n)
 	}
 }
-
-func TestExplainRawOfTheStandardServer(t *testing.T) {
-	s := newSite(t, setup{server: ", httpServer: standard"})
-	e := s.explained(adminapi.Question{Raw: []byte("GET /a HTTP/1.1\r\nHost: h\r\nA: b\r\n c\r\n\r\n")})
-	if !strings.Contains(e.Checks[0].Detail, "server.httpServer: http1;") {
-		t.Errorf("%+v", e.Checks)
-	}
-}

@@ -254,7 +254,6 @@ func (g *Gateway) Public() http.Handler {
 		compress = compression.New(c.Minimum, g.contentMemory).Compress
 	}
 	return chain.Of(g.Last,
-		exchange.EndAmbiguous,
 		g.part, // while draining, each answer is its connection's last
 		exchange.Begin(g.Exchanges),
 		g.Observe, // logs and metrics, of refusals too

@@ -29,7 +29,6 @@ type ProviderDeclaration struct {
 	// RedirectHosts are where the provider may redirect clients to: a host, or after "*."
 	// every host below a name, with an optional port.
 	RedirectHosts []string
-	HTTPClient    HTTPClient // for all endpoints of the provider and its types
 	TLS           TLS        // likewise
 	Credential    Credential // likewise
 	Validation    Validation

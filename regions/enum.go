@@ -75,21 +75,6 @@ func RegionFailures() []RegionFailure { return []RegionFailure{Fail, Partial} }
 
 func (f RegionFailure) String() string { return name(f, "inherit", "fail", "partial") }
 
-// HTTPClient says which HTTP client calls an endpoint.
-type HTTPClient uint8
-
-// The HTTP clients.
-const (
-	AutoClient     HTTPClient = iota // Portico's own, but for reads over TLS, which may use HTTP/2
-	HTTP1Client                      // Portico's own for everything, which speaks HTTP/1.1 alone
-	StandardClient                   // that of Go's standard library
-)
-
-// HTTPClients returns every legal value.
-func HTTPClients() []HTTPClient { return []HTTPClient{AutoClient, HTTP1Client, StandardClient} }
-
-func (c HTTPClient) String() string { return name(c, "auto", "http1", "standard") }
-
 // Validation says when the shapes of a provider's bodies are asked.
 type Validation uint8
 

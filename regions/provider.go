@@ -20,7 +20,6 @@ type Provider struct {
 
 	requestHeaders, answerHeaders map[string]bool
 	redirectHosts                 []redirectHost
-	httpClient                    HTTPClient
 	tls                           TLS
 	credential                    Credential
 
@@ -94,9 +93,6 @@ func (p *Provider) Endpoint(region string) *Endpoint { return p.endpoints[region
 type Endpoint struct {
 	Region string // normalised, or "global"
 	URLs   []*url.URL
-	// HTTPClient is what the providers want that declare the endpoint. Where they
-	// differ it is the standard one if any wants that.
-	HTTPClient HTTPClient
 	// Identity is the namespace of the provider whose TLS and credential calls use, ""
 	// for what all providers share.
 	Identity string

@@ -285,33 +285,6 @@ func TestEnumsPrintThemselves(t *testing.T) {
 	}
 }
 
-// Who shares an endpoint shares its client: the standard one if any wants that, and
-// HTTP/1.1 for everything only if all do.
-func TestHTTPClientOfASharedEndpoint(t *testing.T) {
-	for _, c := range []struct{ a, b, want regions.HTTPClient }{
-		{regions.AutoClient, regions.AutoClient, regions.AutoClient},
-		{regions.HTTP1Client, regions.HTTP1Client, regions.HTTP1Client},
-		{regions.StandardClient, regions.StandardClient, regions.StandardClient},
-		{regions.AutoClient, regions.HTTP1Client, regions.AutoClient},
-		{regions.AutoClient, regions.StandardClient, regions.StandardClient},
-		{regions.HTTP1Client, regions.StandardClient, regions.StandardClient},
-	} {
-		for _, clients := range [][2]regions.HTTPClient{{c.a, c.b}, {c.b, c.a}} {
-			var d regions.Declaration
-			for i, client := range clients {
-				d.Providers = append(d.Providers, regions.ProviderDeclaration{
-					Namespace: fmt.Sprintf("Contoso.N%d", i), HTTPClient: client,
-					Addresses: regions.Addresses{Endpoints: map[string][]*url.URL{"westus": address(t, "https://shared.example")}},
-				})
-			}
-			m := regions.New(d)
-			if all := m.Endpoints(); len(all) != 1 || all[0].HTTPClient != c.want {
-				t.Errorf("%v: got %v, want %v", clients, all[0].HTTPClient, c.want)
-			}
-		}
-	}
-}
-
 // Calls by one identity never use the connections, or the health, of another.
 func TestIdentitiesShareNoEndpoint(t *testing.T) {
 	provider := func(namespace, scheme string, tls regions.TLS) regions.ProviderDeclaration {

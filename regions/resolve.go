@@ -54,7 +54,6 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 		requestHeaders: canonicalNames(d.RequestHeaders),
 		answerHeaders:  canonicalNames(d.AnswerHeaders),
 		redirectHosts:  redirectHosts(d.RedirectHosts),
-		httpClient:     d.HTTPClient,
 		tls:            d.TLS,
 		credential:     d.Credential,
 
@@ -177,18 +176,11 @@ func (r *resolver) addMissing(dst map[string]*Endpoint, level Addresses, subserv
 
 // share returns the one endpoint of these addresses in this region for a provider.
 func (r *resolver) share(region string, urls []*url.URL, p *Provider) *Endpoint {
-	client := p.httpClient
-	e := &Endpoint{Region: region, URLs: slices.Clone(urls), HTTPClient: client, Identity: p.identity(urls), Providers: []string{p.Namespace}}
+	e := &Endpoint{Region: region, URLs: slices.Clone(urls), Identity: p.identity(urls), Providers: []string{p.Namespace}}
 	key := region + " " + e.String() + " " + e.Identity
 	if known := r.shared[key]; known != nil {
 		if !slices.Contains(known.Providers, p.Namespace) {
 			known.Providers = append(known.Providers, p.Namespace)
-		}
-		switch {
-		case client == StandardClient:
-			known.HTTPClient = StandardClient
-		case client != known.HTTPClient && known.HTTPClient == HTTP1Client:
-			known.HTTPClient = AutoClient
 		}
 		return known
 	}

@@ -12,10 +12,9 @@
 // probes of [Client.Run], and move on to another one as long as nothing was sent. A read
 // whose connection breaks off before its answer goes on to one other address.
 //
-// Package http1 makes most calls. Reads over TLS, which may use HTTP/2, and all calls
-// of endpoints whose providers want it are made by net/http. Writes go over HTTP/1.1 in
-// either case: only a connection that carries one request at a time shows whether a
-// byte of it has left (package sendguard).
+// Package http1 makes most calls. Reads over TLS, which may use HTTP/2, are made by
+// net/http. Writes go over HTTP/1.1: only a connection that carries one request at a time
+// shows whether a byte of it has left (package sendguard).
 //
 // The client never follows redirects, never decompresses an answer that its caller
 // streams, and never dials a URL out of an answer: a call names an endpoint of the

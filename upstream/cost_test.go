@@ -10,11 +10,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"syscall"
 	"testing"
 	"time"
-
-	"portico/regions"
 )
 
 // thrifty is a provider that answers heads without content, without an allocation.
@@ -58,9 +55,6 @@ func thrifty(t testing.TB) *url.URL {
 // its share.
 func TestAllocationsOfACall(t *testing.T) {
 	most := map[string]float64{http.MethodGet: 9, http.MethodDelete: 12}
-	if httpClient == regions.StandardClient {
-		most = map[string]float64{http.MethodGet: 60, http.MethodDelete: 62}
-	}
 	client := newClient(t, Options{})
 	endpoint := endpointOf(thrifty(t))
 	var timing Timing
@@ -87,39 +81,5 @@ func TestAllocationsOfACall(t *testing.T) {
 		if got > most {
 			t.Errorf("a %s allocates %v times, want %v at most", method, got, most)
 		}
-	}
-}
-
-// BenchmarkCall compares the clients by processor time, that of the provider included.
-func BenchmarkCall(b *testing.B) {
-	address := thrifty(b)
-	for _, by := range regions.HTTPClients() {
-		b.Run(by.String(), func(b *testing.B) {
-			client := New(Options{CallTimeout: time.Minute, MaxAnswer: 1 << 20})
-			defer client.Close()
-			endpoint := &regions.Endpoint{Region: "westus", URLs: []*url.URL{address}, HTTPClient: by}
-			header, into := http.Header{"Accept": {"application/json"}, "Referer": {"https://management.example/a"}}, make([]byte, 4<<10)
-			ctx, cancel := context.WithCancel(b.Context())
-			defer cancel()
-			b.ReportAllocs()
-			var before, after syscall.Rusage
-			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &before); err != nil {
-				b.Fatal(err)
-			}
-			for b.Loop() {
-				answer, err := client.Do(ctx, Call{Endpoint: endpoint, Method: http.MethodGet, Path: "/subscriptions/0", Query: "api-version=1", Header: header, Caller: "alice"})
-				for err == nil {
-					_, err = answer.Body.Read(into)
-				}
-				if !errors.Is(err, io.EOF) {
-					b.Fatal(err)
-				}
-				_ = answer.Body.Close()
-			}
-			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &after); err != nil {
-				b.Fatal(err)
-			}
-			b.ReportMetric(float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/float64(b.N), "cpu-ns/op")
-		})
 	}
 }

@@ -20,7 +20,6 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest/observer"
 
-	"portico/regions"
 	"portico/test/harness"
 )
 
@@ -103,49 +102,47 @@ func showing(server *httptest.Server, pair harness.Pair) *Identity {
 func TestProvidersDemandACertificate(t *testing.T) {
 	clients, strangers := harness.NewAuthority(t), harness.NewAuthority(t)
 	for _, inHandshake := range []bool{false, true} {
-		for _, client := range regions.HTTPClients() {
-			for _, method := range []string{http.MethodGet, http.MethodPut} {
-				t.Run(fmt.Sprintf("in handshake %v, %v, %s", inHandshake, client, method), func(t *testing.T) {
-					server, seen := demanding(t, clients, inHandshake)
-					endpoint := endpointOf(at(t, server))
-					endpoint.HTTPClient, endpoint.Providers = client, []string{"Contoso.Compute"}
-					call := Call{Endpoint: endpoint, Method: method, Path: "/", Content: []byte(strings.Repeat("x", 100))}
-					if method == http.MethodGet {
-						call.Content = nil
+		for _, method := range []string{http.MethodGet, http.MethodPut} {
+			t.Run(fmt.Sprintf("in handshake %v, %s", inHandshake, method), func(t *testing.T) {
+				server, seen := demanding(t, clients, inHandshake)
+				endpoint := endpointOf(at(t, server))
+				endpoint.Providers = []string{"Contoso.Compute"}
+				call := Call{Endpoint: endpoint, Method: method, Path: "/", Content: []byte(strings.Repeat("x", 100))}
+				if method == http.MethodGet {
+					call.Content = nil
+				}
+				trusted, stranger, ended := clients.Issue(t, harness.Leaf{Name: "portico"}), strangers.Issue(t, harness.Leaf{Name: "portico"}), clients.Issue(t, harness.Leaf{Name: "portico", Ended: true})
+				c := newClient(t, Options{Identities: Identities{"": showing(server, trusted)}})
+				mustDo(t, c, call)
+				if got := seen.all(); len(got) != 1 || got[0] != "portico" {
+					t.Errorf("the provider was shown %q", got)
+				}
+				for name, refused := range map[string]*Identity{"none": trusting(server)[""], "a stranger's": showing(server, stranger), "one that has ended": showing(server, ended)} {
+					core, lines := observer.New(zap.ErrorLevel)
+					c := newClient(t, Options{Identities: Identities{"": refused}, Metrics: prometheus.NewRegistry(), Log: zap.New(core)})
+					_, _, err := do(c, call)
+					for n := 0; inHandshake && ErrorKind(err) != "untrusted" && n < 100; n++ {
+						_, _, err = do(c, call) // the connection's end may come before the alert
 					}
-					trusted, stranger, ended := clients.Issue(t, harness.Leaf{Name: "portico"}), strangers.Issue(t, harness.Leaf{Name: "portico"}), clients.Issue(t, harness.Leaf{Name: "portico", Ended: true})
-					c := newClient(t, Options{Identities: Identities{"": showing(server, trusted)}})
-					mustDo(t, c, call)
-					if got := seen.all(); len(got) != 1 || got[0] != "portico" {
-						t.Errorf("the provider was shown %q", got)
+					fault := faultOf(t, err)
+					if ErrorKind(err) != "untrusted" || method != http.MethodGet && fault.Sent {
+						t.Errorf("%s: %+v", name, fault)
 					}
-					for name, refused := range map[string]*Identity{"none": trusting(server)[""], "a stranger's": showing(server, stranger), "one that has ended": showing(server, ended)} {
-						core, lines := observer.New(zap.ErrorLevel)
-						c := newClient(t, Options{Identities: Identities{"": refused}, Metrics: prometheus.NewRegistry(), Log: zap.New(core)})
-						_, _, err := do(c, call)
-						for n := 0; inHandshake && ErrorKind(err) != "untrusted" && n < 100; n++ {
-							_, _, err = do(c, call) // the connection's end may come before the alert
-						}
-						fault := faultOf(t, err)
-						if ErrorKind(err) != "untrusted" || method != http.MethodGet && fault.Sent {
-							t.Errorf("%s: %+v", name, fault)
-						}
-						if refusals := testutil.ToFloat64(c.metrics.errors.WithLabelValues(endpoint.Region, server.Listener.Addr().String(), "untrusted")); refusals < 1 {
-							t.Errorf("%s: %v are counted", name, refusals)
-						}
-						if lines.Len() != 1 {
-							t.Fatalf("%s: %d lines", name, lines.Len())
-						}
-						fields := lines.All()[0].ContextMap()
-						if fmt.Sprint(fields["providers"]) != "[Contoso.Compute]" || fields["region"] != endpoint.Region || fields["reason"] != "untrusted" {
-							t.Errorf("%s: %v", name, fields)
-						}
-						if want := refused.leaf(); want != nil && (fields["certificate"] != harness.Pair{Certificate: *refused.Certificate}.Fingerprint() || fields["expires"] != want.NotAfter) {
-							t.Errorf("%s: %v", name, fields)
-						}
+					if refusals := testutil.ToFloat64(c.metrics.errors.WithLabelValues(endpoint.Region, server.Listener.Addr().String(), "untrusted")); refusals < 1 {
+						t.Errorf("%s: %v are counted", name, refusals)
 					}
-				})
-			}
+					if lines.Len() != 1 {
+						t.Fatalf("%s: %d lines", name, lines.Len())
+					}
+					fields := lines.All()[0].ContextMap()
+					if fmt.Sprint(fields["providers"]) != "[Contoso.Compute]" || fields["region"] != endpoint.Region || fields["reason"] != "untrusted" {
+						t.Errorf("%s: %v", name, fields)
+					}
+					if want := refused.leaf(); want != nil && (fields["certificate"] != harness.Pair{Certificate: *refused.Certificate}.Fingerprint() || fields["expires"] != want.NotAfter) {
+						t.Errorf("%s: %v", name, fields)
+					}
+				}
+			})
 		}
 	}
 }
@@ -198,16 +195,14 @@ func TestIdentitiesShareNoConnection(t *testing.T) {
 	identities := Identities{"Contoso.A": showing(server, clients.Issue(t, harness.Leaf{Name: "a"})), "Contoso.B": showing(server, clients.Issue(t, harness.Leaf{Name: "b"}))}
 	c := newClient(t, Options{Identities: identities, Metrics: prometheus.NewRegistry()})
 	for range 3 {
-		for _, client := range regions.HTTPClients() {
-			for name := range identities {
-				endpoint := endpointOf(at(t, server))
-				endpoint.HTTPClient, endpoint.Identity = client, name
-				for _, method := range []string{http.MethodGet, http.MethodPut} {
-					before := len(seen.all())
-					mustDo(t, c, Call{Endpoint: endpoint, Method: method, Path: "/"})
-					if got := seen.all()[before]; "Contoso."+strings.ToUpper(got) != name {
-						t.Errorf("a call of %s showed %s", name, got)
-					}
+		for name := range identities {
+			endpoint := endpointOf(at(t, server))
+			endpoint.Identity = name
+			for _, method := range []string{http.MethodGet, http.MethodPut} {
+				before := len(seen.all())
+				mustDo(t, c, Call{Endpoint: endpoint, Method: method, Path: "/"})
+				if got := seen.all()[before]; "Contoso."+strings.ToUpper(got) != name {
+					t.Errorf("a call of %s showed %s", name, got)
 				}
 			}
 		}
@@ -264,16 +259,13 @@ func TestKindsOfDistrust(t *testing.T) {
 		server.TLS = &tls.Config{Certificates: []tls.Certificate{leaf.Certificate}, MinVersion: tls.VersionTLS12}
 		server.StartTLS()
 		t.Cleanup(server.Close)
-		for _, client := range regions.HTTPClients() {
-			for _, method := range []string{http.MethodGet, http.MethodPut} {
-				core, lines := observer.New(zap.ErrorLevel)
-				c := newClient(t, Options{Identities: Identities{"": {Authorities: authority.Pool}}, Log: zap.New(core)})
-				endpoint := endpointOf(at(t, server))
-				endpoint.HTTPClient = client
-				_, _, err := do(c, Call{Endpoint: endpoint, Method: method, Path: "/"})
-				if got := ErrorKind(err); got != want || lines.Len() != 1 {
-					t.Errorf("%v, %s: %s, want %s; %d lines", client, method, got, want, lines.Len())
-				}
+		for _, method := range []string{http.MethodGet, http.MethodPut} {
+			core, lines := observer.New(zap.ErrorLevel)
+			c := newClient(t, Options{Identities: Identities{"": {Authorities: authority.Pool}}, Log: zap.New(core)})
+			endpoint := endpointOf(at(t, server))
+			_, _, err := do(c, Call{Endpoint: endpoint, Method: method, Path: "/"})
+			if got := ErrorKind(err); got != want || lines.Len() != 1 {
+				t.Errorf("%s: %s, want %s; %d lines", method, got, want, lines.Len())
 			}
 		}
 	}

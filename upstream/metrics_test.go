@@ -65,7 +65,7 @@ func TestMetricsOfAddresses(t *testing.T) {
 		ask(http.MethodPut, "/")
 	}
 	ask(http.MethodGet, "/broken")
-	closed := &regions.Endpoint{Region: "eastus", HTTPClient: httpClient, URLs: []*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}}
+	closed := &regions.Endpoint{Region: "eastus", URLs: []*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}}
 	if answer, err := client.Do(t.Context(), Call{Endpoint: closed, Method: http.MethodGet, Path: "/"}); err == nil {
 		answer.Body.Close()
 		t.Error("somebody listens on port 1")

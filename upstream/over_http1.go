@@ -17,10 +17,10 @@ func (x *request) overHTTP1(ctx context.Context, t *transports, call *Call, bega
 		Header: x.header, Own: call.Own, Content: call.Content, Deadline: call.deadline, Started: began, Observer: x,
 	}
 	if !isWrite(call.Method) {
-		return t.http1Reads.Do(ctx, &x.sent)
+		return t.reads.Do(ctx, &x.sent)
 	}
 	x.sent.Guard = &x.guard
-	return t.http1Writes.Do(ctx, &x.sent)
+	return t.writes.Do(ctx, &x.sent)
 }
 
 // targetPath returns a path as a request line may hold it, which nearly all already

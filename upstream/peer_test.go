@@ -2,17 +2,12 @@ package upstream
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,37 +18,7 @@ import (
 	"portico/regions"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(overBoth{m}) }
-
-// httpClient is the client by which the tests' endpoints are called.
-var httpClient regions.HTTPClient
-
-// overBoth runs all tests over the package http1, and meanwhile, in a process of their own,
-// over net/http: of tests that run twice in one process the go command keeps no result.
-type overBoth struct{ *testing.M }
-
-func (b overBoth) Run() int {
-	const alone = "PORTICO_UPSTREAM_TESTS_OVER_NET_HTTP"
-	if os.Getenv(alone) != "" {
-		httpClient = regions.StandardClient
-		return b.M.Run()
-	}
-	ofGo := func(arg string) bool { return strings.HasPrefix(arg, "-test.testlogfile=") }
-	cmd := exec.CommandContext(context.Background(), os.Args[0], slices.DeleteFunc(slices.Clone(os.Args[1:]), ofGo)...)
-	var out bytes.Buffer
-	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), alone+"=1"), &out, &out
-	if err := cmd.Start(); err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	httpClient = regions.AutoClient
-	code := b.M.Run()
-	if err := cmd.Wait(); err != nil {
-		fmt.Printf("over net/http: %v\n%s", err, out.Bytes())
-		return 1
-	}
-	return code
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // peer is a provider on a raw socket: it keeps what it is sent, byte for byte.
 type peer struct {
@@ -155,7 +120,7 @@ func (p *peer) url() *url.URL {
 func (p *peer) endpoint() *regions.Endpoint { return endpointOf(p.url()) }
 
 func endpointOf(urls ...*url.URL) *regions.Endpoint {
-	return &regions.Endpoint{Region: "westus", URLs: urls, HTTPClient: httpClient}
+	return &regions.Endpoint{Region: "westus", URLs: urls}
 }
 
 // refusing is an address where no one listens.

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"portico/regions"
 	"portico/upstream/http1"
 )
 
@@ -21,36 +20,28 @@ const (
 // transports are the connections to one address by one identity. Writes and reads have
 // connections of their own.
 type transports struct {
-	identity                *Identity
-	writes, reads           *http.Transport
-	http1Writes, http1Reads *http1.Client
+	identity      *Identity
+	writes, reads *http1.Client
+	secureReads   *http.Transport // over TLS, by which a provider may speak HTTP/2
 }
 
 func (c *Client) newTransports(p *pool) *transports {
 	return &transports{
 		identity: c.identity(p),
-		writes:   c.transport(true, p), reads: c.transport(false, p),
-		http1Writes: c.http1Client(p), http1Reads: c.http1Client(p),
+		writes:   c.http1Client(p), reads: c.http1Client(p), secureReads: c.transport(p),
 	}
 }
 
 // closeIdle closes idle connections. Those in use are closed when they become idle,
 // unless the transports are used again.
 func (t *transports) closeIdle() {
-	t.writes.CloseIdleConnections()
-	t.reads.CloseIdleConnections()
-	t.http1Writes.CloseIdle()
-	t.http1Reads.CloseIdle()
+	t.writes.CloseIdle()
+	t.reads.CloseIdle()
+	t.secureReads.CloseIdleConnections()
 }
 
 // useHTTP1 reports whether the package http1 makes a call, and not net/http.
 func (p *pool) useHTTP1(call *Call) bool {
-	switch call.Endpoint.HTTPClient {
-	case regions.HTTP1Client:
-		return true
-	case regions.StandardClient:
-		return false
-	}
 	return p.base.Scheme == "http" || isWrite(call.Method)
 }
 
@@ -67,11 +58,10 @@ func (c *Client) http1Client(p *pool) *http1.Client {
 	})
 }
 
-func (c *Client) transport(forWrites bool, p *pool) *http.Transport {
-	dial := countedDial(c.dial, p.series)
+func (c *Client) transport(p *pool) *http.Transport {
 	t := &http.Transport{
 		Proxy:                  nil, // ignore the environment
-		DialContext:            dial,
+		DialContext:            countedDial(c.dial, p.series),
 		TLSHandshakeTimeout:    handshakeTimeout,
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    maxIdle(c.options),
@@ -84,12 +74,7 @@ func (c *Client) transport(forWrites bool, p *pool) *http.Transport {
 	}
 	t.TLSClientConfig = c.tlsConfig(p)
 	t.Protocols.SetHTTP1(true)
-	t.Protocols.SetHTTP2(!forWrites)
-	if forWrites {
-		// Only a connection that carries one request at a time shows whether a
-		// byte of a write has left.
-		t.DialContext = guardedDial(dial)
-	}
+	t.Protocols.SetHTTP2(true)
 	return t
 }
 

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/regions"
 )
 
 var writes = []string{http.MethodPost, http.MethodPatch, http.MethodPut, http.MethodDelete}
@@ -260,11 +259,6 @@ func TestTLS(t *testing.T) {
 	endpoint := endpointOf(address)
 	if _, proto, err := do(client, Call{Endpoint: endpoint, Method: http.MethodGet, Path: "/"}); err != nil || proto != "HTTP/2.0" {
 		t.Errorf("read: %q, %v", proto, err)
-	}
-	plain := endpointOf(address)
-	plain.HTTPClient = regions.HTTP1Client
-	if _, proto, err := do(client, Call{Endpoint: plain, Method: http.MethodGet, Path: "/"}); err != nil || proto != "HTTP/1.1" {
-		t.Errorf("read over HTTP/1.1 alone: %q, %v", proto, err)
 	}
 	for range 2 { // on a new connection and on a used one
 		if _, proto, err := do(client, Call{Endpoint: endpoint, Method: http.MethodPut, Path: "/", Since: time.Now(), SendWithin: time.Hour}); err != nil || proto != "HTTP/1.1" {

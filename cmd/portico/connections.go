@@ -44,28 +44,25 @@ type tables struct{ public, admin *connections.Table }
 
 // newTables makes them by the configuration of the start; which proxies are
 // trusted is asked for each connection.
-func newTables(settings config.Server, trusted func() []netip.Prefix, registry prometheus.Registerer) tables {
-	c := settings.Connections
+func newTables(c config.Connections, trusted func() []netip.Prefix, registry prometheus.Registerer) tables {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_connections_refused_total",
 		Help: "Connections that were refused or closed, by the listener and why: all (there are too many), address (there are too many from its own), " +
 			"displaced (by one from an address with fewer), unauthenticated (without a request for too long), handshake (of TLS, which failed).",
 	}, []string{"listener", "reason"})
 	registry.MustRegister(refused)
-	table := func(listener string, all, perAddress int, unscanned bool) *connections.Table {
+	table := func(listener string, all, perAddress int) *connections.Table {
 		for _, reason := range connections.Reasons() {
 			refused.WithLabelValues(listener, reason)
 		}
 		return connections.New(connections.Options{
-			MaxConnections: all, MaxPerAddress: perAddress, IdleUnauthenticated: c.IdleUnauthenticated, Unscanned: unscanned,
+			MaxConnections: all, MaxPerAddress: perAddress, IdleUnauthenticated: c.IdleUnauthenticated,
 			Describe:  describeRefusal,
 			Trusted:   func(a netip.Addr) bool { return tracing.Within(trusted(), a) },
 			OnRefused: func(reason string) { refused.WithLabelValues(listener, reason).Inc() },
 		})
 	}
-	all := tables{
-		table("public", c.All, c.PerAddress, settings.HTTPServer == config.HTTP1Server), table("admin", adminConnections, adminConnectionsPerAddress, false),
-	}
+	all := tables{table("public", c.All, c.PerAddress), table("admin", adminConnections, adminConnectionsPerAddress)}
 	registry.MustRegister(openConnections{
 		all, prometheus.NewDesc("portico_connections", "Open connections, by the listener: public, admin.", []string{"listener"}, nil),
 	})

@@ -22,27 +22,25 @@ import (
 const (
 	lastLinesTime = 5 * time.Second  // for the last lines of the access log
 	headerTime    = 10 * time.Second // to send the headers of a request, and for a handshake of TLS
-	// net/http adds 4 KiB of its own to the number it is given.
-	headerBytes = chain.HeadBytes - 4<<10
 )
 
 // run serves until ctx ends or a listener fails, then drains: unready first,
 // requests under way to their end, the store last.
 func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	tables := []*connections.Table{s.connections.public, s.connections.admin}
-	standard := s.server(s.live.Public(), tables[0])
-	servers := []server{s.publicServer(standard, tables[0]), s.server(s.live.Admin(), tables[1])}
+	var http2 *http.Server
 	admin = tables[1].Listen(admin)
 	if s.certificate.shown() {
-		standard.TLSConfig = s.certificate.server()
+		http2 = s.http2Server(tables[0])
 		failures := failedHandshakes{log: s.log}
 		public = tables[0].ListenTLS(public, connections.TLSOptions{
-			Config: standard.TLSConfig, Timeout: headerTime,
+			Config: http2.TLSConfig, Timeout: headerTime,
 			OnFailed: func(from net.Addr, err error) { failures.failed(from, err, time.Now()) },
 		})
 	} else {
 		public = tables[0].Listen(public)
 	}
+	servers := []*http1.Server{s.server(s.live.Public(), tables[0], http2), s.server(s.live.Admin(), tables[1], nil)}
 	defer s.writeAccessLog(context.WithoutCancel(ctx))()
 	defer s.traces.send(context.WithoutCancel(ctx))()
 	background, stopWork := context.WithCancel(context.WithoutCancel(ctx))
@@ -117,44 +115,32 @@ func (s *service) writeAccessLog(ctx context.Context) (end func()) {
 	}
 }
 
-// server is what serves a listener.
-type server interface {
-	Serve(l net.Listener) error
-	Shutdown(ctx context.Context) error
-	Close() error
-}
-
-// publicServer returns the server of the public listener: the standard one, or another
-// that leaves HTTP/2 to that.
-func (s *service) publicServer(standard *http.Server, t *connections.Table) server {
-	if s.config.Load().Server.HTTPServer == config.StandardServer {
-		return standard
-	}
-	h := standard.Handler
-	standard.Handler = withStack(h) // for HTTP/2
-	standard.MaxHeaderBytes = 2 * chain.HeadBytes
-	return http1.New(http1.Options{
-		Handler: h, ReadHeaderTimeout: standard.ReadHeaderTimeout, IdleTimeout: standard.IdleTimeout, MaxHead: chain.HeadBytes,
-		ConnState: t.ConnState, ConnContext: t.ConnContext, ErrorLog: standard.ErrorLog, Describe: describeRefusal, HTTP2: standard,
-	})
-}
-
 // describeRefusal is the content of the answer to what is no request.
 func describeRefusal(why connections.Refusal) (contentType string, content []byte) {
 	return "application/json; charset=utf-8", exchange.NoRequest(&why).Body()
 }
 
-func (s *service) server(h http.Handler, t *connections.Table) *http.Server {
+// server returns the server of a listener. HTTP/2 is served by net/http, where TLS agrees
+// to it.
+func (s *service) server(h http.Handler, t *connections.Table, http2 *http.Server) *http1.Server {
+	return http1.New(http1.Options{
+		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHead: chain.HeadBytes,
+		ConnState: t.ConnState, ConnContext: t.ConnContext, ErrorLog: newServerLog(s.log), Describe: describeRefusal, HTTP2: http2,
+	})
+}
+
+// http2Server returns the server of the public listener's connections of HTTP/2.
+func (s *service) http2Server(t *connections.Table) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHeaderBytes: headerBytes,
-		ConnState: t.ConnState, ConnContext: t.ConnContext, HTTP2: http2Bounds(),
-		DisableGeneralOptionsHandler: true, ErrorLog: newServerLog(s.log),
+		Handler: withStack(s.live.Public()), IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHeaderBytes: 2 * chain.HeadBytes,
+		ConnState: t.ConnState, ConnContext: t.ConnContext, TLSConfig: s.certificate.server(), HTTP2: http2Bounds(),
+		ReadHeaderTimeout: headerTime, DisableGeneralOptionsHandler: true, ErrorLog: newServerLog(s.log),
 	}
 }
 
 // stop ends the servers one after the other: the admin listener, which is the
 // last, tells to the end that this gateway is not ready.
-func (s *service) stop(limit context.Context, servers []server) error {
+func (s *service) stop(limit context.Context, servers []*http1.Server) error {
 	var failure error
 	for _, server := range servers {
 		if err := server.Shutdown(limit); err != nil {

@@ -73,7 +73,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s.generations.Taken(config.HistoryEntry{Number: 1, Time: time.Now(), Why: "the start"}, nil, cfg)
 	s.signIns, s.issuers = access.NewMetrics(registry), issuer.NewRegistry(log, registry)
 	s.foreign = access.NewForeignTokens(log)
-	s.connections = newTables(cfg.Server, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)
+	s.connections = newTables(cfg.Server.Connections, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)
 	if s.store, err = openStore(ctx, cfg, registry); err != nil {
 		return nil, fmt.Errorf("open the store: %w", err)
 	}

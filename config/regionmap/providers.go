@@ -83,11 +83,7 @@ func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setti
 		texts("redirectHosts", rule.RedirectHost(), b.Unique("host"), &p.RedirectHosts,
 			"Hosts to which the provider may redirect clients beside the gateway itself, maybe with a port, or `*.` and a domain for all hosts below "+
 				"that. A redirect to any other is answered with 502.").Default("none"),
-		setting.Value("httpClient", &p.HTTPClient, rule.Enum(regions.HTTPClients()), regions.AutoClient,
-			"What calls the provider's endpoints. `http1`: the gateway's own client, which speaks HTTP/1.1 and costs less. `auto`: the "+
-				"same, but reads over TLS "+
-				"use HTTP/2 where the provider speaks it. `standard`: that of Go's standard library, which reads some answers that the other refuses, "+
-				"such as folded headers."),
+		setting.Removed("httpClient", "all providers are called as by `auto`, which was the default"),
 		files.TLSRows(b.files, &p.TLS, "TLS towards this provider, in place of `upstream.tls`. The files are read anew when they change.",
 			"that of `upstream.tls`", "those of `upstream.tls`"),
 		b.credentialRows(&p.Credential),

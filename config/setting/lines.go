@@ -66,6 +66,8 @@ func (s *Setting) inUse(all []Line, path string, n *yamltree.Node) []Line {
 			return append(all, s.line(path, text))
 		}
 		return s.written(all, path, n) // what is read into a list has no place of its own
+	case removed:
+		return all // a configuration in use has none
 	case list, mappings, addresses, free:
 	}
 	return s.written(all, path, n)

@@ -54,6 +54,7 @@ func open(r *yamltree.Report, n *yamltree.Node, path string, rows []*Setting) *O
 }
 
 func keys(rows []*Setting) []string {
+	rows = present(rows)
 	keys := make([]string, len(rows))
 	for i, s := range rows {
 		keys[i] = s.key

@@ -24,7 +24,7 @@ func (s *Setting) writeBelow(b *strings.Builder, path string, restartOnly bool) 
 	if s.kind == mappings {
 		path += "[]"
 	}
-	for _, child := range s.below() {
+	for _, child := range present(s.below()) {
 		at := yamltree.Join(path, child.key)
 		fmt.Fprintf(b, "\n**`%s`** — %s\n", at, child.entry(restartOnly))
 		child.writeBelow(b, at, restartOnly || child.restartAll())
@@ -74,7 +74,7 @@ func (s *Setting) what() string {
 		return "list; items: " + s.noun
 	case mappings:
 		return "list of mappings"
-	case scalar, addresses, free:
+	case scalar, addresses, free, removed:
 	}
 	if len(s.schema.Words) > 0 && s.schema.Type == "" {
 		return "one word"

@@ -81,7 +81,7 @@ func (s *Setting) jsonSchema(inItem bool) jsonObject {
 		return append(out, listOf(objectOf(s.below(), true), s.nonEmpty && inItem)...)
 	case addresses:
 		return append(out, jsonObject{{"type", "object"}, {"additionalProperties", listOf(scalarSchema(s.schema), true)}}...)
-	case free:
+	case free, removed:
 		return out
 	case scalar:
 	}
@@ -111,7 +111,7 @@ func listOf(items jsonObject, nonEmpty bool) jsonObject {
 func objectOf(rows []*Setting, inItem bool) jsonObject {
 	var properties jsonObject
 	var required []string
-	for _, s := range rows {
+	for _, s := range present(rows) {
 		properties = append(properties, member{s.key, s.jsonSchema(inItem)})
 		if s.required && inItem {
 			required = append(required, s.key)

@@ -8,6 +8,7 @@ package setting
 
 import (
 	"reflect"
+	"slices"
 
 	"portico/config/rule"
 	"portico/config/yamltree"
@@ -51,6 +52,7 @@ const (
 	mappings       // a list of mappings
 	addresses      // lists of addresses by region
 	free           // what has no rows
+	removed        // what a file may no longer have
 )
 
 // Value is a scalar that a file may leave out.
@@ -156,6 +158,22 @@ func Free(key, noun, doc string, read func(o *Object)) *Setting {
 	}}
 }
 
+// Removed is a key that was a setting in an earlier version; why says what holds in place
+// of it. A file that has it is faulty, and nothing describes it.
+func Removed(key, why string) *Setting {
+	return &Setting{key: key, kind: removed, read: func(o *Object) bool {
+		if e := o.Node.Lookup(key); e != nil {
+			o.Fault(e.Key, o.path(key)+" is no longer a setting: "+why, "nothing; leave it out")
+		}
+		return true
+	}}
+}
+
+// present returns the rows of what a file may have.
+func present(rows []*Setting) []*Setting {
+	return slices.DeleteFunc(slices.Clone(rows), func(s *Setting) bool { return s.kind == removed })
+}
+
 // Reset sets defaults.
 func Reset(rows []*Setting) {
 	each("", rows, func(_ string, s *Setting) {
@@ -177,7 +195,7 @@ func each(path string, rows []*Setting, visit func(path string, s *Setting)) {
 			each(at, s.below(), visit)
 		case scalar:
 			visit(at, s)
-		case list, mappings, addresses, free:
+		case list, mappings, addresses, free, removed:
 		}
 	}
 }

@@ -109,7 +109,7 @@ func TestLingeringIsBounded(t *testing.T) {
 	const most = 2
 	refused := make(chan string, 100)
 	table := connections.New(connections.Options{
-		MaxConnections: most + 1, MaxPerAddress: most + 1, IdleUnauthenticated: time.Minute, Unscanned: true,
+		MaxConnections: most + 1, MaxPerAddress: most + 1, IdleUnauthenticated: time.Minute,
 		Trusted: func(netip.Addr) bool { return false }, OnRefused: func(reason string) { refused <- reason },
 	})
 	s := start(t, refusing, func(s *site) { s.mostLingering, s.table = most, table })

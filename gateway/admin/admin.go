@@ -106,7 +106,7 @@ type listener struct {
 // New returns the handler of the admin listener.
 func New(o Options) http.Handler {
 	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading), make(chan struct{}, 1)}
-	return keepFromCaches(exchange.EndAmbiguous(refuseAmbiguous(boundContent(l.guardHost(l.router())))))
+	return keepFromCaches(refuseAmbiguous(boundContent(l.guardHost(l.router()))))
 }
 
 // handler answers a request with a body in JSON, or with an error.

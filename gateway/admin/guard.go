@@ -19,7 +19,7 @@ import (
 	"portico/tracing"
 )
 
-// refuseAmbiguous refuses what exchange.EndAmbiguous has marked.
+// refuseAmbiguous refuses a request that two readers could see end at different places.
 func refuseAmbiguous(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fault := exchange.OneLength(r.Context()); fault != nil {

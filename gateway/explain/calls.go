@@ -129,28 +129,30 @@ func (c *Calls) Take() (forwarded, open bool) {
 	return forwarded, open
 }
 
-// Refused explains bytes that are answered before there is a request. Reader says by whose
-// rules.
-func Refused(refusal *connections.Refusal, reader string) api.Explanation {
+// Refused explains bytes that are answered before there is a request.
+func Refused(refusal *connections.Refusal) api.Explanation {
 	fault := exchange.NoRequest(refusal)
 	return atHead(api.Verdict{
 		Outcome: api.Refused, Status: fault.Status, Code: string(fault.Code), Message: fault.Message,
 		Summary: fmt.Sprintf("refused before any handler: %d %s: %s The connection ends with that answer.", fault.Status, fault.Code, fault.Message),
-	}, reader)
+	})
 }
 
 // Unended explains bytes whose head does not end.
-func Unended(reader string) api.Explanation {
+func Unended() api.Explanation {
 	return atHead(api.Verdict{
 		Outcome: api.Refused,
 		Summary: "not answered: the head has no end, which is an empty line. The gateway waits some seconds for the rest, and closes the connection.",
-	}, reader)
+	})
 }
 
-func atHead(v api.Verdict, reader string) api.Explanation {
+// readRaw says by whose rules the bytes of a request are read.
+const readRaw = "read as the public listener reads it"
+
+func atHead(v api.Verdict) api.Explanation {
 	v.Step = string(exchange.AtHead)
 	return api.Explanation{
 		Verdict: v, Caller: api.ExplainedCaller{Roles: api.RolesSkipped},
-		Checks: []api.ExplainedCheck{{Step: v.Step, Detail: v.Summary + " (" + reader + ")"}},
+		Checks: []api.ExplainedCheck{{Step: v.Step, Detail: v.Summary + " (" + readRaw + ")"}},
 	}
 }

@@ -31,8 +31,6 @@ type Walked struct {
 	Locks []inventory.Lock
 	// Roles is what they mean to the request, as package api has it.
 	Roles string
-	// Raw says how the bytes of the request were read; "" if there were none.
-	Raw string
 	// SignIn is what became of its credential; nil if the question names the caller.
 	SignIn *access.Explanation
 }

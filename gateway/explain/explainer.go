@@ -92,7 +92,6 @@ func (e *Explainer) Walk(of Request) (api.Explanation, error) {
 	walked := Walked{Method: of.Method, Calls: calls, Roles: of.Roles, Answer: exchange.CaptureBeginning()}
 	checks := []chain.Check{walked.begin(links)}
 	if of.Raw {
-		walked.Raw = e.readerInWords()
 		checks = append(checks, links.GuardHost)
 	}
 	read := func(http.ResponseWriter, *http.Request) (goesOn bool) {
@@ -100,9 +99,6 @@ func (e *Explainer) Walk(of Request) (api.Explanation, error) {
 		return true
 	}
 	way := links.Inner(append(checks, walked.signsIn(links, of), links.Classify, read, e.Throttle.Explain)...)
-	if of.Raw {
-		way = exchange.EndAmbiguous(way)
-	}
 	fault := walked.Answer.Hold(of.RequestURI, func() { way.ServeHTTP(walked.Answer, of.Request) })
 	if fault != nil {
 		return api.Explanation{}, fault

@@ -135,17 +135,9 @@ func (e *Explainer) readRaw(ctx context.Context, sent []byte) (r *http.Request, 
 	}
 	var said api.Explanation
 	if refusal, ok := errors.AsType[*connections.Refusal](err); ok {
-		said = Refused(refusal, e.readerInWords())
+		said = Refused(refusal)
 	} else {
-		said = Unended(e.readerInWords())
+		said = Unended()
 	}
 	return nil, &said
-}
-
-// readerInWords says by whose rules the bytes of a request are read.
-func (e *Explainer) readerInWords() string {
-	if e.Config.Server.HTTPServer == config.StandardServer {
-		return "read as by server.httpServer: " + config.HTTP1Server + "; standard, which is configured, takes some requests that this refuses"
-	}
-	return "read as the public listener reads it"
 }

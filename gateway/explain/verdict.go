@@ -196,7 +196,7 @@ func (w *Walked) detail(step exchange.Step) string {
 	x := w.Exchange
 	switch step {
 	case exchange.AtHead:
-		return w.Raw
+		return readRaw
 	case exchange.AtSignIn:
 		return w.signedIn()
 	case exchange.AtRoles:

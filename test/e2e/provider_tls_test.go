@@ -80,77 +80,67 @@ func (w trustWorld) wantNoKey(t *testing.T) {
 }
 
 // Whatever Portico asks of providers that demand its certificate, it shows it: for
-// clients and for itself, whichever HTTP client makes the call.
+// clients and for itself.
 func TestEveryCallShowsTheCertificate(t *testing.T) {
 	t.Parallel()
-	for _, client := range []string{"auto", "http1", "standard"} {
-		t.Run(client, func(t *testing.T) {
-			t.Parallel()
-			w := newTrustWorld(t, func(c *harness.Config, _ trustWorld) {
-				c.ComputeRegistration = "required"
-			}, func(of trustWorld) harness.Pair { return of.gateway(t) })
-			p := w.Portico
-			if client != "auto" {
-				text := p.Text(t, w.Config)
-				p.Write(t, regexp.MustCompile(`(?m)^  - namespace: .*$`).ReplaceAllString(text, "${0}\n    httpClient: "+client))
-				reload(t, p).Want(t, 200)
-			}
-			// No one else is answered.
-			stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}}
-			defer stranger.CloseIdleConnections()
-			a, err := stranger.Get(w.Contoso("westus").URL + w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version)
-			harness.OK(t, err)
-			_ = a.Body.Close()
-			if a.StatusCode != http.StatusForbidden {
-				t.Fatalf("a caller without a certificate: %d", a.StatusCode)
-			}
-
-			p.Do(t, harness.Request{Method: http.MethodPost, Path: w.SubscriptionPath() + "/providers/Contoso.Compute/register?api-version=2021-04-01"}).Want(t, 200)
-			soon(t, "the providers know of the subscription", func() bool {
-				for _, region := range append(harness.RegionNames(), "global") {
-					if w.Contoso(region).Notifications(t)[harness.SubscriptionID].Namespaces["contoso.compute"] != "Registered" {
-						return false
-					}
-				}
-				return true
-			})
-			w.PutGroup(t, "rg")
-			for _, region := range harness.RegionNames() {
-				w.PutResource(t, "rg", machines+"vm-"+region, body(region))
-				w.PutResource(t, "rg", "Contoso.Insight/workspaces/w-"+region, body(region))
-				p.Do(t, harness.Request{Path: w.ResourcePath("rg", machines+"vm-"+region) + "?api-version=" + harness.Version}).Want(t, 200)
-			}
-			w.PutResource(t, "rg", "Contoso.Insight/profiles/global", `{"location":"global"}`)
-			if all := p.Do(t, harness.Request{Path: w.SubscriptionPath() + "/providers/Contoso.Compute/virtualMachines?api-version=" + harness.Version}).Want(t, 200).Values(t); len(all) != len(harness.RegionNames()) {
-				t.Errorf("a merged list of %d", len(all))
-			}
-			p.Do(t, harness.Request{
-				Method: http.MethodPut, Path: w.ResourcePath("rg", machines+"slow") + "?api-version=" + harness.Version, Body: body("eastus"),
-				Header: harness.Header("x-contoso-async", "azure-async", "x-contoso-duration", "100ms"),
-			}).Want(t, 201)
-			soon(t, "an operation's end", func() bool {
-				return strings.Contains(string(p.Do(t, harness.Request{Path: w.ResourcePath("rg", machines+"slow") + "?api-version=" + harness.Version}).Want(t, 200).Body), `"Succeeded"`)
-			})
-			p.Do(t, harness.Request{Method: http.MethodPost, Path: w.ResourcePath("rg", machines+"vm-westus") + "/start?api-version=" + harness.Version}).Want(t, 200, 202, 204)
-			sweep := harness.Start(t, "portico sweep", t.TempDir(), harness.Build(t).Portico, "sweep", "--config", p.ConfigFile, "--timeout", "60s")
-			if code := sweep.ExitCode(t); code != 0 {
-				t.Errorf("a sweep ended with %d: %s", code, sweep.Stderr())
-			}
-			soon(t, "probes of all addresses", func() bool {
-				return len(regexp.MustCompile(`(?m)^portico_endpoint_probes_total\{.*outcome="good",.*\} [1-9]`).FindAllString(p.Metrics(t), -1)) == len(harness.RegionNames())+1
-			})
-			beginDelete(t, w.World, p, "rg").gone(t, p)
-			for _, region := range append(harness.RegionNames(), "global") {
-				if left := w.Contoso(region).Resources(t); len(left) > 0 {
-					t.Errorf("%s holds %q", region, left)
-				}
-			}
-			if n := upstreamErrors(t, p, "untrusted|tls.*"); n != 0 {
-				t.Errorf("%v calls were not trusted", n)
-			}
-			w.wantNoKey(t)
-		})
+	w := newTrustWorld(t, func(c *harness.Config, _ trustWorld) {
+		c.ComputeRegistration = "required"
+	}, func(of trustWorld) harness.Pair { return of.gateway(t) })
+	p := w.Portico
+	// No one else is answered.
+	stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}}}
+	defer stranger.CloseIdleConnections()
+	a, err := stranger.Get(w.Contoso("westus").URL + w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version)
+	harness.OK(t, err)
+	_ = a.Body.Close()
+	if a.StatusCode != http.StatusForbidden {
+		t.Fatalf("a caller without a certificate: %d", a.StatusCode)
 	}
+
+	p.Do(t, harness.Request{Method: http.MethodPost, Path: w.SubscriptionPath() + "/providers/Contoso.Compute/register?api-version=2021-04-01"}).Want(t, 200)
+	soon(t, "the providers know of the subscription", func() bool {
+		for _, region := range append(harness.RegionNames(), "global") {
+			if w.Contoso(region).Notifications(t)[harness.SubscriptionID].Namespaces["contoso.compute"] != "Registered" {
+				return false
+			}
+		}
+		return true
+	})
+	w.PutGroup(t, "rg")
+	for _, region := range harness.RegionNames() {
+		w.PutResource(t, "rg", machines+"vm-"+region, body(region))
+		w.PutResource(t, "rg", "Contoso.Insight/workspaces/w-"+region, body(region))
+		p.Do(t, harness.Request{Path: w.ResourcePath("rg", machines+"vm-"+region) + "?api-version=" + harness.Version}).Want(t, 200)
+	}
+	w.PutResource(t, "rg", "Contoso.Insight/profiles/global", `{"location":"global"}`)
+	if all := p.Do(t, harness.Request{Path: w.SubscriptionPath() + "/providers/Contoso.Compute/virtualMachines?api-version=" + harness.Version}).Want(t, 200).Values(t); len(all) != len(harness.RegionNames()) {
+		t.Errorf("a merged list of %d", len(all))
+	}
+	p.Do(t, harness.Request{
+		Method: http.MethodPut, Path: w.ResourcePath("rg", machines+"slow") + "?api-version=" + harness.Version, Body: body("eastus"),
+		Header: harness.Header("x-contoso-async", "azure-async", "x-contoso-duration", "100ms"),
+	}).Want(t, 201)
+	soon(t, "an operation's end", func() bool {
+		return strings.Contains(string(p.Do(t, harness.Request{Path: w.ResourcePath("rg", machines+"slow") + "?api-version=" + harness.Version}).Want(t, 200).Body), `"Succeeded"`)
+	})
+	p.Do(t, harness.Request{Method: http.MethodPost, Path: w.ResourcePath("rg", machines+"vm-westus") + "/start?api-version=" + harness.Version}).Want(t, 200, 202, 204)
+	sweep := harness.Start(t, "portico sweep", t.TempDir(), harness.Build(t).Portico, "sweep", "--config", p.ConfigFile, "--timeout", "60s")
+	if code := sweep.ExitCode(t); code != 0 {
+		t.Errorf("a sweep ended with %d: %s", code, sweep.Stderr())
+	}
+	soon(t, "probes of all addresses", func() bool {
+		return len(regexp.MustCompile(`(?m)^portico_endpoint_probes_total\{.*outcome="good",.*\} [1-9]`).FindAllString(p.Metrics(t), -1)) == len(harness.RegionNames())+1
+	})
+	beginDelete(t, w.World, p, "rg").gone(t, p)
+	for _, region := range append(harness.RegionNames(), "global") {
+		if left := w.Contoso(region).Resources(t); len(left) > 0 {
+			t.Errorf("%s holds %q", region, left)
+		}
+	}
+	if n := upstreamErrors(t, p, "untrusted|tls.*"); n != 0 {
+		t.Errorf("%v calls were not trusted", n)
+	}
+	w.wantNoKey(t)
 }
 
 // A certificate that providers do not trust is the operator's fault: clients get 502 for

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -170,18 +168,8 @@ func (f file) render(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	OK(t, configTemplate.Execute(&out, f))
-	return withHTTPClient(out.Bytes(), os.Getenv("PORTICO_HTTP_CLIENT"))
+	return out.Bytes()
 }
-
-// withHTTPClient sets the httpClient of all providers; an empty one changes nothing.
-func withHTTPClient(config []byte, client string) []byte {
-	if client == "" {
-		return config
-	}
-	return namespaceRow.ReplaceAll(config, []byte("${0}\n    httpClient: "+client))
-}
-
-var namespaceRow = regexp.MustCompile(`(?m)^  - namespace: .*$`)
 
 // withDefaults fills in what a test left open, given Portico's own address.
 func (c Config) withDefaults(listen string) Config {
@@ -210,9 +198,6 @@ func (c Config) withDefaults(listen string) Config {
 	}
 	if !strings.Contains(c.Extra, "operations:") { // it may poll: there has to be something to poll
 		c.Extra += "\noperations: {firstAnswer: 0s}\n"
-	}
-	if server := os.Getenv("PORTICO_HTTP_SERVER"); server != "" && !strings.Contains(c.Server, "httpServer:") {
-		c.Server = strings.TrimRight(c.Server, "\n") + "\n  httpServer: " + server + "\n"
 	}
 	if len(c.Subscriptions) == 0 {
 		c.Subscriptions = []Subscription{{ID: SubscriptionID, TenantID: TenantID, DisplayName: "Demo", State: "Enabled"}}

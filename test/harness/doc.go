@@ -22,6 +22,4 @@
 //	PORTICO_FAILPOINTS_BIN     likewise, for the Portico with failpoints
 //	PORTICO_INPUTS             a hash of all that results depend on, such as the programs:
 //	                           the go command takes no result from before it changed
-//	PORTICO_HTTP_CLIENT        the httpClient of all providers, such as standard
-//	PORTICO_HTTP_SERVER        the httpServer of all gateways, such as standard
 package harness

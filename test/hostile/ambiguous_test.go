@@ -77,12 +77,6 @@ func byteByByte(w io.Writer, stream string) error {
 	return failure
 }
 
-// What serves HTTP/1.1 on the public listener.
-const (
-	ownServer = "  httpServer: http1\n"
-	goServer  = "  httpServer: standard\n"
-)
-
 // A message with a length and chunks is refused, wherever it stands on its connection
 // and however it arrives; earlier ones are not.
 func TestLengthBesideChunksIsRefused(t *testing.T) {
@@ -92,11 +86,8 @@ func TestLengthBesideChunksIsRefused(t *testing.T) {
 	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	bad := shortAnswer{400, "InvalidRequestHeader", true}
 	fine := shortAnswer{status: 200}
-	for name, of := range map[string]options{
-		"plain": {Server: ownServer}, "TLS": {Server: ownServer, TLS: true}, "plain, Go's server": {Server: goServer}, "TLS, Go's server": {Server: goServer, TLS: true},
-	} {
-		secure := of.TLS
-		w := newWorld(t, of)
+	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
+		w := newWorld(t, options{TLS: secure})
 		w.group(t, "rg")
 		w.put(t, w.thing("rg", "good"))
 		request := func(version, target string, lines ...string) string {

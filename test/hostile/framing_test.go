@@ -14,12 +14,7 @@ import (
 // not taken for a request: the connection ends with the answer.
 func TestNothingFollowsAnAmbiguousMessage(t *testing.T) {
 	t.Parallel()
-	t.Run("own server", func(t *testing.T) { testNothingFollows(t, ownServer) })
-	t.Run("Go's server", func(t *testing.T) { testNothingFollows(t, goServer) })
-}
-
-func testNothingFollows(t *testing.T, server string) {
-	w := newWorld(t, options{Server: server})
+	w := newWorld(t, options{})
 	w.group(t, "rg")
 	hidden := w.thing("rg", "hidden")
 	request := func(target string, lines ...string) string {
@@ -77,48 +72,42 @@ func testNothingFollows(t *testing.T, server string) {
 	}
 }
 
-// What is no request is answered as errors are, and nothing behind it is read.
+// What is no request is answered as errors are, by either listener, and nothing behind it is
+// read.
 func TestBytesThatAreNoRequest(t *testing.T) {
 	t.Parallel()
 	for _, secure := range []bool{false, true} {
-		for _, server := range []string{ownServer, goServer} {
-			w := newWorld(t, options{TLS: secure, Server: server})
-			refused := map[string]shortAnswer{
-				"GET /subscriptions HTTP/1.1\r\n\r\n":                                                              {400, "InvalidRequestHeader", true},
-				"GET /subscriptions HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n":                                        {400, "InvalidRequestHeader", true},
-				"GET /subscriptions HTTP/1.1\r\nA b\r\n":                                                           {400, "InvalidRequestHeader", true},
-				"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nX-A: \x01\r\n\r\n":                                {400, "InvalidRequestHeader", true},
-				"GET /subscriptions HTTP/3.0\r\nHost: portico\r\n\r\n":                                             {505, "InvalidRequestUri", true},
-				"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nTransfer-Encoding: gzip\r\n\r\n":                  {501, "InvalidRequestHeader", true},
-				"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nExpect: x\r\n\r\n":                                {417, "InvalidRequestHeader", true},
-				"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nX-A: " + strings.Repeat("x", 20<<10) + "\r\n\r\n": {431, "InvalidRequestHeader", true},
-			}
-			if server == ownServer { // the other does not say where it is malformed, and reads the rest
-				refused["\x00\r\n"] = shortAnswer{400, "InvalidRequestUri", true}
-				refused["GET /subscriptions HTTP/1.1\r\nHost: portico\r\nAuthorization: Bearer\r\n "+alice.Raw+"\r\n"] = shortAnswer{400, "InvalidRequestHeader", true}
-				refused["GET /subscriptions HTTP/1.2\r\nHost: portico\r\n\r\n"] = shortAnswer{505, "InvalidRequestUri", true}
-			} else {
-				refused["\x00\r\n"] = shortAnswer{400, "InvalidRequestHeader", true}
-			}
-			good := strings.Join(subscriptionGET(w, alice.Raw), "\r\n") + "\r\n\r\n"
-			for text, want := range refused {
-				for _, before := range []string{"", good} {
-					all := []shortAnswer{{status: 200}, want}[1-len(before)/len(good):]
-					s := w.open(t, secure)
-					if got := s.answers(t, len(all)+1, atOnce, before+text+good); !slices.Equal(got, all) {
-						t.Errorf("%q, TLS %v, %.60q: %+v, want %+v", server, secure, text, got, all)
-					}
-				}
-			}
-			if secure {
-				s := w.socket(t, w.Portico.URL, "127.0.0.1")
-				if got := s.answers(t, 2, atOnce, good); !slices.Equal(got, []shortAnswer{{400, "InvalidRequestUri", true}}) {
-					t.Errorf("%q: without TLS: %+v", server, got)
+		w := newWorld(t, options{TLS: secure})
+		good := strings.Join(subscriptionGET(w, alice.Raw), "\r\n") + "\r\n\r\n"
+		for text, want := range map[string]shortAnswer{
+			"GET /subscriptions HTTP/1.1\r\n\r\n":                                                              {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n":                                        {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nA b\r\n":                                                           {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nX-A: \x01\r\n\r\n":                                {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nAuthorization: Bearer\r\n " + alice.Raw + "\r\n":  {400, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.2\r\nHost: portico\r\n\r\n":                                             {505, "InvalidRequestUri", true},
+			"GET /subscriptions HTTP/3.0\r\nHost: portico\r\n\r\n":                                             {505, "InvalidRequestUri", true},
+			"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nTransfer-Encoding: gzip\r\n\r\n":                  {501, "InvalidRequestHeader", true},
+			"PUT /subscriptions HTTP/1.1\r\nHost: portico\r\nExpect: x\r\n\r\n":                                {417, "InvalidRequestHeader", true},
+			"GET /subscriptions HTTP/1.1\r\nHost: portico\r\nX-A: " + strings.Repeat("x", 20<<10) + "\r\n\r\n": {431, "InvalidRequestHeader", true},
+			"\x00\r\n": {400, "InvalidRequestUri", true},
+		} {
+			for _, before := range []string{"", good} {
+				all := []shortAnswer{{status: 200}, want}[1-len(before)/len(good):]
+				s := w.open(t, secure)
+				if got := s.answers(t, len(all)+1, atOnce, before+text+good); !slices.Equal(got, all) {
+					t.Errorf("TLS %v, %.60q: %+v, want %+v", secure, text, got, all)
 				}
 			}
 			admin := w.socket(t, w.Portico.AdminURL, "127.0.0.1")
-			if got := admin.answers(t, 2, atOnce, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nExpect: x\r\n\r\n"); !slices.Equal(got, []shortAnswer{{417, "InvalidRequestHeader", true}}) {
-				t.Errorf("the admin listener: %+v", got)
+			if got := admin.answers(t, 2, atOnce, text+"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"); !slices.Equal(got, []shortAnswer{want}) {
+				t.Errorf("the admin listener, %.60q: %+v, want %+v", text, got, want)
+			}
+		}
+		if secure {
+			s := w.socket(t, w.Portico.URL, "127.0.0.1")
+			if got := s.answers(t, 2, atOnce, good); !slices.Equal(got, []shortAnswer{{400, "InvalidRequestUri", true}}) {
+				t.Errorf("without TLS: %+v", got)
 			}
 		}
 	}
