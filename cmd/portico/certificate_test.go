@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"portico/internal/meter"
@@ -15,7 +16,7 @@ import (
 // The end of a certificate that providers are no longer shown, by another
 // configuration, is no alert's concern.
 func TestCertificateThatIsNoLongerShown(t *testing.T) {
-	r := meter.New()
+	r := prometheus.NewRegistry()
 	s := &service{expiries: meter.NewCertificates(r)}
 	own := tls.Certificate{Leaf: &x509.Certificate{NotAfter: time.Unix(3, 0)}}
 	shown := material{towards: towards{identities: upstream.Identities{"": {Certificate: &own}}}}

@@ -14,6 +14,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
@@ -101,7 +102,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	s, err := newService(ctx, cfg, d.log)
+	s, err := newService(ctx, cfg, d.log, prometheus.NewRegistry())
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
@@ -53,7 +54,7 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := newService(c.Context(), cfg, log)
+			s, err := newService(c.Context(), cfg, log, prometheus.NewRegistry())
 			if err != nil {
 				return err
 			}

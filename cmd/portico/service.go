@@ -40,7 +40,7 @@ type service struct {
 	upstream    *upstream.Client
 	live        *gateway.Live
 	certificate certificate // of the public listener; empty for plain HTTP
-	registry    *meter.Registry
+	registry    gateway.Registry
 	shown       *meter.Configuration // which configuration is in use
 	generations config.History
 	expiries    *meter.Certificates
@@ -62,11 +62,11 @@ type service struct {
 	unfinished bool // the last reload ended as the store did not answer
 }
 
-func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*service, error) {
+// newService opens what a service needs. All metrics go to the registry.
+func newService(ctx context.Context, cfg *config.Config, log *zap.Logger, registry gateway.Registry) (*service, error) {
 	s := &service{path: cfg.Files[0], sources: cfg.Sources, generation: 1, log: log}
 	s.config.Store(cfg)
 	var err error
-	registry := meter.New()
 	meter.Process(registry)
 	s.registry, s.shown, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
 	s.shown.Loaded(1, time.Now())

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"portico/internal/logs"
 	"portico/inventory"
 	"portico/operations/sweep"
@@ -23,7 +25,7 @@ func sweepHere(stderr io.Writer) func(context.Context, string, sweep.Order, func
 		if err != nil {
 			return sweep.Report{}, err
 		}
-		s, err := newService(ctx, cfg, log)
+		s, err := newService(ctx, cfg, log, prometheus.NewRegistry())
 		if err != nil {
 			return sweep.Report{}, err
 		}

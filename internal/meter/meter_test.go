@@ -1,7 +1,6 @@
 package meter
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,32 +10,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )
-
-func TestDescriptions(t *testing.T) {
-	r := New()
-	Process(r)
-	r.MustRegister(
-		prometheus.NewHistogramVec(Seconds("portico_b_seconds", `"quoted" | piped`), []string{"z", "a"}),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "portico_a_total", Help: "a"}, func() float64 { return 0 }),
-		prometheus.NewGauge(prometheus.GaugeOpts{Name: "portico_c", Help: "c", ConstLabels: prometheus.Labels{"k": "v"}}),
-	)
-	want := []Description{
-		{"portico_a_total", "counter", nil, "a"},
-		{"portico_b_seconds", "histogram", []string{"a", "z"}, `"quoted" | piped`},
-		{"portico_build_info", "gauge", []string{"goversion", "revision", "version"}, "Always 1: which build this is."},
-		{"portico_c", "gauge", []string{"k"}, "c"},
-	}
-	if got := fmt.Sprint(r.Descriptions()); got != fmt.Sprint(want) {
-		t.Errorf("%s", got)
-	}
-	var page bytes.Buffer
-	if err := r.WritePage(&page); err != nil || !strings.Contains(page.String(), "| `portico_b_seconds` | histogram | `a`, `z` | \"quoted\" \\| piped |\n") {
-		t.Errorf("%v %s", err, page.String())
-	}
-	if err := r.Register(prometheus.NewGauge(prometheus.GaugeOpts{Name: "portico_c", Help: "other"})); err == nil || len(r.Descriptions()) != len(want) {
-		t.Error("a second metric of one name is taken")
-	}
-}
 
 // Of times that are about as long, one a second has an exemplar.
 func TestExemplars(t *testing.T) {
@@ -83,7 +56,7 @@ func TestCode(t *testing.T) {
 }
 
 func TestConfigurationAndCertificates(t *testing.T) {
-	r := New()
+	r := prometheus.NewRegistry()
 	c := NewConfiguration(r)
 	c.Loaded(1, time.UnixMilli(1500))
 	c.Refused(time.Unix(2, 0))

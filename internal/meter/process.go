@@ -1,3 +1,10 @@
+// Package meter holds what all metrics have in common: histograms, native and classic,
+// with exemplars; and what concerns the process as a whole: its build, its configuration,
+// its certificates.
+//
+// Each package defines its own metrics. Their names begin with portico_, units
+// are seconds and bytes, and no label holds what a client sent: labels are names
+// of the region map, or words from lists in the code.
 package meter
 
 import (
