@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -42,10 +43,9 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 				return err
 			}
 			defer stop()
-			memory, restore := garbage.Start(garbage.Options{Headroom: cfg.Process.Garbage, Share: cfg.Process.MemoryShare, Getenv: os.Getenv})
-			defer restore()
-			if memory > 0 {
-				log.Info("the container bounds the memory of this process", zap.Int64("keptBelow", memory))
+			memory, err := garbage.Start(cfg.Process.Garbage, cfg.Process.MemoryShare)
+			if memory < math.MaxInt64 || err != nil {
+				log.Info("the bound of this process's memory", zap.Int64("keptBelow", memory), zap.Error(err))
 			}
 			if failpoint.Enabled {
 				log.Warn("this build has failpoints: it is for tests alone")
