@@ -81,15 +81,9 @@ func subscriptionIn(path string) string {
 // accessLine is the line of a request in the access log.
 type accessLine served
 
-// MarshalLogObject implements [zapcore.ObjectMarshaler].
+// MarshalLogObject implements [zapcore.ObjectMarshaler]. The fields that hold a client's
+// or a provider's texts are redacted here.
 func (l *accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
-	l.AddTo(e)
-	return nil
-}
-
-// AddTo writes the line's fields. Those that hold a client's or a provider's texts are
-// redacted here.
-func (l *accessLine) AddTo(e logs.Fields) {
 	e.AddString("method", Method(l.method))
 	e.AddString("class", l.class.String())
 	e.AddString("path", Path(l.Path))
@@ -128,10 +122,11 @@ func (l *accessLine) AddTo(e logs.Fields) {
 	if l.Failure != nil {
 		e.AddString("failure", logs.Detail(l.Failure.Error()))
 	}
+	return nil
 }
 
 // text adds a text to a line unless it is empty.
-func text(e logs.Fields, key, value string) {
+func text(e zapcore.ObjectEncoder, key, value string) {
 	if value != "" {
 		e.AddString(key, value)
 	}

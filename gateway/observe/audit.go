@@ -36,12 +36,6 @@ type auditLine served
 
 // MarshalLogObject implements [zapcore.ObjectMarshaler].
 func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
-	l.AddTo(e)
-	return nil
-}
-
-// AddTo writes the line's fields.
-func (l *auditLine) AddTo(e logs.Fields) {
 	e.AddTime("began", l.Started)
 	text(e, "tenantId", l.Principal.TenantID)
 	text(e, "objectId", l.Principal.ObjectID)
@@ -69,6 +63,7 @@ func (l *auditLine) AddTo(e logs.Fields) {
 	if l.Inner() {
 		e.AddString("origin", l.Origin.String())
 	}
+	return nil
 }
 
 // actionOf names what a request does as roles do, where no role was asked: the

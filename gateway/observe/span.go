@@ -3,8 +3,9 @@ package observe
 import (
 	"net/http"
 
+	"go.uber.org/zap/zapcore"
+
 	"portico/gateway/exchange"
-	"portico/internal/logs"
 	"portico/tracing/spans"
 )
 
@@ -47,7 +48,7 @@ func (s *served) endSpan() {
 }
 
 // addTrace names the span of a request in a line of a log, if it has one.
-func addTrace(e logs.Fields, s *spans.Span) {
+func addTrace(e zapcore.ObjectEncoder, s *spans.Span) {
 	if s != nil {
 		e.AddString("traceId", s.TraceID())
 		e.AddString("spanId", s.ID())

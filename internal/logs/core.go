@@ -111,7 +111,7 @@ func newCore(to zapcore.WriteSyncer, level zapcore.LevelEnabler) *core {
 	c := zap.NewProductionEncoderConfig()
 	c.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	c.EncodeDuration = zapcore.SecondsDurationEncoder
-	encoder := lineEncoder{zapcore.NewJSONEncoder(c)}
+	encoder := zapcore.NewJSONEncoder(c)
 	return &core{
 		Core: zapcore.NewCore(encoder, escaping{to}, level),
 		all:  zapcore.NewCore(encoder, escaping{to}, zapcore.InfoLevel),
