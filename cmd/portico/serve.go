@@ -43,7 +43,8 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 				return err
 			}
 			defer stop()
-			memory, err := garbage.Start(cfg.Process.Garbage, cfg.Process.MemoryShare)
+			memory, stopPacing, err := garbage.Start(cfg.Process.Garbage, cfg.Process.MemoryShare)
+			defer stopPacing()
 			if memory < math.MaxInt64 || err != nil {
 				log.Info("the bound of this process's memory", zap.Int64("keptBelow", memory), zap.Error(err))
 			}

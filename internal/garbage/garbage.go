@@ -12,6 +12,7 @@
 package garbage
 
 import (
+	"context"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -36,14 +37,32 @@ const (
 	leastGain = 16 << 20
 )
 
-// Start does all of it while the process runs. Garbage may lie up to headroom, or as much
-// as is live where that is more; share is the part of the container's memory to stay
-// below. It returns the bound of memory, math.MaxInt64 without one.
-func Start(headroom int64, share float64) (limit int64, err error) {
+// Start does all of it until stop, which the caller calls also after an error. Garbage may
+// lie up to headroom, or as much as is live if that is more; share is the part of the
+// container's memory to stay below. It returns the bound of memory, math.MaxInt64 without
+// one.
+func Start(headroom int64, share float64) (limit int64, stop func(), err error) {
+	stop = func() {}
 	if os.Getenv("GOGC") == "" {
-		go pace(headroom, time.Tick(tick))
+		stop = begin(headroom, time.Tick(tick))
 	}
-	return memlimit.Set(memlimit.WithRatio(share))
+	limit, err = memlimit.Set(memlimit.WithRatio(share))
+	return limit, stop, err
+}
+
+// begin paces garbage by ticks in a goroutine of its own, until stop.
+func begin(headroom int64, ticks <-chan time.Time) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		pace(ctx, headroom, ticks)
+	}()
+	return func() {
+		cancel()
+		<-ended
+		debug.SetGCPercent(leastPercent)
+	}
 }
 
 // GiveBack gives unused memory back at once. It collects twice: pools give up what they
@@ -56,11 +75,16 @@ func GiveBack() {
 // pace follows what the process has live, and gives memory back when it rests. A process
 // that gets no processor in the middle of a burst looks like one that rests: what it
 // allocates afterwards is given back later.
-func pace(headroom int64, ticks <-chan time.Time) {
+func pace(ctx context.Context, headroom int64, ticks <-chan time.Time) {
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	var rested int
 	var before, given uint64 // allocated at the last tick, and when memory was given back
-	for range ticks {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+		}
 		metrics.Read(samples)
 		allocated, live := samples[0].Value.Uint64(), samples[1].Value.Uint64()+samples[2].Value.Uint64()+samples[3].Value.Uint64()
 		debug.SetGCPercent(int(max(leastPercent, min(mostPercent, 100*float64(headroom)/float64(live+1)))))

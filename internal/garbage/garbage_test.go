@@ -30,19 +30,15 @@ func hold(t *testing.T, size int) {
 	}
 }
 
-// pacing runs pace until the test ends. A tick has been dealt with once the next but one
+// pacing paces garbage until the test ends. A tick has been dealt with once the next but one
 // begins.
 func pacing(t *testing.T, headroom int64) (tick func()) {
 	t.Helper()
 	before := debug.SetGCPercent(-1)
-	ticks, ended := make(chan time.Time), make(chan struct{})
-	go func() {
-		defer close(ended)
-		pace(headroom, ticks)
-	}()
+	ticks := make(chan time.Time)
+	stop := begin(headroom, ticks)
 	t.Cleanup(func() {
-		close(ticks)
-		<-ended
+		stop()
 		debug.SetGCPercent(before)
 	})
 	return func() { ticks <- time.Time{} }
@@ -121,10 +117,27 @@ func TestTheEnvironmentWins(t *testing.T) {
 	t.Setenv("GOMEMLIMIT", "1GiB")
 	percent, limit := percentNow(), debug.SetMemoryLimit(-1)
 	synctest.Test(t, func(t *testing.T) {
-		set, err := Start(64*mib, 0.9)
+		set, stop, err := Start(64*mib, 0.9)
+		defer stop()
 		time.Sleep(10 * tick)
 		if percentNow() != percent || debug.SetMemoryLimit(-1) != limit || set != limit || err != nil {
 			t.Errorf("%d%%, limit %d; %d, %v", percentNow(), debug.SetMemoryLimit(-1), set, err)
 		}
 	})
+}
+
+// Who ends the pacing has Go's own percentage back, and no goroutine left.
+func TestPacingEnds(t *testing.T) {
+	ticks := make(chan time.Time)
+	stop := begin(64*mib, ticks)
+	ticks <- time.Time{}
+	stop()
+	if got := percentNow(); got != 100 {
+		t.Errorf("%d%%", got)
+	}
+	select {
+	case ticks <- time.Time{}:
+		t.Error("it still takes ticks")
+	default:
+	}
 }
