@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/goccy/go-yaml"
 )
 
 // Kinds of resource types (addendum, Designing Resources).
@@ -175,18 +173,6 @@ type Place struct {
 	// Path is the form, with {subscription}, {namespace}, {location} and {resource} of the
 	// operation's target, without the operation's id and the word before it.
 	Path string `yaml:"path"`
-}
-
-// Load reads a description.
-func Load(text []byte) (*Description, error) {
-	d := &Description{}
-	if err := yaml.UnmarshalWithOptions(text, d, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("contract: reading the description: %w", err)
-	}
-	if err := d.Complete(); err != nil {
-		return nil, err
-	}
-	return d, nil
 }
 
 // Complete judges a description and relates its types. Cases need that.

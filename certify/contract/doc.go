@@ -3,7 +3,8 @@
 // of a region map, with valid bodies for each type and the headers that request
 // asynchronous answers. It can check any provider with such a description:
 //
-//	d, err := contract.Load(text)
+//	d := &contract.Description{Providers: …}
+//	err := d.Complete()
 //	…
 //	var found contract.Recorder
 //	err = contract.Try(ctx, contract.Target{

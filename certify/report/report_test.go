@@ -267,17 +267,19 @@ func TestFilesHaveNoSecrets(t *testing.T) {
 		_, _ = io.WriteString(w, r.Header.Get("Authorization"))
 	}))
 	defer server.Close()
-	description, err := contract.Load([]byte(`
-providers:
-  - namespace: Acme.Stuff
-    resourceTypes: [{name: widgets, kind: tracked, apiVersions: ["2020-01-01"], contract: {body: {properties: {n: 1}}}}]
-`))
-	if err != nil {
+	description := &contract.Description{Providers: []*contract.Provider{{
+		Namespace: "Acme.Stuff",
+		ResourceTypes: []*contract.Type{{
+			Name: "widgets", Kind: contract.Tracked, APIVersions: []string{"2020-01-01"},
+			Contract: contract.Exercise{Body: contract.Object{"properties": contract.Object{"n": 1}}},
+		}},
+	}}}
+	if err := description.Complete(); err != nil {
 		t.Fatal(err)
 	}
 	holder := contract.Token{Raw: token}
 	var found contract.Recorder
-	err = contract.Try(t.Context(), contract.Target{
+	err := contract.Try(t.Context(), contract.Target{
 		Adapter:     contract.ThroughDoor(contract.Door{URL: server.URL, Regions: []string{"westus"}, Subscription: "s", Sibling: "t", Owner: holder, Colleague: holder, Stranger: holder}),
 		Description: description,
 	}, &found)

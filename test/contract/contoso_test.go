@@ -26,8 +26,9 @@ func describeBy(t *testing.T, file string) *contract.Description {
 	t.Helper()
 	text, err := os.ReadFile(filepath.FromSlash(file))
 	harness.OK(t, err)
-	d, err := contract.Load(text)
-	harness.OK(t, err)
+	d := &contract.Description{}
+	harness.OK(t, yaml.UnmarshalWithOptions(text, d, yaml.Strict()))
+	harness.OK(t, d.Complete())
 	return d
 }
 
