@@ -58,6 +58,7 @@ type Member struct {
 	// Again: the write of a member has ended since it was last sent.
 	Again   bool
 	Changed bool // since it was recorded
+	refused bool // by the last answer, also while it is tried again
 }
 
 // active reports whether a member makes progress by itself. A member that waits for its
@@ -308,6 +309,7 @@ func (p *Plan) OnResult(key string, s Result, now time.Time) {
 	if s.Outcome == OutcomeGone || s.Outcome == OutcomeAccepted || s.Outcome == OutcomeRefused && s.blind(m) {
 		p.tally.note(m.Type, m.among, s.Outcome != OutcomeRefused)
 	}
+	m.refused = s.Outcome == OutcomeRefused
 	switch s.Outcome {
 	case OutcomeGone:
 		p.remove(m)

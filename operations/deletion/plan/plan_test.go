@@ -289,3 +289,35 @@ func TestDeletionGoesOnDespiteNewResources(t *testing.T) {
 		}
 	}
 }
+
+// What a member waits for is said without a break, also while it is tried once more because
+// another one has gone.
+func TestWaitForAnOwnWriteIsNamedThroughout(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := New(testLimits, nil)
+	p.Add(&Member{Key: "other", Type: "a", Endpoint: "e"})
+	p.Add(&Member{Key: "busy", Type: "b", Endpoint: "e"})
+	p.Next(now)
+	p.OnResult("busy", Result{Outcome: OutcomeRefused, Busy: "PUT"}, now)
+	named := func(when string) {
+		t.Helper()
+		if waits := p.Waits(now.Add(time.Hour)); len(waits) != 1 || !strings.Contains(waits[0].Reason, "a PUT of it may be under way") {
+			t.Errorf("%s: %+v", when, waits)
+		}
+	}
+	named("refused")
+	p.OnResult("other", Result{Outcome: OutcomeGone}, now)
+	if next := p.Next(now); len(next) > 0 || p.Members["busy"].State != Waiting {
+		t.Fatalf("it is not to be tried once more after a pause: %v", next)
+	}
+	named("before it is tried once more")
+	if at, waits := p.Wake(); waits {
+		now = at
+	}
+	if next := p.Next(now); len(next) != 1 {
+		t.Fatalf("it is not tried once more: %v", next)
+	}
+	named("while it is tried once more")
+	p.OnResult("busy", Result{Outcome: OutcomeRefused}, now)
+	named("refused again")
+}

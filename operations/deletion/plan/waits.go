@@ -41,7 +41,7 @@ func (m *Member) waitsFor() string {
 		return "Its provider has accepted the deletion and works on it."
 	case m.State == Parked && len(m.Blockers) > 0:
 		return "Its provider refused the deletion; it is tried again when what the refusal names has gone."
-	case m.State == Parked && m.Busy != "":
+	case (m.State == Parked || m.refused) && m.Busy != "": // what is tried once more meanwhile waits all the same
 		return waitForWrite(m.Busy)
 	case m.State == Parked:
 		return "Its provider refused the deletion; it is tried again when another resource has gone."
