@@ -9,6 +9,10 @@ SHELL := bash
 # dependencies that no one else should have to fetch.
 MODULES := . test/sdk test/deploy test/console deploy/release
 
+# The go command fetches the version that go.mod names, if it is an older one itself, also
+# where its own settings say otherwise.
+export GOTOOLCHAIN ?= auto
+
 # The same bytes from the same source, in whatever folder: results of tests are kept for as
 # long as the programs are the same. The compiler collects its garbage a quarter as often,
 # which takes a tenth of the time and up to 1.2 GB at a time. It writes no tables for

@@ -1,6 +1,6 @@
 module portico
 
-go 1.26.8
+go 1.27.4
 
 require (
 	github.com/KimMachineGun/automemlimit v1.0.1

@@ -8,9 +8,7 @@
 # packages that a target needs would be compiled once more to see that, which takes longer
 # than the few thousand inputs that every change is held to.
 #
-# What every change is held to counts inputs: Go before 1.27 now and then calls
-# a run that ends by time a failure, "context deadline exceeded" without an
-# input (go.dev/issue/75804).
+# What every change is held to counts inputs, so that it does not depend on the machine.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 plain=

@@ -2,7 +2,8 @@
 # Provides what building and testing Portico needs beside the Go modules, and
 # says what it does about each thing that is missing:
 #
-#   go     at least the version that go.mod names; not installed by this script
+#   go     1.21 or later, which fetches the version that go.mod names; not installed by
+#          this script
 #   gcc    the race detector needs cgo
 #   curl   the demonstration's printed lines are run as they are
 #   python3  runs what the page for receivers of webhooks says of signatures
@@ -40,7 +41,7 @@ fail() {
 	exit 1
 }
 
-command -v go >/dev/null || fail "go is missing: install Go $(sed -n 's/^go //p' go.mod) or later"
+command -v go >/dev/null || fail "go is missing: install Go 1.21 or later"
 go list -m >/dev/null || fail "the go command cannot build this module, see above"
 say "$(go version)"
 

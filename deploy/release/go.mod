@@ -1,6 +1,6 @@
 module portico/release
 
-go 1.26.8
+go 1.27.4
 
 require (
 	github.com/CycloneDX/cyclonedx-go v0.12.0

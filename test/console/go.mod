@@ -1,6 +1,6 @@
 module portico/test/console
 
-go 1.26.8
+go 1.27.4
 
 require (
 	github.com/chromedp/cdproto v0.159.0

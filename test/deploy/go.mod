@@ -1,6 +1,6 @@
 module portico/test/deploy
 
-go 1.26.8
+go 1.27.4
 
 require (
 	github.com/getkin/kin-openapi v0.152.0

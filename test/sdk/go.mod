@@ -1,6 +1,6 @@
 module portico/test/sdk
 
-go 1.26.8
+go 1.27.4
 
 require (
 	github.com/Azure/azure-sdk-for-go/sdk/azcore v1.24.0

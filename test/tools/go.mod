@@ -1,6 +1,6 @@
 module portico/test/tools
 
-go 1.26.8
+go 1.27.4
 
 // The telemetry revision that govulncheck names is not served by the module
 // proxy; this one, which golang.org/x/tools names itself, is.

@@ -2,7 +2,7 @@
 // module is no library: what it replaces has to be replaced here too.
 module portico/test/packaging/apiserver
 
-go 1.26.8
+go 1.27.4
 
 require (
 	k8s.io/component-base v0.34.4
