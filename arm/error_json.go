@@ -3,6 +3,7 @@ package arm
 import (
 	"bytes"
 	"encoding/json"
+	"encoding/json/jsontext"
 	"errors"
 	"fmt"
 	"strings"
@@ -45,16 +46,16 @@ func (e *Error) read(text []byte, level int) error {
 		switch folded := strings.ToLower(name); {
 		case string(value) == "null", !json.Valid(value):
 		case folded == "code":
-			fits = json.Unmarshal(value, &e.Code) == nil
+			fits = readText(value, &e.Code)
 		case folded == "message":
-			fits = json.Unmarshal(value, &e.Message) == nil
+			fits = readText(value, &e.Message)
 		case folded == "target":
-			fits = json.Unmarshal(value, &e.Target) == nil
+			fits = readText(value, &e.Target)
 		case folded == "details":
 			e.Details, fits = readDetails(value, level+1)
 		case folded == "additionalinfo":
 			var infos []AdditionalInfo
-			if fits = json.Unmarshal(value, &infos) == nil; fits {
+			if fits = value[0] == '[' && json.Unmarshal(value, &infos) == nil; fits {
 				e.AdditionalInfo = append(e.AdditionalInfo, infos...)
 			}
 		default:
@@ -66,9 +67,15 @@ func (e *Error) read(text []byte, level int) error {
 	})
 }
 
+// readText reads a text, and reports whether the value is one. The kind is looked at first,
+// because an error of the decoder takes more room than many a value.
+func readText[T ~string](value []byte, into *T) bool {
+	return value[0] == '"' && json.Unmarshal(value, into) == nil
+}
+
 func readDetails(text []byte, level int) (details []Error, fits bool) {
 	var elements []json.RawMessage
-	if level > mostLevels || json.Unmarshal(text, &elements) != nil {
+	if level > mostLevels || text[0] != '[' || json.Unmarshal(text, &elements) != nil {
 		return nil, false
 	}
 	for _, element := range elements {
@@ -86,25 +93,25 @@ var errNoObject = errors.New("an error is an object")
 // eachMember visits the members of an object. Of a text that breaks off, the last value may
 // break off as well.
 func eachMember(text []byte, visit func(name string, value []byte)) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	if opening, err := d.Token(); err != nil || opening != json.Delim('{') {
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if d.PeekKind() != jsontext.KindBeginObject {
 		return errNoObject
 	}
-	for d.More() {
-		key, err := d.Token()
+	_, _ = d.ReadToken() // as peeked
+	for d.PeekKind() == jsontext.KindString {
+		key, err := d.ReadToken()
 		if err != nil {
 			return err
 		}
-		name, _ := key.(string) // as all keys are
-		from := d.InputOffset()
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
+		name, from := key.String(), d.InputOffset()
+		value, err := d.ReadValue()
+		if err != nil {
 			visit(name, bytes.TrimLeft(text[from:], ": \t\r\n"))
 			return err
 		}
-		visit(name, value)
+		visit(name, bytes.Clone(value))
 	}
-	_, err := d.Token()
+	_, err := d.ReadToken()
 	return err
 }
 

@@ -69,10 +69,19 @@ func appendFold(dst []byte, s string) []byte {
 func foldRune(r rune) rune {
 	// Map to upper case first: letters such as the final sigma reach their common form
 	// only through their capital.
-	if f := unicode.ToLower(unicode.ToUpper(r)); f >= utf8.RuneSelf {
-		return f
+	f := unicode.ToLower(unicode.ToUpper(r))
+	if f < utf8.RuneSelf {
+		return r
 	}
-	return r
+	// Two letters without a capital that are one in all but form (U+FB05 and U+FB06) fold
+	// into the lesser.
+	for same := unicode.SimpleFold(f); same != f; same = unicode.SimpleFold(same) {
+		if unicode.ToUpper(same) == same && unicode.ToLower(same) == same {
+			f = min(f, same)
+			break
+		}
+	}
+	return f
 }
 
 // EqualFold reports whether a and b name the same thing; see [Fold].

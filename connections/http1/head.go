@@ -12,7 +12,8 @@ import (
 )
 
 // maxLines bounds the lines of a head; each costs more than its bytes.
-const maxLines = 4000
+// It is what net/http allows on HTTP/2.
+const maxLines = http.DefaultMaxHeaderValueCount
 
 // span is a header line within a head: its name, a colon, its value.
 type span struct{ from, colon, to int }

@@ -54,8 +54,10 @@ func encodedSize(content []byte) int64 {
 	for rest := content; len(rest) > 0; {
 		r, n := utf8.DecodeRune(rest)
 		switch {
-		case r < ' ', r == '<', r == '>', r == '&', r == utf8.RuneError && n == 1, r == '\u2028', r == '\u2029':
+		case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029':
 			size += 6 - int64(n)
+		case r == utf8.RuneError && n == 1:
+			size += 2
 		case r == '"', r == '\\':
 			size++
 		}

@@ -33,7 +33,7 @@ func TestMembersOfABatch(t *testing.T) {
 		requests, fault := Read([]byte(c.content), 3)
 		var got []string
 		for _, q := range requests {
-			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s%s %s%s", q.Name, q.Method, q.URL, q.RelativeURL, q.Content, q.headers)))
+			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s%s %s%s", string(q.Name), q.Method, q.URL, q.RelativeURL, string(q.Content), string(q.headers))))
 		}
 		if fault == nil && strings.Join(got, "|") != c.want || fault != nil && !strings.Contains(fault.Message, c.want) {
 			t.Errorf("%.200s: got %q, %v, want %q", c.content, got, fault, c.want)

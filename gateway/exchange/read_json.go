@@ -8,6 +8,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -173,10 +174,21 @@ func Undecodable(err error) *arm.Error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind):
-		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kind.Value, kind.Field)).
-			About(kind.Field)
+		path := pathOf(kind.Field)
+		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kind.Value, path)).About(path)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return arm.NewError(arm.InvalidRequestContent, "Unexpected end of content. Path ''")
 	}
 	return arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// pathOf writes a decoder's path as ARM does: an element by its index in brackets.
+func pathOf(field string) string {
+	names := strings.Split(field, ".")
+	for i, name := range names {
+		if _, err := strconv.ParseUint(name, 10, 32); err == nil {
+			names[i] = "[" + name + "]"
+		}
+	}
+	return strings.ReplaceAll(strings.Join(names, "."), ".[", "[")
 }

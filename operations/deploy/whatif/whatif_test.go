@@ -42,7 +42,7 @@ func compare(planned, stands expr.Value, last *whatif.Record) whatif.Change {
 func lines(delta []whatif.PropertyChange) (all []string) {
 	for _, c := range delta {
 		if c.Children == nil {
-			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s>%s", c.Type, c.Path, c.Before, c.After)))
+			all = append(all, strings.TrimSpace(fmt.Sprintf("%s %s %s>%s", c.Type, c.Path, string(c.Before), string(c.After))))
 		}
 		for _, line := range lines(c.Children) {
 			kind, rest, _ := strings.Cut(line, " ")
