@@ -65,8 +65,9 @@ UNRACED := ^portico/(access/roles|arm|arm/filter|certify/.*|cmd/.*|config(/.*)?|
 
 .PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside e2e protocol crowded chaos-short sdk clients clients-js deploy packaging dashboards console console-pictures pictures fuzz-short bench-short vuln chaos evidence scale bench bench-peers release clean
 
-build: ## both programs, into .bin
-	go build -o .bin/ ./cmd/...
+# Tests look for symbols in theirs.
+build: ## both programs, into .bin, without symbols, as releases are
+	go build -ldflags='-s -w' -o .bin/ ./cmd/...
 
 # The programs for tests, without the commit, which would make each of them another one.
 # Only what differs is written: a suite is run anew when a program has a new time.
@@ -84,7 +85,7 @@ race-programs:
 	$(call for_tests,race,$(RACE),ln -f .bin/new/race/portico .bin/new/race/portico-failpoints)
 
 demo: ## the gateway and three regions of the reference provider, in one process
-	go build -o .bin/ ./cmd/portico
+	go build -ldflags='-s -w' -o .bin/ ./cmd/portico
 	.bin/portico demo
 
 # Those that wait more than they work are run at a time.
