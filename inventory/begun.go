@@ -79,7 +79,7 @@ func (b unreportedWrites) intents() (ids [][16]byte, encrypted []byte) {
 // unreportedPlace is the context that a text is encrypted for. The rows of a
 // subscription share it: when a resource is deleted, the resources below it take over
 // its writes.
-func unreportedPlace(sub string) []byte { return []byte("begun " + sub) }
+func unreportedPlace(sub string) []byte { return []byte("unreported " + sub) }
 
 // read returns the writes, or none if their encryption key is gone.
 func (b unreportedWrites) read(ctx context.Context, d *transaction.Database, sub string) []unreportedWrite {

@@ -20,7 +20,7 @@ const (
 	selectCoverage = `SELECT region FROM coverage WHERE subscription = ? AND type = ? ORDER BY region`
 	coverageOf     = `SELECT type, region, swept FROM coverage WHERE subscription = ? ORDER BY type, region`
 	// listUncovered leaves out what no sweep is for.
-	listUncovered = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
+	listUncovered = `SELECT ` + subscriptionColumns + ` FROM subscriptions
 		WHERE covered = 0 AND state <> ? AND subscription > ? ORDER BY subscription LIMIT ?`
 )
 
@@ -135,7 +135,7 @@ func scanRegionAnswer(group string) func(engine.Scanner) (regionAnswer, error) {
 // are. It asks for the first row: asked only whether any exist, an engine may walk a
 // table until it meets one.
 const askRegion = `SELECT column1,
-	(SELECT grp FROM resources WHERE subscription = ? AND type = ? AND region = column1 AND grp >= ? ORDER BY grp LIMIT 1),
+	(SELECT resource_group FROM resources WHERE subscription = ? AND type = ? AND region = column1 AND resource_group >= ? ORDER BY resource_group LIMIT 1),
 	COALESCE((SELECT 1 FROM subscriptions WHERE subscription = ? AND covered = 1),
 		(SELECT 1 FROM coverage WHERE subscription = ? AND type = ? AND region = column1), 0),
 	COALESCE((SELECT region FROM resources WHERE subscription = ? AND type = ? AND region > column1 ORDER BY region LIMIT 1), '')

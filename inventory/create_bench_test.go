@@ -227,8 +227,8 @@ func (s *bareStore) transact(ctx context.Context, d engine.Durability, writes []
 }
 
 // addUsed counts what was created.
-const addUsed = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, ?)
-	ON CONFLICT (subscription, grp, type) DO UPDATE SET n = usage.n + excluded.n WHERE usage.n + excluded.n <= ?`
+const addUsed = `INSERT INTO usage (subscription, resource_group, type, used) VALUES (?, ?, ?, ?)
+	ON CONFLICT (subscription, resource_group, type) DO UPDATE SET used = usage.used + excluded.used WHERE usage.used + excluded.used <= ?`
 
 // lookUpCreates reads what has to be known before resources are created.
 func lookUpCreates(t *tx, writes []Write) error {

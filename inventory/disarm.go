@@ -35,7 +35,7 @@ const (
 	dropKind          = `DELETE FROM jobs WHERE shard >= 0 AND kind = ?`
 	beingDeleted      = `SELECT subscription FROM subscriptions WHERE state = ? AND erased = 0 ORDER BY subscription`
 	disable           = `UPDATE subscriptions SET state = ?, version = version + 1, changed = ? WHERE subscription = ?`
-	forgetAllNotified = `DELETE FROM announcements`
+	forgetAllNotified = `DELETE FROM notified_endpoints`
 	forgetCoverage    = `DELETE FROM coverage`
 	allCovered        = `SELECT subscription FROM subscriptions WHERE covered <> 0 ORDER BY subscription`
 	uncoverAll        = `UPDATE subscriptions SET covered = 0 WHERE covered <> 0`

@@ -37,10 +37,10 @@ const (
 	countOpenWrites    = `SELECT (SELECT COUNT(*) FROM intents WHERE subscription = ? AND ends > ?) + (SELECT COUNT(*) FROM fences WHERE subscription = ?)`
 	countMoving        = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ? AND state = ?`
 	firstGroupToErase  = `SELECT key FROM resource_groups WHERE subscription = ? ORDER BY key LIMIT 1` + engine.ForUpdate
-	firstGroupKeys     = `SELECT key FROM resources WHERE subscription = ? AND grp = ? AND key > ? ORDER BY key LIMIT ?`
-	eraseGroupRows     = `DELETE FROM resources WHERE subscription = ? AND grp = ? AND key > ? AND key <= ?`
-	eraseGroupIntents  = `DELETE FROM intents WHERE subscription = ? AND grp = ?`
-	eraseGroupStrays   = `DELETE FROM strays WHERE subscription = ? AND grp = ?`
+	firstGroupKeys     = `SELECT key FROM resources WHERE subscription = ? AND resource_group = ? AND key > ? ORDER BY key LIMIT ?`
+	eraseGroupRows     = `DELETE FROM resources WHERE subscription = ? AND resource_group = ? AND key > ? AND key <= ?`
+	eraseGroupIntents  = `DELETE FROM intents WHERE subscription = ? AND resource_group = ?`
+	eraseGroupStrays   = `DELETE FROM strays WHERE subscription = ? AND resource_group = ?`
 	eraseOtherJobs     = `DELETE FROM jobs WHERE subscription = ? AND id <> ?`
 	eraseRegistrations = `DELETE FROM registrations WHERE subscription = ?`
 	firstTags          = `SELECT tag, resource FROM resource_tags WHERE subscription = ? ORDER BY tag, resource LIMIT ?`
@@ -69,7 +69,7 @@ var erasures = []string{
 	`DELETE FROM intents WHERE subscription = ?`,
 	`DELETE FROM fences WHERE subscription = ?`,
 	`DELETE FROM usage WHERE subscription = ?`,
-	`DELETE FROM touched WHERE subscription = ?`,
+	`DELETE FROM written_regions WHERE subscription = ?`,
 	`DELETE FROM tombstones WHERE subscription = ?`,
 	`DELETE FROM coverage WHERE subscription = ?`,
 	`DELETE FROM strays WHERE subscription = ?`,
@@ -82,8 +82,8 @@ var erasures = []string{
 	`DELETE FROM deployments WHERE subscription = ?`,
 	`DELETE FROM deployment_steps WHERE subscription = ?`,
 	`DELETE FROM deployed WHERE subscription = ?`,
-	`DELETE FROM turns WHERE subscription = ?`,
-	`DELETE FROM announcements WHERE subscription = ?`,
+	`DELETE FROM leases WHERE subscription = ?`,
+	`DELETE FROM notified_endpoints WHERE subscription = ?`,
 	`DELETE FROM sink_events WHERE subscription = ?`,
 }
 

@@ -19,7 +19,7 @@ var fillErased = []string{`INSERT INTO resources (` + resourceColumns + `, name_
 		'rg' || CAST(i %% %[2]d AS TEXT), 'type', 'type', 'm' || CAST(i AS TEXT), '', 'westus', 'westus',
 		1, 0, 0, %[3]s, 'Succeeded', '2024-01-01', '{}', '', '', 1700000000000000, 1700000000000000, NULL, 'm' || CAST(i AS TEXT)
 	FROM n`,
-	`INSERT INTO resource_tags (subscription, tag, resource) SELECT subscription, 'tag', key FROM resources`,
+	`INSERT INTO resource_tags (subscription, tag, resource, value) SELECT subscription, 'tag', key, 0 FROM resources`,
 	`INSERT INTO tombstones (subscription, key, region, at) SELECT subscription, key, region, 1700000000000000 FROM resources`,
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	endedIntents   = `SELECT subscription, grp, key, ends FROM intents WHERE ends >= ? AND ends <= ? ORDER BY ends LIMIT ?`
-	endedInGroup   = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND grp = ? AND ends <= ?`
+	endedIntents   = `SELECT subscription, resource_group, key, ends FROM intents WHERE ends >= ? AND ends <= ? ORDER BY ends LIMIT ?`
+	endedInGroup   = `SELECT subscription, resource_group, key FROM intents WHERE subscription = ? AND resource_group = ? AND ends <= ?`
 	oldTombstones  = `SELECT subscription, key FROM tombstones WHERE at <= ? ORDER BY at LIMIT ?`
 	tombstones     = `SELECT COUNT(*) FROM (SELECT key FROM tombstones WHERE subscription = ? LIMIT ?) AS counted`
 	clearTombstone = `DELETE FROM tombstones WHERE subscription = ? AND key = ? AND at <= ?`

@@ -50,7 +50,7 @@ func (e *FencedError) Error() string {
 }
 
 const (
-	fenceColumns = `subscription, key, id, kind, resource, grp, type, region, api_version, own, accepted, since, until`
+	fenceColumns = `subscription, key, id, kind, resource, resource_group, type, region, api_version, own, accepted, since, until`
 	insertFence  = `INSERT INTO fences (` + fenceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, key, id) DO NOTHING`
 	selectFences    = `SELECT ` + fenceColumns + ` FROM fences WHERE subscription = ? AND key = ? ORDER BY id`
@@ -63,9 +63,9 @@ const (
 	listFences      = `SELECT ` + fenceColumns + ` FROM fences WHERE (subscription, key, id) > (?, ?, ?)
 		ORDER BY subscription, key, id LIMIT ?`
 
-	groupIntents = `SELECT key, id, kind, type, region, api_version, ends FROM intents WHERE subscription = ? AND grp = ? ORDER BY key, id`
+	groupIntents = `SELECT key, id, kind, type, region, api_version, ends FROM intents WHERE subscription = ? AND resource_group = ? ORDER BY key, id`
 	// The intents of a move do not count: only its job ends them.
-	countUnderWay = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?)`
+	countUnderWay = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND resource_group = ? AND (call_ended = 0 AND not_after > ? OR kind = ?)`
 )
 
 func scanFence(scan engine.Scanner) (f Fence, err error) {

@@ -63,17 +63,17 @@ func TestRolesUseAKey(t *testing.T) {
 		statement, index string
 		args             []any
 	}{
-		{statements["grantsOf"] + condition, "role_assignments_of_principal (subscription=? AND principal=?)", append([]any{"s"}, ids...)},
-		{statements["grantsOf"] + condition + statements["atMost"], "role_assignments_of_principal (subscription=? AND principal=?)", append(append([]any{"s"}, ids...), 10)},
-		{statements["grantsOf"] + condition + scopes, "role_assignments_of_principal (subscription=? AND principal=? AND scope=?)", slices.Concat([]any{"s"}, ids, above)},
+		{statements["grantsOf"] + condition, "role_assignments_by_principal (subscription=? AND principal=?)", append([]any{"s"}, ids...)},
+		{statements["grantsOf"] + condition + statements["atMost"], "role_assignments_by_principal (subscription=? AND principal=?)", append(append([]any{"s"}, ids...), 10)},
+		{statements["grantsOf"] + condition + scopes, "role_assignments_by_principal (subscription=? AND principal=? AND scope=?)", slices.Concat([]any{"s"}, ids, above)},
 		{statements["rolesOf"] + custom, "sqlite_autoindex_role_definitions_1 (subscription=? AND id=?)", append([]any{"s"}, named...)},
 		{statements["roleAssignmentNamed"], "role_assignments_by_name (subscription=? AND name=?)", []any{"s", "n"}},
-		{statements["sameRoleAssignment"], "role_assignments_of_principal (subscription=? AND principal=? AND scope=?)", []any{"s", "p", "r", "/"}},
+		{statements["sameRoleAssignment"], "role_assignments_by_principal (subscription=? AND principal=? AND scope=?)", []any{"s", "p", "r", "/"}},
 		{statements["roleAssigned"], "role_assignments_by_role (tenant=? AND role=?)", []any{"t", "r"}},
 		{statements["roleNameTaken"], "role_definitions_by_name (subscription=? AND name=?)", []any{"s", "n", "i"}},
 		{statements["listAssignmentsAt"] + order, "sqlite_autoindex_role_assignments_1 (subscription=? AND scope=? AND name>?)", []any{"s", "/", "", 10}},
 		{statements["listAssignmentsBelow"] + order, "sqlite_autoindex_role_assignments_1 (subscription=? AND scope>? AND scope<?)", []any{"s", "/a", "/b", "", "", 10}},
-		{statements["listAssignmentsOf"], "role_assignments_of_principal (subscription=? AND (principal,scope,name)>(?,?,?) AND (principal,scope)<(?,?))", []any{"s", "p", "/a", "", "p", "/b", 10}},
+		{statements["listAssignmentsOf"], "role_assignments_by_principal (subscription=? AND (principal,scope,name)>(?,?,?) AND (principal,scope)<(?,?))", []any{"s", "p", "/a", "", "p", "/b", 10}},
 		{statements["deleteRoleAssignmentsAt"], "role_assignments", []any{"s", "/a", "/b", "/c"}},
 		{statements["changeScopeOfAssignments"], "sqlite_autoindex_scope_changes_1 (subscription=?)", []any{[]byte{1}, 1, "s", "s", "/a", "/b", "/c"}},
 	} {

@@ -58,11 +58,11 @@ const (
 		WHERE subscription = ? AND key = ?`
 	deleteGroup = `DELETE FROM resource_groups WHERE subscription = ? AND key = ?`
 
-	countGroupResources  = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND grp = ?`
-	countGroupIntents    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ?`
-	listGroupIDs         = `SELECT id FROM resources WHERE subscription = ? AND grp = ? ORDER BY key LIMIT 100`
-	deleteGroupUsage     = `DELETE FROM usage WHERE subscription = ? AND grp = ?`
-	deleteWrittenRegions = `DELETE FROM touched WHERE subscription = ? AND grp = ?`
+	countGroupResources  = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND resource_group = ?`
+	countGroupIntents    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND resource_group = ?`
+	listGroupIDs         = `SELECT id FROM resources WHERE subscription = ? AND resource_group = ? ORDER BY key LIMIT 100`
+	deleteGroupUsage     = `DELETE FROM usage WHERE subscription = ? AND resource_group = ?`
+	deleteWrittenRegions = `DELETE FROM written_regions WHERE subscription = ? AND resource_group = ?`
 )
 
 func scanGroup(scan engine.Scanner) (Group, error) {

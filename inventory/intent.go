@@ -67,15 +67,16 @@ type Ticket struct {
 }
 
 const (
-	intentsFrom  = `SELECT key, id, kind, generation, made, spoiled, ended, not_after, ends FROM intents WHERE subscription = ?`
+	intentsFrom  = `SELECT key, id, kind, generation, created_row, overlapped, call_ended, not_after, ends FROM intents WHERE subscription = ?`
 	lockIntents  = intentsFrom + ` AND key = ? ORDER BY id` + engine.ForUpdate
 	insertIntent = `INSERT INTO intents
-		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, ended, send_by, not_after, ends)
+		(subscription, key, id, kind, resource_group, type, region, api_version, sender, generation, created_row, overlapped, call_ended,
+			send_by, not_after, ends)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
-	markIntent          = `UPDATE intents SET spoiled = ?, ended = ? WHERE subscription = ? AND key = ? AND id = ?`
+	markIntent          = `UPDATE intents SET overlapped = ?, call_ended = ? WHERE subscription = ? AND key = ? AND id = ?`
 	deleteIntent        = `DELETE FROM intents WHERE subscription = ? AND key = ? AND id = ?`
-	insertWrittenRegion = `INSERT INTO touched (subscription, grp, incarnation, type, region)
-		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
+	insertWrittenRegion = `INSERT INTO written_regions (subscription, resource_group, incarnation, type, region)
+		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, resource_group, incarnation, type, region) DO NOTHING`
 )
 
 func scanIntent(scan engine.Scanner) (key string, in index.Intent, err error) {
@@ -284,7 +285,7 @@ type WrittenRegion struct {
 	Region string
 }
 
-const selectWrittenRegions = `SELECT type, region FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?
+const selectWrittenRegions = `SELECT type, region FROM written_regions WHERE subscription = ? AND resource_group = ? AND incarnation = ?
 	ORDER BY type, region`
 
 func scanWrittenRegion(scan engine.Scanner) (touch WrittenRegion, err error) {

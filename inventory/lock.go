@@ -422,9 +422,9 @@ func (s *Store) LocksHolding(ctx context.Context, sub, id string) ([]Lock, error
 // end, and its time has not passed. Calls of a group's deletion do not count: that was
 // accepted before the lock, and goes on.
 const callUnderWay = `SELECT EXISTS (SELECT 1 FROM intents
-	WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND kind >= ? AND kind <= ? AND ended = 0 AND not_after > ?
+	WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND kind >= ? AND kind <= ? AND call_ended = 0 AND not_after > ?
 		AND NOT EXISTS (SELECT 1 FROM resource_groups
-			WHERE resource_groups.subscription = intents.subscription AND resource_groups.key = intents.grp AND state = ?))`
+			WHERE resource_groups.subscription = intents.subscription AND resource_groups.key = intents.resource_group AND state = ?))`
 
 // waitPause is the time between two searches for conflicting calls.
 const waitPause = 20 * time.Millisecond

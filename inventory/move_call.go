@@ -145,7 +145,7 @@ func (c *MoveCall) moved(key string) string {
 	return c.Target.scope() + strings.TrimPrefix(key, c.Source.scope())
 }
 
-const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscription = ? AND grp = ?`
+const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscription = ? AND resource_group = ?`
 
 // expireAtOnce is how many intents one transaction ends by time.
 const expireAtOnce = 1000

@@ -27,9 +27,9 @@ type moveFacts struct {
 }
 
 const (
-	listGroupStates = `SELECT key, type, region, phase, following FROM resources WHERE subscription = ? AND grp = ? ORDER BY key`
-	listGroupKeys   = `SELECT key FROM resources WHERE subscription = ? AND grp = ?`
-	listFencedKeys  = `SELECT key FROM fences WHERE subscription = ? AND grp = ?`
+	listGroupStates = `SELECT key, type, region, phase, following FROM resources WHERE subscription = ? AND resource_group = ? ORDER BY key`
+	listGroupKeys   = `SELECT key FROM resources WHERE subscription = ? AND resource_group = ?`
+	listFencedKeys  = `SELECT key FROM fences WHERE subscription = ? AND resource_group = ?`
 )
 
 // movable locks the groups of a move and reads the facts.

@@ -87,8 +87,8 @@ func ReadNotice(j jobrow.Job) (n Notice, err error) {
 }
 
 const (
-	selectTargets = `SELECT endpoints FROM announcements WHERE subscription = ?`
-	putTargets    = `INSERT INTO announcements (subscription, endpoints) VALUES (?, ?)
+	selectTargets = `SELECT endpoints FROM notified_endpoints WHERE subscription = ?`
+	putTargets    = `INSERT INTO notified_endpoints (subscription, endpoints) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET endpoints = excluded.endpoints`
 	// The current holder may have just decided to wait, so its lease is revoked.
 	revokeLease = `UPDATE jobs SET due = ?, owner = '', until = 0, token = token + 1

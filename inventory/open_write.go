@@ -27,11 +27,11 @@ type OpenWrite struct {
 }
 
 const (
-	selectOpenWrites = `SELECT key, kind, region, send_by, not_after, ended, ends FROM intents WHERE subscription = ?`
+	selectOpenWrites = `SELECT key, kind, region, send_by, not_after, call_ended, ends FROM intents WHERE subscription = ?`
 
 	openWrites  = selectOpenWrites + ` AND key = ? ORDER BY ends DESC LIMIT ?`
-	groupWrites = selectOpenWrites + ` AND grp = ? ORDER BY ends DESC LIMIT ?`
-	groupCalls  = selectOpenWrites + ` AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?) ORDER BY not_after DESC LIMIT ?`
+	groupWrites = selectOpenWrites + ` AND resource_group = ? ORDER BY ends DESC LIMIT ?`
+	groupCalls  = selectOpenWrites + ` AND resource_group = ? AND (call_ended = 0 AND not_after > ? OR kind = ?) ORDER BY not_after DESC LIMIT ?`
 )
 
 func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {

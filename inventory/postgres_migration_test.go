@@ -16,7 +16,7 @@ func TestMigrationOutlastsAStatement(t *testing.T) {
 	t.Parallel()
 	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico") + "&statement_timeout=300"
-	harness.OK(t, migrateBy(t, dsn, map[string]string{"00001_slow.sql": "-- +goose Up\nSELECT pg_sleep(1);\n"}))
+	harness.OK(t, migrateBy(t, dsn, map[string]string{"00031_slow.sql": "-- +goose Up\nSELECT pg_sleep(1);\n"}))
 }
 
 // migrateBy opens and closes a database with these migrations.
@@ -39,7 +39,7 @@ func TestIndexIsBuiltDuringWrites(t *testing.T) {
 	t.Parallel()
 	cluster := harness.StartPostgres(t, "fsync=off")
 	dsn := cluster.CreateDatabase(t, "portico")
-	files := map[string]string{"00001_table.sql": "-- +goose Up\nCREATE TABLE a (x BIGINT NOT NULL);\nINSERT INTO a (x) VALUES (1);\n"}
+	files := map[string]string{"00031_table.sql": "-- +goose Up\nCREATE TABLE a (x BIGINT NOT NULL);\nINSERT INTO a (x) VALUES (1);\n"}
 	harness.OK(t, migrateBy(t, dsn, files))
 	db, err := sql.Open("pgx", dsn)
 	harness.OK(t, err)
@@ -58,7 +58,7 @@ func TestIndexIsBuiltDuringWrites(t *testing.T) {
 	writer, err := db.BeginTx(t.Context(), nil)
 	harness.OK(t, err)
 	harness.OK(t, do(writer, "INSERT INTO a (x) VALUES (2)"))
-	files["00002_index.sql"] = "-- +goose NO TRANSACTION\n-- +goose Up\nCREATE INDEX a_x ON a (x);\n"
+	files["00032_index.sql"] = "-- +goose NO TRANSACTION\n-- +goose Up\nCREATE INDEX a_x ON a (x);\n"
 	migrated := make(chan error, 1)
 	go func() { migrated <- migrateBy(t, dsn, files) }()
 	cluster.WaitFor(t, `SELECT COUNT(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%INDEX CONCURRENTLY%'`)

@@ -71,7 +71,7 @@ func planFrom(from engine.Source, statement string) (string, error) {
 }
 
 // fillEvents puts events of one subscription into the tables, as if they had been numbered.
-const fillEvents = `INSERT INTO events (subscription, number, place, id, at, key, told)
+const fillEvents = `INSERT INTO events (subscription, number, place, id, at, key, payload)
 	SELECT 's', n, n, '\x00', n, '/resource/' || n %% 1000, '\x00' FROM generate_series(1000, %d) AS n`
 
 // The events of a subscription are read by its own key, however many others there are, and

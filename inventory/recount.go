@@ -15,14 +15,14 @@ type Miscount struct {
 }
 
 const (
-	countTypes = `SELECT type, COUNT(*) FROM resources WHERE subscription = ? AND grp = ? GROUP BY type`
-	countType  = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND grp = ? AND type = ?`
+	countTypes = `SELECT type, COUNT(*) FROM resources WHERE subscription = ? AND resource_group = ? GROUP BY type`
+	countType  = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND resource_group = ? AND type = ?`
 	countAll   = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ?`
-	listUsage  = `SELECT type, n FROM usage WHERE subscription = ? AND grp = ? AND type <> ''`
+	listUsage  = `SELECT type, used FROM usage WHERE subscription = ? AND resource_group = ? AND type <> ''`
 	// haveUsage makes sure that there is a row to lock.
-	haveUsage = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, 0)
-		ON CONFLICT (subscription, grp, type) DO NOTHING`
-	setUsage = `UPDATE usage SET n = ? WHERE subscription = ? AND grp = ? AND type = ?`
+	haveUsage = `INSERT INTO usage (subscription, resource_group, type, used) VALUES (?, ?, ?, 0)
+		ON CONFLICT (subscription, resource_group, type) DO NOTHING`
+	setUsage = `UPDATE usage SET used = ? WHERE subscription = ? AND resource_group = ? AND type = ?`
 )
 
 // groupsAtOnce is how many groups Recount checks between two checks of ctx.

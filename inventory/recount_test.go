@@ -80,7 +80,7 @@ func TestRecountMendsWhatIsOff(t *testing.T) {
 	recount(true, off...)
 	recount(true)
 	// A count that is missing altogether is made.
-	change(t, s, `DELETE FROM usage WHERE subscription = ? AND grp = ?`, recountSub, "g1")
+	change(t, s, `DELETE FROM usage WHERE subscription = ? AND resource_group = ?`, recountSub, "g1")
 	recount(true, Miscount{Group: "g1", Type: "c.c/vms", Counted: 0, Actual: 3})
 	recount(false)
 }

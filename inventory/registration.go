@@ -88,9 +88,9 @@ const (
 		OR EXISTS (SELECT 1 FROM intents WHERE subscription = ? AND type >= ? AND type < ? AND ends > ?)
 		OR EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND type >= ? AND type < ?)
 		OR EXISTS (SELECT 1 FROM resource_groups WHERE subscription = ? AND state = ?
-			AND EXISTS (SELECT 1 FROM touched WHERE touched.subscription = resource_groups.subscription
-				AND touched.grp = resource_groups.key AND touched.incarnation = resource_groups.incarnation
-				AND touched.type >= ? AND touched.type < ?))`
+			AND EXISTS (SELECT 1 FROM written_regions WHERE written_regions.subscription = resource_groups.subscription
+				AND written_regions.resource_group = resource_groups.key AND written_regions.incarnation = resource_groups.incarnation
+				AND written_regions.type >= ? AND written_regions.type < ?))`
 )
 
 func scanRegistration(scan engine.Scanner) (Registration, error) {

@@ -89,8 +89,8 @@ type Details struct {
 }
 
 const (
-	resourceColumns = `subscription, key, id, grp, type, type_name, name, parent, region, location,
-		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed, begun`
+	resourceColumns = `subscription, key, id, resource_group, type, type_name, name, parent, region, location,
+		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed, unreported`
 
 	resourcesFrom   = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ?`
 	generationsFrom = `SELECT key, generation FROM resources WHERE subscription = ?`
@@ -102,18 +102,20 @@ const (
 	// The engine writes every column that is named, and the indexes that the column is
 	// part of, even if its value stays the same.
 	respellResource = `UPDATE resources
-		SET id = ?, name = ?, name_key = ?, location = ?, phase = ?, verify = ?, following = ?, generation = ?, begun = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
+		SET id = ?, name = ?, name_key = ?, location = ?, phase = ?, verify = ?, following = ?, generation = ?, unreported = ?,
+			provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ? AND generation = ?`
 	updateResource = `UPDATE resources
-		SET phase = ?, verify = ?, following = ?, generation = ?, begun = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
+		SET phase = ?, verify = ?, following = ?, generation = ?, unreported = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ? AND generation = ?`
-	markResource = `UPDATE resources SET phase = ?, verify = ?, following = ?, generation = ?, begun = ?
+	markResource = `UPDATE resources SET phase = ?, verify = ?, following = ?, generation = ?, unreported = ?
 		WHERE subscription = ? AND key = ? AND generation = ?`
 	proveResource  = `SELECT 1 / COUNT(*) FROM resources WHERE subscription = ? AND key = ? AND generation = ?`
 	lockGeneration = `SELECT 1 / COUNT(*) FROM (SELECT key FROM resources WHERE subscription = ? AND key = ? AND generation = ?` + engine.ForUpdate + `) AS found`
 	noneBelow      = `SELECT 1 / (1 - COUNT(*)) FROM (SELECT key FROM resources WHERE subscription = ? AND key >= ? AND key < ? LIMIT 1) AS found`
 	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ? AND generation = ?`
-	flagChildren   = `UPDATE resources SET verify = 1, generation = ?, begun = COALESCE(begun, ?) WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
+	flagChildren   = `UPDATE resources SET verify = 1, generation = ?, unreported = COALESCE(unreported, ?)
+		WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
 )
 
 // The bits of the column following.

@@ -187,7 +187,7 @@ func (q ResourceQuery) selections(valued bool) []selection {
 			args: []any{sub, prefix, beyond(prefix), after}, most: ofPage, unordered: true,
 		})
 	}
-	column(`grp`, arm.Fold(q.Group))
+	column(`resource_group`, arm.Fold(q.Group))
 	if tag, value := arm.Fold(q.Tag), tags.Digest(q.TagValue); valued {
 		all = append(all, selection{
 			list: listTagValue + ` ORDER BY value, resource LIMIT ?`, count: countTagValue,

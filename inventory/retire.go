@@ -89,13 +89,13 @@ type retiring struct {
 }
 
 const (
-	lastCallIn = `SELECT COALESCE(MAX(not_after), 0) FROM intents WHERE subscription = ? AND region = ? AND kind <> ? AND ended = 0`
+	lastCallIn = `SELECT COALESCE(MAX(not_after), 0) FROM intents WHERE subscription = ? AND region = ? AND kind <> ? AND call_ended = 0`
 
 	countRegionRows       = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND type = ? AND region = ?`
 	countRegionIntents    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND region = ? AND kind <> ?`
 	countRegionMoves      = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND region = ? AND kind = ?`
 	countRegionFences     = `SELECT COUNT(*) FROM fences WHERE subscription = ? AND region = ?`
-	countRegionWritten    = `SELECT COUNT(*) FROM touched WHERE subscription = ? AND region = ?`
+	countRegionWritten    = `SELECT COUNT(*) FROM written_regions WHERE subscription = ? AND region = ?`
 	countRegionCoverage   = `SELECT COUNT(*) FROM coverage WHERE subscription = ? AND region = ?`
 	countRegionStrays     = `SELECT COUNT(*) FROM strays WHERE subscription = ? AND region = ?`
 	countRegionOperations = `SELECT COUNT(*) FROM operations WHERE subscription = ? AND region = ?`

@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	writtenOfRegion = `SELECT grp, incarnation, type FROM touched WHERE subscription = ? AND region = ? AND (grp, incarnation, type) > (?, ?, ?)
-		ORDER BY grp, incarnation, type LIMIT ?`
-	deleteWrittenRegion = `DELETE FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ? AND type = ? AND region = ?`
+	writtenOfRegion = `SELECT resource_group, incarnation, type FROM written_regions
+		WHERE subscription = ? AND region = ? AND (resource_group, incarnation, type) > (?, ?, ?) ORDER BY resource_group, incarnation, type LIMIT ?`
+	deleteWrittenRegion = `DELETE FROM written_regions WHERE subscription = ? AND resource_group = ? AND incarnation = ? AND type = ? AND region = ?`
 	deleteCoverage      = `DELETE FROM coverage WHERE subscription = ? AND region = ?`
 	straysOfRegion      = `SELECT key FROM strays WHERE subscription = ? AND region = ? AND key > ? ORDER BY key LIMIT ?`
 	fencesOfRegion      = `SELECT DISTINCT key FROM fences WHERE subscription = ? AND region = ? AND key > ? ORDER BY key LIMIT ?`
@@ -212,9 +212,9 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 const (
 	deletingGroups = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND state = ? ORDER BY key`
 	// These report whether a group has, or ever had, anything in the region.
-	writtenInRegion = `SELECT EXISTS (SELECT 1 FROM touched WHERE subscription = ? AND grp = ? AND region = ?)`
-	rowsInRegion    = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND grp = ? AND region = ?)`
-	straysInRegion  = `SELECT EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND grp = ? AND region = ?)`
+	writtenInRegion = `SELECT EXISTS (SELECT 1 FROM written_regions WHERE subscription = ? AND resource_group = ? AND region = ?)`
+	rowsInRegion    = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND resource_group = ? AND region = ?)`
+	straysInRegion  = `SELECT EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND resource_group = ? AND region = ?)`
 )
 
 // waiting returns the groups of a subscription that are being deleted and have

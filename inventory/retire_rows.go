@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	rowsOfRegion    = `SELECT subscription, grp, key FROM resources WHERE subscription = ? AND type = ? AND region = ? LIMIT ?`
-	intentsOfRegion = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND region = ? AND kind <> ? LIMIT ?`
+	rowsOfRegion    = `SELECT subscription, resource_group, key FROM resources WHERE subscription = ? AND type = ? AND region = ? LIMIT ?`
+	intentsOfRegion = `SELECT subscription, resource_group, key FROM intents WHERE subscription = ? AND region = ? AND kind <> ? LIMIT ?`
 	intentsAt       = `SELECT id FROM intents WHERE subscription = ? AND key = ? AND region = ? AND kind <> ?`
 )
 

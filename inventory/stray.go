@@ -23,12 +23,12 @@ type Stray struct {
 }
 
 const (
-	strayColumns = `subscription, region, key, id, grp, type, seen`
+	strayColumns = `subscription, region, key, id, resource_group, type, seen`
 
 	putStray = `INSERT INTO strays (` + strayColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, region, key) DO UPDATE SET id = excluded.id, seen = excluded.seen`
 	listStrays      = `SELECT ` + strayColumns + ` FROM strays WHERE subscription = ? ORDER BY region, key`
-	listGroupStrays = `SELECT ` + strayColumns + ` FROM strays WHERE subscription = ? AND grp = ? ORDER BY region, key`
+	listGroupStrays = `SELECT ` + strayColumns + ` FROM strays WHERE subscription = ? AND resource_group = ? ORDER BY region, key`
 	deleteStray     = `DELETE FROM strays WHERE subscription = ? AND region = ? AND key = ?`
 	forgetStray     = deleteStray + ` AND seen = ?`
 	forgetStrays    = `DELETE FROM strays WHERE subscription = ? AND region = ? AND type = ? AND seen < ?`

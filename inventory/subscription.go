@@ -79,20 +79,21 @@ type Subscription struct {
 var ErrErasing = errors.New("inventory: the deleted subscription is still being erased")
 
 const (
-	subscriptionColumns = `subscription, tenant, display_name, state, offer, placement, features, covered, version, final, erased, created, changed`
+	subscriptionColumns = `subscription, tenant, display_name, state, offer, placement, features, tags,
+		covered, version, final_version, erased, created, changed`
 
 	insertSubscription = `INSERT INTO subscriptions (` + subscriptionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription) DO NOTHING`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription) DO NOTHING`
 	updateSubscription = `UPDATE subscriptions SET tenant = ?, display_name = ?, state = ?, offer = ?, placement = ?, features = ?,
-			covered = ?, version = ?, final = ?, erased = ?, created = ?, changed = ?
+			covered = ?, version = ?, final_version = ?, erased = ?, created = ?, changed = ?
 		WHERE subscription = ?`
-	selectSubscription = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE subscription = ?`
+	selectSubscription = `SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE subscription = ?`
 	// lockSubscription blocks only changes of the subscription itself: writes in it
 	// read its row without a lock.
 	lockSubscription  = selectSubscription + engine.ForUpdate
-	listSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
+	listSubscriptions = `SELECT ` + subscriptionColumns + ` FROM subscriptions
 		WHERE subscription > ? ORDER BY subscription LIMIT ?`
-	listTenantSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
+	listTenantSubscriptions = `SELECT ` + subscriptionColumns + ` FROM subscriptions
 		WHERE tenant = ? AND subscription > ? ORDER BY subscription LIMIT ?`
 )
 
@@ -103,8 +104,8 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 		created, changed int64
 		tags             string
 	)
-	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.OfferID, &s.PlacementID, &features, &s.Covered, &s.Version, &s.FinalVersion, &s.Erased,
-		&created, &changed, &tags)
+	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.OfferID, &s.PlacementID, &features, &tags,
+		&s.Covered, &s.Version, &s.FinalVersion, &s.Erased, &created, &changed)
 	if err != nil {
 		return s, err
 	}
@@ -120,7 +121,7 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 func (s Subscription) insert(t *tx) (created bool, err error) {
 	t.ChangesScope(arm.Fold(s.ID))
 	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), engine.Flag(s.Covered && t.store.Events.Restored().IsZero()), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
+		joined(s.Features), "{}", engine.Flag(s.Covered && t.store.Events.Restored().IsZero()), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
 	return n == 1, err
 }
 
@@ -319,7 +320,7 @@ func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) (
 }
 
 // namedSubscriptions ends with which subscriptions; see [engine.Among].
-const namedSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE tenant = ?`
+const namedSubscriptions = `SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE tenant = ?`
 
 // GrantedSubscriptions lists, as SubscriptionsOf does, the subscriptions of a tenant in
 // which a caller has a role, and those that are named. It returns fewer than the limit,

@@ -37,7 +37,7 @@ const (
 
 	nextPlaceOfRows = `SELECT type, region FROM resources WHERE subscription = ? AND (type, region) > (?, ?)
 		ORDER BY type, region LIMIT 1`
-	placesWritten  = `SELECT DISTINCT type, region FROM touched WHERE subscription = ?`
+	placesWritten  = `SELECT DISTINCT type, region FROM written_regions WHERE subscription = ?`
 	placesOfStrays = `SELECT DISTINCT type, region FROM strays WHERE subscription = ?`
 )
 

@@ -17,11 +17,11 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 		harness.OK(t, err)
 		var ours, all int
 		from := s.engine.Read(t.Context())
-		if err := from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?`,
+		if err := from.One(`SELECT COUNT(*) FROM written_regions WHERE subscription = ? AND resource_group = ? AND incarnation = ?`,
 			"s", "rg", g.Incarnation[:])(&ours); err != nil {
 			t.Fatal(err)
 		}
-		harness.OK(t, from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ?`, "s")(&all))
+		harness.OK(t, from.One(`SELECT COUNT(*) FROM written_regions WHERE subscription = ?`, "s")(&all))
 		if ours != want || all != want {
 			t.Errorf("%d places, %d of them this incarnation's; want %d", all, ours, want)
 		}

@@ -44,7 +44,7 @@ func TestTurnsOfDeadGatewaysAreRemoved(t *testing.T) {
 	b.Run(b.Store, nil)
 	b.Within("the end of one turn", func() bool {
 		n := 0
-		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM turns").Scan(&n); err != nil {
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM leases").Scan(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n == 1
@@ -77,30 +77,6 @@ func TestHousekeepingGoesOnDespiteUnreadableRows(t *testing.T) {
 	b.Within("a count of what came later", func() bool { return r.Metric(t, "portico_index_intents") == 2 })
 }
 
-// The value of a tag that an earlier version has left out is written, and of one
-// that its resource does not have.
-func TestValuesOfTagsAreWritten(t *testing.T) {
-	b := jobstest.NewProvider(t)
-	b.Write(index.Put, inventory.Answer{Outcome: index.Succeeded, Status: 200, Details: &inventory.Details{Tags: map[string]string{"env": "x"}}})
-	db := openFile(b)
-	for _, statement := range []string{
-		"UPDATE resource_tags SET value = 0",
-		"INSERT INTO resource_tags (subscription, tag, resource) SELECT subscription, 'absent', key FROM resources",
-	} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b.Run(b.Store, nil)
-	b.Within("both values", func() bool {
-		n := 0
-		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM resource_tags WHERE value <> 0").Scan(&n); err != nil {
-			t.Fatal(err)
-		}
-		return n == 2
-	})
-}
-
 // Events that no one reads are numbered, and counted.
 func TestHousekeepingNumbersEvents(t *testing.T) {
 	b := jobstest.NewProvider(t)
@@ -116,7 +92,7 @@ func TestHousekeepingSaysAtWhatTheStoreFailed(t *testing.T) {
 	for table, want := range map[string]string{
 		"intents":           "end the intents whose time is over: ",
 		"unnumbered_events": "number new events: ",
-		"turns":             "forget advisory leases: ",
+		"leases":            "forget advisory leases: ",
 	} {
 		t.Run(table, func(t *testing.T) {
 			b := jobstest.NewProvider(t)

@@ -149,7 +149,6 @@ func (r *Runner) Run(ctx context.Context) {
 	parts.Go(func() { r.watchDue(ctx) })
 	parts.Go(func() { r.runHousekeeping(ctx) })
 	parts.Go(func() { r.countIndex(ctx) })
-	parts.Go(func() { r.checkTags(ctx) })
 	parts.Go(func() { r.watchStore(ctx) })
 	parts.Go(func() { r.showPresence(ctx) })
 }

@@ -61,11 +61,11 @@ type Assignment struct {
 }
 
 const (
-	assignmentColumns = `subscription, scope, name, tenant, principal, role, scope_id, only_if, properties, generation, etag, created, changed`
+	assignmentColumns = `subscription, scope, name, tenant, principal, role, scope_id, condition, properties, generation, etag, created, changed`
 
 	selectRoleAssignment = `SELECT ` + assignmentColumns + ` FROM role_assignments WHERE subscription = ? AND scope = ? AND name = ?`
 	putRoleAssignment    = `INSERT INTO role_assignments (` + assignmentColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (subscription, scope, name) DO UPDATE SET scope_id = excluded.scope_id, only_if = excluded.only_if,
+		ON CONFLICT (subscription, scope, name) DO UPDATE SET scope_id = excluded.scope_id, condition = excluded.condition,
 			properties = excluded.properties, generation = excluded.generation, etag = excluded.etag, changed = excluded.changed`
 	deleteRoleAssignment = `DELETE FROM role_assignments WHERE subscription = ? AND scope = ? AND name = ?`
 	roleAssignmentNamed  = `SELECT EXISTS (SELECT 1 FROM role_assignments WHERE subscription = ? AND name = ?)`

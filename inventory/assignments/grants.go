@@ -26,7 +26,7 @@ import (
 // The end of these statements says which principals, or which roles: see
 // [engine.Among].
 const (
-	grantsOf = `SELECT tenant, scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND only_if = ''`
+	grantsOf = `SELECT tenant, scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND condition = ''`
 	atMost   = ` LIMIT ?`
 	rolesOf  = `SELECT ` + definitionColumns + ` FROM role_definitions WHERE subscription = ?`
 )
@@ -35,7 +35,7 @@ const scopeGeneration = `SELECT generation FROM scope_changes WHERE subscription
 
 // grantedSubscriptions ends with which principals; see [engine.Among].
 const (
-	grantedSubscriptions = `SELECT DISTINCT subscription FROM role_assignments WHERE tenant = ? AND subscription > ? AND only_if = ''`
+	grantedSubscriptions = `SELECT DISTINCT subscription FROM role_assignments WHERE tenant = ? AND subscription > ? AND condition = ''`
 	subscriptionOrder    = ` ORDER BY subscription LIMIT ?`
 )
 

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"portico/inventory/engine"
 )
 
 // Contents describes a backup.
@@ -24,7 +26,7 @@ func (e *DamagedError) Error() string { return e.File + " is no whole database: 
 
 // check makes SQLite read each page of a backup and compare each index with its table. It
 // returns *DamagedError if the backup is not intact, or is no database of a gateway, which
-// has a layout.
+// has a layout, and [engine.ErrEdition] if that is too old.
 func check(ctx context.Context, file string) (c Contents, err error) {
 	opened, err := os.Open(file) // SQLite does not say why it cannot
 	if err != nil {
@@ -52,7 +54,10 @@ func check(ctx context.Context, file string) (c Contents, err error) {
 	if err == nil {
 		err = db.QueryRowContext(ctx, "SELECT MAX(version_id) FROM schema_versions").Scan(&c.Layout)
 	}
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		err = engine.CheckEdition(c.Layout)
+	case ctx.Err() == nil:
 		err = &DamagedError{file, err.Error()}
 	}
 	return c, err

@@ -26,16 +26,16 @@ type Deployed struct {
 }
 
 const (
-	putDeployed = `INSERT INTO deployed (subscription, grp, key, at, record) VALUES (?, ?, ?, ?, ?)
+	putDeployed = `INSERT INTO deployed (subscription, resource_group, key, at, record) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, key) DO UPDATE SET at = excluded.at, record = excluded.record`
 	selectDeployed = `SELECT key, record FROM deployed WHERE subscription = ?`
-	boundDeployed  = `DELETE FROM deployed WHERE subscription = ? AND grp = ? AND at < (SELECT at FROM deployed WHERE subscription = ? AND grp = ? ` +
-		`ORDER BY at DESC LIMIT 1 OFFSET ?)`
+	boundDeployed  = `DELETE FROM deployed WHERE subscription = ? AND resource_group = ? ` +
+		`AND at < (SELECT at FROM deployed WHERE subscription = ? AND resource_group = ? ORDER BY at DESC LIMIT 1 OFFSET ?)`
 
 	// ForgetDeployed forgets what was deployed of one resource.
 	ForgetDeployed = `DELETE FROM deployed WHERE subscription = ? AND key = ?`
 	// DeployedOfGroup forgets that of a group.
-	DeployedOfGroup = `DELETE FROM deployed WHERE subscription = ? AND grp = ?`
+	DeployedOfGroup = `DELETE FROM deployed WHERE subscription = ? AND resource_group = ?`
 )
 
 // deployedAt binds what is encrypted to where it stands.

@@ -92,37 +92,38 @@ type Step struct {
 }
 
 const (
-	insertDeployment = `INSERT INTO deployments (subscription, grp, name, job, state, began, record, content, operations, caller) ` +
+	insertDeployment = `INSERT INTO deployments (subscription, resource_group, name, job, state, began, record, content, operations, caller) ` +
 		`VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	lockDeployment   = `SELECT job, state FROM deployments WHERE subscription = ? AND grp = ? AND name = ?` + engine.ForUpdate
-	lockActive       = activeColumns + `subscription = ? AND grp = ? AND name = ? AND job = ? AND state = ?` + engine.ForUpdate
-	selectDeployment = `SELECT job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
-	listDeployments  = `SELECT name, job, state, began, record FROM deployments WHERE subscription = ? AND grp = ? AND name > ? ORDER BY name LIMIT ?`
-	sizesOfRecords   = `SELECT LENGTH(record) FROM deployments WHERE subscription = ? AND grp = ? AND name > ? ORDER BY name LIMIT ?`
-	selectContent    = `SELECT content FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ? AND state = ?`
-	selectTemplate   = `SELECT content FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ? AND state <> ?`
-	selectOperations = `SELECT operations FROM deployments WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
-	deleteDeployment = `DELETE FROM deployments WHERE subscription = ? AND grp = ? AND name = ?`
-	endDeployment    = `UPDATE deployments SET state = ?, record = ?, operations = ?, content = ? WHERE subscription = ? AND grp = ? AND name = ? AND job = ?`
-	sumDeployments   = `SELECT COUNT(*), COALESCE(SUM(` + keptBytes + `), 0) FROM deployments WHERE subscription = ? AND grp = ?`
-	oldDeployments   = `SELECT name, ` + keptBytes + ` FROM deployments WHERE subscription = ? AND grp = ? AND state <> ? ORDER BY began LIMIT ?`
-	keptBytes        = `LENGTH(record) + LENGTH(content) + LENGTH(operations)`
-	countGroups      = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ?`
+	lockDeployment   = `SELECT job, state FROM deployments WHERE subscription = ? AND resource_group = ? AND name = ?` + engine.ForUpdate
+	lockActive       = activeColumns + `subscription = ? AND resource_group = ? AND name = ? AND job = ? AND state = ?` + engine.ForUpdate
+	selectDeployment = `SELECT job, state, began, record FROM deployments WHERE subscription = ? AND resource_group = ? AND name = ?`
+	listDeployments  = `SELECT name, job, state, began, record FROM deployments WHERE subscription = ? AND resource_group = ? AND name > ? ORDER BY name LIMIT ?`
+	sizesOfRecords   = `SELECT LENGTH(record) FROM deployments WHERE subscription = ? AND resource_group = ? AND name > ? ORDER BY name LIMIT ?`
+	selectContent    = `SELECT content FROM deployments WHERE subscription = ? AND resource_group = ? AND name = ? AND job = ? AND state = ?`
+	selectTemplate   = `SELECT content FROM deployments WHERE subscription = ? AND resource_group = ? AND name = ? AND job = ? AND state <> ?`
+	selectOperations = `SELECT operations FROM deployments WHERE subscription = ? AND resource_group = ? AND name = ? AND job = ?`
+	deleteDeployment = `DELETE FROM deployments WHERE subscription = ? AND resource_group = ? AND name = ?`
+	endDeployment    = `UPDATE deployments SET state = ?, record = ?, operations = ?, content = ?
+		WHERE subscription = ? AND resource_group = ? AND name = ? AND job = ?`
+	sumDeployments = `SELECT COUNT(*), COALESCE(SUM(` + keptBytes + `), 0) FROM deployments WHERE subscription = ? AND resource_group = ?`
+	oldDeployments = `SELECT name, ` + keptBytes + ` FROM deployments WHERE subscription = ? AND resource_group = ? AND state <> ? ORDER BY began LIMIT ?`
+	keptBytes      = `LENGTH(record) + LENGTH(content) + LENGTH(operations)`
+	countGroups    = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ?`
 	// sumRunning counts nested ones with the one whose job they have.
 	sumRunning = `SELECT COUNT(DISTINCT job), COALESCE(SUM(LENGTH(content)), 0),
 		COUNT(DISTINCT CASE WHEN caller = ? THEN job END), COALESCE(SUM(CASE WHEN caller = ? THEN LENGTH(content) ELSE 0 END), 0)
 		FROM deployments WHERE subscription = ? AND state = ?`
 
-	putStep = `INSERT INTO deployment_steps (subscription, grp, job, step, state, record) VALUES (?, ?, ?, ?, ?, ?)
-		ON CONFLICT (subscription, grp, job, step) DO UPDATE SET state = excluded.state, record = excluded.record`
-	giveUpStep  = `UPDATE deployment_steps SET state = ?, record = ? WHERE subscription = ? AND grp = ? AND job = ? AND step = ? AND state = ?`
-	listSteps   = `SELECT step, state, record FROM deployment_steps WHERE subscription = ? AND grp = ? AND job = ? ORDER BY step`
-	deleteSteps = `DELETE FROM deployment_steps WHERE subscription = ? AND grp = ? AND job = ?`
+	putStep = `INSERT INTO deployment_steps (subscription, resource_group, job, step, state, record) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, resource_group, job, step) DO UPDATE SET state = excluded.state, record = excluded.record`
+	giveUpStep  = `UPDATE deployment_steps SET state = ?, record = ? WHERE subscription = ? AND resource_group = ? AND job = ? AND step = ? AND state = ?`
+	listSteps   = `SELECT step, state, record FROM deployment_steps WHERE subscription = ? AND resource_group = ? AND job = ? ORDER BY step`
+	deleteSteps = `DELETE FROM deployment_steps WHERE subscription = ? AND resource_group = ? AND job = ?`
 
 	// OfGroup forgets the deployments of a group.
-	OfGroup = `DELETE FROM deployments WHERE subscription = ? AND grp = ?`
+	OfGroup = `DELETE FROM deployments WHERE subscription = ? AND resource_group = ?`
 	// StepsOfGroup forgets their steps.
-	StepsOfGroup = `DELETE FROM deployment_steps WHERE subscription = ? AND grp = ?`
+	StepsOfGroup = `DELETE FROM deployment_steps WHERE subscription = ? AND resource_group = ?`
 )
 
 // Deployments are those of a database.

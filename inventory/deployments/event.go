@@ -17,9 +17,9 @@ import (
 const (
 	typeName = "Microsoft.Resources/deployments"
 
-	activeColumns = `SELECT subscription, grp, name, job, operations, caller FROM deployments WHERE `
+	activeColumns = `SELECT subscription, resource_group, name, job, operations, caller FROM deployments WHERE `
 	activeOfJob   = activeColumns + `job = ? AND state = ?` + engine.ForUpdate
-	activeOfGroup = activeColumns + `subscription = ? AND grp = ? AND state = ?` + engine.ForUpdate
+	activeOfGroup = activeColumns + `subscription = ? AND resource_group = ? AND state = ?` + engine.ForUpdate
 )
 
 // id returns the ID of the deployment.

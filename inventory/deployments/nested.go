@@ -20,7 +20,7 @@ type Parent struct {
 
 const (
 	abandonNested = `UPDATE deployments SET state = ?, operations = ? WHERE job = ? AND state = ?`
-	renewNested   = `UPDATE deployments SET record = ? WHERE subscription = ? AND grp = ? AND name = ?`
+	renewNested   = `UPDATE deployments SET record = ? WHERE subscription = ? AND resource_group = ? AND name = ?`
 )
 
 // Nested is a nested deployment that begins: the job of its parent runs it.

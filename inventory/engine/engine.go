@@ -37,9 +37,6 @@ type Options struct {
 	Now func() time.Time
 	// Migrations are the files that lead to the current layout.
 	Migrations fs.FS
-	// Proofs are queries that succeed on a database if it got the migration of this number
-	// in its released form; only migrations that once had another one have any.
-	Proofs map[int64]string
 	// Metrics takes the engine's metrics; it may be nil.
 	Metrics prometheus.Registerer
 	// NewUnit returns the state that the owner of the tables keeps for a transaction.

@@ -11,16 +11,12 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// ErrLayout refuses a database that was created between two releases, by a migration
-// that changed before its release. The database is left as it is.
-var ErrLayout = errors.New("the database has a layout that no release had")
-
 // migrate brings the database to the layout of the files. It applies every file that
 // the database lacks, in whatever order: a file may have been added with a lower number
 // than one that the database has.
-func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS, proofs map[int64]string) error {
+func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS) error {
 	options := []goose.ProviderOption{
-		goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions"), goose.WithAllowOutofOrder(true),
+		goose.WithDisableGlobalRegistry(true), goose.WithTableName(layoutTable), goose.WithAllowOutofOrder(true),
 	}
 	if engine == goose.DialectPostgres {
 		// Replicas may start at once. The lock ends with its session.
@@ -34,32 +30,8 @@ func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS,
 	if err != nil {
 		return err
 	}
-	if err := checkLayout(ctx, db, provider, proofs); err != nil {
-		return err
-	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate the database: %w", err)
-	}
-	return nil
-}
-
-// checkLayout refuses a database whose migrations had another form than the released one.
-func checkLayout(ctx context.Context, db *sql.DB, provider *goose.Provider, proofs map[int64]string) error {
-	applied, err := provider.Status(ctx)
-	if err != nil {
-		return fmt.Errorf("read the database's layout: %w", err)
-	}
-	for _, m := range applied {
-		proof, ok := proofs[m.Source.Version]
-		if !ok || m.State != goose.StateApplied {
-			continue
-		}
-		if _, err := db.ExecContext(ctx, proof); err != nil {
-			if down(err) {
-				return err
-			}
-			return fmt.Errorf("%w: migration %d had another form: %w", ErrLayout, m.Source.Version, err)
-		}
 	}
 	return nil
 }

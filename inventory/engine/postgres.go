@@ -91,6 +91,9 @@ func (e *Engine) judgePostgres(ctx context.Context) error {
 	if err == nil {
 		err = checkCollation(ctx, e.reads)
 	}
+	if err == nil {
+		err = checkEdition(ctx, e.reads, postgresHasLayout)
+	}
 	return Classify(ctx, err)
 }
 
@@ -114,7 +117,7 @@ func (e *Engine) migratePostgres(ctx context.Context, config *pgx.ConnConfig, se
 	longer["statement_timeout"] = millis(openTimeout)
 	own.AfterConnect = setUp(longer)
 	db := stdlib.OpenDB(*own)
-	err := migrate(ctx, db, goose.DialectPostgres, onlineIndexes{e.options.Migrations}, e.options.Proofs)
+	err := migrate(ctx, db, goose.DialectPostgres, onlineIndexes{e.options.Migrations})
 	return errors.Join(err, db.Close())
 }
 

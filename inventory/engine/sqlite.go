@@ -28,6 +28,9 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 	if err := createPrivate(path); err != nil {
 		return Unavailable(err)
 	}
+	if err := judgeSQLite(ctx, path); err != nil {
+		return err
+	}
 	busy := fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())
 	writing := sqliteDSN(path, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)")
 	if err := e.prepareSQLite(ctx, writing); err != nil {
@@ -58,6 +61,18 @@ func createPrivate(path string) error {
 	return file.Close()
 }
 
+// judgeSQLite refuses an unsuitable file, by a connection that does not change it: the
+// others switch it to a log, and move the log into the file when they close.
+func judgeSQLite(ctx context.Context, path string) error {
+	dsn := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro"}
+	db, err := openSQLite(dsn.String(), 1)
+	if err != nil {
+		return err
+	}
+	err = checkEdition(ctx, db, sqliteHasLayout)
+	return Classify(ctx, errors.Join(err, db.Close()))
+}
+
 // prepareSQLite brings a file to the present layout.
 func (e *Engine) prepareSQLite(ctx context.Context, dsn string) error {
 	db, err := openSQLite(dsn, 1)
@@ -66,7 +81,7 @@ func (e *Engine) prepareSQLite(ctx context.Context, dsn string) error {
 	}
 	err = checkCollation(ctx, db)
 	if err == nil {
-		err = migrate(ctx, db, goose.DialectSQLite3, e.options.Migrations, e.options.Proofs)
+		err = migrate(ctx, db, goose.DialectSQLite3, e.options.Migrations)
 	}
 	return Classify(ctx, errors.Join(err, db.Close()))
 }

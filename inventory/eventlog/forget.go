@@ -165,7 +165,7 @@ type Counts struct {
 // mostWaiting bounds the transactions whose waiting events are counted.
 const mostWaiting = 10_000
 
-const waitingEvents = `SELECT COALESCE(SUM(n), 0), COALESCE(MIN(at), 0) FROM (SELECT n, at FROM unnumbered_events ORDER BY at LIMIT ?) AS earliest`
+const waitingEvents = `SELECT COALESCE(SUM(count), 0), COALESCE(MIN(at), 0) FROM (SELECT count, at FROM unnumbered_events ORDER BY at LIMIT ?) AS earliest`
 
 // Count counts events. It costs the same however many are kept, because it counts
 // waiting events only of the first transactions.

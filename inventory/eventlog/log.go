@@ -67,7 +67,7 @@ type eventRow struct {
 	payload           []byte
 }
 
-const eventColumns = `subscription, number, id, at, key, told`
+const eventColumns = `subscription, number, id, at, key, payload`
 
 func scanEvent(scan engine.Scanner) (r eventRow, err error) {
 	var id []byte

@@ -21,9 +21,9 @@ const (
 	lockEventNumbers   = selectEventNumbers + engine.ForUpdate
 	putEventNumbers    = `UPDATE event_numbers SET last = ?, first = ?, oldest = ?, kept = ? WHERE subscription = ?`
 	anyUnnumbered      = `SELECT EXISTS (SELECT 1 FROM unnumbered_events)`
-	nextUnnumbered     = `SELECT at, n FROM unnumbered_events ORDER BY at LIMIT ?`
-	takeUnnumbered     = `DELETE FROM unnumbered_events WHERE at <= ? RETURNING subscription, at, n, recorded`
-	insertEvent        = `INSERT INTO events (subscription, number, place, id, at, key, told) VALUES (?, ?, ?, ?, ?, ?, ?) ` +
+	nextUnnumbered     = `SELECT at, count FROM unnumbered_events ORDER BY at LIMIT ?`
+	takeUnnumbered     = `DELETE FROM unnumbered_events WHERE at <= ? RETURNING subscription, at, count, recorded`
+	insertEvent        = `INSERT INTO events (subscription, number, place, id, at, key, payload) VALUES (?, ?, ?, ?, ?, ?, ?) ` +
 		`ON CONFLICT (subscription, number) DO NOTHING`
 	addKept = `INSERT INTO event_counts (subscription, kept) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET kept = event_counts.kept + excluded.kept`

@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	takeLease = `INSERT INTO turns (subscription, key, token, until) VALUES (?, ?, ?, ?)
-		ON CONFLICT (subscription, key) DO UPDATE SET token = excluded.token, until = excluded.until WHERE turns.until <= ?`
-	holdsLease = `SELECT EXISTS (SELECT 1 FROM turns WHERE subscription = ? AND key = ? AND token = ?)`
-	endLease   = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
+	takeLease = `INSERT INTO leases (subscription, key, token, until) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, key) DO UPDATE SET token = excluded.token, until = excluded.until WHERE leases.until <= ?`
+	holdsLease = `SELECT EXISTS (SELECT 1 FROM leases WHERE subscription = ? AND key = ? AND token = ?)`
+	endLease   = `DELETE FROM leases WHERE subscription = ? AND key = ? AND token = ?`
 	// Leases last seconds, so there are never many: they need no index by time. Those of
 	// replicas, which belong to no subscription, are kept longer.
-	leftLeases  = `SELECT subscription, key FROM turns WHERE until <= ? AND subscription > '' ORDER BY subscription, key LIMIT ?`
-	forgetLease = `DELETE FROM turns WHERE subscription = ? AND key = ? AND until <= ?`
+	leftLeases  = `SELECT subscription, key FROM leases WHERE until <= ? AND subscription > '' ORDER BY subscription, key LIMIT ?`
+	forgetLease = `DELETE FROM leases WHERE subscription = ? AND key = ? AND until <= ?`
 )
 
 // AdvisoryLease is the right to change a resource at its provider while no other holder
@@ -70,12 +70,12 @@ const (
 	presencePrefix = "replica "
 	presenceEnd    = "replica!" // the first text after all that begin with the prefix
 
-	showPresence = `INSERT INTO turns (subscription, key, token, until) VALUES (?, ?, ?, ?)
+	showPresence = `INSERT INTO leases (subscription, key, token, until) VALUES (?, ?, ?, ?)
 		ON CONFLICT (subscription, key) DO UPDATE SET until = excluded.until`
-	countPresent = `SELECT COUNT(*) FROM turns WHERE subscription = ? AND key > ? AND key < ? AND until > ?`
-	listDead     = `SELECT key, until FROM turns WHERE subscription = ? AND key > ? AND key < ? AND until <= ? ORDER BY key LIMIT ?`
-	forgetDead   = `DELETE FROM turns WHERE subscription = ? AND key > ? AND key < ? AND until <= ?`
-	endPresence  = `DELETE FROM turns WHERE subscription = ? AND key = ?`
+	countPresent = `SELECT COUNT(*) FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until > ?`
+	listDead     = `SELECT key, until FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ? ORDER BY key LIMIT ?`
+	forgetDead   = `DELETE FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ?`
+	endPresence  = `DELETE FROM leases WHERE subscription = ? AND key = ?`
 )
 
 // Present shows other replicas for a time that the replica of this name is alive, and

@@ -22,14 +22,14 @@ const (
 	Columns = `subscription, id, kind, subject, region, incarnation, state, due, owner, token, until, attempts, payload, created, changed, trace`
 
 	// An ended job gives way to a new one of its ID.
-	insertJob = `INSERT INTO jobs (` + Columns + `, shard) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	insertJob = `INSERT INTO jobs (` + Columns + `, shard, history) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, id) DO `
 	addJob = insertJob + replaceJob + ` WHERE jobs.shard < 0`
 	// replaceJob takes the job from its holder.
 	replaceJob = `UPDATE SET kind = excluded.kind, subject = excluded.subject, region = excluded.region, incarnation = excluded.incarnation,
 		state = excluded.state, due = excluded.due, owner = excluded.owner, token = jobs.token + 1, until = excluded.until,
 		attempts = excluded.attempts, payload = excluded.payload, created = excluded.created, changed = excluded.changed,
-		trace = excluded.trace, shard = excluded.shard, history = ''`
+		trace = excluded.trace, shard = excluded.shard, history = excluded.history`
 	putJob     = insertJob + replaceJob
 	selectJob  = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
 	openJobsOf = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0 ORDER BY id LIMIT ?`
@@ -67,7 +67,7 @@ func (j Job) insertion(t *engine.Tx) []any {
 	now := engine.Micros(t.Now)
 	return []any{
 		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Region, j.Incarnation[:], Waiting, engine.Micros(j.Due),
-		"", 0, 0, 0, j.Payload, now, now, spans.Of(t.Context).Parent(), openShard,
+		"", 0, 0, 0, j.Payload, now, now, spans.Of(t.Context).Parent(), openShard, "",
 	}
 }
 

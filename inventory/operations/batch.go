@@ -101,14 +101,14 @@ const (
 	endedBatches       = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteRequestBatch = `DELETE FROM request_batches WHERE subscription = ? AND job = ? AND until <= ?`
 
-	partColumns = `subscription, job, part, begun, ended, size, answer`
+	partColumns = `subscription, job, part, started, ended, size, answer`
 	beginPart   = `INSERT INTO request_parts (` + partColumns + `) VALUES (?, ?, ?, ?, 0, 0, ?)
 		ON CONFLICT (subscription, job, part) DO NOTHING`
 	// The first answer stands.
 	endPart = `INSERT INTO request_parts (` + partColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, job, part) DO UPDATE
 		SET ended = excluded.ended, size = excluded.size, answer = excluded.answer WHERE request_parts.ended = 0`
-	listParts   = `SELECT part, begun, ended, size FROM request_parts WHERE subscription = ? AND job = ?`
+	listParts   = `SELECT part, started, ended, size FROM request_parts WHERE subscription = ? AND job = ?`
 	selectPart  = `SELECT answer FROM request_parts WHERE subscription = ? AND job = ? AND part = ? AND ended > 0`
 	deleteParts = `DELETE FROM request_parts WHERE subscription = ? AND job = ?`
 )

@@ -77,14 +77,14 @@ func (o *Operation) PollsAnotherURL() bool { return o.Substitute || o.Target != 
 
 const (
 	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, ` +
-		`created, until, origin, target, stands_in, identity, status_target`
+		`created, until, origin, target, substitute, identity, status_target`
 
 	overwriteOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, token) DO UPDATE
 		SET resource = excluded.resource, method = excluded.method, namespace = excluded.namespace,
 			type = excluded.type, region = excluded.region, api_version = excluded.api_version,
 			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until,
-			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in, identity = excluded.identity,
+			origin = excluded.origin, target = excluded.target, substitute = excluded.substitute, identity = excluded.identity,
 			status_target = excluded.status_target`
 	// A record of another caller stays while it counts.
 	putOperation = overwriteOperation + ` WHERE operations.until <= ? OR operations.tenant = excluded.tenant AND operations.object = excluded.object

@@ -1,12 +1,10 @@
 package tags
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"math"
 	"unicode/utf8"
 
@@ -92,9 +90,8 @@ type Use struct {
 
 // Uses counts the resources of a subscription that have a tag, for each of its values.
 // It reads an entry of an index for each of them, and one resource for each value. It
-// reports whether the index knows all values. It does not if an earlier version wrote
-// some, or if a resource has the tag in several casings. Then there are no counts, and
-// the caller has to read the resources.
+// reports whether the index knows all values. It does not if a resource has the tag in
+// several casings. Then there are no counts, and the caller has to read the resources.
 func (d *Tags) Uses(ctx context.Context, sub, name string) (uses []Use, known bool, err error) {
 	known, name = true, arm.Fold(name)
 	err = d.database.Read(ctx).Each(func(scan engine.Scanner) error {
@@ -128,91 +125,4 @@ func useOf(name string, digest int64, text string) (use Use, found bool) {
 		}
 	}
 	return Use{}, false
-}
-
-const (
-	// The details are asked for one by one: an engine that joins may read all resources.
-	checkedTags = `SELECT subscription, tag, resource, value,
-			COALESCE((SELECT details FROM resources WHERE resources.subscription = resource_tags.subscription AND key = resource), '')
-		FROM resource_tags WHERE (subscription, tag, resource) > (?, ?, ?) ORDER BY subscription, tag, resource LIMIT ` + mostChecked
-	mendTag = `UPDATE resource_tags SET value = ? WHERE subscription = ? AND tag = ? AND resource = ? AND value = ?`
-
-	mostChecked = `1000`
-	tagsChecked = 1000
-)
-
-// Check is the progress of a comparison of the index of tags' values with the
-// resources. The zero value starts one.
-type Check struct {
-	after  tagRow
-	Mended int // values that were wrong, or not known yet
-}
-
-// tagRow is a row of the index of tags, with the value that the resource has.
-type tagRow struct {
-	subscription, name, resource string
-	value, wanted                int64
-}
-
-func (r tagRow) compare(other tagRow) int {
-	return cmp.Or(cmp.Compare(r.subscription, other.subscription), cmp.Compare(r.name, other.name), cmp.Compare(r.resource, other.resource))
-}
-
-// Continue continues a comparison by a bounded number of tags, and reports whether it is
-// complete. It writes the values that an earlier version left out, or changed without
-// updating the index.
-func (d *Tags) Continue(ctx context.Context, c *Check) (done bool, err error) {
-	after, n := c.after, 0
-	var wrong []tagRow
-	err = d.database.Read(ctx).Each(func(scan engine.Scanner) error {
-		row, err := scanTagRow(scan)
-		if err != nil {
-			return err
-		}
-		if n++; row.compare(after) > 0 {
-			after = row
-		}
-		if row.value != row.wanted {
-			wrong = append(wrong, row)
-		}
-		return nil
-	}, checkedTags, c.after.subscription, c.after.name, c.after.resource)
-	if err != nil {
-		return false, fmt.Errorf("read checked tags: %w", err)
-	}
-	// Each only if it has not changed meanwhile.
-	mended, err := transaction.InPieces(ctx, d.database, wrong, func(t *transaction.Tx, piece []tagRow) (int, error) {
-		for _, row := range piece {
-			if err := t.Later(mendTag, row.wanted, row.subscription, row.name, row.resource, row.value); err != nil {
-				return 0, err
-			}
-		}
-		return len(piece), nil
-	})
-	c.Mended += mended
-	if err != nil {
-		return false, err
-	}
-	c.after = after
-	return n < tagsChecked, nil
-}
-
-func scanTagRow(scan engine.Scanner) (row tagRow, err error) {
-	var text string
-	if err := scan(&row.subscription, &row.name, &row.resource, &row.value, &text); err != nil {
-		return row, err
-	}
-	var details tagged
-	if text != "" {
-		if err := json.Unmarshal([]byte(text), &details); err != nil {
-			row.wanted = row.value // it stays as it is; reading the resource reports the fault
-			return row, nil        //nolint:nilerr // a resource that cannot be read delays no other
-		}
-	}
-	wanted, has := digests(details.Tags)[row.name]
-	if !has {
-		wanted = Digest("") // any will do, as the resource is left out anyway
-	}
-	row.wanted = wanted
-	return row, nil
 }

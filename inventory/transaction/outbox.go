@@ -19,7 +19,7 @@ import (
 // waiting events of the subscription, even those of a replica whose clock is ahead. Two
 // transactions that change one resource lock it, so the later one sees the row of the
 // earlier one, unless that has been numbered by then.
-const recordEvents = `INSERT INTO unnumbered_events (subscription, at, id, n, recorded) VALUES (?, ` + eventTime + `, ?, ?, ?)
+const recordEvents = `INSERT INTO unnumbered_events (subscription, at, id, count, recorded) VALUES (?, ` + eventTime + `, ?, ?, ?)
 	ON CONFLICT (subscription, at, id) DO NOTHING`
 
 const eventTime = `COALESCE((SELECT at + 1 FROM unnumbered_events WHERE subscription = ? AND at >= ? ORDER BY at DESC LIMIT 1), ?)`

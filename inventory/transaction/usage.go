@@ -68,11 +68,11 @@ func (u Usage) order(other Usage) int {
 }
 
 const (
-	addUsage = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, ?)
-		ON CONFLICT (subscription, grp, type) DO UPDATE SET n = usage.n + excluded.n WHERE usage.n + excluded.n <= ?`
-	subtractUsage = `UPDATE usage SET n = CASE WHEN n > ? THEN n - ? ELSE 0 END WHERE subscription = ? AND grp = ? AND type = ?`
-	usageFits     = `SELECT 1 / COUNT(*) FROM usage WHERE subscription = ? AND grp = ? AND type = ? AND n <= ?`
-	selectUsage   = `SELECT n FROM usage WHERE subscription = ? AND grp = ? AND type = ?`
+	addUsage = `INSERT INTO usage (subscription, resource_group, type, used) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, resource_group, type) DO UPDATE SET used = usage.used + excluded.used WHERE usage.used + excluded.used <= ?`
+	subtractUsage = `UPDATE usage SET used = CASE WHEN used > ? THEN used - ? ELSE 0 END WHERE subscription = ? AND resource_group = ? AND type = ?`
+	usageFits     = `SELECT 1 / COUNT(*) FROM usage WHERE subscription = ? AND resource_group = ? AND type = ? AND used <= ?`
+	selectUsage   = `SELECT used FROM usage WHERE subscription = ? AND resource_group = ? AND type = ?`
 )
 
 // tally holds by how much a transaction changes each usage, and the limit that it has

@@ -357,7 +357,7 @@ func TestDrySweepChangesNothing(t *testing.T) {
 	db, err := sql.Open("sqlite", s.Path)
 	s.ok(err)
 	defer db.Close()
-	_, err = db.ExecContext(t.Context(), "UPDATE usage SET n = n + 1 WHERE type <> ''")
+	_, err = db.ExecContext(t.Context(), "UPDATE usage SET used = used + 1 WHERE type <> ''")
 	s.ok(err)
 	before := s.rows(jobstest.Subscription)
 	s.finds(s.sweep(sweep.Order{DryRun: true}), 1, 1, 1, 1, 1)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"portico/inventory/tags"
 	"portico/test/bench/peers"
 	"portico/test/harness"
 )
@@ -184,11 +185,12 @@ func fillEstate(b *testing.B, c *cloud, subscriptions, rows int) {
 	region := fmt.Sprintf("CASE i %% %d %s END", len(names), strings.Join(names, " "))
 	for n := range subscriptions {
 		for _, statement := range []string{
-			`INSERT INTO subscriptions (subscription, tenant, display_name, state, features, covered, version, created, changed)
-				VALUES ('%[1]s', '` + harness.TenantID + `', 'estate', 0, '', 1, 1, 1700000000000000, 1700000000000000)`,
+			`INSERT INTO subscriptions
+				(subscription, tenant, display_name, state, offer, placement, features, tags, covered, version, final_version, erased, created, changed)
+				VALUES ('%[1]s', '` + harness.TenantID + `', 'estate', 0, '', '', '', '{}', 1, 1, 0, 0, 1700000000000000, 1700000000000000)`,
 			`INSERT INTO resource_groups (subscription, key, name, location, managed_by, tags, state, incarnation, generation, etag, created, changed)
 				VALUES ('%[1]s', 'rg', 'rg', 'westus', '', '{}', 0, x'00', x'00', '', 1700000000000000, 1700000000000000)`,
-			`INSERT INTO resources (subscription, key, id, grp, type, type_name, name, name_key, parent, region, location,
+			`INSERT INTO resources (subscription, key, id, resource_group, type, type_name, name, name_key, parent, region, location,
 					phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed)
 				WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %[2]d)
 				SELECT '%[1]s', '/subscriptions/%[1]s/resourcegroups/rg/providers/contoso.compute/virtualmachines/vm' || i,
@@ -196,10 +198,10 @@ func fillEstate(b *testing.B, c *cloud, subscriptions, rows int) {
 					'rg', 'contoso.compute/virtualmachines', 'Contoso.Compute/virtualMachines', 'vm' || i, 'vm' || i, '', %[3]s, %[3]s,
 					1, 0, 0, x'000102030405060708090a0b0c0d0e0f', 'Succeeded', '2024-01-01', CASE WHEN i % 1000 = 7 THEN '{"tags":{"tier":"gold"}}' ELSE '{}' END, '', '', 1700000000000000, 1700000000000000
 				FROM n`,
-			`INSERT INTO resource_tags (subscription, tag, resource)
-				SELECT subscription, 'tier', key FROM resources WHERE subscription = '%[1]s' AND details <> '{}'`,
+			`INSERT INTO resource_tags (subscription, tag, resource, value)
+				SELECT subscription, 'tier', key, %[4]s FROM resources WHERE subscription = '%[1]s' AND details <> '{}'`,
 		} {
-			text := strings.NewReplacer("%[1]s", estateID(n), "%[2]d", fmt.Sprint(rows), "%[3]s", region).Replace(statement)
+			text := strings.NewReplacer("%[1]s", estateID(n), "%[2]d", fmt.Sprint(rows), "%[3]s", region, "%[4]s", fmt.Sprint(tags.Digest("gold"))).Replace(statement)
 			if _, err := db.ExecContext(b.Context(), text); err != nil {
 				b.Fatalf("%.60s: %v", text, err)
 			}

@@ -17,8 +17,8 @@ import (
 // goByTime are tables whose rows go by themselves after a time, or that count what is in
 // others; what is in them is no end.
 var goByTime = []string{
-	"tombstones", "fences", "turns", "operations", "scope_changes", "unnumbered_events", "events", "event_counts", "event_numbers",
-	"caller_names", "replica_errors", "deletion_order", "deployed", "request_batches", "request_parts", "touched",
+	"tombstones", "fences", "leases", "operations", "scope_changes", "unnumbered_events", "events", "event_counts", "event_numbers",
+	"caller_names", "replica_errors", "deletion_order", "deployed", "request_batches", "request_parts", "written_regions",
 }
 
 // differsAnyway are columns of text that say when, by whom or as what a row was written.

@@ -67,7 +67,7 @@ func (s *site) differences(ctx context.Context, t *testing.T) ([]string, error) 
 // rows reads the index of resources.
 func (s *site) rows(ctx context.Context) (map[string]row, error) {
 	rows := map[string]row{}
-	err := s.query(ctx, `SELECT key, id, grp, type, region, phase, verify, following FROM resources`, func(scan func(...any) error) error {
+	err := s.query(ctx, `SELECT key, id, resource_group, type, region, phase, verify, following FROM resources`, func(scan func(...any) error) error {
 		var key string
 		var r row
 		err := scan(&key, &r.id, &r.group, &r.typ, &r.region, &r.phase, &r.verify, &r.following)
@@ -129,7 +129,7 @@ func (s *site) miscounted(ctx context.Context, rows map[string]row) ([]string, e
 		return nil, err
 	}
 	var all []string
-	err = s.query(ctx, `SELECT grp, type, n FROM usage`, func(scan func(...any) error) error {
+	err = s.query(ctx, `SELECT resource_group, type, used FROM usage`, func(scan func(...any) error) error {
 		var of [2]string
 		var n int
 		err := scan(&of[0], &of[1], &n)

@@ -9,6 +9,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 
+	"portico/inventory/tags"
 	"portico/test/harness"
 )
 
@@ -62,29 +63,33 @@ var statements = []struct {
 }{
 	{ofSubscription / ofGroup, `INSERT INTO resource_groups (subscription, key, name, location, managed_by, tags, state, incarnation, generation, etag, created, changed)
 		SELECT {id s}, 'rg' || n, 'rg' || n, 'westus', '', '{}', 0, {bytes}, {bytes}, '', {time}, {time} FROM m`},
-	{ofSubscription, `INSERT INTO resources (subscription, key, id, grp, type, type_name, name, name_key, parent, region, location,
+	{ofSubscription, `INSERT INTO resources (subscription, key, id, resource_group, type, type_name, name, name_key, parent, region, location,
 			phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed)
 		SELECT {id s},
 			'/subscriptions/' || {id s} || '/resourcegroups/rg' || (n / 100) || '/providers/contoso.compute/virtualmachines/vm' || n,
 			'/subscriptions/' || {id s} || '/resourceGroups/rg' || (n / 100) || '/providers/Contoso.Compute/virtualMachines/vm' || n,
 			'rg' || (n / 100), 'contoso.compute/virtualmachines', 'Contoso.Compute/virtualMachines', 'vm' || n, 'vm' || n, '', {region}, {region},
 			1, 0, 0, {bytes}, 'Succeeded', '2024-01-01', CASE WHEN n % 10 = 7 THEN '{"tags":{"tier":"gold"}}' ELSE '{}' END, '', '', {time}, {time} FROM m`},
-	{10, `INSERT INTO role_assignments (subscription, scope, name, tenant, principal, role, scope_id, only_if, properties, generation, etag, created, changed)
+	{10, `INSERT INTO role_assignments (subscription, scope, name, tenant, principal, role, scope_id, condition, properties, generation, etag, created, changed)
 		SELECT {id s}, '/subscriptions/' || {id s}, {id 1000000000 + i}, '{tenant}', {id 2000000000 + i}, '{role}',
 			'/subscriptions/' || {id s}, '', '{}', {bytes}, '', {time}, {time} FROM m`},
-	{eventsOfSubscription, `INSERT INTO events (subscription, number, place, id, at, key, told)
+	{eventsOfSubscription, `INSERT INTO events (subscription, number, place, id, at, key, payload)
 		SELECT {id s}, last + 1 + i, last + 1 + i, id, at,
-			'/subscriptions/' || {id s} || '/resourcegroups/rg' || (n / 10) || '/providers/contoso.compute/virtualmachines/vm' || (n * 10), told
-		FROM m, (SELECT id, at, told FROM events WHERE key LIKE '%/virtualmachines/%' ORDER BY place LIMIT 1) AS copied, (SELECT last FROM event_numbers) AS numbers`},
-	{0, `INSERT INTO subscriptions (subscription, tenant, display_name, state, features, covered, version, created, changed)
-		SELECT subscription, '{tenant}', 'estate', 0, '', 1, 1, {time}, {time} FROM resource_groups WHERE key = 'rg0'`},
-	{ofSubscription, `INSERT INTO resource_tags (subscription, tag, resource)
-		SELECT {id s}, 'tier', '/subscriptions/' || {id s} || '/resourcegroups/rg' || (n / 100) || '/providers/contoso.compute/virtualmachines/vm' || n FROM m WHERE n % 10 = 7`},
+			'/subscriptions/' || {id s} || '/resourcegroups/rg' || (n / 10) || '/providers/contoso.compute/virtualmachines/vm' || (n * 10), payload
+		FROM m, (SELECT id, at, payload FROM events WHERE key LIKE '%/virtualmachines/%' ORDER BY place LIMIT 1) AS copied, (SELECT last FROM event_numbers) AS numbers`},
+	{0, `INSERT INTO subscriptions
+		(subscription, tenant, display_name, state, offer, placement, features, tags, covered, version, final_version, erased, created, changed)
+		SELECT subscription, '{tenant}', 'estate', 0, '', '', '', '{}', 1, 1, 0, 0, {time}, {time} FROM resource_groups WHERE key = 'rg0'`},
+	{ofSubscription, `INSERT INTO resource_tags (subscription, tag, resource, value)
+		SELECT {id s}, 'tier', '/subscriptions/' || {id s} || '/resourcegroups/rg' || (n / 100) || '/providers/contoso.compute/virtualmachines/vm' || n, {gold}
+		FROM m WHERE n % 10 = 7`},
 	// Every provider has heard of every subscription.
-	{0, `INSERT INTO announcements (subscription, endpoints)
-		SELECT subscription, (SELECT endpoints FROM announcements WHERE subscription = '{default}') FROM resource_groups WHERE key = 'rg0'`},
-	{0, `INSERT INTO usage (subscription, grp, type, n) SELECT subscription, key, 'contoso.compute/virtualmachines', 100 FROM resource_groups WHERE key <> '{made}'`},
-	{0, `INSERT INTO usage (subscription, grp, type, n) SELECT subscription, '', '', COUNT(*) FROM resource_groups WHERE key <> '{made}' GROUP BY subscription`},
+	{0, `INSERT INTO notified_endpoints (subscription, endpoints)
+		SELECT subscription, (SELECT endpoints FROM notified_endpoints WHERE subscription = '{default}') FROM resource_groups WHERE key = 'rg0'`},
+	{0, `INSERT INTO usage (subscription, resource_group, type, used)
+		SELECT subscription, key, 'contoso.compute/virtualmachines', 100 FROM resource_groups WHERE key <> '{made}'`},
+	{0, `INSERT INTO usage (subscription, resource_group, type, used)
+		SELECT subscription, '', '', COUNT(*) FROM resource_groups WHERE key <> '{made}' GROUP BY subscription`},
 	{0, `DELETE FROM event_counts`},
 	{0, `INSERT INTO event_counts (subscription, kept) SELECT subscription, COUNT(*) FROM events GROUP BY subscription`},
 	{0, `UPDATE event_numbers SET last = (SELECT MAX(number) FROM events), kept = (SELECT COUNT(*) FROM events)`},
@@ -116,7 +121,8 @@ func open(t *testing.T, driver, dsn string, of size) filling {
 	if driver == "pgx" {
 		bytes, settle = `'\x000102030405060708090a0b0c0d0e0f'::bytea`, "VACUUM ANALYZE"
 	}
-	return filling{of, db, settle, strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{made}", created, "{default}", harness.SubscriptionID,
+	return filling{of, db, settle, strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{gold}", fmt.Sprint(tags.Digest("gold")),
+		"{made}", created, "{default}", harness.SubscriptionID,
 		"{role}", reader, "{caller}", dora.ObjectID, "{region}", "CASE n % 50"+names.String()+" END")}
 }
 

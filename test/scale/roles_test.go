@@ -22,7 +22,7 @@ var (
 // more assignments than machines, at extensions of theirs.
 const assigned = `WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i + 1 < %d),
 		of(i, at, below) AS (SELECT i, 'vm' || (i %% 1000), CASE WHEN i < 1000 THEN '' ELSE '/extensions/e' || (i / 1000) END FROM c)
-	INSERT INTO role_assignments (subscription, scope, name, tenant, principal, role, scope_id, only_if, properties, generation, etag, created, changed)
+	INSERT INTO role_assignments (subscription, scope, name, tenant, principal, role, scope_id, condition, properties, generation, etag, created, changed)
 		SELECT {id 0}, '/subscriptions/' || {id 0} || '/resourcegroups/rg' || (i %% 1000 / 100) || '/providers/contoso.compute/virtualmachines/' || at || below,
 			{id 3000000000 + i}, '{tenant}', '{caller}', '{role}',
 			'/subscriptions/' || {id 0} || '/resourceGroups/rg' || (i %% 1000 / 100) || '/providers/Contoso.Compute/virtualMachines/' || at || below, '', '{}', {bytes}, '', {time}, {time} FROM of`

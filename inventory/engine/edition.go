@@ -1,0 +1,47 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// firstLayout is the number of the first migration. The lower ones were those of editions
+// before the first release.
+const firstLayout = 31
+
+// layoutTable records which migrations a database has.
+const layoutTable = "schema_versions"
+
+// ErrEdition refuses a database that an edition before the first release created. It is
+// left as it is.
+var ErrEdition = errors.New("the database was created by an edition before the first release, and this version cannot read it: " +
+	"start with an empty database, for SQLite in an empty folder")
+
+// CheckEdition returns ErrEdition if the number of a database's last migration is that of an
+// edition before the first release. It is 0 if the database is empty.
+func CheckEdition(layout int64) error {
+	if layout > 0 && layout < firstLayout {
+		return ErrEdition
+	}
+	return nil
+}
+
+// Whether a database has the table of migrations, in the words of each engine.
+const (
+	sqliteHasLayout   = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '` + layoutTable + `')`
+	postgresHasLayout = `SELECT to_regclass('` + layoutTable + `') IS NOT NULL`
+)
+
+// checkEdition is [CheckEdition] for an open database, without changing it.
+func checkEdition(ctx context.Context, db *sql.DB, hasLayout string) error {
+	var has bool
+	if err := db.QueryRowContext(ctx, hasLayout).Scan(&has); err != nil || !has {
+		return err
+	}
+	var layout int64
+	if err := db.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM `+layoutTable).Scan(&layout); err != nil {
+		return err
+	}
+	return CheckEdition(layout)
+}
