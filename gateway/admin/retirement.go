@@ -45,7 +45,7 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 		return 0, nil, fault
 	}
 	l.Audit.Event("region retired", zap.String("client", r.RemoteAddr), zap.String("region", region), zap.Bool("complete", err == nil),
-		zap.Int("rows", found.Rows), zap.Int("intents", found.Intents), zap.Int("touched", found.WrittenRegions), zap.Int("coverage", found.Coverage),
+		zap.Int("rows", found.Rows), zap.Int("intents", found.Intents), zap.Int("writtenRegions", found.WrittenRegions), zap.Int("coverage", found.Coverage),
 		zap.Int("notices", found.Notices), zap.Int("strays", found.Strays), zap.Int("fences", found.Fences), zap.Int("operations", found.Operations),
 		zap.Int("moving", found.Moving), zap.Int("groups", found.Groups))
 	if err != nil {
@@ -58,7 +58,7 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 
 func retirementOf(region string, dryRun bool, r inventory.Retirement) api.Retirement {
 	shown := api.Retirement{
-		Region: region, DryRun: dryRun, Rows: r.Rows, Intents: r.Intents, Touched: r.WrittenRegions, Coverage: r.Coverage,
+		Region: region, DryRun: dryRun, Rows: r.Rows, Intents: r.Intents, WrittenRegions: r.WrittenRegions, Coverage: r.Coverage,
 		Notices: r.Notices, Strays: r.Strays, Fences: r.Fences, Operations: r.Operations, Moving: r.Moving, Groups: api.WaitingGroups{Count: r.Groups},
 	}
 	for _, group := range r.Waiting {

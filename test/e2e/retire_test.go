@@ -14,17 +14,17 @@ import (
 
 // retired is what the retiring of a region answers.
 type retired struct {
-	Region                                                                string
-	DryRun                                                                bool
-	Rows, Intents, Touched, Coverage, Notices, Strays, Operations, Moving int
-	Groups                                                                struct {
+	Region                                                                       string
+	DryRun                                                                       bool
+	Rows, Intents, WrittenRegions, Coverage, Notices, Strays, Operations, Moving int
+	Groups                                                                       struct {
 		Count int
 		IDs   []string
 	}
 }
 
 func (r retired) empty() bool {
-	return r.Rows+r.Intents+r.Touched+r.Coverage+r.Notices+r.Strays+r.Operations+r.Moving+r.Groups.Count == 0
+	return r.Rows+r.Intents+r.WrittenRegions+r.Coverage+r.Notices+r.Strays+r.Operations+r.Moving+r.Groups.Count == 0
 }
 
 func retire(t *testing.T, p *harness.Portico, region, content string) harness.Answer {
@@ -102,7 +102,7 @@ func TestRegionIsRetired(t *testing.T) {
 	}
 
 	dry := retires(t, p, gone, `{"dryRun":true}`)
-	if dry.Rows != 4 || dry.Strays != 1 || dry.Touched < 4 || dry.Coverage < 1 || dry.Moving != 0 || dry.Groups.Count != 2 ||
+	if dry.Rows != 4 || dry.Strays != 1 || dry.WrittenRegions < 4 || dry.Coverage < 1 || dry.Moving != 0 || dry.Groups.Count != 2 ||
 		!slices.Equal(dry.Groups.IDs, []string{w.GroupPath("emptied"), w.GroupPath("rg")}) || !dry.DryRun || dry.Region != gone {
 		t.Errorf("the dry run says %+v", dry)
 	}

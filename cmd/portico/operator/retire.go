@@ -81,7 +81,7 @@ func (a *asking) retire(ctx context.Context, c *api.Client, region string, order
 
 // nothingIn reports whether nothing is known of a region.
 func nothingIn(r api.Retirement) bool {
-	return r.Rows+r.Intents+r.Touched+r.Coverage+r.Notices+r.Strays+r.Fences+r.Operations+r.Moving+r.Groups.Count == 0
+	return r.Rows+r.Intents+r.WrittenRegions+r.Coverage+r.Notices+r.Strays+r.Fences+r.Operations+r.Moving+r.Groups.Count == 0
 }
 
 // unknownRegion is the error of a name that neither the map nor the index knows: a word
@@ -132,7 +132,8 @@ func writeRetirement(to io.Writer, r api.Retirement) error {
 		n          int
 		one, other string
 	}{
-		{r.Rows, "row", "rows"}, {r.Intents, "open write", "open writes"}, {r.Touched, "place where a group is looked at", "places where groups are looked at"},
+		{r.Rows, "row", "rows"}, {r.Intents, "open write", "open writes"},
+		{r.WrittenRegions, "place where a group is looked at", "places where groups are looked at"},
 		{r.Coverage, "record of coverage", "records of coverage"}, {r.Notices, "notice", "notices"}, {r.Strays, "stray", "strays"},
 		{r.Fences, "fence", "fences"},
 		{r.Operations, "polling URL", "polling URLs"},

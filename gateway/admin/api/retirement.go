@@ -18,17 +18,17 @@ type Retire struct {
 // Retirement is what the index holds of a region, or has forgotten of it, in all
 // subscriptions.
 type Retirement struct {
-	Region     string `json:"region"`
-	DryRun     bool   `json:"dryRun,omitempty"`
-	InMap      bool   `json:"inMap,omitempty"` // the map still has it, so that only a dry run is answered
-	Rows       int    `json:"rows"`
-	Intents    int    `json:"intents"` // writes of which no one knows how they ended
-	Touched    int    `json:"touched"` // collections that groups are looked at in before they go
-	Coverage   int    `json:"coverage"`
-	Notices    int    `json:"notices"`
-	Strays     int    `json:"strays"`
-	Fences     int    `json:"fences"`
-	Operations int    `json:"operations"` // polling URLs
+	Region         string `json:"region"`
+	DryRun         bool   `json:"dryRun,omitempty"`
+	InMap          bool   `json:"inMap,omitempty"` // the map still has it, so that only a dry run is answered
+	Rows           int    `json:"rows"`
+	Intents        int    `json:"intents"`        // writes of which no one knows how they ended
+	WrittenRegions int    `json:"writtenRegions"` // collections that groups are looked at in before they go
+	Coverage       int    `json:"coverage"`
+	Notices        int    `json:"notices"`
+	Strays         int    `json:"strays"`
+	Fences         int    `json:"fences"`
+	Operations     int    `json:"operations"` // polling URLs
 	// Moving are IDs that a move has under way. They stay until it ends, or is cancelled.
 	Moving int `json:"moving,omitempty"`
 	// Groups are the groups whose deletion waits for the region.

@@ -35,7 +35,7 @@ function endpoint(e) {
       ['Under way', (a) => String(a.inFlight)], ['Calls', (a) => a.requests.toLocaleString('en')], ['Failures', (a) => a.failures.toLocaleString('en')], ['Certificate ends', (a) => when(a.certificateEnds)]], e.addresses, { key: (a) => a.url }));
 }
 
-const counted = [['rows', 'Resources'], ['intents', 'Writes without a known end'], ['fences', 'Fences'], ['operations', 'Polling URLs'], ['strays', 'Strays'], ['notices', 'Notices'], ['moving', 'Moving'], ['coverage', 'Coverage'], ['touched', 'Collections looked at before groups go']];
+const counted = [['rows', 'Resources'], ['intents', 'Writes without a known end'], ['fences', 'Fences'], ['operations', 'Polling URLs'], ['strays', 'Strays'], ['notices', 'Notices'], ['moving', 'Moving'], ['coverage', 'Coverage'], ['writtenRegions', 'Collections looked at before groups go']];
 
 // retirement counts what would be forgotten first; only then, and only of a region that
 // the map has no more, it can be done.
