@@ -8,18 +8,16 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 )
 
 // A token is base64url(version | key | sealed): key is the first bytes of a hash over
 // the key's id and the key, sealed is an encoded cursor under AES-256-GCM with a random
-// nonce in front. The list's digest is additional authenticated data, so a token is
-// valid only for its own list. The caller's hash follows the cursor: a version that
-// bound tokens to no caller skips what follows the deflated text, and its own tokens
-// end there.
+// nonce in front. The digest of the list and the caller are additional authenticated data,
+// so a token is valid only for its own list, and for its own caller.
 const (
 	tokenVersion = 1
 	keyHashLen   = 4 // bytes that identify a key
@@ -28,7 +26,6 @@ const (
 	maxCursor = 64 << 10
 	// compressFrom is the length from which cursors are compressed.
 	compressFrom = 1 << 10
-	callerLen    = 8 // bytes that identify a caller
 )
 
 // Key is a key for skip tokens.
@@ -93,8 +90,13 @@ func NewRandomKeys() *Keys {
 func (k *Keys) seal(cursor []byte, digest [32]byte, caller string) string {
 	first := k.tokenKeys[0]
 	head := append([]byte{tokenVersion}, first.keyHash[:]...)
-	sealed := first.aead.Seal(bytes.Clone(head), nil, append(k.compress(cursor), hashOf(caller)...), append(head, digest[:]...))
+	sealed := first.aead.Seal(bytes.Clone(head), nil, k.compress(cursor), boundTo(head, digest, caller))
 	return base64.RawURLEncoding.EncodeToString(sealed)
+}
+
+// boundTo returns the additional authenticated data of a token.
+func boundTo(head []byte, digest [32]byte, caller string) []byte {
+	return slices.Concat(head, digest[:], []byte(caller))
 }
 
 // sealed reports whether a token looks like one that a key of k sealed.
@@ -115,11 +117,6 @@ func (k *Keys) sealed(token string) bool {
 	return false
 }
 
-func hashOf(caller string) []byte {
-	sum := sha256.Sum256([]byte("caller " + caller))
-	return sum[:callerLen]
-}
-
 // open returns the encoded cursor of a token. It returns false if no key sealed the
 // token for this list, or it is another caller's.
 func (k *Keys) open(token string, digest [32]byte, caller string) ([]byte, bool) {
@@ -135,12 +132,11 @@ func (k *Keys) open(token string, digest [32]byte, caller string) ([]byte, bool)
 		if !bytes.Equal(head[1:], key.keyHash[:]) {
 			continue
 		}
-		packed, err := key.aead.Open(nil, nil, sealed, append(bytes.Clone(head), digest[:]...))
+		packed, err := key.aead.Open(nil, nil, sealed, boundTo(head, digest, caller))
 		if err != nil {
 			continue
 		}
-		cursor, of, ok := decompress(packed)
-		return cursor, ok && (len(of) == 0 || bytes.Equal(of, hashOf(caller))) // a token of an earlier version is bound to no caller
+		return decompress(packed)
 	}
 	return nil, false
 }
@@ -151,18 +147,10 @@ const (
 	encodingDeflate = 1
 )
 
-// storedBlock is the first byte of a deflated text that is one block, not compressed: its
-// length and the complement of that follow, and then the text.
-const (
-	storedBlock = 1
-	storedHead  = 5
-)
-
-// compress returns a deflated cursor; a short one in a stored block.
+// compress returns a cursor as it is sealed: deflated, or plain if it is short.
 func (k *Keys) compress(cursor []byte) []byte {
-	if n := uint16(len(cursor)); len(cursor) < compressFrom { //nolint:gosec // it fits
-		head := []byte{encodingDeflate, storedBlock}
-		return append(binary.LittleEndian.AppendUint16(binary.LittleEndian.AppendUint16(head, n), ^n), cursor...)
+	if len(cursor) < compressFrom {
+		return append([]byte{encodingPlain}, cursor...)
 	}
 	var b bytes.Buffer
 	b.WriteByte(encodingDeflate)
@@ -174,21 +162,18 @@ func (k *Keys) compress(cursor []byte) []byte {
 	return b.Bytes()
 }
 
-// decompress returns a cursor, and the bytes that follow it.
-func decompress(text []byte) (cursor, rest []byte, ok bool) {
-	if len(text) == 0 || text[0] != encodingDeflate {
-		return bytes.TrimPrefix(text, []byte{encodingPlain}), nil, len(text) > 0 && text[0] == encodingPlain
+// decompress is the inverse of compress.
+func decompress(text []byte) (cursor []byte, ok bool) {
+	switch {
+	case len(text) == 0:
+		return nil, false
+	case text[0] == encodingPlain:
+		return text[1:], true
+	case text[0] != encodingDeflate:
+		return nil, false
 	}
-	if text = text[1:]; len(text) >= storedHead && text[0] == storedBlock {
-		n := int(binary.LittleEndian.Uint16(text[1:]))
-		if text = text[storedHead:]; n > len(text) {
-			return nil, nil, false
-		}
-		return text[:n], text[n:], true
-	}
-	from := bytes.NewReader(text) // the decompressor reads no byte after the end
-	cursor, err := io.ReadAll(io.LimitReader(flate.NewReader(from), maxCursor+1))
-	return cursor, text[len(text)-from.Len():], err == nil && len(cursor) <= maxCursor
+	cursor, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(text[1:])), maxCursor+1))
+	return cursor, err == nil && len(cursor) <= maxCursor
 }
 
 // SealPosition returns a skip token for a position in a list that the front door
