@@ -113,32 +113,6 @@ func TestOperationsWithoutARecord(t *testing.T) {
 	p.want(404, "InvalidResourceType", "GET", item+"/asyncOperations/x"+api, "")
 }
 
-// A record of a version that knew polling URLs by their exact spelling is found as
-// before, and guards the others from the first poll on.
-func TestOperationOfBeforeIdentities(t *testing.T) {
-	p := newScripted(t, setup{tokens: true})
-	p.ok(201, "PUT", groupPath("g")+own, westus, auth(secret)...)
-	path := inSubscription + "/providers/Contoso.Script/locations/westus/operationResults/o"
-	p.say("POST "+inSubscription+"/providers/Contoso.Script/audit"+api, 202, "", "Location", p.at+path+"?t=1")
-	p.ok(202, "POST", inSubscription+"/providers/Contoso.Script/audit"+api, "", auth(secret)...)
-	record, err := p.recordedOperation(path + "?t=1")
-	if err != nil || record.Identity == "" {
-		t.Fatalf("%+v %v", record, err)
-	}
-	record.Identity = ""
-	must(t, p.store.Operations.Record(t.Context(), record))
-	p.say("GET "+path+"?t=1", 202, "")
-	p.want(404, "HttpResourceNotFound", "GET", path+"?t=1", "", auth(second)...)
-	p.ok(202, "GET", path+"?t=1", "", auth(secret)...)
-	p.reached("")
-	for _, other := range []string{"?t=1", "?t=2", ""} {
-		p.want(404, "HttpResourceNotFound", "GET", path+other, "", auth(second)...)
-	}
-	if p.reached("GET "+path) || p.reached("GET "+path+"?t=2") {
-		t.Error("another caller's poll reached the provider")
-	}
-}
-
 // The end of a write that is polled there settles its row.
 func TestOperationsOfAnySpellingSettle(t *testing.T) {
 	p := newScripted(t, setup{})

@@ -122,7 +122,7 @@ const (
 const (
 	followsPut = 1 << iota
 	followsDelete
-	followsPatch // an earlier version drops it
+	followsPatch
 )
 
 func (r *Resource) following() int64 {

@@ -105,7 +105,6 @@ func (r *Runner) forget(ctx context.Context) (more bool, err error) {
 		what string
 		do   func(context.Context, int) (int, error)
 	}{
-		{"unify spread jobs", r.Store.Unify},
 		{"forget tombstones", r.Store.ForgetTombstones},
 		{"forget operations", r.Store.Operations.Forget},
 		{"forget jobs", r.Store.ForgetJobs},

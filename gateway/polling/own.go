@@ -106,13 +106,10 @@ func pauseAt(age time.Duration) time.Duration {
 
 // Job finds the job of the operation that a request polls. To anybody but the
 // caller that began it, it does not exist (async reference, Operation result
-// rules). One that ended within its request has no job: that is without an ID, and done.
+// rules).
 func (o *Operations) Job(r *http.Request, x *exchange.Exchange, s inventory.Subscription) (id string, j jobrow.Job, err error) {
 	id = idOf(x)
 	record, err := o.own(r.Context(), x, s.ID, s.TenantID)
-	if err == nil && record.Follow == [16]byte{} {
-		return id, jobrow.Job{State: jobrow.Done, Created: record.Created}, nil
-	}
 	if err == nil {
 		j, err = o.Store.Job(r.Context(), s.ID, record.Follow)
 		x.Span.LinkTo(j.Trace)

@@ -51,7 +51,6 @@ func (f *Forwarded) Answer(w http.ResponseWriter, r *http.Request, x *exchange.E
 		}
 		if x.Request.Type == nil { // else the path is also that of a resource
 			f.renew(r.Context(), x, *o)
-			f.addIdentity(r.Context(), x, *o)
 		}
 		if o.PollsAnotherURL() {
 			return p.answerTarget()
@@ -84,18 +83,6 @@ func (f *Forwarded) renew(ctx context.Context, x *exchange.Exchange, o operation
 	}
 	if err := f.Store.Operations.Renew(ctx, o.Subscription, o.Token, now.Add(kept)); err != nil {
 		x.Warn("a polling URL was not renewed", err)
-	}
-}
-
-// addIdentity completes the record of an earlier version, which recorded the spelling of
-// a polling URL alone.
-func (f *Forwarded) addIdentity(ctx context.Context, x *exchange.Exchange, o operations.Operation) {
-	identity := x.Request.OperationIdentity()
-	if o.Identity != "" || identity == "" {
-		return
-	}
-	if err := f.Store.Operations.Identify(ctx, o.Subscription, o.Token, identity); err != nil {
-		x.Warn("what operation a polling URL is of was not recorded", err)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 
 	"portico/arm"
 	"portico/events"
-	"portico/inventory/encryption"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/operations"
@@ -374,11 +373,7 @@ func (d *Deployments) Template(ctx context.Context, name Name, job [16]byte) ([]
 
 // Operations returns what the steps of a deployment that has ended came to.
 func (d *Deployments) Operations(ctx context.Context, name Name, job [16]byte) ([]byte, error) {
-	text, err := d.part(ctx, selectOperations, name, job, "operations")
-	if errors.Is(err, encryption.ErrDecrypt) {
-		return nil, nil // it is the beginning still: an earlier version abandoned a nested one
-	}
-	return text, err
+	return d.part(ctx, selectOperations, name, job, "operations")
 }
 
 func (d *Deployments) part(ctx context.Context, statement string, name Name, job [16]byte, what string, state ...any) ([]byte, error) {

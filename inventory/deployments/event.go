@@ -52,18 +52,16 @@ func LookUpActive(sub, group string, each func(Active)) engine.Lookup {
 }
 
 // begun returns the event of a deployment's beginning, whose job acts for its caller since. It
-// stands in the place of the operations until the end, encrypted. No one is named if an
-// earlier version began the deployment, or if the key is gone.
+// stands in the place of the operations until the end, encrypted. No one is named if the key
+// is gone.
 func (d *Deployments) begun(ctx context.Context, a Active) (events.Payload, error) {
 	e := beginning(a.name.id(), false, events.Cause{})
-	if len(a.beginning) > 0 {
-		text, err := d.database.Cipher.Decrypt(ctx, place(a.name, a.job, "beginning"), a.beginning)
-		if err == nil {
-			err = json.Unmarshal(text, &e)
-		}
-		if err != nil && !errors.Is(err, encryption.ErrDecrypt) {
-			return e, err
-		}
+	text, err := d.database.Cipher.Decrypt(ctx, place(a.name, a.job, "beginning"), a.beginning)
+	if err == nil {
+		err = json.Unmarshal(text, &e)
+	}
+	if err != nil && !errors.Is(err, encryption.ErrDecrypt) {
+		return e, err
 	}
 	e.Cause.Job = Job
 	return e, nil

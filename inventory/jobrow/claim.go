@@ -214,30 +214,6 @@ func (r *Rows) EndJob(ctx context.Context, j Job, state State, payload string) e
 	})
 }
 
-const (
-	spreadJobs = `SELECT subscription, id FROM jobs WHERE shard > ? ORDER BY shard, kind, due LIMIT ?`
-	unifyJob   = `UPDATE jobs SET shard = ? WHERE subscription = ? AND id = ? AND shard > ?`
-)
-
-// Unify moves at most limit open jobs to the one shard that claims read, and returns
-// how many it moved. An earlier release creates jobs in other shards, and may still do
-// so on another replica; it finds them in this shard as well.
-func (r *Rows) Unify(ctx context.Context, limit int) (int, error) {
-	spread, err := engine.Collect(r.engine.Read(ctx), scanKey, spreadJobs, openShard, engine.AtMost(limit))
-	if err != nil {
-		return 0, fmt.Errorf("read spread jobs: %w", err)
-	}
-	slices.SortFunc(spread, jobKey.compare)
-	return engine.InPieces(ctx, r.engine, spread, func(u engine.Unit, piece []jobKey) (int, error) {
-		for _, k := range piece {
-			if err := u.Base().Later(unifyJob, openShard, k.subscription, k.id, openShard); err != nil {
-				return 0, fmt.Errorf("unify a spread job: %w", err)
-			}
-		}
-		return len(piece), nil
-	})
-}
-
 // firstDue is a column of a query for several kinds at once: each column is one step in
 // the index, however many jobs there are.
 const firstDue = `(SELECT MIN(due) FROM jobs WHERE shard = ? AND kind = ?)`

@@ -57,47 +57,10 @@ func TestAClaimIsOfWhatWasRead(t *testing.T) {
 	}
 }
 
-// An earlier release, which may still run beside this one, spreads its jobs over
-// four shards, and updates them by their keys alone.
-func TestJobsOfAnEarlierReleaseAreClaimed(t *testing.T) {
-	r := openRows(t)
-	subjects := []string{"a", "b", "c", "d", "e"}
-	for i, subject := range subjects {
-		if _, err := r.AddJob(t.Context(), Job{ID: ID("k", subject), Kind: "k", Subject: subject, Payload: "{}"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := r.write(t.Context(), engine.Flushed, engine.LockSet{}, func(u *engine.Tx) error {
-			id := ID("k", subject)
-			return u.Later("UPDATE jobs SET shard = ? WHERE subscription = ? AND id = ?", i%4, "", id[:])
-		}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if early, err := r.ClaimJobs(t.Context(), "one", time.Minute, 10, "k"); err != nil || len(early) != 2 {
-		t.Fatalf("claimed before: %+v, %v", early, err)
-	}
-	total := 0
-	for {
-		n, err := r.Unify(t.Context(), 2)
-		if err != nil || n > 2 {
-			t.Fatal(n, err)
-		}
-		if total += n; n < 2 {
-			break
-		}
-	}
-	if total != 3 {
-		t.Errorf("%d jobs were moved", total)
-	}
-	if rest, err := r.ClaimJobs(t.Context(), "one", time.Minute, 10, "k"); err != nil || len(rest) != 3 {
-		t.Errorf("claimed afterwards: %+v, %v", rest, err)
-	}
-}
-
 // A claim reads no more than what it may take, however many jobs are due.
 func TestClaimsUseTheirIndexes(t *testing.T) {
 	r := openRows(t)
-	for statement, index := range map[string]string{dueJobs: "jobs_by_due", dueInRegion: "jobs_by_region", nextJobRegion: "jobs_by_region", spreadJobs: "jobs_by_due", "SELECT " + firstDue: "jobs_by_due"} {
+	for statement, index := range map[string]string{dueJobs: "jobs_by_due", dueInRegion: "jobs_by_region", nextJobRegion: "jobs_by_region", "SELECT " + firstDue: "jobs_by_due"} {
 		args := make([]any, strings.Count(statement, "?"))
 		for i := range args {
 			args[i] = 1

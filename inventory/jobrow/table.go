@@ -10,8 +10,7 @@ import (
 )
 
 // The column shard separates the jobs that have not ended, which claims look for,
-// from those that have, which are due when they are to be forgotten. Earlier
-// releases spread the former over further shards: see Unify.
+// from those that have, which are due when they are to be forgotten.
 const (
 	openShard  = 0
 	endedShard = -1

@@ -89,12 +89,11 @@ const (
 	// A record of another caller stays while it counts.
 	putOperation = overwriteOperation + ` WHERE operations.until <= ? OR operations.tenant = excluded.tenant AND operations.object = excluded.object
 		OR operations.tenant = '' AND operations.object = ''`
-	proveOperation    = `SELECT 1 / COUNT(*) FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
-	renewOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
-	identifyOperation = `UPDATE operations SET identity = ? WHERE subscription = ? AND token = ? AND identity = ''`
-	learnOperation    = overwriteOperation + ` WHERE operations.until <= ?`
-	selectOperation   = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
-	selectEither      = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token IN (?, ?) AND until > ?`
+	proveOperation  = `SELECT 1 / COUNT(*) FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
+	renewOperation  = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
+	learnOperation  = overwriteOperation + ` WHERE operations.until <= ?`
+	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
+	selectEither    = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token IN (?, ?) AND until > ?`
 	// The first record of the next owner of an operation.
 	nextOwner = `SELECT ` + operationColumns + ` FROM operations
 		WHERE subscription = ? AND identity = ? AND (tenant, object) > (?, ?) AND until > ? ORDER BY tenant, object LIMIT 1`
@@ -129,14 +128,6 @@ func (r *Records) Record(ctx context.Context, o Operation) error {
 func (r *Records) Renew(ctx context.Context, sub, token string, until time.Time) error {
 	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
 		return t.Later(renewOperation, engine.Micros(until), arm.Fold(sub), token, engine.Micros(until))
-	})
-}
-
-// Identify sets the identity of a record without one: a version that knew
-// URLs only by their exact spelling wrote it.
-func (r *Records) Identify(ctx context.Context, sub, token, identity string) error {
-	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
-		return t.Later(identifyOperation, identity, arm.Fold(sub), token)
 	})
 }
 

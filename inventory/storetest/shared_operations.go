@@ -122,16 +122,6 @@ func testOwnedOperations(t *testing.T, database Database) {
 	record("abroad", "i", "u", "ann", time.Hour)
 	wants(Sub, "i", "ann", "", true)
 
-	// A record without an identity gets one, once.
-	record("old", "", "t", "ann", time.Hour)
-	wants(Sub, "o", "bob", "", false)
-	for _, identity := range []string{"o", "p"} {
-		b.ok(b.Operations.Identify(b.ctx, Sub, "old", identity))
-		wants(Sub, "o", "ann", "old", false)
-		wants(Sub, "o", "bob", "", true)
-		wants(Sub, "p", "bob", "", false)
-	}
-
 	// Each caller of a shared URL has a record, and neither is the only one.
 	record("shared", "s", "t", "ann", time.Hour)
 	record("shared", "s", "t", "bob", time.Hour)

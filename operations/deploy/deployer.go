@@ -89,13 +89,10 @@ func (o *Order) Payload(done, of int) string {
 }
 
 // Caller implements [jobs.Commissioned].
-func (d *Deployer) Caller(ctx context.Context, job jobrow.Job) (string, error) {
+func (d *Deployer) Caller(_ context.Context, job jobrow.Job) (string, error) {
 	var p payload
-	if err := job.Read(&p); err == nil && p.CallerName != "" {
-		return p.CallerName, nil
-	}
-	o, err := d.orderOf(ctx, job) // an earlier version wrote the payload
-	return o.CallerName, err
+	err := job.Read(&p)
+	return p.CallerName, err
 }
 
 func (d *Deployer) orderOf(ctx context.Context, job jobrow.Job) (o Order, err error) {

@@ -79,7 +79,7 @@ type Config struct {
 	// ComputeTLS and InsightTLS are YAML for the tls of a provider, "" for none.
 	ComputeTLS, InsightTLS string
 	// ComputeSpec is the OpenAPI document of virtual machines, which then judge plans; ""
-	// for none, as earlier versions know neither.
+	// for none.
 	ComputeSpec string
 	// InsightInternal are the internal subscriptions of Contoso.Insight.
 	InsightInternal []string

@@ -57,11 +57,6 @@ func (g Operations) jobOf(r *http.Request, x *exchange.Exchange, req route.Reque
 }
 
 func (j *job) read(m *regions.Map) error {
-	if j.ID == [16]byte{} { // the deletion of a deployment, as the version before answered it
-		j.success, j.ended = http.StatusNoContent, j.Created
-		j.status = func(head operationHead) any { return head }
-		return nil
-	}
 	if moves, judgesOnly := move.Of(j.Job); moves {
 		p, err := move.ReadPayload(j.Job)
 		if err != nil {
