@@ -41,7 +41,7 @@ func (s Secrets) Named(ctx context.Context, name string) (key [32]byte, err erro
 }
 
 // encryptionSecret names the encryption key that is stored in the database.
-const encryptionSecret = "request batches"
+const encryptionSecret = "encryption"
 
 // Stored is the [Options.Stored] of the database.
 func (s Secrets) Stored(ctx context.Context, create bool) (key [32]byte, found bool, err error) {

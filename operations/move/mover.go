@@ -138,7 +138,7 @@ type Payload struct {
 	Path      string              `json:"path"`            // of the caller's request, as in a request target
 	Query     string              `json:"query,omitempty"` // likewise
 	jobs.Commission
-	Started  time.Time     `json:"begun"` // when the resources are modified, for all of them
+	Started  time.Time     `json:"started"` // when the resources are modified, for all of them
 	Planned  bool          `json:"planned,omitempty"`
 	Calls    []*plan.Call  `json:"calls,omitempty"`
 	Progress plan.Progress `json:"progress"`
