@@ -9,9 +9,9 @@ import (
 
 // Where an incarnation of a group sent writes to is known with the first
 // intent, also where nothing came of it, and goes with the group.
-func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
+func TestWrittenRegionsAreKeptPerIncarnation(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	touched := func(want int) {
+	counted := func(want int) {
 		t.Helper()
 		g, err := s.Group(t.Context(), "s", "rg")
 		harness.OK(t, err)
@@ -27,7 +27,7 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 		}
 	}
 	makeGroup(t, s, "rg")
-	touched(0)
+	counted(0)
 	for _, region := range []string{"westus", "eastus", "westus"} {
 		w := vmWrite("rg", "in-"+region)
 		w.Region = region
@@ -37,8 +37,8 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	touched(2)
+	counted(2)
 	harness.OK(t, s.DeleteGroup(t.Context(), "s", "rg", DeleteGroupConditions{}))
 	makeGroup(t, s, "rg")
-	touched(0)
+	counted(0)
 }
