@@ -220,7 +220,7 @@ func ofNoRequest(trip harness.RoundTrip) bool {
 	return !slices.ContainsFunc(trip.Statements, func(s string) bool { return !lookForWork.MatchString(s) })
 }
 
-var lookForWork = regexp.MustCompile(`^SELECT .* FROM (jobs|intents|tombstones|operations|request_batches|turns) WHERE (shard|ends|at|until) `)
+var lookForWork = regexp.MustCompile(`^SELECT .* FROM (jobs|intents|tombstones|operations|request_batches|leases) WHERE (shard|ends|at|until) `)
 
 func describe(trips []harness.RoundTrip) string {
 	var b strings.Builder
