@@ -1,8 +1,6 @@
 package jobrow
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -71,11 +69,6 @@ func scanCounts(scan engine.Scanner, now time.Time) (kind string, c Counts, err 
 type jobKey struct {
 	subscription string
 	id           []byte
-}
-
-// compare orders keys as claims lock jobs, so that transactions cannot deadlock.
-func (k jobKey) compare(other jobKey) int {
-	return cmp.Or(cmp.Compare(k.subscription, other.subscription), bytes.Compare(k.id, other.id))
 }
 
 // ForgetJobs deletes at most limit ended jobs whose retention is over, and returns how

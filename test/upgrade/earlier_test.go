@@ -36,17 +36,18 @@ func earlierProgram(t *testing.T) string {
 // What the earlier version has of migrations stays as it is: databases have it.
 func TestMigrationsStay(t *testing.T) {
 	t.Parallel()
-	commit, folder := strings.TrimSpace(earlierCommit), "inventory/migrations/"
-	if err := exec.CommandContext(t.Context(), "git", "-C", "../..", "cat-file", "-e", commit).Run(); err != nil {
+	const root, folder = "../..", "inventory/migrations/"
+	commit := strings.TrimSpace(earlierCommit)
+	if err := exec.CommandContext(t.Context(), "git", "-C", root, "cat-file", "-e", commit).Run(); err != nil {
 		t.Logf("NOT TESTED: the migrations of %s. Its source cannot be had", commit)
 		return
 	}
-	for name := range strings.Lines(run(t, "../..", "git", "ls-tree", "--name-only", commit, folder)) {
+	for name := range strings.Lines(run(t, root, "git", "ls-tree", "--name-only", commit, folder)) {
 		if name = strings.TrimSpace(name); filepath.Ext(name) != ".sql" {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join("../..", name))
-		if before := run(t, "../..", "git", "show", commit+":"+name); err != nil || string(text) != before {
+		text, err := os.ReadFile(root + "/" + name)
+		if before := run(t, root, "git", "show", commit+":"+name); err != nil || string(text) != before {
 			t.Errorf("%s has changed, %v: add another migration", name, err)
 		}
 	}
