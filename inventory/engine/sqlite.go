@@ -28,10 +28,10 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 	if err := createPrivate(path); err != nil {
 		return Unavailable(err)
 	}
-	if err := judgeSQLite(ctx, path); err != nil {
+	busy := fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())
+	if err := judgeSQLite(ctx, sqliteDSN(path, busy)+"&mode=ro"); err != nil {
 		return err
 	}
-	busy := fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())
 	writing := sqliteDSN(path, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)")
 	if err := e.prepareSQLite(ctx, writing); err != nil {
 		return err
@@ -63,9 +63,8 @@ func createPrivate(path string) error {
 
 // judgeSQLite refuses an unsuitable file, by a connection that does not change it: the
 // others switch it to a log, and move the log into the file when they close.
-func judgeSQLite(ctx context.Context, path string) error {
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: "mode=ro"}
-	db, err := openSQLite(dsn.String(), 1)
+func judgeSQLite(ctx context.Context, dsn string) error {
+	db, err := openSQLite(dsn, 1)
 	if err != nil {
 		return err
 	}
