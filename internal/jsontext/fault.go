@@ -1,0 +1,132 @@
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// SyntaxError tells where text stops being JSON.
+type SyntaxError struct {
+	Reason   string
+	Path     string // members and elements down to the fault, such as "properties.disks[2]"; "" at the outermost level
+	Line     int    // counted from 1
+	Position int    // bytes before the fault in its line
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s. Path '%s', line %d, position %d.", e.Reason, e.Path, e.Line, e.Position)
+}
+
+// Place tells an offset in text as a [SyntaxError] does.
+func Place(text []byte, offset int) (line, position int) {
+	before := text[:min(offset, len(text))]
+	return 1 + bytes.Count(before, []byte{'\n'}), len(before) - 1 - bytes.LastIndexByte(before, '\n')
+}
+
+// fault looks for what is wrong with a text that is not well-formed, or does not begin
+// with open if that is given.
+func fault(text []byte, open byte) error {
+	if at := firstInvalid(text); at < len(text) {
+		return located(text, at, "the text is not UTF-8", "")
+	}
+	begin := pastSpace(text, 0)
+	if begin == len(text) || open != 0 && text[begin] != open {
+		return unexpected(text, begin, map[byte]string{0: "a value", '{': "an object", '[': "an array"}[open], "")
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		if _, err := d.ReadToken(); err != nil {
+			return explained(text, d, err)
+		}
+		switch d.StackDepth() {
+		case 0:
+			return unexpected(text, pastSpace(text, int(d.InputOffset())), "the end", "")
+		case maxDepth + 1:
+			return located(text, int(d.InputOffset())-1, fmt.Sprintf("The content is nested deeper than %d levels", maxDepth), pathTo(d.StackPointer(), d))
+		}
+	}
+}
+
+// firstInvalid returns where a text stops being UTF-8: at its end, or before it.
+func firstInvalid(text []byte) (at int) {
+	for at < len(text) {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return at
+}
+
+// explained says what a decoder found in the words of this package.
+func explained(text []byte, d *jsontext.Decoder, err error) error {
+	found, is := errors.AsType[*jsontext.SyntacticError](err)
+	if !is {
+		return err
+	}
+	at, path, said := int(found.ByteOffset), pathTo(found.JSONPointer, d), found.Err.Error()
+	_, wanted, expects := strings.Cut(strings.TrimSuffix(said, ")"), "(expecting ")
+	kind, length := d.StackIndex(d.StackDepth())
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		at = len(text)
+	case expects:
+	case strings.Contains(said, "escape sequence"):
+		at, wanted = at+1, "an escaped character"
+	case kind == jsontext.KindBeginObject && length%2 == 0:
+		wanted = "a property name"
+	default:
+		wanted = "a value"
+	}
+	if next := pastSpace(text, at+1); at < len(text) && text[at] == ',' && next < len(text) && (text[next] == '}' || text[next] == ']') {
+		at = next // the decoder finds a comma wrong before it looks behind it
+	}
+	return unexpected(text, at, wanted, path)
+}
+
+func unexpected(text []byte, at int, wanted, path string) error {
+	reason := "Unexpected end of content"
+	if at < len(text) {
+		r, _ := utf8.DecodeRune(text[at:])
+		reason = fmt.Sprintf("Unexpected character %q", r)
+	}
+	if wanted != "" {
+		reason += ", where " + wanted + " should stand"
+	}
+	return located(text, at, reason, path)
+}
+
+func located(text []byte, at int, reason, path string) error {
+	line, position := Place(text, at)
+	return &SyntaxError{reason, path, line, position}
+}
+
+// longestStep is how much of a member's name the path to a fault shows.
+const longestStep = 256
+
+// pathTo writes a pointer to where a decoder is as a path.
+func pathTo(pointer jsontext.Pointer, d *jsontext.Decoder) string {
+	var path strings.Builder
+	depth := 0
+	for name := range pointer.Tokens() {
+		depth++
+		if kind, _ := d.StackIndex(depth); kind == jsontext.KindBeginArray {
+			fmt.Fprintf(&path, "[%s]", name)
+			continue
+		}
+		if path.Len() > 0 {
+			path.WriteByte('.')
+		}
+		if len(name) > longestStep {
+			name = strings.ToValidUTF8(name[:longestStep], "") + "…"
+		}
+		path.WriteString(name)
+	}
+	return path.String()
+}

@@ -1,0 +1,178 @@
+// Package jsontext reads JSON text without decoding it.
+//
+// Reading checks the whole text for well-formedness in one pass and hands out the members
+// of the outermost object, or the elements of the outermost array, as the bytes that
+// they are: numbers, key order and escapes stay unchanged, and a resource of a
+// megabyte costs no more memory than itself. On the way of a request only a few
+// top-level members matter (location, tags, value, nextLink); decoding into
+// maps for their sake would cost several times as much.
+//
+// What a string says, and what is wrong with a text, encoding/json/jsontext tells. Its
+// Decoder would also tell where values end, but a list of eight regions took a third more
+// processor time by it.
+package jsontext
+
+import (
+	"bytes"
+	"encoding/json/jsontext"
+	"unicode/utf8"
+)
+
+// Member is one member of the outermost object.
+type Member struct {
+	Key    []byte // decoded; valid during the visit only
+	Value  []byte // the bytes of the value, without surrounding space: a part of the text
+	Offset int    // where in the text Value begins
+}
+
+// Element is one element of the array that [Elements] looks into.
+type Element struct {
+	Text   []byte // without surrounding space: a part of the text
+	Offset int    // where in the text Text begins
+	// Key is the value of the element's first member of the name asked for: a
+	// part of the text, nil where the element is no object or has none. It begins
+	// at KeyAt.
+	Key   []byte
+	KeyAt int
+}
+
+// Valid checks that text is one JSON value and nothing else.
+func Valid(text []byte) error {
+	s := scanner{text: text}
+	return s.read(0, func(at int) int { return s.value(at, 0) })
+}
+
+// Object checks text, which must be one JSON object and nothing else, and calls
+// visit for each member of it in order. The error is a *[SyntaxError], or what
+// visit returned.
+func Object(text []byte, visit func(Member) error) error {
+	return Elements(text, "", "", visit, nil)
+}
+
+// Array checks text, which must be one JSON array and nothing else, and calls visit
+// for each element of it in order, without a key. The error is a *[SyntaxError], or
+// what visit returned.
+func Array(text []byte, visit func(Element) error) error {
+	s := scanner{text: text}
+	return s.read('[', func(at int) int { return s.elements(at, 0, "", visit) })
+}
+
+// Elements is [Object] for a text with one array member whose elements matter, in a
+// single pass: each element of a member called array that is an array goes to element,
+// with the value of its own member called key, before the member itself goes to member.
+func Elements(text []byte, array, key string, member func(Member) error, element func(Element) error) error {
+	s := scanner{text: text}
+	return s.read('{', func(at int) int {
+		return s.parts(at, 0, func(name []byte, at int) int {
+			if element != nil && at < len(text) && text[at] == '[' && string(s.name(name)) == array {
+				return s.member(name, at, s.elements(at, 1, key, element), member)
+			}
+			return s.member(name, at, s.value(at, 1), member)
+		})
+	})
+}
+
+// member hands out a member that has been read.
+func (s *scanner) member(name []byte, at, end int, visit func(Member) error) int {
+	if end < 0 || visit == nil {
+		return end
+	}
+	return s.unless(visit(Member{s.name(name), s.text[at:end], at}), end)
+}
+
+// elements reads an array and hands out its elements.
+func (s *scanner) elements(at, depth int, key string, visit func(Element) error) int {
+	var e Element
+	member := func(name []byte, at int) int {
+		end := s.value(at, depth+2)
+		if end >= 0 && e.Key == nil && string(s.name(name)) == key {
+			e.Key, e.KeyAt = s.text[at:end], at
+		}
+		return end
+	}
+	return s.parts(at, depth, func(_ []byte, at int) (end int) {
+		e = Element{Offset: at}
+		if key != "" && at < len(s.text) && s.text[at] == '{' {
+			end = s.parts(at, depth+1, member)
+		} else {
+			end = s.value(at, depth+1)
+		}
+		if end < 0 {
+			return end
+		}
+		e.Text = s.text[at:end]
+		return s.unless(visit(e), end)
+	})
+}
+
+// read reads the whole text.
+func (s *scanner) read(open byte, outermost func(at int) int) error {
+	at := pastSpace(s.text, 0)
+	if utf8.Valid(s.text) && at < len(s.text) && (open == 0 || s.text[at] == open) {
+		end := outermost(at)
+		if s.stopped != nil {
+			return s.stopped
+		}
+		if end >= 0 && pastSpace(s.text, end) == len(s.text) {
+			return nil
+		}
+	}
+	return fault(s.text, open)
+}
+
+// unless returns end, or nowhere if a visitor stops.
+func (s *scanner) unless(stopped error, end int) int {
+	if s.stopped = stopped; stopped != nil {
+		return nowhere
+	}
+	return end
+}
+
+// Once reports whether all readers of a JSON object find the same member called key: it
+// has the member once and without escapes in its name, and no other whose name differs
+// only in casing. object must be well-formed, as [Elements] hands it out.
+func Once(object []byte, key string) bool {
+	if len(object) == 0 || object[0] != '{' {
+		return false
+	}
+	s := scanner{text: object}
+	wanted, times := []byte(key), 0
+	end := s.parts(0, 0, func(name []byte, at int) int {
+		if bytes.EqualFold(s.name(name), wanted) {
+			if times++; string(name[1:len(name)-1]) != key {
+				return nowhere
+			}
+		}
+		return s.value(at, 1)
+	})
+	return end >= 0 && times == 1
+}
+
+// Text returns what value says when it is a JSON string, and whether it is one.
+// value must be well-formed, as [Object] hands it out.
+func Text(value []byte) (string, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return "", false
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1]), true
+	}
+	text, _ := jsontext.AppendUnquote(nil, value)
+	return string(text), true
+}
+
+// Null reports whether value is absent or the word null.
+func Null(value []byte) bool { return len(value) == 0 || string(value) == "null" }
+
+// Value returns the value of an object's member as it is written, of the last one where
+// several have the key; nil where none has, or where the text is no object as far as the
+// member. Whether the object is well-formed to its end is not said.
+func Value(object []byte, key string) (value []byte) {
+	_ = Object(object, func(m Member) error {
+		if string(m.Key) == key {
+			value = m.Value
+		}
+		return nil
+	})
+	return value
+}
