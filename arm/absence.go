@@ -1,8 +1,8 @@
 package arm
 
 import (
-	"encoding/json/jsontext"
-	"encoding/json/v2"
+	"encoding/json"
+	jsonv2 "encoding/json/v2"
 	"strings"
 )
 
@@ -22,9 +22,6 @@ var absences = [...]string{"notfound", "doesnotexist", "notexist", "notexists"}
 // longer ones hold something else.
 const MaxFaultBody = 256 << 10
 
-// asProvidersWrite reads members in any case, and forgives what most readers do.
-var asProvidersWrite = json.JoinOptions(json.MatchCaseInsensitiveNames(true), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-
 // SaysAbsent reports whether the body of a provider's 404 says that the resource of an
 // ID does not exist: it is ARM's error envelope, with a code about a resource. A code
 // about its subscription, group, namespace or route proves nothing, nor does a body of
@@ -36,8 +33,10 @@ func SaysAbsent(body []byte, id string) bool {
 			Code, Message, Target string
 		}
 	}
-	// It stops at the first member of another kind: a body of thousands costs no more.
-	if len(body) > MaxFaultBody || json.Unmarshal(body, &envelope, asProvidersWrite) != nil {
+	// As json.Unmarshal reads it, but for going on behind a member of the wrong kind: an
+	// error for each of many costs many times the body.
+	options := jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
+	if len(body) > MaxFaultBody || jsonv2.Unmarshal(body, &envelope, options) != nil {
 		return false
 	}
 	fault, name := envelope.Error, Fold(id[strings.LastIndexByte(id, '/')+1:])
