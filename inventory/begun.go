@@ -7,7 +7,6 @@ import (
 
 	"portico/arm"
 	"portico/events"
-	"portico/internal/jsontext"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/transaction"
@@ -97,38 +96,13 @@ func (b unreportedWrites) read(ctx context.Context, d *transaction.Database, sub
 	return b.all
 }
 
-// appendUnreported appends the writes as json.Marshal would.
-func appendUnreported(text []byte, all []unreportedWrite) ([]byte, error) {
-	separator := byte('[')
-	for i := range all {
-		var err error
-		if text, err = all[i].appendJSON(append(text, separator)); err != nil {
-			return nil, err
-		}
-		separator = ','
-	}
-	return append(text, ']'), nil
-}
-
-func (b *unreportedWrite) appendJSON(behind []byte) ([]byte, error) {
-	o := jsontext.BeginObject(behind)
-	o.Bytes("intent", b.Intent[:])
-	o.Number("kind", int(b.Kind))
-	o.Text("type", b.Type)
-	o.Append("cause", b.Cause.AppendJSON)
-	if b.Why != nil {
-		o.Value("why", b.Why)
-	}
-	return o.End()
-}
-
 // sealUnreported returns writes in their stored form.
 func sealUnreported(ctx context.Context, d *transaction.Database, sub string, all []unreportedWrite) (unreportedWrites, error) {
 	if len(all) == 0 {
 		return unreportedWrites{}, nil
 	}
 	all = all[max(0, len(all)-mostUnreported):]
-	plain, err := appendUnreported(make([]byte, 0, transaction.UsualPayload), all)
+	plain, err := json.Marshal(all)
 	if err != nil {
 		return unreportedWrites{}, err
 	}

@@ -3,6 +3,7 @@ package transaction
 import (
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -74,14 +75,11 @@ type SealedEvent struct {
 	text []byte // encrypted
 }
 
-// UsualPayload is the length that holds most of the texts that are encrypted.
-const UsualPayload = 1 << 10
-
 // SealEvent encrypts a payload into an event. All events come through here, so that none holds
 // a secret of the request that ctx is of.
 func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string, payload events.Payload) (SealedEvent, error) {
 	payload.Cause, payload.Error = cause, events.Bounded(events.Masked(ctx, payload.Error))
-	text, err := payload.AppendJSON(make([]byte, 0, UsualPayload))
+	text, err := json.Marshal(&payload)
 	if err != nil {
 		return SealedEvent{}, fmt.Errorf("inventory: an event of %s: %w", key, err)
 	}
