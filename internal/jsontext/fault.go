@@ -10,19 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError tells where text stops being JSON.
-type SyntaxError struct {
-	Reason   string
-	Path     string // members and elements down to the fault, such as "properties.disks[2]"; "" at the outermost level
-	Line     int    // counted from 1
-	Position int    // bytes before the fault in its line
-}
+// syntaxError is a sentence that clients see.
+type syntaxError string
 
-func (e *SyntaxError) Error() string {
-	return fmt.Sprintf("%s. Path '%s', line %d, position %d.", e.Reason, e.Path, e.Line, e.Position)
-}
+func (e syntaxError) Error() string { return string(e) }
 
-// Place tells an offset in text as a [SyntaxError] does.
+// Place tells an offset in text as faults do: by a line, counted from 1, and how many bytes
+// are before it in the line.
 func Place(text []byte, offset int) (line, position int) {
 	before := text[:min(offset, len(text))]
 	return 1 + bytes.Count(before, []byte{'\n'}), len(before) - 1 - bytes.LastIndexByte(before, '\n')
@@ -102,9 +96,11 @@ func unexpected(text []byte, at int, wanted, path string) error {
 	return located(text, at, reason, path)
 }
 
+// located says why a text is not well-formed, and where: path is the members and elements
+// down to the fault, such as properties.disks[2], and empty at the outermost level.
 func located(text []byte, at int, reason, path string) error {
 	line, position := Place(text, at)
-	return &SyntaxError{reason, path, line, position}
+	return syntaxError(fmt.Sprintf("%s. Path '%s', line %d, position %d.", reason, path, line, position))
 }
 
 // longestStep is how much of a member's name the path to a fault shows.

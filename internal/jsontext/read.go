@@ -43,15 +43,15 @@ func Valid(text []byte) error {
 }
 
 // Object checks text, which must be one JSON object and nothing else, and calls
-// visit for each member of it in order. The error is a *[SyntaxError], or what
-// visit returned.
+// visit for each member of it in order. The error tells where text stops being JSON, or
+// is what visit returned.
 func Object(text []byte, visit func(Member) error) error {
 	return Elements(text, "", "", visit, nil)
 }
 
 // Array checks text, which must be one JSON array and nothing else, and calls visit
-// for each element of it in order, without a key. The error is a *[SyntaxError], or
-// what visit returned.
+// for each element of it in order, without a key. The error tells where text stops being
+// JSON, or is what visit returned.
 func Array(text []byte, visit func(Element) error) error {
 	s := scanner{text: text}
 	return s.read('[', func(at int) int { return s.elements(at, 0, "", visit) })

@@ -57,8 +57,7 @@ func TestFaultsAreLocated(t *testing.T) {
 		"{\"properties\":{\"size\":tru\n}}": "Unexpected character '\\n', where 'e' should stand. Path 'properties.size', line 1, position 25.",
 	} {
 		err := Object([]byte(text), nil)
-		var fault *SyntaxError
-		if !errors.As(err, &fault) || err.Error() != want {
+		if err == nil || err.Error() != want {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
 		}
 	}
@@ -100,7 +99,7 @@ func FuzzAgreesWithEncodingJSON(f *testing.F) {
 		if (err == nil) != want && (err == nil || !strings.Contains(err.Error(), "nested deeper")) {
 			t.Fatalf("%q: %v, encoding/json says %v", text, err, want)
 		}
-		if _, told := errors.AsType[*SyntaxError](err); err != nil && !told {
+		if err != nil && !strings.Contains(err.Error(), ". Path '") {
 			t.Fatalf("%q: %v", text, err)
 		}
 		var members []string
@@ -214,8 +213,7 @@ func TestTextOfEscapes(t *testing.T) {
 // The path to a fault shows long names cut.
 func TestPathsAreShort(t *testing.T) {
 	err := Valid([]byte(`{"` + strings.Repeat("é", 1<<20) + `":x}`))
-	var fault *SyntaxError
-	if !errors.As(err, &fault) || len(fault.Path) > 300 || !strings.HasSuffix(fault.Path, "éé…") {
+	if err == nil || len(err.Error()) > 400 || !strings.Contains(err.Error(), "éé…'") {
 		t.Errorf("got %.1000v", err)
 	}
 }
@@ -225,8 +223,7 @@ func TestDeepFaultsAreCheap(t *testing.T) {
 	text := []byte(strings.Repeat("[", 500) + strings.Repeat(`"",`, 1<<20) + "x")
 	reads := testing.AllocsPerRun(1, func() {
 		err := Valid(text)
-		var fault *SyntaxError
-		if !errors.As(err, &fault) || !strings.HasSuffix(fault.Path, "[1048576]") {
+		if err == nil || !strings.Contains(err.Error(), "[1048576]'") {
 			t.Errorf("got %v", err)
 		}
 	})
