@@ -63,6 +63,28 @@ func TestFaultsAreLocated(t *testing.T) {
 	}
 }
 
+// All ways to read a text count its levels from the outermost one.
+func TestAllReadersBoundDepth(t *testing.T) {
+	for levels, fits := range map[int]bool{maxDepth: true, maxDepth + 1: false} {
+		nested := func(outside, inside string) []byte {
+			n := levels - strings.Count(outside, "[") - strings.Count(outside, "{")
+			return []byte(outside + strings.Repeat("[", n) + strings.Repeat("]", n) + inside)
+		}
+		object, page := nested(`{"v":`, "}"), nested(`{"v":[{"id":`, "}]}")
+		for name, err := range map[string]error{
+			"a value":   Valid(nested("", "")),
+			"an object": Object(object, nil),
+			"an array":  Array(nested("", ""), func(Element) error { return nil }),
+			"elements":  Elements(object, "v", "id", nil, func(Element) error { return nil }),
+			"a key":     Elements(page, "v", "id", nil, func(Element) error { return nil }),
+		} {
+			if (err == nil) != fits || !fits && !strings.Contains(err.Error(), "nested deeper than 512 levels") {
+				t.Errorf("%s of %d levels: %v", name, levels, err)
+			}
+		}
+	}
+}
+
 func TestVisitorStopsTheScan(t *testing.T) {
 	stop := errors.New("stop")
 	if err := Object([]byte(`{"a":1,"b":}`), func(Member) error { return stop }); !errors.Is(err, stop) {
