@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 	"unsafe"
@@ -127,10 +128,8 @@ func hasName(leaf *x509.Certificate, name string) bool {
 			return true
 		}
 	}
-	for _, address := range leaf.EmailAddresses {
-		if address == name {
-			return true
-		}
+	if slices.Contains(leaf.EmailAddresses, name) {
+		return true
 	}
 	for _, ip := range leaf.IPAddresses {
 		if ip.String() == name {

@@ -3,6 +3,7 @@ package connections
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -145,9 +146,9 @@ func (t *Table) evictionCandidate(to *address) *conn {
 
 // firstToEvict returns the newest unauthenticated connection, else the newest.
 func (a *address) firstToEvict() *conn {
-	for i := len(a.open) - 1; i >= 0; i-- {
-		if !a.open[i].authenticated.Load() {
-			return a.open[i]
+	for _, c := range slices.Backward(a.open) {
+		if !c.authenticated.Load() {
+			return c
 		}
 	}
 	return a.open[len(a.open)-1]

@@ -3,6 +3,7 @@ package contoso
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strconv"
 )
@@ -45,9 +46,7 @@ func encode(v any) []byte {
 }
 
 func (a answer) copyHeader(w http.ResponseWriter) {
-	for k, v := range a.header {
-		w.Header()[k] = v
-	}
+	maps.Copy(w.Header(), a.header)
 }
 
 func (a answer) send(w http.ResponseWriter) {

@@ -27,7 +27,7 @@ func TestAnyType(t *testing.T) {
 	}
 	const group = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/g/providers/Fabrikam."
 	var statuses []int
-	for _, kind := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
+	for kind := range strings.SplitSeq("abcdefghijklmnopqrstuvwxyz", "") {
 		id := group + "Paint/" + kind + "/one"
 		w := do(http.MethodPut, id, `{"location":"West US","properties":{"size":{"any":[1]},"provisioningState":"Odd"},"identity":{"type":"Whatever"},"sku":{}}`)
 		statuses = append(statuses, w.Code)

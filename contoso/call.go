@@ -115,8 +115,7 @@ func (c *call) object() (object, error) {
 		return nil, invalidContent("The request content is empty; a JSON object is required.")
 	}
 	if err := json.Unmarshal(c.body, &o); err != nil {
-		var s *json.SyntaxError
-		if errors.As(err, &s) {
+		if s, ok := errors.AsType[*json.SyntaxError](err); ok {
 			return nil, invalidContent("The request content is not well-formed JSON at position %d.", s.Offset)
 		}
 		return nil, invalidContent("The request content must be a JSON object, each of its members once.")

@@ -3,6 +3,7 @@ package contoso
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 )
 
@@ -55,9 +56,7 @@ func failed(err error) answer {
 		f = fail(http.StatusInternalServerError, "InternalServerError", "The provider could not carry out the request.")
 	}
 	a := jsonAnswer(f.status, errorBody{errorDetail{Code: f.code, Message: f.message, Details: f.details}})
-	for k, v := range f.header {
-		a.header[k] = v
-	}
+	maps.Copy(a.header, f.header)
 	return a
 }
 

@@ -73,7 +73,7 @@ func (c *call) nextLink(last string) (string, error) {
 		return base + u.EscapedPath() + "?" + u.RawQuery + "&" + query, nil
 	}
 	var kept []string
-	for _, part := range strings.Split(u.RawQuery, "&") {
+	for part := range strings.SplitSeq(u.RawQuery, "&") {
 		key, _, _ := strings.Cut(part, "=")
 		name, err := url.QueryUnescape(key)
 		if part != "" && (err != nil || fold(name) != "$skiptoken") {

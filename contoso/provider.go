@@ -219,8 +219,7 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) (int, string) {
 func (p *Provider) answer(c *call) answer {
 	a, err := p.route(c)
 	if err != nil {
-		var f *failure
-		if !errors.As(err, &f) {
+		if _, ok := errors.AsType[*failure](err); !ok {
 			p.log.Error("request failed", zap.Error(err))
 		}
 		a = failed(err)

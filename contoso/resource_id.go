@@ -48,7 +48,7 @@ func parsePath(escaped string) (address, error) {
 	if text == "" {
 		return a, notFound("NotFound", "There is nothing at this path.")
 	}
-	for _, raw := range strings.Split(text, "/") {
+	for raw := range strings.SplitSeq(text, "/") {
 		s, err := url.PathUnescape(raw)
 		if err != nil || !validName(s) {
 			return a, badRequest("InvalidResourceName", "The path has an invalid segment.")

@@ -2,6 +2,7 @@ package contoso
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"portico/contoso/fault"
 )
@@ -202,9 +203,7 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 		return answer{status: http.StatusAccepted, header: links}, nil
 	}
 	a := next.answer(status, c.etags)
-	for k, v := range links {
-		a.header[k] = v
-	}
+	maps.Copy(a.header, links)
 	return a, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"runtime"
@@ -66,9 +67,7 @@ type cannedProvider struct {
 
 func (c *cannedProvider) Do(_ context.Context, call upstream.Call) (*http.Response, error) {
 	clear(c.answer.Header)
-	for name, values := range c.sent {
-		c.answer.Header[name] = values
-	}
+	maps.Copy(c.answer.Header, c.sent)
 	c.body.Reset(sentBytes)
 	return &c.answer, nil
 }
@@ -116,9 +115,7 @@ func newReads(t testing.TB, handler http.Handler) *reads {
 func (s *reads) read(t testing.TB) {
 	clear(s.w.header)
 	clear(s.again.Header)
-	for name, values := range s.first.Header {
-		s.again.Header[name] = values
-	}
+	maps.Copy(s.again.Header, s.first.Header)
 	s.w.status, s.w.bytes = 0, 0
 	s.handler.ServeHTTP(&s.w, s.again)
 	if s.w.status != http.StatusOK || s.w.bytes != len(sentBody) {

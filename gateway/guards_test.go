@@ -33,12 +33,12 @@ func TestAllowedHosts(t *testing.T) {
 		public, err := url.Parse(c.public)
 		must(t, err)
 		hosts := chain.NewHosts(public, c.listen)
-		for _, host := range strings.Fields(c.allowed) {
+		for host := range strings.FieldsSeq(c.allowed) {
 			if !hosts[host] {
 				t.Errorf("%s on %s refuses %s", c.public, c.listen, host)
 			}
 		}
-		for _, host := range strings.Fields(c.refused) {
+		for host := range strings.FieldsSeq(c.refused) {
 			if hosts[host] {
 				t.Errorf("%s on %s allows %s", c.public, c.listen, host)
 			}

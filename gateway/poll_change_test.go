@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -62,9 +63,7 @@ func (p *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !reported {
 		answer = absence(r.URL.Path)
 	}
-	for name, values := range answer.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), answer.header)
 	w.WriteHeader(answer.status)
 	fmt.Fprint(w, answer.body)
 }

@@ -115,8 +115,7 @@ func (t *tx) noFences(sub string) (bool, error) {
 // fenced reports whether a fence stands on an ID.
 func (t *tx) fenced(sub, key string) (bool, error) {
 	err := t.unfenced(sub, key)
-	var fence *FencedError
-	if errors.As(err, &fence) {
+	if _, ok := errors.AsType[*FencedError](err); ok {
 		return true, nil
 	}
 	return false, err

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"net/http"
+	"slices"
 	"unicode/utf8"
 
 	"portico/arm"
@@ -141,10 +142,8 @@ func (r *Request) checkMethod() *arm.Error {
 	if !ruled {
 		return nil
 	}
-	for _, m := range allowed {
-		if r.Method == m {
-			return nil
-		}
+	if slices.Contains(allowed, r.Method) {
+		return nil
 	}
 	fault := arm.NewError(arm.MethodNotAllowed, r.Method)
 	fault.Allow = allowed

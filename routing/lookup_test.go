@@ -279,12 +279,12 @@ func TestMemoryServesReadsAlone(t *testing.T) {
 		{vms + "/east/disks/d" + guard + "/stamps/s", "PUT DELETE", "GET", disk},
 		{vms + "/east/operationResults/o", "", "GET", anchor},
 	} {
-		for _, method := range strings.Fields(c.write) {
+		for method := range strings.FieldsSeq(c.write) {
 			if d, err := resolve(t, index, method, c.path, "{}"); err != nil || d.Region != "eastus" || d.Memory.Location || d.Memory.Key != "" {
 				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Memory.Location, d.Memory.Key, err)
 			}
 		}
-		for _, method := range strings.Fields(c.read) {
+		for method := range strings.FieldsSeq(c.read) {
 			if d, err := resolve(t, index, method, c.path, ""); err != nil || d.Region != "westus" || !d.Memory.Location || d.Memory.Key != c.anchor {
 				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Memory.Location, d.Memory.Key, err)
 			}

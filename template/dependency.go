@@ -2,6 +2,7 @@ package template
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"portico/template/document"
@@ -48,10 +49,8 @@ func (s *scope) index(name string, d *declaration) {
 		return
 	}
 	key := strings.ToLower(name)
-	for _, other := range s.byName[key] {
-		if other == d {
-			return
-		}
+	if slices.Contains(s.byName[key], d) {
+		return
 	}
 	s.byName[key] = append(s.byName[key], d)
 }

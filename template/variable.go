@@ -1,6 +1,7 @@
 package template
 
 import (
+	"slices"
 	"strings"
 
 	"portico/template/document"
@@ -64,10 +65,5 @@ func (s *scope) isCopied(slot *slot) bool {
 	if !isLoops(loops) {
 		return false
 	}
-	for _, loop := range loops.Elements {
-		if loop == slot.node {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(loops.Elements, slot.node)
 }

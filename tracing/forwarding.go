@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -46,8 +47,8 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 	}
 	client.Trusted = true
 	chain := strings.Split(strings.Join(h.Values("X-Forwarded-For"), ","), ",")
-	for i := len(chain) - 1; i >= 0; i-- {
-		address := parseAddress(strings.TrimSpace(chain[i]))
+	for _, c := range slices.Backward(chain) {
+		address := parseAddress(strings.TrimSpace(c))
 		if !address.IsValid() {
 			break
 		}
@@ -65,8 +66,8 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 func textOf(address netip.Addr, hostPort string) string {
 	var buffer [64]byte
 	text := address.AppendTo(buffer[:0])
-	if i := strings.LastIndexByte(hostPort, ':'); i >= 0 {
-		if host := strings.Trim(hostPort[:i], "[]"); host == string(text) {
+	if host, _, ok := strings.CutLast(hostPort, ":"); ok {
+		if host = strings.Trim(host, "[]"); host == string(text) {
 			return host
 		}
 	}

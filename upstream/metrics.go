@@ -244,8 +244,7 @@ func ErrorKind(err error) string {
 
 // countRefusal counts a call that is not made, and returns err.
 func (c *Client) countRefusal(err error) error {
-	var down *health.Down
-	if errors.As(err, &down) {
+	if down, ok := errors.AsType[*health.Down](err); ok {
 		c.metrics.refused.WithLabelValues(down.Region).Inc()
 	}
 	return err

@@ -50,8 +50,7 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	}
 	response, err := attempt.retryClient().Do(request)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // its URL is not that of the attempt
 		}
 		return Answer{}, &Fault{Sent: attempt.sent, Region: call.Endpoint.Region, Err: withCause(ctx.Err(), err)}

@@ -92,7 +92,7 @@ func TestAdvice(t *testing.T) {
 				t.Errorf("%s: %q lacks %q", name, said.Advice, want)
 			}
 		}
-		for _, part := range strings.Split(c.token, ".") {
+		for part := range strings.SplitSeq(c.token, ".") {
 			if len(part) > 10 && strings.Contains(said.Advice, part) {
 				t.Errorf("%s: %q quotes the token", name, said.Advice)
 			}

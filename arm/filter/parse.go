@@ -3,6 +3,7 @@ package filter
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"portico/arm"
@@ -255,10 +256,8 @@ func (p *parser) field() (Field, error) {
 }
 
 func (p *parser) allows(field Field) bool {
-	for _, f := range p.allowed {
-		if f == field {
-			return true
-		}
+	if slices.Contains(p.allowed, field) {
+		return true
 	}
 	return len(p.allowed) == 0
 }

@@ -171,9 +171,7 @@ func (a *Adapter) request(ctx context.Context, c call) (*http.Request, ids, erro
 	case token != "":
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	for name, values := range c.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, c.header)
 	return r, sent, nil
 }
 

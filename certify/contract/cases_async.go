@@ -2,6 +2,7 @@ package contract
 
 import (
 	"net/http"
+	"slices"
 )
 
 // asyncTypes are the types whose asynchronous writes are tried: the tracked ones, and any
@@ -9,12 +10,7 @@ import (
 func asyncTypes(t *Type) bool { return hasOther(t) && (isTracked(t) || !t.provider.hasTracked()) }
 
 func (p *Provider) hasTracked() bool {
-	for _, t := range p.ResourceTypes {
-		if isTracked(t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.ResourceTypes, isTracked)
 }
 
 // stateCases check the property provisioningState.

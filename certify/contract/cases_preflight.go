@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -120,9 +121,7 @@ func (s *Scene) preflight(all ...planned) *Answer {
 	var resources []any
 	for _, p := range all {
 		resource := Object{"name": nameOf(p.id), "type": s.Type.FullName(), "apiVersion": s.Type.version()}
-		for name, value := range p.body {
-			resource[name] = value
-		}
+		maps.Copy(resource, p.body)
 		resources = append(resources, resource)
 	}
 	return askPreflight(s, resources)

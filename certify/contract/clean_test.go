@@ -82,7 +82,7 @@ func (s *store) show(w http.ResponseWriter, id string) {
 func (s *store) list(w http.ResponseWriter, collection string) {
 	items := []Object{}
 	for id := range s.resources {
-		before, _, _ := cutLast(id)
+		before, _, _ := strings.CutLast(id, "/")
 		of, _, _ := strings.Cut(collection, "/providers/")
 		if before == collection || strings.Count(of, "/") == 2 && strings.HasPrefix(id, of+"/") && !isPart(id) {
 			items = append(items, Object{"id": id})

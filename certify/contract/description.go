@@ -183,7 +183,7 @@ func (d *Description) Complete() error {
 	for _, p := range d.Providers {
 		for _, t := range p.ResourceTypes {
 			t.provider = p
-			if parent, _, nested := cutLast(t.Name); nested {
+			if parent, _, nested := strings.CutLast(t.Name, "/"); nested {
 				i := slices.IndexFunc(p.ResourceTypes, func(o *Type) bool { return o.Name == parent })
 				if i < 0 {
 					return fmt.Errorf("contract: the type %s has no parent %s", t.FullName(), parent)
@@ -275,8 +275,7 @@ func (t *Type) hidden(o Object) Object {
 
 // last is the type's own name, without its parents'.
 func (t *Type) last() string {
-	_, last, _ := cutLast(t.Name)
-	return last
+	return t.Name[strings.LastIndexByte(t.Name, '/')+1:]
 }
 
 // version is the api-version for cases: the first stable one with entity tags.
@@ -328,13 +327,4 @@ func (d *Description) typeAt(path string) *Type {
 		}
 	}
 	return nil
-}
-
-// cutLast cuts at the last slash; ok reports whether there is one.
-func cutLast(path string) (before, last string, ok bool) {
-	i := strings.LastIndexByte(path, '/')
-	if i < 0 {
-		return "", path, false
-	}
-	return path[:i], path[i+1:], true
 }

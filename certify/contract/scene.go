@@ -138,12 +138,12 @@ func (s *Scene) newHost() string {
 
 // collection is the path of a resource's collection.
 func collection(id string) string {
-	before, _, _ := cutLast(id)
+	before, _, _ := strings.CutLast(id, "/")
 	return before
 }
 
 func nameOf(id string) string {
-	_, name, _ := cutLast(id)
+	_, name, _ := strings.CutLast(id, "/")
 	return name
 }
 

@@ -10,6 +10,7 @@ package sample
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"portico/certify/contract"
@@ -83,7 +84,7 @@ func (m member) String() string {
 	return strings.ReplaceAll(strings.Join(m, "."), ".[", "[")
 }
 
-func (m member) to(name string) member { return append(m[:len(m):len(m)], name) }
+func (m member) to(name string) member { return append(slices.Clip(m), name) }
 
 // noValue says for which member there is none.
 func noValue(at member, why string, args ...any) error {

@@ -60,8 +60,7 @@ func serverPair(o config.TLS) (*tls.Certificate, error) {
 // fileFault is the fault of a pair of files that are no certificate and its key. The
 // errors of package tls quote neither.
 func fileFault(path, setting string, err error) config.Fault {
-	var missing *fs.PathError
-	if errors.As(err, &missing) {
+	if missing, ok := errors.AsType[*fs.PathError](err); ok {
 		path, err = missing.Path, missing.Err
 	}
 	return config.Fault{File: path, What: setting + ": " + err.Error(), Allowed: "PEM files of a certificate and its key"}

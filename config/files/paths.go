@@ -38,8 +38,7 @@ func readable(path string) error {
 
 // cause is an error without the path of the file, which faults name themselves.
 func cause(err error) string {
-	var system *fs.PathError
-	if errors.As(err, &system) {
+	if system, ok := errors.AsType[*fs.PathError](err); ok {
 		err = system.Err
 	}
 	return err.Error()

@@ -1,6 +1,9 @@
 package rule
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Schema is what of a rule a JSON schema can say. It refuses nothing that the
 // rule accepts, except texts that YAML reads as numbers or truth values: these
@@ -29,7 +32,7 @@ const (
 func matching(pattern string) Schema { return Schema{Patterns: []string{pattern}} }
 
 func (s Schema) matching(pattern string) Schema {
-	s.Patterns = append(s.Patterns[:len(s.Patterns):len(s.Patterns)], pattern)
+	s.Patterns = append(slices.Clip(s.Patterns), pattern)
 	return s
 }
 

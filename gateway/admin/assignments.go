@@ -37,11 +37,11 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 	}
 	position := query.Get("after")
 	if position != "" {
-		end := strings.LastIndexByte(position, ' ')
-		if end < 0 {
+		scope, name, ok := strings.CutLast(position, " ")
+		if !ok {
 			return 0, nil, notOfALink()
 		}
-		wanted.After = &assignments.Assignment{ScopeKey: position[:end], Name: position[end+1:]}
+		wanted.After = &assignments.Assignment{ScopeKey: scope, Name: name}
 	}
 	found, err := l.Store.Roles.Assignments(r.Context(), wanted)
 	if err != nil {

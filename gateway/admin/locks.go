@@ -30,11 +30,10 @@ func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, 
 	}
 	var after inventory.Lock
 	if position := query.Get("after"); position != "" {
-		end := strings.LastIndexByte(position, '/')
-		if end < 0 {
+		var ok bool
+		if after.Scope, after.Key, ok = strings.CutLast(position, "/"); !ok {
 			return 0, nil, notOfALink()
 		}
-		after.Scope, after.Key = position[:end], position[end+1:]
 	}
 	locks, err := l.Store.SubscriptionLocks(r.Context(), sub.ID, after, limit+1)
 	page := pageOf("/admin/locks", query, locks, limit, lockOf, func(last inventory.Lock) string { return last.Scope + "/" + last.Key })

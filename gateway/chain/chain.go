@@ -2,6 +2,8 @@
 // answers it, and composes them.
 package chain
 
+import "slices"
+
 import "net/http"
 
 // Middleware wraps a handler in one concern.
@@ -9,9 +11,9 @@ type Middleware func(http.Handler) http.Handler
 
 // Of composes middlewares in the order in which a request meets them. A nil one is none.
 func Of(last http.Handler, links ...Middleware) http.Handler {
-	for i := len(links) - 1; i >= 0; i-- {
-		if links[i] != nil {
-			last = links[i](last)
+	for _, link := range slices.Backward(links) {
+		if link != nil {
+			last = link(last)
 		}
 	}
 	return last

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"strconv"
 
@@ -98,9 +99,7 @@ func (w *Captured) TooLong(target string) *arm.Error {
 // SendTo passes the answer on.
 func (w *Captured) SendTo(to http.ResponseWriter) {
 	h := to.Header()
-	for name, values := range w.header {
-		h[name] = values
-	}
+	maps.Copy(h, w.header)
 	if len(w.Body) > 0 {
 		h.Set("Content-Length", strconv.Itoa(len(w.Body)))
 	}

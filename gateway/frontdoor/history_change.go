@@ -92,7 +92,7 @@ func changeName(e events.Event) string {
 
 // typeOf is the type of an event's resource, as its action names it.
 func typeOf(e events.Event) string {
-	if typ, verb, found := cutLast(e.Action); found && (verb == "write" || verb == "delete") {
+	if typ, verb, found := strings.CutLast(e.Action, "/"); found && (verb == "write" || verb == "delete") {
 		return typ
 	}
 	return arm.TypeIn(e.Resource)
@@ -135,12 +135,4 @@ func groupIDOf(id string) string {
 		return ""
 	}
 	return strings.Join(segments[:5], "/")
-}
-
-func cutLast(action string) (before, after string, found bool) {
-	i := strings.LastIndexByte(action, '/')
-	if i < 0 {
-		return action, "", false
-	}
-	return action[:i], action[i+1:], true
 }

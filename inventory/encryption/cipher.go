@@ -9,6 +9,7 @@ import (
 	"crypto/cipher"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -46,7 +47,7 @@ func New(o Options) (*Cipher, error) {
 			return nil, fmt.Errorf("read the key file of the database: %w", err)
 		}
 		if exists { // also if Keys have replaced it since
-			keys = append(keys[:len(keys):len(keys)], key)
+			keys = append(slices.Clip(keys), key)
 		}
 	}
 	for _, key := range keys {

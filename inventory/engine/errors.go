@@ -164,8 +164,7 @@ func retryable(err error) bool {
 // accepts no writes. It says nothing about the next connection, nor whether a commit
 // was made.
 func lost(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "25006" || strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")
 	}
 	var network net.Error

@@ -3,6 +3,7 @@ package index
 import (
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"time"
 )
@@ -191,10 +192,10 @@ func (x *exploration) path(to uint32) retold {
 	}
 	w := x.start()
 	r := retold{flipped: w.canonical(&x.model)}
-	for i := len(way) - 1; i >= 0; i-- {
+	for _, step := range slices.Backward(way) {
 		for _, t := range x.next(&w) {
 			flipped := t.world.canonical(&x.model)
-			if at := x.index.put(maphash.Comparable(x.seed, t.world), 0); at == way[i] {
+			if at := x.index.put(maphash.Comparable(x.seed, t.world), 0); at == step {
 				r.tell(t, flipped)
 				w = t.world
 				break

@@ -70,7 +70,7 @@ func testClaimsByRegion(t *testing.T, database Database) {
 		}
 		for range 20 {
 			got, more := b.claimInRegions(map[string]int{"a": 16, "b": 16, "c": 16})
-			for _, part := range strings.Fields(got) {
+			for part := range strings.FieldsSeq(got) {
 				var n int
 				_, err := fmt.Sscanf(part[2:], "%d", &n)
 				b.ok(err)

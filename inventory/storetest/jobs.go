@@ -160,7 +160,7 @@ func testJobs(t *testing.T, database Database) {
 	})
 	t.Run("many who claim at once get each job once", func(t *testing.T) {
 		b := newBench(t, database)
-		for _, name := range strings.Split("abcdefghijklmnop", "") {
+		for name := range strings.SplitSeq("abcdefghijklmnop", "") {
 			b.addJob("verify", name, time.Time{})
 		}
 		var mu sync.Mutex

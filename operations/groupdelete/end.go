@@ -148,8 +148,7 @@ func (w *attempt) waitForRegions(ctx context.Context, inconclusive error) (jobs.
 	if err := w.save(ctx); err != nil {
 		return jobs.Result{}, err
 	}
-	var fault *arm.Error
-	if errors.As(inconclusive, &fault) {
+	if fault, ok := errors.AsType[*arm.Error](inconclusive); ok {
 		for _, detail := range fault.Details {
 			w.payload.Waits = append(w.payload.Waits, plan.Wait{Region: detail.Target, Reason: detail.Message, Until: w.limit()})
 			w.payload.Progress.WaitingFor = append(w.payload.Progress.WaitingFor, detail.Target)

@@ -30,8 +30,7 @@ func (rs *regionSweep) collection(ctx context.Context, id string, differs func(l
 		return rs.fault(ctx, err)
 	}
 	err := c.Each(ctx, func(page fanout.Page) error { return rs.page(ctx, page, differs) })
-	var fault *arm.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*arm.Error](err); ok {
 		return rs.fault(ctx, fmt.Errorf("its list: %w", fault))
 	}
 	return err

@@ -2,6 +2,7 @@ package health
 
 import (
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -118,12 +119,8 @@ func (a *Address) State(now time.Duration) State {
 		Outstanding: a.outstanding.Load(), Reason: a.last.reason, Since: a.last.at,
 		Counts: Counts{CircuitOpenings: a.counts.CircuitOpenings, Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}},
 	}
-	for reason, n := range a.counts.Ejections {
-		s.Counts.Ejections[reason] = n
-	}
-	for outcome, n := range a.counts.Probes {
-		s.Counts.Probes[outcome] = n
-	}
+	maps.Copy(s.Counts.Ejections, a.counts.Ejections)
+	maps.Copy(s.Counts.Probes, a.counts.Probes)
 	return s
 }
 

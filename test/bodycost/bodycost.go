@@ -109,7 +109,7 @@ func Check(t *testing.T, readers []Reader) {
 				for try := 0; try < 10; try++ { // others may allocate meanwhile
 					cost = allocated(func() {
 						if err := r.Read(content); err != nil {
-							if fault, ok := reflect.ValueOf(err).Interface().(*arm.Error); ok && len(fault.Body()) > 128<<10 {
+							if fault, ok := reflect.TypeAssert[*arm.Error](reflect.ValueOf(err)); ok && len(fault.Body()) > 128<<10 {
 								t.Errorf("%s: the refusal takes %d bytes", shape, len(fault.Body()))
 							}
 						}

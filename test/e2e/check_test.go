@@ -141,7 +141,7 @@ func writeConfig(t *testing.T, dir, text string) string {
 func hasRow(table string, columns []string) bool {
 	for line := range strings.Lines(table) {
 		words := map[string]bool{}
-		for _, word := range strings.Fields(line) {
+		for word := range strings.FieldsSeq(line) {
 			words[word] = true
 		}
 		found := 0

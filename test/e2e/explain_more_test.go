@@ -109,7 +109,7 @@ func TestExplainTokensByCommand(t *testing.T) {
 		reported = append(reported, stdout, stderr)
 	}
 	for _, token := range tokens {
-		for _, part := range strings.Split(token, ".") {
+		for part := range strings.SplitSeq(token, ".") {
 			if len(part) > 10 && strings.Contains(strings.Join(reported, "\n"), part) {
 				t.Error("a token is shown")
 			}

@@ -56,7 +56,7 @@ func TestExplainCommand(t *testing.T) {
 		t.Errorf("%s", stderr)
 	}
 	lines := 0
-	for _, line := range strings.Split(p.Log(), "\n") {
+	for line := range strings.SplitSeq(p.Log(), "\n") {
 		if strings.Contains(line, `"admin read"`) && strings.Contains(line, `"/admin/explain"`) {
 			lines++
 		}

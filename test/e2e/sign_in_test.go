@@ -133,7 +133,7 @@ func TestRefusedTokens(t *testing.T) {
 			!strings.Contains(challenge, c.says) {
 			t.Errorf("%s: %s", c.name, challenge)
 		}
-		for _, part := range strings.Split(c.token, ".") {
+		for part := range strings.SplitSeq(c.token, ".") {
 			if strings.Contains(challenge+string(a.Body), part) {
 				t.Errorf("%s: the answer quotes the token", c.name)
 			}

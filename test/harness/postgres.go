@@ -262,7 +262,7 @@ func childrenOf(pid int) (children []int) {
 	if err != nil {
 		return nil
 	}
-	for _, field := range strings.Fields(string(text)) {
+	for field := range strings.FieldsSeq(string(text)) {
 		if child, err := strconv.Atoi(field); err == nil {
 			children = append(children, child)
 		}

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,10 +50,8 @@ type Answer struct {
 // the answer, for chaining.
 func (a Answer) Want(t testing.TB, statuses ...int) Answer {
 	t.Helper()
-	for _, s := range statuses {
-		if a.Status == s {
-			return a
-		}
+	if slices.Contains(statuses, a.Status) {
+		return a
 	}
 	t.Fatalf("%s %s: status %d, want %v; body: %s", a.method(), a.Request.Path, a.Status, statuses, a.Body)
 	return a
@@ -128,9 +128,7 @@ func send(ctx context.Context, client *http.Client, base, token string, r Reques
 	if token != "" && !r.Anonymous {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	for name, values := range r.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, r.Header)
 	if host := r.Header.Get("Host"); host != "" {
 		req.Header.Del("Host")
 		req.Host = host

@@ -2,6 +2,7 @@ package hostile
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -92,9 +93,7 @@ func TestRequestHeadersInBatchesPassByList(t *testing.T) {
 	for _, name := range unlisted {
 		headers[name] = forged
 	}
-	for name, value := range listed {
-		headers[name] = value
-	}
+	maps.Copy(headers, listed)
 	w.provider.Forget()
 	w.inBatch(t, "GET", thing+api, headers)
 	seen := w.provider.Calls()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"sync"
@@ -130,9 +131,7 @@ func (c *callers) end() {
 // send makes a call and notes it. Without an answer its status is 0.
 func (c *callers) send(g int, k kind, by principal, method, path, content string, header ...string) harness.Answer {
 	r := harness.Request{Method: method, Path: path, Body: content, Header: c.signedIn(by)}
-	for name, values := range harness.Header(header...) {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, harness.Header(header...))
 	return c.note(g, k, func(ctx context.Context) (harness.Answer, error) { return c.gateways[g].Try(ctx, r) })
 }
 

@@ -3,6 +3,7 @@ package reload
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"testing"
@@ -99,9 +100,7 @@ func (l *traffic) counted() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := map[string]int{}
-	for kind, n := range l.calls {
-		now[kind] = n
-	}
+	maps.Copy(now, l.calls)
 	return now
 }
 

@@ -259,7 +259,7 @@ func testTrustedProxies(t *testing.T, w *world) {
 			}
 			var chain []string
 			for _, line := range x.header.Values("X-Forwarded-For") {
-				for _, hop := range strings.Split(line, ",") {
+				for hop := range strings.SplitSeq(line, ",") {
 					chain = append(chain, strings.TrimSpace(hop))
 				}
 			}

@@ -3,6 +3,7 @@ package headers
 import (
 	"net/http"
 	"net/textproto"
+	"slices"
 	"strings"
 
 	"portico/tracing"
@@ -35,7 +36,7 @@ func ToProvider(from http.Header, also map[string]bool) http.Header {
 	to := make(http.Header, len(from))
 	for name, values := range from {
 		if len(values) > 0 && (PassesToProviders(name) || also[name]) {
-			to[name] = values[:len(values):len(values)]
+			to[name] = slices.Clip(values)
 		}
 	}
 	for name := range connectionOptions(from) {

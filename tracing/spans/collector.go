@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -94,9 +95,7 @@ func (c *Collector) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpa
 		return err
 	}
 	by := c.Credentials()
-	for name, values := range by.Header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, by.Header)
 	r.Header["Content-Type"], r.Header["Content-Encoding"] = []string{"application/x-protobuf"}, []string{"gzip"}
 	r.Header["User-Agent"] = []string{"portico"}
 	answer, err := by.Transport.RoundTrip(r) // redirects are not followed
@@ -128,8 +127,7 @@ func packed(message []byte) ([]byte, error) {
 
 // retryAfter is the pause that a refusal asks for.
 func retryAfter(err error) time.Duration {
-	var refused *refusal
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.after
 	}
 	return 0

@@ -223,7 +223,7 @@ func stricter(reason error, answer []byte) bool {
 	case errors.Is(reason, errChunk):
 		return bareLineFeed.Match(answer) // behind a trailer
 	case errors.Is(reason, errStatusLine):
-		for _, line := range bytes.Split(answer, []byte("\n")) {
+		for line := range bytes.SplitSeq(answer, []byte("\n")) {
 			if bytes.HasPrefix(line, []byte("HTTP/")) && !strictStatus.Match(line) {
 				return true
 			}

@@ -125,7 +125,7 @@ func TestWriteThatWaitsIsRefused(t *testing.T) {
 // bytes.
 func writeWaits() bool {
 	stacks := make([]byte, 1<<20)
-	for _, stack := range strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
 		if strings.Contains(stack, "sendguard.(*Conn).Write(") && strings.Contains(stack, "[IO wait") {
 			return true
 		}

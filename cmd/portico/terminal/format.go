@@ -33,11 +33,9 @@ func (f *Format) String() string { return string(*f) }
 
 // Set implements pflag.Value.
 func (f *Format) Set(text string) error {
-	for _, known := range Formats() {
-		if text == known {
-			*f = Format(text)
-			return nil
-		}
+	if slices.Contains(Formats(), text) {
+		*f = Format(text)
+		return nil
 	}
 	return fmt.Errorf("want one of %s", strings.Join(Formats(), ", "))
 }

@@ -36,8 +36,8 @@ func (d *describer) answer(value any) object { return d.schema(reflect.TypeOf(va
 // so, or where nothing but requests has the type and it is never left out.
 func (d *describer) content(value any) object {
 	t := reflect.TypeOf(value)
-	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("content") != "" {
+	for field := range t.Fields() {
+		if field.Tag.Get("content") != "" {
 			return d.schema(t, true)
 		}
 	}

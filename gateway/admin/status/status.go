@@ -100,10 +100,10 @@ func (f *finding) sorted() []api.Problem {
 			listed = append(listed, p)
 		}
 	}
-	for i := len(listed) - 1; i >= 0; i-- {
-		if left := of[listed[i].Code] - mostOfAKind; left > 0 {
-			more := api.Problem{Severity: listed[i].Severity, Code: listed[i].Code, Count: left, Summary: fmt.Sprintf("There are %d more of this kind.", left)}
-			of[listed[i].Code] = 0
+	for i, l := range slices.Backward(listed) {
+		if left := of[l.Code] - mostOfAKind; left > 0 {
+			more := api.Problem{Severity: l.Severity, Code: l.Code, Count: left, Summary: fmt.Sprintf("There are %d more of this kind.", left)}
+			of[l.Code] = 0
 			listed = slices.Insert(listed, i+1, more)
 		}
 	}

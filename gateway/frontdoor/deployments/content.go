@@ -156,7 +156,7 @@ func (c *Content) readSettings(properties *document.Node) *arm.Error {
 	if n == nil {
 		return nil
 	}
-	for _, level := range strings.Split(n.Text(), ",") {
+	for level := range strings.SplitSeq(n.Text(), ",") {
 		if spelled(strings.TrimSpace(level), "none", "requestContent", "responseContent") == "" {
 			return refusalAt(n, "a deployment's detailLevel is 'none', 'requestContent', 'responseContent', or the last two separated by a comma")
 		}

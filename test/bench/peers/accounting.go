@@ -81,7 +81,7 @@ func eachChild(pid int, do func(child int) error) error {
 		if err != nil && !ended(err) {
 			return err
 		}
-		for _, field := range strings.Fields(string(text)) {
+		for field := range strings.FieldsSeq(string(text)) {
 			child, err := strconv.Atoi(field)
 			if err != nil {
 				return err

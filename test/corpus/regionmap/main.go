@@ -17,7 +17,7 @@ func main() {
 	regions := flag.String("regions", "westus", "regions that it serves beside the global endpoint, separated by commas")
 	flag.Parse()
 	endpoints := map[string]string{"global": *url}
-	for _, region := range strings.Split(*regions, ",") {
+	for region := range strings.SplitSeq(*regions, ",") {
 		endpoints[region] = *url
 	}
 	var templates [][]byte
