@@ -60,6 +60,11 @@ type trial struct{ id, on string }
 
 func trialOf(r contract.Result) trial { return trial{r.Case, r.Type} }
 
+// named is a trial's case and type.
+func named(r contract.Result) string {
+	return oneLine(strings.TrimSpace(r.Case + " " + r.Type))
+}
+
 func byTrial(r Run) map[trial]contract.Result {
 	all := map[trial]contract.Result{}
 	for _, result := range r.Results {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
@@ -228,6 +229,13 @@ func (p *page) group(results []contract.Result) {
 	for _, why := range byCount(counts) {
 		p.Reasons = append(p.Reasons, pageReason{why, reasons[why]})
 	}
+}
+
+// byCount are the keys, the most frequent first.
+func byCount(counts map[string]int) []string {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
 }
 
 func pageTrialOf(r contract.Result, guidelines map[string]contract.Guideline) pageTrial {

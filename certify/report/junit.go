@@ -134,3 +134,20 @@ func junitText(r contract.Result) string {
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
+
+func writeFaults(b *strings.Builder, r contract.Result) {
+	words := []string{r.Section}
+	if r.Guideline != "" {
+		words = append(words, r.Guideline)
+	}
+	fmt.Fprintf(b, "\n%s: %s\n  %s: %s\n", named(r), r.Outcome, oneLine(strings.Join(words, ", ")), oneLine(r.Rule))
+	for _, f := range r.Faults {
+		fmt.Fprintf(b, "  expected: %s\n  got:      %s\n", oneLine(f.Expected), oneLine(f.Got))
+		if f.Exchange != nil && r.Script == "" {
+			fmt.Fprintf(b, "  again:    %s\n", strings.ReplaceAll(visible(f.Exchange.Curl), "\n", "\n            "))
+		}
+	}
+	if r.Script != "" {
+		fmt.Fprintf(b, "  again:\n    %s\n", strings.ReplaceAll(visible(strings.TrimSpace(r.Script)), "\n", "\n    "))
+	}
+}

@@ -457,9 +457,7 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 	return v.AsSecure(), err
 }
 
-// Select is OF[KEY]: an element by its index, or a member by its name.
-func Select(of, key Value) (Value, error) { return selected(of, key, nil) }
-
+// selected is OF[KEY]: an element by its index, or a member by its name.
 func selected(of, key Value, n Node) (Value, error) {
 	switch {
 	case of.Is(Object) && key.Is(String):

@@ -65,9 +65,6 @@ func NewClient(o ClientOptions) (*Client, error) {
 // Close closes the connections that are not in use.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// URL is that of the listener.
-func (c *Client) URL() string { return c.base }
-
 // Request is what is asked of the listener.
 type Request struct {
 	Method string

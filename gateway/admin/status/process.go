@@ -51,15 +51,6 @@ func budgets() [][2]string {
 	}
 }
 
-// Metrics are the names of the metrics that are looked at.
-func Metrics() []string {
-	all := []string{reloadedMetric, reloadTimeMetric, removedMetric, certificatesMetric, auditMetric, accessMetric, issuerMetric}
-	for _, b := range budgets() {
-		all = append(all, b[0]+"_held_bytes", b[0]+"_limit_bytes")
-	}
-	return all
-}
-
 // process finds what is wrong with the process itself.
 func (f *finding) process(figures figures, now time.Time) {
 	if n := int(figures.value(auditMetric)); n > 0 {

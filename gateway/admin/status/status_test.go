@@ -108,7 +108,11 @@ func TestMetricsThatAreLookedAtExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range Metrics() {
+	names := []string{reloadedMetric, reloadTimeMetric, removedMetric, certificatesMetric, auditMetric, accessMetric, issuerMetric}
+	for _, b := range budgets() {
+		names = append(names, b[0]+"_held_bytes", b[0]+"_limit_bytes")
+	}
+	for _, name := range names {
 		if !strings.Contains(string(page), "`"+name+"`") {
 			t.Errorf("there is no metric %s", name)
 		}
