@@ -14,6 +14,7 @@ import (
 func TestReadsOverTLS(t *testing.T) {
 	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
 		t.Run(proto, func(t *testing.T) {
+			over := make(chan struct{})
 			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch r.URL.Path {
 				case "/broken":
@@ -22,13 +23,14 @@ func TestReadsOverTLS(t *testing.T) {
 					_ = http.NewResponseController(w).Flush()
 					panic(http.ErrAbortHandler)
 				case "/silent":
-					<-r.Context().Done()
+					<-over // an answer as soon as the client ends the connection may still arrive
 				}
 				fmt.Fprintf(w, "%s %s %q", r.Proto, r.RequestURI, r.UserAgent())
 			}))
 			server.EnableHTTP2 = proto == "HTTP/2.0"
 			server.StartTLS()
 			t.Cleanup(server.Close)
+			t.Cleanup(func() { close(over) })
 			endpoint := endpointOf(at(t, server))
 			client := newClient(t, Options{Identities: trusting(server)})
 			want := proto + ` /a%2Fb/(c)?x=1+2 ""`
