@@ -30,7 +30,7 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 	}
 	busy := fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())
 	if err := judgeSQLite(ctx, sqliteDSN(path, busy)+"&mode=ro"); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	writing := sqliteDSN(path, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)")
 	if err := e.prepareSQLite(ctx, writing); err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"portico/certify/contract"
-	"portico/certify/report"
 	"portico/contoso"
 	"portico/test/harness"
 )
@@ -70,12 +69,17 @@ func startProviders(t *testing.T, args ...string) map[string]string {
 	return endpoints
 }
 
-// write logs the report as a table.
+// write logs what was tried, a line each, and what is not as it should be.
 func write(t *testing.T, results []contract.Result) {
 	t.Helper()
-	var table strings.Builder
-	harness.OK(t, report.Text(&table, results))
-	t.Log("\n" + table.String())
+	for _, r := range results {
+		if r.Outcome != contract.LeftOut {
+			t.Log(r.Outcome, r.Case, r.Type, r.Section)
+		}
+		for _, f := range r.Faults {
+			t.Logf("expected: %s\ngot: %s", f.Expected, f.Got)
+		}
+	}
 }
 
 func TestStraight(t *testing.T) {
