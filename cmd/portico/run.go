@@ -133,7 +133,8 @@ func (s *service) server(h http.Handler, t *connections.Table, http2 *http.Serve
 func (s *service) http2Server(t *connections.Table) *http.Server {
 	return &http.Server{
 		Handler: withStack(s.live.Public()), IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHeaderBytes: 2 * chain.HeadBytes,
-		ConnState: t.ConnState, ConnContext: t.ConnContext, TLSConfig: s.certificate.server(), HTTP2: http2Bounds(),
+		MaxHeaderValueCount: http1.MaxLines,
+		ConnState:           t.ConnState, ConnContext: t.ConnContext, TLSConfig: s.certificate.server(), HTTP2: http2Bounds(),
 		ReadHeaderTimeout: headerTime, DisableGeneralOptionsHandler: true, ErrorLog: newServerLog(s.log),
 	}
 }

@@ -38,18 +38,18 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			stop, err := failpoint.Start(c.Context(), os.Getenv)
-			if err != nil {
-				return err
+			if failpoint.Enabled {
+				stop, err := failpoint.Start(c.Context(), os.Getenv)
+				if err != nil {
+					return err
+				}
+				defer stop()
+				log.Warn("this build has failpoints: it is for tests alone")
 			}
-			defer stop()
 			memory, stopPacing, err := garbage.Start(cfg.Process.Garbage, cfg.Process.MemoryShare)
 			defer stopPacing()
 			if memory < math.MaxInt64 || err != nil {
 				log.Info("the bound of this process's memory", zap.Int64("keptBelow", memory), zap.Error(err))
-			}
-			if failpoint.Enabled {
-				log.Warn("this build has failpoints: it is for tests alone")
 			}
 			public, admin, err := listen(c.Context(), cfg)
 			if err != nil {

@@ -149,7 +149,7 @@ func readByStandard(text []byte, step int) *readings {
 	var got readings
 	conn := newScript(text, step)
 	listener := onceFor(conn)
-	server := http.Server{Handler: &got, ReadHeaderTimeout: time.Minute, MaxHeaderBytes: fuzzHead - 4<<10, DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0)}
+	server := http.Server{Handler: &got, ReadHeaderTimeout: time.Minute, MaxHeaderBytes: fuzzHead - 4<<10, MaxHeaderValueCount: MaxLines, DisableGeneralOptionsHandler: true, ErrorLog: log.New(io.Discard, "", 0)}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(listener) }()
 	<-conn.closed
@@ -264,7 +264,7 @@ func stricter(reason *connections.Refusal, next reading, text []byte) bool {
 	case is(errTooLarge):
 		return len(text) > 4000
 	case is(errManyLines):
-		return bytes.Count(text, []byte("\n")) > maxLines
+		return bytes.Count(text, []byte("\n")) > MaxLines
 	case is(errFolded):
 		return bytes.Contains(text, []byte("\n ")) || bytes.Contains(text, []byte("\n\t"))
 	case is(errOldEncoding):

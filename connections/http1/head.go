@@ -11,9 +11,8 @@ import (
 	"portico/tracing/headers"
 )
 
-// maxLines bounds the lines of a head; each costs more than its bytes.
-// It is what net/http allows on HTTP/2.
-const maxLines = http.DefaultMaxHeaderValueCount
+// MaxLines bounds the lines of a head; each costs more than its bytes.
+const MaxLines = 4000
 
 // span is a header line within a head: its name, a colon, its value.
 type span struct{ from, colon, to int }
@@ -58,7 +57,7 @@ func (c *conn) readHead() (head []byte, err error) {
 			head = c.in[c.r : c.r+at]
 			c.r += at
 			return head, nil
-		case len(c.lines) == maxLines:
+		case len(c.lines) == MaxLines:
 			return nil, errManyLines
 		default:
 			var colon int

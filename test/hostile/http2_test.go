@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -136,6 +137,12 @@ func TestHTTP2IsBounded(t *testing.T) {
 	if n := said[settingHeaderBytes]; n == 0 || n > 36<<10 {
 		t.Errorf("%d bytes of headers", n)
 	}
+
+	many := http.Header{}
+	for n := range 700 {
+		many.Set(fmt.Sprintf("x-%d", n), "1")
+	}
+	w.Portico.Do(t, harness.Request{Path: "/subscriptions/" + ours + api, Header: many}).WantError(t, 431, "InvalidRequestHeader")
 
 	endless := w.http2(t)
 	go func() {
