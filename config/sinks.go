@@ -40,7 +40,7 @@ type Sink struct {
 
 func sinkRows(r *files.Reader, sinks *[]Sink) *setting.Setting {
 	names := r.Unique("the sink")
-	return setting.Mappings("sinks", "Webhooks that are sent what changes; see docs/webhooks.md. At most 16.",
+	return setting.Mappings("sinks", "Webhooks that receive events; see docs/events.md. At most 16.",
 		func(s *Sink) []*setting.Setting { return s.rows() },
 		func(o *setting.Object, s Sink) {
 			s.check(r, o)

@@ -480,11 +480,11 @@ func deadLetters(t *testing.T, p *harness.Portico, size int) (all []letter) {
 	return all
 }
 
-// What the page for receivers says of signatures is so.
+// The code for receivers in docs/events.md verifies a signature.
 func TestWebhookSignatureAsDocumented(t *testing.T) {
 	t.Parallel()
 	python := harness.Installed(t, "python3")
-	page, err := os.ReadFile("../../docs/webhooks.md")
+	page, err := os.ReadFile("../../docs/events.md")
 	harness.OK(t, err)
 	_, code, _ := strings.Cut(string(page), "```python\n")
 	code, _, found := strings.Cut(code, "```")
