@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the list of spans in docs/traces.md anew")
+var update = flag.Bool("update", false, "write the list of spans in docs/operations.md anew")
 
-// The page for readers of traces lists the spans that there are.
+// The page for operators lists all spans.
 func TestPage(t *testing.T) {
-	path := filepath.Join("..", "..", "docs", "traces.md")
+	path := filepath.Join("..", "..", "docs", "operations.md")
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -22,7 +22,7 @@ func TestPage(t *testing.T) {
 	before, rest, found := strings.Cut(string(text), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !found || !ended {
-		t.Fatal("docs/traces.md has no place for the list")
+		t.Fatal("docs/operations.md has no place for the list")
 	}
 	var list strings.Builder
 	list.WriteString("| span | role | what it measures | attributes |\n|---|---|---|---|\n")
@@ -41,6 +41,6 @@ func TestPage(t *testing.T) {
 		return
 	}
 	if want != string(text) {
-		t.Error("docs/traces.md does not list the spans that there are: go test ./tracing/spans -run TestPage -update")
+		t.Error("docs/operations.md does not list the spans that there are: go test ./tracing/spans -run TestPage -update")
 	}
 }
