@@ -13,8 +13,7 @@ import (
 )
 
 const (
-	root        = "../.."
-	readmeLines = 150
+	root = "../.."
 
 	// wholeConfiguration stands behind the fence of a block that can be used as it
 	// is; a part of a configuration is marked yaml alone.
@@ -61,11 +60,13 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Everybody reads the README; what one reader needs stands on a page of its own.
-func TestReadmeIsShort(t *testing.T) {
-	text, _ := readNamed(t, "README.md")
-	if n := strings.Count(text, "\n"); n > readmeLines {
-		t.Errorf("README.md has %d lines, of %d at most", n, readmeLines)
+// Everybody reads these; what one reader needs stands on a page of its own.
+func TestPagesForEverybodyAreShort(t *testing.T) {
+	for name, most := range map[string]int{"README.md": 150, "SECURITY.md": 90} {
+		text, _ := readNamed(t, name)
+		if n := strings.Count(text, "\n"); n > most {
+			t.Errorf("%s has %d lines, of %d at most", name, n, most)
+		}
 	}
 }
 
