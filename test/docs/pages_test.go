@@ -106,6 +106,27 @@ func TestWholeConfigurationsAreRight(t *testing.T) {
 	}
 }
 
+// repositoryPath is a file or folder below a folder at the top.
+var repositoryPath = regexp.MustCompile(`^[a-z0-9_]+(/[a-z0-9_]+)+(\.[a-z]+)?$`)
+
+// Whoever changes the code finds each file and folder that the page names.
+func TestPathsForContributorsExist(t *testing.T) {
+	_, p := readNamed(t, "CONTRIBUTING.md")
+	seen := 0
+	for _, code := range p.code {
+		if !repositoryPath.MatchString(code) {
+			continue
+		}
+		seen++
+		if _, err := os.Stat(filepath.Join(root, code)); err != nil {
+			t.Error(err)
+		}
+	}
+	if seen < 20 {
+		t.Errorf("%d paths were seen", seen)
+	}
+}
+
 var (
 	// command is a call of the program, at the beginning of a line or a code span.
 	command = regexp.MustCompile(`(?m)^\s*(?:\$ )?(?:[\w./]*/)?portico ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?`)
