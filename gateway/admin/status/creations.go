@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/admin/api"
+	"portico/internal/timing"
 	"portico/operations/sweep"
 )
 
@@ -41,7 +42,7 @@ func (s Sources) findCreations(ctx context.Context, f *finding, now time.Time) e
 		if i < 0 {
 			i, groups = len(groups), append(groups, &c)
 		} else {
-			groups[i].since = earlier(groups[i].since, c.since)
+			groups[i].since = timing.Earlier(groups[i].since, c.since)
 		}
 		groups[i].ids = append(groups[i].ids, sub.Subscription.ID)
 		groups[i].names = append(groups[i].names, cmp.Or(sub.Subscription.DisplayName, sub.Subscription.ID))
@@ -135,11 +136,4 @@ func inWords(d time.Duration) string {
 		return fmt.Sprintf("%d h", d/time.Hour)
 	}
 	return fmt.Sprintf("%d d", d/day)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
