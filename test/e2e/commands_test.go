@@ -187,6 +187,9 @@ func TestWatchOnATerminal(t *testing.T) {
 	defer keyboard.Close()
 	defer screen.Close()
 	harness.OK(t, pty.Setsize(screen, &pty.Winsize{Cols: 80, Rows: 24}))
+	// At Ctrl-C Linux first sends the signal, and then drops what the terminal has not shown
+	// yet, which may be the last picture already.
+	harness.OK(t, exec.CommandContext(t.Context(), "stty", "-F", screen.Name(), "noflsh").Run())
 	before, err := term.GetState(int(screen.Fd()))
 	harness.OK(t, err)
 	c := exec.CommandContext(t.Context(), harness.Build(t).Portico, "jobs", "list", "--watch=100ms", "--config", w.Portico.ConfigFile)
