@@ -14,7 +14,7 @@ import (
 
 // everywhere are the programs that a test may start by their names: a machine that builds
 // Portico has them.
-var everywhere = []string{"go", "bash", "sh", "sleep"}
+var everywhere = []string{"go", "bash", "sh", "sleep", "stty"}
 
 // elsewhere are folders of the main module whose tests `make quick` does not run, and what
 // measures for callers that have found its programs by harness.Installed.
