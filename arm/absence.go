@@ -22,6 +22,10 @@ var absences = [...]string{"notfound", "doesnotexist", "notexist", "notexists"}
 // longer ones hold something else.
 const MaxFaultBody = 256 << 10
 
+// firstFault reads as json.Unmarshal does, but no further than the first member of the wrong
+// kind: an error for each of many costs many times the body.
+var firstFault = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
+
 // SaysAbsent reports whether the body of a provider's 404 says that the resource of an
 // ID does not exist: it is ARM's error envelope, with a code about a resource. A code
 // about its subscription, group, namespace or route proves nothing, nor does a body of
@@ -33,10 +37,7 @@ func SaysAbsent(body []byte, id string) bool {
 			Code, Message, Target string
 		}
 	}
-	// As json.Unmarshal reads it, but for going on behind a member of the wrong kind: an
-	// error for each of many costs many times the body.
-	options := jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
-	if len(body) > MaxFaultBody || jsonv2.Unmarshal(body, &envelope, options) != nil {
+	if len(body) > MaxFaultBody || jsonv2.Unmarshal(body, &envelope, firstFault) != nil {
 		return false
 	}
 	fault, name := envelope.Error, Fold(id[strings.LastIndexByte(id, '/')+1:])

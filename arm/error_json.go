@@ -59,10 +59,10 @@ func (e *Error) read(text []byte, level int) error {
 				e.AdditionalInfo = append(e.AdditionalInfo, infos...)
 			}
 		default:
-			e.Further = append(e.Further, AdditionalInfo{Type: name, Info: value})
+			e.Further = append(e.Further, AdditionalInfo{Type: name, Info: bytes.Clone(value)})
 		}
 		if !fits {
-			e.AdditionalInfo = append(e.AdditionalInfo, AdditionalInfo{Type: name, Info: value})
+			e.AdditionalInfo = append(e.AdditionalInfo, AdditionalInfo{Type: name, Info: bytes.Clone(value)})
 		}
 	})
 }
@@ -90,8 +90,8 @@ func readDetails(text []byte, level int) (details []Error, fits bool) {
 
 var errNoObject = errors.New("an error is an object")
 
-// eachMember visits the members of an object. Of a text that breaks off, the last value may
-// break off as well.
+// eachMember visits the members of an object. A value is valid during its visit. Of a text
+// that breaks off, the last value may break off as well.
 func eachMember(text []byte, visit func(name string, value []byte)) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if d.PeekKind() != jsontext.KindBeginObject {
@@ -109,7 +109,7 @@ func eachMember(text []byte, visit func(name string, value []byte)) error {
 			visit(name, bytes.TrimLeft(text[from:], ": \t\r\n"))
 			return err
 		}
-		visit(name, bytes.Clone(value))
+		visit(name, value)
 	}
 	_, err := d.ReadToken()
 	return err
