@@ -86,16 +86,16 @@ func TestAdminTakesOverASubscription(t *testing.T) {
 		t.Errorf("%s", created.text)
 	}
 	// Before any runner could order it of itself, as each does once.
-	ordered, err := s.store.Jobs(t.Context(), jobrow.Query{Kind: sweep.Job})
+	ordered, err := s.store.Jobs.Jobs(t.Context(), jobrow.Query{Kind: sweep.Job})
 	if err != nil || len(ordered) != 1 || ordered[0].Subscription != foreign {
 		t.Errorf("%+v, %v", ordered, err)
 	}
 	s.work()
 	s.within("its cover", func() bool {
 		for _, typ := range []string{"contoso.compute/virtualmachines", "contoso.compute/virtualmachines/disks", "contoso.insight/profiles"} {
-			left, err := s.store.Uncovered(t.Context(), foreign, typ, []string{"westus", "eastus"})
+			left, err := s.store.Coverage.Uncovered(t.Context(), foreign, typ, []string{"westus", "eastus"})
 			if typ == "contoso.insight/profiles" {
-				left, err = s.store.Uncovered(t.Context(), foreign, typ, []string{"global"})
+				left, err = s.store.Coverage.Uncovered(t.Context(), foreign, typ, []string{"global"})
 			}
 			if err != nil || len(left) > 0 {
 				return false

@@ -58,9 +58,9 @@ func TestWordsOfADeleteThatFailsLate(t *testing.T) {
 	group, err := p.store.Group(t.Context(), subscription, "g")
 	must(t, err)
 	p.within("the words", func() bool {
-		job, err := p.store.Job(t.Context(), subscription, group.Generation)
+		job, err := p.store.Jobs.Job(t.Context(), subscription, group.Generation)
 		must(t, err)
-		text, err := p.store.DeletionError(t.Context(), job, arm.Fold(item))
+		text, err := p.store.Deletions.MemberError(t.Context(), job, arm.Fold(item))
 		return err == nil && strings.Contains(text, "It is in use.")
 	})
 }

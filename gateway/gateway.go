@@ -228,8 +228,8 @@ func (l *longLived) world(c *config.Config, prober locate.Prober, lister *fanout
 	delivery := exchange.DeliveryTime(c.Limits.AnswerBody)
 	return ports{
 		forward: l.upstream, prober: prober, lister: lister,
-		index: storeIndex{l.store, l.store.Operations, l.store.Locations}, scopes: l.store.Scopes,
-		intents: l.store, nesting: l.store.Deployments, readLock: l.store.Lock,
+		index: storeIndex{l.store, l.store.Coverage, l.store.Operations, l.store.Locations}, scopes: l.store.Scopes,
+		intents: l.store, nesting: l.store.Deployments, readLock: l.store.Locks.Get,
 		authorizer: authorize.New(&c.Auth, l.store.Roles, l.store.Scopes, l.authorizations),
 		throttle: throttle.New(throttle.Options{
 			Config: &c.Throttle, Levels: l.levels, Replicas: l.runner.Replicas, Scopes: l.store.Scopes, Metrics: l.throttled,
@@ -243,6 +243,7 @@ func (l *longLived) world(c *config.Config, prober locate.Prober, lister *fanout
 // storeIndex is the inventory as routing asks it: locations by way of the cache.
 type storeIndex struct {
 	*inventory.Store
+	*inventory.Coverage
 	*operations.Records
 	*memory.Locations
 }

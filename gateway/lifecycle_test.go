@@ -46,7 +46,7 @@ func (s *site) known(id, namespace string) string {
 func (s *site) quiet(id string) {
 	s.t.Helper()
 	s.inTime("that everybody was told", func() bool {
-		n, err := s.store.OpenNotices(s.t.Context(), id, "")
+		n, err := s.store.Notices.CountOpen(s.t.Context(), id, "")
 		return err == nil && n == 0
 	})
 }
@@ -56,7 +56,7 @@ func (s *site) quiet(id string) {
 func (s *site) released(kind string) {
 	s.t.Helper()
 	s.within("the end of the attempts", func() bool {
-		jobs, err := s.store.Jobs(s.t.Context(), jobrow.Query{Kind: kind})
+		jobs, err := s.store.Jobs.Jobs(s.t.Context(), jobrow.Query{Kind: kind})
 		return err == nil && !slices.ContainsFunc(jobs, func(j jobrow.Job) bool { return j.Owner != "" })
 	})
 }
@@ -138,7 +138,7 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 	if _, _, err := s.store.PutSubscription(t.Context(), inventory.Subscription{ID: foreign, TenantID: tenant}, notify.Targets(s.config.Map.Provider("Contoso.Compute"))...); err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := s.store.ClaimJobs(t.Context(), "dead", 0, 10, inventory.NoticeJob)
+	jobs, err := s.store.Jobs.ClaimJobs(t.Context(), "dead", 0, 10, inventory.NoticeJob)
 	if err != nil || len(jobs) != 3 {
 		t.Fatal(jobs, err)
 	}
@@ -146,7 +146,7 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 		n, err := inventory.ReadNotice(jobs[i])
 		must(t, err)
 		n.Ends = s.store.Now().Add(hour)
-		must(t, s.store.SaveJob(t.Context(), &jobs[i], n.String()))
+		must(t, s.store.Jobs.SaveJob(t.Context(), &jobs[i], n.String()))
 	}
 	s.work()
 	notices := func() (least int) {
@@ -157,7 +157,7 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 		return least
 	}
 	s.within("that all are told at once", func() bool { return notices() == 1 })
-	if n, err := s.store.OpenNotices(t.Context(), foreign, ""); err != nil || n != 3 {
+	if n, err := s.store.Notices.CountOpen(t.Context(), foreign, ""); err != nil || n != 3 {
 		t.Fatalf("%d notices go on: %v", n, err)
 	}
 	s.released(inventory.NoticeJob)
@@ -220,7 +220,7 @@ func TestUnregisterWhereAbsenceWasNotSeen(t *testing.T) {
 	s.want(409, "CannotUnregisterNamespaceWithResources", "POST", withdraw, "")
 	for _, typ := range s.config.Map.Provider("Contoso.Insight").Types() {
 		for _, region := range typ.EffectiveRegions() {
-			must(t, s.store.Cover(t.Context(), subscription, typ.Key, region, time.Now()))
+			must(t, s.store.Coverage.Cover(t.Context(), subscription, typ.Key, region, time.Now()))
 		}
 	}
 	s.ok(200, "POST", withdraw, "")

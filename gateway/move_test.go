@@ -161,7 +161,7 @@ func TestMoveRefusals(t *testing.T) {
 
 	// Other work on either group.
 	id := s.store
-	if _, err := id.BeginMove(t.Context(), inventory.MoveRequest{
+	if _, err := id.Moves.Begin(t.Context(), inventory.MoveRequest{
 		Source: inventory.GroupName{Subscription: subscription, Name: "to"}, Target: inventory.GroupName{Subscription: secondSubscription, Name: "far"},
 		Keys: []string{other}, Payload: func(_, _ inventory.Group) string { return "{}" }, Operation: operations.Operation{Token: "x", Until: s.clock.now().Add(hour)},
 	}); err != nil {

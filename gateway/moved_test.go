@@ -32,22 +32,22 @@ func (s *site) moveByHand(from, to, id string) {
 	}
 	ctx := s.t.Context()
 	call := inventory.MoveCall{Source: name(from), Target: name(to), Members: []inventory.MoveMember{{Key: strings.ToLower(id), Region: "westus"}}}
-	started, err := s.store.BeginMove(ctx, inventory.MoveRequest{
+	started, err := s.store.Moves.Begin(ctx, inventory.MoveRequest{
 		Source: call.Source, Target: call.Target, Keys: []string{id}, Payload: func(_, _ inventory.Group) string { return "{}" },
 		Operation: operations.Operation{Token: "x", Until: s.clock.now().Add(hour)},
 	})
 	fail(err)
-	jobs, err := s.store.ClaimJobs(ctx, "by hand", time.Minute, 1, inventory.MoveJob)
+	jobs, err := s.store.Jobs.ClaimJobs(ctx, "by hand", time.Minute, 1, inventory.MoveJob)
 	fail(err)
 	if len(jobs) != 1 || jobs[0].ID != started.ID {
 		s.t.Fatalf("%+v", jobs)
 	}
-	fail(s.store.BeginMoveCall(ctx, &jobs[0], call, "{}"))
+	fail(s.store.Moves.BeginCall(ctx, &jobs[0], call, "{}"))
 	s.at("westus").do("POST", from+"/moveResources"+api, `{"targetResourceGroup":"`+to+`","resources":["`+id+`"]}`, 200)
 	payload := move.Payload{Source: call.Source, Target: call.Target, Ended: s.store.Now()}.String()
 	payload = strings.TrimSuffix(payload, "}") + `,"calls":[{"members":[{"key":"` + call.Members[0].Key + `","fate":1}]}]}`
-	fail(s.store.SettleMove(ctx, &jobs[0], inventory.MoveResult{MoveCall: call, Moved: call.Members}, payload))
-	fail(s.store.EndMove(ctx, jobs[0], call.Source, call.Target, jobrow.Done, payload, nil))
+	fail(s.store.Moves.Settle(ctx, &jobs[0], inventory.MoveResult{MoveCall: call, Moved: call.Members}, payload))
+	fail(s.store.Moves.End(ctx, jobs[0], call.Source, call.Target, jobrow.Done, payload, nil))
 }
 
 // A polling URL of Portico's own tells of the resource wherever that has moved

@@ -52,12 +52,12 @@ func TestPatchesThatHaveNotEnded(t *testing.T) {
 // endFollows ends what is followed.
 func (s *site) endFollows() {
 	s.t.Helper()
-	jobs, err := s.store.Jobs(s.t.Context(), jobrow.Query{Kind: inventory.FollowJob})
+	jobs, err := s.store.Jobs.Jobs(s.t.Context(), jobrow.Query{Kind: inventory.FollowJob})
 	must(s.t, err)
 	for _, j := range jobs {
 		follow, err := inventory.ReadFollow(j)
 		if err == nil {
-			_, err = s.store.EndFollow(s.t.Context(), j.Subscription, j.Subject, follow.Kind, j.Incarnation, nil)
+			_, err = s.store.Follows.End(s.t.Context(), j.Subscription, j.Subject, follow.Kind, j.Incarnation, nil)
 		}
 		must(s.t, err)
 	}

@@ -163,7 +163,7 @@ func TestEstateWithAStray(t *testing.T) {
 	if row, _ := s.row(east); row.Region != "westus" {
 		t.Errorf("%+v", row)
 	}
-	strays, err := s.store.Strays(t.Context(), subscription, "g")
+	strays, err := s.store.Strays.List(t.Context(), subscription, "g")
 	if err != nil || len(strays) != 1 || strays[0].Region != "eastus" || strays[0].ID != east {
 		t.Errorf("%+v %v", strays, err)
 	}

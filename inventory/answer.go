@@ -38,7 +38,7 @@ type SettleResult struct {
 	Settled bool
 	// Row is the row afterwards, nil when there is none.
 	Row *Resource
-	// Follow names what follows the write from now on, zero for nothing: see EndFollow.
+	// Follow names what follows the write from now on, zero for nothing: see Follows.End.
 	Follow [16]byte
 }
 
@@ -165,7 +165,7 @@ type Observation struct {
 // A GET does not settle while a write that could overturn it is open, nor by a
 // provisioning state that is not terminal; the row is then flagged, or still
 // followed, and shows what the GET said. A 404 does not settle a followed create, nor
-// a 200 a followed delete: see EndFollow.
+// a 200 a followed delete: see Follows.End.
 //
 // The record is visible when Observe returns. An absence is also flushed. No intent
 // backs it: if it were lost after a client had the 404, the row would come back and
@@ -213,13 +213,16 @@ func (h *resourceTx) hasExpired(t *tx) bool {
 	return slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Ends <= engine.Micros(t.Now) })
 }
 
-// EndFollow records that the operation of an accepted write is over, or lost, and flags
+// Follows are the operations of accepted writes, which jobs poll until they end.
+type Follows struct{ store *Store }
+
+// End records that the operation of an accepted write is over, or lost, and flags
 // the row, because only a GET shows the state of the resource. It returns the row, or
 // ErrNotFound. follow names the operation, see SettleResult; if the row follows another
 // operation by now, nothing ends. why is the provider's error for an operation that
 // failed, nil otherwise.
-func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte, why *arm.Error) (Resource, error) {
-	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
+func (follows *Follows) End(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte, why *arm.Error) (Resource, error) {
+	return commit(ctx, follows.store, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
 			return Resource{}, err
@@ -245,10 +248,10 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.Write
 	})
 }
 
-// FollowOf returns the follow that the acceptance started, or ErrNotFound if it has
+// Get returns the follow that the acceptance started, or ErrNotFound if it has
 // ended.
-func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Follow, error) {
-	job, err := s.Job(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
+func (follows *Follows) Get(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Follow, error) {
+	job, err := follows.store.Jobs.Job(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
 	switch {
 	case err != nil:
 		return Follow{}, err
@@ -260,9 +263,9 @@ func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteK
 
 // PollSoon schedules the next poll of the operation of a write of this kind for as soon
 // as the poll floor allows.
-func (s *Store) PollSoon(ctx context.Context, sub, key string, kind index.WriteKind) error {
-	return s.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
-		return jobrow.RunSooner(t.Base(), arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
+func (follows *Follows) PollSoon(ctx context.Context, sub, key string, kind index.WriteKind) error {
+	return follows.store.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
+		return jobrow.RunSooner(t.Base(), arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(follows.store.options.PollFloor))
 	})
 }
 

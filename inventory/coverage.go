@@ -24,12 +24,15 @@ const (
 		WHERE covered = 0 AND state <> ? AND subscription > ? ORDER BY subscription LIMIT ?`
 )
 
+// Coverage records in which regions sweeps have seen all resources of a type.
+type Coverage struct{ store *Store }
+
 // Uncovered returns those of the regions in which the index may lack resources of the
 // type, so that the absence of a row there does not prove the absence of a resource. In
 // a covered subscription, and after a complete sweep, there are none; in an unknown
 // subscription all are uncovered.
-func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string) ([]string, error) {
-	from := s.engine.Read(ctx)
+func (coverage *Coverage) Uncovered(ctx context.Context, sub, typ string, regions []string) ([]string, error) {
+	from := coverage.store.engine.Read(ctx)
 	switch known, err := loadSubscription(from, selectSubscription, sub); {
 	case errors.Is(err, ErrNotFound):
 		return slices.Clone(regions), nil
@@ -53,21 +56,22 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 
 // UncoveredSubscriptions lists the subscriptions whose absences have to be seen, in the
 // order of their ids: those that were not created covered and are not Deleted. Sweeps may
-// have covered all that they hold; see [Store.CoverageOf].
-func (s *Store) UncoveredSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
-	return engine.Collect(s.engine.Read(ctx), scanSubscription, listUncovered, Deleted, arm.Fold(after), engine.AtMost(limit))
+// have covered all that they hold; see [Coverage.SweptRegions].
+func (coverage *Coverage) UncoveredSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
+	return engine.Collect(coverage.store.engine.Read(ctx), scanSubscription, listUncovered, Deleted, arm.Fold(after), engine.AtMost(limit))
 }
 
-// Coverage says that absence was seen in a region, by a list of all instances of a type.
-type Coverage struct {
+// SweptRegion is a region where a sweep has listed all resources of a type, so that the
+// absence of a row proves the absence of a resource.
+type SweptRegion struct {
 	Type   string // folded
 	Region string
 	Swept  time.Time // when the list began
 }
 
-// CoverageOf lists where sweeps have seen absence in a subscription, by type and region.
-func (s *Store) CoverageOf(ctx context.Context, sub string) ([]Coverage, error) {
-	return engine.Collect(s.engine.Read(ctx), func(scan engine.Scanner) (c Coverage, err error) {
+// SweptRegions lists where sweeps have seen absence in a subscription, by type and region.
+func (coverage *Coverage) SweptRegions(ctx context.Context, sub string) ([]SweptRegion, error) {
+	return engine.Collect(coverage.store.engine.Read(ctx), func(scan engine.Scanner) (c SweptRegion, err error) {
 		var swept int64
 		err = scan(&c.Type, &c.Region, &swept)
 		c.Swept = engine.Moment(swept)
@@ -77,14 +81,14 @@ func (s *Store) CoverageOf(ctx context.Context, sub string) ([]Coverage, error) 
 
 // MayHold returns, sorted, the regions that may hold resources of the type: those with
 // rows in any phase, in a group or, when group is empty, in the whole subscription, and
-// those of the given regions where absence was not seen; see [Store.Uncovered]. held
+// those of the given regions where absence was not seen; see [Coverage.Uncovered]. held
 // reports whether any of them has rows. The result is of one moment: a sweep creates
 // its rows before it covers a region.
 //
 // It asks once, for all regions, unless rows lie in others than those given: for
 // these it asks again.
-func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []string) (regions []string, held bool, err error) {
-	from, group := s.engine.Read(ctx), arm.Fold(group)
+func (coverage *Coverage) MayHold(ctx context.Context, sub, group, typ string, given []string) (regions []string, held bool, err error) {
+	from, group := coverage.store.engine.Read(ctx), arm.Fold(group)
 	// The empty name sorts before all others, so the step from it finds the first region
 	// that holds any.
 	names := append([]string{""}, given...)
@@ -151,8 +155,8 @@ func mayHold(sub, group, typ string, regions []string) (statement string, args [
 
 // Cover records that the index knows every instance of a type that a region held when
 // its list began, by a row or otherwise. swept is that moment, by the store's clock.
-func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.Time) error {
-	return s.write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) error {
+func (coverage *Coverage) Cover(ctx context.Context, sub, typ, region string, swept time.Time) error {
+	return coverage.store.write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) error {
 		return t.Later(putCoverage, arm.Fold(sub), arm.Fold(typ), region, engine.Micros(swept))
 	})
 }

@@ -34,13 +34,16 @@ type DeletionRequest struct {
 	Operation operations.Operation
 }
 
-// BeginDeletion marks an Active group Deleting and creates the job that deletes it, in
+// Deletions are the deletions of groups, each by a job.
+type Deletions struct{ store *Store }
+
+// Begin marks an Active group Deleting and creates the job that deletes it, in
 // one transaction; for a group that is being deleted it returns the present job. From
-// then on the group admits no client's write. BeginDeletion refuses by ErrNotFound,
+// then on the group admits no client's write. Deletions.Begin refuses by ErrNotFound,
 // ErrSubscriptionNotFound, *index.GroupStateError, and *LockedError where a lock stands
 // on the subscription, on the group, or on anything in it.
-func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionRequest) (jobrow.Job, error) {
-	return commit(ctx, s, engine.Flushed, transaction.GroupLocks(sub, name), func(t *tx) (jobrow.Job, error) {
+func (d *Deletions) Begin(ctx context.Context, sub, name string, o DeletionRequest) (jobrow.Job, error) {
+	return commit(ctx, d.store, engine.Flushed, transaction.GroupLocks(sub, name), func(t *tx) (jobrow.Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
 		if err != nil {
 			return jobrow.Job{}, err
@@ -105,11 +108,11 @@ func (t *tx) mark(g Group) error {
 		engine.Micros(t.Now), g.Subscription, g.Key)
 }
 
-// DeleteGroupByJob is [Store.DeleteGroup] for the group's job, which it ends as done
+// DeleteGroup is [Store.DeleteGroup] for the group's job, which it ends as done
 // with the given payload. The error is jobrow.ErrLeaseLost if the caller no longer
 // holds the job, and ErrNotFound if the job was created for another group.
-func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGroupConditions, payload string) error {
-	return s.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
+func (d *Deletions) DeleteGroup(ctx context.Context, j jobrow.Job, c DeleteGroupConditions, payload string) error {
+	return d.store.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
 			if g.Generation != j.ID {
 				return ErrNotFound
@@ -126,8 +129,8 @@ func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGrou
 // ReopenGroup ends a deletion that failed or was cancelled: the group is Active again, with all
 // that is left in it, and the job ends. The group's event reports why. ReopenGroup refuses by
 // *GroupNotEmptyError while a write may still reach the group.
-func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, why *arm.Error) error {
-	return s.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
+func (d *Deletions) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, why *arm.Error) error {
+	return d.store.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := t.group(j.Subscription, j.Subject)
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && g.Generation != j.ID:
@@ -183,29 +186,29 @@ const (
 		ON CONFLICT (subscription, job, member) DO UPDATE SET error = excluded.error`
 )
 
-// DeletionMembers lists a deletion's records by key, without the errors.
-func (s *Store) DeletionMembers(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionMember, error) {
-	return engine.Collect(s.engine.Read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
+// Members lists a deletion's records by key, without the errors.
+func (d *Deletions) Members(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionMember, error) {
+	return engine.Collect(d.store.engine.Read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
 		err = scan(&m.Key, &m.Payload)
 		return m, err
 	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
 }
 
-// DeletionError returns the provider's last error for a resource, empty for none.
-func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (text string, err error) {
-	err = s.engine.Read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
+// MemberError returns the provider's last error for a resource, empty for none.
+func (d *Deletions) MemberError(ctx context.Context, j jobrow.Job, key string) (text string, err error) {
+	err = d.store.engine.Read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
 	return text, err
 }
 
-// SaveDeletionProgress saves a deletion's records of some resources, and its payload
+// SaveProgress saves a deletion's records of some resources, and its payload
 // unless that is empty. An empty Error keeps the last one. The commit is not flushed: a
 // lost record only repeats a call. The error is jobrow.ErrLeaseLost if the caller no
 // longer holds the job.
-func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
-	return s.writeForJob(ctx, engine.Unflushed, groupRecordLocks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
+func (d *Deletions) SaveProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
+	return d.store.writeForJob(ctx, engine.Unflushed, groupRecordLocks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
 		if err := held.CheckHeld(t.Base()); err != nil {
 			return err
 		}
@@ -223,10 +226,10 @@ func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload
 	})
 }
 
-// RecordDeletionError keeps the provider's error for a resource whose accepted delete
+// RecordMemberError keeps the provider's error for a resource whose accepted delete
 // failed, if a deletion of its group is under way.
-func (s *Store) RecordDeletionError(ctx context.Context, sub, group, key, text string) error {
-	return s.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
+func (d *Deletions) RecordMemberError(ctx context.Context, sub, group, key, text string) error {
+	return d.store.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
 		g, err := t.group(sub, group)
 		if errors.Is(err, ErrNotFound) || err == nil && g.State != index.GroupDeleting {
 			return nil
@@ -268,15 +271,15 @@ func scanTypeOrder(scan engine.Scanner) (o TypeOrder, err error) {
 }
 
 // TypeOrders lists the orders learnt in a subscription, the newest first.
-func (s *Store) TypeOrders(ctx context.Context, sub string) ([]TypeOrder, error) {
-	horizon := s.engine.Now().Add(-typeOrderAge)
-	return engine.Collect(s.engine.Read(ctx), scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(horizon), mostTypeOrders)
+func (d *Deletions) TypeOrders(ctx context.Context, sub string) ([]TypeOrder, error) {
+	horizon := d.store.engine.Now().Add(-typeOrderAge)
+	return engine.Collect(d.store.engine.Read(ctx), scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(horizon), mostTypeOrders)
 }
 
 // LearnTypeOrders adds orders, and forgets those that are too old or too many. The
 // store sets Seen.
-func (s *Store) LearnTypeOrders(ctx context.Context, sub string, learnt []TypeOrder) error {
-	return s.write(ctx, engine.Unflushed, transaction.RecordLocks(sub), func(t *tx) error {
+func (d *Deletions) LearnTypeOrders(ctx context.Context, sub string, learnt []TypeOrder) error {
+	return d.store.write(ctx, engine.Unflushed, transaction.RecordLocks(sub), func(t *tx) error {
 		for _, o := range learnt[:min(len(learnt), mostTypeOrders)] {
 			if err := t.Later(putTypeOrder, arm.Fold(sub), arm.Fold(o.After), arm.Fold(o.Before), engine.Micros(t.Now)); err != nil {
 				return err

@@ -95,7 +95,7 @@
 //
 // Each change of a Subscription, of a Registration or of a feature that endpoints must
 // learn raises the subscription's version, and creates in the same transaction a job for
-// each of these; such a job ends only by Store.EndNotice, which finds no newer version
+// each of these; such a job ends only by Notices.End, which finds no newer version
 // while it holds the subscription's row. The end of a registration, and the erasing of a
 // deleted subscription, lock the rows of all groups before they look. So
 // they see every write or move that began before, and a later one reads the new state
@@ -108,7 +108,7 @@
 // once more, and erasing waits for their confirmations of that version
 // (Subscription.FinalVersion). An endpoint that the region map lacks for too long stays
 // on record, even after the erasing, and is notified when the map has its region again
-// (Store.NotifyReturned); a subscription is not recreated before.
+// (Notices.NotifyReturned); a subscription is not recreated before.
 //
 // # Regions that are gone
 //
@@ -120,8 +120,8 @@
 //
 // Store.ForgetResource accepts the word of an operator in place of a GET that found
 // nothing, but only for an unverified row, and only while no call can be under way that
-// could create the resource. Store.ForgetFences accepts it in place of the GET after a
-// fence's time, and Store.GiveUpFollow loses an operation at the limit of its follow.
+// could create the resource. Fences.ForgetSworn accepts it in place of the GET after a
+// fence's time, and Follows.GiveUp loses an operation at the limit of its follow.
 // All of these are transitions that the rule has anyway.
 //
 // # Jobs
@@ -132,21 +132,21 @@
 // each kind of write; the transaction that sets and clears the flag or the follow also
 // creates and removes the job.
 //
-// A job deletes a group: Store.BeginDeletion creates it and marks the group; from then
-// on only that job's writes are admitted. Either Store.DeleteGroupByJob or
-// Store.ReopenGroup ends both at once. A Lock on the subscription, on the group or in
+// A job deletes a group: Deletions.Begin creates it and marks the group; from then
+// on only that job's writes are admitted. Either Deletions.DeleteGroup or
+// Deletions.ReopenGroup ends both at once. A Lock on the subscription, on the group or in
 // it refuses the deletion.
 //
-// A job moves resources to another group: Store.BeginMove marks both groups,
+// A job moves resources to another group: Moves.Begin marks both groups,
 // locked in the order of subscription and key. Each call to a provider is recorded
-// before (Store.BeginMoveCall) and after (Store.SettleMove); in between it is an
+// before (Moves.BeginCall) and after (Moves.Settle); in between it is an
 // intent of its own kind, under the old and the new ID of all that moves, that
 // only knowledge ends. Rows change their keys with all that belongs to them, and
 // leave tombstones.
 //
 // Locks are judged in the transaction of an intent, or of a group's mark, while it
 // holds the group's row. A caller that sets a lock waits, by
-// Store.WaitForConflictingWrites and within a bound, for the calls and moves that
+// Locks.WaitForConflictingWrites and within a bound, for the calls and moves that
 // were admitted without seeing it: first for the rows of the groups concerned,
 // then for the end of what the lock forbids. It does not wait for a write whose
 // call has ended without a definite answer, and the deletion of a group that was

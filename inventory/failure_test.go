@@ -19,7 +19,7 @@ func TestFailuresNameTheStatement(t *testing.T) {
 		defer cancel()
 		for want, fails := range map[string]func() error{
 			"SELECT of resource_groups: ": func() error { _, err := s.Group(late, "s", "rg"); return err },
-			"SELECT of locks: ":           func() error { _, err := s.Locks(late, "s", "", true); return err },
+			"SELECT of locks: ":           func() error { _, err := s.Locks.List(late, "s", "", true); return err },
 			"INSERT of resource_groups: ": func() error { // columns that must have a value have none
 				return s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(tx *tx) error {
 					return tx.Later("INSERT INTO resource_groups (subscription, key) VALUES ('s', 'other')")

@@ -181,32 +181,35 @@ func (t *tx) watchFence(f Fence) error {
 	return job.Put(t.Base())
 }
 
-// Fences lists the fences on an ID.
-func (s *Store) Fences(ctx context.Context, sub, key string) ([]Fence, error) {
-	return engine.Collect(s.engine.Read(ctx), scanFence, selectFences, arm.Fold(sub), arm.Fold(key))
+// Fences are the fences on IDs of deleted groups.
+type Fences struct{ store *Store }
+
+// On lists the fences on an ID.
+func (fences *Fences) On(ctx context.Context, sub, key string) ([]Fence, error) {
+	return engine.Collect(fences.store.engine.Read(ctx), scanFence, selectFences, arm.Fold(sub), arm.Fold(key))
 }
 
-// AllFences lists at most limit fences of all subscriptions that follow after; the
+// All lists at most limit fences of all subscriptions that follow after; the
 // zero Fence precedes all.
-func (s *Store) AllFences(ctx context.Context, after Fence, limit int) ([]Fence, error) {
-	return engine.Collect(s.engine.Read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], engine.AtMost(limit))
+func (fences *Fences) All(ctx context.Context, after Fence, limit int) ([]Fence, error) {
+	return engine.Collect(fences.store.engine.Read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], engine.AtMost(limit))
 }
 
-// CountFences counts the fences of all subscriptions.
-func (s *Store) CountFences(ctx context.Context) (n int, err error) {
-	err = s.engine.Read(ctx).One(countEveryFence)(&n)
+// Count counts the fences of all subscriptions.
+func (fences *Fences) Count(ctx context.Context) (n int, err error) {
+	err = fences.store.engine.Read(ctx).One(countEveryFence)(&n)
 	return n, err
 }
 
-// BeginFencedDelete durably records that Portico is about to DELETE what landed under a
+// BeginDelete durably records that Portico is about to DELETE what landed under a
 // fence. The record is a fence of its own, which stands as long as that DELETE may be
 // applied. The error is ErrChanged if the first fence is gone, or if such a DELETE is
 // already under way in its region.
-func (s *Store) BeginFencedDelete(ctx context.Context, under Fence, lateWriteWindow time.Duration) (Ticket, error) {
+func (fences *Fences) BeginDelete(ctx context.Context, under Fence, lateWriteWindow time.Duration) (Ticket, error) {
 	if lateWriteWindow <= 0 {
-		lateWriteWindow = s.options.LateWriteWindow
+		lateWriteWindow = fences.store.options.LateWriteWindow
 	}
-	return commit(ctx, s, engine.Flushed, resourceLocks(under.Subscription, under.Key), func(t *tx) (Ticket, error) {
+	return commit(ctx, fences.store, engine.Flushed, resourceLocks(under.Subscription, under.Key), func(t *tx) (Ticket, error) {
 		standing, err := engine.Collect(t, scanFence, lockFences, under.Subscription, under.Key)
 		if err != nil {
 			return Ticket{}, err
@@ -222,20 +225,20 @@ func (s *Store) BeginFencedDelete(ctx context.Context, under Fence, lateWriteWin
 			return Ticket{}, ErrChanged
 		}
 		own := under
-		notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
+		notAfter := t.Now.Add(fences.store.options.CallLimit + fences.store.options.CallMargin)
 		own.Intent, own.Kind, own.Own, own.Since, own.Until = engine.NewID(), index.Delete, true, t.Now, notAfter.Add(lateWriteWindow)
 		return Ticket{
 			Subscription: own.Subscription, Key: own.Key, Kind: index.Delete, ID: own.ID, APIVersion: own.APIVersion,
-			Intent: own.Intent, SendBy: t.Now.Add(s.options.SendWithin), NotAfter: notAfter,
+			Intent: own.Intent, SendBy: t.Now.Add(fences.store.options.SendWithin), NotAfter: notAfter,
 		}, errors.Join(own.insert(t), t.recordLanding(under))
 	})
 }
 
-// SettleFencedDelete records the outcome of the DELETE of a ticket from
-// [Store.BeginFencedDelete]. A definite answer ends its fence; after an acceptance the
+// SettleDelete records the outcome of the DELETE of a ticket from
+// [Fences.BeginDelete]. A definite answer ends its fence; after an acceptance the
 // fence stands for as long as the operation may take.
-func (s *Store) SettleFencedDelete(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
-	return s.write(ctx, engine.Flushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
+func (fences *Fences) SettleDelete(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
+	return fences.store.write(ctx, engine.Flushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		switch outcome {
 		case index.Ambiguous:
 			return nil
@@ -262,19 +265,19 @@ func (s *Store) SettleFencedDelete(ctx context.Context, ticket Ticket, outcome i
 // there under an ID.
 type ProvedAbsent map[string]time.Time
 
-// RemoveEndedFences removes the fences on an ID whose time is over, and returns those
+// RemoveEnded removes the fences on an ID whose time is over, and returns those
 // that still stand. The fence of a PUT goes only if a GET after its time has found
 // nothing. The fence of an accepted DELETE goes once the landed resource is gone.
-func (s *Store) RemoveEndedFences(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
+func (fences *Fences) RemoveEnded(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
-	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
+	return commit(ctx, fences.store, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
 		all, err := engine.Collect(t, scanFence, lockFences, sub, key)
 		if err != nil {
 			return nil, err
 		}
 		var left []Fence
 		for _, f := range all {
-			if !f.over(t.Now, absent, s.engine.ClockSlack()) {
+			if !f.over(t.Now, absent, fences.store.engine.ClockSlack()) {
 				left = append(left, f)
 				continue
 			}

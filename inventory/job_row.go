@@ -228,26 +228,26 @@ func flagBelow(t *tx, sub, key string, above *Resource) error {
 	return nil
 }
 
-// EndFollowByJob is EndFollow for the job that follows, which it ends too. If the
+// EndByJob is Follows.End for the job that follows, which it ends too. If the
 // caller no longer holds the job, it returns jobrow.ErrLeaseLost and ends nothing.
-func (s *Store) EndFollowByJob(ctx context.Context, j jobrow.Job, why *arm.Error) error {
-	return s.endFollowByJob(ctx, j, why, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
+func (follows *Follows) EndByJob(ctx context.Context, j jobrow.Job, why *arm.Error) error {
+	return follows.endByJob(ctx, j, why, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
 }
 
-// LoseFollowByJob is EndFollowByJob for an operation whose outcome can no longer be
+// LoseByJob is Follows.EndByJob for an operation whose outcome can no longer be
 // learnt. For the late-write window of the type (0 for Options.LateWriteWindow) the
 // write counts as one without an answer.
-func (s *Store) LoseFollowByJob(ctx context.Context, j jobrow.Job, lateWriteWindow time.Duration) error {
+func (follows *Follows) LoseByJob(ctx context.Context, j jobrow.Job, lateWriteWindow time.Duration) error {
 	if lateWriteWindow <= 0 {
-		lateWriteWindow = s.options.LateWriteWindow
+		lateWriteWindow = follows.store.options.LateWriteWindow
 	}
-	return s.endFollowByJob(ctx, j, nil, func(f Follow, now time.Time) any {
+	return follows.endByJob(ctx, j, nil, func(f Follow, now time.Time) any {
 		return index.FollowLost{ID: engine.NewID(), Kind: f.Kind, Ends: engine.Micros(now.Add(lateWriteWindow))}
 	})
 }
 
-func (s *Store) endFollowByJob(ctx context.Context, j jobrow.Job, why *arm.Error, event func(Follow, time.Time) any) error {
-	return s.write(ctx, engine.Flushed, resourceLocks(j.Subscription, j.Subject), func(t *tx) error {
+func (follows *Follows) endByJob(ctx context.Context, j jobrow.Job, why *arm.Error, event func(Follow, time.Time) any) error {
+	return follows.store.write(ctx, engine.Flushed, resourceLocks(j.Subscription, j.Subject), func(t *tx) error {
 		h, err := lockResource(t, j.Subscription, j.Subject)
 		if err != nil {
 			return err

@@ -58,7 +58,7 @@ type Lock struct {
 	Created      time.Time       `json:"-"`
 	Changed      time.Time       `json:"-"`
 	// Host is the key of the tracked resource that the lock goes with: the scope or its
-	// ancestor. Only EditLock's caller sets it; empty: there is none.
+	// ancestor. Only Locks.Edit's caller sets it; empty: there is none.
 	Host string `json:"-"`
 }
 
@@ -129,20 +129,23 @@ func groupScope(sub, group string) string {
 	return subscriptionScope(sub) + "/resourcegroups/" + group
 }
 
-// Lock returns one lock, or ErrNotFound.
-func (s *Store) Lock(ctx context.Context, sub, scope, name string) (Lock, error) {
-	l, err := scanLock(s.engine.Read(ctx).One(selectLock, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
+// Locks are the management locks of all subscriptions.
+type Locks struct{ store *Store }
+
+// Get returns one lock, or ErrNotFound.
+func (locks *Locks) Get(ctx context.Context, sub, scope, name string) (Lock, error) {
+	l, err := scanLock(locks.store.engine.Read(ctx).One(selectLock, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
 	return l, engine.OrNotFound(err)
 }
 
-// Locks lists the locks on a scope and, with andBelow, on all that lies below it.
-func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]Lock, error) {
+// List lists the locks on a scope and, with andBelow, on all that lies below it.
+func (locks *Locks) List(ctx context.Context, sub, scope string, andBelow bool) ([]Lock, error) {
 	sub, scope = arm.Fold(sub), arm.Fold(scope)
 	if !andBelow {
-		return engine.Collect(s.engine.Read(ctx), scanLock, listLocks, sub, scope)
+		return engine.Collect(locks.store.engine.Read(ctx), scanLock, listLocks, sub, scope)
 	}
 	from, to := engine.Below(scope)
-	return engine.Collect(s.engine.Read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
+	return engine.Collect(locks.store.engine.Read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
 }
 
 // CheckLocks returns *LockedError where one of the locks forbids a write that has no
@@ -172,15 +175,15 @@ func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {
 	return engine.LookupOf(locksOfGroup, take, scanLock, sub, subscriptionScope(sub), scope, first, last)
 }
 
-// EditLock creates or changes a lock on a scope, an id, in a group unless group is
+// Edit creates or changes a lock on a scope, an id, in a group unless group is
 // empty. edit is as for [Store.EditGroup], but always returns a lock or an error; it
 // decides on ScopeID, Name, Level, Notes, Owners, ETag and Host. The error is
 // ErrNotFound if the host does not exist. The subscription and the group must admit the
 // change: ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
 // *index.GroupStateError. The locks of a scope are limited: *transaction.QuotaError.
-func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
+func (locks *Locks) Edit(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
 	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
-	return engine.Put(ctx, s.engine, scopeLocks(sub, group, of), func(t *tx) (l Lock, created bool, err error) {
+	return engine.Put(ctx, locks.store.engine, scopeLocks(sub, group, of), func(t *tx) (l Lock, created bool, err error) {
 		current, err := t.openLock(of, group, false)
 		if err != nil {
 			return l, false, err
@@ -300,11 +303,11 @@ func (t *tx) checkNewLock(l Lock, known lockState) error {
 	return nil
 }
 
-// DeleteLock removes a lock that check accepts. It returns ErrNotFound if there is
-// none, and otherwise refuses like EditLock.
-func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
+// Delete removes a lock that check accepts. It returns ErrNotFound if there is
+// none, and otherwise refuses like Locks.Edit.
+func (locks *Locks) Delete(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
 	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
-	return s.write(ctx, engine.Flushed, scopeLocks(sub, group, of), func(t *tx) error {
+	return locks.store.write(ctx, engine.Flushed, scopeLocks(sub, group, of), func(t *tx) error {
 		current, err := t.openLock(of, group, true)
 		if err != nil {
 			return err
@@ -405,17 +408,17 @@ func LockID(scope, name string) string {
 	return scope + "/providers/Microsoft.Authorization/locks/" + name
 }
 
-// SubscriptionLocks lists at most limit locks of a subscription, by scope and name, that
+// OfSubscription lists at most limit locks of a subscription, by scope and name, that
 // follow after, of which Scope and Key count; the zero Lock precedes all.
-func (s *Store) SubscriptionLocks(ctx context.Context, sub string, after Lock, limit int) ([]Lock, error) {
-	return engine.Collect(s.engine.Read(ctx), scanLock, listLocksAfter, arm.Fold(sub), after.Scope, after.Key, engine.AtMost(limit))
+func (locks *Locks) OfSubscription(ctx context.Context, sub string, after Lock, limit int) ([]Lock, error) {
+	return engine.Collect(locks.store.engine.Read(ctx), scanLock, listLocksAfter, arm.Fold(sub), after.Scope, after.Key, engine.AtMost(limit))
 }
 
-// LocksHolding lists the locks that apply to an ID in a subscription: those on it, and
+// Over lists the locks that apply to an ID in a subscription: those on it, and
 // those above it.
-func (s *Store) LocksHolding(ctx context.Context, sub, id string) ([]Lock, error) {
+func (locks *Locks) Over(ctx context.Context, sub, id string) ([]Lock, error) {
 	of, args := engine.Among("scope", assignments.ScopesTo(arm.Fold(sub), arm.Fold(id)), arm.Fold)
-	return engine.Collect(s.engine.Read(ctx), scanLock, locksFrom+of+` ORDER BY scope, name`, append([]any{arm.Fold(sub)}, args...)...)
+	return engine.Collect(locks.store.engine.Read(ctx), scanLock, locksFrom+of+` ORDER BY scope, name`, append([]any{arm.Fold(sub)}, args...)...)
 }
 
 // callUnderWay finds a call that may still be running: its sender has not recorded its
@@ -435,9 +438,9 @@ const waitPause = 20 * time.Millisecond
 // not wait for writes whose call ended without a definite answer, which may be applied
 // until their intents end; nor for requests that take no intent; nor for the deletion
 // of a group that was accepted before.
-func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lock) (ended bool, err error) {
+func (locks *Locks) WaitForConflictingWrites(ctx context.Context, group string, l Lock) (ended bool, err error) {
 	var underWay bool
-	for underWay, err = l.conflictAmongAdmitted(ctx, s, group); err == nil; underWay, err = l.conflictUnderWay(ctx, s) {
+	for underWay, err = l.conflictAmongAdmitted(ctx, locks.store, group); err == nil; underWay, err = l.conflictUnderWay(ctx, locks.store) {
 		if !underWay {
 			return true, nil
 		}

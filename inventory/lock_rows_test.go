@@ -86,12 +86,12 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 		}},
 		{"its end", func(ctx context.Context) error { _, err := s.Tags.Remove(ctx, "s", "n", "", anyTag); return err }},
 		{"a lock", func(ctx context.Context) error {
-			_, _, err := s.EditLock(ctx, "s", "", lock.Scope, "l", keep)
+			_, _, err := s.Locks.Edit(ctx, "s", "", lock.Scope, "l", keep)
 			return err
 		}},
-		{"what was before it", func(ctx context.Context) error { _, err := s.WaitForConflictingWrites(ctx, "", lock); return err }},
+		{"what was before it", func(ctx context.Context) error { _, err := s.Locks.WaitForConflictingWrites(ctx, "", lock); return err }},
 		{"its deletion", func(ctx context.Context) error {
-			return s.DeleteLock(ctx, "s", "", lock.Scope, "l", func(Lock) error { return nil })
+			return s.Locks.Delete(ctx, "s", "", lock.Scope, "l", func(Lock) error { return nil })
 		}},
 		{"a role", func(ctx context.Context) error { return assignTest(ctx, s, "", lock.Scope) }},
 		{"a role in a group", func(ctx context.Context) error { return assignTest(ctx, s, "rg", groupScope("s", "rg")) }},

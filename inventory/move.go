@@ -61,20 +61,23 @@ type MoveRequest struct {
 	Operation operations.Operation
 }
 
-// BeginMove marks two Active groups as Moving and creates the job that moves resources
-// from one to the other, in one transaction. From then until EndMove neither group
-// admits a write. BeginMove refuses by *MoveError (resource reference, Move Resource).
-func (s *Store) BeginMove(ctx context.Context, o MoveRequest) (jobrow.Job, error) {
+// Moves move resources between groups, each by a job.
+type Moves struct{ store *Store }
+
+// Begin marks two Active groups as Moving and creates the job that moves resources
+// from one to the other, in one transaction. From then until Moves.End neither group
+// admits a write. Moves.Begin refuses by *MoveError (resource reference, Move Resource).
+func (moves *Moves) Begin(ctx context.Context, o MoveRequest) (jobrow.Job, error) {
 	o.Source, o.Target = o.Source.folded(), o.Target.folded()
 	for i := range o.Keys {
 		o.Keys[i] = arm.Fold(o.Keys[i])
 	}
-	return commit(ctx, s, engine.Flushed, severalScopesLocks(o.Source.Subscription), func(t *tx) (jobrow.Job, error) {
+	return commit(ctx, moves.store, engine.Flushed, severalScopesLocks(o.Source.Subscription), func(t *tx) (jobrow.Job, error) {
 		facts, err := t.movable(o)
 		if err != nil {
 			return jobrow.Job{}, err
 		}
-		if err := facts.judge(o.Keys, s.options.Limits.ResourcesPerTypeAndGroup); err != nil {
+		if err := facts.judge(o.Keys, moves.store.options.Limits.ResourcesPerTypeAndGroup); err != nil {
 			return jobrow.Job{}, err
 		}
 		job := jobrow.Job{
@@ -145,11 +148,11 @@ func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 
 const movesFrom = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
 
-// MovesFrom lists the jobs that move, or moved, resources out of a resource's group,
+// From lists the jobs that move, or moved, resources out of a resource's group,
 // the oldest first. Ended jobs stay listed for a while.
-func (s *Store) MovesFrom(ctx context.Context, key string) ([]jobrow.Job, error) {
+func (moves *Moves) From(ctx context.Context, key string) ([]jobrow.Job, error) {
 	from := groupOf(arm.Fold(key))
-	return engine.Collect(s.engine.Read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
+	return engine.Collect(moves.store.engine.Read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
 }
 
 // groupOf returns the group that a folded key lies in.
@@ -173,11 +176,11 @@ func (t *tx) movingPair(j *jobrow.Job, source, target GroupName) (from, to Group
 	return *a, *b, nil
 }
 
-// MovingGroups returns the groups that a job moves between, or jobrow.ErrLeaseLost if
+// Groups returns the groups that a job moves between, or jobrow.ErrLeaseLost if
 // they are not marked for the job.
-func (s *Store) MovingGroups(ctx context.Context, j jobrow.Job, source, target GroupName) (from, to Group, err error) {
+func (moves *Moves) Groups(ctx context.Context, j jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	for name, into := range map[GroupName]*Group{source: &from, target: &to} {
-		*into, err = s.Group(ctx, name.Subscription, name.Name)
+		*into, err = moves.store.Group(ctx, name.Subscription, name.Name)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && (into.State != index.GroupMoving || into.Generation != j.ID):
 			return from, to, jobrow.ErrLeaseLost
@@ -188,12 +191,12 @@ func (s *Store) MovingGroups(ctx context.Context, j jobrow.Job, source, target G
 	return from, to, nil
 }
 
-// EndMove ends a move: both groups are Active again, and the job ends. why is reported
-// if some resources did not move, and is nil otherwise. EndMove refuses by
+// End ends a move: both groups are Active again, and the job ends. why is reported
+// if some resources did not move, and is nil otherwise. Moves.End refuses by
 // *GroupNotEmptyError while a provider may still be moving something.
-func (s *Store) EndMove(ctx context.Context, j jobrow.Job, source, target GroupName, state jobrow.State, payload string, why *arm.Error) error {
+func (moves *Moves) End(ctx context.Context, j jobrow.Job, source, target GroupName, state jobrow.State, payload string, why *arm.Error) error {
 	source, target = source.folded(), target.folded()
-	return s.write(ctx, engine.Flushed, severalScopesLocks(j.Subscription), func(t *tx) error {
+	return moves.store.write(ctx, engine.Flushed, severalScopesLocks(j.Subscription), func(t *tx) error {
 		from, to, err := t.movingPair(&j, source, target)
 		if err != nil {
 			return err
@@ -217,6 +220,6 @@ func (s *Store) EndMove(ctx context.Context, j jobrow.Job, source, target GroupN
 		if err := t.recordGroupFailed(from, moveVerb, status, why); err != nil {
 			return err
 		}
-		return j.End(t.Base(), state, payload, t.Now.Add(s.options.JobRecords))
+		return j.End(t.Base(), state, payload, t.Now.Add(moves.store.options.JobRecords))
 	})
 }

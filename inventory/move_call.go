@@ -49,16 +49,16 @@ const (
 	endIntents = `DELETE FROM intents WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND id = ?`
 )
 
-// BeginMoveCall durably records, with the job's payload, that a call is about to be
-// made; no byte of it may leave before BeginMoveCall has returned. From then until
-// SettleMove no GET is proof for its members, for the resources below them, or for
+// BeginCall durably records, with the job's payload, that a call is about to be
+// made; no byte of it may leave before Moves.BeginCall has returned. From then until
+// Moves.Settle no GET is proof for its members, for the resources below them, or for
 // their new IDs. The error is ErrChanged if a member is gone or is being deleted,
 // ErrTargetOccupied if its new ID exists, ErrSubscriptionNotFound if either
 // subscription is Deleted, after which the move must send nothing more, and
 // jobrow.ErrLeaseLost as for every job.
-func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, payload string) error {
+func (moves *Moves) BeginCall(ctx context.Context, j *jobrow.Job, c MoveCall, payload string) error {
 	c.Source, c.Target = c.Source.folded(), c.Target.folded()
-	return s.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
+	return moves.store.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
 		_, to, err := t.movingPair(&held, c.Source, c.Target)
 		if err != nil {
 			return err
@@ -152,13 +152,13 @@ const expireAtOnce = 1000
 
 // Drained ends the writes into two groups whose time is over, and reports whether none
 // is open any more. until is when the last open one ends by time.
-func (s *Store) Drained(ctx context.Context, source, target GroupName) (until time.Time, drained bool, err error) {
-	if _, err := s.Expire(ctx, expireAtOnce); err != nil {
+func (moves *Moves) Drained(ctx context.Context, source, target GroupName) (until time.Time, drained bool, err error) {
+	if _, err := moves.store.Expire(ctx, expireAtOnce); err != nil {
 		return until, false, err
 	}
 	for _, g := range [...]GroupName{source, target} {
 		var last int64
-		if err := s.engine.Read(ctx).One(lastIntent, arm.Fold(g.Subscription), arm.Fold(g.Name))(&last); err != nil {
+		if err := moves.store.engine.Read(ctx).One(lastIntent, arm.Fold(g.Subscription), arm.Fold(g.Name))(&last); err != nil {
 			return until, false, err
 		}
 		if last > 0 && engine.Moment(last).After(until) {

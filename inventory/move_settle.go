@@ -14,7 +14,7 @@ import (
 	"portico/inventory/transaction"
 )
 
-// errOccupied is a fault: BeginMoveCall keeps the new place of a resource free.
+// errOccupied is a fault: Moves.BeginCall keeps the new place of a resource free.
 var errOccupied = errors.New("inventory: the place of a resource that has moved is taken")
 
 // MoveResult says where the resources of a move call are.
@@ -27,12 +27,12 @@ type MoveResult struct {
 	LockETag func(Lock) string
 }
 
-// SettleMove durably records the outcome for members of a call, with the job's payload. Members
+// Settle durably records the outcome for members of a call, with the job's payload. Members
 // that moved get their new keys, with all that lies below them, and are verified there. Their
 // locks, role assignments, tags and follows move along; tombstones stay behind.
-func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, payload string) error {
+func (moves *Moves) Settle(ctx context.Context, j *jobrow.Job, r MoveResult, payload string) error {
 	r.Source, r.Target = r.Source.folded(), r.Target.folded()
-	return s.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
+	return moves.store.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
 		_, to, err := t.movingPair(&held, r.Source, r.Target)
 		if err != nil {
 			return err

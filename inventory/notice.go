@@ -207,27 +207,30 @@ func (t *tx) addOrRunSooner(j jobrow.Job) error {
 	return jobrow.RunSooner(t.Base(), j.Subscription, j.ID, j.Due)
 }
 
+// Notices notify providers' endpoints of changes of subscriptions, each by a job.
+type Notices struct{ store *Store }
+
 // SubscriptionSnapshot is the content of a notification.
 type SubscriptionSnapshot struct {
 	Subscription Subscription
 	Registration Registration
 }
 
-// SubscriptionSnapshot returns the present state for a namespace. The version is
+// Snapshot returns the present state for a namespace. The version is
 // never newer than the rest of it.
-func (s *Store) SubscriptionSnapshot(ctx context.Context, sub, namespace string) (a SubscriptionSnapshot, err error) {
-	if a.Subscription, err = s.Subscription(ctx, sub); err != nil {
+func (notices *Notices) Snapshot(ctx context.Context, sub, namespace string) (a SubscriptionSnapshot, err error) {
+	if a.Subscription, err = notices.store.Subscription(ctx, sub); err != nil {
 		return a, err
 	}
-	a.Registration, err = s.Registration(ctx, sub, namespace)
+	a.Registration, err = notices.store.Registration(ctx, sub, namespace)
 	return a, err
 }
 
-// EndNotice ends the job of a notice that delivered a version to its endpoint. The
+// End ends the job of a notice that delivered a version to its endpoint. The
 // error is ErrChanged if there is a newer version by now, and jobrow.ErrLeaseLost if
 // the caller no longer holds the job.
-func (s *Store) EndNotice(ctx context.Context, j jobrow.Job, version int64, payload string) error {
-	return s.endNotice(ctx, j, payload, func(_ *tx, sub Subscription) (jobrow.State, error) {
+func (notices *Notices) End(ctx context.Context, j jobrow.Job, version int64, payload string) error {
+	return notices.end(ctx, j, payload, func(_ *tx, sub Subscription) (jobrow.State, error) {
 		if sub.Version != version {
 			return 0, ErrChanged
 		}
@@ -235,16 +238,16 @@ func (s *Store) EndNotice(ctx context.Context, j jobrow.Job, version int64, payl
 	})
 }
 
-// DropNotice ends the job of a notice to an endpoint that the region map lacks.
-// [Store.NotifyReturned] notifies the endpoint when the map has the region again.
-func (s *Store) DropNotice(ctx context.Context, j jobrow.Job, n Notice) error {
-	return s.dropNotice(ctx, j, n, true)
+// Drop ends the job of a notice to an endpoint that the region map lacks.
+// [Notices.NotifyReturned] notifies the endpoint when the map has the region again.
+func (notices *Notices) Drop(ctx context.Context, j jobrow.Job, n Notice) error {
+	return notices.drop(ctx, j, n, true)
 }
 
-// dropNotice forgets the endpoint, which may have to be notified once the map has it.
-func (s *Store) dropNotice(ctx context.Context, j jobrow.Job, n Notice, absent bool) error {
+// drop forgets the endpoint, which may have to be notified once the map has it.
+func (notices *Notices) drop(ctx context.Context, j jobrow.Job, n Notice, absent bool) error {
 	gone := NotificationTarget{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
-	return s.endNotice(ctx, j, n.String(), func(t *tx, sub Subscription) (jobrow.State, error) {
+	return notices.end(ctx, j, n.String(), func(t *tx, sub Subscription) (jobrow.State, error) {
 		known, err := loadTargets(t, sub.ID)
 		if err != nil {
 			return 0, err
@@ -260,11 +263,11 @@ func (s *Store) dropNotice(ctx context.Context, j jobrow.Job, n Notice, absent b
 	})
 }
 
-// endNotice ends a notice's job while it holds the subscription's row: a change of the
+// end ends a notice's job while it holds the subscription's row: a change of the
 // subscription finds the job either open or ended, and creates a new one if it has
 // ended.
-func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, judge func(*tx, Subscription) (jobrow.State, error)) error {
-	return s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(j.Subscription), func(t *tx) error {
+func (notices *Notices) end(ctx context.Context, j jobrow.Job, payload string, judge func(*tx, Subscription) (jobrow.State, error)) error {
+	return notices.store.write(ctx, engine.Flushed, transaction.SubscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -273,7 +276,7 @@ func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, jud
 		if err != nil {
 			return err
 		}
-		if err := j.End(t.Base(), state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
+		if err := j.End(t.Base(), state, payload, t.Now.Add(notices.store.options.JobRecords)); err != nil {
 			return err
 		}
 		return t.resumeErasure(sub)
@@ -293,10 +296,10 @@ func (t *tx) resumeErasure(sub Subscription) error {
 	return t.Later(revokeLease, engine.Micros(t.Now), sub.ID, EraseJobID[:])
 }
 
-// OpenNotices counts the endpoints of a namespace (empty: of all) that may not know
+// CountOpen counts the endpoints of a namespace (empty: of all) that may not know
 // the newest version of a subscription.
-func (s *Store) OpenNotices(ctx context.Context, sub, namespace string) (int, error) {
-	return countNotices(s.engine.Read(ctx), arm.Fold(sub), arm.Fold(namespace))
+func (notices *Notices) CountOpen(ctx context.Context, sub, namespace string) (int, error) {
+	return countNotices(notices.store.engine.Read(ctx), arm.Fold(sub), arm.Fold(namespace))
 }
 
 func countNotices(from engine.Source, sub, namespace string) (int, error) {
@@ -312,12 +315,12 @@ func countNotices(from engine.Source, sub, namespace string) (int, error) {
 
 // NotifyNewTargets notifies the endpoints that must know a subscription and never heard
 // of it, because they joined the region map later.
-func (s *Store) NotifyNewTargets(ctx context.Context, sub string, targets []NotificationTarget) error {
-	known, err := loadTargets(s.engine.Read(ctx), arm.Fold(sub))
+func (notices *Notices) NotifyNewTargets(ctx context.Context, sub string, targets []NotificationTarget) error {
+	known, err := loadTargets(notices.store.engine.Read(ctx), arm.Fold(sub))
 	if err != nil || !known.misses(targets) {
 		return err
 	}
-	return s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) error {
+	return notices.store.write(ctx, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil || current.Erased {
 			return engine.OrNotFound(err)

@@ -92,17 +92,23 @@ type Limits struct {
 
 const readyTimeout = 2 * time.Second
 
-// rows embeds the calls about jobs in Store without exporting the field.
-type rows = jobrow.Rows
-
-// Store is the inventory. It is safe for concurrent use; every call takes a context
-// and ends with it.
+// Store is the inventory. Its own methods are about subscriptions, groups and
+// registrations, and about tracked resources and the writes to them; every other subject
+// has a type of its own, which is a field. All are safe for concurrent use, and every
+// call takes a context and ends with it.
 type Store struct {
-	*rows
-	Secrets   encryption.Secrets // random keys that all processes of the service share
-	Locations *memory.Locations  // in front of the index
-	Scopes    *Scopes            // what requests look up first, from memory
+	// These share their transactions with the writes.
+	Coverage  *Coverage
+	Deletions *Deletions // of groups
+	Fences    *Fences
+	Follows   *Follows
+	Locks     *Locks
+	Moves     *Moves
+	Notices   *Notices
+	Strays    *Strays
 
+	// These are packages.
+	Jobs        *jobrow.Rows
 	Operations  *operations.Records
 	Batches     *operations.Batches
 	Deployments *deployments.Deployments
@@ -110,8 +116,12 @@ type Store struct {
 	Roles       *assignments.Roles
 	Events      *eventlog.Log
 	Sinks       *eventlog.Sinks
-	Errors      *observed.Errors // of all replicas
-	Names       *observed.Names  // of callers
+	Errors      *observed.Errors   // of all replicas
+	Names       *observed.Names    // of callers
+	Secrets     encryption.Secrets // random keys that all processes of the service share
+	Locations   *memory.Locations  // cached regions of resources
+
+	Scopes *Scopes // subscriptions, groups, registrations and grants, cached
 
 	options  Options
 	engine   *engine.Engine
@@ -129,6 +139,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o}
+	s.Coverage, s.Deletions, s.Fences, s.Follows = &Coverage{s}, &Deletions{s}, &Fences{s}, &Follows{s}
+	s.Locks, s.Moves, s.Notices, s.Strays = &Locks{s}, &Moves{s}, &Notices{s}, &Strays{s}
 	s.Locations, err = memory.NewLocations(memory.LocationOptions{
 		Read: s.location, Now: o.clock(), TTL: o.CacheTTL, Entries: o.CacheEntries,
 		AgesAt: func(now time.Time) time.Time { return s.Scopes.changes.AgesAt(now) },
@@ -152,7 +164,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	s.Sinks = eventlog.NewSinks(s.database)
 	s.Names = observed.NewNames(s.database, observed.MostNames)
 	s.Errors = observed.NewErrors(s.database, o.Driver == engine.Postgres)
-	s.rows = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
+	s.Jobs = jobrow.New(s.engine, o.JobRecords, o.Driver == engine.Postgres)
 	if s.Scopes, err = newScopes(s); err != nil {
 		return nil, errors.Join(err, s.engine.Close())
 	}

@@ -112,7 +112,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	for i := range 40 {
 		wait.Go(func() {
 			_, err := s.AllSubscriptions(t.Context(), "", 0)
-			if err := errors.Join(err, s.Cover(t.Context(), fmt.Sprint(i), "t", "westus", time.Now())); err != nil {
+			if err := errors.Join(err, s.Coverage.Cover(t.Context(), fmt.Sprint(i), "t", "westus", time.Now())); err != nil {
 				t.Error(err)
 			}
 		})
@@ -168,14 +168,14 @@ func TestStraysAllowForClocksThatDiffer(t *testing.T) {
 			t.Fatal(got, err)
 		}
 	}
-	strays, err := s.Strays(t.Context(), "s", "rg")
+	strays, err := s.Strays.List(t.Context(), "s", "rg")
 	if err != nil || len(strays) != 1 {
 		t.Fatal(strays, err)
 	}
 	clockError := s.engine.ClockSlack()
 	for i, want := range []int{0, 1} {
 		started := strays[0].Seen.Add([]time.Duration{clockError / 2, 2 * clockError}[i])
-		if n, err := s.ForgetStrays(t.Context(), "s", w.Type, "eastus", started); err != nil || n != want {
+		if n, err := s.Strays.ForgetUnseen(t.Context(), "s", w.Type, "eastus", started); err != nil || n != want {
 			t.Errorf("a list that was begun %v after it was seen: %d forgotten, %v", started.Sub(strays[0].Seen), n, err)
 		}
 	}

@@ -19,7 +19,7 @@ func TestReplicasCountEachOther(t *testing.T) {
 	first, second := served(t, dsn, byClock), served(t, dsn, byClock)
 	present := func(s *inventory.Store, name string, want int) {
 		t.Helper()
-		if got, err := s.Present(t.Context(), name, 15*time.Second); err != nil || got != want {
+		if got, err := s.Jobs.Present(t.Context(), name, 15*time.Second); err != nil || got != want {
 			t.Errorf("%s counts %d replicas, want %d: %v", name, got, want, err)
 		}
 	}
@@ -31,7 +31,7 @@ func TestReplicasCountEachOther(t *testing.T) {
 	clock.Pass(10 * time.Second)
 	dead := func(want ...string) {
 		t.Helper()
-		found, err := first.DeadReplicas(t.Context())
+		found, err := first.Jobs.DeadReplicas(t.Context())
 		var names []string
 		for _, d := range found {
 			names = append(names, d.Name)
@@ -47,16 +47,16 @@ func TestReplicasCountEachOther(t *testing.T) {
 	dead("b-1")
 	present(second, "b-2", 2)
 	// An advisory lease is no replica.
-	if _, taken, err := first.AcquireAdvisoryLease(t.Context(), storetest.Sub, "/replica x", time.Hour); err != nil || !taken {
+	if _, taken, err := first.Jobs.AcquireAdvisoryLease(t.Context(), storetest.Sub, "/replica x", time.Hour); err != nil || !taken {
 		t.Fatal(taken, err)
 	}
 	present(first, "a-1", 2)
-	harness.OK(t, second.Leave(t.Context(), "b-2"))
+	harness.OK(t, second.Jobs.Leave(t.Context(), "b-2"))
 	present(first, "a-1", 1)
 	dead("b-1") // who leaves does not die
 	clock.Pass(time.Hour)
 	dead("a-1")
-	if n, err := first.ForgetAdvisoryLeases(t.Context(), 100); err != nil || n < 2 {
+	if n, err := first.Jobs.ForgetAdvisoryLeases(t.Context(), 100); err != nil || n < 2 {
 		t.Errorf("%d are forgotten: %v", n, err)
 	}
 	dead("a-1")

@@ -118,11 +118,11 @@ func TestRegionsAreOneRoundTrip(t *testing.T) {
 		if _, err := s.Begin(t.Context(), w); err != nil {
 			t.Fatal(err)
 		}
-		harness.OK(t, s.Cover(t.Context(), "s", w.Type, w.Region, s.Now()))
+		harness.OK(t, s.Coverage.Cover(t.Context(), "s", w.Type, w.Region, s.Now()))
 	}
 	for group, want := range map[string]int{"": 50, "rg": 50, "other": 25} {
 		trips.Take()
-		regions, _, err := s.MayHold(t.Context(), "s", group, "contoso.compute/virtualmachines", given)
+		regions, _, err := s.Coverage.MayHold(t.Context(), "s", group, "contoso.compute/virtualmachines", given)
 		if n := harness.InSequence(trips.Take()); err != nil || len(regions) != want || n != 1 {
 			t.Errorf("group %q: %d regions in %d round trips: %v", group, len(regions), n, err)
 		}

@@ -73,11 +73,11 @@ var questions = []struct {
 		return e.found(len(page) == 1, err)
 	}},
 	{"regions", 20, func(ctx context.Context, e *estate, _ int) error {
-		regions, _, err := e.MayHold(ctx, estateSub, "", estateType, estateRegionNames)
+		regions, _, err := e.Coverage.MayHold(ctx, estateSub, "", estateType, estateRegionNames)
 		return e.found(len(regions) == estateRegions, err)
 	}},
 	{"regions of a group", 20, func(ctx context.Context, e *estate, i int) error {
-		regions, _, err := e.MayHold(ctx, estateSub, e.group(i), estateType, estateRegionNames)
+		regions, _, err := e.Coverage.MayHold(ctx, estateSub, e.group(i), estateType, estateRegionNames)
 		return e.found(len(regions) == estateRegions, err)
 	}},
 }

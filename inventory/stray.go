@@ -46,42 +46,45 @@ func scanStray(scan engine.Scanner) (Stray, error) {
 	return s, err
 }
 
-// Strays lists the strays of a group or, when group is empty, of the whole
+// Strays are the resources that were seen in unexpected regions.
+type Strays struct{ store *Store }
+
+// List lists the strays of a group or, when group is empty, of the whole
 // subscription, by region and key.
-func (s *Store) Strays(ctx context.Context, sub, group string) ([]Stray, error) {
+func (s *Strays) List(ctx context.Context, sub, group string) ([]Stray, error) {
 	if group == "" {
-		return engine.Collect(s.engine.Read(ctx), scanStray, listStrays, arm.Fold(sub))
+		return engine.Collect(s.store.engine.Read(ctx), scanStray, listStrays, arm.Fold(sub))
 	}
-	return engine.Collect(s.engine.Read(ctx), scanStray, listGroupStrays, arm.Fold(sub), arm.Fold(group))
+	return engine.Collect(s.store.engine.Read(ctx), scanStray, listGroupStrays, arm.Fold(sub), arm.Fold(group))
 }
 
-// AllStrays lists at most limit strays of all subscriptions that follow after; the zero
+// All lists at most limit strays of all subscriptions that follow after; the zero
 // Stray precedes all.
-func (s *Store) AllStrays(ctx context.Context, after Stray, limit int) ([]Stray, error) {
-	return engine.Collect(s.engine.Read(ctx), scanStray, listAllStrays, after.Subscription, after.Region, after.Key, engine.AtMost(limit))
+func (s *Strays) All(ctx context.Context, after Stray, limit int) ([]Stray, error) {
+	return engine.Collect(s.store.engine.Read(ctx), scanStray, listAllStrays, after.Subscription, after.Region, after.Key, engine.AtMost(limit))
 }
 
-// ForgetStrays deletes the strays of a type in a region that were last seen before a
+// ForgetUnseen deletes the strays of a type in a region that were last seen before a
 // time: a complete list that began then did not show them. It returns how many it
 // deleted. A stray seen within the clocks' slack before that time stays.
-func (s *Store) ForgetStrays(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
-	before = before.Add(-s.engine.ClockSlack())
-	return commit(ctx, s, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) (int, error) {
+func (s *Strays) ForgetUnseen(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
+	before = before.Add(-s.store.engine.ClockSlack())
+	return commit(ctx, s.store, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) (int, error) {
 		n, err := t.Exec(forgetStrays, arm.Fold(sub), region, arm.Fold(typ), engine.Micros(before))
 		return int(n), err
 	})
 }
 
-// CountStrays counts the strays of all subscriptions.
-func (s *Store) CountStrays(ctx context.Context) (n int, err error) {
-	err = s.engine.Read(ctx).One(countStrays)(&n)
+// Count counts the strays of all subscriptions.
+func (s *Strays) Count(ctx context.Context) (n int, err error) {
+	err = s.store.engine.Read(ctx).One(countStrays)(&n)
 	return n, err
 }
 
-// ForgetStray deletes a stray that its region no longer holds, unless it was seen there
+// ForgetGone deletes a stray that its region no longer holds, unless it was seen there
 // again since it was read. It reports whether it deleted the stray.
-func (s *Store) ForgetStray(ctx context.Context, stray Stray) (bool, error) {
-	return commit(ctx, s, engine.Flushed, transaction.RecordLocks(stray.Subscription), func(t *tx) (bool, error) {
+func (s *Strays) ForgetGone(ctx context.Context, stray Stray) (bool, error) {
+	return commit(ctx, s.store, engine.Flushed, transaction.RecordLocks(stray.Subscription), func(t *tx) (bool, error) {
 		n, err := t.Exec(forgetStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		return n == 1, err
 	})
@@ -108,18 +111,18 @@ func (s Stray) Row() Resource {
 // IsStrayKey reports whether a key is a stray's MemberKey, and not a row's key.
 func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
 
-// BeginStray records the intent to delete a stray at the region where it was seen, for
+// BeginDelete records the intent to delete a stray at the region where it was seen, for
 // the deletion of its group: the write's Key and Region become the stray's. It refuses
 // like [Store.Begin], and by ErrChanged if the stray is gone or was seen again since it
 // was read.
-func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, error) {
+func (s *Strays) BeginDelete(ctx context.Context, stray Stray, w Write) (Ticket, error) {
 	w.Kind, w.OfGroupDelete = index.Delete, true
 	w.Subscription, w.Group, w.Type, w.Region = stray.Subscription, stray.Group, stray.Type, stray.Region
 	w.ID, w.Key = stray.ID, stray.MemberKey()
 	if w.LateWriteWindow <= 0 {
-		w.LateWriteWindow = s.options.LateWriteWindow
+		w.LateWriteWindow = s.store.options.LateWriteWindow
 	}
-	return commit(ctx, s, engine.Flushed, writeLocks(w.Subscription, w.Group, "", "", w.Key), func(t *tx) (Ticket, error) {
+	return commit(ctx, s.store, engine.Flushed, writeLocks(w.Subscription, w.Group, "", "", w.Key), func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
 			return Ticket{}, err
@@ -145,10 +148,10 @@ func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, e
 // touchStray locks a stray's row.
 const lockStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND region = ? AND key = ? AND seen = ?`
 
-// SettleStray records the outcome of a stray's deletion. If the stray is gone, one
+// SettleDelete records the outcome of a stray's deletion. If the stray is gone, one
 // transaction removes it and the intent.
-func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a Answer) error {
-	return s.write(ctx, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
+func (s *Strays) SettleDelete(ctx context.Context, stray Stray, ticket Ticket, a Answer) error {
+	return s.store.write(ctx, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		h, err := lockResource(t, arm.Fold(ticket.Subscription), ticket.Key)
 		if err != nil {
 			return err

@@ -68,7 +68,7 @@ type Subscription struct {
 	// notified of when no write to it was open any more; 0: not yet.
 	FinalVersion int64
 	// Erased: it is Deleted and nothing of it is left, here or at any provider in the
-	// region map; see [Store.UnnotifiedRegions].
+	// region map; see [Notices.UnnotifiedRegions].
 	Erased           bool
 	Tags             map[string]string // changed by EditSubscriptionTags alone
 	Created, Changed time.Time

@@ -48,8 +48,8 @@ func scanAbsent(scan engine.Scanner) (a NotificationTarget, err error) {
 
 // UnnotifiedRegions returns, sorted, the regions with endpoints that the region map
 // lacks and that do not know a subscription's newest version.
-func (s *Store) UnnotifiedRegions(ctx context.Context, sub string) ([]string, error) {
-	return unnotifiedRegions(s.engine.Read(ctx), arm.Fold(sub))
+func (notices *Notices) UnnotifiedRegions(ctx context.Context, sub string) ([]string, error) {
+	return unnotifiedRegions(notices.store.engine.Read(ctx), arm.Fold(sub))
 }
 
 func unnotifiedRegions(from engine.Source, sub string) (regions []string, err error) {
@@ -139,8 +139,8 @@ func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
 // NotifyReturned notifies endpoints of the changes that they missed while the region
 // map lacked their region. It does so for at most limit subscriptions, and returns for
 // how many. present are the endpoints that the map has.
-func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget, limit int) (notified int, err error) {
-	from := s.engine.Read(ctx)
+func (notices *Notices) NotifyReturned(ctx context.Context, present []NotificationTarget, limit int) (notified int, err error) {
+	from := notices.store.engine.Read(ctx)
 	for at := (NotificationTarget{}); notified < limit; {
 		err := from.One(nextAbsent, at.Namespace, at.Region)(&at.Namespace, &at.Region)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -158,7 +158,7 @@ func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget
 			return notified, err
 		}
 		for _, sub := range subs {
-			if err := s.notifyReturned(ctx, sub, at, back); err != nil {
+			if err := notices.notifyReturned(ctx, sub, at, back); err != nil {
 				return notified, err
 			}
 			notified++
@@ -168,8 +168,8 @@ func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget
 }
 
 // notifyReturned notifies the endpoints of a returned region of one subscription.
-func (s *Store) notifyReturned(ctx context.Context, sub string, at NotificationTarget, back targetList) error {
-	return s.write(ctx, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) error {
+func (notices *Notices) notifyReturned(ctx context.Context, sub string, at NotificationTarget, back targetList) error {
+	return notices.store.write(ctx, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil {
 			return engine.OrNotFound(err)

@@ -43,17 +43,17 @@ func (e *ObstacleError) Error() string {
 	return fmt.Sprintf("inventory: refused by %s until %s", e.Obstacle, e.Until.UTC().Format(time.RFC3339))
 }
 
-// GiveUpFollow gives up the operation of an accepted write once it has been followed for
+// GiveUp gives up the operation of an accepted write once it has been followed for
 // the limit, as if its provider no longer knew it: a GET shows the state of the
 // resource, and for the late-write window of its type (0 for Options.LateWriteWindow)
 // the write counts as one without an answer. Before the limit it returns *ObstacleError,
 // as the operation may run on for longer than that window; if nothing is followed,
 // ErrNotFound.
-func (s *Store) GiveUpFollow(ctx context.Context, sub, key string, kind index.WriteKind, limit, lateWriteWindow time.Duration) error {
+func (follows *Follows) GiveUp(ctx context.Context, sub, key string, kind index.WriteKind, limit, lateWriteWindow time.Duration) error {
 	if lateWriteWindow <= 0 {
-		lateWriteWindow = s.options.LateWriteWindow
+		lateWriteWindow = follows.store.options.LateWriteWindow
 	}
-	return s.write(ctx, engine.Flushed, resourceLocks(sub, key), func(t *tx) error {
+	return follows.store.write(ctx, engine.Flushed, resourceLocks(sub, key), func(t *tx) error {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
 			return err
@@ -148,12 +148,12 @@ func openObstacle(open []index.Intent, now int64, matters func(index.Intent) boo
 	return found
 }
 
-// ForgetSwornStray deletes a stray that does not exist, by the word of an operator. A sweep
+// ForgetSworn deletes a stray that does not exist, by the word of an operator. A sweep
 // that sees it reports it again. The error is ErrNotFound if there is no such stray, and
 // *ObstacleError while a call for it may be running.
-func (s *Store) ForgetSwornStray(ctx context.Context, stray Stray) error {
+func (s *Strays) ForgetSworn(ctx context.Context, stray Stray) error {
 	stray.Subscription, stray.Key = arm.Fold(stray.Subscription), arm.Fold(stray.Key)
-	return s.write(ctx, engine.Flushed, resourceLocks(stray.Subscription, stray.MemberKey()), func(t *tx) error {
+	return s.store.write(ctx, engine.Flushed, resourceLocks(stray.Subscription, stray.MemberKey()), func(t *tx) error {
 		h, err := lockResource(t, stray.Subscription, stray.MemberKey())
 		if err != nil {
 			return err
@@ -169,13 +169,13 @@ func (s *Store) ForgetSwornStray(ctx context.Context, stray Stray) error {
 	})
 }
 
-// ForgetFences removes the fences on an ID once the time of each is over, and returns
+// ForgetSworn removes the fences on an ID once the time of each is over, and returns
 // them. An operator vouches that nothing has landed under them, for the case that no GET
 // can prove it. The error is ErrNotFound if there is no fence, and *ObstacleError while
 // the time of one is not over.
-func (s *Store) ForgetFences(ctx context.Context, sub, key string) ([]Fence, error) {
+func (fences *Fences) ForgetSworn(ctx context.Context, sub, key string) ([]Fence, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
-	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
+	return commit(ctx, fences.store, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
 		all, err := engine.Collect(t, scanFence, lockFences, sub, key)
 		if err != nil {
 			return nil, err
@@ -185,7 +185,7 @@ func (s *Store) ForgetFences(ctx context.Context, sub, key string) ([]Fence, err
 		}
 		var until time.Time
 		for _, f := range all {
-			if ends := f.Until.Add(s.engine.ClockSlack()); ends.After(t.Now) && ends.After(until) {
+			if ends := f.Until.Add(fences.store.engine.ClockSlack()); ends.After(t.Now) && ends.After(until) {
 				until = ends
 			}
 		}
@@ -205,15 +205,15 @@ func (s *Store) ForgetFences(ctx context.Context, sub, key string) ([]Fence, err
 	})
 }
 
-// GiveUpNotice ends a notice's job, and forgets the endpoint: it is notified when the
-// subscription changes, or a configuration is taken over ([Store.NotifyNewTargets]); of a
-// deletion as after [Store.DropNotice]. The error is *ObstacleError while the endpoint is
+// GiveUp ends a notice's job, and forgets the endpoint: it is notified when the
+// subscription changes, or a configuration is taken over ([Notices.NotifyNewTargets]); of a
+// deletion as after [Notices.Drop]. The error is *ObstacleError while the endpoint is
 // being notified, and ErrNotFound if the job has ended.
-func (s *Store) GiveUpNotice(ctx context.Context, j jobrow.Job) error {
+func (notices *Notices) GiveUp(ctx context.Context, j jobrow.Job) error {
 	switch {
 	case j.State.Ended():
 		return ErrNotFound
-	case j.Owner != "" && j.Until.After(s.engine.Now()):
+	case j.Owner != "" && j.Until.After(notices.store.engine.Now()):
 		return &ObstacleError{CallUnderWay, j.Until}
 	}
 	n, err := ReadNotice(j)
@@ -221,5 +221,5 @@ func (s *Store) GiveUpNotice(ctx context.Context, j jobrow.Job) error {
 		return err
 	}
 	n.Progress.Answer = "an operator gave up"
-	return s.dropNotice(ctx, j, n, false)
+	return notices.drop(ctx, j, n, false)
 }

@@ -24,7 +24,7 @@ type Claim struct {
 // Save durably records progress. After jobrow.ErrLeaseLost another replica holds the
 // job, and the attempt has to end.
 func (c *Claim) Save(ctx context.Context, payload string) error {
-	return c.store.SaveJob(ctx, &c.Job, payload)
+	return c.store.Jobs.SaveJob(ctx, &c.Job, payload)
 }
 
 // Correlation is the id under which every log shows the calls of a job that no client's

@@ -24,5 +24,5 @@ func (r *Runner) watchDue(ctx context.Context) {
 func (r *Runner) dueKinds(ctx context.Context, kinds []string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Lease)
 	defer cancel()
-	return r.Store.DueKinds(ctx, kinds)
+	return r.Store.Jobs.DueKinds(ctx, kinds)
 }

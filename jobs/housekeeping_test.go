@@ -36,7 +36,7 @@ func openFile(b *jobstest.Provider) *sql.DB {
 func TestTurnsOfDeadGatewaysAreRemoved(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	for key, hold := range map[string]time.Duration{jobstest.Machine: time.Millisecond, "/other": time.Hour} {
-		if _, taken, err := b.Store.AcquireAdvisoryLease(t.Context(), jobstest.Subscription, key, hold); err != nil || !taken {
+		if _, taken, err := b.Store.Jobs.AcquireAdvisoryLease(t.Context(), jobstest.Subscription, key, hold); err != nil || !taken {
 			t.Fatal(taken, err)
 		}
 	}

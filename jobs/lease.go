@@ -52,7 +52,7 @@ func (l *lease) renew(ctx context.Context, left time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	before := time.Now()
-	err := l.store.RenewJob(ctx, &l.job, l.length)
+	err := l.store.Jobs.RenewJob(ctx, &l.job, l.length)
 	if err == nil {
 		l.since = before
 	}

@@ -50,12 +50,12 @@ func (r *Runner) showPresence(ctx context.Context) {
 func (r *Runner) countReplicas(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, presenceEvery)
 	defer cancel()
-	return r.Store.Present(ctx, r.Owner, presenceFor)
+	return r.Store.Jobs.Present(ctx, r.Owner, presenceFor)
 }
 
 // leave gives this replica's share to the others at once.
 func (r *Runner) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTime)
 	defer cancel()
-	_ = r.Store.Leave(ctx, r.Owner) // after a failure this replica counts as alive for a while
+	_ = r.Store.Jobs.Leave(ctx, r.Owner) // after a failure this replica counts as alive for a while
 }

@@ -111,7 +111,7 @@ func TestAttemptsAreStepsOfTheirJob(t *testing.T) {
 	})}
 	b.Run(b.Store, one("long", kind), func(o *jobs.Options) { o.Owner = "me" })
 	b.Within("the end", func() bool { return b.Load(id).State == jobrow.Done })
-	steps, err := b.Store.History(t.Context(), jobstest.Subscription, id)
+	steps, err := b.Store.Jobs.History(t.Context(), jobstest.Subscription, id)
 	got := ""
 	for _, s := range steps {
 		got += fmt.Sprintf("%s %s: %s; ", s.Replica, s.Outcome, s.Did)

@@ -186,7 +186,7 @@ func (l *look) unseen(ctx context.Context, t *regions.ResourceType) ([]string, e
 	if !l.group.Created.After(l.Store.Events.Restored()) {
 		return t.EffectiveRegions(), nil
 	}
-	return l.Store.Uncovered(ctx, l.subscription.ID, t.Key, t.EffectiveRegions())
+	return l.Store.Coverage.Uncovered(ctx, l.subscription.ID, t.Key, t.EffectiveRegions())
 }
 
 // downToTracked lists the types above t, and t itself, from the top down to the

@@ -160,7 +160,7 @@ func (l *listener) listStrays(_ http.ResponseWriter, r *http.Request) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
-	strays, err := l.Store.AllStrays(r.Context(), after, limit+1) // is there more?
+	strays, err := l.Store.Strays.All(r.Context(), after, limit+1) // is there more?
 	return http.StatusOK, pageOf("/admin/strays", query, strays, limit, strayOf, strayName), err
 }
 

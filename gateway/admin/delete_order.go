@@ -15,7 +15,7 @@ func (l *listener) deleteOrder(_ http.ResponseWriter, r *http.Request) (int, any
 	if !arm.ValidGUID(sub) {
 		return 0, nil, arm.NewError(arm.InvalidSubscriptionID, sub).About("subscription")
 	}
-	orders, err := l.Store.TypeOrders(r.Context(), sub)
+	orders, err := l.Store.Deletions.TypeOrders(r.Context(), sub)
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the order of deletions: %w", err)
 	}

@@ -34,7 +34,7 @@ func (l *listener) listFences(_ http.ResponseWriter, r *http.Request) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
-	fences, err := l.Store.AllFences(r.Context(), after, limit+1)
+	fences, err := l.Store.Fences.All(r.Context(), after, limit+1)
 	return http.StatusOK, pageOf("/admin/fences", query, fences, limit, fenceOf, fenceName), err
 }
 

@@ -38,7 +38,7 @@ func (l *listener) fencesAbove(ctx context.Context, path *arm.Path) (all []inven
 	const groupSegments, hopSegments = 4, 4
 	for n := path.Len(); n >= groupSegments+hopSegments; n-- {
 		id := path.Prefix(n)
-		found, err := l.Store.Fences(ctx, sub, id)
+		found, err := l.Store.Fences.On(ctx, sub, id)
 		if err != nil {
 			return nil, nil, fmt.Errorf("read the fences above a resource: %w", err)
 		}
@@ -77,7 +77,7 @@ func (l *listener) fenceWaiting(ctx context.Context, sub, id string, fences []in
 
 // openJob is a job that has not ended, nil if there is none.
 func (l *listener) openJob(ctx context.Context, sub string, id [16]byte) (*jobrow.Job, error) {
-	j, err := l.Store.Job(ctx, sub, id)
+	j, err := l.Store.Jobs.Job(ctx, sub, id)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && j.State.Ended():
 		return nil, nil //nolint:nilnil // there is none

@@ -25,7 +25,7 @@ func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, 
 		if !arm.EqualFold(path.Subscription(), sub.ID) {
 			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "scope", "it lies in the subscription").About("scope")
 		}
-		locks, err := l.Store.LocksHolding(r.Context(), sub.ID, path.String())
+		locks, err := l.Store.Locks.Over(r.Context(), sub.ID, path.String())
 		return http.StatusOK, listOf(locks, lockOf), err
 	}
 	var after inventory.Lock
@@ -35,7 +35,7 @@ func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, 
 			return 0, nil, notOfALink()
 		}
 	}
-	locks, err := l.Store.SubscriptionLocks(r.Context(), sub.ID, after, limit+1)
+	locks, err := l.Store.Locks.OfSubscription(r.Context(), sub.ID, after, limit+1)
 	page := pageOf("/admin/locks", query, locks, limit, lockOf, func(last inventory.Lock) string { return last.Scope + "/" + last.Key })
 	return http.StatusOK, page, err
 }

@@ -50,7 +50,7 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 		return shown, err
 	}
 	shown.Waiting = append(append(shown.Waiting, holds...), l.regionGone(known.Row)...)
-	locks, err := l.Store.LocksHolding(ctx, sub, id)
+	locks, err := l.Store.Locks.Over(ctx, sub, id)
 	if err != nil {
 		return shown, fmt.Errorf("read the locks on a resource: %w", err)
 	}

@@ -43,7 +43,7 @@ func (l *listener) getSubscription(_ http.ResponseWriter, r *http.Request) (int,
 		return 0, nil, fmt.Errorf("read a subscription: %w", err)
 	}
 	shown := subscriptionOf(s)
-	shown.Unconfirmed, err = l.Store.UnnotifiedRegions(r.Context(), s.ID)
+	shown.Unconfirmed, err = l.Store.Notices.UnnotifiedRegions(r.Context(), s.ID)
 	return http.StatusOK, shown, err
 }
 

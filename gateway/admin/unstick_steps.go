@@ -20,7 +20,7 @@ import (
 func (l unsticker) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Unstuck, err error) {
 	done.Outcome = "The job is due now."
 	for _, j := range jobs {
-		held, err := l.Store.TriggerJob(ctx, j.Subscription, j.ID)
+		held, err := l.Store.Jobs.TriggerJob(ctx, j.Subscription, j.ID)
 		if err != nil {
 			return done, fmt.Errorf("trigger a job: %w", err)
 		}
@@ -122,7 +122,7 @@ func obstacleOf(w inventory.OpenWrite, now time.Time) error {
 func (l unsticker) resumeDeletion(ctx context.Context, sub, group string) {
 	g, err := l.Store.Group(ctx, sub, group)
 	if err == nil && g.State == index.GroupDeleting {
-		_, _ = l.Store.TriggerJob(ctx, g.Subscription, g.Generation)
+		_, _ = l.Store.Jobs.TriggerJob(ctx, g.Subscription, g.Generation)
 		l.Jobs.Nudge(inventory.GroupDeleteJob)
 	}
 }
@@ -138,7 +138,7 @@ func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 	case g.State != index.GroupDeleting && g.State != index.GroupMoving:
 		return nil, arm.NewError(arm.Conflict).Saying("Nothing of the resource group waits.")
 	}
-	j, err := l.Store.Job(ctx, g.Subscription, g.Generation)
+	j, err := l.Store.Jobs.Job(ctx, g.Subscription, g.Generation)
 	if errors.Is(err, inventory.ErrNotFound) && g.State == index.GroupMoving {
 		return nil, arm.NewError(arm.Conflict).Saying("The move is a job of the group that the resources come from: name that.")
 	}
@@ -155,7 +155,7 @@ func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 // stuckJob is a job that has not ended, or its part that works on a resource. That of a
 // resource or of a fence stands for it.
 func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part string) (*stuck, error) {
-	j, err := l.Store.Job(ctx, sub, id)
+	j, err := l.Store.Jobs.Job(ctx, sub, id)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return nil, noJob()
@@ -224,7 +224,7 @@ func (l unsticker) stuckFence(sub, id string) *stuck {
 		},
 		giveUp: never("A fence goes when its time is over and its provider says that nothing has landed: ask again, or forget the fence then."),
 		forget: func(ctx context.Context) (api.Unstuck, error) {
-			_, err := l.Store.ForgetFences(ctx, sub, id)
+			_, err := l.Store.Fences.ForgetSworn(ctx, sub, id)
 			l.Jobs.Nudge(inventory.EraseJob)
 			return api.Unstuck{Outcome: "The fences on the ID are gone. It can be used again."}, err
 		},
@@ -238,7 +238,7 @@ func (l unsticker) stuckStray(stray inventory.Stray) *stuck {
 		ask:    never("Strays are asked for by sweeps and by the deletion of their resource group: order a sweep."),
 		giveUp: never("A stray stays until a sweep finds that it has gone: order a sweep, or forget the stray."),
 		forget: func(ctx context.Context) (api.Unstuck, error) {
-			if err := l.Store.ForgetSwornStray(ctx, stray); err != nil {
+			if err := l.Store.Strays.ForgetSworn(ctx, stray); err != nil {
 				return api.Unstuck{}, fmt.Errorf("forget a stray: %w", err)
 			}
 			_, group := arm.GroupOf(stray.Key)

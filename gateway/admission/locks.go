@@ -35,7 +35,7 @@ func LocksOver(ctx context.Context, store *inventory.Store, x *exchange.Exchange
 	if x.Request.Reads() || x.Subscription() == "" || !arm.ValidGUID(x.Subscription()) {
 		return nil, nil
 	}
-	return store.LocksHolding(ctx, x.Subscription(), x.Request.Path.String())
+	return store.Locks.Over(ctx, x.Subscription(), x.Request.Path.String())
 }
 
 // CheckAllLocks refuses a request that ends the group it names where a lock is on, above or

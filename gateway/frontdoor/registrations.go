@@ -68,7 +68,7 @@ func (g registrations) mayHoldUnknown(ctx context.Context, sub inventory.Subscri
 		if t.Kind != regions.Tracked {
 			continue
 		}
-		uncovered, err := g.store.Uncovered(ctx, sub.ID, t.Key, t.EffectiveRegions())
+		uncovered, err := g.store.Coverage.Uncovered(ctx, sub.ID, t.Key, t.EffectiveRegions())
 		if err != nil || len(uncovered) > 0 {
 			return true, err
 		}
@@ -140,7 +140,7 @@ func (g registrations) complete(ctx context.Context, x *exchange.Exchange, r inv
 		select {
 		case <-waiting.Done():
 		case <-ticker.C:
-			n, err := g.store.OpenNotices(waiting, r.Subscription, r.Namespace)
+			n, err := g.store.Notices.CountOpen(waiting, r.Subscription, r.Namespace)
 			if err == nil {
 				open = n
 			}

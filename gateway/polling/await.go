@@ -63,7 +63,7 @@ func (o *Operations) Await(ctx context.Context, x *exchange.Exchange, job jobrow
 		case <-time.After(pause):
 			waited += pause
 		}
-		now, err := o.Store.Job(ctx, job.Subscription, job.ID)
+		now, err := o.Store.Jobs.Job(ctx, job.Subscription, job.ID)
 		if err != nil {
 			x.Warn("the end of an operation was not waited for", err)
 			return job, false

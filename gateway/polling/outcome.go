@@ -117,7 +117,7 @@ func (f *Forwarded) withCurrentNames(ctx context.Context, o operations.Operation
 		return o, err
 	}
 	for since := o.Created; ; {
-		moves, err := f.Store.MovesFrom(ctx, o.Resource)
+		moves, err := f.Store.Moves.From(ctx, o.Resource)
 		if err != nil {
 			return o, fmt.Errorf("read the moves of a resource: %w", err)
 		}

@@ -142,7 +142,7 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o opera
 	if err != nil || !writes {
 		return row, err
 	}
-	follow, err := f.Store.FollowOf(ctx, o.Subscription, o.Resource, kind, o.Follow)
+	follow, err := f.Store.Follows.Get(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return row, nil // it has ended
 	}
@@ -152,7 +152,7 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o opera
 	prober, header := f.Resolver.ProberFor(x)
 	finished, why, err := reconcile.Finished(ctx, prober, header, follow, row)
 	if err == nil && finished {
-		return f.Store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow, why)
+		return f.Store.Follows.End(ctx, o.Subscription, o.Resource, kind, o.Follow, why)
 	}
 	if err != nil {
 		x.Warn("an operation that a client saw ended was not polled", err)
@@ -160,7 +160,7 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o opera
 	// The poll may have used up the time.
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Config.Index.AskTimeout)
 	defer cancel()
-	if err := f.Store.PollSoon(within, o.Subscription, o.Resource, kind); err != nil {
+	if err := f.Store.Follows.PollSoon(within, o.Subscription, o.Resource, kind); err != nil {
 		return row, fmt.Errorf("bring forward the poll of an operation: %w", err)
 	}
 	return f.Store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled

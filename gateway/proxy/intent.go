@@ -60,7 +60,7 @@ func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolve
 	if row == nil || !d.may(rowGone) || !row.OfCopy(p.Store.Events.Restored()) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
 		return ended, nil
 	}
-	unseen, err := p.Store.Uncovered(ctx, row.Subscription, row.Type, []string{row.Region})
+	unseen, err := p.Store.Coverage.Uncovered(ctx, row.Subscription, row.Type, []string{row.Region})
 	if err != nil {
 		return ended, fmt.Errorf("ask whether a region was swept: %w", err)
 	}

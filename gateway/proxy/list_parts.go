@@ -119,7 +119,7 @@ func (l *listParts) next(ctx context.Context, after string) (string, error) {
 func (l *listParts) regionsOf(ctx context.Context, name string) ([]string, error) {
 	t := l.x.Request.Type
 	group, _, _ := strings.Cut(name, "/")
-	names, _, err := l.Store.MayHold(ctx, l.subscription.ID, group, t.Key, t.EffectiveRegions())
+	names, _, err := l.Store.Coverage.MayHold(ctx, l.subscription.ID, group, t.Key, t.EffectiveRegions())
 	if err != nil {
 		return nil, fmt.Errorf("ask which regions may hold a type: %w", err)
 	}

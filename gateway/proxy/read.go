@@ -35,7 +35,7 @@ func (p *Proxy) mayBeElsewhere(ctx context.Context, x *exchange.Exchange, d *Res
 	if !d.may(elsewhere) || p.Store.Events.Restored().IsZero() {
 		return false
 	}
-	unseen, err := p.Store.Uncovered(ctx, x.Subscription(), x.Request.Type.Key, []string{d.Region})
+	unseen, err := p.Store.Coverage.Uncovered(ctx, x.Subscription(), x.Request.Type.Key, []string{d.Region})
 	return err == nil && len(unseen) > 0
 }
 

@@ -134,7 +134,7 @@ func (r *Roles) Assignment(ctx context.Context, at Scope, name string) (Assignme
 // belongs to another grant in the subscription, ErrDefinitionNotFound if the tenant has
 // no such role that may be assigned there, *transaction.QuotaError at the limit of
 // assignments, and engine.ErrNotFound if the host does not exist. The subscription and
-// the group must admit the change, as for the inventory's EditLock.
+// the group must admit the change, as for the inventory's Locks.Edit.
 func (r *Roles) PutAssignment(
 	ctx context.Context, at Scope, name string, edit func(current *Assignment) (*Assignment, error),
 ) (stored Assignment, created bool, err error) {

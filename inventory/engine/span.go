@@ -70,17 +70,22 @@ func operation() string {
 }
 
 // methodOf returns the name of an exported function or method, "" for any other
-// function: portico/inventory.(*Store).Begin is Begin.
+// function: portico/inventory.(*Store).Begin is Begin, and of another type than Store
+// the name has it too: Moves.Begin.
 func methodOf(function string) string {
 	_, function, _ = strings.Cut(function[strings.LastIndexByte(function, '/')+1:], ".")
 	function, _, _ = strings.Cut(function, "[") // of what types it is generic
+	receiver := ""
 	if i := strings.Index(function, ")."); i >= 0 {
-		function = function[i+2:]
+		receiver, function = strings.TrimPrefix(function[:i], "(*"), function[i+2:]
 	}
 	if function == "" || function[0] < 'A' || function[0] > 'Z' || strings.Contains(function, ".") {
 		return ""
 	}
-	return function
+	if receiver == "" || receiver == "Store" {
+		return function
+	}
+	return receiver + "." + function
 }
 
 // noteTurn notes in the spans of a group's writes that their turn has come, and with

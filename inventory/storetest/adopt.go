@@ -165,7 +165,7 @@ func testAdoption(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
-		regions, _, err := b.MayHold(b.ctx, Sub, "rg", vmType, nil)
+		regions, _, err := b.Coverage.MayHold(b.ctx, Sub, "rg", vmType, nil)
 		b.ok(err)
 		equal(b, len(regions), 1)
 		settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
@@ -192,26 +192,26 @@ func testStrays(t *testing.T, database Database) {
 		equal(b, b.row("rg", "vm").Generation, before.Generation)
 		equal(b, b.row("rg", "vm").Region, "westus")
 		for _, group := range []string{"", "Rg"} {
-			strays, err := b.Strays(b.ctx, Sub, group)
+			strays, err := b.Strays.List(b.ctx, Sub, group)
 			b.ok(err)
 			equal(b, len(strays), 1)
 			equal(b, strays[0], inventory.Stray{
 				Subscription: Sub, Region: "eastus", Key: before.Key, ID: id("RG", "VM"), Group: "rg", Type: vmType, Seen: b.clock.Now(),
 			})
 		}
-		none, err := b.Strays(b.ctx, Sub, "r")
+		none, err := b.Strays.List(b.ctx, Sub, "r")
 		b.ok(err)
 		equal(b, len(none), 0)
 	})
 	t.Run("it is forgotten when a later list does not show it", func(t *testing.T) {
-		n, err := b.ForgetStrays(b.ctx, Sub, vmType, "eastus", b.clock.Now())
+		n, err := b.Strays.ForgetUnseen(b.ctx, Sub, vmType, "eastus", b.clock.Now())
 		b.ok(err)
 		equal(b, n, 0)
 		b.clock.Pass(time.Second)
-		n, err = b.ForgetStrays(b.ctx, Sub, vmType, "westus", b.clock.Now())
+		n, err = b.Strays.ForgetUnseen(b.ctx, Sub, vmType, "westus", b.clock.Now())
 		b.ok(err)
 		equal(b, n, 0)
-		n, err = b.ForgetStrays(b.ctx, Sub, vmType, "eastus", b.clock.Now())
+		n, err = b.Strays.ForgetUnseen(b.ctx, Sub, vmType, "eastus", b.clock.Now())
 		b.ok(err)
 		equal(b, n, 1)
 	})
@@ -223,7 +223,7 @@ func testStrays(t *testing.T, database Database) {
 		elsewhere.ListedSince = b.clock.Now()
 		b.adopts(elsewhere, inventory.Adopted)
 		equal(b, b.row("rg", "vm").Region, "eastus")
-		strays, err := b.Strays(b.ctx, Sub, "")
+		strays, err := b.Strays.List(b.ctx, Sub, "")
 		b.ok(err)
 		equal(b, len(strays), 0)
 	})
@@ -236,13 +236,13 @@ func testCoverage(t *testing.T, database Database) {
 	regions := []string{"eastus", "westus"}
 	uncovered := func(sub, typ string) int {
 		t.Helper()
-		left, err := b.Uncovered(b.ctx, sub, typ, regions)
+		left, err := b.Coverage.Uncovered(b.ctx, sub, typ, regions)
 		b.ok(err)
 		return len(left)
 	}
 	mayHold := func(sub, group string, want ...string) {
 		t.Helper()
-		got, _, err := b.MayHold(b.ctx, sub, group, "Contoso.Compute/virtualMachines", regions)
+		got, _, err := b.Coverage.MayHold(b.ctx, sub, group, "Contoso.Compute/virtualMachines", regions)
 		b.ok(err)
 		equal(b, strings.Join(got, " "), strings.Join(want, " "))
 	}
@@ -252,9 +252,9 @@ func testCoverage(t *testing.T, database Database) {
 	equal(b, uncovered(covered, vmType), 0)
 	equal(b, uncovered(Sub, vmType), 2)
 	equal(b, uncovered("00000000-0000-0000-0000-0000000000a3", vmType), 2)
-	b.ok(b.Cover(b.ctx, Sub, "Contoso.Compute/virtualMachines", "westus", b.clock.Now()))
-	b.ok(b.Cover(b.ctx, Sub, vmType, "westus", b.clock.Now()))
-	left, err := b.Uncovered(b.ctx, Sub, vmType, regions)
+	b.ok(b.Coverage.Cover(b.ctx, Sub, "Contoso.Compute/virtualMachines", "westus", b.clock.Now()))
+	b.ok(b.Coverage.Cover(b.ctx, Sub, vmType, "westus", b.clock.Now()))
+	left, err := b.Coverage.Uncovered(b.ctx, Sub, vmType, regions)
 	b.ok(err)
 	equal(b, len(left), 1)
 	equal(b, left[0], "eastus")
@@ -270,14 +270,14 @@ func testCoverage(t *testing.T, database Database) {
 	mayHold(Sub, "RG", "atlantis", "eastus", "westus")
 	mayHold(Sub, "none", "eastus")
 	equal(b, uncovered(Sub, diskType), 2)
-	b.ok(b.Cover(b.ctx, Sub, vmType, "eastus", b.clock.Now()))
+	b.ok(b.Coverage.Cover(b.ctx, Sub, vmType, "eastus", b.clock.Now()))
 	equal(b, uncovered(Sub, vmType), 0)
-	of, err := b.CoverageOf(b.ctx, strings.ToUpper(Sub))
+	of, err := b.Coverage.SweptRegions(b.ctx, strings.ToUpper(Sub))
 	b.ok(err)
 	equal(b, fmt.Sprint(len(of), of[0].Type, of[0].Region, of[0].Swept.Equal(b.clock.Now())), "2"+vmType+"eastustrue")
 	for after, want := range map[string]string{"": Sub, Sub: ""} {
 		listed := ""
-		found, err := b.UncoveredSubscriptions(b.ctx, after, 1)
+		found, err := b.Coverage.UncoveredSubscriptions(b.ctx, after, 1)
 		b.ok(err)
 		for _, s := range found {
 			listed += s.ID
@@ -285,7 +285,7 @@ func testCoverage(t *testing.T, database Database) {
 		equal(b, listed, want)
 	}
 	// A region that the map got later was never searched.
-	left, err = b.Uncovered(b.ctx, Sub, vmType, []string{"northeurope"})
+	left, err = b.Coverage.Uncovered(b.ctx, Sub, vmType, []string{"northeurope"})
 	b.ok(err)
 	equal(b, len(left), 1)
 }

@@ -184,6 +184,6 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 // follow ends the operation of an accepted write.
 func (b *bench) follow(ticket inventory.Ticket, follow [16]byte, why *arm.Error) {
 	b.Helper()
-	_, err := b.EndFollow(b.by("a job"), ticket.Subscription, ticket.Key, ticket.Kind, follow, why)
+	_, err := b.Follows.End(b.by("a job"), ticket.Subscription, ticket.Key, ticket.Kind, follow, why)
 	b.ok(err)
 }

@@ -15,7 +15,7 @@ import (
 
 // deletion marks a group, like a client's DELETE.
 func (b *bench) deletion(group, token string) (jobrow.Job, error) {
-	return b.BeginDeletion(b.ctx, Sub, group, inventory.DeletionRequest{
+	return b.Deletions.Begin(b.ctx, Sub, group, inventory.DeletionRequest{
 		Payload:   func(g inventory.Group) string { return `{"group":"` + g.Name + `"}` },
 		Operation: operations.Operation{Token: token, Until: b.clock.Now().Add(time.Hour)},
 	})
@@ -25,7 +25,7 @@ func (b *bench) deletion(group, token string) (jobrow.Job, error) {
 func (b *bench) claimDeletion() jobrow.Job {
 	b.Helper()
 	b.clock.Pass(time.Minute)
-	jobs, err := b.ClaimJobs(b.ctx, "owner", time.Second, 10, inventory.GroupDeleteJob)
+	jobs, err := b.Jobs.ClaimJobs(b.ctx, "owner", time.Second, 10, inventory.GroupDeleteJob)
 	b.ok(err)
 	if len(jobs) != 1 {
 		b.Fatalf("%d jobs", len(jobs))
@@ -53,7 +53,7 @@ func testDeletion(t *testing.T, database Database) {
 		equal(b, g.Generation, job.ID)
 		equal(b, g.ETag, "1")
 		equal(b, job.Payload, `{"group":"RG"}`)
-		stored, err := b.Job(b.ctx, Sub, job.ID)
+		stored, err := b.Jobs.Job(b.ctx, Sub, job.ID)
 		b.ok(err)
 		equal(b, stored.Subject, "rg")
 		for _, kind := range []index.WriteKind{index.Put, index.Delete} {
@@ -98,21 +98,21 @@ func testDeletion(t *testing.T, database Database) {
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
 		job := b.claimDeletion()
-		b.ok(b.SaveDeletionProgress(b.ctx, &job, `{"a":1}`, []inventory.DeletionMember{{Key: "k", Payload: "{}", Error: "e"}}))
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
+		b.ok(b.Deletions.SaveProgress(b.ctx, &job, `{"a":1}`, []inventory.DeletionMember{{Key: "k", Payload: "{}", Error: "e"}}))
+		refuses[*inventory.GroupNotEmptyError](b, b.Deletions.DeleteGroup(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
 		running := b.begin(ofDelete())
 		b.settle(b.begin(ofDelete()), index.Gone)
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
+		left := as[*inventory.GroupNotEmptyError](b, b.Deletions.DeleteGroup(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
 		equal(b, left.Intents, 1)
 		b.settle(running, index.Ambiguous)
-		b.ok(b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, `{"end":1}`))
-		ended, err := b.Job(b.ctx, Sub, job.ID)
+		b.ok(b.Deletions.DeleteGroup(b.ctx, job, inventory.DeleteGroupConditions{}, `{"end":1}`))
+		ended, err := b.Jobs.Job(b.ctx, Sub, job.ID)
 		b.ok(err)
 		equal(b, ended.State, jobrow.Done)
 		equal(b, ended.Payload, `{"end":1}`)
 		_, err = b.Group(b.ctx, Sub, "rg")
 		b.is(err, inventory.ErrNotFound)
-		members, err := b.DeletionMembers(b.ctx, job, "", 0)
+		members, err := b.Deletions.Members(b.ctx, job, "", 0)
 		b.ok(err)
 		equal(b, len(members), 0)
 	})
@@ -123,16 +123,16 @@ func testDeletion(t *testing.T, database Database) {
 		b.ok(err)
 		stale := b.claimDeletion()
 		job := b.claimDeletion()
-		b.is(b.DeleteGroupByJob(b.ctx, stale, inventory.DeleteGroupConditions{}, "{}"), jobrow.ErrLeaseLost)
-		b.is(b.ReopenGroup(b.ctx, stale, jobrow.Failed, "{}", nil), jobrow.ErrLeaseLost)
-		b.is(b.SaveDeletionProgress(b.ctx, &stale, "{}", nil), jobrow.ErrLeaseLost)
+		b.is(b.Deletions.DeleteGroup(b.ctx, stale, inventory.DeleteGroupConditions{}, "{}"), jobrow.ErrLeaseLost)
+		b.is(b.Deletions.ReopenGroup(b.ctx, stale, jobrow.Failed, "{}", nil), jobrow.ErrLeaseLost)
+		b.is(b.Deletions.SaveProgress(b.ctx, &stale, "{}", nil), jobrow.ErrLeaseLost)
 		g, err := b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
 		equal(b, g.State, index.GroupDeleting)
-		b.ok(b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
+		b.ok(b.Deletions.DeleteGroup(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
 		b.group("rg")
-		b.is(b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"), inventory.ErrNotFound)
-		b.is(b.ReopenGroup(b.ctx, stale, jobrow.Failed, "{}", nil), jobrow.ErrLeaseLost)
+		b.is(b.Deletions.DeleteGroup(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"), inventory.ErrNotFound)
+		b.is(b.Deletions.ReopenGroup(b.ctx, stale, jobrow.Failed, "{}", nil), jobrow.ErrLeaseLost)
 		g, err = b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
 		equal(b, g.State, index.GroupActive)
@@ -145,7 +145,7 @@ func testDeletion(t *testing.T, database Database) {
 		b.ok(err)
 		job := b.claimDeletion()
 		b.settle(b.begin(ofDelete()), index.Ambiguous) // R8: it may still hit a resource created meanwhile
-		left := as[*inventory.GroupNotEmptyError](b, b.ReopenGroup(b.ctx, job, jobrow.Failed, "{}", nil))
+		left := as[*inventory.GroupNotEmptyError](b, b.Deletions.ReopenGroup(b.ctx, job, jobrow.Failed, "{}", nil))
 		equal(b, left.Intents, 1)
 		writes, err := b.GroupWrites(b.ctx, Sub, "rg", 10)
 		b.ok(err)
@@ -159,7 +159,7 @@ func testDeletion(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, len(of), 0)
 		b.clock.Pass(intentLife)
-		b.ok(b.ReopenGroup(b.ctx, job, jobrow.Failed, `{"end":2}`, nil))
+		b.ok(b.Deletions.ReopenGroup(b.ctx, job, jobrow.Failed, `{"end":2}`, nil))
 		g, err := b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
 		equal(b, g.State, index.GroupActive)
@@ -196,21 +196,21 @@ func testDeletion(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		b.ok(b.RecordDeletionError(b.ctx, Sub, "rg", id("rg", "vm"), "of no deletion"))
+		b.ok(b.Deletions.RecordMemberError(b.ctx, Sub, "rg", id("rg", "vm"), "of no deletion"))
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
 		job := b.claimDeletion()
-		b.ok(b.SaveDeletionProgress(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "1", Error: "first"}, {Key: "b", Payload: "2"}}))
-		b.ok(b.SaveDeletionProgress(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "3"}}))
-		b.ok(b.RecordDeletionError(b.ctx, Sub, "RG", "B", "told"))
-		members, err := b.DeletionMembers(b.ctx, job, "", 1)
+		b.ok(b.Deletions.SaveProgress(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "1", Error: "first"}, {Key: "b", Payload: "2"}}))
+		b.ok(b.Deletions.SaveProgress(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "3"}}))
+		b.ok(b.Deletions.RecordMemberError(b.ctx, Sub, "RG", "B", "told"))
+		members, err := b.Deletions.Members(b.ctx, job, "", 1)
 		b.ok(err)
 		equal(b, members[0], inventory.DeletionMember{Key: "a", Payload: "3"})
-		members, err = b.DeletionMembers(b.ctx, job, "a", 0)
+		members, err = b.Deletions.Members(b.ctx, job, "a", 0)
 		b.ok(err)
 		equal(b, members[0], inventory.DeletionMember{Key: "b", Payload: "2"})
 		for key, want := range map[string]string{"a": "first", "b": "told", "c": "", id("rg", "vm"): ""} {
-			got, err := b.DeletionError(b.ctx, job, key)
+			got, err := b.Deletions.MemberError(b.ctx, job, key)
 			b.ok(err)
 			equal(b, got, want)
 		}
@@ -220,7 +220,7 @@ func testDeletion(t *testing.T, database Database) {
 		b := newBench(t, database)
 		learnt := []inventory.TypeOrder{{Before: "A/b", After: "c/D"}, {Before: "a/a", After: "c/d"}}
 		known := func() (text string) {
-			orders, err := b.TypeOrders(b.ctx, Sub)
+			orders, err := b.Deletions.TypeOrders(b.ctx, Sub)
 			b.ok(err)
 			for _, o := range orders {
 				text += o.Before + " " + o.After + ", "
@@ -228,10 +228,10 @@ func testDeletion(t *testing.T, database Database) {
 			return text
 		}
 		const month = 30 * 24 * time.Hour
-		b.ok(b.LearnTypeOrders(b.ctx, Sub, learnt))
+		b.ok(b.Deletions.LearnTypeOrders(b.ctx, Sub, learnt))
 		equal(b, known(), "a/a c/d, a/b c/d, ")
 		b.clock.Pass(month / 2)
-		b.ok(b.LearnTypeOrders(b.ctx, Sub, learnt[:1]))
+		b.ok(b.Deletions.LearnTypeOrders(b.ctx, Sub, learnt[:1]))
 		equal(b, known(), "a/b c/d, a/a c/d, ")
 		b.clock.Pass(month / 2)
 		equal(b, known(), "a/b c/d, ")
@@ -240,10 +240,10 @@ func testDeletion(t *testing.T, database Database) {
 		for i := range many {
 			many[i] = inventory.TypeOrder{Before: fmt.Sprint("m/", i), After: "c/d"}
 		}
-		b.ok(b.LearnTypeOrders(b.ctx, Sub, many))
+		b.ok(b.Deletions.LearnTypeOrders(b.ctx, Sub, many))
 		equal(b, strings.Count(known(), ","), 1000)
 		b.clock.Pass(time.Second)
-		b.ok(b.LearnTypeOrders(b.ctx, Sub, learnt[1:]))
+		b.ok(b.Deletions.LearnTypeOrders(b.ctx, Sub, learnt[1:]))
 		equal(b, strings.HasPrefix(known(), "a/a c/d, m/0 c/d, "), true)
 		equal(b, strings.Count(known(), ","), 1000)
 		equal(b, strings.Contains(known(), "a/b"), false)
@@ -263,39 +263,39 @@ func testStrayDelete(b *bench) {
 	result, err := b.Adopt(b.ctx, elsewhere)
 	b.ok(err)
 	equal(b, result, inventory.Strayed)
-	strays, err := b.Strays(b.ctx, Sub, "rg")
+	strays, err := b.Strays.List(b.ctx, Sub, "rg")
 	b.ok(err)
 	w := inventory.Write{APIVersion: "v"}
-	_, err = b.BeginStray(b.ctx, strays[0], w)
+	_, err = b.Strays.BeginDelete(b.ctx, strays[0], w)
 	refuses[*index.GroupStateError](b, err)
 	_, err = b.deletion("rg", "x")
 	b.ok(err)
 	job := b.claimDeletion()
-	first, err := b.BeginStray(b.ctx, strays[0], w)
+	first, err := b.Strays.BeginDelete(b.ctx, strays[0], w)
 	b.ok(err)
-	b.ok(b.SettleStray(b.ctx, strays[0], first, inventory.Answer{Outcome: index.Ambiguous}))
-	open := as[*inventory.GroupNotEmptyError](b, b.ReopenGroup(b.ctx, job, jobrow.Failed, "{}", nil))
+	b.ok(b.Strays.SettleDelete(b.ctx, strays[0], first, inventory.Answer{Outcome: index.Ambiguous}))
+	open := as[*inventory.GroupNotEmptyError](b, b.Deletions.ReopenGroup(b.ctx, job, jobrow.Failed, "{}", nil))
 	equal(b, open.Intents, 1)
-	second, err := b.BeginStray(b.ctx, strays[0], w)
+	second, err := b.Strays.BeginDelete(b.ctx, strays[0], w)
 	b.ok(err)
-	b.ok(b.SettleStray(b.ctx, strays[0], second, inventory.Answer{Outcome: index.Gone}))
-	strays2, err := b.Strays(b.ctx, Sub, "rg")
+	b.ok(b.Strays.SettleDelete(b.ctx, strays[0], second, inventory.Answer{Outcome: index.Gone}))
+	strays2, err := b.Strays.List(b.ctx, Sub, "rg")
 	b.ok(err)
 	equal(b, len(strays2), 0)
-	_, err = b.BeginStray(b.ctx, strays[0], w)
+	_, err = b.Strays.BeginDelete(b.ctx, strays[0], w)
 	b.is(err, inventory.ErrChanged)
 	now, err := b.Resource(b.ctx, Sub, id("rg", "vm"))
 	b.ok(err)
 	equal(b, now.Generation, row.Generation)
 	b.clock.Pass(intentLife)
-	b.ok(b.ReopenGroup(b.ctx, job, jobrow.Failed, "{}", nil))
+	b.ok(b.Deletions.ReopenGroup(b.ctx, job, jobrow.Failed, "{}", nil))
 }
 
 func testLocks(t *testing.T, database Database) {
 	subscription, group, vm := "/subscriptions/"+Sub, "/subscriptions/"+Sub+"/resourceGroups/RG", id("rg", "VM")
 	put := func(b *bench, in, scope string, level inventory.LockLevel) {
 		b.Helper()
-		_, _, err := b.EditLock(b.ctx, Sub, in, scope, "L", func(*inventory.Lock) (*inventory.Lock, error) {
+		_, _, err := b.Locks.Edit(b.ctx, Sub, in, scope, "L", func(*inventory.Lock) (*inventory.Lock, error) {
 			return &inventory.Lock{ScopeID: scope, Name: "L", Level: level, ETag: "e"}, nil
 		})
 		b.ok(err)
@@ -323,8 +323,8 @@ func testLocks(t *testing.T, database Database) {
 			refuses[*inventory.LockedError](b, err)
 			_, err = b.Begin(b.ctx, write(index.Put, "rg", "vm2"))
 			equal(b, err == nil, c.scope == vm)
-			b.ok(b.DeleteLock(b.ctx, Sub, c.in, c.scope, "l", func(inventory.Lock) error { return nil }))
-			b.is(b.DeleteLock(b.ctx, Sub, c.in, c.scope, "l", func(inventory.Lock) error { return nil }), inventory.ErrNotFound)
+			b.ok(b.Locks.Delete(b.ctx, Sub, c.in, c.scope, "l", func(inventory.Lock) error { return nil }))
+			b.is(b.Locks.Delete(b.ctx, Sub, c.in, c.scope, "l", func(inventory.Lock) error { return nil }), inventory.ErrNotFound)
 			b.begin(write(index.Delete, "rg", "vm"))
 		}
 	})
@@ -335,17 +335,17 @@ func testLocks(t *testing.T, database Database) {
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
 		job := b.claimDeletion()
-		_, _, err = b.EditLock(b.ctx, Sub, "rg", group, "l", nil)
+		_, _, err = b.Locks.Edit(b.ctx, Sub, "rg", group, "l", nil)
 		refuses[*index.GroupStateError](b, err)
-		b.ok(b.ReopenGroup(b.ctx, job, jobrow.Failed, "{}", nil))
+		b.ok(b.Deletions.ReopenGroup(b.ctx, job, jobrow.Failed, "{}", nil))
 		put(b, "rg", vm+"/disks/d", inventory.LockReadOnly)
 		put(b, "rg", vm+"s", inventory.LockReadOnly)
 		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
-		locks, err := b.Locks(b.ctx, Sub, group, true)
+		locks, err := b.Locks.List(b.ctx, Sub, group, true)
 		b.ok(err)
 		equal(b, len(locks), 1)
 		equal(b, locks[0].ScopeID, vm+"s")
-		_, err = b.Lock(b.ctx, Sub, vm, "l")
+		_, err = b.Locks.Get(b.ctx, Sub, vm, "l")
 		b.is(err, inventory.ErrNotFound)
 	})
 	t.Run("a lock and the deletion of its group at once: one of them is refused", func(t *testing.T) {
@@ -356,7 +356,7 @@ func testLocks(t *testing.T, database Database) {
 			var wait sync.WaitGroup
 			var locked, started error
 			wait.Go(func() {
-				_, _, locked = b.EditLock(b.ctx, Sub, name, "/subscriptions/"+Sub+"/resourceGroups/"+name, "l", func(*inventory.Lock) (*inventory.Lock, error) {
+				_, _, locked = b.Locks.Edit(b.ctx, Sub, name, "/subscriptions/"+Sub+"/resourceGroups/"+name, "l", func(*inventory.Lock) (*inventory.Lock, error) {
 					return &inventory.Lock{Level: inventory.LockCanNotDelete}, nil
 				})
 			})

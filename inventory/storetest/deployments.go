@@ -41,7 +41,7 @@ func testDeployments(t *testing.T, database Database) {
 	}
 	claim := func() jobrow.Job {
 		b.Helper()
-		jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
+		jobs, err := b.Jobs.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
 		b.ok(err)
 		equal(b, len(jobs), 1)
 		return jobs[0]
@@ -176,7 +176,7 @@ func testDeploymentsOfCallers(t *testing.T, database Database) {
 	b.ok(begin("dave", Sub, "dave's second", 1))
 	b.is(begin("carol", Sub, "one too many", 1), deployments.ErrTooMany)
 
-	jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 10, deployments.Job)
+	jobs, err := b.Jobs.ClaimJobs(b.ctx, "me", time.Minute, 10, deployments.Job)
 	b.ok(err)
 	equal(b, len(jobs), 5)
 	for _, j := range jobs {
@@ -209,7 +209,7 @@ func testHistoryOfLargeDeployments(t *testing.T, database Database) {
 			Operation:       operations.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
 		b.ok(err)
-		jobs, err := b.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
+		jobs, err := b.Jobs.ClaimJobs(b.ctx, "me", time.Minute, 1, deployments.Job)
 		b.ok(err)
 		equal(b, jobs[0].ID, j.ID)
 		b.ok(b.Deployments.End(b.ctx, n, jobs[0],
@@ -335,7 +335,7 @@ func testGivenUp(b *bench, name deployments.Name, j jobrow.Job, claim func() job
 	b.ok(err)
 	equal(b, string(steps[8].Record), "given up")
 	equal(b, steps[8].State, 4)
-	history, err := b.History(b.ctx, Sub, j.ID)
+	history, err := b.Jobs.History(b.ctx, Sub, j.ID)
 	b.ok(err)
 	equal(b, history[0].Outcome, "changed")
 	equal(b, history[0].Did, "it was given up")

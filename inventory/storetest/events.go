@@ -111,7 +111,7 @@ func testEvents(t *testing.T, database Database) {
 			b.group("RG")
 			_, err := b.lock("rg", "/subscriptions/"+Sub+"/resourcegroups/rg", "l", inventory.LockCanNotDelete)
 			b.ok(err)
-			b.ok(b.DeleteLock(b.ctx, Sub, "rg", "/subscriptions/"+Sub+"/resourcegroups/rg", "l", func(inventory.Lock) error { return nil }))
+			b.ok(b.Locks.Delete(b.ctx, Sub, "rg", "/subscriptions/"+Sub+"/resourcegroups/rg", "l", func(inventory.Lock) error { return nil }))
 			b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		}, "Microsoft.Resources/subscriptions/resourceGroups/write Succeeded portico",
 			"Microsoft.Authorization/locks/write Succeeded portico", "Microsoft.Authorization/locks/delete Succeeded portico",
@@ -412,7 +412,7 @@ func testOwnEventsInOrder(t *testing.T, database Database) {
 			_, err := b.lock("rg", scope, fmt.Sprint("l", n), inventory.LockCanNotDelete)
 			return err
 		}, func(b *bench, n int) error {
-			return b.DeleteLock(b.ctx, Sub, "rg", scope, fmt.Sprint("l", n), func(inventory.Lock) error { return nil })
+			return b.Locks.Delete(b.ctx, Sub, "rg", scope, fmt.Sprint("l", n), func(inventory.Lock) error { return nil })
 		}},
 		{"Microsoft.Resources/subscriptions/tagNames", func(b *bench, n int) error {
 			_, _, err := b.Tags.Define(b.ctx, Sub, fmt.Sprint("t", n), "", anyTag, nil)

@@ -39,7 +39,7 @@ const forgotten = 4 * time.Second
 // fences lists the fences on a virtual machine of the group.
 func (b *bench) fences(name string) []inventory.Fence {
 	b.Helper()
-	all, err := b.Fences(b.ctx, Sub, id("rg", name))
+	all, err := b.Fences.On(b.ctx, Sub, id("rg", name))
 	b.ok(err)
 	return all
 }
@@ -86,11 +86,11 @@ func testFences(t *testing.T, database Database) {
 		b.adopts(b.discovery("rg", "vm"), inventory.Fenced)
 		b.settle(unknown, index.Gone) // too late: no one waits for it any more
 		equal(b, len(b.fences("vm")), 1)
-		_, err = b.RemoveEndedFences(b.ctx, Sub, id("rg", "vm"), nil)
+		_, err = b.Fences.RemoveEnded(b.ctx, Sub, id("rg", "vm"), nil)
 		b.ok(err)
 		equal(b, len(b.fences("vm")), 1)
 		b.clock.Pass(intentLife)
-		left2, err := b.RemoveEndedFences(b.ctx, Sub, id("rg", "vm"), nil)
+		left2, err := b.Fences.RemoveEnded(b.ctx, Sub, id("rg", "vm"), nil)
 		b.ok(err)
 		equal(b, len(left2), 0)
 		b.live("rg", "vm")
@@ -129,7 +129,7 @@ func testFences(t *testing.T, database Database) {
 		b := fresh(t)
 		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		b.clock.Pass(time.Minute)
-		b.ok(b.LoseFollowByJob(b.ctx, b.one("a"), 0))
+		b.ok(b.Follows.LoseByJob(b.ctx, b.one("a"), 0))
 		row := b.row("rg", "vm")
 		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
@@ -163,11 +163,11 @@ func testFences(t *testing.T, database Database) {
 		before := b.clock.Now()
 		b.clock.Pass(intentLife + time.Minute)
 		for _, absent := range []inventory.ProvedAbsent{nil, {"westus": before}, {"eastus": b.clock.Now()}} {
-			left, err := b.RemoveEndedFences(b.ctx, Sub, row.Key, absent)
+			left, err := b.Fences.RemoveEnded(b.ctx, Sub, row.Key, absent)
 			b.ok(err)
 			equal(b, len(left), 1)
 		}
-		left, err := b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
+		left, err := b.Fences.RemoveEnded(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
 		equal(b, len(left), 0)
 		b.group("rg")
@@ -191,39 +191,39 @@ func testFences(t *testing.T, database Database) {
 		b := fresh(t)
 		row := b.fencePut()
 		fence := b.fences("vm")[0]
-		ticket, err := b.BeginFencedDelete(b.ctx, fence, 0)
+		ticket, err := b.Fences.BeginDelete(b.ctx, fence, 0)
 		b.ok(err)
-		_, err = b.BeginFencedDelete(b.ctx, fence, 0)
+		_, err = b.Fences.BeginDelete(b.ctx, fence, 0)
 		b.is(err, inventory.ErrChanged)
-		b.ok(b.SettleFencedDelete(b.ctx, ticket, index.Ambiguous, 0))
+		b.ok(b.Fences.SettleDelete(b.ctx, ticket, index.Ambiguous, 0))
 		equal(b, len(b.fences("vm")), 2)
 		b.clock.Pass(intentLife - 2*forgotten)
-		left, err := b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
+		left, err := b.Fences.RemoveEnded(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
 		equal(b, len(left), 2) // it may still be applied, to whatever exists then
 		b.clock.Pass(2 * forgotten)
-		left, err = b.RemoveEndedFences(b.ctx, Sub, row.Key, nil)
+		left, err = b.Fences.RemoveEnded(b.ctx, Sub, row.Key, nil)
 		b.ok(err)
 		equal(b, len(left), 1)
 		equal(b, left[0].Intent, fence.Intent)
 		for _, outcome := range []index.Outcome{index.Gone, index.Refused, index.NotSent} {
-			ticket, err = b.BeginFencedDelete(b.ctx, fence, 0)
+			ticket, err = b.Fences.BeginDelete(b.ctx, fence, 0)
 			b.ok(err)
-			b.ok(b.SettleFencedDelete(b.ctx, ticket, outcome, 0))
+			b.ok(b.Fences.SettleDelete(b.ctx, ticket, outcome, 0))
 			equal(b, len(b.fences("vm")), 1)
 		}
 		reported := len(b.eventsAfter(0))
-		ticket, err = b.BeginFencedDelete(b.ctx, fence, 0)
+		ticket, err = b.Fences.BeginDelete(b.ctx, fence, 0)
 		b.ok(err)
-		b.ok(b.SettleFencedDelete(b.ctx, ticket, index.Accepted, time.Hour))
+		b.ok(b.Fences.SettleDelete(b.ctx, ticket, index.Accepted, time.Hour))
 		landing := b.eventsAfter(int64(reported))
 		equal(b, fmt.Sprint(b.reported(landing)),
 			"[Contoso.Compute/virtualMachines/write Succeeded landing Contoso.Compute/virtualMachines/delete Accepted answer]")
 		equal(b, landing[0].Unverified, true)
 		equal(b, len(b.fences("vm")), 2)
-		_, err = b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
+		_, err = b.Fences.RemoveEnded(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
-		_, err = b.BeginFencedDelete(b.ctx, fence, 0)
+		_, err = b.Fences.BeginDelete(b.ctx, fence, 0)
 		b.is(err, inventory.ErrChanged)
 	})
 	t.Run("all fences are listed in pages", func(t *testing.T) {
@@ -235,7 +235,7 @@ func testFences(t *testing.T, database Database) {
 		var listed []string
 		var after inventory.Fence
 		for {
-			page, err := b.AllFences(b.ctx, after, 2)
+			page, err := b.Fences.All(b.ctx, after, 2)
 			b.ok(err)
 			if len(page) == 0 {
 				break
@@ -246,7 +246,7 @@ func testFences(t *testing.T, database Database) {
 			}
 		}
 		equal(b, len(listed), 3)
-		n, err := b.CountFences(b.ctx)
+		n, err := b.Fences.Count(b.ctx)
 		b.ok(err)
 		equal(b, n, 3)
 	})

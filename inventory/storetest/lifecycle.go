@@ -39,7 +39,7 @@ func (b *bench) notices() string {
 		n, err := inventory.ReadNotice(j)
 		b.ok(err)
 		equal(b, j.Region, n.Region)
-		b.ok(b.EndNotice(b.ctx, j, sub.Version, ""))
+		b.ok(b.Notices.End(b.ctx, j, sub.Version, ""))
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(subjects, " http://", "@"), "us@", "@")
 }
@@ -92,7 +92,7 @@ func testNotices(t *testing.T, database Database) {
 		{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true},
 	}, endpoints...)
 	for _, want := range []string{"auto northeurope@a3", ""} {
-		b.ok(b.NotifyNewTargets(b.ctx, Sub, joined))
+		b.ok(b.Notices.NotifyNewTargets(b.ctx, Sub, joined))
 		equal(b, b.notices(), want)
 	}
 	// Another replica's map may have endpoints that this one lacks.
@@ -105,18 +105,18 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 	first := b.put(inventory.Subscription{OfferID: "free"})
 	jobs, _ := b.claim("notifier", 1, inventory.NoticeJob)
 	second := b.put(inventory.Subscription{OfferID: "paid"})
-	b.is(b.EndNotice(b.ctx, jobs[0], first.Version, ""), inventory.ErrChanged)
-	b.ok(b.EndNotice(b.ctx, jobs[0], second.Version, ""))
-	b.is(b.EndNotice(b.ctx, jobs[0], second.Version, ""), jobrow.ErrLeaseLost)
-	n, err := b.OpenNotices(b.ctx, Sub, "")
+	b.is(b.Notices.End(b.ctx, jobs[0], first.Version, ""), inventory.ErrChanged)
+	b.ok(b.Notices.End(b.ctx, jobs[0], second.Version, ""))
+	b.is(b.Notices.End(b.ctx, jobs[0], second.Version, ""), jobrow.ErrLeaseLost)
+	n, err := b.Notices.CountOpen(b.ctx, Sub, "")
 	b.ok(err)
 	equal(b, n, 1)
 	// A change makes a waiting notice due earlier.
 	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
-	b.ok(b.DeferJob(b.ctx, jobs[0], b.clock.Now().Add(time.Hour), ""))
+	b.ok(b.Jobs.DeferJob(b.ctx, jobs[0], b.clock.Now().Add(time.Hour), ""))
 	equal(b, b.notices(), "")
 	b.put(inventory.Subscription{OfferID: "free"})
-	n, err = b.OpenNotices(b.ctx, Sub, "AUTO")
+	n, err = b.Notices.CountOpen(b.ctx, Sub, "AUTO")
 	b.ok(err)
 	equal(b, n, 2)
 	equal(b, b.notices(), "auto east@a2 auto west@a1")
@@ -125,7 +125,7 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
 	gone, err := inventory.ReadNotice(jobs[0])
 	b.ok(err)
-	b.ok(b.DropNotice(b.ctx, jobs[0], gone))
+	b.ok(b.Notices.Drop(b.ctx, jobs[0], gone))
 	equal(b, strings.Count(b.notices(), "@"), 1)
 	_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", OfferID: "none"})
 	b.ok(err)
@@ -167,7 +167,7 @@ func testRegistrationGuards(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, r.State, inventory.Unregistered)
 	}
-	open, err := b.OpenNotices(b.ctx, Sub, arm.Fold(computeNamespace))
+	open, err := b.Notices.CountOpen(b.ctx, Sub, arm.Fold(computeNamespace))
 	b.ok(err)
 	equal(b, open, 0)
 	after, err := b.Subscription(b.ctx, Sub)
@@ -230,7 +230,7 @@ func testErasing(t *testing.T, database Database) {
 	}
 	_, err := b.Register(b.ctx, compute)
 	b.ok(err)
-	_, _, err = b.EditLock(b.ctx, Sub, "rg", id("rg", "vm"), "l", func(*inventory.Lock) (*inventory.Lock, error) {
+	_, _, err = b.Locks.Edit(b.ctx, Sub, "rg", id("rg", "vm"), "l", func(*inventory.Lock) (*inventory.Lock, error) {
 		return &inventory.Lock{Name: "l", Level: inventory.LockCanNotDelete}, nil
 	})
 	b.ok(err)
@@ -250,7 +250,7 @@ func testErasing(t *testing.T, database Database) {
 		e, err := b.EraseSubscription(b.ctx, jobs[0], "")
 		b.ok(err)
 		if !e.Done {
-			b.ok(b.DeferJob(b.ctx, jobs[0], b.clock.Now(), ""))
+			b.ok(b.Jobs.DeferJob(b.ctx, jobs[0], b.clock.Now(), ""))
 		}
 		return e
 	}
@@ -258,7 +258,7 @@ func testErasing(t *testing.T, database Database) {
 	// A caller that has found the last one and is about to wait must not miss it.
 	held, _ := b.claim("eraser", 1, inventory.EraseJob)
 	equal(b, strings.Count(b.notices(), "@"), 4)
-	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), jobrow.ErrLeaseLost)
+	b.is(b.Jobs.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), jobrow.ErrLeaseLost)
 	equal(b, step(), inventory.Erasure{Intents: 1})
 	b.settle(open, index.NotSent)
 	// A write open at their confirmation could have landed since: all are notified again.
@@ -308,7 +308,7 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 				break
 			}
 		}
-		_ = b.DeferJob(b.ctx, jobs[0], b.clock.Now(), "") // it may have ended
+		_ = b.Jobs.DeferJob(b.ctx, jobs[0], b.clock.Now(), "") // it may have ended
 	}
 	jobs, subjects := b.claim("notifier", 100, inventory.NoticeJob)
 	equal(b, subjects, "auto eastus http://a2 auto westus http://a1")
@@ -318,10 +318,10 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 		n, err := inventory.ReadNotice(j)
 		b.ok(err)
 		if n.Region == "eastus" {
-			b.ok(b.DropNotice(b.ctx, j, n))
+			b.ok(b.Notices.Drop(b.ctx, j, n))
 			continue
 		}
-		b.ok(b.EndNotice(b.ctx, j, sub.Version, ""))
+		b.ok(b.Notices.End(b.ctx, j, sub.Version, ""))
 	}
 	erase()
 	equal(b, b.notices(), "auto west@a1")
@@ -329,7 +329,7 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 	sub, err = b.Subscription(b.ctx, Sub)
 	b.ok(err)
 	equal(b, sub.Erased, true)
-	regions, err := b.UnnotifiedRegions(b.ctx, Sub)
+	regions, err := b.Notices.UnnotifiedRegions(b.ctx, Sub)
 	b.ok(err)
 	equal(b, strings.Join(regions, " "), "eastus westus")
 
@@ -344,7 +344,7 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 	}
 	notify := func(want int, back ...inventory.NotificationTarget) {
 		t.Helper()
-		notified, err := b.NotifyReturned(b.ctx, back, 10)
+		notified, err := b.Notices.NotifyReturned(b.ctx, back, 10)
 		b.ok(err)
 		equal(b, notified, want)
 	}
@@ -369,7 +369,7 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
 	n, err := inventory.ReadNotice(jobs[0])
 	b.ok(err)
-	b.ok(b.DropNotice(b.ctx, jobs[0], n))
+	b.ok(b.Notices.Drop(b.ctx, jobs[0], n))
 	b.notices()
 	notify(1, endpoints[:2]...)
 	equal(b, strings.Count(b.notices(), n.Address[len("http://"):]), 1)
@@ -438,12 +438,12 @@ func testChangeAgainstNotice(t *testing.T, database Database) {
 		wait.Go(func() {
 			jobs, _ := notifier.claim("notifier", 100, inventory.NoticeJob)
 			for _, j := range jobs {
-				a, err := notifier.SubscriptionSnapshot(notifier.ctx, Sub, "auto")
+				a, err := notifier.Notices.Snapshot(notifier.ctx, Sub, "auto")
 				notifier.ok(err)
 				learnt[j.Subject] = a.Subscription.Version
-				err = notifier.EndNotice(notifier.ctx, j, a.Subscription.Version, "")
+				err = notifier.Notices.End(notifier.ctx, j, a.Subscription.Version, "")
 				if errors.Is(err, inventory.ErrChanged) {
-					err = notifier.DeferJob(notifier.ctx, j, notifier.clock.Now(), "")
+					err = notifier.Jobs.DeferJob(notifier.ctx, j, notifier.clock.Now(), "")
 				}
 				notifier.ok(err)
 			}
@@ -457,7 +457,7 @@ func testChangeAgainstNotice(t *testing.T, database Database) {
 				behind++
 			}
 		}
-		open, err := changes.OpenNotices(changes.ctx, Sub, "")
+		open, err := changes.Notices.CountOpen(changes.ctx, Sub, "")
 		changes.ok(err)
 		if open < behind {
 			t.Fatalf("%d endpoints lag behind, %d are to be notified", behind, open)

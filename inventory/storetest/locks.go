@@ -22,7 +22,7 @@ const (
 
 // lock puts a lock on a scope.
 func (b *bench) lock(group, scope, name string, level inventory.LockLevel) (inventory.Lock, error) {
-	l, _, err := b.EditLock(b.ctx, Sub, group, scope, name, func(*inventory.Lock) (*inventory.Lock, error) {
+	l, _, err := b.Locks.Edit(b.ctx, Sub, group, scope, name, func(*inventory.Lock) (*inventory.Lock, error) {
 		l := inventory.Lock{ScopeID: scope, Name: name, Level: level, ETag: "e"}
 		if strings.HasPrefix(scope, id(group, "")) {
 			l.Host = arm.Fold(scope)
@@ -60,7 +60,7 @@ func testLockBounds(t *testing.T, database Database) {
 			equal(b, *quota, transaction.QuotaError{Kind: transaction.QuotaLocks, Limit: 20, Current: 20})
 			_, err = b.lock(c.group, c.scope, "L7", inventory.LockReadOnly) // it exists
 			b.ok(err)
-			b.ok(b.DeleteLock(b.ctx, Sub, c.group, c.scope, "l7", func(inventory.Lock) error { return nil }))
+			b.ok(b.Locks.Delete(b.ctx, Sub, c.group, c.scope, "l7", func(inventory.Lock) error { return nil }))
 			_, err = b.lock(c.group, c.scope, "one more", inventory.LockCanNotDelete)
 			b.ok(err)
 		}
@@ -77,7 +77,7 @@ func testLockBounds(t *testing.T, database Database) {
 		}
 		var walked []string
 		for after := (inventory.Lock{}); ; {
-			page, err := b.SubscriptionLocks(b.ctx, strings.ToUpper(Sub), after, 2)
+			page, err := b.Locks.OfSubscription(b.ctx, strings.ToUpper(Sub), after, 2)
 			b.ok(err)
 			for _, l := range page {
 				walked = append(walked, l.ScopeID+" "+l.Name)
@@ -93,7 +93,7 @@ func testLockBounds(t *testing.T, database Database) {
 		for at, want := range map[string]int{
 			subscriptionID: 2, strings.ToUpper(groupID): 4, id("rg", "vm"): 6, id("rg", "vm2"): 4, id("rg", "vm") + "/disks/d": 6, id("other", "vm"): 2,
 		} {
-			held, err := b.LocksHolding(b.ctx, Sub, at)
+			held, err := b.Locks.Over(b.ctx, Sub, at)
 			b.ok(err)
 			equal(b, len(held), want)
 		}
@@ -129,7 +129,7 @@ func soon(b *bench) context.Context {
 // have ended.
 func (b *bench) waits(ctx context.Context, group string, l inventory.Lock, want bool) {
 	b.Helper()
-	ended, err := b.WaitForConflictingWrites(ctx, group, l)
+	ended, err := b.Locks.WaitForConflictingWrites(ctx, group, l)
 	b.ok(err)
 	equal(b, ended, want)
 }
@@ -208,7 +208,7 @@ func testLocksAtOnce(t *testing.T, database Database) {
 		wait.Go(func() {
 			l, err := b.lock(scope.group, scope.id, "l", inventory.LockCanNotDelete)
 			if err == nil {
-				_, err = b.WaitForConflictingWrites(b.ctx, scope.group, l)
+				_, err = b.Locks.WaitForConflictingWrites(b.ctx, scope.group, l)
 			}
 			if err != nil && (scope.id != id(group, "vm") || !errors.Is(err, inventory.ErrNotFound)) {
 				b.Errorf("lock: %v", err)
@@ -218,10 +218,10 @@ func testLocksAtOnce(t *testing.T, database Database) {
 			mu.Unlock()
 		})
 		wait.Wait()
-		if locks, err := b.Locks(b.ctx, Sub, id(group, "vm"), true); err != nil || len(locks) > 0 && !b.has(group) {
+		if locks, err := b.Locks.List(b.ctx, Sub, id(group, "vm"), true); err != nil || len(locks) > 0 && !b.has(group) {
 			b.Errorf("round %d: %v is left of a resource that has gone, %v", i, locks, err)
 		}
-		if err := b.DeleteLock(b.ctx, Sub, scope.group, scope.id, "l", func(inventory.Lock) error { return nil }); err != nil &&
+		if err := b.Locks.Delete(b.ctx, Sub, scope.group, scope.id, "l", func(inventory.Lock) error { return nil }); err != nil &&
 			!errors.Is(err, inventory.ErrNotFound) {
 			b.Fatal(err) // its scope may have been deleted with it
 		}

@@ -59,7 +59,7 @@ func (m *mover) order(names ...string) inventory.MoveRequest {
 // started begins a move and claims its job.
 func (m *mover) started(names ...string) jobrow.Job {
 	m.Helper()
-	_, err := m.BeginMove(m.ctx, m.order(names...))
+	_, err := m.Moves.Begin(m.ctx, m.order(names...))
 	m.ok(err)
 	return m.claimed(inventory.MoveJob)
 }
@@ -67,7 +67,7 @@ func (m *mover) started(names ...string) jobrow.Job {
 func (m *mover) claimed(kind string) jobrow.Job {
 	m.Helper()
 	m.clock.Pass(time.Minute)
-	jobs, err := m.ClaimJobs(m.ctx, "owner", time.Second, 10, kind)
+	jobs, err := m.Jobs.ClaimJobs(m.ctx, "owner", time.Second, 10, kind)
 	m.ok(err)
 	if len(jobs) != 1 {
 		m.Fatalf("%d jobs", len(jobs))
@@ -95,7 +95,7 @@ func (m *mover) settles(j *jobrow.Job, r inventory.MoveResult) {
 	m.Helper()
 	r.MoveCall = m.call()
 	r.LockETag = func(l inventory.Lock) string { return "of " + l.Scope }
-	m.ok(m.SettleMove(m.ctx, j, r, `{"b":1}`))
+	m.ok(m.Moves.Settle(m.ctx, j, r, `{"b":1}`))
 }
 
 func (m *mover) states(state index.GroupState) {
@@ -111,7 +111,7 @@ func testMove(t *testing.T, database Database) {
 	t.Run("R2 both groups are marked with the job, and take no write", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
-		job, err := m.BeginMove(m.ctx, m.order("VM"))
+		job, err := m.Moves.Begin(m.ctx, m.order("VM"))
 		m.ok(err)
 		m.states(index.GroupMoving)
 		g, err := m.Group(m.ctx, otherSub, "target")
@@ -130,7 +130,7 @@ func testMove(t *testing.T, database Database) {
 		_, err = m.deletion("rg", "d")
 		refuses[*index.GroupStateError](m.bench, err)
 		refuses[*index.GroupStateError](m.bench, m.DeleteGroup(m.ctx, otherSub, "target", inventory.DeleteGroupConditions{}))
-		_, _, err = m.EditLock(m.ctx, Sub, "rg", id("rg", "vm"), "L", func(*inventory.Lock) (*inventory.Lock, error) { return &inventory.Lock{}, nil })
+		_, _, err = m.Locks.Edit(m.ctx, Sub, "rg", id("rg", "vm"), "L", func(*inventory.Lock) (*inventory.Lock, error) { return &inventory.Lock{}, nil })
 		refuses[*index.GroupStateError](m.bench, err)
 		// A change of the group itself does not take it from the job.
 		for _, name := range []inventory.GroupName{m.from, m.to} {
@@ -138,9 +138,9 @@ func testMove(t *testing.T, database Database) {
 				func(g *inventory.Group) (*inventory.Group, error) { g.ManagedBy = "x"; return g, nil })
 			m.ok(err)
 		}
-		_, _, err = m.MovingGroups(m.ctx, job, m.from, m.to)
+		_, _, err = m.Moves.Groups(m.ctx, job, m.from, m.to)
 		m.ok(err)
-		refusal := as[*inventory.MoveError](m.bench, func() error { _, err := m.BeginMove(m.ctx, m.order("vm")); return err }())
+		refusal := as[*inventory.MoveError](m.bench, func() error { _, err := m.Moves.Begin(m.ctx, m.order("vm")); return err }())
 		refuses[*index.GroupStateError](m.bench, refusal)
 	})
 	t.Run("what may not be moved is refused, and nothing is marked", func(t *testing.T) { testMoveRefusals(t, database) })
@@ -153,11 +153,11 @@ func testMove(t *testing.T, database Database) {
 		m := newMover(t, database, Sub)
 		m.live("rg", "vm")
 		j := m.started("vm")
-		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+		m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`))
 		stale := j
 		m.claimed(inventory.MoveJob)
-		m.is(m.BeginMoveCall(m.ctx, &stale, m.call("vm"), `{}`), jobrow.ErrLeaseLost)
-		m.is(m.SettleMove(m.ctx, &stale, inventory.MoveResult{MoveCall: m.call(), Moved: members("vm")}, `{}`), jobrow.ErrLeaseLost)
+		m.is(m.Moves.BeginCall(m.ctx, &stale, m.call("vm"), `{}`), jobrow.ErrLeaseLost)
+		m.is(m.Moves.Settle(m.ctx, &stale, inventory.MoveResult{MoveCall: m.call(), Moved: members("vm")}, `{}`), jobrow.ErrLeaseLost)
 		m.row("rg", "vm")
 	})
 	t.Run("a move waits for the writes before it", func(t *testing.T) {
@@ -165,17 +165,17 @@ func testMove(t *testing.T, database Database) {
 		m.live("rg", "vm")
 		ticket := m.begin(write(index.Delete, "rg", "vm"))
 		j := m.started("vm")
-		_, drained, err := m.Drained(m.ctx, m.from, m.to)
+		_, drained, err := m.Moves.Drained(m.ctx, m.from, m.to)
 		m.ok(err)
 		equal(m.bench, drained, false)
 		m.settle(ticket, index.Gone)
-		_, drained, err = m.Drained(m.ctx, m.from, m.to)
+		_, drained, err = m.Moves.Drained(m.ctx, m.from, m.to)
 		m.ok(err)
 		equal(m.bench, drained, true)
-		m.is(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`), inventory.ErrChanged)
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, `{"end":1}`, nil))
+		m.is(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`), inventory.ErrChanged)
+		m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Failed, `{"end":1}`, nil))
 		m.states(index.GroupActive)
-		ended, err := m.Job(m.ctx, Sub, j.ID)
+		ended, err := m.Jobs.Job(m.ctx, Sub, j.ID)
 		m.ok(err)
 		equal(m.bench, ended.State, jobrow.Failed)
 		equal(m.bench, ended.Payload, `{"end":1}`)
@@ -195,7 +195,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 	}
 	lock := func(sub, group, scope string, level inventory.LockLevel) func(*mover) {
 		return func(m *mover) {
-			_, _, err := m.EditLock(m.ctx, sub, group, scope, "L", func(*inventory.Lock) (*inventory.Lock, error) {
+			_, _, err := m.Locks.Edit(m.ctx, sub, group, scope, "L", func(*inventory.Lock) (*inventory.Lock, error) {
 				return &inventory.Lock{ScopeID: scope, Name: "L", Level: level}, nil
 			})
 			m.ok(err)
@@ -227,7 +227,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 		{"a lock on the source's subscription", lock(Sub, "", "/subscriptions/"+Sub, inventory.LockReadOnly), refusesMove[*inventory.LockedError], false},
 		{"a lock on the target", lock(otherSub, "target", target, inventory.LockReadOnly), refusesMove[*inventory.LockedError], true},
 		{"the target is being deleted", func(m *mover) {
-			_, err := m.BeginDeletion(m.ctx, otherSub, "target", inventory.DeletionRequest{
+			_, err := m.Deletions.Begin(m.ctx, otherSub, "target", inventory.DeletionRequest{
 				Payload: func(inventory.Group) string { return "{}" }, Operation: operations.Operation{Token: "x", Until: m.clock.Now()},
 			})
 			m.ok(err)
@@ -250,7 +250,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 			for _, validate := range []bool{true, false} {
 				o := m.order("vm")
 				o.Validate = validate
-				_, err := m.BeginMove(m.ctx, o)
+				_, err := m.Moves.Begin(m.ctx, o)
 				refused := as[*inventory.MoveError](m.bench, err)
 				c.want(m.bench, refused)
 				equal(m.bench, refused.Target, c.target)
@@ -271,7 +271,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 		m.live("rg", "vm")
 		o := m.order("vm")
 		o.Validate = true
-		_, err := m.BeginMove(m.ctx, o)
+		_, err := m.Moves.Begin(m.ctx, o)
 		m.ok(err)
 		m.states(index.GroupActive)
 		m.claimed(inventory.ValidateMoveJob)
@@ -295,7 +295,7 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	_, err = m.Settle(m.ctx, tagged, inventory.Answer{Outcome: index.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Env": "x"}}})
 	m.ok(err)
 	child := id("RG", "VM") + "/disks/D"
-	_, _, err = m.EditLock(m.ctx, Sub, "rg", child, "L", func(*inventory.Lock) (*inventory.Lock, error) {
+	_, _, err = m.Locks.Edit(m.ctx, Sub, "rg", child, "L", func(*inventory.Lock) (*inventory.Lock, error) {
 		return &inventory.Lock{ScopeID: child, Name: "L", Level: inventory.LockCanNotDelete, Notes: "n", ETag: "old"}, nil
 	})
 	m.ok(err)
@@ -303,11 +303,11 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	old := m.row("rg", "vm")
 
 	j := m.started("vm")
-	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{"sent":1}`))
+	m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{"sent":1}`))
 	equal(m.bench, j.Payload, `{"sent":1}`)
-	m.is(asErr(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil)), errNotEmpty)
+	m.is(asErr(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil)), errNotEmpty)
 	m.settles(&j, inventory.MoveResult{Moved: members("vm")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
+	m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
 
 	m.absent("vm")
 	m.row("rg", "vm2")
@@ -329,23 +329,23 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	m.ok(err)
 	equal(m.bench, len(byTag), 1)
 	equal(m.bench, byTag[0].Key, row.Key)
-	jobs, err := m.Jobs(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
+	jobs, err := m.Jobs.Jobs(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
 	m.ok(err)
 	equal(m.bench, len(jobs), 1)
 	equal(m.bench, jobs[0].Subject, row.Key)
 	equal(m.bench, jobs[0].Subscription, to)
 	equal(m.bench, jobs[0].Incarnation, follow.Follow)
 	equal(m.bench, m.jobs() != "", true) // each in its row's region
-	jobs, err = m.Jobs(m.ctx, jobrow.Query{Kind: inventory.VerifyJob})
+	jobs, err = m.Jobs.Jobs(m.ctx, jobrow.Query{Kind: inventory.VerifyJob})
 	m.ok(err)
 	equal(m.bench, len(jobs), 2)
-	locks, err := m.Locks(m.ctx, to, row.Key, true)
+	locks, err := m.Locks.List(m.ctx, to, row.Key, true)
 	m.ok(err)
 	equal(m.bench, len(locks), 1)
 	equal(m.bench, locks[0].ScopeID, strings.Replace(id("Target", "VM"), Sub, to, 1)+"/disks/D")
 	equal(m.bench, locks[0].Notes, "n")
 	equal(m.bench, locks[0].ETag, "of "+row.Key+"/disks/d")
-	locks, err = m.Locks(m.ctx, Sub, id("rg", "vm"), true)
+	locks, err = m.Locks.List(m.ctx, Sub, id("rg", "vm"), true)
 	m.ok(err)
 	equal(m.bench, len(locks), 0)
 	for _, sub := range []string{Sub, otherSub} {
@@ -358,7 +358,7 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	seen.ListedSince = m.clock.Now().Add(-time.Minute)
 	m.adopts(seen, inventory.TooYoung)
 	// If the target has a resource now, the move checks before it proceeds.
-	m.ok(m.DeleteLock(m.ctx, to, "target", row.Key+"/disks/d", "L", func(inventory.Lock) error { return nil }))
+	m.ok(m.Locks.Delete(m.ctx, to, "target", row.Key+"/disks/d", "L", func(inventory.Lock) error { return nil }))
 	var touched []inventory.WrittenRegion
 	m.ok(m.end(row.Key, to))
 	m.ok(m.end(below.Key, to))
@@ -386,11 +386,11 @@ func (m *mover) end(key, sub string) error {
 		return nil
 	}
 	if row.FollowPut {
-		jobs, err := m.Jobs(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
+		jobs, err := m.Jobs.Jobs(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
 		if err != nil {
 			return err
 		}
-		if row, err = m.EndFollow(m.ctx, sub, key, index.Put, jobs[0].Incarnation, nil); err != nil {
+		if row, err = m.Follows.End(m.ctx, sub, key, index.Put, jobs[0].Incarnation, nil); err != nil {
 			return err
 		}
 	}
@@ -407,7 +407,7 @@ func testMoveUnderway(t *testing.T, database Database) {
 	m.settle(m.begin(disk(index.Put, "rg", "vm", "d")), index.Succeeded)
 	twin := m.row("rg", "vm")
 	j := m.started("vm")
-	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+	m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`))
 	for _, key := range []string{id("rg", "vm"), id("rg", "vm") + "/disks/d"} {
 		row, removalOpen, err := m.ResourceAndRemoval(m.ctx, Sub, key)
 		m.ok(err)
@@ -434,11 +434,11 @@ func testMoveUnderway(t *testing.T, database Database) {
 	m.clock.Pass(24 * time.Hour)
 	_, err := m.Expire(m.ctx, 100)
 	m.ok(err)
-	m.is(asErr(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Done, ``, nil)), errNotEmpty)
+	m.is(asErr(m.Moves.End(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Done, ``, nil)), errNotEmpty)
 	j = m.claimed(inventory.MoveJob)
 	m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
 	stale()
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
+	m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 	m.row("rg", "vm")
 	seen.ListedSince = m.clock.Now()
 	m.adopts(seen, inventory.Adopted)
@@ -456,17 +456,17 @@ func testMoveOfStrays(t *testing.T, database Database) {
 	m.adopts(seen, inventory.Strayed)
 	j := m.started("vm")
 	call := m.call("vm")
-	m.ok(m.BeginMoveCall(m.ctx, &j, call, `{}`))
+	m.ok(m.Moves.BeginCall(m.ctx, &j, call, `{}`))
 	astray := []inventory.MoveMember{{Key: arm.Fold(id("rg", "vm")), Region: "eastus", Stray: true}}
 	call.Members = astray
-	m.ok(m.BeginMoveCall(m.ctx, &j, call, `{}`))
+	m.ok(m.Moves.BeginCall(m.ctx, &j, call, `{}`))
 	m.settles(&j, inventory.MoveResult{Moved: astray})
 	m.settles(&j, inventory.MoveResult{Moved: members("vm")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
-	none, err := m.Strays(m.ctx, Sub, "")
+	m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
+	none, err := m.Strays.List(m.ctx, Sub, "")
 	m.ok(err)
 	equal(m.bench, len(none), 0)
-	strays, err := m.Strays(m.ctx, otherSub, "target")
+	strays, err := m.Strays.List(m.ctx, otherSub, "target")
 	m.ok(err)
 	equal(m.bench, len(strays), 1)
 	equal(m.bench, strays[0].Key, m.key("vm"))
@@ -502,16 +502,16 @@ func testMoveAgainstWrites(t *testing.T, database Database) {
 			}
 		})
 	}
-	_, err := m.BeginMove(m.ctx, m.order("vm"))
+	_, err := m.Moves.Begin(m.ctx, m.order("vm"))
 	m.ok(err)
-	_, drained, err := m.Drained(m.ctx, m.from, m.to)
+	_, drained, err := m.Moves.Drained(m.ctx, m.from, m.to)
 	m.ok(err)
 	writers.Wait()
 	equal(m.bench, drained, len(admitted) == 0)
 	for _, ticket := range admitted {
 		m.settle(ticket, index.NotSent)
 	}
-	_, drained, err = m.Drained(m.ctx, m.from, m.to)
+	_, drained, err = m.Moves.Drained(m.ctx, m.from, m.to)
 	m.ok(err)
 	equal(m.bench, drained, true)
 	left, err := m.Resources(m.ctx, inventory.ResourceQuery{Subscription: otherSub})

@@ -22,7 +22,7 @@ func computeThere() inventory.RegistrationChange {
 // stop ends a move that has moved nothing.
 func (m *mover) stop() {
 	m.Helper()
-	m.ok(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Failed, ``, nil))
+	m.ok(m.Moves.End(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Failed, ``, nil))
 }
 
 // delete sets a subscription to Deleted.
@@ -39,7 +39,7 @@ func (m *mover) erase() inventory.Erasure {
 	e, err := m.EraseSubscription(m.ctx, j, "")
 	m.ok(err)
 	if !e.Done {
-		m.ok(m.DeferJob(m.ctx, j, m.clock.Now(), ""))
+		m.ok(m.Jobs.DeferJob(m.ctx, j, m.clock.Now(), ""))
 	}
 	return e
 }
@@ -57,7 +57,7 @@ func testMoveAlongside(t *testing.T, database Database) {
 		m.started("vm")
 		drained := func(want bool) {
 			t.Helper()
-			_, got, err := m.Drained(m.ctx, m.from, m.to)
+			_, got, err := m.Moves.Drained(m.ctx, m.from, m.to)
 			m.ok(err)
 			equal(m.bench, got, want)
 		}
@@ -69,29 +69,29 @@ func testMoveAlongside(t *testing.T, database Database) {
 		m.clock.Pass(intentLife)
 		drained(true)
 		j := m.claimed(inventory.MoveJob)
-		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+		m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`))
 	})
 	t.Run("an advisory lease stays with the ID that it was taken for", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
 		take := func(sub, key string) (jobrow.AdvisoryLease, bool) {
 			t.Helper()
-			lease, taken, err := m.AcquireAdvisoryLease(m.ctx, sub, key, time.Hour)
+			lease, taken, err := m.Jobs.AcquireAdvisoryLease(m.ctx, sub, key, time.Hour)
 			m.ok(err)
 			return lease, taken
 		}
 		lease, _ := take(Sub, id("rg", "vm"))
 		j := m.started("vm")
-		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+		m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`))
 		m.settles(&j, inventory.MoveResult{Moved: members("vm")})
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
+		m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Done, ``, nil))
 		_, err := m.Begin(m.ctx, write(index.Patch, "rg", "vm")) // of whoever still has it
 		m.is(err, inventory.ErrNotFound)
 		_, taken := take(otherSub, m.key("vm"))
 		equal(m.bench, taken, true)
 		_, taken = take(Sub, id("rg", "vm"))
 		equal(m.bench, taken, false)
-		m.ok(m.ReleaseAdvisoryLease(m.ctx, lease))
+		m.ok(m.Jobs.ReleaseAdvisoryLease(m.ctx, lease))
 		_, taken = take(Sub, id("rg", "vm"))
 		equal(m.bench, taken, true)
 	})
@@ -99,7 +99,7 @@ func testMoveAlongside(t *testing.T, database Database) {
 	t.Run("a lock on the subscription waits for a move", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
-		_, err := m.BeginMove(m.ctx, m.order("vm"))
+		_, err := m.Moves.Begin(m.ctx, m.order("vm"))
 		m.ok(err)
 		l, err := m.lock("", subscriptionID, "l", inventory.LockCanNotDelete)
 		m.ok(err)
@@ -108,11 +108,11 @@ func testMoveAlongside(t *testing.T, database Database) {
 		m.ok(err)
 		m.waits(soon(m.bench), "", l, false)
 		j := m.claimed(inventory.MoveJob)
-		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+		m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`))
 		m.waits(soon(m.bench), "", l, false)
 		m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
 		m.waits(soon(m.bench), "", l, false)
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
+		m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 		m.waits(m.ctx, "", l, true)
 	})
 }
@@ -122,7 +122,7 @@ func testMoveAndRegistrations(t *testing.T, database Database) {
 	m.live("rg", "vm")
 	order := m.order("vm")
 	order.Namespaces = []string{"Contoso.Compute"}
-	begin := func() error { _, err := m.BeginMove(m.ctx, order); return err }
+	begin := func() error { _, err := m.Moves.Begin(m.ctx, order); return err }
 	refused := as[*inventory.MoveError](m.bench, begin())
 	equal(m.bench, refused.Target, true)
 	equal(m.bench, *as[*inventory.RegistrationStateError](m.bench, refused), inventory.RegistrationStateError{Namespace: computeNamespace})
@@ -180,7 +180,7 @@ func testUnregisterAgainstMove(t *testing.T, database Database) {
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			time.Sleep(max(lead, 0))
-			_, started = begins.BeginMove(begins.ctx, order)
+			_, started = begins.Moves.Begin(begins.ctx, order)
 		})
 		wait.Go(func() {
 			time.Sleep(max(-lead, 0))
@@ -209,18 +209,18 @@ func testMoveAndErasing(t *testing.T, database Database, deleted string) {
 		m.live("rg", "vm")
 		j := m.started("vm")
 		if sent {
-			m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+			m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`))
 			m.delete(deleted)
 			equal(m.bench, m.erase(), inventory.Erasure{Intents: 1})
 			j = m.claimed(inventory.MoveJob)
 			m.settles(&j, inventory.MoveResult{Moved: members("vm")})
 		} else {
 			m.delete(deleted)
-			m.is(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`), inventory.ErrSubscriptionNotFound)
+			m.is(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`), inventory.ErrSubscriptionNotFound)
 		}
 		equal(m.bench, m.erase(), inventory.Erasure{Moves: 1})
 		j = m.claimed(inventory.MoveJob)
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
+		m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 		equal(m.bench, m.erase(), inventory.Erasure{More: true})
 		equal(m.bench, m.erase(), inventory.Erasure{Done: true})
 
@@ -242,7 +242,7 @@ func testMoveAndErasing(t *testing.T, database Database, deleted string) {
 		equal(m.bench, g.State, index.GroupActive)
 		_, err = m.Group(m.ctx, deleted, map[string]string{Sub: "rg", otherSub: "target"}[deleted])
 		m.is(err, inventory.ErrNotFound)
-		if _, err := m.BeginMove(m.ctx, m.order("vm")); !errors.As(err, new(*inventory.MoveError)) {
+		if _, err := m.Moves.Begin(m.ctx, m.order("vm")); !errors.As(err, new(*inventory.MoveError)) {
 			m.Errorf("%v", err)
 		}
 	}
@@ -254,30 +254,30 @@ func testMoveAndLocks(t *testing.T, database Database) {
 		m.live("rg", name)
 		m.settle(m.begin(disk(index.Put, "rg", name, "d")), index.Succeeded)
 		for _, scope := range []string{id("rg", name), id("rg", name) + "/disks/d", id("rg", name) + "/providers/Contoso.Insight/notes/n"} {
-			_, _, err := m.EditLock(m.ctx, Sub, "rg", scope, "l", func(*inventory.Lock) (*inventory.Lock, error) {
+			_, _, err := m.Locks.Edit(m.ctx, Sub, "rg", scope, "l", func(*inventory.Lock) (*inventory.Lock, error) {
 				return &inventory.Lock{ScopeID: scope, Name: "l", Level: inventory.LockCanNotDelete}, nil
 			})
 			m.ok(err)
 		}
 	}
 	j := m.started("vm", "gone")
-	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm", "gone"), `{}`))
+	m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm", "gone"), `{}`))
 	m.settles(&j, inventory.MoveResult{Moved: members("vm"), Gone: members("gone")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
+	m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 
 	w := write(index.Delete, "target", "vm")
 	w.Subscription, w.Key, w.ID = otherSub, m.key("vm"), m.key("vm")
 	_, err := m.Begin(m.ctx, w)
 	equal(m.bench, len(as[*inventory.LockedError](m.bench, err).Locks), 1)
-	locks, err := m.Locks(m.ctx, otherSub, m.key("vm"), true)
+	locks, err := m.Locks.List(m.ctx, otherSub, m.key("vm"), true)
 	m.ok(err)
 	equal(m.bench, len(locks), 3)
-	m.ok(m.DeleteLock(m.ctx, otherSub, "target", m.key("vm"), "l", func(inventory.Lock) error { return nil }))
+	m.ok(m.Locks.Delete(m.ctx, otherSub, "target", m.key("vm"), "l", func(inventory.Lock) error { return nil }))
 	m.settle(m.begin(w), index.Gone)
 	row, err := m.Resource(m.ctx, otherSub, m.key("vm")+"/disks/d")
 	m.ok(err)
 	m.ok(m.end(row.Key, otherSub))
-	if locks, err = m.Locks(m.ctx, otherSub, "/subscriptions/"+otherSub, true); err != nil || len(locks) > 0 {
+	if locks, err = m.Locks.List(m.ctx, otherSub, "/subscriptions/"+otherSub, true); err != nil || len(locks) > 0 {
 		t.Errorf("%+v %v", locks, err)
 	}
 	m.ok(m.DeleteGroup(m.ctx, otherSub, "target", inventory.DeleteGroupConditions{}))

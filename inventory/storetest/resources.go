@@ -139,13 +139,13 @@ func testResources(t *testing.T, database Database) {
 		for group, want := range map[string][]string{
 			"": {"eastus", "northeurope", "westus"}, "A": {"eastus", "westus"}, "b": {"northeurope"}, "c": nil,
 		} {
-			got, held, err := b.MayHold(b.ctx, Sub, group, "Contoso.Compute/virtualMachines", nil)
+			got, held, err := b.Coverage.MayHold(b.ctx, Sub, group, "Contoso.Compute/virtualMachines", nil)
 			b.ok(err)
 			if !reflect.DeepEqual(got, want) || held != (want != nil) {
 				t.Errorf("group %q: got %q, held: %t, want %q", group, got, held, want)
 			}
 		}
-		none, _, err := b.MayHold(b.ctx, Sub, "", diskType, nil)
+		none, _, err := b.Coverage.MayHold(b.ctx, Sub, "", diskType, nil)
 		b.ok(err)
 		equal(b, len(none), 0)
 	})

@@ -33,7 +33,7 @@ func testRetirement(t *testing.T, database Database) {
 	}
 	b.live("rg", "stays")
 	vm0 := id("rg", "vm0")
-	_, _, err := b.EditLock(b.ctx, Sub, "rg", vm0, "l", func(*inventory.Lock) (*inventory.Lock, error) {
+	_, _, err := b.Locks.Edit(b.ctx, Sub, "rg", vm0, "l", func(*inventory.Lock) (*inventory.Lock, error) {
 		return &inventory.Lock{Name: "l", Level: inventory.LockReadOnly}, nil
 	})
 	b.ok(err)
@@ -46,7 +46,7 @@ func testRetirement(t *testing.T, database Database) {
 	}))
 	b.ok(b.Operations.Record(b.ctx, operations.Operation{Subscription: Sub, Token: "west", Region: "westus", Until: b.clock.Now().Add(time.Hour)}))
 	for _, region := range []string{mars, "westus"} {
-		b.ok(b.Cover(b.ctx, Sub, vmType, region, b.clock.Now()))
+		b.ok(b.Coverage.Cover(b.ctx, Sub, vmType, region, b.clock.Now()))
 	}
 	stray := b.discovery("rg", "stays")
 	stray.Region = mars
@@ -76,11 +76,11 @@ func testRetirement(t *testing.T, database Database) {
 	}
 	check(retirement(b.Retirement(b.ctx, mars)), want)
 	b.clock.Pass(71 * time.Second)
-	b.ok(b.DeleteLock(b.ctx, Sub, "rg", vm0, "l", func(inventory.Lock) error { return nil }))
+	b.ok(b.Locks.Delete(b.ctx, Sub, "rg", vm0, "l", func(inventory.Lock) error { return nil }))
 	job, err := b.deletion("rg", "token")
 	b.ok(err)
 	held := b.claimDeletion()
-	b.ok(b.DeferJob(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
+	b.ok(b.Jobs.DeferJob(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
 	want.Groups, want.Waiting = 1, []inventory.GroupName{{Subscription: Sub, Name: "rg"}}
 	check(retirement(b.Retirement(b.ctx, mars)), want)
 	check(retirement(b.RetireRegion(b.ctx, mars)), want)
@@ -100,7 +100,7 @@ func testRetirement(t *testing.T, database Database) {
 	off, err := b.Recount(b.ctx, Sub, false)
 	b.ok(err)
 	equal(b, len(off), 0)
-	strays, err := b.Strays(b.ctx, Sub, "")
+	strays, err := b.Strays.List(b.ctx, Sub, "")
 	b.ok(err)
 	equal(b, len(strays), 0)
 	_, err = b.Operations.Operation(b.ctx, Sub, "mars")
@@ -112,10 +112,10 @@ func testRetirement(t *testing.T, database Database) {
 	touched, err := b.WrittenRegions(b.ctx, g)
 	b.ok(err)
 	equal(b, fmt.Sprint(touched), "[{"+vmType+" westus}]")
-	uncovered, err := b.Uncovered(b.ctx, otherSub, vmType, []string{mars})
+	uncovered, err := b.Coverage.Uncovered(b.ctx, otherSub, vmType, []string{mars})
 	b.ok(err)
 	equal(b, len(uncovered), 1)
-	if again, err := b.Job(b.ctx, Sub, job.ID); err != nil || again.Due.After(b.clock.Now()) {
+	if again, err := b.Jobs.Job(b.ctx, Sub, job.ID); err != nil || again.Due.After(b.clock.Now()) {
 		b.Errorf("the delete of the group is due at %v, %v", again.Due, err)
 	}
 	jobs, subjects := b.claim("worker", 100, inventory.FollowJob, inventory.VerifyJob)
@@ -144,16 +144,16 @@ func testRetirementOfNotices(t *testing.T, database Database) {
 		b.ok(err)
 		switch {
 		case n.Region != "eastus":
-			b.ok(b.EndNotice(b.ctx, j, sub.Version, ""))
+			b.ok(b.Notices.End(b.ctx, j, sub.Version, ""))
 		case n.Namespace == "auto":
-			b.ok(b.DropNotice(b.ctx, j, n))
+			b.ok(b.Notices.Drop(b.ctx, j, n))
 		default:
 			left++
 		}
 	}
 	equal(b, left, 1)
 	erase, _ := b.claim("eraser", 1, inventory.EraseJob)
-	b.ok(b.DeferJob(b.ctx, erase[0], b.clock.Now().Add(time.Hour), ""))
+	b.ok(b.Jobs.DeferJob(b.ctx, erase[0], b.clock.Now().Add(time.Hour), ""))
 	for _, want := range []inventory.Retirement{{Notices: 2}, {}} {
 		found, err := b.Retirement(b.ctx, "eastus")
 		b.ok(err)
@@ -171,7 +171,7 @@ func testRetirementOfNotices(t *testing.T, database Database) {
 		if e.Done {
 			break
 		}
-		b.ok(b.DeferJob(b.ctx, erase[0], b.clock.Now(), ""))
+		b.ok(b.Jobs.DeferJob(b.ctx, erase[0], b.clock.Now(), ""))
 		equal(b, b.notices(), "auto west@a1 contoso.compute west@c1")
 	}
 	_, created, err := b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t2"}, endpoints[0])
@@ -185,12 +185,12 @@ func testRetirementDuringMove(t *testing.T, database Database) {
 	m.live("rg", "vm")
 	m.live("rg", "beside")
 	j := m.started("vm")
-	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+	m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`))
 	r, err := m.RetireRegion(m.ctx, "westus")
 	m.ok(err)
 	equal(m.bench, fmt.Sprint(r.Rows, r.Intents, r.Moving), "1 0 2")
 	m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
+	m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Failed, ``, nil))
 	r, err = m.RetireRegion(m.ctx, "westus")
 	m.ok(err)
 	equal(m.bench, fmt.Sprint(r.Rows, r.Moving), "1 0")

@@ -477,7 +477,7 @@ func testRolesOfScopes(t *testing.T, database Database) {
 			m.ok(m.assign(id("RG", "other"), 2, alice, roles.Owner))
 			job := m.started("vm")
 			refuses[*index.GroupStateError](m.bench, m.assign(id("RG", "vm"), 3, bob, roles.Owner))
-			m.ok(m.BeginMoveCall(m.ctx, &job, m.call("vm"), "{}"))
+			m.ok(m.Moves.BeginCall(m.ctx, &job, m.call("vm"), "{}"))
 			m.settles(&job, inventory.MoveResult{Moved: members("vm")})
 			var all []string
 			for _, sub := range slices.Compact([]string{Sub, to}) {

@@ -15,7 +15,7 @@ import (
 // region.
 func (b *bench) jobs() string {
 	b.Helper()
-	all, err := b.Jobs(b.ctx, jobrow.Query{})
+	all, err := b.Jobs.Jobs(b.ctx, jobrow.Query{})
 	b.ok(err)
 	var names []string
 	for _, j := range all {
@@ -49,14 +49,14 @@ func (b *bench) accept(ticket inventory.Ticket, path string) [16]byte {
 // endFollow ends the job that follows an accepted write.
 func (b *bench) endFollow(ticket inventory.Ticket, follow [16]byte) {
 	b.Helper()
-	_, err := b.EndFollow(b.ctx, ticket.Subscription, ticket.Key, ticket.Kind, follow, nil)
+	_, err := b.Follows.End(b.ctx, ticket.Subscription, ticket.Key, ticket.Kind, follow, nil)
 	b.ok(err)
 }
 
 // followed returns the one job that follows a write.
 func (b *bench) followed() (jobrow.Job, inventory.Follow) {
 	b.Helper()
-	all, err := b.Jobs(b.ctx, jobrow.Query{Kind: inventory.FollowJob})
+	all, err := b.Jobs.Jobs(b.ctx, jobrow.Query{Kind: inventory.FollowJob})
 	b.ok(err)
 	equal(b, len(all), 1)
 	follow, err := inventory.ReadFollow(all[0])
@@ -97,7 +97,7 @@ func testRowJobs(t *testing.T, database Database) {
 		held := b.one("a")
 		equal(b, held.Subject, b.row("rg", "vm").Key)
 		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm"))) // it is requested already
-		b.ok(b.RenewJob(b.ctx, &held, lease))
+		b.ok(b.Jobs.RenewJob(b.ctx, &held, lease))
 		equal(b, observe(b, true), true)
 		equal(b, b.jobs(), "")
 		b.lostLease(held)
@@ -116,7 +116,7 @@ func testRowJobs(t *testing.T, database Database) {
 		b.settle(ticket, index.Ambiguous)
 		b.clock.Pass(time.Second)
 		held := b.one("a")
-		b.ok(b.DeferJob(b.ctx, held, b.clock.Now().Add(24*time.Hour), held.Payload))
+		b.ok(b.Jobs.DeferJob(b.ctx, held, b.clock.Now().Add(24*time.Hour), held.Payload))
 		b.clock.Pass(intentLife)
 		n, err := b.Expire(b.ctx, 10)
 		b.ok(err)
@@ -134,7 +134,7 @@ func testRowJobs(t *testing.T, database Database) {
 		equal(b, payload, inventory.Follow{Kind: index.Put, Path: "/put", Query: "q"})
 		b.accept(b.begin(write(index.Delete, "rg", "vm")), "/delete")
 		equal(b, b.jobs(), "follow DELETE vm, follow PUT vm, verify vm") // the DELETE found a create that is followed
-		row, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, follow, nil)
+		row, err := b.Follows.End(b.ctx, Sub, id("rg", "vm"), index.Put, follow, nil)
 		b.ok(err)
 		equal(b, row.Verify, true)
 		equal(b, b.jobs(), "follow DELETE vm, verify vm")
@@ -160,13 +160,13 @@ func testRowJobs(t *testing.T, database Database) {
 		b.accept(b.begin(write(index.Put, "rg", "vm")), "/second")
 		equal(b, b.jobs(), "follow PUT vm, verify vm")
 		b.lostLease(held)
-		b.is(b.EndFollowByJob(b.ctx, held, nil), jobrow.ErrLeaseLost)
-		_, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, first, nil)
+		b.is(b.Follows.EndByJob(b.ctx, held, nil), jobrow.ErrLeaseLost)
+		_, err := b.Follows.End(b.ctx, Sub, id("rg", "vm"), index.Put, first, nil)
 		b.ok(err)
 		equal(b, b.row("rg", "vm").FollowPut, true)
 		b.clock.Pass(time.Minute)
 		jobs, _ := b.claim("a", 1, inventory.FollowJob)
-		b.ok(b.EndFollowByJob(b.ctx, jobs[0], nil))
+		b.ok(b.Follows.EndByJob(b.ctx, jobs[0], nil))
 		equal(b, b.row("rg", "vm").FollowPut, false)
 		equal(b, observe(b, false), false) // the effect of the first may not show yet
 		b.stands("vm", index.Pending, true)
@@ -181,8 +181,8 @@ func testRowJobs(t *testing.T, database Database) {
 		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		b.clock.Pass(time.Minute)
 		held := b.one("a")
-		b.ok(b.LoseFollowByJob(b.ctx, held, 0))
-		b.is(b.LoseFollowByJob(b.ctx, held, 0), jobrow.ErrLeaseLost)
+		b.ok(b.Follows.LoseByJob(b.ctx, held, 0))
+		b.is(b.Follows.LoseByJob(b.ctx, held, 0), jobrow.ErrLeaseLost)
 		equal(b, b.jobs(), "verify vm")
 		equal(b, observe(b, false), false)
 		ticket := b.begin(write(index.Delete, "rg", "vm"))
@@ -199,9 +199,9 @@ func testRowJobs(t *testing.T, database Database) {
 		held := b.one("a")
 		b.clock.Pass(lease)
 		taken := b.one("b")
-		b.is(b.EndFollowByJob(b.ctx, held, nil), jobrow.ErrLeaseLost)
+		b.is(b.Follows.EndByJob(b.ctx, held, nil), jobrow.ErrLeaseLost)
 		equal(b, b.row("rg", "vm").FollowPut, true)
-		b.ok(b.EndFollowByJob(b.ctx, taken, nil))
+		b.ok(b.Follows.EndByJob(b.ctx, taken, nil))
 	})
 	t.Run("R10 what is below a parent that went is asked for", func(t *testing.T) {
 		b := fresh(t)

@@ -216,7 +216,7 @@ func testClosing(t *testing.T, database Database) {
 		equal(b, len(left.Strays), 1)
 		equal(b, left.Strays[0].Region+" "+left.Strays[0].ID, "eastus "+id("rg", "vm"))
 		b.clock.Pass(time.Second)
-		_, err := b.ForgetStrays(b.ctx, Sub, vmType, "eastus", b.clock.Now())
+		_, err := b.Strays.ForgetUnseen(b.ctx, Sub, vmType, "eastus", b.clock.Now())
 		b.ok(err)
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 	})

@@ -54,7 +54,7 @@ func testTags(t *testing.T, database Database) {
 		b.ok(err)
 		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil), nil)
 		refuses[*inventory.LockedError](b, err)
-		b.ok(b.DeleteLock(b.ctx, Sub, "", subscriptionID, "l", func(inventory.Lock) error { return nil }))
+		b.ok(b.Locks.Delete(b.ctx, Sub, "", subscriptionID, "l", func(inventory.Lock) error { return nil }))
 
 		_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", State: inventory.Disabled})
 		b.ok(err)
@@ -171,7 +171,7 @@ func testTags(t *testing.T, database Database) {
 		b := newBench(t, database)
 		take := func(key string) (jobrow.AdvisoryLease, bool) {
 			b.Helper()
-			lease, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, key, time.Minute)
+			lease, taken, err := b.Jobs.AcquireAdvisoryLease(b.ctx, Sub, key, time.Minute)
 			b.ok(err)
 			return lease, taken
 		}
@@ -184,10 +184,10 @@ func testTags(t *testing.T, database Database) {
 		b.clock.Pass(time.Minute)
 		second, taken := take("/k")
 		equal(b, taken, true)
-		b.ok(b.ReleaseAdvisoryLease(b.ctx, first)) // was no longer its own
+		b.ok(b.Jobs.ReleaseAdvisoryLease(b.ctx, first)) // was no longer its own
 		_, taken = take("/k")
 		equal(b, taken, false)
-		b.ok(b.ReleaseAdvisoryLease(b.ctx, second))
+		b.ok(b.Jobs.ReleaseAdvisoryLease(b.ctx, second))
 		_, taken = take("/k")
 		equal(b, taken, true)
 	})
@@ -195,12 +195,12 @@ func testTags(t *testing.T, database Database) {
 		b := newBench(t, database)
 		forgets := func(limit, want int) {
 			b.Helper()
-			n, err := b.ForgetAdvisoryLeases(b.ctx, limit)
+			n, err := b.Jobs.ForgetAdvisoryLeases(b.ctx, limit)
 			b.ok(err)
 			equal(b, n, want)
 		}
 		for i := range 5 {
-			_, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, fmt.Sprint("/", i), time.Duration(1+i/4)*time.Minute)
+			_, taken, err := b.Jobs.AcquireAdvisoryLease(b.ctx, Sub, fmt.Sprint("/", i), time.Duration(1+i/4)*time.Minute)
 			b.ok(err)
 			equal(b, taken, true)
 		}
@@ -210,7 +210,7 @@ func testTags(t *testing.T, database Database) {
 		forgets(3, 3)
 		forgets(10, 1)
 		forgets(10, 0)
-		_, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, "/4", time.Minute)
+		_, taken, err := b.Jobs.AcquireAdvisoryLease(b.ctx, Sub, "/4", time.Minute)
 		b.ok(err)
 		equal(b, taken, false)
 	})

@@ -88,7 +88,7 @@ func testUnstick(t *testing.T, database Database) {
 	t.Run("an operation is given up at its limit", func(t *testing.T) {
 		b := fresh(t)
 		give := func(kind index.WriteKind) error {
-			return b.GiveUpFollow(b.ctx, Sub, id("rg", "vm"), kind, time.Hour, time.Minute)
+			return b.Follows.GiveUp(b.ctx, Sub, id("rg", "vm"), kind, time.Hour, time.Minute)
 		}
 		b.is(give(index.Put), inventory.ErrNotFound)
 		started := b.clock.Now()
@@ -124,16 +124,16 @@ func testUnstick(t *testing.T, database Database) {
 		m.live("rg", "vm")
 		m.ok(m.RequestVerify(m.ctx, Sub, id("rg", "vm")))
 		j := m.started("vm")
-		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+		m.ok(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`))
 		m.refusedBy(m.forgetsRow(), inventory.MoveOpen, time.Time{})
 	})
 	t.Run("fences are forgotten when their time is over", func(t *testing.T) {
 		b := fresh(t)
-		_, err := b.ForgetFences(b.ctx, Sub, id("rg", "vm"))
+		_, err := b.Fences.ForgetSworn(b.ctx, Sub, id("rg", "vm"))
 		b.is(err, inventory.ErrNotFound)
 		row := b.fencePut()
 		until := b.fences("vm")[0].Until
-		_, err = b.ForgetFences(b.ctx, Sub, row.Key)
+		_, err = b.Fences.ForgetSworn(b.ctx, Sub, row.Key)
 		if got := as[*inventory.ObstacleError](b, err); got.Obstacle != inventory.FenceStands || got.Until.Before(until) {
 			b.Fatal(got)
 		}
@@ -141,10 +141,10 @@ func testUnstick(t *testing.T, database Database) {
 		refuses[*inventory.FencedError](b, b.begins(write(index.Put, "rg", "vm")))
 		b.clock.Pass(intentLife + time.Minute)
 		b.outliveTheirTime(row.Key, 1)
-		gone, err := b.ForgetFences(b.ctx, Sub, row.Key)
+		gone, err := b.Fences.ForgetSworn(b.ctx, Sub, row.Key)
 		b.ok(err)
 		equal(b, len(gone), 1)
-		_, err = b.ForgetFences(b.ctx, Sub, row.Key)
+		_, err = b.Fences.ForgetSworn(b.ctx, Sub, row.Key)
 		b.is(err, inventory.ErrNotFound)
 		equal(b, b.jobs(), "")
 		b.live("rg", "vm")
@@ -156,25 +156,25 @@ func testUnstick(t *testing.T, database Database) {
 		seen.Region = "eastus"
 		b.adopts(seen, inventory.Strayed)
 		stray := inventory.Stray{Subscription: Sub, Region: "eastus", Key: id("rg", "vm")}
-		b.ok(b.ForgetSwornStray(b.ctx, stray))
-		b.is(b.ForgetSwornStray(b.ctx, stray), inventory.ErrNotFound)
+		b.ok(b.Strays.ForgetSworn(b.ctx, stray))
+		b.is(b.Strays.ForgetSworn(b.ctx, stray), inventory.ErrNotFound)
 		b.stands("vm", index.Live, false)
 	})
 	t.Run("a job is due at once", func(t *testing.T) {
 		b := fresh(t)
-		_, err := b.TriggerJob(b.ctx, Sub, [16]byte{1})
+		_, err := b.Jobs.TriggerJob(b.ctx, Sub, [16]byte{1})
 		b.is(err, inventory.ErrNotFound)
 		j := b.addJob("survey", "s", b.clock.Now())
 		held := b.one("a")
 		trigger := func(want bool) {
 			t.Helper()
-			held, err := b.TriggerJob(b.ctx, j.Subscription, j.ID)
+			held, err := b.Jobs.TriggerJob(b.ctx, j.Subscription, j.ID)
 			b.ok(err)
 			equal(b, held, want)
 		}
 		trigger(true)
 		held.Attempts = 7
-		b.ok(b.DeferJob(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
+		b.ok(b.Jobs.DeferJob(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
 		for range 2 {
 			trigger(false)
 			after := b.job(j.ID)
@@ -182,32 +182,32 @@ func testUnstick(t *testing.T, database Database) {
 			equal(b, after.Attempts, 0)
 		}
 		again := b.one("a")
-		b.ok(b.EndJob(b.ctx, again, jobrow.Done, ""))
-		_, err = b.TriggerJob(b.ctx, j.Subscription, j.ID)
+		b.ok(b.Jobs.EndJob(b.ctx, again, jobrow.Done, ""))
+		_, err = b.Jobs.TriggerJob(b.ctx, j.Subscription, j.ID)
 		b.is(err, jobrow.ErrEnded)
 	})
 	t.Run("a notice is given up while no one sends it", func(t *testing.T) {
 		b := newBench(t, database)
 		b.put(inventory.Subscription{OfferID: "free"})
 		held, _ := b.claim("teller", 1, inventory.NoticeJob)
-		err := b.GiveUpNotice(b.ctx, held[0])
+		err := b.Notices.GiveUp(b.ctx, held[0])
 		b.refusedBy(err, inventory.CallUnderWay, held[0].Until)
-		b.ok(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""))
-		loose, err := b.Job(b.ctx, held[0].Subscription, held[0].ID)
+		b.ok(b.Jobs.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""))
+		loose, err := b.Jobs.Job(b.ctx, held[0].Subscription, held[0].ID)
 		b.ok(err)
-		b.ok(b.GiveUpNotice(b.ctx, loose))
-		ended, err := b.Job(b.ctx, loose.Subscription, loose.ID)
+		b.ok(b.Notices.GiveUp(b.ctx, loose))
+		ended, err := b.Jobs.Job(b.ctx, loose.Subscription, loose.ID)
 		b.ok(err)
 		equal(b, ended.State, jobrow.Failed)
-		b.is(b.GiveUpNotice(b.ctx, ended), inventory.ErrNotFound)
+		b.is(b.Notices.GiveUp(b.ctx, ended), inventory.ErrNotFound)
 		notice, err := inventory.ReadNotice(ended)
 		b.ok(err)
 		at := []inventory.NotificationTarget{{Namespace: notice.Namespace, Region: notice.Region, Address: notice.Address}}
-		notified, err := b.NotifyReturned(b.ctx, at, 10) // it was there all the time
+		notified, err := b.Notices.NotifyReturned(b.ctx, at, 10) // it was there all the time
 		b.ok(err)
 		equal(b, notified, 0)
-		b.ok(b.NotifyNewTargets(b.ctx, Sub, at)) // as once for each configuration
-		again, err := b.Job(b.ctx, loose.Subscription, loose.ID)
+		b.ok(b.Notices.NotifyNewTargets(b.ctx, Sub, at)) // as once for each configuration
+		again, err := b.Jobs.Job(b.ctx, loose.Subscription, loose.ID)
 		b.ok(err)
 		equal(b, again.State.Ended(), false)
 	})
@@ -217,7 +217,7 @@ func testUnstick(t *testing.T, database Database) {
 // has found nothing, and wants some to stay.
 func (b *bench) outliveTheirTime(key string, want int) {
 	b.Helper()
-	left, err := b.RemoveEndedFences(b.ctx, Sub, key, nil)
+	left, err := b.Fences.RemoveEnded(b.ctx, Sub, key, nil)
 	b.ok(err)
 	equal(b, len(left), want)
 }

@@ -65,7 +65,7 @@ func (a *attempt) planRemovals(ctx context.Context) error {
 		Until: a.order.Now.Add(a.Limit), Floor: a.Limits.Pause, PerJob: a.Limits.PerDeployment, Log: a.Log, Job: a.job.Name(),
 		Watch: func(idle int) time.Duration { return timing.Backoff(a.Limits.Pause, 2*a.Patience, idle+1) },
 	}
-	known, err := a.Store.TypeOrders(ctx, a.name.Subscription)
+	known, err := a.Store.Deletions.TypeOrders(ctx, a.name.Subscription)
 	if err != nil {
 		return fmt.Errorf("read the order of types: %w", err)
 	}

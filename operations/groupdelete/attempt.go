@@ -63,7 +63,7 @@ func (w *attempt) ids() http.Header { return w.payload.Header(w.Region) }
 
 // load makes the plan from the inventory.
 func (w *attempt) load(ctx context.Context) error {
-	known, err := w.Prober.Store.TypeOrders(ctx, w.claim.Job.Subscription)
+	known, err := w.Prober.Store.Deletions.TypeOrders(ctx, w.claim.Job.Subscription)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (w *attempt) Rows(ctx context.Context, each func(inventory.Resource) error)
 	if err != nil {
 		return err
 	}
-	strays, err := w.Prober.Store.Strays(ctx, w.claim.Job.Subscription, w.claim.Job.Subject)
+	strays, err := w.Prober.Store.Strays.List(ctx, w.claim.Job.Subscription, w.claim.Job.Subject)
 	for _, stray := range strays {
 		row := rowOf(stray)
 		w.strays[row.Key] = stray
@@ -144,7 +144,7 @@ func (w *attempt) askStray(ctx context.Context, m *plan.Member, stray inventory.
 	answer, unanswered := w.Prober.Get(ctx, w.ids(), stray.Row())
 	shown, readable := inventory.ReadObservation(answer.Body)
 	if unanswered == nil && answer.Status == http.StatusNotFound {
-		if _, err := w.Prober.Store.ForgetStray(ctx, stray); err != nil {
+		if _, err := w.Prober.Store.Strays.ForgetGone(ctx, stray); err != nil {
 			return true, err
 		}
 		w.plan.Drop(m.Key)
@@ -181,7 +181,7 @@ func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) err
 
 // Failure implements [deletion.Kind].
 func (w *attempt) Failure(ctx context.Context, key string) (string, error) {
-	return w.Prober.Store.DeletionError(ctx, w.claim.Job, key)
+	return w.Prober.Store.Deletions.MemberError(ctx, w.claim.Job, key)
 }
 
 // Answered implements [deletion.Kind].
@@ -233,7 +233,7 @@ func (w *attempt) learn(ctx context.Context) error {
 	if len(w.plan.Learnt) == 0 {
 		return nil
 	}
-	if err := w.Prober.Store.LearnTypeOrders(ctx, w.claim.Job.Subscription, w.plan.Learnt); err != nil {
+	if err := w.Prober.Store.Deletions.LearnTypeOrders(ctx, w.claim.Job.Subscription, w.plan.Learnt); err != nil {
 		return fmt.Errorf("record the order of types: %w", err)
 	}
 	w.plan.Learnt = nil
@@ -253,7 +253,7 @@ func (w *attempt) save(ctx context.Context) error {
 		if len(page) == 0 && !first {
 			return nil
 		}
-		if err := w.Prober.Store.SaveDeletionProgress(ctx, &w.claim.Job, payload, page); err != nil {
+		if err := w.Prober.Store.Deletions.SaveProgress(ctx, &w.claim.Job, payload, page); err != nil {
 			return fmt.Errorf("save the progress of a deletion: %w", err)
 		}
 		payload = ""

@@ -105,14 +105,14 @@ func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q
 func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) deletion.Answer {
 	return w.at(ctx, stray.Row(), func(q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
 		started := time.Now()
-		ticket, err := w.Prober.Store.BeginStray(calling, stray, inventory.Write{
+		ticket, err := w.Prober.Store.Strays.BeginDelete(calling, stray, inventory.Write{
 			APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
 		})
 		if err != nil {
 			return unsent(err)
 		}
 		a, means := w.exchange(calling, q, endpoint, w.header(), started)
-		if err := w.Prober.Store.SettleStray(context.WithoutCancel(calling), stray, ticket, means); err != nil {
+		if err := w.Prober.Store.Strays.SettleDelete(context.WithoutCancel(calling), stray, ticket, means); err != nil {
 			return stale()
 		}
 		if a.Outcome == plan.OutcomeRefused { // no other job follows its writes

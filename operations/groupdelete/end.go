@@ -64,7 +64,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 	for range closingRounds {
 		failpoint.Pass(failpoint.GroupCloseBefore)
 		conditions := inventory.DeleteGroupConditions{CheckWrittenRegions: check.Judge, Absent: w.gone}
-		err := w.Prober.Store.DeleteGroupByJob(ctx, w.claim.Job, conditions, done.String())
+		err := w.Prober.Store.Deletions.DeleteGroup(ctx, w.claim.Job, conditions, done.String())
 		var left *inventory.GroupNotEmptyError
 		switch {
 		case err == nil:
@@ -182,7 +182,7 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 	ended := *w.payload
 	ended.Progress.WaitingFor, ended.Waits = nil, nil // an ended deletion waits for nothing
 	ended.Ended, ended.Fault = w.now(), answers.FaultBody(fault, left)
-	err := w.Prober.Store.ReopenGroup(ctx, w.claim.Job, state, ended.String(), fault)
+	err := w.Prober.Store.Deletions.ReopenGroup(ctx, w.claim.Job, state, ended.String(), fault)
 	var open *inventory.GroupNotEmptyError
 	switch {
 	case errors.As(err, &open): // a call may still land

@@ -44,7 +44,7 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 		row.Type = row.TypeName
 		all = append(all, Member{Member: deletion.Member(row, recorded[row.Key])})
 	}
-	strays, err := store.Strays(ctx, job.Subscription, job.Subject)
+	strays, err := store.Strays.List(ctx, job.Subscription, job.Subject)
 	if err != nil {
 		return nil, fmt.Errorf("read the strays of a group: %w", err)
 	}
@@ -60,7 +60,7 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 func records(ctx context.Context, store *inventory.Store, job jobrow.Job, limit int) (map[string]plan.Record, error) {
 	recorded := map[string]plan.Record{}
 	for after := ""; ; {
-		page, err := store.DeletionMembers(ctx, job, after, deletion.AtOnce)
+		page, err := store.Deletions.Members(ctx, job, after, deletion.AtOnce)
 		if err != nil {
 			return nil, fmt.Errorf("read the records of a deletion: %w", err)
 		}
@@ -85,7 +85,7 @@ func readReasons(ctx context.Context, store *inventory.Store, job jobrow.Job, al
 		}
 		read++
 		var err error
-		if all[i].Said, err = store.DeletionError(ctx, job, all[i].Key); err != nil {
+		if all[i].Said, err = store.Deletions.MemberError(ctx, job, all[i].Key); err != nil {
 			return err
 		}
 	}

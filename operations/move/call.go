@@ -122,7 +122,7 @@ func (w *attempt) begin(ctx context.Context, c *plan.Call) (func(context.Context
 		order.Members = append(order.Members, c.InventoryMember(m))
 	}
 	failpoint.Pass(failpoint.MoveBeginBefore)
-	err = w.Prober.Store.BeginMoveCall(ctx, &w.claim.Job, order, w.render())
+	err = w.Prober.Store.Moves.BeginCall(ctx, &w.claim.Job, order, w.render())
 	switch {
 	case errors.Is(err, inventory.ErrChanged), errors.Is(err, inventory.ErrTargetOccupied):
 		*c = before
@@ -185,7 +185,7 @@ func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (
 // reviewStray is reviewRow for a stray: Portico may have seen that its region no longer
 // holds it.
 func (w *attempt) reviewStray(ctx context.Context, c *plan.Call, m *plan.Member) (plan.MemberState, string, error) {
-	strays, err := w.Prober.Store.Strays(ctx, w.from.Subscription, w.from.Key)
+	strays, err := w.Prober.Store.Strays.List(ctx, w.from.Subscription, w.from.Key)
 	if err != nil || slices.ContainsFunc(strays, func(s inventory.Stray) bool { return s.Key == m.Key && s.Region == c.Region }) {
 		return plan.MemberOpen, "", err
 	}

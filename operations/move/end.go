@@ -40,7 +40,7 @@ func (w *attempt) settle(ctx context.Context) error {
 				m.State = m.Decided
 			}
 			failpoint.Pass(failpoint.MoveSettleBefore)
-			if err := w.Prober.Store.SettleMove(ctx, &w.claim.Job, result, w.render()); err != nil {
+			if err := w.Prober.Store.Moves.Settle(ctx, &w.claim.Job, result, w.render()); err != nil {
 				for _, m := range page {
 					m.State = plan.MemberOpen
 				}
@@ -85,7 +85,7 @@ func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 		ended.Fault = answers.FaultBody(fault, w.leftovers())
 	}
 	failpoint.Pass(failpoint.MoveEndBefore)
-	err := w.Prober.Store.EndMove(ctx, w.claim.Job, w.payload.Source, w.payload.Target, state, ended.String(), fault)
+	err := w.Prober.Store.Moves.End(ctx, w.claim.Job, w.payload.Source, w.payload.Target, state, ended.String(), fault)
 	switch {
 	case errors.As(err, new(*inventory.GroupNotEmptyError)):
 		return jobs.Result{Again: max(closePause, w.Floor)}, nil

@@ -100,7 +100,7 @@ func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error)
 	if own, err := jobs.HoldOf(ctx, store, group.Subscription, group.Generation, on); err != nil || len(own) > 0 {
 		return own, err
 	}
-	moves, err := store.Jobs(ctx, jobrow.Query{Kind: inventory.MoveJob, Limit: mostMoves})
+	moves, err := store.Jobs.Jobs(ctx, jobrow.Query{Kind: inventory.MoveJob, Limit: mostMoves})
 	if err != nil {
 		return nil, fmt.Errorf("list moves: %w", err)
 	}
@@ -196,7 +196,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 	if err != nil {
 		return jobs.Result{End: jobrow.Failed}, err
 	}
-	from, to, err := k.Prober.Store.MovingGroups(ctx, claim.Job, p.Source, p.Target)
+	from, to, err := k.Prober.Store.Moves.Groups(ctx, claim.Job, p.Source, p.Target)
 	switch {
 	case errors.Is(err, jobrow.ErrLeaseLost):
 		return k.vanished(p)
@@ -209,7 +209,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 	case reason != "":
 		w.skip(reason)
 	default:
-		until, drained, err := k.Prober.Store.Drained(ctx, p.Source, p.Target)
+		until, drained, err := k.Prober.Store.Moves.Drained(ctx, p.Source, p.Target)
 		if err != nil {
 			return jobs.Result{}, fmt.Errorf("ask whether writes to the groups of a move have ended: %w", err)
 		}
@@ -281,7 +281,7 @@ func (w *attempt) arrange(ctx context.Context) error {
 
 // candidates finds the resources that a payload names, and the strays of their IDs.
 func (k *Mover) candidates(ctx context.Context, p *Payload) (all []plan.Candidate, err error) {
-	strays, err := k.Prober.Store.Strays(ctx, p.Source.Subscription, p.Source.Name)
+	strays, err := k.Prober.Store.Strays.List(ctx, p.Source.Subscription, p.Source.Name)
 	if err != nil {
 		return nil, fmt.Errorf("list the strays of a group that is left: %w", err)
 	}

@@ -53,7 +53,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 			for _, name := range []string{"G", "Far"} {
 				b.Group(name)
 			}
-			job, err := b.Store.BeginMove(t.Context(), inventory.MoveRequest{
+			job, err := b.Store.Moves.Begin(t.Context(), inventory.MoveRequest{
 				Source: inventory.GroupName{Subscription: jobstest.Subscription, Name: "G"}, Target: inventory.GroupName{Subscription: jobstest.Subscription, Name: "Far"},
 				Keys: []string{jobstest.Machine},
 				Payload: func(source, target inventory.Group) string {

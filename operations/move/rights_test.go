@@ -59,7 +59,7 @@ func TestMoveWithoutARight(t *testing.T) {
 				b.Group("h")
 				b.Live()
 				source, target := inventory.GroupName{Subscription: jobstest.Subscription, Name: "g"}, inventory.GroupName{Subscription: jobstest.Subscription, Name: "h"}
-				job, err := b.Store.BeginMove(t.Context(), inventory.MoveRequest{
+				job, err := b.Store.Moves.Begin(t.Context(), inventory.MoveRequest{
 					Source: source, Target: target, Keys: []string{jobstest.Machine}, Validate: validate,
 					Payload: func(inventory.Group, inventory.Group) string {
 						return move.Payload{Source: source, Target: target, Resources: []string{jobstest.Machine}, Path: "/", Commission: jobs.Commission{Correlation: "c"}}.String()

@@ -82,7 +82,7 @@ func (k *SubscriptionNotifier) heldAt(ctx context.Context, path *arm.Path) (all 
 	if !arm.EqualFold(path.String(), on) {
 		return nil, nil // they concern the subscription alone
 	}
-	notices, err := k.Store.JobsOf(ctx, path.Subscription(), inventory.NoticeJob, mostNotices)
+	notices, err := k.Store.Jobs.JobsOf(ctx, path.Subscription(), inventory.NoticeJob, mostNotices)
 	for _, j := range notices {
 		all = append(all, jobs.Hold{Job: j, On: on})
 	}
@@ -103,7 +103,7 @@ func (k *SubscriptionNotifier) giveUp(ctx context.Context, j jobrow.Job) (jobs.G
 			"until it has confirmed that.",
 		Next: inventory.EraseJob,
 	}
-	return done, k.Store.GiveUpNotice(ctx, j)
+	return done, k.Store.Notices.GiveUp(ctx, j)
 }
 
 const (
@@ -184,7 +184,7 @@ func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n in
 	if k.Store.Now().Sub(claim.Job.Created) < k.Absence {
 		return jobs.Result{Again: max(k.Floor, time.Second) * 10, Payload: n.String()}, nil
 	}
-	if err := k.Store.DropNotice(ctx, claim.Job, n); err != nil {
+	if err := k.Store.Notices.Drop(ctx, claim.Job, n); err != nil {
 		return jobs.Result{}, fmt.Errorf("drop the notice of an endpoint that has gone: %w", err)
 	}
 	return jobs.Result{Recorded: true}, nil
@@ -195,7 +195,7 @@ func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n in
 func (k *SubscriptionNotifier) notify(
 	ctx context.Context, claim *jobs.Claim, n *inventory.Notice, p *regions.Provider, to *regions.Endpoint,
 ) (again time.Duration, err error) {
-	snapshot, err := k.Store.SubscriptionSnapshot(ctx, claim.Job.Subscription, n.Namespace)
+	snapshot, err := k.Store.Notices.Snapshot(ctx, claim.Job.Subscription, n.Namespace)
 	if err != nil {
 		return 0, fmt.Errorf("read what an endpoint is notified of: %w", err)
 	}
@@ -226,7 +226,7 @@ func (k *SubscriptionNotifier) notify(
 		return max(0, earlierEnds.Sub(k.Store.Now())) + k.Floor, nil // and then once more
 	}
 	failpoint.Pass(failpoint.NoticeEndBefore)
-	err = k.Store.EndNotice(ctx, claim.Job, snapshot.Subscription.Version, n.String())
+	err = k.Store.Notices.End(ctx, claim.Job, snapshot.Subscription.Version, n.String())
 	failpoint.Pass(failpoint.NoticeEndAfter)
 	return 0, err
 }
@@ -283,7 +283,7 @@ func (k *SubscriptionNotifier) send(
 // once under each configuration, those for endpoints that have joined it.
 func (k *SubscriptionNotifier) Schedule(ctx context.Context) error {
 	all := Targets(k.Map.Providers()...)
-	_, err := k.Store.NotifyReturned(ctx, all, returnedAtOnce)
+	_, err := k.Store.Notices.NotifyReturned(ctx, all, returnedAtOnce)
 	if k.scan.Ended() {
 		return err
 	}
@@ -292,9 +292,9 @@ func (k *SubscriptionNotifier) Schedule(ctx context.Context) error {
 		case sub.Erased:
 			return nil
 		case sub.State == inventory.Deleted:
-			return k.Store.NotifyNewTargets(ctx, sub.ID, optional(all))
+			return k.Store.Notices.NotifyNewTargets(ctx, sub.ID, optional(all))
 		}
-		return k.Store.NotifyNewTargets(ctx, sub.ID, all)
+		return k.Store.Notices.NotifyNewTargets(ctx, sub.ID, all)
 	}))
 }
 

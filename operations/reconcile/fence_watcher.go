@@ -60,13 +60,13 @@ func (f *FenceWatcher) Succeed(before jobs.Kind) {
 
 // Measure counts the fences, and those that stand too long.
 func (f *FenceWatcher) Measure(ctx context.Context, open int) error {
-	n, err := f.Prober.Store.CountFences(ctx)
+	n, err := f.Prober.Store.Fences.Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count fences: %w", err)
 	}
 	var counts jobrow.Counts
 	if open > 0 {
-		if counts, err = f.Prober.Store.CountJobsOf(ctx, inventory.FenceJob, f.Limit, f.Limit); err != nil {
+		if counts, err = f.Prober.Store.Jobs.CountJobsOf(ctx, inventory.FenceJob, f.Limit, f.Limit); err != nil {
 			return fmt.Errorf("count the jobs of fences: %w", err)
 		}
 	}
@@ -96,7 +96,7 @@ func WatchOn(sub, id string) jobrow.Job {
 // Run probes once each region where something may land.
 func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	sub, key := claim.Job.Subscription, claim.Job.Subject
-	fences, err := f.Prober.Store.Fences(ctx, sub, key)
+	fences, err := f.Prober.Store.Fences.On(ctx, sub, key)
 	if err != nil {
 		return jobs.Result{}, fmt.Errorf("read the fences on a resource: %w", err)
 	}
@@ -117,7 +117,7 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 			failure = errors.Join(failure, f.remove(ctx, claim, fence))
 		}
 	}
-	left, err := f.Prober.Store.RemoveEndedFences(ctx, sub, key, absent)
+	left, err := f.Prober.Store.Fences.RemoveEnded(ctx, sub, key, absent)
 	switch {
 	case err != nil:
 		return jobs.Result{}, fmt.Errorf("remove ended fences: %w", err)
@@ -173,7 +173,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 		return err
 	}
 	started := time.Now()
-	ticket, err := f.Prober.Store.BeginFencedDelete(ctx, fence, q.Type.LateWriteWindow)
+	ticket, err := f.Prober.Store.Fences.BeginDelete(ctx, fence, q.Type.LateWriteWindow)
 	if errors.Is(err, inventory.ErrChanged) {
 		return nil
 	}
@@ -189,7 +189,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
 		Since: started, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: claim.Job.Name(),
 	}, fence.ID)
-	return errors.Join(failure, f.Prober.Store.SettleFencedDelete(ctx, ticket, outcome, q.Type.LateWriteWindow))
+	return errors.Join(failure, f.Prober.Store.Fences.SettleDelete(ctx, ticket, outcome, q.Type.LateWriteWindow))
 }
 
 // send makes the call of a DELETE and returns its outcome. A refusal is an error, so

@@ -63,7 +63,7 @@ func (t *OperationTracker) Measure(ctx context.Context, open int) error {
 		t.overLimit.Set(0)
 		return nil
 	}
-	counts, err := t.Prober.Store.CountJobsOf(ctx, inventory.FollowJob, t.Limit, t.Limit)
+	counts, err := t.Prober.Store.Jobs.CountJobsOf(ctx, inventory.FollowJob, t.Limit, t.Limit)
 	if err == nil {
 		t.overLimit.Set(float64(counts.Old))
 	}
@@ -119,7 +119,7 @@ func (t *OperationTracker) giveUp(ctx context.Context, j jobrow.Job) (done jobs.
 		window = typ.LateWriteWindow
 	}
 	done = jobs.GivenUp{Outcome: "The operation is no longer followed. The provider is asked for the resource.", Next: inventory.VerifyJob}
-	return done, t.Prober.Store.GiveUpFollow(ctx, j.Subscription, j.Subject, follow.Kind, t.Limit, window)
+	return done, t.Prober.Store.Follows.GiveUp(ctx, j.Subscription, j.Subject, follow.Kind, t.Limit, window)
 }
 
 // Run polls once.
@@ -295,7 +295,7 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 // why is the provider's error for an operation that failed.
 func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim, why *arm.Error) (jobs.Result, error) {
 	failpoint.Pass(failpoint.FollowEndBefore)
-	if err := t.Prober.Store.EndFollowByJob(ctx, claim.Job, why); err != nil {
+	if err := t.Prober.Store.Follows.EndByJob(ctx, claim.Job, why); err != nil {
 		return jobs.Result{}, fmt.Errorf("record the end of an operation: %w", err)
 	}
 	failpoint.Pass(failpoint.FollowEndAfter)
@@ -309,7 +309,7 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	if err := t.Prober.Store.LoseFollowByJob(ctx, claim.Job, q.Type.LateWriteWindow); err != nil {
+	if err := t.Prober.Store.Follows.LoseByJob(ctx, claim.Job, q.Type.LateWriteWindow); err != nil {
 		return jobs.Result{}, fmt.Errorf("record that an operation is lost: %w", err)
 	}
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
@@ -319,7 +319,7 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 // of the group's deletion.
 func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, failure string, row inventory.Resource) {
 	if failure != "" && follow.Kind == index.Delete {
-		_ = t.Prober.Store.RecordDeletionError(ctx, row.Subscription, row.Group, row.Key, failure)
+		_ = t.Prober.Store.Deletions.RecordMemberError(ctx, row.Subscription, row.Group, row.Key, failure)
 	}
 }
 

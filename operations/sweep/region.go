@@ -112,11 +112,11 @@ func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool
 		ts.noteMissing(name, errUnknownGroups, ts.store.Now(), false)
 	}
 	if !rs.open {
-		if err := ts.store.Cover(ctx, ts.sub, ts.typ.Key, name, rs.started); err != nil {
+		if err := ts.store.Coverage.Cover(ctx, ts.sub, ts.typ.Key, name, rs.started); err != nil {
 			return false, fmt.Errorf("record that a region is listed: %w", err)
 		}
 	}
-	_, err = ts.store.ForgetStrays(ctx, ts.sub, ts.typ.Key, name, rs.started)
+	_, err = ts.store.Strays.ForgetUnseen(ctx, ts.sub, ts.typ.Key, name, rs.started)
 	return true, err
 }
 
@@ -128,7 +128,7 @@ func (rs *regionSweep) parentsUnknown(ctx context.Context) (bool, error) {
 	if parent == nil || parent.Kind != regions.Tracked {
 		return parent != nil, nil
 	}
-	unseen, err := rs.store.Uncovered(ctx, rs.sub, parent.Key, []string{rs.endpoint.Region})
+	unseen, err := rs.store.Coverage.Uncovered(ctx, rs.sub, parent.Key, []string{rs.endpoint.Region})
 	return len(unseen) > 0, err
 }
 

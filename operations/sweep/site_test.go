@@ -267,14 +267,14 @@ func (s *site) holds(sub string, want ...string) {
 // uncovered are the regions of a type where absence was not seen.
 func (s *site) uncovered(typ string) []string {
 	s.T.Helper()
-	left, err := s.Store.Uncovered(s.T.Context(), jobstest.Subscription, typ, []string{"westus", "eastus"})
+	left, err := s.Store.Coverage.Uncovered(s.T.Context(), jobstest.Subscription, typ, []string{"westus", "eastus"})
 	s.ok(err)
 	return left
 }
 
 func (s *site) strays() int {
 	s.T.Helper()
-	all, err := s.Store.Strays(s.T.Context(), jobstest.Subscription, "")
+	all, err := s.Store.Strays.List(s.T.Context(), jobstest.Subscription, "")
 	s.ok(err)
 	return len(all)
 }

@@ -103,9 +103,9 @@ func (ts *typeSweep) run(ctx context.Context) error {
 // regions returns the regions that the order names, and those with rows.
 func (ts *typeSweep) regions(ctx context.Context) ([]string, error) {
 	if ts.order.Uncovered {
-		return ts.store.Uncovered(ctx, ts.sub, ts.typ.Key, ts.typ.EffectiveRegions())
+		return ts.store.Coverage.Uncovered(ctx, ts.sub, ts.typ.Key, ts.typ.EffectiveRegions())
 	}
-	held, _, err := ts.store.MayHold(ctx, ts.sub, "", ts.typ.Key, ts.typ.EffectiveRegions())
+	held, _, err := ts.store.Coverage.MayHold(ctx, ts.sub, "", ts.typ.Key, ts.typ.EffectiveRegions())
 	if err != nil {
 		return nil, fmt.Errorf("read which regions may hold resources: %w", err)
 	}

@@ -82,7 +82,7 @@ func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Unc
 	}
 	var found []Uncovered
 	for limit = min(limit, mostUncovered); ; {
-		page, err := s.Prober.Store.UncoveredSubscriptions(ctx, after, subscriptionsAPage)
+		page, err := s.Prober.Store.Coverage.UncoveredSubscriptions(ctx, after, subscriptionsAPage)
 		if err != nil {
 			return nil, fmt.Errorf("list the subscriptions that are not listed in full: %w", err)
 		}
@@ -149,7 +149,7 @@ func (s *Sweeper) newLook(ctx context.Context) (*look, error) {
 			l.regional++
 		}
 	}
-	open, err := s.Prober.Store.OpenJobs(ctx, Job, jobsHeard)
+	open, err := s.Prober.Store.Jobs.OpenJobs(ctx, Job, jobsHeard)
 	for _, job := range open {
 		if p, unreadable := readPayload(job.Payload); unreadable == nil {
 			l.hear(p.missing())
@@ -182,11 +182,11 @@ func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncove
 	if l.covers.has(sub) {
 		return found, nil
 	}
-	coverage, err := l.Prober.Store.CoverageOf(ctx, sub.ID)
+	coverage, err := l.Prober.Store.Coverage.SweptRegions(ctx, sub.ID)
 	if err != nil {
 		return found, fmt.Errorf("read the coverage of a subscription: %w", err)
 	}
-	job, err := l.Prober.Store.Job(ctx, sub.ID, jobrow.ID(Job, Order{Subscription: sub.ID, Uncovered: true}.subject()))
+	job, err := l.Prober.Store.Jobs.Job(ctx, sub.ID, jobrow.ID(Job, Order{Subscription: sub.ID, Uncovered: true}.subject()))
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return found, err
 	}
@@ -197,7 +197,7 @@ func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncove
 	unlistable := false
 	for _, t := range l.types {
 		for _, region := range t.EffectiveRegions() {
-			if slices.ContainsFunc(coverage, func(c inventory.Coverage) bool { return c.Type == t.Key && c.Region == region }) {
+			if slices.ContainsFunc(coverage, func(c inventory.SweptRegion) bool { return c.Type == t.Key && c.Region == region }) {
 				continue
 			}
 			unlistable = unlistable || listsOf(t) == 0
@@ -214,7 +214,7 @@ func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncove
 
 // add adds a region where a type is not covered. Types that no sweep can list count only
 // while the region is silent.
-func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, coverage []inventory.Coverage) {
+func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, coverage []inventory.SweptRegion) {
 	heard := l.heard(t, region, coverage)
 	if listsOf(t) == 0 && (!heard.silent || belowTracked(t)) {
 		return
@@ -240,7 +240,7 @@ func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, cov
 
 // heard returns what was heard last of the endpoint that has a type in a region: by a
 // sweep, by a search for a resource, or by what a sweep has covered there.
-func (l *look) heard(t *regions.ResourceType, region string, coverage []inventory.Coverage) hearsay {
+func (l *look) heard(t *regions.ResourceType, region string, coverage []inventory.SweptRegion) hearsay {
 	last := l.places[placeName{region, t.Provider.Namespace}]
 	for _, c := range coverage {
 		if of := l.Prober.Map.Type(c.Type); c.Region == region && of != nil && of.Provider == t.Provider && c.Swept.After(last.at) {
@@ -267,12 +267,12 @@ type Searches interface {
 // since returns since when a subscription is not covered, and whether that is due to a
 // restore. Where a part of it was covered before its present sweep was ordered, a region or
 // a type was added to the map then.
-func (l *look) since(sub inventory.Subscription, job jobrow.Job, coverage []inventory.Coverage) (since time.Time, restored bool) {
+func (l *look) since(sub inventory.Subscription, job jobrow.Job, coverage []inventory.SweptRegion) (since time.Time, restored bool) {
 	since, at := sub.Created, l.Prober.Store.Events.Restored()
 	if at.After(since) {
 		since, restored = at, true
 	}
-	before := slices.ContainsFunc(coverage, func(c inventory.Coverage) bool { return c.Swept.Before(job.Created) })
+	before := slices.ContainsFunc(coverage, func(c inventory.SweptRegion) bool { return c.Swept.Before(job.Created) })
 	if before && job.Created.After(since) {
 		return job.Created, false
 	}

@@ -20,12 +20,12 @@ var admitted = map[string][]string{
 	"gateway/batch/job.go":                         {"Batches.BeginPart"},
 	"gateway/frontdoor/deployments/deployments.go": {"Deployments.Begin"},
 	"gateway/frontdoor/deployments/nest.go":        {"Nesting.BeginNested"},
-	"gateway/frontdoor/groups/delete.go":           {"Store.BeginDeletion"},
-	"gateway/frontdoor/groups/move.go":             {"Store.BeginMove"},
+	"gateway/frontdoor/groups/delete.go":           {"Deletions.Begin"},
+	"gateway/frontdoor/groups/move.go":             {"Moves.Begin"},
 	"gateway/proxy/write.go":                       {"Intents.Begin"},
-	"operations/groupdelete/call.go":               {"Store.Begin", "Store.BeginStray"},
-	"operations/move/call.go":                      {"Store.BeginMoveCall"},
-	"operations/reconcile/fence_watcher.go":        {"Store.BeginFencedDelete"},
+	"operations/groupdelete/call.go":               {"Store.Begin", "Strays.BeginDelete"},
+	"operations/move/call.go":                      {"Moves.BeginCall"},
+	"operations/reconcile/fence_watcher.go":        {"Fences.BeginDelete"},
 }
 
 // A store's method that begins work has few callers, each behind the admission.
@@ -47,7 +47,7 @@ func TestWorkBeginsBehindTheAdmission(t *testing.T) {
 		}
 		ast.Inspect(file, func(n ast.Node) bool {
 			if s, is := n.(*ast.SelectorExpr); is && strings.HasPrefix(s.Sel.Name, "Begin") {
-				if of := lastName(s.X); slices.Contains([]string{"Store", "Intents", "Deployments", "Nesting", "Batches"}, of) {
+				if of := lastName(s.X); slices.Contains([]string{"Store", "Intents", "Deletions", "Moves", "Strays", "Fences", "Deployments", "Nesting", "Batches"}, of) {
 					found[name] = append(found[name], of+"."+s.Sel.Name)
 				}
 			}

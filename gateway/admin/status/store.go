@@ -50,7 +50,7 @@ func (s Sources) lookAtStore(ctx context.Context, f *finding) {
 
 // jobs finds jobs without a worker, and jobs whose attempts all fail.
 func (s Sources) jobs(ctx context.Context, f *finding) error {
-	counts, err := s.Store.CountJobs(ctx, overdue*s.Config.Jobs.Lease, 0)
+	counts, err := s.Store.Jobs.CountJobs(ctx, overdue*s.Config.Jobs.Lease, 0)
 	if err != nil {
 		return fmt.Errorf("count jobs: %w", err)
 	}
@@ -89,7 +89,7 @@ func (s Sources) lasting(ctx context.Context, f *finding) error {
 func (s Sources) countLongJobs(ctx context.Context, f *finding, name string, kind jobs.Description) error {
 	p := kind.Problems
 	after := cmp.Or(p.After, kind.Limit)
-	counts, err := s.Store.CountJobsOf(ctx, name, after, after)
+	counts, err := s.Store.Jobs.CountJobsOf(ctx, name, after, after)
 	if err == nil && counts.Old > 0 {
 		f.add(api.Problem{Code: p.TooLong, Count: counts.Old, Summary: fmt.Sprintf(p.Summary, count(counts.Old, p.One, p.Many))})
 	}
@@ -101,7 +101,7 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 	if kind.Limit <= 0 {
 		return nil
 	}
-	open, err := s.Store.OpenJobs(ctx, name, mostLongJobs)
+	open, err := s.Store.Jobs.OpenJobs(ctx, name, mostLongJobs)
 	if err != nil {
 		return fmt.Errorf("list the open jobs of %s: %w", name, err)
 	}
@@ -133,7 +133,7 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 
 // sweeps finds what the latest sweep of everything found.
 func (s Sources) sweeps(ctx context.Context, f *finding) error {
-	strays, err := s.Store.CountStrays(ctx)
+	strays, err := s.Store.Strays.Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count strays: %w", err)
 	}
@@ -165,7 +165,7 @@ func (s Sources) replicas(ctx context.Context, f *finding) error {
 	if s.Config.Store.Driver != config.Postgres {
 		return nil
 	}
-	died, err := s.Store.DeadReplicas(ctx)
+	died, err := s.Store.Jobs.DeadReplicas(ctx)
 	for _, d := range died {
 		f.add(api.Problem{Code: api.ReplicaDied, Subject: d.Name, Since: since(d.Died),
 			Summary: "A replica ended without leaving; the others take its jobs over."})

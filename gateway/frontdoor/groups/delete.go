@@ -65,7 +65,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	id := uuid.NewString()
 	operation := g.Polls.Record(x, req.Subscription, id)
 	operation.Namespace, operation.Type, operation.Resource = namespace, "resourceGroups", routing.GroupID(req.Subscription.ID, x.Request.Path.Group())
-	job, err := g.Store.BeginDeletion(r.Context(), req.Subscription.ID, x.Request.Path.Group(), inventory.DeletionRequest{
+	job, err := g.Store.Deletions.Begin(r.Context(), req.Subscription.ID, x.Request.Path.Group(), inventory.DeletionRequest{
 		Check: check,
 		Payload: func(group inventory.Group) string {
 			return groupdelete.Payload{

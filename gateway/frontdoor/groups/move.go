@@ -90,7 +90,7 @@ func (g Moves) begin(validate bool) route.Handler {
 			return err
 		}
 		id := uuid.NewString()
-		job, err := g.Store.BeginMove(r.Context(), m.order(id, validate))
+		job, err := g.Store.Moves.Begin(r.Context(), m.order(id, validate))
 		if err != nil {
 			return m.refusal(err)
 		}

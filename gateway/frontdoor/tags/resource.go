@@ -114,7 +114,7 @@ func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s route.Scope, e
 		return nil, false, err
 	}
 	defer func() {
-		if err := g.Store.ReleaseAdvisoryLease(context.WithoutCancel(r.Context()), turn); err != nil {
+		if err := g.Store.Jobs.ReleaseAdvisoryLease(context.WithoutCancel(r.Context()), turn); err != nil {
 			x.Warn("a turn was not given back; it ends by time", err)
 		}
 	}()
@@ -148,7 +148,7 @@ func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s route.Scope) (jo
 	defer cancel()
 	hold := 2*g.CallTime + g.CallMargin
 	for {
-		turn, taken, err := g.Store.AcquireAdvisoryLease(ctx, x.Subscription(), s.Key, hold)
+		turn, taken, err := g.Store.Jobs.AcquireAdvisoryLease(ctx, x.Subscription(), s.Key, hold)
 		if taken || err != nil && ctx.Err() == nil {
 			return turn, err
 		}
