@@ -111,7 +111,7 @@ func (l *longLived) build(c *config.Config, p ports) *answering {
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { p.newest.Load().inner.ServeHTTP(w, r) }),
 	})
 	a.preflight = preflight.New(preflight.Options{
-		Map: c.Map, Store: l.store, Rehearse: a.rehearsePlan, Charge: p.throttle.ChargeReads,
+		Map: c.Map, Locks: l.store.Locks, Rehearse: a.rehearsePlan, Charge: p.throttle.ChargeReads,
 		Upstream: p.forward, Public: public, Timeout: c.Preflight.Timeout,
 	})
 	a.frontDoor = frontdoor.New(frontdoor.Options{

@@ -33,7 +33,7 @@ func (k survey) Describe() jobs.Description {
 			return jobs.Standing{On: inSubscription + "/resourceGroups/" + j.Subject, Done: p.Progress.Done, Of: 9, Left: "much is left", Outcome: "Something is surveyed.", WaitingFor: []string{"eastus"}}
 		},
 		HeldAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
-			return jobs.HoldOf(ctx, k.s.store, "", jobrow.ID("survey", path.Group()), inSubscription+"/resourceGroups/"+path.Group())
+			return jobs.HoldOf(ctx, k.s.store.Jobs, "", jobrow.ID("survey", path.Group()), inSubscription+"/resourceGroups/"+path.Group())
 		},
 	}
 }

@@ -43,8 +43,8 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	span := w.beginSpan(kind, job)
 	ctx = spans.With(ctx, span)
 	work, stop := context.WithCancelCause(events.With(ctx, causeOf(kind, job)))
-	claim := &Claim{Job: job, store: w.Store, trace: span.TraceID()}
-	held := &lease{store: w.Store, length: w.Lease, job: job, since: since}
+	claim := &Claim{Job: job, store: w.Store.Jobs, trace: span.TraceID()}
+	held := &lease{store: w.Store.Jobs, length: w.Lease, job: job, since: since}
 	var renewing sync.WaitGroup
 	renewing.Go(func() { held.keep(work, stop) })
 	started := time.Now()

@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
-	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/tracing"
 )
@@ -17,14 +16,14 @@ import (
 type Claim struct {
 	Job jobrow.Job
 
-	store *inventory.Store
+	store *jobrow.Rows
 	trace string // the id of the attempt's trace, "" if it is not sampled
 }
 
 // Save durably records progress. After jobrow.ErrLeaseLost another replica holds the
 // job, and the attempt has to end.
 func (c *Claim) Save(ctx context.Context, payload string) error {
-	return c.store.Jobs.SaveJob(ctx, &c.Job, payload)
+	return c.store.SaveJob(ctx, &c.Job, payload)
 }
 
 // Correlation is the id under which every log shows the calls of a job that no client's

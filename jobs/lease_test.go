@@ -38,7 +38,7 @@ func TestALeaseThatCannotBeRenewedEndsTheWork(t *testing.T) {
 	defer cancel()
 	work, stop := context.WithCancelCause(bounded)
 	defer stop(nil)
-	l := &lease{store: store, length: 30 * time.Millisecond, since: time.Now()}
+	l := &lease{store: store.Jobs, length: 30 * time.Millisecond, since: time.Now()}
 	l.keep(work, stop)
 	if !errors.Is(context.Cause(work), errLeaseLost) || time.Since(l.since) < l.length {
 		t.Errorf("the work ended after %v of %v: %v", time.Since(l.since), l.length, context.Cause(work))
@@ -83,7 +83,7 @@ func TestLeasesCountFromTheirBeginning(t *testing.T) {
 		return released
 	}
 	claimer := newWorker(&Runner{Options: Options{Store: store, Owner: "me", Lease: time.Minute}}, "k", nil)
-	l := &lease{store: store, length: time.Minute}
+	l := &lease{store: store.Jobs, length: time.Minute}
 	released := slowly(func() error {
 		c, err := claimer.claim(t.Context())
 		if err == nil && len(c.jobs) == 1 {

@@ -124,7 +124,7 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 	if m.access, err = s.signIn(c); err != nil {
 		return m, err
 	}
-	if m.keys, err = tokenKeys(ctx, c, s.store); err != nil {
+	if m.keys, err = tokenKeys(ctx, c, s.store.Secrets); err != nil {
 		return m, err
 	}
 	if err = seed(ctx, c, s.store); err != nil {

@@ -24,6 +24,7 @@ import (
 	"portico/internal/meter"
 	"portico/inventory"
 	"portico/inventory/assignments"
+	"portico/inventory/encryption"
 	"portico/operations/notify"
 	"portico/regions/health"
 	"portico/upstream"
@@ -174,7 +175,7 @@ func endOf(c *tls.Certificate) time.Time {
 
 // tokenKeys returns the keys of skip tokens: those of the configuration, else
 // the one of the store.
-func tokenKeys(ctx context.Context, cfg *config.Config, store *inventory.Store) (*fanout.Keys, error) {
+func tokenKeys(ctx context.Context, cfg *config.Config, secrets encryption.Secrets) (*fanout.Keys, error) {
 	var keys []fanout.Key
 	for _, key := range cfg.Lists.TokenKeys {
 		keys = append(keys, fanout.Key{ID: key.ID, Key: key.Key})
@@ -182,7 +183,7 @@ func tokenKeys(ctx context.Context, cfg *config.Config, store *inventory.Store) 
 	if len(keys) == 0 {
 		ctx, cancel := context.WithTimeout(ctx, startTime)
 		defer cancel()
-		key, err := store.Secrets.Named(ctx, "skip tokens")
+		key, err := secrets.Named(ctx, "skip tokens")
 		if err != nil {
 			return nil, fmt.Errorf("read the key of skip tokens: %w", err)
 		}

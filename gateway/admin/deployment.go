@@ -20,7 +20,7 @@ func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, 
 	if err != nil {
 		return 0, nil, err
 	}
-	found, err := deploy.StandingOf(r.Context(), l.Store, j)
+	found, err := deploy.StandingOf(r.Context(), l.Store.Deployments, j)
 	if errors.Is(err, deploy.ErrNoDeployment) {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' has no deployment, or another has taken its place.", mux.Vars(r)["id"])
 	}

@@ -31,11 +31,11 @@ func CheckLocks(x *exchange.Exchange, locks []inventory.Lock) error {
 }
 
 // LocksOver lists the locks that may forbid a request that was classified.
-func LocksOver(ctx context.Context, store *inventory.Store, x *exchange.Exchange) ([]inventory.Lock, error) {
+func LocksOver(ctx context.Context, locks *inventory.Locks, x *exchange.Exchange) ([]inventory.Lock, error) {
 	if x.Request.Reads() || x.Subscription() == "" || !arm.ValidGUID(x.Subscription()) {
 		return nil, nil
 	}
-	return store.Locks.Over(ctx, x.Subscription(), x.Request.Path.String())
+	return locks.Over(ctx, x.Subscription(), x.Request.Path.String())
 }
 
 // CheckAllLocks refuses a request that ends the group it names where a lock is on, above or

@@ -105,7 +105,7 @@ func (e *Explainer) Walk(of Request) (api.Explanation, error) {
 	}
 	if walked.Read {
 		var err error
-		if walked.Locks, err = admission.LocksOver(of.Context(), e.Store, walked.Exchange); err != nil {
+		if walked.Locks, err = admission.LocksOver(of.Context(), e.Store.Locks, walked.Exchange); err != nil {
 			return api.Explanation{}, err
 		}
 	}

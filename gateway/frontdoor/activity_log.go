@@ -12,12 +12,12 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/internal/timing"
-	"portico/inventory"
+	"portico/inventory/eventlog"
 )
 
 // activityLog serves the events of a subscription: changes, their callers and outcomes.
 type activityLog struct {
-	store *inventory.Store
+	store *eventlog.Log
 	lists route.Lists
 }
 
@@ -87,7 +87,7 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if fault != nil {
 		return fault
 	}
-	if _, err := g.store.Events.Number(r.Context(), eventsAtOnce); err != nil {
+	if _, err := g.store.Number(r.Context(), eventsAtOnce); err != nil {
 		return fmt.Errorf("number new events: %w", err)
 	}
 	return newestEvents{
@@ -118,14 +118,14 @@ const searched = 256
 // lastUntil returns a number from which on no event is as old as a time; 0 where the
 // newest is. It halves what may be: the log may be large, and the time long ago.
 func (g activityLog) lastUntil(ctx context.Context, partition string, until time.Time) (int64, error) {
-	late, err := g.store.Events.OfSubscription(ctx, partition, 0, 1)
+	late, err := g.store.OfSubscription(ctx, partition, 0, 1)
 	if err != nil || len(late) == 0 || !late[0].At.After(until) {
 		return 0, err
 	}
 	early, number := int64(0), late[0].Number
 	for number-early > searched {
 		middle := early + (number-early)/2
-		found, err := g.store.Events.OfSubscription(ctx, partition, middle+1, 1)
+		found, err := g.store.OfSubscription(ctx, partition, middle+1, 1)
 		if err != nil {
 			return 0, fmt.Errorf("search the events of a subscription: %w", err)
 		}

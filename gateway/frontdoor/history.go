@@ -13,7 +13,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/internal/timing"
-	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -23,7 +23,7 @@ const changesType = "Microsoft.Resources/changes"
 // history is what has happened to the bearers of one ID: a subscription, a group or a
 // resource, whether or not it still exists. That of a group is not that of its members.
 type history struct {
-	store *inventory.Store
+	store *eventlog.Log
 	lists route.Lists
 }
 
@@ -65,7 +65,7 @@ func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	if fault != nil {
 		return fault
 	}
-	if _, err := g.store.Events.Number(r.Context(), eventsAtOnce); err != nil {
+	if _, err := g.store.Number(r.Context(), eventsAtOnce); err != nil {
 		return fmt.Errorf("number new events: %w", err)
 	}
 	// A subscription that was erased and made anew has nothing to do with the former.

@@ -34,7 +34,7 @@ const (
 
 // locks are those on subscriptions, groups and resources.
 type locks struct {
-	store    *inventory.Store
+	store    *inventory.Locks
 	scopes   route.Scopes
 	callWait time.Duration // how long a PUT waits for calls that the lock forbids
 	// readBack reads a lock that was put; nil: none is written.
@@ -113,7 +113,7 @@ const mostLockedScopes = 32
 // readable lists the locks on a scope, and below if wanted, that the caller may see.
 func (g locks) readable(ctx context.Context, req route.Request, scope string, andBelow bool) (all []inventory.Lock, err error) {
 	if req.Readable == nil {
-		return g.store.Locks.List(ctx, req.Subscription.ID, scope, andBelow)
+		return g.store.List(ctx, req.Subscription.ID, scope, andBelow)
 	}
 	if !andBelow {
 		return nil, nil // else the caller could see all
@@ -123,7 +123,7 @@ func (g locks) readable(ctx context.Context, req route.Request, scope string, an
 		scopes = []string{scope}
 	}
 	for _, within := range scopes {
-		locks, err := g.store.Locks.List(ctx, req.Subscription.ID, within, true)
+		locks, err := g.store.List(ctx, req.Subscription.ID, within, true)
 		if err != nil {
 			return nil, fmt.Errorf("read locks: %w", err)
 		}
@@ -137,7 +137,7 @@ func (g locks) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	if err != nil {
 		return err
 	}
-	l, err := g.store.Locks.Get(r.Context(), req.Subscription.ID, on.Key, lockName(x))
+	l, err := g.store.Get(r.Context(), req.Subscription.ID, on.Key, lockName(x))
 	if errors.Is(err, inventory.ErrNotFound) {
 		return arm.NewError(arm.LockNotFound, lockName(x))
 	}
@@ -199,7 +199,7 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 		}
 		return &next, cmp.Or(conditions(etag), contentErr)
 	}
-	l, created, err := g.store.Locks.Edit(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), edit)
+	l, created, err := g.store.Edit(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), edit)
 	if err == nil {
 		err = g.waitForConflictingCalls(r.Context(), x, l)
 	}
@@ -230,7 +230,7 @@ func (g locks) scopeDeleted(ctx context.Context, x *exchange.Exchange, s route.S
 func (g locks) waitForConflictingCalls(ctx context.Context, x *exchange.Exchange, l inventory.Lock) error {
 	ctx, cancel := context.WithTimeout(ctx, g.callWait)
 	defer cancel()
-	_, err := g.store.Locks.WaitForConflictingWrites(ctx, x.Request.Path.Group(), l)
+	_, err := g.store.WaitForConflictingWrites(ctx, x.Request.Path.Group(), l)
 	return err
 }
 
@@ -240,7 +240,7 @@ func (g locks) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		return err
 	}
 	conditions := route.Preconditions(r, x)
-	err = g.store.Locks.Delete(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x),
+	err = g.store.Delete(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x),
 		func(l inventory.Lock) error { return conditions(l.ETag) })
 	if errors.Is(err, inventory.ErrNotFound) {
 		return x.Answer(w, http.StatusNoContent, nil)

@@ -13,7 +13,7 @@ import (
 	"portico/events"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/inventory"
+	"portico/inventory/eventlog"
 	"portico/inventory/memory"
 )
 
@@ -62,7 +62,7 @@ func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists 
 // subscription stand those of its tenant that concerns has to judge: a custom role is one of
 // each subscription in which it is assignable, though its changes are recorded once.
 type eventSource struct {
-	store                *inventory.Store
+	store                *eventlog.Log
 	subscription, tenant string // folded
 }
 
@@ -103,9 +103,9 @@ var roleDefinitions = arm.Fold("/providers/Microsoft.Authorization/roleDefinitio
 
 func (o eventSource) readFrom(ctx context.Context, partition, key string, before int64, limit int) ([]events.Event, error) {
 	if key != "" {
-		return o.store.Events.OfResource(ctx, partition, key, before, limit)
+		return o.store.OfResource(ctx, partition, key, before, limit)
 	}
-	return o.store.Events.OfSubscription(ctx, partition, before, limit)
+	return o.store.OfSubscription(ctx, partition, before, limit)
 }
 
 // concerns reports whether an event that was read is one of the subscription, or of the tenant.

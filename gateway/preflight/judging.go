@@ -102,7 +102,7 @@ func (j *judging) put(ctx context.Context, target string, content []byte) (Verdi
 // locks are those that may forbid the PUT at hand, as far as its caller learns of them: by the
 // PUT itself, or as it may read them.
 func (j *judging) locks(ctx context.Context) ([]inventory.Lock, error) {
-	locks, err := admission.LocksOver(ctx, j.preflight.Store, j.inner)
+	locks, err := admission.LocksOver(ctx, j.preflight.Locks, j.inner)
 	if err != nil || j.Reading == nil || len(locks) == 0 {
 		return locks, err
 	}

@@ -34,7 +34,7 @@ type Options struct {
 	// Rehearse returns what rehearses the PUTs of one call, whose resources may exist once they
 	// passed.
 	Rehearse func(p *Plan, withoutWrite bool) Rehearsal
-	Store    *inventory.Store
+	Locks    *inventory.Locks
 	// Charge charges the call for n reads in a subscription.
 	Charge func(ctx context.Context, x *exchange.Exchange, subscription string, n int) error
 	// Upstream calls the providers that judge planned resources themselves, all those of one

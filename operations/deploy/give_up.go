@@ -71,7 +71,7 @@ func (d *Deployer) hanging(steps map[int]deployments.Step, resource string) (num
 
 // notWaiting returns why there is no step of a resource to give up.
 func notWaiting(ctx context.Context, store *inventory.Store, job jobrow.Job, resource string) error {
-	s, err := StandingOf(ctx, store, job)
+	s, err := StandingOf(ctx, store.Deployments, job)
 	switch {
 	case err != nil && !errors.Is(err, ErrNoDeployment):
 		return err

@@ -48,15 +48,15 @@ type StepStanding struct {
 // worked out. While it runs, what a nested deployment holds is shown once that has begun. Once
 // it has ended, those of its steps are left that were sent or depended on others. Its errors
 // include [ErrNoDeployment].
-func StandingOf(ctx context.Context, store *inventory.Store, job jobrow.Job) (s Standing, err error) {
+func StandingOf(ctx context.Context, store *deployments.Deployments, job jobrow.Job) (s Standing, err error) {
 	if job.Kind != deployments.Job {
 		return s, ErrNoDeployment
 	}
 	r := recordedSteps{store: store, job: job, seen: map[string]bool{}}
-	if r.running, err = store.Deployments.Steps(ctx, nameOf(job), job.ID); err != nil { // before the deployment, which may end meanwhile
+	if r.running, err = store.Steps(ctx, nameOf(job), job.ID); err != nil { // before the deployment, which may end meanwhile
 		return s, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
-	found, err := store.Deployments.Deployment(ctx, nameOf(job))
+	found, err := store.Deployment(ctx, nameOf(job))
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && found.Job != job.ID {
 		return s, ErrNoDeployment
 	}
@@ -86,7 +86,7 @@ func (s *stepRecord) standing(of Reference, state plan.State) StepStanding {
 
 // recordedSteps are the steps of a deployment, and of those nested in it, as they are recorded.
 type recordedSteps struct {
-	store   *inventory.Store
+	store   *deployments.Deployments
 	job     jobrow.Job
 	running map[int]deployments.Step
 	seen    map[string]bool // deployments, by their IDs
@@ -104,7 +104,7 @@ func (e *recordedSteps) read(ctx context.Context, id, within string) error {
 		return nil
 	}
 	name := nameOf(jobrow.Job{Subscription: parts[2], Subject: id})
-	found, err := e.store.Deployments.Deployment(ctx, name)
+	found, err := e.store.Deployment(ctx, name)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && found.Job != e.job.ID {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (e *recordedSteps) read(ctx context.Context, id, within string) error {
 		}
 		return e.add(ctx, within, sent, record, unsent)
 	}
-	operations, err := endedOperations(ctx, e.store.Deployments, name, e.job.ID)
+	operations, err := endedOperations(ctx, e.store, name, e.job.ID)
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return err
 	}

@@ -39,7 +39,7 @@ func TestLooksWorkNothingOut(t *testing.T) {
 	if name, err := d.Caller(t.Context(), job); err != nil || name != "alice" {
 		t.Errorf("%q, %v", name, err)
 	}
-	s, err := deploy.StandingOf(t.Context(), b.Store, job)
+	s, err := deploy.StandingOf(t.Context(), b.Store.Deployments, job)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func (w *attempt) load(ctx context.Context) error {
 	if err := w.driver.ReadOpenWrites(ctx); err != nil {
 		return err
 	}
-	recorded, err := records(ctx, w.Prober.Store, w.claim.Job, 0)
+	recorded, err := records(ctx, w.Prober.Store.Deletions, w.claim.Job, 0)
 	if err != nil {
 		return err
 	}

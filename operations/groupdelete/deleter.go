@@ -153,7 +153,7 @@ func (d *Deleter) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, erro
 	if err != nil {
 		return nil, fmt.Errorf("read the group: %w", err)
 	}
-	return jobs.HoldOf(ctx, d.Prober.Store, group.Subscription, group.Generation, routing.GroupID(path.Subscription(), group.Name))
+	return jobs.HoldOf(ctx, d.Prober.Store.Jobs, group.Subscription, group.Generation, routing.GroupID(path.Subscription(), group.Name))
 }
 
 func show(j jobrow.Job) jobs.Standing {

@@ -31,7 +31,7 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 	if job.State.Ended() {
 		return nil, nil
 	}
-	recorded, err := records(ctx, store, job, limit)
+	recorded, err := records(ctx, store.Deletions, job, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -53,14 +53,14 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 		all = append(all, Member{Member: deletion.Member(row, recorded[row.Key]), Stray: true})
 	}
 	all = all[:min(len(all), limit)]
-	return all, readReasons(ctx, store, job, all)
+	return all, readReasons(ctx, store.Deletions, job, all)
 }
 
 // records reads what is recorded of members, at most so many; 0: all.
-func records(ctx context.Context, store *inventory.Store, job jobrow.Job, limit int) (map[string]plan.Record, error) {
+func records(ctx context.Context, store *inventory.Deletions, job jobrow.Job, limit int) (map[string]plan.Record, error) {
 	recorded := map[string]plan.Record{}
 	for after := ""; ; {
-		page, err := store.Deletions.Members(ctx, job, after, deletion.AtOnce)
+		page, err := store.Members(ctx, job, after, deletion.AtOnce)
 		if err != nil {
 			return nil, fmt.Errorf("read the records of a deletion: %w", err)
 		}
@@ -77,7 +77,7 @@ func records(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 }
 
 // readReasons reads the texts of providers' refusals.
-func readReasons(ctx context.Context, store *inventory.Store, job jobrow.Job, all []Member) error {
+func readReasons(ctx context.Context, store *inventory.Deletions, job jobrow.Job, all []Member) error {
 	read := 0
 	for i := range all {
 		if all[i].State != plan.Parked || read == mostReasons {
@@ -85,7 +85,7 @@ func readReasons(ctx context.Context, store *inventory.Store, job jobrow.Job, al
 		}
 		read++
 		var err error
-		if all[i].Said, err = store.Deletions.MemberError(ctx, job, all[i].Key); err != nil {
+		if all[i].Said, err = store.MemberError(ctx, job, all[i].Key); err != nil {
 			return err
 		}
 	}

@@ -97,7 +97,7 @@ func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error)
 		return nil, fmt.Errorf("read the group of a move: %w", err)
 	}
 	on := routing.GroupID(path.Subscription(), group.Name)
-	if own, err := jobs.HoldOf(ctx, store, group.Subscription, group.Generation, on); err != nil || len(own) > 0 {
+	if own, err := jobs.HoldOf(ctx, store.Jobs, group.Subscription, group.Generation, on); err != nil || len(own) > 0 {
 		return own, err
 	}
 	moves, err := store.Jobs.Jobs(ctx, jobrow.Query{Kind: inventory.MoveJob, Limit: mostMoves})

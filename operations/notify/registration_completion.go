@@ -29,7 +29,7 @@ func (k RegistrationCompletion) Describe() jobs.Description {
 				return nil, nil
 			}
 			namespace := path.LastHop().Namespace()
-			return jobs.HoldOf(ctx, k.Store, path.Subscription(), jobrow.ID(inventory.RegistrationJob, arm.Fold(namespace)),
+			return jobs.HoldOf(ctx, k.Store.Jobs, path.Subscription(), jobrow.ID(inventory.RegistrationJob, arm.Fold(namespace)),
 				"/subscriptions/"+path.Subscription()+"/providers/"+namespace)
 		},
 	}

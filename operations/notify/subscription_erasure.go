@@ -31,7 +31,7 @@ func (k SubscriptionErasure) Describe() jobs.Description {
 		Reason:       "erasureUnderWay", Message: "The subscription is deleted; what is left of it is being erased.",
 		Refusals: []arm.Code{arm.SubscriptionNotFound},
 		HeldAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
-			return jobs.HoldOf(ctx, k.Store, path.Subscription(), inventory.EraseJobID, "/subscriptions/"+path.Subscription())
+			return jobs.HoldOf(ctx, k.Store.Jobs, path.Subscription(), inventory.EraseJobID, "/subscriptions/"+path.Subscription())
 		},
 	}
 }

@@ -161,14 +161,14 @@ func Begin(ctx context.Context, store *inventory.Store, sinks []*Sink) error {
 func begin(ctx context.Context, store *inventory.Store, s *Sink) error {
 	job, err := store.Jobs.Job(ctx, "", jobID(s.Name))
 	if err == nil && !job.State.Ended() {
-		return resume(ctx, store, job)
+		return resume(ctx, store.Jobs, job)
 	}
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return err
 	}
 	var from state
 	if !s.Earliest {
-		if err := numberAll(ctx, store); err != nil {
+		if err := numberAll(ctx, store.Events); err != nil {
 			return err
 		}
 	}
@@ -185,12 +185,12 @@ func begin(ctx context.Context, store *inventory.Store, s *Sink) error {
 
 // resume makes the job of a sink due at once if a replica without the sink has deferred
 // it.
-func resume(ctx context.Context, store *inventory.Store, job jobrow.Job) error {
+func resume(ctx context.Context, store *jobrow.Rows, job jobrow.Job) error {
 	state, err := readState(job)
 	if err != nil || job.Owner != "" || state.AbsentSince.IsZero() {
 		return err
 	}
-	_, err = store.Jobs.TriggerJob(ctx, "", job.ID)
+	_, err = store.TriggerJob(ctx, "", job.ID)
 	if errors.Is(err, jobrow.ErrEnded) || errors.Is(err, inventory.ErrNotFound) {
 		return nil // it was forgotten meanwhile, and the next call creates it again
 	}
@@ -199,9 +199,9 @@ func resume(ctx context.Context, store *inventory.Store, job jobrow.Job) error {
 
 // numberAll numbers all committed events, so that every event numbered later was
 // written later.
-func numberAll(ctx context.Context, store *inventory.Store) error {
+func numberAll(ctx context.Context, store *eventlog.Log) error {
 	for {
-		n, err := store.Events.Number(ctx, readAtOnce)
+		n, err := store.Number(ctx, readAtOnce)
 		if err != nil || n < readAtOnce {
 			return err
 		}

@@ -135,7 +135,7 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		contentErr = g.assignable(r.Context(), at, next)
 	}
 	conditions := route.Preconditions(r, x)
-	a, created, err := g.Store.Roles.PutAssignment(r.Context(), at.Scope, named(x), func(current *assignments.Assignment) (*assignments.Assignment, error) {
+	a, created, err := g.Roles.PutAssignment(r.Context(), at.Scope, named(x), func(current *assignments.Assignment) (*assignments.Assignment, error) {
 		etag := ""
 		if current != nil {
 			etag = current.ETag
@@ -179,7 +179,7 @@ func sameGrant(current, next *assignments.Assignment) error {
 // assignable refuses a role that cannot be assigned at a scope. If the role is changed
 // at the same moment, its grant does not count.
 func (g Assignments) assignable(ctx context.Context, at place, a assignments.Assignment) error {
-	d, err := definitionOf(ctx, g.Store, at.TenantID, a.RoleDefinition)
+	d, err := definitionOf(ctx, g.Roles, at.TenantID, a.RoleDefinition)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && !d.AssignableAt(at.ID) {
 		return noDefinition(a.RoleDefinition)
 	}
@@ -205,7 +205,7 @@ func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 	}
 	conditions := route.Preconditions(r, x)
 	var gone assignments.Assignment
-	err = g.Store.Roles.DeleteAssignment(r.Context(), at.Scope, named(x), func(a assignments.Assignment) error {
+	err = g.Roles.DeleteAssignment(r.Context(), at.Scope, named(x), func(a assignments.Assignment) error {
 		gone = a
 		return conditions(a.ETag)
 	})

@@ -36,7 +36,7 @@ const (
 
 // Assignments are the roles that principals have.
 type Assignments struct {
-	Store      *inventory.Store
+	Roles      *assignments.Roles
 	Scopes     route.Scopes
 	Lists      route.Lists
 	Authorizer *authorize.Authorizer
@@ -128,7 +128,7 @@ func (g Assignments) stored(ctx context.Context, at place, name string) (assignm
 	if !arm.ValidGUID(name) || at.TenantID == "" {
 		return assignments.Assignment{}, inventory.ErrNotFound
 	}
-	return g.Store.Roles.Assignment(ctx, at.Scope, name)
+	return g.Roles.Assignment(ctx, at.Scope, name)
 }
 
 // The conditions that a list of assignments can be filtered by.
@@ -243,6 +243,6 @@ func (g Assignments) read(ctx context.Context, at place, s selection, after stri
 	if parts[0] == storedLater {
 		q.After = &assignments.Assignment{TenantID: at.TenantID, Subscription: parts[1], ScopeKey: parts[2], Name: parts[3]}
 	}
-	stored, err := g.Store.Roles.Assignments(ctx, q)
+	stored, err := g.Roles.Assignments(ctx, q)
 	return append(found, stored...), err
 }

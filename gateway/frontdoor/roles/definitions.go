@@ -119,14 +119,14 @@ func isBuiltIn(id string) (assignments.Definition, bool) {
 }
 
 // definitionOf returns a role of a tenant, or inventory.ErrNotFound.
-func definitionOf(ctx context.Context, store *inventory.Store, tenant, id string) (assignments.Definition, error) {
+func definitionOf(ctx context.Context, store *assignments.Roles, tenant, id string) (assignments.Definition, error) {
 	if d, ok := isBuiltIn(id); ok {
 		return d, nil
 	}
 	if !arm.ValidGUID(id) || tenant == "" {
 		return assignments.Definition{}, inventory.ErrNotFound
 	}
-	return store.Roles.Definition(ctx, tenant, id)
+	return store.Definition(ctx, tenant, id)
 }
 
 func (g Definitions) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
@@ -134,7 +134,7 @@ func (g Definitions) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return err
 	}
-	d, err := definitionOf(r.Context(), g.Store, at.TenantID, named(x))
+	d, err := definitionOf(r.Context(), g.Store.Roles, at.TenantID, named(x))
 	shown := false
 	if err == nil {
 		shown, err = g.shows(r.Context(), x, at, d, req.Readable)

@@ -9,13 +9,14 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/assignments"
 )
 
 const permissionsName = "permissions"
 
 // Permissions are what a caller may do at a scope.
 type Permissions struct {
-	Store      *inventory.Store
+	Roles      *assignments.Roles
 	Scopes     route.Scopes
 	Authorizer *authorize.Authorizer
 }
@@ -44,7 +45,7 @@ func (g Permissions) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			continue
 		}
 		seen[role.ID()] = true
-		d, err := definitionOf(r.Context(), g.Store, at.TenantID, role.ID())
+		d, err := definitionOf(r.Context(), g.Roles, at.TenantID, role.ID())
 		if errors.Is(err, inventory.ErrNotFound) {
 			continue // it went meanwhile
 		}
