@@ -2,14 +2,12 @@ package inventory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/jobrow"
 	"portico/inventory/operations"
 )
 
@@ -211,62 +209,6 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 // lapses reports whether the time of an intent that is still open is over.
 func (h *resourceTx) hasExpired(t *tx) bool {
 	return slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Ends <= engine.Micros(t.Now) })
-}
-
-// Follows are the operations of accepted writes, which jobs poll until they end.
-type Follows struct{ store *Store }
-
-// End records that the operation of an accepted write is over, or lost, and flags
-// the row, because only a GET shows the state of the resource. It returns the row, or
-// ErrNotFound. follow names the operation, see SettleResult; if the row follows another
-// operation by now, nothing ends. why is the provider's error for an operation that
-// failed, nil otherwise.
-func (follows *Follows) End(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte, why *arm.Error) (Resource, error) {
-	return commit(ctx, follows.store, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
-		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
-		if err != nil {
-			return Resource{}, err
-		}
-		if h.row == nil {
-			return Resource{}, ErrNotFound
-		}
-		now, err := jobrow.Lock(t.Base(), h.subscription, followID(kind, h.key))
-		switch {
-		case errors.Is(err, ErrNotFound) || err == nil && now.Incarnation != follow:
-			return *h.row, nil
-		case err != nil:
-			return Resource{}, err
-		}
-		if err := h.failed(t, kind, why); err != nil {
-			return Resource{}, err
-		}
-		after, did := h.settle(t, index.FollowEnded{Kind: kind})
-		if err := h.store(t, after, did); err != nil {
-			return Resource{}, err
-		}
-		return *h.row, nil
-	})
-}
-
-// Get returns the follow that the acceptance started, or ErrNotFound if it has
-// ended.
-func (follows *Follows) Get(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Follow, error) {
-	job, err := follows.store.Jobs.Job(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
-	switch {
-	case err != nil:
-		return Follow{}, err
-	case job.Incarnation != follow:
-		return Follow{}, ErrNotFound
-	}
-	return ReadFollow(job)
-}
-
-// PollSoon schedules the next poll of the operation of a write of this kind for as soon
-// as the poll floor allows.
-func (follows *Follows) PollSoon(ctx context.Context, sub, key string, kind index.WriteKind) error {
-	return follows.store.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
-		return jobrow.RunSooner(t.Base(), arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(follows.store.options.PollFloor))
-	})
 }
 
 // RequestVerify durably flags a row for verification by a GET. Without a row it does

@@ -161,12 +161,6 @@ func (coverage *Coverage) Cover(ctx context.Context, sub, typ, region string, sw
 	})
 }
 
-// Now is the store's time, for comparison with its records.
-func (s *Store) Now() time.Time { return s.engine.Now() }
-
-// ClockSlack is by how much two gateways may differ about [Store.Now].
-func (s *Store) ClockSlack() time.Duration { return s.engine.ClockSlack() }
-
 const (
 	countRows = `SELECT subscription, key, phase, verify FROM resources WHERE (subscription, key) > (?, ?) ORDER BY subscription, key LIMIT ?`
 	// openIntents counts the open writes of all subscriptions.

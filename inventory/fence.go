@@ -309,3 +309,39 @@ func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bo
 func (t *tx) writeTombstoneAt(sub, key string) error {
 	return t.Later(putTombstone, sub, key, "", engine.Micros(t.Now))
 }
+
+// ForgetSworn removes the fences on an ID once the time of each is over, and returns
+// them. An operator vouches that nothing has landed under them, for the case that no GET
+// can prove it. The error is ErrNotFound if there is no fence, and *ObstacleError while
+// the time of one is not over.
+func (fences *Fences) ForgetSworn(ctx context.Context, sub, key string) ([]Fence, error) {
+	sub, key = arm.Fold(sub), arm.Fold(key)
+	return commit(ctx, fences.store, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
+		all, err := engine.Collect(t, scanFence, lockFences, sub, key)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 0 {
+			return nil, ErrNotFound
+		}
+		var until time.Time
+		for _, f := range all {
+			if ends := f.Until.Add(fences.store.engine.ClockSlack()); ends.After(t.Now) && ends.After(until) {
+				until = ends
+			}
+		}
+		if !until.IsZero() {
+			return nil, &ObstacleError{FenceStands, until}
+		}
+		for _, f := range all {
+			if _, err := t.Exec(deleteFence, sub, key, f.Intent[:]); err != nil {
+				return nil, err
+			}
+		}
+		if err := jobrow.Delete(t.Base(), sub, fenceID(key)); err != nil {
+			return nil, err
+		}
+		payload := events.Payload{Resource: all[0].ID, Action: arm.TypeIn(all[0].ID) + deleteVerb, Origin: events.Sworn, Status: events.Succeeded}
+		return all, errors.Join(t.writeTombstoneAt(sub, key), t.Record(sub, key, payload))
+	})
+}

@@ -1,12 +1,8 @@
 package inventory
 
 import (
-	"context"
-	"errors"
-	"slices"
 	"time"
 
-	"portico/arm"
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
@@ -222,68 +218,6 @@ func flagBelow(t *tx, sub, key string, above *Resource) error {
 	for _, c := range children {
 		t.dropLocation(c.key)
 		if err := verify(t, sub, c.key, c.region); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// EndByJob is Follows.End for the job that follows, which it ends too. If the
-// caller no longer holds the job, it returns jobrow.ErrLeaseLost and ends nothing.
-func (follows *Follows) EndByJob(ctx context.Context, j jobrow.Job, why *arm.Error) error {
-	return follows.endByJob(ctx, j, why, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
-}
-
-// LoseByJob is Follows.EndByJob for an operation whose outcome can no longer be
-// learnt. For the late-write window of the type (0 for Options.LateWriteWindow) the
-// write counts as one without an answer.
-func (follows *Follows) LoseByJob(ctx context.Context, j jobrow.Job, lateWriteWindow time.Duration) error {
-	if lateWriteWindow <= 0 {
-		lateWriteWindow = follows.store.options.LateWriteWindow
-	}
-	return follows.endByJob(ctx, j, nil, func(f Follow, now time.Time) any {
-		return index.FollowLost{ID: engine.NewID(), Kind: f.Kind, Ends: engine.Micros(now.Add(lateWriteWindow))}
-	})
-}
-
-func (follows *Follows) endByJob(ctx context.Context, j jobrow.Job, why *arm.Error, event func(Follow, time.Time) any) error {
-	return follows.store.write(ctx, engine.Flushed, resourceLocks(j.Subscription, j.Subject), func(t *tx) error {
-		h, err := lockResource(t, j.Subscription, j.Subject)
-		if err != nil {
-			return err
-		}
-		now, err := jobrow.Lock(t.Base(), j.Subscription, j.ID)
-		if errors.Is(err, ErrNotFound) || err == nil && (now.Token != j.Token || now.Incarnation != j.Incarnation) {
-			return jobrow.ErrLeaseLost
-		}
-		if err != nil {
-			return err
-		}
-		follow, err := ReadFollow(now)
-		if err != nil {
-			return err
-		}
-		if err := h.failed(t, follow.Kind, why); err != nil {
-			return err
-		}
-		after, did := h.settle(t, event(follow, t.Now))
-		if err := h.storeLost(t, after); err != nil {
-			return err
-		}
-		return h.store(t, after, did)
-	})
-}
-
-// storeLost inserts the intents of lost operations.
-func (h *resourceTx) storeLost(t *tx, after index.State) error {
-	for _, in := range after.Open {
-		if slices.ContainsFunc(h.open, func(known index.Intent) bool { return known.ID == in.ID }) {
-			continue
-		}
-		now := engine.Micros(t.Now)
-		err := t.Later(insertIntent, h.subscription, h.key, in.ID[:], in.Kind, h.row.Group, h.row.Type, h.row.Region,
-			h.row.APIVersion, "", in.Generation[:], engine.Flag(in.CreatedRow), engine.Flag(in.Overlapped), engine.Flag(in.CallEnded), now, now, in.Ends)
-		if err != nil {
 			return err
 		}
 	}

@@ -345,3 +345,22 @@ func (notices *Notices) NotifyNewTargets(ctx context.Context, sub string, target
 func (a targetList) misses(targets []NotificationTarget) bool {
 	return slices.ContainsFunc(targets, func(one NotificationTarget) bool { return !one.Required && !a.has(one) })
 }
+
+// GiveUp ends a notice's job, and forgets the endpoint: it is notified when the
+// subscription changes, or a configuration is taken over ([Notices.NotifyNewTargets]); of a
+// deletion as after [Notices.Drop]. The error is *ObstacleError while the endpoint is
+// being notified, and ErrNotFound if the job has ended.
+func (notices *Notices) GiveUp(ctx context.Context, j jobrow.Job) error {
+	switch {
+	case j.State.Ended():
+		return ErrNotFound
+	case j.Owner != "" && j.Until.After(notices.store.engine.Now()):
+		return &ObstacleError{CallUnderWay, j.Until}
+	}
+	n, err := ReadNotice(j)
+	if err != nil {
+		return err
+	}
+	n.Progress.Answer = "an operator gave up"
+	return notices.drop(ctx, j, n, false)
+}

@@ -240,6 +240,12 @@ func (s *Store) Stats() Stats {
 	return stats
 }
 
+// Now returns the store's time, for comparison with its records.
+func (s *Store) Now() time.Time { return s.engine.Now() }
+
+// ClockSlack returns the most by which the clocks of two gateways may differ.
+func (s *Store) ClockSlack() time.Duration { return s.engine.ClockSlack() }
+
 // CountRows lets the database know how large its tables are; see [engine.Engine.CountRows].
 func (s *Store) CountRows(ctx context.Context) error { return s.engine.CountRows(ctx) }
 

@@ -167,3 +167,24 @@ func (s *Strays) SettleDelete(ctx context.Context, stray Stray, ticket Ticket, a
 		return err
 	})
 }
+
+// ForgetSworn deletes a stray that does not exist, by the word of an operator. A sweep
+// that sees it reports it again. The error is ErrNotFound if there is no such stray, and
+// *ObstacleError while a call for it may be running.
+func (s *Strays) ForgetSworn(ctx context.Context, stray Stray) error {
+	stray.Subscription, stray.Key = arm.Fold(stray.Subscription), arm.Fold(stray.Key)
+	return s.store.write(ctx, engine.Flushed, resourceLocks(stray.Subscription, stray.MemberKey()), func(t *tx) error {
+		h, err := lockResource(t, stray.Subscription, stray.MemberKey())
+		if err != nil {
+			return err
+		}
+		if refusal := openObstacle(h.open, engine.Micros(t.Now), func(index.Intent) bool { return false }); refusal != nil {
+			return refusal
+		}
+		n, err := t.Exec(deleteStray, stray.Subscription, stray.Region, stray.Key)
+		if err == nil && n == 0 {
+			return ErrNotFound
+		}
+		return err
+	})
+}

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,7 +9,6 @@ import (
 	"portico/events"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/jobrow"
 )
 
 // Obstacle is the reason why a step of an operator is not safe yet.
@@ -41,38 +39,6 @@ func (e *ObstacleError) Error() string {
 		return fmt.Sprintf("inventory: refused by %s", e.Obstacle)
 	}
 	return fmt.Sprintf("inventory: refused by %s until %s", e.Obstacle, e.Until.UTC().Format(time.RFC3339))
-}
-
-// GiveUp gives up the operation of an accepted write once it has been followed for
-// the limit, as if its provider no longer knew it: a GET shows the state of the
-// resource, and for the late-write window of its type (0 for Options.LateWriteWindow)
-// the write counts as one without an answer. Before the limit it returns *ObstacleError,
-// as the operation may run on for longer than that window; if nothing is followed,
-// ErrNotFound.
-func (follows *Follows) GiveUp(ctx context.Context, sub, key string, kind index.WriteKind, limit, lateWriteWindow time.Duration) error {
-	if lateWriteWindow <= 0 {
-		lateWriteWindow = follows.store.options.LateWriteWindow
-	}
-	return follows.store.write(ctx, engine.Flushed, resourceLocks(sub, key), func(t *tx) error {
-		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
-		if err != nil {
-			return err
-		}
-		job, err := jobrow.Lock(t.Base(), h.subscription, followID(kind, h.key))
-		switch {
-		case err != nil:
-			return err
-		case job.State.Ended():
-			return ErrNotFound
-		case job.Created.Add(limit).After(t.Now):
-			return &ObstacleError{OperationFollowed, job.Created.Add(limit)}
-		}
-		after, did := h.settle(t, index.FollowLost{ID: engine.NewID(), Kind: kind, Ends: engine.Micros(t.Now.Add(lateWriteWindow))})
-		if err := h.storeLost(t, after); err != nil {
-			return err
-		}
-		return h.store(t, after, did)
-	})
 }
 
 // ForgetResource removes the row of an unverified resource that does not exist, by the
@@ -146,80 +112,4 @@ func openObstacle(open []index.Intent, now int64, matters func(index.Intent) boo
 		return nil
 	}
 	return found
-}
-
-// ForgetSworn deletes a stray that does not exist, by the word of an operator. A sweep
-// that sees it reports it again. The error is ErrNotFound if there is no such stray, and
-// *ObstacleError while a call for it may be running.
-func (s *Strays) ForgetSworn(ctx context.Context, stray Stray) error {
-	stray.Subscription, stray.Key = arm.Fold(stray.Subscription), arm.Fold(stray.Key)
-	return s.store.write(ctx, engine.Flushed, resourceLocks(stray.Subscription, stray.MemberKey()), func(t *tx) error {
-		h, err := lockResource(t, stray.Subscription, stray.MemberKey())
-		if err != nil {
-			return err
-		}
-		if refusal := openObstacle(h.open, engine.Micros(t.Now), func(index.Intent) bool { return false }); refusal != nil {
-			return refusal
-		}
-		n, err := t.Exec(deleteStray, stray.Subscription, stray.Region, stray.Key)
-		if err == nil && n == 0 {
-			return ErrNotFound
-		}
-		return err
-	})
-}
-
-// ForgetSworn removes the fences on an ID once the time of each is over, and returns
-// them. An operator vouches that nothing has landed under them, for the case that no GET
-// can prove it. The error is ErrNotFound if there is no fence, and *ObstacleError while
-// the time of one is not over.
-func (fences *Fences) ForgetSworn(ctx context.Context, sub, key string) ([]Fence, error) {
-	sub, key = arm.Fold(sub), arm.Fold(key)
-	return commit(ctx, fences.store, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
-		all, err := engine.Collect(t, scanFence, lockFences, sub, key)
-		if err != nil {
-			return nil, err
-		}
-		if len(all) == 0 {
-			return nil, ErrNotFound
-		}
-		var until time.Time
-		for _, f := range all {
-			if ends := f.Until.Add(fences.store.engine.ClockSlack()); ends.After(t.Now) && ends.After(until) {
-				until = ends
-			}
-		}
-		if !until.IsZero() {
-			return nil, &ObstacleError{FenceStands, until}
-		}
-		for _, f := range all {
-			if _, err := t.Exec(deleteFence, sub, key, f.Intent[:]); err != nil {
-				return nil, err
-			}
-		}
-		if err := jobrow.Delete(t.Base(), sub, fenceID(key)); err != nil {
-			return nil, err
-		}
-		payload := events.Payload{Resource: all[0].ID, Action: arm.TypeIn(all[0].ID) + deleteVerb, Origin: events.Sworn, Status: events.Succeeded}
-		return all, errors.Join(t.writeTombstoneAt(sub, key), t.Record(sub, key, payload))
-	})
-}
-
-// GiveUp ends a notice's job, and forgets the endpoint: it is notified when the
-// subscription changes, or a configuration is taken over ([Notices.NotifyNewTargets]); of a
-// deletion as after [Notices.Drop]. The error is *ObstacleError while the endpoint is
-// being notified, and ErrNotFound if the job has ended.
-func (notices *Notices) GiveUp(ctx context.Context, j jobrow.Job) error {
-	switch {
-	case j.State.Ended():
-		return ErrNotFound
-	case j.Owner != "" && j.Until.After(notices.store.engine.Now()):
-		return &ObstacleError{CallUnderWay, j.Until}
-	}
-	n, err := ReadNotice(j)
-	if err != nil {
-		return err
-	}
-	n.Progress.Answer = "an operator gave up"
-	return notices.drop(ctx, j, n, false)
 }
