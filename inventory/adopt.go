@@ -13,10 +13,10 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Discovery is a resource that a provider holds, as a GET with status 200 proved. Of
-// the row it uses Subscription, ID, Group, Type, TypeName, Name, Parent, Region,
-// Location, APIVersion, ProvisioningState, Details, Creator and Created; an empty Name
-// is read from the ID, an empty Location is the region's, and a zero Created is now.
+// Discovery is a resource that a provider holds, as a GET with status 200 proved. Adopt
+// uses Subscription, ID, Group, Type, TypeName, Name, Parent, Region, Location,
+// APIVersion, ProvisioningState, Details, Creator and Created of the row. An empty Name
+// is read from the ID, an empty Location means the region, and a zero Created means now.
 type Discovery struct {
 	Resource
 
@@ -43,8 +43,8 @@ const (
 	TooYoung
 	// NoGroup: the resource group does not exist. Adopt does not create it.
 	NoGroup
-	// Fenced: a fence stands on the ID, so the resource can only be a write that landed
-	// late. The fence's job deletes it, for which a group's deletion waits.
+	// Fenced: there is a fence on the ID, so the resource can only come from a write that
+	// landed late. The fence's job deletes it, and the deletion of a group waits for that.
 	Fenced
 )
 
@@ -73,7 +73,7 @@ func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) 
 	}
 	return commit(ctx, s, engine.Flushed, writeLocks(row.Subscription, row.Group, "", "", row.Key), func(t *tx) (AdoptResult, error) {
 		// Writes lock the group first as well, so none can begin meanwhile.
-		group, err := t.group(row.Subscription, row.Group)
+		group, err := t.lockAnyGroup(row.Subscription, row.Group)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			return NoGroup, nil
@@ -88,7 +88,7 @@ func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) 
 			_, err := t.Exec(deleteStray, row.Subscription, row.Region, row.Key)
 			return Known, err
 		}
-		if fenced, err := t.fenced(row.Subscription, row.Key); err != nil || fenced {
+		if fenced, err := t.hasFence(row.Subscription, row.Key); err != nil || fenced {
 			return Fenced, err
 		}
 		gone, err := h.mayHaveGone(t, seen.ListedSince.Add(-s.engine.ClockSlack()))
@@ -105,8 +105,8 @@ func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) 
 	})
 }
 
-// mayHaveGone reports whether the resource may be gone by now: it, or an ancestor whose
-// removal removes it too, was removed at that time or later, or is being removed.
+// mayHaveGone reports whether the resource may be gone by now: it, or an ancestor, was
+// removed at that time or later, or is being removed.
 func (h *resourceTx) mayHaveGone(t *tx, since time.Time) (bool, error) {
 	for _, key := range ancestry(h.key) {
 		var at int64

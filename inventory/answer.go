@@ -14,17 +14,16 @@ import (
 // Answer is the outcome of a write. The zero Answer is an ambiguous one.
 type Answer struct {
 	Outcome           index.Outcome
-	Status            int    // of the provider's answer; a refusal's decides
-	ProvisioningState string // as the body says, empty when it does not
+	Status            int    // of the provider's answer; it matters for a refusal
+	ProvisioningState string // in the body, empty if there is none
 	Details           *Details
 	// Error is the error that the client got for a failed write; nil if it is unknown.
 	Error *arm.Error
-	// Poll is the URL by which an accepted write is followed; nil: by a GET of the
-	// resource.
+	// Poll is the URL that follows an accepted write; if nil, GETs of the resource do.
 	Poll *Poll
-	// Operations are the polling URLs that the client gets with the answer. They are
-	// recorded with the answer's meaning, so that the client waits for one transaction;
-	// Follow is set to the result's.
+	// Operations are the polling URLs that the client gets with the answer. Settle
+	// records them too, so that the client waits for one transaction, and sets their
+	// Follow.
 	Operations []operations.Operation
 }
 
@@ -34,16 +33,17 @@ type SettleResult struct {
 	// after an ambiguous answer, if an opposing write was open meanwhile, or if the
 	// intent had already ended by time.
 	Settled bool
-	// Row is the row afterwards, nil when there is none.
+	// Row is the row afterwards, nil if there is none.
 	Row *Resource
-	// Follow names what follows the write from now on, zero for nothing: see Follows.End.
+	// Follow identifies the follow that the answer started, for Follows.End; zero if it
+	// started none.
 	Follow [16]byte
 }
 
-// Settle records what the answer to a write means. The caller delivers the answer after
-// that, even if Settle fails: the intent then ends by time. Every reader sees the
-// change when Settle returns. It is flushed if there is something to poll, as the
-// client is about to get that URL; losing the rest leaves the intent.
+// Settle records the outcome of a write. The caller delivers the answer to the client
+// afterwards, even if Settle fails: the intent then ends by time. Every reader sees the
+// change when Settle returns. The commit is flushed only if the client is about to get a
+// polling URL; if another one is lost, the intent is still open.
 func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResult, error) {
 	if deletes := ticket.Kind == index.Delete; a.Outcome == index.Gone && !deletes || a.Outcome == index.Succeeded && deletes {
 		return SettleResult{}, fmt.Errorf("inventory: a %s cannot end as %s", ticket.Kind, a.Outcome)
@@ -62,7 +62,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 // settle is [Store.Settle] within its transaction.
 func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResult, error) {
 	of := resourceOf{arm.Fold(ticket.Subscription), arm.Fold(ticket.Key)}
-	t.locked.supply(of, ticket.left)
+	t.locked.addExpected(of, ticket.left)
 	h, err := lockResource(t, of.subscription, of.key)
 	if err != nil {
 		return SettleResult{}, err
@@ -110,13 +110,13 @@ func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResu
 	return result, nil
 }
 
-// answered returns the answer in the form that the rule takes.
+// answered returns the answer as an event for [index.Settle].
 func (a *Answer) answered(ticket Ticket) index.Answered {
 	return index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status, ProvisioningState: a.ProvisioningState}
 }
 
-// follows reports whether the answer accepts a write that is still open: then its
-// operation, and not an earlier one's, is the one to follow.
+// follows reports whether the answer accepts a write that is still open. Its operation
+// then replaces an earlier one as the operation to follow.
 func (h *resourceTx) follows(now int64, e index.Answered, kind index.WriteKind) bool {
 	return e.Continues(kind) && slices.ContainsFunc(h.open, func(open index.Intent) bool {
 		return open.ID == e.ID && open.Ends > now
@@ -148,26 +148,26 @@ func (r *Resource) learn(details *Details) {
 type Observation struct {
 	Found             bool
 	ProvisioningState string
-	// ID is spelt as the provider spells it, not as the caller did: among unanswered
-	// writes only its casing shows which came last.
+	// ID has the provider's casing, not the caller's: among unanswered writes only the
+	// casing shows which came last.
 	ID       string
-	Location string // as the provider spells it, "" where it says none
+	Location string // in the provider's casing, "" if the answer has none
 	Details  *Details
 }
 
 // Observe records the answer to a GET if the row still has the generation that was read
 // before the call. It reports whether that settled the row: the flag is then lifted, or
-// the row removed. after is the row's generation afterwards; it is zero if the row has
-// another generation, or is gone.
+// the row removed. after is the row's generation afterwards, zero if it had another
+// generation or is gone.
 //
-// A GET does not settle while a write that could overturn it is open, nor by a
-// provisioning state that is not terminal; the row is then flagged, or still
-// followed, and shows what the GET said. A 404 does not settle a followed create, nor
-// a 200 a followed delete: see Follows.End.
+// A GET does not settle the row while a write is open that could overturn it, or if the
+// provisioning state is not terminal. The row is then flagged, or followed on, and has
+// the members that the GET showed. A 404 does not settle a followed create, nor a 200 a
+// followed delete: see Follows.End.
 //
-// The record is visible when Observe returns. An absence is also flushed. No intent
-// backs it: if it were lost after a client had the 404, the row would come back and
-// nothing would verify it.
+// The record is visible when Observe returns. An absence is also flushed, because there
+// is no intent for it: if it were lost after a client had the 404, the row would come
+// back and nothing would verify it.
 func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byte, o Observation) (settled bool, after [16]byte, err error) {
 	type end struct {
 		settled bool
@@ -206,7 +206,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 	return ended.settled, ended.after, err
 }
 
-// lapses reports whether the time of an intent that is still open is over.
+// hasExpired reports whether the time of an open intent is over.
 func (h *resourceTx) hasExpired(t *tx) bool {
 	return slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Ends <= engine.Micros(t.Now) })
 }

@@ -12,17 +12,17 @@ import (
 	"portico/inventory/transaction"
 )
 
-// unreportedWrite is a write that has started and whose end no event reports yet. A job,
-// or the next caller that reads the resource, may learn how it ended. The event then still
-// names the caller who started the write.
+// unreportedWrite is a write whose end no event has reported yet. A job, or the next
+// caller that reads the resource, may learn how it ended; the event still names the caller
+// that started the write.
 type unreportedWrite struct {
 	Intent [16]byte        `json:"intent"`
 	Kind   index.WriteKind `json:"kind"`
-	// Type is the resource's, folded. It tells a resource's own writes from the deletion
-	// of an ancestor, which its descendants remember too.
+	// Type is the folded type of the written resource. It distinguishes writes to the
+	// resource itself from the deletion of an ancestor, which its descendants record too.
 	Type  string       `json:"type"`
 	Cause events.Cause `json:"cause"`
-	// Why its operation failed; nil as long as that is unknown.
+	// Why is the reason for which its operation failed; nil while unknown.
 	Why *writeFailure `json:"why,omitempty"`
 }
 
@@ -41,17 +41,17 @@ func (b *unreportedWrite) failure() *arm.Error {
 	return &arm.Error{Code: b.Why.Code, Message: b.Why.Message, Target: b.Why.Target}
 }
 
-// mostUnreported bounds what is remembered of one resource; the oldest are forgotten.
+// mostUnreported bounds the writes that a resource remembers; the oldest are dropped.
 const mostUnreported = 4
 
-// unreportedWrites are those of one resource. The zero value is none. It is never
-// changed in place.
+// unreportedWrites holds the unreported writes of one resource. The zero value holds
+// none. It is never changed in place.
 type unreportedWrites struct {
-	// text is the stored form: the number of writes, their intents, and then all of
-	// them, encrypted. Most answers drop the only one, which needs no decryption.
+	// text is the stored form: the number of writes, their intents, and the encrypted
+	// writes. Most answers drop the only write, for which nothing is decrypted.
 	text  []byte
 	all   []unreportedWrite
-	known bool // all is what text holds
+	known bool // all has been decrypted from text
 }
 
 func (b unreportedWrites) none() bool { return len(b.text) == 0 }
@@ -63,7 +63,7 @@ func (b unreportedWrites) stored() any {
 	return b.text
 }
 
-// intents returns those of the writes, and what is encrypted.
+// intents returns the intents of the writes, and the encrypted part of the text.
 func (b unreportedWrites) intents() (ids [][16]byte, encrypted []byte) {
 	if b.none() || len(b.text) < 1+16*int(b.text[0]) {
 		return nil, nil
@@ -75,8 +75,8 @@ func (b unreportedWrites) intents() (ids [][16]byte, encrypted []byte) {
 	return ids, rest
 }
 
-// unreportedPlace is the context that a text is encrypted for. The rows of a
-// subscription share it: when a resource is deleted, the resources below it take over
+// unreportedPlace returns the context that binds the encrypted text. It is the same for
+// all rows of a subscription, because the resources below a deleted resource take over
 // its writes.
 func unreportedPlace(sub string) []byte { return []byte("unreported " + sub) }
 
@@ -114,9 +114,9 @@ func sealUnreported(ctx context.Context, d *transaction.Database, sub string, al
 	return unreportedWrites{append(text, encrypted...), all, true}, err
 }
 
-// CauseOfWrite returns the cause of a row's latest write that no event has reported the
-// end of. If kinds are given, only those count. It returns the zero Cause if there is no
-// such write, or if it cannot be read.
+// CauseOfWrite returns the cause of a row's latest unreported write, of the given kinds if
+// there are any. It returns the zero Cause if there is no such write, or if it cannot be
+// read.
 func (s *Store) CauseOfWrite(ctx context.Context, row Resource, kinds ...index.WriteKind) (cause events.Cause) {
 	for _, b := range row.unreported.read(ctx, s.database, row.Subscription) {
 		if len(kinds) == 0 || slices.Contains(kinds, b.Kind) {
@@ -126,7 +126,6 @@ func (s *Store) CauseOfWrite(ctx context.Context, row Resource, kinds ...index.W
 	return cause
 }
 
-// unreported returns the writes of a resource whose end no event has reported.
 func (h *resourceTx) unreported(t *tx) []unreportedWrite {
 	if h.row == nil {
 		return nil
@@ -134,8 +133,8 @@ func (h *resourceTx) unreported(t *tx) []unreportedWrite {
 	return h.row.unreported.read(t.Context, t.store.database, h.subscription)
 }
 
-// beginning is a write that is about to begin: its intent, and what the row remembers if it
-// remembers no other write. It is prepared before the write waits for its transaction,
+// beginning is a write that is about to begin: its intent, and the text for its row if the
+// row remembers no other write. It is prepared before the write waits for its transaction,
 // because other writes wait for that transaction too.
 type beginning struct {
 	intent     [16]byte
@@ -158,7 +157,7 @@ func (h *resourceTx) remember(t *tx, b beginning) error {
 	return h.setUnreported(t, slices.Concat(before, b.remembered.all))
 }
 
-// setUnreported sets the writes that the row remembers when it is stored.
+// setUnreported sets the unreported writes that store will put into the row.
 func (h *resourceTx) setUnreported(t *tx, all []unreportedWrite) error {
 	sealed, err := sealUnreported(t.Context, t.store.database, h.subscription, all)
 	h.remembered = &sealed
@@ -180,9 +179,8 @@ func (h *resourceTx) forget(t *tx, intent [16]byte) error {
 	return h.setUnreported(t, slices.DeleteFunc(slices.Clone(h.unreported(t)), func(b unreportedWrite) bool { return b.Intent == intent }))
 }
 
-// forgetEnded drops from the row the writes that a GET has shown to be over, and returns
-// them. Writes whose calls may still be running stay, and so does a PATCH that is
-// followed.
+// forgetEnded drops the writes that a GET has shown to be over from the row, and returns
+// them. Writes whose calls may still be running stay, and so does a followed PATCH.
 func (h *resourceTx) forgetEnded(t *tx, after index.State) (ended []unreportedWrite, err error) {
 	var left []unreportedWrite
 	for _, b := range h.unreported(t) {
@@ -198,8 +196,8 @@ func (h *resourceTx) forgetEnded(t *tx, after index.State) (ended []unreportedWr
 	return ended, err
 }
 
-// failed records in the row why the operation of the latest write of a kind failed.
-func (h *resourceTx) failed(t *tx, kind index.WriteKind, why *arm.Error) error {
+// recordFailure records in the row why the operation of the latest write of a kind failed.
+func (h *resourceTx) recordFailure(t *tx, kind index.WriteKind, why *arm.Error) error {
 	if why == nil {
 		return nil
 	}

@@ -19,7 +19,7 @@ const (
 		ON CONFLICT (subscription, type, region) DO UPDATE SET swept = excluded.swept`
 	selectCoverage = `SELECT region FROM coverage WHERE subscription = ? AND type = ? ORDER BY region`
 	coverageOf     = `SELECT type, region, swept FROM coverage WHERE subscription = ? ORDER BY type, region`
-	// listUncovered leaves out what no sweep is for.
+	// listUncovered leaves out Deleted subscriptions, which no sweep visits.
 	listUncovered = `SELECT ` + subscriptionColumns + ` FROM subscriptions
 		WHERE covered = 0 AND state <> ? AND subscription > ? ORDER BY subscription LIMIT ?`
 )
@@ -27,10 +27,10 @@ const (
 // Coverage records in which regions sweeps have seen all resources of a type.
 type Coverage struct{ store *Store }
 
-// Uncovered returns those of the regions in which the index may lack resources of the
-// type, so that the absence of a row there does not prove the absence of a resource. In
-// a covered subscription, and after a complete sweep, there are none; in an unknown
-// subscription all are uncovered.
+// Uncovered returns the regions, out of the given ones, where the index may lack
+// resources of the type: the absence of a row there does not prove the absence of a
+// resource. In a covered subscription, and after a complete sweep, there are none; in an
+// unknown subscription it returns all.
 func (coverage *Coverage) Uncovered(ctx context.Context, sub, typ string, regions []string) ([]string, error) {
 	from := coverage.store.engine.Read(ctx)
 	switch known, err := loadSubscription(from, selectSubscription, sub); {
@@ -54,9 +54,9 @@ func (coverage *Coverage) Uncovered(ctx context.Context, sub, typ string, region
 	return uncovered, nil
 }
 
-// UncoveredSubscriptions lists the subscriptions whose absences have to be seen, in the
-// order of their ids: those that were not created covered and are not Deleted. Sweeps may
-// have covered all that they hold; see [Coverage.SweptRegions].
+// UncoveredSubscriptions lists, by id, the subscriptions that were not created covered and
+// are not Deleted. Sweeps may have covered all their regions since; see
+// [Coverage.SweptRegions].
 func (coverage *Coverage) UncoveredSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
 	return engine.Collect(coverage.store.engine.Read(ctx), scanSubscription, listUncovered, Deleted, arm.Fold(after), engine.AtMost(limit))
 }
@@ -69,7 +69,7 @@ type SweptRegion struct {
 	Swept  time.Time // when the list began
 }
 
-// SweptRegions lists where sweeps have seen absence in a subscription, by type and region.
+// SweptRegions lists the swept regions of a subscription by type and region.
 func (coverage *Coverage) SweptRegions(ctx context.Context, sub string) ([]SweptRegion, error) {
 	return engine.Collect(coverage.store.engine.Read(ctx), func(scan engine.Scanner) (c SweptRegion, err error) {
 		var swept int64
@@ -79,14 +79,13 @@ func (coverage *Coverage) SweptRegions(ctx context.Context, sub string) ([]Swept
 	}, coverageOf, arm.Fold(sub))
 }
 
-// MayHold returns, sorted, the regions that may hold resources of the type: those with
-// rows in any phase, in a group or, when group is empty, in the whole subscription, and
-// those of the given regions where absence was not seen; see [Coverage.Uncovered]. held
-// reports whether any of them has rows. The result is of one moment: a sweep creates
-// its rows before it covers a region.
+// MayHold returns, sorted, the regions that may hold resources of the type in a group or,
+// if group is empty, in the whole subscription: the regions with rows in any phase, and
+// the given regions that are uncovered; see [Coverage.Uncovered]. held reports whether
+// there are any rows. The result is consistent, because a sweep creates its rows before it
+// covers a region.
 //
-// It asks once, for all regions, unless rows lie in others than those given: for
-// these it asks again.
+// It takes one query, and another one if there are rows in regions that were not given.
 func (coverage *Coverage) MayHold(ctx context.Context, sub, group, typ string, given []string) (regions []string, held bool, err error) {
 	from, group := coverage.store.engine.Read(ctx), arm.Fold(group)
 	// The empty name sorts before all others, so the step from it finds the first region
@@ -119,8 +118,8 @@ func (coverage *Coverage) MayHold(ctx context.Context, sub, group, typ string, g
 	}
 }
 
-// regionAnswer says whether a region holds rows of a type, whether absence there was
-// seen, and which region, next by name, holds any in whatever group.
+// regionAnswer tells whether a region has rows of a type, whether it is covered, and
+// which is the next region by name that has rows in any group.
 type regionAnswer struct {
 	region, next  string
 	held, covered bool
@@ -135,9 +134,9 @@ func scanRegionAnswer(group string) func(engine.Scanner) (regionAnswer, error) {
 	}
 }
 
-// askRegion answers for one region by single steps in indexes, however many rows there
-// are. It asks for the first row: asked only whether any exist, an engine may walk a
-// table until it meets one.
+// askRegion answers for each region by single steps in indexes, however many rows there
+// are. It selects the first row because for EXISTS an engine may scan the table until it
+// finds one.
 const askRegion = `SELECT column1,
 	(SELECT resource_group FROM resources WHERE subscription = ? AND type = ? AND region = column1 AND resource_group >= ? ORDER BY resource_group LIMIT 1),
 	COALESCE((SELECT 1 FROM subscriptions WHERE subscription = ? AND covered = 1),
@@ -153,8 +152,8 @@ func mayHold(sub, group, typ string, regions []string) (statement string, args [
 	return askRegion + strings.Repeat(`, (?)`, len(regions)-1) + `) AS asked`, args
 }
 
-// Cover records that the index knows every instance of a type that a region held when
-// its list began, by a row or otherwise. swept is that moment, by the store's clock.
+// Cover records that the index knows all resources of a type that a region held at the
+// time swept, when its list began by the store's clock.
 func (coverage *Coverage) Cover(ctx context.Context, sub, typ, region string, swept time.Time) error {
 	return coverage.store.write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) error {
 		return t.Later(putCoverage, arm.Fold(sub), arm.Fold(typ), region, engine.Micros(swept))
@@ -170,15 +169,15 @@ const (
 // IndexCounts counts the rows of the index, a bounded number at a time. The zero value
 // starts a count.
 type IndexCounts struct {
-	// Rows are the rows by phase, Flagged those that wait for verification.
+	// Rows counts the rows by phase, Flagged the rows that wait for verification.
 	Rows    [index.Deleting + 1]int64
 	Flagged int64
 
 	subscription, key string // of the last row that was counted
 }
 
-// CountIndex continues a count by at most rows rows, and reports whether the count is
-// complete. It may or may not include changes made meanwhile.
+// CountIndex continues a count by up to the given number of rows, and reports whether the
+// count is complete. The count may or may not include changes made meanwhile.
 func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done bool, err error) {
 	n := 0
 	part := *c
@@ -204,7 +203,7 @@ func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done 
 	return n < rows, nil
 }
 
-// CountIntents counts the open writes: under way, or ended with an unknown outcome
+// CountIntents counts the open writes: those under way, and those with an unknown outcome
 // until their time is over.
 func (s *Store) CountIntents(ctx context.Context) (n int64, err error) {
 	err = s.engine.Read(ctx).One(openIntents)(&n)

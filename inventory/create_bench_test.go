@@ -176,7 +176,7 @@ func (s *bareStore) create(ctx context.Context, names []string) error {
 		w := vmWrite("rg", names[i])
 		w.Key, w.Name = strings.ToLower(w.Key), nameIn(w.ID, w.Type)
 		writes[i], ids[i] = w, engine.NewID()
-		rows[i] = w.row(time.Now())
+		rows[i] = w.newRow(time.Now())
 	}
 	err := s.transact(ctx, engine.Flushed, writes, func(t *tx, i int) error {
 		rows[i].Generation = engine.NewID()

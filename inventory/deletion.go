@@ -16,8 +16,8 @@ import (
 )
 
 // GroupDeleteJob is the kind of the job that deletes a group's resources, and then
-// the group. Its subject is the group's key, its ID the generation that the mark gave
-// the group, which stays while it is Deleting.
+// the group. Its subject is the group's key. Its ID is the generation of the group, which
+// stays the same while the group is Deleting.
 const GroupDeleteJob = "group-delete"
 
 // ErrChanged refuses a write that was meant for an earlier state of its resource: the
@@ -26,22 +26,23 @@ var ErrChanged = errors.New("inventory: the resource has changed")
 
 // DeletionRequest is a request to delete a group.
 type DeletionRequest struct {
-	// Check judges the group before any other reason; nil accepts it.
+	// Check may refuse the group, before any other check; nil accepts it.
 	Check func(Group) error
 	// Payload makes the payload of the job if this request creates it.
 	Payload func(Group) string
-	// Operation is recorded for the caller. Its Follow becomes the job's ID.
+	// Operation is the polling URL to record for the caller. Its Follow becomes the job's
+	// ID.
 	Operation operations.Operation
 }
 
 // Deletions are the deletions of groups, each by a job.
 type Deletions struct{ store *Store }
 
-// Begin marks an Active group Deleting and creates the job that deletes it, in
-// one transaction; for a group that is being deleted it returns the present job. From
-// then on the group admits no client's write. Deletions.Begin refuses by ErrNotFound,
-// ErrSubscriptionNotFound, *index.GroupStateError, and *LockedError where a lock stands
-// on the subscription, on the group, or on anything in it.
+// Begin marks an Active group Deleting and creates the job that deletes it, in one
+// transaction. For a group that is being deleted it returns the present job. From then on
+// the group admits no client's write. The errors are ErrNotFound, ErrSubscriptionNotFound,
+// *index.GroupStateError, and *LockedError if there is a lock on the subscription, on the
+// group, or on anything in it.
 func (d *Deletions) Begin(ctx context.Context, sub, name string, o DeletionRequest) (jobrow.Job, error) {
 	return commit(ctx, d.store, engine.Flushed, transaction.GroupLocks(sub, name), func(t *tx) (jobrow.Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
@@ -83,7 +84,7 @@ func (t *tx) deletionOf(g Group, o DeletionRequest) (jobrow.Job, error) {
 		if err := t.recordGroup(g, deleteVerb, events.Accepted); err != nil {
 			return jobrow.Job{}, err
 		}
-		if err := t.mark(g); err != nil {
+		if err := t.updateGroupState(g); err != nil {
 			return jobrow.Job{}, err
 		}
 	case index.GroupMoving:
@@ -97,8 +98,8 @@ func (t *tx) deletionOf(g Group, o DeletionRequest) (jobrow.Job, error) {
 	return job, err
 }
 
-// mark sets a group's state and generation.
-func (t *tx) mark(g Group) error {
+// updateGroupState stores a group with a new state and generation.
+func (t *tx) updateGroupState(g Group) error {
 	tags, err := storedTags(g.Tags)
 	if err != nil {
 		return err
@@ -108,9 +109,9 @@ func (t *tx) mark(g Group) error {
 		engine.Micros(t.Now), g.Subscription, g.Key)
 }
 
-// DeleteGroup is [Store.DeleteGroup] for the group's job, which it ends as done
-// with the given payload. The error is jobrow.ErrLeaseLost if the caller no longer
-// holds the job, and ErrNotFound if the job was created for another group.
+// DeleteGroup deletes the group as [Store.DeleteGroup] does, and ends its job as done with
+// the payload. The error is jobrow.ErrLeaseLost if the caller no longer holds the job,
+// and ErrNotFound if the job was created for another group of that name.
 func (d *Deletions) DeleteGroup(ctx context.Context, j jobrow.Job, c DeleteGroupConditions, payload string) error {
 	return d.store.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
@@ -126,12 +127,12 @@ func (d *Deletions) DeleteGroup(ctx context.Context, j jobrow.Job, c DeleteGroup
 	})
 }
 
-// ReopenGroup ends a deletion that failed or was cancelled: the group is Active again, with all
-// that is left in it, and the job ends. The group's event reports why. ReopenGroup refuses by
-// *GroupNotEmptyError while a write may still reach the group.
+// ReopenGroup ends a deletion that failed or was canceled: it makes the group Active again,
+// with what is left in it, and ends the job. The group's event has the error why.
+// ReopenGroup returns *GroupNotEmptyError while a write may still reach the group.
 func (d *Deletions) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, why *arm.Error) error {
 	return d.store.write(ctx, engine.Flushed, transaction.GroupLocks(j.Subscription, j.Subject), func(t *tx) error {
-		g, err := t.group(j.Subscription, j.Subject)
+		g, err := t.lockAnyGroup(j.Subscription, j.Subject)
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && g.Generation != j.ID:
 			return t.endDeletion(j, state, payload)
@@ -149,7 +150,7 @@ func (d *Deletions) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.
 			return &GroupNotEmptyError{Intents: open}
 		}
 		g.State, g.Generation = index.GroupActive, engine.NewID()
-		if err := t.mark(g); err != nil {
+		if err := t.updateGroupState(g); err != nil {
 			return err
 		}
 		if err := t.recordGroupFailed(g, deleteVerb, events.Failed, why); err != nil {
@@ -168,8 +169,8 @@ func (t *tx) endDeletion(j jobrow.Job, state jobrow.State, payload string) error
 	return t.Later(forgetMembers, j.Subscription, j.ID[:])
 }
 
-// DeletionMember is a deletion's record of one resource: Payload is the deletion's own
-// JSON, Error the provider's last error, empty for none.
+// DeletionMember is a deletion's record of one resource. Payload is the deletion's own
+// JSON, Error the provider's last error, empty if there is none.
 type DeletionMember struct {
 	Key            string // a row's, or [Stray.MemberKey]
 	Payload, Error string
@@ -186,7 +187,7 @@ const (
 		ON CONFLICT (subscription, job, member) DO UPDATE SET error = excluded.error`
 )
 
-// Members lists a deletion's records by key, without the errors.
+// Members lists a deletion's records by key, without their errors.
 func (d *Deletions) Members(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionMember, error) {
 	return engine.Collect(d.store.engine.Read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
 		err = scan(&m.Key, &m.Payload)
@@ -194,7 +195,7 @@ func (d *Deletions) Members(ctx context.Context, j jobrow.Job, after string, lim
 	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
 }
 
-// MemberError returns the provider's last error for a resource, empty for none.
+// MemberError returns the provider's last error for a resource, empty if there is none.
 func (d *Deletions) MemberError(ctx context.Context, j jobrow.Job, key string) (text string, err error) {
 	err = d.store.engine.Read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -203,10 +204,10 @@ func (d *Deletions) MemberError(ctx context.Context, j jobrow.Job, key string) (
 	return text, err
 }
 
-// SaveProgress saves a deletion's records of some resources, and its payload
-// unless that is empty. An empty Error keeps the last one. The commit is not flushed: a
-// lost record only repeats a call. The error is jobrow.ErrLeaseLost if the caller no
-// longer holds the job.
+// SaveProgress saves a deletion's records of some resources, and its payload unless that
+// is empty. An empty Error keeps the last one. The commit is not flushed, because a lost
+// record only repeats a call. The error is jobrow.ErrLeaseLost if the caller no longer
+// holds the job.
 func (d *Deletions) SaveProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
 	return d.store.writeForJob(ctx, engine.Unflushed, groupRecordLocks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
 		if err := held.CheckHeld(t.Base()); err != nil {
@@ -226,11 +227,11 @@ func (d *Deletions) SaveProgress(ctx context.Context, j *jobrow.Job, payload str
 	})
 }
 
-// RecordMemberError keeps the provider's error for a resource whose accepted delete
-// failed, if a deletion of its group is under way.
+// RecordMemberError records the provider's error for a resource whose accepted delete
+// failed, if the group is being deleted.
 func (d *Deletions) RecordMemberError(ctx context.Context, sub, group, key, text string) error {
 	return d.store.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
-		g, err := t.group(sub, group)
+		g, err := t.lockAnyGroup(sub, group)
 		if errors.Is(err, ErrNotFound) || err == nil && g.State != index.GroupDeleting {
 			return nil
 		}
@@ -241,8 +242,8 @@ func (d *Deletions) RecordMemberError(ctx context.Context, sub, group, key, text
 	})
 }
 
-// TypeOrder says that resources of one type could not be deleted while resources of
-// another existed: a hint for later deletions, and nothing else.
+// TypeOrder records that resources of type After could not be deleted while resources of
+// type Before existed. It is only a hint for later deletions.
 type TypeOrder struct {
 	Before, After string // folded full types
 	Seen          time.Time
@@ -255,7 +256,7 @@ const (
 		ON CONFLICT (subscription, after_type, before_type) DO UPDATE SET seen = excluded.seen`
 	forgetTypeOrder = `DELETE FROM deletion_order WHERE subscription = ? AND seen <= ?`
 
-	// mostTypeOrders bounds the orders that are kept of a subscription.
+	// mostTypeOrders bounds the orders of a subscription.
 	mostTypeOrders = 1000
 	// typeOrderAge is how long an order counts after it was last seen. Deletions follow
 	// a known order, so a valid one is hardly ever seen again; without this limit an

@@ -12,17 +12,18 @@ import (
 )
 
 // ReadObservation reads the JSON of a resource that was found. It reports false if the
-// text could not be read: see [ReadDetails]. Such an answer shows no resource.
+// text cannot be read, as for [ReadDetails]: such an answer shows no resource.
 func ReadObservation(text []byte) (Observation, bool) {
 	said := readResource(text)
 	return Observation{Found: true, ID: said.ID.text, Location: said.Location.text, ProvisioningState: said.State, Details: said.details()}, said.readable
 }
 
-// ReadDetails reads from a resource's JSON what the index keeps of it. Text that is no
-// JSON object, that nests deeper than [jsontext] reads, or whose provisioningState is no
-// text could not be read, and has no details. After another member of the wrong kind,
-// such as a tag that is a number, or more tags than [arm.MaxTags], the details are nil;
-// the state stays, as it says whether the provider is still working on the resource.
+// ReadDetails reads the members that the index keeps from a resource's JSON. Text that is
+// not a JSON object, nests deeper than [jsontext] reads, or has a provisioningState that
+// is not a string is reported as unreadable, without details. If another member has the
+// wrong type, such as a number as a tag, or there are more tags than [arm.MaxTags], the
+// details are nil, but the state is kept: it tells whether the provider is still working
+// on the resource.
 func ReadDetails(text []byte) (index.Report, *Details) {
 	said := readResource(text)
 	if !said.readable {
@@ -31,19 +32,19 @@ func ReadDetails(text []byte) (index.Report, *Details) {
 	return index.Reported(said.State), said.details()
 }
 
-// resourceText is a resource's JSON. Texts and tags only note a value of the wrong
-// kind: an error for each would cost much for a resource with a million of them.
+// resourceText is a resource's JSON. Texts and tags only record that a value has the wrong
+// type: an error for each would be costly for a resource with a million of them.
 type resourceText struct {
 	Details
 	ID, Location, Kind, ManagedBy textMember
 	Tags                          tagsMember
 	State                         string // the provisioningState of its properties
 
-	readable bool // also the members that have no methods of their own
+	readable bool // false if properties or its provisioningState has the wrong type
 }
 
-// readResource reads as encoding/json does, but decodes only what is kept: names match
-// without case, and the last of several members with one name counts.
+// readResource decodes the members that the index keeps, as encoding/json does: names
+// match without case, and the last of several members with one name counts.
 func readResource(text []byte) resourceText {
 	said := resourceText{readable: true}
 	switch {
@@ -57,7 +58,6 @@ func readResource(text []byte) resourceText {
 	return resourceText{}
 }
 
-// resourceMembers are the names of the members that are read.
 var resourceMembers = [...]string{"id", "location", "kind", "managedBy", "tags", "properties", "sku", "plan", "identity", "zones"}
 
 func (said *resourceText) member(m jsontext.Member) error {
@@ -86,7 +86,7 @@ func (said *resourceText) member(m jsontext.Member) error {
 	return nil
 }
 
-// memberNamed returns which of some names a member has, without case; "" for none.
+// memberNamed returns the name that a key equals without case, "" if there is none.
 func memberNamed(key []byte, names []string) string {
 	for _, name := range names {
 		if string(key) == name {
@@ -133,7 +133,7 @@ func (said resourceText) details() *Details {
 	return &details
 }
 
-// textMember is a member that is a text, or null.
+// textMember is a member whose value is a string or null.
 type textMember struct {
 	text   string
 	misfit bool
@@ -147,14 +147,14 @@ func (m *textMember) read(text []byte) {
 	}
 }
 
-// tagsMember is a member that holds tags, or null.
+// tagsMember is a member whose value is tags or null.
 type tagsMember struct {
 	tags   map[string]string
-	seen   int // how often the resource has it
+	seen   int // number of occurrences
 	misfit bool
 }
 
-// mostSeen is how often a resource may have its tags, which it should once.
+// mostSeen bounds the occurrences of the tags member, of which there should be one.
 const mostSeen = 16
 
 func (m *tagsMember) read(text []byte) {
@@ -181,8 +181,7 @@ func (m *tagsMember) add(tag jsontext.Member) error {
 	return nil
 }
 
-// replaced reports whether a tag has the character that replaces bytes that are no
-// UTF-8.
+// replaced reports whether a tag has U+FFFD, which replaces bytes that are not UTF-8.
 func (m *tagsMember) replaced() bool {
 	for name, value := range m.tags {
 		if strings.ContainsRune(name, utf8.RuneError) || strings.ContainsRune(value, utf8.RuneError) {
@@ -192,5 +191,5 @@ func (m *tagsMember) replaced() bool {
 	return false
 }
 
-// errMisfit ends a scan.
+// errMisfit stops the scan of tags.
 var errMisfit = errors.New("a tag is no text, or there are too many")

@@ -10,20 +10,19 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// ErrShared refuses a step that must be done before any gateway works with the
-// database.
+// ErrShared refuses a step because a gateway is using the database.
 var ErrShared = errors.New("inventory: a gateway works with the database, or did within the last 15 seconds")
 
 // Disarmed is the work that Disarm ended in a restored database.
 type Disarmed struct {
-	// Jobs are clients' jobs that were under way, such as deletions of groups. The next
-	// gateway ends them as if an operator had canceled each.
+	// Jobs counts the clients' jobs that were under way, such as deletions of groups. The
+	// next gateway ends them as if an operator had canceled each.
 	Jobs int64 `json:"jobs"`
-	// Subscriptions were Deleted and not yet erased. They are Disabled now.
+	// Subscriptions counts those that were Deleted but not erased. They are Disabled now.
 	Subscriptions int64 `json:"subscriptions"`
 }
 
-// NotResumed names the kinds of jobs that are not resumed after a restore.
+// NotResumed has the kinds of jobs that are not resumed after a restore.
 type NotResumed struct {
 	Cancelled []string // as if an operator had cancelled each job
 	Removed   []string
@@ -46,10 +45,10 @@ const (
 )
 
 // Disarm ends the work in a restored database that would do harm. The providers have
-// moved on since the backup: how clients' jobs ended is unknown, and resuming them
-// could delete or move resources that were created since. Disarm notifies endpoints of
-// all subscriptions once more, ends the feed for its readers, and takes back every
-// claim of absence. The error is ErrShared if a gateway works with the database.
+// moved on since the backup: the outcome of clients' jobs is unknown, and resuming them
+// could delete or move resources that were created since. Disarm also notifies endpoints
+// of all subscriptions once more, ends the feed for its readers, and removes all coverage.
+// The error is ErrShared if a gateway is using the database.
 func (s *Store) Disarm(ctx context.Context, kinds NotResumed) (Disarmed, error) {
 	return commit(ctx, s, engine.Flushed, engine.LockSet{Alone: true}, func(t *tx) (d Disarmed, err error) {
 		now := engine.Micros(t.Now)
@@ -86,23 +85,23 @@ func (s *Store) Disarm(ctx context.Context, kinds NotResumed) (Disarmed, error) 
 		if _, err := t.Exec(forgetAllNotified); err != nil {
 			return d, err
 		}
-		return d, errors.Join(t.disarmFences(now), t.denyNothing(), t.ChangeOne(beginFeed, now, ""))
+		return d, errors.Join(t.disarmFences(now), t.endAbsenceClaims(), t.ChangeOne(beginFeed, now, ""))
 	})
 }
 
-// disarmFences turns fences into ones under which nothing is deleted: what stands there
-// now may have been created after the fence. Until its time such a fence only keeps new
-// resources from being created, like the fence of a DELETE, which no job verifies.
+// disarmFences makes sure that nothing is deleted under a fence, because the resource may
+// have been created after the backup. Until its time such a fence only keeps new resources
+// from being created, like the fence of a DELETE, and no job verifies it.
 func (t *tx) disarmFences(now int64) error {
 	_, err := t.Exec(endFences, now)
 	_, unchanged := t.Exec(watchNoFences, index.Delete, index.Put)
 	return errors.Join(err, unchanged)
 }
 
-// denyNothing ends every absence that the store claims: the store has not seen the
-// writes after the copy was made (R17). Earlier GETs prove nothing about a row any
-// more.
-func (t *tx) denyNothing() error {
+// endAbsenceClaims removes all coverage, because the store has not seen the writes after
+// the copy was made (R17). New generations of the rows make GETs that began before count
+// for nothing.
+func (t *tx) endAbsenceClaims() error {
 	covered, err := engine.Collect(t, engine.ScanOne[string], allCovered)
 	if err != nil {
 		return err
@@ -110,21 +109,21 @@ func (t *tx) denyNothing() error {
 	for _, sub := range covered {
 		t.ChangesScope(sub)
 	}
-	generation := engine.NewID() // compared with its own row's alone
+	generation := engine.NewID() // only compared with the generation of the same row
 	_, err = t.Exec(uncoverAll)
 	_, noCoverage := t.Exec(forgetCoverage)
 	_, noGeneration := t.Exec(renewRows, generation[:])
 	return errors.Join(err, noCoverage, noGeneration)
 }
 
-// restoreTime serves for all time limits that a store must have to be opened; Disarm
-// depends on none of them.
+// restoreTime is the value of all time limits that Open requires; Disarm uses none of
+// them.
 const restoreTime = time.Minute
 
 // OpenRestored opens a database that no gateway uses, to disarm it.
 func OpenRestored(ctx context.Context, driver, dsn string) (*Store, error) {
-	// Nothing is encrypted meanwhile. A key is given all the same, because otherwise Open
-	// would create a key file next to a database file that is about to be renamed.
+	// Nothing is encrypted, but without a key Open would create a key file next to a
+	// database file that is about to be renamed.
 	return Open(ctx, Options{
 		Driver: driver, DSN: dsn, Connections: 2, SendWithin: restoreTime, CallLimit: restoreTime, EncryptionKeys: [][32]byte{{}},
 	})

@@ -11,25 +11,25 @@ import (
 	"portico/inventory/transaction"
 )
 
-// EraseJob is the kind of the job that erases what is left of a Deleted subscription.
-// Its subject is the subscription.
+// EraseJob is the kind of the job that erases the records of a Deleted subscription. Its
+// subject is the subscription.
 const EraseJob = "erase"
 
-// EraseJobID is the ID of that job. A subscription has one at most.
+// EraseJobID is the ID of that job in its subscription.
 var EraseJobID = jobrow.ID(EraseJob, "subscription")
 
 // Erasure is the progress of erasing a subscription.
 type Erasure struct {
 	Notices int  // endpoints that have not confirmed that it is Deleted
-	Intents int  // writes that may still be on their way to one of them, fences included
-	Moves   int  // groups that resources are being moved out of, or into
+	Intents int  // writes that may still be on their way to an endpoint, and fences
+	Moves   int  // groups from or to which resources are being moved
 	More    bool // something was erased, and the next step erases more
-	Done    bool // nothing is left, and the job has ended with that
-	Revived bool // it is not Deleted any more; the job has ended
+	Done    bool // nothing is left, and the job has ended
+	Revived bool // the subscription is no longer Deleted, and the job has ended
 
-	// After is where the next step goes on in the group that it is at. PostgreSQL keeps
-	// what was erased in its indexes until it is vacuumed: each step would walk over all
-	// that those before it have erased.
+	// After is the key after which the next step continues in its group. PostgreSQL keeps
+	// erased rows in its indexes until it is vacuumed; without After each step would walk
+	// over all rows that the steps before it have erased.
 	After string
 }
 
@@ -59,8 +59,8 @@ const (
 	recordsAtOnce   = 5_000
 )
 
-// erasures empty the subscription's tables, except its own row and its jobs; a
-// subscription has no secrets.
+// erasures empty all tables of the subscription except for its own row and its jobs;
+// secrets belong to no subscription.
 var erasures = []string{
 	`DELETE FROM resource_groups WHERE subscription = ?`,
 	eraseRegistrations,
@@ -87,22 +87,21 @@ var erasures = []string{
 	`DELETE FROM sink_events WHERE subscription = ?`,
 }
 
-// EraseSubscription takes one step in erasing what is left of a Deleted subscription:
-// some resources of a group at a time, then their tags and other records, some at a time.
-// The error is jobrow.ErrLeaseLost if the caller no longer holds the job.
+// EraseSubscription erases some records of a Deleted subscription: first some resources of
+// a group, and once there are none, some tags and other records. The error is
+// jobrow.ErrLeaseLost if the caller no longer holds the job. after is the Erasure.After of
+// the step before, "" for the first step.
 //
 // The erasing starts when every endpoint has confirmed the deletion, no write is open, and
-// no move out of or into the subscription is under way: then nothing known can come back,
-// and a new subscription of the same ID is independent of the old one. The step locks all
-// groups' rows, as writes and moves do when they begin, so it misses none. After that only
-// a job's write may begin in a group, and a step locks that group before it looks.
+// no move from or to the subscription is under way. Nothing can come back then, and a new
+// subscription with the same ID is independent of the old one. The step locks the rows of
+// all groups, as writes and moves do when they begin, so it misses none. After that only a
+// job's write may begin in a group, and a step locks that group before it reads.
 //
 // A write that lands after its provider confirmed would stay for good. So when
 // everything under way has ended, the store notifies every endpoint once more, and each
-// has to confirm again. That holds for every subscription: a write that began just as
+// has to confirm again. It does so for every subscription: a write that began just as
 // the subscription was marked Deleted may have started and ended unseen.
-//
-// after is what the step before returned as Erasure.After; "" at first.
 func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job, after string) (Erasure, error) {
 	locks := subscriptionAndGroupsLocks(j.Subscription)
 	if sub, err := s.Subscription(ctx, j.Subscription); err == nil && sub.FinalVersion != 0 {
@@ -118,7 +117,7 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job, after strin
 		case err != nil:
 			return e, err
 		}
-		groups, err := t.underWay(&sub, &e)
+		groups, err := t.countUnderWay(&sub, &e)
 		switch {
 		case err != nil, e.Notices > 0:
 			return e, err
@@ -144,11 +143,10 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job, after strin
 	})
 }
 
-// underWay locks groups of a Deleted subscription, and counts what has to end before they
-// are erased: notices, the final ones included; writes; moves. It returns the keys of the
-// groups that it has locked, which are all until the final notices are made, and the first
-// one from then on.
-func (t *tx) underWay(sub *Subscription, e *Erasure) (groups []string, err error) {
+// countUnderWay locks groups of a Deleted subscription, and counts the notices (also the
+// final ones), writes and moves that have to end before the erasing. It returns the keys of
+// the locked groups: all groups until the final notices are made, then only the first one.
+func (t *tx) countUnderWay(sub *Subscription, e *Erasure) (groups []string, err error) {
 	if e.Notices, err = countNotices(t, sub.ID, everyNamespace); err != nil || e.Notices > 0 {
 		return nil, err
 	}
@@ -172,7 +170,8 @@ func (t *tx) underWay(sub *Subscription, e *Erasure) (groups []string, err error
 	return groups, err
 }
 
-// resetFinal clears the record that nothing was open when the endpoints were notified.
+// resetFinal clears FinalVersion, so that the endpoints are notified once more when nothing
+// is open.
 func (t *tx) resetFinal(sub Subscription) error {
 	if sub.FinalVersion == 0 {
 		return nil
@@ -181,8 +180,8 @@ func (t *tx) resetFinal(sub Subscription) error {
 	return sub.update(t)
 }
 
-// notifyFinally notifies every endpoint that ever heard of a subscription once more of
-// its deletion, and returns how many have to confirm.
+// notifyFinally notifies all endpoints of a subscription of its deletion once more, and
+// returns how many have to confirm.
 func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 	sub.Version++
 	sub.FinalVersion = sub.Version
@@ -198,8 +197,8 @@ func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 	return countNotices(t, sub.ID, everyNamespace)
 }
 
-// eraseOfGroup removes some resources of a group, after a key, and returns the key after
-// which it goes on. With the last of them it removes the group and its other records.
+// eraseOfGroup removes some resources of a group that follow a key, and returns the key
+// after which to continue. With the last ones it removes the group and its other records.
 func (t *tx) eraseOfGroup(sub, group, after string) (next string, err error) {
 	keys, err := engine.Collect(t, engine.ScanOne[string], firstGroupKeys, sub, group, after, resourcesAtOnce)
 	if err != nil {
@@ -218,7 +217,7 @@ func (t *tx) eraseOfGroup(sub, group, after string) (next string, err error) {
 	case len(keys) == resourcesAtOnce:
 		return next, nil
 	case after != "":
-		return "", nil // the next step looks once more from the first key on
+		return "", nil // the next step starts from the first key
 	}
 	t.ChangesScope(sub)
 	for _, statement := range [...]string{
@@ -233,7 +232,7 @@ func (t *tx) eraseOfGroup(sub, group, after string) (next string, err error) {
 }
 
 // eraseRecords removes some records of a subscription, and reports whether there may be
-// more.
+// more. first selects the key of the last one to remove.
 func (t *tx) eraseRecords(sub, first, erase string) (more bool, err error) {
 	keys, err := engine.Collect(t, engine.ScanOne[string], first, sub, recordsAtOnce)
 	if err != nil || len(keys) < recordsAtOnce {
@@ -266,7 +265,7 @@ func (t *tx) eraseRest(sub *Subscription, j jobrow.Job) error {
 			return err
 		}
 	}
-	// The holder of one of these jobs loses its lease by that.
+	// Whoever holds one of these jobs loses its lease.
 	if _, err := t.Exec(eraseOtherJobs, sub.ID, j.ID[:]); err != nil {
 		return err
 	}

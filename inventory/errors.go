@@ -8,24 +8,24 @@ import (
 )
 
 var (
-	// ErrUnavailable is wrapped by every error that means that the store cannot serve
-	// at present (closed, full, broken, held by another process): the request itself is
-	// fine. Whether a write that failed so was committed is unknown.
+	// ErrUnavailable is wrapped by every error for which the store, and not the request,
+	// is the cause: it is closed, full, broken, or used by another process. A write that
+	// failed so may have been committed.
 	ErrUnavailable = engine.ErrUnavailable
 
-	// ErrNotFound says that the store has no such thing.
+	// ErrNotFound is returned if the store has no such record.
 	ErrNotFound = engine.ErrNotFound
 
 	// ErrParentNotFound refuses a PUT of a nested resource whose parent is absent or
 	// being deleted.
 	ErrParentNotFound = errors.New("inventory: the parent resource does not exist")
 
-	// ErrScopeChanged refuses a write that was admitted under another version of its
-	// subscription than the store has.
+	// ErrScopeChanged refuses a write that was admitted under an older version of its
+	// subscription.
 	ErrScopeChanged = errors.New("inventory: the subscription has changed")
 
-	// ErrParentMoved refuses a PUT of a nested resource whose parent was recreated in
-	// another region than the write's.
+	// ErrParentMoved refuses a PUT of a nested resource because its parent was recreated in
+	// another region.
 	ErrParentMoved = errors.New("inventory: the parent resource lies in another region")
 )
 
@@ -34,8 +34,8 @@ var (
 type RegistrationStateError struct {
 	Namespace string // folded
 	State     RegistrationState
-	// Region, when set, is one that the registration does not cover, though its state
-	// permits writes.
+	// Region is set if the state permits writes, but the registration does not cover this
+	// region.
 	Region string
 }
 
@@ -50,7 +50,7 @@ func (e *RegistrationStateError) Error() string {
 // may still reach.
 type GroupNotEmptyError struct {
 	Resources []string // their IDs as written, in the order of their keys, at most 100
-	Strays    []Stray  // its members that another region holds than the index says, at most 100
+	Strays    []Stray  // at most 100
 	Intents   int      // writes that may still be on their way
 	Total     int      // resources in the group
 }
@@ -60,8 +60,8 @@ func (e *GroupNotEmptyError) Error() string {
 }
 
 // LocationConflictError refuses a write to a resource that the index has in another
-// region or, for a PUT, in another location. Whether the row is proof depends on its
-// Phase and Verify, and on RemovalOpen: see [Store.ResourceAndRemoval].
+// region or, for a PUT, in another location. The row is proof only if it needs no
+// verification and RemovalOpen is false: see [Store.ResourceAndRemoval].
 type LocationConflictError struct {
 	Row         Resource
 	RemovalOpen bool

@@ -18,25 +18,25 @@ const (
 	deleteVerb = index.DeleteVerb
 )
 
-// answerMeaning is the rule's reading of an answer: whether it was proof, and whether the
-// write goes on.
+// answerMeaning is the result of [index.Settle] for an answer: whether it settled the
+// write, and whether its operation is followed.
 type answerMeaning struct{ settled, follows bool }
 
-// recordAnswer records the event of an answer to a write. before is the row that the
-// write found, nil for none.
+// recordAnswer records the event of an answer to a write. before is the row before the
+// answer, nil if there was none.
 func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, means answerMeaning, expected expectedEvent) error {
-	payload := h.tellAnswer(t.store, ticket, a, before, means)
+	payload := h.answerEvent(t.store, ticket, a, before, means)
 	if payload == expected.payload {
 		return t.RecordSealed(h.subscription, h.key, expected.SealedEvent)
 	}
 	return t.Record(h.subscription, h.key, payload)
 }
 
-// expectedEvent is the event of an answer if the resource is as the intent left it. It is
-// prepared before the answer waits for its transaction, because other writes wait for
-// that transaction too.
+// expectedEvent is the event of an answer if the resource has not changed since the
+// intent. It is prepared before the answer waits for its transaction, because other writes
+// wait for that transaction too.
 type expectedEvent struct {
-	payload events.Payload // zero: nothing is expected
+	payload events.Payload // zero if no event is expected
 	transaction.SealedEvent
 }
 
@@ -47,13 +47,13 @@ func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e exp
 	h := &resourceTx{subscription: arm.Fold(ticket.Subscription), key: arm.Fold(ticket.Key), row: ticket.left.row, open: ticket.left.open}
 	answered, now := a.answered(ticket), engine.Micros(s.engine.Now())
 	_, did := index.Settle(h.state(), answered, engine.NewID())
-	e.payload = h.tellAnswer(s, ticket, a, h.row, answerMeaning{did.Settled, h.follows(now, answered, ticket.Kind)})
+	e.payload = h.answerEvent(s, ticket, a, h.row, answerMeaning{did.Settled, h.follows(now, answered, ticket.Kind)})
 	e.SealedEvent, err = s.database.SealEvent(ctx, events.CauseOf(ctx), h.key, e.payload)
 	return e, err
 }
 
-// tellAnswer returns the event's payload for the answer to a write.
-func (h *resourceTx) tellAnswer(s *Store, ticket Ticket, a Answer, before *Resource, means answerMeaning) events.Payload {
+// answerEvent returns the payload of the event for the answer to a write.
+func (h *resourceTx) answerEvent(s *Store, ticket Ticket, a Answer, before *Resource, means answerMeaning) events.Payload {
 	payload := index.EventOfAnswer(ticket.Kind, a.answered(ticket), means.settled, means.follows)
 	payload.Resource, payload.Action = ticket.ID, h.typeName(before, ticket.ID)+payload.Action
 	payload.HTTPStatus, payload.Began = a.Status, ticket.SendBy.Add(-s.options.SendWithin)
@@ -67,14 +67,13 @@ func (h *resourceTx) tellAnswer(s *Store, ticket Ticket, a Answer, before *Resou
 	return payload
 }
 
-// ends reports whether the event of an answer reports the end of the write.
+// ends reports whether the answer ended the write.
 func (m answerMeaning) ends(a Answer) bool {
 	return m.settled && !m.follows && a.Outcome != index.Accepted
 }
 
-// recordObserved records what Portico's own GET settled: the ends of the writes that had
-// started, whichever caller sent the GET, and the present state if none of those events
-// shows it.
+// recordObserved records the ends of writes that a GET has shown, and the present state if
+// none of those events has it. The caller of the GET need not have sent the writes.
 func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, provisioningState string, ended []unreportedWrite) error {
 	if before == nil {
 		return nil
@@ -93,7 +92,7 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 			cause = reported[i].Cause
 		}
 		if i < len(reported) && reported[i].Kind == index.Patch && reported[i].Why != nil {
-			e.Status = events.Failed // its resource need not show that
+			e.Status = events.Failed // even if the resource exists
 		}
 		if e.Status == events.Failed {
 			e.Error = reported[i].failure()
@@ -105,8 +104,8 @@ func (h *resourceTx) recordObserved(t *tx, before *Resource, after *index.Row, p
 	return nil
 }
 
-// recordLapsed records that writes ended by time, with an unknown outcome. A later
-// event reports what a GET has found.
+// recordLapsed records that writes ended by time, with an unknown outcome. The event of a
+// later GET reports the outcome.
 func (h *resourceTx) recordLapsed(t *tx) error {
 	if h.row == nil {
 		return nil
@@ -127,8 +126,8 @@ func (h *resourceTx) recordLapsed(t *tx) error {
 	return nil
 }
 
-// recordAdopted records that a sweep found a resource whose creator is unknown. The
-// caller that requested the sweep is not its creator.
+// recordAdopted records that a sweep found a resource. Its creator is unknown, and is not
+// the caller that requested the sweep.
 func (t *tx) recordAdopted(row *Resource) error {
 	return t.RecordBy(events.Cause{Job: events.CauseOf(t.Context).Job}, row.Subscription, row.Key, events.Payload{
 		Resource: row.ID, Action: row.TypeName + writeVerb, Origin: events.Swept, Status: events.Succeeded, New: true,
@@ -143,21 +142,21 @@ func (t *tx) recordGone(row *Resource, origin events.Origin) error {
 }
 
 // recordLanding records that a write landed after its group had been deleted. The event
-// is in doubt: the resource serves nothing, and a job is deleting it.
+// is marked unverified: a job is deleting the resource, which no request can reach.
 func (t *tx) recordLanding(f Fence) error {
 	return t.Record(f.Subscription, f.Key, events.Payload{
 		Resource: f.ID, Action: arm.TypeIn(f.ID) + writeVerb, Origin: events.Landed, Status: events.Succeeded, Unverified: true, New: true,
 	})
 }
 
-// recordFencedDelete records the outcome of the DELETE of such a landing.
+// recordFencedDelete records the outcome of the DELETE of a resource under a fence.
 func (t *tx) recordFencedDelete(ticket Ticket, status events.Status) error {
 	return t.Record(ticket.Subscription, ticket.Key, events.Payload{
 		Resource: ticket.ID, Action: arm.TypeIn(ticket.ID) + deleteVerb, Origin: events.Answered, Status: status,
 	})
 }
 
-// pending reports whether a resource had never been seen when it was written to.
+// pending reports whether a resource had never been seen before a write.
 func pending(row *Resource) bool { return row == nil || row.Phase == index.Pending }
 
 // recordMove records the move of a resource at its old and its new place.
@@ -170,7 +169,7 @@ func (t *tx) recordMove(from, to *Resource) error {
 	return t.Record(to.Subscription, to.Key, payload)
 }
 
-// typeName is the type of the resource as declared, else as its ID spells it.
+// typeName returns the resource's type as declared, or else as in its ID.
 func (h *resourceTx) typeName(before *Resource, id string) string {
 	for _, row := range [...]*Resource{before, h.stored, h.createdRow} {
 		if row != nil {
@@ -180,7 +179,6 @@ func (h *resourceTx) typeName(before *Resource, id string) string {
 	return arm.TypeIn(id)
 }
 
-// recordGroup records a change of a group.
 func (t *tx) recordGroup(g Group, verb string, status events.Status) error {
 	return t.RecordOwn(g.Subscription, events.Payload{
 		Resource: groupID(g), Action: groupAction + verb, Status: status, New: verb == writeVerb && g.Changed.Equal(g.Created), ETag: g.ETag,
@@ -195,7 +193,7 @@ const groupAction = "Microsoft.Resources/subscriptions/resourceGroups"
 
 func groupID(g Group) string { return subscriptionScope(g.Subscription) + "/resourceGroups/" + g.Name }
 
-// moveVerb is the action on a group that moves what is in it.
+// moveVerb ends the name of the action that moves the resources of a group.
 const moveVerb = "/moveResources/action"
 
 func (t *tx) recordLock(l Lock, verb string) error {

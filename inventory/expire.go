@@ -19,12 +19,12 @@ const (
 	clearTombstone = `DELETE FROM tombstones WHERE subscription = ? AND key = ? AND at <= ?`
 )
 
-// SkippedError names resources whose intents could not be ended by time, because their
+// SkippedError reports resources whose intents could not be ended by time because their
 // records cannot be read. All other intents were ended.
 type SkippedError struct {
 	Resources int
-	Key       string // of the first of them
-	Err       error  // what is wrong with it
+	Key       string // of the first one
+	Err       error  // of the first one
 
 	members map[member]bool
 }
@@ -43,8 +43,7 @@ func (e *SkippedError) add(m member, err error) {
 	e.Resources = len(e.members)
 }
 
-// CountTombstones returns how many tombstones a subscription has, but counts no
-// further than limit.
+// CountTombstones counts the tombstones of a subscription, up to limit.
 func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n int, err error) {
 	err = s.engine.Read(ctx).One(tombstones, arm.Fold(sub), limit)(&n)
 	return n, err
@@ -57,11 +56,10 @@ func (s *Store) ForgetTombstones(ctx context.Context, limit int) (int, error) {
 }
 
 // Expire ends at most limit intents whose time is over and flags their rows. It returns
-// how many it ended. A request for a resource ends that resource's intents by itself. A
-// resource that cannot be read delays no other: Expire does the rest, and then returns
-// *SkippedError.
+// how many it ended. A request for a resource ends that resource's intents by itself. If a
+// resource cannot be read, Expire skips it, and returns *SkippedError at the end.
 //
-// It pages past the intents that it had to skip, because these stay the first in order.
+// It pages past the skipped intents, because these stay the first in order.
 func (s *Store) Expire(ctx context.Context, limit int) (lapsed int, err error) {
 	now := engine.Micros(s.engine.Now())
 	left := &SkippedError{members: map[member]bool{}}
@@ -124,7 +122,7 @@ func expireGroup(t *tx, sub, group string) error {
 	return expire(t, ended)
 }
 
-// endedIntent is the intent of a resource, with the end of its time.
+// endedIntent is an intent with the end of its time.
 type endedIntent struct {
 	member
 	ends int64
@@ -135,7 +133,7 @@ func scanEndedIntent(scan engine.Scanner) (e endedIntent, err error) {
 	return e, err
 }
 
-// member names a resource, and the group that it lies in.
+// member identifies a resource and its group.
 type member struct{ subscription, group, key string }
 
 func (m member) compare(other member) int {
@@ -149,7 +147,7 @@ func scanMember(scan engine.Scanner) (m member, err error) {
 
 func expire(t *tx, ended []member) error {
 	ended = slices.Clone(ended) // a transaction may be repeated
-	// The order in which all transactions lock rows.
+	// All transactions lock rows in this order.
 	slices.SortFunc(ended, member.compare)
 	for _, m := range slices.Compact(ended) {
 		h, err := lockResource(t, m.subscription, m.key)

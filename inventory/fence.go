@@ -15,34 +15,34 @@ import (
 )
 
 // FenceJob is the kind of the job that watches the fences on one ID: it looks for a
-// write that landed under them, deletes what that created, and removes the fences. Its
-// subject is the ID's key.
+// write that landed under them, deletes the resource that it created, and removes the
+// fences. Its subject is the ID's key.
 const FenceJob = "fence"
 
-// Fence stands on the ID of a write of unknown outcome whose group was deleted. While
-// it stands, the resource does not exist and no new one is created under its ID, so
-// whatever appears there can only be a PUT that landed late.
+// Fence blocks the ID of a write of unknown outcome whose group was deleted. While there
+// is a fence, the resource does not exist and no new one is created under its ID, so a
+// resource that appears there can only come from a PUT that landed late.
 type Fence struct {
 	Subscription, Key string
 	// Intent is the id of the write.
 	Intent [16]byte
 	Kind   index.WriteKind
-	// ID is the resource's as last written, or its key if that is unknown.
+	// ID is the resource's ID as last written, or its key if that is unknown.
 	ID         string
 	Group      string // folded
 	Type       string // folded full type
 	Region     string
 	APIVersion string // of the write
-	// Own: the write is Portico's DELETE of a landing under another fence. Accepted:
-	// its provider is working on it.
+	// Own: the write is Portico's DELETE of a resource that landed under another fence.
+	// Accepted: the provider has accepted that DELETE and is working on it.
 	Own, Accepted bool
 	Since         time.Time
-	// Until is the time after which the write can no longer be applied. A PUT's fence
-	// stands until a GET after that time has found nothing.
+	// Until is the time after which the write can no longer be applied. The fence of a PUT
+	// stays until a GET after that time has found nothing.
 	Until time.Time
 }
 
-// FencedError refuses to create a resource while a fence stands on its ID.
+// FencedError refuses to create a resource while there is a fence on its ID.
 type FencedError struct{ Until time.Time }
 
 func (e *FencedError) Error() string {
@@ -85,9 +85,9 @@ func (f *Fence) insert(t *tx) error {
 		engine.Flag(f.Own), engine.Flag(f.Accepted), engine.Micros(f.Since), engine.Micros(f.Until))
 }
 
-// unfenced returns *FencedError if a fence forbids creating a resource. The caller
-// holds the group's row, as the deletion of the group does.
-func (t *tx) unfenced(sub, key string) error {
+// checkNoFence returns *FencedError if a fence forbids creating a resource. The caller
+// has locked the group's row, as the deletion of the group does.
+func (t *tx) checkNoFence(sub, key string) error {
 	if none, err := t.noFences(sub); none || err != nil {
 		return err
 	}
@@ -112,16 +112,16 @@ func (t *tx) noFences(sub string) (bool, error) {
 	return !found, nil
 }
 
-// fenced reports whether a fence stands on an ID.
-func (t *tx) fenced(sub, key string) (bool, error) {
-	err := t.unfenced(sub, key)
+// hasFence reports whether there is a fence on an ID.
+func (t *tx) hasFence(sub, key string) (bool, error) {
+	err := t.checkNoFence(sub, key)
 	if _, ok := errors.AsType[*FencedError](err); ok {
 		return true, nil
 	}
 	return false, err
 }
 
-// openIntent is an open write into a group, in the form that a fence keeps.
+// openIntent is an open write into a group, with the fence that may replace it.
 type openIntent struct {
 	Fence
 	ends int64
@@ -134,10 +134,10 @@ func scanOpenIntent(scan engine.Scanner) (o openIntent, err error) {
 	return o, err
 }
 
-// fence replaces the writes into a group that are still open, all of unknown outcome, by
-// fences. ids are the resources' IDs by key, as far as they are known. creating is the
-// number of writes that may create a resource.
-func (t *tx) fence(g Group, open []openIntent, ids map[string]string) (creating int, err error) {
+// replaceByFences replaces the open writes into a group, all of unknown outcome, by fences.
+// ids has the known IDs of resources by key. creating is the number of writes that may
+// create a resource.
+func (t *tx) replaceByFences(g Group, open []openIntent, ids map[string]string) (creating int, err error) {
 	for _, l := range open {
 		f, intentKey := l.Fence, l.Key
 		f.Key = resourceKey(intentKey)
@@ -161,8 +161,7 @@ func (t *tx) fence(g Group, open []openIntent, ids map[string]string) (creating 
 	return creating, nil
 }
 
-// resourceKey returns the key of the resource that an intent is about, also for a
-// stray.
+// resourceKey returns the key of an intent's resource, which may be a stray.
 func resourceKey(intentKey string) string {
 	if !IsStrayKey(intentKey) {
 		return intentKey
@@ -172,7 +171,7 @@ func resourceKey(intentKey string) string {
 
 func fenceID(key string) [16]byte { return jobrow.ID(FenceJob, key) }
 
-// watchFence creates the job that watches a fence and the others on its ID.
+// watchFence creates the job that watches the fences on the ID of a fence.
 func (t *tx) watchFence(f Fence) error {
 	job := jobrow.Job{
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
@@ -181,7 +180,7 @@ func (t *tx) watchFence(f Fence) error {
 	return job.Put(t.Base())
 }
 
-// Fences are the fences on IDs of deleted groups.
+// Fences has the methods for the fences of all subscriptions.
 type Fences struct{ store *Store }
 
 // On lists the fences on an ID.
@@ -201,10 +200,10 @@ func (fences *Fences) Count(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// BeginDelete durably records that Portico is about to DELETE what landed under a
-// fence. The record is a fence of its own, which stands as long as that DELETE may be
-// applied. The error is ErrChanged if the first fence is gone, or if such a DELETE is
-// already under way in its region.
+// BeginDelete durably records that Portico is about to DELETE a resource that landed under
+// a fence. The record is another fence, which stays as long as that DELETE may be applied.
+// The error is ErrChanged if the first fence is gone, or if such a DELETE is already under
+// way in its region.
 func (fences *Fences) BeginDelete(ctx context.Context, under Fence, lateWriteWindow time.Duration) (Ticket, error) {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = fences.store.options.LateWriteWindow
@@ -234,9 +233,9 @@ func (fences *Fences) BeginDelete(ctx context.Context, under Fence, lateWriteWin
 	})
 }
 
-// SettleDelete records the outcome of the DELETE of a ticket from
-// [Fences.BeginDelete]. A definite answer ends its fence; after an acceptance the
-// fence stands for as long as the operation may take.
+// SettleDelete records the outcome of a DELETE that began with [Fences.BeginDelete]. A
+// definite answer removes its fence; after an acceptance the fence stays for the time that
+// the operation may take.
 func (fences *Fences) SettleDelete(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
 	return fences.store.write(ctx, engine.Flushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		switch outcome {
@@ -261,13 +260,12 @@ func (fences *Fences) SettleDelete(ctx context.Context, ticket Ticket, outcome i
 	})
 }
 
-// ProvedAbsent is, by region, the store time of the GET by which Portico found nothing
-// there under an ID.
+// ProvedAbsent has, by region, the store time of Portico's GET of an ID that found nothing.
 type ProvedAbsent map[string]time.Time
 
-// RemoveEnded removes the fences on an ID whose time is over, and returns those
-// that still stand. The fence of a PUT goes only if a GET after its time has found
-// nothing. The fence of an accepted DELETE goes once the landed resource is gone.
+// RemoveEnded removes the fences on an ID whose time is over, and returns the others. It
+// removes the fence of a PUT only if a GET after its time has found nothing, and the fence
+// of an accepted DELETE once the landed resource is gone.
 func (fences *Fences) RemoveEnded(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	return commit(ctx, fences.store, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
@@ -277,7 +275,7 @@ func (fences *Fences) RemoveEnded(ctx context.Context, sub, key string, absent P
 		}
 		var left []Fence
 		for _, f := range all {
-			if !f.over(t.Now, absent, fences.store.engine.ClockSlack()) {
+			if !f.hasEnded(t.Now, absent, fences.store.engine.ClockSlack()) {
 				left = append(left, f)
 				continue
 			}
@@ -292,9 +290,9 @@ func (fences *Fences) RemoveEnded(ctx context.Context, sub, key string, absent P
 	})
 }
 
-// over reports whether a fence is no longer needed. slack is the most by which the
+// hasEnded reports whether a fence is no longer needed. slack is the most by which the
 // clocks of replicas may differ.
-func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bool {
+func (f *Fence) hasEnded(now time.Time, absent ProvedAbsent, slack time.Duration) bool {
 	probed, proved := absent[f.Region]
 	switch {
 	case f.Accepted && proved && !probed.Before(f.Since):
@@ -311,9 +309,9 @@ func (t *tx) writeTombstoneAt(sub, key string) error {
 }
 
 // ForgetSworn removes the fences on an ID once the time of each is over, and returns
-// them. An operator vouches that nothing has landed under them, for the case that no GET
-// can prove it. The error is ErrNotFound if there is no fence, and *ObstacleError while
-// the time of one is not over.
+// them. It is for an operator who knows that nothing has landed under them although no GET
+// can prove it. The error is ErrNotFound if there is no fence, and *ObstacleError while the
+// time of one is not over.
 func (fences *Fences) ForgetSworn(ctx context.Context, sub, key string) ([]Fence, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	return commit(ctx, fences.store, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {

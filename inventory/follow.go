@@ -12,13 +12,14 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// Follows are the operations of accepted writes, which jobs poll until they end.
+// Follows has the methods for the operations of accepted writes, which jobs poll until they
+// end.
 type Follows struct{ store *Store }
 
-// End records that the operation of an accepted write is over, or lost, and flags
-// the row, because only a GET shows the state of the resource. It returns the row, or
-// ErrNotFound. follow names the operation, see SettleResult; if the row follows another
-// operation by now, nothing ends. why is the provider's error for an operation that
+// End records that the operation of an accepted write has ended or was lost, and flags the
+// row, because only a GET shows the state of the resource. It returns the row, or
+// ErrNotFound. follow is the SettleResult.Follow of the write; if another operation is
+// followed by now, End changes nothing. why is the provider's error if the operation
 // failed, nil otherwise.
 func (follows *Follows) End(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte, why *arm.Error) (Resource, error) {
 	return commit(ctx, follows.store, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
@@ -36,7 +37,7 @@ func (follows *Follows) End(ctx context.Context, sub, key string, kind index.Wri
 		case err != nil:
 			return Resource{}, err
 		}
-		if err := h.failed(t, kind, why); err != nil {
+		if err := h.recordFailure(t, kind, why); err != nil {
 			return Resource{}, err
 		}
 		after, did := h.settle(t, index.FollowEnded{Kind: kind})
@@ -47,8 +48,8 @@ func (follows *Follows) End(ctx context.Context, sub, key string, kind index.Wri
 	})
 }
 
-// Get returns the follow that the acceptance started, or ErrNotFound if it has
-// ended.
+// Get returns a follow, or ErrNotFound if it has ended. follow is the SettleResult.Follow
+// of the write.
 func (follows *Follows) Get(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Follow, error) {
 	job, err := follows.store.Jobs.Job(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
 	switch {
@@ -60,23 +61,23 @@ func (follows *Follows) Get(ctx context.Context, sub, key string, kind index.Wri
 	return ReadFollow(job)
 }
 
-// PollSoon schedules the next poll of the operation of a write of this kind for as soon
-// as the poll floor allows.
+// PollSoon schedules the next poll of the operation of a write of the kind for as soon as
+// the poll floor allows.
 func (follows *Follows) PollSoon(ctx context.Context, sub, key string, kind index.WriteKind) error {
 	return follows.store.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
 		return jobrow.RunSooner(t.Base(), arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(follows.store.options.PollFloor))
 	})
 }
 
-// EndByJob is Follows.End for the job that follows, which it ends too. If the
-// caller no longer holds the job, it returns jobrow.ErrLeaseLost and ends nothing.
+// EndByJob ends a follow as [Follows.End] does, and its job too. If the caller no longer
+// holds the job, it returns jobrow.ErrLeaseLost and ends nothing.
 func (follows *Follows) EndByJob(ctx context.Context, j jobrow.Job, why *arm.Error) error {
 	return follows.endByJob(ctx, j, why, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
 }
 
-// LoseByJob is Follows.EndByJob for an operation whose outcome can no longer be
-// learnt. For the late-write window of the type (0 for Options.LateWriteWindow) the
-// write counts as one without an answer.
+// LoseByJob is like [Follows.EndByJob] for an operation whose outcome can no longer be
+// learnt. For the late-write window of the type (0 for Options.LateWriteWindow) the write
+// counts as one without an answer.
 func (follows *Follows) LoseByJob(ctx context.Context, j jobrow.Job, lateWriteWindow time.Duration) error {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = follows.store.options.LateWriteWindow
@@ -103,7 +104,7 @@ func (follows *Follows) endByJob(ctx context.Context, j jobrow.Job, why *arm.Err
 		if err != nil {
 			return err
 		}
-		if err := h.failed(t, follow.Kind, why); err != nil {
+		if err := h.recordFailure(t, follow.Kind, why); err != nil {
 			return err
 		}
 		after, did := h.settle(t, event(follow, t.Now))
@@ -130,12 +131,12 @@ func (h *resourceTx) storeLost(t *tx, after index.State) error {
 	return nil
 }
 
-// GiveUp gives up the operation of an accepted write once it has been followed for
-// the limit, as if its provider no longer knew it: a GET shows the state of the
-// resource, and for the late-write window of its type (0 for Options.LateWriteWindow)
-// the write counts as one without an answer. Before the limit it returns *ObstacleError,
-// as the operation may run on for longer than that window; if nothing is followed,
-// ErrNotFound.
+// GiveUp gives up the operation of an accepted write once it has been followed for the
+// limit, as if its provider no longer knew it: a GET will show the state of the resource,
+// and for the late-write window of its type (0 for Options.LateWriteWindow) the write
+// counts as one without an answer. Before the limit the error is *ObstacleError, because
+// the operation may run for longer than that window. It is ErrNotFound if nothing is
+// followed.
 func (follows *Follows) GiveUp(ctx context.Context, sub, key string, kind index.WriteKind, limit, lateWriteWindow time.Duration) error {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = follows.store.options.LateWriteWindow

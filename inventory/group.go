@@ -27,19 +27,19 @@ type Group struct {
 	ManagedBy    string
 	Tags         map[string]string
 	State        index.GroupState
-	// Incarnation tells this group from earlier ones of the same name, Generation this
-	// version of it from earlier ones.
+	// Incarnation distinguishes this group from earlier ones of the same name, Generation
+	// this version of the group from earlier ones.
 	Incarnation, Generation [16]byte
 	ETag                    string
 	Created, Changed        time.Time
 
-	locked bool // there are locks in the subscription; set where the row is locked
+	locked bool // there may be locks in the subscription; set when the row is locked
 }
 
 // GroupQuery selects groups in the order of their keys.
 type GroupQuery struct {
 	Subscription string
-	After        string // the key before the first one wanted
+	After        string // list the groups after this key
 	Limit        int    // 0: all
 }
 
@@ -102,14 +102,15 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 }
 
 // EditGroup creates or changes a group. edit gets the present group, nil if there is
-// none, and returns the wanted one; it decides on Name, Location, ManagedBy, Tags,
-// State and ETag, the store on the rest. It runs inside the writing transaction and
-// must be pure. If it fails, nothing is written and EditGroup returns its error; if it
-// returns nil without an error, nothing changes (ErrNotFound if there is no group).
+// none, and returns the wanted one; it sets Name, Location, ManagedBy, Tags, State and
+// ETag, and the store sets the rest. It runs inside the writing transaction and must be
+// pure. If it fails, nothing is written and EditGroup returns its error; if it returns nil
+// without an error, nothing changes (ErrNotFound if there is no group).
 //
-// A new group gets a new incarnation and counts against the subscription's quota:
-// *transaction.QuotaError. The subscription must admit the change: ErrSubscriptionNotFound,
-// *SubscriptionStateError. A lock can forbid it: *LockedError.
+// A new group gets a new incarnation and counts against the subscription's quota
+// (*transaction.QuotaError). The subscription may refuse the change
+// (ErrSubscriptionNotFound, *SubscriptionStateError), and a lock may forbid it
+// (*LockedError).
 func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
 	return engine.Put(ctx, s.engine, transaction.NewGroupLocks(sub, name), func(t *tx) (stored Group, created bool, err error) {
 		current, err := openScope(t, arm.Fold(sub), arm.Fold(name), false)
@@ -176,7 +177,7 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 	g.Subscription, g.Key, g.Name = current.Subscription, current.Key, spelling(g.Name, current.Name)
 	g.Incarnation, g.Generation = current.Incarnation, engine.NewID()
 	if g.State != index.GroupActive && g.State == current.State {
-		g.Generation = current.Generation // it names the job that the group is marked for
+		g.Generation = current.Generation // the ID of the job that deletes or moves the group
 	}
 	g.Created, g.Changed = current.Created, t.Now
 	tags, err := storedTags(g.Tags)
@@ -191,7 +192,7 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 		engine.Micros(g.Changed), g.Subscription, g.Key)
 }
 
-// spelling returns wanted, unless it differs from otherwise in more than casing.
+// spelling returns wanted if it equals otherwise except for casing, and otherwise if not.
 func spelling(wanted, otherwise string) string {
 	if arm.EqualFold(wanted, otherwise) {
 		return wanted
@@ -204,25 +205,24 @@ func storedTags(tags map[string]string) (string, error) {
 	return string(text), err
 }
 
-// DeleteGroupConditions are a caller's conditions for a group's deletion. The
-// functions run in the deleting transaction and must be pure; nil accepts.
+// DeleteGroupConditions holds a caller's conditions for a group's deletion. The functions
+// run in the deleting transaction and must be pure; nil accepts.
 type DeleteGroupConditions struct {
-	// Check judges the group before any other reason.
+	// Check may refuse the group, before any other check.
 	Check func(Group) error
-	// CheckWrittenRegions judges the group once the index knows of nothing left in it.
-	// It gets the regions that this incarnation ever sent a write to.
+	// CheckWrittenRegions may refuse the group once the index knows of nothing left in it.
+	// It gets the regions to which this incarnation ever sent a write.
 	CheckWrittenRegions func(Group, []WrittenRegion) error
-	// Absent are, by key, the generations of rows whose resources Portico's last GET
-	// did not find: see [Store.Observe]. Such a row goes with the group if nothing has
+	// Absent has, by key, the generations of rows whose resources Portico's last GET did
+	// not find: see [Store.Observe]. Such a row is removed with the group if nothing has
 	// changed it since.
 	Absent map[string][16]byte
 }
 
-// DeleteGroup removes a group that has no resource, no stray, and no call that may
-// still be running, all seen in one transaction; otherwise it returns
-// *GroupNotEmptyError. Writes of unknown outcome leave fences on their IDs. DeleteGroup
-// returns the errors of the conditions as they are, ErrNotFound if there is no such
-// group, and ErrSubscriptionNotFound if there is no such subscription.
+// DeleteGroup removes a group that has no resource, no stray, and no call that may still be
+// running; otherwise it returns *GroupNotEmptyError. It replaces writes of unknown outcome
+// by fences on their IDs. It returns errors of the conditions unchanged, ErrNotFound if
+// there is no such group, and ErrSubscriptionNotFound if there is no such subscription.
 func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c DeleteGroupConditions) error {
 	return s.write(ctx, engine.Flushed, transaction.GroupLocks(sub, name), func(t *tx) error {
 		return closeGroup(t, arm.Fold(sub), arm.Fold(name), c)
@@ -242,7 +242,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	if g.State == index.GroupMoving {
 		return &index.GroupStateError{State: g.State}
 	}
-	left, ids, err := t.leftIn(g, c.Absent)
+	left, ids, err := t.removeAbsent(g, c.Absent)
 	if err == nil {
 		err = left.check(t, g)
 	}
@@ -254,7 +254,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 			return err
 		}
 	}
-	creating, err := t.fence(g, left.open, ids)
+	creating, err := t.replaceByFences(g, left.open, ids)
 	if err != nil {
 		return err
 	}
@@ -286,13 +286,13 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 }
 
 // forgottenEverywhere reports whether a group was marked so long ago that no replica's
-// memory still shows it as Active.
+// memory still has it as Active.
 func (t *tx) forgottenEverywhere(g Group) bool {
 	return g.State == index.GroupDeleting && t.Now.Sub(g.Changed) > memory.Bound+t.store.engine.ClockSlack()
 }
 
-// dropAbsent removes a group's rows whose resources do not exist, and returns their IDs
-// by key. The intents that may still create one stay. If the group's deletion is
+// dropAbsent removes the group's rows whose resources do not exist, and returns their IDs
+// by key. Intents that may still create a resource stay. If the group's deletion is
 // refused, this is rolled back.
 func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]string, err error) {
 	ids = map[string]string{}
@@ -317,23 +317,23 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 	return ids, nil
 }
 
-// groupContents is all that the store knows to be in a locked group.
+// groupContents is everything in a locked group.
 type groupContents struct {
 	locks     []Lock
-	ended     []member // whose intents have ended by time
+	ended     []member // resources with an intent whose time is over
 	resources int
-	underWay  int // calls that may still be running
+	underWay  int // number of calls that may still be running
 	strays    []Stray
-	regions   []WrittenRegion // that this incarnation ever sent a write to
+	regions   []WrittenRegion // of this incarnation
 	open      []openIntent
 
 	deployments []deployments.Active
 }
 
-// leftIn removes the intents that have ended by time and the absent rows of a group. It
-// returns what is left, and the IDs of the removed rows by key. If a lock stands on an
-// Active group, or on anything in it, it returns *LockedError.
-func (t *tx) leftIn(g Group, absent map[string][16]byte) (left groupContents, ids map[string]string, err error) {
+// removeAbsent removes the intents whose time is over and the absent rows of a group. It
+// returns the remaining contents, and the IDs of the removed rows by key. If there is a lock
+// on an Active group, or on anything in it, it returns *LockedError.
+func (t *tx) removeAbsent(g Group, absent map[string][16]byte) (left groupContents, ids map[string]string, err error) {
 	if left, err = t.contentsOf(g); err != nil {
 		return left, nil, err
 	}
@@ -371,7 +371,7 @@ func (t *tx) contentsOf(g Group) (c groupContents, err error) {
 	return c, err
 }
 
-// check returns *GroupNotEmptyError unless the group may close.
+// check returns *GroupNotEmptyError unless the group can be removed.
 func (c groupContents) check(t *tx, g Group) error {
 	if index.MayClose(c.resources, len(c.strays), c.underWay) {
 		return nil

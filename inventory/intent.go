@@ -19,32 +19,30 @@ type Write struct {
 	Key          string // of the resource
 	ID           string // as the request wrote it
 	Type         string // full type
-	Namespace    string // that the subscription must be registered for; empty: none
+	Namespace    string // the subscription must be registered for it, unless it is empty
 	TypeName     string // full type as declared
-	Name         string // as written; of a nested resource "parent/child"; empty: as in ID
+	Name         string // as written, "parent/child" for a nested resource; empty: as in ID
 	Parent       string // key of the tracked parent that a PUT needs, or empty
-	Region       string // whose endpoint it goes to
-	Location     string // normalised; empty: the row's is not compared
+	Region       string // of the endpoint
+	Location     string // normalised; if empty, it is not compared with the row's
 	APIVersion   string
-	Sender       string // which replica sends it
-	// Creator and Created are those of a row that this write creates; the zero time
-	// means now.
+	Sender       string // name of the replica that sends it
+	// Creator and Created are for a row that this write creates; the zero time means now.
 	Creator Creator
 	Created time.Time
 
 	// Version, if set, is the version of the subscription under which the write was
-	// admitted. Begin returns ErrScopeChanged if the subscription has another one by
-	// now.
+	// admitted. Begin returns ErrScopeChanged if it has changed.
 	Version int64
-	// Incarnation, if set, is that of the group that the write is meant for.
+	// Incarnation, if set, is the incarnation of the group for which the write is meant.
 	Incarnation [16]byte
 	// OfGroupDelete: the job that deletes the group sends the write; the group must be
 	// Deleting.
 	OfGroupDelete bool
-	// Generation, if set, is that of the row that the write is meant for. Begin returns
-	// ErrChanged if the row has another one by now.
+	// Generation, if set, is the generation of the row for which the write is meant. Begin
+	// returns ErrChanged if it has changed.
 	Generation [16]byte
-	// LateWriteWindow of the type; 0 means Options.LateWriteWindow.
+	// LateWriteWindow is the type's; 0 means Options.LateWriteWindow.
 	LateWriteWindow time.Duration
 
 	plan Plan // see [Store.TryPlanned]
@@ -59,11 +57,11 @@ type Ticket struct {
 	Generation        [16]byte // of the row now; zero without one
 	CreatedRow        bool     // this write created the row
 	Row               *Resource
-	// SendBy is the store time after which the first byte must not leave, and NotAfter
+	// SendBy is the store time after which the first byte must not be sent, and NotAfter
 	// the time by which the call has ended.
 	SendBy, NotAfter time.Time
 
-	left resourceState // with the intent
+	left resourceState // as Begin left the resource
 }
 
 const (
@@ -87,20 +85,26 @@ func scanIntent(scan engine.Scanner) (key string, in index.Intent, err error) {
 	return key, in, err
 }
 
-// Begin durably records that a write is about to be sent; no byte of the write may leave
-// before Begin has returned. In one transaction it checks that the subscription admits the
-// write (ErrSubscriptionNotFound, *SubscriptionStateError) and is as it was when the write
-// was admitted (ErrScopeChanged), that the group exists and is Active
-// (index.ErrGroupNotFound, *index.GroupStateError), that the subscription is registered for
-// the namespace (*RegistrationStateError), that the row is in the region that the write goes
-// to (*LocationConflictError; for a PUT the location counts too), that a PATCH has a row at
-// all (ErrNotFound), that a PUT's parent exists (ErrParentNotFound, ErrParentMoved), that a
-// new row fits the quota (*transaction.QuotaError), that no fence stands on its ID
-// (*FencedError), and that no lock forbids it (*LockedError); then it records the intent,
-// creates the row of a create, and marks open writes that oppose each other.
+// Begin durably records that a write is about to be sent; no byte of the write may be sent
+// before Begin has returned. In one transaction it checks
+//   - that the subscription admits the write (ErrSubscriptionNotFound,
+//     *SubscriptionStateError) and has not changed since the write was admitted
+//     (ErrScopeChanged),
+//   - that the group exists and is Active (index.ErrGroupNotFound, *index.GroupStateError),
+//   - that the subscription is registered for the namespace (*RegistrationStateError),
+//   - that the row is in the region of the write and, for a PUT, has its location
+//     (*LocationConflictError),
+//   - that there is a row for a PATCH (ErrNotFound), and the parent for a PUT
+//     (ErrParentNotFound, ErrParentMoved),
+//   - that a new row fits the quota (*transaction.QuotaError), and there is no fence on its
+//     ID (*FencedError),
+//   - and that no lock forbids the write (*LockedError).
 //
-// The caller should pass every ticket to Settle. Without that the intent ends by time,
-// and its row is flagged for verification.
+// Then it records the intent, creates the row of a create, and marks open writes that
+// oppose each other.
+//
+// The caller should pass every ticket to Settle. Otherwise the intent ends by time, and
+// its row is flagged for verification.
 func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	w.Subscription, w.Group, w.Key = arm.Fold(w.Subscription), arm.Fold(w.Group), arm.Fold(w.Key)
 	w.Type, w.Parent, w.Namespace = arm.Fold(w.Type), arm.Fold(w.Parent), arm.Fold(w.Namespace)
@@ -110,7 +114,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	if w.LateWriteWindow <= 0 {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
-	locks := writeLocks(w.Subscription, w.Group, w.Namespace, w.above(), w.Key)
+	locks := writeLocks(w.Subscription, w.Group, w.Namespace, w.requiredParent(), w.Key)
 	if w.Kind == index.Put {
 		locks.Rows = append(locks.Rows, engine.Row{Kind: transaction.FenceRow})
 	}
@@ -129,7 +133,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err := w.admittedByLocks(t); err != nil {
 			return Ticket{}, err
 		}
-		// Before its child: every transaction that locks both takes this order.
+		// Every transaction that locks a parent and its child locks the parent first.
 		refusal, err := w.lockParent(t)
 		if err != nil {
 			return Ticket{}, err
@@ -148,8 +152,8 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	})
 }
 
-// recordRegion records the region that a group sends a write to, once for all writes
-// that share the transaction.
+// recordRegion records the region to which a group sends a write, once for all writes of
+// the transaction.
 func (t *tx) recordRegion(to writtenRegion) error {
 	if t.locked.written[to] {
 		return nil
@@ -177,7 +181,7 @@ func (t *tx) admit(w Write, h *resourceTx, refusal error) error {
 	if w.Generation != [16]byte{} && (row == nil || row.Generation != w.Generation) {
 		return ErrChanged
 	}
-	if row != nil && w.conflicts(row) {
+	if row != nil && w.conflictsWith(row) {
 		return &LocationConflictError{Row: *row, RemovalOpen: h.state().RemovalOpen()}
 	}
 	switch {
@@ -190,7 +194,7 @@ func (t *tx) admit(w Write, h *resourceTx, refusal error) error {
 	case row != nil:
 		return nil
 	}
-	if err := t.unfenced(w.Subscription, w.Key); err != nil {
+	if err := t.checkNoFence(w.Subscription, w.Key); err != nil {
 		return err
 	}
 	err := t.RaiseUsage(transaction.UsageOf(w.Subscription, w.Group, w.Type), int64(1+w.plan.Created), t.store.options.Limits.ResourcesPerTypeAndGroup)
@@ -200,27 +204,28 @@ func (t *tx) admit(w Write, h *resourceTx, refusal error) error {
 	return err
 }
 
-// conflicts reports whether the write goes to another region than the row's.
-func (w *Write) conflicts(row *Resource) bool {
+// conflictsWith reports whether the row is in another region than the write or, for a PUT,
+// in another location.
+func (w *Write) conflictsWith(row *Resource) bool {
 	return index.Conflicts(w.Kind, index.Placement{Region: w.Region, Location: w.Location}, index.Placement{Region: row.Region, Location: row.Location})
 }
 
-// above is the key of the parent that must exist.
-func (w *Write) above() string {
+// requiredParent returns the key of the parent that must exist, "" if none must.
+func (w *Write) requiredParent() string {
 	if w.Kind != index.Put {
 		return ""
 	}
 	return w.Parent
 }
 
-// lockParent locks the parent that a PUT needs. refusal says that the parent is missing
-// or lies in another region.
+// lockParent locks the parent that a PUT needs. refusal is the error if the parent is
+// missing or lies in another region.
 func (w *Write) lockParent(t *tx) (refusal, err error) {
-	above := w.above()
+	above := w.requiredParent()
 	if above == "" {
 		return nil, nil
 	}
-	parent, err := t.row(w.Subscription, above)
+	parent, err := t.lockRow(w.Subscription, above)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return ErrParentNotFound, nil
@@ -245,7 +250,7 @@ func (t *tx) recordIntent(h *resourceTx, w Write, b beginning) (Ticket, error) {
 	after, did := h.settle(t, e)
 	added := after.Open[len(after.Open)-1]
 	if added.CreatedRow {
-		h.create(w.row(t.Now))
+		h.create(w.newRow(t.Now))
 	}
 	if after.Row != nil {
 		if err := h.remember(t, b); err != nil {
@@ -266,8 +271,8 @@ func (t *tx) recordIntent(h *resourceTx, w Write, b beginning) (Ticket, error) {
 	return ticket, err
 }
 
-// row returns the row of a create before anything is known of the resource.
-func (w *Write) row(now time.Time) *Resource {
+// newRow returns the row of a create before anything is known of the resource.
+func (w *Write) newRow(now time.Time) *Resource {
 	created := w.Created
 	if created.IsZero() {
 		created = now
@@ -279,7 +284,7 @@ func (w *Write) row(now time.Time) *Resource {
 	}
 }
 
-// WrittenRegion is a type and region that an incarnation of a group sent a write to.
+// WrittenRegion is a type and a region for which an incarnation of a group sent a write.
 type WrittenRegion struct {
 	Type   string // folded full type
 	Region string
@@ -293,8 +298,8 @@ func scanWrittenRegion(scan engine.Scanner) (touch WrittenRegion, err error) {
 	return touch, err
 }
 
-// WrittenRegions lists, once each, the types and regions that an incarnation of a group
-// sent a write to, even if the write had no effect; see [DeleteGroupConditions].
+// WrittenRegions lists the written regions of a group's incarnation, also if a write had no
+// effect; see [DeleteGroupConditions].
 func (s *Store) WrittenRegions(ctx context.Context, g Group) ([]WrittenRegion, error) {
 	return engine.Collect(s.engine.Read(ctx), scanWrittenRegion, selectWrittenRegions, g.Subscription, g.Key, g.Incarnation[:])
 }

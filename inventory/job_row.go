@@ -9,9 +9,9 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// The kinds of the jobs that belong to rows. A flagged row has one that verifies it, a
-// followed row has one for each kind of write, and no other row has any: the
-// transaction that sets or clears the flag or the follow creates or removes the job.
+// The kinds of the jobs of rows. A flagged row has a job that verifies it, a followed row
+// has a job for each kind of write, and no other row has one: the transaction that sets or
+// clears the flag or the follow creates or removes the job.
 const (
 	VerifyJob = "verify"
 	FollowJob = "follow"
@@ -19,20 +19,19 @@ const (
 
 // Poll is the polling URL of an accepted write, on the region's endpoint of the type.
 type Poll struct {
-	Path, Query string        // as they came; the path is absolute
-	RetryAfter  time.Duration // before the first poll; 0: none was asked for
-	// Status: the URL answers with the operation's status, and always with 200;
-	// otherwise it answers as the write itself would have been answered (async
-	// reference, Azure-AsyncOperation Resource format; 202 Accepted and Location
-	// Headers).
+	Path, Query string        // as the provider sent them; the path is absolute
+	RetryAfter  time.Duration // before the first poll; 0 if the provider sent none
+	// Status: the URL answers with 200 and the operation's status; otherwise it answers as
+	// the write itself would have been answered (async reference, Azure-AsyncOperation
+	// Resource format; 202 Accepted and Location Headers).
 	Status bool
-	// TenantID and ObjectID are those of the caller that started the operation: for
-	// anyone else it does not exist (async reference, Operation result rules).
+	// TenantID and ObjectID identify the caller that started the operation: for anyone else
+	// it does not exist (async reference, Operation result rules).
 	TenantID, ObjectID string
 }
 
-// Follow is the payload of a job that follows an accepted write. Without a path there
-// is no polling URL: the job asks for the resource itself.
+// Follow is the payload of a job that follows an accepted write. Without a path there is no
+// polling URL, and the job sends GETs of the resource.
 type Follow struct {
 	Kind     index.WriteKind `json:"kind"`
 	Path     string          `json:"path,omitempty"`
@@ -43,14 +42,14 @@ type Follow struct {
 	Progress FollowProgress  `json:"progress"`
 }
 
-// FollowProgress is what operators see of a follow.
+// FollowProgress is the progress of a follow, for operators.
 type FollowProgress struct {
-	Status string `json:"status,omitempty"` // what the latest poll said
-	// Missing counts the consecutive polls that found no such operation, the first of
-	// them at MissingSince.
+	Status string `json:"status,omitempty"` // of the operation, by the latest poll
+	// Missing counts the consecutive polls that found no such operation. The first one was
+	// at MissingSince.
 	Missing      int       `json:"missing,omitempty"`
 	MissingSince time.Time `json:"missingSince,omitzero"`
-	// RefusedSince is since when questions with the row's api-version are refused.
+	// RefusedSince is the time since which the provider refuses the row's api-version.
 	RefusedSince time.Time `json:"refusedSince,omitzero"`
 }
 
@@ -74,10 +73,10 @@ type Verify struct {
 	Progress    VerifyProgress `json:"progress"`
 }
 
-// VerifyProgress is what operators see of a verification.
+// VerifyProgress is the progress of a verification, for operators.
 type VerifyProgress struct {
-	Outcome string `json:"outcome,omitempty"` // of the latest question, a sentence
-	// RefusedSince is since when questions with the row's api-version are refused.
+	Outcome string `json:"outcome,omitempty"` // of the latest GET, a sentence
+	// RefusedSince is the time since which the provider refuses the row's api-version.
 	RefusedSince time.Time `json:"refusedSince,omitzero"`
 }
 
@@ -87,7 +86,7 @@ func followID(kind index.WriteKind, key string) [16]byte {
 	return jobrow.ID(FollowJob, kind.String()+" "+key)
 }
 
-// rowJobs are the jobs that a row has.
+// rowJobs tells which jobs a row has.
 type rowJobs struct{ verify, followPut, followDelete, followPatch bool }
 
 func jobsFor(row *index.Row) rowJobs {
@@ -97,15 +96,15 @@ func jobsFor(row *index.Row) rowJobs {
 	return rowJobs{row.Verify, row.FollowPut, row.FollowDelete, row.FollowPatch}
 }
 
-// accepted is an accepted write that is followed from now on.
+// accepted is an accepted write whose follow starts.
 type accepted struct {
 	kind        index.WriteKind
 	poll        *Poll
 	incarnation [16]byte // of the job
 }
 
-// storeJobs creates the jobs that the row needs now and removes those that it needed
-// before. A row that was and is plainly alive costs nothing.
+// storeJobs creates the jobs that the row needs and removes the ones that it no longer
+// needs. For a row that is neither flagged nor followed it does nothing.
 func (h *resourceTx) storeJobs(t *tx, before, now rowJobs, intentEnded bool) error {
 	if before == now && h.accepted == nil && !(intentEnded && now.verify) {
 		return nil
@@ -125,17 +124,17 @@ func (h *resourceTx) storeJobs(t *tx, before, now rowJobs, intentEnded bool) err
 func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
 	switch {
 	case now && !before:
-		return verify(t, h.subscription, h.key, h.region())
+		return putVerifyJob(t, h.subscription, h.key, h.region())
 	case before && !now:
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
-		// The intent that ended may have kept an answer from settling.
+		// The intent that ended may have prevented an answer from settling.
 		return jobrow.RunSooner(t.Base(), h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
 	}
 	return nil
 }
 
-// region is the region of the resource once its row is stored.
+// region returns the region of the resource once its row is stored.
 func (h *resourceTx) region() string {
 	switch {
 	case h.row != nil:
@@ -146,8 +145,8 @@ func (h *resourceTx) region() string {
 	return ""
 }
 
-// verify creates the job that verifies a flagged row.
-func verify(t *tx, sub, key, region string) error {
+// putVerifyJob creates the job that verifies a flagged row.
+func putVerifyJob(t *tx, sub, key, region string) error {
 	payload := "{}"
 	if cause := events.CauseOf(t.Context); cause.Correlation != "" {
 		payload = jobrow.PayloadOf(Verify{Correlation: cause.Correlation, Client: cause.ClientRequest})
@@ -166,15 +165,15 @@ func (h *resourceTx) storeFollow(t *tx, kind index.WriteKind, before, now bool) 
 	}
 	switch {
 	case now && (fresh != nil || !before):
-		return h.follow(t, kind, fresh)
+		return h.putFollowJob(t, kind, fresh)
 	case before && !now:
 		return h.dropJob(t, followID(kind, h.key))
 	}
 	return nil
 }
 
-// follow creates the job that follows an accepted write. It replaces an earlier one.
-func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error {
+// putFollowJob creates the job that follows an accepted write, in place of an earlier one.
+func (h *resourceTx) putFollowJob(t *tx, kind index.WriteKind, fresh *accepted) error {
 	follow, pause := Follow{Kind: kind}, t.store.options.PollFloor
 	incarnation := engine.NewID()
 	if fresh != nil {
@@ -196,8 +195,8 @@ func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
 	return jobrow.Delete(t.Base(), h.subscription, id)
 }
 
-// flagBelow flags the rows below a key, at any depth, for verification. They take over
-// the unreported writes of that row.
+// flagBelow flags the rows below a key, at any depth, for verification. They take over the
+// unreported writes of the row above.
 func flagBelow(t *tx, sub, key string, above *Resource) error {
 	from, to := engine.Below(key)
 	if t.Proves() {
@@ -217,7 +216,7 @@ func flagBelow(t *tx, sub, key string, above *Resource) error {
 	}
 	for _, c := range children {
 		t.dropLocation(c.key)
-		if err := verify(t, sub, c.key, c.region); err != nil {
+		if err := putVerifyJob(t, sub, c.key, c.region); err != nil {
 			return err
 		}
 	}

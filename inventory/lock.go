@@ -24,13 +24,13 @@ type LockLevel uint8
 
 // The levels of locks.
 const (
-	// LockCanNotDelete forbids deleting its scope and all that lies below.
+	// LockCanNotDelete forbids deleting its scope and everything below.
 	LockCanNotDelete LockLevel = iota + 1
-	// LockReadOnly forbids changing them as well.
+	// LockReadOnly forbids changing them too.
 	LockReadOnly
 )
 
-// LockLevels returns every legal value.
+// LockLevels returns all levels.
 func LockLevels() []LockLevel { return []LockLevel{LockCanNotDelete, LockReadOnly} }
 
 func (l LockLevel) String() string {
@@ -42,34 +42,34 @@ func (l LockLevel) forbids(kind index.WriteKind) bool {
 	return kind == index.Delete || l == LockReadOnly
 }
 
-// Lock is a management lock on a subscription, a group or a resource, and on all that
-// lies below. Its JSON holds the fields that no statement reads.
+// Lock is a management lock on a subscription, a group or a resource, and on everything
+// below. Its JSON holds the fields that no statement reads.
 type Lock struct {
 	Subscription string          `json:"-"`     // folded
-	Scope        string          `json:"-"`     // the folded id of what it stands on
-	Key          string          `json:"-"`     // the folded name
-	ScopeID      string          `json:"scope"` // the id as the latest PUT wrote it
-	Name         string          `json:"name"`  // likewise
+	Scope        string          `json:"-"`     // folded id of the subscription, group or resource
+	Key          string          `json:"-"`     // folded name
+	ScopeID      string          `json:"scope"` // as the latest PUT wrote it
+	Name         string          `json:"name"`  // as the latest PUT wrote it
 	Level        LockLevel       `json:"-"`
 	Notes        string          `json:"notes,omitempty"`
-	Owners       json.RawMessage `json:"owners,omitempty"` // as they came
+	Owners       json.RawMessage `json:"owners,omitempty"` // as the client sent them
 	Generation   [16]byte        `json:"-"`
 	ETag         string          `json:"-"`
 	Created      time.Time       `json:"-"`
 	Changed      time.Time       `json:"-"`
-	// Host is the key of the tracked resource that the lock goes with: the scope or its
-	// ancestor. Only Locks.Edit's caller sets it; empty: there is none.
+	// Host is the key of the tracked resource with which the lock is removed: the scope or
+	// its ancestor; empty if there is none. Only the caller of Locks.Edit sets it.
 	Host string `json:"-"`
 }
 
-// LockedError names the locks, at least one, that forbid a write.
+// LockedError has the locks, at least one, that forbid a write.
 type LockedError struct{ Locks []Lock }
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("inventory: %d locks forbid it, the first on %s", len(e.Locks), e.Locks[0].ScopeID)
 }
 
-// Scopes are the scopes of the locks, each once.
+// Scopes returns the scopes of the locks, each once.
 func (e *LockedError) Scopes() []string {
 	var scopes []string
 	seen := map[string]bool{}
@@ -121,15 +121,15 @@ func scanLock(scan engine.Scanner) (Lock, error) {
 	return l, nil
 }
 
-// subscriptionScope is the folded id of a subscription.
+// subscriptionScope returns the folded id of a subscription.
 func subscriptionScope(sub string) string { return "/subscriptions/" + sub }
 
-// groupScope is the folded id of a group.
+// groupScope returns the folded id of a group.
 func groupScope(sub, group string) string {
 	return subscriptionScope(sub) + "/resourcegroups/" + group
 }
 
-// Locks are the management locks of all subscriptions.
+// Locks has the methods for management locks.
 type Locks struct{ store *Store }
 
 // Get returns one lock, or ErrNotFound.
@@ -138,7 +138,7 @@ func (locks *Locks) Get(ctx context.Context, sub, scope, name string) (Lock, err
 	return l, engine.OrNotFound(err)
 }
 
-// List lists the locks on a scope and, with andBelow, on all that lies below it.
+// List lists the locks on a scope and, with andBelow, on everything below.
 func (locks *Locks) List(ctx context.Context, sub, scope string, andBelow bool) ([]Lock, error) {
 	sub, scope = arm.Fold(sub), arm.Fold(scope)
 	if !andBelow {
@@ -148,15 +148,15 @@ func (locks *Locks) List(ctx context.Context, sub, scope string, andBelow bool) 
 	return engine.Collect(locks.store.engine.Read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
 }
 
-// CheckLocks returns *LockedError where one of the locks forbids a write that has no
-// intent: on the ID, or on something above it. The locks come from [Store.Target], and
-// may lack one that is set at the same moment.
+// CheckLocks returns *LockedError if a lock on the ID, or on something above it, forbids a
+// write that has no intent. The locks come from [Store.Target], and may lack a lock that is
+// set at the same time.
 func CheckLocks(locks []Lock, kind index.WriteKind, id string) error {
 	return forbidden(locks, kind, arm.Fold(id))
 }
 
-// CheckAllLocks is CheckLocks for a write that ends the group whose locks were read:
-// each of them forbids it, even one on a resource in the group.
+// CheckAllLocks returns *LockedError if there are any locks. It is for the deletion of the
+// group whose locks were read, which each lock forbids, even one on a resource in it.
 func CheckAllLocks(locks []Lock) error {
 	if len(locks) == 0 {
 		return nil
@@ -164,23 +164,23 @@ func CheckAllLocks(locks []Lock) error {
 	return &LockedError{Locks: locks}
 }
 
-// lookUpLocks reads the locks that may forbid a write in a group or, if group is empty,
-// a write to what lies directly in the subscription. Both arguments are folded.
-func lookUpLocks(sub, group string, take func(Lock)) engine.Lookup {
+// lookUpLocks returns the lookup of the locks that may forbid a write in a group or, if
+// group is empty, to something directly in the subscription. sub and group are folded.
+func lookUpLocks(sub, group string, each func(Lock)) engine.Lookup {
 	scope := subscriptionScope(sub) + "/providers"
 	if group != "" {
 		scope = groupScope(sub, group)
 	}
 	first, last := engine.Below(scope)
-	return engine.LookupOf(locksOfGroup, take, scanLock, sub, subscriptionScope(sub), scope, first, last)
+	return engine.LookupOf(locksOfGroup, each, scanLock, sub, subscriptionScope(sub), scope, first, last)
 }
 
-// Edit creates or changes a lock on a scope, an id, in a group unless group is
-// empty. edit is as for [Store.EditGroup], but always returns a lock or an error; it
-// decides on ScopeID, Name, Level, Notes, Owners, ETag and Host. The error is
-// ErrNotFound if the host does not exist. The subscription and the group must admit the
-// change: ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
-// *index.GroupStateError. The locks of a scope are limited: *transaction.QuotaError.
+// Edit creates or changes a lock on a scope, in a group unless group is empty. edit is as
+// for [Store.EditGroup], but always returns a lock or an error; it sets ScopeID, Name,
+// Level, Notes, Owners, ETag and Host. The error is ErrNotFound if the host does not exist,
+// and *transaction.QuotaError if the scope or the subscription has too many locks. The
+// subscription or the group may refuse the change by ErrSubscriptionNotFound,
+// *SubscriptionStateError, index.ErrGroupNotFound or *index.GroupStateError.
 func (locks *Locks) Edit(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
 	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
 	return engine.Put(ctx, locks.store.engine, scopeLocks(sub, group, of), func(t *tx) (l Lock, created bool, err error) {
@@ -207,7 +207,6 @@ func (locks *Locks) Edit(ctx context.Context, sub, group, scope, name string, ed
 	})
 }
 
-// put stores a lock.
 func (l *Lock) put(t *tx) error {
 	properties, err := json.Marshal(l)
 	if err != nil {
@@ -217,13 +216,13 @@ func (l *Lock) put(t *tx) error {
 		engine.Micros(l.Created), engine.Micros(l.Changed))
 }
 
-// lockState is a lock, nil if there is none, and the numbers of locks around it.
+// lockState is a lock, nil if there is none, with the numbers of other locks.
 type lockState struct {
 	lock           *Lock
-	atScope, inAll int // in all: of the subscription, up to the limit
+	atScope, inAll int // on the scope; in the subscription, up to the limit
 }
 
-// lookUpLock reads a lock and counts the others.
+// lookUpLock returns the lookups that read a lock and count the others.
 func (t *tx) lookUpLock(of lockOf) []engine.Lookup {
 	read := func(statement string, args []any, take func(*lockState, engine.Scanner) error) engine.Lookup {
 		request := engine.Request{Statement: statement, Args: args}
@@ -238,7 +237,7 @@ func (t *tx) lookUpLock(of lockOf) []engine.Lookup {
 	if inAll := t.store.options.Limits.LocksPerSubscription; inAll > 0 {
 		queries = append(queries, read(countAllLocks, []any{of.subscription, inAll}, func(s *lockState, scan engine.Scanner) error { return scan(&s.inAll) }))
 	}
-	// Last: if this row cannot be read, none of the results count.
+	// This comes last: if the row cannot be read, none of the results are kept.
 	return append(queries, read(selectLockHeld, []any{of.subscription, of.scope, of.name}, func(s *lockState, scan engine.Scanner) error {
 		lock, err := scanLock(scan)
 		s.lock = &lock
@@ -264,12 +263,12 @@ func (t *tx) openLock(of lockOf, group string, deletes bool) (lockState, error) 
 	if known, found := t.locked.locks[of]; found {
 		return known, nil
 	}
-	_, err := scanLock(t.One(selectLockHeld, of.subscription, of.scope, of.name)) // its error says why the row cannot be read
+	_, err := scanLock(t.One(selectLockHeld, of.subscription, of.scope, of.name)) // returns the error of the row that could not be read
 	return lockState{}, err
 }
 
-// OpenGroup implements [transaction.Scopes]. The deletion of a group holds its row too,
-// so one of the two sees the other.
+// OpenGroup implements [transaction.Scopes]. The deletion of a group locks its row too, so
+// one of the two sees the other.
 func (t *tx) OpenGroup(sub, group string, deletes bool) error {
 	g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
 	switch {
@@ -283,10 +282,10 @@ func (t *tx) OpenGroup(sub, group string, deletes bool) error {
 	return nil
 }
 
-// checkNewLock returns ErrNotFound if the lock's host is gone already, and
-// *transaction.QuotaError if its scope or its subscription has all the locks that it may
-// have. The caller holds the row of the group or the subscription; even so, locks that
-// are set in several groups at once may exceed the subscription's limit.
+// checkNewLock returns ErrNotFound if the lock's host is gone, and *transaction.QuotaError
+// if its scope or its subscription has reached the limit. The caller has locked the row of
+// the group or the subscription; even so, locks that are set in several groups at once may
+// exceed the subscription's limit.
 func (t *tx) checkNewLock(l Lock, known lockState) error {
 	if l.Host != "" {
 		if err := t.HoldResource(l.Subscription, l.Host); err != nil {
@@ -303,8 +302,8 @@ func (t *tx) checkNewLock(l Lock, known lockState) error {
 	return nil
 }
 
-// Delete removes a lock that check accepts. It returns ErrNotFound if there is
-// none, and otherwise refuses like Locks.Edit.
+// Delete removes a lock that check accepts. It returns ErrNotFound if there is none, and
+// otherwise the errors of Locks.Edit.
 func (locks *Locks) Delete(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
 	of := lockOf{arm.Fold(sub), arm.Fold(scope), arm.Fold(name)}
 	return locks.store.write(ctx, engine.Flushed, scopeLocks(sub, group, of), func(t *tx) error {
@@ -325,8 +324,8 @@ func (locks *Locks) Delete(ctx context.Context, sub, group, scope, name string, 
 	})
 }
 
-// locks lists the locks that concern a group: those on its subscription, on the group
-// itself, and on its resources.
+// locks lists the locks on the group's subscription, on the group itself, and on its
+// resources.
 func (g Group) locks(t *tx) ([]Lock, error) {
 	if !g.locked {
 		return nil, nil
@@ -336,10 +335,9 @@ func (g Group) locks(t *tx) ([]Lock, error) {
 	return engine.Collect(t, scanLock, locksOfGroup, g.Subscription, subscriptionScope(g.Subscription), scope, from, to)
 }
 
-// admitsDelete returns *LockedError if a lock forbids deleting a group with all that it
-// holds.
+// admitsDelete returns *LockedError if a lock forbids deleting a group with its resources.
 func (g Group) admitsDelete(t *tx) error {
-	// What was read with the row may be older than the wait for its lock.
+	// The value that was read with the row may be older than the wait for the row's lock.
 	g.locked = true
 	locks, err := g.locks(t)
 	if err == nil && len(locks) > 0 {
@@ -403,27 +401,26 @@ const (
 	listLocksAfter = locksFrom + ` AND (scope, name) > (?, ?) ORDER BY scope, name LIMIT ?`
 )
 
-// LockID is the ID of a lock on a scope.
+// LockID returns the ID of a lock on a scope.
 func LockID(scope, name string) string {
 	return scope + "/providers/Microsoft.Authorization/locks/" + name
 }
 
-// OfSubscription lists at most limit locks of a subscription, by scope and name, that
-// follow after, of which Scope and Key count; the zero Lock precedes all.
+// OfSubscription lists at most limit locks of a subscription by scope and name, from the
+// one that follows after.Scope and after.Key; the zero Lock precedes all.
 func (locks *Locks) OfSubscription(ctx context.Context, sub string, after Lock, limit int) ([]Lock, error) {
 	return engine.Collect(locks.store.engine.Read(ctx), scanLock, listLocksAfter, arm.Fold(sub), after.Scope, after.Key, engine.AtMost(limit))
 }
 
-// Over lists the locks that apply to an ID in a subscription: those on it, and
-// those above it.
+// Over lists the locks that apply to an ID in a subscription: on the ID and above it.
 func (locks *Locks) Over(ctx context.Context, sub, id string) ([]Lock, error) {
 	of, args := engine.Among("scope", assignments.ScopesTo(arm.Fold(sub), arm.Fold(id)), arm.Fold)
 	return engine.Collect(locks.store.engine.Read(ctx), scanLock, locksFrom+of+` ORDER BY scope, name`, append([]any{arm.Fold(sub)}, args...)...)
 }
 
 // callUnderWay finds a call that may still be running: its sender has not recorded its
-// end, and its time has not passed. Calls of a group's deletion do not count: that was
-// accepted before the lock, and goes on.
+// end, and its time has not passed. It ignores calls of a group's deletion, which was
+// accepted before the lock and goes on.
 const callUnderWay = `SELECT EXISTS (SELECT 1 FROM intents
 	WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND kind >= ? AND kind <= ? AND call_ended = 0 AND not_after > ?
 		AND NOT EXISTS (SELECT 1 FROM resource_groups
@@ -432,12 +429,11 @@ const callUnderWay = `SELECT EXISTS (SELECT 1 FROM intents
 // waitPause is the time between two searches for conflicting calls.
 const waitPause = 20 * time.Millisecond
 
-// WaitForConflictingWrites waits for the calls under way that a stored lock forbids,
-// and for moves where it forbids them, but no longer than ctx allows; it reports
-// whether all have ended. group is the lock's, "" for one on a subscription. It does
-// not wait for writes whose call ended without a definite answer, which may be applied
-// until their intents end; nor for requests that take no intent; nor for the deletion
-// of a group that was accepted before.
+// WaitForConflictingWrites waits for the calls under way that a stored lock forbids, and
+// for moves if it forbids them, until ctx is done; it reports whether all have ended. group
+// is the lock's, "" for a lock on a subscription. It does not wait for writes whose call
+// ended without a definite answer, which may be applied until their intents end; nor for
+// requests without an intent; nor for the deletion of a group that was accepted before.
 func (locks *Locks) WaitForConflictingWrites(ctx context.Context, group string, l Lock) (ended bool, err error) {
 	var underWay bool
 	for underWay, err = l.conflictAmongAdmitted(ctx, locks.store, group); err == nil; underWay, err = l.conflictUnderWay(ctx, locks.store) {
@@ -451,18 +447,18 @@ func (locks *Locks) WaitForConflictingWrites(ctx context.Context, group string, 
 		}
 	}
 	if ctx.Err() != nil {
-		err = nil // the wait ran out of time, which is no failure
+		err = nil // the end of the wait is not an error
 	}
 	return false, err
 }
 
-// conflictAmongAdmitted waits for the row locks of the groups that a lock concerns, and
-// then reports whether a call is under way that the lock forbids. A write that was
-// admitted without seeing the lock holds such a row until its intent is visible, and
-// later writes read the locks again.
+// conflictAmongAdmitted waits for the row locks of the groups in a lock's scope, and then
+// reports whether a call is under way that the lock forbids. A write that was admitted
+// without seeing the lock holds such a row until its intent is visible, and later writes
+// read the locks again.
 func (l Lock) conflictAmongAdmitted(ctx context.Context, s *Store, group string) (underWay bool, err error) {
 	found, err := commit(ctx, s, engine.Unflushed, admissionLocks(l.Subscription, group), func(t *tx) (*bool, error) {
-		found := new(bool) // known when the transaction is over
+		found := new(bool) // set when the transaction ends
 		return found, t.LookUpLater(l.conflicts(t.Now, found)...)
 	})
 	return err == nil && *found, err
@@ -474,7 +470,8 @@ func (l Lock) conflictUnderWay(ctx context.Context, s *Store) (underWay bool, er
 	return underWay, err
 }
 
-// conflicts asks the store whether a call or a move is under way that the lock forbids.
+// conflicts returns the lookups that set found if a call or a move is under way that the
+// lock forbids.
 func (l Lock) conflicts(now time.Time, found *bool) []engine.Lookup {
 	first, last := index.Delete, index.Delete
 	var queries []engine.Lookup

@@ -13,38 +13,38 @@ import (
 	"portico/inventory/transaction"
 )
 
-// lockedState holds what a transaction read after locking for its members: the groups,
-// registrations, resources and parents that they lock. It is true until a member
-// changes one of them. Anything else is read when a member needs it.
+// lockedState holds the rows that a transaction has locked and read for its members: their
+// groups, registrations, resources and parents. It is valid until a member changes one of
+// them. Members read all other rows themselves.
 //
 // A group without a row cannot be locked, and the resources read for it may be older
 // than a transaction that created both. So the group stays absent for all members, and
 // none reads the resources. The member that creates the group clears everything.
 //
 // A member takes the resource that it locks out of the state, so that no other member
-// sees a stale copy. A member that changes more than that clears everything.
+// sees a stale copy. A member that changes more than its resource clears everything.
 type lockedState struct {
 	subscriptions map[string]subscriptionState
 	locks         map[lockOf]lockState
 	scopes        map[scopeOf]scopeState
 	registrations map[registrationOf]RegistrationState
-	rows          map[resourceOf]*Resource // nil: there is none
+	rows          map[resourceOf]*Resource // nil if there is no row
 	intents       map[resourceOf][]index.Intent
-	unfenced      map[string]bool // whether there are none in a subscription
-	// generations are those of resources that are not read because a member expects them:
-	// proved or, on an engine without proofs, read; zero: there is none.
+	unfenced      map[string]bool // whether a subscription has no fences
+	// generations has the generations of resources that are not read because a member
+	// expects them: proved or, on an engine without proofs, read; zero if there is no row.
 	generations map[resourceOf][16]byte
-	// written are the regions that the transaction has recorded for its groups.
+	// written has the regions that the transaction has recorded for its groups.
 	written map[writtenRegion]bool
 }
 
-// resourceState is a resource as a transaction has left it. It never changes.
+// resourceState is a resource as a transaction has left it. It is immutable.
 type resourceState struct {
-	row  *Resource // nil: there is none
+	row  *Resource // nil if there is none
 	open []index.Intent
 }
 
-// These name one of each. All of it is folded.
+// These identify one record each. All fields are folded.
 type (
 	scopeOf        struct{ subscription, group string }
 	registrationOf struct{ subscription, namespace string }
@@ -68,10 +68,10 @@ func newLockedState() *lockedState {
 
 func (l *lockedState) forget() { *l = *newLockedState() }
 
-// Lock implements [engine.Unit]. It locks, as far as members need them, the
-// subscription's own row, its groups, and their resources, in the order of every
-// transaction; it reads registrations in between. If members read nothing, but only lock
-// or expect it, it does not wait for the answers.
+// Lock implements [engine.Unit]. It locks the rows that members need: the subscription's
+// own row, its groups, and their resources, in the order of every transaction; in between
+// it reads registrations. If members only lock or expect rows, and read none, it does not
+// wait for the answers.
 func (t *tx) Lock(members []*engine.Write) error {
 	queries := make([]engine.Lookup, 0, 4*len(members))
 	if t.LocksRows() {
@@ -91,32 +91,34 @@ func (t *tx) Lock(members []*engine.Write) error {
 	return t.LookUpLater(queries...)
 }
 
-// lookUpOther reads a row other than a resource, unless it is read for another member.
+// lookUpOther returns the lookups of a row that is not a resource, unless it has been read
+// for another member.
 func (t *tx) lookUpOther(sub string, row *engine.Row) []engine.Lookup {
 	l := t.locked
 	switch row.Kind {
 	case transaction.SubscriptionRow:
-		if t.LocksRows() { // elsewhere it is read where it is needed
-			return once(l.subscriptions, sub, l.lookUpSubscription)
+		if t.LocksRows() { // without row locks it is read when it is needed
+			return unlessRead(l.subscriptions, sub, l.lookUpSubscription)
 		}
 	case transaction.GroupRow:
 		if !row.Unread {
-			return once(l.scopes, scopeOf{sub, row.Name}, l.lookUpScope)
+			return unlessRead(l.scopes, scopeOf{sub, row.Name}, l.lookUpScope)
 		}
 	case transaction.LockRow:
-		return once(l.locks, lockNamed(sub, row.Name), t.lookUpLock)
+		return unlessRead(l.locks, lockNamed(sub, row.Name), t.lookUpLock)
 	case transaction.RegistrationRow:
-		return once(l.registrations, registrationOf{sub, row.Name}, l.lookUpRegistration)
+		return unlessRead(l.registrations, registrationOf{sub, row.Name}, l.lookUpRegistration)
 	case transaction.FenceRow:
-		if t.LocksRows() { // elsewhere it is read for creates alone
-			return once(l.unfenced, sub, l.lookUpAnyFence)
+		if t.LocksRows() { // without row locks only creates read it
+			return unlessRead(l.unfenced, sub, l.lookUpAnyFence)
 		}
 	}
 	return nil
 }
 
-// appendResources locks and reads resources, but those that members expect only as far as
-// that shows whether they are right. read reports whether a member waits for an answer.
+// appendResources appends the lookups that lock and read resources. Of a resource that a
+// member expects they read only the generation. read reports whether a member waits for an
+// answer.
 func (t *tx) appendResources(queries []engine.Lookup, members []*engine.Write) (_ []engine.Lookup, read bool) {
 	l := t.locked
 	together := resourceReads{}
@@ -139,15 +141,15 @@ func (t *tx) appendResources(queries []engine.Lookup, members []*engine.Write) (
 		case row.Kind == transaction.ParentRow:
 			queries = append(queries, l.lookUpRow(of))
 		default:
-			queries = append(queries, l.lookUpIntents(of), l.lookUpRow(of)) // in this order, see lockResource
+			queries = append(queries, l.lookUpIntents(of), l.lookUpRow(of)) // in the order of lockResource
 		}
 	}
 	return together.appendTo(queries, l), read
 }
 
-// appendLocks locks the rows of the subscription and of groups. A statement that waits
-// for a lock may read rows other than the locked one as they were before the wait, so
-// these results are dropped. All members are of one subscription.
+// appendLocks appends the lookups that lock the rows of the subscription and of groups. A
+// statement that waits for a lock may read other rows as they were before the wait, so its
+// results are dropped. All members belong to one subscription.
 func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Lookup {
 	for _, lock := range [...]struct {
 		kind      uint8
@@ -169,8 +171,8 @@ func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Look
 	return queries
 }
 
-// rowsIn yields the members' rows from one kind to another, member by member, each with
-// its lock set.
+// rowsIn yields the members' rows of the kinds from first to last, member by member, each
+// with its lock set.
 func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[*engine.LockSet, *engine.Row] {
 	return func(yield func(*engine.LockSet, *engine.Row) bool) {
 		for _, m := range members {
@@ -184,8 +186,8 @@ func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[*engine.LockSe
 	}
 }
 
-// lookUp returns a lookup that keeps its result in read, starting from absent. If a row
-// cannot be read nothing is kept: only the member that reads it again fails.
+// lookUp returns a lookup that stores its result in read, starting from absent. If a row
+// cannot be read it stores nothing: only the member that reads the row again fails.
 func lookUp[K comparable, V any](read map[K]V, of K, absent V, r engine.Request, take func(V, engine.Scanner) (V, error)) engine.Lookup {
 	read[of] = absent
 	broken := false
@@ -200,8 +202,8 @@ func lookUp[K comparable, V any](read map[K]V, of K, absent V, r engine.Request,
 	}}
 }
 
-// once returns the lookups of what is not read yet.
-func once[K comparable, V any](read map[K]V, of K, lookUp func(K) []engine.Lookup) []engine.Lookup {
+// unlessRead returns the lookups of a record unless it has been read.
+func unlessRead[K comparable, V any](read map[K]V, of K, lookUp func(K) []engine.Lookup) []engine.Lookup {
 	if _, loaded := read[of]; loaded {
 		return nil
 	}
@@ -255,8 +257,8 @@ func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
 	})
 }
 
-// lockExpected locks a resource, and proves that it has a generation: every change of its
-// intents or its row gives it another one.
+// lockExpected returns the lookups that lock a resource and prove its generation, which
+// every change of its intents or its row replaces.
 func lockExpected(of resourceOf, generation [16]byte) []engine.Lookup {
 	return []engine.Lookup{{Request: lockIntentsOf(of)}, engine.Proof(lockGeneration, of.subscription, of.key, generation[:])}
 }
@@ -277,8 +279,8 @@ func lockRowOf(of resourceOf) engine.Request {
 	return engine.Request{Statement: lockResourceRow, Args: []any{of.subscription, of.key}}
 }
 
-// take removes a resource from the state and returns it.
-func (l *lockedState) take(of resourceOf) (open []index.Intent, row *Resource, known bool) {
+// takeResource removes a resource from the state and returns it.
+func (l *lockedState) takeResource(of resourceOf) (open []index.Intent, row *Resource, known bool) {
 	open, known = l.intents[of]
 	row, found := l.rows[of]
 	delete(l.intents, of)
@@ -287,17 +289,17 @@ func (l *lockedState) take(of resourceOf) (open []index.Intent, row *Resource, k
 	return open, row, known && found
 }
 
-// supply adds a resource that its member has kept, if it has the generation that was proved
+// addExpected adds a resource that its member expects, if the expected generation was proved
 // or read.
-func (l *lockedState) supply(of resourceOf, kept resourceState) {
+func (l *lockedState) addExpected(of resourceOf, kept resourceState) {
 	if generation, known := l.generations[of]; known && kept.row != nil && kept.row.Generation == generation {
 		l.rows[of], l.intents[of] = kept.row, kept.open
 	}
 }
 
-// row locks a resource that the member does not change. It returns ErrNotFound if there
-// is none.
-func (t *tx) row(sub, key string) (Resource, error) {
+// lockRow locks and returns a resource that the member does not change. It returns
+// ErrNotFound if there is none.
+func (t *tx) lockRow(sub, key string) (Resource, error) {
 	row, known := t.locked.rows[resourceOf{sub, key}]
 	switch {
 	case !known:
@@ -310,22 +312,22 @@ func (t *tx) row(sub, key string) (Resource, error) {
 
 // subscriptionState is a subscription whose row is locked.
 type subscriptionState struct {
-	found  *Subscription // nil: there is none
-	locked bool          // there are locks in it
+	found  *Subscription // nil if there is none
+	locked bool          // there are management locks in it
 }
 
 // scopeState is a group whose row is locked, with the state of its subscription.
 type scopeState struct {
 	found bool
 	group Group
-	// These belong to the subscription, and are known only with the group.
+	// These belong to the subscription, and are set only if there is a group.
 	state   SubscriptionState
 	version int64
 }
 
-// scope locks a group. The result holds for all members, and so does an absence that
-// was read before the members ran.
-func (t *tx) scope(of scopeOf) (scopeState, error) {
+// lockScope locks and returns a group with the state of its subscription. The result, also
+// an absence, is the same for all members.
+func (t *tx) lockScope(of scopeOf) (scopeState, error) {
 	if s, known := t.locked.scopes[of]; known {
 		return s, nil
 	}
@@ -337,7 +339,7 @@ func (t *tx) scope(of scopeOf) (scopeState, error) {
 	if err != nil {
 		return scopeState{}, err
 	}
-	// All else was read before this lock.
+	// Everything else was read before this lock.
 	scopes := t.locked.scopes
 	t.locked.forget()
 	t.locked.scopes = scopes
@@ -345,33 +347,33 @@ func (t *tx) scope(of scopeOf) (scopeState, error) {
 	return s, nil
 }
 
-// group locks a group, whatever the state of its subscription. It returns ErrNotFound
-// if there is none.
-func (t *tx) group(sub, name string) (Group, error) {
-	s, err := t.scope(scopeOf{arm.Fold(sub), arm.Fold(name)})
+// lockAnyGroup locks and returns a group, whatever the state of its subscription. It
+// returns ErrNotFound if there is no group.
+func (t *tx) lockAnyGroup(sub, name string) (Group, error) {
+	s, err := t.lockScope(scopeOf{arm.Fold(sub), arm.Fold(name)})
 	if err == nil && !s.found {
 		err = ErrNotFound
 	}
 	return s.group, err
 }
 
-// groupRecordLocks are those of a write that locks a group and changes only its own
-// records.
+// groupRecordLocks returns the lock set of a write that locks a group and changes only its
+// own records.
 func groupRecordLocks(sub, group string) engine.LockSet {
 	locks := transaction.GroupLocks(sub, group)
 	locks.ChangesOwnOnly = true
 	return locks
 }
 
-// resourceLocks are those of a write that locks a resource alone.
+// resourceLocks returns the lock set of a write that locks only a resource.
 func resourceLocks(sub, key string) engine.LockSet {
 	locks := jobrow.Locks(sub, key)
 	locks.Rows = []engine.Row{{Kind: transaction.ResourceRow, Name: locks.Place[1]}}
 	return locks
 }
 
-// settleLocks are those of a write that locks a resource alone, and expects it to be as
-// the intent of a ticket left it.
+// settleLocks returns the lock set of a write that locks only a resource, and expects it to
+// be as Begin left it.
 func settleLocks(ticket *Ticket) engine.LockSet {
 	locks := resourceLocks(ticket.Subscription, ticket.Key)
 	if ticket.left.row != nil {
@@ -380,9 +382,9 @@ func settleLocks(ticket *Ticket) engine.LockSet {
 	return locks
 }
 
-// writeLocks are those of a write that locks a group, reads the registration of a
-// namespace, and locks a resource after its parent. namespace and above are folded,
-// or empty.
+// writeLocks returns the lock set of a write that locks a group, reads the registration of
+// a namespace, and locks a resource after its parent. namespace and above are folded, or
+// empty.
 func writeLocks(sub, group, namespace, above, key string) engine.LockSet {
 	locks := engine.LockSet{Partition: arm.Fold(sub), Place: [2]string{arm.Fold(group), arm.Fold(key)}, ChangesOwnOnly: true}
 	locks.Rows = append(make([]engine.Row, 0, 4), engine.Row{Kind: transaction.GroupRow, Name: locks.Place[0]})
@@ -396,20 +398,20 @@ func writeLocks(sub, group, namespace, above, key string) engine.LockSet {
 	return locks
 }
 
-// subscriptionAndGroupsLocks are those of a write that locks the subscription's own
-// row and all its groups.
+// subscriptionAndGroupsLocks returns the lock set of a write that locks the subscription's
+// own row and all its groups.
 func subscriptionAndGroupsLocks(sub string) engine.LockSet {
 	return transaction.RowsOf(sub, engine.Row{Kind: transaction.SubscriptionRow}, engine.Row{Kind: transaction.EveryGroup})
 }
 
-// everyGroupLocks are those of a write that locks all groups of a subscription, and
-// not its own row.
+// everyGroupLocks returns the lock set of a write that locks all groups of a subscription,
+// but not its own row.
 func everyGroupLocks(sub string) engine.LockSet {
 	return transaction.RowsOf(sub, engine.Row{Kind: transaction.EveryGroup})
 }
 
-// scopeLocks are those of a write about a lock: of the row of the group, or without
-// one of the subscription, and of the lock itself.
+// scopeLocks returns the lock set of a change of a management lock: the row of the group
+// or, without one, of the subscription, and the lock itself.
 func scopeLocks(sub, group string, of lockOf) engine.LockSet {
 	locks := transaction.SubscriptionLocks(sub)
 	if group != "" {
@@ -419,14 +421,14 @@ func scopeLocks(sub, group string, of lockOf) engine.LockSet {
 	return locks
 }
 
-// lockNamed returns the lock that a row of a lock set names.
+// lockNamed returns the management lock that a row of a lock set refers to.
 func lockNamed(sub, row string) lockOf {
 	scope, name, _ := strings.Cut(row, "\n")
 	return lockOf{sub, scope, name}
 }
 
-// admissionLocks are those of a write that waits for all writes admitted to a group or,
-// without one, to any group of the subscription. It reads none of the rows.
+// admissionLocks returns the lock set of a write that waits for all writes admitted to a
+// group or, without one, to any group of the subscription. It reads none of the rows.
 func admissionLocks(sub, group string) engine.LockSet {
 	if group == "" {
 		return everyGroupLocks(sub)
@@ -436,8 +438,8 @@ func admissionLocks(sub, group string) engine.LockSet {
 	return locks
 }
 
-// severalScopesLocks are those of a write that locks the groups of several
-// subscriptions itself, and is stored with one of them.
+// severalScopesLocks returns the lock set of a write that locks the groups of several
+// subscriptions itself, and is stored with one of the subscriptions.
 func severalScopesLocks(sub string) engine.LockSet {
 	return engine.LockSet{Partition: arm.Fold(sub), Alone: true}
 }

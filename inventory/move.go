@@ -120,7 +120,7 @@ func (n GroupName) scope() string {
 func (t *tx) markPair(a, b Group, state index.GroupState, generation [16]byte) error {
 	for _, g := range [...]Group{a, b} {
 		g.State, g.Generation = state, generation
-		if err := t.mark(g); err != nil {
+		if err := t.updateGroupState(g); err != nil {
 			return err
 		}
 	}

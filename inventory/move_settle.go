@@ -190,7 +190,7 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 			return err
 		}
 	}
-	if err := verify(t, moved.Subscription, moved.Key, moved.Region); err != nil {
+	if err := putVerifyJob(t, moved.Subscription, moved.Key, moved.Region); err != nil {
 		return err
 	}
 	for kind, followed := range map[index.WriteKind]bool{index.Put: row.FollowPut, index.Delete: row.FollowDelete, index.Patch: row.FollowPatch} {

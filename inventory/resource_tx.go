@@ -29,7 +29,7 @@ type resourceTx struct {
 // the row a new generation, and marked the writes that they oppose.
 func lockResource(t *tx, sub, key string) (*resourceTx, error) {
 	h, of := &resourceTx{subscription: sub, key: key}, resourceOf{sub, key}
-	if open, row, known := t.locked.take(of); known {
+	if open, row, known := t.locked.takeResource(of); known {
 		h.open, h.row = open, row
 		return h, nil
 	}

@@ -64,7 +64,7 @@ func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
 }
 
 func openScopeState(t *tx, sub, name string, deletes bool) (scopeState, error) {
-	s, err := t.scope(scopeOf{sub, name})
+	s, err := t.lockScope(scopeOf{sub, name})
 	if err == nil && !s.found {
 		s.state, err = stateOf(t, sub)
 	}
