@@ -135,7 +135,7 @@ func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
 		row.Created = t.Now
 	}
 	after, did := index.Settle(h.state(), index.Seen{ProvisioningState: row.ProvisioningState}, engine.NewID())
-	h.create(&row)
+	h.setCreatedRow(&row)
 	if err := h.store(t, after, did); err != nil {
 		return err
 	}

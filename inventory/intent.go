@@ -250,7 +250,7 @@ func (t *tx) recordIntent(h *resourceTx, w Write, b beginning) (Ticket, error) {
 	after, did := h.settle(t, e)
 	added := after.Open[len(after.Open)-1]
 	if added.CreatedRow {
-		h.create(w.newRow(t.Now))
+		h.setCreatedRow(w.newRow(t.Now))
 	}
 	if after.Row != nil {
 		if err := h.remember(t, b); err != nil {

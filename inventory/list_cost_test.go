@@ -189,7 +189,7 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 			if (strings.Contains(name, "rare") || strings.Contains(name, "absent")) && len(candidates) > 1 {
 				t.Errorf("%s: %d rows are read", name, len(candidates))
 			}
-			list, err := q.fewest(s.engine.Read(t.Context()))
+			list, err := q.bestSelection(s.engine.Read(t.Context()))
 			harness.OK(t, err)
 			check(t, list, append(slices.Clone(list.args), list.atMost(q.Limit)))
 			if list.count != "" {
@@ -292,7 +292,7 @@ func TestManyNamesFarApart(t *testing.T) {
 					t.Errorf("%+v: %d are found among %d, want %d", also, found, read, want)
 				}
 				q.After = "/1088000"
-				if list, err := q.fewest(s.engine.Read(t.Context())); err != nil || list.unordered {
+				if list, err := q.bestSelection(s.engine.Read(t.Context())); err != nil || list.unordered {
 					t.Errorf("%+v: where the names lie together it goes by %s, %v", also, list.list, err)
 				}
 			}
@@ -382,7 +382,7 @@ func TestTextsBeyondAPrefix(t *testing.T) {
 	for prefix, want := range map[string]string{
 		"web": "wec", "web\U0010FFFF": "wec", "\U0010FFFF": "", "é": "ê", "a\uD7FF": "a\uE000", "z": "{",
 	} {
-		if got := beyond(prefix); got != want {
+		if got := afterPrefix(prefix); got != want {
 			t.Errorf("%q: got %q, want %q", prefix, got, want)
 		}
 	}

@@ -35,7 +35,7 @@ type lockSpyConn struct {
 func (c lockSpyConn) LocksRows() bool { return true }
 
 func (c lockSpyConn) note(statement string) {
-	row := map[string]string{lockSubscription: "subscription", lockGroups: "all groups", lockGroup: "group", lockScope: "group"}[statement]
+	row := map[string]string{lockSubscription: "subscription", lockGroups: "all groups", lockGroup: "group", lockGroupScope: "group"}[statement]
 	if order := &c.spy.orders[len(c.spy.orders)-1]; row != "" && !slices.Contains(*order, row) {
 		*order = append(*order, row)
 	}

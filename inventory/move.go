@@ -16,28 +16,28 @@ import (
 	"portico/inventory/operations"
 )
 
-// The kinds of the jobs that move resources to another group, and that check whether
-// they could be moved. The ID of a moving job is the generation that both groups got
-// when they were marked, and keep while they are Moving.
+// The kinds of the jobs that move resources to another group, and that check whether they
+// could be moved. The ID of a moving job is the generation of both groups while they are
+// Moving.
 const (
 	MoveJob         = "move"
 	ValidateMoveJob = "validate-move"
 )
 
-// GroupName names a group.
+// GroupName identifies a group.
 type GroupName struct{ Subscription, Name string }
 
-// ErrTargetOccupied says that a resource of the ID exists in the target group.
+// ErrTargetOccupied refuses a move because a resource of the ID exists in the target group.
 var ErrTargetOccupied = errors.New("inventory: the target group has a resource of this ID")
 
-// MoveError refuses a move because of one of its groups or resources: by
+// MoveError refuses a move because of one of its groups or resources. Err is
 // ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
 // *RegistrationStateError, *index.GroupStateError, *transaction.QuotaError, ErrTargetOccupied,
-// *LockedError, ErrNotFound for a resource, or ErrChanged for one that is being
+// *LockedError, ErrNotFound for a resource, or ErrChanged for a resource that is being
 // deleted.
 type MoveError struct {
-	Target bool   // it is about the group that the resources were to move to
-	Key    string // of the resource, or the type whose quota or registration it is
+	Target bool   // the error is about the target group
+	Key    string // of the resource, or the type of the quota or registration
 	Err    error
 }
 
@@ -48,32 +48,32 @@ func (e *MoveError) Unwrap() error { return e.Err }
 // MoveRequest is a request to move resources.
 type MoveRequest struct {
 	Source, Target GroupName
-	Keys           []string // of the resources, which lie in Source; what lies below them moves along
-	// Namespaces are those of the resources; Target's subscription, if it is another
-	// one, must be registered for them.
+	Keys           []string // of the resources in Source; the resources below them move too
+	// Namespaces has the namespaces of the resources. If Target has another subscription
+	// than Source, it must be registered for them.
 	Namespaces []string
 	// Validate: nothing moves; the job only checks whether a move is possible.
 	Validate bool
 	// Payload makes the payload of the job.
 	Payload func(source, target Group) string
-	// Operation is recorded for the caller, in the source's subscription. Its
-	// Follow becomes the job's ID.
+	// Operation is the polling URL to record for the caller, in the source's subscription.
+	// Its Follow becomes the job's ID.
 	Operation operations.Operation
 }
 
-// Moves move resources between groups, each by a job.
+// Moves has the methods for moves of resources between groups, each of which is a job.
 type Moves struct{ store *Store }
 
-// Begin marks two Active groups as Moving and creates the job that moves resources
-// from one to the other, in one transaction. From then until Moves.End neither group
-// admits a write. Moves.Begin refuses by *MoveError (resource reference, Move Resource).
+// Begin marks two Active groups as Moving and creates the job that moves resources from one
+// to the other, in one transaction. From then until Moves.End neither group admits a write.
+// The error is *MoveError if the move is refused (resource reference, Move Resource).
 func (moves *Moves) Begin(ctx context.Context, o MoveRequest) (jobrow.Job, error) {
 	o.Source, o.Target = o.Source.folded(), o.Target.folded()
 	for i := range o.Keys {
 		o.Keys[i] = arm.Fold(o.Keys[i])
 	}
 	return commit(ctx, moves.store, engine.Flushed, severalScopesLocks(o.Source.Subscription), func(t *tx) (jobrow.Job, error) {
-		facts, err := t.movable(o)
+		facts, err := t.readMoveFacts(o)
 		if err != nil {
 			return jobrow.Job{}, err
 		}
@@ -148,22 +148,22 @@ func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 
 const movesFrom = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
 
-// From lists the jobs that move, or moved, resources out of a resource's group,
-// the oldest first. Ended jobs stay listed for a while.
+// From lists the jobs that move, or moved, resources out of a resource's group, the oldest
+// first. Ended jobs are kept for Options.JobRecords.
 func (moves *Moves) From(ctx context.Context, key string) ([]jobrow.Job, error) {
 	from := groupOf(arm.Fold(key))
 	return engine.Collect(moves.store.engine.Read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
 }
 
-// groupOf returns the group that a folded key lies in.
+// groupOf returns the group in a folded key.
 func groupOf(key string) (n GroupName) {
 	n.Subscription, n.Name = arm.GroupOf(key)
 	return n
 }
 
-// movingPair locks the groups that a job moves between. It returns jobrow.ErrLeaseLost
+// lockMovingPair locks the source and target groups of a job. It returns jobrow.ErrLeaseLost
 // if they are not marked for the job.
-func (t *tx) movingPair(j *jobrow.Job, source, target GroupName) (from, to Group, err error) {
+func (t *tx) lockMovingPair(j *jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	a, b, err := t.lockPair(source, target)
 	if err != nil {
 		return from, to, err
@@ -176,8 +176,8 @@ func (t *tx) movingPair(j *jobrow.Job, source, target GroupName) (from, to Group
 	return *a, *b, nil
 }
 
-// Groups returns the groups that a job moves between, or jobrow.ErrLeaseLost if
-// they are not marked for the job.
+// Groups returns the source and target groups of a job, or jobrow.ErrLeaseLost if they are
+// not marked for the job.
 func (moves *Moves) Groups(ctx context.Context, j jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	for name, into := range map[GroupName]*Group{source: &from, target: &to} {
 		*into, err = moves.store.Group(ctx, name.Subscription, name.Name)
@@ -191,13 +191,13 @@ func (moves *Moves) Groups(ctx context.Context, j jobrow.Job, source, target Gro
 	return from, to, nil
 }
 
-// End ends a move: both groups are Active again, and the job ends. why is reported
-// if some resources did not move, and is nil otherwise. Moves.End refuses by
+// End ends a move: it makes both groups Active again, and ends the job. why is the error
+// for the event if some resources did not move, nil otherwise. The error is
 // *GroupNotEmptyError while a provider may still be moving something.
 func (moves *Moves) End(ctx context.Context, j jobrow.Job, source, target GroupName, state jobrow.State, payload string, why *arm.Error) error {
 	source, target = source.folded(), target.folded()
 	return moves.store.write(ctx, engine.Flushed, severalScopesLocks(j.Subscription), func(t *tx) error {
-		from, to, err := t.movingPair(&j, source, target)
+		from, to, err := t.lockMovingPair(&j, source, target)
 		if err != nil {
 			return err
 		}

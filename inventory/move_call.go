@@ -13,9 +13,9 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// MoveMember is a top-level resource that moves, with all that lies below it.
+// MoveMember is a top-level resource that moves with everything below it.
 type MoveMember struct {
-	Key    string // where it lies, or lay
+	Key    string // in the source group
 	Region string
 	Stray  bool // the index has its ID in another region
 }
@@ -49,17 +49,16 @@ const (
 	endIntents = `DELETE FROM intents WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND id = ?`
 )
 
-// BeginCall durably records, with the job's payload, that a call is about to be
-// made; no byte of it may leave before Moves.BeginCall has returned. From then until
-// Moves.Settle no GET is proof for its members, for the resources below them, or for
-// their new IDs. The error is ErrChanged if a member is gone or is being deleted,
-// ErrTargetOccupied if its new ID exists, ErrSubscriptionNotFound if either
-// subscription is Deleted, after which the move must send nothing more, and
-// jobrow.ErrLeaseLost as for every job.
+// BeginCall durably records, with the job's payload, that a call is about to be made; no
+// byte of it may be sent before BeginCall has returned. From then until Moves.Settle no GET
+// is proof for its members, for the resources below them, or for their new IDs. The error is
+// ErrChanged if a member is gone or is being deleted, ErrTargetOccupied if its new ID
+// exists, ErrSubscriptionNotFound if either subscription is Deleted, after which the move
+// must send nothing more, and jobrow.ErrLeaseLost if the caller no longer holds the job.
 func (moves *Moves) BeginCall(ctx context.Context, j *jobrow.Job, c MoveCall, payload string) error {
 	c.Source, c.Target = c.Source.folded(), c.Target.folded()
 	return moves.store.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
-		_, to, err := t.movingPair(&held, c.Source, c.Target)
+		_, to, err := t.lockMovingPair(&held, c.Source, c.Target)
 		if err != nil {
 			return err
 		}
@@ -83,12 +82,12 @@ func (moves *Moves) BeginCall(ctx context.Context, j *jobrow.Job, c MoveCall, pa
 }
 
 func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
-	rows, err := t.treeOf(c.Source, m)
+	rows, err := t.lockTree(c.Source, m)
 	if err != nil {
 		return err
 	}
 	first, last := engine.Below(m.Key)
-	target := c.moved(m.Key)
+	target := c.newKey(m.Key)
 	if len(rows) == 0 || rows[0].Key != m.Key || rows[0].Region != m.Region || rows[0].Phase == index.Pending ||
 		slices.ContainsFunc(rows, func(r Resource) bool { return r.Phase == index.Deleting || r.FollowDelete }) {
 		return ErrChanged
@@ -111,7 +110,7 @@ func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnati
 		for _, at := range [...]struct {
 			GroupName
 			key string
-		}{{c.Source, row.Key}, {c.Target, c.moved(row.Key)}} {
+		}{{c.Source, row.Key}, {c.Target, c.newKey(row.Key)}} {
 			err := t.Later(insertIntent, at.Subscription, at.key, intent[:], index.Move, at.Name, row.Type, m.Region, c.APIVersion, c.Sender,
 				row.Generation[:], engine.Flag(false), engine.Flag(true), engine.Flag(false),
 				engine.Micros(sendBy), engine.Micros(notAfter), engine.Micros(neverEnds))
@@ -126,9 +125,9 @@ func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnati
 	return nil
 }
 
-// treeOf loads and locks the rows of a member and of the resources below it. For a
-// stray it makes rows from what was seen in its region.
-func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
+// lockTree loads and locks the rows of a member and of the resources below it. For a stray
+// it makes rows from the strays of its region.
+func (t *tx) lockTree(source GroupName, m MoveMember) ([]Resource, error) {
 	from, to := engine.Below(m.Key)
 	if !m.Stray {
 		return engine.Collect(t, scanResource, lockTree, source.Subscription, m.Key, from, to)
@@ -139,9 +138,8 @@ func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
 	}, listStray, source.Subscription, m.Region, m.Key, from, to)
 }
 
-// moved returns the key in the target group for a key in the source group, however the
-// groups are spelt.
-func (c *MoveCall) moved(key string) string {
+// newKey returns the key in the target group for a key in the source group.
+func (c *MoveCall) newKey(key string) string {
 	return c.Target.scope() + strings.TrimPrefix(key, c.Source.scope())
 }
 
@@ -150,8 +148,8 @@ const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscriptio
 // expireAtOnce is how many intents one transaction ends by time.
 const expireAtOnce = 1000
 
-// Drained ends the writes into two groups whose time is over, and reports whether none
-// is open any more. until is when the last open one ends by time.
+// Drained ends the writes into two groups whose time is over, and reports whether no write
+// is open any more. until is when the last open write ends by time.
 func (moves *Moves) Drained(ctx context.Context, source, target GroupName) (until time.Time, drained bool, err error) {
 	if _, err := moves.store.Expire(ctx, expireAtOnce); err != nil {
 		return until, false, err
@@ -168,14 +166,14 @@ func (moves *Moves) Drained(ctx context.Context, source, target GroupName) (unti
 	return until, until.IsZero(), nil
 }
 
-// MovedRow is what a GET needs of a row at its new place.
+// MovedRow returns a row with its new key, subscription, group and ID, for a GET.
 func (c *MoveCall) MovedRow(row Resource, target Group) Resource {
-	row.Key = c.moved(row.Key)
+	row.Key = c.newKey(row.Key)
 	row.Subscription, row.Group, row.ID = target.Subscription, target.Key, movedID(row.ID, target)
 	return row
 }
 
-// movedID returns an ID in another group, with that group's spelling.
+// movedID returns an ID in another group, with that group's casing.
 func movedID(id string, target Group) string {
 	const before = 5 // "", subscriptions, its id, resourceGroups, its name
 	parts := strings.SplitN(id, "/", before+1)

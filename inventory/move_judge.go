@@ -10,20 +10,20 @@ import (
 	"portico/inventory/transaction"
 )
 
-// side is one of the groups of a move, while it is locked.
+// side is the source or target group of a move, locked.
 type side struct {
 	state SubscriptionState
-	group *Group // nil: there is none
+	group *Group // nil if there is none
 	locks []Lock
 }
 
-// moveFacts are the facts by which a move is judged.
+// moveFacts holds the records that decide whether a move is possible.
 type moveFacts struct {
 	source, target side
-	rows           []Resource      // in the source group, as far as a judgement needs them
-	registrations  []Registration  // of the target, which what is moved needs
-	taken          map[string]bool // the keys in the target group
-	counted        map[string]int  // of the target group, by type
+	rows           []Resource      // in the source group, by key
+	registrations  []Registration  // of the target, for the moved namespaces
+	taken          map[string]bool // keys in the target group
+	counted        map[string]int  // rows in the target group by type
 }
 
 const (
@@ -32,8 +32,8 @@ const (
 	listFencedKeys  = `SELECT key FROM fences WHERE subscription = ? AND resource_group = ?`
 )
 
-// movable locks the groups of a move and reads the facts.
-func (t *tx) movable(o MoveRequest) (f moveFacts, err error) {
+// readMoveFacts locks the groups of a move and reads the facts.
+func (t *tx) readMoveFacts(o MoveRequest) (f moveFacts, err error) {
 	if f.source.group, f.target.group, err = t.lockPair(o.Source, o.Target); err != nil {
 		return f, err
 	}
@@ -82,8 +82,8 @@ func (t *tx) movable(o MoveRequest) (f moveFacts, err error) {
 	}, listUsage, o.Target.Subscription, o.Target.Name)
 }
 
-// registrationsFor returns the target's registrations that the resources need. The
-// caller holds the target group's row, which the end of a registration locks first.
+// registrationsFor returns the target's registrations for the moved namespaces. The caller
+// has locked the target group's row, which the end of a registration locks first.
 func (t *tx) registrationsFor(o MoveRequest) (all []Registration, err error) {
 	if o.Source.Subscription == o.Target.Subscription {
 		return nil, nil
@@ -98,9 +98,9 @@ func (t *tx) registrationsFor(o MoveRequest) (all []Registration, err error) {
 	return all, nil
 }
 
-// unregisteredThere refuses resources in a region that joined its provider after the
-// target subscription registered: that region was never notified of the target.
-func (f *moveFacts) unregisteredThere(rows []Resource) error {
+// checkRegions refuses resources in a region that joined its provider after the target
+// subscription registered: that region was never notified of the target.
+func (f *moveFacts) checkRegions(rows []Resource) error {
 	for _, row := range rows {
 		for _, r := range f.registrations {
 			if strings.HasPrefix(row.Type, r.Namespace+"/") && !r.Covers(row.Region) {
@@ -111,9 +111,9 @@ func (f *moveFacts) unregisteredThere(rows []Resource) error {
 	return nil
 }
 
-// recordRegions records the regions in which the target is going to hold resources.
-// While its group is Moving this protects the registrations that the move was judged
-// by, because Unregister cannot see the resources yet.
+// recordRegions records the regions in which the target will hold resources. While its
+// group is Moving this keeps the namespaces registered, because Unregister cannot see the
+// resources yet.
 func (f *moveFacts) recordRegions(t *tx, keys []string) error {
 	rows, _ := f.trees(keys)
 	to := f.target.group
@@ -131,8 +131,8 @@ func (f *moveFacts) recordRegions(t *tx, keys []string) error {
 	return nil
 }
 
-// judge checks a move of the keys, and of the resources below them, in the contract's
-// order. It is pure.
+// judge checks a move of the keys, and of the resources below them, in the order of the
+// contract. It is pure.
 func (f *moveFacts) judge(keys []string, limit int) error {
 	for _, s := range [...]struct {
 		side
@@ -154,8 +154,8 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 	from, to := groupScope(f.source.group.Subscription, f.source.group.Key), groupScope(f.target.group.Subscription, f.target.group.Key)
 	rows, missing := f.trees(keys)
 	for _, judgement := range [...]func() error{
-		func() error { return f.unregisteredThere(rows) },
-		func() error { return f.overQuota(rows, limit) },
+		func() error { return f.checkRegions(rows) },
+		func() error { return f.checkQuota(rows, limit) },
 		func() error {
 			for _, key := range keys {
 				if f.taken[to+strings.TrimPrefix(key, from)] {
@@ -164,8 +164,8 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 			}
 			return nil
 		},
-		func() error { return f.locked(keys, to) },
-		f.marked,
+		func() error { return f.checkLocks(keys, to) },
+		f.checkStates,
 	} {
 		if err := judgement(); err != nil {
 			return err
@@ -182,8 +182,8 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 	return nil
 }
 
-// trees returns the rows of the keys with those below them. missing is the first key
-// whose row is hidden from clients.
+// trees returns the rows of the keys and the rows below them. missing is the first key
+// whose row is absent or hidden from clients.
 func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
 	for _, key := range keys {
 		from, to := engine.Below(key)
@@ -204,7 +204,7 @@ func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
 	return rows, missing
 }
 
-func (f *moveFacts) overQuota(rows []Resource, limit int) error {
+func (f *moveFacts) checkQuota(rows []Resource, limit int) error {
 	if limit == 0 {
 		return nil
 	}
@@ -220,9 +220,9 @@ func (f *moveFacts) overQuota(rows []Resource, limit int) error {
 	return nil
 }
 
-// locked checks for locks that forbid writes: on the resources, below them, and above
+// checkLocks checks for locks that forbid writes: on the resources, below them, and above
 // either side.
-func (f *moveFacts) locked(keys []string, target string) error {
+func (f *moveFacts) checkLocks(keys []string, target string) error {
 	for _, key := range keys {
 		if err := forbidden(f.source.locks, index.Put, key); err != nil {
 			return &MoveError{Key: key, Err: err}
@@ -239,7 +239,7 @@ func (f *moveFacts) locked(keys []string, target string) error {
 	return nil
 }
 
-func (f *moveFacts) marked() error {
+func (f *moveFacts) checkStates() error {
 	for i, g := range [...]*Group{f.source.group, f.target.group} {
 		if g.State != index.GroupActive {
 			return &MoveError{Target: i == 1, Err: &index.GroupStateError{State: g.State}}

@@ -14,26 +14,27 @@ import (
 	"portico/inventory/transaction"
 )
 
-// errOccupied is a fault: Moves.BeginCall keeps the new place of a resource free.
+// errOccupied is an internal fault: Moves.BeginCall keeps the new ID of a resource free.
 var errOccupied = errors.New("inventory: the place of a resource that has moved is taken")
 
-// MoveResult says where the resources of a move call are.
+// MoveResult is the outcome of a move call.
 type MoveResult struct {
 	MoveCall                   // without its Members
-	Moved, Stayed []MoveMember // as the provider said, or a GET on both IDs
-	Gone          []MoveMember // neither ID is there
-	// LockETag makes the entity tag of a lock that moved along. The ETag of a role
-	// assignment stays, because it does not depend on the scope.
+	Moved, Stayed []MoveMember // by the provider's answer, or by GETs of both IDs
+	Gone          []MoveMember // found under neither ID
+	// LockETag makes the entity tag of a moved lock. The ETag of a role assignment stays the
+	// same, because it does not depend on the scope.
 	LockETag func(Lock) string
 }
 
-// Settle durably records the outcome for members of a call, with the job's payload. Members
-// that moved get their new keys, with all that lies below them, and are verified there. Their
-// locks, role assignments, tags and follows move along; tombstones stay behind.
+// Settle durably records the outcome for members of a call, with the job's payload. Moved
+// members, and the resources below them, get their new keys and are verified there. Their
+// locks, role assignments, tags and follows get the new keys too; tombstones keep the old
+// ones.
 func (moves *Moves) Settle(ctx context.Context, j *jobrow.Job, r MoveResult, payload string) error {
 	r.Source, r.Target = r.Source.folded(), r.Target.folded()
 	return moves.store.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {
-		_, to, err := t.movingPair(&held, r.Source, r.Target)
+		_, to, err := t.lockMovingPair(&held, r.Source, r.Target)
 		if err != nil {
 			return err
 		}
@@ -41,17 +42,17 @@ func (moves *Moves) Settle(ctx context.Context, j *jobrow.Job, r MoveResult, pay
 			return err
 		}
 		for _, m := range r.Moved {
-			if err := r.settle(t, held, m, to, r.move); err != nil {
+			if err := r.settle(t, held, m, to, r.moveMember); err != nil {
 				return err
 			}
 		}
 		for _, m := range r.Stayed {
-			if err := r.settle(t, held, m, to, r.stay); err != nil {
+			if err := r.settle(t, held, m, to, r.keepMember); err != nil {
 				return err
 			}
 		}
 		for _, m := range r.Gone {
-			if err := r.settle(t, held, m, to, r.vanish); err != nil {
+			if err := r.settle(t, held, m, to, r.removeMember); err != nil {
 				return err
 			}
 		}
@@ -62,7 +63,7 @@ func (moves *Moves) Settle(ctx context.Context, j *jobrow.Job, r MoveResult, pay
 // settle ends the intents of a member and records its outcome.
 func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
 	intent := m.intentOf(j)
-	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.moved(m.Key)}} {
+	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.newKey(m.Key)}} {
 		from, to := engine.Below(at.key)
 		if _, err := t.Exec(endIntents, at.subscription, at.key, from, to, intent[:]); err != nil {
 			return err
@@ -71,11 +72,11 @@ func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveMember, to Group, record 
 	return record(t, m, to)
 }
 
-func (r *MoveResult) move(t *tx, m MoveMember, to Group) error {
+func (r *MoveResult) moveMember(t *tx, m MoveMember, to Group) error {
 	if m.Stray {
 		return r.moveStrays(t, m, to)
 	}
-	rows, err := t.treeOf(r.Source, m)
+	rows, err := t.lockTree(r.Source, m)
 	if err != nil {
 		return err
 	}
@@ -88,12 +89,12 @@ func (r *MoveResult) move(t *tx, m MoveMember, to Group) error {
 		return err
 	}
 	return assignments.Move(&t.Tx, r.Source.Subscription, m.Key, func(a *assignments.Assignment) {
-		a.Subscription, a.ScopeKey, a.ScopeID = to.Subscription, r.moved(a.ScopeKey), movedID(a.ScopeID, to)
+		a.Subscription, a.ScopeKey, a.ScopeID = to.Subscription, r.newKey(a.ScopeKey), movedID(a.ScopeID, to)
 	})
 }
 
-// stay leaves a member where it is. GETs that ran meanwhile do not count.
-func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
+// keepMember leaves a member where it is. GETs that ran meanwhile do not count.
+func (r *MoveResult) keepMember(t *tx, m MoveMember, _ Group) error {
 	if m.Stray {
 		return nil
 	}
@@ -102,7 +103,7 @@ func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
 	return t.Later(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
 }
 
-func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
+func (r *MoveResult) removeMember(t *tx, m MoveMember, _ Group) error {
 	if m.Stray {
 		from, to := engine.Below(m.Key)
 		return t.Later(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
@@ -121,11 +122,11 @@ func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	return h.store(t, after, did)
 }
 
-// moveRow gives a row another key.
+// moveRow gives a row its new key.
 func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	moved := r.MovedRow(row, to)
 	if moved.Parent != "" {
-		moved.Parent = r.moved(row.Parent)
+		moved.Parent = r.newKey(row.Parent)
 	}
 	moved.Verify, moved.Generation, moved.Changed = true, engine.NewID(), t.Now
 	var err error
@@ -162,7 +163,7 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	return r.moveJobs(t, row, moved)
 }
 
-// insertNew inserts a row where there must be none.
+// insertNew inserts a row, and returns errOccupied if there is one.
 func (r *Resource) insertNew(t *tx) error {
 	taken, err := t.occupied(r.Subscription, r.Key)
 	if err != nil {
@@ -181,7 +182,7 @@ func (t *tx) occupied(sub, key string) (taken bool, err error) {
 	return taken, err
 }
 
-// moveJobs creates the job that verifies a row at its new place, and moves the row's
+// moveJobs creates the job that verifies a row under its new key, and moves the row's
 // follows.
 func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 	old := resourceTx{subscription: row.Subscription, key: row.Key}
@@ -226,7 +227,7 @@ func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
 		return err
 	}
 	for _, s := range strays {
-		err := t.Later(putStray, to.Subscription, s.Region, r.moved(s.Key), movedID(s.ID, to), to.Key, s.Type, engine.Micros(t.Now))
+		err := t.Later(putStray, to.Subscription, s.Region, r.newKey(s.Key), movedID(s.ID, to), to.Key, s.Type, engine.Micros(t.Now))
 		if err != nil {
 			return err
 		}
@@ -245,7 +246,7 @@ func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 		return err
 	}
 	for _, l := range locks {
-		l.Subscription, l.Scope, l.ScopeID = to.Subscription, r.moved(l.Scope), movedID(l.ScopeID, to)
+		l.Subscription, l.Scope, l.ScopeID = to.Subscription, r.newKey(l.Scope), movedID(l.ScopeID, to)
 		l.Generation = engine.NewID()
 		if r.LockETag != nil {
 			l.ETag = r.LockETag(l)

@@ -14,8 +14,8 @@ import (
 	"portico/inventory/transaction"
 )
 
-// NoticeJob is the kind of the jobs that notify endpoints of a subscription, one for
-// each endpoint that does not know its newest version.
+// NoticeJob is the kind of the jobs that notify endpoints of a subscription, one for each
+// endpoint that does not know the newest version.
 const NoticeJob = "notice"
 
 // NotificationTarget is an endpoint of a provider that may have to be notified of
@@ -24,13 +24,13 @@ type NotificationTarget struct {
 	Namespace string // folded
 	Region    string
 	Address   string // of the endpoint, as the region map writes it
-	// Required: the provider knows only the subscriptions that registered for it.
+	// Required: only subscriptions that registered for the provider are sent to it.
 	Required bool
 }
 
 func (a NotificationTarget) subject() string { return a.Namespace + " " + a.Region + " " + a.Address }
 
-// parseTarget is the inverse of subject.
+// parseTarget parses the result of subject.
 func parseTarget(subject string) (a NotificationTarget, ok bool) {
 	parts := strings.SplitN(subject, " ", 3)
 	if len(parts) != 3 {
@@ -39,7 +39,7 @@ func parseTarget(subject string) (a NotificationTarget, ok bool) {
 	return NotificationTarget{Namespace: parts[0], Region: parts[1], Address: parts[2]}, true
 }
 
-// everyNamespace is for changes that concern all providers.
+// everyNamespace stands for all providers.
 const everyNamespace = ""
 
 // commonNamespace returns the one namespace of all targets, or everyNamespace.
@@ -60,19 +60,19 @@ type Notice struct {
 	Namespace string `json:"namespace"`
 	Region    string `json:"region"`
 	Address   string `json:"address"`
-	// Ends is when the latest attempt is over whose start was recorded but not its end:
-	// until then it may still reach the endpoint.
+	// Ends is when the latest attempt without a recorded end is over: until then it may
+	// still reach the endpoint.
 	Ends     time.Time      `json:"ends,omitzero"`
 	Progress NoticeProgress `json:"progress"`
 }
 
-// NoticeProgress is what operators see of a notice.
+// NoticeProgress is the progress of a notice, for operators.
 type NoticeProgress struct {
 	Namespace string `json:"namespace"`
 	Region    string `json:"region"`
-	State     string `json:"state,omitempty"`  // that was last sent
-	Answer    string `json:"answer,omitempty"` // the outcome of that attempt
-	Tries     int    `json:"tries,omitempty"`  // in vain, one after the other
+	State     string `json:"state,omitempty"`  // last sent
+	Answer    string `json:"answer,omitempty"` // outcome of the last attempt
+	Tries     int    `json:"tries,omitempty"`  // consecutive failures
 }
 
 // String returns the payload as it is stored.
@@ -96,7 +96,7 @@ const (
 	openNotices = `SELECT subject FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0`
 )
 
-// targetList is the list of the endpoints that were notified of a subscription.
+// targetList lists the endpoints that were notified of a subscription.
 type targetList []NotificationTarget
 
 func loadTargets(from engine.Source, sub string) (targetList, error) {
@@ -127,15 +127,16 @@ func (a targetList) has(one NotificationTarget) bool {
 	return slices.ContainsFunc(a, func(known NotificationTarget) bool { return known.subject() == one.subject() })
 }
 
-// notify creates the jobs that notify endpoints of a new version of a subscription:
-// those of the given endpoints that must know, and those that were notified before. The
-// caller holds the subscription's row. A namespace limits the endpoints to its own.
+// notify creates the jobs that notify endpoints of a new version of a subscription: the
+// given endpoints that must know it, and the endpoints that were notified before. The caller
+// has locked the subscription's row. If namespace is not empty, only its endpoints are
+// notified.
 //
-// These must know (subscription lifecycle): every endpoint of a provider that registers
-// by itself; of any other provider, the endpoints in the regions that the subscription
-// is registered for, and those of the namespace whose registration changes. A deletion
-// is sent to every endpoint: one that never heard of the subscription has nothing to
-// do.
+// These must know (subscription lifecycle): every endpoint of a provider that needs no
+// registration; of any other provider, the endpoints in the regions for which the
+// subscription is registered, and the endpoints of the namespace whose registration changes.
+// A deletion is sent to every endpoint: one that does not know the subscription has nothing
+// to do.
 func (t *tx) notify(sub Subscription, targets []NotificationTarget, namespace string) error {
 	known, err := loadTargets(t, sub.ID)
 	if err != nil {
@@ -160,7 +161,7 @@ func (t *tx) notify(sub Subscription, targets []NotificationTarget, namespace st
 			fresh = append(fresh, a)
 		}
 	}
-	for _, a := range known { // endpoints that another replica's map has
+	for _, a := range known { // they may be in another replica's map only
 		if (namespace == everyNamespace || a.Namespace == namespace) && !targetList(targets).has(a) {
 			due = append(due, a)
 		}
@@ -173,7 +174,7 @@ func (t *tx) notify(sub Subscription, targets []NotificationTarget, namespace st
 	return t.addNotices(sub.ID, due)
 }
 
-// addNotices creates the jobs, and brings existing ones forward.
+// addNotices creates the jobs that notify endpoints, and makes existing ones due.
 func (t *tx) addNotices(sub string, targets targetList) error {
 	jobs := make([]jobrow.Job, 0, len(targets))
 	for _, a := range targets {
@@ -186,7 +187,7 @@ func (t *tx) addNotices(sub string, targets targetList) error {
 			Region: a.Region, Due: t.Now, Payload: payload.String(),
 		})
 	}
-	// Sorted into the order in which claims lock them.
+	// This is the order in which claims lock them.
 	slices.SortFunc(jobs, func(a, b jobrow.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	for _, job := range jobs {
 		if err := t.addOrRunSooner(job); err != nil {
@@ -207,17 +208,18 @@ func (t *tx) addOrRunSooner(j jobrow.Job) error {
 	return jobrow.RunSooner(t.Base(), j.Subscription, j.ID, j.Due)
 }
 
-// Notices notify providers' endpoints of changes of subscriptions, each by a job.
+// Notices has the methods for notices of subscriptions' changes to providers' endpoints, each
+// of which is a job.
 type Notices struct{ store *Store }
 
-// SubscriptionSnapshot is the content of a notification.
+// SubscriptionSnapshot holds the records that a notification is made of.
 type SubscriptionSnapshot struct {
 	Subscription Subscription
 	Registration Registration
 }
 
-// Snapshot returns the present state for a namespace. The version is
-// never newer than the rest of it.
+// Snapshot returns the present state for a namespace. The version is never newer than the
+// registration.
 func (notices *Notices) Snapshot(ctx context.Context, sub, namespace string) (a SubscriptionSnapshot, err error) {
 	if a.Subscription, err = notices.store.Subscription(ctx, sub); err != nil {
 		return a, err
@@ -226,9 +228,9 @@ func (notices *Notices) Snapshot(ctx context.Context, sub, namespace string) (a 
 	return a, err
 }
 
-// End ends the job of a notice that delivered a version to its endpoint. The
-// error is ErrChanged if there is a newer version by now, and jobrow.ErrLeaseLost if
-// the caller no longer holds the job.
+// End ends the job of a notice that delivered a version to its endpoint. The error is
+// ErrChanged if there is a newer version, and jobrow.ErrLeaseLost if the caller no longer
+// holds the job.
 func (notices *Notices) End(ctx context.Context, j jobrow.Job, version int64, payload string) error {
 	return notices.end(ctx, j, payload, func(_ *tx, sub Subscription) (jobrow.State, error) {
 		if sub.Version != version {
@@ -244,7 +246,8 @@ func (notices *Notices) Drop(ctx context.Context, j jobrow.Job, n Notice) error 
 	return notices.drop(ctx, j, n, true)
 }
 
-// drop forgets the endpoint, which may have to be notified once the map has it.
+// drop ends the job and forgets the endpoint. If absent is set, or the subscription is
+// Deleted, it records that the endpoint has to be notified once the map has it.
 func (notices *Notices) drop(ctx context.Context, j jobrow.Job, n Notice, absent bool) error {
 	gone := NotificationTarget{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
 	return notices.end(ctx, j, n.String(), func(t *tx, sub Subscription) (jobrow.State, error) {
@@ -263,9 +266,8 @@ func (notices *Notices) drop(ctx context.Context, j jobrow.Job, n Notice, absent
 	})
 }
 
-// end ends a notice's job while it holds the subscription's row: a change of the
-// subscription finds the job either open or ended, and creates a new one if it has
-// ended.
+// end ends a notice's job after it has locked the subscription's row: a change of the
+// subscription finds the job either open or ended, and creates a new one if it has ended.
 func (notices *Notices) end(ctx context.Context, j jobrow.Job, payload string, judge func(*tx, Subscription) (jobrow.State, error)) error {
 	return notices.store.write(ctx, engine.Flushed, transaction.SubscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
@@ -283,7 +285,7 @@ func (notices *Notices) end(ctx context.Context, j jobrow.Job, payload string, j
 	})
 }
 
-// recallErasure makes the erasing of a Deleted subscription due once all endpoints
+// resumeErasure makes the erasing of a Deleted subscription due once all endpoints
 // have confirmed.
 func (t *tx) resumeErasure(sub Subscription) error {
 	if sub.State != Deleted {
@@ -313,8 +315,8 @@ func countNotices(from engine.Source, sub, namespace string) (int, error) {
 	return n, err
 }
 
-// NotifyNewTargets notifies the endpoints that must know a subscription and never heard
-// of it, because they joined the region map later.
+// NotifyNewTargets notifies the endpoints that must know a subscription but were never
+// notified, because they joined the region map later.
 func (notices *Notices) NotifyNewTargets(ctx context.Context, sub string, targets []NotificationTarget) error {
 	known, err := loadTargets(notices.store.engine.Read(ctx), arm.Fold(sub))
 	if err != nil || !known.misses(targets) {
@@ -346,10 +348,10 @@ func (a targetList) misses(targets []NotificationTarget) bool {
 	return slices.ContainsFunc(targets, func(one NotificationTarget) bool { return !one.Required && !a.has(one) })
 }
 
-// GiveUp ends a notice's job, and forgets the endpoint: it is notified when the
-// subscription changes, or a configuration is taken over ([Notices.NotifyNewTargets]); of a
-// deletion as after [Notices.Drop]. The error is *ObstacleError while the endpoint is
-// being notified, and ErrNotFound if the job has ended.
+// GiveUp ends a notice's job, and forgets the endpoint. The endpoint is notified when the
+// subscription changes or a configuration is loaded ([Notices.NotifyNewTargets]), and of a
+// deletion as after [Notices.Drop]. The error is *ObstacleError while the endpoint is being
+// notified, and ErrNotFound if the job has ended.
 func (notices *Notices) GiveUp(ctx context.Context, j jobrow.Job) error {
 	switch {
 	case j.State.Ended():

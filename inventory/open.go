@@ -24,14 +24,13 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Options say where the inventory is stored, and set its times and bounds. Only Driver,
-// Connections and Now have defaults.
+// Options configures the inventory. Only Driver, Connections and Now have defaults.
 type Options struct {
-	// Driver is engine.SQLite, also when empty, or engine.Postgres.
+	// Driver is engine.SQLite, also if empty, or engine.Postgres.
 	Driver string
 	// DSN is the path of SQLite's database file, which Open creates if it is absent, or
-	// a libpq URL or key=value list for PostgreSQL, which may name several hosts: the
-	// one that takes writes is used.
+	// a libpq URL or key=value list for PostgreSQL. That may name several hosts, of which
+	// the one that accepts writes is used.
 	DSN string
 	// Connections bounds the connections to a PostgreSQL server. It is at least 2; 0
 	// means 16.
@@ -57,8 +56,8 @@ type Options struct {
 	// JobRecords is how long ended jobs are kept.
 	JobRecords time.Duration
 
-	// EventAge is how long events are kept, and MostEvents how many of all subscriptions;
-	// 0 for no bound.
+	// EventAge is how long events are kept, and MostEvents how many for all subscriptions
+	// together; 0 means no bound.
 	EventAge   time.Duration
 	MostEvents int
 
@@ -73,8 +72,8 @@ type Options struct {
 	// CacheTTL bounds the age of a cached location, CacheEntries their number.
 	CacheTTL     time.Duration
 	CacheEntries int
-	// ScopeEntries bounds the subscriptions, the groups, the registrations and the
-	// principals' grants that are remembered, of each; CacheTTL bounds their age too.
+	// ScopeEntries bounds the numbers of cached subscriptions, groups, registrations and
+	// principals' grants, each; CacheTTL bounds their age too.
 	ScopeEntries int
 }
 
@@ -83,21 +82,20 @@ type Limits struct {
 	ResourcesPerTypeAndGroup int
 	GroupsPerSubscription    int
 	LocksPerSubscription     int
-	TagNamesPerSubscription  int // their values count as well
+	TagNamesPerSubscription  int // values count too
 	Roles                    assignments.Limits
-	// LearnedOperations bounds the operations of one subscription whose owner is
-	// unknown.
+	// LearnedOperations bounds the operations with an unknown owner in a subscription.
 	LearnedOperations int
 }
 
 const readyTimeout = 2 * time.Second
 
 // Store is the inventory. Its own methods are about subscriptions, groups and
-// registrations, and about tracked resources and the writes to them; every other subject
-// has a type of its own, which is a field. All are safe for concurrent use, and every
-// call takes a context and ends with it.
+// registrations, and about tracked resources and the writes to them; the fields have the
+// methods of all other subjects. A Store is safe for concurrent use. Every call ends with
+// its context.
 type Store struct {
-	// These share their transactions with the writes.
+	// These subjects share transactions with writes.
 	Coverage  *Coverage
 	Deletions *Deletions // of groups
 	Fences    *Fences
@@ -107,7 +105,7 @@ type Store struct {
 	Notices   *Notices
 	Strays    *Strays
 
-	// These are packages.
+	// These subjects have their own packages.
 	Jobs        *jobrow.Rows
 	Operations  *operations.Records
 	Batches     *operations.Batches
@@ -173,7 +171,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		keys.Database = o.DSN
 	}
 	if s.database.Cipher, err = encryption.New(keys); err == nil {
-		err = s.database.Cipher.Ready(ctx) // transactions encrypt, and cannot wait for a key
+		err = s.database.Cipher.Ready(ctx) // because transactions encrypt, and cannot wait for a key
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -188,7 +186,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// clock returns the time by which the ages of cached values are measured.
+// clock returns the clock that measures the ages of cached values.
 func (o Options) clock() func() time.Time {
 	if o.Now != nil {
 		return o.Now
@@ -213,11 +211,11 @@ func (s *Store) Close() error {
 	return s.engine.Close()
 }
 
-// Ready reports whether the store can serve: it makes a real read and an empty write
-// transaction within 2 seconds. That does not prove that a commit ends, as an empty one
-// waits neither for the disk nor for a standby. This is deliberate: without a standby
-// all replicas refuse writes but still serve reads, and if they were all unready, no
-// client would be answered.
+// Ready returns an error unless the store answers a read and an empty write transaction
+// within 2 seconds. That does not prove that commits succeed, because an empty transaction
+// waits neither for the disk nor for a standby. This is deliberate: without a standby all
+// replicas refuse writes but still serve reads, and if they were all unready, no client
+// would be answered.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -233,7 +231,7 @@ type Stats struct {
 	CacheHits, CacheMisses uint64 // of lookups of a resource's region
 }
 
-// Stats returns how well writes share commits, and how often memory answers reads.
+// Stats returns the counts since Open.
 func (s *Store) Stats() Stats {
 	stats := Stats{Stats: s.engine.Stats()}
 	stats.CacheHits, stats.CacheMisses = s.Locations.Counts()
@@ -246,17 +244,17 @@ func (s *Store) Now() time.Time { return s.engine.Now() }
 // ClockSlack returns the most by which the clocks of two gateways may differ.
 func (s *Store) ClockSlack() time.Duration { return s.engine.ClockSlack() }
 
-// CountRows lets the database know how large its tables are; see [engine.Engine.CountRows].
+// CountRows updates the database's statistics of its tables; see [engine.Engine.CountRows].
 func (s *Store) CountRows(ctx context.Context) error { return s.engine.CountRows(ctx) }
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Layout is the number of the last migration that this version knows.
+// Layout returns the number of the last migration that this version knows.
 func Layout() int64 {
 	files, err := migrations.ReadDir("migrations")
 	if err != nil || len(files) == 0 {
-		return 0 // they are part of the program
+		return 0 // never, as they are embedded
 	}
 	number, _, _ := strings.Cut(files[len(files)-1].Name(), "_")
 	n, _ := strconv.ParseInt(number, 10, 64) // as goose reads it

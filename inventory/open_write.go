@@ -17,12 +17,11 @@ type OpenWrite struct {
 	Kind    index.WriteKind
 	Region  string
 	Started time.Time
-	// NotAfter is when its call ends at the latest. CallEnded: its sender recorded the
-	// end of the call, but no definite answer.
+	// NotAfter is when its call ends at the latest. CallEnded: the sender recorded the end
+	// of the call, but no definite answer.
 	NotAfter  time.Time
 	CallEnded bool
-	// Ends is when the write can no longer be applied; the zero time if only its job
-	// ends it.
+	// Ends is when the write can no longer be applied; zero if only its job ends it.
 	Ends time.Time
 }
 
@@ -45,15 +44,15 @@ func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 	return w, err
 }
 
-// GroupCalls lists at most limit writes that keep a group from being deleted because
-// their calls may be running, the longest first.
+// GroupCalls lists at most limit writes that prevent the deletion of a group because their
+// calls may be running, the last to end first.
 func (s *Store) GroupCalls(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
 	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupCalls,
 		arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, engine.AtMost(limit))
 }
 
-// GroupWrites lists at most limit writes that keep a group from being reopened because
-// they may yet be applied, the last to end first.
+// GroupWrites lists at most limit writes that prevent the reopening of a group because they
+// may yet be applied, the last to end first.
 func (s *Store) GroupWrites(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
 	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), engine.AtMost(limit))
 }
@@ -64,10 +63,10 @@ func (s *Store) OpenWrites(ctx context.Context, sub, key string, limit int) ([]O
 	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, openWrites, arm.Fold(sub), arm.Fold(key), engine.AtMost(limit))
 }
 
-// ResourceAndRemoval returns a row, and whether a DELETE or a move of the resource, or
-// of one above it, is open. While one is, even a Live row proves nothing: the client
-// may know that the resource is gone, while the settle that recorded it was lost. Both
-// results are of one moment. The error is ErrNotFound if there is no row.
+// ResourceAndRemoval returns a row, and reports whether a DELETE or a move of the resource,
+// or of an ancestor, is open. In that case even a Live row proves nothing: the client may
+// know that the resource is gone, although the settle that recorded it was lost. Both
+// results are read together. The error is ErrNotFound if there is no row.
 func (s *Store) ResourceAndRemoval(ctx context.Context, sub, key string) (row Resource, removalOpen bool, err error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	above := ancestry(key)
@@ -79,7 +78,7 @@ func (s *Store) ResourceAndRemoval(ctx context.Context, sub, key string) (row Re
 	return row, removalOpen, engine.OrNotFound(err)
 }
 
-// selectWithRemoval returns the statement for a resource and its ancestors, n in all.
+// selectWithRemoval returns the statement for n keys, a resource and its ancestors.
 func selectWithRemoval(n int) string {
 	keys := strings.Join(slices.Repeat([]string{"?"}, n), ", ")
 	return `SELECT ` + resourceColumns + `,
@@ -87,8 +86,8 @@ func selectWithRemoval(n int) string {
 		FROM resources WHERE subscription = ? AND key = ?`
 }
 
-// ancestry lists the keys of a resource and of all its possible ancestors. Some are
-// prefixes that name no resource; the store has no records of those.
+// ancestry lists the keys of a resource and of all its possible ancestors. Some may be
+// prefixes for which the store has no records.
 func ancestry(key string) []any {
 	keys := []any{key}
 	segments := 0
@@ -96,7 +95,7 @@ func ancestry(key string) []any {
 		if key[i] != '/' {
 			continue
 		}
-		// After scope and namespace, types and names alternate.
+		// After the scope and the namespace, types and names alternate.
 		if segments++; segments > scopeSegments && segments%2 == 0 {
 			keys = append(keys, key[:i])
 		}
@@ -104,6 +103,6 @@ func ancestry(key string) []any {
 	return keys
 }
 
-// scopeSegments is the number of segments of an ID before its first type:
-// subscriptions, its id, resourceGroups, its name, providers, the namespace.
+// scopeSegments is the number of segments of an ID before its first type: subscriptions, the
+// id, resourceGroups, the name, providers, the namespace.
 const scopeSegments = 6

@@ -7,8 +7,8 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Miscount is a quota's usage that differs from the rows that it counts: the resources
-// of a type in a group or, with neither, the groups of the subscription.
+// Miscount is a recorded usage of a quota that differs from the number of rows: the
+// resources of a type in a group or, without them, the groups of the subscription.
 type Miscount struct {
 	Group, Type     string // folded
 	Counted, Actual int
@@ -19,7 +19,7 @@ const (
 	countType  = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND resource_group = ? AND type = ?`
 	countAll   = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ?`
 	listUsage  = `SELECT type, used FROM usage WHERE subscription = ? AND resource_group = ? AND type <> ''`
-	// haveUsage makes sure that there is a row to lock.
+	// haveUsage creates the row that is locked.
 	haveUsage = `INSERT INTO usage (subscription, resource_group, type, used) VALUES (?, ?, ?, 0)
 		ON CONFLICT (subscription, resource_group, type) DO NOTHING`
 	setUsage = `UPDATE usage SET used = ? WHERE subscription = ? AND resource_group = ? AND type = ?`
@@ -28,9 +28,9 @@ const (
 // groupsAtOnce is how many groups Recount checks between two checks of ctx.
 const groupsAtOnce = 100
 
-// Recount compares the usage of a subscription's quotas with the rows, group by group,
-// and returns the differences. With mend it corrects them; it locks one count at a
-// time, for as long as the counting takes.
+// Recount compares the usage of a subscription's quotas with the rows, group by group, and
+// returns the differences. If mend is set it corrects them; it locks one usage at a time
+// while it counts.
 func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount, error) {
 	all := []transaction.Usage{transaction.UsageOfGroups(sub)}
 	var off []Miscount
@@ -40,7 +40,7 @@ func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount,
 			return off, err
 		}
 		for _, g := range groups {
-			counted, err := usagesOf(s.engine.Read(ctx), g.Subscription, g.Key)
+			counted, err := differingUsages(s.engine.Read(ctx), g.Subscription, g.Key)
 			if err != nil {
 				return off, err
 			}
@@ -61,9 +61,9 @@ func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount,
 	}
 }
 
-// usagesOf names the quotas of a group whose usage seems to differ from its rows: it
-// reads the two at different instants.
-func usagesOf(from engine.Source, sub, group string) ([]transaction.Usage, error) {
+// differingUsages returns the quotas of a group whose usage seems to differ from the rows.
+// It may be wrong, because it reads the two at different times.
+func differingUsages(from engine.Source, sub, group string) ([]transaction.Usage, error) {
 	type count struct {
 		typ string
 		n   int64
@@ -96,22 +96,22 @@ func usagesOf(from engine.Source, sub, group string) ([]transaction.Usage, error
 	return off, nil
 }
 
-// recount counts a seeming difference again, and corrects it if mend is set. It locks
-// the count's own row first: a write that changed rows but not yet the count has to
-// wait, or has committed both.
+// recount counts the rows of a quota again, and corrects its usage if mend is set. It locks
+// the usage first: a write that changed rows but not yet the usage has to wait, or has
+// committed both.
 func (s *Store) recount(ctx context.Context, u transaction.Usage, mend bool) (Miscount, error) {
 	found, err := compareUsage(s.engine.Read(ctx), u, u.Read)
 	if err != nil || !mend || found.Counted == found.Actual {
 		return found, err
 	}
-	// In a transaction of its own: a row that does not exist yet cannot be locked.
+	// This is a transaction of its own, because a row cannot be locked before it exists.
 	if err := s.write(ctx, engine.Unflushed, transaction.RecordLocks(u.Subscription), func(t *tx) error {
 		return t.Later(haveUsage, u.Subscription, u.Group, u.Type)
 	}); err != nil {
 		return found, err
 	}
 	return commit(ctx, s, engine.Unflushed, transaction.RecordLocks(u.Subscription), func(t *tx) (Miscount, error) {
-		// The rows of the transaction's other members are there to be counted already.
+		// The count includes the changed rows of the transaction's other members.
 		if err := t.SettleUsage(); err != nil {
 			return found, err
 		}

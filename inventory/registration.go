@@ -37,7 +37,7 @@ func (s RegistrationState) String() string { return index.NameOf(registrationSta
 // Permits reports whether writes are admitted.
 func (s RegistrationState) Permits() bool { return s == Registering || s == Registered }
 
-// settled returns the state that follows once the endpoints know.
+// settled returns the state that follows once the endpoints are notified.
 func (s RegistrationState) settled() RegistrationState {
 	switch s {
 	case Registering:
@@ -54,10 +54,10 @@ type Registration struct {
 	Subscription string // folded
 	Namespace    string // folded
 	State        RegistrationState
-	// Locations are the provider's regions at the time it was registered; nil: all,
-	// including later ones.
+	// Locations has the provider's regions when it was registered; nil means all, including
+	// later ones.
 	Locations  []string
-	Registered time.Time // since when; zero: never
+	Registered time.Time // zero if it never was
 	Changed    time.Time
 }
 
@@ -66,8 +66,8 @@ func (r Registration) Covers(region string) bool {
 	return r.Locations == nil || slices.Contains(r.Locations, region)
 }
 
-// Never reports whether the namespace was never registered, so that its endpoints may
-// not know the subscription.
+// Never reports whether the namespace was never registered. Its endpoints may not know the
+// subscription then.
 func (r Registration) Never() bool {
 	return r.State == NotRegistered || r.State == Unregistered && r.Registered.IsZero()
 }
@@ -109,8 +109,8 @@ func scanRegistration(scan engine.Scanner) (Registration, error) {
 	return r, err
 }
 
-// Registration returns the registration of a namespace; NotRegistered where the store
-// has none.
+// Registration returns the registration of a namespace, with the state NotRegistered if the
+// store has none.
 func (s *Store) Registration(ctx context.Context, sub, namespace string) (Registration, error) {
 	return loadRegistration(s.engine.Read(ctx), sub, namespace)
 }
@@ -147,21 +147,19 @@ func (t *tx) registration(sub, namespace string) (RegistrationState, error) {
 // RegistrationChange is a request to register or unregister a namespace.
 type RegistrationChange struct {
 	Subscription string
-	Namespace    string // as it is declared; events of the change use this spelling
-	// Check judges the present registration before any other reason. It runs in the
+	Namespace    string // in the declared casing, for events
+	// Check may refuse the present registration, before any other check. It runs in the
 	// writing transaction and must be pure.
 	Check func(Registration) error
-	// Targets are the endpoints of the namespace; the registration covers their
-	// regions.
+	// Targets has the endpoints of the namespace; the registration covers their regions.
 	Targets []NotificationTarget
-	// ETag makes the entity tag of the registration in a state; nil: the registration
-	// has none.
+	// ETag makes the entity tag of the registration in a state; nil for no entity tag.
 	ETag func(RegistrationState) string
 }
 
 // Register registers a namespace for the regions of all targets, and notifies them. The
-// result is Registering, or the present state if nothing had to change. It refuses as
-// EditGroup does.
+// result is Registering, or the present state if nothing had to change. The subscription may
+// refuse it as for EditGroup.
 func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, transaction.SubscriptionLocks, func(t *tx, r Registration) (Registration, error) {
 		missing := slices.ContainsFunc(c.Targets, func(a NotificationTarget) bool { return !r.Covers(a.Region) })
@@ -182,11 +180,10 @@ func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registratio
 	})
 }
 
-// Unregister ends the registration of a namespace, and notifies its endpoints. The
-// result is Unregistering, or Unregistered if that has ended or the namespace was never
-// registered: clients wait for that state. It refuses as Register does, and by
-// ErrNamespaceInUse. It misses no write that was admitted before, because each write
-// locks the row of its group, and so does Unregister.
+// Unregister ends the registration of a namespace, and notifies its endpoints. The result
+// is Unregistering, or Unregistered if that has ended or the namespace was never registered:
+// clients wait for that state. The errors are those of Register, and ErrNamespaceInUse. It
+// misses no write that was admitted before, because both lock the row of the write's group.
 func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, subscriptionAndGroupsLocks, func(t *tx, r Registration) (Registration, error) {
 		switch {
@@ -228,7 +225,7 @@ func (s *Store) changeRegistration(
 		if err := next.put(t, c.Namespace, c.ETag); err != nil {
 			return Registration{}, err
 		}
-		if next.State == next.State.settled() { // the endpoints were never notified
+		if next.State == next.State.settled() { // there is nothing to notify endpoints of
 			return next, nil
 		}
 		sub.Version++
@@ -247,7 +244,7 @@ func (s *Store) changeRegistration(
 
 func (r Registration) put(t *tx, name string, etag func(RegistrationState) string) error {
 	t.ChangesScope(r.Subscription)
-	if err := t.recordRegistration(r, name, tagOf(etag, r.State)); err != nil {
+	if err := t.recordRegistration(r, name, entityTag(etag, r.State)); err != nil {
 		return err
 	}
 	registered := int64(0)
@@ -257,16 +254,15 @@ func (r Registration) put(t *tx, name string, etag func(RegistrationState) strin
 	return t.Later(putRegistration, r.Subscription, r.Namespace, r.State, "", engine.Micros(r.Changed), strings.Join(r.Locations, " "), registered)
 }
 
-// RegistrationJob is the kind of the job that settles a registration if the request
-// that waited for the endpoints is gone. Its subject is the namespace.
+// RegistrationJob is the kind of the job that settles a registration in case the request
+// that waits for the endpoints ends early. Its subject is the namespace.
 const RegistrationJob = "registration"
 
-// registrationTime is the least time that endpoints have before the registration
-// settles.
+// registrationTime is the least time for the notifications before the registration settles.
 const registrationTime = 3 * time.Second
 
 // SettleRegistration turns Registering into Registered, and Unregistering into
-// Unregistered. Any other state stays. namespace and etag are as in RegistrationChange.
+// Unregistered; it keeps any other state. namespace and etag are as in RegistrationChange.
 func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string, etag func(RegistrationState) string) (Registration, error) {
 	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (Registration, error) {
 		r, err := loadRegistration(t, sub, namespace)
@@ -286,9 +282,8 @@ func (t *tx) inUse(sub, namespace string) (used bool, err error) {
 	return used, err
 }
 
-// admittedByRegistration checks that the write's namespace, if it needs one, is
-// registered. The caller holds the group's row, and the end of a registration locks the
-// rows of all groups first.
+// admittedByRegistration checks that the write's namespace is registered, if it has one. The
+// caller has locked the group's row; Unregister locks the rows of all groups first.
 func (w *Write) admittedByRegistration(t *tx) error {
 	if w.Namespace == "" || w.OfGroupDelete {
 		return nil

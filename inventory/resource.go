@@ -19,23 +19,23 @@ import (
 // Resource is one row of the index.
 type Resource struct {
 	Subscription string // folded
-	Key          string // the folded ID
+	Key          string // folded ID
 	ID           string // as the latest PUT or PATCH wrote it
 	Group        string // folded
 	Type         string // folded full type, "contoso.compute/virtualmachines"
 	TypeName     string // as declared, "Contoso.Compute/virtualMachines"
-	Name         string // as written; of a nested resource "parent/child"
+	Name         string // as written, "parent/child" for a nested resource
 	Parent       string // key of the tracked parent, or empty
-	Region       string // whose endpoint holds it
+	Region       string // of the endpoint that has it
 	Location     string // normalised
 
 	Phase index.Phase
-	// Verify: something ambiguous happened, so Portico has to ask the provider.
+	// Verify: something ambiguous happened, so Portico has to GET the resource.
 	Verify bool
 	// FollowPut, FollowDelete and FollowPatch: the provider accepted a PUT, a DELETE or a
-	// PATCH, and its end was not seen yet.
+	// PATCH, whose end is not known yet.
 	FollowPut, FollowDelete, FollowPatch bool
-	// Generation changes with everything that the index learns of the resource.
+	// Generation changes whenever the index learns something about the resource.
 	Generation [16]byte
 
 	ProvisioningState string
@@ -48,23 +48,23 @@ type Resource struct {
 	unreported unreportedWrites
 }
 
-// NeedsVerify reports whether a GET may settle something about the resource, or the row
-// is not plainly alive. A row whose delete was accepted always needs it.
+// NeedsVerify reports whether the resource may differ from the row, so that a GET is needed.
+// It always does while an accepted delete is followed.
 func (r *Resource) NeedsVerify() bool { return index.NeedsVerify(r.Phase, r.Verify) }
 
 // Follows reports whether the operation of an accepted write of a kind is followed.
 func (r *Resource) Follows(kind index.WriteKind) bool { return r.ruleRow().Follows(kind) }
 
-// WriteUnderWay names the accepted write that the resource's provider may still carry out,
-// by its method, or as a write if only the resource's state tells of it; "" for none. A
-// delete is none: the phase and FollowDelete say that it is under way.
+// WriteUnderWay returns the method of the accepted write that the provider may still carry
+// out, "write" if only the resource's state shows it, and "" if there is none. It does not
+// return deletes, which the phase and FollowDelete show.
 func (r *Resource) WriteUnderWay() string {
 	switch {
 	case r.FollowPut:
 		return index.Put.String()
 	case r.FollowPatch:
 		return index.Patch.String()
-	case r.Verify && r.Phase != index.Deleting && !index.Terminal(r.ProvisioningState): // asked for until it has ended
+	case r.Verify && r.Phase != index.Deleting && !index.Terminal(r.ProvisioningState): // verified until it has ended
 		return "write"
 	}
 	return ""
@@ -72,12 +72,12 @@ func (r *Resource) WriteUnderWay() string {
 
 // Creator is the sender of a resource's first PUT; empty if unknown.
 type Creator struct {
-	Name string // as systemData signs it
+	Name string // as in systemData
 	Kind string // User, Application, …
 }
 
-// Details are what a list of resources shows beyond the row, the JSON members
-// untouched.
+// Details holds the members of a resource that lists show beyond the row. JSON members are
+// as the provider sent them.
 type Details struct {
 	Tags      map[string]string `json:"tags,omitempty"`
 	Kind      string            `json:"kind,omitempty"`
@@ -99,8 +99,8 @@ const (
 
 	insertResource = `INSERT INTO resources (` + resourceColumns + `, name_key)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
-	// The engine writes every column that is named, and the indexes that the column is
-	// part of, even if its value stays the same.
+	// It sets few columns, because an engine writes every column that a statement sets, and
+	// the indexes with that column, even if its value stays the same.
 	respellResource = `UPDATE resources
 		SET id = ?, name = ?, name_key = ?, location = ?, phase = ?, verify = ?, following = ?, generation = ?, unreported = ?,
 			provisioning_state = ?, api_version = ?, details = ?, changed = ?
@@ -171,8 +171,8 @@ func (r *Resource) insert(t *tx) error {
 	}}, engine.Proof(proveResource, r.Subscription, r.Key, r.Generation[:]))
 }
 
-// replace writes a row that the transaction read, or expects, as before. learnt: it may
-// differ in more than the fields that the rule sets.
+// replace writes a row in place of before, which the transaction has read or expects. learnt
+// reports that more fields may differ than the ones that apply sets.
 func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
 	rule := []any{r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.unreported.stored()}
 	at := []any{r.Subscription, r.Key, before.Generation[:]}
@@ -200,9 +200,8 @@ func loadResource(from engine.Source, statement, sub, key string) (Resource, err
 	return r, engine.OrNotFound(err)
 }
 
-// nameIn returns the name that an ID gives a resource of a type: every second of its
-// last segments, as many as the type has, joined by '/'. It counts from the end,
-// because a name may be "providers".
+// nameIn returns the name of a resource of a type from its ID: every second one of the last
+// segments, joined by '/'. It counts from the end, because a name may be "providers".
 func nameIn(id, typ string) string {
 	segments := strings.Split(id, "/")
 	depth := strings.Count(typ, "/")
@@ -217,16 +216,16 @@ func nameIn(id, typ string) string {
 	return strings.Join(names, "/")
 }
 
-// OfCopy reports whether a row is unchanged since the store was restored at a time, zero for
-// never. The resource of such a row may have been deleted since the copy, and created again
-// in another region.
+// OfCopy reports whether a row has not changed since the store was restored; restored is
+// zero if it never was. The resource of such a row may have been deleted since the copy, and
+// created again in another region.
 func (r *Resource) OfCopy(restored time.Time) bool {
 	return !restored.IsZero() && !r.Changed.After(restored)
 }
 
 const selectLocation = `SELECT region, type, generation, phase, verify, provisioning_state FROM resources WHERE subscription = ? AND key = ?`
 
-// location is the part of a row that the cache reads.
+// location reads the part of a row that is cached.
 func (s *Store) location(ctx context.Context, sub, key string) (memory.Located, error) {
 	found := memory.Located{Found: true}
 	var generation []byte

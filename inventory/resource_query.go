@@ -19,32 +19,32 @@ type ResourceQuery struct {
 	Subscription string
 	Group        string
 	Type         string // full type
-	Name         string // of a nested resource "parent/child"
+	Name         string // "parent/child" for a nested resource
 	NamePrefix   string
 	Location     string
 	Tag          string // the name of a tag
-	TagValue     string // of that tag, where OfTagValue is set
+	TagValue     string // of that tag, if OfTagValue is set
 	OfTagValue   bool
-	After        string // the key before the first one wanted
-	Before       string // the first key that is not wanted any more; "": there is none
+	After        string // list the rows after this key
+	Before       string // list the rows before this key; "" for all
 	Limit        int    // 0: all
-	Visible      bool   // only what clients are shown: Live and Deleting
+	Visible      bool   // only what clients see: Live and Deleting
 }
 
-// mostSelected bounds one selection by a tag or a prefix. It stands in the statement as
-// a literal: an engine that does not know how few rows there will be may walk all
-// resources instead.
+// mostSelected bounds one selection by a tag or a prefix. It is a literal in the statement
+// because an engine that does not know how few rows there will be may scan all resources
+// instead.
 const mostSelected = `1001`
 
 const (
 	listResources = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key > ?`
 	listBetween   = listResources + ` AND key < ? ORDER BY key LIMIT ?`
-	// CROSS JOIN and LIMIT make the engine read the keys first and then a row for each:
-	// it may not reorder the one, or look past the other.
+	// CROSS JOIN and LIMIT make the engine read the keys first and then a row for each: it
+	// cannot reorder the join, or read more keys than the limit.
 	listTagged = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, resource FROM resource_tags
 			WHERE subscription = ? AND resource > ? AND tag = ? ORDER BY resource LIMIT ` + mostSelected + selectTagged
-	// The order and the range fit one index only: otherwise an engine that has seen
-	// only common values walks all resources with the tag.
+	// The order and the range fit one index only: otherwise an engine with statistics of
+	// common values scans all resources with the tag.
 	listTagValue = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, value, resource FROM resource_tags` +
 		ofTagValue + ` LIMIT ` + mostSelected + selectTagged
 	selectTagged = `) AS tagged
@@ -67,17 +67,17 @@ const (
 		ORDER BY name_key, key LIMIT ?) AS counted`
 )
 
-// The numbers of rows that are counted for each condition, to find the one that the
-// fewest rows meet: few at first.
+// countedSelections has the numbers of rows up to which the rows of each condition are
+// counted, to find the condition with the fewest.
 var countedSelections = [...]int{256, 4096}
 
-// The names of one prefix are not in the order of keys: all are read for each page, so
-// that many are selected by only where they lie far apart, and not where they are more
-// than mostApart. More than are ever made while a question is asked are read.
+// Names with a prefix are not in the order of keys, so all of them are read for each page.
+// If there are many, they are used only if they are far apart in the order of keys, and no
+// more than mostApart; mostNamed leaves room for names that are created meanwhile.
 const (
 	mostNamed = `65536`
 	mostApart = 32768
-	// Of the next sampled rows fewer than fewApart have such a name where they lie far apart.
+	// Names are far apart if fewer than fewApart of the next sampled rows have one.
 	sampled, fewApart = 256, 16
 )
 
@@ -104,13 +104,13 @@ func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, err
 	}
 }
 
-// Candidates lists rows among which all matches of the query are, by the condition that
-// the fewest rows meet, and reports whether there may be more. The caller decides by
-// [ResourceQuery.Match]. Candidates returns fewer than the query's limit, at most 1001,
-// only at the end.
+// Candidates lists the rows that meet one condition of the query, the one that the fewest
+// rows meet, and reports whether there may be more. They include all matches; the caller
+// selects them by [ResourceQuery.Match]. Candidates returns fewer rows than the query's
+// limit, or than 1001, only at the end.
 func (s *Store) Candidates(ctx context.Context, q ResourceQuery) (rows []Resource, more bool, err error) {
 	from := s.engine.Read(ctx)
-	lead, err := q.fewest(from)
+	lead, err := q.bestSelection(from)
 	if err != nil {
 		return nil, false, err
 	}
@@ -123,7 +123,7 @@ func (s *Store) Candidates(ctx context.Context, q ResourceQuery) (rows []Resourc
 	return rows, more, err
 }
 
-// Match reports whether a row meets all conditions but After, Before and Limit.
+// Match reports whether a row meets all conditions except for After, Before and Limit.
 func (q ResourceQuery) Match(r *Resource) bool {
 	name := arm.Fold(r.Name)
 	return (q.Group == "" || r.Group == arm.Fold(q.Group)) &&
@@ -145,15 +145,15 @@ func (q ResourceQuery) tagged(tags map[string]string) bool {
 	return false
 }
 
-// selection is a condition of a query by which an index finds rows.
+// selection is a condition of a query for which there is an index.
 type selection struct {
 	list, count string // statements; a limit follows their arguments
 	// sample counts names with a prefix among the first rows; a limit and the names' range
-	// follow its arguments. "": the index is not one of resources.
+	// follow its arguments. It is empty if the index is not in the order of resources.
 	sample    string
 	args      []any
-	most      int64 // rows that list returns; 0: no bound
-	unordered bool  // the index has its rows in another order than that of the keys
+	most      int64 // bound of the rows that list returns; 0 for none
+	unordered bool  // the index is not in the order of keys
 }
 
 func (c selection) atMost(limit int) int64 {
@@ -163,9 +163,9 @@ func (c selection) atMost(limit int) int64 {
 	return c.most
 }
 
-// selections returns the conditions of a query that an index serves, first those that
-// usually fewer rows meet. The last one always serves. valued: the index knows all
-// values of the tag.
+// selections returns the conditions of a query that have an index, first the ones that
+// usually select fewer rows. The last one selects all rows. valued reports whether the index
+// has all values of the tag.
 func (q ResourceQuery) selections(valued bool) []selection {
 	const ofPage = 1001 // mostSelected
 	sub, after := arm.Fold(q.Subscription), arm.Fold(q.After)
@@ -181,10 +181,10 @@ func (q ResourceQuery) selections(valued bool) []selection {
 		}
 	}
 	column(`name_key`, arm.Fold(q.Name))
-	if prefix := arm.Fold(q.NamePrefix); prefix != "" && beyond(prefix) != "" {
+	if prefix := arm.Fold(q.NamePrefix); prefix != "" && afterPrefix(prefix) != "" {
 		all = append(all, selection{
 			list: listNamed + ` ORDER BY named LIMIT ?`, count: countNamed,
-			args: []any{sub, prefix, beyond(prefix), after}, most: ofPage, unordered: true,
+			args: []any{sub, prefix, afterPrefix(prefix), after}, most: ofPage, unordered: true,
 		})
 	}
 	column(`resource_group`, arm.Fold(q.Group))
@@ -213,10 +213,10 @@ func (q ResourceQuery) selections(valued bool) []selection {
 	})
 }
 
-// fewest returns the condition that the fewest rows meet. If too many rows meet each, it
-// returns the one whose next rows reach farthest, or the condition on the names' prefix
-// if few of those rows have such a name.
-func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
+// bestSelection returns the condition that the fewest rows meet. If too many rows meet each,
+// it returns the one whose next rows reach farthest, or the condition on the names' prefix if
+// few of those rows have such a name.
+func (q ResourceQuery) bestSelection(from engine.Source) (selection, error) {
 	valued, err := q.valued(from)
 	if err != nil {
 		return selection{}, err
@@ -242,7 +242,7 @@ func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
 			of := counted{selection: c}
 			args := c.args
 			if c.unordered {
-				args = args[:len(args)-1] // all rows count, also those before
+				args = args[:len(args)-1] // count all rows, from the first one
 			}
 			if err := from.One(c.count, append(slices.Clone(args), most)...)(&of.rows, &of.last); err != nil {
 				return selection{}, err
@@ -269,9 +269,9 @@ func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
 	return farthest, nil
 }
 
-// liesApart reports whether a condition on the names' prefix reads less than another
-// condition that many rows meet: rows with such names are many, but far apart in that one's
-// order.
+// liesApart reports whether a condition on the names' prefix reads fewer rows than another
+// condition: there are many rows with such names, but they are far apart in the order of the
+// other condition.
 func (c selection) liesApart(from engine.Source, in selection) (bool, error) {
 	if !c.unordered || in.sample == "" {
 		return false, nil
@@ -298,14 +298,14 @@ func (q ResourceQuery) valued(from engine.Source) (bool, error) {
 	return !unknown, err
 }
 
-// beyond returns the first text after all that begin with prefix; "" if there is none.
-func beyond(prefix string) string {
+// afterPrefix returns the first string after all strings with a prefix, "" if there is none.
+func afterPrefix(prefix string) string {
 	for prefix != "" {
 		last, size := utf8.DecodeLastRuneInString(prefix)
 		prefix = prefix[:len(prefix)-size]
 		switch {
 		case last == utf8.MaxRune:
-		case last+1 == 0xD800: // the surrogates are no text
+		case last+1 == 0xD800: // skip the surrogates
 			return prefix + "\uE000"
 		default:
 			return prefix + string(last+1)

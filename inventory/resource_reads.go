@@ -5,15 +5,15 @@ import (
 	"portico/inventory/transaction"
 )
 
-// resourceReads are the resources that the members of a transaction read, by
-// subscription, on an engine that does not lock rows one by one. A few statements read
-// all of a subscription, because running one costs more than what most of them find.
+// resourceReads has the resources that the members of a transaction read, by subscription,
+// for an engine that does not lock single rows. A few statements read all of a subscription,
+// because running a statement costs more than reading a row.
 type resourceReads map[string]*keysToRead
 
 type keysToRead struct{ intents, rows, generations []string }
 
-// add adds a row of a lock set, of which l must not have anything yet. Only the generation
-// is read of a resource that is expected to have one.
+// add adds a row of a lock set unless l has it. Of a resource with an expected generation
+// only the generation is read.
 func (r resourceReads) add(l *lockedState, of resourceOf, kind uint8, expected bool) {
 	if r[of.subscription] == nil {
 		r[of.subscription] = &keysToRead{}
@@ -27,7 +27,7 @@ func (r resourceReads) add(l *lockedState, of resourceOf, kind uint8, expected b
 	if kind == transaction.ResourceRow {
 		keys.intents = append(keys.intents, of.key)
 	}
-	l.rows[of] = nil // it is asked for
+	l.rows[of] = nil // absent until it is found
 	keys.rows = append(keys.rows, of.key)
 }
 
@@ -57,8 +57,8 @@ func (r resourceReads) appendTo(queries []engine.Lookup, l *lockedState) []engin
 	return queries
 }
 
-// appendAmong is lookUp for all keys of a subscription. If one row cannot be read none is
-// kept, and each member reads its own.
+// appendAmong appends a lookup for all keys of a subscription, which stores its results in
+// read. If one row cannot be read it stores none, and each member reads its own.
 func appendAmong[V any](
 	queries []engine.Lookup, read map[resourceOf]V, sub string, keys []string, from, order string, take func(engine.Scanner) error,
 ) []engine.Lookup {

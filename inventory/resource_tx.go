@@ -10,23 +10,23 @@ import (
 	"portico/inventory/transaction"
 )
 
-// resourceTx is one resource within a writing transaction: its state in the store, and
-// the changes that the rule makes to that.
+// resourceTx is one resource within a writing transaction: its stored state, and the changes
+// that [index.Settle] makes.
 type resourceTx struct {
 	subscription, key string
-	row               *Resource // nil: none; never changed in place
+	row               *Resource // nil if there is none; immutable
 	open              []index.Intent
 	createdRow        *Resource         // the row that a create adds
 	stored            *Resource         // the row as store wrote it
-	accepted          *accepted         // the write that is followed from now on
+	accepted          *accepted         // the write whose follow starts
 	lapsed            []index.Intent    // writes that ended by time
-	remembered        *unreportedWrites // the writes that store keeps in the row; nil: those that it has
+	remembered        *unreportedWrites // new unreported writes of the row; nil for no change
 }
 
-// lockResource loads and locks the open intents of a resource, and then its row. The
-// row comes last so that it reflects every intent recorded before: an engine that locks
-// rows does not show intents that were added while it waited for others, but those gave
-// the row a new generation, and marked the writes that they oppose.
+// lockResource loads and locks the open intents of a resource, and then its row. The row
+// comes last so that it reflects every intent recorded before: an engine that locks rows
+// does not show intents that were added while it waited for other locks, but these gave the
+// row a new generation, and marked the writes that they oppose.
 func lockResource(t *tx, sub, key string) (*resourceTx, error) {
 	h, of := &resourceTx{subscription: sub, key: key}, resourceOf{sub, key}
 	if open, row, known := t.locked.takeResource(of); known {
@@ -69,15 +69,15 @@ func (h *resourceTx) lapse(t *tx) (index.State, index.Actions) {
 	return after, did
 }
 
-// create provides the row that store inserts if the new state has one.
-func (h *resourceTx) create(row *Resource) { h.createdRow = row }
+// setCreatedRow sets the row that store inserts if the new state has one.
+func (h *resourceTx) setCreatedRow(row *Resource) { h.createdRow = row }
 
-// learnt applies what an answer showed of the resource, apart from its existence.
-type learnt func(*Resource)
+// rowUpdate updates a row by the members of the resource in an answer.
+type rowUpdate func(*Resource)
 
 // store writes the difference between the loaded state and the new one. The caller
 // inserts new intents.
-func (h *resourceTx) store(t *tx, after index.State, did index.Actions, answered ...learnt) error {
+func (h *resourceTx) store(t *tx, after index.State, did index.Actions, updates ...rowUpdate) error {
 	if err := h.storeIntents(t, after.Open); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (h *resourceTx) store(t *tx, after index.State, did index.Actions, answered
 	if err := h.recordLapsed(t); err != nil {
 		return err
 	}
-	if err := h.storeRow(t, after.Row, did, answered); err != nil {
+	if err := h.storeRow(t, after.Row, did, updates); err != nil {
 		return err
 	}
 	if err := h.storeJobs(t, before, jobsFor(after.Row), intentEnded); err != nil {
@@ -120,7 +120,7 @@ func (h *resourceTx) storeIntents(t *tx, open []index.Intent) error {
 	return nil
 }
 
-func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered []learnt) error {
+func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, updates []rowUpdate) error {
 	switch {
 	case now == nil && h.row == nil:
 		return nil
@@ -155,8 +155,8 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	}
 	before, row := h.row, *h.row
 	if did.Learn {
-		for _, learn := range answered {
-			learn(&row)
+		for _, update := range updates {
+			update(&row)
 		}
 	}
 	row.apply(now)
@@ -170,7 +170,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	return row.replace(t, before, did.Learn)
 }
 
-// ruleRow returns the fields of a row that the rule knows, nil for no row.
+// ruleRow returns the row for [index.Settle], nil for no row.
 func (r *Resource) ruleRow() *index.Row {
 	if r == nil {
 		return nil
@@ -180,7 +180,7 @@ func (r *Resource) ruleRow() *index.Row {
 	}
 }
 
-// apply copies the fields that the rule set to the row.
+// apply copies the fields that [index.Settle] has set to the row.
 func (r *Resource) apply(now *index.Row) {
 	r.Phase, r.Verify, r.Generation = now.Phase, now.Verify, now.Generation
 	r.FollowPut, r.FollowDelete, r.FollowPatch = now.FollowPut, now.FollowDelete, now.FollowPatch
@@ -189,8 +189,8 @@ func (r *Resource) apply(now *index.Row) {
 const putTombstone = `INSERT INTO tombstones (subscription, key, region, at) VALUES (?, ?, ?, ?)
 	ON CONFLICT (subscription, key) DO UPDATE SET region = excluded.region, at = excluded.at`
 
-// writeTombstone records that the resource is gone, so that a list that began before
-// does not add it again.
+// writeTombstone records that the resource is gone, so that a list that began before does
+// not make a sweep add it again.
 func (h *resourceTx) writeTombstone(t *tx) error {
 	region := ""
 	if h.row != nil {

@@ -9,58 +9,58 @@ import (
 	"portico/inventory/index"
 )
 
-// Retirement is what the store holds of a region that is gone for good.
+// Retirement counts the store's records of a region that is gone for good.
 type Retirement struct {
 	Rows, Intents, Fences, WrittenRegions, Coverage, Strays, Operations int
-	Notices                                                             int // under way, or for endpoints that are absent
-	// Moving are the IDs of resources there that a move has under way: they stay until
+	Notices                                                             int // under way, or for absent endpoints
+	// Moving counts the IDs in the region that a move has under way: their records stay until
 	// it ends.
 	Moving int
-	// Waiting are the first of the groups that are being deleted and have something
-	// there, ordered by subscription and key.
+	// Waiting has the first groups that are being deleted and have something in the region,
+	// by subscription and key; Groups counts all.
 	Waiting []GroupName
 	Groups  int
 }
 
-// waitingShown bounds the groups that are named.
+// waitingShown bounds Retirement.Waiting.
 const waitingShown = 100
 
-// CallsUnderWayError refuses to retire a region while calls to it may be running: a
+// CallsUnderWayError refuses to retire a region while calls to it may be running: the
 // replica that sent them may still have the region in its map.
 type CallsUnderWayError struct {
 	Region string
-	Until  time.Time // when the last of them has ended
+	Until  time.Time // when the last call has ended
 }
 
 func (e *CallsUnderWayError) Error() string {
 	return fmt.Sprintf("inventory: calls to %s may be under way until %s", e.Region, e.Until.UTC().Format(time.RFC3339))
 }
 
-// Retirement counts what the store has of a region.
+// Retirement counts the store's records of a region.
 func (s *Store) Retirement(ctx context.Context, region string) (Retirement, error) {
 	r := &retiring{Store: s, region: region}
 	err := s.eachSubscription(ctx, func(sub Subscription) error { return r.count(ctx, sub.ID) })
 	return r.found, err
 }
 
-// RetireRegion forgets a region that the map no longer has and that will never be asked
-// again. It returns what it forgot: the rows there with their tags, locks and jobs,
-// open writes, written regions, coverage, strays, polling URLs, and notices. Deletions
-// of groups that waited for the region go on.
+// RetireRegion deletes the records of a region that the map no longer has and that will
+// never be called again: its rows with their tags, locks and jobs, open writes, written
+// regions, coverage, strays, polling URLs, and notices. It returns how many it deleted.
+// Deletions of groups that waited for the region go on.
 //
 // It goes through all subscriptions in many short transactions. After an interruption
-// another call forgets the rest. If a call to the region may be running, it forgets
-// nothing and returns *CallsUnderWayError.
+// another call deletes the rest. If a call to the region may be running, it deletes nothing
+// and returns *CallsUnderWayError.
 func (s *Store) RetireRegion(ctx context.Context, region string) (Retirement, error) {
 	r := &retiring{Store: s, region: region}
 	if err := s.eachSubscription(ctx, func(sub Subscription) error { return r.checkNoCalls(ctx, sub.ID) }); err != nil {
 		return r.found, err
 	}
-	err := s.eachSubscription(ctx, func(sub Subscription) error { return r.forget(ctx, sub) })
+	err := s.eachSubscription(ctx, func(sub Subscription) error { return r.forgetIn(ctx, sub) })
 	return r.found, err
 }
 
-// subscriptionsAtOnce is the number of subscriptions in one read.
+// subscriptionsAtOnce bounds the subscriptions of one read.
 const subscriptionsAtOnce = 500
 
 func (s *Store) eachSubscription(ctx context.Context, visit func(Subscription) error) error {
@@ -116,7 +116,7 @@ func (r *retiring) checkNoCalls(ctx context.Context, sub string) error {
 
 func (r *retiring) count(ctx context.Context, sub string) error {
 	from := r.engine.Read(ctx)
-	if _, err := r.waiting(ctx, sub); err != nil {
+	if _, err := r.waitingGroups(ctx, sub); err != nil {
 		return err
 	}
 	types, err := r.types(ctx, sub)
@@ -156,10 +156,10 @@ func (r *retiring) count(ctx context.Context, sub string) error {
 	return add(&r.found.Moving, countRegionMoves, sub, r.region, index.Move)
 }
 
-// forget forgets the region in one subscription. At its end it makes the waiting
+// forgetIn deletes the region's records in one subscription, and then makes the waiting
 // deletions due.
-func (r *retiring) forget(ctx context.Context, sub Subscription) error {
-	waiting, err := r.waiting(ctx, sub.ID)
+func (r *retiring) forgetIn(ctx context.Context, sub Subscription) error {
+	waiting, err := r.waitingGroups(ctx, sub.ID)
 	if err != nil {
 		return err
 	}
@@ -175,5 +175,5 @@ func (r *retiring) forget(ctx context.Context, sub Subscription) error {
 		return err
 	}
 	r.found.Moving += moving
-	return r.resume(ctx, waiting)
+	return r.resumeDeletions(ctx, waiting)
 }

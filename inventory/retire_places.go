@@ -26,11 +26,11 @@ const (
 	deleteRegionsAbsent = `DELETE FROM absent_endpoints WHERE subscription = ? AND region = ?`
 )
 
-// pageOfRegion is the number of a region's records in one read.
+// pageOfRegion bounds the records of one read.
 const pageOfRegion = 10 * engine.PieceSize
 
-// forgetPages forgets what next finds, page by page in the order of its keys, and
-// returns how many.
+// forgetPages deletes the records that next returns, page by page in the order of their
+// keys, and returns how many it deleted.
 func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, error), forget func(*tx, T) (bool, error)) (forgotten int, err error) {
 	for after := *new(T); ; {
 		page, err := next(after)
@@ -56,8 +56,8 @@ func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, 
 	}
 }
 
-// forgetWrittenRegions forgets that groups sent writes to the region, so that their
-// deletions no longer look there.
+// forgetWrittenRegions deletes the written regions of groups, so that the deletions of these
+// groups no longer look in the region.
 func (r *retiring) forgetWrittenRegions(ctx context.Context, sub string) error {
 	type touch struct {
 		group, typ  string
@@ -107,7 +107,7 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 	return err
 }
 
-// forgetKeyed forgets the region's records, which it finds by their keys.
+// forgetKeyed deletes the region's records of one table by their keys.
 func (r *retiring) forgetKeyed(ctx context.Context, sub, list, remove string) (int, error) {
 	return forgetPages(ctx, r.Store, func(after string) ([]string, error) {
 		return engine.Collect(r.engine.Read(ctx), engine.ScanOne[string], list, sub, r.region, after, pageOfRegion)
@@ -117,15 +117,15 @@ func (r *retiring) forgetKeyed(ctx context.Context, sub, list, remove string) (i
 	})
 }
 
-// forgetFences forgets the fences of writes that went there. The jobs of those IDs
-// notice that they are gone.
+// forgetFences deletes the fences of writes to the region. The jobs that watch them find
+// that they are gone.
 func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 	n, err := r.forgetKeyed(ctx, sub, fencesOfRegion, dropFences)
 	r.found.Fences += n
 	return err
 }
 
-// forgetOperations forgets the polling URLs that lead there.
+// forgetOperations deletes the polling URLs of the region.
 func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 	n, err := r.forgetKeyed(ctx, sub, operationsOfRegion, dropOperation)
 	r.found.Operations += n
@@ -147,7 +147,7 @@ func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err 
 		}
 		return nil
 	}, noticesUnderWay, sub, NoticeJob)
-	slices.SortFunc(ids, func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) }) // as claims lock them
+	slices.SortFunc(ids, func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) }) // the order in which claims lock them
 	return ids, err
 }
 
@@ -169,8 +169,8 @@ func (r *retiring) notified(ctx context.Context, sub string) (bool, error) {
 	return len(notices) > 0, err
 }
 
-// forgetNotices ends all notifications in the region, and does not resume them if the
-// region comes back. The erasing of a subscription that waited for them goes on.
+// forgetNotices ends all notifications in the region, which do not resume if the region
+// comes back. The erasing of a subscription that waited for them goes on.
 func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 	if knows, err := r.notified(ctx, sub); err != nil || !knows {
 		return err
@@ -211,15 +211,15 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 
 const (
 	deletingGroups = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND state = ? ORDER BY key`
-	// These report whether a group has, or ever had, anything in the region.
+	// These report whether a group has or had anything in the region.
 	writtenInRegion = `SELECT EXISTS (SELECT 1 FROM written_regions WHERE subscription = ? AND resource_group = ? AND region = ?)`
 	rowsInRegion    = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND resource_group = ? AND region = ?)`
 	straysInRegion  = `SELECT EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND resource_group = ? AND region = ?)`
 )
 
-// waiting returns the groups of a subscription that are being deleted and have
+// waitingGroups returns the groups of a subscription that are being deleted and have
 // something in the region, and counts them.
-func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, err error) {
+func (r *retiring) waitingGroups(ctx context.Context, sub string) (waiting []Group, err error) {
 	from := r.engine.Read(ctx)
 	groups, err := engine.Collect(from, scanGroup, deletingGroups, sub, index.GroupDeleting)
 	if err != nil {
@@ -246,8 +246,8 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 	return waiting, nil
 }
 
-// resume makes the deletions of groups due at once.
-func (r *retiring) resume(ctx context.Context, groups []Group) error {
+// resumeDeletions makes the deletions of groups due.
+func (r *retiring) resumeDeletions(ctx context.Context, groups []Group) error {
 	_, err := engine.InPieces(ctx, r.engine, groups, func(t *tx, piece []Group) (int, error) {
 		for _, g := range piece {
 			if err := jobrow.RunSooner(t.Base(), g.Subscription, g.Generation, t.Now); err != nil {

@@ -19,8 +19,8 @@ const (
 	intentsAt       = `SELECT id FROM intents WHERE subscription = ? AND key = ? AND region = ? AND kind <> ?`
 )
 
-// types lists the types of a subscription's rows in the region, nested ones before
-// their parents.
+// types lists the types of a subscription's rows in the region, nested types before their
+// parents.
 func (r *retiring) types(ctx context.Context, sub string) (types []string, err error) {
 	from := r.engine.Read(ctx)
 	for at := (WrittenRegion{}); ; {
@@ -39,7 +39,7 @@ func (r *retiring) types(ctx context.Context, sub string) (types []string, err e
 	return types, nil
 }
 
-// forgetRows removes the rows in the region. Nested resources go first, because
+// forgetRows removes the rows in the region. It removes nested resources first, because
 // removing a parent would flag them for verification.
 func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 	types, err := r.types(ctx, sub)
@@ -57,23 +57,23 @@ func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 	return nil
 }
 
-// forgetIntents ends the writes to the region that have no row there: those to strays,
-// and to resources that the index does not know.
+// forgetIntents ends the writes to the region that have no row there: writes to strays, and
+// to resources that the index does not know.
 func (r *retiring) forgetIntents(ctx context.Context, sub string) error {
 	return r.eachMember(ctx, func(limit int) ([]member, error) {
 		return engine.Collect(r.engine.Read(ctx), scanMember, intentsOfRegion, sub, r.region, index.Move, limit)
 	}, r.forgetIntentsAt)
 }
 
-// retiredRow lists the records of one resource.
+// retiredRow counts the deleted records of one resource.
 type retiredRow struct {
 	rows, intents int
-	// kept: a move has it under way.
+	// kept reports that a move has the resource under way.
 	kept bool
 }
 
-// eachMember forgets the members that next finds, page by page, until only those are
-// left that have to stay.
+// eachMember deletes the members that next returns, page by page, until only those that
+// must stay are left.
 func (r *retiring) eachMember(ctx context.Context, next func(limit int) ([]member, error), forget func(*tx, member) (retiredRow, error)) error {
 	kept := map[member]bool{}
 	for {
@@ -127,8 +127,8 @@ func (r *retiring) forgetRow(t *tx, m member) (retiredRow, error) {
 	return retiredRow{rows: 1, intents: len(h.open)}, h.store(t, index.State{}, index.Actions{Tombstone: true, Orphaned: true})
 }
 
-// forgetIntentsAt ends the writes to the region under one ID. If a row of that ID lies
-// elsewhere, earlier GETs of it no longer count.
+// forgetIntentsAt ends the writes to the region under one ID. If that ID has a row in
+// another region, earlier GETs of it no longer count.
 func (r *retiring) forgetIntentsAt(t *tx, m member) (retiredRow, error) {
 	h, err := lockResource(t, m.subscription, m.key)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"portico/inventory/engine"
 )
 
-// ErrSubscriptionNotFound says that the subscription does not exist, or is Deleted.
+// ErrSubscriptionNotFound is returned if the subscription does not exist, or is Deleted.
 var ErrSubscriptionNotFound = errors.New("inventory: the subscription does not exist")
 
-// SubscriptionStateError says that the subscription's state forbids a write: a Warned
-// or Disabled one admits only a DELETE (resource reference, subscription states).
+// SubscriptionStateError refuses a write because of the subscription's state: a Warned or
+// Disabled one admits only a DELETE (resource reference, subscription states).
 type SubscriptionStateError struct {
 	State SubscriptionState
 }
@@ -22,7 +22,7 @@ func (e *SubscriptionStateError) Error() string {
 	return "inventory: the subscription is " + e.State.String()
 }
 
-// admits checks a write in a subscription of this state.
+// admits returns an error if the state forbids a write.
 func (s SubscriptionState) admits(deletes bool) error {
 	switch s {
 	case Deleted:
@@ -36,17 +36,17 @@ func (s SubscriptionState) admits(deletes bool) error {
 	return nil
 }
 
-// lockScope locks a group's row. It reads the subscription's state without a lock,
-// because every write in the subscription would contend for that row. It also reads
-// whether the subscription has any locks, since most have none.
-const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subscriptions WHERE subscription = ?), ?),
+// lockGroupScope locks a group's row. It reads the subscription's state without a lock,
+// because every write in the subscription would contend for that row. It also reads whether
+// the subscription has any management locks, since most have none.
+const lockGroupScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subscriptions WHERE subscription = ?), ?),
 		COALESCE((SELECT version FROM subscriptions WHERE subscription = ?), 0), EXISTS (SELECT 1 FROM locks WHERE subscription = ?)
 	FROM resource_groups WHERE subscription = ? AND key = ?` + engine.ForUpdate
 
 // lockScopeOf returns the request that locks a group. A subscription that does not
-// exist counts as Deleted, which refuses everything.
+// exist counts as Deleted, which refuses all writes.
 func lockScopeOf(of scopeOf) engine.Request {
-	return engine.Request{Statement: lockScope, Args: []any{of.subscription, Deleted, of.subscription, of.subscription, of.subscription, of.group}}
+	return engine.Request{Statement: lockGroupScope, Args: []any{of.subscription, Deleted, of.subscription, of.subscription, of.subscription, of.group}}
 }
 
 func scanScope(scan engine.Scanner) (s scopeState, err error) {
@@ -56,7 +56,7 @@ func scanScope(scan engine.Scanner) (s scopeState, err error) {
 	return s, err
 }
 
-// openScope checks that a subscription admits a write, and locks the write's group. It
+// openScope checks that a subscription admits a write, and locks and returns the group. It
 // returns ErrNotFound if there is no such group. sub and name are folded.
 func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
 	s, err := openScopeState(t, sub, name, deletes)
@@ -94,9 +94,9 @@ func stateOf(t *tx, sub string) (SubscriptionState, error) {
 	return known.State, err
 }
 
-// subscription locks a subscription, whatever its state. It returns ErrNotFound if there
-// is none.
-func (t *tx) subscription(sub string) (Subscription, error) {
+// lockAnySubscription locks and returns a subscription, whatever its state. It returns
+// ErrNotFound if there is none.
+func (t *tx) lockAnySubscription(sub string) (Subscription, error) {
 	known, loaded := t.locked.subscriptions[sub]
 	switch {
 	case !loaded:
@@ -124,9 +124,9 @@ func (t *tx) HoldResource(sub, key string) error {
 	return err
 }
 
-// openSubscription locks a subscription that admits a write.
+// openSubscription locks and returns a subscription, if it admits a write.
 func (t *tx) openSubscription(sub string, deletes bool) (Subscription, error) {
-	s, err := t.subscription(arm.Fold(sub))
+	s, err := t.lockAnySubscription(arm.Fold(sub))
 	if errors.Is(err, ErrNotFound) {
 		return s, ErrSubscriptionNotFound
 	}

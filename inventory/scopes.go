@@ -17,24 +17,24 @@ import (
 	"portico/inventory/memory"
 )
 
-// Scopes are subscriptions, groups, registrations and grants as requests use them, and
-// writes where the transaction of their intent judges them again: from memory, at most
-// [memory.Bound] behind what other replicas committed, and never behind this one.
+// Scopes caches subscriptions, groups, registrations and grants for requests. The cache is at
+// most [memory.Bound] behind commits of other replicas, and never behind this one. Writes use
+// it too, because the transaction of their intent checks again.
 //
-// Memory holds only what admits a read: no absence, no Deleted subscription, only
-// Active groups, only registered namespaces. What it denies is asked of the store. Of
-// grants it also holds that there are none.
+// The cache holds only what admits a read: no absence, no Deleted subscription, only Active
+// groups, only registered namespaces. Whatever it denies is read from the store. It does hold
+// that a caller has no grants.
 //
-// A stale yes for a group that has gone could show in two ways. A resource that the
-// index does not track may outlive its group, so memory's word for a group counts only
-// beside a tracked resource in it, which the index or its cache knows (package
-// routing). A tracked resource goes before its group, and a 404 of its provider is
-// checked against the store; but a PUT with an unknown outcome can land after the group
-// went. Where such a PUT is left, the group goes only once it has been marked for
-// longer than the bound: by then all replicas have forgotten it (closeGroup).
+// A group that is gone but still cached could matter in two cases. A resource that the
+// index does not track may outlive its group, so a cached group counts only together with a
+// tracked resource in it, which the index or its cache knows (package routing). A tracked
+// resource is removed before its group, and a 404 of its provider is checked against the
+// store; but a PUT with an unknown outcome can land after the group was removed. If there is
+// such a PUT, the group is removed only once it has been marked for longer than the bound: by
+// then no replica has it in its cache (closeGroup).
 //
-// What remains is a subscription that is marked Deleted, or given to another tenant:
-// reads through other replicas may find it as it was, for up to the bound.
+// One case remains: a subscription that is marked Deleted, or given to another tenant.
+// For up to the bound, reads through other replicas may find it as it was.
 type Scopes struct {
 	store         *Store
 	changes       *memory.Changes
@@ -44,13 +44,13 @@ type Scopes struct {
 	grants        *memory.Joint[granted]
 }
 
-// granted is what memory holds of a caller's grants.
+// granted is the cached value of a caller's grants.
 type granted struct {
 	roles.Held
-	generations [2][16]byte // of all grants of a caller with many: as they were before the reading
+	generations [2][16]byte // for all grants of a caller with many: before they were read
 }
 
-// bytesPerGrants is what the grants of one principal may take in memory, on average.
+// bytesPerGrants bounds the average size of the cached grants of one principal.
 const bytesPerGrants = 1 << 10
 
 func newScopes(s *Store) (*Scopes, error) {
@@ -73,8 +73,7 @@ func newScopes(s *Store) (*Scopes, error) {
 	return m, err
 }
 
-// The brief forms leave out what has no bound that memory could live
-// with.
+// The brief forms leave out the members whose size has no small bound.
 func (m *Scopes) briefSubscription(ctx context.Context, id, _ string) (Subscription, error) {
 	found, err := m.store.Subscription(ctx, id)
 	return found.brief(), err
@@ -95,26 +94,28 @@ func (g Group) brief() Group {
 	return g
 }
 
-// Subscription is [Store.Subscription] from memory if that knows, without tags and
-// features. now is when the request arrived.
+// Subscription returns a subscription without tags and features, from memory if possible.
+// now is when the request arrived.
 func (m *Scopes) Subscription(ctx context.Context, id string, now time.Time) (s Subscription, remembered bool, err error) {
 	return m.subscriptions.Get(ctx, id, "", now)
 }
 
-// Group is [Store.Group] from memory if that knows, without tags and manager.
+// Group returns a group without tags and manager, from memory if possible. now is when the
+// request arrived.
 func (m *Scopes) Group(ctx context.Context, sub, name string, now time.Time) (g Group, remembered bool, err error) {
 	return m.groups.Get(ctx, sub, name, now)
 }
 
-// Registration is [Store.Registration] from memory if that knows.
+// Registration returns a registration, from memory if possible. now is when the request
+// arrived.
 func (m *Scopes) Registration(ctx context.Context, sub, namespace string, now time.Time) (r Registration, remembered bool, err error) {
 	return m.registrations.Get(ctx, sub, namespace, now)
 }
 
-// GrantsAt is [assignments.Roles.GrantsAt] from memory if that knows: also that nothing was
-// granted, so what it denies has to be asked of the store. now is when it is decided by
-// them. What memory answers of a caller with few grants allocates nothing; callers share
-// it, and must not change it.
+// GrantsAt returns the grants that [assignments.Roles.GrantsAt] does, from memory if
+// possible. A remembered result may lack new grants, so a refusal has to be checked in the
+// store. now is when the decision is made. For a caller with few grants a remembered result
+// allocates nothing; callers share it, and must not change it.
 func (m *Scopes) GrantsAt(
 	ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time,
 ) (held roles.Held, remembered bool, err error) {
@@ -134,12 +135,12 @@ func (m *Scopes) GrantsAt(
 	return g.Held, remembered, err
 }
 
-// everywhere is no scope.
+// everywhere stands for all scopes.
 const everywhere = "*"
 
-// Grants is [assignments.Roles.Grants] as the store says now, from memory if nothing has
-// changed there: a caller with many grants costs the store one small question. Callers
-// share the answer, and must not change it. at is when it was asked.
+// Grants returns the present grants as [assignments.Roles.Grants] does, from memory if
+// nothing has changed in the store: a caller with many grants costs one small query. Callers
+// share the result, and must not change it. at is the time of the call.
 func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, at time.Time) (roles.Grants, error) {
 	now, err := m.store.Roles.Generations(ctx, tenant, subscription)
 	if err != nil {
@@ -157,27 +158,27 @@ func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who ac
 				m.changes.Forget(partition)
 			}
 		}
-		g, _, err = m.grants.Get(ctx, q, at, read) // what memory holds now was read after the change
+		g, _, err = m.grants.Get(ctx, q, at, read) // memory has forgotten the grants from before the change
 	}
 	return g.Grants, err
 }
 
-// Ask asks the store now what has changed. Scopes do so by themselves while they are
-// used.
+// Ask reads the changes of other replicas from the store now. While it is used, Scopes does
+// that by itself.
 func (m *Scopes) Ask(ctx context.Context) error { return m.changes.Ask(ctx) }
 
-// Reads is how often the store was asked what has changed.
+// Reads returns how often the changes were read from the store.
 func (m *Scopes) Reads() uint64 { return m.changes.Reads() }
 
-// registerMetrics registers what the tables count anyway.
+// registerMetrics registers the counts of the tables.
 func (m *Scopes) registerMetrics(registry prometheus.Registerer) {
 	registry.MustRegister(memory.ScopeMetrics{
 		"subscription": m.subscriptions, "group": m.groups, "registration": m.registrations, "grants": m.grants,
 	})
 }
 
-// Concerns reports whether an event is one of a subscription: its own, or one of a custom
-// role of its tenant that is assignable in it.
+// Concerns reports whether an event belongs to a subscription, or to a custom role of its
+// tenant that is assignable in it.
 func (m *Scopes) Concerns(ctx context.Context, e *events.Event, sub string) (bool, error) {
 	if e.Subscription == arm.Fold(sub) {
 		return true, nil
@@ -192,17 +193,17 @@ func (m *Scopes) Concerns(ctx context.Context, e *events.Event, sub string) (boo
 	return err == nil && e.Subscription == memory.TenantPartition(found.TenantID), err
 }
 
-// Question names what a request is about. What is empty is not asked for.
+// Question selects the records for a request. Empty members select nothing.
 type Question struct {
 	Subscription, Group string
-	Namespace           string // that the subscription may be registered for
+	Namespace           string // of the registration
 	Key                 string // of a resource
-	Locks               bool   // those that may forbid a write in LockGroup
-	LockGroup           string // empty for what lies in the subscription itself
+	Locks               bool   // also the locks that may forbid a write in LockGroup
+	LockGroup           string // empty for a write directly in the subscription
 }
 
-// Target is what the store knows of a resource that a request names, and of what it lies
-// in. Nil is what does not exist, or was not asked for.
+// Target has the records of a resource, and of its group and subscription, for a request.
+// Records that do not exist, or were not selected, are nil.
 type Target struct {
 	Subscription *Subscription
 	Group        *Group
@@ -211,8 +212,8 @@ type Target struct {
 	Locks        []Lock
 }
 
-// Target answers a question in one round trip. Each part is what the store held when it
-// was read: what depends on several of them is for a transaction to decide.
+// Target reads the records for a request in one round trip. They may be from different
+// moments: a decision that depends on several of them needs a transaction.
 func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
 	sub, group, namespace, key := arm.Fold(q.Subscription), arm.Fold(q.Group), arm.Fold(q.Namespace), arm.Fold(q.Key)
 	t := Target{Registration: Registration{Subscription: sub, Namespace: namespace}}
@@ -234,9 +235,9 @@ func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
 	return t, err
 }
 
-// Target is [Store.Target] with the subscription, the group and the registration from
-// memory, without tags, features and manager, if it knows all that is asked for of
-// them; then it has no locks. now is when the request arrived.
+// Target is like [Store.Target], but takes the subscription, the group and the registration
+// from memory if it has all of them; then they lack tags, features and manager, and the
+// result has no locks. now is when the request arrived.
 func (m *Scopes) Target(ctx context.Context, q Question, now time.Time) (t Target, remembered bool, err error) {
 	subscription, knowsSubscription, ofSubscription := m.subscriptions.Find(q.Subscription, "", now)
 	inGroup, knowsGroup, ofGroup := m.groups.Find(q.Subscription, q.Group, now)
@@ -265,7 +266,7 @@ func (m *Scopes) Target(ctx context.Context, q Question, now time.Time) (t Targe
 	return t, false, nil
 }
 
-// rowIfAny is Resource, and nil where there is none.
+// rowIfAny returns a row, nil if there is none.
 func (m *Scopes) rowIfAny(ctx context.Context, sub, key string) (*Resource, error) {
 	row, err := m.store.Resource(ctx, sub, key)
 	switch {

@@ -11,12 +11,11 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Stray is a resource that was seen in another region than the one that the index has
-// for its ID. It is reported and counts as a member of its group; no request is ever
-// routed to it.
+// Stray is a resource that was seen in another region than the index has for its ID. It is
+// reported and counts as a member of its group; no request is ever routed to it.
 type Stray struct {
 	Subscription, Region, Key string
-	ID                        string // as the provider spells it
+	ID                        string // in the provider's casing
 	Group                     string // folded
 	Type                      string // folded full type
 	Seen                      time.Time
@@ -46,11 +45,11 @@ func scanStray(scan engine.Scanner) (Stray, error) {
 	return s, err
 }
 
-// Strays are the resources that were seen in unexpected regions.
+// Strays has the methods for strays.
 type Strays struct{ store *Store }
 
-// List lists the strays of a group or, when group is empty, of the whole
-// subscription, by region and key.
+// List lists the strays of a group or, if group is empty, of the subscription, by region and
+// key.
 func (s *Strays) List(ctx context.Context, sub, group string) ([]Stray, error) {
 	if group == "" {
 		return engine.Collect(s.store.engine.Read(ctx), scanStray, listStrays, arm.Fold(sub))
@@ -64,9 +63,9 @@ func (s *Strays) All(ctx context.Context, after Stray, limit int) ([]Stray, erro
 	return engine.Collect(s.store.engine.Read(ctx), scanStray, listAllStrays, after.Subscription, after.Region, after.Key, engine.AtMost(limit))
 }
 
-// ForgetUnseen deletes the strays of a type in a region that were last seen before a
-// time: a complete list that began then did not show them. It returns how many it
-// deleted. A stray seen within the clocks' slack before that time stays.
+// ForgetUnseen deletes the strays of a type in a region that were last seen before a time,
+// because a complete list that began then did not show them. It returns how many it deleted.
+// It keeps a stray that was seen within the clocks' slack before that time.
 func (s *Strays) ForgetUnseen(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
 	before = before.Add(-s.store.engine.ClockSlack())
 	return commit(ctx, s.store, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) (int, error) {
@@ -90,15 +89,13 @@ func (s *Strays) ForgetGone(ctx context.Context, stray Stray) (bool, error) {
 	})
 }
 
-// A stray has no row that an answer could change, and what is said in its region
-// must not change the row of its ID. The intent of its delete stands therefore
-// under a key of its own, where the rules find neither row nor another write.
-
-// strayMark begins the keys of strays' intents. No resource's key begins with it, as
-// these begin with a slash.
+// strayMark is the prefix of the keys of strays' intents. A stray has no row that an answer
+// could change, and answers from its region must not change the row of its ID. So the intent
+// of its DELETE has a key of its own, which has neither a row nor another write. No
+// resource's key has that prefix, because keys begin with a slash.
 const strayMark = "stray:"
 
-// MemberKey returns the name of a stray among rows that are named by their keys.
+// MemberKey returns the key that identifies a stray among the keys of rows.
 func (s Stray) MemberKey() string { return strayMark + s.Region + s.Key }
 
 // Row returns the fields of a row that a call to the stray needs.
@@ -111,10 +108,9 @@ func (s Stray) Row() Resource {
 // IsStrayKey reports whether a key is a stray's MemberKey, and not a row's key.
 func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
 
-// BeginDelete records the intent to delete a stray at the region where it was seen, for
-// the deletion of its group: the write's Key and Region become the stray's. It refuses
-// like [Store.Begin], and by ErrChanged if the stray is gone or was seen again since it
-// was read.
+// BeginDelete records the intent to delete a stray in the region where it was seen, for the
+// deletion of its group; it sets the write's Key and Region. The errors are those of
+// [Store.Begin], and ErrChanged if the stray is gone or was seen again since it was read.
 func (s *Strays) BeginDelete(ctx context.Context, stray Stray, w Write) (Ticket, error) {
 	w.Kind, w.OfGroupDelete = index.Delete, true
 	w.Subscription, w.Group, w.Type, w.Region = stray.Subscription, stray.Group, stray.Type, stray.Region
@@ -145,11 +141,11 @@ func (s *Strays) BeginDelete(ctx context.Context, stray Stray, w Write) (Ticket,
 	})
 }
 
-// touchStray locks a stray's row.
+// lockStray locks a stray's row.
 const lockStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND region = ? AND key = ? AND seen = ?`
 
-// SettleDelete records the outcome of a stray's deletion. If the stray is gone, one
-// transaction removes it and the intent.
+// SettleDelete records the outcome of a stray's DELETE. If the stray is gone, it removes the
+// stray and the intent in one transaction.
 func (s *Strays) SettleDelete(ctx context.Context, stray Stray, ticket Ticket, a Answer) error {
 	return s.store.write(ctx, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		h, err := lockResource(t, arm.Fold(ticket.Subscription), ticket.Key)
@@ -168,8 +164,8 @@ func (s *Strays) SettleDelete(ctx context.Context, stray Stray, ticket Ticket, a
 	})
 }
 
-// ForgetSworn deletes a stray that does not exist, by the word of an operator. A sweep
-// that sees it reports it again. The error is ErrNotFound if there is no such stray, and
+// ForgetSworn deletes a stray of which an operator knows that it does not exist. A sweep that
+// sees it reports it again. The error is ErrNotFound if there is no such stray, and
 // *ObstacleError while a call for it may be running.
 func (s *Strays) ForgetSworn(ctx context.Context, stray Stray) error {
 	stray.Subscription, stray.Key = arm.Fold(stray.Subscription), arm.Fold(stray.Key)

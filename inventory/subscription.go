@@ -35,8 +35,7 @@ var subscriptionStates = [...]string{"Enabled", "PastDue", "Warned", "Disabled",
 
 func (s SubscriptionState) String() string { return index.NameOf(subscriptionStates[:], int(s)) }
 
-// ParseSubscriptionState reads a state in any casing; its error lists the legal
-// values.
+// ParseSubscriptionState parses a state in any casing; its error lists the valid values.
 func ParseSubscriptionState(text string) (SubscriptionState, error) {
 	for i, name := range subscriptionStates {
 		if strings.EqualFold(name, text) {
@@ -46,36 +45,35 @@ func ParseSubscriptionState(text string) (SubscriptionState, error) {
 	return 0, fmt.Errorf("%q is no subscription state: want one of %s", text, strings.Join(subscriptionStates[:], ", "))
 }
 
-// Subscription is the scope of billing and isolation that every group lies in.
+// Subscription is the scope of billing and isolation that contains groups.
 type Subscription struct {
 	ID          string // folded
 	TenantID    string
 	DisplayName string
 	State       SubscriptionState
-	OfferID     string // what providers know as its quotaId
-	PlacementID string // locationPlacementId: where its resources may lie
-	// Features are those that it is registered for, "Namespace/name", sorted. Writing a
-	// subscription with nil keeps them as they are.
+	OfferID     string // quotaId in notifications to providers
+	PlacementID string // locationPlacementId in notifications: where its resources may be
+	// Features has the features for which it is registered, "Namespace/name", sorted.
+	// Writing a subscription with nil keeps them.
 	Features []string
-	// Covered means that Portico knows every resource of the subscription. The creator
-	// of a subscription declares it, and later Portico only learns it. A restored store
-	// does not believe the declaration.
+	// Covered means that the index has every resource of the subscription. It is set only
+	// when the subscription is created. A restored store ignores it.
 	Covered bool
-	// Version is raised by each change that providers are notified of, also of a
+	// Version is raised by each change of which providers are notified, also of a
 	// registration. The store sets it.
 	Version int64
-	// FinalVersion is the version of a Deleted subscription that providers were
-	// notified of when no write to it was open any more; 0: not yet.
+	// FinalVersion is the version of a Deleted subscription of which providers were
+	// notified when no write to it was open any more; 0 before that.
 	FinalVersion int64
-	// Erased: it is Deleted and nothing of it is left, here or at any provider in the
-	// region map; see [Notices.UnnotifiedRegions].
+	// Erased: it is Deleted, and neither the store nor any provider in the region map has
+	// records of it; see [Notices.UnnotifiedRegions].
 	Erased           bool
-	Tags             map[string]string // changed by EditSubscriptionTags alone
+	Tags             map[string]string // only EditSubscriptionTags changes them
 	Created, Changed time.Time
 }
 
-// ErrErasing refuses to recreate a subscription while providers, or the inventory,
-// still hold something of it.
+// ErrErasing refuses to recreate a subscription while providers or the inventory still have
+// records of it.
 var ErrErasing = errors.New("inventory: the deleted subscription is still being erased")
 
 const (
@@ -88,8 +86,8 @@ const (
 			covered = ?, version = ?, final_version = ?, erased = ?, created = ?, changed = ?
 		WHERE subscription = ?`
 	selectSubscription = `SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE subscription = ?`
-	// lockSubscription blocks only changes of the subscription itself: writes in it
-	// read its row without a lock.
+	// lockSubscription blocks only changes of the subscription itself: writes in it read its
+	// row without a lock.
 	lockSubscription  = selectSubscription + engine.ForUpdate
 	listSubscriptions = `SELECT ` + subscriptionColumns + ` FROM subscriptions
 		WHERE subscription > ? ORDER BY subscription LIMIT ?`
@@ -117,7 +115,6 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 	return s, err
 }
 
-// insert creates the first version.
 func (s Subscription) insert(t *tx) (created bool, err error) {
 	t.ChangesScope(arm.Fold(s.ID))
 	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
@@ -131,7 +128,7 @@ func (s Subscription) update(t *tx) error {
 		joined(s.Features), engine.Flag(s.Covered), s.Version, s.FinalVersion, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
 }
 
-// joined returns the stored form of features; their names hold no space.
+// joined returns the stored form of features, whose names have no spaces.
 func joined(features []string) string {
 	sorted := slices.Clone(features)
 	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(arm.Fold(a), arm.Fold(b)) })
@@ -144,9 +141,9 @@ func (s Subscription) HasFeature(name string) bool {
 	return slices.ContainsFunc(s.Features, func(f string) bool { return arm.EqualFold(f, name) })
 }
 
-// SeedSubscriptions creates the subscriptions that are absent, and notifies providers
-// of them. It leaves the others as they are, because the configuration gives only their
-// initial state.
+// SeedSubscriptions creates the subscriptions that are absent, and notifies providers of
+// them. It does not change the others, because the configuration has only their initial
+// state.
 func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, targets ...NotificationTarget) error {
 	for _, seed := range seeds {
 		if _, err := s.Subscription(ctx, seed.ID); err == nil {
@@ -170,9 +167,9 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tar
 }
 
 // PutSubscription creates a subscription or replaces its mutable members, and notifies
-// providers. Covered counts at creation only. A Deleted subscription can be recreated
-// once it is erased: before that the error is ErrErasing, and *UnnotifiedRegionsError
-// while an endpoint that the region map lacked does not know of the deletion.
+// providers. It uses Covered only to create one. A Deleted subscription can be recreated once
+// it is erased: before that the error is ErrErasing, and *UnnotifiedRegionsError while an
+// endpoint that the region map lacked has not confirmed the deletion.
 func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...NotificationTarget) (stored Subscription, created bool, err error) {
 	return engine.Put(ctx, s.engine, transaction.SubscriptionLocks(p.ID), func(t *tx) (stored Subscription, created bool, err error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
@@ -180,7 +177,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 		case errors.Is(err, ErrNotFound):
 			created, err := p.insert(t)
 			if err == nil && !created {
-				err = engine.ErrOvertaken // by another replica, since there was none to lock
+				err = engine.ErrOvertaken // by another replica, since there was no row to lock
 			}
 			if err == nil {
 				err = t.recordSubscription(p)
@@ -196,7 +193,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 		case err != nil:
 			return stored, false, err
 		}
-		next, recreated, err := p.following(current, t.Now)
+		next, recreated, err := p.nextVersion(current, t.Now)
 		next.Covered = next.Covered && s.Events.Restored().IsZero()
 		if err == nil && recreated {
 			err = t.checkRecreate(next.ID)
@@ -222,9 +219,9 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...
 	})
 }
 
-// following returns the version that a PUT makes of the current one, and whether that
-// recreates the subscription.
-func (s Subscription) following(current Subscription, now time.Time) (next Subscription, recreated bool, err error) {
+// nextVersion returns the version that a PUT of s makes of the current one, and reports
+// whether that recreates the subscription.
+func (s Subscription) nextVersion(current Subscription, now time.Time) (next Subscription, recreated bool, err error) {
 	recreated = current.State == Deleted && s.State != Deleted
 	if recreated && !current.Erased {
 		return s, false, ErrErasing
@@ -243,21 +240,21 @@ func (s Subscription) following(current Subscription, now time.Time) (next Subsc
 	if current.State != Deleted {
 		next.FinalVersion = 0
 	}
-	// A repeated DELETE before the erasing is complete notifies once more.
+	// A repeated DELETE before the erasing has ended notifies once more.
 	again := next.State == Deleted && !next.Erased
-	if again || recreated || next.notified() != current.notified() {
+	if again || recreated || next.noticeContent() != current.noticeContent() {
 		next.Version++
 	}
 	return next, recreated, nil
 }
 
-// notified holds the members of a subscription that notifications carry.
-func (s Subscription) notified() string {
+// noticeContent returns the members of a subscription that are in notifications.
+func (s Subscription) noticeContent() string {
 	return strings.Join([]string{s.State.String(), s.TenantID, s.OfferID, s.PlacementID, joined(s.Features)}, "\n")
 }
 
-// notifyChange notifies providers of a new version of a subscription, and creates the
-// job that erases a Deleted one once they all know.
+// notifyChange notifies providers of a new version of a subscription. For a Deleted one it
+// also creates the job that erases it once they have all confirmed.
 func (t *tx) notifyChange(id string, targets []NotificationTarget) error {
 	sub, err := loadSubscription(t, selectSubscription, id)
 	if err != nil {
@@ -273,7 +270,7 @@ func (t *tx) notifyChange(id string, targets []NotificationTarget) error {
 }
 
 // SetFeature registers a subscription for a feature, "Namespace/name", or ends the
-// registration, and notifies the targets. It refuses as EditGroup does.
+// registration, and notifies the targets. The subscription may refuse it as for EditGroup.
 func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, targets []NotificationTarget) (Subscription, error) {
 	return commit(ctx, s, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (Subscription, error) {
 		current, err := t.openSubscription(sub, false)
@@ -313,22 +310,21 @@ func (s *Store) SubscriptionsOf(ctx context.Context, tenant, after string, limit
 	return engine.Collect(s.engine.Read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), engine.AtMost(limit))
 }
 
-// AllSubscriptions lists the subscriptions of every tenant, as SubscriptionsOf those
-// of one.
+// AllSubscriptions lists the subscriptions of all tenants as SubscriptionsOf does for one.
 func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
 	return engine.Collect(s.engine.Read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.AtMost(limit))
 }
 
-// namedSubscriptions ends with which subscriptions; see [engine.Among].
+// namedSubscriptions is followed by a condition of [engine.Among].
 const namedSubscriptions = `SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE tenant = ?`
 
 // GrantedSubscriptions lists, as SubscriptionsOf does, the subscriptions of a tenant in
-// which a caller has a role, and those that are named. It returns fewer than the limit,
+// which a caller has a role, and the named ones. It returns fewer than the limit, which is
 // at most 1024, only at the end.
 func (s *Store) GrantedSubscriptions(
 	ctx context.Context, tenant string, who access.Principal, named []string, after string, limit int,
 ) (all []Subscription, err error) {
-	after = max(arm.Fold(after), "0") // behind what belongs to tenants
+	after = max(arm.Fold(after), "0") // after the assignments of tenants
 	for {
 		ids, err := s.Roles.Subscriptions(ctx, tenant, who, after, limit)
 		if err != nil {
@@ -359,11 +355,11 @@ func (s *Store) GrantedSubscriptions(
 const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
 
 // EditSubscriptionTags changes the tags of a subscription. edit gets a copy of the present
-// tags and returns all wanted ones; it runs inside the writing transaction and must be
-// pure, and its error is returned as it is. The subscription must admit a change of the
-// kind, and no lock on it forbid it: ErrSubscriptionNotFound, *SubscriptionStateError,
-// *LockedError. etag makes the entity tag of the result, which the event carries; nil:
-// none.
+// tags and returns all wanted ones; it runs inside the writing transaction and must be pure,
+// and EditSubscriptionTags returns its error unchanged. kind tells whether the change is a
+// PUT, a PATCH or a DELETE, which the subscription's state and the locks on it may forbid:
+// ErrSubscriptionNotFound, *SubscriptionStateError, *LockedError. etag makes the entity tag
+// of the result for the event; nil for none.
 func (s *Store) EditSubscriptionTags(
 	ctx context.Context, sub string, kind index.WriteKind,
 	edit func(map[string]string) (map[string]string, error), etag func(map[string]string) string,
@@ -390,23 +386,23 @@ func (s *Store) EditSubscriptionTags(
 			return nil, err
 		}
 		t.ChangesScope(sub)
-		if err := t.recordSubscriptionTags(sub, kind, tagOf(etag, tags)); err != nil {
+		if err := t.recordSubscriptionTags(sub, kind, entityTag(etag, tags)); err != nil {
 			return nil, err
 		}
 		return tags, t.Later(updateSubscriptionTags, text, engine.Micros(t.Now), sub)
 	})
 }
 
-// tagOf makes an entity tag, "" where nothing makes one.
-func tagOf[T any](etag func(T) string, of T) string {
+// entityTag returns the entity tag of a value, "" if etag is nil.
+func entityTag[T any](etag func(T) string, of T) string {
 	if etag == nil {
 		return ""
 	}
 	return etag(of)
 }
 
-// readTags reads stored tags. The common case of none costs nothing, as every request
-// reads a subscription.
+// readTags parses stored tags. It does not parse the common case of none, because every
+// request reads a subscription.
 func readTags(text, of string) (tags map[string]string, err error) {
 	if text == "{}" || text == "null" {
 		return nil, nil

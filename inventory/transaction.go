@@ -10,15 +10,15 @@ import (
 	"portico/inventory/transaction"
 )
 
-// tx is a writing transaction with what it has to do at its end.
+// tx is a writing transaction, with the work for its end.
 type tx struct {
 	transaction.Tx
 	store  *Store
 	locked *lockedState
-	// written are the places whose cached locations are out of date once this commits.
+	// written has the resources whose cached locations are out of date after the commit.
 	written []memory.Key
-	// unassigned are the removed scopes: the transaction removes their role assignments
-	// at its end.
+	// unassigned has the removed scopes, whose role assignments the transaction removes at
+	// its end.
 	unassigned assignments.Removals
 }
 
@@ -42,7 +42,7 @@ func (t *tx) Complete() error {
 	if err := t.unassigned.Complete(&t.Tx); err != nil {
 		return err
 	}
-	return t.WriteOutbox() // behind all locks
+	return t.WriteOutbox() // after all locks
 }
 
 // Ended implements [engine.Unit].
@@ -66,9 +66,9 @@ func (s *Store) write(ctx context.Context, d engine.Durability, locks engine.Loc
 	})
 }
 
-// writeForJob is write for run, which saves payload in job j unless payload is empty. It
-// gives run a copy of the job, because run may outlive this call; j gets the payload
-// only once that is committed.
+// writeForJob runs a write that saves payload in job j unless payload is empty. It gives run
+// a copy of the job, because run may outlive this call; j gets the payload only after the
+// commit.
 func (s *Store) writeForJob(
 	ctx context.Context, d engine.Durability, locks engine.LockSet, j *jobrow.Job, payload string, run func(t *tx, held jobrow.Job) error,
 ) error {
@@ -80,7 +80,7 @@ func (s *Store) writeForJob(
 	return err
 }
 
-// commit runs a write that has a result.
+// commit runs a write that returns a result.
 func commit[T any](ctx context.Context, s *Store, d engine.Durability, locks engine.LockSet, run func(*tx) (T, error)) (T, error) {
 	return engine.Commit(ctx, s.engine, d, locks, run)
 }

@@ -6,21 +6,21 @@ import (
 	"portico/inventory/engine"
 )
 
-// Plan is what a write that is only planned counts on.
+// Plan describes the planned writes before a planned write.
 type Plan struct {
-	// Created is how many resources of the type count as created in the group before this
-	// one, for its quota.
+	// Created is how many resources of the type are planned in the group before this one,
+	// for its quota.
 	Created int
-	// Unlocked: locks do not forbid it.
+	// Unlocked: ignore management locks.
 	Unlocked bool
 }
 
-// Try returns what Begin would, and records nothing.
+// Try returns the result of Begin, and records nothing.
 func (s *Store) Try(ctx context.Context, w Write) (Ticket, error) {
 	return s.Begin(engine.Rehearse(ctx), w)
 }
 
-// TryPlanned is Try for a write that comes after what else is planned.
+// TryPlanned is like Try for a write that follows other planned writes.
 func (s *Store) TryPlanned(ctx context.Context, w Write, after Plan) (Ticket, error) {
 	w.plan = after
 	return s.Try(ctx, w)

@@ -12,8 +12,8 @@ import (
 	"portico/inventory/transaction"
 )
 
-// UnnotifiedRegionsError refuses to recreate a subscription while endpoints that the
-// region map lacks do not know of its deletion. Their resources would appear in the new
+// UnnotifiedRegionsError refuses to recreate a subscription while endpoints that the region
+// map lacks do not know of its deletion. Their resources would appear in the new
 // subscription, or a late notification would delete resources of the new one.
 type UnnotifiedRegionsError struct {
 	Regions []string // sorted
@@ -46,8 +46,8 @@ func scanAbsent(scan engine.Scanner) (a NotificationTarget, err error) {
 	return a, err
 }
 
-// UnnotifiedRegions returns, sorted, the regions with endpoints that the region map
-// lacks and that do not know a subscription's newest version.
+// UnnotifiedRegions returns, sorted, the regions with endpoints that the region map lacks
+// and that do not know the newest version of a subscription.
 func (notices *Notices) UnnotifiedRegions(ctx context.Context, sub string) ([]string, error) {
 	return unnotifiedRegions(notices.store.engine.Read(ctx), arm.Fold(sub))
 }
@@ -79,8 +79,8 @@ func (t *tx) putAbsent(sub string, a NotificationTarget) error {
 	return t.Later(insertAbsent, sub, a.Namespace, a.Region, a.Address)
 }
 
-// findAbsent records the endpoints that the map lacked when the subscription was
-// deleted: they were never notified, and may hold something of it all the same.
+// recordAbsent records the endpoints that the map lacked when the subscription was deleted:
+// they were never notified, but may have resources of it.
 func (t *tx) recordAbsent(sub string) error {
 	known, err := loadTargets(t, sub)
 	if err != nil {
@@ -114,7 +114,7 @@ func (a targetList) serves(at NotificationTarget) bool {
 	return slices.ContainsFunc(a, func(one NotificationTarget) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
 }
 
-// placesOf lists the places where a subscription has, or had, resources.
+// placesOf lists the types and regions for which a subscription has or had resources.
 func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
 	places, err := engine.Collect(t, scanWrittenRegion, placesWritten, sub)
 	if err != nil {
@@ -125,7 +125,7 @@ func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
 		return nil, err
 	}
 	places = append(places, strays...)
-	for last := (WrittenRegion{}); ; places = append(places, last) { // each one step in the index
+	for last := (WrittenRegion{}); ; places = append(places, last) { // one step in the index each
 		last, err = scanWrittenRegion(t.One(nextPlaceOfRows, sub, last.Type, last.Region))
 		if errors.Is(err, sql.ErrNoRows) {
 			return places, nil
@@ -136,9 +136,9 @@ func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
 	}
 }
 
-// NotifyReturned notifies endpoints of the changes that they missed while the region
-// map lacked their region. It does so for at most limit subscriptions, and returns for
-// how many. present are the endpoints that the map has.
+// NotifyReturned notifies endpoints of the changes that they missed while the region map
+// lacked their region. It does so for at most limit subscriptions, and returns for how many.
+// present has the endpoints of the map.
 func (notices *Notices) NotifyReturned(ctx context.Context, present []NotificationTarget, limit int) (notified int, err error) {
 	from := notices.store.engine.Read(ctx)
 	for at := (NotificationTarget{}); notified < limit; {
@@ -186,7 +186,7 @@ func (notices *Notices) notifyReturned(ctx context.Context, sub string, at Notif
 	})
 }
 
-// addTargets records endpoints that have to be notified of later changes too.
+// addTargets adds endpoints to the list of those that are notified of changes.
 func (t *tx) addTargets(sub string, more targetList) error {
 	known, err := loadTargets(t, sub)
 	if err != nil {

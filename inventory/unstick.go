@@ -11,27 +11,27 @@ import (
 	"portico/inventory/index"
 )
 
-// Obstacle is the reason why a step of an operator is not safe yet.
+// Obstacle is the reason why an operator's command is not safe yet.
 type Obstacle uint8
 
 // The obstacles.
 const (
 	CallUnderWay      Obstacle = iota // a call may be running
 	WriteOpen                         // a write without an answer may still take effect
-	MoveOpen                          // a provider was asked to move it
-	OperationFollowed                 // the provider accepted a write, and works on it
-	AlreadyVerified                   // the index is sure of it
-	FenceStands                       // what was written before may still take effect
+	MoveOpen                          // a provider was called to move it
+	OperationFollowed                 // the provider accepted a write and is working on it
+	AlreadyVerified                   // the index is certain about the resource
+	FenceStands                       // an earlier write may still take effect
 )
 
 var obstacles = [...]string{"CallUnderWay", "WriteOpen", "MoveOpen", "OperationFollowed", "NotInDoubt", "FenceStands"}
 
 func (o Obstacle) String() string { return index.NameOf(obstacles[:], int(o)) }
 
-// ObstacleError refuses a step of an operator that is not safe yet.
+// ObstacleError refuses an operator's command that is not safe yet.
 type ObstacleError struct {
 	Obstacle
-	Until time.Time // when the obstacle ends by time; the zero time if time does not end it
+	Until time.Time // when the obstacle ends; zero if it does not end by time
 }
 
 func (e *ObstacleError) Error() string {
@@ -41,11 +41,10 @@ func (e *ObstacleError) Error() string {
 	return fmt.Sprintf("inventory: refused by %s until %s", e.Obstacle, e.Until.UTC().Format(time.RFC3339))
 }
 
-// ForgetResource removes the row of an unverified resource that does not exist, by the
-// word of an operator. It acts as on a GET of Portico's own that found nothing, and
-// returns the row. The error is ErrNotFound if there is no row, and *ObstacleError if
-// something under way may still create the resource, so that the operator cannot know
-// yet.
+// ForgetResource removes the row of an unverified resource of which an operator knows that
+// it does not exist. It has the effect of a GET of Portico's own that found nothing, and
+// returns the row. The error is ErrNotFound if there is no row, and *ObstacleError if the
+// resource may still be created by something under way, so that the operator cannot know yet.
 func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, error) {
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
@@ -57,7 +56,7 @@ func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, 
 		}
 		row := *h.row
 		now, lapsed := h.lapse(t)
-		if refusal := forgettable(now, t.Now); refusal != nil {
+		if refusal := checkForgettable(now, t.Now); refusal != nil {
 			return Resource{}, refusal
 		}
 		after, did := index.Settle(now, index.Observed{Generation: now.Row.Generation}, engine.NewID())
@@ -73,10 +72,10 @@ func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, 
 	})
 }
 
-// forgettable refuses to forget a row that something under way may make true, or that the
-// index is sure of: an operator who saw nothing there looked before a client created the
+// checkForgettable returns an error if something under way may still create the resource, or
+// if the index is certain about the row: the operator then looked before a client created the
 // resource.
-func forgettable(s index.State, now time.Time) error {
+func checkForgettable(s index.State, now time.Time) error {
 	refusal := openObstacle(s.Open, engine.Micros(now), func(in index.Intent) bool { return in.Kind == index.Put })
 	switch {
 	case refusal != nil:
@@ -89,8 +88,8 @@ func forgettable(s index.State, now time.Time) error {
 	return nil
 }
 
-// openObstacle returns the one that ends last among the calls that may be running and
-// the unanswered writes that matter; nil if there is none.
+// openObstacle returns the obstacle that ends last among the calls that may be running and
+// the unanswered writes that matter, nil if there is none.
 func openObstacle(open []index.Intent, now int64, matters func(index.Intent) bool) error {
 	var found *ObstacleError
 	for _, in := range open {

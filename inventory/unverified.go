@@ -12,34 +12,34 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// Unverified is a resource whose state the index is not sure of, with the reasons.
+// Unverified is a resource whose state the index is not certain about, with the reasons.
 type Unverified struct {
 	Subscription, Key string
-	Row               *Resource    // nil: there is none
-	Writes            []OpenWrite  // the last to end first, and only so many
-	Jobs              []jobrow.Job // that verify the row, or follow its accepted writes
+	Row               *Resource    // nil if there is none
+	Writes            []OpenWrite  // at most 20, the last to end first
+	Jobs              []jobrow.Job // verifying the row, or following its accepted writes
 }
 
-// UnverifiedQuery selects a page for operators.
+// UnverifiedQuery selects a page of unverified resources.
 type UnverifiedQuery struct {
-	Subscription string // empty: all
+	Subscription string // empty for all
 	After        string // Next of the page before
 	Limit        int    // above 0
 }
 
-// UnverifiedPage is a page of unverified resources. It may hold fewer than the limit,
-// or none, without being the last.
+// UnverifiedPage is a page of unverified resources. A page with fewer than the limit, or
+// none, need not be the last one.
 type UnverifiedPage struct {
 	Value []Unverified
-	Next  string // empty: there is no other page
+	Next  string // empty if this is the last page
 }
 
-// ErrInvalidCursor refuses an UnverifiedQuery.After that is no page's Next.
+// ErrInvalidCursor refuses an UnverifiedQuery.After that is not the Next of a page.
 var ErrInvalidCursor = errors.New("inventory: there is no such position in the list")
 
 const (
-	// openWritesShown bounds the writes that are shown of one resource, and jobsPassed
-	// the jobs that are examined for one page.
+	// openWritesShown bounds the writes in an Unverified, and jobsPassed the jobs that are
+	// examined for one page.
 	openWritesShown = 20
 	jobsPassed      = 1000
 
@@ -52,10 +52,10 @@ const (
 	jobsOfRow     = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?, ?)`
 )
 
-// Unverified lists the resources that the index is not sure of: first those with open
-// writes, by key, then those whose rows are flagged or followed, by job. It examines a
-// bounded number of rows. It may or may not list changes between pages. It returns
-// ErrInvalidCursor for a wrong After.
+// Unverified lists the resources that the index is not certain about: first the ones with
+// open writes, by key, then the ones whose rows are flagged or followed, by job. It examines
+// a bounded number of rows. It may or may not list resources that change between pages. It
+// returns ErrInvalidCursor for a wrong After.
 func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
 	q.Subscription = arm.Fold(q.Subscription)
 	var after jobrow.Job
@@ -64,16 +64,16 @@ func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page Unverif
 			return UnverifiedPage{}, ErrInvalidCursor
 		}
 	} else {
-		if page, err = q.byKey(ctx, s); err != nil || page.Next != "" {
+		if page, err = q.withOpenWrites(ctx, s); err != nil || page.Next != "" {
 			return page, err
 		}
 	}
-	err = q.byJob(ctx, s, after, &page)
+	err = q.addByJob(ctx, s, after, &page)
 	return page, err
 }
 
-// byKey lists the resources with open writes.
-func (q UnverifiedQuery) byKey(ctx context.Context, s *Store) (page UnverifiedPage, err error) {
+// withOpenWrites lists the resources with open writes, by key.
+func (q UnverifiedQuery) withOpenWrites(ctx context.Context, s *Store) (page UnverifiedPage, err error) {
 	from := s.engine.Read(ctx)
 	type pair struct{ subscription, name string }
 	after := pair{name: arm.Fold(q.After)}
@@ -118,9 +118,9 @@ func subscriptionOf(key string) (string, error) {
 	return sub, nil
 }
 
-// byJob adds the rows that are flagged or followed, and have no open write.
-// A row with several jobs is listed by the first of them.
-func (q UnverifiedQuery) byJob(ctx context.Context, s *Store, after jobrow.Job, page *UnverifiedPage) error {
+// addByJob adds the rows that are flagged or followed and have no open write, by job. It adds
+// a row with several jobs for its first one.
+func (q UnverifiedQuery) addByJob(ctx context.Context, s *Store, after jobrow.Job, page *UnverifiedPage) error {
 	statement, args := passJobs, []any{after.Subscription, after.ID[:], jobsPassed}
 	if q.Subscription != "" {
 		statement, args = passJobsOf, []any{q.Subscription, after.ID[:], jobsPassed}
@@ -156,8 +156,8 @@ func (q UnverifiedQuery) byJob(ctx context.Context, s *Store, after jobrow.Job, 
 	return nil
 }
 
-// UnverifiedResource returns the index's records of an ID, and the reasons why it is not
-// sure of them; there may be none.
+// UnverifiedResource returns the index's records of an ID, and the reasons for which it is
+// not certain about them; there may be none.
 func (s *Store) UnverifiedResource(ctx context.Context, sub, id string) (u Unverified, err error) {
 	sub, key := arm.Fold(sub), arm.Fold(id)
 	u.Subscription, u.Key = sub, key
