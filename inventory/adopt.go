@@ -101,7 +101,7 @@ func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) 
 			_, err := t.Exec(putStray, row.Subscription, row.Region, row.Key, row.ID, row.Group, row.Type, engine.Micros(t.Now))
 			return Strayed, err
 		}
-		return Adopted, h.adopt(t, row, group.Incarnation)
+		return Adopted, h.adoptRow(t, row, group.Incarnation)
 	})
 }
 
@@ -128,8 +128,8 @@ func (h *resourceTx) mayHaveGone(t *tx, since time.Time) (bool, error) {
 	return false, nil
 }
 
-// adopt creates the row of an existing resource, without a write.
-func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
+// adoptRow creates the row of an existing resource, without a write.
+func (h *resourceTx) adoptRow(t *tx, row Resource, incarnation [16]byte) error {
 	row.Changed = t.Now
 	if row.Created.IsZero() {
 		row.Created = t.Now

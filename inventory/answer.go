@@ -77,16 +77,16 @@ func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResu
 	}
 	means := answerMeaning{did.Settled, follows}
 	if means.ends(a) {
-		if err := h.forget(t, ticket.Intent); err != nil {
+		if err := h.forgetWrite(t, ticket.Intent); err != nil {
 			return SettleResult{}, err
 		}
 	}
 	err = h.store(t, after, did, func(row *Resource) {
-		row.respell(ticket.ID)
+		row.adoptCasing(ticket.ID)
 		if a.Outcome == index.Succeeded || a.ProvisioningState != "" {
 			row.ProvisioningState = a.ProvisioningState
 		}
-		row.learn(a.Details)
+		row.setDetails(a.Details)
 		row.Changed = t.Now
 		if ticket.Kind == index.Put {
 			row.APIVersion = ticket.APIVersion
@@ -123,21 +123,21 @@ func (h *resourceTx) follows(now int64, e index.Answered, kind index.WriteKind) 
 	})
 }
 
-// respell adopts the casing of an ID that names the row.
-func (r *Resource) respell(id string) {
+// adoptCasing adopts the casing of an ID that names the row.
+func (r *Resource) adoptCasing(id string) {
 	if r.ID != id && arm.Fold(id) == r.Key {
 		r.ID, r.Name = id, nameIn(id, r.Type)
 	}
 }
 
-// relocate adopts the location that a provider shows, if it shows one.
-func (r *Resource) relocate(location string) {
+// setLocation adopts the location that a provider shows, if it shows one.
+func (r *Resource) setLocation(location string) {
 	if location = arm.Location(location); location != "" {
 		r.Location = location
 	}
 }
 
-func (r *Resource) learn(details *Details) {
+func (r *Resource) setDetails(details *Details) {
 	if details != nil {
 		r.Details = *details
 	}
@@ -185,7 +185,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 		e := end{settled: did.Settled}
 		var ended []unreportedWrite
 		if did.Settled {
-			if ended, err = h.forgetEnded(t, after); err != nil {
+			if ended, err = h.forgetEndedWrites(t, after); err != nil {
 				return end{}, err
 			}
 		}
@@ -193,10 +193,10 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 			e.after = after.Row.Generation
 		}
 		err = h.store(t, after, did, func(row *Resource) {
-			row.respell(o.ID)
+			row.adoptCasing(o.ID)
 			row.ProvisioningState = o.ProvisioningState
-			row.relocate(o.Location)
-			row.learn(o.Details)
+			row.setLocation(o.Location)
+			row.setDetails(o.Details)
 		})
 		if err == nil && did.Settled {
 			err = h.recordObserved(t, before, after.Row, o.ProvisioningState, ended)

@@ -147,8 +147,8 @@ func (w *Write) beginning(ctx context.Context, d *transaction.Database) (b begin
 	return b, err
 }
 
-// remember records in the row which caller starts a write.
-func (h *resourceTx) remember(t *tx, b beginning) error {
+// rememberWrite records in the row which caller starts a write.
+func (h *resourceTx) rememberWrite(t *tx, b beginning) error {
 	before := h.unreported(t)
 	if len(before) == 0 {
 		h.remembered = &b.remembered
@@ -164,8 +164,8 @@ func (h *resourceTx) setUnreported(t *tx, all []unreportedWrite) error {
 	return err
 }
 
-// forget drops a write from the row once an event has reported its end.
-func (h *resourceTx) forget(t *tx, intent [16]byte) error {
+// forgetWrite drops a write from the row once an event has reported its end.
+func (h *resourceTx) forgetWrite(t *tx, intent [16]byte) error {
 	if h.row == nil {
 		return nil
 	}
@@ -179,9 +179,9 @@ func (h *resourceTx) forget(t *tx, intent [16]byte) error {
 	return h.setUnreported(t, slices.DeleteFunc(slices.Clone(h.unreported(t)), func(b unreportedWrite) bool { return b.Intent == intent }))
 }
 
-// forgetEnded drops the writes that a GET has shown to be over from the row, and returns
+// forgetEndedWrites drops the writes that a GET has shown to be over from the row, and returns
 // them. Writes whose calls may still be running stay, and so does a followed PATCH.
-func (h *resourceTx) forgetEnded(t *tx, after index.State) (ended []unreportedWrite, err error) {
+func (h *resourceTx) forgetEndedWrites(t *tx, after index.State) (ended []unreportedWrite, err error) {
 	var left []unreportedWrite
 	for _, b := range h.unreported(t) {
 		if after.MayRun(b.Intent, b.Kind) {

@@ -57,7 +57,7 @@ func (d *Deletions) Begin(ctx context.Context, sub, name string, o DeletionReque
 		if err := g.admitsDelete(t); err != nil {
 			return jobrow.Job{}, err
 		}
-		job, err := t.deletionOf(g, o)
+		job, err := t.deletionJob(g, o)
 		if err != nil {
 			return jobrow.Job{}, err
 		}
@@ -67,9 +67,9 @@ func (d *Deletions) Begin(ctx context.Context, sub, name string, o DeletionReque
 	})
 }
 
-// deletionOf returns the job that deletes a locked group. If there is none, it creates
+// deletionJob returns the job that deletes a locked group. If there is none, it creates
 // one.
-func (t *tx) deletionOf(g Group, o DeletionRequest) (jobrow.Job, error) {
+func (t *tx) deletionJob(g Group, o DeletionRequest) (jobrow.Job, error) {
 	switch g.State {
 	case index.GroupDeleting:
 		job, err := jobrow.Load(t, g.Subscription, g.Generation)

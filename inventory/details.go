@@ -14,8 +14,8 @@ import (
 // ReadObservation reads the JSON of a resource that was found. It reports false if the
 // text cannot be read, as for [ReadDetails]: such an answer shows no resource.
 func ReadObservation(text []byte) (Observation, bool) {
-	said := readResource(text)
-	return Observation{Found: true, ID: said.ID.text, Location: said.Location.text, ProvisioningState: said.State, Details: said.details()}, said.readable
+	r := readResource(text)
+	return Observation{Found: true, ID: r.ID.text, Location: r.Location.text, ProvisioningState: r.State, Details: r.details()}, r.readable
 }
 
 // ReadDetails reads the members that the index keeps from a resource's JSON. Text that is
@@ -25,11 +25,11 @@ func ReadObservation(text []byte) (Observation, bool) {
 // details are nil, but the state is kept: it tells whether the provider is still working
 // on the resource.
 func ReadDetails(text []byte) (index.Report, *Details) {
-	said := readResource(text)
-	if !said.readable {
+	r := readResource(text)
+	if !r.readable {
 		return index.Report{}, nil
 	}
-	return index.Reported(said.State), said.details()
+	return index.Reported(r.State), r.details()
 }
 
 // resourceText is a resource's JSON. Texts and tags only record that a value has the wrong
@@ -46,42 +46,42 @@ type resourceText struct {
 // readResource decodes the members that the index keeps, as encoding/json does: names
 // match without case, and the last of several members with one name counts.
 func readResource(text []byte) resourceText {
-	said := resourceText{readable: true}
+	r := resourceText{readable: true}
 	switch {
-	case jsontext.Object(text, said.member) == nil:
-		return said
+	case jsontext.Object(text, r.member) == nil:
+		return r
 	case !utf8.Valid(text):
-		said = readResource(bytes.ToValidUTF8(text, []byte("\uFFFD")))
-		said.Tags.misfit = said.Tags.misfit || said.Tags.replaced()
-		return said
+		r = readResource(bytes.ToValidUTF8(text, []byte("\uFFFD")))
+		r.Tags.misfit = r.Tags.misfit || r.Tags.hasReplacement()
+		return r
 	}
 	return resourceText{}
 }
 
 var resourceMembers = [...]string{"id", "location", "kind", "managedBy", "tags", "properties", "sku", "plan", "identity", "zones"}
 
-func (said *resourceText) member(m jsontext.Member) error {
+func (r *resourceText) member(m jsontext.Member) error {
 	switch memberNamed(m.Key, resourceMembers[:]) {
 	case "id":
-		said.ID.read(m.Value)
+		r.ID.read(m.Value)
 	case "location":
-		said.Location.read(m.Value)
+		r.Location.read(m.Value)
 	case "kind":
-		said.Kind.read(m.Value)
+		r.Kind.read(m.Value)
 	case "managedBy":
-		said.ManagedBy.read(m.Value)
+		r.ManagedBy.read(m.Value)
 	case "tags":
-		said.Tags.read(m.Value)
+		r.Tags.read(m.Value)
 	case "properties":
-		said.properties(m.Value)
+		r.properties(m.Value)
 	case "sku":
-		said.SKU = bytes.Clone(m.Value)
+		r.SKU = bytes.Clone(m.Value)
 	case "plan":
-		said.Plan = bytes.Clone(m.Value)
+		r.Plan = bytes.Clone(m.Value)
 	case "identity":
-		said.Identity = bytes.Clone(m.Value)
+		r.Identity = bytes.Clone(m.Value)
 	case "zones":
-		said.Zones = bytes.Clone(m.Value)
+		r.Zones = bytes.Clone(m.Value)
 	}
 	return nil
 }
@@ -103,12 +103,12 @@ func memberNamed(key []byte, names []string) string {
 
 var stateMember = []string{"provisioningState"}
 
-func (said *resourceText) properties(text []byte) {
+func (r *resourceText) properties(text []byte) {
 	if jsontext.Null(text) {
 		return
 	}
 	if text[0] != '{' {
-		said.readable = false
+		r.readable = false
 		return
 	}
 	_ = jsontext.Object(text, func(m jsontext.Member) error { // it is well-formed
@@ -117,19 +117,19 @@ func (said *resourceText) properties(text []byte) {
 		}
 		state, is := jsontext.Text(m.Value)
 		if is {
-			said.State = state
+			r.State = state
 		}
-		said.readable = said.readable && is
+		r.readable = r.readable && is
 		return nil
 	})
 }
 
-func (said resourceText) details() *Details {
-	if !said.readable || said.Kind.misfit || said.ManagedBy.misfit || said.Tags.misfit {
+func (r resourceText) details() *Details {
+	if !r.readable || r.Kind.misfit || r.ManagedBy.misfit || r.Tags.misfit {
 		return nil
 	}
-	details := said.Details
-	details.Kind, details.ManagedBy, details.Tags = said.Kind.text, said.ManagedBy.text, said.Tags.tags
+	details := r.Details
+	details.Kind, details.ManagedBy, details.Tags = r.Kind.text, r.ManagedBy.text, r.Tags.tags
 	return &details
 }
 
@@ -140,8 +140,8 @@ type textMember struct {
 }
 
 func (m *textMember) read(text []byte) {
-	if said, ok := jsontext.Text(text); ok {
-		m.text = strings.ToValidUTF8(said, "\uFFFD")
+	if r, ok := jsontext.Text(text); ok {
+		m.text = strings.ToValidUTF8(r, "\uFFFD")
 	} else if !jsontext.Null(text) {
 		m.misfit = true
 	}
@@ -181,8 +181,8 @@ func (m *tagsMember) add(tag jsontext.Member) error {
 	return nil
 }
 
-// replaced reports whether a tag has U+FFFD, which replaces bytes that are not UTF-8.
-func (m *tagsMember) replaced() bool {
+// hasReplacement reports whether a tag has U+FFFD, which replaces bytes that are not UTF-8.
+func (m *tagsMember) hasReplacement() bool {
 	for name, value := range m.tags {
 		if strings.ContainsRune(name, utf8.RuneError) || strings.ContainsRune(value, utf8.RuneError) {
 			return true

@@ -85,7 +85,7 @@ func (s *Store) Expire(ctx context.Context, limit int) (lapsed int, err error) {
 
 // expireSkipping ends intents and skips those that it cannot end.
 func (s *Store) expireSkipping(ctx context.Context, page []endedIntent, left *SkippedError) (lapsed int, err error) {
-	run := func(t *tx, piece []member) (int, error) { return len(piece), expire(t, piece) }
+	run := func(t *tx, piece []member) (int, error) { return len(piece), expireMembers(t, piece) }
 	var all []member
 	for _, e := range page {
 		if !left.members[e.member] {
@@ -119,7 +119,7 @@ func expireGroup(t *tx, sub, group string) error {
 	if err != nil {
 		return err
 	}
-	return expire(t, ended)
+	return expireMembers(t, ended)
 }
 
 // endedIntent is an intent with the end of its time.
@@ -145,7 +145,7 @@ func scanMember(scan engine.Scanner) (m member, err error) {
 	return m, err
 }
 
-func expire(t *tx, ended []member) error {
+func expireMembers(t *tx, ended []member) error {
 	ended = slices.Clone(ended) // a transaction may be repeated
 	// All transactions lock rows in this order.
 	slices.SortFunc(ended, member.compare)
@@ -154,7 +154,7 @@ func expire(t *tx, ended []member) error {
 		if err != nil {
 			return err
 		}
-		after, did := h.lapse(t)
+		after, did := h.expireIntents(t)
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}

@@ -334,7 +334,7 @@ type groupContents struct {
 // returns the remaining contents, and the IDs of the removed rows by key. If there is a lock
 // on an Active group, or on anything in it, it returns *LockedError.
 func (t *tx) removeAbsent(g Group, absent map[string][16]byte) (left groupContents, ids map[string]string, err error) {
-	if left, err = t.contentsOf(g); err != nil {
+	if left, err = t.readContents(g); err != nil {
 		return left, nil, err
 	}
 	if g.State == index.GroupActive {
@@ -345,17 +345,17 @@ func (t *tx) removeAbsent(g Group, absent map[string][16]byte) (left groupConten
 	if len(left.ended) == 0 && len(absent) == 0 {
 		return left, nil, nil
 	}
-	if err := expire(t, left.ended); err != nil {
+	if err := expireMembers(t, left.ended); err != nil {
 		return left, nil, err
 	}
 	if ids, err = t.dropAbsent(g, absent); err == nil {
-		left, err = t.contentsOf(g)
+		left, err = t.readContents(g)
 	}
 	return left, ids, err
 }
 
-// contentsOf reads the contents of a group in one round trip.
-func (t *tx) contentsOf(g Group) (c groupContents, err error) {
+// readContents reads the contents of a group in one round trip.
+func (t *tx) readContents(g Group) (c groupContents, err error) {
 	now := engine.Micros(t.Now)
 	err = t.LookUp(
 		lookUpLocks(g.Subscription, g.Key, func(l Lock) { c.locks = append(c.locks, l) }),

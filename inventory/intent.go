@@ -253,7 +253,7 @@ func (t *tx) recordIntent(h *resourceTx, w Write, b beginning) (Ticket, error) {
 		h.setCreatedRow(w.newRow(t.Now))
 	}
 	if after.Row != nil {
-		if err := h.remember(t, b); err != nil {
+		if err := h.rememberWrite(t, b); err != nil {
 			return Ticket{}, err
 		}
 	}

@@ -98,19 +98,19 @@ func (t *tx) lookUpOther(sub string, row *engine.Row) []engine.Lookup {
 	switch row.Kind {
 	case transaction.SubscriptionRow:
 		if t.LocksRows() { // without row locks it is read when it is needed
-			return unlessRead(l.subscriptions, sub, l.lookUpSubscription)
+			return lookUpOnce(l.subscriptions, sub, l.lookUpSubscription)
 		}
 	case transaction.GroupRow:
 		if !row.Unread {
-			return unlessRead(l.scopes, scopeOf{sub, row.Name}, l.lookUpScope)
+			return lookUpOnce(l.scopes, scopeOf{sub, row.Name}, l.lookUpScope)
 		}
 	case transaction.LockRow:
-		return unlessRead(l.locks, lockNamed(sub, row.Name), t.lookUpLock)
+		return lookUpOnce(l.locks, lockNamed(sub, row.Name), t.lookUpLock)
 	case transaction.RegistrationRow:
-		return unlessRead(l.registrations, registrationOf{sub, row.Name}, l.lookUpRegistration)
+		return lookUpOnce(l.registrations, registrationOf{sub, row.Name}, l.lookUpRegistration)
 	case transaction.FenceRow:
 		if t.LocksRows() { // without row locks only creates read it
-			return unlessRead(l.unfenced, sub, l.lookUpAnyFence)
+			return lookUpOnce(l.unfenced, sub, l.lookUpAnyFence)
 		}
 	}
 	return nil
@@ -202,8 +202,8 @@ func lookUp[K comparable, V any](read map[K]V, of K, absent V, r engine.Request,
 	}}
 }
 
-// unlessRead returns the lookups of a record unless it has been read.
-func unlessRead[K comparable, V any](read map[K]V, of K, lookUp func(K) []engine.Lookup) []engine.Lookup {
+// lookUpOnce returns the lookups of a record unless it has been read.
+func lookUpOnce[K comparable, V any](read map[K]V, of K, lookUp func(K) []engine.Lookup) []engine.Lookup {
 	if _, loaded := read[of]; loaded {
 		return nil
 	}

@@ -28,8 +28,8 @@ type MoveCall struct {
 	Sender         string
 }
 
-// intentOf returns the id of a move's intents in a region.
-func (m MoveMember) intentOf(j jobrow.Job) (id [16]byte) {
+// intentID returns the id of a move's intents in a region.
+func (m MoveMember) intentID(j jobrow.Job) (id [16]byte) {
 	sum := sha256.Sum256(append(j.ID[:], m.Region...))
 	copy(id[:], sum[:])
 	return id
@@ -93,7 +93,7 @@ func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnati
 		return ErrChanged
 	}
 	if !m.Stray {
-		if taken, err := t.occupied(c.Target.Subscription, target); err != nil {
+		if taken, err := t.isOccupied(c.Target.Subscription, target); err != nil {
 			return err
 		} else if taken {
 			return ErrTargetOccupied
@@ -103,7 +103,7 @@ func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnati
 			return err
 		}
 	}
-	intent := m.intentOf(j)
+	intent := m.intentID(j)
 	sendBy := t.Now.Add(t.store.options.SendWithin)
 	notAfter := t.Now.Add(t.store.options.CallLimit + t.store.options.CallMargin)
 	for _, row := range rows {

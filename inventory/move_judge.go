@@ -115,7 +115,7 @@ func (f *moveFacts) checkRegions(rows []Resource) error {
 // group is Moving this keeps the namespaces registered, because Unregister cannot see the
 // resources yet.
 func (f *moveFacts) recordRegions(t *tx, keys []string) error {
-	rows, _ := f.trees(keys)
+	rows, _ := f.movedRows(keys)
 	to := f.target.group
 	done := map[WrittenRegion]bool{}
 	for _, row := range rows {
@@ -152,7 +152,7 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 		}
 	}
 	from, to := groupScope(f.source.group.Subscription, f.source.group.Key), groupScope(f.target.group.Subscription, f.target.group.Key)
-	rows, missing := f.trees(keys)
+	rows, missing := f.movedRows(keys)
 	for _, judgement := range [...]func() error{
 		func() error { return f.checkRegions(rows) },
 		func() error { return f.checkQuota(rows, limit) },
@@ -182,9 +182,9 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 	return nil
 }
 
-// trees returns the rows of the keys and the rows below them. missing is the first key
+// movedRows returns the rows of the keys and the rows below them. missing is the first key
 // whose row is absent or hidden from clients.
-func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
+func (f *moveFacts) movedRows(keys []string) (rows []Resource, missing string) {
 	for _, key := range keys {
 		from, to := engine.Below(key)
 		at, found := slices.BinarySearchFunc(f.rows, key, func(r Resource, key string) int { return cmp.Compare(r.Key, key) })

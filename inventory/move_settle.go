@@ -62,7 +62,7 @@ func (moves *Moves) Settle(ctx context.Context, j *jobrow.Job, r MoveResult, pay
 
 // settle ends the intents of a member and records its outcome.
 func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
-	intent := m.intentOf(j)
+	intent := m.intentID(j)
 	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.newKey(m.Key)}} {
 		from, to := engine.Below(at.key)
 		if _, err := t.Exec(endIntents, at.subscription, at.key, from, to, intent[:]); err != nil {
@@ -165,7 +165,7 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 
 // insertNew inserts a row, and returns errOccupied if there is one.
 func (r *Resource) insertNew(t *tx) error {
-	taken, err := t.occupied(r.Subscription, r.Key)
+	taken, err := t.isOccupied(r.Subscription, r.Key)
 	if err != nil {
 		return err
 	}
@@ -175,8 +175,8 @@ func (r *Resource) insertNew(t *tx) error {
 	return r.insert(t)
 }
 
-// occupied reports whether there is a row at a key or below it, or a fence on the key.
-func (t *tx) occupied(sub, key string) (taken bool, err error) {
+// isOccupied reports whether there is a row at a key or below it, or a fence on the key.
+func (t *tx) isOccupied(sub, key string) (taken bool, err error) {
 	from, to := engine.Below(key)
 	err = t.One(anyAt, sub, key, from, to, sub, key, from, to)(&taken)
 	return taken, err

@@ -129,9 +129,9 @@ func (s *Store) Registrations(ctx context.Context, sub string) ([]Registration, 
 	return engine.Collect(s.engine.Read(ctx), scanRegistration, listRegistrations, arm.Fold(sub))
 }
 
-// registration returns the state of a namespace, read once for all members of the
+// registrationState returns the state of a namespace, read once for all members of the
 // transaction.
-func (t *tx) registration(sub, namespace string) (RegistrationState, error) {
+func (t *tx) registrationState(sub, namespace string) (RegistrationState, error) {
 	of := registrationOf{sub, namespace}
 	if state, known := t.locked.registrations[of]; known {
 		return state, nil
@@ -288,7 +288,7 @@ func (w *Write) admittedByRegistration(t *tx) error {
 	if w.Namespace == "" || w.OfGroupDelete {
 		return nil
 	}
-	state, err := t.registration(w.Subscription, w.Namespace)
+	state, err := t.registrationState(w.Subscription, w.Namespace)
 	if err == nil && !state.Permits() {
 		return &RegistrationStateError{Namespace: w.Namespace, State: state}
 	}

@@ -125,7 +125,7 @@ const (
 	followsPatch
 )
 
-func (r *Resource) following() int64 {
+func (r *Resource) followBits() int64 {
 	return engine.Flag(r.FollowPut)*followsPut | engine.Flag(r.FollowDelete)*followsDelete | engine.Flag(r.FollowPatch)*followsPatch
 }
 
@@ -166,7 +166,7 @@ func (r *Resource) insert(t *tx) error {
 	}
 	return t.CreateOne(engine.Request{Statement: insertResource, Args: []any{
 		r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
-		r.Location, r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
+		r.Location, r.Phase, engine.Flag(r.Verify), r.followBits(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
 		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), r.unreported.stored(), arm.Fold(r.Name),
 	}}, engine.Proof(proveResource, r.Subscription, r.Key, r.Generation[:]))
 }
@@ -174,7 +174,7 @@ func (r *Resource) insert(t *tx) error {
 // replace writes a row in place of before, which the transaction has read or expects. learnt
 // reports that more fields may differ than the ones that apply sets.
 func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
-	rule := []any{r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.unreported.stored()}
+	rule := []any{r.Phase, engine.Flag(r.Verify), r.followBits(), r.Generation[:], r.unreported.stored()}
 	at := []any{r.Subscription, r.Key, before.Generation[:]}
 	if !learnt {
 		return t.ChangeOne(markResource, slices.Concat(rule, at)...)

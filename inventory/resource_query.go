@@ -131,11 +131,11 @@ func (q ResourceQuery) Match(r *Resource) bool {
 		(q.Name == "" || name == arm.Fold(q.Name)) &&
 		strings.HasPrefix(name, arm.Fold(q.NamePrefix)) &&
 		(q.Location == "" || r.Location == arm.Location(q.Location)) &&
-		(q.Tag == "" || q.tagged(r.Details.Tags)) &&
+		(q.Tag == "" || q.hasTag(r.Details.Tags)) &&
 		(!q.Visible || r.Phase != index.Pending)
 }
 
-func (q ResourceQuery) tagged(tags map[string]string) bool {
+func (q ResourceQuery) hasTag(tags map[string]string) bool {
 	tag := arm.Fold(q.Tag)
 	for name, value := range tags {
 		if arm.Fold(name) == tag && (!q.OfTagValue || value == q.TagValue) {
@@ -217,7 +217,7 @@ func (q ResourceQuery) selections(valued bool) []selection {
 // it returns the one whose next rows reach farthest, or the condition on the names' prefix if
 // few of those rows have such a name.
 func (q ResourceQuery) bestSelection(from engine.Source) (selection, error) {
-	valued, err := q.valued(from)
+	valued, err := q.hasValueIndex(from)
 	if err != nil {
 		return selection{}, err
 	}
@@ -287,9 +287,9 @@ func (c selection) liesApart(from engine.Source, in selection) (bool, error) {
 	return all < mostApart, err
 }
 
-// valued reports whether a query for a tag's value can use the index of values, which
+// hasValueIndex reports whether a query for a tag's value can use the index of values, which
 // must know the value of every resource with the tag.
-func (q ResourceQuery) valued(from engine.Source) (bool, error) {
+func (q ResourceQuery) hasValueIndex(from engine.Source) (bool, error) {
 	if q.Tag == "" || !q.OfTagValue {
 		return false, nil
 	}

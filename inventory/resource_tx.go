@@ -53,14 +53,14 @@ func (h *resourceTx) state() index.State {
 
 // settle applies an event, after ending the intents whose time is over.
 func (h *resourceTx) settle(t *tx, event any) (index.State, index.Actions) {
-	now, ended := h.lapse(t)
+	now, ended := h.expireIntents(t)
 	after, did := index.Settle(now, event, engine.NewID())
 	did.Tombstone, did.Orphaned = did.Tombstone || ended.Tombstone, did.Orphaned || ended.Orphaned
 	return after, did
 }
 
-// lapse ends the intents whose time is over.
-func (h *resourceTx) lapse(t *tx) (index.State, index.Actions) {
+// expireIntents ends the intents whose time is over.
+func (h *resourceTx) expireIntents(t *tx) (index.State, index.Actions) {
 	after, did := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
 	h.lapsed = nil
 	if len(after.Open) < len(h.open) {

@@ -153,9 +153,9 @@ func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err 
 
 func (r *retiring) serves(a NotificationTarget) bool { return a.Region == r.region }
 
-// notified reports whether an endpoint in the region was notified of a subscription, or
+// wasNotified reports whether an endpoint in the region was notified of a subscription, or
 // will be.
-func (r *retiring) notified(ctx context.Context, sub string) (bool, error) {
+func (r *retiring) wasNotified(ctx context.Context, sub string) (bool, error) {
 	from := r.engine.Read(ctx)
 	absent := 0
 	if err := from.One(countRegionAbsent, sub, r.region)(&absent); err != nil || absent > 0 {
@@ -172,7 +172,7 @@ func (r *retiring) notified(ctx context.Context, sub string) (bool, error) {
 // forgetNotices ends all notifications in the region, which do not resume if the region
 // comes back. The erasing of a subscription that waited for them goes on.
 func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
-	if knows, err := r.notified(ctx, sub); err != nil || !knows {
+	if knows, err := r.wasNotified(ctx, sub); err != nil || !knows {
 		return err
 	}
 	n, err := commit(ctx, r.Store, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *tx) (int, error) {

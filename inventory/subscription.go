@@ -118,18 +118,18 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 func (s Subscription) insert(t *tx) (created bool, err error) {
 	t.ChangesScope(arm.Fold(s.ID))
 	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), "{}", engine.Flag(s.Covered && t.store.Events.Restored().IsZero()), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
+		joinFeatures(s.Features), "{}", engine.Flag(s.Covered && t.store.Events.Restored().IsZero()), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
 	return n == 1, err
 }
 
 func (s Subscription) update(t *tx) error {
 	t.ChangesScope(s.ID)
 	return t.Later(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), engine.Flag(s.Covered), s.Version, s.FinalVersion, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
+		joinFeatures(s.Features), engine.Flag(s.Covered), s.Version, s.FinalVersion, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
 }
 
-// joined returns the stored form of features, whose names have no spaces.
-func joined(features []string) string {
+// joinFeatures returns the stored form of features, whose names have no spaces.
+func joinFeatures(features []string) string {
 	sorted := slices.Clone(features)
 	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(arm.Fold(a), arm.Fold(b)) })
 	return strings.Join(slices.CompactFunc(sorted, arm.EqualFold), " ")
@@ -230,10 +230,10 @@ func (s Subscription) nextVersion(current Subscription, now time.Time) (next Sub
 	next.TenantID, next.DisplayName, next.State = arm.Fold(s.TenantID), s.DisplayName, s.State
 	next.OfferID, next.PlacementID, next.Changed = s.OfferID, s.PlacementID, now
 	if s.Features != nil {
-		next.Features = strings.Fields(joined(s.Features))
+		next.Features = strings.Fields(joinFeatures(s.Features))
 	}
 	if recreated {
-		next.Features = strings.Fields(joined(s.Features))
+		next.Features = strings.Fields(joinFeatures(s.Features))
 		next.Covered, next.Created = s.Covered, now
 	}
 	next.Erased = current.Erased && next.State == Deleted
@@ -250,7 +250,7 @@ func (s Subscription) nextVersion(current Subscription, now time.Time) (next Sub
 
 // noticeContent returns the members of a subscription that are in notifications.
 func (s Subscription) noticeContent() string {
-	return strings.Join([]string{s.State.String(), s.TenantID, s.OfferID, s.PlacementID, joined(s.Features)}, "\n")
+	return strings.Join([]string{s.State.String(), s.TenantID, s.OfferID, s.PlacementID, joinFeatures(s.Features)}, "\n")
 }
 
 // notifyChange notifies providers of a new version of a subscription. For a Deleted one it
@@ -282,7 +282,7 @@ func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, ta
 		} else {
 			current.Features = slices.DeleteFunc(current.Features, func(f string) bool { return arm.EqualFold(f, feature) })
 		}
-		current.Features = strings.Fields(joined(current.Features))
+		current.Features = strings.Fields(joinFeatures(current.Features))
 		current.Version, current.Changed = current.Version+1, t.Now
 		if err := current.update(t); err != nil {
 			return current, err

@@ -90,7 +90,7 @@ func (t *tx) recordAbsent(sub string) error {
 	if err != nil {
 		return err
 	}
-	places, err := t.placesOf(sub)
+	places, err := t.placesWithResources(sub)
 	if err != nil {
 		return err
 	}
@@ -114,8 +114,8 @@ func (a targetList) serves(at NotificationTarget) bool {
 	return slices.ContainsFunc(a, func(one NotificationTarget) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
 }
 
-// placesOf lists the types and regions for which a subscription has or had resources.
-func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
+// placesWithResources lists the types and regions for which a subscription has or had resources.
+func (t *tx) placesWithResources(sub string) ([]WrittenRegion, error) {
 	places, err := engine.Collect(t, scanWrittenRegion, placesWritten, sub)
 	if err != nil {
 		return nil, err

@@ -55,7 +55,7 @@ func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, 
 			return Resource{}, ErrNotFound
 		}
 		row := *h.row
-		now, lapsed := h.lapse(t)
+		now, lapsed := h.expireIntents(t)
 		if refusal := checkForgettable(now, t.Now); refusal != nil {
 			return Resource{}, refusal
 		}
