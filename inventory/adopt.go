@@ -26,7 +26,7 @@ type Discovery struct {
 	ListedSince time.Time
 }
 
-// AdoptResult says what Adopt did with a discovery.
+// AdoptResult is the result of Adopt.
 type AdoptResult uint8
 
 // The results of an adoption.

@@ -59,7 +59,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	return commit(ctx, s, durability, settleLocks(&ticket), func(t *tx) (SettleResult, error) { return t.settle(ticket, a, expected) })
 }
 
-// settle is [Store.Settle] within its transaction.
+// settle runs [Store.Settle] in its transaction.
 func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResult, error) {
 	of := resourceOf{arm.Fold(ticket.Subscription), arm.Fold(ticket.Key)}
 	t.locked.addExpected(of, ticket.left)

@@ -22,7 +22,7 @@ type unreportedWrite struct {
 	// resource itself from the deletion of an ancestor, which its descendants record too.
 	Type  string       `json:"type"`
 	Cause events.Cause `json:"cause"`
-	// Why is the reason for which its operation failed; nil while unknown.
+	// Why its operation failed; nil while unknown.
 	Why *writeFailure `json:"why,omitempty"`
 }
 
@@ -48,7 +48,7 @@ const mostUnreported = 4
 // none. It is never changed in place.
 type unreportedWrites struct {
 	// text is the stored form: the number of writes, their intents, and the encrypted
-	// writes. Most answers drop the only write, for which nothing is decrypted.
+	// writes. Most answers drop the only write, without decrypting it.
 	text  []byte
 	all   []unreportedWrite
 	known bool // all has been decrypted from text

@@ -24,7 +24,7 @@ const (
 		WHERE covered = 0 AND state <> ? AND subscription > ? ORDER BY subscription LIMIT ?`
 )
 
-// Coverage records in which regions sweeps have seen all resources of a type.
+// Coverage has the methods for regions where sweeps have seen all resources of a type.
 type Coverage struct{ store *Store }
 
 // Uncovered returns the regions, out of the given ones, where the index may lack
@@ -118,8 +118,8 @@ func (coverage *Coverage) MayHold(ctx context.Context, sub, group, typ string, g
 	}
 }
 
-// regionAnswer tells whether a region has rows of a type, whether it is covered, and
-// which is the next region by name that has rows in any group.
+// regionAnswer reports whether a region has rows of a type, and whether it is covered. next
+// is the next region by name with rows in any group.
 type regionAnswer struct {
 	region, next  string
 	held, covered bool

@@ -22,8 +22,8 @@ func ReadObservation(text []byte) (Observation, bool) {
 // not a JSON object, nests deeper than [jsontext] reads, or has a provisioningState that
 // is not a string is reported as unreadable, without details. If another member has the
 // wrong type, such as a number as a tag, or there are more tags than [arm.MaxTags], the
-// details are nil, but the state is kept: it tells whether the provider is still working
-// on the resource.
+// details are nil, but the state is kept, because the provider may still be working on the
+// resource.
 func ReadDetails(text []byte) (index.Report, *Details) {
 	r := readResource(text)
 	if !r.readable {
@@ -154,7 +154,7 @@ type tagsMember struct {
 	misfit bool
 }
 
-// mostSeen bounds the occurrences of the tags member, of which there should be one.
+// mostSeen bounds the occurrences of the tags member.
 const mostSeen = 16
 
 func (m *tagsMember) read(text []byte) {

@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	// ErrUnavailable is wrapped by every error for which the store, and not the request,
-	// is the cause: it is closed, full, broken, or used by another process. A write that
-	// failed so may have been committed.
+	// ErrUnavailable is wrapped by every error that is the store's and not the request's:
+	// the store is closed, full, broken, or used by another process. A write that failed so
+	// may have been committed.
 	ErrUnavailable = engine.ErrUnavailable
 
 	// ErrNotFound is returned if the store has no such record.
@@ -29,8 +29,8 @@ var (
 	ErrParentMoved = errors.New("inventory: the parent resource lies in another region")
 )
 
-// RegistrationStateError refuses a write into a namespace for which the
-// subscription is not registered.
+// RegistrationStateError refuses a write because the subscription is not registered for
+// its namespace.
 type RegistrationStateError struct {
 	Namespace string // folded
 	State     RegistrationState

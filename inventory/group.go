@@ -211,7 +211,7 @@ type DeleteGroupConditions struct {
 	// Check may refuse the group, before any other check.
 	Check func(Group) error
 	// CheckWrittenRegions may refuse the group once the index knows of nothing left in it.
-	// It gets the regions to which this incarnation ever sent a write.
+	// It gets the written regions of this incarnation.
 	CheckWrittenRegions func(Group, []WrittenRegion) error
 	// Absent has, by key, the generations of rows whose resources Portico's last GET did
 	// not find: see [Store.Observe]. Such a row is removed with the group if nothing has

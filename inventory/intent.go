@@ -34,13 +34,13 @@ type Write struct {
 	// Version, if set, is the version of the subscription under which the write was
 	// admitted. Begin returns ErrScopeChanged if it has changed.
 	Version int64
-	// Incarnation, if set, is the incarnation of the group for which the write is meant.
+	// Incarnation, if set, is the expected incarnation of the group.
 	Incarnation [16]byte
 	// OfGroupDelete: the job that deletes the group sends the write; the group must be
 	// Deleting.
 	OfGroupDelete bool
-	// Generation, if set, is the generation of the row for which the write is meant. Begin
-	// returns ErrChanged if it has changed.
+	// Generation, if set, is the expected generation of the row. Begin returns ErrChanged
+	// if it has changed.
 	Generation [16]byte
 	// LateWriteWindow is the type's; 0 means Options.LateWriteWindow.
 	LateWriteWindow time.Duration
@@ -152,8 +152,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	})
 }
 
-// recordRegion records the region to which a group sends a write, once for all writes of
-// the transaction.
+// recordRegion records a written region of a group, once for all writes of the transaction.
 func (t *tx) recordRegion(to writtenRegion) error {
 	if t.locked.written[to] {
 		return nil
@@ -284,7 +283,7 @@ func (w *Write) newRow(now time.Time) *Resource {
 	}
 }
 
-// WrittenRegion is a type and a region for which an incarnation of a group sent a write.
+// WrittenRegion is the type and region of a write that an incarnation of a group sent.
 type WrittenRegion struct {
 	Type   string // folded full type
 	Region string

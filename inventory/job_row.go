@@ -86,7 +86,7 @@ func followID(kind index.WriteKind, key string) [16]byte {
 	return jobrow.ID(FollowJob, kind.String()+" "+key)
 }
 
-// rowJobs tells which jobs a row has.
+// rowJobs has the jobs of a row.
 type rowJobs struct{ verify, followPut, followDelete, followPatch bool }
 
 func jobsFor(row *index.Row) rowJobs {

@@ -57,8 +57,8 @@ type Lock struct {
 	ETag         string          `json:"-"`
 	Created      time.Time       `json:"-"`
 	Changed      time.Time       `json:"-"`
-	// Host is the key of the tracked resource with which the lock is removed: the scope or
-	// its ancestor; empty if there is none. Only the caller of Locks.Edit sets it.
+	// Host is the key of a tracked resource, the scope or its ancestor; the lock is removed
+	// with it. Only the caller of Locks.Edit sets it. It may be empty.
 	Host string `json:"-"`
 }
 

@@ -61,7 +61,7 @@ type MoveRequest struct {
 	Operation operations.Operation
 }
 
-// Moves has the methods for moves of resources between groups, each of which is a job.
+// Moves has the methods for moves of resources between groups. Each move is a job.
 type Moves struct{ store *Store }
 
 // Begin marks two Active groups as Moving and creates the job that moves resources from one

@@ -111,9 +111,9 @@ func (f *moveFacts) checkRegions(rows []Resource) error {
 	return nil
 }
 
-// recordRegions records the regions in which the target will hold resources. While its
-// group is Moving this keeps the namespaces registered, because Unregister cannot see the
-// resources yet.
+// recordRegions records the regions of the target's future resources. While its group is
+// Moving this keeps the namespaces registered, because Unregister cannot see the resources
+// yet.
 func (f *moveFacts) recordRegions(t *tx, keys []string) error {
 	rows, _ := f.movedRows(keys)
 	to := f.target.group

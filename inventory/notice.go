@@ -133,8 +133,8 @@ func (a targetList) has(one NotificationTarget) bool {
 // notified.
 //
 // These must know (subscription lifecycle): every endpoint of a provider that needs no
-// registration; of any other provider, the endpoints in the regions for which the
-// subscription is registered, and the endpoints of the namespace whose registration changes.
+// registration; of any other provider, the endpoints in the regions of the
+// subscription's registration, and the endpoints of the namespace whose registration changes.
 // A deletion is sent to every endpoint: one that does not know the subscription has nothing
 // to do.
 func (t *tx) notify(sub Subscription, targets []NotificationTarget, namespace string) error {
@@ -208,8 +208,8 @@ func (t *tx) addOrRunSooner(j jobrow.Job) error {
 	return jobrow.RunSooner(t.Base(), j.Subscription, j.ID, j.Due)
 }
 
-// Notices has the methods for notices of subscriptions' changes to providers' endpoints, each
-// of which is a job.
+// Notices has the methods for notices of subscriptions' changes to providers' endpoints. Each
+// notice is a job.
 type Notices struct{ store *Store }
 
 // SubscriptionSnapshot holds the records that a notification is made of.

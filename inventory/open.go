@@ -29,8 +29,8 @@ type Options struct {
 	// Driver is engine.SQLite, also if empty, or engine.Postgres.
 	Driver string
 	// DSN is the path of SQLite's database file, which Open creates if it is absent, or
-	// a libpq URL or key=value list for PostgreSQL. That may name several hosts, of which
-	// the one that accepts writes is used.
+	// a libpq URL or key=value list for PostgreSQL. That may name several hosts; the one
+	// that accepts writes is used.
 	DSN string
 	// Connections bounds the connections to a PostgreSQL server. It is at least 2; 0
 	// means 16.

@@ -87,7 +87,7 @@ func selectWithRemoval(n int) string {
 }
 
 // ancestry lists the keys of a resource and of all its possible ancestors. Some may be
-// prefixes for which the store has no records.
+// prefixes without records in the store.
 func ancestry(key string) []any {
 	keys := []any{key}
 	segments := 0

@@ -182,7 +182,7 @@ func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registratio
 
 // Unregister ends the registration of a namespace, and notifies its endpoints. The result
 // is Unregistering, or Unregistered if that has ended or the namespace was never registered:
-// clients wait for that state. The errors are those of Register, and ErrNamespaceInUse. It
+// clients wait for that state. It returns the errors of Register and ErrNamespaceInUse. It
 // misses no write that was admitted before, because both lock the row of the write's group.
 func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, subscriptionAndGroupsLocks, func(t *tx, r Registration) (Registration, error) {

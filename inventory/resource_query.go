@@ -67,8 +67,8 @@ const (
 		ORDER BY name_key, key LIMIT ?) AS counted`
 )
 
-// countedSelections has the numbers of rows up to which the rows of each condition are
-// counted, to find the condition with the fewest.
+// countedSelections has the limits for counting the rows of each condition, to find the
+// condition with the fewest.
 var countedSelections = [...]int{256, 4096}
 
 // Names with a prefix are not in the order of keys, so all of them are read for each page.
@@ -145,7 +145,7 @@ func (q ResourceQuery) hasTag(tags map[string]string) bool {
 	return false
 }
 
-// selection is a condition of a query for which there is an index.
+// selection is a condition of a query that has an index.
 type selection struct {
 	list, count string // statements; a limit follows their arguments
 	// sample counts names with a prefix among the first rows; a limit and the names' range

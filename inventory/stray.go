@@ -109,7 +109,7 @@ func (s Stray) Row() Resource {
 func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
 
 // BeginDelete records the intent to delete a stray in the region where it was seen, for the
-// deletion of its group; it sets the write's Key and Region. The errors are those of
+// deletion of its group; it sets the write's Key and Region. It returns the errors of
 // [Store.Begin], and ErrChanged if the stray is gone or was seen again since it was read.
 func (s *Strays) BeginDelete(ctx context.Context, stray Stray, w Write) (Ticket, error) {
 	w.Kind, w.OfGroupDelete = index.Delete, true
@@ -164,8 +164,8 @@ func (s *Strays) SettleDelete(ctx context.Context, stray Stray, ticket Ticket, a
 	})
 }
 
-// ForgetSworn deletes a stray of which an operator knows that it does not exist. A sweep that
-// sees it reports it again. The error is ErrNotFound if there is no such stray, and
+// ForgetSworn deletes a stray that does not exist, as an operator knows. A sweep that sees it
+// reports it again. The error is ErrNotFound if there is no such stray, and
 // *ObstacleError while a call for it may be running.
 func (s *Strays) ForgetSworn(ctx context.Context, stray Stray) error {
 	stray.Subscription, stray.Key = arm.Fold(stray.Subscription), arm.Fold(stray.Key)

@@ -53,17 +53,17 @@ type Subscription struct {
 	State       SubscriptionState
 	OfferID     string // quotaId in notifications to providers
 	PlacementID string // locationPlacementId in notifications: where its resources may be
-	// Features has the features for which it is registered, "Namespace/name", sorted.
-	// Writing a subscription with nil keeps them.
+	// Features has its registered features, "Namespace/name", sorted. Writing a
+	// subscription with nil keeps them.
 	Features []string
 	// Covered means that the index has every resource of the subscription. It is set only
 	// when the subscription is created. A restored store ignores it.
 	Covered bool
-	// Version is raised by each change of which providers are notified, also of a
-	// registration. The store sets it.
+	// Version is raised by each change that providers must know, also of a registration.
+	// The store sets it.
 	Version int64
-	// FinalVersion is the version of a Deleted subscription of which providers were
-	// notified when no write to it was open any more; 0 before that.
+	// FinalVersion is the version of a Deleted subscription when no write to it was open
+	// any more, and providers were notified once more; 0 before that.
 	FinalVersion int64
 	// Erased: it is Deleted, and neither the store nor any provider in the region map has
 	// records of it; see [Notices.UnnotifiedRegions].
@@ -356,8 +356,8 @@ const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? W
 
 // EditSubscriptionTags changes the tags of a subscription. edit gets a copy of the present
 // tags and returns all wanted ones; it runs inside the writing transaction and must be pure,
-// and EditSubscriptionTags returns its error unchanged. kind tells whether the change is a
-// PUT, a PATCH or a DELETE, which the subscription's state and the locks on it may forbid:
+// and EditSubscriptionTags returns its error unchanged. The
+// subscription's state and the locks on it may forbid a change of the kind:
 // ErrSubscriptionNotFound, *SubscriptionStateError, *LockedError. etag makes the entity tag
 // of the result for the event; nil for none.
 func (s *Store) EditSubscriptionTags(

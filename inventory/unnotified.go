@@ -114,7 +114,7 @@ func (a targetList) serves(at NotificationTarget) bool {
 	return slices.ContainsFunc(a, func(one NotificationTarget) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
 }
 
-// placesWithResources lists the types and regions for which a subscription has or had resources.
+// placesWithResources lists the types and regions of a subscription's present and past resources.
 func (t *tx) placesWithResources(sub string) ([]WrittenRegion, error) {
 	places, err := engine.Collect(t, scanWrittenRegion, placesWritten, sub)
 	if err != nil {

@@ -41,8 +41,8 @@ func (e *ObstacleError) Error() string {
 	return fmt.Sprintf("inventory: refused by %s until %s", e.Obstacle, e.Until.UTC().Format(time.RFC3339))
 }
 
-// ForgetResource removes the row of an unverified resource of which an operator knows that
-// it does not exist. It has the effect of a GET of Portico's own that found nothing, and
+// ForgetResource removes the row of an unverified resource that does not exist, as an
+// operator knows. It has the effect of a GET of Portico's own that found nothing, and
 // returns the row. The error is ErrNotFound if there is no row, and *ObstacleError if the
 // resource may still be created by something under way, so that the operator cannot know yet.
 func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, error) {

@@ -156,8 +156,8 @@ func (q UnverifiedQuery) addByJob(ctx context.Context, s *Store, after jobrow.Jo
 	return nil
 }
 
-// UnverifiedResource returns the index's records of an ID, and the reasons for which it is
-// not certain about them; there may be none.
+// UnverifiedResource returns the index's records of an ID, and the reasons why it is not
+// certain about them; there may be none.
 func (s *Store) UnverifiedResource(ctx context.Context, sub, id string) (u Unverified, err error) {
 	sub, key := arm.Fold(sub), arm.Fold(id)
 	u.Subscription, u.Key = sub, key
