@@ -10,7 +10,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // Answer is the outcome of a write. The zero Answer is an ambiguous one.
@@ -27,7 +27,7 @@ type Answer struct {
 	// Operations are the polling URLs that the client gets with the answer. They are
 	// recorded with the answer's meaning, so that the client waits for one transaction;
 	// Follow is set to the result's.
-	Operations []operations.Operation
+	Operations []polls.Operation
 }
 
 // SettleResult is the state of the index after an answer.

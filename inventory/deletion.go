@@ -11,7 +11,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/inventory/transaction"
 )
 
@@ -31,7 +31,7 @@ type DeletionRequest struct {
 	// Payload makes the payload of the job if this request creates it.
 	Payload func(Group) string
 	// Operation is recorded for the caller. Its Follow becomes the job's ID.
-	Operation operations.Operation
+	Operation polls.Operation
 }
 
 // BeginDeletion marks an Active group Deleting and creates the job that deletes it, in

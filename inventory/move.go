@@ -13,7 +13,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // The kinds of the jobs that move resources to another group, and that check whether
@@ -58,7 +58,7 @@ type MoveRequest struct {
 	Payload func(source, target Group) string
 	// Operation is recorded for the caller, in the source's subscription. Its
 	// Follow becomes the job's ID.
-	Operation operations.Operation
+	Operation polls.Operation
 }
 
 // BeginMove marks two Active groups as Moving and creates the job that moves resources

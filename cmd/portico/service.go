@@ -24,7 +24,7 @@ import (
 	"portico/internal/meter"
 	"portico/inventory"
 	"portico/inventory/assignments"
-	"portico/operations/notify"
+	"portico/jobs/notify"
 	"portico/regions/health"
 	"portico/upstream"
 )

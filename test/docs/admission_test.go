@@ -23,9 +23,9 @@ var admitted = map[string][]string{
 	"gateway/frontdoor/groups/delete.go":           {"Store.BeginDeletion"},
 	"gateway/frontdoor/groups/move.go":             {"Store.BeginMove"},
 	"gateway/proxy/write.go":                       {"Intents.Begin"},
-	"operations/groupdelete/call.go":               {"Store.Begin", "Store.BeginStray"},
-	"operations/move/call.go":                      {"Store.BeginMoveCall"},
-	"operations/reconcile/fence_watcher.go":        {"Store.BeginFencedDelete"},
+	"jobs/groupdelete/call.go":                     {"Store.Begin", "Store.BeginStray"},
+	"jobs/move/call.go":                            {"Store.BeginMoveCall"},
+	"jobs/reconcile/fence_watcher.go":              {"Store.BeginFencedDelete"},
 }
 
 // A store's method that begins work has few callers, each behind the admission.
