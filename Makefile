@@ -39,7 +39,7 @@ test-long: programs race-programs ## the longer forms of the suites of test: an 
 	$(call PROGRAMS,race) $(MEMORY) go test -C test/sdk -timeout 15m ./...
 	$(call PROGRAMS,test) go test ./test/e2e -count=1 -timeout 30m -v -run '^(TestReloadUnderLoad|TestRestartsUnderLoad|TestGroupDeleteOfManyResources)$$' -e2e.long
 	$(call PROGRAMS,test) go test ./test/hostile -count=1 -timeout 30m -v -run '^TestRawRequests$$' -raw.inputs 100000
-	go test $(RACE) ./certify/contract $$(go list $(UNIT) | grep -E '$(UNRACED)') -count=1 -timeout 30m
+	go test $(RACE) ./provider/certify/contract $$(go list $(UNIT) | grep -E '$(UNRACED)') -count=1 -timeout 30m
 	RAPID_CHECKS=5000 go test ./inventory/index -count=1 -timeout 60m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -walk.long | grep -v '^=== '
 	test/fuzz.sh 2m
 

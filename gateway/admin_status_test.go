@@ -15,7 +15,7 @@ import (
 	described "portico/gateway/admin/api"
 	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
-	"portico/operations/webhook"
+	"portico/jobs/webhook"
 	"portico/regions/health"
 	"portico/upstream"
 )

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"portico/inventory/jobrow"
-	"portico/operations/sweep"
+	"portico/jobs/sweep"
 )
 
 type sweepJob struct {

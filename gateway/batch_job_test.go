@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // longBatch is so many PUTs of machines, each followed by a GET of it, in one.
@@ -135,7 +135,7 @@ func (s *site) sealed(text string) {
 func TestBatchTakenOver(t *testing.T) {
 	s := waiting(t, setup{})
 	accepted := s.ok(202, "POST", batchPath, longBatch(10), "x-ms-correlation-request-id", "0f0e0d0c-0000-4000-8000-00000000c0de")
-	dead, err := s.store.Jobs.ClaimJobs(context.Background(), "dead", time.Second, 1, operations.BatchJob)
+	dead, err := s.store.Jobs.ClaimJobs(context.Background(), "dead", time.Second, 1, polls.BatchJob)
 	if err != nil || len(dead) != 1 {
 		t.Fatal(dead, err)
 	}
@@ -156,7 +156,7 @@ func TestBatchTakenOver(t *testing.T) {
 	// Its answer still counts if it comes.
 	must(t, s.store.Batches.EndPart(context.Background(), dead[0].ID, 4, []byte(`{"name":"p2","httpStatusCode":201,"headers":{},"contentLength":0}`)))
 	s.ok(202, "GET", poll, "")
-	s.released(operations.BatchJob)
+	s.released(polls.BatchJob)
 	s.clock.advance(2 * time.Minute)
 	all := decode[responses](t, s.end(accepted)).Responses
 	if len(all) != 20 {
@@ -193,7 +193,7 @@ func TestBatchTakenOver(t *testing.T) {
 func TestBatchTakenOverBeforeItsEnd(t *testing.T) {
 	s := waiting(t, setup{})
 	accepted := s.ok(202, "POST", batchPath, longBatch(10))
-	dead, err := s.store.Jobs.ClaimJobs(context.Background(), "dead", time.Hour, 1, operations.BatchJob)
+	dead, err := s.store.Jobs.ClaimJobs(context.Background(), "dead", time.Hour, 1, polls.BatchJob)
 	if err != nil || len(dead) != 1 {
 		t.Fatal(dead, err)
 	}
@@ -215,7 +215,7 @@ func TestBatchTakenOverBeforeItsEnd(t *testing.T) {
 func TestBatchCanceled(t *testing.T) {
 	s := waiting(t, setup{})
 	accepted := s.ok(202, "POST", batchPath, longBatch(3))
-	jobs, err := s.store.Jobs.Jobs(context.Background(), jobrow.Query{Kind: operations.BatchJob})
+	jobs, err := s.store.Jobs.Jobs(context.Background(), jobrow.Query{Kind: polls.BatchJob})
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}
@@ -286,14 +286,14 @@ func TestAnswersOfABatchGo(t *testing.T) {
 			s.clock.advance(2 * time.Minute)
 		} else {
 			s.within("end of a batch", func() bool {
-				jobs, err := s.store.Jobs.CountJobsOf(context.Background(), operations.BatchJob, hour, hour)
+				jobs, err := s.store.Jobs.CountJobsOf(context.Background(), polls.BatchJob, hour, hour)
 				return err == nil && jobs.All == 0
 			})
 			s.clock.advance(c.kept + time.Minute)
 		}
 		s.want(404, "HttpResourceNotFound", "GET", poll, "")
 		s.within("room", func() bool {
-			_, all, err := s.store.Batches.Room(context.Background(), "", "", operations.BatchLimits{TotalStored: 1})
+			_, all, err := s.store.Batches.Room(context.Background(), "", "", polls.BatchLimits{TotalStored: 1})
 			return err == nil && all == 1
 		})
 	}

@@ -29,7 +29,7 @@ import (
 	"portico/gateway/throttle"
 	"portico/inventory"
 	"portico/inventory/engine"
-	"portico/locate"
+	"portico/probe"
 	"portico/routing"
 	"portico/tracing/spans"
 )
@@ -40,7 +40,7 @@ import (
 type ports struct {
 	// Who calls providers.
 	forward proxy.Upstream
-	prober  locate.Prober
+	prober  probe.Prober
 	finder  admission.Finder
 	lister  *fanout.Lister
 	// What is seen of the store, and how it is written to.
@@ -171,10 +171,10 @@ func (a *answering) recording(calls *explain.Calls, allowsAll, asks bool) ports 
 	}
 	prober, searcher := p.prober, p.prober
 	prober.Upstream, searcher.Upstream = calls.For(adminapi.Probe), calls.For(adminapi.Search)
-	var finder admission.Finder = locate.NewFinder(searcher, zap.NewNop())
+	var finder admission.Finder = probe.NewFinder(searcher, zap.NewNop())
 	if asks {
 		searcher.Upstream = calls.Asking(adminapi.Search)
-		finder = forReal{locate.NewFinder(searcher, a.log)}
+		finder = forReal{probe.NewFinder(searcher, a.log)}
 	}
 	return ports{
 		forward: calls.For(adminapi.Forward), prober: prober, finder: finder, lister: p.lister.ReadingBy(calls.For(adminapi.List)),
@@ -213,7 +213,7 @@ func rollBack(next http.Handler) http.Handler {
 // step depends on it.
 type forReal struct{ admission.Finder }
 
-func (f forReal) Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error {
+func (f forReal) Find(ctx context.Context, caller probe.Caller, sought routing.Sought) error {
 	ctx = events.With(engine.ForReal(ctx), &events.Cause{Operator: true})
 	return f.Finder.Find(ctx, caller, sought)
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/connections/http1"
+	"portico/internal/http1/server"
 	"portico/internal/logs"
 	"portico/upstream"
 )
@@ -194,7 +194,7 @@ func newWholeWay(t testing.TB, settings ...func(*site)) *wholeWay {
 	}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
-	server, served := http1.New(http1.Options{Handler: s.gateway.Public(), ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, MaxHead: 16 << 10}), make(chan struct{})
+	server, served := server.New(server.Options{Handler: s.gateway.Public(), ReadHeaderTimeout: time.Minute, IdleTimeout: time.Minute, MaxHead: 16 << 10}), make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(listener) }()
 	t.Cleanup(func() { _ = server.Close(); <-served })
 	conn, err := net.Dial("tcp", listener.Addr().String())

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"portico/contoso"
+	"portico/provider/contoso"
 )
 
 func startProviders(t testing.TB) map[string]*endpoint {

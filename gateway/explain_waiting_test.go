@@ -15,7 +15,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
-	"portico/operations/webhook"
+	"portico/jobs/webhook"
 )
 
 // held is what an explanation says to hold a request up, of one reason.

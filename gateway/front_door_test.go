@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"portico/operations/groupdelete"
-	"portico/operations/move"
+	"portico/jobs/groupdelete"
+	"portico/jobs/move"
 )
 
 // Answers of the front door's, as clients read them.

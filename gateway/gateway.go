@@ -29,13 +29,13 @@ import (
 	"portico/internal/meter"
 	"portico/inventory"
 	"portico/inventory/memory"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/jobs"
+	"portico/jobs/notify"
+	"portico/jobs/sweep"
+	"portico/jobs/webhook"
 	"portico/limits"
-	"portico/locate"
-	"portico/operations/notify"
-	"portico/operations/sweep"
-	"portico/operations/webhook"
+	"portico/probe"
 	"portico/tracing/spans"
 	"portico/upstream"
 )
@@ -202,8 +202,8 @@ func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Opti
 
 // gateway returns the gateway of a configuration, which is in use from now on.
 func (l *longLived) gateway(c *config.Config, authenticator access.Authenticator, sinks []*webhook.Sink, lister *fanout.Lister) *Gateway {
-	prober := locate.Prober{Map: c.Map, Upstream: l.upstream, Store: l.store, Public: c.Server.PublicURL, Timeout: c.Index.AskTimeout}
-	finder := locate.NewFinder(prober, l.log)
+	prober := probe.Prober{Map: c.Map, Upstream: l.upstream, Store: l.store, Public: c.Server.PublicURL, Timeout: c.Index.AskTimeout}
+	finder := probe.NewFinder(prober, l.log)
 	p := l.world(c, prober, lister)
 	p.finder, p.authenticator = finder, authenticator
 	g := &Gateway{
@@ -224,7 +224,7 @@ func (l *longLived) gateway(c *config.Config, authenticator access.Authenticator
 }
 
 // world returns the ports of the service, but for those that sign in and search.
-func (l *longLived) world(c *config.Config, prober locate.Prober, lister *fanout.Lister) ports {
+func (l *longLived) world(c *config.Config, prober probe.Prober, lister *fanout.Lister) ports {
 	delivery := exchange.DeliveryTime(c.Limits.AnswerBody)
 	return ports{
 		forward: l.upstream, prober: prober, lister: lister,
@@ -244,7 +244,7 @@ func (l *longLived) world(c *config.Config, prober locate.Prober, lister *fanout
 type storeIndex struct {
 	*inventory.Store
 	*inventory.Coverage
-	*operations.Records
+	*polls.Records
 	*memory.Locations
 }
 

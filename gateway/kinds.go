@@ -11,19 +11,19 @@ import (
 	"portico/gateway/batch"
 	"portico/gateway/frontdoor"
 	"portico/inventory"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/inventory/eventlog"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/jobs"
+	"portico/jobs/deploy"
+	"portico/jobs/deploy/deployplan"
+	"portico/jobs/groupdelete"
+	"portico/jobs/move"
+	"portico/jobs/notify"
+	"portico/jobs/reconcile"
+	"portico/jobs/sweep"
 	"portico/limits"
-	"portico/locate"
-	"portico/operations/deploy"
-	deployplan "portico/operations/deploy/plan"
-	"portico/operations/groupdelete"
-	"portico/operations/move"
-	"portico/operations/notify"
-	"portico/operations/reconcile"
-	"portico/operations/sweep"
+	"portico/probe"
 	"portico/tracing"
 )
 
@@ -80,8 +80,8 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 			Budget: c.GroupDelete.TransientBudget, Limit: c.GroupDelete.Limit, SendWithin: index.SendWithin, CallLimit: callLimit,
 			Floor: index.PollFloor, Log: g.log,
 		},
-		operations.BatchJob:       g.batches,
-		deployments.Job:           g.deployer(),
+		polls.BatchJob:            g.batches,
+		deploymentrow.Job:         g.deployer(),
 		inventory.MoveJob:         mover,
 		inventory.ValidateMoveJob: move.Validator{Mover: mover},
 		inventory.VerifyJob: reconcile.Verifier{
@@ -101,7 +101,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 // emptinessCheck checks a group's emptiness by the ids of whoever began its deletion.
 func (g *Gateway) emptinessCheck(p groupdelete.Payload) groupdelete.EmptinessCheck {
 	identity := tracing.OfCorrelation(p.Correlation, p.Request.Client, g.config.Server.Region, time.Now())
-	return &locate.EmptinessCheck{Prober: g.ports.prober, Identity: identity, Timeout: g.config.Upstream.CallTimeout}
+	return &probe.EmptinessCheck{Prober: g.ports.prober, Identity: identity, Timeout: g.config.Upstream.CallTimeout}
 }
 
 // deploymentPatience is how long a deployment that only waits for its providers keeps its place

@@ -12,7 +12,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/jobrow"
-	"portico/operations/notify"
+	"portico/jobs/notify"
 )
 
 // lifecycleReport is what an endpoint knows of subscriptions, by id.

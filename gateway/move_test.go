@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"portico/inventory"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 const (
@@ -163,7 +163,7 @@ func TestMoveRefusals(t *testing.T) {
 	id := s.store
 	if _, err := id.Moves.Begin(t.Context(), inventory.MoveRequest{
 		Source: inventory.GroupName{Subscription: subscription, Name: "to"}, Target: inventory.GroupName{Subscription: secondSubscription, Name: "far"},
-		Keys: []string{other}, Payload: func(_, _ inventory.Group) string { return "{}" }, Operation: operations.Operation{Token: "x", Until: s.clock.now().Add(hour)},
+		Keys: []string{other}, Payload: func(_, _ inventory.Group) string { return "{}" }, Operation: polls.Operation{Token: "x", Until: s.clock.now().Add(hour)},
 	}); err != nil {
 		t.Fatal(err)
 	}

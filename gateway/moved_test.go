@@ -7,8 +7,8 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
-	"portico/operations/move"
+	"portico/inventory/polls"
+	"portico/jobs/move"
 )
 
 // moves has resources moved, and wants it done.
@@ -34,7 +34,7 @@ func (s *site) moveByHand(from, to, id string) {
 	call := inventory.MoveCall{Source: name(from), Target: name(to), Members: []inventory.MoveMember{{Key: strings.ToLower(id), Region: "westus"}}}
 	started, err := s.store.Moves.Begin(ctx, inventory.MoveRequest{
 		Source: call.Source, Target: call.Target, Keys: []string{id}, Payload: func(_, _ inventory.Group) string { return "{}" },
-		Operation: operations.Operation{Token: "x", Until: s.clock.now().Add(hour)},
+		Operation: polls.Operation{Token: "x", Until: s.clock.now().Add(hour)},
 	})
 	fail(err)
 	jobs, err := s.store.Jobs.ClaimJobs(ctx, "by hand", time.Minute, 1, inventory.MoveJob)

@@ -8,7 +8,7 @@ import (
 
 	"portico/config"
 	"portico/inventory"
-	"portico/operations/notify"
+	"portico/jobs/notify"
 )
 
 const (

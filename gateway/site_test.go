@@ -30,9 +30,9 @@ import (
 	"portico/fanout"
 	"portico/gateway/polling"
 	"portico/inventory"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/inventory/storetest"
-	"portico/operations/webhook"
+	"portico/jobs/webhook"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -514,7 +514,7 @@ func (s *site) subscribe(id, tenant string, state inventory.SubscriptionState) {
 }
 
 // recordedOperation returns the stored operation of a polling URL.
-func (s *site) recordedOperation(target string) (operations.Operation, error) {
+func (s *site) recordedOperation(target string) (polls.Operation, error) {
 	path, raw, _ := strings.Cut(target, "?")
 	return s.store.Operations.Operation(context.Background(), subscription, routing.PollToken(path, routing.Query{Raw: raw}))
 }

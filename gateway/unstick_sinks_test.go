@@ -18,7 +18,7 @@ import (
 	adminapi "portico/gateway/admin/api"
 	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
-	"portico/operations/webhook"
+	"portico/jobs/webhook"
 )
 
 // mailbox is a receiver of events. It answers each by what answer says of its subject.

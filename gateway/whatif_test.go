@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/operations/deploy/whatif"
+	"portico/jobs/deploy/whatif"
 )
 
 const deploymentAPI = "?api-version=2022-09-01"

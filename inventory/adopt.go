@@ -9,7 +9,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 	"portico/inventory/transaction"
 )
 
@@ -142,7 +142,7 @@ func (h *resourceTx) adoptRow(t *tx, row Resource, incarnation [16]byte) error {
 	if err := t.recordAdopted(&row); err != nil {
 		return err
 	}
-	if err := tags.Update(&t.Tx, row.Subscription, row.Key, nil, row.Details.Tags); err != nil {
+	if err := tagindex.Update(&t.Tx, row.Subscription, row.Key, nil, row.Details.Tags); err != nil {
 		return err
 	}
 	if err := t.RaiseUsage(transaction.UsageOf(row.Subscription, row.Group, row.Type), 1, 0); err != nil {

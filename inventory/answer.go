@@ -8,7 +8,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // Answer is the outcome of a write. The zero Answer is an ambiguous one.
@@ -24,7 +24,7 @@ type Answer struct {
 	// Operations are the polling URLs that the client gets with the answer. Settle
 	// records them too, so that the client waits for one transaction, and sets their
 	// Follow.
-	Operations []operations.Operation
+	Operations []polls.Operation
 }
 
 // SettleResult is the state of the index after an answer.

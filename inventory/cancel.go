@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"portico/arm"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/transaction"
@@ -17,9 +17,9 @@ import (
 func (s *Store) CancelJob(ctx context.Context, sub string, id [16]byte) error {
 	return s.write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) error {
 		j, canceled, err := jobrow.Cancel(t.Base(), arm.Fold(sub), id)
-		if err != nil || !canceled || j.Kind != deployments.Job {
+		if err != nil || !canceled || j.Kind != deploymentrow.Job {
 			return err
 		}
-		return deployments.RecordCanceled(&t.Tx, j)
+		return deploymentrow.RecordCanceled(&t.Tx, j)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/inventory/transaction"
 )
 
@@ -32,7 +32,7 @@ type DeletionRequest struct {
 	Payload func(Group) string
 	// Operation is the polling URL to record for the caller. Its Follow becomes the job's
 	// ID.
-	Operation operations.Operation
+	Operation polls.Operation
 }
 
 // Deletions are the deletions of groups, each by a job.

@@ -157,10 +157,10 @@
 // have the rows that such a transaction locks, and those that it reads after that.
 //
 // Records that need less have packages of their own: jobs with their leases (jobrow),
-// polling URLs and batches (operations), deployments, tag names and the index of tags
-// (tags), roles and their assignments (assignments), events and sinks (eventlog), errors and
-// names of callers (observed), random keys (encryption), and the caches of locations and
-// scopes (memory).
+// polling URLs and batches (polls), deployments (deploymentrow), tag names and the index of
+// tags (tagindex), roles and their assignments (assignments), events and sinks (eventlog),
+// errors and names of callers (observed), random keys (encryption), and the caches of
+// locations and scopes (memory).
 //
 // The rule and its walk are in package index, connections and statements in package engine,
 // and the end of every transaction in package transaction.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -222,7 +222,7 @@ func (t *tx) eraseOfGroup(sub, group, after string) (next string, err error) {
 	t.ChangesScope(sub)
 	for _, statement := range [...]string{
 		eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions,
-		deployments.OfGroup, deployments.StepsOfGroup, deployments.DeployedOfGroup, deleteGroup,
+		deploymentrow.OfGroup, deploymentrow.StepsOfGroup, deploymentrow.DeployedOfGroup, deleteGroup,
 	} {
 		if _, err := t.Exec(statement, sub, group); err != nil {
 			return "", err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 )
 
 // Every table that there is, and that there will be, is emptied of a subscription
@@ -39,7 +39,7 @@ func TestManyTagsAreErasedInSteps(t *testing.T) {
 		t.Helper()
 		if err := s.write(t.Context(), engine.Unflushed, engine.LockSet{}, func(t *tx) error {
 			for i := first; i < end; i++ {
-				if err := t.Later(statements["putTag"], sub, fmt.Sprint("name", i%7), fmt.Sprint("/resource", i), tags.UnknownValue); err != nil {
+				if err := t.Later(statements["putTag"], sub, fmt.Sprint("name", i%7), fmt.Sprint("/resource", i), tagindex.UnknownValue); err != nil {
 					return err
 				}
 			}

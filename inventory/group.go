@@ -11,7 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/events"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/memory"
@@ -264,7 +264,7 @@ func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	t.ChangesScope(g.Subscription)
 	for _, statement := range [...]string{
 		deleteGroup, deleteGroupUsage, deleteWrittenRegions,
-		deployments.OfGroup, deployments.StepsOfGroup, deployments.DeployedOfGroup,
+		deploymentrow.OfGroup, deploymentrow.StepsOfGroup, deploymentrow.DeployedOfGroup,
 	} {
 		if err := t.Later(statement, g.Subscription, g.Key); err != nil {
 			return err
@@ -327,7 +327,7 @@ type groupContents struct {
 	regions   []WrittenRegion // of this incarnation
 	open      []openIntent
 
-	deployments []deployments.Active
+	deployments []deploymentrow.Active
 }
 
 // removeAbsent removes the intents whose time is over and the absent rows of a group. It
@@ -366,7 +366,7 @@ func (t *tx) readContents(g Group) (c groupContents, err error) {
 		engine.LookupOf(selectWrittenRegions, func(r WrittenRegion) { c.regions = append(c.regions, r) },
 			scanWrittenRegion, g.Subscription, g.Key, g.Incarnation[:]),
 		engine.LookupOf(groupIntents, func(o openIntent) { c.open = append(c.open, o) }, scanOpenIntent, g.Subscription, g.Key),
-		deployments.LookUpActive(g.Subscription, g.Key, func(a deployments.Active) { c.deployments = append(c.deployments, a) }),
+		deploymentrow.LookUpActive(g.Subscription, g.Key, func(a deploymentrow.Active) { c.deployments = append(c.deployments, a) }),
 	)
 	return c, err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"portico/inventory/engine"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 	"portico/test/harness"
 )
 
@@ -35,7 +35,7 @@ const fillListed = `INSERT INTO resources (` + resourceColumns + `, name_key)
 var fillListedTags = fmt.Sprintf(`INSERT INTO resource_tags (subscription, tag, resource, value)
 	SELECT subscription, type, key, %d FROM resources
 	UNION ALL SELECT subscription, 'every', key, CASE type WHEN 'rare' THEN %d ELSE %d END FROM resources`,
-	tags.Digest("x"), tags.Digest("rare"), tags.Digest("common"))
+	tagindex.Digest("x"), tagindex.Digest("rare"), tagindex.Digest("common"))
 
 // listConditions set one condition of a query, to what is common, rare or absent.
 var listConditions = []func(q *ResourceQuery, what string){
@@ -157,7 +157,7 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 		t.Fatal(len(everything), err)
 	}
 	statements, _ := texts(t)
-	check(t, selection{list: anyUnvalued}, []any{"s", "every", tags.UnknownValue, "", tags.UnknownValue})
+	check(t, selection{list: anyUnvalued}, []any{"s", "every", tagindex.UnknownValue, "", tagindex.UnknownValue})
 	check(t, selection{list: statements["countTagValues"]}, []any{"s", "rare"})
 	checkTagUses(t, s, everything)
 	for _, group := range []string{"", "common", "rare", "absent"} {
@@ -210,16 +210,16 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 func checkTagUses(t *testing.T, s *Store, everything []Resource) {
 	t.Helper()
 	for _, name := range []string{"every", "common", "rare", "absent"} {
-		want := map[tags.Use]int{}
+		want := map[tagindex.Use]int{}
 		for _, r := range everything {
 			if value, has := r.Details.Tags[name]; has {
-				want[tags.Use{Name: name, Value: value}]++
+				want[tagindex.Use{Name: name, Value: value}]++
 			}
 		}
-		got := map[tags.Use]int{}
+		got := map[tagindex.Use]int{}
 		uses, known, err := s.Tags.Uses(t.Context(), "S", strings.ToUpper(name))
 		for _, use := range uses {
-			got[tags.Use{Name: use.Name, Value: use.Value}] = use.Resources
+			got[tagindex.Use{Name: use.Name, Value: use.Value}] = use.Resources
 		}
 		if err != nil || !known || !maps.Equal(got, want) {
 			t.Errorf("%s: %v, %v, %v, want %v", name, got, known, err, want)

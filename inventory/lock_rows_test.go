@@ -11,7 +11,7 @@ import (
 	"portico/inventory/assignments"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 )
 
 // lockSpy notes, of an engine that would lock rows one by one, which rows of
@@ -65,7 +65,7 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	makeGroup(t, s, "rg")
 	lock := Lock{Subscription: "s", Scope: subscriptionScope("s")}
-	anyTag := func(tags.Name) error { return nil }
+	anyTag := func(tagindex.Name) error { return nil }
 	keep := func(*Lock) (*Lock, error) { return &Lock{Name: "l", ScopeID: lock.Scope, Level: LockCanNotDelete}, nil }
 	spy := &lockSpy{}
 	s.engine.Intercept(func(session engine.Session) engine.Session {

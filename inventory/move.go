@@ -13,7 +13,7 @@ import (
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // The kinds of the jobs that move resources to another group, and that check whether they
@@ -58,7 +58,7 @@ type MoveRequest struct {
 	Payload func(source, target Group) string
 	// Operation is the polling URL to record for the caller, in the source's subscription.
 	// Its Follow becomes the job's ID.
-	Operation operations.Operation
+	Operation polls.Operation
 }
 
 // Moves has the methods for moves of resources between groups. Each move is a job.

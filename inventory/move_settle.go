@@ -6,11 +6,11 @@ import (
 
 	"portico/events"
 	"portico/inventory/assignments"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/inventory/engine"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 	"portico/inventory/transaction"
 )
 
@@ -144,16 +144,16 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	if err := t.ChangeOne(deleteResource, row.Subscription, row.Key, row.Generation[:]); err != nil {
 		return err
 	}
-	if err := t.Later(deployments.ForgetDeployed, row.Subscription, row.Key); err != nil {
+	if err := t.Later(deploymentrow.ForgetDeployed, row.Subscription, row.Key); err != nil {
 		return err
 	}
 	if err := moved.insertNew(t); err != nil {
 		return err
 	}
-	if err := tags.Update(&t.Tx, row.Subscription, row.Key, row.Details.Tags, nil); err != nil {
+	if err := tagindex.Update(&t.Tx, row.Subscription, row.Key, row.Details.Tags, nil); err != nil {
 		return err
 	}
-	if err := tags.Update(&t.Tx, moved.Subscription, moved.Key, nil, moved.Details.Tags); err != nil {
+	if err := tagindex.Update(&t.Tx, moved.Subscription, moved.Key, nil, moved.Details.Tags); err != nil {
 		return err
 	}
 	t.CountUsage(transaction.UsageOf(row.Subscription, row.Group, row.Type), -1, 0)

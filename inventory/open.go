@@ -12,15 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory/assignments"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/inventory/encryption"
 	"portico/inventory/engine"
 	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
 	"portico/inventory/memory"
 	"portico/inventory/observed"
-	"portico/inventory/operations"
-	"portico/inventory/tags"
+	"portico/inventory/polls"
+	"portico/inventory/tagindex"
 	"portico/inventory/transaction"
 )
 
@@ -107,10 +107,10 @@ type Store struct {
 
 	// These subjects have their own packages.
 	Jobs        *jobrow.Rows
-	Operations  *operations.Records
-	Batches     *operations.Batches
-	Deployments *deployments.Deployments
-	Tags        *tags.Tags
+	Operations  *polls.Records
+	Batches     *polls.Batches
+	Deployments *deploymentrow.Deployments
+	Tags        *tagindex.Tags
 	Roles       *assignments.Roles
 	Events      *eventlog.Log
 	Sinks       *eventlog.Sinks
@@ -154,10 +154,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.database, s.Secrets = &transaction.Database{Engine: s.engine}, encryption.Secrets{Engine: s.engine}
-	s.Operations = operations.NewRecords(s.database, o.Limits.LearnedOperations)
-	s.Batches = operations.NewBatches(s.database)
-	s.Deployments = deployments.New(s.database)
-	s.Tags = tags.New(s.database, o.Limits.TagNamesPerSubscription)
+	s.Operations = polls.NewRecords(s.database, o.Limits.LearnedOperations)
+	s.Batches = polls.NewBatches(s.database)
+	s.Deployments = deploymentrow.New(s.database)
+	s.Tags = tagindex.New(s.database, o.Limits.TagNamesPerSubscription)
 	s.Roles = assignments.New(s.database, o.Limits.Roles)
 	s.Sinks = eventlog.NewSinks(s.database)
 	s.Names = observed.NewNames(s.database, observed.MostNames)

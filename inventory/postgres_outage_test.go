@@ -17,7 +17,7 @@ import (
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/inventory/memory"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/inventory/storetest"
 	"portico/test/harness"
 )
@@ -254,7 +254,7 @@ func TestPollingURLsOfAnswersSurviveACrash(t *testing.T) {
 	harness.OK(t, err)
 	_, err = store.Settle(t.Context(), ticket, inventory.Answer{
 		Outcome: index.Accepted, Status: 202,
-		Operations: []operations.Operation{{Subscription: storetest.Sub, Token: "token", Until: store.Now().Add(time.Hour)}},
+		Operations: []polls.Operation{{Subscription: storetest.Sub, Token: "token", Until: store.Now().Add(time.Hour)}},
 	})
 	harness.OK(t, err)
 	cluster.Restart(t, true)

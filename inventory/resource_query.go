@@ -10,7 +10,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 )
 
 // ResourceQuery selects rows of a subscription in the order of their keys; empty
@@ -188,7 +188,7 @@ func (q ResourceQuery) selections(valued bool) []selection {
 		})
 	}
 	column(`resource_group`, arm.Fold(q.Group))
-	if tag, value := arm.Fold(q.Tag), tags.Digest(q.TagValue); valued {
+	if tag, value := arm.Fold(q.Tag), tagindex.Digest(q.TagValue); valued {
 		all = append(all, selection{
 			list: listTagValue + ` ORDER BY value, resource LIMIT ?`, count: countTagValue,
 			args: []any{sub, tag, value, after, value}, most: ofPage,
@@ -294,7 +294,7 @@ func (q ResourceQuery) hasValueIndex(from engine.Source) (bool, error) {
 		return false, nil
 	}
 	var unknown bool
-	err := from.One(anyUnvalued, arm.Fold(q.Subscription), arm.Fold(q.Tag), tags.UnknownValue, "", tags.UnknownValue)(&unknown)
+	err := from.One(anyUnvalued, arm.Fold(q.Subscription), arm.Fold(q.Tag), tagindex.UnknownValue, "", tagindex.UnknownValue)(&unknown)
 	return !unknown, err
 }
 

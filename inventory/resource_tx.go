@@ -3,10 +3,10 @@ package inventory
 import (
 	"slices"
 
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/inventory/engine"
 	"portico/inventory/index"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 	"portico/inventory/transaction"
 )
 
@@ -128,13 +128,13 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, updates 
 		if err := t.ChangeOne(deleteResource, h.subscription, h.key, h.row.Generation[:]); err != nil {
 			return err
 		}
-		if err := tags.Update(&t.Tx, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
+		if err := tagindex.Update(&t.Tx, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
 			return err
 		}
 		if err := dropLocksAt(t, h.subscription, h.key); err != nil {
 			return err
 		}
-		if err := t.Later(deployments.ForgetDeployed, h.subscription, h.key); err != nil {
+		if err := t.Later(deploymentrow.ForgetDeployed, h.subscription, h.key); err != nil {
 			return err
 		}
 		if err := t.unassigned.Add(&t.Tx, h.subscription, h.key); err != nil {
@@ -163,7 +163,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, updates 
 	if h.remembered != nil {
 		row.unreported = *h.remembered
 	}
-	if err := tags.Update(&t.Tx, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
+	if err := tagindex.Update(&t.Tx, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
 		return err
 	}
 	h.row, h.stored = &row, &row

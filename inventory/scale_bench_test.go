@@ -14,7 +14,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/memory"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 	"portico/test/harness"
 )
 
@@ -192,7 +192,7 @@ const fillRows = `INSERT INTO resources (` + resourceColumns + `, name_key)
 // fillTags is the index of the tags that fillRows gives: of the last row another value.
 var fillTags = fmt.Sprintf(`INSERT INTO resource_tags (subscription, tag, resource, value)
 	SELECT subscription, 'env', key, CASE WHEN details = '{"tags":{"env":"rare"}}' THEN %d ELSE %d END FROM resources ORDER BY key`,
-	tags.Digest("rare"), tags.Digest("common"))
+	tagindex.Digest("rare"), tagindex.Digest("common"))
 
 // fillEstate fills a database without waiting for the disk. The rows come in the
 // order of all indexes, so that these grow at their ends.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 	"portico/test/harness"
 )
 
@@ -41,7 +41,7 @@ func fillSized(resources int, generation string) []string {
 				1700000000000000, 1700000000000000, NULL, 'm' || CAST(i AS TEXT)
 			FROM n`,
 		`INSERT INTO resource_tags (subscription, tag, resource, value) ` + numbers + `
-			SELECT 's', ` + name + `, '/' || CAST(1000000 + i AS TEXT), CASE ` + value + fmt.Sprintf(` WHEN 0 THEN %d ELSE %d END FROM n`, tags.Digest("0"), tags.Digest("1")),
+			SELECT 's', ` + name + `, '/' || CAST(1000000 + i AS TEXT), CASE ` + value + fmt.Sprintf(` WHEN 0 THEN %d ELSE %d END FROM n`, tagindex.Digest("0"), tagindex.Digest("1")),
 		`INSERT INTO tombstones (subscription, key, region, at) SELECT subscription, key, region, 1700000000000000 FROM resources`,
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"portico/schema"
+	"portico/internal/schema"
 )
 
 // Declaration is the source of a Map: regions and providers as declared, in file order.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/schema"
+	"portico/internal/schema"
 )
 
 // ResourceType is one type of resources, top-level or nested.

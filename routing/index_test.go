@@ -11,7 +11,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/memory"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // mapIndex is an index made of a few maps.
@@ -21,7 +21,7 @@ type mapIndex struct {
 	registrations map[string]inventory.Registration
 	rows          map[string]inventory.Resource
 	cached        map[string]memory.Located
-	operations    map[string]operations.Operation
+	operations    map[string]polls.Operation
 	removalOpen   map[string]bool
 	uncovered     map[string][]string // by type key
 	// failing is the name of the method that fails
@@ -50,7 +50,7 @@ func newMapIndex() *mapIndex {
 		registrations: map[string]inventory.Registration{"contoso.compute": {State: inventory.Registered, Registered: time.Unix(1, 0)}},
 		rows:          map[string]inventory.Resource{},
 		cached:        map[string]memory.Located{},
-		operations:    map[string]operations.Operation{},
+		operations:    map[string]polls.Operation{},
 		removalOpen:   map[string]bool{},
 		uncovered:     map[string][]string{},
 	}
@@ -199,7 +199,7 @@ func (m *mapIndex) MayHold(_ context.Context, subscription, group, typeKey strin
 	return slices.Sorted(maps.Keys(found)), held, nil
 }
 
-func (m *mapIndex) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own operations.Operation, others bool, err error) {
+func (m *mapIndex) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own polls.Operation, others bool, err error) {
 	if m.failing == "OperationByIdentity" {
 		return own, false, errDown
 	}
@@ -208,7 +208,7 @@ func (m *mapIndex) OperationByIdentity(_ context.Context, _, identity, tenant, o
 		switch {
 		case identity == "" || o.Identity != identity || o.UnknownOwner():
 		case !o.BelongsTo(tenant, object):
-			return operations.Operation{}, true, nil
+			return polls.Operation{}, true, nil
 		default:
 			own, err = o, nil
 		}
@@ -216,6 +216,6 @@ func (m *mapIndex) OperationByIdentity(_ context.Context, _, identity, tenant, o
 	return own, false, err
 }
 
-func (m *mapIndex) OperationFor(_ context.Context, _, token, _, _ string) (operations.Operation, error) {
+func (m *mapIndex) OperationFor(_ context.Context, _, token, _, _ string) (polls.Operation, error) {
 	return lookup(m, "Operation", m.operations, token)
 }

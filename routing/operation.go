@@ -9,7 +9,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/regions"
 )
 
@@ -123,12 +123,12 @@ func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principa
 // nil if none serves the request. An operation that another caller started does not
 // exist for this one, even if the caller started another one whose URL differs only in
 // the query.
-func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Principal, subscription string) (*operations.Operation, error) {
+func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Principal, subscription string) (*polls.Operation, error) {
 	scopes := []string{subscription}
 	if subscription != "" && r.operationID() != "" {
 		scopes = append(scopes, "") // the provider may serve it at the tenant level too
 	}
-	var own *operations.Operation
+	var own *polls.Operation
 	for _, scope := range scopes {
 		record, others, err := rt.Index.OperationByIdentity(ctx, scope, r.OperationIdentity(), p.TenantID, p.ObjectID)
 		switch {

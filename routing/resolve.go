@@ -28,7 +28,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/memory"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/regions"
 )
 
@@ -46,10 +46,10 @@ type Index interface {
 	// reports whether any of them has rows.
 	MayHold(ctx context.Context, subscription, group, typeKey string, given []string) (names []string, held bool, err error)
 	// OperationFor returns the record of a polling URL, for a caller.
-	OperationFor(ctx context.Context, subscription, token, tenant, object string) (operations.Operation, error)
+	OperationFor(ctx context.Context, subscription, token, tenant, object string) (polls.Operation, error)
 	// OperationByIdentity returns the caller's record of an operation, by its identity.
 	// others reports whether another caller started the operation.
-	OperationByIdentity(ctx context.Context, subscription, identity, tenant, object string) (own operations.Operation, others bool, err error)
+	OperationByIdentity(ctx context.Context, subscription, identity, tenant, object string) (own polls.Operation, others bool, err error)
 	// ResourceAndRemoval is Resource, and reports whether a DELETE is open that may have
 	// ended the resource.
 	ResourceAndRemoval(ctx context.Context, subscription, key string) (row inventory.Resource, removalOpen bool, err error)
@@ -101,7 +101,7 @@ type Decision struct {
 	Location string
 	// Operation is the record of a Poll's URL, nil if there is none. If its region has
 	// left the map, there is no Endpoint.
-	Operation *operations.Operation
+	Operation *polls.Operation
 }
 
 // Memory says what of a decision came from memory, which may be behind the store. A 404 or an
@@ -489,7 +489,7 @@ func (s *resolution) poll() error {
 	return s.serve(t, region)
 }
 
-func (s *resolution) recorded(record operations.Operation) error {
+func (s *resolution) recorded(record polls.Operation) error {
 	provider := s.Map.Provider(record.Namespace)
 	if provider == nil {
 		return s.atGlobal()

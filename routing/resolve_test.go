@@ -12,7 +12,7 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // resolve classifies, checks and resolves a request, with an api-version.
@@ -357,15 +357,15 @@ func TestRegionThatLeftTheMap(t *testing.T) {
 
 func TestPolls(t *testing.T) {
 	known := newMapIndex()
-	record := func(path, query string, o operations.Operation) {
+	record := func(path, query string, o polls.Operation) {
 		known.operations[PollToken(path, Query{Raw: query})] = o
 	}
-	record(vms+"/gone/operationResults/o", "t=1", operations.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
-	record(sub+compute+"/locations/westus/operationStatuses/o", "", operations.Operation{Namespace: "contoso.compute", Type: "left/the/map", Region: "northeurope"})
-	record(sub+guard+"/operationResults/o", "", operations.Operation{Namespace: "Contoso.Guard", Type: "stamps", Region: "eastus"})
-	record(sub+compute+"/operationResults/moon", "", operations.Operation{Namespace: "contoso.compute", Region: "moon"})
-	record(sub+compute+"/operationResults/nobody", "", operations.Operation{Namespace: "nobody.knows", Region: "westus"})
-	record(strings.Replace(vms, "/Rg", "/no-such-group", 1)+"/vm/operationResults/o", "", operations.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
+	record(vms+"/gone/operationResults/o", "t=1", polls.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
+	record(sub+compute+"/locations/westus/operationStatuses/o", "", polls.Operation{Namespace: "contoso.compute", Type: "left/the/map", Region: "northeurope"})
+	record(sub+guard+"/operationResults/o", "", polls.Operation{Namespace: "Contoso.Guard", Type: "stamps", Region: "eastus"})
+	record(sub+compute+"/operationResults/moon", "", polls.Operation{Namespace: "contoso.compute", Region: "moon"})
+	record(sub+compute+"/operationResults/nobody", "", polls.Operation{Namespace: "nobody.knows", Region: "westus"})
+	record(strings.Replace(vms, "/Rg", "/no-such-group", 1)+"/vm/operationResults/o", "", polls.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
 	checkRoutes(t, known, []route{
 		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/o", "", eastCompute},
 		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/x", "", "404 ResourceGroupNotFound"},
@@ -402,7 +402,7 @@ func TestPolls(t *testing.T) {
 	}
 	// There is a record to be answered by, but no endpoint.
 	for _, standsIn := range []bool{false, true} {
-		record(sub+compute+"/operationResults/moon", "", operations.Operation{Namespace: "contoso.compute", Region: "moon", Substitute: standsIn})
+		record(sub+compute+"/operationResults/moon", "", polls.Operation{Namespace: "contoso.compute", Region: "moon", Substitute: standsIn})
 		if d, err := resolve(t, known, "GET", sub+compute+"/operationResults/moon", ""); err != nil || d.Operation == nil || d.Endpoint != nil || d.Region != "moon" {
 			t.Errorf("got %+v, %v", d, err)
 		}
@@ -417,17 +417,17 @@ func TestPolls(t *testing.T) {
 func TestPollsOfAnySpelling(t *testing.T) {
 	ann := access.Principal{TenantID: tenant, ObjectID: "ann"}
 	known := newMapIndex()
-	record := func(path string, o operations.Operation) {
+	record := func(path string, o polls.Operation) {
 		o.Namespace, o.Type, o.Region = "contoso.compute", "virtualMachines", "eastus"
 		known.operations[PollToken(path, Query{})] = o
 	}
-	anns := operations.Operation{TenantID: tenant, ObjectID: "ann"}
+	anns := polls.Operation{TenantID: tenant, ObjectID: "ann"}
 	missing := strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/jobs/o"
 	paths := []string{sub + compute + "/locations/westus/jobs/o", sub + compute + "/jobs/o", vms + "/gone/jobs/o", vms + "/west/restart", missing, compute + "/jobs/o"}
 	declared := []string{compute + "/quotas/q", vms + "/west/agents/a", vms + "/west/agents"}
 	for _, path := range append(paths, declared...) {
 		if path == compute+"/jobs/o" || path == compute+"/quotas/q" {
-			known.operations[PollToken(path, Query{})] = operations.Operation{Namespace: "contoso.compute", Region: "eastus", TenantID: tenant, ObjectID: "ann"}
+			known.operations[PollToken(path, Query{})] = polls.Operation{Namespace: "contoso.compute", Region: "eastus", TenantID: tenant, ObjectID: "ann"}
 			continue
 		}
 		record(path, anns)
@@ -489,7 +489,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 // record if the path does not contradict it; it serves no one else, by any method.
 func TestPollsByIdentity(t *testing.T) {
 	known := newMapIndex()
-	record := func(target, object string, o operations.Operation) {
+	record := func(target, object string, o polls.Operation) {
 		path, query, _ := strings.Cut(target, "?")
 		r, fault := Classify(sample(t), "GET", path, query)
 		if fault != nil {
@@ -502,13 +502,13 @@ func TestPollsByIdentity(t *testing.T) {
 		known.operations[PollToken(path, r.Query)] = o
 	}
 	located := compute + "/locations/eastus/operationResults/"
-	record(sub+located+"o?t=1", "ann", operations.Operation{})
-	record(sub+located+"stood-in", "ann", operations.Operation{Substitute: true})
-	record(sub+located+"learned?t=1", "", operations.Operation{})
-	record(located+"learned?t=1", "", operations.Operation{})
-	record(sub+located+"both?t=1", "ann", operations.Operation{})
-	record(sub+located+"both?t=2", "bob", operations.Operation{})
-	record(sub+located+"both?t=3", "", operations.Operation{})
+	record(sub+located+"o?t=1", "ann", polls.Operation{})
+	record(sub+located+"stood-in", "ann", polls.Operation{Substitute: true})
+	record(sub+located+"learned?t=1", "", polls.Operation{})
+	record(located+"learned?t=1", "", polls.Operation{})
+	record(sub+located+"both?t=1", "ann", polls.Operation{})
+	record(sub+located+"both?t=2", "bob", polls.Operation{})
+	record(sub+located+"both?t=3", "", polls.Operation{})
 	for _, c := range []struct{ method, target, ann, bob string }{
 		{"GET", sub + located + "o?t=2", eastCompute, ""},
 		{"GET", sub + compute + "/operationStatuses/o", eastCompute, ""},

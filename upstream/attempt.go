@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"portico/internal/failpoint"
+	"portico/internal/sendguard"
 	"portico/regions/health"
 	"portico/tracing/spans"
-	"portico/upstream/sendguard"
 )
 
 // maxAddresses bounds the addresses that one attempt tries.

@@ -12,7 +12,7 @@
 // probes of [Client.Run], and move on to another one as long as nothing was sent. A read
 // whose connection breaks off before its answer goes on to one other address.
 //
-// Package http1 makes most calls. Reads over TLS, which may use HTTP/2, are made by
+// Package internal/http1/client makes most calls. Reads over TLS, which may use HTTP/2, are made by
 // net/http. Writes go over HTTP/1.1: only a connection that carries one request at a time
 // shows whether a byte of it has left (package sendguard).
 //
@@ -32,12 +32,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/internal/http1/client"
+	"portico/internal/sendguard"
 	"portico/limits"
 	"portico/regions"
 	"portico/regions/health"
 	"portico/tracing/headers"
-	"portico/upstream/http1"
-	"portico/upstream/sendguard"
 )
 
 // Options bound the calls of a [Client].
@@ -79,7 +79,7 @@ type Client struct {
 	audit      atomic.Pointer[Auditor]
 	reading    limits.Stats // for Options.Readers
 	calling    limits.Stats // for Options.Calls
-	idle       http1.Idle
+	idle       client.Idle
 	dial       dialer
 	onWrite    func(*sendguard.Guard) // what tests do to a write; nil for none
 

@@ -27,7 +27,7 @@ func TestTransports(t *testing.T) {
 // Only reads over TLS may go by net/http, as HTTP/2 may be spoken there.
 func TestWhichClientMakesACall(t *testing.T) {
 	client := newClient(t, Options{})
-	for scheme, read := range map[string]bool{"http": true, "https": false} { // whether package http1 makes a read
+	for scheme, read := range map[string]bool{"http": true, "https": false} { // whether package internal/http1/client makes a read
 		endpoint := endpointOf(&url.URL{Scheme: scheme, Host: "provider.example"})
 		pool := client.target(endpoint).pools[0]
 		for method, want := range map[string]bool{http.MethodGet: read, http.MethodHead: read, http.MethodPut: true, http.MethodDelete: true, http.MethodPost: true} {

@@ -51,7 +51,7 @@ func thrifty(t testing.TB) *url.URL {
 	return &url.URL{Scheme: "http", Host: listener.Addr().String()}
 }
 
-// What a call allocates, its answer read: most by package http1, which holds itself to
+// What a call allocates, its answer read: most by package internal/http1/client, which holds itself to
 // its share.
 func TestAllocationsOfACall(t *testing.T) {
 	most := map[string]float64{http.MethodGet: 9, http.MethodDelete: 12}

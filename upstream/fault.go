@@ -7,8 +7,8 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/internal/sendguard"
 	"portico/regions/health"
-	"portico/upstream/sendguard"
 )
 
 // Fault is the error of a call without an answer.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/upstream/sendguard"
+	"portico/internal/sendguard"
 )
 
 // slowReader is a server that reads on only when it is told to.

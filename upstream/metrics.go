@@ -14,9 +14,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/internal/meter"
+	"portico/internal/sendguard"
 	"portico/regions/health"
 	"portico/tracing"
-	"portico/upstream/sendguard"
 )
 
 // metrics are labelled by regions and addresses of the map, and by words from fixed

@@ -17,8 +17,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"portico/internal/sendguard"
 	"portico/regions"
-	"portico/upstream/sendguard"
 )
 
 func TestErrorKind(t *testing.T) {

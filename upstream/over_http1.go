@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"portico/upstream/http1"
+	"portico/internal/http1/client"
 )
 
-// overHTTP1 sends the request by the package http1.
+// overHTTP1 sends the request by the package internal/http1/client.
 func (x *request) overHTTP1(ctx context.Context, t *transports, call *Call, began time.Time) (*http.Response, error) {
-	x.sent = http1.Request{
+	x.sent = client.Request{
 		Method: call.Method, Path: targetPath(call.Path), Query: call.Query,
 		Header: x.header, Own: call.Own, Content: call.Content, Deadline: call.deadline, Started: began, Observer: x,
 	}

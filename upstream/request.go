@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"portico/internal/http1/client"
+	"portico/internal/sendguard"
 	"portico/limits"
 	"portico/regions/health"
 	"portico/tracing/spans"
-	"portico/upstream/http1"
-	"portico/upstream/sendguard"
 )
 
 // request is one request to one address, however it is sent, and then the body of its
@@ -29,7 +29,7 @@ type request struct {
 	got    atomic.Bool     // a connection
 	fresh  atomic.Bool     // it carried no request before
 	guard  sendguard.Guard // of a write
-	sent   http1.Request   // by package http1
+	sent   client.Request  // by package internal/http1/client
 
 	body     io.ReadCloser      // of the answer
 	cancel   context.CancelFunc // ends the context of net/http; may be nil

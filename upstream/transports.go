@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"portico/upstream/http1"
+	"portico/internal/http1/client"
 )
 
 // Limits of the connections to one address.
@@ -21,7 +21,7 @@ const (
 // connections of their own.
 type transports struct {
 	identity      *Identity
-	writes, reads *http1.Client
+	writes, reads *client.Client
 	secureReads   *http.Transport // over TLS, by which a provider may speak HTTP/2
 }
 
@@ -40,13 +40,13 @@ func (t *transports) closeIdle() {
 	t.secureReads.CloseIdleConnections()
 }
 
-// useHTTP1 reports whether the package http1 makes a call, and not net/http.
+// useHTTP1 reports whether the package internal/http1/client makes a call, and not net/http.
 func (p *pool) useHTTP1(call *Call) bool {
 	return p.base.Scheme == "http" || isWrite(call.Method)
 }
 
-func (c *Client) http1Client(p *pool) *http1.Client {
-	return http1.New(http1.Options{
+func (c *Client) http1Client(p *pool) *client.Client {
+	return client.New(client.Options{
 		Host: p.base.Host, Address: addressOf(p.base), TLS: c.tlsConfig(p),
 		Dial:             countedDial(c.dial, p.series),
 		HandshakeTimeout: handshakeTimeout,

@@ -21,8 +21,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
-	"portico/contoso"
 	"portico/internal/pemfile"
+	"portico/provider/contoso"
 )
 
 // Requests under way get this long to end after a signal.

@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"portico/certify/config"
-	"portico/certify/contract"
-	"portico/certify/report"
 	"portico/cmd/portico/operator"
 	"portico/cmd/portico/terminal"
 	"portico/internal/meter"
+	"portico/provider/certify/certifyconfig"
+	"portico/provider/certify/contract"
+	"portico/provider/certify/report"
 )
 
 // Exit statuses of certify other than 0.
@@ -36,7 +36,7 @@ type certification struct {
 	keep           bool
 	format         terminal.Format
 
-	limits config.Limits // of the file
+	limits certifyconfig.Limits // of the file
 }
 
 func certifyCommand(stdout, stderr io.Writer) *cobra.Command {
@@ -131,7 +131,7 @@ func (c *certification) certify(ctx context.Context) error {
 
 // target returns the target that the file and the flags name.
 func (c *certification) target(ctx context.Context) (contract.Target, report.Target, error) {
-	loaded, err := config.Load(c.file)
+	loaded, err := certifyconfig.Load(c.file)
 	if err != nil {
 		fmt.Fprintln(c.stderr, err)
 		return contract.Target{}, report.Target{}, operator.ErrReported
@@ -150,9 +150,9 @@ func (c *certification) target(ctx context.Context) (contract.Target, report.Tar
 }
 
 // overrule lets the flags count before the file.
-func (c *certification) overrule(loaded *config.Config) error {
+func (c *certification) overrule(loaded *certifyconfig.Config) error {
 	if len(c.profiles) > 0 {
-		known := config.ProfileNames()
+		known := certifyconfig.ProfileNames()
 		loaded.Profiles = nil
 		for _, name := range c.profiles {
 			if !slices.Contains(known, name) {

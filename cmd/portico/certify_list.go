@@ -3,10 +3,10 @@ package main
 import (
 	"encoding/json"
 
-	"portico/certify/contract"
-	"portico/certify/report"
 	"portico/cmd/portico/operator"
 	"portico/cmd/portico/terminal"
+	"portico/provider/certify/contract"
+	"portico/provider/certify/report"
 )
 
 // listedCase is a case as programs read it.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
-	"portico/certify/contract"
 	"portico/cmd/portico/terminal"
+	"portico/provider/certify/contract"
 )
 
 // certifyProgress passes results on, and shows how many there are.

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"portico/certify/contract"
-	"portico/certify/report"
 	"portico/cmd/portico/terminal"
+	"portico/provider/certify/contract"
+	"portico/provider/certify/report"
 )
 
 // passed reports whether every claimed profile is kept and nothing is left: some rule of it

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"portico/certify/contract"
-	"portico/certify/report"
 	"portico/cmd/portico/terminal"
+	"portico/provider/certify/contract"
+	"portico/provider/certify/report"
 )
 
 // A terminal shows a short script, and names the place of any other.

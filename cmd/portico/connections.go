@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/config"
-	"portico/connections"
+	"portico/internal/connections"
 	"portico/tracing"
 )
 

@@ -20,8 +20,8 @@ import (
 
 	"portico/arm"
 	"portico/config"
-	"portico/contoso"
 	"portico/internal/logs"
+	"portico/provider/contoso"
 )
 
 //go:embed demo.yaml

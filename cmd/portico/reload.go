@@ -14,7 +14,7 @@ import (
 	"portico/gateway/admin"
 	"portico/gateway/observe"
 	"portico/inventory"
-	"portico/operations/webhook"
+	"portico/jobs/webhook"
 )
 
 // material is everything that is made of a configuration before any of it takes

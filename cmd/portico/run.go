@@ -11,10 +11,10 @@ import (
 	"go.uber.org/zap"
 
 	"portico/config"
-	"portico/connections"
-	"portico/connections/http1"
 	"portico/gateway/chain"
 	"portico/gateway/exchange"
+	"portico/internal/connections"
+	"portico/internal/http1/server"
 	"portico/internal/timing"
 )
 
@@ -40,7 +40,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	} else {
 		public = tables[0].Listen(public)
 	}
-	servers := []*http1.Server{s.server(s.live.Public(), tables[0], http2), s.server(s.live.Admin(), tables[1], nil)}
+	servers := []*server.Server{s.server(s.live.Public(), tables[0], http2), s.server(s.live.Admin(), tables[1], nil)}
 	defer s.writeAccessLog(context.WithoutCancel(ctx))()
 	defer s.traces.send(context.WithoutCancel(ctx))()
 	background, stopWork := context.WithCancel(context.WithoutCancel(ctx))
@@ -122,8 +122,8 @@ func describeRefusal(why connections.Refusal) (contentType string, content []byt
 
 // server returns the server of a listener. HTTP/2 is served by net/http, where TLS agrees
 // to it.
-func (s *service) server(h http.Handler, t *connections.Table, http2 *http.Server) *http1.Server {
-	return http1.New(http1.Options{
+func (s *service) server(h http.Handler, t *connections.Table, http2 *http.Server) *server.Server {
+	return server.New(server.Options{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHead: chain.HeadBytes,
 		ConnState: t.ConnState, ConnContext: t.ConnContext, ErrorLog: newServerLog(s.log), Describe: describeRefusal, HTTP2: http2,
 	})
@@ -133,7 +133,7 @@ func (s *service) server(h http.Handler, t *connections.Table, http2 *http.Serve
 func (s *service) http2Server(t *connections.Table) *http.Server {
 	return &http.Server{
 		Handler: withStack(s.live.Public()), IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHeaderBytes: 2 * chain.HeadBytes,
-		MaxHeaderValueCount: http1.MaxLines,
+		MaxHeaderValueCount: server.MaxLines,
 		ConnState:           t.ConnState, ConnContext: t.ConnContext, TLSConfig: s.certificate.server(), HTTP2: http2Bounds(),
 		ReadHeaderTimeout: headerTime, DisableGeneralOptionsHandler: true, ErrorLog: newServerLog(s.log),
 	}
@@ -141,7 +141,7 @@ func (s *service) http2Server(t *connections.Table) *http.Server {
 
 // stop ends the servers one after the other: the admin listener, which is the
 // last, tells to the end that this gateway is not ready.
-func (s *service) stop(limit context.Context, servers []*http1.Server) error {
+func (s *service) stop(limit context.Context, servers []*server.Server) error {
 	var failure error
 	for _, server := range servers {
 		if err := server.Shutdown(limit); err != nil {

@@ -25,7 +25,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/assignments"
 	"portico/inventory/encryption"
-	"portico/operations/notify"
+	"portico/jobs/notify"
 	"portico/regions/health"
 	"portico/upstream"
 )

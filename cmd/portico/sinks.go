@@ -10,7 +10,7 @@ import (
 	"portico/config/rule"
 	"portico/internal/pemfile"
 	"portico/inventory"
-	"portico/operations/webhook"
+	"portico/jobs/webhook"
 )
 
 // readSinks reads the files of the configuration's sinks.

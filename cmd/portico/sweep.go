@@ -10,7 +10,7 @@ import (
 
 	"portico/internal/logs"
 	"portico/inventory"
-	"portico/operations/sweep"
+	"portico/jobs/sweep"
 )
 
 // sweepHere returns what makes a sweep in this process, by the configuration of a service

@@ -8,8 +8,8 @@ import (
 	"portico/arm"
 	"portico/config/files"
 	"portico/config/yamltree"
+	"portico/internal/schema"
 	"portico/regions"
-	"portico/schema"
 )
 
 // readShapes reads what the documents of a provider say of its types' bodies.

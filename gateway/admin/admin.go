@@ -35,8 +35,8 @@ import (
 	"portico/inventory"
 	"portico/inventory/jobrow"
 	"portico/jobs"
-	"portico/operations/sweep"
-	"portico/operations/webhook"
+	"portico/jobs/sweep"
+	"portico/jobs/webhook"
 	"portico/regions"
 	"portico/upstream"
 )

@@ -17,8 +17,8 @@ import (
 	"portico/gateway/admin/api"
 	"portico/gateway/observe"
 	"portico/inventory"
-	"portico/operations/deletion/plan"
-	"portico/operations/groupdelete"
+	"portico/jobs/deletion/deletionplan"
+	"portico/jobs/groupdelete"
 	"portico/routing"
 )
 
@@ -203,13 +203,13 @@ func memberOf(m groupdelete.Member, ids map[string]string) api.DeletionMember {
 	shown := api.DeletionMember{
 		ID: m.ID, Type: m.Type, Region: m.Region, Stray: m.Stray, Parent: ids[m.Parent], Tries: m.Tries, Why: cmp.Or(m.Said, m.Why),
 		State: [...]string{
-			plan.Waiting: api.MemberWaiting, plan.InFlight: api.MemberInFlight, plan.Accepted: api.MemberAccepted, plan.Parked: api.MemberRefused,
+			deletionplan.Waiting: api.MemberWaiting, deletionplan.InFlight: api.MemberInFlight, deletionplan.Accepted: api.MemberAccepted, deletionplan.Parked: api.MemberRefused,
 		}[m.State],
 	}
 	if !m.Due.IsZero() {
 		shown.Due = &m.Due
 	}
-	if m.State == plan.Parked {
+	if m.State == deletionplan.Parked {
 		shown.OwnWrite = m.Busy
 	}
 	for _, key := range m.Blockers {

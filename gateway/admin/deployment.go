@@ -8,7 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/admin/api"
-	"portico/operations/deploy"
+	"portico/jobs/deploy"
 )
 
 // mostSteps bounds what is shown of a deployment: what one template may make, and as much again.

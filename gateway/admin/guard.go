@@ -13,9 +13,9 @@ import (
 
 	"portico/arm"
 	"portico/config"
-	"portico/connections"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
+	"portico/internal/connections"
 	"portico/tracing"
 )
 

@@ -15,7 +15,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/eventlog"
 	"portico/inventory/jobrow"
-	"portico/operations/reconcile"
+	"portico/jobs/reconcile"
 )
 
 // holdsOf are what an ID lies in or under that may hold up requests for it, and what else

@@ -11,8 +11,8 @@ import (
 
 	"portico/arm"
 	"portico/config"
-	"portico/connections"
 	"portico/gateway/observe"
+	"portico/internal/connections"
 	"portico/tracing"
 )
 

@@ -15,7 +15,7 @@ import (
 	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/inventory/eventlog"
-	"portico/operations/webhook"
+	"portico/jobs/webhook"
 )
 
 // sinkHandlers show the receivers of events, and what they have not taken.

@@ -8,7 +8,7 @@ import (
 	"portico/arm"
 	"portico/gateway/admin/api"
 	"portico/inventory"
-	"portico/operations/sweep"
+	"portico/jobs/sweep"
 )
 
 // orderSweep orders a sweep, and names its job. It joins one under way that does

@@ -9,7 +9,7 @@ import (
 	"portico/arm"
 	"portico/gateway/admin/api"
 	"portico/inventory"
-	"portico/operations/sweep"
+	"portico/jobs/sweep"
 )
 
 // Positions in the list of doubts: behind a region of a subscription that has not been

@@ -18,7 +18,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/routing"
 )
 
@@ -193,9 +193,9 @@ func (l unsticker) stuckOperation(ctx context.Context, text, part string) (*stuc
 }
 
 // operationAt is the operation of a polling URL; inventory.ErrNotFound where there is none.
-func (l *listener) operationAt(ctx context.Context, q *routing.Request) (operations.Operation, error) {
+func (l *listener) operationAt(ctx context.Context, q *routing.Request) (polls.Operation, error) {
 	if q.Path.Len() == 0 {
-		return operations.Operation{}, inventory.ErrNotFound
+		return polls.Operation{}, inventory.ErrNotFound
 	}
 	for _, token := range []string{polling.Token(q.Path.Segment(q.Path.Len() - 1)), routing.PollToken(q.Path.String(), q.Query)} {
 		record, err := l.Store.Operations.Operation(ctx, q.Path.Subscription(), token)
@@ -203,7 +203,7 @@ func (l *listener) operationAt(ctx context.Context, q *routing.Request) (operati
 			return record, err
 		}
 	}
-	return operations.Operation{}, inventory.ErrNotFound
+	return polls.Operation{}, inventory.ErrNotFound
 }
 
 // refusal says why a step was not taken, until when, and what can be done instead.

@@ -10,7 +10,7 @@ import (
 	"portico/arm"
 	"portico/gateway/admin/api"
 	"portico/inventory/eventlog"
-	"portico/operations/webhook"
+	"portico/jobs/webhook"
 )
 
 // orderRetry is the Retry-After of the answer to an order that was not taken in time.

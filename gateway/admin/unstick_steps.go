@@ -12,7 +12,7 @@ import (
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
 	"portico/jobs"
-	"portico/operations/reconcile"
+	"portico/jobs/reconcile"
 	"portico/routing"
 )
 

@@ -6,7 +6,7 @@ import (
 	"net/http"
 
 	"portico/gateway/exchange"
-	"portico/locate"
+	"portico/probe"
 	"portico/routing"
 )
 
@@ -15,12 +15,12 @@ import (
 type Resolver struct {
 	Router *routing.Router
 	Finder Finder
-	Prober locate.Prober
+	Prober probe.Prober
 }
 
 // Finder searches for a resource that the index does not know, as [locate.Finder] does.
 type Finder interface {
-	Find(ctx context.Context, caller locate.Caller, sought routing.Sought) error
+	Find(ctx context.Context, caller probe.Caller, sought routing.Sought) error
 }
 
 // Resolve decides who serves q for the caller of x. Where that depends on a resource
@@ -55,14 +55,14 @@ func (r *Resolver) ByStore() *Resolver {
 }
 
 // CallerOf is the caller on whose behalf providers are called for a request.
-func CallerOf(x *exchange.Exchange) locate.Caller {
-	return locate.Caller{Principal: x.Principal, Identity: x.Identity, Client: x.Client, Share: x.Caller()}
+func CallerOf(x *exchange.Exchange) probe.Caller {
+	return probe.Caller{Principal: x.Principal, Identity: x.Identity, Client: x.Client, Share: x.Caller()}
 }
 
 // ProberFor probes on a request's time and by its caller's share, under its ids, but
 // as Portico itself: what a provider shows to one caller proves nothing, as it may
 // hide a resource from that one.
-func (r *Resolver) ProberFor(x *exchange.Exchange) (locate.Prober, http.Header) {
+func (r *Resolver) ProberFor(x *exchange.Exchange) (probe.Prober, http.Header) {
 	header := http.Header{}
 	x.Identity.Stamp(header)
 	prober := r.Prober

@@ -29,7 +29,7 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/inventory/transaction"
 	"portico/limits"
 )
@@ -149,9 +149,9 @@ func (b *Batches) accept(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 }
 
 // limits bound what the store keeps for batches.
-func (b *Batches) limits() operations.BatchLimits {
+func (b *Batches) limits() polls.BatchLimits {
 	c := b.Config.Batch
-	return operations.BatchLimits{
+	return polls.BatchLimits{
 		Open: c.PerCaller, Stored: int(c.Stored), TotalStored: int(c.TotalStored), Answer: int(b.Config.Limits.AnswerBody),
 	}
 }
@@ -160,7 +160,7 @@ func (b *Batches) limits() operations.BatchLimits {
 func refusalOfStore(err error) error {
 	var quota *transaction.QuotaError
 	switch {
-	case errors.Is(err, operations.ErrTooManyBatches):
+	case errors.Is(err, polls.ErrTooManyBatches):
 		return unsent(arm.TooManyRequests, "many batches of this caller are under way already")
 	case !errors.As(err, &quota):
 		return fmt.Errorf("record a batch: %w", err)

@@ -14,7 +14,7 @@ import (
 	"portico/internal/failpoint"
 	"portico/inventory"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/jobs"
 )
 
@@ -180,7 +180,7 @@ func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byt
 // plan finds the requests that are to be sent, and answers those that are not: of one
 // that another process has sent, and whose time is over, the outcome is unknown; in a
 // cancelled batch nothing more is sent.
-func (b *Batches) plan(s *sending, job jobrow.Job, batch operations.Batch) error {
+func (b *Batches) plan(s *sending, job jobrow.Job, batch polls.Batch) error {
 	now := b.Store.Now()
 	for i := range s.requests {
 		part, started := batch.Parts[i]

@@ -11,7 +11,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/internal/jsontext"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 )
 
 // Request is one request of a batch. Its name, content and headers are slices of the
@@ -24,7 +24,7 @@ type Request struct {
 	RelativeURL string
 	Content     json.RawMessage
 	Origin      exchange.Origin
-	Parent      *deployments.Parent // that sends it, where it begins a nested deployment
+	Parent      *deploymentrow.Parent // that sends it, where it begins a nested deployment
 
 	headers, dictionary, details headers
 }

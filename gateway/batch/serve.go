@@ -13,7 +13,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/operations/deploy"
+	"portico/jobs/deploy"
 	"portico/upstream"
 )
 

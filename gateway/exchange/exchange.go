@@ -20,7 +20,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/events"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/limits"
 	"portico/regions"
 	"portico/routing"
@@ -62,7 +62,7 @@ type Exchange struct {
 	Request *routing.Request
 	// Origin says what sent the request, and Parent, which deployment, of one that is nested.
 	Origin Origin
-	Parent *deployments.Parent
+	Parent *deploymentrow.Parent
 	// Planned: the request is a PUT that is only planned, and LocationPending: where its
 	// resource is to lie is not known yet.
 	Planned, LocationPending bool

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"portico/arm"
-	"portico/connections"
+	"portico/internal/connections"
 )
 
 // OneLength refuses a request whose end a proxy in front could have seen elsewhere.

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"sync"
 
-	"portico/connections"
 	"portico/gateway/admin/api"
 	"portico/gateway/exchange"
+	"portico/internal/connections"
 	"portico/regions"
 	"portico/upstream"
 )

@@ -9,9 +9,9 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/preflight"
 	"portico/gateway/proxy"
+	"portico/internal/schema"
 	"portico/regions"
 	"portico/routing"
-	"portico/schema"
 )
 
 // judges lists the judges that would refuse the body of an explained PUT if it were

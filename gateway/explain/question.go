@@ -10,11 +10,11 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/config"
-	"portico/connections"
-	"portico/connections/http1"
 	"portico/gateway/admin/api"
 	"portico/gateway/chain"
 	"portico/gateway/exchange"
+	"portico/internal/connections"
+	"portico/internal/http1/server"
 	"portico/inventory"
 	"portico/routing"
 )
@@ -128,7 +128,7 @@ func (a *Request) addToken(token string) *arm.Error {
 // readRaw reads the bytes of a request as the public listener does. Unread is what is
 // said of those that no handler gets to see.
 func (e *Explainer) readRaw(ctx context.Context, sent []byte) (r *http.Request, unread *api.Explanation) {
-	r, err := http1.ReadRequest(ctx, sent, chain.HeadBytes)
+	r, err := server.ReadRequest(ctx, sent, chain.HeadBytes)
 	if err == nil {
 		r.RemoteAddr = exchange.NoAddress
 		return r, nil

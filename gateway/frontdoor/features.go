@@ -9,7 +9,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
-	"portico/operations/notify"
+	"portico/jobs/notify"
 	"portico/regions"
 )
 

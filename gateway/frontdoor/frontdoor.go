@@ -27,7 +27,7 @@ import (
 	"portico/gateway/authorize"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/groups"
-	"portico/gateway/frontdoor/roles"
+	"portico/gateway/frontdoor/rbac"
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/tags"
 	"portico/gateway/polling"
@@ -91,10 +91,10 @@ func (o *Options) resources() []Resource {
 		o.Deployments,
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store.Locks, scopes, c.Index.AskTimeout, o.ReadLock},
-		roles.Definitions{Store: o.Store, Map: regions, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
-		roles.Assignments{Roles: o.Store.Roles, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
-		roles.None{Scopes: scopes},
-		roles.Permissions{Roles: o.Store.Roles, Scopes: scopes, Authorizer: o.Authorizer},
+		rbac.Definitions{Store: o.Store, Map: regions, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
+		rbac.Assignments{Roles: o.Store.Roles, Scopes: scopes, Lists: lists, Authorizer: o.Authorizer},
+		rbac.None{Scopes: scopes},
+		rbac.Permissions{Roles: o.Store.Roles, Scopes: scopes, Authorizer: o.Authorizer},
 		tags.Tags{
 			Store: o.Store, Scopes: scopes, Limit: c.Limits.TagsPerResource,
 			Providers: o.Proxy, CallTime: c.Upstream.CallTimeout, CallMargin: c.Index.CallMargin,

@@ -9,7 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/events"
-	"portico/operations/groupdelete"
+	"portico/jobs/groupdelete"
 )
 
 // changeBody is an event as a change of its resource: Azure's form of one, without the

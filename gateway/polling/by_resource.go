@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/routing"
 )
 
@@ -91,7 +91,7 @@ func (p *poll) deliverResult(d *routing.Decision, answer *http.Response) error {
 
 // fetchResource reads the resource of an operation. It returns no answer if the index
 // knows that the resource does not exist.
-func (p *poll) fetchResource(o operations.Operation) (*routing.Decision, *http.Response, error) {
+func (p *poll) fetchResource(o polls.Operation) (*routing.Decision, *http.Response, error) {
 	q, fault := routing.Classify(p.Config.Map, http.MethodGet, o.Origin, "api-version="+o.APIVersion)
 	if fault == nil && (q.Class != routing.Instance || q.Type == nil) {
 		fault = p.x.Request.Unroutable()
@@ -119,7 +119,7 @@ func (p *poll) pending() error {
 
 // answerStatus answers with the status of an operation (async reference,
 // Azure-AsyncOperation Resource format).
-func (p *poll) answerStatus(o operations.Operation, end outcome) error {
+func (p *poll) answerStatus(o polls.Operation, end outcome) error {
 	type fault struct {
 		Code    arm.Code `json:"code"`
 		Message string   `json:"message"`

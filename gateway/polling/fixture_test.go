@@ -9,7 +9,7 @@ import (
 
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/jobs/jobstest"
 	"portico/routing"
 )
@@ -82,11 +82,11 @@ func (f fixture) guarded(status int, h http.Header) http.Header {
 }
 
 // recorded returns the record of a polling URL.
-func (f fixture) recorded(target string) (operations.Operation, error) {
+func (f fixture) recorded(target string) (polls.Operation, error) {
 	path, raw, _ := strings.Cut(target, "?")
 	q, fault := routing.Classify(f.Config.Map, http.MethodGet, path, raw)
 	if fault != nil {
-		return operations.Operation{}, fault
+		return polls.Operation{}, fault
 	}
 	return f.Store.Operations.Operation(f.t.Context(), subscription, routing.PollToken(q.Path.String(), q.Query))
 }

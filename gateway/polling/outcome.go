@@ -9,8 +9,8 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/inventory/operations"
-	"portico/operations/move"
+	"portico/inventory/polls"
+	"portico/jobs/move"
 )
 
 // outcome is what the resource of an operation says about the operation.
@@ -36,7 +36,7 @@ const (
 
 // byResource derives the outcome of a PUT, PATCH or DELETE from its resource (async
 // reference, ProvisioningState property).
-func (p *poll) byResource(o operations.Operation, answer *http.Response, found bool) (outcome, error) {
+func (p *poll) byResource(o polls.Operation, answer *http.Response, found bool) (outcome, error) {
 	row, err := inventory.Resource{}, inventory.ErrNotFound
 	if o.Resource != "" {
 		if row, err = p.Store.Resource(p.r.Context(), o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
@@ -75,7 +75,7 @@ func (p *poll) byResource(o operations.Operation, answer *http.Response, found b
 
 // mayExist reports whether the resource of an operation may exist although its caller
 // got a 404.
-func (p *poll) mayExist(o operations.Operation) bool {
+func (p *poll) mayExist(o polls.Operation) bool {
 	prober, header := p.Resolver.ProberFor(p.x)
 	there, err := prober.VerifyAbsence(p.r.Context(), header, o.Subscription, o.Resource)
 	if err != nil {
@@ -86,7 +86,7 @@ func (p *poll) mayExist(o operations.Operation) bool {
 
 // absence is byResource without a resource: one that is being created need not
 // show before the operation ends.
-func (f *Forwarded) absence(o operations.Operation, followed bool) outcome {
+func (f *Forwarded) absence(o polls.Operation, followed bool) outcome {
 	switch o.Method {
 	case http.MethodDelete:
 		return outcome{ended: true, state: stateSucceeded}
@@ -108,7 +108,7 @@ func unknownOutcome(namespace string) *arm.Error {
 
 // withCurrentNames returns an operation with the current names of its resource, which
 // may have moved to another group since the operation was accepted.
-func (f *Forwarded) withCurrentNames(ctx context.Context, o operations.Operation) (operations.Operation, error) {
+func (f *Forwarded) withCurrentNames(ctx context.Context, o polls.Operation) (polls.Operation, error) {
 	if o.Resource == "" {
 		return o, nil
 	}

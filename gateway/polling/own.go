@@ -14,7 +14,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -51,9 +51,9 @@ func Token(id string) string {
 }
 
 // Record returns the record of the operation that a request begins.
-func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id string) operations.Operation {
+func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id string) polls.Operation {
 	principal := x.Principal.In(s.TenantID)
-	return operations.Operation{
+	return polls.Operation{
 		Token: Token(id), Method: x.Request.Method, APIVersion: x.Request.Query.APIVersion,
 		TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: o.Store.Now().Add(o.Settings.Records),
 	}
@@ -130,7 +130,7 @@ func (o *Operations) Began(ctx context.Context, x *exchange.Exchange) (bool, err
 }
 
 // own finds the record of the operation that a request polls, if the caller began it.
-func (o *Operations) own(ctx context.Context, x *exchange.Exchange, subscription, tenant string) (operations.Operation, error) {
+func (o *Operations) own(ctx context.Context, x *exchange.Exchange, subscription, tenant string) (polls.Operation, error) {
 	record, err := o.Store.Operations.Operation(ctx, subscription, Token(idOf(x)))
 	principal := x.Principal.In(tenant)
 	if err == nil && (!arm.EqualFold(record.TenantID, principal.TenantID) || record.ObjectID != principal.ObjectID) {

@@ -10,8 +10,8 @@ import (
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/inventory/operations"
-	"portico/operations/reconcile"
+	"portico/inventory/polls"
+	"portico/jobs/reconcile"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -69,14 +69,14 @@ func (f *Forwarded) Answer(w http.ResponseWriter, r *http.Request, x *exchange.E
 
 // noEndpointToPoll is the error of an operation whose region has left the map. It is a
 // 503, as clients would take a 404 for a failed operation.
-func noEndpointToPoll(o *operations.Operation) *arm.Error {
+func noEndpointToPoll(o *polls.Operation) *arm.Error {
 	fault := arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable)
 	return fault.Saying("No endpoint of the provider '%s' is configured in the location '%s', where the operation runs.", o.Namespace, o.Region).About(o.Region)
 }
 
 // renew extends the record of a URL that is still polled after half of its lifetime:
 // operations may run for longer than records live.
-func (f *Forwarded) renew(ctx context.Context, x *exchange.Exchange, o operations.Operation) {
+func (f *Forwarded) renew(ctx context.Context, x *exchange.Exchange, o polls.Operation) {
 	now, kept := f.Store.Now(), f.Settings.Records
 	if o.Until.Sub(now) > kept/2 {
 		return
@@ -112,7 +112,7 @@ func (p *poll) showsEnd(answer *http.Response) (bool, error) {
 // confirmEnd confirms an end that a client saw, which proves nothing: Portico polls
 // under its own identity and probes the resource, within the time of one probe. If
 // that does not settle the row, jobs do it later.
-func (f *Forwarded) confirmEnd(ctx context.Context, x *exchange.Exchange, o operations.Operation) {
+func (f *Forwarded) confirmEnd(ctx context.Context, x *exchange.Exchange, o polls.Operation) {
 	ctx, cancel := context.WithTimeout(ctx, f.Config.Index.AskTimeout)
 	defer cancel()
 	row, err := f.endFollow(ctx, x, o)
@@ -136,7 +136,7 @@ func (f *Forwarded) confirmEnd(ctx context.Context, x *exchange.Exchange, o oper
 // endFollow polls an operation under Portico's own identity. It ends the follow if the
 // operation has ended, else it brings the follow's next poll forward. It returns the
 // row of the operation's resource.
-func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o operations.Operation) (inventory.Resource, error) {
+func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o polls.Operation) (inventory.Resource, error) {
 	row, err := f.Store.Resource(ctx, o.Subscription, o.Resource)
 	kind, writes := map[string]index.WriteKind{http.MethodPut: index.Put, http.MethodDelete: index.Delete, http.MethodPatch: index.Patch}[o.Method]
 	if err != nil || !writes {

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"portico/gateway/exchange"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // What a poll has changed of a record stays when another one, that read it before,
 // renews it.
 func TestRenewalKeepsWhatChanged(t *testing.T) {
 	f := newFixture(t)
-	o := operations.Operation{Subscription: subscription, Token: "t", Substitute: true, Target: "/first", Until: f.Store.Now().Add(time.Minute)}
+	o := polls.Operation{Subscription: subscription, Token: "t", Substitute: true, Target: "/first", Until: f.Store.Now().Add(time.Minute)}
 	if err := f.Store.Operations.Record(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

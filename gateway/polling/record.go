@@ -10,7 +10,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -47,7 +47,7 @@ func (f *Forwarded) record(ctx context.Context, x *exchange.Exchange, d *routing
 }
 
 // Records returns the records of all polling URLs that need one.
-func (l *URLs) Records() (all []operations.Operation) {
+func (l *URLs) Records() (all []polls.Operation) {
 	for _, link := range l.all {
 		if link.record != nil {
 			all = append(all, *link.record)
@@ -58,7 +58,7 @@ func (l *URLs) Records() (all []operations.Operation) {
 
 // recordOf records which endpoint issued a polling URL, and to whom. It returns nil for
 // a URL outside of the request's subscription, and for the polled URL itself.
-func (f *Forwarded) recordOf(x *exchange.Exchange, d *routing.Decision, link *url.URL) *operations.Operation {
+func (f *Forwarded) recordOf(x *exchange.Exchange, d *routing.Decision, link *url.URL) *polls.Operation {
 	q, fault := routing.Classify(f.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
 	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() {
 		return nil
@@ -72,7 +72,7 @@ func (f *Forwarded) recordOf(x *exchange.Exchange, d *routing.Decision, link *ur
 }
 
 // newRecord is the record of a polling URL in the answer to a request, without the URL.
-func (f *Forwarded) newRecord(x *exchange.Exchange, d *routing.Decision) operations.Operation {
+func (f *Forwarded) newRecord(x *exchange.Exchange, d *routing.Decision) polls.Operation {
 	until := f.Store.Now().Add(f.Settings.Records)
 	if d.Operation != nil { // a further URL of the polled operation
 		record := *d.Operation
@@ -83,7 +83,7 @@ func (f *Forwarded) newRecord(x *exchange.Exchange, d *routing.Decision) operati
 	if x.Request.Reads() { // the operation may be of another caller
 		principal = access.Principal{}
 	}
-	record := operations.Operation{
+	record := polls.Operation{
 		Subscription: x.Subscription(),
 		Method:       x.Request.Method,
 		Namespace:    x.Request.Provider.Namespace,

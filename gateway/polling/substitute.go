@@ -10,7 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -82,7 +82,7 @@ func (f *Forwarded) replayable(x *exchange.Exchange, name, sent string) string {
 // pollsResult reports whether a poll asks for the result of an operation rather than
 // for its status. The path of a substitute says which; of other URLs, only those of
 // results are retargeted.
-func pollsResult(q *routing.Request, o *operations.Operation) bool {
+func pollsResult(q *routing.Request, o *polls.Operation) bool {
 	hop := q.Path.LastHop()
 	return !o.Substitute || arm.EqualFold(hop.Segment(hop.Len()-2), Results)
 }

@@ -19,7 +19,7 @@ import (
 	"portico/config"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -40,8 +40,8 @@ var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Loc
 // pollURL is a polling URL as the client gets it.
 type pollURL struct {
 	header, url string
-	record      *operations.Operation // which says where polls of it go; nil: none is needed
-	learned     bool                  // the request did not begin the operation
+	record      *polls.Operation // which says where polls of it go; nil: none is needed
+	learned     bool             // the request did not begin the operation
 }
 
 // URLs are the polling URLs of one answer. They are found once, as finding them makes new

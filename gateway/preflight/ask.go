@@ -14,7 +14,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/internal/jsontext"
-	"portico/schema"
+	"portico/internal/schema"
 	"portico/tracing/headers"
 	"portico/upstream"
 	"portico/upstream/answers"

@@ -11,7 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/internal/jsontext"
-	"portico/schema"
+	"portico/internal/schema"
 )
 
 // mostResources is how many resources one call may hold, as in ARM.

@@ -15,10 +15,10 @@ import (
 	"portico/gateway/chain"
 	"portico/gateway/exchange"
 	"portico/gateway/proxy"
+	"portico/internal/schema"
 	"portico/inventory"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/routing"
-	"portico/schema"
 )
 
 // judgeTime bounds the judging of one call: what waits for writes that are under way waits for
@@ -142,7 +142,7 @@ func (j *judging) identify(_ http.ResponseWriter, r *http.Request) (goesOn bool)
 	j.inner, x.Trail, x.Span = x, &exchange.Trail{}, nil
 	x.Identity, x.Client = j.asking.Identity, j.asking.Client
 	if x.Origin = j.plan.Origin(); x.Origin == exchange.OriginNested {
-		x.Parent = new(deployments.Parent) // which is still being judged
+		x.Parent = new(deploymentrow.Parent) // which is still being judged
 	}
 	x.Planned, x.LocationPending = true, j.plan.Pending("location")
 	x.Path, x.Query = chain.Target(r)

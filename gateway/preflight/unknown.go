@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"portico/internal/jsontext"
-	"portico/schema"
+	"portico/internal/schema"
 )
 
 // unknowns are the values of a planned body that are not known yet, by their paths: a

@@ -15,7 +15,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/transaction"
-	"portico/locate"
+	"portico/probe"
 	"portico/regions"
 	"portico/routing"
 )
@@ -70,7 +70,7 @@ func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolve
 	prober, header := p.Resolver.ProberFor(x)
 	switch result, err := prober.Probe(ctx, header, *row); {
 	case err != nil:
-		return ended, locate.Unconfirmed(*row, err)
+		return ended, probe.Unconfirmed(*row, err)
 	case result.Found:
 		return ended, nil
 	case !result.Removed():
@@ -150,7 +150,7 @@ func (p *Proxy) locationRefusal(ctx context.Context, x *exchange.Exchange, d *Re
 		return locationConflict(x, row, d.Location)
 	}
 	if err != nil {
-		return locate.Unconfirmed(probed, err)
+		return probe.Unconfirmed(probed, err)
 	}
 	return admission.Busy(probed.ID).Because(lookupErr)
 }

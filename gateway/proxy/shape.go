@@ -5,9 +5,9 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/internal/schema"
 	"portico/regions"
 	"portico/routing"
-	"portico/schema"
 )
 
 // misshapen refuses a PUT whose body is not what the provider's documents say, where PUTs

@@ -10,14 +10,14 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // deletion marks a group, like a client's DELETE.
 func (b *bench) deletion(group, token string) (jobrow.Job, error) {
 	return b.Deletions.Begin(b.ctx, Sub, group, inventory.DeletionRequest{
 		Payload:   func(g inventory.Group) string { return `{"group":"` + g.Name + `"}` },
-		Operation: operations.Operation{Token: token, Until: b.clock.Now().Add(time.Hour)},
+		Operation: polls.Operation{Token: token, Until: b.clock.Now().Add(time.Hour)},
 	})
 }
 

@@ -7,16 +7,16 @@ import (
 	"time"
 
 	"portico/inventory"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // testLearnedOperations: records without an owner are limited, and replace none that
 // has one.
 func testLearnedOperations(t *testing.T, database Database) {
 	b := newBench(t, database, func(o *inventory.Options) { o.Limits.LearnedOperations = 3 })
-	named := func(token, object string) operations.Operation {
+	named := func(token, object string) polls.Operation {
 		b.clock.Pass(time.Second)
-		return operations.Operation{Subscription: Sub, Token: token, ObjectID: object, Region: "westus", Until: b.clock.Now().Add(time.Hour)}
+		return polls.Operation{Subscription: Sub, Token: token, ObjectID: object, Region: "westus", Until: b.clock.Now().Add(time.Hour)}
 	}
 	b.ok(b.Operations.Record(b.ctx, named("own", "ann")))
 	for i := range 6 {

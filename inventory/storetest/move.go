@@ -12,7 +12,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/inventory/transaction"
 )
 
@@ -48,7 +48,7 @@ func (m *mover) groupIn(sub, name string) {
 func (m *mover) order(names ...string) inventory.MoveRequest {
 	o := inventory.MoveRequest{
 		Source: m.from, Target: m.to, Payload: func(source, target inventory.Group) string { return `{"a":"` + target.Name + `"}` },
-		Operation: operations.Operation{Token: "t", Until: m.clock.Now().Add(time.Hour)},
+		Operation: polls.Operation{Token: "t", Until: m.clock.Now().Add(time.Hour)},
 	}
 	for _, name := range names {
 		o.Keys = append(o.Keys, id("Rg", name))
@@ -228,7 +228,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 		{"a lock on the target", lock(otherSub, "target", target, inventory.LockReadOnly), refusesMove[*inventory.LockedError], true},
 		{"the target is being deleted", func(m *mover) {
 			_, err := m.Deletions.Begin(m.ctx, otherSub, "target", inventory.DeletionRequest{
-				Payload: func(inventory.Group) string { return "{}" }, Operation: operations.Operation{Token: "x", Until: m.clock.Now()},
+				Payload: func(inventory.Group) string { return "{}" }, Operation: polls.Operation{Token: "x", Until: m.clock.Now()},
 			})
 			m.ok(err)
 		}, refusesMove[*index.GroupStateError], true},

@@ -11,7 +11,7 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 func testOpening(t *testing.T, database Database) {
@@ -268,7 +268,7 @@ func (b *bench) inUse(namespace string) bool {
 
 func testOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
-	o := operations.Operation{Subscription: Sub, Token: "ab", Resource: "/r", Method: "PUT", Namespace: "Contoso.Compute",
+	o := polls.Operation{Subscription: Sub, Token: "ab", Resource: "/r", Method: "PUT", Namespace: "Contoso.Compute",
 		Type: "virtualMachines", Region: "westus", APIVersion: "2024-01-01", TenantID: "t", ObjectID: "o",
 		Created: b.clock.Now(), Until: b.clock.Now().Add(time.Hour)}
 	b.ok(b.Operations.Record(b.ctx, o))
@@ -296,7 +296,7 @@ func testOperations(t *testing.T, database Database) {
 	_, err = b.Operations.Operation(b.ctx, Sub, "unknown")
 	b.is(err, inventory.ErrNotFound)
 	// Known operations stay; unknown and expired ones are learned.
-	learned := operations.Operation{Subscription: Sub, Token: "ab", Method: "GET", Namespace: "Contoso.Compute", Region: "westus",
+	learned := polls.Operation{Subscription: Sub, Token: "ab", Method: "GET", Namespace: "Contoso.Compute", Region: "westus",
 		Created: b.clock.Now(), Until: b.clock.Now().Add(5 * time.Hour)}
 	b.ok(b.Operations.Learn(b.ctx, learned))
 	got, err = b.Operations.Operation(b.ctx, Sub, "ab")
@@ -332,10 +332,10 @@ func testOperations(t *testing.T, database Database) {
 	second := o
 	second.Token = "cd"
 	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{
-		Outcome: index.Accepted, Operations: []operations.Operation{o, second},
+		Outcome: index.Accepted, Operations: []polls.Operation{o, second},
 	})
 	b.ok(err)
-	for _, want := range []operations.Operation{o, second} {
+	for _, want := range []polls.Operation{o, second} {
 		want.Follow = result.Follow
 		got, err = b.Operations.Operation(b.ctx, Sub, want.Token)
 		b.ok(err)

@@ -7,15 +7,15 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 	"portico/inventory/transaction"
 )
 
 // order records a batch of a caller, and returns its operation.
-func (b *bench) order(content, object, token string) operations.Operation {
+func (b *bench) order(content, object, token string) polls.Operation {
 	b.Helper()
-	o := operations.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
-	_, err := b.Batches.Begin(b.ctx, []byte(content), o, operations.BatchLimits{Open: 2})
+	o := polls.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
+	_, err := b.Batches.Begin(b.ctx, []byte(content), o, polls.BatchLimits{Open: 2})
 	b.ok(err)
 	got, err := b.Operations.Operation(b.ctx, "", token)
 	b.ok(err)
@@ -25,7 +25,7 @@ func (b *bench) order(content, object, token string) operations.Operation {
 // claimBatch claims the only batch that is due.
 func (b *bench) claimBatch(owner string) jobrow.Job {
 	b.Helper()
-	jobs, err := b.Jobs.ClaimJobs(b.ctx, owner, 10*time.Second, 10, operations.BatchJob)
+	jobs, err := b.Jobs.ClaimJobs(b.ctx, owner, 10*time.Second, 10, polls.BatchJob)
 	b.ok(err)
 	if len(jobs) != 1 {
 		b.Fatalf("%d batches are due", len(jobs))
@@ -33,7 +33,7 @@ func (b *bench) claimBatch(owner string) jobrow.Job {
 	return jobs[0]
 }
 
-func (b *bench) batch(job jobrow.Job) operations.Batch {
+func (b *bench) batch(job jobrow.Job) polls.Batch {
 	b.Helper()
 	got, err := b.Batches.Batch(b.ctx, job.ID)
 	b.ok(err)
@@ -73,7 +73,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		b.ok(b.Batches.EndPart(b.ctx, job.ID, 0, []byte("read")))
 		got = b.batch(job)
 		equal(b, len(got.Parts), 2)
-		equal(b, got.Parts[3], operations.Part{Started: started, Ended: b.clock.Now(), Answered: true, Size: 7})
+		equal(b, got.Parts[3], polls.Part{Started: started, Ended: b.clock.Now(), Answered: true, Size: 7})
 		equal(b, got.Parts[0].Answered, true)
 		equal(b, b.answer(job, 3)+" "+b.answer(job, 0), "written read")
 
@@ -123,7 +123,7 @@ func testRequestBatches(t *testing.T, database Database) {
 	t.Run("bytes are counted for the caller and for all, until they are gone", func(t *testing.T) {
 		b := newBench(t, database)
 		const sealing = 28
-		limits := operations.BatchLimits{Stored: 3000, TotalStored: 5000, Answer: 1000}
+		limits := polls.BatchLimits{Stored: 3000, TotalStored: 5000, Answer: 1000}
 		used := func(object string) (own, all int64) {
 			b.Helper()
 			own, all, err := b.Batches.Room(b.ctx, "t", object, limits)
@@ -136,7 +136,7 @@ func testRequestBatches(t *testing.T, database Database) {
 			equal(b, [2]int64{gotOwn, gotAll}, [2]int64{own, all})
 		}
 		begin := func(object, token string, size int) error {
-			o := operations.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
+			o := polls.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
 			_, err := b.Batches.Begin(b.ctx, make([]byte, size-sealing), o, limits)
 			return err
 		}
@@ -147,7 +147,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		b.ok(begin("bob", "3", 2000))
 		equal(b, as[*transaction.QuotaError](b, begin("eve", "4", 100)).Kind, transaction.QuotaAllBatches)
 		want("ann", 2000, 4000)
-		jobs, err := b.Jobs.ClaimJobs(b.ctx, "one", 10*time.Second, 10, operations.BatchJob)
+		jobs, err := b.Jobs.ClaimJobs(b.ctx, "one", 10*time.Second, 10, polls.BatchJob)
 		b.ok(err)
 		for _, job := range jobs {
 			b.ok(b.Batches.EndPart(b.ctx, job.ID, 0, make([]byte, 500-sealing)))
@@ -193,7 +193,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		_, err = b.Batches.Batch(b.ctx, job.ID)
 		b.is(err, inventory.ErrNotFound)
 		b.ok(b.Batches.End(b.ctx, job, jobrow.Failed, "", time.Hour))
-		own, _, err := b.Batches.Room(b.ctx, "t", "ann", operations.BatchLimits{Stored: 100})
+		own, _, err := b.Batches.Room(b.ctx, "t", "ann", polls.BatchLimits{Stored: 100})
 		b.ok(err)
 		equal(b, own, 100)
 	})
@@ -202,14 +202,14 @@ func testRequestBatches(t *testing.T, database Database) {
 		b.order("{}", "ann", "1")
 		job := b.claimBatch("one")
 		b.order("{}", "ann", "2")
-		third := operations.Operation{Token: "3", TenantID: "t", ObjectID: "ann", Until: b.clock.Now().Add(time.Hour)}
-		_, err := b.Batches.Begin(b.ctx, []byte("{}"), third, operations.BatchLimits{Open: 2})
-		b.is(err, operations.ErrTooManyBatches)
+		third := polls.Operation{Token: "3", TenantID: "t", ObjectID: "ann", Until: b.clock.Now().Add(time.Hour)}
+		_, err := b.Batches.Begin(b.ctx, []byte("{}"), third, polls.BatchLimits{Open: 2})
+		b.is(err, polls.ErrTooManyBatches)
 		_, err = b.Operations.Operation(b.ctx, "", "3")
 		b.is(err, inventory.ErrNotFound)
 		b.order("{}", "bob", "4")
 		b.ok(b.Batches.End(b.ctx, job, jobrow.Failed, "", 48*time.Hour))
-		_, err = b.Batches.Begin(b.ctx, []byte("{}"), third, operations.BatchLimits{Open: 2})
+		_, err = b.Batches.Begin(b.ctx, []byte("{}"), third, polls.BatchLimits{Open: 2})
 		b.ok(err)
 	})
 }

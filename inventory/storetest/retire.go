@@ -8,7 +8,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // mars is the region that has left.
@@ -41,10 +41,10 @@ func testRetirement(t *testing.T, database Database) {
 		Outcome: index.Accepted, Poll: &inventory.Poll{Path: "/poll"},
 	})
 	b.ok(err)
-	b.ok(b.Operations.Record(b.ctx, operations.Operation{
+	b.ok(b.Operations.Record(b.ctx, polls.Operation{
 		Subscription: Sub, Token: "mars", Resource: id("rg", "slow"), Region: mars, Follow: followed.Follow, Until: b.clock.Now().Add(time.Hour),
 	}))
-	b.ok(b.Operations.Record(b.ctx, operations.Operation{Subscription: Sub, Token: "west", Region: "westus", Until: b.clock.Now().Add(time.Hour)}))
+	b.ok(b.Operations.Record(b.ctx, polls.Operation{Subscription: Sub, Token: "west", Region: "westus", Until: b.clock.Now().Add(time.Hour)}))
 	for _, region := range []string{mars, "westus"} {
 		b.ok(b.Coverage.Cover(b.ctx, Sub, vmType, region, b.clock.Now()))
 	}

@@ -6,15 +6,15 @@ import (
 
 	"portico/inventory"
 	"portico/inventory/index"
-	"portico/inventory/operations"
+	"portico/inventory/polls"
 )
 
 // testSharedOperations: a provider may answer writes of several callers with the same
 // URL. Each of them has it, and no one else.
 func testSharedOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
-	of := func(object, region string) operations.Operation {
-		return operations.Operation{Subscription: Sub, Token: "ab", Method: "DELETE", Namespace: "Contoso.Compute", Region: region,
+	of := func(object, region string) polls.Operation {
+		return polls.Operation{Subscription: Sub, Token: "ab", Method: "DELETE", Namespace: "Contoso.Compute", Region: region,
 			TenantID: "t", ObjectID: object, Created: b.clock.Now(), Until: b.clock.Now().Add(time.Hour)}
 	}
 	owner := func(object string) (found, region string) {
@@ -39,7 +39,7 @@ func testSharedOperations(t *testing.T, database Database) {
 	b.ok(b.Operations.Record(b.ctx, of("second", "eastus")))
 	b.group("rg")
 	third := of("third", "eastus")
-	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Accepted, Operations: []operations.Operation{third}})
+	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Accepted, Operations: []polls.Operation{third}})
 	b.ok(err)
 	b.ok(b.Operations.Record(b.ctx, learned)) // takes it from no one
 	wants("first", "first", "westus")
@@ -79,7 +79,7 @@ func testOwnedOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
 	record := func(token, identity, tenant, object string, kept time.Duration) {
 		b.Helper()
-		b.ok(b.Operations.Record(b.ctx, operations.Operation{Subscription: Sub, Token: token, Identity: identity, Method: "PUT", Namespace: "Contoso.Compute",
+		b.ok(b.Operations.Record(b.ctx, polls.Operation{Subscription: Sub, Token: token, Identity: identity, Method: "PUT", Namespace: "Contoso.Compute",
 			TenantID: tenant, ObjectID: object, Created: b.clock.Now(), Until: b.clock.Now().Add(kept)}))
 	}
 	wants := func(sub, identity, object, token string, others bool) {

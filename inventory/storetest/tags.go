@@ -13,13 +13,13 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 )
 
 var errRefused = errors.New("refused")
 
 // anyTag lets every definition of a tag change.
-func anyTag(tags.Name) error { return nil }
+func anyTag(tagindex.Name) error { return nil }
 
 func testTags(t *testing.T, database Database) {
 	set := func(tags map[string]string) func(map[string]string) (map[string]string, error) {
@@ -109,7 +109,7 @@ func testTags(t *testing.T, database Database) {
 			return removed
 		}
 		_, err = b.Tags.Remove(b.ctx, Sub, "env", "", anyTag)
-		b.is(err, tags.ErrHasValues)
+		b.is(err, tagindex.ErrHasValues)
 		equal(b, remove("env", "PROD"), false)
 		equal(b, remove("env", "prod"), true)
 		equal(b, remove("Env", "Prod"), true)
@@ -119,8 +119,8 @@ func testTags(t *testing.T, database Database) {
 	t.Run("names, by what was there", func(t *testing.T) {
 		b := newBench(t, database)
 		// is judges the name as it is when the transaction writes.
-		is := func(want string) func(tags.Name) error {
-			return func(n tags.Name) error {
+		is := func(want string) func(tagindex.Name) error {
+			return func(n tagindex.Name) error {
 				if fmt.Sprint(n) == want {
 					return nil
 				}

@@ -26,7 +26,7 @@ import (
 	"portico/inventory/jobrow"
 	"portico/inventory/storetest"
 	"portico/jobs"
-	"portico/locate"
+	"portico/probe"
 	"portico/regions"
 	"portico/upstream"
 )
@@ -126,8 +126,8 @@ func NewProvider(t *testing.T) *Provider {
 }
 
 // Prober asks the bench's providers on behalf of a store.
-func (b *Bench) Prober(store *inventory.Store) locate.Prober {
-	return locate.Prober{Map: b.Map, Upstream: b.Client, Store: store, Public: b.Public, Timeout: 5 * time.Second}
+func (b *Bench) Prober(store *inventory.Store) probe.Prober {
+	return probe.Prober{Map: b.Map, Upstream: b.Client, Store: store, Public: b.Public, Timeout: 5 * time.Second}
 }
 
 // Group makes a resource group.

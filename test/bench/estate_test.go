@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 	"portico/test/bench/peers"
 	"portico/test/harness"
 )
@@ -201,7 +201,7 @@ func fillEstate(b *testing.B, c *cloud, subscriptions, rows int) {
 			`INSERT INTO resource_tags (subscription, tag, resource, value)
 				SELECT subscription, 'tier', key, %[4]s FROM resources WHERE subscription = '%[1]s' AND details <> '{}'`,
 		} {
-			text := strings.NewReplacer("%[1]s", estateID(n), "%[2]d", fmt.Sprint(rows), "%[3]s", region, "%[4]s", fmt.Sprint(tags.Digest("gold"))).Replace(statement)
+			text := strings.NewReplacer("%[1]s", estateID(n), "%[2]d", fmt.Sprint(rows), "%[3]s", region, "%[4]s", fmt.Sprint(tagindex.Digest("gold"))).Replace(statement)
 			if _, err := db.ExecContext(b.Context(), text); err != nil {
 				b.Fatalf("%.60s: %v", text, err)
 			}

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"portico/certify/contract"
-	"portico/contoso"
+	"portico/provider/certify/contract"
+	"portico/provider/contoso"
 )
 
 // listCases are the ids of the cases that read lists.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"portico/certify/contract"
-	"portico/contoso"
+	"portico/provider/certify/contract"
+	"portico/provider/contoso"
 )
 
 // noticed lists for each deliberate break of the reference provider the cases that check

@@ -12,8 +12,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"portico/certify/contract"
-	"portico/contoso"
+	"portico/provider/certify/contract"
+	"portico/provider/contoso"
 	"portico/test/harness"
 )
 

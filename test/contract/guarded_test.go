@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"portico/certify/contract"
-	"portico/contoso"
+	"portico/provider/certify/contract"
+	"portico/provider/contoso"
 	"portico/test/harness"
 )
 

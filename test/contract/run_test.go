@@ -3,7 +3,7 @@ package contract_test
 import (
 	"testing"
 
-	"portico/certify/contract"
+	"portico/provider/certify/contract"
 )
 
 // run checks every case on the target, and fails t for each that is not kept, in a

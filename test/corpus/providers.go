@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"portico/contoso"
+	"portico/provider/contoso"
 )
 
 // Providers writes the providers of a region map that serve all types of these templates and

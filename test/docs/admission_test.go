@@ -23,9 +23,9 @@ var admitted = map[string][]string{
 	"gateway/frontdoor/groups/delete.go":           {"Deletions.Begin"},
 	"gateway/frontdoor/groups/move.go":             {"Moves.Begin"},
 	"gateway/proxy/write.go":                       {"Intents.Begin"},
-	"operations/groupdelete/call.go":               {"Store.Begin", "Strays.BeginDelete"},
-	"operations/move/call.go":                      {"Moves.BeginCall"},
-	"operations/reconcile/fence_watcher.go":        {"Fences.BeginDelete"},
+	"jobs/groupdelete/call.go":                     {"Store.Begin", "Strays.BeginDelete"},
+	"jobs/move/call.go":                            {"Moves.BeginCall"},
+	"jobs/reconcile/fence_watcher.go":              {"Fences.BeginDelete"},
 }
 
 // A store's method that begins work has few callers, each behind the admission.

@@ -19,17 +19,17 @@ import (
 
 // kindsThemselves are the places that name kinds of jobs: the packages that do their work
 // or make their jobs, and the list of them.
-var kindsThemselves = []string{"gateway/kinds.go", "gateway/batch/job.go", "operations/", "inventory/"}
+var kindsThemselves = []string{"gateway/kinds.go", "gateway/batch/job.go", "jobs/", "inventory/"}
 
 // otherMeanings are literals that are spelt like a kind, and are none.
 var otherMeanings = map[string][]string{
-	"arm/absence.go":                {"registration"}, // a word of providers
-	"certify/":                      {"move", "registration"},
+	"arm/absence.go":                {"registration"},                           // a word of providers
 	"config/":                       {"batch", "move", "registration", "sweep"}, // keys of the configuration
-	"contoso/":                      {"move", "notice"},
 	"cmd/portico/demo_provider.go":  {"registration"},
 	"cmd/portico/operator/":         {"sink", "sweep", "fence", "notice"}, // commands, flags and titles
 	"deploy/":                       {"verify"},
+	"provider/certify/":             {"move", "registration"},
+	"provider/contoso/":             {"move", "notice"},
 	"events/event.go":               {"sweep"}, // an origin
 	"gateway/admin/api/provider.go": {"registration"},
 	"gateway/admin/doubts.go":       {"verify"}, // a flag of a row

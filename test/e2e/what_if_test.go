@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"portico/contoso"
+	"portico/provider/contoso"
 	"portico/test/harness"
 )
 

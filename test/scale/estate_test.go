@@ -9,7 +9,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 	"portico/test/harness"
 )
 
@@ -121,7 +121,7 @@ func open(t *testing.T, driver, dsn string, of size) filling {
 	if driver == "pgx" {
 		bytes, settle = `'\x000102030405060708090a0b0c0d0e0f'::bytea`, "VACUUM ANALYZE"
 	}
-	return filling{of, db, settle, strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{gold}", fmt.Sprint(tags.Digest("gold")),
+	return filling{of, db, settle, strings.NewReplacer("{tenant}", harness.TenantID, "{time}", "1700000000000000", "{bytes}", bytes, "{gold}", fmt.Sprint(tagindex.Digest("gold")),
 		"{made}", created, "{default}", harness.SubscriptionID,
 		"{role}", reader, "{caller}", dora.ObjectID, "{region}", "CASE n % 50"+names.String()+" END")}
 }

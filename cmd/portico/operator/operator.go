@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"portico/operations/sweep"
+	"portico/jobs/sweep"
 )
 
 // Program is what the commands are part of.

@@ -15,7 +15,7 @@ import (
 	"portico/arm"
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
-	"portico/operations/sweep"
+	"portico/jobs/sweep"
 )
 
 // sweeping is what the command has.

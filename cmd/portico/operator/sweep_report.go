@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"portico/operations/sweep"
+	"portico/jobs/sweep"
 )
 
 // writeSweep prints a sweep's report for people.

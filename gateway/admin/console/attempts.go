@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"portico/connections"
+	"portico/internal/connections"
 )
 
 // Bounds of tokens that are guessed.

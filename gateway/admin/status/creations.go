@@ -11,7 +11,7 @@ import (
 	"portico/arm"
 	"portico/gateway/admin/api"
 	"portico/internal/timing"
-	"portico/operations/sweep"
+	"portico/jobs/sweep"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 
 	"portico/gateway/admin/api"
 	"portico/inventory"
-	"portico/operations/sweep"
+	"portico/jobs/sweep"
 )
 
 // sweeps knows what is not covered, and nothing else.

@@ -17,8 +17,8 @@ import (
 	"portico/gateway/admin/api"
 	"portico/inventory"
 	"portico/jobs"
-	"portico/operations/sweep"
-	"portico/operations/webhook"
+	"portico/jobs/sweep"
+	"portico/jobs/webhook"
 )
 
 // Sources are what is looked at.

@@ -11,9 +11,9 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/operations/deploy"
-	"portico/operations/deploy/secret"
-	"portico/operations/deploy/whatif"
+	"portico/jobs/deploy"
+	"portico/jobs/deploy/secret"
+	"portico/jobs/deploy/whatif"
 	"portico/template"
 	"portico/template/expr"
 )

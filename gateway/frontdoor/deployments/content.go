@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/operations/deploy"
+	"portico/jobs/deploy"
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"

@@ -19,9 +19,9 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
 	"portico/inventory"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/inventory/jobrow"
-	"portico/operations/deploy"
+	"portico/jobs/deploy"
 	"portico/routing"
 	"portico/upstream/answers"
 )
@@ -85,8 +85,8 @@ func path(segments int, word string) func(*routing.Request) bool {
 }
 
 // nameOf is the deployment that a request names.
-func nameOf(x *exchange.Exchange) deployments.Name {
-	n := deployments.Name{Subscription: x.Request.Path.Subscription(), Group: x.Request.Path.Group()}
+func nameOf(x *exchange.Exchange) deploymentrow.Name {
+	n := deploymentrow.Name{Subscription: x.Request.Path.Subscription(), Group: x.Request.Path.Group()}
 	if x.Request.Path.Hops() > 0 {
 		n.Name = x.Request.Path.LastHop().Segment(1)
 	} else {
@@ -110,10 +110,10 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
-	started := deployments.Started{
+	started := deploymentrow.Started{
 		Name: n, ID: o.ID(), Record: of.text, Payload: o.Payload(0, len(of.Resources)+len(of.Deployments)),
 		History: d.History, Running: d.Running,
-		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deployments.MostContent)),
+		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deploymentrow.MostContent)),
 	}
 	if started.Content, err = json.Marshal(o); err != nil {
 		return fmt.Errorf("write the order of a deployment: %w", err)
@@ -150,15 +150,15 @@ func (d Deployments) ended(r *http.Request, x *exchange.Exchange, job jobrow.Job
 	return seen.Record, err == nil && found.Job == job.ID
 }
 
-func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deployments.Name, err error) error {
+func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deploymentrow.Name, err error) error {
 	switch {
-	case errors.Is(err, deployments.ErrTooMany):
+	case errors.Is(err, deploymentrow.ErrTooMany):
 		return tooMany("as many deployments of the subscription are under way as may be")
-	case errors.Is(err, deployments.ErrCallerShare):
+	case errors.Is(err, deploymentrow.ErrCallerShare):
 		return tooMany(fmt.Sprintf("as many deployments of this caller are under way in the subscription as one caller may have: %d, with templates "+
 			"and parameters of %d MiB",
-			d.ShareOf(int64(d.Running)), d.ShareOf(deployments.MostContent)>>20))
-	case !errors.Is(err, deployments.ErrActive):
+			d.ShareOf(int64(d.Running)), d.ShareOf(deploymentrow.MostContent)>>20))
+	case !errors.Is(err, deploymentrow.ErrActive):
 		return admission.Refusal(x, err)
 	}
 	since := ""
@@ -176,7 +176,7 @@ func tooMany(why string) *arm.Error {
 }
 
 // find finds the deployment that a request names, and what clients see of it now.
-func (d Deployments) find(r *http.Request, x *exchange.Exchange) (found deployments.Deployment, record deploy.Stored, err error) {
+func (d Deployments) find(r *http.Request, x *exchange.Exchange) (found deploymentrow.Deployment, record deploy.Stored, err error) {
 	n := nameOf(x)
 	found, err = d.Store.Deployments.Deployment(r.Context(), n)
 	if errors.Is(err, inventory.ErrNotFound) {
@@ -223,14 +223,14 @@ func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		return err
 	}
 	var failure error
-	source := route.ListSource[deployments.Named]{
-		Read: func(after string, limit int) ([]deployments.Named, error) {
+	source := route.ListSource[deploymentrow.Named]{
+		Read: func(after string, limit int) ([]deploymentrow.Named, error) {
 			return d.Store.Deployments.List(r.Context(), req.Subscription.ID, req.Group.Name, after, limit, route.PageBytes)
 		},
-		Bytes: func(n deployments.Named) int { return len(n.Record) },
-		Key:   func(n deployments.Named) string { return n.Name },
-		Keep:  func(n deployments.Named) bool { return wanted == "" || strings.EqualFold(n.State.String(), wanted) },
-		Show: func(n deployments.Named) any {
+		Bytes: func(n deploymentrow.Named) int { return len(n.Record) },
+		Key:   func(n deploymentrow.Named) string { return n.Name },
+		Keep:  func(n deploymentrow.Named) bool { return wanted == "" || strings.EqualFold(n.State.String(), wanted) },
+		Show: func(n deploymentrow.Named) any {
 			record, err := deploy.Seen(n.Deployment)
 			failure = cmp.Or(failure, err)
 			return record.Record
@@ -244,11 +244,11 @@ func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.
 	if err != nil {
 		return err
 	}
-	if around := record.Within; around != nil && found.State == deployments.Running {
+	if around := record.Within; around != nil && found.State == deploymentrow.Running {
 		return arm.NewError(arm.DeploymentNotRunning, nameOf(x).Name, found.State.String()).
 			Saying("The deployment '%s' is a part of the deployment '%s': cancel that one.", nameOf(x).Name, around.Deployment.Name)
 	}
-	if found.State == deployments.Running {
+	if found.State == deploymentrow.Running {
 		err = d.Store.CancelJob(r.Context(), req.Subscription.ID, found.Job)
 	}
 	ended := errors.Is(err, jobrow.ErrEnded)
@@ -258,7 +258,7 @@ func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.
 	if err != nil {
 		return err
 	}
-	if ended || found.State != deployments.Running {
+	if ended || found.State != deploymentrow.Running {
 		return arm.NewError(arm.DeploymentNotRunning, nameOf(x).Name, found.State.String())
 	}
 	return x.Answer(w, http.StatusNoContent, nil)
@@ -276,7 +276,7 @@ func (d Deployments) export(w http.ResponseWriter, r *http.Request, x *exchange.
 			"deployment '%s': export that one.", nameOf(x).Name, around.Deployment.Name)
 	}
 	exported := exportedTemplate{}
-	if n := nameOf(x); found.State == deployments.Running {
+	if n := nameOf(x); found.State == deploymentrow.Running {
 		exported.Template, err = deploy.Template(r.Context(), d.Store.Deployments, n, found.Job)
 	} else {
 		exported.Template, err = d.Store.Deployments.Template(r.Context(), n, found.Job)

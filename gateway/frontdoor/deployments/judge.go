@@ -5,8 +5,8 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/operations/deploy"
-	"portico/operations/deploy/secret"
+	"portico/jobs/deploy"
+	"portico/jobs/deploy/secret"
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"

@@ -8,8 +8,8 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/inventory/deployments"
-	"portico/operations/deploy"
+	"portico/inventory/deploymentrow"
+	"portico/jobs/deploy"
 	"portico/regions"
 )
 
@@ -21,7 +21,7 @@ type Locations struct {
 }
 
 // Check refuses a location that is no region, or not that of the deployment that has the name.
-func (l Locations) Check(ctx context.Context, n deployments.Name, location string) error {
+func (l Locations) Check(ctx context.Context, n deploymentrow.Name, location string) error {
 	if n.Group != "" {
 		return nil
 	}

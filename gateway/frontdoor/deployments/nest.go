@@ -11,21 +11,21 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
-	"portico/inventory/deployments"
+	"portico/inventory/deploymentrow"
 	"portico/inventory/jobrow"
-	"portico/operations/deploy"
+	"portico/jobs/deploy"
 )
 
 // Nesting begins nested deployments, as the store's Deployments do.
 type Nesting interface {
-	BeginNested(context.Context, deployments.Nested) (created bool, err error)
+	BeginNested(context.Context, deploymentrow.Nested) (created bool, err error)
 }
 
 // Tries takes nested deployments of which none begins: their parent is only planned.
-type Tries struct{ *deployments.Deployments }
+type Tries struct{ *deploymentrow.Deployments }
 
 // BeginNested implements [Nesting].
-func (t Tries) BeginNested(ctx context.Context, b deployments.Nested) (created bool, err error) {
+func (t Tries) BeginNested(ctx context.Context, b deploymentrow.Nested) (created bool, err error) {
 	return t.TryNested(ctx, b)
 }
 
@@ -43,7 +43,7 @@ func (d Deployments) nest(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err := d.Locations.Check(r.Context(), n, arm.Location(record.Location)); err != nil {
 		return err
 	}
-	created, err := d.Nesting.BeginNested(r.Context(), deployments.Nested{
+	created, err := d.Nesting.BeginNested(r.Context(), deploymentrow.Nested{
 		Name: n, ID: x.Request.Path.String(), Parent: *x.Parent, Record: req.Content, History: d.History,
 	})
 	switch {

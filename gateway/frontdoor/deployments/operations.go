@@ -9,7 +9,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/operations/deploy"
+	"portico/jobs/deploy"
 )
 
 // stateIn reads $filter of the list: a state alone.

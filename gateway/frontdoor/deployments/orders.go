@@ -12,8 +12,8 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
-	"portico/operations/deploy"
-	"portico/operations/deploy/secret"
+	"portico/jobs/deploy"
+	"portico/jobs/deploy/secret"
 	"portico/template"
 	"portico/template/expr"
 )

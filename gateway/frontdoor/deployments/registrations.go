@@ -7,7 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/operations/deploy"
+	"portico/jobs/deploy"
 	"portico/template"
 )
 

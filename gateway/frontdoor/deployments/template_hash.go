@@ -5,7 +5,7 @@ import (
 
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/operations/deploy"
+	"portico/jobs/deploy"
 	"portico/template"
 	"portico/template/document"
 	"portico/template/expr"

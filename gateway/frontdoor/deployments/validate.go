@@ -7,7 +7,7 @@ import (
 
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
-	"portico/operations/deploy"
+	"portico/jobs/deploy"
 )
 
 // validated is the answer for a deployment that passes every judge.

@@ -11,8 +11,8 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
+	"portico/jobs/deploy"
 	"portico/limits"
-	"portico/operations/deploy"
 	"portico/template"
 	"portico/template/expr"
 )

@@ -15,8 +15,8 @@ import (
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/jobs"
-	"portico/locate"
-	"portico/operations/groupdelete"
+	"portico/jobs/groupdelete"
+	"portico/probe"
 	"portico/routing"
 )
 
@@ -25,7 +25,7 @@ type Deletions struct {
 	Store       *inventory.Store
 	Admission   *admission.Admission
 	Polls       *polling.Operations
-	Prober      locate.Prober
+	Prober      probe.Prober
 	AskTimeout  time.Duration
 	CallTimeout time.Duration
 }
@@ -86,7 +86,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req route.Request, check func(inventory.Group) error) (closed bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, 2*g.AskTimeout)
 	defer cancel()
-	emptiness := &locate.EmptinessCheck{Prober: g.Prober, Identity: x.Identity, Share: x.Caller(), Timeout: g.CallTimeout, Subscription: req.Subscription}
+	emptiness := &probe.EmptinessCheck{Prober: g.Prober, Identity: x.Identity, Share: x.Caller(), Timeout: g.CallTimeout, Subscription: req.Subscription}
 	for range closingRounds {
 		err := g.Store.DeleteGroup(ctx, req.Subscription.ID, x.Request.Path.Group(), inventory.DeleteGroupConditions{
 			Check: func(group inventory.Group) error {

@@ -20,7 +20,7 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/inventory/transaction"
-	"portico/operations/move"
+	"portico/jobs/move"
 	"portico/regions"
 	"portico/routing"
 )

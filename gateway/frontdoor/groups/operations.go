@@ -12,9 +12,9 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory/jobrow"
 	"portico/jobs"
-	"portico/locate"
-	"portico/operations/groupdelete"
-	"portico/operations/move"
+	"portico/jobs/groupdelete"
+	"portico/jobs/move"
+	"portico/probe"
 	"portico/regions"
 )
 
@@ -207,7 +207,7 @@ func remedies(m *regions.Map, waiting []string) string {
 	var ways []string
 	for _, region := range waiting {
 		if !m.HasRegion(region) {
-			ways = append(ways, "The map no longer has the location '"+region+"'. "+locate.MissingRegionRemedy(region)+".")
+			ways = append(ways, "The map no longer has the location '"+region+"'. "+probe.MissingRegionRemedy(region)+".")
 		}
 	}
 	return strings.Join(ways, " ")

@@ -14,7 +14,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
-	"portico/inventory/tags"
+	"portico/inventory/tagindex"
 	"portico/inventory/transaction"
 )
 
@@ -162,7 +162,7 @@ func (u *tagUses) next(ctx context.Context, after string) (string, error) {
 	return next, err
 }
 
-func tagNameOf(subscription string, defined tags.Name, use tagUse) tagNameBody {
+func tagNameOf(subscription string, defined tagindex.Name, use tagUse) tagNameBody {
 	name := defined.Name
 	if name == "" {
 		name = use.spelling
@@ -179,7 +179,7 @@ func tagNameOf(subscription string, defined tags.Name, use tagUse) tagNameBody {
 	return body
 }
 
-func tagValueOf(subscription, name, value string, defined tags.Name, use tagUse) tagValueBody {
+func tagValueOf(subscription, name, value string, defined tagindex.Name, use tagUse) tagValueBody {
 	return tagValueBody{
 		ID: tagValueID(subscription, name, value), TagValue: value,
 		Count: tagCount{"Total", use.values[value]}, ETag: tagETag(subscription, defined, value),
@@ -198,7 +198,7 @@ func tagValueID(subscription, name, value string) string {
 // defined for it; "" for what is not defined. It is over what clients define: how often
 // a tag is in use, and with which values, is not theirs to write there, and changes with
 // every resource.
-func tagETag(subscription string, defined tags.Name, value string) string {
+func tagETag(subscription string, defined tagindex.Name, value string) string {
 	switch {
 	case !defined.Defines(value):
 		return ""
@@ -282,9 +282,9 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 		return fault
 	}
 	conditions := route.Preconditions(r, x)
-	defined, created, err := g.Store.Tags.Define(r.Context(), req.Subscription.ID, name, value, func(current tags.Name) error {
+	defined, created, err := g.Store.Tags.Define(r.Context(), req.Subscription.ID, name, value, func(current tagindex.Name) error {
 		return conditions(tagETag(req.Subscription.ID, current, value))
-	}, func(defined tags.Name) string { return tagETag(req.Subscription.ID, defined, value) })
+	}, func(defined tagindex.Name) string { return tagETag(req.Subscription.ID, defined, value) })
 	var quota *transaction.QuotaError
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -323,11 +323,11 @@ func (g Names) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		return err
 	}
 	conditions := route.Preconditions(r, x)
-	removed, err := g.Store.Tags.Remove(r.Context(), req.Subscription.ID, name, value, func(current tags.Name) error {
+	removed, err := g.Store.Tags.Remove(r.Context(), req.Subscription.ID, name, value, func(current tagindex.Name) error {
 		return cmp.Or(conditions(tagETag(req.Subscription.ID, current, value)), inUse)
 	})
 	switch {
-	case errors.Is(err, tags.ErrHasValues):
+	case errors.Is(err, tagindex.ErrHasValues):
 		return arm.NewError(arm.TagNameInUse, name, "values are defined for it").About("tagName")
 	case err != nil:
 		return admission.Refusal(x, err)

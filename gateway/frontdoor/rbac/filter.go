@@ -1,0 +1,92 @@
+package rbac
+
+import (
+	"fmt"
+	"strings"
+
+	"portico/arm"
+	"portico/routing"
+)
+
+// term is a condition of a $filter: "principalId eq 'text'", "assignedTo('text')" or
+// "atScope()".
+type term struct {
+	of   string // the field or function, folded; a function has parentheses behind it
+	text string
+}
+
+// filterOf returns the conditions that all hold in a request's $filter. known are the
+// fields and functions that the list has.
+func filterOf(q *routing.Request, known ...string) ([]term, error) {
+	text, _ := q.Query.Get("$filter")
+	var terms []term
+	for rest := strings.TrimSpace(text); rest != ""; {
+		t, after, ok := readTerm(rest)
+		if !ok || !isKnown(t, known) {
+			return nil, arm.NewError(arm.InvalidQueryParameter, "$filter", fmt.Sprintf("it joins these by and: %s", strings.Join(known, ", "))).About("$filter")
+		}
+		terms = append(terms, t)
+		if rest = after; rest == "" {
+			break
+		}
+		word, behind, spaced := strings.Cut(rest, " ")
+		if rest = strings.TrimSpace(behind); !spaced || !strings.EqualFold(word, "and") || rest == "" {
+			return nil, arm.NewError(arm.InvalidQueryParameter, "$filter", "only and joins its conditions").About("$filter")
+		}
+	}
+	return terms, nil
+}
+
+func isKnown(t term, known []string) bool {
+	for _, k := range known {
+		if arm.EqualFold(t.of, k) {
+			return true
+		}
+	}
+	return false
+}
+
+// readTerm reads the first condition of a text, and returns what is behind it.
+func readTerm(s string) (t term, rest string, ok bool) {
+	n := strings.IndexAny(s, " (")
+	if n <= 0 {
+		return t, "", false
+	}
+	t.of, rest = arm.Fold(s[:n]), strings.TrimSpace(s[n:])
+	if inside, function := strings.CutPrefix(rest, "("); function {
+		t.of += "()"
+		if rest = strings.TrimSpace(inside); !strings.HasPrefix(rest, ")") {
+			if t.text, rest, ok = readText(rest); !ok {
+				return t, "", false
+			}
+		}
+		rest, ok = strings.CutPrefix(rest, ")")
+		return t, strings.TrimSpace(rest), ok
+	}
+	verb, operand, spaced := strings.Cut(rest, " ")
+	if !spaced || !strings.EqualFold(verb, "eq") {
+		return t, "", false
+	}
+	t.text, rest, ok = readText(strings.TrimSpace(operand))
+	return t, rest, ok
+}
+
+// readText reads a text in quotes, in which two stand for one.
+func readText(s string) (text, rest string, ok bool) {
+	s, ok = strings.CutPrefix(s, "'")
+	if !ok {
+		return "", "", false
+	}
+	var b strings.Builder
+	for {
+		before, behind, closed := strings.Cut(s, "'")
+		b.WriteString(before)
+		if !closed {
+			return "", "", false
+		}
+		if s, ok = strings.CutPrefix(behind, "'"); !ok {
+			return b.String(), strings.TrimSpace(behind), true
+		}
+		b.WriteByte('\'')
+	}
+}

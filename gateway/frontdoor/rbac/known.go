@@ -1,0 +1,79 @@
+package rbac
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"portico/access"
+	"portico/access/roles"
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/regions"
+)
+
+// warnUnknown says of actions of a role that they name no resource type that is known:
+// the role is taken all the same, as the type may come later, but it allows, or
+// excludes, nothing by them. A header of the answer counts them; the log names the
+// first one.
+func (g Definitions) warnUnknown(w http.ResponseWriter, x *exchange.Exchange, permissions []roles.Permission) {
+	n, first := 0, ""
+	known := knownTypes(g.Map)
+	for _, p := range permissions {
+		for _, actions := range [][]string{p.Actions, p.NotActions} {
+			for _, action := range actions {
+				if known.mayHave(action) {
+					continue
+				}
+				if n++; n == 1 {
+					first = action
+				}
+			}
+		}
+	}
+	if n == 0 {
+		return
+	}
+	w.Header().Set("Warning", fmt.Sprintf(`299 - "%d of the actions are of no resource type that is known here"`, n))
+	if x.Trail == nil {
+		x.Warn("actions of a role are of no known resource type", fmt.Errorf("%d of them, such as %s, of the role %s", n, access.Quoted(first), named(x)))
+	}
+}
+
+// prefixes are those of the actions that can be done, folded: "NAMESPACE/TYPE/", or
+// "NAMESPACE/" for all of one.
+type prefixes []string
+
+// knownTypes are the types of the map, what is done with namespaces as a whole, and
+// Portico's own namespaces.
+func knownTypes(m *regions.Map) prefixes {
+	all := prefixes{"microsoft.authorization/", "microsoft.features/", "microsoft.insights/", "microsoft.resources/"}
+	for _, p := range m.Providers() {
+		for _, of := range []string{"register", "unregister", "operations"} {
+			all = append(all, arm.Fold(p.Namespace+"/"+of+"/"))
+		}
+		for _, t := range p.Types() {
+			all = append(all, arm.Fold(p.Namespace+"/"+t.Name+"/"))
+		}
+	}
+	return all
+}
+
+// mayHave reports whether an action, which may have wildcards, can be one of these. Where
+// a wildcard stands for the type, it can.
+func (all prefixes) mayHave(action string) bool {
+	literal, _, wild := strings.Cut(arm.Fold(action), "*")
+	for _, prefix := range all {
+		rest, below := strings.CutPrefix(literal, prefix)
+		switch {
+		case wild && (below || strings.HasPrefix(prefix, literal)), below && (strings.Count(prefix, "/") == 1 || isVerb(rest)):
+			return true
+		}
+	}
+	return false
+}
+
+// isVerb reports whether a text is what comes behind a type in an action's name.
+func isVerb(s string) bool {
+	return s == "read" || s == "write" || s == "delete" || s == "action" || strings.HasSuffix(s, "/action")
+}

@@ -1,0 +1,41 @@
+package client
+
+import (
+	"errors"
+	"io"
+)
+
+// errStale is the error of a request that was not sent, because its connection was
+// closed or had unexpected bytes on it.
+var errStale = errors.New("the idle connection cannot be used")
+
+// ask checks an idle connection, writes the request without content that c.out holds, and
+// waits for the beginning of its answer, which is in the buffer then. It notifies the
+// exchange before it writes anything.
+//
+// All of it is one operation on the socket. Bytes that come after the check wake the
+// wait, so ask need not try to read before it waits, which would nearly always be in
+// vain.
+func (c *conn) ask(by *exchange) error {
+	if c.r != c.w {
+		return errStale
+	}
+	c.r, c.w = 0, 0
+	n, rest, err := c.wire.ask(c.out, c.in, by)
+	c.w = n
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0: // the socket takes no more at once
+		_, err = c.Write(rest)
+		return err
+	case n == 0:
+		return io.EOF
+	}
+	return nil
+}
+
+// asks reports whether ask can send a request over c.
+func (c *conn) asks(r *Request) bool {
+	return c.reused && c.state == nil && c.wire.socket != nil && r.Guard == nil && len(r.Content) == 0
+}

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"net/http"
+	"net/textproto"
+	"strings"
+
+	"portico/tracing/headers"
+)
+
+// frame decides where the content of a request ends, whether another reader could see
+// its end elsewhere, and whether the connection ends with the answer.
+func (x *exchange) frame() error {
+	r := &x.request
+	old := r.ProtoMinor == 0
+	closes := headers.HasToken(r.Header["Connection"], "close")
+	r.Close = closes || old && !headers.HasToken(r.Header["Connection"], "keep-alive")
+	x.last = closes || old || saysClose(r.Header["Connection"]) // what stays open in HTTP/1.0 may be read otherwise in between
+	chunked, err := isChunked(r)
+	if err != nil {
+		return err
+	}
+	length, ok := headers.ContentLength(r.Header)
+	if !ok {
+		return errLength
+	}
+	if !chunked {
+		r.ContentLength = max(0, length)
+		return nil
+	}
+	if err := dropTrailers(r.Header); err != nil {
+		return err
+	}
+	x.context.ambiguous = length >= 0
+	x.last = true
+	delete(r.Header, "Content-Length")
+	r.ContentLength, r.TransferEncoding = -1, []string{"chunked"}
+	return nil
+}
+
+// saysClose reports whether the first value contains close. net/http reads only that
+// value as a wish to end the connection.
+func saysClose(values []string) bool {
+	if len(values) == 0 {
+		return false
+	}
+	for word := range strings.FieldsFuncSeq(values[0], func(c rune) bool { return c == ' ' || c == '\t' || c == ',' }) {
+		if headers.EqualFold(word, "close") {
+			return true
+		}
+	}
+	return false
+}
+
+func isChunked(r *http.Request) (bool, error) {
+	encodings, sent := r.Header["Transfer-Encoding"]
+	switch {
+	case !sent:
+		return false, nil
+	case r.ProtoMinor == 0:
+		return false, errOldEncoding
+	case len(encodings) != 1 || !headers.EqualFold(encodings[0], "chunked"):
+		return false, errEncoding
+	}
+	delete(r.Header, "Transfer-Encoding")
+	return true, nil
+}
+
+// dropTrailers checks the names of trailers. Trailers themselves are dropped.
+func dropTrailers(h http.Header) error {
+	for _, value := range h["Trailer"] {
+		for name := range strings.SplitSeq(value, ",") {
+			switch textproto.CanonicalMIMEHeaderKey(headers.TrimSpace(name)) {
+			case "Transfer-Encoding", "Trailer", "Content-Length":
+				return errTrailer
+			}
+		}
+	}
+	delete(h, "Trailer")
+	return nil
+}
+
+// expects decides what the client waits for before it sends its content.
+func (x *exchange) expects() error {
+	expected := x.request.Header["Expect"]
+	if len(expected) == 0 || expected[0] == "" {
+		return nil
+	}
+	if !headers.HasToken(expected[:1], "100-continue") {
+		return errExpectation
+	}
+	x.body.awaited = x.request.ProtoMinor > 0 && x.request.ContentLength != 0
+	return nil
+}

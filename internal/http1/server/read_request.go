@@ -1,0 +1,37 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// ReadRequest reads what a client sends, and then ends its side of the connection, as a
+// [Server] whose heads may have maxHead bytes. It returns the request that the handler
+// would get, with its content still to be read, below ctx. The error is a
+// *[connections.Refusal] for a request that is answered without the handler, and
+// [io.EOF] if the head does not end, for which a server would wait.
+func ReadRequest(ctx context.Context, sent []byte, maxHead int) (*http.Request, error) {
+	c := &conn{Conn: &sentBytes{Reader: bytes.NewReader(sent)}, server: New(Options{MaxHead: maxHead}), ctx: ctx, in: make([]byte, bufferSize)}
+	x, err := c.readRequest()
+	if err != nil {
+		return nil, err
+	}
+	return x.request.WithContext(&x.context), nil
+}
+
+// sentBytes is a connection with a client that has sent everything and takes any
+// answer.
+type sentBytes struct{ *bytes.Reader }
+
+var _ net.Conn = (*sentBytes)(nil)
+
+func (*sentBytes) Write(p []byte) (int, error)      { return len(p), nil }
+func (*sentBytes) Close() error                     { return nil }
+func (*sentBytes) LocalAddr() net.Addr              { return nil }
+func (*sentBytes) RemoteAddr() net.Addr             { return nil }
+func (*sentBytes) SetDeadline(time.Time) error      { return nil }
+func (*sentBytes) SetReadDeadline(time.Time) error  { return nil }
+func (*sentBytes) SetWriteDeadline(time.Time) error { return nil }

@@ -1,0 +1,119 @@
+package deploymentrow
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"portico/arm"
+	"portico/events"
+	"portico/inventory/encryption"
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
+	"portico/inventory/transaction"
+)
+
+const (
+	typeName = "Microsoft.Resources/deployments"
+
+	activeColumns = `SELECT subscription, resource_group, name, job, operations, caller FROM deployments WHERE `
+	activeOfJob   = activeColumns + `job = ? AND state = ?` + engine.ForUpdate
+	activeOfGroup = activeColumns + `subscription = ? AND resource_group = ? AND state = ?` + engine.ForUpdate
+)
+
+// id returns the ID of the deployment.
+func (n Name) id() string {
+	scope := "/subscriptions/" + n.Subscription
+	if n.Group != "" {
+		scope += "/resourceGroups/" + n.Group
+	}
+	return scope + "/providers/" + typeName + "/" + n.Name
+}
+
+// Active is a deployment that has not ended.
+type Active struct {
+	name      Name // folded
+	job       [16]byte
+	beginning []byte
+	caller    string // its key
+}
+
+func scanActive(scan engine.Scanner) (a Active, err error) {
+	var job []byte
+	err = scan(&a.name.Subscription, &a.name.Group, &a.name.Name, &job, &a.beginning, &a.caller)
+	copy(a.job[:], job)
+	return a, err
+}
+
+// LookUpActive locks the deployments of a group that have not ended.
+func LookUpActive(sub, group string, each func(Active)) engine.Lookup {
+	return engine.LookupOf(activeOfGroup, each, scanActive, sub, group, Running)
+}
+
+// begun returns the event of a deployment's beginning, whose job acts for its caller since. It
+// stands in the place of the operations until the end, encrypted. No one is named if the key
+// is gone.
+func (d *Deployments) begun(ctx context.Context, a Active) (events.Payload, error) {
+	e := beginning(a.name.id(), false, events.Cause{})
+	text, err := d.database.Cipher.Decrypt(ctx, place(a.name, a.job, "beginning"), a.beginning)
+	if err == nil {
+		err = json.Unmarshal(text, &e)
+	}
+	if err != nil && !errors.Is(err, encryption.ErrDecrypt) {
+		return e, err
+	}
+	e.Cause.Job = Job
+	return e, nil
+}
+
+func beginning(id string, isNew bool, by events.Cause) events.Payload {
+	return events.Payload{Resource: id, Action: typeName + index.WriteVerb, Status: events.Accepted, New: isNew, Cause: by}
+}
+
+// recordEnd records how a deployment ends, and whether its record goes.
+func (d *Deployments) recordEnd(t *transaction.Tx, a Active, status events.Status, why *arm.Error, gone bool) error {
+	e, err := d.begun(t.Context, a)
+	if err != nil {
+		return err
+	}
+	e.Status, e.Error, e.Gone = status, why, gone
+	return t.RecordOwnBy(e.Cause, a.name.Subscription, e)
+}
+
+// RecordGone records the ends of deployments that go with their group.
+func (d *Deployments) RecordGone(t *transaction.Tx, all []Active) error {
+	return d.recordFailed(t, all, "The resource group of the deployment was deleted.", true)
+}
+
+func (d *Deployments) recordFailed(t *transaction.Tx, all []Active, why string, gone bool) error {
+	for _, a := range all {
+		if err := d.recordEnd(t, a, events.Failed, arm.NewError(arm.DeploymentFailed).Saying("%s", why), gone); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abandon ends the nested deployments of a job that have not ended: they have failed.
+func (d *Deployments) abandon(t *transaction.Tx, job [16]byte) error {
+	all, err := engine.Collect(t, scanActive, activeOfJob, job[:], Running)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	if err := d.recordFailed(t, all, "The deployment that it is nested in has ended without it.", false); err != nil {
+		return err
+	}
+	_, err = t.Exec(abandonNested, Failed, []byte{}, job[:], Running)
+	return err
+}
+
+// recordDeleted records that the record of a deployment was deleted.
+func recordDeleted(t *transaction.Tx, by events.Cause, n Name) error {
+	return t.RecordOwnBy(by, arm.Fold(n.Subscription), events.Payload{Resource: n.id(), Action: typeName + index.DeleteVerb, Status: events.Succeeded})
+}
+
+// RecordCanceled records that the deployment of a job was canceled, which its end follows.
+func RecordCanceled(t *transaction.Tx, j jobrow.Job) error {
+	return t.RecordOwn(j.Subscription, events.Payload{Resource: j.Subject, Action: typeName + "/cancel/action", Status: events.Succeeded})
+}

@@ -1,0 +1,98 @@
+package deletionplan
+
+import "time"
+
+// Next returns the members to call now. They count as in flight until OnResult gets the
+// result of each.
+func (p *Plan) Next(now time.Time) []*Member {
+	if p.stopped {
+		return nil
+	}
+	if p.counts[Parked] > 0 && p.counts[Parked] == len(p.Members) {
+		p.nextPass(now)
+	}
+	if p.counts[Waiting] == 0 || p.counts[InFlight] >= p.limits.PerJob {
+		return nil
+	}
+	var orders, held []*Member
+	delayed := false
+	for _, m := range p.all {
+		switch {
+		case m.State != Waiting || p.Members[m.Key] != m:
+		case m.Due.After(now):
+			delayed = delayed || !m.Unreachable
+		case p.held(m):
+			held = append(held, m)
+		default:
+			orders = p.send(orders, m)
+		}
+	}
+	if len(orders) == 0 && p.counts[InFlight] == 0 && p.counts[Accepted] == 0 && !delayed {
+		// The members hold each other back. A hint must not do so for ever.
+		for _, m := range held {
+			orders = p.send(orders, m)
+		}
+	}
+	return orders
+}
+
+// nextPass gives every parked member another try that could succeed now.
+func (p *Plan) nextPass(now time.Time) {
+	if !p.canPass() {
+		return
+	}
+	p.pass++
+	for _, m := range p.all {
+		if p.Members[m.Key] == m && p.mayGoNow(m) {
+			m.Blockers, m.Due = nil, now.Add(p.limits.Pause)
+			p.become(m, Waiting, false)
+		}
+	}
+}
+
+// send adds a member to the orders, within the limits.
+func (p *Plan) send(orders []*Member, m *Member) []*Member {
+	if p.counts[InFlight] >= p.limits.PerJob || p.atEndpoint[m.Endpoint] >= p.limits.PerEndpoint {
+		return orders
+	}
+	m.Tried, m.Again, m.among = len(p.went), false, p.tally.typesPresent()
+	p.become(m, InFlight, m.Unreachable) // until its region answers
+	return append(orders, m)
+}
+
+// held reports whether another member has to go before this one, and is about to: its
+// parent, if deleting that deletes this one too; its children, if its provider would
+// refuse otherwise; its manager; and members of the types that are known to go before
+// its own.
+func (p *Plan) held(m *Member) bool {
+	if parent := p.Members[m.Parent]; parent != nil && !parent.Refuses && parent.active() {
+		return true
+	}
+	if m.Refuses {
+		for _, child := range p.below[m.Key] {
+			if p.Members[child.Key] == child && child.active() {
+				return true
+			}
+		}
+	}
+	if manager := p.Members[m.Manager]; manager != nil && manager != m && manager.active() {
+		return true
+	}
+	for typ := range p.before[m.Type] {
+		if p.activeOf[typ] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Wake returns when the first of the members that wait for their time may be called;
+// false if none waits.
+func (p *Plan) Wake() (first time.Time, waits bool) {
+	for _, m := range p.Members {
+		if m.State == Waiting && !p.stopped && (!waits || m.Due.Before(first)) {
+			first, waits = m.Due, true
+		}
+	}
+	return first, waits
+}

@@ -1,0 +1,488 @@
+// Package deletionplan decides which of many resources to delete next, and what an answer means for
+// the others. It is pure: it neither calls nor reads a clock, and a plan can be made again
+// from the inventory at any time.
+package deletionplan
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"portico/internal/timing"
+	"portico/upstream/answers"
+)
+
+// State is the progress of one resource's deletion. The numbers are stored.
+type State uint8
+
+// The states.
+const (
+	Waiting  State = iota // it is sent when it is due and nothing holds it back
+	InFlight              // its call is under way
+	Accepted              // another job follows its operation, or probes it
+	Parked                // refused: it waits until something has gone
+)
+
+// Member is one resource that has to go.
+type Member struct {
+	Key      string // its name within the deletion
+	ID       string // as it was written
+	Type     string // folded full type
+	Region   string
+	Endpoint string // the endpoint of its calls
+	Parent   string // key of the tracked resource that it lies below, or ""
+	Manager  string // key of the resource that manages it, or ""
+	// Refuses: its provider refuses to delete it while it has children. Without Refuses
+	// the children go with it.
+	Refuses bool
+
+	State State
+	// Orphan: another job probes it, because its parent has gone or a create of it is
+	// followed.
+	Orphan      bool
+	Unreachable bool      // its region does not answer
+	Due         time.Time // not to be sent before
+	Since       time.Time // the first failure that counts against its budget
+	Tries       int       // failures in a row
+	Why         string    // the last of them, as a sentence
+	// Tried is how many members had gone when it was last sent.
+	Tried    int
+	among    []string // the types that stood then
+	Blockers []string // keys of the members that have to go before it, as its refusal said
+	// Blind: it was refused without a reason, when RefusedAt members had gone.
+	Blind     bool
+	RefusedAt int
+	// Busy names the write of its own that may be under way, such as PUT; "" for none. Its
+	// provider may refuse to delete it until that has ended.
+	Busy string
+	// Again: the write of a member has ended since it was last sent.
+	Again   bool
+	Changed bool // since it was recorded
+	refused bool // by the last answer, also while it is tried again
+}
+
+// active reports whether a member makes progress by itself. A member that waits for its
+// region does not.
+func (m *Member) active() bool {
+	return m.State == InFlight || m.State == Accepted || m.State == Waiting && !m.Unreachable
+}
+
+// Limits bound a deletion.
+type Limits struct {
+	PerEndpoint, PerJob int           // calls under way
+	Budget              time.Duration // for one member's passing failures
+	Pause, Longest      time.Duration // before a member is tried again
+}
+
+// LongestWait bounds the pause before a member is tried again, unless its provider asked
+// for one.
+const LongestWait = 15 * time.Second
+
+// Plan is the plan of a deletion.
+//
+// A member is sent when nothing holds it back. A refused member is parked. It is sent
+// again when all members that its refusal named have gone; if it named none, when the
+// write of its own has ended that may have been under way; or, when nothing else can be
+// done, if any member has gone since it was tried, or the write of any has ended: that is
+// a further pass. When no pass is left, and no write of a member is under way, the
+// deletion cannot go on.
+type Plan struct {
+	limits  Limits
+	Members map[string]*Member
+	all     []*Member // in the order in which they came; may hold some that have gone
+	below   map[string][]*Member
+	waiters map[string][]*Member // by the member that they wait for
+	before  map[string]map[string]bool
+	Learnt  []TypeOrder // not recorded yet
+	tally   tally
+
+	counts     [Parked + 1]int // by state
+	activeOf   map[string]int  // by type
+	atEndpoint map[string]int  // calls under way
+	busy       int             // parked members with a write of their own
+	went       []string        // types of the members that have gone, in order
+	Total      int
+	pass       int
+	stopped    bool
+}
+
+// New returns a plan without members. known is the order of types that earlier
+// deletions have learnt.
+func New(limits Limits, known []TypeOrder) *Plan {
+	p := &Plan{
+		limits: limits, Members: map[string]*Member{}, below: map[string][]*Member{}, waiters: map[string][]*Member{},
+		before: map[string]map[string]bool{}, tally: newTally(), activeOf: map[string]int{}, atEndpoint: map[string]int{}, pass: 1,
+	}
+	for _, o := range known {
+		p.orderTypes(o)
+	}
+	return p
+}
+
+// Add adds a member in the state that it has.
+func (p *Plan) Add(m *Member) {
+	p.Members[m.Key] = m
+	p.all = append(p.all, m)
+	if m.Parent != "" {
+		p.below[m.Parent] = append(p.below[m.Parent], m)
+	}
+	p.Total++
+	p.count(m, 1)
+	p.tally.count(m.Type, 1)
+	for _, key := range m.Blockers {
+		p.waiters[key] = append(p.waiters[key], m)
+	}
+}
+
+// Resume continues an earlier plan once the members are added. total and deleted are
+// that plan's recorded progress. Members that have gone since then count as deleted;
+// came is how many members have been added since.
+func (p *Plan) Resume(total, deleted, came, pass int) {
+	for _, m := range p.Members {
+		p.forgetGone(m)
+	}
+	p.pass = max(pass, p.pass)
+	gone := deleted + max(0, total-deleted-(len(p.Members)-came))
+	if gone > 0 {
+		p.Total, p.went = gone+len(p.Members), make([]string, gone) // their types are no longer known
+	}
+}
+
+// forgetGone removes from a restored member's blockers those that have gone since.
+func (p *Plan) forgetGone(m *Member) {
+	if m.State != Parked || len(m.Blockers) == 0 {
+		return
+	}
+	m.Blockers = slices.DeleteFunc(m.Blockers, func(key string) bool { return p.Members[key] == nil })
+	if len(m.Blockers) == 0 {
+		p.become(m, Waiting, false)
+	}
+}
+
+// Progress is how far a deletion has come.
+type Progress struct {
+	Total      int      `json:"total"` // of the resources that it found so far
+	Deleted    int      `json:"deleted"`
+	InFlight   int      `json:"inFlight"` // their deletion is under way
+	Waiting    int      `json:"waiting"`
+	Parked     int      `json:"parked"` // refused
+	Pass       int      `json:"pass"`
+	WaitingFor []string `json:"waitingFor,omitempty"` // regions that do not answer
+}
+
+// Progress is how far the deletion has come.
+func (p *Plan) Progress() Progress {
+	progress := p.Counted()
+	progress.WaitingFor = p.unreachableRegions()
+	return progress
+}
+
+// Counted is Progress without the regions.
+func (p *Plan) Counted() Progress {
+	return Progress{
+		Total: p.Total, Deleted: p.Total - len(p.Members), InFlight: p.counts[InFlight] + p.counts[Accepted],
+		Waiting: p.counts[Waiting], Parked: p.counts[Parked], Pass: p.pass,
+	}
+}
+
+// become moves a member to a state.
+func (p *Plan) become(m *Member, state State, unreachable bool) {
+	p.count(m, -1)
+	m.State, m.Unreachable, m.Changed = state, unreachable, true
+	p.count(m, 1)
+}
+
+func (p *Plan) count(m *Member, by int) {
+	p.counts[m.State] += by
+	if m.active() {
+		p.activeOf[m.Type] += by
+	}
+	if m.State == InFlight {
+		p.atEndpoint[m.Endpoint] += by
+	}
+	if m.State == Parked && m.Busy != "" {
+		p.busy += by
+	}
+}
+
+// remove removes a member, and lets those that waited for it go on.
+func (p *Plan) remove(m *Member) {
+	p.learnFromSuccess(m)
+	p.count(m, -1)
+	p.tally.count(m.Type, -1)
+	delete(p.Members, m.Key)
+	p.went = append(p.went, m.Type)
+	if len(p.all) > 64 && len(p.all) > 2*len(p.Members) {
+		p.all = slices.DeleteFunc(p.all, func(m *Member) bool { return p.Members[m.Key] != m })
+	}
+	for _, child := range p.below[m.Key] {
+		if p.Members[child.Key] == child && (child.State == Waiting || child.State == Parked) {
+			p.AwaitProof(child)
+		}
+	}
+	delete(p.below, m.Key)
+	waiters := p.waiters[m.Key]
+	delete(p.waiters, m.Key)
+	for _, w := range waiters {
+		if p.Members[w.Key] != w || w.State != Parked || !slices.Contains(w.Blockers, m.Key) {
+			continue
+		}
+		w.Blockers = slices.DeleteFunc(w.Blockers, func(key string) bool { return key == m.Key })
+		if w.Changed = true; len(w.Blockers) == 0 {
+			p.become(w, Waiting, false)
+		}
+	}
+}
+
+// await leaves it to another job to find out a member's outcome.
+func (p *Plan) await(m *Member) {
+	m.Since, m.Tries, m.Due, m.Blockers, m.Orphan = time.Time{}, 0, time.Time{}, nil, false
+	p.become(m, Accepted, false)
+}
+
+// Stop has nothing sent any more.
+func (p *Plan) Stop() { p.stopped = true }
+
+// AwaitProof leaves it to another job to find out whether a member still exists: if it
+// does, it is sent.
+func (p *Plan) AwaitProof(m *Member) {
+	p.await(m)
+	m.Orphan = true
+}
+
+// Busy returns the number of refused members with a write of their own that may be under
+// way.
+func (p *Plan) Busy() int { return p.busy }
+
+// In returns the number of members in a state.
+func (p *Plan) In(s State) int { return p.counts[s] }
+
+// Outcome is what an answer to a member's DELETE means for it.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OutcomeGone        Outcome = iota
+	OutcomeAccepted            // the provider works on it
+	OutcomeRefused             // as things stand
+	OutcomeTransient           // not now; counts against the budget
+	OutcomeUnreachable         // its region does not answer
+	OutcomeUnsent              // nothing was asked
+	OutcomeUnproven            // another job finds out whether it still exists
+)
+
+var outcomes = [...]string{"gone", "accepted", "refused", "transient", "silent", "unsent", "unproven"}
+
+func (o Outcome) String() string { return outcomes[o] }
+
+// ByMeaning has what the answer to a member's DELETE means for it.
+var ByMeaning = [...]Outcome{
+	answers.Done: OutcomeGone, answers.Absent: OutcomeGone, answers.Accepted: OutcomeAccepted, answers.Refused: OutcomeRefused,
+	answers.Later: OutcomeTransient, answers.Unreachable: OutcomeUnreachable,
+}
+
+// Result is the result of a member's call.
+type Result struct {
+	Outcome Outcome
+	After   time.Duration // the pause that the answer asked for
+	Why     string        // of a failure, as a sentence
+	// Blockers are the keys of members that a refusal names; named: it names any of
+	// the group's resources at all.
+	Blockers []string
+	Named    bool
+	// Busy names a write of its own that was under way at some time during the call.
+	Busy string
+}
+
+// OnResult applies the result of a member's call.
+func (p *Plan) OnResult(key string, s Result, now time.Time) {
+	m := p.Members[key]
+	if m == nil || m.State != InFlight {
+		return
+	}
+	if s.Busy != "" {
+		p.setBusy(m, s.Busy)
+	}
+	if s.Outcome == OutcomeRefused && s.After > 0 && !s.Named {
+		s.Outcome = OutcomeTransient // it is sent again, and waits for nothing else
+	}
+	if s.Outcome == OutcomeGone || s.Outcome == OutcomeAccepted || s.Outcome == OutcomeRefused && s.blind(m) {
+		p.tally.note(m.Type, m.among, s.Outcome != OutcomeRefused)
+	}
+	m.refused = s.Outcome == OutcomeRefused
+	switch s.Outcome {
+	case OutcomeGone:
+		p.remove(m)
+	case OutcomeAccepted:
+		p.await(m)
+	case OutcomeUnproven:
+		p.AwaitProof(m)
+	case OutcomeRefused:
+		p.park(m, s)
+	case OutcomeTransient:
+		p.retry(m, s, now)
+	case OutcomeUnreachable, OutcomeUnsent:
+		m.Tries++
+		m.Why = s.Why
+		m.Due = now.Add(p.pauseOf(m, s.After))
+		p.become(m, Waiting, s.Outcome == OutcomeUnreachable)
+	}
+}
+
+// blind reports whether a refusal gives no reason that is known, so that it may show that
+// another type goes first.
+func (s Result) blind(m *Member) bool { return !s.Named && m.Busy == "" && !m.Again }
+
+// retry schedules another try of a member, as long as its budget lasts.
+func (p *Plan) retry(m *Member, s Result, now time.Time) {
+	if m.Since.IsZero() {
+		m.Since = now
+	}
+	m.Tries++
+	m.Why = s.Why
+	m.Due = now.Add(p.pauseOf(m, s.After))
+	if m.Due.Before(m.Since.Add(p.limits.Budget)) {
+		p.become(m, Waiting, false)
+		return
+	}
+	p.setAside(m, nil) // its budget stays spent: each further pass tries it once
+}
+
+func (p *Plan) pauseOf(m *Member, retryAfter time.Duration) time.Duration {
+	return max(retryAfter, timing.Backoff(p.limits.Pause, max(p.limits.Longest, p.limits.Pause), m.Tries))
+}
+
+// park sets a refused member aside until its blockers have gone.
+func (p *Plan) park(m *Member, s Result) {
+	m.Since, m.Tries = time.Time{}, 0
+	var blockers []string
+	for _, key := range s.Blockers {
+		if b := p.Members[key]; b != nil && b != m && !slices.Contains(blockers, key) {
+			blockers = append(blockers, key)
+			p.learn(TypeOrder{Before: b.Type, After: m.Type})
+		}
+	}
+	m.Blind, m.RefusedAt = s.blind(m), m.Tried
+	p.setAside(m, blockers)
+	if s.Named && len(blockers) == 0 && m.Tried < len(p.went) {
+		p.become(m, Waiting, false) // its blockers have gone meanwhile
+	}
+}
+
+func (p *Plan) setAside(m *Member, blockers []string) {
+	m.Blockers, m.Due = blockers, time.Time{}
+	for _, key := range blockers {
+		p.waiters[key] = append(p.waiters[key], m)
+	}
+	p.become(m, Parked, false)
+}
+
+// RowState is a member's state in the inventory at a time.
+type RowState struct {
+	Accepted   bool   // a job follows its deletion
+	Unverified bool   // a job verifies it
+	Failure    Result // of one whose followed deletion has failed
+	Busy       string // see Member
+}
+
+// Observe compares a member with its state in the inventory. It ignores a member in
+// flight, whose state comes with its answer.
+func (p *Plan) Observe(key string, s RowState) {
+	m := p.Members[key]
+	if m == nil || m.State == InFlight {
+		return
+	}
+	ended := m.Busy != "" && s.Busy == ""
+	switch p.setBusy(m, s.Busy); {
+	case m.State != Accepted && s.Accepted: // by somebody else
+		p.AwaitProof(m)
+	case m.State != Accepted || s.Accepted || m.Orphan && s.Unverified:
+	case m.Orphan: // it outlived its parent
+		m.Orphan = false
+		p.become(m, Waiting, false)
+	default: // its deletion was accepted, yet it still exists
+		p.park(m, s.Failure)
+	}
+	if ended {
+		p.writeEnded(m)
+	}
+}
+
+func (p *Plan) setBusy(m *Member, busy string) {
+	if m.Busy == busy {
+		return
+	}
+	p.count(m, -1)
+	m.Busy, m.Changed = busy, true
+	p.count(m, 1)
+}
+
+// writeEnded gives what was refused another try after the end of a member's own write:
+// that member at once, unless it waits for others, and all others in a further pass, as
+// their providers need not say that they waited for it.
+func (p *Plan) writeEnded(m *Member) {
+	for _, other := range p.all {
+		if p.Members[other.Key] == other && (other.State == Parked || other.State == InFlight) {
+			other.Again, other.Blind, other.Changed = true, false, true
+		}
+	}
+	if m.State == Parked && len(m.Blockers) == 0 {
+		p.become(m, Waiting, false)
+	}
+}
+
+// Drop removes a member that no longer exists.
+func (p *Plan) Drop(key string) {
+	if m := p.Members[key]; m != nil && m.State != InFlight {
+		p.remove(m)
+	}
+}
+
+// End is how a deletion can end.
+type End uint8
+
+// The ends.
+const (
+	EndNone    End = iota // it goes on
+	EndEmpty              // all have gone
+	EndBlocked            // a whole pass made no progress, and none is to come
+)
+
+// End returns how the deletion has ended.
+func (p *Plan) End() End {
+	switch {
+	case len(p.Members) == 0:
+		return EndEmpty
+	case p.counts[Parked] == len(p.Members) && p.busy == 0 && !p.canPass():
+		return EndBlocked
+	}
+	return EndNone
+}
+
+// canPass reports whether a further pass over the parked members could succeed.
+func (p *Plan) canPass() bool {
+	for _, m := range p.Members {
+		if p.mayGoNow(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayGoNow reports whether a parked member could succeed now: another has gone since it
+// was tried, or the write of one has ended.
+func (p *Plan) mayGoNow(m *Member) bool {
+	return m.State == Parked && (m.Again || m.Tried < len(p.went))
+}
+
+// unreachableRegions returns the regions that members wait for, also while these are tried
+// again, which may take as long as a call.
+func (p *Plan) unreachableRegions() []string {
+	regions := map[string]bool{}
+	for _, m := range p.Members {
+		if m.Unreachable {
+			regions[m.Region] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(regions))
+}

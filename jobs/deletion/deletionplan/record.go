@@ -1,0 +1,47 @@
+package deletionplan
+
+import "time"
+
+// Record is what is stored of a member, for whoever takes the deletion over.
+type Record struct {
+	State     State     `json:"state,omitempty"`
+	Orphan    bool      `json:"orphan,omitempty"`
+	Silent    bool      `json:"silent,omitempty"`
+	Due       time.Time `json:"due,omitzero"`
+	Since     time.Time `json:"since,omitzero"`
+	Tries     int       `json:"tries,omitempty"`
+	Why       string    `json:"why,omitempty"`
+	Tried     int       `json:"tried,omitempty"`
+	Blind     bool      `json:"blind,omitempty"`
+	RefusedAt int       `json:"refusedAt,omitempty"`
+	Blockers  []string  `json:"blockers,omitempty"`
+	Busy      string    `json:"busy,omitempty"`
+	Again     bool      `json:"again,omitempty"`
+}
+
+// WaitsFor says that a refused member waits for the end of its own write, "" if it does not.
+func (r Record) WaitsFor() string {
+	if r.State != Parked || len(r.Blockers) > 0 || r.Busy == "" {
+		return ""
+	}
+	return waitForWrite(r.Busy)
+}
+
+// Record returns the record of a member.
+func (m *Member) Record() Record {
+	return Record{m.State, m.Orphan, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers, m.Busy, m.Again}
+}
+
+// Restore sets a member's fields from its record. The record may be old: whether a deletion that
+// was accepted goes on is for [Plan.Observe] to find out.
+func (m *Member) Restore(r Record) {
+	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
+	m.Blind, m.RefusedAt, m.Busy, m.Again = r.Blind, r.RefusedAt, r.Busy, r.Again
+	switch r.State {
+	case Parked:
+		m.State, m.Blockers = Parked, r.Blockers
+	case Accepted:
+		m.State, m.Orphan = Accepted, r.Orphan
+	case Waiting, InFlight: // its call has ended with its attempt
+	}
+}

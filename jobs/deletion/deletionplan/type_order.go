@@ -1,0 +1,72 @@
+package deletionplan
+
+import "portico/inventory"
+
+// TypeOrder says that the resources of one type go before those of another.
+type TypeOrder = inventory.TypeOrder
+
+// orderTypes adds an order to the known ones unless these say the contrary:
+// contradicting orders would order nothing.
+func (p *Plan) orderTypes(o TypeOrder) (added bool) {
+	if p.before[o.After][o.Before] || p.goesBefore(o.After, o.Before) {
+		return false
+	}
+	if p.before[o.After] == nil {
+		p.before[o.After] = map[string]bool{}
+	}
+	p.before[o.After][o.Before] = true
+	return true
+}
+
+// goesBefore reports whether a type is known to go before another, or is the same.
+func (p *Plan) goesBefore(typ, other string) bool {
+	seen := map[string]bool{}
+	var reaches func(string) bool
+	reaches = func(from string) bool {
+		if from == typ {
+			return true
+		}
+		if seen[from] {
+			return false
+		}
+		seen[from] = true
+		for before := range p.before[from] {
+			if reaches(before) {
+				return true
+			}
+		}
+		return false
+	}
+	return reaches(other)
+}
+
+// learn keeps the order that a refusal shows, as a hint for later deletions and the
+// rest of this one. A hint holds no resource back for ever.
+func (p *Plan) learn(o TypeOrder) {
+	if p.orderTypes(o) {
+		p.Learnt = append(p.Learnt, o)
+	}
+}
+
+// learnFromSuccess learns from a member that was refused without a reason and goes now,
+// if only resources of one other type have gone in between.
+func (p *Plan) learnFromSuccess(m *Member) {
+	if !m.Blind || m.State != InFlight && m.State != Accepted {
+		return
+	}
+	other := ""
+	for _, typ := range p.went[min(m.RefusedAt, len(p.went)):min(m.Tried, len(p.went))] {
+		switch {
+		case typ == "":
+			return
+		case typ == m.Type || typ == other:
+		case other == "":
+			other = typ
+		default:
+			return
+		}
+	}
+	if other != "" {
+		p.learn(TypeOrder{Before: other, After: m.Type})
+	}
+}

@@ -1,0 +1,232 @@
+// Package deletion deletes many resources in the order that a [plan.Plan] decides.
+//
+// A [Driver] reads the resources from the inventory, has those deleted that are next, tells
+// the plan what became of each, and observes in the inventory what other jobs find out. Rows
+// and intents say what is left, so another replica can take the deletion over at any point.
+// A [Kind] says how a DELETE is sent, what is recorded, and how the whole ends.
+package deletion
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/internal/timing"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/jobs/deletion/deletionplan"
+	"portico/limits"
+	"portico/regions"
+	"portico/routing"
+	"portico/tracing/spans"
+)
+
+// Kind is what differs from one kind of deletion to another.
+type Kind interface {
+	// Call returns what sends the DELETE of a member.
+	Call(*deletionplan.Member) Sender
+	// Answered records an answer that the plan has. Its error, or the answer's, ends the
+	// attempt.
+	Answered(Answer) error
+	// Rows reads the resources that count, as rows.
+	Rows(ctx context.Context, each func(inventory.Resource) error) error
+	// Unknown reports whether it is not known yet what became of a member, whatever its row
+	// says, or that the plan has it already.
+	Unknown(context.Context, *deletionplan.Member, inventory.Resource) (bool, error)
+	// Failure returns what the provider said of a member's accepted deletion that failed.
+	Failure(ctx context.Context, key string) (text string, err error)
+	// Save records progress while calls are under way.
+	Save(context.Context) error
+	// End ends the deletion or its attempt, if it is over; late: its time is. No call is under
+	// way.
+	End(ctx context.Context, end deletionplan.End, late bool) (result jobs.Result, ended bool, err error)
+	// Rest ends the attempt, unless it waits itself for a pause in which there is nothing to do.
+	Rest(ctx context.Context, pause time.Duration) (result jobs.Result, ended bool, err error)
+}
+
+// Sender sends one DELETE, beside others. It begins nothing once ctx has ended; what has left
+// goes on under calling.
+type Sender func(ctx, calling context.Context) Answer
+
+// Driver is an attempt at a deletion.
+type Driver struct {
+	Kind
+	Plan   *deletionplan.Plan
+	Store  *inventory.Store
+	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
+
+	Subscription, Group string
+	// Fixed: what is found later is none of the deletion's.
+	Fixed bool
+	Until time.Time // nothing is sent later
+	Floor time.Duration
+	// Watch is the pause before the inventory is read again, after so many without an answer.
+	Watch  func(idle int) time.Duration
+	PerJob int // calls under way
+	Log    *zap.Logger
+	Job    string // in the log
+
+	writing map[string]string // the open writes of resources by key, without an answer yet
+	stale   bool              // the plan has to be refreshed from the inventory
+	answers chan Answer
+	calls   sync.WaitGroup
+}
+
+// Answer is what became of a member's call.
+type Answer struct {
+	deletionplan.Result
+	Key  string
+	Text string // of a failure
+	// Stale: the inventory has changed meanwhile.
+	Stale bool
+	// Note keeps what the kind has to know of the call; nil: nothing.
+	Note func()
+	Err  error // that ends the attempt
+}
+
+// Result returns an answer of which nothing but the outcome is known.
+func Result(o deletionplan.Outcome) Answer { return Answer{Result: deletionplan.Result{Outcome: o}} }
+
+// Run makes calls and takes their answers until the deletion can only wait, or has ended.
+func (d *Driver) Run(ctx context.Context) (jobs.Result, error) {
+	d.answers = make(chan Answer, d.PerJob)
+	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer d.calls.Wait()
+	defer cut()
+	var failure error
+	fail := func(err error) {
+		if failure == nil && err != nil {
+			failure = err
+			// Cutting a call off leaves its outcome open, for which others would have to wait.
+			time.AfterFunc(jobs.RecordTime, cut)
+		}
+	}
+	idle, watch := 0, time.Now().Add(d.Watch(0))
+	for {
+		if fail(context.Cause(ctx)); failure == nil {
+			d.send(ctx, calling)
+		}
+		if d.Plan.In(deletionplan.InFlight) == 0 {
+			if failure != nil {
+				return jobs.Result{}, failure
+			}
+			if result, ended, err := d.onIdle(ctx, calling, idle); ended || err != nil {
+				return result, err
+			}
+			idle++
+			continue
+		}
+		var ended <-chan struct{}
+		if failure == nil {
+			ended = ctx.Done()
+		}
+		select {
+		case a := <-d.answers:
+			if soon := time.Now().Add(d.Watch(0)); soon.Before(watch) {
+				watch = soon
+			}
+			idle = 0
+			fail(d.onAnswer(a))
+		case <-time.After(time.Until(watch)):
+			if failure == nil {
+				fail(d.watchOver(ctx))
+			}
+			idle++
+			watch = time.Now().Add(d.Watch(idle))
+		case <-ended:
+		}
+	}
+}
+
+// late reports whether the deletion as a whole has taken too long.
+func (d *Driver) late() bool { return d.Store.Now().After(d.Until) }
+
+// send makes the calls that can be made now.
+func (d *Driver) send(ctx, calling context.Context) (sent bool) {
+	if d.late() {
+		return false
+	}
+	members := d.Plan.Next(d.Store.Now())
+	for _, m := range members {
+		d.launch(ctx, calling, m, d.Call(m))
+	}
+	return len(members) > 0
+}
+
+func (d *Driver) launch(ctx, calling context.Context, m *deletionplan.Member, send Sender) {
+	key, id := m.Key, arm.Fold(m.ID)
+	d.calls.Go(func() {
+		a := Result(deletionplan.OutcomeUnsent)
+		ctx, span := spans.Begin(ctx, spans.JobStep, "step delete")
+		calling := spans.With(calling, span)
+		if p := limits.CatchPanic(func() { a = send(ctx, calling) }); p != nil { // Run waits for an answer all the same
+			d.Log.Error("panic", zap.String("job", d.Job), zap.String("member", key), zap.Error(p))
+			a.Stale = true
+		}
+		span.Text(spans.Resource, id)
+		if span != nil {
+			span.Text(spans.Outcome, a.Outcome.String())
+		}
+		span.End()
+		a.Key = key
+		d.answers <- a
+	})
+}
+
+func (d *Driver) onAnswer(a Answer) error {
+	d.stale = d.stale || a.Stale
+	if a.Outcome == deletionplan.OutcomeRefused {
+		a.Blockers, a.Named = d.blockers(a.Key, a.Text)
+	}
+	if a.Note != nil {
+		a.Note()
+	}
+	d.Plan.OnResult(a.Key, a.Result, d.Store.Now())
+	return d.Answered(a)
+}
+
+// watchOver now and then reads what other jobs found, and records progress.
+func (d *Driver) watchOver(ctx context.Context) error {
+	if d.AwaitsOthers() || d.stale {
+		if err := d.Refresh(ctx); err != nil {
+			return err
+		}
+	}
+	return d.Save(ctx)
+}
+
+// onIdle decides what to do when no call is under way: end, go on, or wait.
+func (d *Driver) onIdle(ctx, calling context.Context, idle int) (result jobs.Result, ended bool, err error) {
+	if !d.Fixed || d.AwaitsOthers() || d.stale {
+		if err := d.Refresh(ctx); err != nil {
+			return jobs.Result{}, true, err
+		}
+	}
+	result, ended, err = d.End(ctx, d.Plan.End(), d.late())
+	if ended || err != nil || d.send(ctx, calling) {
+		return result, ended, err
+	}
+	pause := d.pause(idle)
+	if result, ended, err = d.Rest(ctx, pause); ended || err != nil {
+		return result, ended, err
+	}
+	return jobs.Result{}, false, timing.Sleep(ctx, pause)
+}
+
+// AwaitsOthers reports whether what other jobs find out lets the deletion go on.
+func (d *Driver) AwaitsOthers() bool { return d.Plan.In(deletionplan.Accepted)+d.Plan.Busy() > 0 }
+
+// pause returns how long there is nothing to do.
+func (d *Driver) pause(idle int) time.Duration {
+	pause := deletionplan.LongestWait
+	if d.AwaitsOthers() {
+		pause = d.Watch(idle)
+	}
+	if at, waits := d.Plan.Wake(); waits {
+		pause = max(d.Floor, min(pause, at.Sub(d.Store.Now())))
+	}
+	return max(min(pause, d.Until.Sub(d.Store.Now())), time.Millisecond)
+}

@@ -1,0 +1,148 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"portico/arm"
+	"portico/events"
+	"portico/jobs/deploy/secret"
+	"portico/template"
+	"portico/template/expr"
+)
+
+// known is what an attempt has learned of its deployment's values, and so which are secrets.
+// It is safe for concurrent use.
+type known struct {
+	answers sync.Map // to questions, as remembered by their keys
+	outputs sync.Map // of deployments of the plan, by folded IDs
+	hidden  sync.Map // the texts of secrets, by where they came up
+	// forgotten: an earlier attempt had secrets that this one does not know.
+	forgotten atomic.Bool
+}
+
+// note adds what the deployment of an ID holds.
+func (k *known) note(id string, p *template.Plan) {
+	for _, d := range append([]*template.Deployment{{ID: id, Outputs: p.Outputs}}, p.Deployments...) {
+		k.outputs.Store(arm.Fold(d.ID), d.Outputs)
+	}
+	k.hide("plan "+arm.Fold(id), p.Secrets...)
+}
+
+// hide adds the secrets in values to those that are hidden, in place of what came up in the same
+// place before.
+func (k *known) hide(where string, values ...expr.Value) {
+	if texts := secret.Texts(values...); len(texts) > 0 {
+		k.hidden.Store(where, texts)
+	}
+}
+
+// secrets are all that have come up: what the deployment was given and what its expressions made
+// of that, what list* functions answered, and what was sent.
+func (k *known) secrets() secret.Secrets {
+	if k.forgotten.Load() {
+		return secret.Unknown()
+	}
+	var all []string
+	for _, texts := range k.hidden.Range {
+		all = append(all, texts.([]string)...)
+	}
+	return secret.Of(all)
+}
+
+// mask hides the secrets in an error, as far as they are known by then.
+func (k *known) mask(fault *arm.Error) *arm.Error { return k.secrets().Error(fault) }
+
+// masked sends calls whose errors tell no secret, wherever they are recorded.
+func (k *known) masked(send Sender) Sender {
+	return func(ctx context.Context, c Call) (Answer, error) {
+		for range k.hidden.Range {
+			return send(events.WithMask(ctx, k.mask), c)
+		}
+		return send(ctx, c)
+	}
+}
+
+// recordedSecrets bounds the secrets that a step's record keeps, in bytes.
+const recordedSecrets = 64 << 10
+
+// recordable are the secrets in what is sent of a resource; nil: they are too long to be recorded.
+func (k *known) recordable(id string) []string {
+	found, _ := k.hidden.Load("sent " + id)
+	texts, _ := found.([]string)
+	if secret.Size(texts) > recordedSecrets {
+		return nil
+	}
+	return append([]string{}, texts...)
+}
+
+// recall takes the secrets of a step of a number from its record, as far as they cannot be worked
+// out again, and are not known yet.
+func (k *known) recall(number int, s *step, r *stepRecord) {
+	if r.Began.IsZero() || s.resource == nil || s.resource.Existing || !asks(s.resource) {
+		return
+	}
+	if _, had := k.hidden.Load("sent " + s.resource.ID); r.Secrets == nil && !had {
+		k.forgotten.Store(true)
+	}
+	if r.Secrets != nil {
+		k.hidden.Store(fmt.Sprint("record ", number), r.Secrets)
+	}
+}
+
+// asks reports whether what is sent of a resource depends on answers.
+func asks(r *template.Resource) bool { return !r.Body.Known() || !r.Condition.Known() }
+
+// finished works a value of the plan out by the answers that its questions have now. What list*
+// functions answer is no secret in it: where a template makes an output of it, it is shown.
+func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error) {
+	ask := func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) }
+	done, err := a.complete(ctx, v, a.input, ask)
+	if _, refused := errors.AsType[*arm.Error](err); err != nil && !refused && !errors.Is(err, errUnanswered) { // it may tell what came of the answers
+		_, hiding := a.complete(ctx, v, a.input, func(q template.Question) (expr.Value, error) {
+			v, err := ask(q)
+			return asAnswered(q, v), err
+		})
+		err = cmp.Or(hiding, err)
+	}
+	return done, err
+}
+
+// complete works a value of the plan out. Outputs of its deployments are worked out once, by
+// answers to what they wait for; those that need themselves are null to themselves. The error
+// is errUnanswered if the attempt ends before.
+func (a *attempt) complete(ctx context.Context, v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
+	worked := map[string]expr.Value{}
+	var answer func(template.Question) (expr.Value, error)
+	answer = func(q template.Question) (expr.Value, error) {
+		if !q.OfOutputs() {
+			a.known.hide("values of "+callOf(q).key(), q.Values)
+			v, err := ask(q)
+			if fault, is := errors.AsType[*arm.Error](err); is {
+				err = a.known.mask(fault)
+			}
+			return v, err
+		}
+		id := arm.Fold(q.ID)
+		if v, begun := worked[id]; begun {
+			return v, nil
+		}
+		outputs, known := a.known.outputs.Load(id)
+		if !known {
+			return expr.Value{}, expr.Errorf("the secure outputs of '%s' are known to the deployment that has it alone", q.ID)
+		}
+		worked[id] = expr.Value{}
+		v, err := template.Finish(ctx, template.OutputValues(outputs.([]template.Output)), in, answer)
+		worked[id] = v
+		return v, err
+	}
+	v, err := template.Finish(ctx, v, in, answer)
+	if err != nil && ctx.Err() != nil {
+		err = errUnanswered
+	}
+	return v, err
+}

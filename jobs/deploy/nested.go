@@ -1,0 +1,361 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"portico/arm"
+	"portico/inventory/deploymentrow"
+	"portico/jobs/deploy/deployplan"
+	"portico/template"
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// Stored is the record of a deployment as the store keeps it.
+type Stored struct {
+	Record
+	// Within is what runs a nested deployment; nil of others.
+	Within *Within `json:"within,omitempty"`
+	// First are its steps that depend on no other, for operators while it runs.
+	First []Reference `json:"first,omitempty"`
+}
+
+// Seen is a deployment as clients see it now.
+func Seen(d deploymentrow.Deployment) (record Stored, err error) {
+	if err = json.Unmarshal(d.Record, &record); err != nil {
+		return record, fmt.Errorf("read the record of a deployment: %w", err)
+	}
+	record.Properties.ProvisioningState = d.State.String()
+	return record, nil
+}
+
+// Within is a step of the deployment that a nested one is of.
+type Within struct {
+	Deployment deploymentrow.Name `json:"deployment"`
+	Step       int                `json:"step"`
+}
+
+// unfolding is what a nested deployment held once it began, so that it holds the same after a
+// takeover.
+type unfolding struct {
+	From    int                        `json:"from"`    // the number of its first step
+	Answers map[string]json.RawMessage `json:"answers"` // to the questions of its parameters
+
+	reserved int64 // of the attempt's memory
+}
+
+// nested carries out an order for a nested deployment.
+func (a *attempt) nested(ctx context.Context, s *settled) {
+	if s.Act == deployplan.Follow {
+		a.endNested(ctx, s)
+		return
+	}
+	s.record.Began, s.record.Fault = a.Store.Now(), nil
+	s.step.target(&s.record)
+	condition, err := a.finished(ctx, s.step.nested.Condition)
+	switch {
+	case err != nil:
+		s.take(err)
+	case !condition.Bool():
+		s.record, s.outcome = stepRecord{LeftOut: true}, deployplan.Done
+	case a.locates(ctx, s) && (s.step.unfolds == nil || a.unfolds(ctx, s)):
+		a.beginNested(ctx, s)
+	}
+	if s.outcome != deployplan.GoesOn {
+		a.fold(s)
+	}
+}
+
+// locates finds out the location of a nested deployment, and reports whether it is known. In
+// a group it is the group's.
+func (a *attempt) locates(ctx context.Context, s *settled) bool {
+	d := *s.step.nested
+	if d.Scope.Group != "" {
+		return true
+	}
+	var err error
+	if d.Location, err = a.finished(ctx, d.Location); err == nil && !d.Location.Is(expr.String) {
+		err = expr.Errorf("a deployment's location is a string, and this is %s", d.Location.Kind())
+	}
+	if err != nil {
+		s.take(err)
+		return false
+	}
+	s.step.nested, s.record.Location = &d, d.Location.Text()
+	return true
+}
+
+// NestedVersion is the api-version by which nested deployments are sent.
+const NestedVersion = "2021-04-01"
+
+// beginNested sends a nested deployment as its caller's own: the answer says whether it has
+// begun.
+func (a *attempt) beginNested(ctx context.Context, s *settled) {
+	record, err := a.textOfNested(s)
+	if err != nil {
+		s.refuse(err)
+		return
+	}
+	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
+	defer cancel()
+	answer, err := a.call(calling, Call{
+		Method: http.MethodPut, Target: targetOf(s.step.nested.ID, NestedVersion), Content: record, Parent: &deploymentrow.Parent{Name: a.name, Job: *a.job},
+	})
+	switch {
+	case err != nil: // it begins once, however often it is sent
+		s.outcome = deployplan.Transient
+	case answer.Status >= http.StatusMultipleChoices:
+		s.record.Status = answer.Status
+		s.refused(answer)
+	default:
+		s.outcome = deployplan.GoesOn
+	}
+}
+
+// fold takes back what was found of a nested deployment, and the room for it: it does not
+// begin, or not yet.
+func (a *attempt) fold(s *settled) {
+	if s.grows != nil {
+		a.room.Add(size(s.grows))
+	}
+	if s.record.Unfolded != nil {
+		a.memory.Shrink(s.record.Unfolded.reserved)
+	}
+	a.space.Add(int64(s.record.Kept))
+	s.grows, s.record.Unfolded, s.record.Kept = nil, nil, 0
+}
+
+// refuse ends a step by ARM's refusal; another error ends the attempt.
+func (s *settled) refuse(err error) {
+	fault, refused := errors.AsType[*arm.Error](err)
+	if !refused {
+		s.err = err
+		return
+	}
+	s.record.Status, s.record.Fault, s.outcome = fault.Status, fault, deployplan.Refused
+}
+
+func nestedName(d *template.Deployment) deploymentrow.Name {
+	return deploymentrow.Name{Subscription: d.Scope.Subscription, Group: d.Scope.Group, Name: d.Name}
+}
+
+// nestedRecord is what clients see of a nested deployment that runs.
+func (a *attempt) nestedRecord(t *task) Stored {
+	d := t.step.nested
+	record := Record{ID: d.ID, Name: d.Name, Type: Type}
+	if d.Scope.Group == "" {
+		record.Location = arm.Location(cmp.Or(t.record.Location, d.Location.Text()))
+	}
+	record.Properties = newProperties(d.Template.Hash(), d.Parameters, "Incremental", a.order.Correlation, t.record.Began)
+	record.add(t.steps, t.Step)
+	return Stored{record, &Within{a.name, t.Step}, firstIn(t.steps, t.Step)}
+}
+
+// unfolds finds out what a nested deployment holds, and reports whether it may begin.
+func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
+	s.record.Unfolded = &unfolding{Answers: map[string]json.RawMessage{}}
+	p, faults, err := a.unfold(ctx, s.step, s.Step, s.record.Unfolded.Answers, func(q template.Question) (string, expr.Value, error) {
+		key, v, err := a.question(ctx, q)
+		if err == nil {
+			err = a.reserve(ctx, int64(v.Size())) // what is recorded of it stays
+		}
+		if err == nil {
+			s.record.Unfolded.reserved += int64(v.Size())
+		}
+		return key, v, err
+	})
+	if err == nil && len(faults) == 0 {
+		if s.grows = p; a.room.Add(-size(p)) < 0 {
+			faults = []*document.Fault{s.step.unfolds.Deployment.Template.Fault(template.Code,
+				"with the resources of this nested deployment, the deployment has more than %d", template.MaxResources)}
+		}
+	}
+	switch {
+	case err != nil:
+		s.take(err)
+	case len(faults) > 0:
+		s.refuse(Refusal(faults))
+	default:
+		s.step.nested = withPlan(s.step.nested, p)
+		return true
+	}
+	return false
+}
+
+// size is how many resources of its limit a plan takes.
+func size(p *template.Plan) int64 { return int64(len(p.Resources) + len(p.Deployments)) }
+
+// unfold unfolds a nested deployment by answers, to which those of ask are added. The error
+// is why a question has no answer.
+func (a *attempt) unfold(
+	ctx context.Context, s step, number int, answers map[string]json.RawMessage, ask func(template.Question) (key string, v expr.Value, err error),
+) (*template.Plan, []*document.Fault, error) {
+	in := a.input
+	in.NewGUID = a.order.guids(fmt.Sprint(number))
+	var failure error
+	p, faults, err := s.unfolds.Unfold(ctx, in, func(v expr.Value) (expr.Value, error) {
+		return a.complete(ctx, v, in, func(q template.Question) (expr.Value, error) {
+			whole, part := keysOf(q)
+			text, known := answers[whole]
+			if !known {
+				text, known = answers[part]
+			}
+			if !known {
+				key, v, err := ask(q)
+				if err != nil {
+					failure = err
+					return v, err
+				}
+				text = v.AppendJSON(nil)
+				answers[key] = text
+			}
+			v := asAnswered(q, valueOf(text))
+			a.known.hide("answer to "+whole, v)
+			return partOf(q, v), nil
+		})
+	})
+	if len(faults) > 0 {
+		if p != nil {
+			a.known.hide("plan "+arm.Fold(s.unfolds.Deployment.ID), p.Secrets...)
+		}
+		a.known.secrets().Faults(faults)
+	}
+	if err != nil {
+		failure = errUnanswered
+	}
+	return p, faults, failure
+}
+
+var errUnknown = errors.New("the answer to a question is not recorded")
+
+// grow adds what a nested deployment holds to the steps.
+func (a *attempt) grow(number int, p *template.Plan) (added []deployplan.Step, holds []int) {
+	from := len(a.steps)
+	all := stepsOf(p, from, number)
+	for i := range all {
+		if all[i].within == number {
+			holds = append(holds, from+i)
+		}
+	}
+	a.steps = append(slices.Clone(a.steps), all...) // orders under way have the former ones
+	a.steps[number].nested = withPlan(a.steps[number].nested, p)
+	a.known.note(a.steps[number].nested.ID, p)
+	a.records = append(a.records, make([]stepRecord, len(all))...)
+	return planned(all, from), holds
+}
+
+func withPlan(d *template.Deployment, p *template.Plan) *template.Deployment {
+	unfolded := *d
+	unfolded.Parameters, unfolded.Outputs = p.Parameters, p.Outputs
+	return &unfolded
+}
+
+// regrow adds what nested deployments held when they began, in the order in which they did.
+func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps []deployplan.Step) ([]deployplan.Step, error) {
+	began := slices.DeleteFunc(slices.Collect(maps.Keys(records)), func(i int) bool { return records[i].Unfolded == nil })
+	slices.SortFunc(began, func(x, y int) int { return records[x].Unfolded.From - records[y].Unfolded.From })
+	for _, i := range began {
+		if records[i].Unfolded.From < len(a.steps) {
+			continue // it was worked out before
+		}
+		p, faults, err := a.unfold(ctx, a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) {
+			return "", expr.Value{}, errUnknown
+		})
+		if len(faults) > 0 {
+			err = cmp.Or(err, error(faults[0]))
+		}
+		if err != nil {
+			return nil, fmt.Errorf("a nested deployment that had begun: %w", err)
+		}
+		for _, text := range records[i].Unfolded.Answers {
+			a.memory.ForceGrow(int64(len(text)))
+		}
+		a.room.Add(-size(p))
+		added, holds := a.grow(i, p)
+		steps[i].Holds = holds
+		steps = append(steps, added...)
+	}
+	return steps, nil
+}
+
+// ending is how a nested deployment ends.
+type ending struct {
+	state      deployplan.State
+	record     Stored
+	operations []Operation
+}
+
+// ending is how the nested deployment of a task ends, as its steps have.
+func (a *attempt) ending(t *task) *ending {
+	e := &ending{record: a.nestedRecord(t), operations: a.operationsIn(t.Step, t.step.nested.ID)}
+	e.state, _ = a.plan.HeldEnd(t.Step)
+	p := &e.record.Properties
+	switch e.state {
+	case deployplan.Failed:
+		p.Error = a.failure(t.Step, t.step.nested.ID)
+	case deployplan.Canceled:
+		p.Error = arm.NewError(arm.DeploymentCanceled, t.step.nested.Name)
+	}
+	p.OutputResources = a.outputResources(t.Step)
+	return e
+}
+
+// endNested records how a nested deployment has ended.
+func (a *attempt) endNested(ctx context.Context, s *settled) {
+	e := s.ending
+	p := &e.record.Properties
+	s.outcome = deployplan.Done
+	if e.state == deployplan.Succeeded {
+		before := s.record.Kept
+		if name, err := a.outputs(ctx, &e.record, s.step.nested.Outputs, s); err != nil {
+			a.space.Add(int64(s.record.Kept - before))
+			s.record.Kept = before
+			s.take(err)
+			if s.outcome != deployplan.Refused {
+				return
+			}
+			e.state, p.Error = deployplan.Failed, outputFault(a.known.secrets(), name, err)
+		}
+	}
+	var ended deploymentrow.Ended
+	if ended, s.err = a.writeEnd(ctx, &s.task); ended.State != ends[e.state] {
+		s.outcome = deployplan.Refused // it is too large
+	}
+	if s.record.Status, s.record.Fault = http.StatusOK, ended.Error; ended.Error != nil {
+		s.record.Status = http.StatusConflict // as in ARM
+	}
+}
+
+// writeEnd records the ending of a nested deployment, also while its attempt is ending.
+func (a *attempt) writeEnd(ctx context.Context, t *task) (deploymentrow.Ended, error) {
+	e, now := t.ending, a.Store.Now()
+	p := &e.record.Properties
+	p.Timestamp, p.Duration = now, duration(now.Sub(t.record.Began))
+	ended, err := e.record.end(ends[e.state], p.Error, e.operations)
+	if err == nil {
+		err = a.Store.Deployments.EndNested(ctx, nestedName(t.step.nested), *a.job, ended)
+	}
+	return ended, err
+}
+
+// expireNested ends the nested deployments that had begun when the deployment's time was over.
+func (a *attempt) expireNested(ctx context.Context) error {
+	for _, i := range a.expired {
+		if a.steps[i].nested == nil || a.records[i].Began.IsZero() {
+			continue
+		}
+		t := a.task(deployplan.Order{Step: i, Act: deployplan.Follow})
+		t.ending.state, t.ending.record.Properties.Error = deployplan.Failed, a.records[i].Fault
+		if _, err := a.writeEnd(ctx, &t); err != nil {
+			return fmt.Errorf("record the end of a nested deployment: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+// Package deploy deploys templates: it sends their resources in the order that [plan.Plan]
+// decides, each as its caller's own write, and records what became of each. A job that is
+// taken over goes on where its steps' records say.
+//
+// A step is followed as its caller would follow it: by GETs of what the provider said is to be
+// polled, beside the index's own follow of the same operation. That one keeps an outcome and no
+// more, while the deployment shows the provider's error, and learns of its end only between two
+// polls of its own; and each poll of a caller tells the index what it tells the caller.
+//
+// Bounds per endpoint, and turns among callers, are those of the calls themselves: each goes
+// through all that its caller's own request would, and waits there. Limits of the plan keep one
+// deployment from filling them alone; the runner bounds the deployments of one caller at a time.
+package deploy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/jobs/deploy/secret"
+	"portico/template"
+	"portico/template/document"
+	"portico/template/expr"
+)
+
+// Order is all that a deployment needs. The store keeps it in this form, encrypted.
+type Order struct {
+	Caller     json.RawMessage `json:"caller"` // as the sender reads it
+	CallerName string          `json:"callerName"`
+	// Content is what the client sent, and was checked.
+	Content  []byte            `json:"content"`
+	Name     string            `json:"name"`
+	Scope    expr.Scope        `json:"scope"`
+	Complete bool              `json:"complete,omitempty"` // what the group holds besides is deleted
+	Location string            `json:"location"`           // the deployment's, at a subscription
+	Tags     map[string]string `json:"tags,omitempty"`
+	Settings
+	// Group, Subscription, Deployer and Environment are what resourceGroup() and so on return.
+	Group        json.RawMessage `json:"group,omitempty"` // empty at a subscription
+	Subscription json.RawMessage `json:"subscription,omitempty"`
+	Deployer     json.RawMessage `json:"deployer,omitempty"`
+	Environment  json.RawMessage `json:"environment,omitempty"`
+	Correlation  string          `json:"correlation"`
+	// Now and Seed are fixed when the deployment begins, so that whoever takes it over
+	// expands its template to the same.
+	Now  time.Time `json:"now"`
+	Seed [32]byte  `json:"seed"`
+}
+
+// ID is the deployment's.
+func (o *Order) ID() string {
+	return o.Scope.ID() + "/providers/Microsoft.Resources/deployments/" + o.Name
+}
+
+func (o *Order) mode() string {
+	if o.Complete {
+		return "Complete"
+	}
+	return "Incremental"
+}
+
+// Expand works out what the order asks for, always the same. Finish completes its values. The
+// error is that of a context that ends before.
+func (o *Order) Expand(ctx context.Context) (*template.Plan, template.Input, []*document.Fault, error) {
+	of, arguments, faults := o.read()
+	if len(faults) > 0 {
+		return nil, template.Input{}, faults, nil
+	}
+	return o.Plan(ctx, of, arguments)
+}
+
+// read is [Read] of the order's content.
+func (o *Order) read() (of *document.Node, arguments []template.Argument, faults []*document.Fault) {
+	d, faults := document.Read(o.Content, document.Relaxed, template.Code)
+	if len(faults) > 0 {
+		return nil, nil, faults
+	}
+	return Read(d.Root.Member("properties"))
+}
+
+// Read reads the template and the parameters among a deployment's properties. As in ARM,
+// each of them may be a string that holds the JSON. An absent template is nil.
+func Read(properties *document.Node) (of *document.Node, arguments []template.Argument, faults []*document.Fault) {
+	if of, faults = properties.Member("template").Within(document.Relaxed, template.Code); len(faults) > 0 {
+		return nil, nil, faults
+	}
+	parameters, faults := properties.Member("parameters").Within(document.Relaxed, template.Code)
+	if len(faults) == 0 && parameters != nil {
+		arguments, faults = template.ReadArguments(parameters)
+	}
+	return of, arguments, faults
+}
+
+// Plan is Expand of a content that was read. No secret is in its faults.
+func (o *Order) Plan(ctx context.Context, of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault, error) {
+	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location, Mode: o.mode(),
+		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Deployer: valueOf(o.Deployer), Environment: valueOf(o.Environment),
+		Now: o.Now, NewGUID: o.guids("")}
+	p, faults, err := template.Expand(ctx, in)
+	if len(faults) > 0 {
+		secret.In(p.Secrets...).Faults(faults)
+	}
+	return p, in, faults, err
+}
+
+// guids makes UUIDs that no one else can foresee, always the same ones of a part of an order.
+func (o *Order) guids(part string) func() string {
+	seed := append(o.Seed[:], part...)
+	n := uint64(0)
+	return func() string {
+		n++
+		sum := sha256.Sum256(binary.BigEndian.AppendUint64(seed, n))
+		id := uuid.UUID(sum[:16])
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // a random one
+		return id.String()
+	}
+}

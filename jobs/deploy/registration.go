@@ -1,0 +1,75 @@
+package deploy
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/inventory/jobrow"
+	"portico/jobs/deploy/deployplan"
+	"portico/regions"
+	"portico/template"
+	"portico/template/expr"
+)
+
+// registerFirst registers the namespaces that are known before the first step. A refusal ends
+// it: the steps register what is missing then, and one that is refused has that as its error.
+func (a *attempt) registerFirst(ctx context.Context) {
+	for _, of := range a.steps {
+		r := of.resource
+		if r == nil || r.Existing || !r.Condition.Is(expr.Bool) || a.job.State == jobrow.Cancelling {
+			continue
+		}
+		if !a.registered(ctx, &settled{task: task{step: of}}, r) {
+			return
+		}
+	}
+}
+
+// registered reports whether a resource can be sent: it registers its subscription for its
+// namespace, as the deployment's caller, or else settles the step. To register again changes
+// nothing, so that neither other steps nor a takeover matter.
+func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resource) bool {
+	namespace, _, _ := strings.Cut(r.Type, "/")
+	of := arm.Fold(r.Scope.Subscription + " " + namespace)
+	if _, known := a.registrations.Load(of); known {
+		return true
+	}
+	var answer Answer
+	missing, err := a.Unregistered(ctx, r.Scope.Subscription, namespace)
+	if err == nil && missing {
+		calling, cancel := context.WithTimeout(ctx, a.CallLimit)
+		defer cancel()
+		answer, err = a.call(calling, Call{
+			Method: http.MethodPost, Target: "/subscriptions/" + r.Scope.Subscription + "/providers/" + namespace + "/register?api-version=2021-04-01",
+		})
+	}
+	if err == nil && answer.Status < http.StatusMultipleChoices {
+		a.registrations.Store(of, true)
+		return true
+	}
+	if s.outcome = deployplan.Transient; err == nil {
+		s.record.Began, s.record.Status = a.Store.Now(), answer.Status
+		s.step.target(&s.record)
+		s.refused(answer)
+	}
+	return false
+}
+
+// Registrations are those of subscriptions for the providers of a map.
+type Registrations struct {
+	Map   *regions.Map
+	Store *inventory.Store
+}
+
+// Missing reports whether a subscription must yet be registered for a namespace.
+func (r Registrations) Missing(ctx context.Context, subscription, namespace string) (bool, error) {
+	p := r.Map.Provider(namespace)
+	if p == nil || p.Registration != regions.Required {
+		return false, nil
+	}
+	registration, err := r.Store.Registration(ctx, subscription, p.Key)
+	return err == nil && !registration.State.Permits(), err
+}

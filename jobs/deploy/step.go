@@ -1,0 +1,412 @@
+package deploy
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"portico/arm"
+	"portico/internal/failpoint"
+	"portico/inventory"
+	"portico/inventory/deploymentrow"
+	"portico/inventory/index"
+	"portico/jobs/deploy/deployplan"
+	"portico/jobs/deploy/whatif"
+	"portico/template"
+	"portico/template/expr"
+	"portico/upstream/answers"
+)
+
+// carry carries an order out. Secrets are hidden in the fault that comes of it.
+func (a *attempt) carry(ctx context.Context, t task) settled {
+	s := settled{task: t}
+	ctx, release := a.holding(ctx)
+	defer release()
+	switch r := t.step.resource; {
+	case t.step.existing():
+		s.outcome = deployplan.Done
+	case t.step.nested != nil:
+		a.nested(ctx, &s)
+	case s.Act == deployplan.Follow:
+		a.follow(ctx, &s, r)
+		if s.outcome == deployplan.Done {
+			a.followed(ctx, &s, r)
+		}
+		s.retry(r.Options)
+	default:
+		a.begin(ctx, &s, r)
+		s.retry(r.Options)
+	}
+	if s.record.Fault != t.record.Fault { // the former one hides them
+		s.record.Fault = a.known.mask(s.record.Fault)
+	}
+	return s
+}
+
+// followed records what was sent of a resource that has succeeded, if that can be worked out.
+func (a *attempt) followed(ctx context.Context, s *settled, r *template.Resource) {
+	sent, err := r.Body, error(nil)
+	if !sent.Known() {
+		sent, _, err = a.body(ctx, r)
+	}
+	a.keepSent(s, r, sent, err == nil)
+}
+
+// retry has a resource sent again if its options say so for the error that it failed with.
+func (s *settled) retry(o template.Options) {
+	if s.outcome != deployplan.Refused || s.record.Retries >= o.Retries || s.record.Fault == nil ||
+		!slices.ContainsFunc(o.RetryOn, func(code string) bool { return arm.EqualFold(code, string(s.record.Fault.Code)) }) {
+		return
+	}
+	s.record.Retries++
+	s.outcome = deployplan.Absent
+}
+
+// begin sends a resource, or finds out whether it was sent. Its record has the secrets before it
+// is sent, for an attempt that learns of its failure and has not had the answers that it is made
+// of.
+func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) {
+	body, there, err := a.body(ctx, r)
+	if asks(r) {
+		s.record.Secrets = a.known.recordable(r.ID)
+	}
+	switch {
+	case err != nil:
+		s.take(err)
+	case !there:
+		s.record.LeftOut, s.outcome = true, deployplan.Done
+	case s.Act == deployplan.Ask:
+		a.ask(ctx, s, r, body)
+	case !r.Options.OnlyIfNotExists || !a.exists(ctx, s, r):
+		a.send(ctx, s, r, body)
+	}
+	if s.outcome == deployplan.Done && there {
+		a.keepSent(s, r, body, true)
+	}
+}
+
+// keepSent records, with the end of a step, what was sent of its resource, if that is known,
+// and what was answered then.
+func (a *attempt) keepSent(s *settled, r *template.Resource, body expr.Value, known bool) {
+	if s.record.Existed {
+		return
+	}
+	s.created = &deploymentrow.Deployed{Subscription: r.Scope.Subscription, Group: r.Scope.Group, ID: r.ID}
+	if known {
+		a.reading(s.answer, func() { s.created.Record = deployedOf(a.order.CallerName, body, s.answer) })
+	}
+}
+
+// body works out whether a resource is sent, and what of it.
+func (a *attempt) body(ctx context.Context, r *template.Resource) (body expr.Value, there bool, err error) {
+	var secrets []expr.Value
+	defer func() { a.known.hide("sent "+r.ID, append(secrets, body)...) }()
+	answer := func(q template.Question) (expr.Value, error) {
+		v, err := a.answer(ctx, q)
+		v = asAnswered(q, v)
+		secrets = append(secrets, v)
+		return v, err
+	}
+	condition, err := a.complete(ctx, r.Condition, a.input, answer)
+	if err != nil || !condition.Bool() {
+		return body, false, err
+	}
+	body, err = a.complete(ctx, r.Body, a.input, answer)
+	return body, true, err
+}
+
+// asAnswered is an answer as it is sent on: what a list* function answers is a secret.
+func asAnswered(q template.Question, v expr.Value) expr.Value {
+	if isReference(q) {
+		return v
+	}
+	return v.AsSecure()
+}
+
+func isReference(q template.Question) bool { return strings.EqualFold(q.Function, "reference") }
+
+func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
+	if !a.registered(ctx, s, r) {
+		return
+	}
+	_, err := a.Store.Resource(ctx, r.Scope.Subscription, arm.Fold(r.ID))
+	s.record.New = errors.Is(err, inventory.ErrNotFound)
+	if err != nil && !s.record.New {
+		s.err = err
+		return
+	}
+	calling, cancel := a.sending(ctx)
+	defer cancel()
+	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
+	s.step.target(&s.record)
+	failpoint.Pass(failpoint.DeployBeginBefore)
+	if s.err = a.recordOne(s.Step, deployplan.Sent, s.record); s.err != nil {
+		return
+	}
+	failpoint.Pass(failpoint.DeployBeginAfter)
+	answer, err := a.call(calling, Call{Method: http.MethodPut, Target: target(r), Content: body.AppendJSON(nil)})
+	if err != nil {
+		s.outcome = deployplan.Lost
+		return
+	}
+	s.accept(answer)
+}
+
+// groupType is that of groups, whose 404 is the gateway's own.
+const groupType = "Microsoft.Resources/resourceGroups"
+
+// exists reports whether a resource exists that must not be sent then, or whether that cannot
+// be said now. One that a PUT of its step may have made counts as made by it.
+func (a *attempt) exists(ctx context.Context, s *settled, r *template.Resource) bool {
+	answer, err := a.get(ctx, target(r))
+	switch {
+	case err != nil, answer.Status < http.StatusMultipleChoices && !answer.resource().Readable():
+		s.outcome = deployplan.Transient
+		return true
+	case answer.Status == http.StatusNotFound && (arm.SaysAbsent(answer.Body, r.ID) || arm.EqualFold(r.Type, groupType)):
+		return false
+	case answer.Status >= http.StatusMultipleChoices:
+		s.refused(answer)
+		return true
+	}
+	s.state(answer)
+	if s.record.Existed = s.record.Began.IsZero(); s.record.Existed && s.outcome == deployplan.Refused {
+		s.outcome, s.record.Fault = deployplan.Done, nil // it stays as it is, even if it is a failed one
+	}
+	return true
+}
+
+// sending is the context of a call that is about to be recorded as sent. What has left is seen
+// to its end, so that its answer is known. It counts from before the record: an attempt that
+// stood still behind that may have been taken over, and must not send any more by then.
+func (a *attempt) sending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), a.CallLimit)
+}
+
+func target(r *template.Resource) string { return targetOf(r.ID, r.APIVersion) }
+
+func targetOf(id, version string) string {
+	u := url.URL{Path: id}
+	return u.EscapedPath() + "?api-version=" + url.QueryEscape(version)
+}
+
+// accept reads the answer to a PUT.
+func (s *settled) accept(answer Answer) {
+	s.record.Status = answer.Status
+	if answer.Status >= http.StatusMultipleChoices {
+		s.refused(answer)
+		return
+	}
+	s.after = answers.RetryAfter(answer.Header)
+	if s.record.notePoll(answer); s.record.Poll != "" {
+		s.outcome = deployplan.GoesOn
+		return
+	}
+	s.state(answer)
+}
+
+// notePoll notes where an accepted write is polled, if its answer says so.
+func (s *stepRecord) notePoll(answer Answer) {
+	link := answer.Header.Get("Azure-AsyncOperation")
+	if s.Poll, s.OfStatus = "", link != ""; link == "" && answer.Status == http.StatusAccepted {
+		link = answer.Header.Get("Location")
+	}
+	if u, err := url.Parse(link); err == nil && u.Path != "" {
+		s.Poll = u.RequestURI()
+	}
+}
+
+// state reads how far a resource is by itself. An answer that shows no resource says
+// nothing of it, so the resource is asked for.
+func (s *settled) state(answer Answer) {
+	switch report := answer.resource(); {
+	case report.Succeeded():
+		s.outcome, s.answer = deployplan.Done, answer.Body
+	case report.Ended():
+		s.outcome = deployplan.Refused
+		s.record.Fault = arm.NewError(arm.ResourceDeploymentFailure, report.State())
+	default:
+		s.outcome = deployplan.GoesOn
+	}
+}
+
+// refused reads an answer that is an error.
+func (s *settled) refused(answer Answer) {
+	s.record.Fault = answer.Fault()
+	s.outcome, s.after = answer.refusal()
+}
+
+// take takes an error of an evaluation: of an answer that it needed, or its own.
+func (s *settled) take(err error) {
+	refused, is := errors.AsType[*arm.Error](err)
+	if is { // an answer's, or why there is none
+		s.record.Fault = refused
+	}
+	switch s.outcome = deployplan.Refused; {
+	case errors.Is(err, errUnanswered):
+		s.outcome = deployplan.Transient
+	case !is:
+		s.record.Fault = arm.NewError(arm.InvalidTemplate, err.Error())
+	}
+}
+
+func (a *attempt) get(ctx context.Context, target string) (Answer, error) {
+	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
+	defer cancel()
+	return a.call(calling, Call{Method: http.MethodGet, Target: target})
+}
+
+// follow asks how far a resource is: where its provider said, then the resource itself.
+func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) {
+	if s.record.Poll != "" {
+		answer, err := a.get(ctx, s.record.Poll)
+		if err != nil {
+			s.outcome = deployplan.Transient
+			return
+		}
+		if !s.polled(answer) {
+			return
+		}
+		s.record.Poll = ""
+	}
+	answer, err := a.get(ctx, target(r))
+	switch {
+	case err != nil, answer.Status == http.StatusNotFound: // it need not show at once
+		s.outcome = deployplan.Transient
+	case answer.Status >= http.StatusMultipleChoices:
+		s.refused(answer)
+	default:
+		s.after = answers.RetryAfter(answer.Header)
+		s.state(answer)
+	}
+}
+
+// polled reads an answer to a poll, and reports whether the resource itself is to be asked
+// next.
+func (s *settled) polled(answer Answer) bool {
+	s.after = answers.RetryAfter(answer.Header)
+	report := answers.State(s.record.OfStatus, answer.Body)
+	switch progress, _ := answers.ReadPoll(s.record.OfStatus, answer.Status, answer.Body); {
+	case progress == index.PollMissing:
+		return true
+	case answer.Status >= http.StatusMultipleChoices:
+		s.refused(answer)
+		return false
+	case progress != index.PollFinished:
+		s.outcome = deployplan.GoesOn
+		return false
+	case report.Succeeded():
+		return true
+	}
+	s.outcome = deployplan.Refused
+	s.record.Fault = cmp.Or(answers.Error(answer.Status, string(answer.Body)), arm.NewError(arm.ResourceDeploymentFailure, report.State()))
+	return false
+}
+
+// ask finds out whether a PUT without an answer has landed.
+func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
+	answer, err := a.get(ctx, target(r))
+	over := a.Store.Now().Sub(s.record.Began) > a.CallLimit
+	s.outcome = deployplan.Lost
+	switch {
+	case err != nil:
+		s.outcome = deployplan.Transient
+	case answer.Status < http.StatusMultipleChoices && !answer.resource().Readable():
+		s.outcome = deployplan.Transient
+	case answer.Status < http.StatusMultipleChoices:
+		s.state(answer)
+		same := func() (is bool) {
+			a.reading(answer.Body, func() { is = whatif.Holds(valueOf(answer.Body), body) })
+			return is
+		}
+		if !r.Options.OnlyIfNotExists && s.outcome != deployplan.GoesOn && (s.outcome != deployplan.Done || !s.record.New && !same()) {
+			s.outcome, s.record.Fault = deployplan.Lost, nil // that may be what an earlier PUT has made
+		}
+	case answer.Status != http.StatusNotFound:
+		s.refused(answer)
+		return
+	}
+	if s.outcome == deployplan.Lost && over {
+		s.outcome = deployplan.Absent
+	}
+}
+
+// errUnanswered: the attempt ends before an answer has come.
+var errUnanswered = errors.New("no answer came")
+
+// callOf is the call that asks a question.
+func callOf(q template.Question) Call {
+	call := Call{Method: http.MethodGet, Target: (&url.URL{Path: q.ID}).EscapedPath()}
+	if !isReference(q) {
+		call.Method, call.Target = http.MethodPost, call.Target+"/"+url.PathEscape(q.Function)
+		if !q.Values.Is(expr.Null) {
+			call.Content = q.Values.AppendJSON(nil)
+		}
+	}
+	call.Target += "?api-version=" + url.QueryEscape(q.APIVersion)
+	return call
+}
+
+// key is the same of calls that have the same answer.
+func (c Call) key() string { return c.Method + " " + arm.Fold(c.Target) + " " + string(c.Content) }
+
+// partOf is what a question wants of an answer.
+func partOf(q template.Question, v expr.Value) expr.Value {
+	if isReference(q) && !q.Full {
+		v, _ = v.Member("properties")
+	}
+	return v
+}
+
+// question asks until there is an answer, and returns what is kept of it with its key. A failure that may pass is borne within the budget of
+// a step, and the caller's own throttle until the deployment's time is over.
+func (a *attempt) question(ctx context.Context, q template.Question) (key string, v expr.Value, err error) {
+	call := callOf(q)
+	over := a.order.Now.Add(a.Limit)
+	spent := a.Store.Now().Add(a.Limits.Budget)
+	for {
+		answer, err := a.once(ctx, call)
+		if err != nil && ctx.Err() != nil {
+			return "", v, errUnanswered
+		}
+		var fault *arm.Error
+		a.reading(answer.Body, func() {
+			if v, fault = answer.Value(call.Target); fault == nil {
+				key, v = askedFor(q, v)
+			}
+		})
+		if fault == nil {
+			return key, v, nil
+		}
+		answer.Status = fault.Status
+		outcome, pause := answer.refusal()
+		pause = max(pause, a.Limits.Pause)
+		next := a.Store.Now().Add(pause)
+		if outcome == deployplan.Refused || outcome == deployplan.Transient && next.After(spent) || next.After(over) {
+			return "", v, fault
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return "", v, errUnanswered
+		}
+	}
+}
+
+// once asks a question once there is a place.
+func (a *attempt) once(ctx context.Context, call Call) (Answer, error) {
+	select {
+	case a.places <- struct{}{}:
+		defer func() { <-a.places }()
+	case <-ctx.Done():
+		return Answer{}, ctx.Err()
+	}
+	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
+	defer cancel()
+	return a.call(calling, call)
+}

@@ -1,0 +1,255 @@
+package groupdelete
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"portico/internal/failpoint"
+	"portico/inventory"
+	"portico/inventory/index"
+	"portico/jobs/deletion"
+	"portico/jobs/deletion/deletionplan"
+	"portico/probe"
+	"portico/regions"
+	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
+	"portico/upstream/answers"
+)
+
+// Call implements [deletion.Kind].
+func (w *attempt) Call(m *deletionplan.Member) deletion.Sender {
+	key := m.Key
+	if stray, is := w.strays[key]; is {
+		return func(ctx, calling context.Context) deletion.Answer { return w.callStray(ctx, calling, stray) }
+	}
+	return func(ctx, calling context.Context) deletion.Answer { return w.callRow(ctx, calling, key) }
+}
+
+// callRow sends one DELETE for the resource of a row.
+func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.Answer {
+	row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, key)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return deletion.Result(deletionplan.OutcomeGone)
+	case err != nil:
+		return unsent(err)
+	case deletion.Followed(row):
+		return deletion.Result(deletionplan.OutcomeUnproven)
+	}
+	return w.at(ctx, row, func(q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+		return w.callAt(ctx, calling, row, q, endpoint)
+	})
+}
+
+// at calls the endpoint of a resource once there is room.
+func (w *attempt) at(ctx context.Context, row inventory.Resource, call func(*routing.Request, *regions.Endpoint) deletion.Answer) deletion.Answer {
+	q, endpoint, err := w.Prober.Target(row)
+	if err != nil {
+		a, _ := deletion.Unconfigured(err)
+		return a
+	}
+	slots, caller := w.slots.At(endpoint.Region, endpoint.String()), w.payload.Caller.Caller()
+	if err := slots.Acquire(ctx, caller); err != nil {
+		return unsent(err)
+	}
+	defer slots.Release(caller)
+	return call(q, endpoint)
+}
+
+func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+	header := w.header()
+	if q.Type.Capabilities.ETags {
+		a, decided := w.condition(ctx, row, q, endpoint, header)
+		if decided {
+			return a
+		}
+	}
+	started := time.Now()
+	if err := ctx.Err(); err != nil {
+		return unsent(err)
+	}
+	failpoint.Pass(failpoint.GroupBeginBefore)
+	ticket, err := w.Prober.Store.Begin(calling, inventory.Write{
+		Kind: index.Delete, Subscription: row.Subscription, Group: row.Group, Key: row.Key, ID: row.ID, Type: row.Type, TypeName: row.TypeName,
+		Region: row.Region, APIVersion: row.APIVersion, Sender: w.Sender, Incarnation: w.group.Incarnation, OfGroupDelete: true,
+		Generation: row.Generation, LateWriteWindow: q.Type.LateWriteWindow,
+	})
+	if err != nil {
+		return unsent(err)
+	}
+	failpoint.Pass(failpoint.GroupBeginAfter)
+	a, means := w.exchange(calling, q, endpoint, header, started)
+	failpoint.Pass(failpoint.GroupSettleBefore)
+	settled, err := w.Prober.Store.Settle(context.WithoutCancel(calling), ticket, means)
+	failpoint.Pass(failpoint.GroupSettleAfter)
+	switch {
+	case err != nil: // the intent ends by time; the row says that it is there
+		return stale()
+	case settled.Row == nil:
+	case a.Outcome == deletionplan.OutcomeGone: // another write may overturn it
+		return w.unproven(context.WithoutCancel(calling), *settled.Row)
+	case a.Outcome == deletionplan.OutcomeRefused && deletion.Followed(*settled.Row): // by another's DELETE
+		a.Outcome = deletionplan.OutcomeUnproven
+	default:
+		a.Busy = cmp.Or(row.WriteUnderWay(), settled.Row.WriteUnderWay())
+	}
+	return a
+}
+
+// callStray sends one DELETE for a stray, to the region where it was seen.
+func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) deletion.Answer {
+	return w.at(ctx, stray.Row(), func(q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+		started := time.Now()
+		ticket, err := w.Prober.Store.Strays.BeginDelete(calling, stray, inventory.Write{
+			APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
+		})
+		if err != nil {
+			return unsent(err)
+		}
+		a, means := w.exchange(calling, q, endpoint, w.header(), started)
+		if err := w.Prober.Store.Strays.SettleDelete(context.WithoutCancel(calling), stray, ticket, means); err != nil {
+			return stale()
+		}
+		if a.Outcome == deletionplan.OutcomeRefused { // no other job follows its writes
+			got, err := w.Prober.Get(calling, w.ids(), stray.Row())
+			shown, readable := inventory.ReadObservation(got.Body)
+			if err == nil && got.Status == http.StatusOK && readable && !index.Terminal(shown.ProvisioningState) {
+				a.Busy = "write"
+			}
+		}
+		return a
+	})
+}
+
+// header returns the headers of a DELETE: its ids, and the caller that it is made for.
+func (w *attempt) header() http.Header {
+	header := w.ids()
+	w.payload.Caller.Stamp(header)
+	return header
+}
+
+// unsent returns the answer for a call that was not made. A refusal by the inventory
+// means that the plan is stale, or that the group no longer belongs to the job.
+func unsent(err error) deletion.Answer {
+	a := deletion.Result(deletionplan.OutcomeUnsent)
+	a.Stale = errors.Is(err, inventory.ErrChanged)
+	var state *index.GroupStateError
+	if errors.As(err, &state) || errors.Is(err, index.ErrGroupNotFound) {
+		a.Err = errLost
+	}
+	return a
+}
+
+// stale returns the answer for a call whose outcome the inventory does not have.
+func stale() deletion.Answer {
+	a := deletion.Result(deletionplan.OutcomeUnsent)
+	a.Stale = true
+	return a
+}
+
+// condition reads a resource's entity tag, so that the DELETE can remove only the
+// present version. decided reports that no DELETE should be sent.
+func (w *attempt) condition(
+	ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header,
+) (a deletion.Answer, decided bool) {
+	asking := w.ids()
+	asking.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: asking})
+	if err != nil {
+		return unanswered(err, q), true
+	}
+	switch means, after := answers.Verdict(got.Status, got.Header, answers.About(got.Status, got.Body, row.ID)); means {
+	case answers.Absent:
+		return w.absent(ctx, row), true
+	case answers.Later, answers.Unreachable:
+		a.Result, a.Text = deletionplan.Result{Outcome: deletionplan.ByMeaning[means], After: after, Why: whyStatus(got.Status)}, answers.Text(got.Status, got.Body)
+		return a, true
+	case answers.Done:
+		if etag := got.Header.Get("ETag"); etag != "" {
+			header.Set("If-Match", etag)
+		}
+	case answers.Accepted, answers.Refused:
+	}
+	return a, false
+}
+
+// absent records that a GET found nothing of a row. If a write of unknown outcome keeps
+// that from settling the row, the row may go with the group; if a create is followed,
+// the deletion waits for its end.
+func (w *attempt) absent(ctx context.Context, row inventory.Resource) deletion.Answer {
+	settled, generation, err := w.Prober.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
+	return w.absence(row, probe.ProbeResult{Settled: settled, Generation: generation}, err)
+}
+
+// absence returns what a probe that found nothing means for a member.
+func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err error) deletion.Answer {
+	switch {
+	case err == nil && probed.Settled:
+		return deletion.Result(deletionplan.OutcomeGone)
+	case err != nil || probed.Found || probed.Generation == [16]byte{}:
+		return stale()
+	case row.FollowPut:
+		return deletion.Result(deletionplan.OutcomeUnproven)
+	}
+	a := deletion.Result(deletionplan.OutcomeGone)
+	a.Note = func() { w.gone[row.Key] = probed.Generation }
+	return a
+}
+
+// unproven probes a resource whose DELETE found nothing while another write may
+// overturn that.
+func (w *attempt) unproven(ctx context.Context, row inventory.Resource) deletion.Answer {
+	probed, err := w.Prober.Probe(ctx, w.ids(), row)
+	return w.absence(row, probed, err)
+}
+
+// exchange sends a DELETE, and returns what became of it for the plan and for the inventory.
+// Once the request has left, exchange waits for its end even if the attempt is over.
+func (w *attempt) exchange(
+	ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time,
+) (a deletion.Answer, settled inventory.Answer) {
+	header.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
+	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
+		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
+		Since: started, SendWithin: w.SendWithin, EndWithin: w.CallLimit, Job: w.claim.Job.Name(),
+	})
+	sent := answers.Write{Kind: index.Delete, ID: q.ID(), Endpoint: endpoint, Public: w.Prober.Public, Caller: w.payload.Caller}
+	settled = sent.Read(got, err)
+	if got.Status == 0 {
+		return unanswered(err, q), settled
+	}
+	means, after := answers.Verdict(got.Status, got.Header, settled.Outcome == index.Gone)
+	a.Result = deletionplan.Result{Outcome: deletionplan.ByMeaning[means], After: after, Why: whyStatus(got.Status)}
+	switch {
+	case answers.BrokenOff(err):
+		a = unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
+	case a.Outcome != deletionplan.OutcomeAccepted && a.Outcome != deletionplan.OutcomeGone:
+		a.Text = answers.Text(got.Status, got.Body)
+		settled.Error = answers.Error(got.Status, a.Text)
+	}
+	if got.Status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
+		a.Outcome = deletionplan.OutcomeUnsent // the resource has changed since the GET
+	}
+	return a, settled
+}
+
+// unanswered returns the answer for a call without one: its region is unreachable,
+// unless the call came too late to be made.
+func unanswered(err error, q *routing.Request) deletion.Answer {
+	fault := upstream.FaultOf(err, "")
+	if fault.TooLate() || errors.Is(err, context.Canceled) {
+		return deletion.Result(deletionplan.OutcomeUnsent)
+	}
+	a := deletion.Result(deletionplan.OutcomeUnreachable)
+	a.Why, a.Text = "Its provider gave no answer.", string(fault.ARM(q.Type.Provider.Namespace).Body())
+	return a
+}
+
+// whyStatus puts a provider's answer into a sentence.
+func whyStatus(status int) string { return "Its provider answered " + strconv.Itoa(status) + "." }

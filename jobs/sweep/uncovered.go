@@ -1,0 +1,280 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"portico/inventory"
+	"portico/inventory/jobrow"
+	"portico/probe"
+	"portico/regions"
+)
+
+// Uncovered is a subscription in which absence was not seen everywhere: before a resource
+// is created there, the regions that may hold it are asked. If one of them does not answer,
+// nothing can be created, in no region.
+type Uncovered struct {
+	Subscription inventory.Subscription
+	Regions      []UncoveredRegion // by name
+	// Since is when the coverage ended or, if it never was, when it was first missed.
+	Since time.Time
+	// Restored: it ended with a restore of the store.
+	Restored bool
+	// RegionalTypes is the number of types that clients create on their own, in a region.
+	RegionalTypes int
+	// Job is the sweep that covers the subscription; the zero Job if there is none.
+	Job jobrow.Job
+}
+
+// UncoveredRegion is a region that has not been listed in full in a subscription.
+type UncoveredRegion struct {
+	Region string
+	Lists  int // of a type, that are missing
+	// Types are the full names of those whose creation, in any region, asks this one; there
+	// are none in a subscription that takes no creations. Silent are those of them for which
+	// it did not answer when it was asked last.
+	Types, Silent []string
+	Reason        string // of the latest failure; "" if there was none
+}
+
+const (
+	// mostUncovered bounds the subscriptions that one look finds.
+	mostUncovered      = 1000
+	subscriptionsAPage = 500
+	// jobsHeard bounds the jobs whose reports say which regions answer.
+	jobsHeard = 200
+)
+
+// covers remembers which subscriptions are covered throughout, by their version: coverage
+// ends only with a subscription, with a region that leaves the map, or with a restore.
+type covers struct {
+	mu  sync.Mutex
+	all map[string]int64
+}
+
+func (c *covers) has(sub inventory.Subscription) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	version, known := c.all[sub.ID]
+	return known && version == sub.Version
+}
+
+func (c *covers) add(sub inventory.Subscription) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.all == nil {
+		c.all = map[string]int64{}
+	}
+	c.all[sub.ID] = sub.Version
+}
+
+// Uncovered lists the subscriptions behind one in which regions have not been listed in
+// full, by their ids: at most limit, and never more than 1000.
+func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Uncovered, error) {
+	look, err := s.newLook(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var found []Uncovered
+	for limit = min(limit, mostUncovered); ; {
+		page, err := s.Prober.Store.Coverage.UncoveredSubscriptions(ctx, after, subscriptionsAPage)
+		if err != nil {
+			return nil, fmt.Errorf("list the subscriptions that are not listed in full: %w", err)
+		}
+		for _, sub := range page {
+			after = sub.ID
+			one, err := look.at(ctx, sub)
+			if err != nil {
+				return nil, err
+			}
+			if len(one.Regions) == 0 {
+				continue
+			}
+			if found = append(found, one); len(found) == limit {
+				return found, nil
+			}
+		}
+		if len(page) < subscriptionsAPage {
+			return found, nil
+		}
+	}
+}
+
+// UncoveredIn returns where one subscription has not been listed in full; there may be no
+// such region, or no such subscription.
+func (s *Sweeper) UncoveredIn(ctx context.Context, id string) (found Uncovered, err error) {
+	sub, err := s.Prober.Store.Subscription(ctx, id)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return found, nil
+	case err != nil || sub.Covered || sub.State == inventory.Deleted:
+		return found, err
+	}
+	look, err := s.newLook(ctx)
+	if err != nil {
+		return found, err
+	}
+	return look.at(ctx, sub)
+}
+
+// placeName names the types of a provider in a region.
+type placeName struct{ region, provider string }
+
+// hearsay is what is known of a place: by the reports of sweeps, whatever they looked for.
+type hearsay struct {
+	at     time.Time
+	silent bool
+	reason string
+}
+
+// look is one look at what is not covered.
+type look struct {
+	*Sweeper
+	types  []*regions.ResourceType
+	places map[placeName]hearsay
+	// regional is the number of types that clients create on their own, in a region.
+	regional int
+}
+
+// newLook reads from the sweeps under way which places do not answer.
+func (s *Sweeper) newLook(ctx context.Context) (*look, error) {
+	l := &look{Sweeper: s, types: tracked(s.Prober.Map), places: map[placeName]hearsay{}}
+	for _, t := range l.types {
+		if !belowTracked(t) && t.Routing == regions.Regional {
+			l.regional++
+		}
+	}
+	open, err := s.Prober.Store.Jobs.OpenJobs(ctx, Job, jobsHeard)
+	for _, job := range open {
+		if p, unreadable := readPayload(job.Payload); unreadable == nil {
+			l.hear(p.missing())
+		}
+	}
+	return l, err
+}
+
+func (l *look) hear(missing []UnlistedPlace) {
+	for _, at := range missing {
+		name := placeName{at.Region, at.Provider}
+		if at.At.After(l.places[name].at) {
+			l.places[name] = hearsay{at.At, at.Silent, at.Reason}
+		}
+	}
+}
+
+// belowTracked reports whether a type's instances are created in the region of a parent.
+func belowTracked(t *regions.ResourceType) bool {
+	for above := t.Parent; above != nil; above = above.Parent {
+		if above.Kind == regions.Tracked {
+			return true
+		}
+	}
+	return false
+}
+
+// at looks at one subscription.
+func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncovered, err error) {
+	if l.covers.has(sub) {
+		return found, nil
+	}
+	coverage, err := l.Prober.Store.Coverage.SweptRegions(ctx, sub.ID)
+	if err != nil {
+		return found, fmt.Errorf("read the coverage of a subscription: %w", err)
+	}
+	job, err := l.Prober.Store.Jobs.Job(ctx, sub.ID, jobrow.ID(Job, Order{Subscription: sub.ID, Uncovered: true}.subject()))
+	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
+		return found, err
+	}
+	if p, unreadable := readPayload(job.Payload); unreadable == nil {
+		l.hear(p.missing())
+	}
+	found = Uncovered{Subscription: sub, RegionalTypes: l.regional, Job: job}
+	unlistable := false
+	for _, t := range l.types {
+		for _, region := range t.EffectiveRegions() {
+			if slices.ContainsFunc(coverage, func(c inventory.SweptRegion) bool { return c.Type == t.Key && c.Region == region }) {
+				continue
+			}
+			unlistable = unlistable || listsOf(t) == 0
+			l.add(&found, t, region, coverage)
+		}
+	}
+	if len(found.Regions) == 0 && !unlistable {
+		l.covers.add(sub)
+	}
+	slices.SortFunc(found.Regions, func(a, b UncoveredRegion) int { return strings.Compare(a.Region, b.Region) })
+	found.Since, found.Restored = l.since(sub, job, coverage)
+	return found, nil
+}
+
+// add adds a region where a type is not covered. Types that no sweep can list count only
+// while the region is silent.
+func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, coverage []inventory.SweptRegion) {
+	heard := l.heard(t, region, coverage)
+	if listsOf(t) == 0 && (!heard.silent || belowTracked(t)) {
+		return
+	}
+	i := slices.IndexFunc(found.Regions, func(r UncoveredRegion) bool { return r.Region == region })
+	if i < 0 {
+		i = len(found.Regions)
+		found.Regions = append(found.Regions, UncoveredRegion{Region: region})
+	}
+	r := &found.Regions[i]
+	r.Lists++
+	if r.Reason == "" {
+		r.Reason = heard.reason
+	}
+	if state := found.Subscription.State; belowTracked(t) || state == inventory.Warned || state == inventory.Disabled {
+		return
+	}
+	r.Types = append(r.Types, t.FullName)
+	if heard.silent {
+		r.Silent, r.Reason = append(r.Silent, t.FullName), heard.reason
+	}
+}
+
+// heard returns what was heard last of the endpoint that has a type in a region: by a
+// sweep, by a search for a resource, or by what a sweep has covered there.
+func (l *look) heard(t *regions.ResourceType, region string, coverage []inventory.SweptRegion) hearsay {
+	last := l.places[placeName{region, t.Provider.Namespace}]
+	for _, c := range coverage {
+		if of := l.Prober.Map.Type(c.Type); c.Region == region && of != nil && of.Provider == t.Provider && c.Swept.After(last.at) {
+			last = hearsay{at: c.Swept}
+		}
+	}
+	if l.Searches == nil {
+		return last
+	}
+	if search := l.Searches.Heard(t.Endpoint(region)); search.At.After(last.at) {
+		last = hearsay{at: search.At, silent: !search.Answered}
+		if last.silent {
+			last.reason = "it did not say whether a resource exists there"
+		}
+	}
+	return last
+}
+
+// Searches say what searches for single resources last heard of an endpoint.
+type Searches interface {
+	Heard(e *regions.Endpoint) probe.Heard
+}
+
+// since returns since when a subscription is not covered, and whether that is due to a
+// restore. Where a part of it was covered before its present sweep was ordered, a region or
+// a type was added to the map then.
+func (l *look) since(sub inventory.Subscription, job jobrow.Job, coverage []inventory.SweptRegion) (since time.Time, restored bool) {
+	since, at := sub.Created, l.Prober.Store.Events.Restored()
+	if at.After(since) {
+		since, restored = at, true
+	}
+	before := slices.ContainsFunc(coverage, func(c inventory.SweptRegion) bool { return c.Swept.Before(job.Created) })
+	if before && job.Created.After(since) {
+		return job.Created, false
+	}
+	return since, restored
+}

@@ -1,0 +1,79 @@
+package sample
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"portico/internal/schema"
+)
+
+// examples are bodies that the document gives as examples of the operation, the smallest
+// first: what it has is the least that is said to be enough.
+func (m *maker) examples(o *schema.Operation) []any {
+	parameter, err := m.BodyParameter(o)
+	if err != nil {
+		return nil
+	}
+	var bodies []any
+	content := schema.At(parameter.Value, "content")
+	media := schema.At(content, schema.JSONOf(content))
+	if example, given := media["example"]; given {
+		bodies = append(bodies, example)
+	}
+	for _, example := range m.named(parameter.Doc, schema.At(media, "examples")) {
+		bodies = append(bodies, example["value"])
+	}
+	name, _ := parameter.Value["name"].(string)
+	for _, example := range m.named(o.Doc, schema.At(o.Value, "x-ms-examples")) {
+		parameters := schema.At(example, "parameters")
+		for _, key := range []string{name, "parameters", "resource", "body", "properties"} {
+			if body := schema.At(parameters, key); body != nil {
+				bodies = append(bodies, body)
+				break
+			}
+		}
+	}
+	slices.SortStableFunc(bodies, func(a, b any) int { return cmp.Compare(size(a), size(b)) })
+	return bodies
+}
+
+// size is how many values a value holds.
+func size(v any) int {
+	n := 1
+	switch v := v.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			n += size(inner)
+		}
+	case []any:
+		for _, inner := range v {
+			n += size(inner)
+		}
+	}
+	return n
+}
+
+// named are the examples by their names; those in files that are not there are left out.
+func (m *maker) named(doc *schema.Document, examples map[string]any) []map[string]any {
+	var all []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(examples)) {
+		if n, err := m.Resolve(schema.Node{Doc: doc, Value: schema.At(examples, name)}); err == nil && n.Value != nil {
+			all = append(all, n.Value)
+		}
+	}
+	return all
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "an array"
+	}
+	return fmt.Sprintf("a %T", v)
+}
