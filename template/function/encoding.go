@@ -27,17 +27,17 @@ func encodingFunctions() []row {
 }
 
 func toBase64(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	return encoded(c, "", args[0].Text())
+	return encodeBase64(c, "", args[0].Text())
 }
 
-func encoded(c *expr.Call, prefix, text string) (expr.Value, error) {
+func encodeBase64(c *expr.Call, prefix, text string) (expr.Value, error) {
 	if err := c.Bytes(len(prefix) + base64.StdEncoding.EncodedLen(len(text))); err != nil {
 		return expr.Value{}, err
 	}
 	return expr.StringOf(prefix + base64.StdEncoding.EncodeToString([]byte(text))), nil
 }
 
-func decoded(c *expr.Call, text string) (string, error) {
+func decodeBase64(c *expr.Call, text string) (string, error) {
 	if err := c.Bytes(len(text)); err != nil {
 		return "", err
 	}
@@ -49,7 +49,7 @@ func decoded(c *expr.Call, text string) (string, error) {
 }
 
 func base64ToString(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	text, err := decoded(c, args[0].Text())
+	text, err := decodeBase64(c, args[0].Text())
 	return expr.StringOf(text), err
 }
 
@@ -63,12 +63,12 @@ func base64ToJSON(c *expr.Call, args []expr.Value) (expr.Value, error) {
 
 func dataURI(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if args[0].Is(expr.String) {
-		return encoded(c, "data:text/plain;charset=utf8;base64,", args[0].Text())
+		return encodeBase64(c, "data:text/plain;charset=utf8;base64,", args[0].Text())
 	}
 	if err := c.Bytes(args[0].Size()); err != nil {
 		return expr.Value{}, err
 	}
-	return encoded(c, "data:application/json;charset=utf8;base64,", args[0].JSON())
+	return encodeBase64(c, "data:application/json;charset=utf8;base64,", args[0].JSON())
 }
 
 func dataURIToString(c *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -80,13 +80,13 @@ func dataURIToString(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if !strings.HasSuffix(strings.ToLower(kind), ";base64") {
 		return uriComponentToString(c, []expr.Value{expr.StringOf(data)})
 	}
-	text, err := decoded(c, data)
+	text, err := decodeBase64(c, data)
 	return expr.StringOf(text), err
 }
 
 func combineURI(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	size := len(args[0].Text()) + len(args[1].Text())
-	if err := c.Bytes(3 * size); err != nil { // where all is escaped
+	if err := c.Bytes(3 * size); err != nil { // the size if everything is escaped
 		return expr.Value{}, err
 	}
 	ups := strings.Count(args[0].Text(), "..") + strings.Count(args[1].Text(), "..")
@@ -133,7 +133,7 @@ func parseURI(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		"path", expr.StringOf(u.EscapedPath()), "query", expr.StringOf(query)), nil
 }
 
-// object is an object of names and values in turn.
+// object builds an object from alternating names and values.
 func object(pairs ...any) expr.Value {
 	members := make([]expr.Member, len(pairs)/2)
 	for i := range members {

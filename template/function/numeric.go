@@ -22,7 +22,7 @@ func numberFunctions() []row {
 	}
 }
 
-// calculate refuses what does not fit in 64 bits.
+// calculate returns a function of two integers that rejects results outside of 64 bits.
 func calculate(operation func(a, b int64) (result int64, ok bool)) call {
 	return func(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 		result, ok := operation(args[0].Int(), args[1].Int())
@@ -79,7 +79,7 @@ func toInt(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 		return v, nil
 	case v.Is(expr.Float):
 		rounded := math.RoundToEven(v.Float())
-		if !(math.Abs(rounded) < 1<<63) { // NaN neither
+		if !(math.Abs(rounded) < 1<<63) { // also true for NaN
 			return expr.Value{}, expr.Errorf("the number is no integer of 64 bits")
 		}
 		return expr.IntOf(int64(rounded)), nil

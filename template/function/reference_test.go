@@ -57,7 +57,7 @@ func TestReference(t *testing.T) {
 	for _, f := range append(families(), elsewhere) {
 		fmt.Fprintf(&page, "\n## %s\n\n| function | value |\n|---|---|\n", f.title)
 		for _, r := range f.rows {
-			says := r.says
+			says := r.description
 			if r.DefaultsOnly {
 				says += " In default values of parameters alone."
 			}
