@@ -6,8 +6,9 @@ import (
 	"portico/template/expr"
 )
 
-// zoneFunctions returns the functions of zones. ARM numbers zones differently in each subscription. Here logical and physical zones have the same
-// numbers: zone 1 of westus is westus-az1.
+// zoneFunctions returns the functions of zones. ARM numbers zones differently in each
+// subscription. Here logical and physical zones have the same numbers: zone 1 of westus is
+// westus-az1.
 func zoneFunctions() []row {
 	subscription, location := param("subscriptionId", expr.String), param("location", expr.String)
 	return []row{
