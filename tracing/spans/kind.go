@@ -16,22 +16,22 @@ const (
 	JobStep
 	SweepRegion
 	Delivery
-	kinds
+	kindCount
 )
 
-// KindDescription says what a kind of span is, for those who read traces.
+// KindDescription describes a kind of span for readers of traces.
 type KindDescription struct {
-	// Name is the span's, or how it begins.
+	// Name is the span's name, or a pattern of it.
 	Name string
-	// Role is that of OpenTelemetry.
+	// Role is OpenTelemetry's kind.
 	Role       trace.SpanKind
 	Meaning    string
 	Attributes []Attribute
 }
 
-// Kinds describes all kinds of spans, in their order.
+// Kinds returns the descriptions of all kinds of spans, in order.
 func Kinds() []KindDescription {
-	all := make([]KindDescription, kinds)
+	all := make([]KindDescription, kindCount)
 	for k := range all {
 		all[k] = Kind(k).describe()
 	}
@@ -89,13 +89,12 @@ func (k Kind) describe() KindDescription {
 			"An attempt to deliver a message to a sink, with what is read of the store for it. It is a trace of its own.",
 			[]Attribute{Events, Status, Outcome},
 		}
-	case kinds:
+	case kindCount:
 	}
 	return KindDescription{}
 }
 
-// role is the kind's for OpenTelemetry. It is apart from the descriptions, which are made
-// for people.
+// role returns OpenTelemetry's kind. It does not use describe, which allocates.
 func (k Kind) role() trace.SpanKind {
 	switch k {
 	case Request:
@@ -106,24 +105,24 @@ func (k Kind) role() trace.SpanKind {
 		return trace.SpanKindConsumer
 	case Delivery:
 		return trace.SpanKindProducer
-	case RegionList, JobStep, SweepRegion, kinds:
+	case RegionList, JobStep, SweepRegion, kindCount:
 	}
 	return trace.SpanKindInternal
 }
 
-// Attribute is the name of what a span says.
+// Attribute is the name of a span's attribute.
 type Attribute string
 
-// The attributes. Those without a prefix of Portico's are OpenTelemetry's own.
+// The attributes. Names without the prefix portico are OpenTelemetry's.
 const (
 	Method  Attribute = "http.request.method"
 	Status  Attribute = "http.response.status_code"
 	Route   Attribute = "http.route"
 	Address Attribute = "server.address"
 	Engine  Attribute = "db.system.name"
-	// Operation is the method of the store that was called.
+	// Operation is the called method of the store.
 	Operation Attribute = "db.operation.name"
-	// Fault is a word from the lists of the metrics.
+	// Fault is a value from the metrics' lists of faults.
 	Fault        Attribute = "error.type"
 	Class        Attribute = "portico.class"
 	Namespace    Attribute = "portico.provider"
