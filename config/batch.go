@@ -7,7 +7,7 @@ import (
 	"portico/config/setting"
 )
 
-// Batch bounds batches, many requests in one.
+// Batch limits batches, which are many requests in one.
 type Batch struct {
 	Immediate   int
 	Requests    int // at least Immediate

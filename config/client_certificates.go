@@ -7,16 +7,16 @@ import (
 	"portico/internal/pemfile"
 )
 
-// ClientCertificates say which certificates callers may show, and their principals. A
-// CA of "" means that none is asked for.
+// ClientCertificates are the accepted client certificates and their principals. If CA is empty,
+// clients are not asked for a certificate.
 type ClientCertificates struct {
 	CA         string // a PEM file
-	CRL        string // another, "" for none
+	CRL        string // a PEM file, or ""
 	Principals []CertificatePrincipal
 }
 
-// CertificatePrincipal is a caller, known by its certificate's subject or one of its
-// alternative names; the other is "".
+// CertificatePrincipal is a caller, identified by either its certificate's subject or one of its
+// alternative names.
 type CertificatePrincipal struct {
 	Subject, SAN             string
 	TenantID, ObjectID, Name string

@@ -7,7 +7,7 @@ import (
 	"portico/config/setting"
 )
 
-// Deployments bounds deployments of templates.
+// Deployments limits deployments of templates.
 type Deployments struct {
 	PerDeployment   int
 	PerEndpoint     int

@@ -8,7 +8,7 @@ import (
 	"portico/config/setting"
 )
 
-// Events says how long events are kept, and how many.
+// Events configures how long events are kept, how many, and who receives them.
 type Events struct {
 	Retention time.Duration
 	Most      int

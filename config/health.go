@@ -8,42 +8,42 @@ import (
 	"portico/config/setting"
 )
 
-// Health says how the addresses of providers' endpoints are judged and probed.
+// Health configures how the addresses of providers' endpoints are checked.
 type Health struct {
 	Probe     Probe
 	Circuit   Circuit
 	Ejection  Ejection
-	SlowStart time.Duration // 0: an address that returns gets its whole part at once
+	SlowStart time.Duration // 0: an address that returns gets its full share of calls at once
 }
 
-// Probe says how each address is probed.
+// Probe configures the active checks of each address.
 type Probe struct {
-	Path           string        // empty: a connection will do
+	Path           string        // empty: only connect
 	Interval       time.Duration // 0: no probes
 	Timeout        time.Duration
-	UnhealthyAfter int // failures in a row
-	HealthyAfter   int // successes in a row
+	UnhealthyAfter int // consecutive failures
+	HealthyAfter   int // consecutive successes
 }
 
-// Circuit says when an address that no connection can be made to is left alone.
+// Circuit configures when an address that cannot be connected to gets no more calls.
 type Circuit struct {
-	Failures          int           // in a row; 0: it never is
-	Open, LongestOpen time.Duration // until the first trial, and between two at most
+	Failures          int           // consecutive; 0: never
+	Open, LongestOpen time.Duration // until the first trial, and the longest time between two
 }
 
-// Ejection says when an address that fares worse than others is left out.
+// Ejection configures when an address that performs worse than others gets no more calls.
 type Ejection struct {
-	Errors            float64 // the share of calls, 0 to 1; 0: any will do
-	SlowerThan        int     // times the median of the others; 0: it may be slower
-	Calls             int     // of Window at least, to be judged
+	Errors            float64 // fraction of calls, 0 to 1; 0: any number is allowed
+	SlowerThan        int     // multiple of the others' median; 0: no limit
+	Calls             int     // minimum within Window, for a judgement
 	Window            time.Duration
-	Time, LongestTime time.Duration // for how long, the first time and at most
-	Most              float64       // the share of an endpoint's addresses, 0 to 1, at once
+	Time, LongestTime time.Duration // duration of the first ejection, and of the longest
+	Most              float64       // maximum fraction of an endpoint's addresses, 0 to 1
 }
 
-// longestRefusal bounds how long a region may be refused between two trials: clients
-// give up if they would have to wait longer than this.
-const longestRefusal = time.Minute
+// maxRefusal limits how long a region may be refused between two trials, because clients give up if
+// they would have to wait longer.
+const maxRefusal = time.Minute
 
 func (h *Health) rows() *setting.Setting {
 	return setting.Mapping("health", "How the addresses of providers' endpoints are judged and probed.",
@@ -71,7 +71,7 @@ func (c *Circuit) rows() *setting.Setting {
 		"How an address is left alone to which no connection can be made. A region of which no address can be reached is answered with 503 at once.",
 		setting.Value("failures", &c.Failures, rule.CountOrZero(), 3, "After so many connections in a row that could not be made; 0: never."),
 		setting.Value("open", &c.Open, rule.PositiveDuration(), time.Second, "The time until the first trial."),
-		setting.Value("longestOpen", &c.LongestOpen, rule.PositiveDurationTo(longestRefusal), 10*time.Second,
+		setting.Value("longestOpen", &c.LongestOpen, rule.PositiveDurationTo(maxRefusal), 10*time.Second,
 			"The time between two trials, which grows, at most."),
 	).Check(func(o *setting.Object) { checkLongest(o, "open", c.Open, "longestOpen", c.LongestOpen) })
 }
@@ -88,7 +88,7 @@ func (e *Ejection) rows() *setting.Setting {
 	).Check(func(o *setting.Object) { checkLongest(o, "time", e.Time, "longestTime", e.LongestTime) })
 }
 
-// checkLongest reports a first time that is longer than the longest one.
+// checkLongest reports an initial time that is longer than the maximum.
 func checkLongest(o *setting.Object, first string, firstTime time.Duration, longest string, longestTime time.Duration) {
 	if firstTime > longestTime {
 		o.Fault(o.At(first, longest), fmt.Sprintf("%s.%s %v is longer than %s %v", o.Path, first, firstTime, longest, longestTime), first+" at most "+longest)

@@ -7,14 +7,14 @@ import (
 	"portico/config/setting"
 )
 
-// Index holds the times of the work that keeps the index of tracked resources true.
+// Index configures how the index of tracked resources is kept correct.
 type Index struct {
 	SendWithin      time.Duration
 	CallMargin      time.Duration
 	LateWriteWindow time.Duration
 	Tombstones      time.Duration
 	AskTimeout      time.Duration
-	CacheTTL        time.Duration // 0: nothing is cached
+	CacheTTL        time.Duration // 0: no cache
 	CacheEntries    int
 	ScopeEntries    int
 	LostAfter       time.Duration
@@ -65,7 +65,7 @@ func (x *Index) rows(u *Upstream) *setting.Setting {
 				"of a deleted subscription goes on without it; the endpoint is told when the map has its region again, whenever that is."),
 	).Check(func(o *setting.Object) {
 		if end := u.CallTimeout + x.CallMargin; x.SendWithin > end {
-			// An intent must not end before its call may still be sent.
+			// An intent must not end while its call may still be sent.
 			o.Fault(o.At("sendWithin"), "index.sendWithin is longer than upstream.callTimeout and index.callMargin together",
 				"at most "+end.String())
 		}

@@ -9,28 +9,28 @@ import (
 	"portico/config/yamltree"
 )
 
-// Issuer is an issuer of OpenID Connect, with the tenant of its tokens.
+// Issuer is an OpenID Connect issuer.
 type Issuer struct {
-	URL         string // as tokens name it
+	URL         string // exactly as in tokens
 	Audiences   []string
 	Algorithms  []string
 	ClockSkew   time.Duration
-	TenantID    string // either this or TenantClaim is set
+	TenantID    string // set unless TenantClaim is
 	TenantClaim string
 	Claims      Claims
-	CA          string // a PEM file, "" for the system's authorities
+	CA          string // a PEM file; "" means the system's authorities
 }
 
-// Claims are the names of the claims that identify a caller. An AppID or a Name of "" means the
-// usual ones.
+// Claims are the names of the claims that identify a caller. An empty AppID or Name means the usual
+// ones.
 type Claims struct {
 	ObjectID, AppID, Name, Groups string
 }
 
-// IssuerKeys says how the keys of issuers are fetched and kept.
+// IssuerKeys configures fetching and caching of issuers' keys.
 type IssuerKeys struct {
 	Refresh, AtMostEvery, KeepFor time.Duration
-	Folder                        string // "" for the default
+	Folder                        string // "" means the default
 }
 
 func issuerRows(r *files.Reader, issuers *[]Issuer) *setting.Setting {

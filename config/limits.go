@@ -9,13 +9,12 @@ import (
 	"portico/config/setting"
 )
 
-// Limits are bounds on what clients and providers send and on what there may
-// be.
+// Limits limits what clients and providers send, and how many resources and other things may exist.
 type Limits struct {
 	RequestBody   int64
 	ContentMemory int64 // at least RequestBody
-	// CallerShare is the part of each budget that callers share which one caller
-	// may hold, above 0 and up to 1.
+	// CallerShare is the fraction of each shared budget that one caller may use, above 0 and up to
+	// 1.
 	CallerShare               float64
 	AnswerBody                int64
 	TagsPerResource           int
@@ -77,15 +76,14 @@ func (l *Limits) rows() *setting.Setting {
 	})
 }
 
-// budget is a setting of bytes, by its key.
+// budget is a setting in bytes.
 type budget struct {
 	key   string
 	bytes int64
 }
 
-// checkShare reports where one thing, as large as it may be, does not fit one
-// caller's share of all: at the first of both keys of o that is there, else at
-// the share.
+// checkShare reports a fault if a single item of the maximum size does not fit one caller's share
+// of all. The fault is at whichever key of o is given first, or else at callerShare.
 func (l *Limits) checkShare(limits, o *setting.Object, all, one budget) {
 	share := l.ShareOf(all.bytes)
 	if share >= one.bytes {

@@ -9,12 +9,12 @@ import (
 	"portico/regions"
 )
 
-// Lists says how collections of several regions are answered.
+// Lists configures lists over several regions.
 type Lists struct {
 	Memory          int64 // of one request; at least Limits.AnswerBody
 	TotalMemory     int64 // of all requests together; at least Memory
 	OnRegionFailure regions.RegionFailure
-	TokenKeys       []Key // the first seals, all open; may be empty
+	TokenKeys       []Key // the first encrypts, all decrypt; may be empty
 	TokenLifetime   time.Duration
 }
 

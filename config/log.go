@@ -8,19 +8,19 @@ import (
 	"portico/config/setting"
 )
 
-// AuditStderr is the place of audit lines that is no file.
+// AuditStderr selects the standard error for audit lines.
 const AuditStderr = "stderr"
 
-// Log says which log lines are written of requests.
+// Log configures which requests are logged.
 type Log struct {
-	Audit string // AuditStderr, or a file's path
+	Audit string // AuditStderr, or the path of a file
 	Slow  time.Duration
-	// OneIn says, by class of requests, of how many reads that went well one is
-	// written; those of a class that is absent are all written.
+	// OneIn is, by class of requests, how many successful reads share one log line. All reads of a
+	// class without a value are logged.
 	OneIn map[string]int
 }
 
-// logClasses are the classes of Log.OneIn, and what belongs to each.
+// logClasses returns the keys of Log.OneIn and their descriptions.
 func logClasses() []struct{ name, doc string } {
 	return []struct{ name, doc string }{
 		{"own", "What the gateway answers itself."},

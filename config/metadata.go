@@ -7,18 +7,17 @@ import (
 	"portico/config/yamltree"
 )
 
-// Metadata is the content of /metadata/endpoints. Members that are not configured are
-// empty.
+// Metadata is the content of /metadata/endpoints. Members that are not configured are empty.
 type Metadata struct {
 	Name          string
 	LoginEndpoint string
 	GraphEndpoint string
 	Audiences     []string
-	Tenant        string // a GUID, or the word common or organizations
+	Tenant        string // a GUID, "common" or "organizations"
 	Suffixes      Suffixes
 }
 
-// Suffixes are how the host names of other services of the cloud end.
+// Suffixes are the host name suffixes of the cloud's other services.
 type Suffixes struct {
 	Storage, KeyVault string
 }

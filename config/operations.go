@@ -7,15 +7,15 @@ import (
 	"portico/config/setting"
 )
 
-// Operations is how long-running operations appear to clients. The bounds of
-// Retry-After are whole seconds.
+// Operations configures how long-running operations appear to clients. The limits of Retry-After
+// are whole seconds.
 type Operations struct {
 	RetryAfterMin, RetryAfterMax time.Duration
-	FirstAnswer                  time.Duration // 0: it does not wait
+	FirstAnswer                  time.Duration // 0: the answer does not wait
 	Waiting                      int
 	Records                      time.Duration
-	PerCaller                    int // remembered of one subscription for one caller
-	Learned                      int // remembered of one subscription without an owner
+	PerCaller                    int // remembered per caller and subscription
+	Learned                      int // remembered per subscription, without an owner
 }
 
 func (p *Operations) rows() *setting.Setting {
@@ -46,7 +46,7 @@ func (p *Operations) rows() *setting.Setting {
 	})
 }
 
-// Jobs is how durable work is held.
+// Jobs configures the leases of durable work.
 type Jobs struct {
 	Lease time.Duration
 }
@@ -58,10 +58,10 @@ func (j *Jobs) rows() *setting.Setting {
 	)
 }
 
-// GroupDelete bounds the deletion of a resource group.
+// GroupDelete limits the deletion of a resource group.
 type GroupDelete struct {
 	TransientBudget, Limit time.Duration
-	PerEndpoint, PerJob    int // deletes at a time
+	PerEndpoint, PerJob    int // concurrent deletes
 }
 
 func (g *GroupDelete) rows() *setting.Setting {
@@ -77,7 +77,7 @@ func (g *GroupDelete) rows() *setting.Setting {
 	)
 }
 
-// Move bounds a move of resources between groups.
+// Move limits a move of resources between groups.
 type Move struct {
 	TransientBudget, Limit time.Duration
 }

@@ -7,7 +7,7 @@ import (
 	"portico/config/setting"
 )
 
-// Preflight bounds the judging of planned resources.
+// Preflight limits the validation of planned resources.
 type Preflight struct {
 	Timeout time.Duration
 }

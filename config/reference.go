@@ -18,9 +18,9 @@ func WriteReference(w io.Writer) error {
 	return err
 }
 
-// WriteSchema writes a JSON schema (draft 2020-12) of one configuration file,
-// by which editors complete and check it. What no schema can say, such as
-// whether a type has an endpoint in each of its locations, it leaves to [Load].
+// WriteSchema writes a JSON schema (draft 2020-12) of one configuration file, for editors. Checks
+// that a schema cannot express are left to [Load], such as whether a type has an endpoint in each
+// of its locations.
 func WriteSchema(w io.Writer) error {
 	return setting.WriteSchema(w, "Configuration of Portico", new(Config).rows(&files.Reader{}))
 }

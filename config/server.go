@@ -12,7 +12,7 @@ import (
 	"portico/config/yamltree"
 )
 
-// Server says how the gateway itself is reached.
+// Server configures how the gateway itself is reached.
 type Server struct {
 	PublicURL      *url.URL // scheme and host only
 	Listen, Admin  string   // host:port
@@ -20,20 +20,20 @@ type Server struct {
 	TLS            TLS
 	Connections    Connections
 	TrustedProxies []netip.Prefix
-	AdminTokens    []AdminToken // empty: none is asked for
+	AdminTokens    []AdminToken // empty: no token is needed
 	AdminHosts     []string
 	Drain          Drain
 	Compression    Compression
 	WatchInterval  time.Duration // 0: files are not watched
 }
 
-// Compression is of answers on the public listener.
+// Compression configures the compression of answers on the public listener.
 type Compression struct {
 	Off     bool
-	Minimum int64 // of the bytes of an answer
+	Minimum int64 // bytes of an answer
 }
 
-// Connections bounds those of the public listener.
+// Connections limits the connections of the public listener.
 type Connections struct {
 	All, PerAddress           int // PerAddress is at most All
 	Idle, IdleUnauthenticated time.Duration
@@ -42,17 +42,17 @@ type Connections struct {
 // AdminToken is a bearer token of the admin listener, known by its hash.
 type AdminToken struct {
 	SHA256 string // hexadecimal
-	Name   string // as audit lines have it
+	Name   string // as in audit lines
 }
 
-// TLS is the public listener's. Cert and Key are both set or both empty;
-// Terminated says that something in front of the gateway speaks TLS for it.
+// TLS configures TLS of the public listener. Cert and Key are both set or both empty. Terminated
+// means that a proxy in front of the gateway terminates TLS.
 type TLS struct {
 	Cert, Key  string
 	Terminated bool
 }
 
-// Drain says how the gateway stops: it reports itself unready for Delay, then lets
+// Drain configures how the gateway stops: it reports itself unready for Delay, and then lets
 // requests finish until Limit.
 type Drain struct {
 	Delay, Limit time.Duration
@@ -134,7 +134,7 @@ func (c *Compression) rows() *setting.Setting {
 	})
 }
 
-// rows lets the files of a certificate change while the gateway runs, not
+// rows returns the settings. The files of a certificate may change while the gateway runs, but not
 // whether there is one.
 func (t *TLS) rows(r *files.Reader) *setting.Setting {
 	const allowed = "{cert: …, key: …}, terminated"
@@ -159,8 +159,8 @@ func (t *TLS) rows(r *files.Reader) *setting.Setting {
 	}).IfGiven().Default("no TLS"))
 }
 
-// adminTokenRows let the tokens change while the gateway runs, but not go: the
-// admin listener may be beyond loopback.
+// adminTokenRows returns the settings of the admin tokens. They may change while the gateway runs,
+// but not all be removed, because the admin listener may be reachable beyond loopback.
 func (s *Server) adminTokenRows(r *files.Reader) (single, further *setting.Setting) {
 	names, hashes := r.Unique("the admin token"), r.Unique("the hash of an admin token")
 	add := func(o *setting.Object, t AdminToken) {
@@ -185,7 +185,7 @@ func (s *Server) adminTokenRows(r *files.Reader) (single, further *setting.Setti
 	return single, further
 }
 
-// Process bounds what the gateway's process takes of its machine.
+// Process limits the gateway process's use of its machine.
 type Process struct {
 	Garbage     int64   // bytes
 	MemoryShare float64 // above 0 and up to 1

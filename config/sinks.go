@@ -11,21 +11,21 @@ import (
 	"portico/config/yamltree"
 )
 
-// MostSinks is how many sinks there may be: each has a slot of its own for its job.
+// MostSinks is the maximum number of sinks: each has its own slot for its job.
 const MostSinks = 16
 
 // Sink is a receiver of events: a webhook.
 type Sink struct {
 	Name string
-	URL  *url.URL // its query may hold a secret
-	// Secret, if any, and those of SecretFile sign what is sent.
+	URL  *url.URL // its query may contain a secret
+	// Secret, if set, and the secrets in SecretFile sign deliveries.
 	Secret     []byte
 	SecretFile string
 	BearerFile string
-	CA         string // a PEM file, "" for the system's authorities
-	Earliest   bool   // a new one begins with the first event that is kept
+	CA         string // a PEM file; "" means the system's authorities
+	Earliest   bool   // a new sink starts with the oldest stored event
 
-	// An event is sent if it matches one of each list that is not empty.
+	// An event is sent if it matches an entry of each list that is not empty.
 	Types, Actions, Subscriptions, ResourceGroups []string
 
 	Batch, Concurrency  int
@@ -35,7 +35,7 @@ type Sink struct {
 	Retrying, Dead      int
 
 	allowHTTP bool
-	from      string
+	startAt   string
 }
 
 func sinkRows(r *files.Reader, sinks *[]Sink) *setting.Setting {
@@ -65,13 +65,13 @@ func (s *Sink) rows() []*setting.Setting {
 		setting.Value("bearerFile", &s.BearerFile, rule.File(), "", "A file of a token that is sent as `Authorization: Bearer …`, beside or in place of a "+
 			"signature. It is read anew when it changes.").Default("none"),
 		setting.Value("ca", &s.CA, rule.PEMFile(), "", "The authorities that the receiver's certificate must come from.").Default("the system's"),
-		setting.Value("from", &s.from, rule.OneOf("now", "earliest"), "now",
+		setting.Value("from", &s.startAt, rule.OneOf("now", "earliest"), "now",
 			"Where a sink of a new name begins: `now`, or `earliest` for the first event that is kept."),
-		patterns("types", &s.Types, "Which types of events it is sent, such as `Microsoft.Resources.ResourceDelete*`."),
-		patterns("actions", &s.Actions, "Of which actions, as `operationName` says them, such as `Contoso.Compute/virtualMachines/*` or `*/delete`."),
+		patternList("types", &s.Types, "Which types of events it is sent, such as `Microsoft.Resources.ResourceDelete*`."),
+		patternList("actions", &s.Actions, "Of which actions, as `operationName` says them, such as `Contoso.Compute/virtualMachines/*` or `*/delete`."),
 		setting.List("subscriptions", rule.GUID(), "Of which subscriptions.",
 			func(_ *yamltree.Node, id string) { s.Subscriptions = append(s.Subscriptions, id) }).Default("all"),
-		patterns("resourceGroups", &s.ResourceGroups, "Of which resource groups, by name."),
+		patternList("resourceGroups", &s.ResourceGroups, "Of which resource groups, by name."),
 		setting.Value("batch", &s.Batch, rule.CountTo(100), 1, "How many events are sent in one request at most. With 1 each is sent alone, as "+
 			"`application/cloudevents+json`; with more all come in arrays, as `application/cloudevents-batch+json`."),
 		setting.Value("concurrency", &s.Concurrency, rule.CountTo(16), 4,
@@ -90,15 +90,15 @@ func (s *Sink) rows() []*setting.Setting {
 	}
 }
 
-func patterns(key string, into *[]string, doc string) *setting.Setting {
+func patternList(key string, into *[]string, doc string) *setting.Setting {
 	return setting.List(key, rule.TextLike("a text in which * stands for anything, without regard to case"),
 		doc+" A `*` stands for anything; case does not matter.",
 		func(_ *yamltree.Node, pattern string) { *into = append(*into, pattern) }).Default("all")
 }
 
-// check judges the settings of a sink together.
+// check checks the settings of a sink together.
 func (s *Sink) check(r *files.Reader, o *setting.Object) {
-	s.Earliest = s.from == "earliest"
+	s.Earliest = s.startAt == "earliest"
 	files.CheckPEM(r, o, "ca", &s.CA)
 	files.CheckPEM(r, o, "secretFile", &s.SecretFile)
 	files.CheckPEM(r, o, "bearerFile", &s.BearerFile)

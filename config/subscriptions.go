@@ -7,9 +7,9 @@ import (
 	"portico/config/yamltree"
 )
 
-// Subscription is one that the configuration declares. State is one of
-// Enabled, PastDue, Warned, Disabled and Deleted. Covered says that no
-// resources of it were made before the gateway stood in front.
+// Subscription is a subscription that the configuration declares. State is Enabled, PastDue,
+// Warned, Disabled or Deleted. Covered means that it had no resources before the gateway was
+// installed.
 type Subscription struct {
 	ID          string
 	TenantID    string

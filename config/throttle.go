@@ -6,22 +6,21 @@ import (
 	"portico/config/setting"
 )
 
-// Throttle bounds how many requests callers may send. The limits hold for all replicas
-// together.
+// Throttle limits how many requests callers may send. The limits apply to all replicas together.
 type Throttle struct {
 	Enabled bool
 	ThrottleLimits
 	Subscriptions []SubscriptionThrottle
 }
 
-// ThrottleLimits are those of each caller, by kinds of requests, and what a subscription
-// as a whole gets as a multiple of them.
+// ThrottleLimits are the limits of a caller, by kind of request. A whole subscription gets a
+// multiple of them.
 type ThrottleLimits struct {
 	Reads, Writes, Deletes ThrottleRate
 	SubscriptionFactor     int
 }
 
-// ThrottleRate is how many requests there may be at once, and in a second for long.
+// ThrottleRate is the number of requests allowed at once, and per second in the long run.
 type ThrottleRate struct{ Bucket, PerSecond int }
 
 // SubscriptionThrottle are the limits of one subscription.
@@ -50,7 +49,7 @@ func (t *Throttle) rows(r *files.Reader, auth *Auth) *setting.Setting {
 			t.Enabled = auth.Mode != AuthNone || o.Parent.Get("throttle") != nil
 		}
 		for i := range t.Subscriptions {
-			t.Subscriptions[i].inherit(t.ThrottleLimits)
+			t.Subscriptions[i].inheritFrom(t.ThrottleLimits)
 		}
 	})
 }
@@ -59,7 +58,8 @@ func (s *SubscriptionThrottle) rows() []*setting.Setting {
 	return append([]*setting.Setting{setting.Required("id", &s.ID, rule.GUID(), "The subscription's id.")}, s.ThrottleLimits.rows(ThrottleLimits{}, true)...)
 }
 
-// rows are those of limits; inherited: what is left out is as for all subscriptions.
+// rows returns the settings of the limits. If inherited is set, absent limits default to the
+// general ones.
 func (l *ThrottleLimits) rows(initial ThrottleLimits, inherited bool) []*setting.Setting {
 	value := func(key string, at *int, want rule.Rule[int], initial int, doc string) *setting.Setting {
 		s := setting.Value(key, at, want, initial, doc)
@@ -84,8 +84,8 @@ func (l *ThrottleLimits) rows(initial ThrottleLimits, inherited bool) []*setting
 	}
 }
 
-// inherit takes over from all what was left out.
-func (l *ThrottleLimits) inherit(all ThrottleLimits) {
+// inheritFrom sets absent limits to those in all.
+func (l *ThrottleLimits) inheritFrom(all ThrottleLimits) {
 	for _, v := range []struct {
 		own *int
 		all int

@@ -9,14 +9,14 @@ import (
 	"portico/config/setting"
 )
 
-// Tracing says which traces are recorded, and where they go.
+// Tracing configures which traces are recorded, and where they are sent.
 type Tracing struct {
-	OTLP             string // the collector's URL; "": there is no tracing
+	OTLP             string // the collector's URL; "" disables tracing
 	Sample           rule.Part
 	CallersPerSecond int
-	HeadersFile, CA  string // "" for none
+	HeadersFile, CA  string // may be ""
 	Service          string
-	Instance         string // "": the gateway's own name
+	Instance         string // "" means the gateway's own name
 	Attributes       []TraceAttribute
 	Queue            int
 	Interval         time.Duration

@@ -9,11 +9,11 @@ import (
 	"portico/regions"
 )
 
-// Upstream says how providers are called.
+// Upstream configures calls to providers.
 type Upstream struct {
 	CallTimeout                        time.Duration
-	ReadsPerEndpoint, CallsPerEndpoint int         // at a time
-	TLS                                regions.TLS // a CA of "" stands for the system's authorities
+	ReadsPerEndpoint, CallsPerEndpoint int         // concurrent
+	TLS                                regions.TLS // an empty CA means the system's authorities
 	QueueTime                          time.Duration
 	QueuedPerEndpoint                  int // of each kind
 }

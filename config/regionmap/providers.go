@@ -13,21 +13,21 @@ import (
 	"portico/tracing/headers"
 )
 
-// provider is one as it is read.
+// provider is a provider while it is read.
 type provider struct {
 	regions.ProviderDeclaration
 	types []typeNodes
-	spec  []placed
+	spec  []locatedText
 }
 
-func (b *reader) providerRows() *setting.Setting {
+func (b *mapReader) providerRows() *setting.Setting {
 	namespaces, internal := b.Unique("namespace"), b.Unique("internal subscription")
 	return setting.Mappings("providers", "The resource providers, with the types that each of them serves.",
 		func(p *provider) []*setting.Setting { return b.rowsOfProvider(p, internal) },
 		func(o *setting.Object, p provider) {
 			b.checkTemplate(o, &p.Template, p.Namespace)
 			if o.Get("credential") == nil {
-				p.Credential = regions.Credential{} // no default of a part
+				p.Credential = regions.Credential{} // do not keep defaults without a credential
 			}
 			b.readShapes(&p)
 			at := o.Right("namespace")
@@ -38,11 +38,10 @@ func (b *reader) providerRows() *setting.Setting {
 		}).Default("none")
 }
 
-// endpointsDoc begins the sentences about endpoints.
+// endpointsDoc begins the description of endpoints.
 const endpointsDoc = "A region's addresses, a list for each, under the region's name; `global` serves the provider's tenant calls and global types."
 
-// ProviderRows are the rows that declare a provider, shared by the region map and
-// certify.yaml.
+// ProviderRows returns the settings of a provider that the region map and certify.yaml share.
 func ProviderRows(p *regions.ProviderDeclaration) []*setting.Setting {
 	return []*setting.Setting{
 		setting.Required("namespace", &p.Namespace, rule.TextLike(namespaceForm),
@@ -52,9 +51,9 @@ func ProviderRows(p *regions.ProviderDeclaration) []*setting.Setting {
 	}
 }
 
-func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setting.Setting {
+func (b *mapReader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setting.Setting {
 	return append(ProviderRows(&p.ProviderDeclaration),
-		texts("features", rule.FeatureName(), b.Unique("feature"), &p.Features,
+		textList("features", rule.FeatureName(), b.Unique("feature"), &p.Features,
 			"Features that subscriptions can register for, without the namespace. Providers are told of those that they have.").ShortPath().Default("none"),
 		setting.AddressesByRegion("endpoints",
 			endpointsDoc+" They serve all types without endpoints of their own. Several addresses of one region are called in turn.",
@@ -62,32 +61,32 @@ func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setti
 		setting.Value("endpointTemplate", &p.Template, rule.AddressTemplate(), "",
 			"The address in the regions that `endpoints` does not name. `{region}`, `{subservice}` (of the type) and "+
 				"`{namespace}` (in lower case) are filled in.").Allowed(templateForm),
-		texts("internalSubscriptions", rule.GUID(), internal, &p.InternalSubscriptions,
+		textList("internalSubscriptions", rule.GUID(), internal, &p.InternalSubscriptions,
 			"The provider's own subscriptions. What is made there on behalf of customers has to carry the tag `resourceCreatedFor`, "+
 				"the ID of the customer's resource, or is refused with 403.").ShortPath().NonEmpty("subscription ids, or no internalSubscriptions").
 			Default("none"),
 		setting.Mapping("headers", "Headers that pass between clients and this provider beside the standard ones and `x-ms-*`..",
-			texts("request", headerName("header of requests that may pass",
+			textList("request", headerName("header of requests that may pass",
 				"names of letters, digits and hyphens, such as X-Contoso-Trace; none of a credential, an identity, a connection or the message's frame",
 				headers.MayRequest),
 				b.Unique("header"), &p.RequestHeaders,
 				"Further headers of requests that reach the provider. Credentials, identities and what concerns one connection or the message's "+
 					"frame cannot be listed.").Default("none"),
-			texts("response", headerName("header of answers that may pass",
+			textList("response", headerName("header of answers that may pass",
 				"names of letters, digits and hyphens, such as X-Contoso-Trace; none that speaks for the gateway's host, of a connection "+
 					"or of the message's frame", headers.MayAnswer),
 				b.Unique("header"), &p.AnswerHeaders,
 				"Further headers of the provider's answers that reach clients. What speaks for the gateway's host to browsers (`Set-Cookie`, "+
 					"`Access-Control-*`, …) or commands a proxy in front of it cannot be listed.").Default("none"),
 		),
-		texts("redirectHosts", rule.RedirectHost(), b.Unique("host"), &p.RedirectHosts,
+		textList("redirectHosts", rule.RedirectHost(), b.Unique("host"), &p.RedirectHosts,
 			"Hosts to which the provider may redirect clients beside the gateway itself, maybe with a port, or `*.` and a domain for all hosts below "+
 				"that. A redirect to any other is answered with 502.").Default("none"),
 		setting.Removed("httpClient", "all providers are called as by `auto`, which was the default"),
 		files.TLSRows(b.files, &p.TLS, "TLS towards this provider, in place of `upstream.tls`. The files are read anew when they change.",
 			"that of `upstream.tls`", "those of `upstream.tls`"),
 		b.credentialRows(&p.Credential),
-		placedTexts("spec", rule.File(), b.Unique("document"), &p.spec,
+		locatedTextList("spec", rule.File(), b.Unique("document"), &p.spec,
 			"OpenAPI documents (2 or 3, JSON or YAML) that say what the bodies of the types hold, each for the api-version that its `info.version` names; "+
 				"paths are relative to the file they stand in. Planned bodies are held to them. The documents are read anew when they change.").Default("none"),
 		setting.Value("validation", &p.Validation, rule.Enum(regions.Validations()), regions.ValidatePlans,
@@ -97,7 +96,7 @@ func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setti
 	)
 }
 
-func (b *reader) credentialRows(c *regions.Credential) *setting.Setting {
+func (b *mapReader) credentialRows(c *regions.Credential) *setting.Setting {
 	legal := func(name string) bool { return strings.EqualFold(name, "Authorization") || headers.MayRequest(name) }
 	return setting.Mapping("credential", "A secret by which this provider knows the gateway, beside or in place of the gateway's certificate.",
 		setting.Value("header", &c.Header, headerName("header of a credential",

@@ -10,7 +10,7 @@ import (
 	"portico/regions"
 )
 
-func (b *reader) regionRows() *setting.Setting {
+func (b *mapReader) regionRows() *setting.Setting {
 	seen := b.Unique("region")
 	return setting.Mappings("regions", "The regions that there are.",
 		func(r *regions.Region) []*setting.Setting {
@@ -37,8 +37,8 @@ func (b *reader) regionRows() *setting.Setting {
 		}).AtLeastOne("at least one region, such as {name: westus, displayName: West US}")
 }
 
-// checkRegions looks at what one region says of another.
-func (b *reader) checkRegions() {
+// checkRegions checks references from one region to another.
+func (b *mapReader) checkRegions() {
 	for i, o := range b.regions {
 		region := b.declaration.Regions[i]
 		if region.PairedRegion == region.Name {
@@ -50,9 +50,9 @@ func (b *reader) checkRegions() {
 	}
 }
 
-// checkDisplayName makes sure that the display name, which clients send as a
-// location, leads to the region.
-func (b *reader) checkDisplayName(o *setting.Object, region regions.Region) {
+// checkDisplayName checks that the display name, which clients may send as a location, leads to the
+// region.
+func (b *mapReader) checkDisplayName(o *setting.Object, region regions.Region) {
 	const allowed = "a display name that is the region's name but for case and spaces"
 	understood := arm.Location(region.DisplayName)
 	if understood == region.Name {
@@ -67,7 +67,7 @@ func (b *reader) checkDisplayName(o *setting.Object, region regions.Region) {
 		yamltree.Quote(region.DisplayName), region.Name), allowed)
 }
 
-// CheckRegion reports a name that is no region of the map.
+// CheckRegion reports a name that is not a region of the map.
 func CheckRegion(r *yamltree.Report, at *yamltree.Node, path, name string, m *regions.Map) bool {
 	if _, ok := m.Region(name); ok {
 		return true

@@ -12,8 +12,8 @@ import (
 	"portico/regions"
 )
 
-// readShapes reads what the documents of a provider say of its types' bodies.
-func (b *reader) readShapes(p *provider) {
+// readShapes reads the shapes of bodies from a provider's OpenAPI documents.
+func (b *mapReader) readShapes(p *provider) {
 	if !b.files.Reads() {
 		return
 	}
@@ -31,8 +31,8 @@ func (b *reader) readShapes(p *provider) {
 	b.files.Note(slices.Sorted(maps.Keys(documents))...)
 }
 
-// addShapes adds those of one document.
-func (b *reader) addShapes(p *provider, all schema.Library, document *schema.Document, named placed) {
+// addShapes adds the shapes of one document.
+func (b *mapReader) addShapes(p *provider, all schema.Library, document *schema.Document, named locatedText) {
 	version, served := document.Version(), 0
 	for i := range p.Types {
 		t := &p.Types[i]

@@ -96,8 +96,8 @@ func TestARowIsDescribed(t *testing.T) {
 
 func TestDurationsAreWrittenAsTheyAreRead(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Second, 90 * time.Second, 24 * time.Hour, 10 * time.Hour, 20 * time.Minute, 100 * time.Minute} {
-		if again, err := time.ParseDuration(writtenDuration(d)); err != nil || again != d {
-			t.Errorf("%s is written %s", d, writtenDuration(d))
+		if again, err := time.ParseDuration(formatDuration(d)); err != nil || again != d {
+			t.Errorf("%s is written %s", d, formatDuration(d))
 		}
 	}
 }
