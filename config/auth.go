@@ -46,25 +46,24 @@ type Token struct {
 func (a *Auth) rows(r *files.Reader) *setting.Setting {
 	hashes := r.Unique("the hash of a token")
 	modeChanged := func(was, is Auth) bool { return (was.Mode == AuthNone) != (is.Mode == AuthNone) }
-	return setting.Mapping("auth", "Who may call. A request is asked for a token of an issuer, then for a certificate, then for a static token; "+
-		"the first of them that knows what it brings decides.",
+	return setting.Mapping("auth", "Authentication and authorization of callers. A request may have an issuer's token, a client certificate, or a "+
+		"static token. They are tried in this order, and the first method that recognizes its credential decides.",
 		setting.RestartOnly(a, modeChanged, setting.Value("mode", &a.Mode, rule.OneOf(AuthNone, AuthTokens), AuthNone,
-			"How callers are known. `none`: one fixed caller, and loopback listeners only. `tokens`: those who hold one of `auth.tokens`, and no one else. "+
-				"Leave it out where there are `issuers` or `clientCertificates`: then no one calls but by these and by `tokens` beside them. To and from "+
-				"`none` it needs a restart.")),
+			"How callers authenticate. `none`: every request has the same fixed caller; allowed on loopback listeners only. `tokens`: only "+
+				"callers with one of `auth.tokens`. Leave it out if `issuers` or `clientCertificates` are given: then only those and `tokens` "+
+				"authenticate callers. A change to or from `none` needs a restart.")),
 		issuerRows(r, &a.Issuers),
 		a.Keys.rows(),
 		a.Certificates.rows(r),
-		setting.Mappings("tokens", "Bearer tokens, by their hashes, and whom each stands for.", (*Token).rows,
+		setting.Mappings("tokens", "Bearer tokens, given by their hashes, and their callers.", (*Token).rows,
 			func(o *setting.Object, t Token) {
 				if at := o.Right("sha256"); at != nil && hashes.Add(at, t.SHA256, "") {
 					a.Tokens = append(a.Tokens, t)
 				}
 			}).Default("none"),
 		setting.Value("roles", &a.Roles, rule.OneOf(RolesEnforced, RolesIgnored), RolesEnforced,
-			"`enforced`: callers may do what the roles that they are assigned allow, and nothing else. `ignored`: every caller of a tenant may do "+
-				"everything in its subscriptions. "+
-				"Without authentication (`mode: none`) there is no one to assign a role to: it means nothing then."),
+			"`enforced`: callers may do only what their assigned roles allow. `ignored`: every caller of a tenant may do everything in the "+
+				"tenant's subscriptions. Without authentication (`mode: none`) the setting has no effect."),
 		ownerRows(r, &a.Owners),
 	).Check(func(o *setting.Object) {
 		if o.Get("mode") == nil && (listGiven(o.Get("issuers")) || o.Get("clientCertificates") != nil || listGiven(o.Get("tokens"))) {
@@ -76,11 +75,12 @@ func (a *Auth) rows(r *files.Reader) *setting.Setting {
 func (t *Token) rows() []*setting.Setting {
 	return []*setting.Setting{
 		setting.Required("sha256", &t.SHA256, rule.SHA256(),
-			"The hash of the token: `printf %s \"$TOKEN\" | sha256sum`. A token that is random and long cannot be guessed from it."),
-		setting.Required("tenantId", &t.TenantID, rule.GUID(), "The tenant of the caller, who sees the subscriptions of that tenant only."),
-		setting.Required("objectId", &t.ObjectID, rule.GUID(), "The caller's object id; with the tenant it owns the operations that the caller begins."),
-		setting.Value("name", &t.Name, rule.Text(), "", "The caller's name, as providers are told it."),
-		setting.Value("appId", &t.AppID, rule.GUID(), "", "The id of the caller's application, as providers are told it."),
+			"The hash of the token: `printf %s \"$TOKEN\" | sha256sum`. A long, random token cannot be guessed from its hash."),
+		setting.Required("tenantId", &t.TenantID, rule.GUID(), "The caller's tenant. The caller sees only subscriptions of this tenant."),
+		setting.Required("objectId", &t.ObjectID, rule.GUID(), "The caller's object id. Operations that the caller starts belong to this id and "+
+			"the tenant."),
+		setting.Value("name", &t.Name, rule.Text(), "", "The caller's name, as sent to providers."),
+		setting.Value("appId", &t.AppID, rule.GUID(), "", "The id of the caller's application, as sent to providers."),
 	}
 }
 

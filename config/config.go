@@ -59,8 +59,8 @@ type Config struct {
 // sections before it.
 func (c *Config) rows(r *files.Reader) []*setting.Setting {
 	return append([]*setting.Setting{
-		setting.List("include", rule.Rule[string]{Noun: "file pattern"}, "Other files of this configuration, relative to the file that includes them. "+
-			"Their lists append to this file's, their sections join; a single value must not stand in two files. They may include others.",
+		setting.List("include", rule.Rule[string]{Noun: "file pattern"}, "Further files of this configuration, relative to the file that includes "+
+			"them. Their lists are appended and their sections merged; a single value must not be in two files. Included files may include others.",
 			nil, // Reader.Read has taken it from the tree
 		).Allowed("paths, or patterns with *, ? and [a-z]"),
 		c.Server.rows(r),

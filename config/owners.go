@@ -27,7 +27,8 @@ type Owner struct {
 
 func ownerRows(r *files.Reader, owners *[]Owner) *setting.Setting {
 	seen := r.Unique("the owner")
-	return setting.Mappings("owners", "Who may do everything without being assigned a role, so that somebody can assign the first ones.", (*Owner).rows,
+	return setting.Mappings("owners", "Principals that may do everything without a role assignment, so that someone can make the first "+
+		"assignments.", (*Owner).rows,
 		func(o *setting.Object, owner Owner) {
 			if o.Get("scope") != nil && o.Right("scope") == nil {
 				return
@@ -40,11 +41,11 @@ func ownerRows(r *files.Reader, owners *[]Owner) *setting.Setting {
 
 func (w *Owner) rows() []*setting.Setting {
 	return []*setting.Setting{
-		setting.Value("tenantId", &w.TenantID, rule.GUID(), "", "The tenant of that caller or group, who is an owner in no other.").
-			Default("the one tenant that there is; needed where subscriptions or issuers have several"),
-		setting.Required("principalId", &w.PrincipalID, rule.GUID(), "The object id of a caller, or of a group that callers belong to."),
+		setting.Value("tenantId", &w.TenantID, rule.GUID(), "", "The tenant of the caller or group, which is an owner in no other tenant.").
+			Default("the only tenant that is configured; required if subscriptions or issuers have several"),
+		setting.Required("principalId", &w.PrincipalID, rule.GUID(), "The object id of a caller or of a group."),
 		setting.Value("scope", &w.Scope, rule.Scope(), "/",
-			"Where: `/` for all subscriptions of its tenant, or the ID of a subscription, of a group or of a resource."),
+			"`/` for all subscriptions of the tenant, or the ID of a subscription, a group or a resource."),
 	}
 }
 

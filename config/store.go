@@ -32,26 +32,25 @@ type Key struct {
 func (k Key) String() string { return "key " + k.ID }
 
 func (s *Store) rows(r *files.Reader) *setting.Setting {
-	return setting.RestartOnly(s, nil, setting.Mapping("store", "Where the gateway keeps what it remembers. It cannot change while the gateway runs.",
+	return setting.RestartOnly(s, nil, setting.Mapping("store", "Where the gateway stores its records. It cannot change while the gateway runs.",
 		setting.Value("driver", &s.Driver, rule.OneOf(SQLite, Postgres), SQLite,
-			"`sqlite`: one file, used by one gateway. `postgres`: a database that several gateways share."),
+			"`sqlite`: a file, used by one gateway. `postgres`: a database that several gateways share."),
 		setting.ValueBy("dsn", &s.DSN, s.dataSourceRule, "portico.db",
-			"The file, relative to the one in which this stands, or the database. A password that the name leaves out is taken from "+
+			"The database file, relative to the file with this setting, or the PostgreSQL database. A password that it omits is taken from "+
 				"`PGPASSWORD` or `PGPASSFILE`.").
 			Noun("data source").Default("`portico.db` for sqlite; required for postgres").
 			Allowed("for sqlite the path of a database file, such as portico.db; "+
 				"for postgres a URL such as postgres://user@host/database, or key=value pairs"),
 		setting.Value("connections", &s.Connections, rule.AtLeastTwo(), 16,
-			"How many connections each gateway opens to PostgreSQL: a quarter of them writes, and one is kept for the question of what other gateways "+
-				"have changed, so 2 are 3. SQLite has no use for it."),
+			"Number of connections that each gateway opens to PostgreSQL. A quarter of them write, and one is reserved for reading what other "+
+				"gateways have changed, so 2 become 3. SQLite ignores it."),
 		keyRows(r, "sealKeys", &s.SealKeys, "store.sealKeys.id",
-			"The keys that seal the contents and answers of batches in the store: the first seals, all open. They are the same for all "+
-				"gateways that share it. "+
-				"To change keys add the new one last, then move it to the front, then drop the old one once `operations.records` has "+
-				"passed; each on all gateways.",
+			"Keys that encrypt the contents and answers of batches in the store. The first encrypts, all decrypt. All gateways that share the "+
+				"store need the same keys. To change keys, on all gateways at each step, append the new key, then move it to the front, then "+
+				"remove the old one once `operations.records` has passed.",
 			"The name of the key.").
-			Default("for SQLite one that is generated into a file beside the database, with `.key` added to its name; for PostgreSQL one in the database, "+
-				"by which whoever has a copy of that can read it"),
+			Default("for SQLite a generated key in a file named like the database with `.key` appended; for PostgreSQL a generated key in the "+
+				"database, with which a copy of the database can be decrypted"),
 	).Check(func(o *setting.Object) {
 		if s.Driver == Postgres {
 			o.Require("dsn", s.dataSourceRule().Allowed)

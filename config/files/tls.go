@@ -12,11 +12,11 @@ import (
 // TLSRows returns the settings for TLS to providers. otherCA and otherPair describe the defaults.
 func TLSRows(r *Reader, t *regions.TLS, doc, otherCA, otherPair string) *setting.Setting {
 	return setting.Mapping("tls", doc,
-		setting.Value("ca", &t.CA, rule.PEMFile(), "", "The authorities that providers' certificates must come from: one certificate, or several.").
+		setting.Value("ca", &t.CA, rule.PEMFile(), "", "Certificate authorities that must have issued the providers' certificates.").
 			Default(otherCA),
 		setting.Value("cert", &t.Cert, rule.PEMFile(), "",
-			"The gateway's own certificate, followed by those that lead to its root, for providers that ask for one.").Default(otherPair),
-		setting.Value("key", &t.Key, rule.PEMFile(), "", "The private key of that certificate.").Default(otherPair),
+			"The gateway's client certificate, followed by its intermediate certificates, for providers that ask for one.").Default(otherPair),
+		setting.Value("key", &t.Key, rule.PEMFile(), "", "The private key of the certificate.").Default(otherPair),
 	).Check(func(o *setting.Object) {
 		CheckPEM(r, o, "ca", &t.CA)
 		CheckPEMPair(r, o, &t.Cert, &t.Key)

@@ -12,20 +12,21 @@ import (
 
 func (b *mapReader) regionRows() *setting.Setting {
 	seen := b.Unique("region")
-	return setting.Mappings("regions", "The regions that there are.",
+	return setting.Mappings("regions", "The regions.",
 		func(r *regions.Region) []*setting.Setting {
 			return []*setting.Setting{
 				setting.Required("name", &r.Name, rule.RegionName(),
-					"The region's name, as resources have it for their location. Case and spaces do not count.").
+					"The region's name, as in the location of resources. Case and spaces do not matter.").
 					Identity(func(at *yamltree.Node) bool { return seen.Add(at, r.Name, r.Name) }),
 				setting.Value("displayName", &r.DisplayName, rule.Text(), "",
-					"The name for people. It should be the region's name but for case and spaces, as clients send it as a location.").Default("the name"),
-				setting.Value("pairedRegion", &r.PairedRegion, rule.RegionName(), "", "Another region, shown to clients. It is never a place to fail over to."),
+					"The display name. It should be the region's name except for case and spaces, because clients may send it as a location.").Default("the name"),
+				setting.Value("pairedRegion", &r.PairedRegion, rule.RegionName(), "", "Another region, shown to clients. It is never used for "+
+					"failover."),
 				setting.Value("geography", &r.Geography, rule.Text(), "", "Shown to clients."),
 				setting.Value("geographyGroup", &r.GeographyGroup, rule.Text(), "", "Shown to clients."),
 				setting.Value("physicalLocation", &r.PhysicalLocation, rule.Text(), "", "Shown to clients."),
-				setting.Value("latitude", &r.Latitude, rule.Degrees(90), "", "Shown to clients, as it is written here."),
-				setting.Value("longitude", &r.Longitude, rule.Degrees(180), "", "Shown to clients, as it is written here."),
+				setting.Value("latitude", &r.Latitude, rule.Degrees(90), "", "Shown to clients, exactly as written."),
+				setting.Value("longitude", &r.Longitude, rule.Degrees(180), "", "Shown to clients, exactly as written."),
 			}
 		},
 		func(o *setting.Object, r regions.Region) {

@@ -20,7 +20,7 @@ type sku struct {
 
 func (b *mapReader) skuRows(t *resourceType) *setting.Setting {
 	names := b.Unique("SKU")
-	return setting.Mappings("skus", "The SKUs of new resources. Those that an existing resource can change to are its provider's to tell.",
+	return setting.Mappings("skus", "SKUs of new resources. The provider itself lists the SKUs to which an existing resource can change.",
 		b.rowsOfSKU,
 		func(o *setting.Object, s sku) {
 			s.APIVersions, s.RequiredFeatures = plainTexts(s.versions), plainTexts(s.features)
@@ -40,30 +40,30 @@ func (b *mapReader) rowsOfSKU(s *sku) []*setting.Setting {
 		setting.Value("size", &s.Size, rule.Text(), "", "Shown to clients."),
 		setting.Value("family", &s.Family, rule.Text(), "", "Shown to clients."),
 		setting.Value("kind", &s.Kind, rule.Text(), "", "Shown to clients."),
-		locatedTextList("locations", rule.Location("locations of the type"), b.Unique("location"), &s.locations, "Where the SKU is offered.").
+		locatedTextList("locations", rule.Location("locations of the type"), b.Unique("location"), &s.locations, "Locations that offer the SKU.").
 			NonEmpty("locations of the type, or no locations: then all of them").Default("all locations of the type").
 			Then(func() { s.Locations = plainTexts(s.locations) }),
 		b.zoneRows(s),
-		locatedTextList("apiVersions", version, b.Unique("api-version"), &s.versions, "The api-versions that know the SKU.").
+		locatedTextList("apiVersions", version, b.Unique("api-version"), &s.versions, "Api-versions that support the SKU.").
 			NonEmpty("api-versions of the type, or no apiVersions: then all of them").Default("all of the type"),
 		locatedTextList("requiredFeatures", rule.FullFeatureName(), b.Unique("feature"), &s.features,
-			"Features, `Namespace/name`, all of which a subscription needs to see the SKU.").Default("none"),
+			"Features, `Namespace/name`. A subscription needs all of them to see the SKU.").Default("none"),
 		textList("requiredQuotaIds", rule.Text(), b.Unique("offer"), &s.RequiredQuotaIDs,
-			"Offers, one of which a subscription must have to see the SKU.").Default("any"),
+			"Offers. A subscription must have one of them to see the SKU.").Default("any"),
 		capacityRows(&s.Capacity),
-		setting.Mappings("capabilities", "What the SKU can do, as pairs of name and value.",
+		setting.Mappings("capabilities", "Capabilities of the SKU, as pairs of name and value.",
 			func(c *regions.SKUCapability) []*setting.Setting {
 				return []*setting.Setting{
 					setting.Required("name", &c.Name, rule.Text(), "The capability."),
-					setting.Required("value", &c.Value, rule.Text(), "Its value, a text."),
+					setting.Required("value", &c.Value, rule.Text(), "Its value, a string."),
 				}
 			},
 			func(_ *setting.Object, c regions.SKUCapability) { s.Capabilities = append(s.Capabilities, c) }).Default("none"),
-		setting.Mappings("costs", "What is metered.",
+		setting.Mappings("costs", "Meters of the SKU's costs.",
 			func(c *regions.SKUCost) []*setting.Setting {
 				return []*setting.Setting{
 					setting.Required("meterId", &c.MeterID, rule.Text(), "The meter."),
-					setting.Value("quantity", &c.Quantity, rule.Amount(), 1, "How much of it the SKU uses."),
+					setting.Value("quantity", &c.Quantity, rule.Amount(), 1, "The quantity that the SKU uses."),
 					setting.Value("extendedUnit", &c.ExtendedUnit, rule.Text(), "", "The unit of `quantity`."),
 				}
 			},
@@ -107,12 +107,12 @@ func (b *mapReader) zoneRows(s *sku) *setting.Setting {
 // has limits, and a default between them (addendum, Enumerating SKUs for an existing resource).
 func capacityRows(into **regions.SKUCapacity) *setting.Setting {
 	c := &regions.SKUCapacity{}
-	return setting.Mapping("capacity", "By how much it scales.",
-		setting.Required("minimum", &c.Minimum, rule.Amount(), "The least that can be asked for.").Conditional(),
-		setting.Required("maximum", &c.Maximum, rule.Amount(), "The most that can be asked for.").Conditional(),
-		setting.Required("default", &c.Default, rule.Amount(), "What a client gets that does not ask.").Conditional(),
+	return setting.Mapping("capacity", "How the SKU scales.",
+		setting.Required("minimum", &c.Minimum, rule.Amount(), "The smallest capacity.").Conditional(),
+		setting.Required("maximum", &c.Maximum, rule.Amount(), "The largest capacity.").Conditional(),
+		setting.Required("default", &c.Default, rule.Amount(), "The capacity if the client does not choose one.").Conditional(),
 		setting.Required("scaleType", &c.ScaleType, rule.Enum(regions.ScaleTypes()),
-			"`Automatic`: the resource scales by itself. `Manual`: the client says how far. `None`: it does not scale."),
+			"`Automatic`: the resource scales by itself. `Manual`: the client chooses the capacity. `None`: the resource does not scale."),
 	).Check(func(o *setting.Object) {
 		*into = c
 		if o.Right("scaleType") == nil || c.ScaleType != regions.ScaleNone {
