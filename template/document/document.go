@@ -52,8 +52,9 @@ func (n *Node) Text() string {
 	return n.Value.Text()
 }
 
-// Member returns an object's member with that name, or the first whose name differs only in case,
-// or nil. A member that is null counts as absent, because tools write optional members as null.
+// Member returns an object's member with that name, or else the first that differs from it only in
+// case, or nil. A member that is null counts as absent, because tools write optional members as
+// null.
 func (n *Node) Member(name string) *Node {
 	if m := n.MemberOrNull(name); m != nil && !m.Is(expr.Null) {
 		return m
@@ -78,8 +79,8 @@ func (n *Node) MemberOrNull(name string) *Node {
 	return n.Members[at].Node
 }
 
-// Alike returns a fault for each of the object's own members whose name differs only in case from
-// an earlier one: lookup ignores case, so it would be ambiguous.
+// Alike returns a fault for each of the object's own members that differs from an earlier one only
+// in case: lookup ignores case, so it would be ambiguous.
 func (n *Node) Alike(code string) (faults []*Fault) {
 	if n == nil {
 		return nil

@@ -26,8 +26,8 @@ type Env struct {
 	Defaults bool          // the expression is in a parameter's default value
 }
 
-// Evaluate evaluates an expression as far as possible. Parts that need a provider's answer become
-// Pending values.
+// Evaluate evaluates an expression and leaves the parts that need a provider's answer as Pending
+// values.
 func Evaluate(n Node, env *Env) (Value, error) {
 	return (&evaluation{env: env}).evaluate(n, nil)
 }

@@ -184,7 +184,7 @@ func (v Value) Members() []Member {
 	return nil
 }
 
-// Member returns an object's member with that name, or else the first whose name differs only in
+// Member returns an object's member with that name, or else the first that differs from it only in
 // case. Members of a secret object are secrets.
 func (v Value) Member(name string) (Value, bool) {
 	_, member, ok := v.member(name)
