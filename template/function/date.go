@@ -9,11 +9,12 @@ import (
 func dateFunctions() []row {
 	format := param("format", expr.String)
 	return []row{
-		function("dateTimeAdd", "A date a duration of ISO 8601 later, in which a year has 365 days and a month 30; in one of .NET's formats, else in ISO 8601.",
+		function("dateTimeAdd", "A date plus an ISO 8601 duration, in which a year has 365 days and a month 30. The result is in the given .NET "+
+			"format, or in ISO 8601.",
 			2, 3, dateTimeAdd, param("base", expr.String), param("duration", expr.String), format).withSteps(stepsOfDate),
-		function("dateTimeFromEpoch", "The date so many seconds behind the beginning of 1970.", 1, 1, dateTimeFromEpoch, param("seconds", expr.Int)),
-		function("dateTimeToEpoch", "The seconds from the beginning of 1970 to a date.", 1, 1, dateTimeToEpoch, param("date", expr.String)).withSteps(stepsOfDate),
-		function("utcNow", "When the deployment began, in one of .NET's formats, else as yyyyMMddTHHmmssZ.", 0, 1, utcNow, format).defaultsOnly(),
+		function("dateTimeFromEpoch", "The date that many seconds after the beginning of 1970.", 1, 1, dateTimeFromEpoch, param("seconds", expr.Int)),
+		function("dateTimeToEpoch", "The number of seconds from the beginning of 1970 to a date.", 1, 1, dateTimeToEpoch, param("date", expr.String)).withSteps(stepsOfDate),
+		function("utcNow", "The start of the deployment, in the given .NET format, or as yyyyMMddTHHmmssZ.", 0, 1, utcNow, format).defaultsOnly(),
 	}
 }
 

@@ -13,16 +13,16 @@ import (
 func encodingFunctions() []row {
 	text := param("text", expr.String)
 	return []row{
-		function("base64", "A string in base64.", 1, 1, toBase64, text),
-		function("base64ToJson", "The value that a JSON text in base64 says.", 1, 1, base64ToJSON, text),
-		function("base64ToString", "The string that base64 stands for.", 1, 1, base64ToString, text),
-		function("buildUri", "A URI of an object with scheme, host, port, path and query.", 1, 1, buildURI, param("parts", expr.Object)),
+		function("base64", "A string encoded in base64.", 1, 1, toBase64, text),
+		function("base64ToJson", "The value of a JSON text encoded in base64.", 1, 1, base64ToJSON, text),
+		function("base64ToString", "The string that is encoded in base64.", 1, 1, base64ToString, text),
+		function("buildUri", "A URI, from an object with scheme, host, port, path and query.", 1, 1, buildURI, param("parts", expr.Object)),
 		function("dataUri", "A value as a data URI.", 1, 1, dataURI, param("value", expr.Any)),
 		function("dataUriToString", "The text in a data URI.", 1, 1, dataURIToString, text),
 		function("parseUri", "An object with a URI's scheme, host, port, path and query.", 1, 1, parseURI, text),
-		function("uri", "A relative URI as seen from another one.", 2, 2, combineURI, param("base", expr.String), param("relative", expr.String)),
-		function("uriComponent", "A string as a part of a URI: all but letters, digits and -_.~ escaped.", 1, 1, uriComponent, text),
-		function("uriComponentToString", "The string that a part of a URI stands for.", 1, 1, uriComponentToString, text),
+		function("uri", "A relative URI resolved against a base URI.", 2, 2, combineURI, param("base", expr.String), param("relative", expr.String)),
+		function("uriComponent", "A string escaped for use in a URI: all characters except letters, digits and -_.~ are escaped.", 1, 1, uriComponent, text),
+		function("uriComponentToString", "The string that is escaped in a part of a URI.", 1, 1, uriComponentToString, text),
 	}
 }
 

@@ -11,15 +11,17 @@ func lambdaFunctions() []row {
 	lambda := func(name string) expr.Param { return param(name, expr.Lambda) }
 	return []row{
 		function("filter", "The elements of an array for which a lambda (element, index) is true.", 2, 2, filter, list, lambda("lambda")),
-		function("groupBy", "An object of arrays: the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.",
+		function("groupBy", "An object of arrays: the elements grouped by the key that a lambda returns for each. A further lambda can map the "+
+			"elements.",
 			2, 3, groupBy, list, lambda("key"), lambda("value")),
-		function("map", "What a lambda (element, index) makes of each element of an array.", 2, 2, mapArray, list, lambda("lambda")).passesThrough(),
-		function("mapValues", "An object with what a lambda makes of each member's value.",
+		function("map", "The results of a lambda (element, index) for the elements of an array.", 2, 2, mapArray, list, lambda("lambda")).passesThrough(),
+		function("mapValues", "An object with the results of a lambda for the values of its members.",
 			2, 2, mapValues, textParam("object", expr.Object), lambda("lambda")).passesThrough(),
-		function("reduce", "What a lambda (so far, element, index) makes of an array, from a first value on.",
+		function("reduce", "The last result of a lambda (result so far, element, index) that is called for each element of an array, beginning "+
+			"with an initial value.",
 			3, 3, reduce, list, unwalkedParam("initial", expr.Any), lambda("lambda")),
-		function("sort", "The elements of an array in the order in which a lambda (one, other) is true.", 2, 2, sortArray, list, lambda("lambda")),
-		function("toObject", "An object of the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.",
+		function("sort", "An array sorted so that a lambda (one, other) is true if one comes first.", 2, 2, sortArray, list, lambda("lambda")),
+		function("toObject", "An object of the elements by the key that a lambda returns for each. A further lambda can map the elements.",
 			2, 3, toObject, list, lambda("key"), lambda("value")),
 	}
 }

@@ -9,10 +9,11 @@ import (
 func networkFunctions() []row {
 	network := param("network", expr.String)
 	return []row{
-		function("cidrHost", "The address of a network's host by its index, from 0.", 2, 2, cidrHost, network, param("index", expr.Int)).withSteps(stepsOfNetwork),
-		function("cidrSubnet", "The part of a network with so many bits, by its index, from 0.",
+		function("cidrHost", "The address of a host in a network, by its index from 0.", 2, 2, cidrHost, network, param("index", expr.Int)).withSteps(stepsOfNetwork),
+		function("cidrSubnet", "The subnet of a network with that prefix length, by its index from 0.",
 			3, 3, cidrSubnet, network, param("bits", expr.Int), param("index", expr.Int)).withSteps(stepsOfNetwork),
-		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its bits as cidr.",
+		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its "+
+			"prefix length as cidr.",
 			1, 1, parseCIDR, network).withSteps(stepsOfNetwork),
 	}
 }

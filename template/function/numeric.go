@@ -13,10 +13,10 @@ func numberFunctions() []row {
 	left, right := param("left", expr.Int), param("right", expr.Int)
 	return []row{
 		function("add", "The sum of two integers.", 2, 2, calculate(add), left, right),
-		function("div", "The quotient of two integers, its fraction cut off.", 2, 2, calculate(div), left, right),
-		function("float", "The number with a fraction that a string or integer says.", 1, 1, toFloat, param("value", expr.String|expr.Number)),
-		function("int", "The integer that a string or number says; halves go to the even neighbour.", 1, 1, toInt, param("value", expr.String|expr.Number)),
-		function("mod", "The rest of a division, with the sign of what is divided.", 2, 2, calculate(mod), left, right),
+		function("div", "The quotient of two integers, without its fraction.", 2, 2, calculate(div), left, right),
+		function("float", "The floating-point value of a string or number.", 1, 1, toFloat, param("value", expr.String|expr.Number)),
+		function("int", "The integer value of a string or number; halves are rounded to the even neighbour.", 1, 1, toInt, param("value", expr.String|expr.Number)),
+		function("mod", "The remainder of a division, with the sign of the dividend.", 2, 2, calculate(mod), left, right),
 		function("mul", "The product of two integers.", 2, 2, calculate(mul), left, right),
 		function("sub", "The difference of two integers.", 2, 2, calculate(sub), left, right),
 	}

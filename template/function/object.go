@@ -12,18 +12,18 @@ import (
 
 func objectFunctions() []row {
 	return []row{
-		function("createObject", "An object of names and values in turn.", 0, many, createObject,
+		function("createObject", "An object of alternating names and values.", 0, many, createObject,
 			unwalkedParam("names and values", expr.Any|expr.Pending)).passesThrough(),
-		function("items", "An object's members as an array of objects with key and value, in the order of their names.",
+		function("items", "An object's members as an array of objects with key and value, sorted by name.",
 			1, 1, items, param("object", expr.Object)).passesThrough(),
-		function("json", "The value that a JSON text says; comments, single quotes and names without quotes are allowed.",
+		function("json", "The value of a JSON text; comments, single quotes and unquoted names are allowed.",
 			1, 1, readJSON, param("text", expr.String)),
 		function("null", "Null.", 0, 0, func(*expr.Call, []expr.Value) (expr.Value, error) { return expr.Value{}, nil }),
-		function("objectKeys", "The names of an object's members, in order.", 1, 1, objectKeys, param("object", expr.Object)).passesThrough(),
-		function("shallowMerge", "One object of the members of an array's objects, the last of a name.",
+		function("objectKeys", "The names of an object's members, sorted.", 1, 1, objectKeys, param("object", expr.Object)).passesThrough(),
+		function("shallowMerge", "An object with the members of all objects in an array. If a name is repeated, the last value counts.",
 			1, 1, shallowMerge, textParam("objects", expr.Array)).passesThrough(),
-		function("tryGet", "A member or element by its name or index, and so on with further keys; null where something is absent. A key may be an "+
-			"object: fromEnd true counts its value from the end.",
+		function("tryGet", "A member or element by its name or index, and so on with further keys; null if something is absent. A key may be an "+
+			"object: with fromEnd true, its value counts from the end.",
 			2, many, tryGet, unwalkedParam("value", expr.Any), param("keys", expr.Int|expr.String|expr.Object)).passesThrough(),
 	}
 }

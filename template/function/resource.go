@@ -12,15 +12,17 @@ func resourceFunctions() []row {
 	text := param("texts", expr.String)
 	return []row{
 		function("extensionResourceId",
-			"The ID of a resource that extends another one: that one's ID, the type, a name for each segment of the type behind its namespace.",
+			"The ID of an extension resource: the extended resource's ID, the type, and a name for each segment of the type after its namespace.",
 			3, many, extensionResourceID, text),
-		function("managementGroupResourceId", "The ID of a resource in a management group: the group's name, the type, names.",
+		function("managementGroupResourceId", "The ID of a resource in a management group: the group's name, the type, and the names.",
 			2, many, managementGroupResourceID, text),
-		function("resourceId", "The ID of a resource in the deployment's group, or in the subscription and group given first: the type, names.",
+		function("resourceId", "The ID of a resource in the deployment's group, or in the subscription and group given first: the type and the "+
+			"names.",
 			2, many, resourceID, text).anchored(anchorResource),
-		function("subscriptionResourceId", "The ID of a resource in the deployment's subscription, or in the one given first: the type, names.",
+		function("subscriptionResourceId", "The ID of a resource in the deployment's subscription, or in the one given first: the type and the "+
+			"names.",
 			2, many, subscriptionResourceID, text).anchored(anchorSubscription),
-		function("tenantResourceId", "The ID of a resource in the tenant: the type, names.", 2, many, tenantResourceID, text),
+		function("tenantResourceId", "The ID of a resource in the tenant: the type and the names.", 2, many, tenantResourceID, text),
 	}
 }
 

@@ -14,25 +14,26 @@ func stringFunctions() []row {
 	text := param("text", expr.String)
 	name := param("values", expr.String|expr.Int|expr.Bool)
 	return []row{
-		function("endsWith", "Whether a string ends with another, without case.", 2, 2, affixTest(strings.HasSuffix), text, param("part", expr.String)),
-		function("fail", "Ends the deployment with a message.", 1, 1, fail, param("message", expr.String)),
-		function("format", "A text with values in it, by .NET's composite format: {0}, {1,10} in a width, {2:N2} or {2:000} by a format, in the invariant culture. Of custom formats of numbers, zeros alone are supported.",
+		function("endsWith", "Whether a string ends with another. Case does not matter.", 2, 2, affixTest(strings.HasSuffix), text, param("part", expr.String)),
+		function("fail", "Fails the deployment with a message.", 1, 1, fail, param("message", expr.String)),
+		function("format", "A text with formatted values, in .NET's composite format and invariant culture: {0}, {1,10} with a width, {2:N2} or "+
+			"{2:000} with a format. Of the custom formats of numbers, only zeros are supported.",
 			1, many, formatText, param("format", expr.String), param("values", expr.Any)),
-		function("guid", "The version-5 UUID of texts: the same for the same texts.", 1, many, hashFunction(nameGUID), name),
-		function("join", "The elements of an array as a text, with a delimiter between them.",
+		function("guid", "A version-5 UUID of the texts: the same for the same texts.", 1, many, hashFunction(nameGUID), name),
+		function("join", "The elements of an array as a text, separated by a delimiter.",
 			2, 2, join, param("array", expr.Array), param("delimiter", expr.String)),
 		function("newGuid", "A random UUID.", 0, 0, newGUID).defaultsOnly(),
-		function("padLeft", "A text filled up on its left to a length of at most 16.", 2, 3, padLeft,
+		function("padLeft", "A text padded on the left to a length of at most 16.", 2, 3, padLeft,
 			param("text", expr.String|expr.Int), param("length", expr.Int), param("character", expr.String)),
-		function("replace", "A string with one text in place of another.", 3, 3, replace, text, param("old", expr.String), param("new", expr.String)),
-		function("split", "The parts of a string between delimiters.", 2, 2, split, text, param("delimiters", expr.String|expr.Array)),
-		function("startsWith", "Whether a string begins with another, without case.", 2, 2, affixTest(strings.HasPrefix), text, param("part", expr.String)),
-		function("string", "A value as a text; arrays and objects as JSON.", 1, 1, toString, param("value", expr.Any)),
-		function("substring", "The part of a string from a character on, of a length or up to the end.",
+		function("replace", "A string with all occurrences of a text replaced by another.", 3, 3, replace, text, param("old", expr.String), param("new", expr.String)),
+		function("split", "The parts of a string that are separated by delimiters.", 2, 2, split, text, param("delimiters", expr.String|expr.Array)),
+		function("startsWith", "Whether a string starts with another. Case does not matter.", 2, 2, affixTest(strings.HasPrefix), text, param("part", expr.String)),
+		function("string", "A value converted to a text; arrays and objects become JSON.", 1, 1, toString, param("value", expr.Any)),
+		function("substring", "The part of a string from a start index, up to the end or with that length.",
 			2, 3, substring, text, param("start", expr.Int), param("length", expr.Int)),
 		function("toLower", "A string in lower case.", 1, 1, mapCase(unicode.ToLower), text),
 		function("toUpper", "A string in upper case.", 1, 1, mapCase(unicode.ToUpper), text),
-		function("trim", "A string without white space at its ends.", 1, 1, trim, text),
+		function("trim", "A string without leading and trailing white space.", 1, 1, trim, text),
 		function("uniqueString", "A hash of texts, in 13 letters and digits: the same for the same texts.", 1, many, hashFunction(uniqueName), name),
 	}
 }

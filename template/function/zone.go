@@ -12,12 +12,12 @@ import (
 func zoneFunctions() []row {
 	subscription, location := param("subscriptionId", expr.String), param("location", expr.String)
 	return []row{
-		function("toLogicalZone", "The logical zone of a physical one, such as `1` of `westus-az1`: the numbers are the same.",
+		function("toLogicalZone", "The logical zone of a physical one, such as `1` for `westus-az1`. The numbers are the same.",
 			3, 3, forEachZone(logicalZone), subscription, location, param("physicalZone", expr.String)),
-		function("toLogicalZones", "As toLogicalZone, of each zone of an array.",
+		function("toLogicalZones", "As toLogicalZone, for each zone of an array.",
 			3, 3, forEachZone(logicalZone), subscription, location, param("physicalZones", expr.Array)),
 		function("toPhysicalZone", "The physical zone of a logical one.", 3, 3, forEachZone(physicalZone), subscription, location, param("logicalZone", expr.String)),
-		function("toPhysicalZones", "As toPhysicalZone, of each zone of an array.",
+		function("toPhysicalZones", "As toPhysicalZone, for each zone of an array.",
 			3, 3, forEachZone(physicalZone), subscription, location, param("logicalZones", expr.Array)),
 	}
 }

@@ -43,19 +43,19 @@ func (k Kind) describe() KindDescription {
 	case Request:
 		return KindDescription{
 			"{method} {route}", trace.SpanKindServer,
-			"A request, from its arrival to the end of its answer. The route is that of Portico's own resource, else the class of the request as in the " +
-				"access log. Requests in a batch are below the batch's.",
+			"A request, from its arrival to the end of its answer. The route is that of Portico's own resource, or else the class of the request " +
+				"as in the access log. Requests of a batch are children of the batch's request.",
 			[]Attribute{Method, Status, Class, Route, Namespace, ResourceType, Region, Resource, Subscription, Outcome, Cause, Correlation, RequestID},
 		}
 	case RegionList:
 		return KindDescription{
-			"list region", trace.SpanKindInternal, "What one region contributed to a merged list, its retries included.",
+			"list region", trace.SpanKindInternal, "One region's part of a merged list, including retries.",
 			[]Attribute{Region, Namespace, Outcome},
 		}
 	case ProviderCall:
 		return KindDescription{
 			"call {method}", trace.SpanKindClient,
-			"One attempt to call one address of a provider, until its answer was read. Its id is the parent that the provider is given.",
+			"One attempt to call one address of a provider, until its answer has been read. The provider gets its id as the parent.",
 			[]Attribute{Method, Status, Namespace, Region, Address, Attempt, Sent, Fault, Queued},
 		}
 	case StoreWrite:
@@ -65,7 +65,7 @@ func (k Kind) describe() KindDescription {
 		}
 	case StoreRead:
 		return KindDescription{
-			"store read", trace.SpanKindClient, "A question to the store that memory could not answer.",
+			"store read", trace.SpanKindClient, "A read of the store that memory could not answer.",
 			[]Attribute{Engine, Operation, Fault},
 		}
 	case JobAttempt:
@@ -75,18 +75,18 @@ func (k Kind) describe() KindDescription {
 		}
 	case JobStep:
 		return KindDescription{
-			"step {what}", trace.SpanKindInternal, "What durable work did about one resource, or with one call.",
+			"step {what}", trace.SpanKindInternal, "A step of durable work: one resource, or one call.",
 			[]Attribute{Resource, Outcome},
 		}
 	case SweepRegion:
 		return KindDescription{
-			"sweep region", trace.SpanKindInternal, "What a sweep listed and compared of one type in one region.",
+			"sweep region", trace.SpanKindInternal, "A sweep of one type in one region: its list and the comparison.",
 			[]Attribute{ResourceType, Region, Outcome},
 		}
 	case Delivery:
 		return KindDescription{
 			"deliver {sink}", trace.SpanKindProducer,
-			"An attempt to deliver a message to a sink, with what is read of the store for it. It is a trace of its own.",
+			"An attempt to deliver a message to a sink, including reads of the store for it. It is a trace of its own.",
 			[]Attribute{Events, Status, Outcome},
 		}
 	case kindCount:
