@@ -104,5 +104,5 @@ func Defaults() Config {
 // mode, because it was checked against the existing listeners.
 func Succeed(old, next *Config) (effective *Config, restart []string) {
 	c := *next
-	return &c, setting.Keep(old.rows(&files.Reader{}), c.rows(&files.Reader{}))
+	return &c, setting.KeepRestartOnly(old.rows(&files.Reader{}), c.rows(&files.Reader{}))
 }

@@ -93,8 +93,9 @@ func (c *Config) setTenants(auth *setting.Object, at *yamltree.Node) {
 			owner.TenantID = of[0]
 			continue
 		}
-		auth.Fault(ownerNode(at, owner), "auth.owners.tenantId is missing, and there are several tenants: another tenant's caller with the id "+owner.PrincipalID+
-			" would be an owner too",
+		auth.Fault(ownerNode(at, owner),
+			"auth.owners.tenantId is missing, and there are several tenants: another tenant's caller with the id "+owner.PrincipalID+
+				" would be an owner too",
 			"the tenantId of the owner's tenant")
 	}
 }

@@ -37,7 +37,10 @@ func Finish(ctx context.Context, v expr.Value, in Input, answer func(Question) (
 	if err := in.Allowance.begin(); err != nil {
 		return v, err
 	}
-	env := &expr.Env{Library: answerLibrary(answer), Budget: expr.NewBudget(ctx, maxSteps, maxSpent, maxDepth), Scope: in.Scope, Now: in.Now, NewGUID: in.NewGUID}
+	env := &expr.Env{
+		Library: answerLibrary(answer), Budget: expr.NewBudget(ctx, maxSteps, maxSpent, maxDepth),
+		Scope: in.Scope, Now: in.Now, NewGUID: in.NewGUID,
+	}
 	defer in.Allowance.end(env.Budget)
 	return expr.Finish(v, env)
 }

@@ -117,8 +117,8 @@ func (d *declaration) isOuter(properties *document.Node) bool {
 	return !created && !strings.EqualFold(scope.Text(), "inner")
 }
 
-// readLocation returns the deployment's location, by default that of the enclosing deployment. It
-// may be Pending.
+// readLocation returns the deployment's location, by default the enclosing deployment's. It may be
+// Pending.
 func (d *declaration) readLocation() expr.Value {
 	n := d.node.Member("location")
 	if n == nil {

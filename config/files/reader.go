@@ -58,8 +58,8 @@ func (r *Reader) NamedFile(at *yamltree.Node, setting, path string) string {
 // Reads reports whether the Reader accesses files.
 func (r *Reader) Reads() bool { return r.disk }
 
-// Note records further files on which the configuration depends.
-func (r *Reader) Note(paths ...string) {
+// RecordFiles records further files on which the configuration depends.
+func (r *Reader) RecordFiles(paths ...string) {
 	for _, path := range paths {
 		r.Sources.record(path)
 	}
@@ -83,7 +83,7 @@ func (r *Reader) read(path, canonical string, data []byte) *yamltree.Node {
 		r.Incomplete = true
 		return nil
 	}
-	include := root.Take("include")
+	include := root.Remove("include")
 	if include == nil || include.Kind == yamltree.Null {
 		return root
 	}
@@ -110,7 +110,8 @@ func (r *Reader) include(root, pattern *yamltree.Node) {
 		return
 	}
 	if len(paths) == 0 {
-		r.reportIncomplete(pattern, fmt.Sprintf("include %q names no file", pattern.Text), "files that exist; paths are relative to the file that includes them")
+		r.reportIncomplete(pattern, fmt.Sprintf("include %q names no file", pattern.Text),
+			"files that exist; paths are relative to the file that includes them")
 		return
 	}
 	for _, path := range paths {

@@ -22,13 +22,13 @@ func (b *mapReader) readShapes(p *provider) {
 		path := files.RelativeTo(named.at.File, named.text)
 		document, err := documents.Load(path)
 		if err != nil {
-			b.files.Note(path)
+			b.files.RecordFiles(path)
 			b.Fault(named.at, "spec: "+err.Error(), "a readable OpenAPI document; paths are relative to the file they stand in")
 			continue
 		}
 		b.addShapes(p, documents, document, named)
 	}
-	b.files.Note(slices.Sorted(maps.Keys(documents))...)
+	b.files.RecordFiles(slices.Sorted(maps.Keys(documents))...)
 }
 
 // addShapes adds the shapes of one document.

@@ -22,9 +22,9 @@ func RestartOnly[T any](at *T, changed func(was, is T) bool, s *Setting) *Settin
 	return s
 }
 
-// Keep resets the settings that need a restart to their values in old, and returns the paths of
+// KeepRestartOnly resets the settings that need a restart to their values in old, and returns the paths of
 // those that differed. Both must have the same rows.
-func Keep(old, next []*Setting) (differed []string) { return keepRows("", old, next) }
+func KeepRestartOnly(old, next []*Setting) (differed []string) { return keepRows("", old, next) }
 
 func keepRows(path string, old, next []*Setting) (differed []string) {
 	for i, s := range next {

@@ -1,7 +1,7 @@
 // Package setting defines a configuration by rows. A [Setting] is one row: a key, where its value
 // is stored, which values are valid, its default, its description, and whether a change needs a
 // restart. Everything else follows from the rows: [Read] stores values and reports faults,
-// including unknown keys; [Reset] sets defaults; [Keep] compares two configurations;
+// including unknown keys; [Reset] sets defaults; [KeepRestartOnly] compares two configurations;
 // [WriteReference] and [WriteSchema] describe them.
 package setting
 

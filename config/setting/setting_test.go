@@ -61,10 +61,10 @@ func TestARowIsEnough(t *testing.T) {
 		}
 	}
 	next := bakery{heat: time.Minute}
-	if differed := Keep(b.rows(), next.rows()); !slices.Equal(differed, []string{"oven.heat"}) || next.heat != 2*time.Hour {
+	if differed := KeepRestartOnly(b.rows(), next.rows()); !slices.Equal(differed, []string{"oven.heat"}) || next.heat != 2*time.Hour {
 		t.Errorf("a restart for %q, heat %s", differed, next.heat)
 	}
-	if differed := Keep(b.rows(), next.rows()); differed != nil {
+	if differed := KeepRestartOnly(b.rows(), next.rows()); differed != nil {
 		t.Errorf("a restart for %q, though nothing differs", differed)
 	}
 }

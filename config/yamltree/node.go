@@ -51,8 +51,8 @@ func (n *Node) Lookup(key string) *Entry {
 	return nil
 }
 
-// Take removes a key and returns its value, or nil.
-func (n *Node) Take(key string) *Node {
+// Remove removes a key and returns its value, or nil.
+func (n *Node) Remove(key string) *Node {
 	for i, e := range n.Entries {
 		if e.Key.Text == key {
 			n.Entries = append(n.Entries[:i], n.Entries[i+1:]...)

@@ -80,8 +80,8 @@ func (r *Report) rootOf(top *Node, parsed *ast.File) *Node {
 	return nil
 }
 
-// checkPlain rejects features that configurations do not need: anchors, aliases and merge keys (by
-// which a small file could expand enormously), tags, directives, complex keys and deep nesting.
+// checkPlain rejects features that configurations do not need: anchors, aliases and merge keys (a
+// small file could expand enormously), tags, directives, complex keys and deep nesting.
 func (r *Report) checkPlain(file string, tokens token.Tokens) bool {
 	depth := 0
 	for _, t := range tokens {

@@ -103,7 +103,7 @@ func Unknown(v []byte) bool {
 	return UnknownText(text)
 }
 
-// UnknownText is like [Unknown], for a decoded string.
+// UnknownText reports the same as [Unknown], for a decoded string.
 func UnknownText(text string) bool {
 	return strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "[[") && strings.HasSuffix(text, "]")
 }

@@ -67,7 +67,7 @@ func (n *Node) Present() []Member {
 	return slices.DeleteFunc(slices.Clone(n.Members), func(m Member) bool { return m.Node.Is(expr.Null) })
 }
 
-// MemberOrNull is like Member, but also returns members that are null.
+// MemberOrNull returns the same as Member, and also members that are null.
 func (n *Node) MemberOrNull(name string) *Node {
 	if n == nil {
 		return nil

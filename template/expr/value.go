@@ -191,7 +191,7 @@ func (v Value) Member(name string) (Value, bool) {
 	return member, ok
 }
 
-// MemberExact is like Member, but the name must match exactly.
+// MemberExact returns the member whose name matches exactly.
 func (v Value) MemberExact(name string) (Value, bool) {
 	spelled, member, ok := v.member(name)
 	if !ok || spelled != name {

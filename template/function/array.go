@@ -14,7 +14,8 @@ import (
 
 func arrayFunctions() []row {
 	return []row{
-		function("array", "The value itself if it is an array, otherwise an array with the value as its only element.", 1, 1, array, unwalkedParam("value", expr.Any)).passesThrough(),
+		function("array", "The value itself if it is an array, otherwise an array with the value as its only element.",
+			1, 1, array, unwalkedParam("value", expr.Any)).passesThrough(),
 		function("concat", "Concatenates strings or arrays.", 1, many, concat,
 			textParam("values", expr.String|expr.Number|expr.Bool|expr.Array)).passesThrough(),
 		function("contains", "Whether an array contains an element, an object a member with that name, or a string a substring. Strings are "+

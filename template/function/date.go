@@ -13,7 +13,8 @@ func dateFunctions() []row {
 			"format, or in ISO 8601.",
 			2, 3, dateTimeAdd, param("base", expr.String), param("duration", expr.String), format).withSteps(stepsOfDate),
 		function("dateTimeFromEpoch", "The date that many seconds after the beginning of 1970.", 1, 1, dateTimeFromEpoch, param("seconds", expr.Int)),
-		function("dateTimeToEpoch", "The number of seconds from the beginning of 1970 to a date.", 1, 1, dateTimeToEpoch, param("date", expr.String)).withSteps(stepsOfDate),
+		function("dateTimeToEpoch", "The number of seconds from the beginning of 1970 to a date.",
+			1, 1, dateTimeToEpoch, param("date", expr.String)).withSteps(stepsOfDate),
 		function("utcNow", "The start of the deployment, in the given .NET format, or as yyyyMMddTHHmmssZ.", 0, 1, utcNow, format).defaultsOnly(),
 	}
 }

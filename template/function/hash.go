@@ -30,8 +30,8 @@ func uniqueName(name string) string {
 	return string(digits[:])
 }
 
-// murmur64 is a variant of Murmur3 with seed 0. It differs from the published 128-bit form: it has
-// two 32-bit lanes instead of four, and blocks of 8 bytes.
+// murmur64 returns a hash by a variant of Murmur3 with seed 0. It differs from the published
+// 128-bit form: it has two 32-bit lanes instead of four, and blocks of 8 bytes.
 func murmur64(data []byte) uint64 {
 	const c1, c2 = 0x239b961b, 0xab0e9789
 	var h1, h2 uint32

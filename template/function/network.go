@@ -9,7 +9,8 @@ import (
 func networkFunctions() []row {
 	network := param("network", expr.String)
 	return []row{
-		function("cidrHost", "The address of a host in a network, by its index from 0.", 2, 2, cidrHost, network, param("index", expr.Int)).withSteps(stepsOfNetwork),
+		function("cidrHost", "The address of a host in a network, by its index from 0.",
+			2, 2, cidrHost, network, param("index", expr.Int)).withSteps(stepsOfNetwork),
 		function("cidrSubnet", "The subnet of a network with that prefix length, by its index from 0.",
 			3, 3, cidrSubnet, network, param("bits", expr.Int), param("index", expr.Int)).withSteps(stepsOfNetwork),
 		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its "+

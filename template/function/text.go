@@ -25,8 +25,10 @@ func stringFunctions() []row {
 		function("newGuid", "A random UUID.", 0, 0, newGUID).defaultsOnly(),
 		function("padLeft", "A text padded on the left to a length of at most 16.", 2, 3, padLeft,
 			param("text", expr.String|expr.Int), param("length", expr.Int), param("character", expr.String)),
-		function("replace", "A string with all occurrences of a text replaced by another.", 3, 3, replace, text, param("old", expr.String), param("new", expr.String)),
-		function("split", "The parts of a string that are separated by delimiters.", 2, 2, split, text, param("delimiters", expr.String|expr.Array)),
+		function("replace", "A string with all occurrences of a text replaced by another.",
+			3, 3, replace, text, param("old", expr.String), param("new", expr.String)),
+		function("split", "The parts of a string that are separated by delimiters.",
+			2, 2, split, text, param("delimiters", expr.String|expr.Array)),
 		function("startsWith", "Whether a string starts with another. Case does not matter.", 2, 2, affixTest(strings.HasPrefix), text, param("part", expr.String)),
 		function("string", "A value converted to a text; arrays and objects become JSON.", 1, 1, toString, param("value", expr.Any)),
 		function("substring", "The part of a string from a start index, up to the end or with that length.",
@@ -126,8 +128,8 @@ func formatText(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.StringOf(text), err
 }
 
-// stepsOfNumber is the cost of formatting a number. Floats cost much more, because all their digits
-// are computed.
+// stepsOfNumber returns the cost of formatting a number. Floats cost much more, because all their
+// digits are computed.
 func stepsOfNumber(v expr.Value) int {
 	if v.Is(expr.Float) {
 		return 64

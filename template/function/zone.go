@@ -16,7 +16,8 @@ func zoneFunctions() []row {
 			3, 3, forEachZone(logicalZone), subscription, location, param("physicalZone", expr.String)),
 		function("toLogicalZones", "As toLogicalZone, for each zone of an array.",
 			3, 3, forEachZone(logicalZone), subscription, location, param("physicalZones", expr.Array)),
-		function("toPhysicalZone", "The physical zone of a logical one.", 3, 3, forEachZone(physicalZone), subscription, location, param("logicalZone", expr.String)),
+		function("toPhysicalZone", "The physical zone of a logical one.",
+			3, 3, forEachZone(physicalZone), subscription, location, param("logicalZone", expr.String)),
 		function("toPhysicalZones", "As toPhysicalZone, for each zone of an array.",
 			3, 3, forEachZone(physicalZone), subscription, location, param("logicalZones", expr.Array)),
 	}

@@ -23,7 +23,7 @@ var answerNames = nameSet(
 var linkNames = nameSet("Location", "Azure-Asyncoperation", "Operation-Location")
 
 // gatewayAnswerNames are x-ms-* headers outside of the reserved families that only the gateway
-// sets, and the delay in milliseconds, for which Retry-After is used.
+// sets, and the delay in milliseconds, which Retry-After replaces.
 var gatewayAnswerNames = nameSet(tracing.FailureCauseHeader, tracing.ClientRequestHeader, "X-Ms-Retry-After-Ms")
 
 // serviceRequestID is in a reserved family, but some providers send it.

@@ -143,7 +143,8 @@ func (q *Queue) send(ctx context.Context, batch []sdk.ReadOnlySpan) {
 			q.outcomes.WithLabelValues(outcomeFailed).Add(float64(len(batch)))
 			return
 		}
-		_ = timing.Sleep(ctx, max(retryAfter(err), timing.Jitter(timing.Backoff(minBackoff, maxBackoff, failures)))) // the next attempt notices that ctx has ended
+		// The next attempt notices if ctx has ended.
+		_ = timing.Sleep(ctx, max(retryAfter(err), timing.Jitter(timing.Backoff(minBackoff, maxBackoff, failures))))
 	}
 }
 
