@@ -9,45 +9,46 @@ import (
 	"portico/arm"
 )
 
-// Bounds of readers that wait for changes, or follow a stream of them: each looks at the
-// store once in feedInterval.
+// Bounds on readers that wait for changes or follow a stream of them: each reads the store
+// once per feedInterval.
 const (
 	mostWaiting     = 64
-	mostWaitingEach = 16              // of one address
-	placeRetry      = 5 * time.Second // when a reader comes back who found no place
+	mostWaitingEach = 16              // from one address
+	readerRetry     = 5 * time.Second // the Retry-After for readers beyond the bounds
 )
 
-// places are those of readers that wait. An address has a share of them, so that others
-// find one.
-type places struct {
-	mu    sync.Mutex
-	taken int
-	by    map[string]int // by address
+// feedReaders counts waiting readers, in all and by address, so that one address cannot
+// exclude the others.
+type feedReaders struct {
+	mu        sync.Mutex
+	count     int
+	byAddress map[string]int
 }
 
-// take takes a place for a request, and returns how to leave it.
-func (p *places) take(r *http.Request) (leave func(), fault error) {
+// add counts a request as a waiting reader until leave is called. It returns an error if
+// there are too many.
+func (f *feedReaders) add(r *http.Request) (leave func(), fault error) {
 	address, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
 		address = r.RemoteAddr
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.taken == mostWaiting || p.by[address] == mostWaitingEach {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.count == mostWaiting || f.byAddress[address] == mostWaitingEach {
 		tooMany := arm.NewError(arm.TooManyRequests, "as many readers wait for changes as may")
-		tooMany.RetryAfter = placeRetry
+		tooMany.RetryAfter = readerRetry
 		return nil, tooMany
 	}
-	p.taken++
-	p.by[address]++
-	return func() { p.leave(address) }, nil
+	f.count++
+	f.byAddress[address]++
+	return func() { f.remove(address) }, nil
 }
 
-func (p *places) leave(address string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.taken--
-	if p.by[address]--; p.by[address] == 0 {
-		delete(p.by, address)
+func (f *feedReaders) remove(address string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count--
+	if f.byAddress[address]--; f.byAddress[address] == 0 {
+		delete(f.byAddress, address)
 	}
 }
