@@ -123,7 +123,7 @@ func (l *listener) beforeLast(ctx context.Context, text string) (int64, error) {
 	return max(first, last-many), err
 }
 
-// earliest returns the number before that of the first event that is kept.
+// earliest returns the number before the first event that is kept.
 func (l *listener) earliest(ctx context.Context) (int64, error) {
 	first, _, err := l.Store.Events.Numbers(ctx)
 	return first - 1, err

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The operations that only the console needs, in addition to those of the commands.
+// The operations that the console needs and no command uses.
 var consoleOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/traffic", Summary: "The outcome of requests in the last quarter of an hour, by intervals.",
@@ -65,7 +65,7 @@ type Flow struct {
 	P95      float64 `json:"p95"`      // seconds, estimated
 }
 
-// RegionFlow is the flow of one region; its times are those of the providers.
+// RegionFlow is the flow of one region, with the times of its providers.
 type RegionFlow struct {
 	Region string `json:"region"`
 	Flow
@@ -74,13 +74,13 @@ type RegionFlow struct {
 // ErrorAnswers are a list of answers with errors.
 type ErrorAnswers struct {
 	Page[ErrorAnswer]
-	// Note says what the list lacks: while the store is away it has the errors of one
-	// replica alone.
+	// Note is present if the list lacks something: while the store is away it has only the
+	// errors of one replica.
 	Note string `json:"note,omitempty"`
 }
 
-// ErrorAnswer is an answer with an error: 5xx, or a refusal by Portico; the newest of those
-// that are alike.
+// ErrorAnswer is an answer with an error: 5xx, or a refusal by Portico. It is the newest of
+// a group of similar ones.
 type ErrorAnswer struct {
 	Time          time.Time `json:"time"`
 	Class         string    `json:"class"` // what the request addressed
@@ -98,8 +98,8 @@ type ErrorAnswer struct {
 	Name     string    `json:"name,omitempty"` // that the caller had in its token
 	TenantID string    `json:"tenantId,omitempty"`
 	Replica  string    `json:"replica"`
-	Count    int       `json:"count"` // how many there were
-	First    time.Time `json:"first"` // when the first of them was
+	Count    int       `json:"count"` // how many answers are in the group
+	First    time.Time `json:"first"` // the time of the first one
 }
 
 // ConfigurationInUse is the configuration in use.
@@ -125,11 +125,12 @@ type Configuration struct {
 	Generation int64     `json:"generation,omitempty"` // of one that was taken
 	Time       time.Time `json:"time"`
 	Outcome    string    `json:"outcome"`
-	Why        string    `json:"why"`          // what had it read
+	Why        string    `json:"why"`          // why it was read
 	By         string    `json:"by,omitempty"` // the name of the admin token
 	// NeedsRestart are the settings that stayed as they were.
 	NeedsRestart []string `json:"needsRestart,omitempty"`
-	// Changes are those from the generation before, Faults why it was refused.
+	// Changes are the differences from the generation before. Faults are the reasons for a
+	// refusal.
 	Changes []SettingChange `json:"changes,omitempty"`
 	Faults  []string        `json:"faults,omitempty"`
 	Further int             `json:"further,omitempty"` // changes or faults that are left out
@@ -192,7 +193,8 @@ var deletionOrderOperations = []Operation{
 	},
 }
 
-// TypeOrder says that resources of one type go before those of another.
+// TypeOrder means that resources of the type Before are deleted before resources of the
+// type After.
 type TypeOrder struct {
 	Before string    `json:"before"`
 	After  string    `json:"after"`

@@ -20,15 +20,14 @@ type Question struct {
 	// method, path, header and content. Without a principal the request signs in with its
 	// own credential.
 	Raw []byte `json:"raw,omitempty"`
-	// Token is the bearer token by which the caller signs in. No answer shows it, and it is
-	// not kept.
+	// Token is the caller's bearer token. It is neither shown in an answer nor stored.
 	Token string `json:"token,omitempty"`
 	// Principal is the object ID of the caller. Without one, and without a token, no roles
 	// are checked.
 	Principal string `json:"principal,omitempty"`
 	// Groups are object IDs of groups that the caller belongs to: a token would name them.
 	Groups []string `json:"groups,omitempty"`
-	// Tenant is that of the caller; by default that of the path's subscription.
+	// Tenant is the caller's tenant; by default the tenant of the path's subscription.
 	Tenant string `json:"tenant,omitempty"`
 	// Header are headers of the request.
 	Header map[string]string `json:"header,omitempty"`
@@ -79,8 +78,8 @@ type Verdict struct {
 	Outcome string `json:"outcome"`
 	// Summary says it in one sentence.
 	Summary string `json:"summary"`
-	// Status, Code and Message are those of Portico's own answer. Status is 0 if a
-	// provider decides it.
+	// Status, Code and Message describe Portico's own answer. Status is 0 if a provider
+	// decides it.
 	Status     int    `json:"status,omitempty"`
 	Code       string `json:"code,omitempty"`
 	Message    string `json:"message,omitempty"`
@@ -106,7 +105,7 @@ type ExplainedRequest struct {
 type ExplainedCaller struct {
 	ObjectID string `json:"objectId,omitempty"`
 	TenantID string `json:"tenantId,omitempty"`
-	// Roles says how roles apply to the request: enforced, ignored (by configuration) or
+	// Roles is how roles apply to the request: enforced, ignored (by configuration) or
 	// notAsked (the question names no principal).
 	Roles string `json:"roles"`
 }
@@ -146,11 +145,11 @@ const (
 type ExplainedCheck struct {
 	Step   string `json:"step"`
 	Passed bool   `json:"passed"`
-	// Detail says what was found.
+	// Detail is the finding of the step.
 	Detail string `json:"detail,omitempty"`
 }
 
-// ExplainedJudge is one of those who judge planned resources.
+// ExplainedJudge is the verdict of one of the judges of planned resources.
 type ExplainedJudge struct {
 	// Judge is gateway, shape (the provider's documents) or provider.
 	Judge string `json:"judge"`
@@ -173,7 +172,7 @@ const (
 
 // ExplainedPlace is where a request goes.
 type ExplainedPlace struct {
-	// Regions are the regions that are called: one, or those of a merged list.
+	// Regions are the regions that are called: one, or several for a merged list.
 	Regions []string `json:"regions"`
 	// Reason says why, in one sentence.
 	Reason string `json:"reason"`
@@ -204,7 +203,7 @@ type ExplainedCall struct {
 	Path string `json:"path"`
 	// Addresses are the addresses of the endpoint.
 	Addresses []ExplainedAddress `json:"addresses"`
-	// Headers are the headers of the call, without those of the connection.
+	// Headers are the headers of the call, without the connection's own.
 	Headers []ExplainedHeader `json:"headers,omitempty"`
 	// Sent: the call was made, because the question asked for it.
 	Sent bool `json:"made,omitempty"`

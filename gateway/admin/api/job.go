@@ -57,8 +57,8 @@ type Job struct {
 	Limit string     `json:"limit,omitempty"`
 	// Steps is its progress, if known.
 	Steps *Steps `json:"steps,omitempty"`
-	// WaitingFor names the regions that it waits for, as they do not answer, and Outcome says
-	// how far it has come, in sentences.
+	// WaitingFor names the regions that it waits for because they do not answer. Outcome
+	// describes its progress in sentences.
 	WaitingFor []string `json:"waitingFor,omitempty"`
 	Outcome    string   `json:"outcome,omitempty"`
 	// Progress is in the form of its kind.

@@ -43,7 +43,7 @@ type ResourceDetail struct {
 	// subscription; the index has no rows for them.
 	Group        *ResourceGroup `json:"group,omitempty"`
 	Subscription *Subscription  `json:"subscription,omitempty"`
-	// Waiting says what the index waits for.
+	// Waiting lists what the index waits for.
 	Waiting []Waiting `json:"waiting"`
 	Fences  []Fence   `json:"fences"`
 	Locks   []Lock    `json:"locks"`

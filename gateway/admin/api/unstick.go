@@ -38,7 +38,7 @@ type UnstickOrder struct {
 	// Region makes ID name the stray in that region, and not the row.
 	Region string `json:"region,omitempty"`
 	Step   string `json:"step"`
-	// DryRun only says what the step would do, or why it is refused. It needs no reason.
+	// DryRun only reports what the step would do, or why it is refused. It needs no reason.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Reason goes to the audit log. It is required to forget a resource, and to give up
 	// an event.
