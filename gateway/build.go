@@ -173,7 +173,7 @@ func (a *answering) recording(calls *explain.Calls, allowsAll, asks bool) ports 
 	prober.Upstream, searcher.Upstream = calls.For(adminapi.Probe), calls.For(adminapi.Search)
 	var finder admission.Finder = probe.NewFinder(searcher, zap.NewNop())
 	if asks {
-		searcher.Upstream = calls.Asking(adminapi.Search)
+		searcher.Upstream = calls.ForReal(adminapi.Search)
 		finder = forReal{probe.NewFinder(searcher, a.log)}
 	}
 	return ports{
@@ -194,8 +194,8 @@ func (a *answering) rehearse(calls *explain.Calls, allowsAll, asks bool) *chain.
 func (a *answering) rehearsePlan(plan *preflight.Plan, withoutWrite bool) preflight.Rehearsal {
 	calls := explain.NewCalls(a.upstream)
 	p := a.recording(calls, withoutWrite, false)
-	p.index, p.scopes, p.intents = plan.Over(p.index), nil, plan.Intents(a.store)
-	r := preflight.Rehearsal{Links: a.build(a.config, p).Links, Calls: calls.Take}
+	p.index, p.scopes, p.intents = plan.Overlay(p.index), nil, plan.Intents(a.store)
+	r := preflight.Rehearsal{Links: a.build(a.config, p).Links, Calls: calls.TakeOutcome}
 	if withoutWrite {
 		r.Reading = authorize.New(&a.config.Auth, a.store.Roles, a.store.Scopes, nil)
 	}
