@@ -165,9 +165,9 @@ func (a *assembly) dispatch(w http.ResponseWriter, r *http.Request) {
 }
 
 // recording returns ports that record calls instead of making them, and change and count
-// nothing. If asks is set, searches are made for real. If allowsAll is set, no roles are
+// nothing. If askProviders is set, searches are made for real. If allowsAll is set, no roles are
 // checked.
-func (a *assembly) recording(calls *explain.Calls, allowsAll, asks bool) ports {
+func (a *assembly) recording(calls *explain.Calls, allowsAll, askProviders bool) ports {
 	p, auth := a.ports, a.config.Auth
 	if allowsAll {
 		auth.Roles = config.RolesIgnored
@@ -175,7 +175,7 @@ func (a *assembly) recording(calls *explain.Calls, allowsAll, asks bool) ports {
 	prober, searcher := p.prober, p.prober
 	prober.Upstream, searcher.Upstream = calls.For(adminapi.Probe), calls.For(adminapi.Search)
 	var finder admission.Finder = probe.NewFinder(searcher, zap.NewNop())
-	if asks {
+	if askProviders {
 		searcher.Upstream = calls.ForReal(adminapi.Search)
 		finder = forReal{probe.NewFinder(searcher, a.log)}
 	}
@@ -189,8 +189,8 @@ func (a *assembly) recording(calls *explain.Calls, allowsAll, asks bool) ports {
 }
 
 // rehearse returns the links of a chain that calls no provider; see [explain.Explainer].
-func (a *assembly) rehearse(calls *explain.Calls, allowsAll, asks bool) *chain.Links {
-	return a.build(a.config, a.recording(calls, allowsAll, asks)).Links
+func (a *assembly) rehearse(calls *explain.Calls, allowsAll, askProviders bool) *chain.Links {
+	return a.build(a.config, a.recording(calls, allowsAll, askProviders)).Links
 }
 
 // rehearsePlan returns the handlers for judging the PUTs of a plan.

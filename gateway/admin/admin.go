@@ -40,7 +40,7 @@ import (
 	"portico/upstream"
 )
 
-// Options are what the listener shows and changes.
+// Options are the dependencies of the listener.
 type Options struct {
 	Config     *config.Config
 	Store      *inventory.Store

@@ -52,10 +52,10 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	var groups []observe.ReplicaGroup
-	alone := false
+	ownOnly := false
 	switch query.Get("each") {
 	case "":
-		groups, alone = l.Recent.Groups(r.Context())
+		groups, ownOnly = l.Recent.Groups(r.Context())
 	case "true":
 		for _, a := range l.Recent.Answers() {
 			groups = append(groups, observe.ReplicaGroup{ErrorGroup: observe.ErrorGroup{ErrorAnswer: a, Count: 1, First: a.Time}, Replica: l.Recent.Replica()})
@@ -75,7 +75,7 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 	answer := api.ErrorAnswers{Page: listOf(groups, func(g observe.ReplicaGroup) api.ErrorAnswer {
 		return errorAnswerOf(g, names[g.Caller.TenantID][arm.Fold(g.Caller.ID)])
 	})}
-	if alone {
+	if ownOnly {
 		answer.Note = fmt.Sprintf("These are the errors of one replica alone, %s: the store is away.", l.Recent.Replica())
 	}
 	return http.StatusOK, answer, nil

@@ -123,27 +123,27 @@ func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []
 		if err != nil {
 			return nil, err
 		}
-		behind := 0
+		missing := 0
 		w := api.Waiting{Reason: api.EventsUndelivered, LastOutcome: status.Failure, Command: command("sinks", "show", sink.Name)}
 		for _, e := range last { // the newest first
-			kept, err := l.Store.Sinks.Event(ctx, e.Subscription, sink.Name, e.Number)
+			stored, err := l.Store.Sinks.Event(ctx, e.Subscription, sink.Name, e.Number)
 			switch {
-			case err == nil && kept.State == eventlog.SinkDead:
-				all = append(all, deadLetter(kept))
+			case err == nil && stored.State == eventlog.SinkDead:
+				all = append(all, deadLetter(stored))
 				continue
 			case err == nil:
-				w.LastOutcome, w.Attempts, w.Next = cmp.Or(kept.Failure, w.LastOutcome), kept.Attempts, &kept.Due
+				w.LastOutcome, w.Attempts, w.Next = cmp.Or(stored.Failure, w.LastOutcome), stored.Attempts, &stored.Due
 				w.Command = command("unstick", fmt.Sprintf("sink/%s/%d", sink.Name, e.Number), "--ask")
 			case !errors.Is(err, inventory.ErrNotFound):
 				return nil, err
 			case e.Number <= status.Cursor:
 				continue // the sink took it or filters it out
 			}
-			behind++
+			missing++
 			w.Since = e.At
 		}
-		if behind > 0 {
-			w.Message = fmt.Sprintf("The sink %s has not got %d of the last %d events of it.", sink.Name, behind, len(last))
+		if missing > 0 {
+			w.Message = fmt.Sprintf("The sink %s has not got %d of the last %d events of it.", sink.Name, missing, len(last))
 			all = append(all, w)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // jobOf returns a job for the answer. Of its payload it has only the progress and what the
-// job's kind reports: the rest may hold secrets.
+// job's kind reports: the rest may hold data that only the job's own calls may use.
 func (l *listener) jobOf(j jobrow.Job) api.Job {
 	kind := l.Jobs.Describe(j.Kind)
 	standing := kind.Standing(j)

@@ -115,9 +115,9 @@ func (s *stuck) run(ctx context.Context, step string) (api.Unstuck, error) {
 }
 
 // unsupported returns a step that is always refused, with a text.
-func unsupported(says string, args ...any) func(context.Context) (api.Unstuck, error) {
+func unsupported(text string, args ...any) func(context.Context) (api.Unstuck, error) {
 	return func(context.Context) (api.Unstuck, error) {
-		return api.Unstuck{}, arm.NewError(arm.Conflict).Saying(says, args...)
+		return api.Unstuck{}, arm.NewError(arm.Conflict).Saying(text, args...)
 	}
 }
 
@@ -220,10 +220,10 @@ func (l unsticker) refusal(err error, name string) error {
 	case !ok:
 		return err
 	}
-	says := obstacleTexts[obstacle.Obstacle]
-	fault := arm.NewError(arm.Conflict).Saying("%s", says).About(name)
+	text := obstacleTexts[obstacle.Obstacle]
+	fault := arm.NewError(arm.Conflict).Saying("%s", text).About(name)
 	if !obstacle.Until.IsZero() {
-		fault = fault.Saying("%s It ends at %s at the latest.", says, obstacle.Until.UTC().Format(time.RFC3339))
+		fault = fault.Saying("%s It ends at %s at the latest.", text, obstacle.Until.UTC().Format(time.RFC3339))
 		fault.RetryAfter = max(time.Second, obstacle.Until.Sub(l.Store.Now()))
 	}
 	return fault

@@ -78,20 +78,20 @@ func (l unsticker) giveUpEvent(ctx context.Context, s *webhook.Sink, number int6
 	if err != nil {
 		return done, sinkRefusal(err)
 	}
-	var says string
+	var text string
 	switch answer {
 	case webhook.Taken:
 		return api.Unstuck{Outcome: "The event is a dead letter now: it can be replayed, or forgotten. What waited for it is tried."}, nil
 	case webhook.Sending:
-		says = "The event is being sent just now: wait for what comes of it."
+		text = "The event is being sent just now: wait for what comes of it."
 	case webhook.Untried:
-		says = "The receiver was never sent the event: ask first."
+		text = "The receiver was never sent the event: ask first."
 	case webhook.Full:
-		says = "As many dead letters are kept as may be: replay or forget some."
+		text = "As many dead letters are kept as may be: replay or forget some."
 	default:
 		return done, l.notWaiting(ctx, s, number)
 	}
-	return done, arm.NewError(arm.Conflict).Saying("%s", says)
+	return done, arm.NewError(arm.Conflict).Saying("%s", text)
 }
 
 // notWaiting returns the error for an event that does not wait.

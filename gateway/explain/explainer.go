@@ -27,9 +27,10 @@ type Explainer struct {
 	Throttle      *throttle.Throttle
 	Preflight     *preflight.Preflight
 	// Rehearse returns the links of a chain that rolls back each write and records each call
-	// to a provider in calls. If asks is set, searches are made for real. If allowsAll is set,
+	// to a provider in calls. If askProviders is set, searches are
+	// made for real. If allowsAll is set,
 	// no roles are checked.
-	Rehearse func(calls *Calls, allowsAll, asks bool) *chain.Links
+	Rehearse func(calls *Calls, allowsAll, askProviders bool) *chain.Links
 }
 
 // explainTime bounds an explanation, which may wait for providers and for open writes.
@@ -44,12 +45,12 @@ func (e *Explainer) Explain(ctx context.Context, q api.Question) (api.Explanatio
 	if fault := checkQuestion(&q); fault != nil {
 		return api.Explanation{}, fault
 	}
-	request := Request{SignsIn: q.Token != "", Raw: len(q.Raw) > 0, ask: q.Ask, content: q.Content}
+	request := Request{SignsIn: q.Token != "", Raw: len(q.Raw) > 0, askProviders: q.Ask, content: q.Content}
 	var fault *arm.Error
 	if request.Raw {
-		var unread *api.Explanation
-		if request.Request, unread = e.readRaw(ctx, q.Raw); unread != nil {
-			return *unread, nil
+		var explained *api.Explanation
+		if request.Request, explained = e.readRaw(ctx, q.Raw); explained != nil {
+			return *explained, nil
 		}
 		q.Method = request.Method
 		q.Path, _ = chain.Target(request.Request)
@@ -77,18 +78,18 @@ func (e *Explainer) Explain(ctx context.Context, q api.Question) (api.Explanatio
 // Request is a request to explain, with its assumed caller.
 type Request struct {
 	*http.Request
-	Roles   string // how roles apply to it, one of the constants of package api
-	SignsIn bool   // it signs in by its own credentials instead of a named principal
-	Raw     bool   // it was given as bytes, so that its host is checked
-	who     access.Principal
-	ask     bool
-	content string // "" if Raw
+	Roles        string // how roles apply to it, one of the constants of package api
+	SignsIn      bool   // it signs in by its own credentials instead of a named principal
+	Raw          bool   // it was given as bytes, so that its host is checked
+	who          access.Principal
+	askProviders bool
+	content      string // "" if Raw
 }
 
 // Walk sends a request through the handlers without effects, and explains it.
 func (e *Explainer) Walk(of Request) (api.Explanation, error) {
 	calls := NewCalls(e.Upstream)
-	links := e.Rehearse(calls, of.Roles == api.RolesSkipped, of.ask)
+	links := e.Rehearse(calls, of.Roles == api.RolesSkipped, of.askProviders)
 	walked := Walked{Method: of.Method, Calls: calls, Roles: of.Roles, Answer: exchange.CaptureBeginning()}
 	checks := []chain.Check{walked.identify(links)}
 	if of.Raw {
@@ -150,7 +151,7 @@ func (w *Walked) authenticate(l *chain.Links, of Request) chain.Check {
 		x, who := exchange.From(r), of.who
 		if of.SignsIn {
 			x.Reach(exchange.AtSignIn)
-			signedIn := l.Authenticator.Explain(r, of.ask)
+			signedIn := l.Authenticator.Explain(r, of.askProviders)
 			w.SignIn = &signedIn
 			if refusal := signedIn.Refusal; refusal != nil && !x.ForMetadata() {
 				l.RefuseSignIn(answer, r, refusal)

@@ -66,7 +66,7 @@ func (e *Explainer) providerJudge(question Request, x *exchange.Exchange) api.Ex
 	case x.Trail.Decision == nil:
 		j.Detail = "where the resource would lie is not known"
 		return j
-	case !question.ask:
+	case !question.askProviders:
 		j.Detail = "--ask asks it"
 		return j
 	}

@@ -127,7 +127,7 @@ func (a *Request) addToken(token string) *arm.Error {
 
 // readRaw reads the bytes of a request as the public listener does. If no handler would see
 // the request, it returns the explanation instead.
-func (e *Explainer) readRaw(ctx context.Context, sent []byte) (r *http.Request, unread *api.Explanation) {
+func (e *Explainer) readRaw(ctx context.Context, sent []byte) (r *http.Request, explained *api.Explanation) {
 	r, err := server.ReadRequest(ctx, sent, chain.HeadBytes)
 	if err == nil {
 		r.RemoteAddr = exchange.NoAddress

@@ -55,8 +55,8 @@ func (r *Recent) shareGroups(ctx context.Context, written uint64) uint64 {
 }
 
 // Groups returns the groups of all replicas, the newest first. If the store does not answer,
-// it returns only this replica's groups, and alone is true.
-func (r *Recent) Groups(ctx context.Context) (all []ReplicaGroup, alone bool) {
+// it returns only this replica's groups, and ownOnly is true.
+func (r *Recent) Groups(ctx context.Context) (all []ReplicaGroup, ownOnly bool) {
 	now := time.Now()
 	r.mu.Lock()
 	own := r.groups.newestFirst(now)

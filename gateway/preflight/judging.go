@@ -81,7 +81,7 @@ func (j *judging) judgePut(ctx context.Context, target string, content []byte) (
 		case failed(v.Fault):
 			return v, v.Fault
 		case j.plan.SeesNoLocks && v.Fault.Code == arm.ScopeLocked: // the store found a lock on a group
-		case !NotYet(v.Fault) && !j.plan.Excuses(v.Fault):
+		case !planMayCreate(v.Fault) && !j.plan.Excuses(v.Fault):
 			return v, nil
 		}
 	}
@@ -141,7 +141,7 @@ func (j *judging) identify(_ http.ResponseWriter, r *http.Request) (goesOn bool)
 	j.put, x.Trail, x.Span = x, &exchange.Trail{}, nil
 	x.Identity, x.Client = j.call.Identity, j.call.Client
 	if x.Origin = j.plan.Origin(); x.Origin == exchange.OriginNested {
-		x.Parent = new(deployments.Parent) // it does not exist yet
+		x.Parent = new(deploymentrow.Parent) // it does not exist yet
 	}
 	x.Planned, x.LocationPending = true, j.plan.Pending("location")
 	x.Path, x.Query = chain.Target(r)

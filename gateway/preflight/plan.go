@@ -176,9 +176,9 @@ func plannedGroup(subscription, name string) inventory.Group {
 	return inventory.Group{Subscription: arm.Fold(subscription), Name: name, Key: arm.Fold(name), State: index.GroupActive}
 }
 
-// NotYet reports whether a PUT is refused because something is missing that the plan may
+// planMayCreate reports whether a PUT is refused because something is missing that the plan may
 // create: its group, its parent, or the resource that it extends.
-func NotYet(fault *arm.Error) bool {
+func planMayCreate(fault *arm.Error) bool {
 	switch fault.Code {
 	case arm.ResourceGroupNotFound, arm.ParentResourceNotFound, arm.ResourceNotFound:
 		return fault.Status == http.StatusNotFound

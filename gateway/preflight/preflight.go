@@ -149,8 +149,7 @@ func writeVerdicts(w http.ResponseWriter, x *exchange.Exchange, verdicts []quest
 }
 
 // extends reports whether resources of a type may be attached to other resources: extension
-// types of providers, and types that no provider has, except those of Microsoft.Resources
-// other than tags.
+// types of providers, and types that no provider has. Of Microsoft.Resources, only tags are.
 func (p *Preflight) extends(typeName string) bool {
 	namespace, own, _ := strings.Cut(typeName, "/")
 	first, _, _ := strings.Cut(own, "/")

@@ -53,7 +53,7 @@ type TrafficInterval struct {
 	Seconds  float64   `json:"seconds"`
 	InFlight int       `json:"inFlight"` // at its end
 	Flow
-	Regions []RegionFlow `json:"regions"` // those that requests went to
+	Regions []RegionFlow `json:"regions"` // with requests in the interval
 }
 
 // Flow is the outcome of requests in an interval.
@@ -95,7 +95,7 @@ type ErrorAnswer struct {
 	// Caller is the object id of the caller, or the id of an application, in its tenant;
 	// empty for one that was not authenticated.
 	Caller   string    `json:"caller,omitempty"`
-	Name     string    `json:"name,omitempty"` // that the caller had in its token
+	Name     string    `json:"name,omitempty"` // in the caller's token
 	TenantID string    `json:"tenantId,omitempty"`
 	Replica  string    `json:"replica"`
 	Count    int       `json:"count"` // how many answers are in the group
@@ -107,8 +107,8 @@ type ConfigurationInUse struct {
 	Settings []Setting `json:"settings"`
 }
 
-// Setting is a setting with its value; REDACTED stands for what may be a secret, or name
-// a person.
+// Setting is a setting with its value. REDACTED replaces values that may be secret or name a
+// person.
 type Setting struct {
 	Path  string `json:"path"`
 	Value string `json:"value"`
@@ -122,7 +122,7 @@ const (
 
 // Configuration is a configuration that was read.
 type Configuration struct {
-	Generation int64     `json:"generation,omitempty"` // of one that was taken
+	Generation int64     `json:"generation,omitempty"` // only if it was taken
 	Time       time.Time `json:"time"`
 	Outcome    string    `json:"outcome"`
 	Why        string    `json:"why"`          // why it was read
@@ -163,7 +163,7 @@ type DeletionMembers struct {
 const (
 	MemberWaiting  = "waiting"  // to be sent when it is due
 	MemberInFlight = "inFlight" // its call is under way
-	MemberAccepted = "accepted" // its provider works on it, or is asked for it
+	MemberAccepted = "accepted" // its provider works on it or is asked about it
 	MemberRefused  = "refused"  // tried again when something has gone, or its own write has ended
 )
 
@@ -182,7 +182,7 @@ type DeletionMember struct {
 	// waits for.
 	OwnWrite string     `json:"ownWrite,omitempty"`
 	Tries    int        `json:"tries,omitempty"` // failures in a row
-	Why      string     `json:"why,omitempty"`   // the last failure, or what the provider said
+	Why      string     `json:"why,omitempty"`   // the last failure, or the provider's error
 	Due      *time.Time `json:"due,omitempty"`
 }
 

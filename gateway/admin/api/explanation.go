@@ -44,7 +44,7 @@ const (
 	Forwarded = "forwarded" // a provider answers it
 	Answered  = "answered"  // Portico answers it, without an error
 	Refused   = "refused"   // Portico answers it with an error
-	Open      = "open"      // that depends on what a provider says first
+	Open      = "open"      // it depends on a provider's answer
 )
 
 // Explanation is the way that a request would take.
@@ -59,8 +59,8 @@ type Explanation struct {
 	HeldBy []Waiting `json:"heldBy,omitempty"`
 	// Checks are the steps of the way, in their order, up to the one that ends it.
 	Checks []ExplainedCheck `json:"checks"`
-	// Judges are who would judge the body of a PUT if it were planned, in their order, up to
-	// the one that refuses it; none if the question has no content.
+	// Judges are the verdicts on the body of a PUT if it were planned, in order, up to the
+	// first refusal; none if the question has no content.
 	Judges []ExplainedJudge `json:"judges,omitempty"`
 	// Locks are the locks on the resource that the request changes, or above it.
 	Locks []Lock `json:"locks,omitempty"`
@@ -69,14 +69,14 @@ type Explanation struct {
 	// Calls are the calls that providers would get, in their order. Calls that depend
 	// on the answer to an earlier one are missing.
 	Calls []ExplainedCall `json:"calls,omitempty"`
-	// Known is what is known of the resource that the path names; nil if it names none.
+	// Known is all that is known of the resource that the path names; nil if it names none.
 	Known *ResourceDetail `json:"known,omitempty"`
 }
 
 // Verdict is the outcome of the request.
 type Verdict struct {
 	Outcome string `json:"outcome"`
-	// Summary says it in one sentence.
+	// Summary describes it in one sentence.
 	Summary string `json:"summary"`
 	// Status, Code and Message describe Portico's own answer. Status is 0 if a provider
 	// decides it.
@@ -127,7 +127,7 @@ type ExplainedSignIn struct {
 	Groups    []string `json:"groups,omitempty"`
 	// Challenge is the WWW-Authenticate of a refusal.
 	Challenge string `json:"challenge,omitempty"`
-	// Advice says why, and what to do.
+	// Advice explains the result and what to do.
 	Advice string `json:"advice,omitempty"`
 }
 
@@ -155,7 +155,7 @@ type ExplainedJudge struct {
 	Judge string `json:"judge"`
 	// Verdict is accepts, refuses or notAsked.
 	Verdict string `json:"verdict"`
-	// Detail says why.
+	// Detail is the reason.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -174,7 +174,7 @@ const (
 type ExplainedPlace struct {
 	// Regions are the regions that are called: one, or several for a merged list.
 	Regions []string `json:"regions"`
-	// Reason says why, in one sentence.
+	// Reason explains it in one sentence.
 	Reason string `json:"reason"`
 	// Source is the fact that decided it: row, cache, content, path, parent, operation,
 	// map or coverage.
@@ -223,7 +223,7 @@ type ExplainedHeader struct {
 	Name string `json:"name"`
 	// Origin is client, portico or secret.
 	Origin string `json:"origin"`
-	// Value is present if Portico makes the header and it is no secret.
+	// Value is present if Portico sets the header and it is not a secret.
 	Value string `json:"value,omitempty"`
 	// Varies: each request has another value.
 	Varies bool `json:"varies,omitempty"`

@@ -83,7 +83,7 @@ type JobStep struct {
 	// ended), expired (the replica was lost), or the end: done, failed or cancelled, which
 	// is also the order to cancel.
 	Outcome string `json:"outcome"`
-	Did     string `json:"did,omitempty"` // what came of it
+	Did     string `json:"did,omitempty"` // its result
 }
 
 // Steps are the steps of a job.

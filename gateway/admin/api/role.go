@@ -27,7 +27,7 @@ type RoleAssignment struct {
 	Scope         string `json:"scope"`
 	PrincipalID   string `json:"principalId"`
 	PrincipalType string `json:"principalType,omitempty"`
-	PrincipalName string `json:"principalName,omitempty"` // that it had in its token, if that was seen
+	PrincipalName string `json:"principalName,omitempty"` // in its token, if one was seen
 	Role          string `json:"role"`                    // its name
 	Owner         bool   `json:"owner,omitempty"`         // by the configuration
 }
@@ -70,7 +70,7 @@ type RoleQuestion struct {
 
 // RoleHolders is the list of principals that may do something.
 type RoleHolders struct {
-	// Everybody: roles are not enforced.
+	// Everybody: roles are not enforced, so everybody may.
 	Everybody bool         `json:"everybody,omitempty"`
 	Value     []RoleHolder `json:"value"`
 	// Further: there are more assignments than were looked at.
@@ -81,6 +81,6 @@ type RoleHolders struct {
 type RoleHolder struct {
 	PrincipalID   string    `json:"principalId"`
 	PrincipalType string    `json:"principalType,omitempty"`
-	PrincipalName string    `json:"principalName,omitempty"` // that it had in its token, if that was seen
+	PrincipalName string    `json:"principalName,omitempty"` // in its token, if one was seen
 	Grant         RoleGrant `json:"grant"`
 }

@@ -48,9 +48,9 @@ type UnstickOrder struct {
 // Unstuck is the result of a step.
 type Unstuck struct {
 	Step   string `json:"step"`
-	DryRun bool   `json:"dryRun,omitempty"` // nothing was done: Outcome is what there would be
+	DryRun bool   `json:"dryRun,omitempty"` // nothing was done: Outcome is what would be done
 	// Target is the ID, or the job, that the step was for.
 	Target  string   `json:"target"`
 	Outcome string   `json:"outcome"`
-	Jobs    []string `json:"jobs"` // that go on from here
+	Jobs    []string `json:"jobs"` // that continue the work
 }
