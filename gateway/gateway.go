@@ -73,7 +73,8 @@ type Registry interface {
 }
 
 // Gateway handles the requests of both listeners under one configuration, which never changes;
-// see [Gateway.Succeed]. It is safe for concurrent use. Only Run starts goroutines.
+// see [Gateway.Succeed]. It is safe for concurrent use, and has no background goroutines except
+// in Run.
 type Gateway struct {
 	*assembly
 	sweeper   *sweep.Sweeper

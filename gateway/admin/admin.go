@@ -83,11 +83,11 @@ type Options struct {
 // Sweeps orders comparisons of the index with the providers and reports their results.
 type Sweeps interface {
 	Order(context.Context, sweep.Order) (jobrow.Job, error)
-	// OrderUncovered orders a sweep of the regions that were never listed in full in a
+	// OrderUncovered orders a sweep of the regions that have not been listed in full in a
 	// subscription.
 	OrderUncovered(ctx context.Context, subscription string) error
 	Latest(context.Context) (sweep.Latest, error)
-	// Uncovered lists subscriptions, after the given one, with regions that were never
+	// Uncovered lists subscriptions, after the given one, with regions that have not been
 	// listed in full; UncoveredIn returns the entry of one subscription.
 	Uncovered(ctx context.Context, after string, limit int) ([]sweep.Uncovered, error)
 	UncoveredIn(ctx context.Context, subscription string) (sweep.Uncovered, error)
