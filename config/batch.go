@@ -7,7 +7,7 @@ import (
 	"portico/config/setting"
 )
 
-// Batch bounds batches, many requests in one.
+// Batch limits batches, which are many requests in one.
 type Batch struct {
 	Immediate   int
 	Requests    int // at least Immediate
@@ -21,25 +21,25 @@ type Batch struct {
 }
 
 func (b *Batch) rows(limits *Limits) *setting.Setting {
-	return setting.Mapping("batch", "Many requests in one, `POST /batch`.",
+	return setting.Mapping("batch", "Batches of requests, `POST /batch`.",
 		setting.Value("immediate", &b.Immediate, rule.Count(), 20,
-			"Up to how many are answered at once. More become an operation that the client polls."),
-		setting.Value("requests", &b.Requests, rule.Count(), 500, "How many there may be in one."),
-		setting.Value("atOnce", &b.AtOnce, rule.Count(), 8, "How many requests of one batch run at a time."),
+			"Largest batch that is answered synchronously. A larger one becomes an operation that the client polls."),
+		setting.Value("requests", &b.Requests, rule.Count(), 500, "Maximum number of requests in a batch."),
+		setting.Value("atOnce", &b.AtOnce, rule.Count(), 8, "Number of requests of a batch that run concurrently."),
 		setting.Value("memory", &b.Memory, rule.Size(), 64<<20,
-			"How much the answers in one batch take together, or those that one what-if reads, or one deployment needs at a time. It must be at "+
-				"least `limits.answerBody`.").RestartOnly(),
+			"Memory for the answers in one batch, for those that a what-if reads, or for those that a deployment needs at a time. At least "+
+				"`limits.answerBody`.").RestartOnly(),
 		setting.Value("totalMemory", &b.TotalMemory, rule.Size(), 256<<20,
-			"How much the answers in all batches, what-ifs and deployments take together. It must be at least `batch.memory`.").RestartOnly(),
+			"Memory for the answers in all batches, what-ifs and deployments together. At least `batch.memory`.").RestartOnly(),
 		setting.Value("perCaller", &b.PerCaller, rule.Count(), 16,
-			"How many batches that are polled one caller may have under way; then 429."),
+			"Maximum number of unfinished polled batches of one caller. Further ones are answered with 429."),
 		setting.Value("stored", &b.Stored, rule.Size(), 256<<20,
-			"How many bytes the store keeps for one caller's polled batches, contents and answers together; then 429. It must be at least "+
-				"`limits.requestBody` and `limits.answerBody` together."),
+			"Bytes in the store for the contents and answers of one caller's polled batches. Batches that exceed it are answered with 429. At "+
+				"least the sum of `limits.requestBody` and `limits.answerBody`."),
 		setting.Value("totalStored", &b.TotalStored, rule.Size(), 2<<30,
-			"The same for all callers together. It must be at least `batch.stored`."),
+			"The same for all callers together. At least `batch.stored`."),
 		setting.Value("answersKept", &b.AnswersKept, rule.PositiveDuration(), time.Hour,
-			"How long the answers of a polled batch can be fetched after its end. Once they were fetched they are kept for 5 more minutes at most."),
+			"How long after its end the answers of a polled batch can be fetched. Once fetched, they are kept for at most 5 more minutes."),
 	).Check(func(o *setting.Object) { b.check(o, limits) })
 }
 

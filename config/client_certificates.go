@@ -7,16 +7,16 @@ import (
 	"portico/internal/pemfile"
 )
 
-// ClientCertificates say which certificates callers may show, and their principals. A
-// CA of "" means that none is asked for.
+// ClientCertificates are the accepted client certificates and their principals. If CA is empty,
+// clients are not asked for a certificate.
 type ClientCertificates struct {
 	CA         string // a PEM file
-	CRL        string // another, "" for none
+	CRL        string // a PEM file, or ""
 	Principals []CertificatePrincipal
 }
 
-// CertificatePrincipal is a caller, known by its certificate's subject or one of its
-// alternative names; the other is "".
+// CertificatePrincipal is a caller, identified by either its certificate's subject or one of its
+// alternative names.
 type CertificatePrincipal struct {
 	Subject, SAN             string
 	TenantID, ObjectID, Name string
@@ -25,13 +25,15 @@ type CertificatePrincipal struct {
 
 func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 	names := r.Unique("the name of a certificate's owner")
-	return setting.Mapping("clientCertificates", "Callers who show a certificate, in the handshake of TLS of the public listener.",
-		setting.Required("ca", &c.CA, rule.PEMFile(), "The authorities that callers' certificates must come from. It is read anew when it changes."),
+	return setting.Mapping("clientCertificates", "Callers that authenticate with a client certificate, in the TLS handshake of the public "+
+		"listener.",
+		setting.Required("ca", &c.CA, rule.PEMFile(), "Certificate authorities that must have issued the callers' certificates. The file is "+
+			"reloaded when it changes."),
 		setting.Value("crl", &c.CRL, rule.PEMFile(), "",
-			"The lists of revoked certificates, one of each authority in `ca`, whole and signed by it. They are read anew when they change. "+
-				"A certificate whose issuer's list has ended is refused with 503, and so is one whose issuer has none.").
-			Default("none: no one asks whether a certificate was revoked"),
-		setting.Mappings("principals", "Whom certificates stand for.", (*CertificatePrincipal).rows,
+			"Certificate revocation lists, one complete and signed list per authority in `ca`. The file is reloaded when it changes. If the list "+
+				"of a certificate's issuer has expired or is missing, the certificate is refused with 503.").
+			Default("none: revocation is not checked"),
+		setting.Mappings("principals", "Callers, by their certificates.", (*CertificatePrincipal).rows,
 			func(o *setting.Object, p CertificatePrincipal) {
 				if (p.Subject == "") == (p.SAN == "") && !o.Broken {
 					o.Fault(o.At("san"), o.Path+" needs either subject or san", "one of them")
@@ -55,12 +57,13 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 func (p *CertificatePrincipal) rows() []*setting.Setting {
 	return []*setting.Setting{
 		setting.Value("subject", &p.Subject, rule.Text(), "",
-			"The certificate's whole subject as `openssl x509 -noout -subject -nameopt RFC2253` prints it, such as `CN=ann,O=Contoso`.").
-			Default("none; this or `san` is needed"),
-		setting.Value("san", &p.SAN, rule.Text(), "", "One of its alternative names: a DNS name, a URI, an e-mail address or an IP address.").Default("none"),
-		setting.Required("tenantId", &p.TenantID, rule.GUID(), "The tenant of the caller."),
+			"The certificate's complete subject as `openssl x509 -noout -subject -nameopt RFC2253` prints it, such as `CN=ann,O=Contoso`.").
+			Default("none; either this or `san` is required"),
+		setting.Value("san", &p.SAN, rule.Text(), "", "A subject alternative name of the certificate: a DNS name, a URI, an e-mail address or an "+
+			"IP address.").Default("none"),
+		setting.Required("tenantId", &p.TenantID, rule.GUID(), "The caller's tenant."),
 		setting.Required("objectId", &p.ObjectID, rule.GUID(), "The caller's object id."),
-		setting.Value("name", &p.Name, rule.Text(), "", "The caller's name, as providers are told it."),
-		setting.Value("appId", &p.AppID, rule.GUID(), "", "The id of the caller's application, as providers are told it."),
+		setting.Value("name", &p.Name, rule.Text(), "", "The caller's name, as sent to providers."),
+		setting.Value("appId", &p.AppID, rule.GUID(), "", "The id of the caller's application, as sent to providers."),
 	}
 }

@@ -1,18 +1,15 @@
-// Package config reads the one configuration file of the gateway, with what it
-// includes: the settings of every part, the subscriptions, and the region map.
+// Package config reads the configuration of the gateway: one file and the files it includes, with
+// the settings of every part, the subscriptions, and the region map.
 //
-// Reading is strict and complete. A key that means nothing, a value that
-// cannot be, an endpoint that is missing: each is a [Fault] with file and
-// line, what is wrong and what is allowed instead. All faults of a
-// configuration are found in one run, and a configuration with a fault is not
-// used in any part, so that a running gateway can refuse a bad one and go on
-// with what it has. What is merely unwise becomes a warning. Faults never quote
-// secrets: token hashes, keys, data source names, or addresses that hold
-// credentials.
+// Reading is strict and complete. An unknown key, an invalid value, or a missing endpoint is a
+// [Fault] with file and line, the problem, and what is allowed instead. One run finds all faults. A
+// configuration with a fault is not used at all, so a running gateway rejects it and continues with
+// its present one. Unwise settings become warnings. Faults never quote secrets: token hashes, keys,
+// data source names, or addresses with credentials.
 //
-// Each section has a file with its type and its rows. To add a setting, add a
-// field and a row: defaults, faults, what needs a restart, the reference and
-// the JSON schema follow from the row ([portico/config/setting]).
+// Each section has a file with its type and its rows. To add a setting, add a field and a row.
+// Defaults, faults, restarts, the reference and the JSON schema follow from the row
+// ([portico/config/setting]).
 package config
 
 import (
@@ -24,9 +21,8 @@ import (
 	"portico/regions"
 )
 
-// Config is a whole configuration, checked, with defaults filled in. Sizes are
-// bytes. GUIDs and hashes are in lower case, paths are relative to the working
-// folder or absolute.
+// Config is a complete, checked configuration with defaults filled in. Sizes are in bytes. GUIDs
+// and hashes are in lower case, paths are absolute or relative to the working directory.
 type Config struct {
 	Server        Server
 	Metadata      Metadata
@@ -52,20 +48,20 @@ type Config struct {
 	Map           *regions.Map
 	Subscriptions []Subscription
 
-	Files    []string // every file that was read, the first one first
-	Warnings []Fault  // what is unwise, by file and line
-	Sources  Sources  // what it was made of, if [Load] made it
+	Files    []string // every file that was read, the main file first
+	Warnings []Fault  // by file and line
+	Sources  Sources  // set by [Load]
 
-	tree *yamltree.Node // as it was read, for what lists hold
+	tree *yamltree.Node // as read, for the contents of lists
 }
 
-// rows are all settings; their values go to c. A section is checked against
-// those before it.
+// rows returns all settings, whose values are stored in c. The check of a section may use the
+// sections before it.
 func (c *Config) rows(r *files.Reader) []*setting.Setting {
 	return append([]*setting.Setting{
-		setting.List("include", rule.Rule[string]{Noun: "file pattern"}, "Other files of this configuration, relative to the file that includes them. "+
-			"Their lists append to this file's, their sections join; a single value must not stand in two files. They may include others.",
-			nil, // taken from the tree before it is read
+		setting.List("include", rule.Rule[string]{Noun: "file pattern"}, "Further files of this configuration, relative to the file that includes "+
+			"them. Their lists are appended and their sections merged; a single value must not be in two files. Included files may include others.",
+			nil, // Reader.Read has taken it from the tree
 		).Allowed("paths, or patterns with *, ? and [a-z]"),
 		c.Server.rows(r),
 		c.Metadata.rows(r),
@@ -91,23 +87,22 @@ func (c *Config) rows(r *files.Reader) []*setting.Setting {
 	}, append(regionmap.Rows(r, &c.Map), subscriptionRows(r, &c.Subscriptions))...)
 }
 
-// Defaults returns the settings of a configuration that names none. It has no
-// map, public URL or region: these have no default.
+// Defaults returns the configuration of an empty file. It has no map, public URL or region, because
+// these have no default.
 func Defaults() Config {
 	var c Config
 	setting.Reset(c.rows(&files.Reader{}))
 	return c
 }
 
-// Succeed returns what of the next configuration can take effect while a
-// gateway runs with an old one, and the paths of the settings that differ but
-// need a restart: they stay as they were.
+// Succeed returns the part of the next configuration that can take effect while a gateway runs with
+// the old one, and the paths of the settings that need a restart and therefore keep their old
+// values.
 //
-// A restart is needed by what other parts are made of once: listeners, the
-// store and what it promises to other gateways, and bounds of memory that all
-// requests share. The mode of authentication is among them since it was held
-// to the listeners that there are.
+// A setting needs a restart if other parts use it only once: listeners, the store and what it
+// promises to other gateways, and memory limits shared by all requests. So does the authentication
+// mode, because it was checked against the existing listeners.
 func Succeed(old, next *Config) (effective *Config, restart []string) {
 	c := *next
-	return &c, setting.Keep(old.rows(&files.Reader{}), c.rows(&files.Reader{}))
+	return &c, setting.KeepRestartOnly(old.rows(&files.Reader{}), c.rows(&files.Reader{}))
 }

@@ -25,7 +25,7 @@ func parse(name, text string) (*Config, error) {
 	var r files.Reader
 	root := r.Parse(name, []byte(text))
 	r.Incomplete = root == nil
-	return finish(&r, root)
+	return finishLoad(&r, root)
 }
 
 // TestDefaults states every default in the form in which it is documented.
@@ -217,7 +217,7 @@ func TestLoopback(t *testing.T) {
 		"[::ffff:127.0.0.1]:80": true,
 		"0.0.0.0:80":            false, ":80": false, "[::]:80": false, "10.0.0.1:80": false, "localhost.example:80": false, "127.0.0.1": false,
 	} {
-		if got := loopback(listen); got != want {
+		if got := isLoopback(listen); got != want {
 			t.Errorf("%s: got %v", listen, got)
 		}
 	}

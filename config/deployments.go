@@ -7,7 +7,7 @@ import (
 	"portico/config/setting"
 )
 
-// Deployments bounds deployments of templates.
+// Deployments limits deployments of templates.
 type Deployments struct {
 	PerDeployment   int
 	PerEndpoint     int
@@ -19,14 +19,17 @@ type Deployments struct {
 
 func (d *Deployments) rows() *setting.Setting {
 	return setting.Mapping("deployments", "Deployments of templates.",
-		setting.Value("perDeployment", &d.PerDeployment, rule.Count(), 16, "How many resources of one deployment are under way at a time."),
-		setting.Value("perEndpoint", &d.PerEndpoint, rule.Count(), 8, "How many of them at one endpoint."),
+		setting.Value("perDeployment", &d.PerDeployment, rule.Count(), 16, "Number of resources of one deployment that are deployed concurrently."),
+		setting.Value("perEndpoint", &d.PerEndpoint, rule.Count(), 8, "Number of them at one endpoint."),
 		setting.Value("transientBudget", &d.TransientBudget, rule.PositiveDuration(), 15*time.Minute,
-			"How long a resource is tried again whose provider answers with 408, 429 or 5xx, or not at all."),
-		setting.Value("limit", &d.Limit, rule.PositiveDuration(), 24*time.Hour, "How long a deployment may take. Then it fails, and names what was under way."),
-		setting.Value("history", &d.History, rule.Count(), 800, "How many deployments of one group, or of one subscription, are kept, with 128 MiB in sum "+
-			"at most, and less where a subscription has more than 127 groups: all have 16 GiB. The oldest that have ended go."),
-		setting.Value("running", &d.Running, rule.Count(), 50, "How many deployments of one subscription may be under way, with templates and parameters "+
-			"of 64 MiB in sum at most. One caller has a share of both, `limits.callerShare`. A further one gets 429."),
+			"How long a resource is retried if its provider answers 408, 429 or 5xx, or not at all."),
+		setting.Value("limit", &d.Limit, rule.PositiveDuration(), 24*time.Hour, "Maximum duration of a deployment. After that it fails, and its "+
+			"error names the unfinished resources."),
+		setting.Value("history", &d.History, rule.Count(), 800, "Maximum number of stored deployments per group, and per subscription outside of "+
+			"groups, with at most 128 MiB each. A subscription and its groups share 16 GiB, so each has less if there are more than 127 groups. "+
+			"The oldest finished deployments are deleted first."),
+		setting.Value("running", &d.Running, rule.Count(), 50, "Maximum number of running deployments per subscription, with at most 64 MiB of "+
+			"templates and parameters in total. One caller may use the share `limits.callerShare` of both. Further deployments are answered with "+
+			"429."),
 	)
 }

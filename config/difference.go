@@ -5,18 +5,17 @@ import (
 	"portico/config/setting"
 )
 
-// Line is a setting of a configuration that has a value; a value that may be a secret or
-// name a person is [setting.Redacted].
+// Line is a setting with a value. A value that may be a secret or name a person is
+// [setting.Redacted].
 type Line = setting.Line
 
-// Lines are the settings in use, by their paths.
+// Lines returns the settings in use, sorted by path.
 func (c *Config) Lines() []Line { return setting.Lines(c.tree, c.rows(&files.Reader{})) }
 
-// Difference is a setting that differs between two configurations. A value is "" if
-// there is none.
+// Difference is a setting that differs between two configurations. An absent value is "".
 type Difference struct{ Path, From, To string }
 
-// Differences returns the settings that differ from the configuration before.
+// Differences returns the settings that differ between two configurations, sorted by path.
 func Differences(before, after *Config) []Difference {
 	var all []Difference
 	was, is := before.Lines(), after.Lines()

@@ -8,7 +8,7 @@ import (
 	"portico/config/setting"
 )
 
-// Events says how long events are kept, and how many.
+// Events configures how long events are kept, how many, and who receives them.
 type Events struct {
 	Retention time.Duration
 	Most      int
@@ -16,11 +16,12 @@ type Events struct {
 }
 
 func (e *Events) rows(r *files.Reader) *setting.Setting {
-	return setting.Mapping("events", "What has changed, for the activity log and the change feed.",
+	return setting.Mapping("events", "Events about changes, for the activity log and the change feed.",
 		setting.Value("retention", &e.Retention, rule.PositiveDuration(), 90*24*time.Hour,
 			"How long events are kept.").RestartOnly(),
 		setting.Value("most", &e.Most, rule.Count(), 10_000_000,
-			"How many of all subscriptions are kept at most, each about 1 KB in the store; the oldest of those subscriptions go first that have most.").
+			"Maximum number of events stored for all subscriptions together, each about 1 KB. If it is exceeded, the oldest events of the "+
+				"subscriptions with the most events are deleted first.").
 			RestartOnly(),
 		sinkRows(r, &e.Sinks),
 	)

@@ -52,13 +52,13 @@ func checkConfig(t *testing.T, c *Config) {
 	if u := c.Server.PublicURL; u == nil || u.Host == "" || u.Path != "" || u.User != nil || u.RawQuery != "" {
 		t.Errorf("publicURL %v", u)
 	}
-	if c.Auth.Mode == AuthNone && !loopback(c.Server.Listen) {
+	if c.Auth.Mode == AuthNone && !isLoopback(c.Server.Listen) {
 		t.Errorf("no authentication on %s", c.Server.Listen)
 	}
-	if c.Auth.Mode == AuthTokens && (len(c.Auth.Tokens) == 0 || !loopback(c.Server.Listen) && c.Server.TLS == TLS{}) {
+	if c.Auth.Mode == AuthTokens && (len(c.Auth.Tokens) == 0 || !isLoopback(c.Server.Listen) && c.Server.TLS == TLS{}) {
 		t.Errorf("tokens %d, listener %s, TLS %+v", len(c.Auth.Tokens), c.Server.Listen, c.Server.TLS)
 	}
-	if !loopback(c.Server.Admin) && len(c.Server.AdminTokens) == 0 {
+	if !isLoopback(c.Server.Admin) && len(c.Server.AdminTokens) == 0 {
 		t.Errorf("no token on %s", c.Server.Admin)
 	}
 	if c.Lists.Memory < c.Limits.AnswerBody || c.Limits.RequestBody <= 0 || c.Operations.RetryAfterMin > c.Operations.RetryAfterMax {

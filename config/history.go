@@ -8,41 +8,43 @@ import (
 	"time"
 )
 
-// Bounds of what is remembered.
+// Limits of the history.
 const (
-	mostEntries     = 25 // of those that were taken, and of those that were refused
-	mostDifferences = 200
-	mostFaults      = 20
+	maxEntries     = 25 // of accepted entries, and of refused ones
+	maxDifferences = 200
+	maxFaults      = 20
 )
 
 // HistoryEntry is a configuration that was read.
 type HistoryEntry struct {
-	Number int64 // of the generation; 0: it was refused
+	Number int64 // generation; 0: it was refused
 	Time   time.Time
-	Why    string // what triggered reading it
-	By     string // the name of the admin token that did, if one did
-	// NeedsRestart are the settings that stayed as they were.
+	Why    string // what triggered the reload
+	By     string // the admin token's name, if a request triggered it
+	// NeedsRestart lists the settings that kept their old values.
 	NeedsRestart []string
-	// Differences are those from the generation before; Further more are left out.
+	// Differences lists the differences from the previous generation. Further is the number of
+	// those left out.
 	Differences []Difference
 	Further     int
-	Faults      []string // why it was refused
+	Faults      []string // reasons for the refusal
 }
 
-// History remembers which configurations a gateway has had since it started, what changed
-// from one to the next, and which were refused: a bounded number of each, without secrets. The zero value is empty. It is safe for concurrent use.
+// History records the configurations that a gateway has used since it started, with their
+// differences, and those that it refused. It keeps a limited number of each, without secrets. The
+// zero value is empty. It is safe for concurrent use.
 type History struct {
 	mu             sync.Mutex
-	taken, refused []HistoryEntry // the oldest first
+	taken, refused []HistoryEntry // oldest first
 }
 
-// Taken records a configuration that is in use from now on; before is the one that was
-// in use until now, nil at the start.
+// Taken records that the configuration now has taken effect. before is the previous one, or nil at
+// the start.
 func (h *History) Taken(e HistoryEntry, before, now *Config) {
 	if before != nil {
 		e.Differences = Differences(before, now)
-		if e.Further = max(0, len(e.Differences)-mostDifferences); e.Further > 0 {
-			e.Differences = slices.Clone(e.Differences[:mostDifferences])
+		if e.Further = max(0, len(e.Differences)-maxDifferences); e.Further > 0 {
+			e.Differences = slices.Clone(e.Differences[:maxDifferences])
 		}
 	}
 	h.mu.Lock()
@@ -50,10 +52,10 @@ func (h *History) Taken(e HistoryEntry, before, now *Config) {
 	h.taken = appendBounded(h.taken, e)
 }
 
-// Refused remembers a configuration that was not taken.
+// Refused records a configuration that was refused.
 func (h *History) Refused(e HistoryEntry, why error) {
 	if faults, ok := errors.AsType[Faults](why); ok {
-		for _, f := range faults[:min(len(faults), mostFaults)] {
+		for _, f := range faults[:min(len(faults), maxFaults)] {
 			e.Faults = append(e.Faults, f.Error())
 		}
 		e.Further = len(faults) - len(e.Faults)
@@ -66,13 +68,13 @@ func (h *History) Refused(e HistoryEntry, why error) {
 }
 
 func appendBounded(all []HistoryEntry, e HistoryEntry) []HistoryEntry {
-	if len(all) == mostEntries {
+	if len(all) == maxEntries {
 		all = slices.Delete(all, 0, 1)
 	}
 	return append(all, e)
 }
 
-// Current is the number of the generation in use; 0: none was taken.
+// Current returns the generation in use, or 0 before the first.
 func (h *History) Current() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +84,7 @@ func (h *History) Current() int64 {
 	return h.taken[len(h.taken)-1].Number
 }
 
-// Entries are all that are remembered, the newest first.
+// Entries returns all recorded entries, newest first.
 func (h *History) Entries() []HistoryEntry {
 	h.mu.Lock()
 	all := slices.Concat(h.taken, h.refused)

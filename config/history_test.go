@@ -15,11 +15,11 @@ func TestHistoryIsBounded(t *testing.T) {
 	next.Upstream.CallTimeout += time.Second
 	h.Taken(HistoryEntry{Number: 1, Time: start}, nil, &c)
 	h.Taken(HistoryEntry{Number: 2, Time: start.Add(time.Second), Why: "SIGHUP"}, &c, &next)
-	for i := range 3 * mostEntries {
+	for i := range 3 * maxEntries {
 		h.Refused(HistoryEntry{Time: start.Add(time.Duration(2+i) * time.Second)}, errors.New("a secret"))
 	}
 	all := h.Entries()
-	if len(all) != mostEntries+2 || all[len(all)-1].Number != 1 || all[len(all)-2].Number != 2 {
+	if len(all) != maxEntries+2 || all[len(all)-1].Number != 1 || all[len(all)-2].Number != 2 {
 		t.Fatalf("%d entries: %+v", len(all), all)
 	}
 	taken := all[len(all)-2]

@@ -9,29 +9,29 @@ import (
 	"portico/regions"
 )
 
-// Lists says how collections of several regions are answered.
+// Lists configures lists over several regions.
 type Lists struct {
 	Memory          int64 // of one request; at least Limits.AnswerBody
 	TotalMemory     int64 // of all requests together; at least Memory
 	OnRegionFailure regions.RegionFailure
-	TokenKeys       []Key // the first seals, all open; may be empty
+	TokenKeys       []Key // the first encrypts, all decrypt; may be empty
 	TokenLifetime   time.Duration
 }
 
 func (x *Lists) rows(r *files.Reader, limits *Limits) *setting.Setting {
-	return setting.Mapping("lists", "How collections of several regions are answered.",
+	return setting.Mapping("lists", "Lists over several regions.",
 		setting.Value("memory", &x.Memory, rule.Size(), 32<<20,
-			"What one request may hold for pages of several regions; at least `limits.answerBody`.").RestartOnly(),
+			"Memory for the regions' pages of one request. At least `limits.answerBody`.").RestartOnly(),
 		setting.Value("totalMemory", &x.TotalMemory, rule.Size(), 256<<20,
-			"The same for all requests together; at least `lists.memory`. A list that finds none is answered with 503.").RestartOnly(),
+			"The same for all requests together. At least `lists.memory`. If it is used up, lists are answered with 503.").RestartOnly(),
 		setting.Value("onRegionFailure", &x.OnRegionFailure, rule.Enum(regions.RegionFailures()), regions.Fail,
-			"What becomes of a list when a region fails. `fail`: it fails as a whole. `partial`: it goes out without that region, and says so."),
+			"What happens to a list if a region fails. `fail`: the list fails. `partial`: it is answered without that region, and names it."),
 		keyRows(r, "tokenKeys", &x.TokenKeys, "lists.tokenKeys.id",
-			"The keys of skip tokens: the first seals, all open. To change keys under way add the new one last, then move it to the front, "+
-				"then drop the old one once `lists.tokenLifetime` has passed; each on all gateways.",
-			"The name of the key; part of every token that it seals.").Default("one that is generated and kept in the store"),
+			"Keys that encrypt skip tokens. The first encrypts, all decrypt. To change keys, on all gateways at each step, append the new key, "+
+				"then move it to the front, then remove the old one once `lists.tokenLifetime` has passed.",
+			"The name of the key, which is part of every token that it encrypts.").Default("a generated key in the store"),
 		setting.Value("tokenLifetime", &x.TokenLifetime, rule.PositiveDuration(), time.Hour,
-			"From a page to the request for the next one; later ones are answered with 410."),
+			"Maximum time from a page to the request for the next one. Later requests are answered with 410."),
 	).Check(func(o *setting.Object) {
 		if x.Memory < limits.AnswerBody {
 			o.Fault(o.At("memory"), "lists.memory is less than limits.answerBody: no region's page would fit", "at least limits.answerBody")

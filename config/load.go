@@ -7,36 +7,34 @@ import (
 	"portico/config/yamltree"
 )
 
-// Fault is one thing that is wrong with a configuration, or unwise.
+// Fault is an error or a warning about a configuration.
 type Fault = yamltree.Fault
 
-// Faults are all faults of one configuration, by file and line. It is the
-// error type of [Load].
+// Faults are all faults of a configuration, sorted by file and line. It is the error type of
+// [Load].
 type Faults = yamltree.Faults
 
-// Sources are the files that a configuration was made of.
+// Sources is the state of the files on which a configuration depends.
 type Sources = files.Sources
 
-// Load reads a configuration file and what it includes. The error, if any, is
-// a [Faults] with everything that is wrong.
+// Load reads a configuration file and its includes. The error is a [Faults] with all faults.
 func Load(path string) (*Config, error) {
 	c, _, err := LoadSources(path)
 	return c, err
 }
 
-// LoadSources is Load; it returns the files that were read even where something
-// is wrong with them.
+// LoadSources does what Load does, and returns the files that were read even if there are faults.
 func LoadSources(path string) (*Config, Sources, error) {
 	r := files.FromDisk()
-	c, err := finish(r, r.Read(path))
+	c, err := finishLoad(r, r.Read(path))
 	return c, r.Sources, err
 }
 
-func finish(r *files.Reader, root *yamltree.Node) (*Config, error) {
+func finishLoad(r *files.Reader, root *yamltree.Node) (*Config, error) {
 	if r.Incomplete {
 		return nil, r.Err()
 	}
-	c := read(r, root)
+	c := readTree(r, root)
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
@@ -45,9 +43,8 @@ func finish(r *files.Reader, root *yamltree.Node) (*Config, error) {
 	return c, nil
 }
 
-// read makes a Config of a merged tree. It is complete only if nothing was
-// reported.
-func read(r *files.Reader, tree *yamltree.Node) *Config {
+// readTree reads a Config from a merged tree. It is complete only if no fault was reported.
+func readTree(r *files.Reader, tree *yamltree.Node) *Config {
 	c := &Config{}
 	rows := c.rows(r)
 	setting.Reset(rows)
@@ -61,15 +58,14 @@ func read(r *files.Reader, tree *yamltree.Node) *Config {
 	return c
 }
 
-// AdminAddress returns the address of the admin listener of a gateway that was
-// started with the configuration at path. Other faults that the configuration has
-// got since do not matter. Where the file cannot be read or is no YAML, it returns
-// the default address and an error.
+// AdminAddress returns the address of the admin listener of a gateway that was started with the
+// configuration at path, even if the configuration has other faults by now. If the file cannot be
+// read or is not valid YAML, it returns the default address and an error.
 func AdminAddress(path string) (string, error) {
 	r := files.FromDisk()
 	root := r.Read(path)
 	if root == nil {
 		return Defaults().Server.Admin, r.Err()
 	}
-	return read(r, root).Server.Admin, nil
+	return readTree(r, root).Server.Admin, nil
 }

@@ -8,38 +8,39 @@ import (
 	"portico/config/setting"
 )
 
-// AuditStderr is the place of audit lines that is no file.
+// AuditStderr selects the standard error for audit lines.
 const AuditStderr = "stderr"
 
-// Log says which log lines are written of requests.
+// Log configures which requests are logged.
 type Log struct {
-	Audit string // AuditStderr, or a file's path
+	Audit string // AuditStderr, or the path of a file
 	Slow  time.Duration
-	// OneIn says, by class of requests, of how many reads that went well one is
-	// written; those of a class that is absent are all written.
+	// OneIn is, by class of requests, how many successful reads share one log line. All reads of a
+	// class without a value are logged.
 	OneIn map[string]int
 }
 
-// logClasses are the classes of Log.OneIn, and what belongs to each.
+// logClasses returns the keys of Log.OneIn and their descriptions.
 func logClasses() []struct{ name, doc string } {
 	return []struct{ name, doc string }{
-		{"own", "What the gateway answers itself."},
-		{"none", "What is no route."},
+		{"own", "Requests that the gateway answers itself."},
+		{"none", "Requests without a route."},
 		{"instance", "A resource."},
 		{"collection", "A list of resources."},
-		{"below", "What lies below a resource and is none itself."},
-		{"provider", "What belongs to a provider as a whole."},
-		{"located", "What belongs to a provider in one region."},
+		{"below", "Requests below a resource that do not address a resource."},
+		{"provider", "Requests to a provider as a whole."},
+		{"located", "Requests to a provider in one region."},
 		{"poll", "Polls of operations."},
 	}
 }
 
 func (l *Log) rows() *setting.Setting {
-	return setting.Mapping("log", "What is written of requests. All else goes to the standard error, from the level of `--log-level` on.",
+	return setting.Mapping("log", "Logging of requests. All other messages go to the standard error, from the level `--log-level` on.",
 		setting.Value("audit", &l.Audit, rule.Text(), AuditStderr,
-			"Where the lines of writes go, one for each: the word `stderr`, or a file, relative to the one that this stands in, to which they are added.").
+			"Where audit lines go, one for each write: `stderr`, or a file to which they are appended. Its path is relative to the file with this "+
+				"setting.").
 			RestartOnly().Allowed("stderr, or a path"),
-		setting.Value("slow", &l.Slow, rule.Duration(), time.Second, "A request that took this long is written whatever `log.oneIn` says."),
+		setting.Value("slow", &l.Slow, rule.Duration(), time.Second, "Requests that take at least this long are logged regardless of `log.oneIn`."),
 		l.oneInRows(),
 	).Check(func(o *setting.Object) {
 		if n := o.Right("audit"); n != nil && l.Audit != AuditStderr {
@@ -54,7 +55,7 @@ func (l *Log) oneInRows() *setting.Setting {
 	for i, class := range classes {
 		rows[i] = setting.Value(class.name, &numbers[i], rule.Count(), 1, class.doc)
 	}
-	return setting.Mapping("oneIn", "Of how many reads that went well one is written, by what they address. Errors and writes are always written.",
+	return setting.Mapping("oneIn", "Log one in this many successful reads, by what they address. Errors and writes are always logged.",
 		rows...).Check(func(o *setting.Object) {
 		for i, class := range classes {
 			if o.Right(class.name) == nil {

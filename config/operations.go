@@ -7,36 +7,38 @@ import (
 	"portico/config/setting"
 )
 
-// Operations is how long-running operations appear to clients. The bounds of
-// Retry-After are whole seconds.
+// Operations configures how long-running operations appear to clients. The limits of Retry-After
+// are whole seconds.
 type Operations struct {
 	RetryAfterMin, RetryAfterMax time.Duration
-	FirstAnswer                  time.Duration // 0: it does not wait
+	FirstAnswer                  time.Duration // 0: the answer does not wait
 	Waiting                      int
 	Records                      time.Duration
-	PerCaller                    int // remembered of one subscription for one caller
-	Learned                      int // remembered of one subscription without an owner
+	PerCaller                    int // remembered per caller and subscription
+	Learned                      int // remembered per subscription, without an owner
 }
 
 func (p *Operations) rows() *setting.Setting {
-	return setting.Mapping("operations", "How long-running operations appear to clients.",
+	return setting.Mapping("operations", "Long-running operations, as clients see them.",
 		setting.Value("retryAfterMin", &p.RetryAfterMin, rule.WholeSeconds(), 10*time.Second,
-			"The least Retry-After of a provider's operation, whatever the provider says."),
+			"Minimum Retry-After of a provider's operation, even if the provider sends less."),
 		setting.Value("retryAfterMax", &p.RetryAfterMax, rule.WholeSeconds(), 10*time.Minute,
-			"The greatest Retry-After, of Portico's own operations too; not less than `operations.retryAfterMin`."),
+			"Maximum Retry-After, including Portico's own operations. At least `operations.retryAfterMin`."),
 		setting.Value("firstAnswer", &p.FirstAnswer, rule.DurationTo(time.Minute), 2*time.Second,
-			"For how long the answer to a request that begins an operation of Portico's own (a deployment, the deletion of a group, a move, a long batch) "+
-				"waits for the operation's end, so that its client need not poll. 0s: it does not wait."),
+			"How long the answer to a request that starts an operation of Portico's own (a deployment, the deletion of a group, a move, a long "+
+				"batch) waits for the operation's end, so that the client need not poll. 0s: it does not wait."),
 		setting.Value("waiting", &p.Waiting, rule.Count(), 256,
-			"How many requests wait so at a time, and of one caller the part `limits.callerShare` of them. Others are answered at once, and polled.").
+			"Maximum number of requests that wait in this way. One caller may use the share `limits.callerShare`. Others are answered "+
+				"immediately, and poll.").
 			RestartOnly(),
 		setting.Value("records", &p.Records, rule.PositiveDuration(), 48*time.Hour,
-			"How long an operation is remembered; longer as long as it is polled.").RestartOnly(),
+			"How long an operation is remembered; longer while it is polled.").RestartOnly(),
 		setting.Value("perCaller", &p.PerCaller, rule.Count(), 100000,
-			"How many polling URLs are remembered for one caller in one subscription. From then on the caller's writes there are answered with 429, and "+
-				"not sent, until older ones are forgotten."),
+			"Maximum number of polling URLs that are remembered for one caller in a subscription. Beyond it, the caller's writes there are not "+
+				"sent, and answered with 429, until older ones are forgotten."),
 		setting.Value("learned", &p.Learned, rule.Count(), 1000,
-			"How many polling URLs that reads have named, and that belong to no one, are remembered in one subscription; the oldest give way.").RestartOnly(),
+			"Maximum number of polling URLs without an owner, found in answers to reads, that are remembered per subscription. The oldest are "+
+				"forgotten first.").RestartOnly(),
 	).Check(func(o *setting.Object) {
 		if p.RetryAfterMin > p.RetryAfterMax {
 			o.Fault(o.At("retryAfterMin", "retryAfterMax"),
@@ -46,47 +48,46 @@ func (p *Operations) rows() *setting.Setting {
 	})
 }
 
-// Jobs is how durable work is held.
+// Jobs configures the leases of durable work.
 type Jobs struct {
 	Lease time.Duration
 }
 
 func (j *Jobs) rows() *setting.Setting {
-	return setting.Mapping("jobs", "How durable work is held.",
+	return setting.Mapping("jobs", "Leases of durable work.",
 		setting.Value("lease", &j.Lease, rule.PositiveDuration(), 10*time.Second,
-			"For how long a gateway holds a piece of work that it does not renew; then another may take it.").RestartOnly(),
+			"How long a gateway's lease on a job lasts unless it is renewed. After that, another gateway may take the job.").RestartOnly(),
 	)
 }
 
-// GroupDelete bounds the deletion of a resource group.
+// GroupDelete limits the deletion of a resource group.
 type GroupDelete struct {
 	TransientBudget, Limit time.Duration
-	PerEndpoint, PerJob    int // deletes at a time
+	PerEndpoint, PerJob    int // concurrent deletes
 }
 
 func (g *GroupDelete) rows() *setting.Setting {
-	return setting.Mapping("groupDelete", "Bounds of the deletion of a resource group.",
+	return setting.Mapping("groupDelete", "Limits of the deletion of a resource group.",
 		setting.Value("transientBudget", &g.TransientBudget, rule.PositiveDuration(), 15*time.Minute,
-			"For how long the passing failures of one resource (408, 429, 500) are retried."),
+			"How long transient failures of one resource (408, 429, 500) are retried."),
 		setting.Value("limit", &g.Limit, rule.PositiveDuration(), time.Hour,
-			"For the whole; then the group is given back with what is left in it."),
+			"Maximum duration of the deletion. After that the group can be used again, with the resources that are left."),
 		setting.Value("perEndpoint", &g.PerEndpoint, rule.Count(), 8,
-			"How many deletes are under way at one endpoint for one caller; for all callers together it is as many as this is the part "+
-				"`limits.callerShare` of."),
-		setting.Value("perJob", &g.PerJob, rule.Count(), 64, "How many deletes are under way for one group."),
+			"Number of concurrent deletes per endpoint for one caller. All callers together have this number divided by `limits.callerShare`."),
+		setting.Value("perJob", &g.PerJob, rule.Count(), 64, "Number of concurrent deletes per group."),
 	)
 }
 
-// Move bounds a move of resources between groups.
+// Move limits a move of resources between groups.
 type Move struct {
 	TransientBudget, Limit time.Duration
 }
 
 func (m *Move) rows() *setting.Setting {
-	return setting.Mapping("move", "Bounds of a move of resources.",
+	return setting.Mapping("move", "Limits of moves of resources.",
 		setting.Value("transientBudget", &m.TransientBudget, rule.PositiveDuration(), 15*time.Minute,
-			"For how long the passing failures of one provider's call (408, 429, 500) are retried."),
+			"How long transient failures of one provider's call (408, 429, 500) are retried."),
 		setting.Value("limit", &m.Limit, rule.PositiveDuration(), 4*time.Hour,
-			"For the whole; then no more calls begin. What a provider was told of by then is waited for."),
+			"Maximum duration of the move. After that no new calls start, and those already made to providers are waited for."),
 	)
 }

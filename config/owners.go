@@ -11,23 +11,24 @@ import (
 	"portico/config/yamltree"
 )
 
-// What becomes of roles.
+// Values of Auth.Roles.
 const (
 	RolesEnforced = "enforced"
 	RolesIgnored  = "ignored"
 )
 
-// Owner is a caller, or a group of callers, that may do everything at a scope and below,
-// without a role assignment: without it no caller could make the first assignment.
+// Owner is a caller, or a group of callers, that may do everything in a scope without a role
+// assignment. Without an owner, no caller could make the first assignment.
 type Owner struct {
-	TenantID    string // of the caller or the group, which is an owner in no other tenant
+	TenantID    string // the principal is an owner only in this tenant
 	PrincipalID string
-	Scope       string // "/" for all that the owner's tenant has
+	Scope       string // "/" for everything in the owner's tenant
 }
 
 func ownerRows(r *files.Reader, owners *[]Owner) *setting.Setting {
 	seen := r.Unique("the owner")
-	return setting.Mappings("owners", "Who may do everything without being assigned a role, so that somebody can assign the first ones.", (*Owner).rows,
+	return setting.Mappings("owners", "Principals that may do everything without a role assignment, so that someone can make the first "+
+		"assignments.", (*Owner).rows,
 		func(o *setting.Object, owner Owner) {
 			if o.Get("scope") != nil && o.Right("scope") == nil {
 				return
@@ -40,25 +41,24 @@ func ownerRows(r *files.Reader, owners *[]Owner) *setting.Setting {
 
 func (w *Owner) rows() []*setting.Setting {
 	return []*setting.Setting{
-		setting.Value("tenantId", &w.TenantID, rule.GUID(), "", "The tenant of that caller or group, who is an owner in no other.").
-			Default("the one tenant that there is; needed where subscriptions or issuers have several"),
-		setting.Required("principalId", &w.PrincipalID, rule.GUID(), "The object id of a caller, or of a group that callers belong to."),
+		setting.Value("tenantId", &w.TenantID, rule.GUID(), "", "The tenant of the caller or group, which is an owner in no other tenant.").
+			Default("the only tenant that is configured; required if subscriptions or issuers have several"),
+		setting.Required("principalId", &w.PrincipalID, rule.GUID(), "The object id of a caller or of a group."),
 		setting.Value("scope", &w.Scope, rule.Scope(), "/",
-			"Where: `/` for all subscriptions of its tenant, or the ID of a subscription, of a group or of a resource."),
+			"`/` for all subscriptions of the tenant, or the ID of a subscription, a group or a resource."),
 	}
 }
 
-// checkOwners reports owners without authentication, and those whose tenant is not clear.
-// It warns of a configuration under which no caller could do anything, not even assign
-// roles.
+// checkOwners reports owners without authentication, and owners with an ambiguous tenant. It warns
+// if no caller could do anything, not even assign roles.
 func checkOwners(auth *setting.Object, c *Config) {
 	at, a := auth.Get("owners"), &c.Auth
 	c.setTenants(auth, at)
 	switch {
-	case given(at) && a.Mode == AuthNone:
+	case listGiven(at) && a.Mode == AuthNone:
 		auth.Fault(at, "auth.owners are given, but auth.mode is none", "issuers, clientCertificates or tokens; or no owners")
-	case auth.Broken || !a.RolesEnforced() || given(at) && (len(a.Owners) == 0 || len(a.Issuers) > 0 || slices.ContainsFunc(a.Owners, a.knows)):
-	case given(at):
+	case auth.Broken || !a.RolesEnforced() || listGiven(at) && (len(a.Owners) == 0 || len(a.Issuers) > 0 || slices.ContainsFunc(a.Owners, a.listsCaller)):
+	case listGiven(at):
 		auth.Warn(at, "auth.owners names none of the callers that there are: unless roles were assigned before, everybody is refused everything",
 			"the objectId of one of auth.tokens or auth.clientCertificates")
 	default:
@@ -67,40 +67,41 @@ func checkOwners(auth *setting.Object, c *Config) {
 	}
 }
 
-// knows reports whether an owner is one of the callers that the configuration lists.
-func (a *Auth) knows(owner Owner) bool {
-	return slices.Contains(a.tenantsOf(owner.PrincipalID), arm.Fold(owner.TenantID))
+// listsCaller reports whether an owner is one of the callers in the configuration.
+func (a *Auth) listsCaller(owner Owner) bool {
+	return slices.Contains(a.callerTenants(owner.PrincipalID), arm.Fold(owner.TenantID))
 }
 
-// setTenants gives each owner without a tenant the only one that it can be of: that of the
-// listed callers with its id, else that of all subscriptions and issuers. Where there are
-// several, the configuration has to say which.
+// setTenants sets the tenant of each owner without one: the tenant of the listed callers with its
+// ID, or else the only tenant of all subscriptions and issuers. If there are several, it reports a
+// fault.
 func (c *Config) setTenants(auth *setting.Object, at *yamltree.Node) {
-	known := c.tenants()
+	known := c.knownTenants()
 	for i := range c.Auth.Owners {
 		owner := &c.Auth.Owners[i]
 		if owner.TenantID != "" {
 			continue
 		}
 		of := known
-		if listed := c.Auth.tenantsOf(owner.PrincipalID); len(known) < 2 && len(listed) > 0 {
+		if listed := c.Auth.callerTenants(owner.PrincipalID); len(known) < 2 && len(listed) > 0 {
 			of = listed
 		}
-		if len(of) == 0 { // no caller can sign in as it
+		if len(of) == 0 { // no caller can sign in as this owner
 			continue
 		}
 		if len(of) == 1 && of[0] != anyTenant {
 			owner.TenantID = of[0]
 			continue
 		}
-		auth.Fault(nodeOf(at, owner), "auth.owners.tenantId is missing, and there are several tenants: another tenant's caller with the id "+owner.PrincipalID+
-			" would be an owner too",
+		auth.Fault(ownerNode(at, owner),
+			"auth.owners.tenantId is missing, and there are several tenants: another tenant's caller with the id "+owner.PrincipalID+
+				" would be an owner too",
 			"the tenantId of the owner's tenant")
 	}
 }
 
-// nodeOf is where an owner without a tenant stands.
-func nodeOf(owners *yamltree.Node, owner *Owner) *yamltree.Node {
+// ownerNode returns the node of an owner without a tenant.
+func ownerNode(owners *yamltree.Node, owner *Owner) *yamltree.Node {
 	for _, item := range owners.Items {
 		id, scope := item.Lookup("principalId"), item.Lookup("scope")
 		if id != nil && arm.EqualFold(id.Value.Text, owner.PrincipalID) && item.Lookup("tenantId") == nil &&
@@ -111,11 +112,11 @@ func nodeOf(owners *yamltree.Node, owner *Owner) *yamltree.Node {
 	return owners
 }
 
-// anyTenant stands for those that an issuer may name.
+// anyTenant is the tenant of an issuer that may name any tenant.
 const anyTenant = "any"
 
-// tenants are those that subscriptions and issuers have, each once.
-func (c *Config) tenants() (all []string) {
+// knownTenants returns the tenants of subscriptions and issuers, without duplicates.
+func (c *Config) knownTenants() (all []string) {
 	for _, s := range c.Subscriptions {
 		all = append(all, arm.Fold(s.TenantID))
 	}
@@ -126,8 +127,8 @@ func (c *Config) tenants() (all []string) {
 	return slices.Compact(all)
 }
 
-// tenantsOf are those of the callers with an object id whom the configuration lists, each once.
-func (a *Auth) tenantsOf(objectID string) (all []string) {
+// callerTenants returns the tenants of the listed callers with an object ID, without duplicates.
+func (a *Auth) callerTenants(objectID string) (all []string) {
 	for _, t := range a.Tokens {
 		if arm.EqualFold(t.ObjectID, objectID) {
 			all = append(all, arm.Fold(t.TenantID))

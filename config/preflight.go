@@ -7,14 +7,14 @@ import (
 	"portico/config/setting"
 )
 
-// Preflight bounds the judging of planned resources.
+// Preflight limits the validation of planned resources.
 type Preflight struct {
 	Timeout time.Duration
 }
 
 func (p *Preflight) rows() *setting.Setting {
-	return setting.Mapping("preflight", "The judging of planned resources, `POST /providers/Microsoft.Resources/validateResources`.",
+	return setting.Mapping("preflight", "Validation of planned resources, `POST /providers/Microsoft.Resources/validateResources`.",
 		setting.Value("timeout", &p.Timeout, rule.PositiveDuration(), 5*time.Second,
-			"How long one call waits for what providers say of its resources. Who has not answered by then refuses nothing."),
+			"How long a call waits for the providers' validation. A provider that has not answered by then does not refuse anything."),
 	)
 }

@@ -18,9 +18,9 @@ func WriteReference(w io.Writer) error {
 	return err
 }
 
-// WriteSchema writes a JSON schema (draft 2020-12) of one configuration file,
-// by which editors complete and check it. What no schema can say, such as
-// whether a type has an endpoint in each of its locations, it leaves to [Load].
+// WriteSchema writes a JSON schema (draft 2020-12) of one configuration file, for editors. Checks
+// that a schema cannot express are left to [Load], such as whether a type has an endpoint in each
+// of its locations.
 func WriteSchema(w io.Writer) error {
 	return setting.WriteSchema(w, "Configuration of Portico", new(Config).rows(&files.Reader{}))
 }
@@ -40,39 +40,39 @@ portico.yaml — the configuration of Portico
 
 ## Description
 
-One YAML file, with what it includes. It holds the settings of every part of
-the gateway, the map of regions and providers, and the subscriptions that exist
-from the start. Only ` + "`server.publicURL`, `server.region` and `regions`" + ` have to be there.
+A YAML file and the files that it includes. They contain the settings of every
+part of the gateway, the map of regions and providers, and the subscriptions that
+exist from the start. Only ` + "`server.publicURL`, `server.region` and `regions`" + ` are required.
 
-Reading is strict. A key that means nothing, a value that cannot be, an endpoint
-that is missing: each is a fault, and a configuration with a fault is not used
-in any part. ` + "`portico check`" + ` prints all of them, each as
+Reading is strict. An unknown key, an invalid value or a missing endpoint is a
+fault, and a configuration with a fault is not used at all. ` + "`portico check`" + ` prints
+all faults, each as
 
-    file:line: what is wrong (allowed: what may stand there)
+    file:line: what is wrong (allowed: what is valid instead)
 
-with exit status 1; where there are none it prints how the map resolves. What is
-merely unwise is a warning.
+with exit status 1. If there are none, it prints how the map resolves. Unwise
+settings are warnings.
 
 Times are numbers with units: ` + "`500ms`, `5s`, `1h30m`" + `. Sizes are bytes, or whole
-numbers with ` + "`KiB`, `MiB` or `GiB`" + `. Paths are relative to the file in which they
-stand. A key whose value is empty counts as absent. Faults never quote hashes,
-keys and data sources; these can stand in a file of their own that is included.
+numbers with ` + "`KiB`, `MiB` or `GiB`" + `. Paths are relative to the file that contains
+them. A key with an empty value counts as absent. Faults never quote hashes, keys
+and data sources; these can be in a separate file that is included.
 
 ` + "`portico reference`" + ` prints this page, ` + "`portico reference --schema`" + ` a JSON schema
-(draft 2020-12) by which editors complete and check a file as it is written. Name
+(draft 2020-12) for editors, which complete and check a file as it is written. Name
 it in the file's first line:
 
     # yaml-language-server: $schema=portico.schema.json
 
-The schema wants texts quoted that YAML would read as numbers or truth values;
-the program does not.
+The schema requires quotes around texts that YAML would read as numbers or
+booleans; the program does not.
 
-A running gateway takes a changed configuration over at SIGHUP, at ` + "`POST /admin/reload`" + `
-and by itself (` + "`server.watchInterval`" + `), as a whole or, where there is a fault, not
-at all. What is said below to need a restart stays as it was until then, as do
-the store, whether there is ` + "`server.tls`, and that there is `server.adminToken`" + `.
+A running gateway applies a changed configuration at SIGHUP, at ` + "`POST /admin/reload`" + `
+and by itself (` + "`server.watchInterval`" + `), completely or, if there is a fault, not at
+all. Settings that need a restart keep their values until then. So do the store,
+whether there is ` + "`server.tls`, and that there is `server.adminToken`" + `.
 
-In the names below, ` + "`[]`" + ` stands after what is a list.
+In the names below, ` + "`[]`" + ` follows the name of a list.
 
 ## Settings
 `
@@ -80,15 +80,15 @@ In the names below, ` + "`[]`" + ` stands after what is a list.
 const referenceTail = `
 ## Environment
 
-**` + "`PGPASSWORD`, `PGPASSFILE`" + `** — the password of a PostgreSQL data source that names none.
+**` + "`PGPASSWORD`, `PGPASSFILE`" + `** — the password of a PostgreSQL data source without one.
 
-**` + "`PORTICO_ADMIN`" + `** — the URL of the admin listener that commands call, unless ` + "`--admin` or `--config`" + ` names one.
+**` + "`PORTICO_ADMIN`" + `** — the URL of the admin listener for commands, unless ` + "`--admin` or `--config`" + ` names one.
 
-**` + "`PORTICO_ADMIN_TOKEN`" + `** — the token with which commands call the admin listener of a running service.
+**` + "`PORTICO_ADMIN_TOKEN`" + `** — the token of commands for the admin listener of a running service.
 
 ## See also
 
-[example.yaml](example.yaml) shows every setting in its place,
-[local.yaml](local.yaml) is a small configuration to begin with, and the
-page on [configuration](../docs/configuration.md) tells what the parts do.
+[example.yaml](example.yaml) contains every setting, [local.yaml](local.yaml) is a
+small configuration to begin with, and [configuration](../docs/configuration.md)
+explains the sections.
 `

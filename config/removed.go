@@ -9,15 +9,14 @@ import (
 	"portico/config/files"
 )
 
-// Removed counts the credentials that the configuration in use accepts and that the
-// file at path, with what it includes, no longer holds. It is for files that were
-// refused or cannot take effect as a whole, so it reads their text without the
-// comments.
+// Removed returns how many credentials of the configuration in use the file at path, with its
+// includes, no longer contains. It is for files that were refused or cannot take full effect, so it
+// searches their text without comments.
 func Removed(used *Config, path string) int {
 	r := files.FromDisk()
 	root := r.Read(path)
 	names := r.Names
-	if root == nil { // what it includes is not known
+	if root == nil { // its includes are not known
 		names = slices.Concat(names, used.Files)
 	}
 	var text bytes.Buffer
@@ -48,26 +47,26 @@ func Removed(used *Config, path string) int {
 	if root == nil {
 		return removed
 	}
-	refused := read(&files.Reader{}, root).Auth
+	refused := readTree(&files.Reader{}, root).Auth
 	if used.Auth.Mode == AuthNone && refused.Mode != AuthNone {
-		removed++ // callers without a token
+		removed++ // calls without a token
 	}
-	if r.Incomplete { // owners may stand where it could not be read
+	if r.Incomplete { // owners may be in a file that could not be read
 		return removed
 	}
 	if used.Auth.Roles == RolesIgnored && refused.Roles == RolesEnforced {
-		removed++ // callers without a role
+		removed++ // calls without a role
 	}
 	for _, owner := range used.Auth.Owners {
 		if !slices.Contains(refused.Owners, owner) {
-			removed++ // a right to everything
+			removed++ // full access
 		}
 	}
 	return removed
 }
 
-// withoutComments drops what follows a number sign in a text of YAML. It drops
-// part of a quoted value with one, too, but no hash and no issuer has one.
+// withoutComments removes from YAML text everything after a number sign. That includes parts of
+// quoted values, but no hash or issuer contains one.
 func withoutComments(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

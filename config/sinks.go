@@ -11,21 +11,21 @@ import (
 	"portico/config/yamltree"
 )
 
-// MostSinks is how many sinks there may be: each has a slot of its own for its job.
+// MostSinks is the maximum number of sinks: each has its own slot for its job.
 const MostSinks = 16
 
 // Sink is a receiver of events: a webhook.
 type Sink struct {
 	Name string
-	URL  *url.URL // its query may hold a secret
-	// Secret, if any, and those of SecretFile sign what is sent.
+	URL  *url.URL // its query may contain a secret
+	// Secret, if set, and the secrets in SecretFile sign deliveries.
 	Secret     []byte
 	SecretFile string
 	BearerFile string
-	CA         string // a PEM file, "" for the system's authorities
-	Earliest   bool   // a new one begins with the first event that is kept
+	CA         string // a PEM file; "" means the system's authorities
+	Earliest   bool   // a new sink starts with the oldest stored event
 
-	// An event is sent if it matches one of each list that is not empty.
+	// An event is sent if it matches an entry of each list that is not empty.
 	Types, Actions, Subscriptions, ResourceGroups []string
 
 	Batch, Concurrency  int
@@ -35,12 +35,12 @@ type Sink struct {
 	Retrying, Dead      int
 
 	allowHTTP bool
-	from      string
+	startAt   string
 }
 
 func sinkRows(r *files.Reader, sinks *[]Sink) *setting.Setting {
 	names := r.Unique("the sink")
-	return setting.Mappings("sinks", "Webhooks that receive events; see docs/events.md. At most 16.",
+	return setting.Mappings("sinks", "Webhooks that receive events, at most 16; see docs/events.md.",
 		func(s *Sink) []*setting.Setting { return s.rows() },
 		func(o *setting.Object, s Sink) {
 			s.check(r, o)
@@ -55,50 +55,54 @@ func sinkRows(r *files.Reader, sinks *[]Sink) *setting.Setting {
 func (s *Sink) rows() []*setting.Setting {
 	return []*setting.Setting{
 		setting.Required("name", &s.Name, rule.Identifier(),
-			"Its name, in the API and in metrics. How far it has come is kept by this name, for a day also where it is taken out of the configuration."),
-		setting.Required("url", &s.URL, rule.Webhook(), "Where events are sent. What the URL holds beside the host is never shown."),
-		setting.Value("allowHTTP", &s.allowHTTP, rule.Bool(), false, "Lets the URL be `http://` beyond this machine, for a network that encrypts by itself."),
-		setting.Value("secret", &s.Secret, rule.WebhookSecret(), nil, "The secret by which what is sent is signed, in the form of the Standard Webhooks.").
+			"The sink's name in the API and in metrics. Its position in the events is stored under this name, and kept for a day if the sink is "+
+				"removed from the configuration."),
+		setting.Required("url", &s.URL, rule.Webhook(), "Where events are sent. Only the host of the URL is ever shown."),
+		setting.Value("allowHTTP", &s.allowHTTP, rule.Bool(), false, "Allows an `http://` URL beyond this machine, for a network that encrypts by "+
+			"itself."),
+		setting.Value("secret", &s.Secret, rule.WebhookSecret(), nil, "The secret that signs deliveries, in the format of Standard Webhooks.").
 			Default("none"),
-		setting.Value("secretFile", &s.SecretFile, rule.File(), "", "A file of such secrets, one a line. Each signs, so that secrets can be changed "+
-			"without a gap: add the new one, have the receiver use it, take the old one out. It is read anew when it changes.").Default("none"),
-		setting.Value("bearerFile", &s.BearerFile, rule.File(), "", "A file of a token that is sent as `Authorization: Bearer …`, beside or in place of a "+
-			"signature. It is read anew when it changes.").Default("none"),
-		setting.Value("ca", &s.CA, rule.PEMFile(), "", "The authorities that the receiver's certificate must come from.").Default("the system's"),
-		setting.Value("from", &s.from, rule.OneOf("now", "earliest"), "now",
-			"Where a sink of a new name begins: `now`, or `earliest` for the first event that is kept."),
-		patterns("types", &s.Types, "Which types of events it is sent, such as `Microsoft.Resources.ResourceDelete*`."),
-		patterns("actions", &s.Actions, "Of which actions, as `operationName` says them, such as `Contoso.Compute/virtualMachines/*` or `*/delete`."),
-		setting.List("subscriptions", rule.GUID(), "Of which subscriptions.",
+		setting.Value("secretFile", &s.SecretFile, rule.File(), "", "A file with such secrets, one per line. Each of them signs, so secrets can "+
+			"be rotated without a gap: add the new one, switch the receiver to it, remove the old one. The file is reloaded when it changes.").Default("none"),
+		setting.Value("bearerFile", &s.BearerFile, rule.File(), "", "A file with a token that is sent as `Authorization: Bearer …`, in addition "+
+			"to a signature or instead of it. The file is reloaded when it changes.").Default("none"),
+		setting.Value("ca", &s.CA, rule.PEMFile(), "", "Certificate authorities that must have issued the receiver's certificate.").Default("the system's"),
+		setting.Value("from", &s.startAt, rule.OneOf("now", "earliest"), "now",
+			"Where a new sink starts: `now`, or `earliest` for the oldest stored event."),
+		patternList("types", &s.Types, "Types of events to send, such as `Microsoft.Resources.ResourceDelete*`."),
+		patternList("actions", &s.Actions, "Actions of events to send, as in `operationName`, such as `Contoso.Compute/virtualMachines/*` or "+
+			"`*/delete`."),
+		setting.List("subscriptions", rule.GUID(), "Subscriptions of events to send.",
 			func(_ *yamltree.Node, id string) { s.Subscriptions = append(s.Subscriptions, id) }).Default("all"),
-		patterns("resourceGroups", &s.ResourceGroups, "Of which resource groups, by name."),
-		setting.Value("batch", &s.Batch, rule.CountTo(100), 1, "How many events are sent in one request at most. With 1 each is sent alone, as "+
-			"`application/cloudevents+json`; with more all come in arrays, as `application/cloudevents-batch+json`."),
+		patternList("resourceGroups", &s.ResourceGroups, "Names of resource groups of events to send."),
+		setting.Value("batch", &s.Batch, rule.CountTo(100), 1, "Maximum number of events per request. With 1, each event is sent as "+
+			"`application/cloudevents+json`; with more, events are sent in arrays as `application/cloudevents-batch+json`."),
 		setting.Value("concurrency", &s.Concurrency, rule.CountTo(16), 4,
-			"How many requests it gets at a time. Events of one resource come one after another whatever this says."),
-		setting.Value("timeout", &s.Timeout, rule.PositiveDurationTo(time.Minute), 10*time.Second, "What it may take for an answer."),
+			"Number of concurrent requests. Events of one resource are always sent in order."),
+		setting.Value("timeout", &s.Timeout, rule.PositiveDurationTo(time.Minute), 10*time.Second, "Timeout of a request."),
 		setting.Value("backoff", &s.Backoff, rule.PositiveDurationTo(time.Minute), time.Second,
-			"The pause after the first attempt that failed; it doubles with each further one."),
+			"The delay after the first failed attempt. It doubles with each further failure."),
 		setting.Value("maxBackoff", &s.MaxBackoff, rule.PositiveDurationTo(time.Hour), 5*time.Minute,
-			"The longest pause, also where a Retry-After asks for more."),
+			"The maximum delay, even if a Retry-After asks for more."),
 		setting.Value("giveUpAfter", &s.GiveUpAfter, rule.PositiveDuration(), 24*time.Hour,
-			"After how long an event that is not taken becomes a dead letter, while others are taken. A receiver that takes nothing is "+
-				"away, and loses nothing."),
+			"How long an event that the receiver refuses is retried before it becomes a dead letter, if the receiver accepts others. A receiver "+
+				"that accepts nothing is considered unavailable, and loses nothing."),
 		setting.Value("retrying", &s.Retrying, rule.CountTo(100_000), 1000,
-			"How many events may be left behind to be tried again, while others go on. When there are as many, the sink waits for them."),
-		setting.Value("deadLetters", &s.Dead, rule.CountTo(1_000_000), 10_000, "How many dead letters are kept. When there are as many, no event is given up."),
+			"Maximum number of events that are retried while later ones are sent. If it is reached, the sink waits for them."),
+		setting.Value("deadLetters", &s.Dead, rule.CountTo(1_000_000), 10_000, "Maximum number of stored dead letters. If it is reached, no "+
+			"further event becomes one."),
 	}
 }
 
-func patterns(key string, into *[]string, doc string) *setting.Setting {
+func patternList(key string, into *[]string, doc string) *setting.Setting {
 	return setting.List(key, rule.TextLike("a text in which * stands for anything, without regard to case"),
 		doc+" A `*` stands for anything; case does not matter.",
 		func(_ *yamltree.Node, pattern string) { *into = append(*into, pattern) }).Default("all")
 }
 
-// check judges the settings of a sink together.
+// check checks the settings of a sink together.
 func (s *Sink) check(r *files.Reader, o *setting.Object) {
-	s.Earliest = s.from == "earliest"
+	s.Earliest = s.startAt == "earliest"
 	files.CheckPEM(r, o, "ca", &s.CA)
 	files.CheckPEM(r, o, "secretFile", &s.SecretFile)
 	files.CheckPEM(r, o, "bearerFile", &s.BearerFile)

@@ -14,50 +14,49 @@ const (
 	Postgres = "postgres"
 )
 
-// Store says where the gateway keeps its records.
+// Store configures where the gateway stores its records.
 type Store struct {
 	Driver      string
-	DSN         string // may hold a password
+	DSN         string // may contain a password
 	Connections int
-	SealKeys    []Key // the first seals, all open; may be empty
+	SealKeys    []Key // the first encrypts, all decrypt; may be empty
 }
 
-// Key is a secret with a name.
+// Key is a named secret.
 type Key struct {
 	ID  string
 	Key [32]byte
 }
 
-// String names the key without showing it.
+// String returns the key's name, never the secret.
 func (k Key) String() string { return "key " + k.ID }
 
 func (s *Store) rows(r *files.Reader) *setting.Setting {
-	return setting.RestartOnly(s, nil, setting.Mapping("store", "Where the gateway keeps what it remembers. It cannot change while the gateway runs.",
+	return setting.RestartOnly(s, nil, setting.Mapping("store", "Where the gateway stores its records. It cannot change while the gateway runs.",
 		setting.Value("driver", &s.Driver, rule.OneOf(SQLite, Postgres), SQLite,
-			"`sqlite`: one file, used by one gateway. `postgres`: a database that several gateways share."),
-		setting.ValueBy("dsn", &s.DSN, s.dataSource, "portico.db",
-			"The file, relative to the one in which this stands, or the database. A password that the name leaves out is taken from "+
+			"`sqlite`: a file, used by one gateway. `postgres`: a database that several gateways share."),
+		setting.ValueBy("dsn", &s.DSN, s.dataSourceRule, "portico.db",
+			"The database file, relative to the file with this setting, or the PostgreSQL database. A password that it omits is taken from "+
 				"`PGPASSWORD` or `PGPASSFILE`.").
 			Noun("data source").Default("`portico.db` for sqlite; required for postgres").
 			Allowed("for sqlite the path of a database file, such as portico.db; "+
 				"for postgres a URL such as postgres://user@host/database, or key=value pairs"),
 		setting.Value("connections", &s.Connections, rule.AtLeastTwo(), 16,
-			"How many connections each gateway opens to PostgreSQL: a quarter of them writes, and one is kept for the question of what other gateways "+
-				"have changed, so 2 are 3. SQLite has no use for it."),
+			"Number of connections that each gateway opens to PostgreSQL. A quarter of them write, and one is reserved for reading what other "+
+				"gateways have changed, so 2 become 3. SQLite ignores it."),
 		keyRows(r, "sealKeys", &s.SealKeys, "store.sealKeys.id",
-			"The keys that seal the contents and answers of batches in the store: the first seals, all open. They are the same for all "+
-				"gateways that share it. "+
-				"To change keys add the new one last, then move it to the front, then drop the old one once `operations.records` has "+
-				"passed; each on all gateways.",
+			"Keys that encrypt the contents and answers of batches in the store. The first encrypts, all decrypt. All gateways that share the "+
+				"store need the same keys. To change keys, on all gateways at each step, append the new key, then move it to the front, then "+
+				"remove the old one once `operations.records` has passed.",
 			"The name of the key.").
-			Default("for SQLite one that is generated into a file beside the database, with `.key` added to its name; for PostgreSQL one in the database, "+
-				"by which whoever has a copy of that can read it"),
+			Default("for SQLite a generated key in a file named like the database with `.key` appended; for PostgreSQL a generated key in the "+
+				"database, with which a copy of the database can be decrypted"),
 	).Check(func(o *setting.Object) {
 		if s.Driver == Postgres {
-			o.Require("dsn", s.dataSource().Allowed)
+			o.Require("dsn", s.dataSourceRule().Allowed)
 			return
 		}
-		at := o.Node // the default stands where the store does
+		at := o.Node // the default has the position of the store
 		if n := o.Right("dsn"); n != nil {
 			at = n
 		}
@@ -65,7 +64,7 @@ func (s *Store) rows(r *files.Reader) *setting.Setting {
 	}))
 }
 
-// keyRows is a list of keys; noun names an id in faults.
+// keyRows returns the setting of a list of keys. noun names a key's ID in faults.
 func keyRows(r *files.Reader, key string, keys *[]Key, noun, doc, idDoc string) *setting.Setting {
 	ids := r.Unique(noun)
 	return setting.Mappings(key, doc,
@@ -82,10 +81,10 @@ func keyRows(r *files.Reader, key string, keys *[]Key, noun, doc, idDoc string) 
 		})
 }
 
-// dataSource is what names a database of the driver.
-func (s *Store) dataSource() rule.Rule[string] {
+// dataSourceRule returns the rule for the driver's data source names.
+func (s *Store) dataSourceRule() rule.Rule[string] {
 	r := rule.Rule[string]{
-		Parse:   func(text string) (string, bool) { return text, sourceOf(s.Driver, text) },
+		Parse:   func(text string) (string, bool) { return text, validDataSource(s.Driver, text) },
 		Noun:    "data source of driver " + s.Driver,
 		Allowed: "the path of a database file, such as portico.db",
 		Secret:  true,
@@ -96,9 +95,9 @@ func (s *Store) dataSource() rule.Rule[string] {
 	return r
 }
 
-// sourceOf reports whether a text can name a database of the driver. SQLite's
-// other forms, in memory or with options, are not for what has to be kept.
-func sourceOf(driver, text string) bool {
+// validDataSource reports whether a text can be a data source name of the driver. SQLite's other
+// forms, in memory or with options, are not suitable for durable data.
+func validDataSource(driver, text string) bool {
 	isURL := strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
 	if driver == Postgres {
 		return isURL || strings.Contains(text, "=")

@@ -7,9 +7,9 @@ import (
 	"portico/config/yamltree"
 )
 
-// Subscription is one that the configuration declares. State is one of
-// Enabled, PastDue, Warned, Disabled and Deleted. Covered says that no
-// resources of it were made before the gateway stood in front.
+// Subscription is a subscription that the configuration declares. State is Enabled, PastDue,
+// Warned, Disabled or Deleted. Covered means that it had no resources before the gateway was
+// installed.
 type Subscription struct {
 	ID          string
 	TenantID    string
@@ -23,7 +23,8 @@ type Subscription struct {
 
 func subscriptionRows(r *files.Reader, all *[]Subscription) *setting.Setting {
 	ids := r.Unique("subscription")
-	return setting.Mappings("subscriptions", "Subscriptions that exist from the first start. Others are made by the admin listener, which also changes these.",
+	return setting.Mappings("subscriptions", "Subscriptions that exist from the first start. The admin listener creates others, and can change "+
+		"these.",
 		(*Subscription).rows,
 		func(o *setting.Object, s Subscription) {
 			if s.DisplayName == "" {
@@ -38,17 +39,19 @@ func subscriptionRows(r *files.Reader, all *[]Subscription) *setting.Setting {
 func (s *Subscription) rows() []*setting.Setting {
 	return []*setting.Setting{
 		setting.Required("id", &s.ID, rule.GUID(), "The subscription's id."),
-		setting.Required("tenantId", &s.TenantID, rule.GUID(), "The tenant that it belongs to."),
-		setting.Value("displayName", &s.DisplayName, rule.Text(), "", "The name for people.").Default("the id"),
+		setting.Required("tenantId", &s.TenantID, rule.GUID(), "The subscription's tenant."),
+		setting.Value("displayName", &s.DisplayName, rule.Text(), "", "The display name.").Default("the id"),
 		setting.Value("state", &s.State, rule.OneOf("Enabled", "PastDue", "Warned", "Disabled", "Deleted"), "Enabled",
-			"Enabled and PastDue take all calls, Warned and Disabled only GET, HEAD and DELETE; a Deleted one is answered with 404."),
+			"Enabled and PastDue subscriptions accept all calls, Warned and Disabled ones only GET, HEAD and DELETE. A Deleted one is answered "+
+				"with 404."),
 		setting.Value("covered", &s.Covered, rule.Bool(), false,
-			"`true`: no resource of it was made before the gateway stood in front. Any other is swept once, and its resources are looked for at "+
-				"the providers until then."),
-		setting.Value("offerId", &s.OfferID, rule.Text(), "", "The offer, which providers know as the subscription's `quotaId`."),
+			"`true`: the subscription had no resources before the gateway was installed. Otherwise it is compared with the providers once, and "+
+				"its resources are looked up there until then."),
+		setting.Value("offerId", &s.OfferID, rule.Text(), "", "The offer, which is sent to providers as the subscription's `quotaId`."),
 		setting.Value("locationPlacementId", &s.PlacementID, rule.Text(), "",
-			"What providers are told of where its resources may lie. Resources move between subscriptions of the same placement alone."),
-		setting.List("registeredFeatures", rule.FullFeatureName(), "Features, `Namespace/name`, that it is registered for from the start.",
+			"Information for providers about where the subscription's resources may be placed. Resources can only be moved between subscriptions "+
+				"of the same placement."),
+		setting.List("registeredFeatures", rule.FullFeatureName(), "Features, `Namespace/name`, that are registered from the start.",
 			func(_ *yamltree.Node, f string) { s.Features = append(s.Features, f) }).ShortPath().Default("none"),
 	}
 }

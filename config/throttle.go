@@ -6,22 +6,21 @@ import (
 	"portico/config/setting"
 )
 
-// Throttle bounds how many requests callers may send. The limits hold for all replicas
-// together.
+// Throttle limits how many requests callers may send. The limits apply to all replicas together.
 type Throttle struct {
 	Enabled bool
 	ThrottleLimits
 	Subscriptions []SubscriptionThrottle
 }
 
-// ThrottleLimits are those of each caller, by kinds of requests, and what a subscription
-// as a whole gets as a multiple of them.
+// ThrottleLimits are the limits of a caller, by kind of request. A whole subscription gets a
+// multiple of them.
 type ThrottleLimits struct {
 	Reads, Writes, Deletes ThrottleRate
 	SubscriptionFactor     int
 }
 
-// ThrottleRate is how many requests there may be at once, and in a second for long.
+// ThrottleRate is the number of requests allowed at once, and per second in the long run.
 type ThrottleRate struct{ Bucket, PerSecond int }
 
 // SubscriptionThrottle are the limits of one subscription.
@@ -32,13 +31,13 @@ type SubscriptionThrottle struct {
 
 func (t *Throttle) rows(r *files.Reader, auth *Auth) *setting.Setting {
 	ids := r.Unique("the throttled subscription")
-	return setting.Mapping("throttle", "How many requests each caller may send to each subscription, and with the same limits at its tenant: as many at "+
-		"once as its `bucket` holds, and `perSecond` for long. "+
-		"Beyond that they are answered with 429 and a true Retry-After. The replicas that are alive share the limits.",
+	return setting.Mapping("throttle", "Limits of the requests of each caller to each subscription, and of each caller at its tenant: `bucket` "+
+		"requests at once, and `perSecond` in the long run. Further requests are answered with 429 and an accurate Retry-After. Live replicas "+
+		"share the limits.",
 		append(t.ThrottleLimits.rows(ThrottleLimits{ThrottleRate{250, 25}, ThrottleRate{200, 10}, ThrottleRate{200, 10}, 15}, false),
-			setting.Value("enabled", &t.Enabled, rule.Bool(), false, "Whether requests are counted at all.").
-				Default("`true`; `false` where `auth.mode` is `none` and there is no `throttle`"),
-			setting.Mappings("subscriptions", "Subscriptions with limits of their own.", (*SubscriptionThrottle).rows,
+			setting.Value("enabled", &t.Enabled, rule.Bool(), false, "Whether requests are limited.").
+				Default("`true`; `false` if `auth.mode` is `none` and there is no `throttle`"),
+			setting.Mappings("subscriptions", "Subscriptions with their own limits.", (*SubscriptionThrottle).rows,
 				func(o *setting.Object, s SubscriptionThrottle) {
 					if id := o.Right("id"); id != nil && ids.Add(id, s.ID, s.ID) {
 						t.Subscriptions = append(t.Subscriptions, s)
@@ -50,7 +49,7 @@ func (t *Throttle) rows(r *files.Reader, auth *Auth) *setting.Setting {
 			t.Enabled = auth.Mode != AuthNone || o.Parent.Get("throttle") != nil
 		}
 		for i := range t.Subscriptions {
-			t.Subscriptions[i].inherit(t.ThrottleLimits)
+			t.Subscriptions[i].inheritFrom(t.ThrottleLimits)
 		}
 	})
 }
@@ -59,33 +58,34 @@ func (s *SubscriptionThrottle) rows() []*setting.Setting {
 	return append([]*setting.Setting{setting.Required("id", &s.ID, rule.GUID(), "The subscription's id.")}, s.ThrottleLimits.rows(ThrottleLimits{}, true)...)
 }
 
-// rows are those of limits; inherited: what is left out is as for all subscriptions.
+// rows returns the settings of the limits. If inherited is set, absent limits default to the
+// general ones.
 func (l *ThrottleLimits) rows(initial ThrottleLimits, inherited bool) []*setting.Setting {
 	value := func(key string, at *int, want rule.Rule[int], initial int, doc string) *setting.Setting {
 		s := setting.Value(key, at, want, initial, doc)
 		if inherited {
-			s.Default("that of all")
+			s.Default("as for all subscriptions")
 		}
 		return s
 	}
 	rate := func(key, doc string, r *ThrottleRate, initial ThrottleRate) *setting.Setting {
 		return setting.Mapping(key, doc,
-			value("bucket", &r.Bucket, rule.Count(), initial.Bucket, "How many of one caller are let through at once."),
-			value("perSecond", &r.PerSecond, rule.Count(), initial.PerSecond, "How many more of one caller are let through each second."),
+			value("bucket", &r.Bucket, rule.Count(), initial.Bucket, "Number of requests of one caller that may come at once."),
+			value("perSecond", &r.PerSecond, rule.Count(), initial.PerSecond, "Number of further requests of one caller per second."),
 		)
 	}
 	return []*setting.Setting{
-		rate("reads", "GET and HEAD. A list over several regions counts once for each.", &l.Reads, initial.Reads),
+		rate("reads", "GET and HEAD. A list over several regions counts once per region.", &l.Reads, initial.Reads),
 		rate("writes", "PUT, PATCH and POST.", &l.Writes, initial.Writes),
 		rate("deletes", "DELETE.", &l.Deletes, initial.Deletes),
 		value("subscriptionFactor", &l.SubscriptionFactor, rule.AtLeastTwo(), initial.SubscriptionFactor,
-			"How many times the limits of one caller hold for all callers of a subscription together. No caller can use up more than this "+
-				"part of a subscription's."),
+			"The limits of all callers of a subscription together, as a multiple of one caller's. One caller can therefore use up only a part of "+
+				"them."),
 	}
 }
 
-// inherit takes over from all what was left out.
-func (l *ThrottleLimits) inherit(all ThrottleLimits) {
+// inheritFrom sets absent limits to those in all.
+func (l *ThrottleLimits) inheritFrom(all ThrottleLimits) {
 	for _, v := range []struct {
 		own *int
 		all int

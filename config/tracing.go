@@ -9,14 +9,14 @@ import (
 	"portico/config/setting"
 )
 
-// Tracing says which traces are recorded, and where they go.
+// Tracing configures which traces are recorded, and where they are sent.
 type Tracing struct {
-	OTLP             string // the collector's URL; "": there is no tracing
+	OTLP             string // the collector's URL; "" disables tracing
 	Sample           rule.Part
 	CallersPerSecond int
-	HeadersFile, CA  string // "" for none
+	HeadersFile, CA  string // may be ""
 	Service          string
-	Instance         string // "": the gateway's own name
+	Instance         string // "" means the gateway's own name
 	Attributes       []TraceAttribute
 	Queue            int
 	Interval         time.Duration
@@ -27,31 +27,31 @@ type Tracing struct {
 type TraceAttribute struct{ Name, Value string }
 
 func (t *Tracing) rows(r *files.Reader) *setting.Setting {
-	return setting.Mapping("tracing", "Traces of requests and of durable work, as spans of OpenTelemetry.",
+	return setting.Mapping("tracing", "OpenTelemetry traces of requests and of durable work.",
 		setting.Required("otlp", &t.OTLP, rule.WebURL(),
-			"The collector, by OTLP over HTTP with protobuf: traces go to `v1/traces` below it. It is named here alone: variables such as "+
-				"`OTEL_EXPORTER_OTLP_ENDPOINT` count for nothing.").RestartOnly(),
+			"The collector's URL, for OTLP over HTTP with protobuf; traces are sent to `v1/traces` below it. Environment variables such as "+
+				"`OTEL_EXPORTER_OTLP_ENDPOINT` are ignored.").RestartOnly(),
 		setting.Value("sample", &t.Sample, rule.Fraction(), 0.01,
-			"The part of the requests that is traced, and of the attempts at durable work that no traced request began. What is not sampled costs "+
-				"nothing, so errors and slow requests are found among samples alone; with 1, a collector that samples at the end of each trace chooses.").
+			"Fraction of requests that are traced, and of attempts at durable work that no traced request began. What is not sampled costs "+
+				"nothing, and its errors and slow requests are not recorded. With 1, a collector can sample at the end of each trace.").
 			Allowed("0 to 1"),
 		setting.Value("callersPerSecond", &t.CallersPerSecond, rule.CountOrZero(), 10,
-			"How many requests a second are traced because a trusted caller's `traceparent` says so, whatever `tracing.sample` is. Trusted are the "+
-				"addresses of `server.trustedProxies`."),
+			"Maximum number of requests per second that are traced because a trusted caller's `traceparent` asks for it, regardless of "+
+				"`tracing.sample`. `server.trustedProxies` are trusted."),
 		setting.Value("headersFile", &t.HeadersFile, rule.File(), "",
-			"A file with headers for the collector, such as `Authorization: Bearer …`, one on each line. It is read anew when it changes.").Default("none"),
+			"A file with headers for the collector, such as `Authorization: Bearer …`, one per line. The file is reloaded when it changes.").Default("none"),
 		setting.Value("ca", &t.CA, rule.PEMFile(), "",
-			"The authorities that the collector's certificate must come from. The file is read anew when it changes.").Default("the system's"),
+			"Certificate authorities that must have issued the collector's certificate. The file is reloaded when it changes.").Default("the system's"),
 		setting.Value("service", &t.Service, rule.Text(), "portico", "The attribute `service.name` of all spans.").RestartOnly(),
 		setting.Value("instance", &t.Instance, rule.Text(), "", "The attribute `service.instance.id` of all spans.").
-			Default("the host's name with a suffix that is new at each start").RestartOnly(),
+			Default("the host name with a suffix that is new at each start").RestartOnly(),
 		t.attributeRows(r),
 		setting.Value("queue", &t.Queue, rule.CountTo(1_000_000), 8192,
-			"How many spans wait for the collector at most, each some 2 KB of memory. More are dropped and counted.").RestartOnly(),
+			"Maximum number of spans that wait to be sent, each about 2 KB of memory. Further spans are dropped and counted.").RestartOnly(),
 		setting.Value("interval", &t.Interval, rule.PositiveDurationTo(time.Minute), time.Second,
-			"How long a span waits for others that are sent with it. What a process that is killed has not sent is lost.").RestartOnly(),
+			"How long a span waits for others to be sent with. If the process is killed, unsent spans are lost.").RestartOnly(),
 		setting.Value("timeout", &t.Timeout, rule.PositiveDurationTo(time.Minute), 10*time.Second,
-			"How long one attempt to send spans may take. Nothing else waits for it.").RestartOnly(),
+			"Timeout of an attempt to send spans. Nothing else waits for it.").RestartOnly(),
 	).Check(func(o *setting.Object) {
 		files.CheckPEM(r, o, "ca", &t.CA)
 		if n := o.Right("headersFile"); n != nil {
@@ -69,7 +69,7 @@ func (t *Tracing) attributeRows(r *files.Reader) *setting.Setting {
 	return setting.RestartOnly(&t.Attributes, nil, setting.Mappings("attributes", "Further attributes of all spans, such as `deployment.environment.name`.",
 		func(a *TraceAttribute) []*setting.Setting {
 			return []*setting.Setting{
-				setting.Required("name", &a.Name, rule.Text(), "The attribute's name; each once."),
+				setting.Required("name", &a.Name, rule.Text(), "The attribute's name, which must be unique."),
 				setting.Required("value", &a.Value, rule.Text(), "Its value."),
 			}
 		}, func(o *setting.Object, a TraceAttribute) {

@@ -34,43 +34,45 @@ import (
 	"portico/tracing/spans"
 )
 
-// ports are what the answer to a request depends on besides the configuration. Those of the
-// service are the world ([longLived.world]); those of a request that is only explained, or
-// planned and judged, call no provider, change nothing and count nothing ([answering.recording]).
+// ports are the dependencies of request handling besides the configuration. The service has
+// real ones ([longLived.servicePorts]). Requests that are only explained or judged have
+// recording ones, which call no provider, change nothing and count nothing
+// ([assembly.recording]).
 type ports struct {
-	// Who calls providers.
+	// Calls to providers.
 	forward proxy.Upstream
 	prober  probe.Prober
 	finder  admission.Finder
 	lister  *fanout.Lister
-	// What is seen of the store, and how it is written to.
+	// Access to the store.
 	index   routing.Index
-	scopes  routing.Scopes // nil: nothing is remembered
+	scopes  routing.Scopes // nil disables the cache
 	intents proxy.Intents
 	nesting deployments.Nesting
-	// readLock reads a lock that was put; nil: none is written.
+	// readLock reads a lock that was put; nil if locks are not written.
 	readLock func(ctx context.Context, subscription, scope, name string) (inventory.Lock, error)
-	around   chain.Middleware // of what answers
-	// Who is let in, and may do what.
+	around   chain.Middleware // around the last handler
+	// Authentication, roles and limits.
 	authenticator access.Authenticator
 	authorizer    *authorize.Authorizer
 	throttle      *throttle.Throttle
 	counts        *admission.Counts
-	// What is counted and noted.
+	// Metrics, logs and traces.
 	spoofed  prometheus.Counter
 	activity *observe.Activity
 	observe  chain.Middleware
 	tracer   *spans.Tracer
 	log      *zap.Logger
-	// Who works on jobs, and who may wait for their ends.
+	// Jobs, and the requests that wait for their ends.
 	jobs  polling.Jobs
 	waits *polling.Waits
-	// newest answers the requests of batches and deployments, whichever began them.
-	newest *atomic.Pointer[answering]
+	// newest handles the requests of batches and deployments, even those started under an
+	// earlier configuration.
+	newest *atomic.Pointer[assembly]
 }
 
-// answering is what answers requests by one configuration, through its ports.
-type answering struct {
+// assembly holds the handlers of requests for one configuration and set of ports.
+type assembly struct {
 	*longLived
 	*chain.Links
 	config    *config.Config
@@ -83,11 +85,11 @@ type answering struct {
 	inner     http.Handler // the chain of requests in batches and of deployments
 }
 
-// build assembles what answers requests, from now on also those of batches and deployments that
-// go by the same newest. Nothing else assembles it.
-func (l *longLived) build(c *config.Config, p ports) *answering {
+// build assembles the handlers of requests and stores them in p.newest, so that they also handle
+// the requests of batches and deployments from now on. Nothing else assembles handlers.
+func (l *longLived) build(c *config.Config, p ports) *assembly {
 	public := c.Server.PublicURL
-	a := &answering{longLived: l, config: c, ports: p}
+	a := &assembly{longLived: l, config: c, ports: p}
 	a.router = &routing.Router{Map: c.Map, Index: p.index, Scopes: p.scopes}
 	resolver := &admission.Resolver{Router: a.router, Finder: p.finder, Prober: p.prober}
 	admits := &admission.Admission{Store: l.store, Config: c, Counts: p.counts}
@@ -123,7 +125,7 @@ func (l *longLived) build(c *config.Config, p ports) *answering {
 	return a
 }
 
-func (a *answering) deployments(admits *admission.Admission, polls *polling.Operations) deployments.Deployments {
+func (a *assembly) deployments(admits *admission.Admission, polls *polling.Operations) deployments.Deployments {
 	c := a.config
 	return deployments.Deployments{
 		Orders: a.orders(), Judge: a.preflight.GatewayFaults,
@@ -132,9 +134,9 @@ func (a *answering) deployments(admits *admission.Admission, polls *polling.Oper
 	}
 }
 
-// whatIf returns the handlers of validate and what-if. Their reads are their caller's, as those
-// of a batch are.
-func (a *answering) whatIf() deployments.WhatIf {
+// whatIf returns the handlers of validate and what-if. They read resources on behalf of their
+// caller, as batches do.
+func (a *assembly) whatIf() deployments.WhatIf {
 	return deployments.WhatIf{
 		Orders: a.orders(), Judge: a.preflight.Faults, Get: a.batches.Get,
 		Deployed: a.store.Deployments.Deployed, Reading: a.config.Upstream.CallTimeout,
@@ -142,7 +144,7 @@ func (a *answering) whatIf() deployments.WhatIf {
 	}
 }
 
-func (a *answering) orders() deployments.Orders {
+func (a *assembly) orders() deployments.Orders {
 	c := a.config
 	return deployments.Orders{
 		Caller: batch.OrderCaller, May: a.ports.authorizer.MayStill, Locations: deployments.Locations{Map: c.Map, Store: a.store},
@@ -150,8 +152,8 @@ func (a *answering) orders() deployments.Orders {
 	}
 }
 
-// dispatch answers a classified request.
-func (a *answering) dispatch(w http.ResponseWriter, r *http.Request) {
+// dispatch handles a classified request.
+func (a *assembly) dispatch(w http.ResponseWriter, r *http.Request) {
 	x := exchange.From(r)
 	if x.Request.Class == routing.Own {
 		a.frontDoor.ServeHTTP(w, r)
@@ -162,9 +164,10 @@ func (a *answering) dispatch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// recording returns ports that note calls instead of making them, and change and count
-// nothing. If it asks, searches are made after all. allowsAll: no role is needed.
-func (a *answering) recording(calls *explain.Calls, allowsAll, asks bool) ports {
+// recording returns ports that record calls instead of making them, and change and count
+// nothing. If askProviders is set, searches are made for real. If allowsAll is set, no roles are
+// checked.
+func (a *assembly) recording(calls *explain.Calls, allowsAll, askProviders bool) ports {
 	p, auth := a.ports, a.config.Auth
 	if allowsAll {
 		auth.Roles = config.RolesIgnored
@@ -172,45 +175,45 @@ func (a *answering) recording(calls *explain.Calls, allowsAll, asks bool) ports 
 	prober, searcher := p.prober, p.prober
 	prober.Upstream, searcher.Upstream = calls.For(adminapi.Probe), calls.For(adminapi.Search)
 	var finder admission.Finder = probe.NewFinder(searcher, zap.NewNop())
-	if asks {
-		searcher.Upstream = calls.Asking(adminapi.Search)
+	if askProviders {
+		searcher.Upstream = calls.ForReal(adminapi.Search)
 		finder = forReal{probe.NewFinder(searcher, a.log)}
 	}
 	return ports{
 		forward: calls.For(adminapi.Forward), prober: prober, finder: finder, lister: p.lister.ReadingBy(calls.For(adminapi.List)),
 		index: p.index, scopes: p.scopes, intents: p.intents, nesting: deployments.Tries{Deployments: a.store.Deployments}, around: rollBack,
-		authenticator: letsIn{p.authenticator}, authorizer: authorize.New(&auth, a.store.Roles, a.store.Scopes, nil),
+		authenticator: acceptsAll{p.authenticator}, authorizer: authorize.New(&auth, a.store.Roles, a.store.Scopes, nil),
 		counts: admission.NewCounts(), spoofed: prometheus.NewCounter(prometheus.CounterOpts{}), log: zap.NewNop(),
-		jobs: asleep{}, newest: new(atomic.Pointer[answering]),
+		jobs: noJobs{}, newest: new(atomic.Pointer[assembly]),
 	}
 }
 
 // rehearse returns the links of a chain that calls no provider; see [explain.Explainer].
-func (a *answering) rehearse(calls *explain.Calls, allowsAll, asks bool) *chain.Links {
-	return a.build(a.config, a.recording(calls, allowsAll, asks)).Links
+func (a *assembly) rehearse(calls *explain.Calls, allowsAll, askProviders bool) *chain.Links {
+	return a.build(a.config, a.recording(calls, allowsAll, askProviders)).Links
 }
 
-// rehearsePlan returns what rehearses the PUTs of a plan.
-func (a *answering) rehearsePlan(plan *preflight.Plan, withoutWrite bool) preflight.Rehearsal {
+// rehearsePlan returns the handlers for judging the PUTs of a plan.
+func (a *assembly) rehearsePlan(plan *preflight.Plan, withoutWrite bool) preflight.Rehearsal {
 	calls := explain.NewCalls(a.upstream)
 	p := a.recording(calls, withoutWrite, false)
-	p.index, p.scopes, p.intents = plan.Over(p.index), nil, plan.Intents(a.store)
-	r := preflight.Rehearsal{Links: a.build(a.config, p).Links, Calls: calls.Take}
+	p.index, p.scopes, p.intents = plan.Overlay(p.index), nil, plan.Intents(a.store)
+	r := preflight.Rehearsal{Links: a.build(a.config, p).Links, Calls: calls.TakeOutcome}
 	if withoutWrite {
 		r.Reading = authorize.New(&a.config.Auth, a.store.Roles, a.store.Scopes, nil)
 	}
 	return r
 }
 
-// rollBack has each write of a request rolled back.
+// rollBack makes the store roll back each write of a request.
 func rollBack(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(engine.Rehearse(r.Context())))
 	})
 }
 
-// forReal records what it finds, even for a request that is only explained: the next
-// step depends on it.
+// forReal records the findings of its searches even for a request that is only explained: the
+// next step depends on them.
 type forReal struct{ admission.Finder }
 
 func (f forReal) Find(ctx context.Context, caller probe.Caller, sought routing.Sought) error {
@@ -218,15 +221,15 @@ func (f forReal) Find(ctx context.Context, caller probe.Caller, sought routing.S
 	return f.Finder.Find(ctx, caller, sought)
 }
 
-// letsIn takes every caller for one that is still known: one that an operator asks about need
-// not have signed in.
-type letsIn struct{ access.Authenticator }
+// acceptsAll treats every principal as valid: the principal of an operator's question need not
+// have signed in.
+type acceptsAll struct{ access.Authenticator }
 
-func (letsIn) Valid(access.Principal) bool { return true }
+func (acceptsAll) Valid(access.Principal) bool { return true }
 
-// asleep are workers that never wake.
-type asleep struct{}
+// noJobs nudges no worker and reports the end of no job.
+type noJobs struct{}
 
-func (asleep) Nudge(string) {}
+func (noJobs) Nudge(string) {}
 
-func (asleep) WatchEnd([16]byte) (ended <-chan struct{}, stop func()) { return nil, func() {} }
+func (noJobs) WatchEnd([16]byte) (ended <-chan struct{}, stop func()) { return nil, func() {} }

@@ -1,24 +1,33 @@
-// Package gateway is the HTTP face of Portico: the public listener's chain. Below it
-// lie packages of one job each: exchange (what one request carries), chain (the links that a
-// request meets before anything answers it), throttle (how many requests a caller may send),
-// authorize (what its caller may do), observe (logs and metrics of requests), admission (who
-// serves a request, and what refuses one), proxy (the way of a request for a resource
-// provider), polling (operations of Portico's own as clients follow them), frontdoor (the
-// resources that Portico answers itself), batch (many requests in one), preflight (what is
-// planned), explain (which way a request would take) and admin (the admin listener). They
-// import nothing of gateway, which assembles them (build.go): over the world for the service,
-// over ports that record for what is only explained or judged.
+// Package gateway assembles the HTTP side of Portico: the handlers of both listeners and the
+// kinds of durable work. Each package below it has one job:
 //
-// A request meets, in this order: the logs and metrics, recovery from panics, the
-// time in which its content must come, its identity (ids minted), the guard on
-// hosts, authentication (from which on no reserved header is left),
-// classification, the caller's roles; then either one of Portico's own routes or the proxy. The order
-// is composed once, in [Gateway.Public].
+//   - exchange: the state of one request
+//   - chain: the links that every request passes before a handler answers it
+//   - throttle: how many requests a caller may send
+//   - authorize: the caller's roles
+//   - observe: logs and metrics of requests
+//   - admission: which provider serves a request, and when one is refused
+//   - proxy: requests for resource providers
+//   - polling: the polling URLs of Portico's own operations
+//   - frontdoor: the resources that Portico answers itself
+//   - batch: many requests in one
+//   - preflight: judging planned resources
+//   - explain: how a request would be handled
+//   - admin: the admin listener
 //
-// Handlers return errors. [exchange.Fail] turns them into answers; nothing else on
-// the public listener writes an error body.
+// They import nothing of gateway. build.go assembles them with two sets of ports: the real
+// ones for the service, and recording ones for requests that are only explained or judged.
 //
-// What takes its time at the front door, the deletion of a group and a move, is handed
-// to a job (kinds.go). The tags of a resource are its provider's: the front door reads
-// and changes them through the proxy.
+// A request passes, in this order: logs and metrics, recovery from panics, the time limit for
+// its content, its identity (ids), the guard on hosts, authentication (which removes the last
+// reserved headers), classification, and the throttle; then one of Portico's own routes or
+// the proxy answers it, after checking the caller's roles. [Gateway.Public] composes the
+// order.
+//
+// Handlers return errors. [exchange.Fail] turns them into answers; nothing else on the public
+// listener writes an error body.
+//
+// Long work of the front door, such as deleting a group or a move, runs as a job (kinds.go).
+// Tags of a resource belong to its provider: the front door reads and changes them through
+// the proxy.
 package gateway

@@ -40,28 +40,29 @@ import (
 	"portico/upstream"
 )
 
-// Options are what a gateway is made of. The caller owns the parts and closes
-// them after the listeners have ended.
+// Options are the dependencies of a gateway. The caller owns them and closes them after the
+// listeners have ended.
 type Options struct {
 	Config        *config.Config
 	Store         *inventory.Store
 	Upstream      *upstream.Client
 	Authenticator access.Authenticator
 	Log           *zap.Logger
-	// Access and Audit take the lines of these logs; nil for where Log's go.
+	// Access and Audit are the access log and the audit log; by default loggers derived from
+	// Log.
 	Access, Audit *zap.Logger
 	Metrics       Registry
-	// Keys seal and open skip tokens; nil for a key of the gateway's own, whose
-	// tokens no other gateway can open.
+	// Keys seal and open skip tokens; by default a new key, whose tokens no other gateway can
+	// open.
 	Keys *fanout.Keys
-	// Sinks are those of the configuration, with what their files hold.
+	// Sinks are the configuration's sinks, with the contents of their files.
 	Sinks []*webhook.Sink
 	// Tracer records traces; nil for none.
 	Tracer *spans.Tracer
-	// Reload reads the configuration again when the admin listener calls it; nil where
-	// that is not possible.
+	// Reload reads the configuration again when the admin listener calls it; nil if that is not
+	// possible.
 	Reload func(context.Context) (admin.Reloaded, error)
-	// Generations are the configurations that there were; nil: they are not kept.
+	// Generations is the history of configurations; nil if none is kept.
 	Generations *config.History
 }
 
@@ -71,17 +72,17 @@ type Registry interface {
 	prometheus.Gatherer
 }
 
-// Gateway answers the requests of both listeners, by one configuration from its
-// beginning to its end; see [Gateway.Succeed]. It is safe for concurrent use and
-// holds no goroutines of its own.
+// Gateway handles the requests of both listeners under one configuration, which never changes;
+// see [Gateway.Succeed]. It is safe for concurrent use, and has no background goroutines except
+// in Run.
 type Gateway struct {
-	*answering
+	*assembly
 	sweeper   *sweep.Sweeper
 	webhooks  *webhook.Deliverer
 	explainer *explain.Explainer
 }
 
-// longLived is what outlives a configuration.
+// longLived has the parts that outlive a configuration.
 type longLived struct {
 	store    *inventory.Store
 	upstream *upstream.Client
@@ -92,14 +93,14 @@ type longLived struct {
 	recent   *observe.Recent
 	names    *observe.Names
 	traffic  *observe.Traffic
-	// authorizations count what callers may and may not do.
+	// authorizations counts permitted and refused actions.
 	authorizations *authorize.Metrics
 	registry       Registry
 	tracer         *spans.Tracer
 	sender         string // also the owner of the jobs that it works on
 	runner         *jobs.Runner
-	admin          admin.Options  // but for what depends on the configuration
-	batchMemory    *limits.Memory // for the answers of batches, what-ifs and deployments
+	admin          admin.Options  // without the options that depend on the configuration
+	batchMemory    *limits.Memory // for the answers in batches, what-ifs and deployments
 	contentMemory  *limits.Memory // for the contents of requests
 	counts         *admission.Counts
 	levels         *limits.BucketLevels
@@ -107,16 +108,16 @@ type longLived struct {
 	activity       *observe.Activity
 	draining       *atomic.Bool
 	waits          *polling.Waits
-	// newest answers by the configuration that is in use now, also the calls of durable work
-	// that an earlier one began.
-	newest *atomic.Pointer[answering]
-	// adminTokens are those of the configuration that is in use now, for requests that
-	// last longer than the one that they began under.
+	// newest handles requests under the current configuration, including calls of durable work
+	// that started under an earlier one.
+	newest *atomic.Pointer[assembly]
+	// adminTokens are the admin tokens of the current configuration, for requests that last
+	// longer than the configuration under which they started.
 	adminTokens *atomic.Pointer[[]config.AdminToken]
 }
 
-// New assembles a gateway. What answers nudges the runner, which learns last which kinds of
-// jobs there are: some of them send requests to what answers.
+// New assembles a gateway. The kinds of jobs are added to the runner last, because some of them
+// send requests to the handlers, which in turn need the runner.
 func New(o Options) *Gateway {
 	if o.Access == nil {
 		o.Access = o.Log.Named(logs.AccessName)
@@ -168,7 +169,7 @@ func newLongLived(o Options) *longLived {
 		activity:      observe.NewActivity(o.Store, o.Metrics),
 		draining:      new(atomic.Bool),
 		waits:         polling.NewWaits(waiting, int(c.Limits.ShareOf(int64(waiting)))),
-		newest:        new(atomic.Pointer[answering]),
+		newest:        new(atomic.Pointer[assembly]),
 		adminTokens:   new(atomic.Pointer[[]config.AdminToken]),
 	}
 	l.admin = admin.Options{
@@ -180,18 +181,18 @@ func newLongLived(o Options) *longLived {
 	return l
 }
 
-// memory returns a memory that all callers share.
+// memory returns a memory budget that all callers share, with its metrics.
 func (o *Options) memory(m meter.Memory, bytes int64) *limits.Memory {
 	return m.New(o.Metrics, bytes, o.Config.Limits.ShareOf(bytes))
 }
 
-// Succeed returns a gateway that answers by another configuration, alongside g and
-// in its place. What cannot change at run time (config.Succeed) has to be as it was.
+// Succeed returns a gateway with another configuration, which takes g's place while g finishes
+// its requests. Settings that cannot change at run time (config.Succeed) must be the same.
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys, sinks []*webhook.Sink) *Gateway {
 	return g.gateway(c, authenticator, sinks, g.ports.lister.WithOptions(g.listOptions(c, keys)))
 }
 
-// listOptions are those of merged lists, except for the memory that all lists share.
+// listOptions returns the options of merged lists, without the memory that all lists share.
 func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Options {
 	return fanout.Options{
 		Reader: l.upstream, Keys: keys, Public: c.Server.PublicURL,
@@ -200,14 +201,14 @@ func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Opti
 	}
 }
 
-// gateway returns the gateway of a configuration, which is in use from now on.
+// gateway returns the gateway for a configuration, which becomes the current one.
 func (l *longLived) gateway(c *config.Config, authenticator access.Authenticator, sinks []*webhook.Sink, lister *fanout.Lister) *Gateway {
 	prober := probe.Prober{Map: c.Map, Upstream: l.upstream, Store: l.store, Public: c.Server.PublicURL, Timeout: c.Index.AskTimeout}
 	finder := probe.NewFinder(prober, l.log)
-	p := l.world(c, prober, lister)
+	p := l.servicePorts(c, prober, lister)
 	p.finder, p.authenticator = finder, authenticator
 	g := &Gateway{
-		answering: l.build(c, p),
+		assembly: l.build(c, p),
 		sweeper: &sweep.Sweeper{
 			Prober: prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Searches: finder, Log: l.log,
 		},
@@ -223,8 +224,8 @@ func (l *longLived) gateway(c *config.Config, authenticator access.Authenticator
 	return g
 }
 
-// world returns the ports of the service, but for those that sign in and search.
-func (l *longLived) world(c *config.Config, prober probe.Prober, lister *fanout.Lister) ports {
+// servicePorts returns the ports of the service, without authenticator and finder.
+func (l *longLived) servicePorts(c *config.Config, prober probe.Prober, lister *fanout.Lister) ports {
 	delivery := exchange.DeliveryTime(c.Limits.AnswerBody)
 	return ports{
 		forward: l.upstream, prober: prober, lister: lister,
@@ -240,7 +241,7 @@ func (l *longLived) world(c *config.Config, prober probe.Prober, lister *fanout.
 	}
 }
 
-// storeIndex is the inventory as routing asks it: locations by way of the cache.
+// storeIndex is the inventory as an index for routing, with cached locations.
 type storeIndex struct {
 	*inventory.Store
 	*inventory.Coverage
@@ -255,16 +256,16 @@ func (g *Gateway) Public() http.Handler {
 		compress = compression.New(c.Minimum, g.contentMemory).Compress
 	}
 	return chain.Of(g.Last,
-		g.part, // while draining, each answer is its connection's last
+		g.closeConnections, // while draining, each answer is its connection's last
 		exchange.Begin(g.Exchanges),
-		g.Observe, // logs and metrics, of refusals too
-		g.Recover, // a panic is a 500, and the log's affair
+		g.Observe, // logs and metrics, also of refusals
+		g.Recover, // a panic is logged and answered with 500
 		compress,
 		chain.InTurn(
 			g.BoundContent,
 			g.Identify,
 			g.GuardHost,
-			g.Authenticate, // from here on no reserved header is left
+			g.Authenticate, // removes the last reserved headers
 			g.Classify,
 			g.ports.throttle.Limit,
 		),
@@ -279,19 +280,18 @@ func (g *Gateway) Admin() http.Handler {
 	return admin.New(o)
 }
 
-// Drain makes the gateway, and those that succeed it, report itself unready. It
-// goes on answering, but waits for the end of no operation, and ends each connection that
-// it answers on.
+// Drain makes the gateway and its successors report that they are not ready. They still answer
+// requests, but wait for the end of no operation, and close each connection after an answer.
 func (g *Gateway) Drain() {
 	g.draining.Store(true)
 	g.waits.End()
 }
 
-// part makes a client that is answered while the gateway drains come back by
-// another connection, which a load balancer gives to another gateway: a
-// connection that is closed without a word may have a request on its way. Over
-// HTTP/2 net/http makes a GOAWAY of it.
-func (g *Gateway) part(next http.Handler) http.Handler {
+// closeConnections announces in each answer, while the gateway drains, that the connection will
+// be closed, so that the client opens another one, which a load balancer gives to another
+// gateway. Closing without an announcement could lose a request on its way. Over HTTP/2,
+// net/http sends a GOAWAY for the header.
+func (g *Gateway) closeConnections(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if g.draining.Load() {
 			w.Header()["Connection"] = []string{"close"}
@@ -300,12 +300,11 @@ func (g *Gateway) part(next http.Handler) http.Handler {
 	})
 }
 
-// Sweeper returns what compares the index with the providers, for sweeps without a
-// runner.
+// Sweeper returns the gateway's sweeper, for sweeps without a runner.
 func (g *Gateway) Sweeper() *sweep.Sweeper { return g.sweeper }
 
-// Run does the durable work alongside the requests, and remembers how they went, until ctx
-// ends. It ends before the store is closed; gateways that succeed g need no other.
+// Run does the durable work and records traffic, errors and names until ctx ends. It must have
+// returned before the store is closed. One call also serves all successors of g.
 func (g *Gateway) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	for _, run := range []func(context.Context){g.runner.Run, g.traffic.Run, g.recent.Run, g.names.Run} {
@@ -314,43 +313,41 @@ func (g *Gateway) Run(ctx context.Context) {
 	parts.Wait()
 }
 
-// Live is a gateway whose configuration changes while it answers. A request is
-// answered from beginning to end by the gateway that there was when it came in.
-// So is an attempt at durable work, but for its calls on behalf of its caller: each
-// is a request that comes in then.
+// Live is a gateway whose configuration can change. A request is handled from start to end by
+// the gateway that is current when it arrives. The same holds for an attempt at durable work,
+// except for its calls on behalf of its caller: each of them is a new request.
 type Live struct {
-	now atomic.Pointer[faces]
+	current atomic.Pointer[handlers]
 }
 
-// faces are a gateway and its two handlers.
-type faces struct {
+// handlers are a gateway and the handlers of its listeners.
+type handlers struct {
 	gateway       *Gateway
 	public, admin http.Handler
 }
 
-// NewLive begins with a gateway.
+// NewLive returns a Live with g as its current gateway.
 func NewLive(g *Gateway) *Live {
 	l := &Live{}
-	l.now.Store(&faces{g, g.Public(), g.Admin()})
+	l.current.Store(&handlers{g, g.Public(), g.Admin()})
 	return l
 }
 
-// Replace makes the next gateway, created by [Gateway.Succeed], answer what comes in
-// from now on.
+// Replace makes next, created by [Gateway.Succeed], the current gateway.
 func (l *Live) Replace(next *Gateway) {
-	l.now.Store(&faces{next, next.Public(), next.Admin()})
+	l.current.Store(&handlers{next, next.Public(), next.Admin()})
 	next.runner.Replace(next.kinds())
 }
 
-// Gateway returns the one that answers now.
-func (l *Live) Gateway() *Gateway { return l.now.Load().gateway }
+// Gateway returns the current gateway.
+func (l *Live) Gateway() *Gateway { return l.current.Load().gateway }
 
 // Public returns the handler of the public listener.
 func (l *Live) Public() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.now.Load().public.ServeHTTP(w, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.current.Load().public.ServeHTTP(w, r) })
 }
 
 // Admin returns the handler of the admin listener.
 func (l *Live) Admin() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.now.Load().admin.ServeHTTP(w, r) })
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { l.current.Load().admin.ServeHTTP(w, r) })
 }

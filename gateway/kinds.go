@@ -27,18 +27,17 @@ import (
 	"portico/tracing"
 )
 
-// Kinds describes all kinds of durable work, by the names of their jobs, with the limits of no
-// configuration.
+// Kinds describes all kinds of durable work, by the names of their jobs. Their limits, which
+// depend on the configuration, are zero.
 func Kinds() map[string]jobs.Description {
 	kinds := map[string]jobs.Description{}
-	for name, kind := range (&Gateway{answering: &answering{longLived: &longLived{}, config: new(config.Config)}}).kinds() {
+	for name, kind := range (&Gateway{assembly: &assembly{longLived: &longLived{}, config: new(config.Config)}}).kinds() {
 		kinds[name] = kind.Describe()
 	}
 	return kinds
 }
 
-// NotResumed names the kinds of jobs that a database which was restored does not go on
-// with.
+// NotResumed names the kinds of jobs that do not continue after the database was restored.
 func NotResumed() (kinds inventory.NotResumed) {
 	described := Kinds()
 	for _, name := range slices.Sorted(maps.Keys(described)) {
@@ -53,8 +52,8 @@ func NotResumed() (kinds inventory.NotResumed) {
 	return kinds
 }
 
-// kinds lists all kinds of durable work, by the names of their jobs, as the gateway's
-// configuration has them.
+// kinds returns all kinds of durable work under the gateway's configuration, by the names of
+// their jobs.
 func (g *Gateway) kinds() map[string]jobs.Kind {
 	c, index, region, prober := g.config, g.config.Index, g.config.Server.Region, g.ports.prober
 	callTimeout := c.Upstream.CallTimeout
@@ -98,14 +97,15 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 	}
 }
 
-// emptinessCheck checks a group's emptiness by the ids of whoever began its deletion.
+// emptinessCheck returns the check whether a group is empty. Its calls have the correlation ids
+// of the request that started the deletion.
 func (g *Gateway) emptinessCheck(p groupdelete.Payload) groupdelete.EmptinessCheck {
 	identity := tracing.OfCorrelation(p.Correlation, p.Request.Client, g.config.Server.Region, time.Now())
 	return &probe.EmptinessCheck{Prober: g.ports.prober, Identity: identity, Timeout: g.config.Upstream.CallTimeout}
 }
 
-// deploymentPatience is how long a deployment that only waits for its providers keeps its place
-// among those that are worked on.
+// deploymentPatience is how long a deployment that only waits for its providers occupies a
+// worker.
 const deploymentPatience = 5 * time.Second
 
 func (g *Gateway) deployer() *deploy.Deployer {
@@ -122,8 +122,8 @@ func (g *Gateway) deployer() *deploy.Deployer {
 	}
 }
 
-// callerMay returns why the caller of a deployment may not do what an ID names, by the newest
-// configuration.
+// callerMay returns an error if the caller of a deployment may not do an action on an ID, under
+// the current configuration.
 func (g *Gateway) callerMay(ctx context.Context, caller json.RawMessage, action, id string) error {
 	by, err := batch.ReadCaller(caller)
 	if err != nil {

@@ -8,48 +8,48 @@ import (
 // MaxThrottleWait is the longest time until an empty bucket has a token again, whatever its debt.
 const MaxThrottleWait = time.Minute
 
-// Rate is how many tokens a bucket holds, and how many it gets back in a second.
+// Rate is the capacity of a token bucket and its refill per second.
 type Rate struct{ Bucket, PerSecond float64 }
 
-// share returns the part of a rate for one of n replicas: a token in MaxThrottleWait, at least.
+// share returns one replica's share of a rate, but at least one token per MaxThrottleWait.
 func (r Rate) share(n int) Rate {
 	of := float64(max(n, 1))
 	return Rate{max(r.Bucket/of, 1), max(r.PerSecond/of, 1/MaxThrottleWait.Seconds())}
 }
 
-// times returns a rate that is larger by a factor.
+// times returns the rate multiplied by factor.
 func (r Rate) times(factor float64) Rate { return Rate{factor * r.Bucket, factor * r.PerSecond} }
 
-// rounding is what sums of fractions of a token may lack.
+// rounding is the maximum error of sums of fractions of a token.
 const rounding = 1e-6
 
-// bucket knows what is missing in it, so that its zero value is full, whatever it holds
-// by the present settings. at is the time of the latest request.
+// bucket stores the number of missing tokens instead of the present ones, so that its zero value is
+// full at any capacity. updated is the time of the latest request.
 type bucket struct {
 	missing float64
-	at      time.Duration
+	updated time.Duration
 }
 
-// refill brings a bucket to the present.
+// refill adds the tokens since the last update.
 func (b *bucket) refill(r Rate, now time.Duration) {
-	if passed := now - b.at; passed > 0 {
+	if passed := now - b.updated; passed > 0 {
 		b.missing -= r.PerSecond * passed.Seconds()
-		b.at = now
+		b.updated = now
 	}
 	b.missing = min(max(b.missing, 0), r.Bucket-1+r.PerSecond*MaxThrottleWait.Seconds())
 }
 
-// left returns the number of tokens, below 0 for a debt.
-func (b *bucket) left(r Rate) float64 { return r.Bucket - b.missing + rounding }
+// tokens returns the number of tokens, which is negative for a debt.
+func (b *bucket) tokens(r Rate) float64 { return r.Bucket - b.missing + rounding }
 
-// wait returns the time until there is a token.
-func (b *bucket) wait(r Rate) time.Duration {
-	lacks := 1 - b.left(r)
+// timeToToken returns the time until a token is available.
+func (b *bucket) timeToToken(r Rate) time.Duration {
+	lacks := 1 - b.tokens(r)
 	if lacks <= 0 {
 		return 0
 	}
 	return time.Duration(math.Ceil(lacks / r.PerSecond * float64(time.Second)))
 }
 
-// whole returns the number of whole tokens, for clients.
-func (b *bucket) whole(r Rate) int64 { return int64(max(b.left(r), 0)) }
+// wholeTokens returns the number of tokens shown to clients.
+func (b *bucket) wholeTokens(r Rate) int64 { return int64(max(b.tokens(r), 0)) }

@@ -1,45 +1,42 @@
-// Package limits bounds how much one busy or failing endpoint, and one greedy caller,
-// can take from the rest: calls in flight to an endpoint, retries among them, and
-// memory for buffered answers and contents. It also bounds how many requests callers send.
+// Package limits bounds how much a busy or failing endpoint, or a greedy caller, can take from
+// others: concurrent calls to an endpoint, retries, and memory for buffered bodies. It also bounds
+// how many requests callers send.
 //
-// [Memory] and [Concurrency] are shared by callers, and limit the share of each, so
-// that a caller at its limit leaves room for others. Waiting callers are served in
-// turn, one wait of each, however many waits each has. A caller is any name by which
-// the user of this package tells callers apart; nothing is kept of a caller that
-// neither holds nor waits.
+// [Memory] and [Concurrency] limit the total and the share of each caller, so that a caller at its
+// limit leaves room for others. Waiting callers are served round-robin, one wait at a time,
+// regardless of how many waits each has. A caller is identified by any string. Callers that neither
+// hold nor wait for anything occupy no memory.
 //
-// The package reads no clock: callers pass the time. Goroutines of [ForEach] have
-// ended when it returns.
+// The package reads no clock: callers pass the time. [ForEach] returns after its goroutines have
+// ended.
 //
 // # Requests
 //
-// [Throttle] bounds how many requests callers send, as ARM does: by token buckets
-// for reads, writes and deletes, of each caller in each subscription, of each caller at
-// its tenant, and of each subscription as a whole.
+// [Throttle] limits requests as ARM does: by token buckets for reads, writes and deletes, per
+// caller in a subscription, per caller at its tenant, and per subscription.
 //
-// A request takes a token of the caller's bucket and one of the subscription's, or none
-// where one of both is empty. The subscription's is several times as large, so that one
-// caller can use up that part of it and no more.
+// A request takes a token from the caller's bucket and one from the subscription's, or none if
+// either is empty. The subscription's bucket is several times as large, so one caller can use up
+// only a part of it.
 //
 // # Who pays
 //
-// A subscription's bucket is touched only by callers for whom the subscription exists.
-// Until that is known, and where it turns out otherwise ([Ticket.Disown]), the caller's
-// bucket at its tenant pays: whoever invents subscriptions, or calls those of others,
-// throttles only itself, and adds no bucket to memory.
+// Only callers for whom a subscription exists take from its bucket. Until that is known, or if it
+// turns out not to exist ([Ticket.Disown]), the caller's bucket at its tenant pays. A caller that
+// invents subscriptions, or calls other people's, therefore throttles only itself and creates no
+// buckets.
 //
-// A list over several regions costs one token for each. What the buckets lack becomes a
-// debt ([Ticket.Charge]): a refusal could never end for a list over more regions than a
-// bucket holds, and has no true Retry-After where other requests are let through
-// meanwhile. A debt lasts for [MaxThrottleWait] at most.
+// A list over several regions costs one token per region. If the buckets hold fewer, the rest
+// becomes a debt ([Ticket.Charge]). A refusal would be wrong: a list over more regions than a
+// bucket holds could never succeed, and while other requests pass no Retry-After would be true. A
+// debt lasts at most [MaxThrottleWait].
 //
 // # Replicas
 //
-// Each replica keeps buckets of its own, of its share of the limits: the limits divided
-// by the number of live replicas, as far as the replica knows. Together they let through
-// what the limits say. While that number changes, one that joins brings full buckets,
-// and the others may not know of it yet: for that time it is less than twice the limits.
-// Were each replica to know of no other, it would be the limits times the replicas.
+// Each replica has its own buckets with its share of the limits: the limits divided by the number
+// of live replicas that it knows. Together they enforce the limits. While a replica joins, its
+// buckets are full and the others may not know of it yet, so the total is temporarily up to twice
+// the limits. If no replica knew the others, it would be the limits times the number of replicas.
 package limits
 
 import (
@@ -51,12 +48,11 @@ import (
 )
 
 var (
-	// ErrNoRoom is returned if a request does not fit and must not wait.
+	// ErrNoRoom means that a request does not fit and must not wait.
 	ErrNoRoom = errors.New("there is no room for it at present")
-	// ErrBusy is returned if a wait for room was in vain.
+	// ErrBusy means that a wait for room ended without success.
 	ErrBusy = errors.New("others hold all that there is")
-	// ErrCallerShare is joined to one of the others if the caller's own share is used
-	// up.
+	// ErrCallerShare is joined to one of the others if the caller's own share is used up.
 	ErrCallerShare = errors.New("the caller's share is used up")
 
 	errShareNoRoom = fmt.Errorf("%w: %w", ErrCallerShare, ErrNoRoom)
@@ -70,7 +66,7 @@ type budget struct {
 	mu           sync.Mutex
 	free         int64
 	maxPerCaller int64               // of one caller
-	accounts     map[string]*account // of callers that hold or wait
+	accounts     map[string]*account // only callers that hold or wait
 	ready        list.List           // of *account with waits, the next to be served first
 	waits        int                 // of all accounts
 }
@@ -79,18 +75,18 @@ type budget struct {
 type account struct {
 	caller  string
 	held    int64
-	waiting list.List     // of *waiter, the oldest first
-	turn    *list.Element // in budget.ready; nil: the caller does not wait
+	waiting list.List     // of *waiter, oldest first
+	turn    *list.Element // element of budget.ready; nil if the caller does not wait
 }
 
 // waiter is one wait of a caller. It ends when it is granted or cancelled.
 type waiter struct {
 	account     *account
-	place       *list.Element // in account.waiting
-	reservation *Reservation  // to be credited; may be nil
+	element     *list.Element // of account.waiting
+	reservation *Reservation  // receives the amount; may be nil
 	n           int64
 	granted     bool
-	ofShare     bool // it was ended as too many of its caller waited
+	overShare   bool // ended because too many of its caller's waits were queued
 	ended       chan struct{}
 }
 
@@ -102,7 +98,7 @@ func (b *budget) init(total, maxPerCaller int64, stats *Stats) {
 	b.accounts = map[string]*account{}
 }
 
-// account returns the account of a caller. The lock is held.
+// account returns a caller's account, and creates it if necessary. The caller must hold b.mu.
 func (b *budget) account(caller string) *account {
 	a := b.accounts[caller]
 	if a == nil {
@@ -112,26 +108,27 @@ func (b *budget) account(caller string) *account {
 	return a
 }
 
-// forget drops an unused account. The lock is held.
-func (b *budget) forget(a *account) {
+// dropIfUnused removes an account that holds and waits for nothing. The caller must hold b.mu.
+func (b *budget) dropIfUnused(a *account) {
 	if a.held == 0 && a.waiting.Len() == 0 {
 		delete(b.accounts, a.caller)
 	}
 }
 
-// add changes what a caller holds, whether it fits or not. The lock is held.
-func (b *budget) add(caller string, n int64) {
+// adjustHeld changes the amount that a caller holds, even if it does not fit. The caller must hold
+// b.mu.
+func (b *budget) adjustHeld(caller string, n int64) {
 	a := b.account(caller)
 	a.held += n
 	b.free -= n
-	b.grant()
-	b.forget(a)
+	b.serveWaiters()
+	b.dropIfUnused(a)
 }
 
-// tryTake takes n for a caller that must not wait. The lock is held.
+// tryTake takes n without waiting. The caller must hold b.mu.
 func (b *budget) tryTake(caller string, n int64) error {
 	a := b.account(caller)
-	defer b.forget(a)
+	defer b.dropIfUnused(a)
 	switch {
 	case a.held+n > b.maxPerCaller:
 		b.stats.refusedShare.Add(1)
@@ -142,18 +139,18 @@ func (b *budget) tryTake(caller string, n int64) error {
 	}
 	a.held += n
 	b.free -= n
-	b.grant() // the caller's first wait may now be for its own share: those behind it go on
+	b.serveWaiters() // the caller's first wait may now exceed its share, which lets later waits proceed
 	return nil
 }
 
-// takeUncontended takes n for a caller if it fits and no caller waits: the usual case,
-// which needs no waiter. The lock is held.
+// takeUncontended takes n if it fits and nobody waits: the usual case, which needs no waiter. The
+// caller must hold b.mu.
 func (b *budget) takeUncontended(caller string, n int64) bool {
 	if b.ready.Len() > 0 || n > b.free {
 		return false
 	}
 	a := b.account(caller)
-	defer b.forget(a)
+	defer b.dropIfUnused(a)
 	if a.held+n > b.maxPerCaller {
 		return false
 	}
@@ -162,28 +159,28 @@ func (b *budget) takeUncontended(caller string, n int64) bool {
 	return true
 }
 
-// queue adds a wait behind the others of its caller, and serves it if it is next.
-// The lock is held.
-func (b *budget) queue(caller string, n int64, share *Reservation) *waiter {
+// enqueue adds a wait after the caller's others, and serves it if it is next. The caller must hold
+// b.mu.
+func (b *budget) enqueue(caller string, n int64, share *Reservation) *waiter {
 	a := b.account(caller)
 	w := &waiter{account: a, reservation: share, n: n, ended: make(chan struct{})}
-	w.place = a.waiting.PushBack(w)
+	w.element = a.waiting.PushBack(w)
 	b.waits++
 	if a.turn == nil {
 		a.turn = b.ready.PushBack(a)
 	}
-	b.grant()
+	b.serveWaiters()
 	return w
 }
 
-// shorten ends waits, ungranted, as far as w has made the queue too long: w itself if its
-// caller has too many, else the latest wait of the caller that has most: a caller with few
-// waits is never refused for the many of another. The lock is held.
-func (b *budget) shorten(w *waiter, q Queue) {
+// trimQueue ends one wait without granting it if w has made the queue too long: w itself if its
+// caller has too many, otherwise the latest wait of the caller with the most. A caller with few
+// waits is thus never refused because another has many. The caller must hold b.mu.
+func (b *budget) trimQueue(w *waiter, q Queue) {
 	victim := w
 	switch {
 	case w.account.waiting.Len() > q.PerCaller:
-		w.ofShare = true
+		w.overShare = true
 		b.stats.refusedShare.Add(1)
 	case b.waits > q.All:
 		for place := b.ready.Front(); place != nil; place = place.Next() {
@@ -197,10 +194,10 @@ func (b *budget) shorten(w *waiter, q Queue) {
 	}
 	b.remove(victim)
 	close(victim.ended)
-	b.forget(victim.account)
+	b.dropIfUnused(victim.account)
 }
 
-// wait returns when w has ended, or ctx.
+// wait waits until w ends or ctx is done.
 func (b *budget) wait(ctx context.Context, w *waiter) error {
 	select {
 	case <-w.ended:
@@ -216,18 +213,18 @@ func (b *budget) wait(ctx context.Context, w *waiter) error {
 	return w.result()
 }
 
-// result returns what became of a wait that has ended.
+// result returns the outcome of an ended wait.
 func (w *waiter) result() error {
 	switch {
 	case w.granted:
 		return nil
-	case w.ofShare:
+	case w.overShare:
 		return errShareNoRoom
 	}
 	return ErrNoRoom
 }
 
-// cancelWait ends a wait whose ctx has ended, unless it has just been served.
+// cancelWait ends a wait whose ctx is done, unless it has just been served.
 func (b *budget) cancelWait(ctx context.Context, w *waiter) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -240,19 +237,19 @@ func (b *budget) cancelWait(ctx context.Context, w *waiter) error {
 	if w.account.held+w.n > b.maxPerCaller {
 		err, counter = errShareBusy, &b.stats.refusedShare
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // else the caller has gone
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // otherwise the caller has gone
 		counter.Add(1)
 	}
 	b.remove(w)
-	b.grant() // it may have blocked a smaller wait
-	b.forget(w.account)
+	b.serveWaiters() // w may have blocked a smaller wait
+	b.dropIfUnused(w.account)
 	return err
 }
 
-// remove takes a wait from its queue. The lock is held.
+// remove takes a wait from its queue. The caller must hold b.mu.
 func (b *budget) remove(w *waiter) {
 	a := w.account
-	a.waiting.Remove(w.place)
+	a.waiting.Remove(w.element)
 	b.waits--
 	if a.waiting.Len() == 0 {
 		b.ready.Remove(a.turn)
@@ -260,10 +257,10 @@ func (b *budget) remove(w *waiter) {
 	}
 }
 
-// grant serves waiting callers in turn, one wait of each, as far as there is room.
-// No wait overtakes one that lacks room, else large waits might starve; a caller at
-// its own limit is skipped. The lock is held.
-func (b *budget) grant() {
+// serveWaiters serves waiting callers round-robin while there is room. No wait overtakes one that
+// does not fit, otherwise large waits might starve; callers at their own limit are skipped. The
+// caller must hold b.mu.
+func (b *budget) serveWaiters() {
 	for place := b.ready.Front(); place != nil; {
 		a, _ := place.Value.(*account)
 		w, _ := a.waiting.Front().Value.(*waiter)
@@ -275,13 +272,13 @@ func (b *budget) grant() {
 			return
 		}
 		b.ready.MoveToBack(a.turn)
-		b.serve(w)
+		b.grantWait(w)
 		place = b.ready.Front()
 	}
 }
 
-// serve grants a wait. The lock is held.
-func (b *budget) serve(w *waiter) {
+// grantWait grants a wait. The caller must hold b.mu.
+func (b *budget) grantWait(w *waiter) {
 	b.remove(w)
 	w.account.held += w.n
 	b.free -= w.n
@@ -293,8 +290,8 @@ func (b *budget) serve(w *waiter) {
 	}
 }
 
-// endWaits ends, ungranted, the other waits for a reservation that now holds
-// something. The lock is held.
+// endWaits ends, without granting them, the other waits of a reservation that now holds something.
+// The caller must hold b.mu.
 func (b *budget) endWaits(a *account, s *Reservation) {
 	for place := a.waiting.Front(); place != nil; {
 		next := place.Next()

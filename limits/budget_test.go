@@ -90,7 +90,7 @@ func TestBudget(t *testing.T) {
 		caller := rapid.SampledFrom([]string{"", "alice", "bob", "carol"})
 		amount := rapid.Int64Range(1, most)
 		drop := func(i int) {
-			b.add(holds[i].caller, -holds[i].n)
+			b.adjustHeld(holds[i].caller, -holds[i].n)
 			holds = append(holds[:i], holds[i+1:]...)
 		}
 		leave := func(i int) {
@@ -102,7 +102,7 @@ func TestBudget(t *testing.T) {
 		}
 		t.Repeat(map[string]func(*rapid.T){
 			"queue": func(t *rapid.T) {
-				waits = append(waits, b.queue(caller.Draw(t, "caller"), amount.Draw(t, "n"), nil))
+				waits = append(waits, b.enqueue(caller.Draw(t, "caller"), amount.Draw(t, "n"), nil))
 			},
 			"take": func(t *rapid.T) {
 				c, n := caller.Draw(t, "caller"), amount.Draw(t, "n")
@@ -165,12 +165,12 @@ func TestBudget(t *testing.T) {
 func TestWaitForOnesOwnShareLetsOthersGo(t *testing.T) {
 	for what, take := range map[string]func(b *budget){
 		"taken":  func(b *budget) { _ = b.tryTake("alice", 1) },
-		"forced": func(b *budget) { b.add("alice", 1) },
+		"forced": func(b *budget) { b.adjustHeld("alice", 1) },
 	} {
 		b := &budget{}
 		b.init(9, 9, nil)
-		_ = b.queue("bob", 1, nil) // has it
-		large, small := b.queue("alice", 9, nil), b.queue("bob", 1, nil)
+		_ = b.enqueue("bob", 1, nil) // has it
+		large, small := b.enqueue("alice", 9, nil), b.enqueue("bob", 1, nil)
 		take(b)
 		if large.hasEnded() || !small.hasEnded() {
 			t.Errorf("%s: the large wait has ended: %v, the small one: %v", what, large.hasEnded(), small.hasEnded())
@@ -193,12 +193,12 @@ func TestTurnsGoRound(t *testing.T) {
 		var queues [3][]*waiter
 		order := rapid.SliceOfN(rapid.IntRange(0, 2), 1, 40).Draw(t, "order")
 		for _, c := range order {
-			queues[c] = append(queues[c], b.queue(fmt.Sprint(c), 1, nil))
+			queues[c] = append(queues[c], b.enqueue(fmt.Sprint(c), 1, nil))
 		}
 		holder := "first"
 		var passed [3][3]int // grants of one while another waited
 		for range order {
-			b.add(holder, -1)
+			b.adjustHeld(holder, -1)
 			served := -1
 			for c, queue := range queues {
 				if len(queue) > 0 && queue[0].hasEnded() {

@@ -8,8 +8,8 @@ import (
 // Concurrency is a semaphore with a limit per caller. It is safe for concurrent use.
 type Concurrency struct{ budget budget }
 
-// NewConcurrency returns a limit of n slots, perCaller of them for one caller;
-// numbers below 1 count as 1. stats may be nil.
+// NewConcurrency returns a semaphore of n slots, at most perCaller of them for one caller. Numbers
+// below 1 count as 1. stats may be nil.
 func NewConcurrency(n, perCaller int, stats *Stats) *Concurrency {
 	n = max(1, n)
 	c := &Concurrency{}
@@ -17,19 +17,18 @@ func NewConcurrency(n, perCaller int, stats *Stats) *Concurrency {
 	return c
 }
 
-// Queue bounds how many may wait, and how many of one caller.
+// Queue limits the number of waits, in total and per caller.
 type Queue struct{ All, PerCaller int }
 
-// Acquire waits for a slot until ctx ends. On success the caller must call Release.
-// The error is that of ctx, joined with [ErrCallerShare] or [ErrBusy] after a wait.
+// Acquire waits for a slot until ctx ends. On success the caller must call Release. If ctx ended,
+// the error is its error, joined with [ErrBusy] or [ErrCallerShare] after a wait.
 func (c *Concurrency) Acquire(ctx context.Context, caller string) error {
 	return c.acquire(ctx, caller, nil)
 }
 
-// AcquireWithin is Acquire for a caller that waits only if not too many do. Where a queue
-// is full, the latest wait of the caller with the most gives way. The error of one that
-// gave way, or did not wait, is [ErrNoRoom], with [ErrCallerShare] if it was for the
-// caller's own waits.
+// AcquireWithin acts as Acquire with a limit for the queue. If the queue is full, the latest wait of the
+// caller with the most waits ends. A wait that ends so, or that the queue rejects, returns
+// [ErrNoRoom], with [ErrCallerShare] if its caller had too many waits.
 func (c *Concurrency) AcquireWithin(ctx context.Context, caller string, q Queue) error {
 	return c.acquire(ctx, caller, &q)
 }
@@ -43,9 +42,9 @@ func (c *Concurrency) acquire(ctx context.Context, caller string, q *Queue) erro
 		c.budget.mu.Unlock()
 		return nil
 	}
-	w := c.budget.queue(caller, 1, nil)
+	w := c.budget.enqueue(caller, 1, nil)
 	if q != nil && !w.granted {
-		c.budget.shorten(w, *q)
+		c.budget.trimQueue(w, *q)
 	}
 	c.budget.mu.Unlock()
 	if err := c.budget.wait(ctx, w); err != nil {
@@ -54,18 +53,18 @@ func (c *Concurrency) acquire(ctx context.Context, caller string, q *Queue) erro
 	return nil
 }
 
-// TryAcquire takes a slot if one is free for the caller and no call waits for it. On
-// success the caller must call Release.
+// TryAcquire takes a slot if one is free and no other call waits for it. On success the caller must
+// call Release.
 func (c *Concurrency) TryAcquire(caller string) bool {
 	c.budget.mu.Lock()
 	defer c.budget.mu.Unlock()
 	if c.budget.takeUncontended(caller, 1) {
 		return true
 	}
-	w := c.budget.queue(caller, 1, nil)
+	w := c.budget.enqueue(caller, 1, nil)
 	if !w.granted {
 		c.budget.remove(w)
-		c.budget.forget(w.account)
+		c.budget.dropIfUnused(w.account)
 	}
 	return w.granted
 }
@@ -74,5 +73,5 @@ func (c *Concurrency) TryAcquire(caller string) bool {
 func (c *Concurrency) Release(caller string) {
 	c.budget.mu.Lock()
 	defer c.budget.mu.Unlock()
-	c.budget.add(caller, -1)
+	c.budget.adjustHeld(caller, -1)
 }

@@ -2,8 +2,8 @@ package limits
 
 import "sync"
 
-// FullBudget returns the full budget, given one caller's share of it; without a divisor, the
-// share.
+// FullBudget returns the total, given one caller's share and its fraction of the total. Without a
+// positive fraction, it returns the share.
 func FullBudget(share int, part float64) int {
 	if part <= 0 {
 		return share
@@ -11,15 +11,15 @@ func FullBudget(share int, part float64) int {
 	return int(float64(share) / part)
 }
 
-// Endpoints limits the calls that each endpoint has under way on one replica, and of
-// them those of one caller. It is safe for concurrent use.
+// Endpoints limits the concurrent calls of one replica to each endpoint, in total and per caller.
+// It is safe for concurrent use.
 type Endpoints struct {
 	all, perCaller int
 	mu             sync.Mutex
 	slots          map[[2]string]*Concurrency // by region and address
 }
 
-// NewEndpoints returns limits of all calls, but at least perCaller, per endpoint.
+// NewEndpoints returns limits per endpoint. all is raised to perCaller if it is less.
 func NewEndpoints(all, perCaller int) *Endpoints {
 	return &Endpoints{all: max(all, perCaller), perCaller: perCaller, slots: map[[2]string]*Concurrency{}}
 }

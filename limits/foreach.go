@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls work with 0 to n-1, at most atOnce concurrently, and returns when
-// all calls have. If one panics, ForEach panics in the end with a *[Panic].
+// ForEach calls work with 0 to n-1, at most atOnce concurrently, and returns after all calls have
+// ended. If a call panics, ForEach then panics with a *[Panic].
 func ForEach(atOnce, n int, work func(i int)) {
 	var wait sync.WaitGroup
 	var failure atomic.Pointer[Panic]
@@ -34,9 +34,8 @@ type Panic struct {
 	Stack []byte
 }
 
-// CatchPanic calls work and returns its panic, nil if there was none. Use it in
-// goroutines: a panic there ends the process, past any recover of the goroutine's
-// creator.
+// CatchPanic calls work and returns its panic, or nil. Goroutines need it, because a panic in a
+// goroutine ends the process even if the code that started it would recover.
 func CatchPanic(work func()) (p *Panic) {
 	defer func() {
 		if value := recover(); value != nil {

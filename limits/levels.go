@@ -10,22 +10,22 @@ import (
 	"portico/arm"
 )
 
-// The bounds of what is remembered, of callers and of subscriptions each. Whoever is
-// forgotten has full buckets, as after some time without requests.
+// Limits of the memory for buckets, of callers and of subscriptions each. A caller that is evicted
+// gets full buckets, as it would after some time without requests.
 const (
 	shards   = 64
 	perShard = 512
 )
 
-// BucketLevels are the levels of all buckets. They outlive configurations.
+// BucketLevels are the levels of all buckets. They survive a change of the configuration.
 type BucketLevels struct {
-	started       time.Time // times count from it
+	started       time.Time // the zero of bucket times
 	seed          maphash.Seed
 	callers       table
 	subscriptions table
 }
 
-// NewBucketLevels returns levels that are all full.
+// NewBucketLevels returns levels with all buckets full.
 func NewBucketLevels(now time.Time) *BucketLevels {
 	l := &BucketLevels{started: now, seed: maphash.MakeSeed()}
 	l.callers.init()
@@ -33,24 +33,24 @@ func NewBucketLevels(now time.Time) *BucketLevels {
 	return l
 }
 
-// table holds buckets. All of one owner lie in one shard, so that an owner pushes out
-// those of few others, however many it uses.
+// table stores buckets. All buckets of an owner are in one shard, so an owner with many buckets
+// evicts buckets of few others.
 type table [shards]shard
 
 type shard struct {
 	mu      sync.Mutex
 	buckets *simplelru.LRU[key, *buckets]
-	_       [40]byte // a cache line for each lock
+	_       [40]byte // puts each lock on its own cache line
 }
 
-// key tells buckets apart, by hashes that no client can foresee.
-type key struct{ owner, place uint64 }
+// key identifies buckets by hashes that clients cannot predict.
+type key struct{ owner, scope uint64 }
 
-// buckets are those of one owner in one place.
+// buckets are an owner's buckets in one scope.
 type buckets struct {
-	of [RequestKinds]bucket
-	// disowned: the place turned out not to exist for the owner. What is missing stays
-	// missing, else whoever can cause that would have full buckets again.
+	byKind [RequestKinds]bucket
+	// disowned means that the scope turned out not to exist for the owner. The levels are kept,
+	// because otherwise a caller could cause this to get full buckets.
 	disowned bool
 }
 
@@ -58,15 +58,15 @@ func (t *table) init() {
 	for i := range t {
 		var err error
 		if t[i].buckets, err = simplelru.NewLRU[key, *buckets](perShard, nil); err != nil {
-			panic(err) // of a size below 1 alone
+			panic(err) // only for a size below 1
 		}
 	}
 }
 
 func (t *table) shard(k key) *shard { return &t[k.owner%shards] }
 
-// of returns the buckets of a key, which are made if they are not there. The lock is held.
-func (s *shard) of(k key) *buckets {
+// bucketsOf returns the buckets of a key, and creates them if necessary. The caller must hold s.mu.
+func (s *shard) bucketsOf(k key) *buckets {
 	if known, ok := s.buckets.Get(k); ok {
 		return known
 	}
@@ -75,29 +75,29 @@ func (s *shard) of(k key) *buckets {
 	return fresh
 }
 
-// knows reports whether there are buckets of a key, which are not disowned. The lock is
-// held.
-func (s *shard) knows(k key) bool {
+// hasBuckets reports whether there are buckets of a key that are not disowned. The caller must hold
+// s.mu.
+func (s *shard) hasBuckets(k key) bool {
 	known, ok := s.buckets.Peek(k)
 	return ok && !known.disowned
 }
 
-// disown marks the buckets of a key.
+// disown marks the buckets of a key as disowned.
 func (t *table) disown(k key) {
 	s := t.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of(k).disowned = true
+	s.bucketsOf(k).disowned = true
 }
 
-// keys returns the keys of a caller at its tenant and in a subscription, and that of the
-// subscription. It allocates nothing.
-func (l *BucketLevels) keys(caller, subscription string) (atTenant, within, whole key) {
-	atTenant.owner = maphash.String(l.seed, caller)
+// keys returns the keys of a caller at its tenant and in a subscription, and the subscription's
+// own. It does not allocate.
+func (l *BucketLevels) keys(caller, subscription string) (tenantKey, callerKey, subscriptionKey key) {
+	tenantKey.owner = maphash.String(l.seed, caller)
 	if subscription == "" {
-		return atTenant, within, whole
+		return tenantKey, callerKey, subscriptionKey
 	}
 	var buffer [64]byte
-	whole.owner = maphash.Bytes(l.seed, arm.AppendFold(buffer[:0], subscription))
-	return atTenant, key{atTenant.owner, whole.owner}, whole
+	subscriptionKey.owner = maphash.Bytes(l.seed, arm.AppendFold(buffer[:0], subscription))
+	return tenantKey, key{tenantKey.owner, subscriptionKey.owner}, subscriptionKey
 }

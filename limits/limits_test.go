@@ -84,8 +84,8 @@ func TestRetriesAreAShareOfRequests(t *testing.T) {
 			allowed++
 		}
 	}
-	if allowed != retryFloor {
-		t.Errorf("%d retries without requests, want %d", allowed, retryFloor)
+	if allowed != minRetries {
+		t.Errorf("%d retries without requests, want %d", allowed, minRetries)
 	}
 }
 
@@ -108,7 +108,7 @@ func TestRetryBudgetSlides(t *testing.T) {
 				requests[now]++
 			}
 			for range rapid.IntRange(0, 50).Draw(t, "retries") {
-				want := inWindow(retries) < max(retryFloor, inWindow(requests)/retryShare)
+				want := inWindow(retries) < max(minRetries, inWindow(requests)/requestsPerRetry)
 				if got := b.Retry(time.Unix(now, 0)); got != want {
 					t.Fatalf("%v after %d retries of %d requests", got, inWindow(retries), inWindow(requests))
 				}

@@ -35,7 +35,7 @@ func TestFloodDoesNotLengthenOthersWaits(t *testing.T) {
 				case <-w.ended:
 					if w.granted {
 						granted = append(granted, w.caller)
-					} else if w.caller != flooder && !w.ofShare {
+					} else if w.caller != flooder && !w.overShare {
 						t.Fatalf("%s gave way to the flood", w.caller)
 					}
 				default:
@@ -54,9 +54,9 @@ func TestFloodDoesNotLengthenOthersWaits(t *testing.T) {
 		}
 		begin := func(caller string) {
 			c.budget.mu.Lock()
-			w := c.budget.queue(caller, 1, nil)
+			w := c.budget.enqueue(caller, 1, nil)
 			if !w.granted {
-				c.budget.shorten(w, q)
+				c.budget.trimQueue(w, q)
 			}
 			c.budget.mu.Unlock()
 			waits = append(waits, &wait{waiter: w, caller: caller})

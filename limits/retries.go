@@ -5,25 +5,24 @@ import (
 	"time"
 )
 
-// The retry budget permits a share of the requests of a sliding window, and a few
-// retries however small the traffic.
+// Retries may be a fraction of the requests in a sliding window, and a few even with little
+// traffic.
 const (
-	retryWindow = 10 // slots, a second each
-	retryShare  = 5  // one retry per so many requests
-	retryFloor  = 10 // retries in a window that are allowed in any case
+	retryWindow      = 10 // seconds
+	requestsPerRetry = 5  // requests that permit one retry
+	minRetries       = 10 // retries per window that are always allowed
 )
 
-// RetryBudget bounds the retries to one endpoint to a fifth of its requests in the
-// last ten seconds, or to ten if that is more: an endpoint that fails for all gets
-// little more traffic than a healthy one. The zero value is ready for use. It is
-// safe for concurrent use.
+// RetryBudget limits the retries to an endpoint to a fifth of its requests in the last ten seconds,
+// or to ten if that is more. An endpoint that fails for all then gets little more traffic than a
+// healthy one. The zero value is ready for use. It is safe for concurrent use.
 type RetryBudget struct {
 	mu    sync.Mutex
-	slots [retryWindow]slot
+	slots [retryWindow]secondCount
 }
 
-// slot counts the requests of one second.
-type slot struct {
+// secondCount counts the requests of one second.
+type secondCount struct {
 	second            int64
 	requests, retries int
 }
@@ -32,14 +31,14 @@ type slot struct {
 func (b *RetryBudget) Request(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.at(now).requests++
+	b.slotAt(now).requests++
 }
 
-// Retry reports whether a retry may be made, and counts it if so.
+// Retry reports whether a retry is allowed, and counts it if so.
 func (b *RetryBudget) Retry(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	current := b.at(now)
+	current := b.slotAt(now)
 	requests, retries := 0, 0
 	for _, s := range b.slots {
 		if age := current.second - s.second; age >= 0 && age < retryWindow {
@@ -47,19 +46,19 @@ func (b *RetryBudget) Retry(now time.Time) bool {
 			retries += s.retries
 		}
 	}
-	if retries >= max(retryFloor, requests/retryShare) {
+	if retries >= max(minRetries, requests/requestsPerRetry) {
 		return false
 	}
 	current.retries++
 	return true
 }
 
-// at returns the slot of now, cleared if it holds an earlier second.
-func (b *RetryBudget) at(now time.Time) *slot {
+// slotAt returns the slot of now, cleared if it is from an earlier second.
+func (b *RetryBudget) slotAt(now time.Time) *secondCount {
 	second := now.Unix()
 	s := &b.slots[((second%retryWindow)+retryWindow)%retryWindow]
 	if s.second != second {
-		*s = slot{second: second}
+		*s = secondCount{second: second}
 	}
 	return s
 }

@@ -7,10 +7,10 @@ import (
 	"portico/arm"
 )
 
-// RequestKind is a kind of requests, which have buckets of their own.
+// RequestKind is a kind of requests with its own buckets.
 type RequestKind uint8
 
-// The kinds.
+// The kinds of requests.
 const (
 	Reads RequestKind = iota
 	Writes
@@ -32,51 +32,52 @@ func RequestKindOf(method string) RequestKind {
 
 var kindNames = [RequestKinds]string{"read", "write", "delete"}
 
-// String returns the name of a kind, as ARM's messages have it.
+// String returns the kind's name in ARM's messages.
 func (k RequestKind) String() string { return kindNames[k] }
 
-// BucketScope says whose bucket is meant.
+// BucketScope identifies the owner of a bucket.
 type BucketScope uint8
 
-// The scopes.
+// The scopes of buckets.
 const (
 	NoBucket           BucketScope = iota
-	CallerBucket                   // of one caller in one subscription
-	SubscriptionBucket             // of a subscription as a whole
-	TenantBucket                   // of one caller at its tenant
+	CallerBucket                   // a caller in a subscription
+	SubscriptionBucket             // a subscription as a whole
+	TenantBucket                   // a caller at its tenant
 )
 
 var scopeNames = [...]string{"nothing", "caller", "subscription", "tenant"}
 
-// String returns a name that is fit for a metric label.
+// String returns the scope's name as a metric label.
 func (s BucketScope) String() string { return scopeNames[s] }
 
-// RequestLimits are those of one subscription, or of all.
+// RequestLimits are the limits of a subscription, or the default.
 type RequestLimits struct {
 	Rates  [RequestKinds]Rate // of one caller
-	Factor float64            // the subscription's, as a multiple of one caller's
+	Factor float64            // the subscription's rates as a multiple of a caller's
 }
 
-// ThrottleSettings are the limits of one configuration.
+// ThrottleSettings are the limits of a configuration.
 type ThrottleSettings struct {
-	RequestLimits                           // also of callers at their tenants
-	Subscriptions map[string]*RequestLimits // by folded ids, where they differ
+	RequestLimits                           // the default, and the limits of callers at their tenants
+	Subscriptions map[string]*RequestLimits // exceptions, by case-folded ID
 }
 
-// Throttle takes tokens by one configuration. It is safe for concurrent use.
+// Throttle charges requests to buckets, with the limits of one configuration. It is safe for
+// concurrent use.
 type Throttle struct {
 	settings ThrottleSettings
 	levels   *BucketLevels
 	replicas func() int
 }
 
-// NewThrottle returns a throttle. replicas is how many replicas share the limits, this one
-// included.
+// NewThrottle returns a throttle. replicas returns the number of replicas that share the limits,
+// including this one.
 func NewThrottle(s ThrottleSettings, levels *BucketLevels, replicas func() int) *Throttle {
 	return &Throttle{settings: s, levels: levels, replicas: replicas}
 }
 
-// limits returns those of a subscription, of a tenant for "".
+// limits returns a subscription's limits, or a tenant's for "".
 func (t *Throttle) limits(subscription string) *RequestLimits {
 	if len(t.settings.Subscriptions) > 0 && subscription != "" {
 		var buffer [64]byte
@@ -87,26 +88,26 @@ func (t *Throttle) limits(subscription string) *RequestLimits {
 	return &t.settings.RequestLimits
 }
 
-// ThrottledRequest is a request as its buckets see it.
+// ThrottledRequest is a request to be charged.
 type ThrottledRequest struct {
 	Kind         RequestKind
-	Caller       string // names the principal or, without authentication, the address
-	Subscription string // in any casing; "" at the tenant
+	Caller       string // the principal or, without authentication, the address
+	Subscription string // in any case; "" for requests outside of subscriptions
 	Arrived      time.Time
 }
 
-// Refusal says why a request is not let through. One will be RetryAfter later.
+// Refusal is the reason why a request is refused. A request may succeed after RetryAfter.
 type Refusal struct {
 	Scope      BucketScope
-	RetryAfter time.Duration // in whole seconds, from one to [MaxThrottleWait]
+	RetryAfter time.Duration // whole seconds, from one to [MaxThrottleWait]
 }
 
-// Take takes what one request costs, or returns a refusal; the ticket says in either case
-// what is left. exists reports whether the subscription exists for the caller. It is asked
-// only where the caller has no bucket there, after the caller's tenant has paid.
+// Take takes the cost of one request, or returns a refusal. The ticket has the remaining tokens in
+// either case. exists reports whether the subscription exists for the caller. It is called only if
+// the caller has no bucket there, after the caller's bucket at its tenant has paid.
 func (t *Throttle) Take(r ThrottledRequest, exists func() bool) (Ticket, *Refusal) {
 	ticket := Ticket{throttle: t, kind: r.Kind, now: r.Arrived.Sub(t.levels.started)}
-	ticket.atTenant, ticket.within, ticket.whole = t.levels.keys(r.Caller, r.Subscription)
+	ticket.tenantKey, ticket.callerKey, ticket.subscriptionKey = t.levels.keys(r.Caller, r.Subscription)
 	replicas := t.replicas()
 	ticket.tenantRate = t.settings.Rates[r.Kind].share(replicas)
 	if r.Subscription == "" {
@@ -114,15 +115,15 @@ func (t *Throttle) Take(r ThrottledRequest, exists func() bool) (Ticket, *Refusa
 		return ticket, refusal
 	}
 	limits := t.limits(r.Subscription)
-	ticket.rate = limits.Rates[r.Kind].share(replicas)
-	ticket.wholeRate = limits.Rates[r.Kind].times(limits.Factor).share(replicas)
-	if known, refusal := ticket.takeWithin(false); known {
+	ticket.callerRate = limits.Rates[r.Kind].share(replicas)
+	ticket.subscriptionRate = limits.Rates[r.Kind].times(limits.Factor).share(replicas)
+	if known, refusal := ticket.takeInSubscription(false); known {
 		return ticket, refusal
 	}
 	if refusal := ticket.takeAtTenant(); refusal != nil || !exists() {
 		return ticket, refusal
 	}
-	ticket.charge(&t.levels.callers, ticket.atTenant, ticket.tenantRate, -1)
-	_, refusal := ticket.takeWithin(true)
+	ticket.charge(&t.levels.callers, ticket.tenantKey, ticket.tenantRate, -1)
+	_, refusal := ticket.takeInSubscription(true)
 	return ticket, refusal
 }

@@ -2,7 +2,7 @@ package limits
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// ThrottleMetrics count refusals. They outlive configurations.
+// ThrottleMetrics counts refusals. It survives a change of the configuration.
 type ThrottleMetrics struct {
 	refused [RequestKinds][TenantBucket + 1]prometheus.Counter
 }

@@ -6,67 +6,66 @@ import (
 	"time"
 )
 
-// Ticket is what a request has paid. The zero Ticket has paid nothing: what it does has no
-// effect.
+// Ticket records what a request has paid. The methods of the zero Ticket have no effect.
 type Ticket struct {
-	throttle                    *Throttle
-	kind                        RequestKind
-	paid                        BucketScope // CallerBucket, also for the subscription's part, or TenantBucket
-	now                         time.Duration
-	cost                        int
-	atTenant, within, whole     key
-	tenantRate, rate, wholeRate Rate
-	left, wholeLeft             int64 // for the client
+	throttle                                 *Throttle
+	kind                                     RequestKind
+	paid                                     BucketScope // CallerBucket, which includes the subscription's bucket, or TenantBucket
+	now                                      time.Duration
+	cost                                     int
+	tenantKey, callerKey, subscriptionKey    key
+	tenantRate, callerRate, subscriptionRate Rate
+	callerLeft, subscriptionLeft             int64 // tokens, as shown to the client
 }
 
-// takeAtTenant takes a token of the caller's bucket at its tenant.
+// takeAtTenant takes a token from the caller's bucket at its tenant.
 func (t *Ticket) takeAtTenant() *Refusal {
 	t.paid, t.cost = TenantBucket, 1
-	s := t.throttle.levels.callers.shard(t.atTenant)
+	s := t.throttle.levels.callers.shard(t.tenantKey)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := &s.of(t.atTenant).of[t.kind]
+	own := &s.bucketsOf(t.tenantKey).byKind[t.kind]
 	own.refill(t.tenantRate, t.now)
-	wait := own.wait(t.tenantRate)
+	wait := own.timeToToken(t.tenantRate)
 	if wait == 0 {
 		own.missing++
 	}
-	t.left = own.whole(t.tenantRate)
-	return t.refusal(TenantBucket, wait)
+	t.callerLeft = own.wholeTokens(t.tenantRate)
+	return t.newRefusal(TenantBucket, wait)
 }
 
-// takeWithin takes a token of the caller's bucket in the subscription, and one of the
-// subscription's, or none. Where the caller has no bucket there, it makes one, or takes
-// nothing and reports known as false.
-func (t *Ticket) takeWithin(exists bool) (known bool, refusal *Refusal) {
-	s, w := t.throttle.levels.callers.shard(t.within), t.throttle.levels.subscriptions.shard(t.whole)
+// takeInSubscription takes a token from the caller's bucket in the subscription and one from the
+// subscription's, or none. If the caller has no bucket there, it creates one if exists is set, and
+// otherwise returns known=false.
+func (t *Ticket) takeInSubscription(exists bool) (known bool, refusal *Refusal) {
+	s, w := t.throttle.levels.callers.shard(t.callerKey), t.throttle.levels.subscriptions.shard(t.subscriptionKey)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !exists && !s.knows(t.within) {
+	if !exists && !s.hasBuckets(t.callerKey) {
 		return false, nil
 	}
-	w.mu.Lock() // always the second
+	w.mu.Lock() // always after s.mu
 	defer w.mu.Unlock()
 	t.paid, t.cost = CallerBucket, 1
-	within := s.of(t.within)
+	within := s.bucketsOf(t.callerKey)
 	within.disowned = false
-	own, all := &within.of[t.kind], &w.of(t.whole).of[t.kind]
-	own.refill(t.rate, t.now)
-	all.refill(t.wholeRate, t.now)
-	wait, wholeWait := own.wait(t.rate), all.wait(t.wholeRate)
-	if wait == 0 && wholeWait == 0 {
+	own, all := &within.byKind[t.kind], &w.bucketsOf(t.subscriptionKey).byKind[t.kind]
+	own.refill(t.callerRate, t.now)
+	all.refill(t.subscriptionRate, t.now)
+	wait, subscriptionWait := own.timeToToken(t.callerRate), all.timeToToken(t.subscriptionRate)
+	if wait == 0 && subscriptionWait == 0 {
 		own.missing++
 		all.missing++
 	}
-	t.left, t.wholeLeft = own.whole(t.rate), all.whole(t.wholeRate)
-	if wait == 0 && wholeWait > 0 {
-		return true, t.refusal(SubscriptionBucket, wholeWait)
+	t.callerLeft, t.subscriptionLeft = own.wholeTokens(t.callerRate), all.wholeTokens(t.subscriptionRate)
+	if wait == 0 && subscriptionWait > 0 {
+		return true, t.newRefusal(SubscriptionBucket, subscriptionWait)
 	}
-	return true, t.refusal(CallerBucket, max(wait, wholeWait))
+	return true, t.newRefusal(CallerBucket, max(wait, subscriptionWait))
 }
 
-// refusal returns nil for no wait.
-func (t *Ticket) refusal(of BucketScope, wait time.Duration) *Refusal {
+// newRefusal returns nil if there is no wait.
+func (t *Ticket) newRefusal(of BucketScope, wait time.Duration) *Refusal {
 	if wait == 0 {
 		return nil
 	}
@@ -75,8 +74,7 @@ func (t *Ticket) refusal(of BucketScope, wait time.Duration) *Refusal {
 	return &Refusal{of, time.Duration(seconds) * time.Second}
 }
 
-// Charge takes n further tokens for a request that costs more than one, whether there are
-// so many or not.
+// Charge takes n more tokens for a request that costs more than one, even if there are fewer.
 func (t *Ticket) Charge(n int) {
 	if n <= 0 {
 		return
@@ -84,36 +82,37 @@ func (t *Ticket) Charge(n int) {
 	t.cost += n
 	switch t.paid {
 	case CallerBucket:
-		t.left = t.charge(&t.throttle.levels.callers, t.within, t.rate, n)
-		t.wholeLeft = t.charge(&t.throttle.levels.subscriptions, t.whole, t.wholeRate, n)
+		t.callerLeft = t.charge(&t.throttle.levels.callers, t.callerKey, t.callerRate, n)
+		t.subscriptionLeft = t.charge(&t.throttle.levels.subscriptions, t.subscriptionKey, t.subscriptionRate, n)
 	case TenantBucket:
-		t.left = t.charge(&t.throttle.levels.callers, t.atTenant, t.tenantRate, n)
+		t.callerLeft = t.charge(&t.throttle.levels.callers, t.tenantKey, t.tenantRate, n)
 	case NoBucket, SubscriptionBucket:
 	}
 }
 
-// ChargeLeft takes n further tokens, or those that are left.
-func (t *Ticket) ChargeLeft(n int) { t.Charge(int(min(int64(n), t.left))) }
+// ChargeLeft takes n more tokens, or as many as the caller has left.
+func (t *Ticket) ChargeLeft(n int) { t.Charge(int(min(int64(n), t.callerLeft))) }
 
-// charge takes n tokens from one bucket, or gives them back, and returns what is left.
+// charge takes n tokens from a bucket and returns the number left. If n is negative, it returns
+// tokens to the bucket.
 func (t *Ticket) charge(from *table, k key, r Rate, n int) int64 {
 	s := from.shard(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &s.of(k).of[t.kind]
+	b := &s.bucketsOf(k).byKind[t.kind]
 	b.missing += float64(n)
 	b.refill(r, t.now)
-	return b.whole(r)
+	return b.wholeTokens(r)
 }
 
-// Disown charges the caller's bucket at its tenant for what the subscription's has paid, and
-// for the next request too: the subscription turned out not to exist for the caller.
+// Disown moves the charge from the subscription's bucket to the caller's bucket at its tenant,
+// because the subscription turned out not to exist for the caller. The next request pays there too.
 func (t *Ticket) Disown() {
 	if t.paid == CallerBucket {
 		levels := t.throttle.levels
-		levels.callers.disown(t.within)
-		t.charge(&levels.subscriptions, t.whole, t.wholeRate, -t.cost)
-		t.charge(&levels.callers, t.atTenant, t.tenantRate, t.cost)
+		levels.callers.disown(t.callerKey)
+		t.charge(&levels.subscriptions, t.subscriptionKey, t.subscriptionRate, -t.cost)
+		t.charge(&levels.callers, t.tenantKey, t.tenantRate, t.cost)
 	}
 	t.paid = NoBucket
 }
@@ -121,12 +120,12 @@ func (t *Ticket) Disown() {
 // Setter sets headers by their canonical names, as [net/http.Header] does.
 type Setter interface{ Set(name, value string) }
 
-// Names of the headers that say what is left, by kind.
+// Headers with the number of remaining requests, by kind.
 var (
-	withinHeaders = [RequestKinds]string{
+	callerHeaders = [RequestKinds]string{
 		"X-Ms-Ratelimit-Remaining-Subscription-Reads", "X-Ms-Ratelimit-Remaining-Subscription-Writes", "X-Ms-Ratelimit-Remaining-Subscription-Deletes",
 	}
-	wholeHeaders = [RequestKinds]string{
+	subscriptionHeaders = [RequestKinds]string{
 		"X-Ms-Ratelimit-Remaining-Subscription-Global-Reads", "X-Ms-Ratelimit-Remaining-Subscription-Global-Writes",
 		"X-Ms-Ratelimit-Remaining-Subscription-Global-Deletes",
 	}
@@ -135,17 +134,17 @@ var (
 	}
 )
 
-// SetHeaders says how many requests are left to the caller by way of this replica. It
-// says nothing about a subscription that does not exist for the caller.
+// SetHeaders sets the number of requests that the caller has left on this replica. It sets nothing
+// about a subscription that does not exist for the caller.
 func (t *Ticket) SetHeaders(to Setter) {
 	var buffer [48]byte
-	switch own := strconv.AppendInt(buffer[:0], t.left, 10); t.paid {
+	switch own := strconv.AppendInt(buffer[:0], t.callerLeft, 10); t.paid {
 	case CallerBucket:
-		both := string(strconv.AppendInt(own, t.wholeLeft, 10)) // one allocation
-		to.Set(withinHeaders[t.kind], both[:len(own)])
-		to.Set(wholeHeaders[t.kind], both[len(own):])
+		both := string(strconv.AppendInt(own, t.subscriptionLeft, 10)) // one allocation
+		to.Set(callerHeaders[t.kind], both[:len(own)])
+		to.Set(subscriptionHeaders[t.kind], both[len(own):])
 	case TenantBucket:
-		if t.whole == (key{}) {
+		if t.subscriptionKey == (key{}) {
 			to.Set(tenantHeaders[t.kind], string(own))
 		}
 	case NoBucket, SubscriptionBucket:
@@ -156,10 +155,10 @@ func (t *Ticket) SetHeaders(to Setter) {
 func (t *Ticket) Return() {
 	switch t.paid {
 	case CallerBucket:
-		t.charge(&t.throttle.levels.callers, t.within, t.rate, -t.cost)
-		t.charge(&t.throttle.levels.subscriptions, t.whole, t.wholeRate, -t.cost)
+		t.charge(&t.throttle.levels.callers, t.callerKey, t.callerRate, -t.cost)
+		t.charge(&t.throttle.levels.subscriptions, t.subscriptionKey, t.subscriptionRate, -t.cost)
 	case TenantBucket:
-		t.charge(&t.throttle.levels.callers, t.atTenant, t.tenantRate, -t.cost)
+		t.charge(&t.throttle.levels.callers, t.tenantKey, t.tenantRate, -t.cost)
 	case NoBucket, SubscriptionBucket:
 	}
 	t.paid = NoBucket

@@ -11,18 +11,18 @@ import (
 	"portico/template/expr"
 )
 
-// checker compares values with definitions of types.
+// checker compares values with their declared types.
 type checker struct {
 	*scope
 	definitions *document.Node
-	what        string // whose value it is, for faults
+	label       string // names the value in faults
 }
 
-// definition is a type's declaration, with those that it refers to: what stands at the
-// reference goes before what it refers to.
+// definition is the declaration of a type, followed by the definitions that its $ref leads to.
+// Members of earlier nodes take precedence.
 type definition struct {
 	nodes []*document.Node
-	kind  string // in lower case; empty of any type
+	kind  string // in lower case; empty if any type is allowed
 }
 
 func (d definition) member(name string) *document.Node {
@@ -38,8 +38,8 @@ func (d definition) nullable() bool {
 	return d.member("nullable").Is(expr.Bool) && d.member("nullable").Value.Bool()
 }
 
-// types are those of parameters and outputs, in lower case: the kind of their values, and how
-// ARM's answers spell them.
+// types maps the types of parameters and outputs, in lower case, to the kind of their values and to
+// the spelling in ARM's answers.
 var types = map[string]struct {
 	kind  expr.Kind
 	shown string
@@ -50,36 +50,36 @@ var types = map[string]struct {
 
 var typeNames = []string{"string", "securestring", "int", "bool", "object", "secureObject", "array"}
 
-// TypeName is a type of a parameter or an output as ARM's answers spell it. Templates may write
-// it in any case.
+// TypeName returns the spelling that ARM's answers use for a parameter's or output's type.
+// Templates may write it in any case.
 func TypeName(kind string) string { return cmp.Or(types[strings.ToLower(kind)].shown, kind) }
 
 // SecureType reports whether the values of a type are secrets.
 func SecureType(kind string) bool { return strings.HasPrefix(strings.ToLower(kind), "secure") }
 
-const maxReferences = 64 // that lead from one to another
+const maxReferences = 64 // in one chain of definitions
 
 // stepsOfReference is the cost of following a $ref.
 const stepsOfReference = 8
 
-// resolve follows a definition's $ref.
+// resolve follows the chain of $refs that begins at a definition.
 func (c checker) resolve(n *document.Node) (definition, bool) {
 	d := definition{}
 	for range maxReferences {
 		if !n.Is(expr.Object) {
-			c.fault(n, "the type of %s is an object, and this is %s", c.what, n.Value.Kind())
+			c.fault(n, "the type of %s is an object, and this is %s", c.label, n.Value.Kind())
 			return d, false
 		}
 		d.nodes = append(d.nodes, n)
 		reference := n.Member("$ref")
 		if reference == nil {
-			return c.kind(d)
+			return c.readType(d)
 		}
 		if err := c.budget.Steps(stepsOfReference); err != nil {
-			c.failed(n, err)
+			c.reportError(n, err)
 			return d, false
 		}
-		if n = c.referred(reference); n == nil {
+		if n = c.lookUpRef(reference); n == nil {
 			c.fault(reference, "the template has no definition '%s'", reference.Text())
 			return d, false
 		}
@@ -88,8 +88,8 @@ func (c checker) resolve(n *document.Node) (definition, bool) {
 	return d, false
 }
 
-// referred is the definition that a $ref names; nil if there is none.
-func (c checker) referred(reference *document.Node) *document.Node {
+// lookUpRef returns the definition that a $ref names, or nil.
+func (c checker) lookUpRef(reference *document.Node) *document.Node {
 	name, ok := strings.CutPrefix(reference.Text(), "#/definitions/")
 	if !ok {
 		return nil
@@ -97,13 +97,13 @@ func (c checker) referred(reference *document.Node) *document.Node {
 	return c.definitions.Member(strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
 }
 
-func (c checker) kind(d definition) (definition, bool) {
+func (c checker) readType(d definition) (definition, bool) {
 	n := d.member("type")
 	if n == nil {
 		if c.typeless {
 			return d, true
 		}
-		c.fault(d.nodes[len(d.nodes)-1], "%s has no type", c.what)
+		c.fault(d.nodes[len(d.nodes)-1], "%s has no type", c.label)
 		return d, false
 	}
 	d.kind = strings.ToLower(n.Text())
@@ -114,11 +114,11 @@ func (c checker) kind(d definition) (definition, bool) {
 	return d, true
 }
 
-// check reports where a value differs from its definition, and returns it with its
-// secrets marked. What needs an answer is not looked at.
+// check reports each difference between a value and its definition, and returns the value with its
+// secrets marked. It does not look into Pending values.
 func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Value, bool) {
 	if err := c.charge(v); err != nil {
-		c.failed(at, err)
+		c.reportError(at, err)
 		return v, false
 	}
 	if SecureType(d.kind) {
@@ -126,42 +126,43 @@ func (c checker) check(d definition, v expr.Value, at *document.Node) (expr.Valu
 	}
 	switch {
 	case v.Is(expr.Pending) && c.hasSecrets(d.nodes, map[*document.Node]bool{}):
-		return v.AsSecure(), true // its parts cannot be told apart any more once they are known
+		return v.AsSecure(), true // once they are known, its secret parts can no longer be told from the others
 	case d.kind == "", v.Is(expr.Pending), v.Is(expr.Null) && d.nullable():
 		return v, true
 	case d.kind == "int" && v.Is(expr.Float) && v.Float() == float64(int64(v.Float())):
 		v = expr.IntOf(int64(v.Float()))
 	case !v.Is(types[d.kind].kind):
-		c.fault(at, "%s is of type %s, and its value is of kind %s", c.what, d.member("type").Text(), v.Kind())
+		c.fault(at, "%s is of type %s, and its value is of kind %s", c.label, d.member("type").Text(), v.Kind())
 		return v, false
 	}
-	ok := c.allowed(d, v, at) && c.bounds(d, v, at)
+	ok := c.checkAllowed(d, v, at) && c.checkBounds(d, v, at)
 	switch {
 	case v.Is(expr.Object):
-		return c.object(d, v, at, ok)
+		return c.checkObject(d, v, at, ok)
 	case v.Is(expr.Array):
-		return c.array(d, v, at, ok)
+		return c.checkArray(d, v, at, ok)
 	}
 	return v, ok
 }
 
-// charge charges for looking at a value: its name for faults is made anew for each part.
+// charge charges for looking at a value. Building its label costs too, because each part gets a new
+// one.
 func (c checker) charge(v expr.Value) error {
-	n := len(c.what)
+	n := len(c.label)
 	if v.Is(expr.String) {
 		n += len(v.Text())
 	}
 	return cmp.Or(c.budget.Steps(1), c.budget.Text(n))
 }
 
-// hasSecrets reports whether a part of a value is a secret by the nodes of its definition.
+// hasSecrets reports whether these nodes of a definition declare a part of the value as a secret.
 func (c checker) hasSecrets(nodes []*document.Node, seen map[*document.Node]bool) bool {
 	for _, n := range nodes {
 		if n == nil || seen[n] || c.budget.Steps(1) != nil {
 			continue
 		}
 		seen[n] = true
-		parts := append(slices.Clone(n.Elements), c.referred(n.Member("$ref")))
+		parts := append(slices.Clone(n.Elements), c.lookUpRef(n.Member("$ref")))
 		for _, m := range n.Members {
 			parts = append(parts, m.Node)
 		}
@@ -172,40 +173,40 @@ func (c checker) hasSecrets(nodes []*document.Node, seen map[*document.Node]bool
 	return false
 }
 
-func (c checker) allowed(d definition, v expr.Value, at *document.Node) bool {
+func (c checker) checkAllowed(d definition, v expr.Value, at *document.Node) bool {
 	allowed := d.member("allowedValues")
 	if allowed == nil {
 		return true
 	}
 	values := allowed.Value
-	fine, err := c.among(values, v)
-	if v.Is(expr.Array) && !fine { // of an array, each element may be one of them
+	fine, err := c.isAmong(values, v)
+	if v.Is(expr.Array) && !fine { // each element may be an allowed value instead
 		fine = true
 		for i := 0; fine && err == nil && i < v.Len(); i++ {
-			fine, err = c.among(values, v.Element(i))
+			fine, err = c.isAmong(values, v.Element(i))
 			fine = fine || !v.Element(i).Known()
 		}
 	}
 	switch {
 	case err != nil:
-		c.failed(at, err)
+		c.reportError(at, err)
 	case !fine:
-		c.fault(at, "%s has a value that is not allowed; allowed are %s", c.what, listed(values))
+		c.fault(at, "%s has a value that is not allowed; allowed are %s", c.label, quoteList(values))
 	}
 	return fine && err == nil
 }
 
-// among reports whether a value is one of those allowed.
-func (c checker) among(values, v expr.Value) (bool, error) {
+// isAmong reports whether a value is one of the allowed values.
+func (c checker) isAmong(values, v expr.Value) (bool, error) {
 	if err := c.budget.Walk(values); err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(values.Elements(), func(allowed expr.Value) bool {
-		return allowed.Equal(v) || v.Is(expr.String) && strings.EqualFold(allowed.Text(), v.Text()) && v.Text() != "" // in any casing, as in ARM
+		return allowed.Equal(v) || v.Is(expr.String) && strings.EqualFold(allowed.Text(), v.Text()) && v.Text() != "" // ARM ignores case here
 	}), nil
 }
 
-func listed(values expr.Value) string {
+func quoteList(values expr.Value) string {
 	const most = 20
 	var texts []string
 	for i, v := range values.Elements() {
@@ -222,7 +223,7 @@ func listed(values expr.Value) string {
 	return strings.Join(texts, ", ")
 }
 
-func (c checker) bounds(d definition, v expr.Value, at *document.Node) bool {
+func (c checker) checkBounds(d definition, v expr.Value, at *document.Node) bool {
 	size, least, most, of := int64(v.Len()), "minLength", "maxLength", "its length"
 	switch v.Kind() {
 	case expr.Int:
@@ -238,24 +239,24 @@ func (c checker) bounds(d definition, v expr.Value, at *document.Node) bool {
 		is = ""
 	}
 	if n := d.member(least); n.Is(expr.Int) && size < n.Value.Int() {
-		c.fault(at, "%s: %s must be at least %d%s", c.what, of, n.Value.Int(), is)
+		c.fault(at, "%s: %s must be at least %d%s", c.label, of, n.Value.Int(), is)
 		return false
 	}
 	if n := d.member(most); n.Is(expr.Int) && size > n.Value.Int() {
-		c.fault(at, "%s: %s must be at most %d%s", c.what, of, n.Value.Int(), is)
+		c.fault(at, "%s: %s must be at most %d%s", c.label, of, n.Value.Int(), is)
 		return false
 	}
 	return true
 }
 
-// part is a checker of a part of a value.
-func (c checker) part(step string) checker {
-	c.what += step
+// forPart returns a checker for a part of the value.
+func (c checker) forPart(step string) checker {
+	c.label += step
 	return c
 }
 
-// inner checks a part by a definition's node.
-func (c checker) inner(n *document.Node, v expr.Value, at *document.Node) (expr.Value, bool) {
+// checkPart checks a part against the definition at n.
+func (c checker) checkPart(n *document.Node, v expr.Value, at *document.Node) (expr.Value, bool) {
 	d, ok := c.resolve(n)
 	if !ok {
 		return v, false
@@ -263,17 +264,17 @@ func (c checker) inner(n *document.Node, v expr.Value, at *document.Node) (expr.
 	return c.check(d, v, at)
 }
 
-func (c checker) array(d definition, v expr.Value, at *document.Node, ok bool) (expr.Value, bool) {
+func (c checker) checkArray(d definition, v expr.Value, at *document.Node, ok bool) (expr.Value, bool) {
 	prefix, items := d.member("prefixItems"), d.member("items")
 	if prefix == nil && !items.Is(expr.Object) && !isFalse(items) {
 		return v, ok
 	}
-	var first []*document.Node // of the type; `items` is for the elements after them
+	var first []*document.Node // the types of the first elements; items applies to those after them
 	if prefix != nil {
 		first = prefix.Elements
 	}
 	if err := c.budget.Elements(v.Len()); err != nil {
-		c.failed(at, err)
+		c.reportError(at, err)
 		return v, false
 	}
 	elements := make([]expr.Value, v.Len())
@@ -283,19 +284,19 @@ func (c checker) array(d definition, v expr.Value, at *document.Node, ok bool) (
 		if i < len(first) {
 			n = first[i]
 		}
-		place := c.part(fmt.Sprintf("[%d]", i))
+		place := c.forPart(fmt.Sprintf("[%d]", i))
 		switch {
 		case isFalse(n):
-			c.fault(elementAt(at, i), "%s is not allowed: its type has %d elements", place.what, len(first))
+			c.fault(elementAt(at, i), "%s is not allowed: its type has %d elements", place.label, len(first))
 			ok = false
 		case n.Is(expr.Object):
 			var fine bool
-			elements[i], fine = place.inner(n, elements[i], elementAt(at, i))
+			elements[i], fine = place.checkPart(n, elements[i], elementAt(at, i))
 			ok = ok && fine
 		}
 	}
 	if len(elements) < len(first) {
-		c.fault(at, "%s has %d elements, and its type has %d", c.what, len(elements), len(first))
+		c.fault(at, "%s has %d elements, and its type has %d", c.label, len(elements), len(first))
 		ok = false
 	}
 	return sameSecrecy(expr.ArrayOf(elements...), v), ok
@@ -303,7 +304,8 @@ func (c checker) array(d definition, v expr.Value, at *document.Node, ok bool) (
 
 func isFalse(n *document.Node) bool { return n.Is(expr.Bool) && !n.Value.Bool() }
 
-// elementAt is where an element of a value is given, as near as is known.
+// elementAt returns the node to report faults of element i at: the element's own node, or at if the
+// template does not write the element itself.
 func elementAt(at *document.Node, i int) *document.Node {
 	if i < len(at.Elements) {
 		return at.Elements[i]
@@ -318,7 +320,7 @@ func memberAt(at *document.Node, name string) *document.Node {
 	return at
 }
 
-// sameSecrecy marks what was made of parts of v as v is.
+// sameSecrecy marks value as a secret if v, from whose parts it was built, is wholly one.
 func sameSecrecy(value, v expr.Value) expr.Value {
 	if v.WhollySecure() {
 		return value.AsSecure()
@@ -326,7 +328,7 @@ func sameSecrecy(value, v expr.Value) expr.Value {
 	return value
 }
 
-func (c checker) object(d definition, v expr.Value, at *document.Node, ok bool) (expr.Value, bool) {
+func (c checker) checkObject(d definition, v expr.Value, at *document.Node, ok bool) (expr.Value, bool) {
 	if chosen, found := c.discriminate(d, v, at); d.member("discriminator") != nil {
 		if !found {
 			return v, false
@@ -338,7 +340,7 @@ func (c checker) object(d definition, v expr.Value, at *document.Node, ok bool) 
 		return v, ok
 	}
 	if err := c.budget.Object(v.Members()); err != nil {
-		c.failed(at, err)
+		c.reportError(at, err)
 		return v, false
 	}
 	members := make([]expr.Member, 0, v.Len())
@@ -347,25 +349,25 @@ func (c checker) object(d definition, v expr.Value, at *document.Node, ok bool) 
 		if n == nil {
 			n = more
 		}
-		place := c.part("." + m.Name)
+		place := c.forPart("." + m.Name)
 		switch {
 		case isFalse(n) || n == nil && isTrue(d.member("sealed")):
-			c.fault(memberAt(at, m.Name), "%s is not allowed: its type has no such property", place.what)
+			c.fault(memberAt(at, m.Name), "%s is not allowed: its type has no such property", place.label)
 			ok = false
 		case n.Is(expr.Object):
 			var fine bool
-			m.Value, fine = place.inner(n, m.Value, memberAt(at, m.Name))
+			m.Value, fine = place.checkPart(n, m.Value, memberAt(at, m.Name))
 			ok = ok && fine
 		}
 		members = append(members, m)
 	}
-	return sameSecrecy(expr.ObjectOf(members...), v), c.required(properties, v, at) && ok
+	return sameSecrecy(expr.ObjectOf(members...), v), c.checkRequired(properties, v, at) && ok
 }
 
 func isTrue(n *document.Node) bool { return n.Is(expr.Bool) && n.Value.Bool() }
 
-// required reports the properties that a value lacks.
-func (c checker) required(properties *document.Node, v expr.Value, at *document.Node) bool {
+// checkRequired reports the properties that a value lacks.
+func (c checker) checkRequired(properties *document.Node, v expr.Value, at *document.Node) bool {
 	ok := true
 	if properties == nil {
 		return ok
@@ -374,16 +376,16 @@ func (c checker) required(properties *document.Node, v expr.Value, at *document.
 		if _, given := v.Member(m.Name); given {
 			continue
 		}
-		d, resolved := c.part("." + m.Name).resolve(m.Node)
+		d, resolved := c.forPart("." + m.Name).resolve(m.Node)
 		if resolved && !d.nullable() {
-			c.fault(at, "%s.%s is missing", c.what, m.Name)
+			c.fault(at, "%s.%s is missing", c.label, m.Name)
 		}
 		ok = ok && resolved && d.nullable()
 	}
 	return ok
 }
 
-// discriminate chooses one of several types by a property's value.
+// discriminate chooses one of several types by the value of a property.
 func (c checker) discriminate(d definition, v expr.Value, at *document.Node) (definition, bool) {
 	discriminator := d.member("discriminator")
 	if discriminator == nil {
@@ -408,6 +410,6 @@ func (c checker) discriminate(d definition, v expr.Value, at *document.Node) (de
 			names = append(names, "'"+m.Name+"'")
 		}
 	}
-	c.fault(memberAt(at, name), "%s.%s must be one of %s: it chooses the type", c.what, name, strings.Join(names, ", "))
+	c.fault(memberAt(at, name), "%s.%s must be one of %s: it chooses the type", c.label, name, strings.Join(names, ", "))
 	return d, false
 }

@@ -6,7 +6,7 @@ import (
 	"portico/template/expr"
 )
 
-// object is an object of names and values by turns, in order.
+// object builds an object from alternating names and values.
 func object(pairs ...any) expr.Value {
 	members := make([]expr.Member, 0, len(pairs)/2)
 	for i := 0; i < len(pairs); i += 2 {
@@ -28,16 +28,16 @@ func (s *scope) deployerValue() (expr.Value, error) {
 
 const zeroUUID = "00000000-0000-0000-0000-000000000000"
 
-// tenantValue returns tenant(). Tenants have no names and no countries here.
+// tenantValue returns tenant(). Portico knows neither names nor countries of tenants.
 func (s *scope) tenantValue() (expr.Value, error) {
 	return object("id", "/tenants/"+s.at.Tenant, "tenantId", s.at.Tenant), nil
 }
 
-// subscriptionsVersion is the api-version by which subscriptions are asked for.
+// subscriptionsVersion is the api-version of questions about subscriptions.
 const subscriptionsVersion = "2022-12-01"
 
-// subscriptionValue returns subscription(). The name of another subscription than the
-// deployment's own is asked for.
+// subscriptionValue returns subscription(). For a subscription other than the deployment's own, the
+// display name is Pending.
 func (s *scope) subscriptionValue() (expr.Value, error) {
 	id := "/subscriptions/" + s.at.Subscription
 	if own, _ := s.in.Subscription.Member("id"); strings.EqualFold(own.Text(), id) {
@@ -50,16 +50,16 @@ func (s *scope) subscriptionValue() (expr.Value, error) {
 	return object("id", id, "subscriptionId", s.at.Subscription, "tenantId", s.at.Tenant, "displayName", name), nil
 }
 
-// scopeReference asks for a group or a subscription.
+// scopeReference returns the call that reads a group or a subscription.
 func scopeReference(id, version string) expr.Node {
 	return expr.Invoke("reference", expr.StringOf(id), expr.StringOf(version), expr.StringOf("Full"))
 }
 
-// groupsVersion is the api-version by which groups are asked for.
+// groupsVersion is the api-version of questions about groups.
 const groupsVersion = "2021-04-01"
 
-// groupValue is resourceGroup(). Of another group than the deployment's own, what is not
-// in its ID is asked for.
+// groupValue returns resourceGroup(). For a group other than the deployment's own, the members that
+// its ID does not give are Pending.
 func (s *scope) groupValue() (expr.Value, error) {
 	if s.at.Group == "" {
 		return expr.Value{}, expr.Errorf("it is not available in deployments to subscriptions")
@@ -77,16 +77,17 @@ func (s *scope) groupValue() (expr.Value, error) {
 	return groupOf(s.at, func(name string) expr.Value { return s.groupMember(id, name) }), nil
 }
 
-// groupLacks says why resourceGroup() is what the ID of the group says, and no more.
-func (s *scope) groupLacks() string {
+// groupLacks returns the reason, for error messages, if resourceGroup() has only the members that
+// the group's ID gives.
+func (s *scope) groupMissingReason() string {
 	if _, read := s.in.Group.Member("location"); read || s.in.Group.Is(expr.Null) {
 		return ""
 	}
 	return "the others need the action 'Microsoft.Resources/subscriptions/resourceGroups/read' at '" + s.in.Scope.ID() + "', which the caller may not perform"
 }
 
-// groupOf is a group whose members are not all in its ID. One that no one manages has no
-// managedBy.
+// groupOf builds a group from its ID and the members that member returns. managedBy is absent if it
+// is null.
 func groupOf(at expr.Scope, member func(name string) expr.Value) expr.Value {
 	members := object("id", at.ID(), "name", at.Group, "type", "Microsoft.Resources/resourceGroups", "location", member("location")).Members()
 	if manager := member("managedBy"); !manager.Is(expr.Null) {
@@ -95,8 +96,8 @@ func groupOf(at expr.Scope, member func(name string) expr.Value) expr.Value {
 	return expr.ObjectOf(append(members, object("tags", member("tags"), "properties", object("provisioningState", "Succeeded")).Members()...)...)
 }
 
-// groupReference is a member of a group as the group's own answer has it. Most groups have
-// no managedBy, which is null then.
+// groupReference returns a group's member as a Pending value. managedBy becomes null if the group
+// has none, as most do.
 func groupReference(id, name string) expr.Value {
 	group := scopeReference(id, groupsVersion)
 	if name == "managedBy" {
@@ -105,12 +106,12 @@ func groupReference(id, name string) expr.Value {
 	return expr.PendingOf(expr.PropertyOf(group, name))
 }
 
-// groupMember is a member of another group: as a template around declares the group, else
-// as the group's own answer has it.
+// groupMember returns a member of another group: from its declaration in an enclosing template if
+// there is one, otherwise as a Pending value.
 func (s *scope) groupMember(id, name string) expr.Value {
 	for around := s; around.parent != nil; {
 		around = around.parent.s
-		for _, d := range around.named(id) {
+		for _, d := range around.resourcesNamed(id) {
 			n := d.node.Member(name)
 			if n == nil || d.existing || d.skipped || d.broken {
 				continue
@@ -123,8 +124,8 @@ func (s *scope) groupMember(id, name string) expr.Value {
 	return groupReference(id, name)
 }
 
-// environmentValue is that of the public cloud, where no other is given: what templates
-// take of it are suffixes of names.
+// environmentValue returns environment(), by default with the public cloud's values: templates use it for
+// suffixes of host names.
 func (s *scope) environmentValue() (expr.Value, error) {
 	if !s.in.Environment.Is(expr.Null) {
 		return s.in.Environment, nil

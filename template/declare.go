@@ -8,9 +8,9 @@ import (
 	"portico/template/expr"
 )
 
-// declare notes which resources there are.
+// declare collects the declarations of the template's resources.
 func (s *scope) declare() {
-	if resources := s.template.Member("resources"); resources != nil && !s.over {
+	if resources := s.template.Member("resources"); resources != nil && !s.exhausted {
 		s.declareAll(resources, nil, s.loops)
 	}
 }
@@ -57,7 +57,7 @@ func (s *scope) declareLoop(symbol string, n *document.Node, parent *declaration
 	}
 	batch := s.batchSize(loop, &frame{loops: loops})
 	s.loopNames[strings.ToLower(name)], s.loopNames[strings.ToLower(symbol)] = true, true
-	for i := 0; i < count && !s.over; i++ {
+	for i := 0; i < count && !s.exhausted; i++ {
 		inner := slices.Concat(loops, []iteration{{name: name, index: i, resource: true}})
 		s.declareOne(symbol, n, parent, inner, &Loop{Name: name, Index: i, Count: count, Batch: batch})
 	}
@@ -76,7 +76,7 @@ func (s *scope) loopCount(loop *document.Node, name string, loops []iteration) (
 	return s.checkedCount(n, v)
 }
 
-// batchSize is how many resources of a loop are sent side by side; 0 is all of them.
+// batchSize returns how many resources of a loop are deployed concurrently; 0 means all of them.
 func (s *scope) batchSize(loop *document.Node, f *frame) int {
 	mode := loop.Member("mode")
 	if mode == nil || strings.EqualFold(mode.Text(), "parallel") {
@@ -97,11 +97,11 @@ func (s *scope) batchSize(loop *document.Node, f *frame) int {
 }
 
 func (s *scope) declareOne(symbol string, n *document.Node, parent *declaration, loops []iteration, loop *Loop) {
-	d := &declaration{s: s, node: n, symbol: symbol, loops: loops, loop: loop, waits: map[*declaration]bool{}, condition: expr.BoolOf(true)}
+	d := &declaration{s: s, node: n, symbol: symbol, loops: loops, loop: loop, waitsFor: map[*declaration]bool{}, condition: expr.BoolOf(true)}
 	f := &frame{loops: loops}
 	ok := d.readCondition(f)
 	if d.skipped {
-		defer s.silence()()
+		defer s.muteFaults()()
 	}
 	if ok = ok && d.readIdentity(f, parent); !ok {
 		d.broken = !d.skipped
@@ -112,16 +112,16 @@ func (s *scope) declareOne(symbol string, n *document.Node, parent *declaration,
 	}
 }
 
-// readIdentity works out what the resource is, and where.
+// readIdentity evaluates the resource's type, name, api-version and ID.
 func (d *declaration) readIdentity(f *frame, parent *declaration) bool {
 	if n := d.node.Member("existing"); n != nil {
 		v, _ := d.s.evaluate(n, f)
 		d.existing = v.Bool()
 	}
 	var kindOK, nameOK, versionOK bool
-	d.kind, kindOK = d.text("type", f)
-	d.name, nameOK = d.text("name", f)
-	d.apiVersion, versionOK = d.text("apiVersion", f)
+	d.kind, kindOK = d.requiredString("type", f)
+	d.name, nameOK = d.requiredString("name", f)
+	d.apiVersion, versionOK = d.requiredString("apiVersion", f)
 	if !kindOK || !nameOK || !versionOK {
 		return false
 	}
@@ -131,15 +131,15 @@ func (d *declaration) readIdentity(f *frame, parent *declaration) bool {
 	return d.identify(f, parent)
 }
 
-// silence forgets the faults until the function that it returns is called: names of a
-// resource that is left out need not make sense.
-func (s *scope) silence() func() {
-	outer := s.quiet
-	s.quiet = true
-	return func() { s.quiet = outer }
+// muteFaults drops faults until the returned function is called. The names of a resource whose
+// condition is false need not be valid.
+func (s *scope) muteFaults() func() {
+	outer := s.muted
+	s.muted = true
+	return func() { s.muted = outer }
 }
 
-// readCondition works the condition out; one that needs an answer stays Pending.
+// readCondition evaluates the condition, which stays Pending if it needs an answer.
 func (d *declaration) readCondition(f *frame) bool {
 	n := d.node.Member("condition")
 	if n == nil {

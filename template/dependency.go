@@ -9,7 +9,7 @@ import (
 	"portico/template/expr"
 )
 
-// add notes a resource by all of its names.
+// add records a resource under all its names.
 func (s *scope) add(d *declaration) {
 	s.declared = append(s.declared, d)
 	if d.symbol != "" {
@@ -40,7 +40,7 @@ func (s *scope) add(d *declaration) {
 	}
 	if s.count++; s.count > maxResources {
 		s.fault(s.template.Member("resources"), "the template has more than %d resources", maxResources)
-		s.over = true
+		s.exhausted = true
 	}
 }
 
@@ -55,14 +55,14 @@ func (s *scope) index(name string, d *declaration) {
 	s.byName[key] = append(s.byName[key], d)
 }
 
-// named are the resources that a name stands for. A symbol, or a loop, stands before
-// resources that are named so, and those before children whose last segment is the name.
-func (s *scope) named(name string) []*declaration {
+// resourcesNamed returns the resources that a name may mean. Symbols take precedence, then loops,
+// then resources with exactly that name, then children whose last segment is the name.
+func (s *scope) resourcesNamed(name string) []*declaration {
 	found := s.byName[strings.ToLower(name)]
 	if len(found) < 2 {
 		return found
 	}
-	_ = s.budget.Steps(len(found)) // what is refused now is refused again with the next expression
+	_ = s.budget.Steps(len(found)) // if the budget is spent, the next expression fails
 	for _, prefer := range []func(*declaration) bool{
 		func(d *declaration) bool { return strings.EqualFold(d.symbol, name) },
 		func(d *declaration) bool { return d.loop != nil && strings.EqualFold(d.loop.Name, name) },
@@ -82,19 +82,19 @@ func (s *scope) named(name string) []*declaration {
 	return found
 }
 
-// emptyLoop reports whether a name is that of a loop without resources.
-func (s *scope) emptyLoop(name string) bool {
+// isEmptyLoop reports whether the name belongs to a loop without resources.
+func (s *scope) isEmptyLoop(name string) bool {
 	name = strings.ToLower(name)
 	return name != "" && s.loopNames[name] && len(s.byName[name]) == 0
 }
 
-// mayBeBroken reports whether a name may be that of a resource whose fault is reported.
+// mayBeBroken reports whether the name may belong to a resource whose fault has been reported.
 func (s *scope) mayBeBroken(name string) bool { return s.nameless || s.broken[strings.ToLower(name)] }
 
-// after makes d wait for another resource.
-func (d *declaration) after(other *declaration) {
-	if !d.waits[other] {
-		d.waits[other] = true
+// waitFor makes d depend on other.
+func (d *declaration) waitFor(other *declaration) {
+	if !d.waitsFor[other] {
+		d.waitsFor[other] = true
 		d.dependsOn = append(d.dependsOn, other)
 	}
 }
@@ -114,7 +114,7 @@ func (d *declaration) readDependsOn() {
 	}
 }
 
-// dependOn reads an element of dependsOn, or an expression that makes all of them.
+// dependOn reads an element of dependsOn, or an expression that returns the whole list.
 func (s *scope) dependOn(d *declaration, n *document.Node, f *frame) {
 	v, ok := s.evaluate(n, f)
 	if !ok {
@@ -126,28 +126,28 @@ func (s *scope) dependOn(d *declaration, n *document.Node, f *frame) {
 	}
 	for _, name := range names {
 		if err := s.budget.Steps(1); err != nil {
-			s.failed(n, err)
+			s.reportError(n, err)
 			return
 		}
 		if !name.Is(expr.String) {
 			s.fault(n, "dependsOn has names, IDs or symbols of resources, and this is of kind %s", name.Kind())
 			continue
 		}
-		found := s.named(name.Text())
-		if len(found) == 0 && !s.emptyLoop(name.Text()) && !s.mayBeBroken(name.Text()) {
-			s.fault(n, "the resource '%s' is not in the template%s", name.Text(), s.near(name.Text()))
+		found := s.resourcesNamed(name.Text())
+		if len(found) == 0 && !s.isEmptyLoop(name.Text()) && !s.mayBeBroken(name.Text()) {
+			s.fault(n, "the resource '%s' is not in the template%s", name.Text(), s.suggestResource(name.Text()))
 		}
 		if len(found) > 1 && !s.loopNames[strings.ToLower(name.Text())] {
 			s.fault(n, "'%s' names %d resources of the template; use a type with the name, or an ID", name.Text(), len(found))
 			continue
 		}
 		for _, other := range found {
-			d.after(other)
+			d.waitFor(other)
 		}
 	}
 }
 
-func (s *scope) near(name string) string {
+func (s *scope) suggestResource(name string) string {
 	names := make([]string, 0, 2*len(s.declared))
 	for _, d := range s.declared {
 		if d.symbol != "" {
@@ -155,7 +155,7 @@ func (s *scope) near(name string) string {
 		}
 		names = append(names, d.name)
 	}
-	return s.guess(name, names)
+	return s.suggestName(name, names)
 }
 
 // serialize makes each batch of a serial loop depend on the one before.
@@ -168,7 +168,7 @@ func (s *scope) serialize() {
 		key := d.kind + "\n" + d.loop.Name
 		for _, earlier := range loops[key] {
 			if earlier.loop.Index/d.loop.Batch == d.loop.Index/d.loop.Batch-1 {
-				d.after(earlier)
+				d.waitFor(earlier)
 			}
 		}
 		loops[key] = append(loops[key], d)

@@ -6,7 +6,7 @@ import (
 	"portico/template/expr"
 )
 
-// deploymentValue is deployment(). It is made once, as it has all parameters that were given.
+// deploymentValue returns deployment(). It is built once, because it holds all given parameters.
 func (s *scope) deploymentValue() (expr.Value, error) {
 	if !s.deployment.Is(expr.Null) {
 		return s.deployment, nil
@@ -22,20 +22,19 @@ func (s *scope) deploymentValue() (expr.Value, error) {
 	properties := object("template", s.template.Value, "templateHash", s.template.Hash(), "parameters", s.givenParameters(),
 		"mode", mode, "provisioningState", "Running")
 	s.deployment = object(append(members, "properties", properties)...)
-	return s.deployment, s.budget.Elements(2 * len(s.parameterOf))
+	return s.deployment, s.budget.Elements(2 * len(s.parameterOrder))
 }
 
-// givenParameters are the parameters as they were given: not those that have their default
-// values.
+// givenParameters returns the parameters with given values, without those that have their default.
 func (s *scope) givenParameters() expr.Value {
 	var members []expr.Member
-	for _, slot := range s.parameterOf {
+	for _, slot := range s.parameterOrder {
 		if slot.given == nil {
 			continue
 		}
 		v := slot.given.Value
-		if !v.Is(expr.Null) { // which may stand for a default value that asks for this
-			v, _ = s.parameter(slot.name) // its faults are reported where they stand
+		if !v.Is(expr.Null) { // null may select a default, whose expression may call deployment()
+			v, _ = s.parameter(slot.name) // its fault is reported at the parameter
 		}
 		members = append(members, expr.Member{Name: slot.name, Value: object("value", v)})
 	}

@@ -7,8 +7,8 @@ import (
 	"portico/template/expr"
 )
 
-// evaluate works out a value of the template, whose strings may be expressions. Faults
-// are reported; ok is false with them.
+// evaluate evaluates a node of the template, whose strings may be expressions. It reports faults,
+// and returns false if there are any.
 func (s *scope) evaluate(n *document.Node, f *frame) (v expr.Value, ok bool) {
 	s = s.values
 	outer := s.frame
@@ -30,13 +30,13 @@ type walker struct {
 	inside *frame
 }
 
-// value works out a node. Of a node without expressions the value is kept.
+// value evaluates a node. The value of a node without expressions is cached.
 func (w walker) value(n *document.Node) (v expr.Value, ok, constant bool) {
-	if w.over {
+	if w.exhausted {
 		return expr.Value{}, false, false
 	}
 	if err := w.budget.Steps(1); err != nil {
-		w.failed(n, err)
+		w.reportError(n, err)
 		return expr.Value{}, false, false
 	}
 	if n.Is(expr.Array | expr.Object | expr.String) {
@@ -67,14 +67,14 @@ func (w walker) value(n *document.Node) (v expr.Value, ok, constant bool) {
 func (s *scope) fits(n *document.Node, v expr.Value) bool {
 	err := v.CheckDepth()
 	if err != nil {
-		s.failed(n, err)
+		s.reportError(n, err)
 	}
 	return err == nil
 }
 
 func (w walker) charge(n *document.Node, v expr.Value) bool {
 	if err := w.budget.Bytes(v.Size()); err != nil {
-		w.failed(n, err)
+		w.reportError(n, err)
 		return false
 	}
 	return true
@@ -91,7 +91,7 @@ func (w walker) text(n *document.Node) (v expr.Value, ok, constant bool) {
 		err = expr.Errorf("a lambda is no value: it stands as an argument alone")
 	}
 	if err != nil {
-		w.failed(n, err)
+		w.reportError(n, err)
 		return expr.Value{}, false, false
 	}
 	return v, w.charge(n, v), false
@@ -106,7 +106,7 @@ func (w walker) expression(text string) (expr.Value, error) {
 		return expr.Value{}, err
 	}
 	v, err := expr.Evaluate(node, w.env)
-	w.noteSecret(v)
+	w.recordSecret(v)
 	return v, err
 }
 
@@ -134,7 +134,7 @@ func (w walker) object(n *document.Node) (v expr.Value, ok, constant bool) {
 		}
 		name, fine, same := w.name(n, m)
 		if err := w.budget.Text(len(name.Text())); err != nil {
-			w.failed(m.Node, err)
+			w.reportError(m.Node, err)
 			return v, false, false
 		}
 		v, valued, still := w.value(m.Node)
@@ -142,13 +142,13 @@ func (w walker) object(n *document.Node) (v expr.Value, ok, constant bool) {
 		ok, constant, secret = ok && fine && valued, constant && same && still, secret || name.Secure()
 	}
 	v = expr.ObjectOf(members...)
-	if secret { // a part of it cannot be marked that is the name of a member
+	if secret { // a member's name cannot be marked by itself, so the whole object is
 		v = v.AsSecure()
 	}
 	return v, ok, constant
 }
 
-// name is a member's name, which may be an expression.
+// name evaluates a member's name.
 func (w walker) name(n *document.Node, m document.Member) (name expr.Value, ok, constant bool) {
 	text, isExpression := expr.Text(m.Name)
 	if !isExpression {
@@ -157,9 +157,9 @@ func (w walker) name(n *document.Node, m document.Member) (name expr.Value, ok, 
 	v, err := w.expression(m.Name)
 	switch {
 	case err != nil:
-		w.failed(m.Node, err)
+		w.reportError(m.Node, err)
 	case !v.Known():
-		w.wait(m.Node, v, "a member's name")
+		w.reportUnknown(m.Node, v, "a member's name")
 	case !v.Is(expr.String):
 		w.keyFault(n, m, "a member's name must be a string, and this expression is of kind %s", v.Kind())
 	default:
@@ -168,8 +168,8 @@ func (w walker) name(n *document.Node, m document.Member) (name expr.Value, ok, 
 	return expr.Value{}, false, false
 }
 
-// isLoops reports whether a member named copy is a loop over properties, rather than a
-// property of that name.
+// isLoops reports whether a member named copy holds property loops, rather than being a property of
+// that name.
 func isLoops(n *document.Node) bool {
 	if !n.Is(expr.Array) {
 		return false
@@ -182,7 +182,8 @@ func isLoops(n *document.Node) bool {
 	return len(n.Elements) > 0
 }
 
-// loops are the members that loops make: each an array of its input, once for each index.
+// loops evaluates property loops. Each becomes a member that is an array with one element per
+// index.
 func (w walker) loops(n *document.Node) (members []expr.Member, ok bool) {
 	ok = true
 	for _, loop := range n.Elements {
@@ -198,7 +199,7 @@ func (w walker) loops(n *document.Node) (members []expr.Member, ok bool) {
 	return members, ok
 }
 
-// loop is an array of a loop's input, once for each index.
+// loop evaluates input once per index and returns the array of the results.
 func (w walker) loop(name string, count, input *document.Node) (array expr.Value, ok bool) {
 	n, ok := w.count(count)
 	if !ok {
@@ -211,7 +212,7 @@ func (w walker) loop(name string, count, input *document.Node) (array expr.Value
 		*w.inside = *outer.with(iteration{name: name, index: i})
 		v, fine, _ := w.value(input)
 		if !fine {
-			return array, false // the others would fail as well
+			return array, false // the other indexes would fail as well
 		}
 		elements = append(elements, v)
 	}
@@ -219,7 +220,7 @@ func (w walker) loop(name string, count, input *document.Node) (array expr.Value
 	return array, w.fits(input, array)
 }
 
-// count is how often a loop runs.
+// count evaluates the number of a loop's iterations.
 func (w walker) count(n *document.Node) (int, bool) {
 	v, ok, _ := w.value(n)
 	if !ok {
@@ -231,7 +232,7 @@ func (w walker) count(n *document.Node) (int, bool) {
 func (s *scope) checkedCount(n *document.Node, v expr.Value) (int, bool) {
 	switch {
 	case !v.Known():
-		s.wait(n, v, "a loop's count")
+		s.reportUnknown(n, v, "a loop's count")
 	case !v.Is(expr.Int):
 		s.fault(n, "a loop's count is an integer, and this is %s", v.Kind())
 	case v.Int() < 0 || v.Int() > maxResources:

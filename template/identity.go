@@ -8,8 +8,8 @@ import (
 	"portico/template/expr"
 )
 
-// text is a member that must be a string, not empty.
-func (d *declaration) text(name string, f *frame) (text string, ok bool) {
+// requiredString evaluates a member that must be a non-empty string.
+func (d *declaration) requiredString(name string, f *frame) (text string, ok bool) {
 	n := d.node.Member(name)
 	if n == nil {
 		if profile := d.s.template.Member("apiProfile"); profile != nil && name == "apiVersion" {
@@ -19,15 +19,15 @@ func (d *declaration) text(name string, f *frame) (text string, ok bool) {
 		d.s.fault(d.node, "the resource lacks its member '%s'", name)
 		return "", false
 	}
-	text, ok = d.optional(name, f)
+	text, ok = d.optionalString(name, f)
 	if ok && text == "" {
 		d.s.fault(n, "a resource's %s is a string that is not empty", name)
 	}
 	return text, ok && text != ""
 }
 
-// optional is a string that may be absent, null or empty.
-func (d *declaration) optional(name string, f *frame) (text string, ok bool) {
+// optionalString evaluates a string member, which may be absent, null or empty.
+func (d *declaration) optionalString(name string, f *frame) (text string, ok bool) {
 	n := d.node.Member(name)
 	if n == nil {
 		return "", true
@@ -37,24 +37,24 @@ func (d *declaration) optional(name string, f *frame) (text string, ok bool) {
 	case !ok:
 		return "", false
 	case !v.Known():
-		d.s.values.wait(n, v, "a resource's "+name)
+		d.s.values.reportUnknown(n, v, "a resource's "+name)
 		return "", false
 	case !v.Is(expr.String | expr.Null):
 		d.s.fault(n, "a resource's %s is a string, and this is %s", name, v.Kind())
 		return "", false
-	case v.Secure() && (name == "type" || name == "apiVersion"): // which logs and answers show, as they do names
+	case v.Secure() && (name == "type" || name == "apiVersion"): // logs and answers show both, as they do names
 		d.s.fault(n, "a resource's %s cannot be made of a secret", name)
 		return "", false
 	}
 	return v.Text(), true
 }
 
-// identify works out where the resource lies.
+// identify determines the resource's scope and ID.
 func (d *declaration) identify(f *frame, parent *declaration) bool {
 	s := d.s
-	scopeText, scopeOK := d.optional("scope", f)
-	group, groupOK := d.optional("resourceGroup", f)
-	subscription, subscriptionOK := d.optional("subscriptionId", f)
+	scopeText, scopeOK := d.optionalString("scope", f)
+	group, groupOK := d.optionalString("resourceGroup", f)
+	subscription, subscriptionOK := d.optionalString("subscriptionId", f)
 	if !scopeOK || !groupOK || !subscriptionOK {
 		return false
 	}
@@ -76,13 +76,13 @@ func (d *declaration) identify(f *frame, parent *declaration) bool {
 	case parent != nil:
 		d.at, base = parent.at, strings.TrimSuffix(parent.id, parent.path())
 	}
-	ok := d.compose(base)
+	ok := d.composeID(base)
 	if ok && d.isDeployment && !arm.ValidDeploymentName(d.name) {
 		s.fault(d.node.Member("name"), "the name of a deployment %s", arm.DeploymentNames)
 		return false
 	}
 	if d.existing {
-		return ok // nothing is made, wherever it lies
+		return ok // existing resources are not created, so any scope will do
 	}
 	if why, refused := unsupportedTypes[strings.ToLower(d.kind)]; refused {
 		s.fault(d.node.Member("type"), "%s", why)
@@ -95,12 +95,12 @@ func (d *declaration) identify(f *frame, parent *declaration) bool {
 	return ok
 }
 
-// scopeID is the ID that the resource's scope names, and sets where that lies.
+// scopeID returns the ID that the resource's scope member names, and sets d.at accordingly.
 func (d *declaration) scopeID(text string) (string, bool) {
 	n := d.node.Member("scope")
 	lower := strings.ToLower(text)
 	if strings.HasPrefix(lower, "microsoft.management/managementgroups/") {
-		text, lower = "/providers/"+text, "/providers/"+lower // whatever the deployment's own scope is
+		text, lower = "/providers/"+text, "/providers/"+lower // an absolute ID, regardless of the deployment's own scope
 	}
 	switch {
 	case text == "/", strings.HasPrefix(lower, "/providers/"):
@@ -126,14 +126,14 @@ func (d *declaration) scopeID(text string) (string, bool) {
 	return "/" + strings.Join(segments, "/"), true
 }
 
-// path is the part of the ID behind the scope.
+// path returns the part of the ID after the scope.
 func (d *declaration) path() string {
 	path, _ := interleave(d.kind, d.name)
 	return path
 }
 
-// compose builds the ID from the scope's.
-func (d *declaration) compose(base string) bool {
+// composeID sets the resource's ID, given the ID of its scope.
+func (d *declaration) composeID(base string) bool {
 	switch strings.ToLower(d.kind) {
 	case "microsoft.resources/resourcegroups":
 		if d.at.Group != "" {
@@ -154,8 +154,8 @@ func (d *declaration) compose(base string) bool {
 	return true
 }
 
-// interleave is /providers/NAMESPACE/TYPE/NAME/… of a type and a name. Without a name, the
-// text has all of it: NAMESPACE/TYPE/NAME.
+// interleave returns /providers/NAMESPACE/TYPE/NAME/… for a type and a name. If the name is empty,
+// kind holds both: NAMESPACE/TYPE/NAME.
 func interleave(kind, name string) (string, bool) {
 	types := strings.Split(kind, "/")
 	if name == "" {

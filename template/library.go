@@ -42,8 +42,8 @@ func (s *scope) Names(namespace string) []string {
 	return append(names, function.Names()...)
 }
 
-// asks reports whether a function of that name asks a provider.
-func asks(name string) bool {
+// asksProvider reports whether the named function asks a provider.
+func asksProvider(name string) bool {
 	name = strings.ToLower(name)
 	return name == "reference" || name == "references" ||
 		strings.HasPrefix(name, "list") && function.Find(name) == nil
@@ -51,13 +51,13 @@ func asks(name string) bool {
 
 var nameParam = []expr.Param{{Name: "name", Kinds: expr.String}}
 
-// refusing is a function that exists in ARM, and is refused here in a sentence.
-func refusing(name, why string) *expr.Function {
-	return &expr.Function{Name: name, Max: -1, Params: []expr.Param{{Name: "argument", Kinds: expr.Any | expr.Pending}}, Carries: true,
+// refusedFunction returns a function that exists in ARM, but fails here with the given reason.
+func refusedFunction(name, why string) *expr.Function {
+	return &expr.Function{Name: name, Max: -1, Params: []expr.Param{{Name: "argument", Kinds: expr.Any | expr.Pending}}, PassesThrough: true,
 		Call: func(*expr.Call, []expr.Value) (expr.Value, error) { return expr.Value{}, expr.Errorf("it %s", why) }}
 }
 
-// refused are the functions that need what Portico has not.
+// refused lists the functions that need something Portico does not have.
 var refused = map[string]string{
 	"managementGroup": "is not supported: deployments stand in groups and subscriptions",
 	"providers":       "is not supported: write api-versions and locations down",
@@ -66,10 +66,10 @@ var refused = map[string]string{
 	"getSecret":       "is not supported: Key Vault is not asked for secrets",
 }
 
-// stepsOfContext is the cost of an object of what surrounds the deployment.
+// stepsOfContext is the cost of the object that a function such as deployment() returns.
 const stepsOfContext = 8
 
-// contextFunctions are those that know the template and where it is deployed.
+// contextFunctions returns the functions that depend on the template or on its scope.
 func (s *scope) contextFunctions() map[string]*expr.Function {
 	value := func(v func() (expr.Value, error)) func(*expr.Call, []expr.Value) (expr.Value, error) {
 		return func(*expr.Call, []expr.Value) (expr.Value, error) { return v() }
@@ -80,15 +80,15 @@ func (s *scope) contextFunctions() map[string]*expr.Function {
 	id := expr.Param{Name: "resourceName or resourceIdentifier", Kinds: expr.String}
 	version := expr.Param{Name: "apiVersion", Kinds: expr.String}
 	rows := []*expr.Function{
-		{Name: "parameters", Min: 1, Max: 1, Params: nameParam, Carries: true, Call: named(s.parameter)},
-		{Name: "variables", Min: 1, Max: 1, Params: nameParam, Carries: true, Call: named(s.variableHere)},
+		{Name: "parameters", Min: 1, Max: 1, Params: nameParam, PassesThrough: true, Call: named(s.parameter)},
+		{Name: "variables", Min: 1, Max: 1, Params: nameParam, PassesThrough: true, Call: named(s.variableHere)},
 		{Name: "copyIndex", Max: 2, Params: []expr.Param{{Name: "loopName or offset", Kinds: expr.String | expr.Int}, {Name: "offset", Kinds: expr.Int}},
 			Call: s.copyIndex},
 		{Name: "deployment", Steps: stepsOfContext, Call: value(s.deploymentValue)},
 		{Name: "deployer", Steps: stepsOfContext, Call: value(s.deployerValue)},
 		{Name: "environment", Steps: stepsOfContext, Call: value(s.environmentValue)},
 		{Name: "subscription", Steps: stepsOfContext, Call: value(s.subscriptionValue)},
-		{Name: "resourceGroup", Steps: stepsOfContext, Call: value(s.groupValue), Lacks: s.groupLacks()},
+		{Name: "resourceGroup", Steps: stepsOfContext, Call: value(s.groupValue), MissingReason: s.groupMissingReason()},
 		{Name: "tenant", Steps: stepsOfContext, Call: value(s.tenantValue)},
 		{Name: "reference", Min: 1, Max: 3, Params: []expr.Param{id, version, {Name: "'Full'", Kinds: expr.String}}, Deploying: true, Call: s.reference},
 		{Name: "references", Min: 1, Max: 2, Params: []expr.Param{{Name: "symbolicName", Kinds: expr.String}, {Name: "'Full'", Kinds: expr.String}},
@@ -97,7 +97,7 @@ func (s *scope) contextFunctions() map[string]*expr.Function {
 		{Name: "list*", Min: 2, Max: 3, Params: []expr.Param{id, version, {Name: "functionValues", Kinds: expr.Object}}, Deploying: true, Call: s.list},
 	}
 	for name, why := range refused {
-		rows = append(rows, refusing(name, why))
+		rows = append(rows, refusedFunction(name, why))
 	}
 	context := make(map[string]*expr.Function, len(rows))
 	for _, row := range rows {
@@ -113,8 +113,8 @@ func (s *scope) variableHere(name string) (expr.Value, error) {
 	return s.variable(name)
 }
 
-// copyIndex is the index of a loop by its name; without one, of the innermost loop of
-// resources, or where there is none, of the innermost loop.
+// copyIndex returns the index of the named loop. Without a name, it takes the innermost resource
+// loop, or the innermost loop of any kind if there is no resource loop.
 func (s *scope) copyIndex(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	name, offset := "", int64(0)
 	for i, arg := range args {

@@ -2,8 +2,8 @@ package template
 
 import "portico/template/document"
 
-// checkNames reports names of the template's own parts that differ in casing alone: these
-// parts are found in any casing. Objects that are values may have such members.
+// checkNames reports parameters, variables and the like whose names differ only in case: they are
+// looked up without regard to case. Objects that are values may have such members.
 func (s *scope) checkNames() {
 	s.distinctNames(s.template)
 	for _, part := range []string{"parameters", "variables", "outputs", "definitions"} {
@@ -24,10 +24,10 @@ func (s *scope) checkNames() {
 	}
 }
 
-// distinctNames reports members of one object whose names differ in casing alone.
+// distinctNames reports members of an object whose names differ only in case.
 func (s *scope) distinctNames(n *document.Node) {
 	for _, fault := range n.Alike(Code) {
-		s.report(place{n, 0, fault.Message}, func(p place) *document.Fault {
+		s.report(faultKey{n, 0, fault.Message}, func(p faultKey) *document.Fault {
 			fault.Message = p.message
 			return fault
 		})

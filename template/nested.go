@@ -9,15 +9,15 @@ import (
 	"portico/template/expr"
 )
 
-// Unfolding is a nested deployment whose resources are known only once its parameters are.
+// Unfolding is a nested deployment whose resources cannot be listed before its parameters are
+// known.
 type Unfolding struct {
-	// Deployment has neither parameters nor outputs: those of the plan that Unfold returns
-	// are its own.
+	// Deployment has neither parameters nor outputs: the plan that Unfold returns has them.
 	Deployment *Deployment
 	arguments  []Argument
 }
 
-// unfold works a nested deployment out, once.
+// unfold evaluates a nested deployment, once.
 func (d *declaration) unfold() error {
 	switch d.unfolding {
 	case finished:
@@ -52,7 +52,7 @@ func (d *declaration) unfold() error {
 	nested.declare()
 	nested.expand()
 	nested.outputs()
-	if nested.waits {
+	if nested.needsAnswers {
 		d.s.count = declared
 		d.location, d.template = location, t
 		d.unfolds = &Unfolding{arguments: d.arguments}
@@ -63,10 +63,10 @@ func (d *declaration) unfold() error {
 	return nil
 }
 
-// bytesOfNodes is how much more a value takes as nodes.
+// bytesOfNodes is the size of a value's nodes, as a multiple of the value's size.
 const bytesOfNodes = 3
 
-// readTemplate is the nested template, which an expression may make.
+// readTemplate returns the nested template, which may be the result of an expression.
 func (d *declaration) readTemplate(n *document.Node) *document.Node {
 	if !n.Is(expr.String) {
 		return n
@@ -76,13 +76,14 @@ func (d *declaration) readTemplate(n *document.Node) *document.Node {
 		return n
 	}
 	if err := d.s.budget.Bytes(bytesOfNodes * v.Size()); err != nil {
-		d.s.failed(n, err)
+		d.s.reportError(n, err)
 		return n
 	}
-	return n.Holding(v)
+	return n.Computed(v)
 }
 
-// refuseNested reports what a nested deployment may not hold, and whether it is none.
+// refuseNested reports what a nested deployment must not contain, and returns false if it found
+// any.
 func (d *declaration) refuseNested(properties, t *document.Node) bool {
 	s := d.s
 	for _, name := range []string{"templateLink", "parametersLink"} {
@@ -112,12 +113,12 @@ func (d *declaration) refuseNested(properties, t *document.Node) bool {
 
 func (d *declaration) isOuter(properties *document.Node) bool {
 	scope := properties.Member("expressionEvaluationOptions").Member("scope")
-	created := properties.Member("template").Is(expr.String) // what an expression makes is worked out by itself
+	created := properties.Member("template").Is(expr.String) // a template that an expression returns is always evaluated in its own scope
 	return !created && !strings.EqualFold(scope.Text(), "inner")
 }
 
-// readLocation is the deployment's location, or that of the one around it. One that needs an
-// answer is Pending.
+// readLocation returns the deployment's location, by default the enclosing deployment's. It may be
+// Pending.
 func (d *declaration) readLocation() expr.Value {
 	n := d.node.Member("location")
 	if n == nil {
@@ -130,13 +131,14 @@ func (d *declaration) readLocation() expr.Value {
 	return v
 }
 
-// readArguments works the nested deployment's parameters out, as the template around sees them.
+// readArguments evaluates the nested deployment's parameters in the scope of the enclosing
+// template.
 func (d *declaration) readArguments(n *document.Node) {
 	if n == nil {
 		return
 	}
 	if n.Is(expr.String) {
-		d.readMadeArguments(n)
+		d.readComputedArguments(n)
 		return
 	}
 	d.s.distinctNames(n)
@@ -151,27 +153,28 @@ func (d *declaration) readArguments(n *document.Node) {
 	}
 }
 
-// readMadeArguments reads parameters that one expression makes: "[deployment().properties.parameters]".
-func (d *declaration) readMadeArguments(n *document.Node) {
+// readComputedArguments reads parameters that one expression returns:
+// "[deployment().properties.parameters]".
+func (d *declaration) readComputedArguments(n *document.Node) {
 	made, ok := d.s.evaluate(n, d.frame())
 	switch {
 	case !ok:
 		return
 	case made.Is(expr.Pending):
-		d.s.values.wait(n, made, "which parameters a deployment has")
+		d.s.values.reportUnknown(n, made, "which parameters a deployment has")
 	case !made.Is(expr.Object | expr.Null):
 		d.s.fault(n, "parameters are an object, and this is %s", made.Kind())
 	}
 	for _, m := range made.Members() {
-		argument, _ := made.MemberSpelled(m.Name)
-		if v, given := d.madeArgument(m.Name, argument, n); given {
+		argument, _ := made.MemberExact(m.Name)
+		if v, given := d.computedArgument(m.Name, argument, n); given {
 			d.arguments = append(d.arguments, Argument{Name: m.Name, Value: v, At: n})
 		}
 	}
 }
 
-// argument is a parameter's value: of an object's member value, or where an expression
-// makes that object, of what it makes.
+// argument returns a parameter's value: the member value of its object, which may itself be the
+// result of an expression.
 func (d *declaration) argument(m document.Member) (v expr.Value, given bool) {
 	n := m.Node
 	value := n.MemberOrNull("value")
@@ -181,16 +184,16 @@ func (d *declaration) argument(m document.Member) (v expr.Value, given bool) {
 	v, ok := d.s.evaluate(n, d.frame())
 	switch {
 	case !ok:
-		// Its fault is reported; the template goes on with a value that is not known.
+		// The fault is reported; evaluation continues with an unknown value.
 		return expr.PendingOf(expr.Invoke("reference")), true
 	case value != nil:
 		return v, true
 	}
-	return d.madeArgument(m.Name, v, n)
+	return d.computedArgument(m.Name, v, n)
 }
 
-// madeArgument is the value of a parameter's object that an expression has made.
-func (d *declaration) madeArgument(name string, v expr.Value, at *document.Node) (value expr.Value, given bool) {
+// computedArgument returns the member value of a parameter's object that an expression returned.
+func (d *declaration) computedArgument(name string, v expr.Value, at *document.Node) (value expr.Value, given bool) {
 	if v.Is(expr.Pending) {
 		return expr.PendingOf(expr.PropertyOf(v.Expression(), "value")), true
 	}
@@ -204,14 +207,14 @@ func (d *declaration) madeArgument(name string, v expr.Value, at *document.Node)
 	return v.Member("value")
 }
 
-// readOuter reads a nested template whose expressions see what is around it: parameters
-// and variables of its own mean nothing then, as in ARM.
+// readOuter reads a nested template with outer scope. Like ARM, it ignores the template's own
+// parameters and variables.
 func (s *scope) readOuter() {
 	s.checkMembers()
 	s.checkSchema()
 }
 
-// deferredBody is what is sent of a deployment that is unfolded later.
+// deferredBody returns the request body of a deployment that is unfolded later.
 func (d *declaration) deferredBody(t *document.Node) expr.Value {
 	parameters := make([]expr.Member, len(d.arguments))
 	for i, a := range d.arguments {
@@ -220,34 +223,34 @@ func (d *declaration) deferredBody(t *document.Node) expr.Value {
 	return object("properties", object("mode", "Incremental", "template", t.Value, "parameters", expr.ObjectOf(parameters...)))
 }
 
-// askedMembers are known of a nested deployment once it has ended.
+// askedMembers are known only once the nested deployment has ended.
 var askedMembers = []string{"timestamp", "duration", "correlationId", "providers", "dependencies", "outputResources"}
 
-// deploymentValue is what reference says of a nested deployment: some of it is asked for once
-// that has ended.
+// deploymentValue returns what reference returns for a nested deployment. The members named in
+// asked are Pending until the deployment has ended.
 func (d *declaration) deploymentValue(version string, full bool, asked []string) (expr.Value, error) {
 	if d.nested.incomplete {
 		return expr.Value{}, expr.ErrReported
 	}
-	if d.known == nil {
-		d.known = object("templateHash", d.template.Hash(), "parameters", d.nested.shownParameters(),
+	if d.knownMembers == nil {
+		d.knownMembers = object("templateHash", d.template.Hash(), "parameters", d.nested.shownParameters(),
 			"mode", "Incremental", "provisioningState", "Succeeded", "outputs", shownOutputs(d.nested.outputs())).Members()
 	}
 	var members []expr.Member
 	for _, name := range asked {
-		v := expr.PendingOf(expr.PropertyOf(question(d.id, version, false).Expression(), name))
+		v := expr.PendingOf(expr.PropertyOf(pendingReference(d.id, version, false).Expression(), name))
 		members = append(members, expr.Member{Name: name, Value: v})
 	}
-	properties := expr.ObjectOf(append(members, d.known...)...)
+	properties := expr.ObjectOf(append(members, d.knownMembers...)...)
 	if !full {
 		return properties, nil
 	}
 	return object("id", d.id, "name", d.name, "type", deploymentType, "location", d.location, "properties", properties), nil
 }
 
-// shownParameters are the parameters as answers show them: secrets without values.
+// shownParameters returns the parameters as answers show them: secrets without values.
 func (s *scope) shownParameters() expr.Value {
-	members := make([]expr.Member, 0, len(s.parameterOf))
+	members := make([]expr.Member, 0, len(s.parameterOrder))
 	for _, p := range s.parameterValues() {
 		v := object("type", TypeName(p.Type))
 		if !p.Value.Secure() && !SecureType(p.Type) {
@@ -258,8 +261,8 @@ func (s *scope) shownParameters() expr.Value {
 	return expr.ObjectOf(members...)
 }
 
-// Unfold works out a nested deployment that waited for answers: in is the deployment's own
-// input, finish completes a parameter's value. The error is as that of [Expand].
+// Unfold evaluates the nested deployment. in is the input of the enclosing deployment; finish
+// completes the value of a parameter. The results are as in [Expand].
 func (u *Unfolding) Unfold(ctx context.Context, in Input, finish func(expr.Value) (expr.Value, error)) (*Plan, []*document.Fault, error) {
 	of := u.Deployment
 	in.Template, in.Name, in.Mode, in.Arguments = of.Template, of.Name, "", nil

@@ -6,19 +6,20 @@ import (
 	"portico/template/expr"
 )
 
-// Options say how a resource is sent.
+// Options are the @options of a resource.
 type Options struct {
-	// OnlyIfNotExists: a resource that exists is left as it is.
+	// OnlyIfNotExists leaves a resource unchanged if it exists.
 	OnlyIfNotExists bool
-	// RetryOn are codes of errors after which it is sent again, Retries times at most.
+	// RetryOn lists the error codes after which the resource is sent again, at most Retries times.
 	RetryOn []string
 	Retries int
 }
 
-// mostRetries is how often a resource is sent again if the template does not say less.
+// mostRetries is the default and the maximum of Options.Retries.
 const mostRetries = 30
 
-// readOptions reads the resource's @options: names, each with an array of its arguments.
+// readOptions reads the resource's @options: an object of option names, each with an array of
+// arguments.
 func (d *declaration) readOptions() {
 	n := d.node.Member("@options")
 	switch {

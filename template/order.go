@@ -7,12 +7,11 @@ import (
 	"portico/template/expr"
 )
 
-// emit puts the resources into the plan, each behind all that it waits for. A cycle is
-// named.
+// emit adds the resources to the plan, each after all that it depends on. It reports cycles.
 func (s *scope) emit() { s.emitAll(nil, nil) }
 
-// emitAll emits a template's resources behind those given, and returns those that nothing
-// else of the template waits for.
+// emitAll emits a template's resources, which all wait for before. It returns the resources on
+// which no other resource of the template depends.
 func (s *scope) emitAll(before []*Resource, within *Deployment) []*Resource {
 	var all []*Resource
 	waited := map[*Resource]bool{}
@@ -37,7 +36,7 @@ func (s *scope) emitOne(d *declaration, before []*Resource, within *Deployment, 
 	case finished:
 		return true
 	case evaluating:
-		s.cycle(append(path[slices.Index(path, d):], d))
+		s.reportCycle(append(path[slices.Index(path, d):], d))
 		return false
 	}
 	d.visit = evaluating
@@ -69,7 +68,7 @@ func (s *scope) emitOne(d *declaration, before []*Resource, within *Deployment, 
 	return true
 }
 
-func (s *scope) cycle(path []*declaration) {
+func (s *scope) reportCycle(path []*declaration) {
 	names := make([]string, len(path))
 	for i, d := range path {
 		if names[i] = d.name; d.symbol != "" {
@@ -108,8 +107,7 @@ func (d *declaration) deployment(waits []*Resource, within *Deployment) *Deploym
 	}
 }
 
-// conditionNested gives a deployment's condition to its resources where that needs an
-// answer.
+// conditionNested adds a deployment's Pending condition to the conditions of its resources.
 func (d *declaration) conditionNested() {
 	if d.condition.Known() {
 		return

@@ -7,12 +7,12 @@ import (
 	"portico/template/expr"
 )
 
-// outputs works the template's outputs out, once.
+// outputs evaluates the template's outputs, once.
 func (s *scope) outputs() []Output {
-	if s.done {
-		return s.settled
+	if s.outputsDone {
+		return s.outputList
 	}
-	s.done = true
+	s.outputsDone = true
 	declared := s.template.Member("outputs")
 	if declared == nil {
 		return nil
@@ -27,20 +27,20 @@ func (s *scope) outputs() []Output {
 	}
 	for _, m := range all {
 		if o, there, ok := s.output(m); there {
-			s.settled = append(s.settled, o)
+			s.outputList = append(s.outputList, o)
 		} else if !ok {
 			s.incomplete = true
 		}
 	}
-	return s.settled
+	return s.outputList
 }
 
-// OutputValues is an object of the values of outputs, with the secrets in them.
+// OutputValues returns an object of the outputs' values, including secrets.
 func OutputValues(outputs []Output) expr.Value {
 	return objectOfOutputs(outputs, func(o Output) expr.Value { return o.Value })
 }
 
-// shownOutputs are outputs as answers show them.
+// shownOutputs returns the outputs as answers show them.
 func shownOutputs(outputs []Output) expr.Value {
 	return objectOfOutputs(outputs, func(o Output) expr.Value { return object("type", TypeName(o.Type), "value", o.Value) })
 }
@@ -57,14 +57,14 @@ func objectOfOutputs(outputs []Output, value func(Output) expr.Value) expr.Value
 	return expr.ObjectOf(members...)
 }
 
-// output works an output out. It is not there if its condition is false.
+// output evaluates an output. there is false if the output's condition is false.
 func (s *scope) output(m document.Member) (o Output, there, ok bool) {
-	f := &frame{answers: true, loops: slices.Clone(s.loops)}
+	f := &frame{mayNeedAnswer: true, loops: slices.Clone(s.loops)}
 	for i := range f.loops {
-		f.loops[i].resource = false // the output's own loop is the one that copyIndex() means
+		f.loops[i].resource = false // here copyIndex() means the output's own loop
 	}
 	if s.values != s {
-		f.owner = s.parent // which sees what is around it, and waits for what its outputs need
+		f.owner = s.parent // expressions see the enclosing template, and the deployment waits for what they refer to
 	}
 	o = Output{Name: m.Name, Condition: expr.BoolOf(true)}
 	if n := m.Node.Member("condition"); n != nil {
@@ -76,7 +76,7 @@ func (s *scope) output(m document.Member) (o Output, there, ok bool) {
 			return o, false, ok
 		}
 	}
-	c := checker{scope: s, definitions: s.template.Member("definitions"), what: "the output '" + m.Name + "'"}
+	c := checker{scope: s, definitions: s.template.Member("definitions"), label: "the output '" + m.Name + "'"}
 	d, ok := c.resolve(m.Node)
 	if !ok {
 		return o, false, false

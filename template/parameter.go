@@ -8,7 +8,7 @@ import (
 	"portico/template/expr"
 )
 
-// ReadArguments reads a parameter file, or the parameters of a deployment's content.
+// ReadArguments reads a parameter file, or the parameters of a deployment's request body.
 func ReadArguments(n *document.Node) ([]Argument, []*document.Fault) {
 	var faults []*document.Fault
 	if inner := n.MemberOrNull("parameters"); inner != nil && (n.Member("$schema") != nil || n.Member("contentVersion") != nil) {
@@ -37,7 +37,7 @@ func ReadArguments(n *document.Node) ([]Argument, []*document.Fault) {
 	return arguments, faults
 }
 
-// unsupportedForms are what can stand for a parameter's value in ARM, and is refused here.
+// unsupportedForms are ARM's alternatives to a parameter's value that Portico rejects.
 var unsupportedForms = [...]struct{ member, sentence string }{
 	{"reference", "the parameter '%s' refers to a Key Vault, which is not supported: give its value"},
 	{"expression", "the parameter '%s' has an expression of external input, which is not supported: give its value"},
@@ -62,28 +62,28 @@ func (s *scope) readParameters(arguments []Argument) {
 		for _, m := range declared.Present() {
 			slot := &slot{name: m.Name, node: m.Node}
 			s.parameters[strings.ToLower(m.Name)] = slot
-			s.parameterOf = append(s.parameterOf, slot)
+			s.parameterOrder = append(s.parameterOrder, slot)
 		}
 	}
-	if len(s.parameterOf) > maxParameters {
-		s.fault(declared, "the template has %d parameters, and %d are the most", len(s.parameterOf), maxParameters)
+	if len(s.parameterOrder) > maxParameters {
+		s.fault(declared, "the template has %d parameters, and %d are the most", len(s.parameterOrder), maxParameters)
 	}
-	s.give(arguments, declared)
-	for _, slot := range s.parameterOf {
-		_, _ = s.parameter(slot.name) // its faults are reported where they stand
+	s.assignArguments(arguments, declared)
+	for _, slot := range s.parameterOrder {
+		_, _ = s.parameter(slot.name) // faults are reported at the parameter
 	}
 }
 
-// give hands parameters their values.
-func (s *scope) give(arguments []Argument, declared *document.Node) {
+// assignArguments gives parameters their values.
+func (s *scope) assignArguments(arguments []Argument, declared *document.Node) {
 	for i := range arguments {
 		slot := s.parameters[strings.ToLower(arguments[i].Name)]
 		if slot != nil {
 			slot.given = &arguments[i]
 			continue
 		}
-		names := make([]string, len(s.parameterOf))
-		for i, slot := range s.parameterOf {
+		names := make([]string, len(s.parameterOrder))
+		for i, slot := range s.parameterOrder {
 			names[i] = slot.name
 		}
 		at := arguments[i].At
@@ -93,17 +93,17 @@ func (s *scope) give(arguments []Argument, declared *document.Node) {
 		if at == nil {
 			at = s.template
 		}
-		s.fault(at, "the template has no parameter '%s'%s", arguments[i].Name, s.guess(arguments[i].Name, names))
+		s.fault(at, "the template has no parameter '%s'%s", arguments[i].Name, s.suggestName(arguments[i].Name, names))
 	}
 }
 
-// parameter is a parameter's value.
+// parameter returns a parameter's value.
 func (s *scope) parameter(name string) (expr.Value, error) {
 	slot := s.parameters[strings.ToLower(name)]
 	if slot == nil {
 		return expr.Value{}, s.unknown("parameter", name, s.parameters)
 	}
-	return s.settle(slot, "parameters('"+slot.name+"')", func() (expr.Value, bool) { return s.parameterValue(slot) })
+	return s.evaluateOnce(slot, "parameters('"+slot.name+"')", func() (expr.Value, bool) { return s.parameterValue(slot) })
 }
 
 func (s *scope) unknown(what, name string, among map[string]*slot) error {
@@ -112,14 +112,14 @@ func (s *scope) unknown(what, name string, among map[string]*slot) error {
 		names = append(names, slot.name)
 	}
 	slices.Sort(names)
-	return expr.Errorf("the template has no %s '%s'%s", what, name, s.guess(name, names))
+	return expr.Errorf("the template has no %s '%s'%s", what, name, s.suggestName(name, names))
 }
 
-// stepsOfName is the cost of comparing a name with another one, letter by letter.
+// stepsOfName is the cost of comparing one name with another for similarity.
 const stepsOfName = 8
 
-// guess is the end of a sentence that says which name was probably meant.
-func (e *expansion) guess(name string, names []string) string {
+// suggestName returns the end of an error message that suggests a similar name, or "".
+func (e *expansion) suggestName(name string, names []string) string {
 	if e.budget.Steps(stepsOfName*len(names)) != nil {
 		return ""
 	}
@@ -130,7 +130,7 @@ func (e *expansion) guess(name string, names []string) string {
 }
 
 func (s *scope) parameterValue(slot *slot) (expr.Value, bool) {
-	c := checker{scope: s, definitions: s.template.Member("definitions"), what: "the parameter '" + slot.name + "'"}
+	c := checker{scope: s, definitions: s.template.Member("definitions"), label: "the parameter '" + slot.name + "'"}
 	definition, ok := c.resolve(slot.node)
 	if !ok {
 		return expr.Value{}, false
@@ -139,7 +139,7 @@ func (s *scope) parameterValue(slot *slot) (expr.Value, bool) {
 	fallback := definition.member("defaultValue")
 	given := slot.given
 	if given != nil && given.Value.Is(expr.Null) && (fallback != nil || definition.nullable()) {
-		given = nil // null stands for a parameter that is not given
+		given = nil // null means that the parameter is not given
 	}
 	var v expr.Value
 	at := slot.node
@@ -161,14 +161,14 @@ func (s *scope) parameterValue(slot *slot) (expr.Value, bool) {
 		return expr.Value{}, false
 	}
 	v, ok = c.check(definition, v, at)
-	s.noteSecret(v)
+	s.recordSecret(v)
 	return v, ok
 }
 
-// parameterValues are all parameters with their values.
+// parameterValues returns all parameters with their values.
 func (s *scope) parameterValues() []Parameter {
-	parameters := make([]Parameter, 0, len(s.parameterOf))
-	for _, slot := range s.parameterOf {
+	parameters := make([]Parameter, 0, len(s.parameterOrder))
+	for _, slot := range s.parameterOrder {
 		parameters = append(parameters, Parameter{Name: slot.name, Type: slot.kind, Value: slot.value})
 	}
 	return parameters

@@ -7,54 +7,55 @@ import (
 	"portico/template/expr"
 )
 
-// Plan is what a template asks for: loops and nested deployments are unfolded, what has a
-// false condition is left out.
+// Plan is the result of expanding a template: loops and nested deployments are unfolded, and
+// resources with a false condition are left out.
 type Plan struct {
-	// Resources stand in an order in which they could be sent.
+	// Resources are sorted so that each comes after all that it depends on.
 	Resources []*Resource
 	Outputs   []Output
-	// Parameters have the values by which the template was expanded, in its order.
+	// Parameters are in the template's order, with the values used for the expansion.
 	Parameters []Parameter
-	// Deployments are the nested ones that were unfolded, outer ones first.
+	// Deployments are the unfolded nested deployments, outer ones first.
 	Deployments []*Deployment
-	// Secrets are the values that are secrets, or have parts that are: those of parameters, and
-	// what expressions have made of them.
+	// Secrets are secret values, and values with secret parts: parameters, and the results of
+	// expressions that use them.
 	Secrets []expr.Value
 }
 
-// Resource is a resource that is put, or, where it is Existing, only read.
+// Resource is a resource to deploy, or to read if Existing is set.
 type Resource struct {
 	ID         string
-	Symbol     string // empty where the template gives resources no symbols
+	Symbol     string // empty if the template gives resources no symbols
 	Type       string
-	Name       string // with those of its parents: vnet/subnet
+	Name       string // including its parents' names: vnet/subnet
 	APIVersion string
-	Scope      expr.Scope // the group, or the subscription, in which it lies
+	Scope      expr.Scope // its group or subscription
 	Existing   bool
-	// Body is what is sent. Parts of it may be Pending, or Secure.
+	// Body is the request body. Parts of it may be Pending or Secure.
 	Body    expr.Value
 	Options Options
-	// Condition is true, or Pending: then the resource is sent only if it turns out true.
+	// Condition is true or Pending. A Pending condition decides at deployment whether the resource
+	// is sent.
 	Condition expr.Value
-	// DependsOn are the resources that must have succeeded before.
+	// DependsOn lists the resources that must have succeeded first.
 	DependsOn []*Resource
 	Loop      *Loop       // nil outside of a loop
-	Within    *Deployment // the nested deployment that it is of; nil for the template's own
-	// Unfolds is a nested deployment whose resources' names, or count, need an answer: Body
-	// has its template, and Unfold gives its plan once its parameters are known.
+	Within    *Deployment // the enclosing nested deployment; nil in the outermost template
+	// Unfolds is set for a nested deployment whose resources cannot be listed before an answer
+	// arrives. Body has its template, and Unfold returns its plan once the parameters are known.
 	Unfolds *Unfolding
-	// Awaits are the nested deployments that must have ended before.
+	// Awaits lists the nested deployments that must have ended first.
 	Awaits []*Deployment
-	// At is where the template declares it.
+	// At is the declaration in the template.
 	At *document.Node
 }
 
-// Loop is what a resource in a loop knows of it.
+// Loop is a resource's position in its loop.
 type Loop struct {
 	Name         string
 	Index, Count int
-	// Batch is how many of the loop's resources are sent side by side: 0 is all.
-	// DependsOn says so already.
+	// Batch is how many of the loop's resources are deployed concurrently; 0 means all. DependsOn
+	// already reflects it.
 	Batch int
 }
 
@@ -63,20 +64,21 @@ type Deployment struct {
 	ID    string
 	Name  string
 	Scope expr.Scope
-	// Location is its own, or that of the deployment around it. It may be Pending.
+	// Location defaults to the enclosing deployment's. It may be Pending.
 	Location expr.Value
 	Template *document.Node
-	Within   *Deployment // nil for one of the template's own
-	// DependsOn are the resources that must have succeeded before any of its own is sent.
+	Within   *Deployment // the enclosing nested deployment; nil in the outermost template
+	// DependsOn lists the resources that must have succeeded before any of the deployment's is
+	// sent.
 	DependsOn []*Resource
-	Awaits    []*Deployment // as a resource's
-	// Condition is as a resource's: its resources have it as well.
+	Awaits    []*Deployment // as in Resource
+	// Condition is as in Resource. The deployment's resources have it as well.
 	Condition  expr.Value
 	Parameters []Parameter
 	Outputs    []Output
 }
 
-// Nested returns all nested deployments, those that are unfolded later at the end.
+// Nested returns all nested deployments, with those that are unfolded later at the end.
 func (p *Plan) Nested() []*Deployment {
 	all := slices.Clone(p.Deployments)
 	for _, r := range p.Resources {
@@ -87,11 +89,12 @@ func (p *Plan) Nested() []*Deployment {
 	return all
 }
 
-// Output is a value that a template returns. It may be Pending, or Secure.
+// Output is a value that a template returns. It may be Pending or Secure.
 type Output struct {
 	Name, Type string
 	Value      expr.Value
-	// Condition is true, or Pending: then the output is there only if it turns out true.
+	// Condition is true or Pending. A Pending condition decides after the deployment whether the
+	// output exists.
 	Condition expr.Value
 }
 
@@ -101,12 +104,12 @@ type Parameter struct {
 	Value      expr.Value
 }
 
-// Needs are the answers that a value waits for, as calls in the order in which they stand.
+// Needs returns the questions that a value depends on, as calls, in order of appearance.
 func Needs(v expr.Value) []string {
 	var needs []string
 	seen := map[string]bool{}
 	expr.Invocations(v, func(call *expr.Invocation) {
-		if !asks(call.Name) {
+		if !asksProvider(call.Name) {
 			return
 		}
 		if text := expr.Print(call); !seen[text] {
@@ -117,8 +120,7 @@ func Needs(v expr.Value) []string {
 	return needs
 }
 
-// Document is the plan as programs read it. A member that needs an answer is its
-// expression.
+// Document returns the plan for programs to read. Pending values are shown as expressions.
 func (p *Plan) Document() expr.Value {
 	resources := make([]expr.Value, len(p.Resources))
 	for i, r := range p.Resources {

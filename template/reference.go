@@ -7,21 +7,21 @@ import (
 	"portico/template/expr"
 )
 
-// bytesOfQuestion is about what a question takes, without the texts in it, which are the
-// template's own.
+// bytesOfQuestion is the approximate size of a question without its texts, which belong to the
+// template.
 const bytesOfQuestion = 512
 
-// reference is what a provider says of a resource. Of a nested deployment it is known
-// already; of others it stays an expression, with the resource's ID and api-version.
+// reference implements the template function. For an unfolded nested deployment the result is
+// known; for other resources it is a Pending call with the resource's ID and api-version.
 func (s *scope) reference(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	full, err := fullness(args, 2)
+	full, err := wantsFull(args, 2)
 	if err != nil {
 		return expr.Value{}, err
 	}
 	if err := c.Bytes(bytesOfQuestion); err != nil {
 		return expr.Value{}, err
 	}
-	target, err := s.target(args[0].Text())
+	target, err := s.findTarget(args[0].Text())
 	if err != nil {
 		return expr.Value{}, err
 	}
@@ -41,11 +41,11 @@ func (s *scope) reference(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if !strings.HasPrefix(args[0].Text(), "/") || version == "" {
 		return expr.Value{}, expr.Errorf("the template has no resource '%s'; of one elsewhere the ID and an api-version are needed", args[0].Text())
 	}
-	return question(args[0].Text(), version, full), nil
+	return pendingReference(args[0].Text(), version, full), nil
 }
 
-// versionIn returns the api-version among the arguments of a question. It stands in the question's
-// URL, which logs show.
+// versionIn returns the api-version among the arguments of a question. It must not be secret,
+// because it becomes part of a URL, which logs show.
 func versionIn(args []expr.Value) (string, error) {
 	if args[1].Secure() {
 		return "", expr.Errorf("an api-version cannot be made of a secret")
@@ -53,7 +53,7 @@ func versionIn(args []expr.Value) (string, error) {
 	return args[1].Text(), nil
 }
 
-func fullness(args []expr.Value, at int) (bool, error) {
+func wantsFull(args []expr.Value, at int) (bool, error) {
 	if len(args) <= at {
 		return false, nil
 	}
@@ -63,7 +63,7 @@ func fullness(args []expr.Value, at int) (bool, error) {
 	return true, nil
 }
 
-func question(id, version string, full bool) expr.Value {
+func pendingReference(id, version string, full bool) expr.Value {
 	args := []expr.Value{expr.StringOf(id), expr.StringOf(version)}
 	if full {
 		args = append(args, expr.StringOf("Full"))
@@ -72,7 +72,7 @@ func question(id, version string, full bool) expr.Value {
 }
 
 func (s *scope) referenceTo(target *declaration, version string, full bool, asked []string) (expr.Value, error) {
-	if err := s.depend(target); err != nil {
+	if err := s.addDependency(target); err != nil {
 		return expr.Value{}, err
 	}
 	if version == "" {
@@ -81,16 +81,17 @@ func (s *scope) referenceTo(target *declaration, version string, full bool, aske
 	if target.nested != nil && !target.skipped {
 		return target.deploymentValue(version, full, asked)
 	}
-	return question(target.id, version, full), nil
+	return pendingReference(target.id, version, full), nil
 }
 
-// target is the resource that reference and list* name; nil where the template has none.
-func (s *scope) target(name string) (*declaration, error) {
-	found := s.find(name)
+// findTarget returns the resource that the argument of reference or list* names, or nil if the
+// template has none.
+func (s *scope) findTarget(name string) (*declaration, error) {
+	found := s.findResources(name)
 	if len(found) > 1 {
 		return nil, expr.Errorf("'%s' names %d resources of the template", name, len(found))
 	}
-	if err := s.mayAsk(); err != nil || len(found) == 0 {
+	if err := s.checkAnswersAllowed(); err != nil || len(found) == 0 {
 		return nil, err
 	}
 	if found[0].broken {
@@ -99,30 +100,30 @@ func (s *scope) target(name string) (*declaration, error) {
 	return found[0], nil
 }
 
-func (s *scope) mayAsk() error {
-	if s.frame.answers {
+func (s *scope) checkAnswersAllowed() error {
+	if s.frame.mayNeedAnswer {
 		return nil
 	}
 	return expr.Errorf("it needs a provider's answer, and stands here where none is awaited: use it in what resources hold and in outputs")
 }
 
-// find looks for resources by what names them, in the template of the expression, and
-// from there on outwards to the one whose values the expression sees.
-func (s *scope) find(name string) []*declaration {
+// findResources looks up resources by name, from the template that holds the expression outwards to
+// the one whose values the expression sees.
+func (s *scope) findResources(name string) []*declaration {
 	from := s
 	if owner := s.frame.owner; owner != nil {
 		from = owner.s
 	}
 	for {
-		if found := from.named(name); len(found) > 0 || from == s || from.parent == nil {
+		if found := from.resourcesNamed(name); len(found) > 0 || from == s || from.parent == nil {
 			return found
 		}
 		from = from.parent.s
 	}
 }
 
-// depend makes the resource of the expression wait for target.
-func (s *scope) depend(target *declaration) error {
+// addDependency makes the resource that holds the expression wait for target.
+func (s *scope) addDependency(target *declaration) error {
 	owner := s.frame.owner
 	for owner != nil && owner.s != target.s {
 		owner = owner.s.parent
@@ -131,7 +132,7 @@ func (s *scope) depend(target *declaration) error {
 		return expr.Errorf("the resource refers to itself")
 	}
 	if owner != nil {
-		owner.after(target)
+		owner.waitFor(target)
 	}
 	if target.isDeployment && !target.skipped {
 		return target.unfold()
@@ -139,16 +140,17 @@ func (s *scope) depend(target *declaration) error {
 	return nil
 }
 
-// references are the answers of all resources of a loop.
+// references implements the template function, which returns the answers of all resources of a
+// loop.
 func (s *scope) references(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	full, err := fullness(args, 1)
+	full, err := wantsFull(args, 1)
 	if err != nil {
 		return expr.Value{}, err
 	}
-	if err := s.mayAsk(); err != nil {
+	if err := s.checkAnswersAllowed(); err != nil {
 		return expr.Value{}, err
 	}
-	found := s.find(args[0].Text())
+	found := s.findResources(args[0].Text())
 	if s.mayBeBroken(args[0].Text()) {
 		return expr.Value{}, expr.ErrReported
 	}
@@ -160,7 +162,8 @@ func (s *scope) references(c *expr.Call, args []expr.Value) (expr.Value, error) 
 	}
 	answers := make([]expr.Value, len(found))
 	for i, target := range found {
-		// Functions that look into arrays would wait for what is asked.
+		// Without members to ask for: they would make the whole array Pending for functions that
+		// look into it.
 		if answers[i], err = s.referenceTo(target, "", full, nil); err != nil {
 			return expr.Value{}, err
 		}
@@ -168,16 +171,16 @@ func (s *scope) references(c *expr.Call, args []expr.Value) (expr.Value, error) 
 	return expr.ArrayOf(answers...), nil
 }
 
-// isLoop reports whether what a name stands for is a loop of resources.
+// isLoop reports whether the found resources are all resources of one loop.
 func (s *scope) isLoop(name string, found []*declaration) bool {
 	if len(found) == 0 {
-		return s.emptyLoop(name)
+		return s.isEmptyLoop(name)
 	}
 	return found[0].loop != nil && found[0].loop.Index == 0 && len(found) == found[0].loop.Count
 }
 
 func (s *scope) resourceInfo(_ *expr.Call, args []expr.Value) (expr.Value, error) {
-	found := s.find(args[0].Text())
+	found := s.findResources(args[0].Text())
 	if len(found) != 1 {
 		return expr.Value{}, expr.Errorf("the template has no resource '%s'", args[0].Text())
 	}
@@ -187,9 +190,9 @@ func (s *scope) resourceInfo(_ *expr.Call, args []expr.Value) (expr.Value, error
 
 func lastSegment(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
 
-// list is a call of an action whose name begins with list.
+// list implements list*, which calls a resource's action.
 func (s *scope) list(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	target, err := s.target(args[0].Text())
+	target, err := s.findTarget(args[0].Text())
 	if err != nil {
 		return expr.Value{}, err
 	}
@@ -205,7 +208,7 @@ func (s *scope) list(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	}
 	args = append([]expr.Value(nil), args...)
 	if target != nil {
-		if err := s.depend(target); err != nil {
+		if err := s.addDependency(target); err != nil {
 			return expr.Value{}, err
 		}
 		args[0] = expr.StringOf(target.id)
@@ -215,13 +218,13 @@ func (s *scope) list(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.PendingOf(expr.Invoke(c.Name, args...)), nil
 }
 
-// secureOutputs are the outputs of a nested deployment with their secrets. They are kept
-// nowhere, so they are worked out where they are used.
+// secureOutputs returns a nested deployment's outputs including secrets. They are never stored, so
+// they are evaluated at each use.
 func (s *scope) secureOutputs(target *declaration, args []expr.Value) (expr.Value, error) {
 	if target == nil || target.existing {
 		return expr.Value{}, expr.Errorf("the secure outputs of '%s' are known to the template that deploys it alone", args[0].Text())
 	}
-	if err := s.depend(target); err != nil {
+	if err := s.addDependency(target); err != nil {
 		return expr.Value{}, err
 	}
 	switch {

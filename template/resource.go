@@ -7,7 +7,7 @@ import (
 	"portico/template/expr"
 )
 
-// declaration is a resource of a template: of a loop one for each index.
+// declaration is a resource of a template; a loop has one for each index.
 type declaration struct {
 	s      *scope
 	node   *document.Node
@@ -15,41 +15,41 @@ type declaration struct {
 	loops  []iteration
 	loop   *Loop
 
-	kind       string // its whole type
-	name       string // its whole name
+	kind       string // including the parents' types
+	name       string // including the parents' names
 	id         string
 	apiVersion string
 	at         expr.Scope
 	existing   bool
 	condition  expr.Value
-	skipped    bool // its condition is false
-	broken     bool // what it is has a fault, which is reported
+	skipped    bool // the condition is false
+	broken     bool // a fault in its identity has been reported
 
 	dependsOn []*declaration
-	waits     map[*declaration]bool
+	waitsFor  map[*declaration]bool
 	body      expr.Value
 	options   Options
 
 	isDeployment bool
-	arguments    []Argument // of a nested deployment
-	location     expr.Value // of a nested deployment
+	arguments    []Argument // nested deployments only
+	location     expr.Value // nested deployments only
 	template     *document.Node
-	nested       *scope        // what a nested deployment holds
-	known        []expr.Member // of what reference says of a nested deployment; nil until it is asked
+	nested       *scope        // the template of a nested deployment
+	knownMembers []expr.Member // cached members of reference's result for a nested deployment
 	unfolding    int           // untouched, evaluating, finished
 	unfolds      *Unfolding
 
-	visit  int // of the walk that orders resources
+	visit  int // state of the walk that orders resources
 	leaves []*Resource
-	// awaits and deployed are of the plan: the nested deployments that it waits for, and its own.
+	// The nested deployments that it waits for, and its own, in the plan.
 	awaits   []*Deployment
 	deployed *Deployment
 }
 
-// deploymentType is that of nested deployments.
+// deploymentType is the type of nested deployments.
 const deploymentType = "Microsoft.Resources/deployments"
 
-// unsupportedTypes are refused by name.
+// unsupportedTypes maps the types that deployments must not create to the reason.
 var unsupportedTypes = map[string]string{
 	"microsoft.resources/deploymentscripts":               "deployment scripts are not supported: nothing runs them",
 	"microsoft.resources/templatespecs":                   "template specs are not supported",
@@ -59,17 +59,17 @@ var unsupportedTypes = map[string]string{
 	"microsoft.management/managementgroups/subscriptions": "management groups are not supported",
 }
 
-// resourceMembers are what says how a resource is deployed; all else is its body.
+// resourceMembers are the members that control the deployment; all others form the body.
 var resourceMembers = map[string]bool{"name": true, "type": true, "apiversion": true, "dependson": true, "condition": true, "copy": true,
 	"scope": true, "resources": true, "comments": true, "existing": true, "metadata": true, "subscriptionid": true, "resourcegroup": true, "@options": true}
 
-// frame is where the resource's body stands.
-func (d *declaration) frame() *frame { return &frame{loops: d.loops, owner: d, answers: true} }
+// frame returns the evaluation context of the resource's body.
+func (d *declaration) frame() *frame { return &frame{loops: d.loops, owner: d, mayNeedAnswer: true} }
 
-// expand works out all bodies and what they wait for.
+// expand evaluates the bodies and dependencies of all resources.
 func (s *scope) expand() {
 	for _, d := range s.declared {
-		if s.over {
+		if s.exhausted {
 			return
 		}
 		if !d.skipped && !d.broken {
@@ -85,7 +85,7 @@ func (d *declaration) expand() {
 	switch {
 	case d.isDeployment:
 		if err := d.unfold(); err != nil {
-			d.s.failed(d.node, err)
+			d.s.reportError(d.node, err)
 		}
 	case !d.existing:
 		d.readBody()
@@ -100,8 +100,8 @@ func (d *declaration) readBody() {
 		if resourceMembers[lower] {
 			continue
 		}
-		if strings.HasPrefix(m.Name, "@") { // meant for who sends the resource: its provider must not take it for a property
-			s.keyFault(d.node, m, "a resource has no member '%s'%s", m.Name, s.guess(m.Name, []string{"@options"}))
+		if strings.HasPrefix(m.Name, "@") { // options for the deployment engine: the provider must not get one as a property
+			s.keyFault(d.node, m, "a resource has no member '%s'%s", m.Name, s.suggestName(m.Name, []string{"@options"}))
 			continue
 		}
 		v, ok := s.evaluate(m.Node, f)

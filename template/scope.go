@@ -8,62 +8,61 @@ import (
 	"portico/template/expr"
 )
 
-// scope is one template: the outermost, or a nested deployment's.
+// scope is the state of one template: the outermost, or a nested deployment's.
 type scope struct {
 	*expansion
 	template *document.Node
 	name     string
 	location expr.Value // of the deployment
-	// deployment is deployment(); null until an expression asks for it.
+	// deployment caches deployment(); null until an expression calls it.
 	deployment expr.Value
-	typeless   bool       // types may be left out: languageVersion 2.0
-	at         expr.Scope // where its resources lie
+	typeless   bool       // types may be omitted: languageVersion 2.0
+	at         expr.Scope // the default scope of its resources
 
-	// values is the template whose parameters and variables its expressions see: itself, or
-	// the one around it.
+	// values is the scope whose parameters and variables the expressions see: this one, or an
+	// enclosing one for nested templates with outer scope.
 	values *scope
-	// loops are around the deployment resource, in view of a template whose values are the
-	// ones around it.
+	// loops are those around the deployment resource, for a nested template with outer scope.
 	loops []iteration
-	// parent is the deployment resource that it is nested in; nil for the outermost.
+	// parent is the deployment resource that holds the template; nil for the outermost.
 	parent *declaration
 	depth  int
 
-	parameters  map[string]*slot
-	parameterOf []*slot // in order
-	variables   map[string]*slot
-	functions   map[string]*expr.Function // by namespace.name
-	context     map[string]*expr.Function
-	frame       *frame // what is being evaluated
-	working     []string
+	parameters     map[string]*slot
+	parameterOrder []*slot // in order
+	variables      map[string]*slot
+	functions      map[string]*expr.Function // by namespace.name
+	context        map[string]*expr.Function
+	frame          *frame // of the expression being evaluated
+	working        []string
 
-	declared   []*declaration
-	byName     map[string][]*declaration // by all names that dependsOn and reference may use
-	ids        map[string]*declaration
-	loopNames  map[string]bool
-	broken     map[string]bool // what names a loop, or a symbol, that has a fault
-	waits      bool            // something that must be known needs an answer first
-	settled    []Output        // outputs, once they are worked out
-	nameless   bool            // a resource has a fault in its name
-	incomplete bool            // an output has a fault
-	done       bool
+	declared     []*declaration
+	byName       map[string][]*declaration // by every name that dependsOn and reference may use
+	ids          map[string]*declaration
+	loopNames    map[string]bool
+	broken       map[string]bool // names of loops and symbols with reported faults
+	needsAnswers bool            // a value is needed early, but Pending
+	outputList   []Output        // cached result of outputs
+	nameless     bool            // a resource's name has a fault
+	incomplete   bool            // an output has a fault
+	outputsDone  bool
 }
 
-// frame is where an expression stands.
+// frame is the context of an expression.
 type frame struct {
 	loops    []iteration
-	defaults bool // it is a parameter's default value
-	// owner is the resource that it is of; of a nested deployment's outputs that see what is
-	// around it, the deployment; nil of other outputs.
+	defaults bool // in a parameter's default value
+	// owner is the resource that holds the expression. For outputs of a nested deployment with
+	// outer scope it is the deployment; for other outputs, nil.
 	owner *declaration
-	// answers says that it may need a provider's answer.
-	answers bool
+	// mayNeedAnswer allows calls that a provider must answer.
+	mayNeedAnswer bool
 }
 
 type iteration struct {
 	name     string
 	index    int
-	resource bool // a loop of resources
+	resource bool // of resources, not of properties
 }
 
 func (f *frame) with(i iteration) *frame {
@@ -81,15 +80,15 @@ func (e *expansion) newScope(t *document.Node, at expr.Scope, name string, locat
 	return s
 }
 
-// templateMembers are what a template may hold.
+// templateMembers lists the members of a template.
 var templateMembers = []string{"$schema", "languageVersion", "contentVersion", "apiProfile", "metadata", "definitions",
 	"parameters", "functions", "variables", "resources", "outputs"}
 
-// read reads all of a template but its resources.
+// read reads everything but the resources.
 func (s *scope) read(arguments []Argument) {
 	if !s.template.Is(expr.Object) {
 		s.fault(s.template, "a template is an object, and this is %s", s.template.Value.Kind())
-		s.over = true
+		s.exhausted = true
 		return
 	}
 	s.checkMembers()
@@ -127,10 +126,10 @@ func (s *scope) checkMember(m document.Member) {
 		s.keyFault(s.template, m, "asserts are not supported")
 		return
 	}
-	s.keyFault(s.template, m, "a template has no member '%s'%s", m.Name, s.guess(m.Name, templateMembers))
+	s.keyFault(s.template, m, "a template has no member '%s'%s", m.Name, s.suggestName(m.Name, templateMembers))
 }
 
-// checkSchema compares the template's kind with the scope that it is deployed to.
+// checkSchema checks that $schema matches the scope of the deployment.
 func (s *scope) checkSchema() {
 	for _, name := range []string{"$schema", "contentVersion", "resources"} {
 		if s.template.Member(name) == nil {
@@ -144,7 +143,7 @@ func (s *scope) checkSchema() {
 	_, file, _ := strings.Cut(strings.TrimSuffix(strings.ToLower(schema.Text()), "#"), "/schemas/")
 	_, file, _ = strings.Cut(file, "/")
 	switch file {
-	case "deploymenttemplate.json": // what compilers write at subscriptions as well
+	case "deploymenttemplate.json": // compilers also write it for subscriptions
 	case "subscriptiondeploymenttemplate.json":
 		if s.at.Group != "" {
 			s.fault(schema, "the template's $schema is that of subscriptions, and it is deployed to a resource group: use deploymentTemplate.json")
@@ -156,7 +155,7 @@ func (s *scope) checkSchema() {
 	}
 }
 
-// slot is a parameter or variable, worked out when it is first used.
+// slot is a parameter or variable, evaluated on first use.
 type slot struct {
 	name  string
 	state int
@@ -173,8 +172,9 @@ const (
 	finished
 )
 
-// settle works a slot out once. A slot that needs itself is a cycle, which is named.
-func (s *scope) settle(slot *slot, what string, work func() (expr.Value, bool)) (expr.Value, error) {
+// evaluateOnce evaluates a slot on first use. The error of a slot that needs itself names the
+// cycle.
+func (s *scope) evaluateOnce(slot *slot, what string, work func() (expr.Value, bool)) (expr.Value, error) {
 	switch slot.state {
 	case evaluating:
 		from := 0
@@ -197,15 +197,15 @@ func (s *scope) settle(slot *slot, what string, work func() (expr.Value, bool)) 
 	return slot.value, nil
 }
 
-// wait reports that a value must be known before the template can be worked out. Of a
-// nested deployment that is no fault: it is worked out once the answers are there.
-func (s *scope) wait(at *document.Node, v expr.Value, what string) {
+// reportUnknown reports a Pending value that must be known to expand the template. In a nested
+// deployment it is not a fault: the deployment is unfolded once the answers arrive.
+func (s *scope) reportUnknown(at *document.Node, v expr.Value, what string) {
 	if s.parent != nil && s.values == s {
-		s.waits = true
+		s.needsAnswers = true
 		return
 	}
 	if err := s.budget.Bytes(v.Size()); err != nil {
-		s.failed(at, err)
+		s.reportError(at, err)
 		return
 	}
 	s.fault(at, "%s must be known before anything is deployed, and this one needs %s", what, strings.Join(Needs(v), ", "))

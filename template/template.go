@@ -1,5 +1,5 @@
-// Package template reads ARM's templates and works out what they ask for. It is pure: it
-// reads no file, asks no service and knows no clock but the one it is given.
+// Package template expands ARM templates into plans of resources to deploy. It is pure: it reads no
+// files, calls no services, and takes the time from its input.
 package template
 
 import (
@@ -17,7 +17,7 @@ import (
 // Code is the code of all faults, as in ARM.
 const Code = "InvalidTemplate"
 
-// MaxResources is how many resources one deployment has, its nested ones' among them.
+// MaxResources is the maximum number of resources in a deployment, including nested deployments.
 const MaxResources = 800
 
 // ARM's limits.
@@ -29,44 +29,44 @@ const (
 	maxNesting    = 8 // of deployments
 )
 
-// What one template's expressions may spend.
+// Budget of one template's expressions.
 const (
 	maxSteps = 1_000_000
 	maxSpent = 32 << 20
 	maxDepth = 512
 )
 
-// maxFaults are reported; a template with more is given up.
+// maxFaults is the number of faults after which expansion stops.
 const maxFaults = 50
 
-// maxMessage is how long a fault's sentence may be: it may quote texts of the template.
+// maxMessage is the maximum length of a fault's message, which may quote the template.
 const maxMessage = 4 << 10
 
-// maxRepeated are how often faults are met again, in loops, before a template is given up.
+// maxRepeated is the number of repeated faults, in loops, after which expansion stops.
 const maxRepeated = 500
 
-// Input is a template with what it stands in.
+// Input is a template with its parameters and context.
 type Input struct {
 	Template *document.Node
-	// Arguments are values of parameters.
+	// Arguments are the parameters' values.
 	Arguments []Argument
-	// Name is the deployment's.
+	// Name is the deployment's name.
 	Name  string
 	Scope expr.Scope
-	// Location is the deployment's, at a subscription; of a group the group's own.
+	// Location is the location of a deployment to a subscription; for a deployment to a group, the
+	// group's.
 	Location string
-	// Mode is the deployment's: Complete, or else Incremental.
+	// Mode is the deployment's mode: Complete, or Incremental by default.
 	Mode string
-	// Group, Subscription, Deployer and Environment are the answers of resourceGroup() and so
-	// on. Null of Group is made of Scope and Location, and a Group of which the caller may read no
-	// more has an id, a name and a type alone; null of the others stands for a made-up
-	// subscription or caller, or for the public cloud, as no service is asked.
+	// Group, Subscription, Deployer and Environment are the results of resourceGroup() and so on. A
+	// null Group is derived from Scope and Location; a Group that the caller may not read has only
+	// id, name and type. The others, if null, default to a placeholder, or to the public cloud.
 	Group, Subscription, Deployer, Environment expr.Value
 	Now                                        time.Time
-	// NewGUID makes a random UUID. It is called in the same order for the same template, so
-	// that one of a known seed has a template expanded to the same again.
+	// NewGUID returns a random UUID. The order of calls is the same for the same template, so a
+	// fixed seed makes expansion reproducible.
 	NewGUID func() string
-	// Allowance is what this and all else that is worked out of the deployment may spend together.
+	// Allowance is shared by all evaluations of the deployment.
 	Allowance *Allowance
 }
 
@@ -74,21 +74,21 @@ type Input struct {
 type Argument struct {
 	Name  string
 	Value expr.Value
-	At    *document.Node // for faults; nil of a value from elsewhere
+	At    *document.Node // for faults; nil if the value is not from a document
 }
 
-// Expand works out what a template asks for. With faults, the plan has its Secrets alone: the
-// faults may tell them. The error is that of a context that ends before.
+// Expand expands a template. If there are faults, the plan has only its Secrets, because the faults
+// may quote them. The error is ctx.Err().
 func Expand(ctx context.Context, in Input) (*Plan, []*document.Fault, error) {
 	if err := in.Allowance.begin(); err != nil {
 		return &Plan{}, []*document.Fault{in.Template.Fault(Code, "%v", err)}, nil
 	}
 	e := &expansion{in: in, ended: ctx.Err, budget: expr.NewBudget(ctx, maxSteps, maxSpent, maxDepth), parsed: map[string]parsed{},
-		constant: map[*document.Node]expr.Value{}, seen: map[place]bool{}, plan: &Plan{}}
+		constant: map[*document.Node]expr.Value{}, seen: map[faultKey]bool{}, plan: &Plan{}}
 	defer in.Allowance.end(e.budget)
 	s := e.newScope(in.Template, in.Scope, in.Name, expr.StringOf(in.Location))
 	s.read(in.Arguments)
-	if s.declare(); !e.over {
+	if s.declare(); !e.exhausted {
 		s.expand()
 		e.plan.Outputs = s.outputs()
 		e.plan.Parameters = s.parameterValues()
@@ -100,25 +100,25 @@ func Expand(ctx context.Context, in Input) (*Plan, []*document.Fault, error) {
 		return nil, nil, err
 	}
 	if len(e.faults) > 0 {
-		return &Plan{Secrets: e.plan.Secrets}, e.ordered(), nil
+		return &Plan{Secrets: e.plan.Secrets}, e.sortedFaults(), nil
 	}
 	return e.plan, nil, nil
 }
 
-// expansion is what all templates of an Expand share.
+// expansion is the state that all templates of an Expand share.
 type expansion struct {
-	in       Input
-	ended    func() error // the error of the context
-	budget   *expr.Budget
-	parsed   map[string]parsed
-	constant map[*document.Node]expr.Value // values without expressions
-	faults   []*document.Fault
-	seen     map[place]bool
-	plan     *Plan
-	repeated int  // faults met again
-	count    int  // resources declared
-	quiet    bool // faults are not reported
-	over     bool // too much: nothing further is worked out
+	in        Input
+	ended     func() error // the context's Err
+	budget    *expr.Budget
+	parsed    map[string]parsed
+	constant  map[*document.Node]expr.Value // cached values without expressions
+	faults    []*document.Fault
+	seen      map[faultKey]bool
+	plan      *Plan
+	repeated  int  // number of repeated faults
+	count     int  // number of declared resources
+	muted     bool // faults are dropped
+	exhausted bool // a limit is exceeded, so evaluation stops
 }
 
 type parsed struct {
@@ -126,48 +126,48 @@ type parsed struct {
 	err  error
 }
 
-// noteSecret notes a value if it is a secret, or a part of it is.
-func (e *expansion) noteSecret(v expr.Value) {
+// recordSecret adds v to the plan's secrets if it has secret parts.
+func (e *expansion) recordSecret(v expr.Value) {
 	if v.Secure() {
 		e.plan.Secrets = append(e.plan.Secrets, v)
 	}
 }
 
-// place is where a fault is, and which: a loop meets the same one each time.
-type place struct {
+// faultKey identifies a fault: a loop meets the same one in each iteration.
+type faultKey struct {
 	at      *document.Node
 	inside  int
 	message string
 }
 
 func (e *expansion) fault(at *document.Node, format string, args ...any) {
-	e.report(place{at, 0, fmt.Sprintf(format, args...)}, func(p place) *document.Fault { return at.Fault(Code, "%s", p.message) })
+	e.report(faultKey{at, 0, fmt.Sprintf(format, args...)}, func(p faultKey) *document.Fault { return at.Fault(Code, "%s", p.message) })
 }
 
-// keyFault is a fault at the name of a member.
+// keyFault reports a fault at a member's name.
 func (e *expansion) keyFault(of *document.Node, m document.Member, format string, args ...any) {
-	e.report(place{m.Node, -1, fmt.Sprintf(format, args...)}, func(p place) *document.Fault { return of.Key(m, Code, "%s", p.message) })
+	e.report(faultKey{m.Node, -1, fmt.Sprintf(format, args...)}, func(p faultKey) *document.Fault { return of.KeyFault(m, Code, "%s", p.message) })
 }
 
-func (e *expansion) report(p place, fault func(place) *document.Fault) {
-	if e.quiet {
+func (e *expansion) report(p faultKey, fault func(faultKey) *document.Fault) {
+	if e.muted {
 		return
 	}
 	p.message = expr.Shorten(p.message, maxMessage)
 	if e.seen[p] {
 		e.repeated++
-		e.over = e.over || e.repeated >= maxRepeated
+		e.exhausted = e.exhausted || e.repeated >= maxRepeated
 		return
 	}
 	e.seen[p] = true
 	e.faults = append(e.faults, fault(p))
 	if len(e.faults) >= maxFaults {
-		e.over = true
+		e.exhausted = true
 	}
 }
 
-// ordered are the faults in the order in which they stand.
-func (e *expansion) ordered() []*document.Fault {
+// sortedFaults returns the faults in document order.
+func (e *expansion) sortedFaults() []*document.Fault {
 	slices.SortStableFunc(e.faults, func(a, b *document.Fault) int {
 		if c := strings.Compare(a.File, b.File); c != 0 {
 			return c
@@ -180,24 +180,24 @@ func (e *expansion) ordered() []*document.Fault {
 	return e.faults
 }
 
-// failed reports an error of an evaluation at an expression.
-func (e *expansion) failed(at *document.Node, err error) {
+// reportError reports the error of an expression's evaluation.
+func (e *expansion) reportError(at *document.Node, err error) {
 	if errors.Is(err, expr.ErrReported) {
 		return
 	}
 	if errors.Is(err, expr.ErrBudget) || e.ended() != nil {
-		if e.over {
+		if e.exhausted {
 			return
 		}
-		e.over, e.quiet = true, false
+		e.exhausted, e.muted = true, false
 	}
 	fault := &expr.Error{}
 	if !errors.As(err, &fault) {
 		e.fault(at, "%v", err)
 		return
 	}
-	e.report(place{at, max(fault.Offset, 0), strings.ReplaceAll(fault.Message, "\n", " ")},
-		func(p place) *document.Fault { return at.FaultAt(p.inside, Code, p.message) })
+	e.report(faultKey{at, max(fault.Offset, 0), strings.ReplaceAll(fault.Message, "\n", " ")},
+		func(p faultKey) *document.Fault { return at.FaultAt(p.inside, Code, p.message) })
 }
 
 func (e *expansion) parse(text string) (expr.Node, error) {

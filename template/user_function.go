@@ -8,7 +8,7 @@ import (
 	"portico/template/expr"
 )
 
-// readFunctions notes the functions that the template defines.
+// readFunctions reads the functions that the template defines.
 func (s *scope) readFunctions() {
 	declared := s.template.Member("functions")
 	if declared == nil {
@@ -33,7 +33,7 @@ func (s *scope) readFunctions() {
 func (s *scope) readFunction(namespace string, m document.Member) {
 	name := namespace + "." + m.Name
 	if err := cmp.Or(s.budget.Steps(1), s.budget.Text(len(name))); err != nil {
-		s.failed(m.Node, err)
+		s.reportError(m.Node, err)
 		return
 	}
 	output := m.Node.Member("output")
@@ -42,8 +42,8 @@ func (s *scope) readFunction(namespace string, m document.Member) {
 		s.fault(m.Node, "the function '%s' has no output with a value", name)
 		return
 	}
-	f := &userFunction{scope: s, output: output, what: "the function '" + name + "'"}
-	row := &expr.Function{Name: name, Carries: true, Call: f.call}
+	f := &userFunction{scope: s, output: output, label: "the function '" + name + "'"}
+	row := &expr.Function{Name: name, PassesThrough: true, Call: f.call}
 	if parameters := m.Node.Member("parameters"); parameters != nil {
 		for _, p := range parameters.Elements {
 			f.parameters = append(f.parameters, p)
@@ -54,23 +54,23 @@ func (s *scope) readFunction(namespace string, m document.Member) {
 	s.functions[strings.ToLower(name)] = row
 }
 
-// userFunction is a function of the template's. It sees its own parameters, the library
-// and other functions of the template, and nothing else.
+// userFunction is a function that the template defines. It sees only its own parameters, the
+// library, and the template's other functions.
 type userFunction struct {
 	*scope
 	parameters []*document.Node
 	output     *document.Node
-	what       string
+	label      string
 }
 
-// stepsOfCall is the cost of a call besides that of its expressions.
+// stepsOfCall is the cost of a call, in addition to its expressions.
 const stepsOfCall = 4
 
 func (u *userFunction) call(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	library := userLibrary{u.scope, make(map[string]expr.Value, len(args)), u.what}
+	library := userLibrary{u.scope, make(map[string]expr.Value, len(args)), u.label}
 	for i, p := range u.parameters {
 		name := p.Member("name").Text()
-		v, err := u.checked(p, args[i], u.what+", its parameter '"+name+"'")
+		v, err := u.checkValue(p, args[i], u.label+", its parameter '"+name+"'")
 		if err != nil {
 			return expr.Value{}, err
 		}
@@ -89,12 +89,12 @@ func (u *userFunction) call(c *expr.Call, args []expr.Value) (expr.Value, error)
 	if !ok {
 		return expr.Value{}, expr.ErrReported
 	}
-	return u.checked(u.output, v, u.what+", its output")
+	return u.checkValue(u.output, v, u.label+", its output")
 }
 
-func (u *userFunction) checked(n *document.Node, v expr.Value, what string) (expr.Value, error) {
-	k := checker{scope: u.scope, definitions: u.template.Member("definitions"), what: what}
-	v, ok := k.inner(n, v, n)
+func (u *userFunction) checkValue(n *document.Node, v expr.Value, what string) (expr.Value, error) {
+	k := checker{scope: u.scope, definitions: u.template.Member("definitions"), label: what}
+	v, ok := k.checkPart(n, v, n)
 	if !ok {
 		return v, expr.ErrReported
 	}
@@ -104,7 +104,7 @@ func (u *userFunction) checked(n *document.Node, v expr.Value, what string) (exp
 type userLibrary struct {
 	scope     *scope
 	arguments map[string]expr.Value
-	what      string
+	label     string
 }
 
 // Find implements expr.Library.
@@ -116,10 +116,10 @@ func (l userLibrary) Find(namespace, name string) *expr.Function {
 	case "parameters":
 		return &expr.Function{Name: "parameters", Min: 1, Max: 1, Params: nameParam, Call: l.argument}
 	case "variables", "reference", "references", "copyindex":
-		return refusing(name, "is not available in functions of the template's own")
+		return refusedFunction(name, "is not available in functions of the template's own")
 	}
-	if asks(name) {
-		return refusing(name, "is not available in functions of the template's own")
+	if asksProvider(name) {
+		return refusedFunction(name, "is not available in functions of the template's own")
 	}
 	return l.scope.Find("", name)
 }
@@ -127,7 +127,7 @@ func (l userLibrary) Find(namespace, name string) *expr.Function {
 func (l userLibrary) argument(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	v, ok := l.arguments[strings.ToLower(args[0].Text())]
 	if !ok {
-		return v, expr.Errorf("%s has no parameter '%s'", l.what, args[0].Text())
+		return v, expr.Errorf("%s has no parameter '%s'", l.label, args[0].Text())
 	}
 	return v, nil
 }

@@ -8,8 +8,7 @@ import (
 	"portico/template/expr"
 )
 
-// readVariables notes the variables, and works all of them out, so that faults of those
-// that nothing uses are seen as well.
+// readVariables evaluates all variables, so that faults in unused ones are reported too.
 func (s *scope) readVariables() {
 	declared := s.template.Member("variables")
 	if declared == nil {
@@ -38,17 +37,17 @@ func (s *scope) readVariables() {
 		s.fault(declared, "the template has %d variables, and %d are the most", len(order), maxVariables)
 	}
 	for _, slot := range order {
-		_, _ = s.variable(slot.name) // its faults are reported where they stand
+		_, _ = s.variable(slot.name) // its fault is reported at the variable
 	}
 }
 
-// variable is a variable's value.
+// variable returns a variable's value.
 func (s *scope) variable(name string) (expr.Value, error) {
 	slot := s.variables[strings.ToLower(name)]
 	if slot == nil {
 		return expr.Value{}, s.unknown("variable", name, s.variables)
 	}
-	return s.settle(slot, "variables('"+slot.name+"')", func() (expr.Value, bool) {
+	return s.evaluateOnce(slot, "variables('"+slot.name+"')", func() (expr.Value, bool) {
 		f := &frame{}
 		if !s.isCopied(slot) {
 			return s.evaluate(slot.node, f)
@@ -59,7 +58,7 @@ func (s *scope) variable(name string) (expr.Value, error) {
 	})
 }
 
-// isCopied reports whether a variable is made by a loop of the variables' own.
+// isCopied reports whether a variable comes from a loop in the variables' own copy member.
 func (s *scope) isCopied(slot *slot) bool {
 	loops := s.template.Member("variables").Member("copy")
 	if !isLoops(loops) {

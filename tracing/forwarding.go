@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Client is where a request came from, as far as that can be trusted.
+// Client is the origin of a request, according to trusted sources.
 type Client struct {
-	// Address is the client's IP without zone; the zero value if unknown.
+	// Address is the client's IP address without zone; the zero value if unknown.
 	Address netip.Addr
-	// Forwarded is the chain of addresses from the trusted proxies, the direct peer last,
-	// in the form of X-Forwarded-For.
+	// Forwarded is the part of X-Forwarded-For that trusted proxies wrote, with the direct peer
+	// last.
 	Forwarded string
-	// Trusted: the direct peer is a trusted proxy. It is not kept with what is done later.
+	// Trusted means that the direct peer is a trusted proxy. It is not stored with later work.
 	Trusted bool `json:"-"`
 
-	text string // the address, if that is known as text
+	text string // Address as text, if known
 }
 
-// AddressText returns the address as text, "" where it is unknown.
+// AddressText returns the address as text, or "" if it is unknown.
 func (c *Client) AddressText() string {
 	switch {
 	case !c.Address.IsValid():
@@ -32,14 +32,14 @@ func (c *Client) AddressText() string {
 	return c.Address.String()
 }
 
-// ClientOf finds the client behind a request from remoteAddr (host:port). The chain of
-// X-Forwarded-For counts only if the peer is a trusted proxy. It is read from the right
-// up to the first address that is no trusted proxy: a client could have sent the rest.
+// ClientOf returns the client of a request from remoteAddr (host:port). X-Forwarded-For counts only
+// if the peer is a trusted proxy. It is read from the right up to the first address that is not a
+// trusted proxy, because a client may have sent the rest.
 func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 	peer := parseAddress(remoteAddr)
 	client := Client{Address: peer}
 	if peer.IsValid() {
-		client.text = textOf(peer, remoteAddr)
+		client.text = formatAddress(peer, remoteAddr)
 		client.Forwarded = client.text
 	}
 	if !Within(trusted, peer) {
@@ -61,9 +61,9 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 	return client
 }
 
-// textOf returns an address as text: the part of host:port that says it, if there is
-// one.
-func textOf(address netip.Addr, hostPort string) string {
+// formatAddress returns an address as text. If hostPort contains that text, it returns a substring,
+// to save an allocation.
+func formatAddress(address netip.Addr, hostPort string) string {
 	var buffer [64]byte
 	text := address.AppendTo(buffer[:0])
 	if host, _, ok := strings.CutLast(hostPort, ":"); ok {
@@ -85,7 +85,7 @@ func parseAddress(s string) netip.Addr {
 	return address.Unmap().WithZone("")
 }
 
-// Within reports whether an address lies in one of the networks.
+// Within reports whether an address is in one of the networks.
 func Within(networks []netip.Prefix, address netip.Addr) bool {
 	if !address.IsValid() {
 		return false

@@ -1,11 +1,10 @@
-// Package tracing guards the identity of a request: the ids that all logs show,
-// and the headers that only the front door may set.
+// Package tracing guards the identity of a request: the IDs that all logs show, and the headers
+// that only the front door may set.
 //
-// The rule is strip first, then stamp; nothing else sets them. [Identify] reads what a
-// client may say about its own request, [Strip] removes every reserved header and every
-// spelling that a provider could mistake for one, and [Stamps] lists and writes the front
-// door's own (addendum, Instrumentation and Tracing across services). Package headers
-// decides which other headers pass to a provider.
+// The rule is strip first, then stamp; nothing else sets them. [Identify] reads the IDs that a
+// client may send, [Strip] removes every reserved header and every spelling that a provider could
+// mistake for one, and [Stamps] lists and sets the front door's own (addendum, Instrumentation and
+// Tracing across services). Package headers decides which other headers pass to a provider.
 package tracing
 
 import (
@@ -30,25 +29,24 @@ const (
 	maxClientRequestIDLen = 256
 )
 
-// Identity holds the ids of one request.
+// Identity holds the IDs of a request.
 type Identity struct {
-	// Request is a GUID made for this request. It is never a client's.
+	// Request is a new GUID for this request. It is never taken from the client.
 	Request string
-	// Correlation joins all requests of one logical action: the client's id if it is a
-	// GUID, else Request.
+	// Correlation is shared by all requests of one logical action: the client's ID if it is a GUID,
+	// otherwise Request.
 	Correlation string
-	// Routing is REGION:yyyyMMddTHHmmssZ:guid, of the front door's own region.
+	// Routing is REGION:yyyyMMddTHHmmssZ:guid, with the front door's own region.
 	Routing string
-	// Client is the client's own id, "" if it sent none. It need not be a GUID or unique.
+	// Client is the ID that the client sent, or "". It need not be a GUID or unique.
 	Client string
-	// Echo reports whether the client wants Client back in the answer.
+	// Echo is set if the client wants Client in the answer.
 	Echo bool
 }
 
-// Identify gives a request its ids, from the headers that the client sent. The request
-// arrived at now, at a front door in region. A client-request-id that is sent twice or
-// is longer than 256 bytes is InvalidRequestHeader; the identity is valid all the same,
-// for the log and the refusal.
+// Identify returns the IDs of a request with headers h, which arrived at now in region. If the
+// client sent several client-request-ids, or one longer than 256 bytes, it also returns
+// InvalidRequestHeader; the identity is valid nevertheless, for the log and the error response.
 func Identify(h http.Header, region string, now time.Time) (Identity, *arm.Error) {
 	id := Identity{Routing: newRouting(region, now)}
 	id.Request = id.Routing[len(id.Routing)-guidLength:]
@@ -70,13 +68,13 @@ func Identify(h http.Header, region string, now time.Time) (Identity, *arm.Error
 	return id, nil
 }
 
-// newRouting returns a routing id with a new GUID at its end.
+// newRouting returns a routing ID, which ends with a new GUID.
 func newRouting(region string, now time.Time) string {
 	var buffer [96]byte
 	b := buffer[:0]
 	for i := range len(region) {
 		c := region[i]
-		if 'a' <= c && c <= 'z' { // the map's names of regions are ASCII
+		if 'a' <= c && c <= 'z' { // names of regions are ASCII
 			c -= 'a' - 'A'
 		}
 		b = append(b, c)
@@ -87,8 +85,7 @@ func newRouting(region string, now time.Time) string {
 	return string(appendGUID(b))
 }
 
-// appendTime appends a time in UTC as 20060102T150405Z, which a layout takes four times as
-// long for.
+// appendTime appends a UTC time as 20060102T150405Z. time.AppendFormat takes four times as long.
 func appendTime(b []byte, t time.Time) []byte {
 	year, month, day := t.Date()
 	hour, minute, second := t.Clock()
@@ -123,23 +120,21 @@ func appendGUID(b []byte) []byte {
 // Setter sets headers by their canonical names, as [http.Header] does.
 type Setter interface{ Set(name, value string) }
 
-// OfCorrelation is the identity of one of Portico's own calls, which belongs to a
-// correlation and, where client is not empty, to the request to which its client gave
-// that id.
+// OfCorrelation returns the identity of one of Portico's own calls, with the given correlation ID
+// and client-request-id, which may be empty.
 func OfCorrelation(correlation, client, region string, now time.Time) Identity {
-	id, _ := Identify(http.Header{CorrelationHeader: {correlation}}, region, now) // no client id, so no fault
+	id, _ := Identify(http.Header{CorrelationHeader: {correlation}}, region, now) // without a client ID it cannot fail
 	id.Client = client
 	return id
 }
 
-// Stamp writes the ids onto a call to a provider, the client's own where there is one.
+// Stamp sets the IDs on a call to a provider, including the client's own ID if there is one.
 func (id Identity) Stamp(h Setter) {
 	(&Stamps{Identity: id}).Set(h)
 }
 
-// StampAnswer writes the ids onto the answer to the client, whose headers are h and are
-// set by to. A provider's own x-ms-request-id stays; if there is none, it is the front
-// door's.
+// StampAnswer sets the IDs on the answer to the client. h has the answer's headers; to sets them. A
+// provider's x-ms-request-id is kept; without one, the front door's is set.
 func (id Identity) StampAnswer(h http.Header, to Setter) {
 	to.Set(CorrelationHeader, id.Correlation)
 	to.Set(RoutingHeader, id.Routing)

@@ -5,8 +5,8 @@ import (
 	"net/http"
 )
 
-// reservedPrefixes begin the names of headers that only the front door may set on a
-// call to a provider.
+// reservedPrefixes are prefixes of headers that only the front door may set on a call to a
+// provider.
 var reservedPrefixes = []string{
 	"x-ms-client-",
 	"x-ms-home-",
@@ -29,9 +29,9 @@ var reservedPrefixes = []string{
 	"impersonate-",
 }
 
-// reservedNames are such names in full: credentials and identities, which end here; ids
-// and places that the front door states itself; and headers that would make a provider
-// handle another request than the one that was checked.
+// reservedNames are further headers that only the front door may set: credentials and identities,
+// which it consumes; IDs and addresses that it sets itself; and headers that would make a provider
+// handle a different request than the one that was authorized.
 var reservedNames = map[string]bool{
 	"authorization":               true,
 	"cf-connecting-ip":            true,
@@ -60,37 +60,35 @@ var reservedNames = map[string]bool{
 	"x-user":                      true,
 }
 
-// Strip removes from h every header that a client may not set, in any casing, and every
-// look-alike: servers behind CGI-like gateways read X_Ms_… and x.ms.… as x-ms-…. It
-// returns how many header lines it removed only for their spelling, so that such
-// attempts can be counted.
+// Strip removes the reserved headers that a client may not set, in any case, and their look-alikes:
+// servers behind CGI-like gateways read X_Ms_… and x.ms.… as x-ms-…. It returns the number of lines
+// removed only for their spelling, so that such attempts can be counted.
 func Strip(h http.Header) (lookAlikes int) {
 	var buffer [64]byte
 	for name, values := range h {
 		folded, alike := foldName(buffer[:0], name)
 		switch {
-		case alike && (bytes.HasPrefix(folded, anyMicrosoft) || reserved(folded)):
+		case alike && (bytes.HasPrefix(folded, anyMicrosoft) || isReserved(folded)):
 			lookAlikes += len(values)
 			delete(h, name)
-		case name != ClientRequestHeader && reserved(folded):
+		case name != ClientRequestHeader && isReserved(folded):
 			delete(h, name)
 		}
 	}
 	return lookAlikes
 }
 
-// Reserved reports whether only the front door may set a header of that name, in any
-// casing and spelling. [ClientRequestHeader] is reserved; Strip lets a client's pass by
-// name.
+// Reserved reports whether only the front door may set a header, in any case and spelling.
+// [ClientRequestHeader] is reserved, but Strip keeps it.
 func Reserved(name string) bool {
 	var buffer [64]byte
 	folded, _ := foldName(buffer[:0], name)
-	return reserved(folded)
+	return isReserved(folded)
 }
 
 var anyMicrosoft = []byte("x-ms-")
 
-func reserved(folded []byte) bool {
+func isReserved(folded []byte) bool {
 	if reservedNames[string(folded)] {
 		return true
 	}
@@ -102,8 +100,8 @@ func reserved(folded []byte) bool {
 	return false
 }
 
-// foldName appends name to dst in lower case, with a hyphen for every separator. alike
-// reports whether it replaced a separator.
+// foldName appends name in lower case, with separators replaced by hyphens. alike reports whether
+// it replaced any.
 func foldName(dst []byte, name string) (folded []byte, alike bool) {
 	for i := range len(name) {
 		c := name[i]

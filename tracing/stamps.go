@@ -2,24 +2,24 @@ package tracing
 
 import "net/url"
 
-// Stamps are what the front door tells a provider of a call, in headers that no client can
-// set. A header without a value is not set.
+// Stamps are the headers by which the front door describes a call to the provider. Clients cannot
+// set them. Empty values set no header.
 type Stamps struct {
 	Identity Identity
-	// Of the caller.
+	// The caller's identity.
 	TenantID, ObjectID, PrincipalName, AppID, Issuer, AuthorizationSource string
 	Client                                                                Client
-	Public                                                                *url.URL // of the front door; nil: not told
-	Referer                                                               string   // the public URI of what is called
-	SystemData                                                            string   // who creates and modifies the resource, and when
+	Public                                                                *url.URL // the front door's URL; nil: not sent
+	Referer                                                               string   // the public URI of the called resource
+	SystemData                                                            string   // who created and modified the resource, and when
 }
 
 type stamp struct {
 	header, value string
-	varies        bool // has another value in each request, or for each client
+	varies        bool // the value differs between requests or clients
 }
 
-// rows returns all headers that Set sets, with their values. An array costs no allocation.
+// rows returns the headers and values of Set. It returns an array to avoid an allocation.
 func (s *Stamps) rows() [17]stamp {
 	var address, forwarded, scheme, host string
 	if address = s.Client.AddressText(); address != "" {
@@ -49,7 +49,7 @@ func (s *Stamps) rows() [17]stamp {
 	}
 }
 
-// Set sets the headers on a call to a provider. Strip the client's before.
+// Set sets the headers on a call to a provider. Call [Strip] first.
 func (s *Stamps) Set(h Setter) {
 	for _, row := range s.rows() {
 		if row.value != "" {
@@ -58,8 +58,8 @@ func (s *Stamps) Set(h Setter) {
 	}
 }
 
-// Varies reports whether Set sets a header to another value in each request, or for each
-// client. The name is canonical.
+// Varies reports whether the value that Set gives a header differs between requests or clients. The
+// name must be canonical.
 func Varies(header string) bool {
 	for _, row := range new(Stamps).rows() {
 		if row.header == header {

@@ -9,7 +9,7 @@ import (
 	"portico/config"
 )
 
-// Load loads a configuration without a fault from text, or ends the test.
+// Load loads a valid configuration from text, or fails the test.
 func Load(t testing.TB, text string) *config.Config {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.yaml")

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// RelativeTo resolves a path that stands in file.
+// RelativeTo resolves a path that is written in file.
 func RelativeTo(file, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -15,7 +15,7 @@ func RelativeTo(file, path string) string {
 	return filepath.Join(filepath.Dir(file), path)
 }
 
-// realPath gives a file one name, however it was reached.
+// realPath returns the same path for a file however it was reached.
 func realPath(path string) string {
 	if canonical, err := filepath.EvalSymlinks(path); err == nil {
 		path = canonical
@@ -26,18 +26,18 @@ func realPath(path string) string {
 	return path
 }
 
-func readable(path string) error {
+func checkReadable(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	_, err = file.Read(make([]byte, 1)) // a folder opens, but cannot be read
+	_, err = file.Read(make([]byte, 1)) // a directory can be opened, but not read
 	return err
 }
 
-// cause is an error without the path of the file, which faults name themselves.
-func cause(err error) string {
+// errorText returns an error without the path of the file, which faults name themselves.
+func errorText(err error) string {
 	if system, ok := errors.AsType[*fs.PathError](err); ok {
 		err = system.Err
 	}

@@ -8,50 +8,48 @@ import (
 	"slices"
 )
 
-// Sources are the files that a configuration was made of, those with keys and
-// certificates among them, as they were before they were read. Comparing them
-// with [Sources.Now] shows whether a reload would read anything new.
+// Sources is the state of the files on which a configuration depends, including keys and
+// certificates, before they were read. Comparing it with [Sources.Now] shows whether a reload would
+// read anything new.
 type Sources struct {
 	files    []source
 	patterns []pattern
 }
 
-// source is a file, as it was before it was read; info is nil where it was
-// missing.
+// source is the state of a file. info is nil if the file was missing.
 type source struct {
 	path   string
 	info   os.FileInfo
-	denied bool // it is there, and may not be read
+	denied bool // it exists, but may not be read
 }
 
-// pattern is an include, and which files it named.
+// pattern is an include and the files it matched.
 type pattern struct {
 	file, text string
 	paths      []string
 }
 
-// note records a file that is about to be read.
-func (s *Sources) note(path string) {
-	s.files = append(s.files, stat(path))
+// record records a file that is about to be read.
+func (s *Sources) record(path string) {
+	s.files = append(s.files, statSource(path))
 }
 
-func (s *Sources) noteInclude(file, text string, paths []string) {
+func (s *Sources) recordInclude(file, text string, paths []string) {
 	s.patterns = append(s.patterns, pattern{file, text, paths})
 }
 
-// stat follows links: what counts is the file that would be read.
-func stat(path string) source {
+// statSource follows symbolic links, because reading does too.
+func statSource(path string) source {
 	info, err := os.Stat(path)
 	if err != nil {
 		info = nil
 	}
-	return source{path, info, err == nil && denied(path, info)}
+	return source{path, info, err == nil && isDenied(path, info)}
 }
 
-// denied reports whether a file may not be read, which neither its length nor its time
-// of writing tell. It does not try to open anything but a plain file, as opening may
-// have effects.
-func denied(path string, info os.FileInfo) bool {
+// isDenied reports whether a file may not be read, which its size and modification time do not
+// show. It opens only regular files, because opening others may have effects.
+func isDenied(path string, info os.FileInfo) bool {
 	if !info.Mode().IsRegular() {
 		return false
 	}
@@ -63,30 +61,29 @@ func denied(path string, info os.FileInfo) bool {
 	return false
 }
 
-// Now returns the same sources as they are at present.
+// Now returns the present state of the same sources.
 func (s Sources) Now() Sources {
 	now := Sources{}
 	for _, f := range s.files {
-		now.note(f.path)
+		now.record(f.path)
 	}
 	for _, p := range s.patterns {
-		paths, err := matches(p.file, p.text)
+		paths, err := matchFiles(p.file, p.text)
 		if err != nil {
 			paths = nil
 		}
-		now.noteInclude(p.file, p.text, paths)
+		now.recordInclude(p.file, p.text, paths)
 	}
 	return now
 }
 
-// Same reports whether nothing has changed between two states of the same
-// sources: each file is the same one, of the same length and time of writing, and
-// as readable as before, and each include names the same files.
+// Same reports whether two states of the same sources are equal: each file is the same, with equal
+// size, modification time and readability, and each include matches the same files.
 func (s Sources) Same(other Sources) bool {
-	return slices.EqualFunc(s.files, other.files, source.same) && slices.EqualFunc(s.patterns, other.patterns, pattern.same)
+	return slices.EqualFunc(s.files, other.files, source.equal) && slices.EqualFunc(s.patterns, other.patterns, pattern.equal)
 }
 
-func (s source) same(other source) bool {
+func (s source) equal(other source) bool {
 	switch {
 	case s.path != other.path || (s.info == nil) != (other.info == nil) || s.denied != other.denied:
 		return false
@@ -96,7 +93,7 @@ func (s source) same(other source) bool {
 	return os.SameFile(s.info, other.info) && s.info.Size() == other.info.Size() && s.info.ModTime().Equal(other.info.ModTime())
 }
 
-func (p pattern) same(other pattern) bool {
+func (p pattern) equal(other pattern) bool {
 	return p.file == other.file && p.text == other.text && slices.EqualFunc(p.paths, other.paths, func(a, b string) bool {
 		return filepath.Clean(a) == filepath.Clean(b)
 	})

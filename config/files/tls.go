@@ -9,29 +9,28 @@ import (
 	"portico/regions"
 )
 
-// TLSRows are the settings of the TLS of calls to providers, with the defaults of those
-// that are left out.
+// TLSRows returns the settings for TLS to providers. otherCA and otherPair describe the defaults.
 func TLSRows(r *Reader, t *regions.TLS, doc, otherCA, otherPair string) *setting.Setting {
 	return setting.Mapping("tls", doc,
-		setting.Value("ca", &t.CA, rule.PEMFile(), "", "The authorities that providers' certificates must come from: one certificate, or several.").
+		setting.Value("ca", &t.CA, rule.PEMFile(), "", "Certificate authorities that must have issued the providers' certificates.").
 			Default(otherCA),
 		setting.Value("cert", &t.Cert, rule.PEMFile(), "",
-			"The gateway's own certificate, followed by those that lead to its root, for providers that ask for one.").Default(otherPair),
-		setting.Value("key", &t.Key, rule.PEMFile(), "", "The private key of that certificate.").Default(otherPair),
+			"The gateway's client certificate, followed by its intermediate certificates, for providers that ask for one.").Default(otherPair),
+		setting.Value("key", &t.Key, rule.PEMFile(), "", "The private key of the certificate.").Default(otherPair),
 	).Check(func(o *setting.Object) {
 		CheckPEM(r, o, "ca", &t.CA)
 		CheckPEMPair(r, o, &t.Cert, &t.Key)
 	})
 }
 
-// CheckPEM resolves the path of a PEM file, and reports one that cannot be read.
+// CheckPEM resolves the path of a PEM file, and reports a file that cannot be read.
 func CheckPEM(r *Reader, o *setting.Object, key string, path *string) {
 	if n := o.Right(key); n != nil {
 		*path = r.NamedFile(n, yamltree.Join(o.Path, key), *path)
 	}
 }
 
-// CheckPEMPair is CheckPEM for cert and key. Both or neither must be there.
+// CheckPEMPair checks cert and key like CheckPEM. It reports a fault if only one of them is given.
 func CheckPEMPair(r *Reader, o *setting.Object, cert, key *string) {
 	CheckPEM(r, o, "cert", cert)
 	CheckPEM(r, o, "key", key)

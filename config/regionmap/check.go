@@ -11,8 +11,8 @@ import (
 	"portico/regions"
 )
 
-// check looks at what only the resolved Map shows.
-func (b *reader) check() {
+// checkMap makes the checks that need the resolved map.
+func (b *mapReader) checkMap() {
 	for _, nodes := range b.providers {
 		p := b.m.Provider(nodes.At("namespace").Text)
 		if p.Endpoint(arm.GlobalLocation) == nil {
@@ -25,7 +25,7 @@ func (b *reader) check() {
 	}
 }
 
-func (b *reader) checkType(p providerNodes, n typeNodes, t *regions.ResourceType) {
+func (b *mapReader) checkType(p providerNodes, n typeNodes, t *regions.ResourceType) {
 	if strings.Contains(t.Name, "/") {
 		b.checkNested(n, t)
 	} else {
@@ -42,7 +42,7 @@ func (b *reader) checkType(p providerNodes, n typeNodes, t *regions.ResourceType
 	}
 }
 
-func (b *reader) checkNested(n typeNodes, t *regions.ResourceType) {
+func (b *mapReader) checkNested(n typeNodes, t *regions.ResourceType) {
 	parent := t.Name[:strings.LastIndexByte(t.Name, '/')]
 	switch {
 	case t.Parent == nil:
@@ -65,7 +65,7 @@ func (b *reader) checkNested(n typeNodes, t *regions.ResourceType) {
 	}
 }
 
-func sameLocations(declared []placed, effective []string) bool {
+func sameLocations(declared []locatedText, effective []string) bool {
 	for _, l := range declared {
 		if !slices.Contains(effective, l.text) {
 			return false
@@ -74,16 +74,16 @@ func sameLocations(declared []placed, effective []string) bool {
 	return len(declared) == len(effective)
 }
 
-func (b *reader) checkTopLevel(n typeNodes, t *regions.ResourceType) {
+func (b *mapReader) checkTopLevel(n typeNodes, t *regions.ResourceType) {
 	if t.Kind == regions.ProxyOnly && t.Routing == regions.Regional && len(t.Locations) > 1 {
 		b.Fault(n.At("name"), fmt.Sprintf("top-level proxyOnly type %s lies in several regions (%s): no one could find its instances",
 			t.FullName, yamltree.Choice(t.Locations)), "routing: global, one location, a parent, or kind: tracked")
 	}
 }
 
-// checkEndpoints finds an endpoint for every location of a top-level type. A
-// nested type has its parent's, or better.
-func (b *reader) checkEndpoints(p providerNodes, n typeNodes, t *regions.ResourceType) {
+// checkEndpoints reports locations of a top-level type without an endpoint. Nested types inherit
+// their parent's.
+func (b *mapReader) checkEndpoints(p providerNodes, n typeNodes, t *regions.ResourceType) {
 	if t.Routing == regions.Global {
 		if t.Endpoint(arm.GlobalLocation) == nil {
 			b.Fault(n.At("routing"), fmt.Sprintf("type %s has routing: global, but no global endpoint", t.FullName),
@@ -108,11 +108,10 @@ func (b *reader) checkEndpoints(p providerNodes, n typeNodes, t *regions.Resourc
 	}
 }
 
-// needsTemplate reports whether a place where the type would be offered has no
-// endpoint by name.
-func (b *reader) needsTemplate(n typeNodes, t *regions.ResourceType) bool {
+// needsTemplate reports whether the type would be offered somewhere without an explicit endpoint.
+func (b *mapReader) needsTemplate(n typeNodes, t *regions.ResourceType) bool {
 	if n.Get("locations") != nil {
-		return slices.ContainsFunc(n.locations, func(l placed) bool { return t.Endpoint(l.text) == nil })
+		return slices.ContainsFunc(n.locations, func(l locatedText) bool { return t.Endpoint(l.text) == nil })
 	}
 	return slices.ContainsFunc(b.m.Regions(), func(r regions.Region) bool { return t.Endpoint(r.Name) == nil })
 }

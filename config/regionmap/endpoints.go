@@ -13,7 +13,7 @@ import (
 )
 
 // readEndpoints reads the endpoints of a provider or a type.
-func (b *reader) readEndpoints(o *setting.Object) map[string][]*url.URL {
+func (b *mapReader) readEndpoints(o *setting.Object) map[string][]*url.URL {
 	all := make(map[string][]*url.URL)
 	n := o.Get("endpoints")
 	if n == nil {
@@ -35,9 +35,9 @@ func (b *reader) readEndpoints(o *setting.Object) map[string][]*url.URL {
 	return all
 }
 
-// readURLs reads the addresses of one endpoint. It returns at least one, so
-// that a wrong address is not also reported as an endpoint that is missing.
-func (b *reader) readURLs(e yamltree.Entry) []*url.URL {
+// readURLs reads the addresses of an endpoint. It returns at least one, so that an invalid address
+// is not also reported as a missing endpoint.
+func (b *mapReader) readURLs(e yamltree.Entry) []*url.URL {
 	path := "endpoint " + yamltree.Quote(e.Key.Text)
 	placeholder := []*url.URL{{Scheme: "https", Host: "invalid"}}
 	if e.Value.Kind != yamltree.List || len(e.Value.Items) == 0 {
@@ -64,12 +64,12 @@ func (b *reader) readURLs(e yamltree.Entry) []*url.URL {
 	return urls
 }
 
-// templateForm says what an endpointTemplate is.
+// templateForm describes an endpointTemplate.
 const templateForm = "an address that may hold {region}, {subservice} and {namespace}"
 
-// checkTemplate tries an endpointTemplate on every region, and gives it the form
-// that its addresses have; one that is wrong becomes empty.
-func (b *reader) checkTemplate(o *setting.Object, template *string, namespace string) {
+// checkTemplate checks an endpointTemplate with every region, and normalizes it. An invalid
+// template becomes "".
+func (b *mapReader) checkTemplate(o *setting.Object, template *string, namespace string) {
 	n := o.Right("endpointTemplate")
 	if n == nil {
 		return
@@ -98,7 +98,7 @@ func (b *reader) checkTemplate(o *setting.Object, template *string, namespace st
 	*template = canonicalTemplate(written)
 }
 
-// canonicalTemplate gives a template the form of its addresses.
+// canonicalTemplate returns a template in lower case and without a default port.
 func canonicalTemplate(template string) string {
 	template = strings.ToLower(template)
 	for scheme, port := range map[string]string{"https://": ":443", "http://": ":80"} {

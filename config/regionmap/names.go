@@ -8,8 +8,8 @@ import (
 	"portico/config/yamltree"
 )
 
-// reservedWords cannot be a segment of a namespace or of a type name, in singular or
-// plural (resource reference, Resource Provider and Type Names best-practices).
+// reservedWords must not be a segment of a namespace or a type name, in singular or plural
+// (resource reference, Resource Provider and Type Names best-practices).
 func reservedWords() []string {
 	return []string{
 		"deployments", "location", "region", "availability", "provider", "application", "resource",
@@ -17,12 +17,12 @@ func reservedWords() []string {
 	}
 }
 
-// reserved reports whether a segment is a reserved word, in either number.
-func reserved(segment string) bool {
+// isReserved reports whether a segment is a reserved word, in singular or plural.
+func isReserved(segment string) bool {
 	return slices.ContainsFunc(reservedWords(), func(w string) bool { return plural(w) == plural(segment) })
 }
 
-// plural returns the plural of a word, which may be a plural already.
+// plural returns the plural of a word, which may already be plural.
 func plural(word string) string {
 	word = arm.Fold(word)
 	if stem, y := strings.CutSuffix(word, "y"); y {
@@ -31,8 +31,8 @@ func plural(word string) string {
 	return strings.TrimSuffix(word, "s") + "s"
 }
 
-// pathWords have a meaning of their own in a request's path, so that a type of such a
-// name would be ambiguous.
+// pathWords have a meaning in the paths of requests, so that types of these names would be
+// ambiguous.
 func pathWords() []string {
 	return []string{
 		"providers", "subscriptions", "resourceGroups", "locations", "operations",
@@ -40,7 +40,7 @@ func pathWords() []string {
 	}
 }
 
-// ownNamespaces are served by the gateway itself.
+// ownNamespaces returns the namespaces that the gateway itself serves.
 func ownNamespaces() []string {
 	return []string{"Microsoft.Resources", "Microsoft.Authorization", "Microsoft.Features"}
 }
@@ -51,7 +51,7 @@ func oneOfFold(words []string, s string) bool {
 
 const namespaceForm = "ASCII letters, digits and single full stops between them, such as Contoso.Compute"
 
-// CheckNamespace reports what is wrong with a namespace.
+// CheckNamespace reports an invalid namespace.
 func CheckNamespace(r *yamltree.Report, at *yamltree.Node, namespace string) bool {
 	switch {
 	case !arm.ValidNamespace(namespace):
@@ -66,10 +66,10 @@ func CheckNamespace(r *yamltree.Report, at *yamltree.Node, namespace string) boo
 	return false
 }
 
-// checkReserved reports a segment of a name that is a reserved word.
+// checkReserved reports a name with a reserved word as a segment.
 func checkReserved(r *yamltree.Report, at *yamltree.Node, kind, name string, segments []string) bool {
 	for _, s := range segments {
-		if reserved(s) {
+		if isReserved(s) {
 			r.Fault(at, kind+" "+yamltree.Quote(name)+" uses the reserved word "+yamltree.Quote(s),
 				"any but "+yamltree.Choice(reservedWords())+", in singular or plural")
 			return false
@@ -80,11 +80,11 @@ func checkReserved(r *yamltree.Report, at *yamltree.Node, kind, name string, seg
 
 const typeForm = "segments of ASCII letters and digits, such as virtualMachines or virtualMachines/disks, without the namespace"
 
-// maxTypeSegments bounds how deeply types nest.
+// maxTypeSegments limits the nesting of types.
 const maxTypeSegments = 8
 
-// CheckTypeName reports what is wrong with a type name, and warns of one that
-// does not follow the conventions.
+// CheckTypeName reports an invalid type name, and warns of a name that does not follow the
+// conventions.
 func CheckTypeName(r *yamltree.Report, at *yamltree.Node, name string) bool {
 	segments := strings.Split(name, "/")
 	if len(segments) > maxTypeSegments {

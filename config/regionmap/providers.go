@@ -13,21 +13,21 @@ import (
 	"portico/tracing/headers"
 )
 
-// provider is one as it is read.
+// provider is a provider while it is read.
 type provider struct {
 	regions.ProviderDeclaration
 	types []typeNodes
-	spec  []placed
+	spec  []locatedText
 }
 
-func (b *reader) providerRows() *setting.Setting {
+func (b *mapReader) providerRows() *setting.Setting {
 	namespaces, internal := b.Unique("namespace"), b.Unique("internal subscription")
-	return setting.Mappings("providers", "The resource providers, with the types that each of them serves.",
+	return setting.Mappings("providers", "Resource providers, with their types.",
 		func(p *provider) []*setting.Setting { return b.rowsOfProvider(p, internal) },
 		func(o *setting.Object, p provider) {
 			b.checkTemplate(o, &p.Template, p.Namespace)
 			if o.Get("credential") == nil {
-				p.Credential = regions.Credential{} // no default of a part
+				p.Credential = regions.Credential{} // do not keep defaults without a credential
 			}
 			b.readShapes(&p)
 			at := o.Right("namespace")
@@ -38,73 +38,75 @@ func (b *reader) providerRows() *setting.Setting {
 		}).Default("none")
 }
 
-// endpointsDoc begins the sentences about endpoints.
-const endpointsDoc = "A region's addresses, a list for each, under the region's name; `global` serves the provider's tenant calls and global types."
+// endpointsDoc begins the description of endpoints.
+const endpointsDoc = "Lists of addresses, by the name of their region. The addresses under `global` serve the provider's tenant calls and global " +
+	"types."
 
-// ProviderRows are the rows that declare a provider, shared by the region map and
-// certify.yaml.
+// ProviderRows returns the settings of a provider that the region map and certify.yaml share.
 func ProviderRows(p *regions.ProviderDeclaration) []*setting.Setting {
 	return []*setting.Setting{
 		setting.Required("namespace", &p.Namespace, rule.TextLike(namespaceForm),
 			"The provider's namespace. Microsoft.Resources, Microsoft.Authorization and Microsoft.Features are the gateway's own.").Identity(nil),
 		setting.Value("registration", &p.Registration, rule.Enum(regions.Registrations()), regions.Registration(0),
-			"`required`: a subscription registers before it uses the provider. `automatic`: every subscription counts as registered."),
+			"`required`: a subscription must register before it uses the provider. `automatic`: every subscription is registered."),
 	}
 }
 
-func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setting.Setting {
+func (b *mapReader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setting.Setting {
 	return append(ProviderRows(&p.ProviderDeclaration),
-		texts("features", rule.FeatureName(), b.Unique("feature"), &p.Features,
-			"Features that subscriptions can register for, without the namespace. Providers are told of those that they have.").ShortPath().Default("none"),
+		textList("features", rule.FeatureName(), b.Unique("feature"), &p.Features,
+			"Features that subscriptions can register for, without the namespace. Providers are sent the registered features.").ShortPath().Default("none"),
 		setting.AddressesByRegion("endpoints",
-			endpointsDoc+" They serve all types without endpoints of their own. Several addresses of one region are called in turn.",
-			func(o *setting.Object) { p.Endpoints = b.readEndpoints(o) }).Default("none; each provider needs a global one"),
+			endpointsDoc+" They serve all types without their own endpoints. Several addresses of a region are used in turn.",
+			func(o *setting.Object) { p.Endpoints = b.readEndpoints(o) }).Default("none; each provider needs a global endpoint"),
 		setting.Value("endpointTemplate", &p.Template, rule.AddressTemplate(), "",
-			"The address in the regions that `endpoints` does not name. `{region}`, `{subservice}` (of the type) and "+
-				"`{namespace}` (in lower case) are filled in.").Allowed(templateForm),
-		texts("internalSubscriptions", rule.GUID(), internal, &p.InternalSubscriptions,
-			"The provider's own subscriptions. What is made there on behalf of customers has to carry the tag `resourceCreatedFor`, "+
-				"the ID of the customer's resource, or is refused with 403.").ShortPath().NonEmpty("subscription ids, or no internalSubscriptions").
+			"The address in regions that are not in `endpoints`. `{region}`, `{subservice}` (of the type) and `{namespace}` (in lower case) are "+
+				"replaced.").Allowed(templateForm),
+		textList("internalSubscriptions", rule.GUID(), internal, &p.InternalSubscriptions,
+			"The provider's own subscriptions. Resources created there on behalf of customers must have the tag `resourceCreatedFor` with the ID "+
+				"of the customer's resource; otherwise they are refused with 403.").ShortPath().NonEmpty("subscription ids, or no internalSubscriptions").
 			Default("none"),
-		setting.Mapping("headers", "Headers that pass between clients and this provider beside the standard ones and `x-ms-*`..",
-			texts("request", headerName("header of requests that may pass",
+		setting.Mapping("headers", "Headers that pass between clients and this provider in addition to the standard ones and `x-ms-*`.",
+			textList("request", headerName("header of requests that may pass",
 				"names of letters, digits and hyphens, such as X-Contoso-Trace; none of a credential, an identity, a connection or the message's frame",
 				headers.MayRequest),
 				b.Unique("header"), &p.RequestHeaders,
-				"Further headers of requests that reach the provider. Credentials, identities and what concerns one connection or the message's "+
-					"frame cannot be listed.").Default("none"),
-			texts("response", headerName("header of answers that may pass",
+				"Further request headers that are sent to the provider. Credentials, identities, and headers of a connection or of the message's "+
+					"framing cannot be listed.").Default("none"),
+			textList("response", headerName("header of answers that may pass",
 				"names of letters, digits and hyphens, such as X-Contoso-Trace; none that speaks for the gateway's host, of a connection "+
 					"or of the message's frame", headers.MayAnswer),
 				b.Unique("header"), &p.AnswerHeaders,
-				"Further headers of the provider's answers that reach clients. What speaks for the gateway's host to browsers (`Set-Cookie`, "+
-					"`Access-Control-*`, …) or commands a proxy in front of it cannot be listed.").Default("none"),
+				"Further headers of the provider's answers that are sent to clients. Headers by which a browser would act for the gateway's host "+
+					"(`Set-Cookie`, `Access-Control-*`, …), or that command a proxy in front of it, cannot be listed.").Default("none"),
 		),
-		texts("redirectHosts", rule.RedirectHost(), b.Unique("host"), &p.RedirectHosts,
-			"Hosts to which the provider may redirect clients beside the gateway itself, maybe with a port, or `*.` and a domain for all hosts below "+
-				"that. A redirect to any other is answered with 502.").Default("none"),
+		textList("redirectHosts", rule.RedirectHost(), b.Unique("host"), &p.RedirectHosts,
+			"Hosts, other than the gateway itself, to which the provider may redirect clients. They may have a port. `*.` before a domain means "+
+				"all hosts below it. Other redirects are answered with 502.").Default("none"),
 		setting.Removed("httpClient", "all providers are called as by `auto`, which was the default"),
-		files.TLSRows(b.files, &p.TLS, "TLS towards this provider, in place of `upstream.tls`. The files are read anew when they change.",
-			"that of `upstream.tls`", "those of `upstream.tls`"),
+		files.TLSRows(b.files, &p.TLS, "TLS to this provider, instead of `upstream.tls`. The files are reloaded when they change.",
+			"as in `upstream.tls`", "as in `upstream.tls`"),
 		b.credentialRows(&p.Credential),
-		placedTexts("spec", rule.File(), b.Unique("document"), &p.spec,
-			"OpenAPI documents (2 or 3, JSON or YAML) that say what the bodies of the types hold, each for the api-version that its `info.version` names; "+
-				"paths are relative to the file they stand in. Planned bodies are held to them. The documents are read anew when they change.").Default("none"),
+		locatedTextList("spec", rule.File(), b.Unique("document"), &p.spec,
+			"OpenAPI documents (2 or 3, JSON or YAML) with the schemas of the types' bodies, each for the api-version in its `info.version`. "+
+				"Paths are relative to the file with this setting. Planned bodies are validated against them. The documents are reloaded when "+
+				"they change.").Default("none"),
 		setting.Value("validation", &p.Validation, rule.Enum(regions.Validations()), regions.ValidatePlans,
-			"What is held to the documents of `spec`. `preflight`: bodies that clients plan. `write`: bodies of `PUT` requests too; one that does not fit "+
-				"is answered with 400. `off`: nothing."),
+			"Which bodies are validated against the documents of `spec`. `preflight`: planned bodies. `write`: also the bodies of `PUT` requests; "+
+				"an invalid one is answered with 400. `off`: none."),
 		b.typeRows(p),
 	)
 }
 
-func (b *reader) credentialRows(c *regions.Credential) *setting.Setting {
+func (b *mapReader) credentialRows(c *regions.Credential) *setting.Setting {
 	legal := func(name string) bool { return strings.EqualFold(name, "Authorization") || headers.MayRequest(name) }
-	return setting.Mapping("credential", "A secret by which this provider knows the gateway, beside or in place of the gateway's certificate.",
+	return setting.Mapping("credential", "A secret that authenticates the gateway to this provider, in addition to the gateway's certificate or "+
+		"instead of it.",
 		setting.Value("header", &c.Header, headerName("header of a credential",
 			"Authorization, or a name of letters, digits and hyphens that no other part of a request has, such as X-Contoso-Key", legal), "Authorization",
-			"The header that each call to the provider carries, in place of any that a client has sent."),
+			"The header with the secret on each call to the provider. It replaces a client's header of that name."),
 		setting.Required("file", &c.File, rule.File(),
-			"The file of the header's value, such as `Bearer …`, on one line. It is read anew when it changes."),
+			"The file with the header's value, such as `Bearer …`, on one line. The file is reloaded when it changes."),
 	).Check(func(o *setting.Object) {
 		if n := o.Right("file"); n != nil {
 			c.File = b.files.NamedFile(n, yamltree.Join(o.Path, "file"), c.File)

@@ -1,5 +1,5 @@
-// Package regionmap reads the map of regions and providers: the rows of both
-// sections, and the checks that need the resolved map.
+// Package regionmap reads the map of regions and providers: the settings of both sections, and the
+// checks that need the resolved map.
 package regionmap
 
 import (
@@ -11,42 +11,42 @@ import (
 	"portico/regions"
 )
 
-// reader turns the declarations of regions and providers into a map, and keeps
-// what the checks of the resolved map point to.
-type reader struct {
+// mapReader builds a map from the declarations of regions and providers. It keeps the nodes for
+// faults of the resolved map.
+type mapReader struct {
 	*yamltree.Report
 	files       *files.Reader
-	m           *regions.Map // while providers are read: the regions alone
+	m           *regions.Map // while providers are read, it has only the regions
 	declaration regions.Declaration
-	regions     []*setting.Object // of those in the declaration, in its order
+	regions     []*setting.Object // parallel to declaration.Regions
 	providers   []providerNodes
 }
 
 type providerNodes struct {
 	*setting.Object
-	types []typeNodes // of those types that are in the declaration, in its order
+	types []typeNodes // parallel to the provider's types in the declaration
 }
 
 type typeNodes struct {
 	*setting.Object
-	locations []placed
+	locations []locatedText
 	skus      []skuNodes
 }
 
-// skuNodes are what a SKU says of other parts of the map.
+// skuNodes are a SKU's references to other parts of the map.
 type skuNodes struct {
-	locations, versions, features []placed
+	locations, versions, features []locatedText
 }
 
-// placed is a text and where it stands.
-type placed struct {
+// locatedText is a text with its position.
+type locatedText struct {
 	at   *yamltree.Node
 	text string
 }
 
-// Rows are the sections of the map, which goes to m once both were read.
+// Rows returns the settings of the map. The map is stored in m after both sections were read.
 func Rows(r *files.Reader, m **regions.Map) []*setting.Setting {
-	b := &reader{Report: &r.Report, files: r, m: regions.New(regions.Declaration{})}
+	b := &mapReader{Report: &r.Report, files: r, m: regions.New(regions.Declaration{})}
 	return []*setting.Setting{
 		b.regionRows().Then(func() {
 			b.m = regions.New(b.declaration)
@@ -54,14 +54,14 @@ func Rows(r *files.Reader, m **regions.Map) []*setting.Setting {
 		}),
 		b.providerRows().Then(func() {
 			b.m = regions.New(b.declaration)
-			b.check()
+			b.checkMap()
 			*m = b.m
 		}),
 	}
 }
 
-// texts is a list of texts, each once but for case.
-func texts(key string, want rule.Rule[string], seen *yamltree.Unique, all *[]string, doc string) *setting.Setting {
+// textList returns the setting of a list of distinct texts. Case does not matter.
+func textList(key string, want rule.Rule[string], seen *yamltree.Unique, all *[]string, doc string) *setting.Setting {
 	return setting.List(key, want, doc, func(at *yamltree.Node, text string) {
 		if seen.Add(at, arm.Fold(text), text) {
 			*all = append(*all, text)
@@ -69,16 +69,16 @@ func texts(key string, want rule.Rule[string], seen *yamltree.Unique, all *[]str
 	})
 }
 
-// placedTexts is texts with their places.
-func placedTexts(key string, want rule.Rule[string], seen *yamltree.Unique, all *[]placed, doc string) *setting.Setting {
+// locatedTextList returns the same as textList, but keeps the positions.
+func locatedTextList(key string, want rule.Rule[string], seen *yamltree.Unique, all *[]locatedText, doc string) *setting.Setting {
 	return setting.List(key, want, doc, func(at *yamltree.Node, text string) {
 		if seen.Add(at, arm.Fold(text), text) {
-			*all = append(*all, placed{at, text})
+			*all = append(*all, locatedText{at, text})
 		}
 	})
 }
 
-func textsOf(all []placed) (texts []string) {
+func plainTexts(all []locatedText) (texts []string) {
 	for _, p := range all {
 		texts = append(texts, p.text)
 	}

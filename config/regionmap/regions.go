@@ -10,22 +10,23 @@ import (
 	"portico/regions"
 )
 
-func (b *reader) regionRows() *setting.Setting {
+func (b *mapReader) regionRows() *setting.Setting {
 	seen := b.Unique("region")
-	return setting.Mappings("regions", "The regions that there are.",
+	return setting.Mappings("regions", "The regions.",
 		func(r *regions.Region) []*setting.Setting {
 			return []*setting.Setting{
 				setting.Required("name", &r.Name, rule.RegionName(),
-					"The region's name, as resources have it for their location. Case and spaces do not count.").
+					"The region's name, as in the location of resources. Case and spaces do not matter.").
 					Identity(func(at *yamltree.Node) bool { return seen.Add(at, r.Name, r.Name) }),
 				setting.Value("displayName", &r.DisplayName, rule.Text(), "",
-					"The name for people. It should be the region's name but for case and spaces, as clients send it as a location.").Default("the name"),
-				setting.Value("pairedRegion", &r.PairedRegion, rule.RegionName(), "", "Another region, shown to clients. It is never a place to fail over to."),
+					"The display name. It should be the region's name except for case and spaces, because clients may send it as a location.").Default("the name"),
+				setting.Value("pairedRegion", &r.PairedRegion, rule.RegionName(), "", "Another region, shown to clients. It is never used for "+
+					"failover."),
 				setting.Value("geography", &r.Geography, rule.Text(), "", "Shown to clients."),
 				setting.Value("geographyGroup", &r.GeographyGroup, rule.Text(), "", "Shown to clients."),
 				setting.Value("physicalLocation", &r.PhysicalLocation, rule.Text(), "", "Shown to clients."),
-				setting.Value("latitude", &r.Latitude, rule.Degrees(90), "", "Shown to clients, as it is written here."),
-				setting.Value("longitude", &r.Longitude, rule.Degrees(180), "", "Shown to clients, as it is written here."),
+				setting.Value("latitude", &r.Latitude, rule.Degrees(90), "", "Shown to clients, exactly as written."),
+				setting.Value("longitude", &r.Longitude, rule.Degrees(180), "", "Shown to clients, exactly as written."),
 			}
 		},
 		func(o *setting.Object, r regions.Region) {
@@ -37,8 +38,8 @@ func (b *reader) regionRows() *setting.Setting {
 		}).AtLeastOne("at least one region, such as {name: westus, displayName: West US}")
 }
 
-// checkRegions looks at what one region says of another.
-func (b *reader) checkRegions() {
+// checkRegions checks references from one region to another.
+func (b *mapReader) checkRegions() {
 	for i, o := range b.regions {
 		region := b.declaration.Regions[i]
 		if region.PairedRegion == region.Name {
@@ -50,9 +51,9 @@ func (b *reader) checkRegions() {
 	}
 }
 
-// checkDisplayName makes sure that the display name, which clients send as a
-// location, leads to the region.
-func (b *reader) checkDisplayName(o *setting.Object, region regions.Region) {
+// checkDisplayName checks that the display name, which clients may send as a location, leads to the
+// region.
+func (b *mapReader) checkDisplayName(o *setting.Object, region regions.Region) {
 	const allowed = "a display name that is the region's name but for case and spaces"
 	understood := arm.Location(region.DisplayName)
 	if understood == region.Name {
@@ -67,7 +68,7 @@ func (b *reader) checkDisplayName(o *setting.Object, region regions.Region) {
 		yamltree.Quote(region.DisplayName), region.Name), allowed)
 }
 
-// CheckRegion reports a name that is no region of the map.
+// CheckRegion reports a name that is not a region of the map.
 func CheckRegion(r *yamltree.Report, at *yamltree.Node, path, name string, m *regions.Map) bool {
 	if _, ok := m.Region(name); ok {
 		return true

@@ -12,8 +12,8 @@ import (
 	"portico/regions"
 )
 
-// readShapes reads what the documents of a provider say of its types' bodies.
-func (b *reader) readShapes(p *provider) {
+// readShapes reads the shapes of bodies from a provider's OpenAPI documents.
+func (b *mapReader) readShapes(p *provider) {
 	if !b.files.Reads() {
 		return
 	}
@@ -22,17 +22,17 @@ func (b *reader) readShapes(p *provider) {
 		path := files.RelativeTo(named.at.File, named.text)
 		document, err := documents.Load(path)
 		if err != nil {
-			b.files.Note(path)
+			b.files.RecordFiles(path)
 			b.Fault(named.at, "spec: "+err.Error(), "a readable OpenAPI document; paths are relative to the file they stand in")
 			continue
 		}
 		b.addShapes(p, documents, document, named)
 	}
-	b.files.Note(slices.Sorted(maps.Keys(documents))...)
+	b.files.RecordFiles(slices.Sorted(maps.Keys(documents))...)
 }
 
-// addShapes adds those of one document.
-func (b *reader) addShapes(p *provider, all schema.Library, document *schema.Document, named placed) {
+// addShapes adds the shapes of one document.
+func (b *mapReader) addShapes(p *provider, all schema.Library, document *schema.Document, named locatedText) {
 	version, served := document.Version(), 0
 	for i := range p.Types {
 		t := &p.Types[i]

@@ -12,26 +12,26 @@ import (
 	"portico/regions"
 )
 
-// sku is one as it is read.
+// sku is a SKU while it is read.
 type sku struct {
 	regions.SKU
 	skuNodes
 }
 
-func (b *reader) skuRows(t *resourceType) *setting.Setting {
+func (b *mapReader) skuRows(t *resourceType) *setting.Setting {
 	names := b.Unique("SKU")
-	return setting.Mappings("skus", "The SKUs of new resources. Those that an existing resource can change to are its provider's to tell.",
+	return setting.Mappings("skus", "SKUs of new resources. The provider itself lists the SKUs to which an existing resource can change.",
 		b.rowsOfSKU,
 		func(o *setting.Object, s sku) {
-			s.APIVersions, s.RequiredFeatures = textsOf(s.versions), textsOf(s.features)
-			// Disks, for one, have several of a name and tier, of different sizes.
+			s.APIVersions, s.RequiredFeatures = plainTexts(s.versions), plainTexts(s.features)
+			// Disks, for example, have several of the same name and tier, with different sizes.
 			if at := o.Right("name"); at != nil && names.Add(at, arm.Fold(strings.Join([]string{s.Name, s.Tier, s.Size}, "\x00")), s.Name) {
 				t.SKUs, t.skus = append(t.SKUs, s.SKU), append(t.skus, s.skuNodes)
 			}
 		}).Default("none")
 }
 
-func (b *reader) rowsOfSKU(s *sku) []*setting.Setting {
+func (b *mapReader) rowsOfSKU(s *sku) []*setting.Setting {
 	version := rule.APIVersion()
 	version.Allowed = "api-versions of the type"
 	return []*setting.Setting{
@@ -40,30 +40,30 @@ func (b *reader) rowsOfSKU(s *sku) []*setting.Setting {
 		setting.Value("size", &s.Size, rule.Text(), "", "Shown to clients."),
 		setting.Value("family", &s.Family, rule.Text(), "", "Shown to clients."),
 		setting.Value("kind", &s.Kind, rule.Text(), "", "Shown to clients."),
-		placedTexts("locations", rule.Location("locations of the type"), b.Unique("location"), &s.locations, "Where the SKU is offered.").
+		locatedTextList("locations", rule.Location("locations of the type"), b.Unique("location"), &s.locations, "Locations that offer the SKU.").
 			NonEmpty("locations of the type, or no locations: then all of them").Default("all locations of the type").
-			Then(func() { s.Locations = textsOf(s.locations) }),
+			Then(func() { s.Locations = plainTexts(s.locations) }),
 		b.zoneRows(s),
-		placedTexts("apiVersions", version, b.Unique("api-version"), &s.versions, "The api-versions that know the SKU.").
+		locatedTextList("apiVersions", version, b.Unique("api-version"), &s.versions, "Api-versions that support the SKU.").
 			NonEmpty("api-versions of the type, or no apiVersions: then all of them").Default("all of the type"),
-		placedTexts("requiredFeatures", rule.FullFeatureName(), b.Unique("feature"), &s.features,
-			"Features, `Namespace/name`, all of which a subscription needs to see the SKU.").Default("none"),
-		texts("requiredQuotaIds", rule.Text(), b.Unique("offer"), &s.RequiredQuotaIDs,
-			"Offers, one of which a subscription must have to see the SKU.").Default("any"),
+		locatedTextList("requiredFeatures", rule.FullFeatureName(), b.Unique("feature"), &s.features,
+			"Features, `Namespace/name`. A subscription needs all of them to see the SKU.").Default("none"),
+		textList("requiredQuotaIds", rule.Text(), b.Unique("offer"), &s.RequiredQuotaIDs,
+			"Offers. A subscription must have one of them to see the SKU.").Default("any"),
 		capacityRows(&s.Capacity),
-		setting.Mappings("capabilities", "What the SKU can do, as pairs of name and value.",
+		setting.Mappings("capabilities", "Capabilities of the SKU, as pairs of name and value.",
 			func(c *regions.SKUCapability) []*setting.Setting {
 				return []*setting.Setting{
 					setting.Required("name", &c.Name, rule.Text(), "The capability."),
-					setting.Required("value", &c.Value, rule.Text(), "Its value, a text."),
+					setting.Required("value", &c.Value, rule.Text(), "Its value, a string."),
 				}
 			},
 			func(_ *setting.Object, c regions.SKUCapability) { s.Capabilities = append(s.Capabilities, c) }).Default("none"),
-		setting.Mappings("costs", "What is metered.",
+		setting.Mappings("costs", "Meters of the SKU's costs.",
 			func(c *regions.SKUCost) []*setting.Setting {
 				return []*setting.Setting{
 					setting.Required("meterId", &c.MeterID, rule.Text(), "The meter."),
-					setting.Value("quantity", &c.Quantity, rule.Amount(), 1, "How much of it the SKU uses."),
+					setting.Value("quantity", &c.Quantity, rule.Amount(), 1, "The quantity that the SKU uses."),
 					setting.Value("extendedUnit", &c.ExtendedUnit, rule.Text(), "", "The unit of `quantity`."),
 				}
 			},
@@ -76,14 +76,14 @@ type locationInfo struct {
 	zones    []string
 }
 
-// zoneRows are the zones in some of a SKU's locations.
-func (b *reader) zoneRows(s *sku) *setting.Setting {
+// zoneRows returns the setting of the zones in a SKU's locations.
+func (b *mapReader) zoneRows(s *sku) *setting.Setting {
 	seen := b.Unique("locationInfo of")
 	return setting.Mappings("locationInfo", "The zones in each location.",
 		func(i *locationInfo) []*setting.Setting {
 			return []*setting.Setting{
 				setting.Required("location", &i.location, rule.Location("locations of the type"), "One of the SKU's locations."),
-				texts("zones", rule.Identifier(), b.Unique("zone"), &i.zones, "Names of the location's zones.").Default("none"),
+				textList("zones", rule.Identifier(), b.Unique("zone"), &i.zones, "Names of the location's zones.").Default("none"),
 			}
 		},
 		func(o *setting.Object, i locationInfo) {
@@ -95,7 +95,7 @@ func (b *reader) zoneRows(s *sku) *setting.Setting {
 				b.Fault(at, fmt.Sprintf("locationInfo of %s, which is not among the locations of the SKU", i.location), yamltree.Choice(s.Locations))
 				return
 			}
-			s.locations = append(s.locations, placed{at, i.location})
+			s.locations = append(s.locations, locatedText{at, i.location})
 			if s.Zones == nil {
 				s.Zones = make(map[string][]string)
 			}
@@ -103,16 +103,16 @@ func (b *reader) zoneRows(s *sku) *setting.Setting {
 		}).Default("none")
 }
 
-// capacityRows hold a capacity to the contract: what scales has bounds and a
-// default between them (addendum, Enumerating SKUs for an existing resource).
+// capacityRows returns the setting of a SKU's capacity. According to the contract, a scalable SKU
+// has limits, and a default between them (addendum, Enumerating SKUs for an existing resource).
 func capacityRows(into **regions.SKUCapacity) *setting.Setting {
 	c := &regions.SKUCapacity{}
-	return setting.Mapping("capacity", "By how much it scales.",
-		setting.Required("minimum", &c.Minimum, rule.Amount(), "The least that can be asked for.").Conditional(),
-		setting.Required("maximum", &c.Maximum, rule.Amount(), "The most that can be asked for.").Conditional(),
-		setting.Required("default", &c.Default, rule.Amount(), "What a client gets that does not ask.").Conditional(),
+	return setting.Mapping("capacity", "How the SKU scales.",
+		setting.Required("minimum", &c.Minimum, rule.Amount(), "The smallest capacity.").Conditional(),
+		setting.Required("maximum", &c.Maximum, rule.Amount(), "The largest capacity.").Conditional(),
+		setting.Required("default", &c.Default, rule.Amount(), "The capacity if the client does not choose one.").Conditional(),
 		setting.Required("scaleType", &c.ScaleType, rule.Enum(regions.ScaleTypes()),
-			"`Automatic`: the resource scales by itself. `Manual`: the client says how far. `None`: it does not scale."),
+			"`Automatic`: the resource scales by itself. `Manual`: the client chooses the capacity. `None`: the resource does not scale."),
 	).Check(func(o *setting.Object) {
 		*into = c
 		if o.Right("scaleType") == nil || c.ScaleType != regions.ScaleNone {
@@ -132,8 +132,8 @@ func capacityRows(into **regions.SKUCapacity) *setting.Setting {
 	}).IfGiven().Default("none")
 }
 
-// checkSKUs looks at what SKUs say of locations, api-versions and features.
-func (b *reader) checkSKUs(n typeNodes, t *regions.ResourceType) {
+// checkSKUs checks the SKUs' references to locations, api-versions and features.
+func (b *mapReader) checkSKUs(n typeNodes, t *regions.ResourceType) {
 	for _, s := range n.skus {
 		for _, l := range s.locations {
 			if !t.OffersLocation(l.text) {

@@ -9,8 +9,8 @@ import (
 	"portico/regions"
 )
 
-// WriteTable writes how a map resolves: a line for each type in each
-// of its regions, providers by namespace, types and regions in file order.
+// WriteTable writes how a map resolves: a line for each type in each of its regions, with providers
+// sorted by namespace, and types and regions in file order.
 func WriteTable(w io.Writer, m *regions.Map) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "NAMESPACE\tTYPE\tKIND\tROUTING\tREGION\tENDPOINTS\tAPI-VERSIONS")
@@ -22,5 +22,5 @@ func WriteTable(w io.Writer, m *regions.Map) error {
 			}
 		}
 	}
-	return table.Flush() // which also returns what went wrong above
+	return table.Flush() // also returns earlier write errors
 }

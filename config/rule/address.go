@@ -12,10 +12,10 @@ import (
 	"portico/config/yamltree"
 )
 
-// AddressForm says what an address is.
+// AddressForm describes a valid address.
 const AddressForm = "https://host[:port] or http://host[:port], without path, query or credentials"
 
-// Address is a URL that is only a scheme and a host.
+// Address accepts a URL with only scheme and host.
 func Address() Rule[*url.URL] {
 	return Rule[*url.URL]{
 		Parse: func(text string) (*url.URL, bool) {
@@ -26,14 +26,14 @@ func Address() Rule[*url.URL] {
 		Noun:    "address",
 		Allowed: AddressForm,
 		Schema:  addressSchema(hostPattern, ""),
-		wrong: func(text string) string {
+		describeWrong: func(text string) string {
 			_, wrong := ParseAddress(text)
 			return wrong
 		},
 	}
 }
 
-// WebURL is an absolute http or https URL that may have a path.
+// WebURL accepts an absolute http or https URL, which may have a path.
 func WebURL() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -47,15 +47,14 @@ func WebURL() Rule[string] {
 		Noun:    "address",
 		Allowed: "https://host[:port][/path], without query or credentials",
 		Schema:  addressSchema(hostPattern, anyPath),
-		wrong: func(text string) string {
+		describeWrong: func(text string) string {
 			_, wrong := parseWebURL(text)
 			return wrong
 		},
 	}
 }
 
-// Issuer is the URL of an issuer of tokens, exactly as it is written: https, or http on
-// this machine alone.
+// Issuer accepts the URL of a token issuer and keeps it unchanged: https, or http on this machine.
 func Issuer() Rule[string] {
 	wrong := func(text string) string {
 		u, wrong := parseWebURL(text)
@@ -65,17 +64,17 @@ func Issuer() Rule[string] {
 		return wrong
 	}
 	return Rule[string]{
-		Parse:   func(text string) (string, bool) { return text, wrong(text) == "" },
-		Shown:   true,
-		Noun:    "issuer",
-		Allowed: "https://host[:port][/path], or http:// for a loopback host, without query or credentials",
-		Schema:  addressSchema(hostPattern, anyPath),
-		wrong:   wrong,
+		Parse:         func(text string) (string, bool) { return text, wrong(text) == "" },
+		Shown:         true,
+		Noun:          "issuer",
+		Allowed:       "https://host[:port][/path], or http:// for a loopback host, without query or credentials",
+		Schema:        addressSchema(hostPattern, anyPath),
+		describeWrong: wrong,
 	}
 }
 
-// Webhook is the URL of a receiver of events. It may have a query; as that may hold a
-// secret, the text is not quoted.
+// Webhook accepts the URL of a receiver of events. It may have a query, which may contain a secret,
+// so the text is not quoted.
 func Webhook() Rule[*url.URL] {
 	return Rule[*url.URL]{
 		Parse: func(text string) (*url.URL, bool) {
@@ -94,7 +93,7 @@ func Webhook() Rule[*url.URL] {
 	}
 }
 
-// WebhookSecret is a secret that signs webhooks, in the form of the Standard Webhooks.
+// WebhookSecret accepts a secret for signing webhooks, in the format of Standard Webhooks.
 func WebhookSecret() Rule[[]byte] {
 	return Rule[[]byte]{
 		Parse: func(text string) ([]byte, bool) {
@@ -115,16 +114,15 @@ func LoopbackHost(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-// AddressTemplate is a text that becomes an address when its placeholders are
-// filled in.
+// AddressTemplate accepts a text that becomes an address if its placeholders are replaced.
 func AddressTemplate() Rule[string] {
 	r := Text()
 	r.Schema, r.Shown = addressSchema(templatePattern, ""), true
 	return r
 }
 
-// ParseAddress reads an address into one form (lower case, no default port), or
-// says what is wrong with it.
+// ParseAddress parses an address and normalizes it (lower case, no default port). If it is invalid,
+// wrong describes the error.
 func ParseAddress(text string) (u *url.URL, wrong string) {
 	u, wrong = parseWebURL(text)
 	switch {
@@ -161,7 +159,7 @@ func parseWebURL(text string) (u *url.URL, wrong string) {
 	return &url.URL{Scheme: parsed.Scheme, Host: host, Path: parsed.Path, RawPath: parsed.RawPath}, ""
 }
 
-// canonicalHost checks host[:port] of a URL.
+// canonicalHost checks and normalizes a URL's host[:port].
 func canonicalHost(scheme, host string) (canonical, wrong string) {
 	name, port := host, ""
 	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
@@ -186,13 +184,13 @@ func canonicalHost(scheme, host string) (canonical, wrong string) {
 	return name + ":" + port, ""
 }
 
-// validPort accepts 1 to 65535, without leading zeros.
+// validPort reports whether text is a number from 1 to 65535 without leading zeros.
 func validPort(text string) bool {
 	n, err := strconv.ParseUint(text, 10, 16)
 	return err == nil && n > 0 && text[0] != '0' && text[0] != '+'
 }
 
-// validHost accepts IPv4 addresses and DNS names in ASCII.
+// validHost reports whether name is an IPv4 address or an ASCII DNS name.
 func validHost(name string) bool {
 	if name == "" || len(name) > 253 {
 		return false
@@ -214,8 +212,8 @@ func validHost(name string) bool {
 	return true
 }
 
-// BadAddress says what is wrong with an address. It does not quote one that may
-// hold credentials.
+// BadAddress describes an invalid address. It does not quote an address that may contain
+// credentials.
 func BadAddress(path, text, wrong string) string {
 	if strings.Contains(text, "@") || wrong == "is no URL" {
 		return fmt.Sprintf("%s %s", path, wrong)
@@ -223,7 +221,7 @@ func BadAddress(path, text, wrong string) string {
 	return fmt.Sprintf("%s %s %s", path, yamltree.Quote(text), wrong)
 }
 
-// ListenAddress is a host:port to listen on. Port 0 lets the system choose.
+// ListenAddress accepts a host:port to listen on. With port 0, the system chooses a port.
 func ListenAddress() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -243,7 +241,7 @@ func ListenAddress() Rule[string] {
 	}
 }
 
-// Network is an IP address or a CIDR prefix.
+// Network accepts an IP address or a CIDR prefix.
 func Network() Rule[netip.Prefix] {
 	return Rule[netip.Prefix]{
 		Parse: func(text string) (netip.Prefix, bool) {
@@ -264,7 +262,7 @@ func Network() Rule[netip.Prefix] {
 	}
 }
 
-// HostName is a host without port, as a Host header may hold it.
+// HostName accepts a host without port, as in a Host header.
 func HostName() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -277,7 +275,7 @@ func HostName() Rule[string] {
 	}
 }
 
-// DNSLabel is a part of a host name.
+// DNSLabel accepts a label of a host name.
 func DNSLabel() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -291,8 +289,8 @@ func DNSLabel() Rule[string] {
 	}
 }
 
-// RedirectHost is a host, or all hosts below a domain of at least two labels: a whole
-// top-level domain is never meant.
+// RedirectHost accepts a host, or all hosts below a domain. The domain needs two labels, because a
+// whole top-level domain is never intended.
 func RedirectHost() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// maxDuration bounds every time in a configuration, so that sums of a few of
-// them cannot overflow.
+// maxDuration limits every duration in a configuration, so that sums of a few cannot overflow.
 const maxDuration = 366 * 24 * time.Hour
 
 func durationRule(noun, allowed string, legal func(time.Duration) bool) Rule[time.Duration] {
@@ -25,37 +24,37 @@ func durationRule(noun, allowed string, legal func(time.Duration) bool) Rule[tim
 	}
 }
 
-// Duration is a time that may be none.
+// Duration accepts a duration, which may be zero.
 func Duration() Rule[time.Duration] {
 	return durationRule("duration", "0s to 8784h, such as 500ms, 5s or 1h30m",
 		func(time.Duration) bool { return true })
 }
 
-// PositiveDuration is a time that cannot sensibly be none.
+// PositiveDuration accepts a duration above zero.
 func PositiveDuration() Rule[time.Duration] {
 	return durationRule("positive duration", "above 0s and at most 8784h, such as 500ms, 5s or 1h30m",
 		func(d time.Duration) bool { return d > 0 })
 }
 
-// PositiveDurationTo is a positive time with a bound of its own.
+// PositiveDurationTo accepts a duration above zero, up to most.
 func PositiveDurationTo(most time.Duration) Rule[time.Duration] {
 	return durationRule("positive duration of at most "+most.String(), "above 0s and at most "+most.String()+", such as 500ms or 10s",
 		func(d time.Duration) bool { return d > 0 && d <= most })
 }
 
-// DurationTo is a time with a bound of its own, which may be none.
+// DurationTo accepts a duration up to most, which may be zero.
 func DurationTo(most time.Duration) Rule[time.Duration] {
 	return durationRule("duration of at most "+most.String(), "0s to "+most.String()+", such as 500ms or 10s",
 		func(d time.Duration) bool { return d <= most })
 }
 
-// WholeSeconds is a time that goes out as a number of seconds.
+// WholeSeconds accepts a duration in whole seconds.
 func WholeSeconds() Rule[time.Duration] {
 	return durationRule("duration in whole seconds", "0s to 8784h in whole seconds, such as 10s or 10m",
 		func(d time.Duration) bool { return d%time.Second == 0 })
 }
 
-// Size is a number of bytes.
+// Size accepts a number of bytes.
 func Size() Rule[int64] {
 	units := []struct {
 		suffix string
@@ -76,20 +75,20 @@ func Size() Rule[int64] {
 		Shown:   true,
 		Noun:    "positive size",
 		Allowed: "1 to 1024GiB: bytes, or a whole number with KiB, MiB or GiB, such as 4MiB",
-		Schema:  numberBetween("integer", 1, 1<<40).matching(`^[0-9]+(KiB|MiB|GiB)?$`).matching(notZero),
+		Schema:  numberSchema("integer", 1, 1<<40).matching(`^[0-9]+(KiB|MiB|GiB)?$`).matching(notZero),
 	}
 }
 
-// Count is a number of things, at least one.
+// Count accepts a whole number of at least one.
 func Count() Rule[int] { return countBetween(1, math.MaxInt32, "whole number") }
 
-// CountTo is a number of things, at most most.
+// CountTo accepts a whole number from one to most.
 func CountTo(most int) Rule[int] { return countBetween(1, most, "whole number") }
 
-// AtLeastTwo is a number of things, at least two.
+// AtLeastTwo accepts a whole number of at least two.
 func AtLeastTwo() Rule[int] { return countBetween(2, math.MaxInt32, "number of at least 2") }
 
-// CountOrZero is a number of things that may be none.
+// CountOrZero accepts a whole number, which may be zero.
 func CountOrZero() Rule[int] {
 	r := countBetween(0, math.MaxInt32, "number")
 	r.Schema = Schema{Type: "integer"}
@@ -105,11 +104,11 @@ func countBetween(least, most int, noun string) Rule[int] {
 		Shown:   true,
 		Noun:    noun,
 		Allowed: fmt.Sprintf("%d to %d", least, most),
-		Schema:  numberBetween("integer", float64(least), float64(most)).matching(digits).matching(notZero),
+		Schema:  numberSchema("integer", float64(least), float64(most)).matching(digits).matching(notZero),
 	}
 }
 
-// Amount is a number of any size, or none.
+// Amount accepts any whole number that is not negative.
 func Amount() Rule[int64] {
 	return Rule[int64]{
 		Parse: func(text string) (int64, bool) {
@@ -123,14 +122,14 @@ func Amount() Rule[int64] {
 	}
 }
 
-// Percentage is a share of a whole, read as 0 to 1.
+// Percentage accepts a percentage, which becomes a number from 0 to 1.
 func Percentage() Rule[float64] {
 	r := percentageFrom(0)
 	r.Noun, r.Allowed = "percentage", "0% to 100%, in whole numbers"
 	return r
 }
 
-// PositivePercentage is a share that cannot be none.
+// PositivePercentage accepts a percentage above zero.
 func PositivePercentage() Rule[float64] {
 	r := percentageFrom(1)
 	r.Noun, r.Allowed = "percentage above 0%", "1% to 100%, in whole numbers"
@@ -146,7 +145,7 @@ func percentageFrom(least uint64) Rule[float64] {
 	}}
 }
 
-// Degrees is a latitude or longitude, kept as it was written.
+// Degrees accepts a latitude or longitude and keeps its text.
 func Degrees(limit float64) Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -156,14 +155,14 @@ func Degrees(limit float64) Rule[string] {
 		Shown:   true,
 		Noun:    "number of degrees",
 		Allowed: fmt.Sprintf("-%g to %g, such as 37.783", limit, limit),
-		Schema:  numberBetween("number", -limit, limit),
+		Schema:  numberSchema("number", -limit, limit),
 	}
 }
 
-// Part is a part of a whole that is written as a number from 0 to 1.
+// Part is a fraction, written as a number from 0 to 1.
 type Part float64
 
-// Fraction is a part of a whole.
+// Fraction accepts a number from 0 to 1.
 func Fraction() Rule[Part] {
 	return Rule[Part]{
 		Parse: func(text string) (Part, bool) {
@@ -173,6 +172,6 @@ func Fraction() Rule[Part] {
 		Shown:   true,
 		Noun:    "fraction",
 		Allowed: "0 to 1, such as 0.01",
-		Schema:  numberBetween("number", 0, 1),
+		Schema:  numberSchema("number", 0, 1),
 	}
 }

@@ -1,6 +1,6 @@
-// Package rule says what may stand where a configuration has a single value:
-// how its text is read, what faults and the reference say of it, and what a
-// JSON schema can judge. It knows neither files nor settings.
+// Package rule defines which texts are valid for a single value of a configuration: how they are
+// parsed, how faults and the reference describe them, and what a JSON schema can check. It knows
+// neither files nor settings.
 package rule
 
 import (
@@ -9,31 +9,31 @@ import (
 	"portico/config/yamltree"
 )
 
-// Rule says how the text of a single value is read.
+// Rule defines the valid texts of a single value.
 type Rule[T any] struct {
 	Parse   func(text string) (T, bool)
-	Noun    string // what the text should have been: "is no …"
+	Noun    string // what was expected, for "is no …"
 	Allowed string
 	Secret  bool // the text must not be quoted
-	// Shown: what is legal can neither be a secret nor name a person, so that operators
-	// are shown it. A rule has to say so: whatever does not is REDACTED.
-	Shown  bool
-	Schema Schema
-	wrong  func(text string) string // says what is wrong, in place of "is no …"
+	// Shown means that a valid value is neither secret nor names a person, so operators may see it.
+	// Values of rules without it are shown as REDACTED.
+	Shown         bool
+	Schema        Schema
+	describeWrong func(text string) string // describes the error, instead of "is no …"
 }
 
-// Fault says what is wrong with a text at path that Parse refused.
+// Fault describes a text at path that Parse rejected.
 func (r Rule[T]) Fault(path, text string) string {
 	switch {
-	case r.wrong != nil:
-		return BadAddress(path, text, r.wrong(text))
+	case r.describeWrong != nil:
+		return BadAddress(path, text, r.describeWrong(text))
 	case r.Secret:
 		return fmt.Sprintf("%s: the value is no %s", path, r.Noun)
 	}
 	return fmt.Sprintf("%s: %s is no %s", path, yamltree.Quote(text), r.Noun)
 }
 
-// Bool is true or false.
+// Bool accepts true and false.
 func Bool() Rule[bool] {
 	return Rule[bool]{
 		Parse: func(text string) (bool, bool) {
@@ -46,7 +46,7 @@ func Bool() Rule[bool] {
 	}
 }
 
-// Enum is one of several words.
+// Enum accepts one of several words.
 func Enum[E fmt.Stringer](values []E) Rule[E] {
 	return Rule[E]{
 		Parse: func(text string) (v E, ok bool) {
@@ -68,7 +68,7 @@ type word string
 
 func (w word) String() string { return string(w) }
 
-// OneOf is Enum for plain words.
+// OneOf accepts one of several words, as a string.
 func OneOf(words ...word) Rule[string] {
 	e := Enum(words)
 	return Rule[string]{

@@ -5,16 +5,15 @@ import (
 	"slices"
 )
 
-// Schema is what of a rule a JSON schema can say. It refuses nothing that the
-// rule accepts, except texts that YAML reads as numbers or truth values: these
-// it wants quoted.
+// Schema is the part of a rule that a JSON schema can express. It accepts everything that the rule
+// accepts, except unquoted texts that YAML reads as numbers or booleans.
 type Schema struct {
-	Type        string // the JSON type other than string that YAML may read the text as
-	Bounded     bool   // a number is at least Least and at most Most
+	Type        string // the JSON type, other than string, that YAML may read
+	Bounded     bool   // Least and Most apply to numbers
 	Least, Most float64
-	Words       []string // all legal texts
-	Patterns    []string // that the text has; in the syntax that Go and ECMAScript share
-	MaxLength   int      // in characters; 0: any
+	Words       []string // all valid texts
+	Patterns    []string // all must match; in the syntax common to Go and ECMAScript
+	MaxLength   int      // in characters; 0: no limit
 }
 
 const (
@@ -25,7 +24,7 @@ const (
 	templatePattern = `([0-9A-Za-z._-]|\{region\}|\{subservice\}|\{namespace\})+`
 	anyPath         = `(/[^?#\s]*)?`
 	locationPattern = `^\s*[A-Za-z][0-9A-Za-z\s]*$`
-	// Suffixes may be in any casing, which patterns cannot say for short.
+	// Case of suffixes does not matter, which a short pattern cannot express.
 	apiVersionPattern = `^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[A-Za-z]+)?$`
 )
 
@@ -36,8 +35,8 @@ func (s Schema) matching(pattern string) Schema {
 	return s
 }
 
-// numberBetween is a number, which may also be written as a text.
-func numberBetween(kind string, least, most float64) Schema {
+// numberSchema allows numbers, also as strings.
+func numberSchema(kind string, least, most float64) Schema {
 	return Schema{Type: kind, Bounded: true, Least: least, Most: most}
 }
 
@@ -49,17 +48,17 @@ func oneWord[T any](values []T) Schema {
 	return s
 }
 
-// durationSchema is Go's form of a time that is not negative.
+// durationSchema allows durations in Go's syntax that are not negative.
 func durationSchema(orZero bool) Schema {
 	s := matching(`^(\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+|[-+]?0)$`)
 	if !orZero {
 		return s.matching(notZero)
 	}
-	s.Type, s.Bounded = "integer", true // of numbers without unit 0 alone
+	s.Type, s.Bounded = "integer", true // 0 is the only number without a unit
 	return s
 }
 
-// addressSchema is the URL of a host, with a path where path matches one.
+// addressSchema allows URLs with a host, and with a path if the pattern path matches one.
 func addressSchema(host, path string) Schema {
 	return matching(`^[Hh][Tt][Tt][Pp][Ss]?://(\[[0-9A-Fa-f:.]+\]|` + host + `)(:[1-9][0-9]{0,4})?` + path + `$`)
 }

@@ -9,7 +9,7 @@ import (
 	"portico/arm"
 )
 
-// GUID reads into lower case.
+// GUID accepts a GUID and converts it to lower case.
 func GUID() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -22,7 +22,7 @@ func GUID() Rule[string] {
 	}
 }
 
-// Tenant is a tenant as clients' metadata may name it.
+// Tenant accepts a tenant for clients' metadata.
 func Tenant() Rule[string] {
 	g := GUID()
 	return Rule[string]{
@@ -39,8 +39,7 @@ func Tenant() Rule[string] {
 	}
 }
 
-// Scope is where something holds: a whole tenant, or a subscription, a group or a
-// resource with all that lies below.
+// Scope accepts the ID of a scope: a tenant, subscription, group or resource.
 func Scope() Rule[string] {
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidScope(text) },
@@ -51,8 +50,8 @@ func Scope() Rule[string] {
 	}
 }
 
-// SHA256 is the hash of a token. It is not quoted: the token itself may stand
-// there by mistake.
+// SHA256 accepts the hash of a token. It is not quoted, because the token itself may be there by
+// mistake.
 func SHA256() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -65,7 +64,7 @@ func SHA256() Rule[string] {
 	}
 }
 
-// Key is 32 secret bytes.
+// Key accepts 32 secret bytes.
 func Key() Rule[[32]byte] {
 	return Rule[[32]byte]{
 		Parse: func(text string) (key [32]byte, ok bool) {
@@ -82,7 +81,7 @@ func Key() Rule[[32]byte] {
 	}
 }
 
-// Text is a name for people.
+// Text accepts a name for people.
 func Text() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -95,14 +94,14 @@ func Text() Rule[string] {
 	}
 }
 
-// TextLike is Text whose form is judged elsewhere.
+// TextLike accepts what Text does. The form is checked elsewhere.
 func TextLike(form string) Rule[string] {
 	r := Text()
 	r.Allowed, r.Shown = form, true
 	return r
 }
 
-// PEMFile is the path of a file with keys or certificates.
+// PEMFile accepts the path of a file with keys or certificates.
 func PEMFile() Rule[string] {
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, text != "" },
@@ -112,21 +111,21 @@ func PEMFile() Rule[string] {
 	}
 }
 
-// File is the path of a file.
+// File accepts the path of a file.
 func File() Rule[string] {
 	r := PEMFile()
 	r.Allowed = "the path of a file"
 	return r
 }
 
-// Folder is the path of a folder.
+// Folder accepts the path of a directory.
 func Folder() Rule[string] {
 	r := PEMFile()
 	r.Allowed = "the path of a folder"
 	return r
 }
 
-// Identifier is a name for machines.
+// Identifier accepts a name for programs.
 func Identifier() Rule[string] {
 	const legal = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 	return Rule[string]{
@@ -140,7 +139,7 @@ func Identifier() Rule[string] {
 	}
 }
 
-// RegionName is the name of a region in its normalised form.
+// RegionName accepts the name of a region and normalizes it.
 func RegionName() Rule[string] {
 	r := Location("a letter followed by letters and digits, at most 63, other than global")
 	valid := r.Parse
@@ -152,7 +151,7 @@ func RegionName() Rule[string] {
 	return r
 }
 
-// Location is the name of a region, or global, in its normalised form.
+// Location accepts the name of a region, or global, and normalizes it.
 func Location(allowed string) Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -166,7 +165,7 @@ func Location(allowed string) Rule[string] {
 	}
 }
 
-// APIVersion is an api-version.
+// APIVersion accepts an api-version.
 func APIVersion() Rule[string] {
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidAPIVersion(text) },
@@ -177,7 +176,7 @@ func APIVersion() Rule[string] {
 	}
 }
 
-// FeatureName is a feature of one provider.
+// FeatureName accepts the name of a provider's feature.
 func FeatureName() Rule[string] {
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidFeatureName(text) },
@@ -187,7 +186,7 @@ func FeatureName() Rule[string] {
 	}
 }
 
-// FullFeatureName is a feature with its namespace.
+// FullFeatureName accepts a feature's name with its namespace.
 func FullFeatureName() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {
@@ -200,7 +199,7 @@ func FullFeatureName() Rule[string] {
 	}
 }
 
-// RequestTarget is a path of a URL with or without a query.
+// RequestTarget accepts the path of a URL, with or without a query.
 func RequestTarget() Rule[string] {
 	return Rule[string]{
 		Parse: func(text string) (string, bool) {

@@ -8,33 +8,33 @@ import (
 	"portico/config/yamltree"
 )
 
-// Object is a mapping of a file while its rows are read. One that is absent
-// stands where its parent stands, so that what it lacks can be reported.
+// Object is a mapping in a file while it is read. An absent mapping has its parent's position, so
+// that missing keys can be reported.
 type Object struct {
 	*yamltree.Report
 	Parent *Object // nil for the whole configuration
 	Node   *yamltree.Node
-	Path   string // as faults name it
-	Broken bool   // not a mapping: reported, so nothing more is said of it
+	Path   string // as in faults
+	Broken bool   // not a mapping; it has been reported, so no more faults are
 
-	right    []*yamltree.Node // the scalars that were read
+	valid    []*yamltree.Node // the scalars read without a fault
 	children map[string]*Object
 }
 
-// Read reads a whole configuration by its rows.
+// Read reads a whole configuration.
 func Read(r *yamltree.Report, tree *yamltree.Node, rows []*Setting) *Object {
 	return ReadAt(r, tree, "", rows)
 }
 
-// ReadAt reads a mapping at a path, whose key the file chose, by its rows.
+// ReadAt reads a mapping at a path.
 func ReadAt(r *yamltree.Report, n *yamltree.Node, path string, rows []*Setting) *Object {
-	o := open(r, n, path, rows)
+	o := openObject(r, n, path, rows)
 	o.read(rows)
 	return o
 }
 
-// open reports unknown keys and whatever is no mapping.
-func open(r *yamltree.Report, n *yamltree.Node, path string, rows []*Setting) *Object {
+// openObject reports unknown keys, and a node that is not a mapping.
+func openObject(r *yamltree.Report, n *yamltree.Node, path string, rows []*Setting) *Object {
 	o := &Object{Report: r, Node: n, Path: path}
 	if n.Kind != yamltree.Mapping {
 		r.Fault(n, fmt.Sprintf("%s is %s, not a mapping", path, n.Kind), "the keys "+yamltree.Choice(keys(rows)))
@@ -54,7 +54,7 @@ func open(r *yamltree.Report, n *yamltree.Node, path string, rows []*Setting) *O
 }
 
 func keys(rows []*Setting) []string {
-	rows = present(rows)
+	rows = withoutRemoved(rows)
 	keys := make([]string, len(rows))
 	for i, s := range rows {
 		keys[i] = s.key
@@ -62,8 +62,7 @@ func keys(rows []*Setting) []string {
 	return keys
 }
 
-// read reads rows in their order. It reports false where the mapping has not
-// the identity that it needs.
+// read reads rows in order. It returns false if the mapping lacks its required identity.
 func (o *Object) read(rows []*Setting) bool {
 	for _, s := range rows {
 		if !s.read(o) && s.identity {
@@ -73,12 +72,11 @@ func (o *Object) read(rows []*Setting) bool {
 	return true
 }
 
-// child opens the mapping under a key; where there is none, all its keys are
-// absent.
+// child opens the mapping under a key. If it is absent, all its keys are absent.
 func (o *Object) child(key string, rows []*Setting) *Object {
 	var c *Object
 	if n := o.Get(key); n != nil {
-		c = open(o.Report, n, o.path(key), rows)
+		c = openObject(o.Report, n, o.path(key), rows)
 	} else {
 		absent := &yamltree.Node{File: o.Node.File, Line: o.Node.Line, Column: o.Node.Column, Kind: yamltree.Mapping}
 		c = &Object{Report: o.Report, Node: absent, Path: o.path(key), Broken: o.Broken}
@@ -90,10 +88,10 @@ func (o *Object) child(key string, rows []*Setting) *Object {
 	return c
 }
 
-// Below is the mapping that was read under a key.
+// Below returns the mapping that was read under a key.
 func (o *Object) Below(key string) *Object { return o.children[key] }
 
-// Get returns the value of a key; nil where it is absent or empty.
+// Get returns the value of a key, or nil if it is absent or empty.
 func (o *Object) Get(key string) *yamltree.Node {
 	if e := o.Node.Lookup(key); e != nil && e.Value.Kind != yamltree.Null {
 		return e.Value
@@ -101,16 +99,16 @@ func (o *Object) Get(key string) *yamltree.Node {
 	return nil
 }
 
-// Right returns the scalar under a key; nil where it is absent or wrong.
+// Right returns the scalar of a key, or nil if it is absent or invalid.
 func (o *Object) Right(key string) *yamltree.Node {
-	if n := o.Get(key); slices.Contains(o.right, n) {
+	if n := o.Get(key); slices.Contains(o.valid, n) {
 		return n
 	}
 	return nil
 }
 
-// At returns where a fault of keys belongs: at the value of the first of them
-// that is there, else at the mapping.
+// At returns the node for a fault about several keys: the value of the first that is present, or
+// else the mapping.
 func (o *Object) At(keys ...string) *yamltree.Node {
 	for _, key := range keys {
 		if n := o.Get(key); n != nil {
@@ -129,10 +127,10 @@ func (o *Object) Require(key, allowed string) {
 	}
 }
 
-// items returns the items of a list; none where it is absent.
+// items returns the items of a list, or nil if it is absent.
 func (o *Object) items(s *Setting) []*yamltree.Node {
 	if s.required {
-		o.Require(s.key, s.wanted)
+		o.Require(s.key, s.itemsWanted)
 	}
 	n := o.Get(s.key)
 	switch {
@@ -141,12 +139,12 @@ func (o *Object) items(s *Setting) []*yamltree.Node {
 	case n.Kind != yamltree.List:
 		o.Fault(n, fmt.Sprintf("%s is %s, not a list", o.path(s.key), n.Kind), "a list, such as [a, b]")
 	case s.nonEmpty && len(n.Items) == 0:
-		o.Fault(n, o.path(s.key)+" is empty", s.wanted)
+		o.Fault(n, o.path(s.key)+" is empty", s.itemsWanted)
 	}
 	return n.Items
 }
 
-// scalarOf reads one scalar by a rule; ok is false where it was reported.
+// scalarOf reads a scalar by a rule. ok is false if it reported a fault.
 func scalarOf[T any](o *Object, n *yamltree.Node, path string, want rule.Rule[T]) (v T, ok bool) {
 	if n.Kind != yamltree.Scalar {
 		o.Fault(n, fmt.Sprintf("%s is %s, not a single value", path, n.Kind), want.Allowed)

@@ -7,8 +7,8 @@ import (
 	"portico/config/yamltree"
 )
 
-// WriteReference writes a chapter for each row, as Markdown: what each setting
-// is, its default, what may stand there, and what it is for.
+// WriteReference writes a section of Markdown for each row: what the setting is, its default, valid
+// values, and its description.
 func WriteReference(b *strings.Builder, rows []*Setting) {
 	for _, section := range rows {
 		fmt.Fprintf(b, "\n### %s\n\n%s\n", section.key, section.entry(false))
@@ -16,7 +16,7 @@ func WriteReference(b *strings.Builder, rows []*Setting) {
 	}
 }
 
-// writeBelow writes what lies under a setting; [] stands after what is a list.
+// writeBelow writes the settings below a setting. [] follows the path of a list.
 func (s *Setting) writeBelow(b *strings.Builder, path string, restartOnly bool) {
 	if s.below == nil {
 		return
@@ -24,21 +24,21 @@ func (s *Setting) writeBelow(b *strings.Builder, path string, restartOnly bool) 
 	if s.kind == mappings {
 		path += "[]"
 	}
-	for _, child := range present(s.below()) {
+	for _, child := range withoutRemoved(s.below()) {
 		at := yamltree.Join(path, child.key)
 		fmt.Fprintf(b, "\n**`%s`** — %s\n", at, child.entry(restartOnly))
 		child.writeBelow(b, at, restartOnly || child.restartAll())
 	}
 }
 
-// restartAll reports whether any change below the setting waits for a restart.
+// restartAll reports whether any change below the setting needs a restart.
 func (s *Setting) restartAll() bool { return s.restartOnly && s.changed == nil }
 
-// entry is the reference of one setting; restartOnly says that it is below one that
-// waits for a restart as a whole.
+// entry returns the reference of a setting. restartOnly means that a setting above it needs a
+// restart for any change.
 func (s *Setting) entry(restartOnly bool) string {
-	facts := []string{s.what()}
-	initial := written(s.initial)
+	facts := []string{s.kindText()}
+	initial := formatValue(s.initial)
 	switch {
 	case s.required:
 		facts = append(facts, "required")
@@ -53,7 +53,7 @@ func (s *Setting) entry(restartOnly bool) string {
 		facts = append(facts, "needs a restart")
 	}
 	text := s.doc
-	if len(facts) > 1 || facts[0] != "mapping" { // what a mapping is shows from what is in it
+	if len(facts) > 1 || facts[0] != "mapping" { // a mapping is recognizable by its contents
 		text = strings.Join(facts, "; ") + ".  \n" + text
 	}
 	if s.allowed != "" {
@@ -62,8 +62,8 @@ func (s *Setting) entry(restartOnly bool) string {
 	return text
 }
 
-// what names the kind of a setting.
-func (s *Setting) what() string {
+// kindText returns the name of the setting's kind.
+func (s *Setting) kindText() string {
 	switch s.kind {
 	case mapping:
 		if s.word != "" {

@@ -8,7 +8,7 @@ import (
 	"portico/config/rule"
 )
 
-// jsonObject is a JSON object whose members keep their order.
+// jsonObject is a JSON object with ordered members.
 type jsonObject []member
 
 type member struct {
@@ -16,7 +16,7 @@ type member struct {
 	value any
 }
 
-// MarshalJSON writes the members in their order.
+// MarshalJSON writes the members in order.
 func (o jsonObject) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -41,8 +41,8 @@ func (o jsonObject) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// WriteSchema writes a JSON schema (draft 2020-12) of one file, by which editors
-// complete and check it. It asks for no section, as another file may hold it.
+// WriteSchema writes a JSON schema (draft 2020-12) of one file, for editors. No section is
+// required, because another file may contain it.
 func WriteSchema(w io.Writer, title string, rows []*Setting) error {
 	root := jsonObject{
 		{"$schema", "https://json-schema.org/draft/2020-12/schema"},
@@ -61,11 +61,11 @@ func WriteSchema(w io.Writer, title string, rows []*Setting) error {
 	return err
 }
 
-// jsonSchema describes one setting. inItem says that it belongs to an item of a
-// list: that stands in one file as a whole, so that keys can be missing from it.
+// jsonSchema describes a setting. inItem means that it belongs to an item of a list. An item is in
+// one file as a whole, so its missing keys can be detected.
 func (s *Setting) jsonSchema(inItem bool) jsonObject {
-	out := jsonObject{{"description", s.hint()}}
-	if text := written(s.initial); text != "" && s.initialText == "" {
+	out := jsonObject{{"description", s.description()}}
+	if text := formatValue(s.initial); text != "" && s.initialText == "" {
 		out = append(out, member{"default", valueOf(s.schema, text)})
 	}
 	switch s.kind {
@@ -88,8 +88,8 @@ func (s *Setting) jsonSchema(inItem bool) jsonObject {
 	return append(out, scalarSchema(s.schema)...)
 }
 
-// hint is what an editor shows of a setting.
-func (s *Setting) hint() string {
+// description returns the text that an editor shows.
+func (s *Setting) description() string {
 	text := s.doc
 	if s.initialText != "" {
 		text += " Default: " + s.initialText + "."
@@ -111,7 +111,7 @@ func listOf(items jsonObject, nonEmpty bool) jsonObject {
 func objectOf(rows []*Setting, inItem bool) jsonObject {
 	var properties jsonObject
 	var required []string
-	for _, s := range present(rows) {
+	for _, s := range withoutRemoved(rows) {
 		properties = append(properties, member{s.key, s.jsonSchema(inItem)})
 		if s.required && inItem {
 			required = append(required, s.key)
@@ -155,7 +155,7 @@ func scalarSchema(s rule.Schema) jsonObject {
 	return out
 }
 
-// valueOf is a written text as JSON has it.
+// valueOf returns a formatted value as JSON.
 func valueOf(s rule.Schema, text string) any {
 	if (s.Type == "integer" || s.Type == "boolean") && json.Valid([]byte(text)) {
 		return json.RawMessage(text)

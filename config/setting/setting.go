@@ -1,8 +1,7 @@
-// Package setting makes a configuration of rows. A [Setting] is one row: a
-// key, where its value goes, what may stand there, its default, the sentence
-// that explains it, and whether a change needs a restart. All else follows
-// from the rows: [Read] fills in values and reports faults, unknown keys among
-// them, [Reset] sets defaults, [Keep] compares two configurations,
+// Package setting defines a configuration by rows. A [Setting] is one row: a key, where its value
+// is stored, which values are valid, its default, its description, and whether a change needs a
+// restart. Everything else follows from the rows: [Read] stores values and reports faults,
+// including unknown keys; [Reset] sets defaults; [KeepRestartOnly] compares two configurations;
 // [WriteReference] and [WriteSchema] describe them.
 package setting
 
@@ -14,53 +13,53 @@ import (
 	"portico/config/yamltree"
 )
 
-// Setting is a key of a mapping and all that is known of it.
+// Setting defines a key of a mapping.
 type Setting struct {
 	key  string
-	doc  string // sentences in Markdown, which also read well without it
+	doc  string // sentences in Markdown that are also readable as plain text
 	kind kind
-	at   any // points to where the value goes
+	at   any // pointer to the value
 
-	noun        string // what a scalar is: "positive duration"
-	allowed     string // what may stand there, for people
+	noun        string // what a scalar is, such as "positive duration"
+	allowed     string // valid values, for people
 	schema      rule.Schema
-	shown       bool   // operators are shown the value
+	shown       bool   // operators may see the value
 	initial     any    // the default; nil: none
-	initialText string // the default in words, where initial does not say it
+	initialText string // description of the default, if it is not initial
 	required    bool
-	nonEmpty    bool   // a list that has items, if it is given
-	wanted      string // the items of such a list
-	shortPath   bool   // faults name the items of a list by its key alone
-	word        string // that may stand in place of a mapping
+	nonEmpty    bool   // an empty list is a fault
+	itemsWanted string // the items of such a list
+	shortPath   bool   // faults name the list's items by its key only
+	word        string // allowed instead of a mapping
 	below       func() []*Setting
 
-	read        func(o *Object) bool // reports whether the value is there and right
-	conditional bool                 // whether it is required, a check decides
-	identity    bool                 // unless it is right, the rest of the mapping is not read
-	accept      func(at *yamltree.Node) bool
-	restartOnly bool
-	kept        any                    // points to what a restart alone changes
-	changed     func(was, is any) bool // nil: any difference
+	read         func(o *Object) bool // reports whether the value is present and valid
+	conditional  bool                 // the mapping's check decides whether it is required
+	identity     bool                 // if it is invalid, the rest of the mapping is not read
+	accept       func(at *yamltree.Node) bool
+	restartOnly  bool
+	restartValue any                    // pointer to the value that only a restart changes
+	changed      func(was, is any) bool // nil: any difference
 }
 
 type kind uint8
 
 const (
 	scalar    kind = iota
-	mapping        // keys under which there are settings
+	mapping        // has settings below it
 	list           // of scalars
 	mappings       // a list of mappings
 	addresses      // lists of addresses by region
 	free           // what has no rows
-	removed        // what a file may no longer have
+	removed        // rejected keys of earlier versions
 )
 
-// Value is a scalar that a file may leave out.
+// Value returns the setting of an optional scalar.
 func Value[T any](key string, at *T, want rule.Rule[T], initial T, doc string) *Setting {
 	return ValueBy(key, at, func() rule.Rule[T] { return want }, initial, doc)
 }
 
-// ValueBy is Value with a rule that depends on settings before it.
+// ValueBy returns a Value with a rule that depends on earlier settings.
 func ValueBy[T any](key string, at *T, want func() rule.Rule[T], initial T, doc string) *Setting {
 	shown := want()
 	s := &Setting{
@@ -80,13 +79,13 @@ func ValueBy[T any](key string, at *T, want func() rule.Rule[T], initial T, doc 
 			return false
 		}
 		*at = v
-		o.right = append(o.right, n)
+		o.valid = append(o.valid, n)
 		return s.accept == nil || s.accept(n)
 	}
 	return s
 }
 
-// Required is a scalar that has no default.
+// Required returns the setting of a scalar that has no default and must be present.
 func Required[T any](key string, at *T, want rule.Rule[T], doc string) *Setting {
 	var none T
 	s := Value(key, at, want, none, doc)
@@ -94,14 +93,14 @@ func Required[T any](key string, at *T, want rule.Rule[T], doc string) *Setting 
 	return s
 }
 
-// Mapping holds further settings.
+// Mapping returns a setting with further settings below it.
 func Mapping(key, doc string, below ...*Setting) *Setting {
 	s := &Setting{key: key, doc: doc, kind: mapping, below: func() []*Setting { return below }}
 	s.read = func(o *Object) bool { return o.child(key, below).read(below) }
 	return s
 }
 
-// List is a list of scalars; add takes each that is right.
+// List returns the setting of a list of scalars. add is called with each valid one.
 func List[T any](key string, want rule.Rule[T], doc string, add func(at *yamltree.Node, v T)) *Setting {
 	s := &Setting{key: key, doc: doc, kind: list, noun: want.Noun, allowed: want.Allowed, schema: want.Schema, shown: want.Shown && !want.Secret}
 	s.read = func(o *Object) bool {
@@ -119,8 +118,8 @@ func List[T any](key string, want rule.Rule[T], doc string, add func(at *yamltre
 	return s
 }
 
-// Mappings is a list of mappings with the same rows; add takes each item once
-// its rows were read.
+// Mappings returns the setting of a list of mappings with the same rows. add is called with each
+// item after it was read.
 func Mappings[T any](key, doc string, rows func(item *T) []*Setting, add func(o *Object, item T)) *Setting {
 	s := &Setting{key: key, doc: doc, kind: mappings, below: func() []*Setting { return rows(new(T)) }}
 	s.read = func(o *Object) bool {
@@ -128,7 +127,7 @@ func Mappings[T any](key, doc string, rows func(item *T) []*Setting, add func(o 
 			var item T
 			below := rows(&item)
 			Reset(below)
-			if child := open(o.Report, n, o.path(key), below); child.read(below) {
+			if child := openObject(o.Report, n, o.path(key), below); child.read(below) {
 				add(child, item)
 			}
 		}
@@ -137,8 +136,8 @@ func Mappings[T any](key, doc string, rows func(item *T) []*Setting, add func(o 
 	return s
 }
 
-// AddressesByRegion is a mapping from regions to lists of addresses, which read
-// judges.
+// AddressesByRegion returns the setting of a mapping from regions to lists of addresses. read reads
+// and checks it.
 func AddressesByRegion(key, doc string, read func(o *Object)) *Setting {
 	address := rule.Address()
 	return &Setting{
@@ -150,7 +149,7 @@ func AddressesByRegion(key, doc string, read func(o *Object)) *Setting {
 	}
 }
 
-// Free is a value without rows, which read judges; noun says what it is.
+// Free returns the setting of a value without rows. read reads and checks it. noun describes it.
 func Free(key, noun, doc string, read func(o *Object)) *Setting {
 	return &Setting{key: key, doc: doc, kind: free, noun: noun, read: func(o *Object) bool {
 		read(o)
@@ -158,8 +157,8 @@ func Free(key, noun, doc string, read func(o *Object)) *Setting {
 	}}
 }
 
-// Removed is a key that was a setting in an earlier version; why says what holds in place
-// of it. A file that has it is faulty, and nothing describes it.
+// Removed returns the setting of a key of an earlier version. A file that has it is faulty; why
+// explains what applies instead. The reference and the schema omit it.
 func Removed(key, why string) *Setting {
 	return &Setting{key: key, kind: removed, read: func(o *Object) bool {
 		if e := o.Node.Lookup(key); e != nil {
@@ -169,12 +168,12 @@ func Removed(key, why string) *Setting {
 	}}
 }
 
-// present returns the rows of what a file may have.
-func present(rows []*Setting) []*Setting {
+// withoutRemoved returns the rows that are not Removed.
+func withoutRemoved(rows []*Setting) []*Setting {
 	return slices.DeleteFunc(slices.Clone(rows), func(s *Setting) bool { return s.kind == removed })
 }
 
-// Reset sets defaults.
+// Reset sets all values to their defaults.
 func Reset(rows []*Setting) {
 	each("", rows, func(_ string, s *Setting) {
 		if s.initial != nil {
@@ -183,7 +182,7 @@ func Reset(rows []*Setting) {
 	})
 }
 
-// Each visits all scalars but those in lists, with where their values go.
+// Each calls visit for all scalars outside of lists, with pointers to their values.
 func Each(rows []*Setting, visit func(path string, at any)) {
 	each("", rows, func(path string, s *Setting) { visit(path, s.at) })
 }

@@ -61,10 +61,10 @@ func TestARowIsEnough(t *testing.T) {
 		}
 	}
 	next := bakery{heat: time.Minute}
-	if differed := Keep(b.rows(), next.rows()); !slices.Equal(differed, []string{"oven.heat"}) || next.heat != 2*time.Hour {
+	if differed := KeepRestartOnly(b.rows(), next.rows()); !slices.Equal(differed, []string{"oven.heat"}) || next.heat != 2*time.Hour {
 		t.Errorf("a restart for %q, heat %s", differed, next.heat)
 	}
-	if differed := Keep(b.rows(), next.rows()); differed != nil {
+	if differed := KeepRestartOnly(b.rows(), next.rows()); differed != nil {
 		t.Errorf("a restart for %q, though nothing differs", differed)
 	}
 }
@@ -96,8 +96,8 @@ func TestARowIsDescribed(t *testing.T) {
 
 func TestDurationsAreWrittenAsTheyAreRead(t *testing.T) {
 	for _, d := range []time.Duration{0, time.Second, 90 * time.Second, 24 * time.Hour, 10 * time.Hour, 20 * time.Minute, 100 * time.Minute} {
-		if again, err := time.ParseDuration(writtenDuration(d)); err != nil || again != d {
-			t.Errorf("%s is written %s", d, writtenDuration(d))
+		if again, err := time.ParseDuration(formatDuration(d)); err != nil || again != d {
+			t.Errorf("%s is written %s", d, formatDuration(d))
 		}
 	}
 }

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// written is a value as a file would have it; empty where it says nothing.
-func written(v any) string {
+// formatValue formats a value as in a file. It returns "" for nil.
+func formatValue(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return ""
 	case time.Duration:
-		return writtenDuration(v)
+		return formatDuration(v)
 	case int64:
 		return Bytes(v)
-	case float64: // a share of a whole
+	case float64: // a fraction
 		return fmt.Sprintf("%.0f%%", 100*v)
 	}
 	return fmt.Sprint(v)
 }
 
-func writtenDuration(d time.Duration) string {
+func formatDuration(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
 		if strings.HasSuffix(text, zero) {
@@ -31,7 +31,7 @@ func writtenDuration(d time.Duration) string {
 	return text
 }
 
-// Bytes is a size as a file would have it.
+// Bytes formats a size as in a file.
 func Bytes(n int64) string {
 	for _, unit := range []struct {
 		suffix string

@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong with a configuration, or unwise.
+// Fault is an error or a warning about a configuration.
 type Fault struct {
-	File    string // as it was named: by the caller, or by an include
-	Line    int    // from 1; 0 for the file as a whole
-	Column  int    // from 1; 0 when unknown
-	What    string // what is wrong
-	Allowed string // what may stand there instead; may be empty
+	File    string // as named by the caller or by an include
+	Line    int    // from 1; 0 for the whole file
+	Column  int    // from 1; 0 if unknown
+	What    string // the error
+	Allowed string // what is allowed instead; may be empty
 }
 
 func (f Fault) Error() string {
@@ -30,7 +30,7 @@ func (f Fault) Error() string {
 	return b.String()
 }
 
-// Faults are all faults of one configuration, by file and line, as an error.
+// Faults are all faults of a configuration, sorted by file and line. It is an error.
 type Faults []Fault
 
 func (f Faults) Error() string {
@@ -41,7 +41,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// sorted orders faults by place and drops those found twice.
+// sorted sorts faults by position and removes duplicates.
 func (f Faults) sorted() Faults {
 	slices.SortStableFunc(f, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -49,23 +49,23 @@ func (f Faults) sorted() Faults {
 	return slices.Compact(f)
 }
 
-// Report gathers what one reading finds.
+// Report collects faults and warnings.
 type Report struct {
 	faults   Faults
 	warnings Faults
 }
 
-// Fault adds something that is wrong at a node, and what is allowed there.
+// Fault adds a fault at a node. allowed describes what is allowed there.
 func (r *Report) Fault(at *Node, what, allowed string) {
 	r.faults = append(r.faults, at.fault(what, allowed))
 }
 
-// Warn adds something unwise.
+// Warn adds a warning.
 func (r *Report) Warn(at *Node, what, allowed string) {
 	r.warnings = append(r.warnings, at.fault(what, allowed))
 }
 
-// Err returns the [Faults] as an error; nil when there are none.
+// Err returns the [Faults] as an error, or nil if there are none.
 func (r *Report) Err() error {
 	if len(r.faults) == 0 {
 		return nil
@@ -73,20 +73,21 @@ func (r *Report) Err() error {
 	return r.faults.sorted()
 }
 
-// Warnings returns what is unwise.
+// Warnings returns the warnings.
 func (r *Report) Warnings() Faults { return r.warnings.sorted() }
 
-// Unique reports values that stand more than once.
+// Unique reports duplicate values.
 type Unique struct {
 	r     *Report
 	noun  string
 	first map[string]*Node
 }
 
-// Unique begins a set of values; noun names one of them in faults.
+// Unique returns an empty set of values. noun names a value in faults.
 func (r *Report) Unique(noun string) *Unique { return &Unique{r: r, noun: noun} }
 
-// Add reports whether key is new; the fault shows it as shown, if at all.
+// Add reports whether key is new. If it is not, it adds a fault that quotes shown, unless that is
+// "".
 func (u *Unique) Add(at *Node, key, shown string) bool {
 	if first := u.first[key]; first != nil {
 		what := u.noun
@@ -103,11 +104,10 @@ func (u *Unique) Add(at *Node, key, shown string) bool {
 	return true
 }
 
-// Quote shows a text in a fault, shortened and on one line.
+// Quote quotes a text for a fault, shortened and on one line.
 func Quote(text string) string { return fmt.Sprintf("%q", shorten(text)) }
 
-// QuoteASCII is Quote for texts whose letters beyond ASCII are what is wrong:
-// they may look like others.
+// QuoteASCII does what Quote does, and escapes letters beyond ASCII, which may look like others.
 func QuoteASCII(text string) string { return fmt.Sprintf("%+q", shorten(text)) }
 
 func shorten(text string) string {
@@ -122,7 +122,7 @@ func shorten(text string) string {
 	return text[:cut] + "..."
 }
 
-// Choice lists legal values for a fault, shortened where there are many.
+// Choice lists valid values for a fault, shortened if there are many.
 func Choice[T any](values []T) string {
 	const most = 24
 	words := make([]string, 0, most+1)

@@ -2,8 +2,8 @@ package yamltree
 
 import "math"
 
-// JSON returns a node as encoding/json would decode it: numbers as float64, quoted
-// scalars as strings. What JSON cannot say is reported, and becomes nil.
+// JSON returns a node as encoding/json would decode it: numbers as float64, quoted scalars as
+// strings. A value that JSON cannot express is reported, and becomes nil.
 func (r *Report) JSON(n *Node) any {
 	switch n.Kind {
 	case Mapping:

@@ -2,16 +2,16 @@ package yamltree
 
 import "fmt"
 
-// Node is one value of a file, with its place.
+// Node is a value in a file, with its position.
 type Node struct {
 	File         string
 	Line, Column int
 	Kind         Kind
 	Text         string  // of a scalar, without quotes
-	Entries      []Entry // of a mapping, in file order, each key once
+	Entries      []Entry // of a mapping, in file order, with distinct keys
 	Items        []*Node // of a list
 
-	typed any // of a scalar: the string, number or truth value that it is in YAML
+	typed any // of a scalar: the string, number or boolean that YAML reads
 }
 
 // Entry is a key of a mapping, which is a scalar, and its value.
@@ -19,7 +19,7 @@ type Entry struct {
 	Key, Value *Node
 }
 
-// Kind is what a node is.
+// Kind is the kind of a node.
 type Kind uint8
 
 // The kinds of nodes.
@@ -38,7 +38,7 @@ func (n *Node) fault(what, allowed string) Fault {
 	return Fault{File: n.File, Line: n.Line, Column: n.Column, What: what, Allowed: allowed}
 }
 
-// Where is the node's file and line.
+// Where returns the node's file and line.
 func (n *Node) Where() string { return fmt.Sprintf("%s:%d", n.File, n.Line) }
 
 // Lookup returns the entry of a key, or nil.
@@ -51,8 +51,8 @@ func (n *Node) Lookup(key string) *Entry {
 	return nil
 }
 
-// Take removes a key and returns its value, or nil.
-func (n *Node) Take(key string) *Node {
+// Remove removes a key and returns its value, or nil.
+func (n *Node) Remove(key string) *Node {
 	for i, e := range n.Entries {
 		if e.Key.Text == key {
 			n.Entries = append(n.Entries[:i], n.Entries[i+1:]...)
@@ -62,8 +62,8 @@ func (n *Node) Take(key string) *Node {
 	return nil
 }
 
-// Merge adds src, the tree of an included file, to dst: mappings join, lists
-// append, and a single value must not be in both.
+// Merge merges src, the tree of an included file, into dst: mappings are merged, lists appended. A
+// single value in both is a fault.
 func (r *Report) Merge(dst, src *Node) { r.merge(dst, src, "") }
 
 func (r *Report) merge(dst, src *Node, path string) {
@@ -89,7 +89,7 @@ func (r *Report) merge(dst, src *Node, path string) {
 	}
 }
 
-// Join adds a key to the path of a mapping; that of the root is empty.
+// Join appends a key to a path. The root's path is empty.
 func Join(path, key string) string {
 	if path == "" {
 		return key

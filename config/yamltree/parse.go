@@ -1,5 +1,5 @@
-// Package yamltree reads YAML into nodes that know their place, merges the trees
-// of several files, and words faults with file and line. It knows no keys.
+// Package yamltree parses YAML into nodes with positions, merges the trees of several files, and
+// formats faults with file and line. It knows no keys.
 package yamltree
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Bounds of one file. The parser recurses, so nesting is bounded before it
-// runs; a region map needs eight levels.
+// Limits of a file. The parser is recursive, so nesting is checked before it runs. A region map
+// needs eight levels.
 const (
 	maxFileSize = 16 << 20
 	maxNesting  = 64
 	maxIndent   = 256
 )
 
-// Parse turns the text of one file into a tree whose root is a mapping; it
-// returns nil when there was a fault that leaves no tree.
+// Parse parses the text of a file into a tree with a mapping as its root. It returns nil after a
+// fault that leaves no tree.
 func (r *Report) Parse(file string, data []byte) *Node {
 	top := &Node{File: file, Line: 1, Column: 1, Kind: Mapping}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
@@ -39,10 +39,10 @@ func (r *Report) Parse(file string, data []byte) *Node {
 	}
 	tokens := lexer.Tokenize(string(data))
 	if bad := tokens.InvalidToken(); bad != nil {
-		r.Fault(place(file, bad), noYAML(bad.Error), "")
+		r.Fault(nodeAt(file, bad), syntaxMessage(bad.Error), "")
 		return nil
 	}
-	if !r.plain(file, tokens) {
+	if !r.checkPlain(file, tokens) {
 		return nil
 	}
 	parsed, err := parser.Parse(joinPlainScalars(tokens), 0, parser.AllowDuplicateMapKey())
@@ -51,16 +51,16 @@ func (r *Report) Parse(file string, data []byte) *Node {
 		r.Fault(at, what, "")
 		return nil
 	}
-	return r.root(top, parsed)
+	return r.rootOf(top, parsed)
 }
 
-func (r *Report) root(top *Node, parsed *ast.File) *Node {
+func (r *Report) rootOf(top *Node, parsed *ast.File) *Node {
 	var root ast.Node
 	for _, doc := range parsed.Docs {
 		switch {
 		case doc.Body == nil || doc.Body.Type() == ast.CommentType:
 		case root != nil:
-			r.Fault(place(top.File, doc.Body.GetToken()), "a second document in one file", "one document; use include for further files")
+			r.Fault(nodeAt(top.File, doc.Body.GetToken()), "a second document in one file", "one document; use include for further files")
 			return nil
 		default:
 			root = doc.Body
@@ -80,10 +80,9 @@ func (r *Report) root(top *Node, parsed *ast.File) *Node {
 	return nil
 }
 
-// plain refuses what a configuration has no use for: anchors, aliases and
-// merge keys (which would let a small file stand for an enormous one), tags,
-// directives, complex keys and deep nesting.
-func (r *Report) plain(file string, tokens token.Tokens) bool {
+// checkPlain rejects features that configurations do not need: anchors, aliases and merge keys (a
+// small file could expand enormously), tags, directives, complex keys and deep nesting.
+func (r *Report) checkPlain(file string, tokens token.Tokens) bool {
 	depth := 0
 	for _, t := range tokens {
 		what := ""
@@ -105,7 +104,7 @@ func (r *Report) plain(file string, tokens token.Tokens) bool {
 			what = "nested too deeply"
 		}
 		if what != "" {
-			r.Fault(place(file, t), what, "plain mappings, lists and values")
+			r.Fault(nodeAt(file, t), what, "plain mappings, lists and values")
 			return false
 		}
 	}
@@ -113,15 +112,15 @@ func (r *Report) plain(file string, tokens token.Tokens) bool {
 }
 
 func (r *Report) convert(file string, from ast.Node) *Node {
-	n := place(file, from.GetToken())
+	n := nodeAt(file, from.GetToken())
 	switch v := from.(type) {
 	case *ast.NullNode:
 	case *ast.StringNode:
 		n.Kind, n.Text, n.typed = Scalar, v.Value, v.Value
 	case *ast.LiteralNode:
 		n.Kind, n.Text, n.typed = Scalar, v.Value.Value, v.Value.Value
-	case ast.ScalarNode: // a number or a truth value
-		// As written: what a number means is for the key to say.
+	case ast.ScalarNode: // a number or a boolean
+		// As written, because the key's rule interprets numbers.
 		n.Kind, n.Text, n.typed = Scalar, from.GetToken().Value, v.GetValue()
 	case *ast.SequenceNode:
 		n.Kind = List
@@ -156,7 +155,7 @@ func (r *Report) convertEntries(n *Node, values ...*ast.MappingValueNode) {
 	}
 }
 
-func place(file string, t *token.Token) *Node {
+func nodeAt(file string, t *token.Token) *Node {
 	n := &Node{File: file, Line: 1, Column: 1}
 	if t != nil && t.Position != nil {
 		n.Line, n.Column = max(1, t.Position.Line), max(1, t.Position.Column)
@@ -164,26 +163,26 @@ func place(file string, t *token.Token) *Node {
 	return n
 }
 
-// syntaxFault takes the message alone from a parser's error: its text as a
-// whole would quote the file, secrets included.
+// syntaxFault returns only the message of a parser's error, because its full text would quote the
+// file, including secrets.
 func syntaxFault(top *Node, err error) (at *Node, what string) {
 	var placed interface {
 		GetMessage() string
 		GetToken() *token.Token
 	}
 	if errors.As(err, &placed) {
-		return place(top.File, placed.GetToken()), noYAML(placed.GetMessage())
+		return nodeAt(top.File, placed.GetToken()), syntaxMessage(placed.GetMessage())
 	}
 	return top, "no YAML"
 }
 
-// noYAML words the parser's complaint on one line.
-func noYAML(complaint string) string {
+// syntaxMessage formats the parser's message on one line.
+func syntaxMessage(complaint string) string {
 	return "no YAML: " + strings.NewReplacer("\t", `\t`, "\r", `\r`, "\n", `\n`).Replace(complaint)
 }
 
-// invalidUTF8 returns where data stops being text: at a byte that is not UTF-8
-// or a control character other than tab and line ends; -1 if nowhere.
+// invalidUTF8 returns the index of the first byte that is not UTF-8, or is a control character
+// other than tab and line ends, or -1.
 func invalidUTF8(data []byte) int {
 	for i := 0; i < len(data); {
 		r, size := utf8.DecodeRune(data[i:])

@@ -1,12 +1,11 @@
-// Package admin answers the admin listener: health, metrics and profiles, and what
-// operators see and change: subscriptions, jobs, sweeps, doubts, fences, retired
-// regions, the configuration.
+// Package admin serves the admin listener: health, metrics, profiles, and the operations
+// by which operators read and change subscriptions, jobs, sweeps, doubts, fences, retired
+// regions and the configuration.
 //
-// Package api lists the operations; routes.go names the handler of each, and a file per
-// resource has its handlers and its JSON. The listener must be unreachable for web pages
-// but its own console, so it refuses foreign hosts and origins on every path; all but
-// health, metrics and the console's files asks for a token, or a session that was begun
-// with one, and is audited.
+// Package api lists the operations, routes.go names the handler of each, and there is one
+// file per resource. No web page but the listener's own console may reach it, so every path
+// refuses foreign hosts and origins. All paths except health, metrics and the console's
+// files require an admin token, or a session started with one, and are audited.
 package admin
 
 import (
@@ -41,11 +40,10 @@ import (
 	"portico/upstream"
 )
 
-// Options are what the listener shows and changes.
+// Options are the dependencies of the listener.
 type Options struct {
-	Config *config.Config
-	Store  *inventory.Store
-	// Authorizer knows who may do what.
+	Config     *config.Config
+	Store      *inventory.Store
 	Authorizer *authorize.Authorizer
 	Jobs       interface {
 		Nudge(kind string)
@@ -54,66 +52,66 @@ type Options struct {
 		Describe(kind string) jobs.Description
 		StoreDownSince() time.Time
 	}
-	// Upstream knows how endpoints do.
+	// Upstream reports the health of endpoints.
 	Upstream interface {
 		Status(*regions.Endpoint) upstream.EndpointStatus
 	}
 	Sweeps  Sweeps
 	Started time.Time
 	Sinks   *webhook.Deliverer
-	// Targets are the endpoints that must learn of changed subscriptions.
+	// Targets are the endpoints to notify of changed subscriptions.
 	Targets []inventory.NotificationTarget
 	// Reload reads the configuration again; nil: there is no file.
 	Reload   func(context.Context) (api.Reloaded, error)
 	Metrics  prometheus.Gatherer
 	Draining func() bool
-	// What the console shows of the process, and who is signed in to it.
+	// For the console: the state of the process and the sessions.
 	Recent      *observe.Recent
 	Traffic     *observe.Traffic
 	Generations *config.History
 	Sessions    *console.Sessions
-	// TokensNow are the admin tokens of the configuration that is in use now. A request
-	// that lasts may have begun under an earlier one, which Config is.
+	// TokensNow returns the admin tokens of the current configuration. A long request may
+	// have started under an earlier one, which is then Config.
 	TokensNow func() []config.AdminToken
 	Attempts  *console.Attempts
 	Audit     observe.Audit
-	// Explain says which way a request would take.
+	// Explain reports how a request would be handled, without sending it.
 	Explain func(context.Context, api.Question) (api.Explanation, error)
 	Log     *zap.Logger
 }
 
-// Sweeps orders comparisons of the index with the providers, and knows the latest one.
+// Sweeps orders comparisons of the index with the providers and reports their results.
 type Sweeps interface {
 	Order(context.Context, sweep.Order) (jobrow.Job, error)
-	// OrderUncovered orders one where a subscription's absences were not seen.
+	// OrderUncovered orders a sweep of the regions that have not been listed in full in a
+	// subscription.
 	OrderUncovered(ctx context.Context, subscription string) error
 	Latest(context.Context) (sweep.Latest, error)
-	// Uncovered lists where absences were not seen, behind a subscription; UncoveredIn
-	// returns that of one.
+	// Uncovered lists subscriptions, after the given one, with regions that have not been
+	// listed in full; UncoveredIn returns the entry of one subscription.
 	Uncovered(ctx context.Context, after string, limit int) ([]sweep.Uncovered, error)
 	UncoveredIn(ctx context.Context, subscription string) (sweep.Uncovered, error)
 }
 
-// listener answers requests with its options.
+// listener serves the admin routes.
 type listener struct {
 	Options
-	// Readers of the change feed that wait, and those that read the store.
-	waiting *places
-	reading chan struct{}
-	looking chan struct{} // held while what is wrong is looked for
+	waiting     *feedReaders  // readers that wait for changes
+	feedReads   chan struct{} // one element per reader that reads the store
+	statusCheck chan struct{} // one element while problems are searched for
 }
 
 // New returns the handler of the admin listener.
 func New(o Options) http.Handler {
-	l := &listener{o, &places{by: map[string]int{}}, make(chan struct{}, mostReading), make(chan struct{}, 1)}
-	return keepFromCaches(refuseAmbiguous(boundContent(l.guardHost(l.router()))))
+	l := &listener{o, &feedReaders{byAddress: map[string]int{}}, make(chan struct{}, mostReading), make(chan struct{}, 1)}
+	return forbidCaching(refuseAmbiguous(boundContent(l.guardHost(l.router()))))
 }
 
-// handler answers a request with a body in JSON, or with an error.
+// handler handles one operation. Its body is rendered as JSON.
 type handler func(w http.ResponseWriter, r *http.Request) (status int, body any, err error)
 
-// serve renders what a handler returns. The cause of an error that is not the
-// caller's goes to the log alone.
+// serve renders a handler's result. The cause of an unexpected error is only logged, never
+// sent to the caller.
 func (l *listener) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, body, err := handle(w, r)
@@ -141,7 +139,7 @@ func (l *listener) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	fail(w, fault)
 }
 
-// unexpected returns the error for what a handler could not do, without the cause.
+// unexpected returns the error to send for a failure of Portico itself, without its cause.
 func unexpected(err error) *arm.Error {
 	if errors.Is(err, inventory.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return arm.NewError(arm.ServiceUnavailable, "the store does not answer")
@@ -149,8 +147,8 @@ func unexpected(err error) *arm.Error {
 	return arm.NewError(arm.InternalServerError).Saying("The request could not be answered. The log of this gateway says why.")
 }
 
-// byOperator says that an operator causes what the request changes.
-func byOperator(next http.Handler) http.Handler {
+// recordOperator records an operator as the cause of all changes that the request makes.
+func recordOperator(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		cause := &events.Cause{Operator: true, Method: r.Method, URI: r.URL.Path}
 		next.ServeHTTP(w, r.WithContext(events.With(r.Context(), cause)))
@@ -172,7 +170,7 @@ func fail(w http.ResponseWriter, fault *arm.Error) {
 // maxContent is the most content that a request may have, in bytes.
 const maxContent = 64 << 10
 
-// readBody reads a request's JSON object; no content at all is an empty one.
+// readBody reads a request's JSON object. Absent content counts as an empty object.
 func readBody(w http.ResponseWriter, r *http.Request, into any) error {
 	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxContent))
 	if err != nil {
@@ -194,7 +192,7 @@ const (
 	largestPage = 1000
 )
 
-// pageSize reads how much a page is to hold at most.
+// pageSize reads the limit parameter, the maximum number of elements of a page.
 func pageSize(query url.Values) (int, error) {
 	limit := query.Get("limit")
 	if limit == "" {
@@ -207,8 +205,8 @@ func pageSize(query url.Values) (int, error) {
 	return n, nil
 }
 
-// pageOf shows at most limit elements; where there is one more it links to the page behind
-// the last one shown.
+// pageOf returns a page of at most limit elements. If found has more, the page links to the
+// next one.
 func pageOf[T, S any](path string, query url.Values, found []T, limit int, show func(T) S, after func(last T) string) api.Page[S] {
 	page := listOf(found[:min(limit, len(found))], show)
 	if len(found) > limit {
@@ -217,7 +215,7 @@ func pageOf[T, S any](path string, query url.Values, found []T, limit int, show 
 	return page
 }
 
-// listOf shows elements.
+// listOf returns all elements as one page.
 func listOf[T, S any](elements []T, show func(T) S) api.Page[S] {
 	page := api.Page[S]{Value: make([]S, 0, len(elements))}
 	for _, e := range elements {
@@ -226,12 +224,12 @@ func listOf[T, S any](elements []T, show func(T) S) api.Page[S] {
 	return page
 }
 
-// notOfALink refuses a position in a list that no page has linked to.
-func notOfALink() *arm.Error {
+// invalidPosition returns the error for an after parameter that comes from no nextLink.
+func invalidPosition() *arm.Error {
 	return arm.NewError(arm.InvalidQueryParameter, "after", "it is that of a nextLink").About("after")
 }
 
-// nextPage is the link to the page of a list that begins behind a position.
+// nextPage returns the link to the page of a list that starts after a position.
 func nextPage(path string, query url.Values, after string) string {
 	query.Set("after", after)
 	return (&url.URL{Path: path, RawQuery: query.Encode()}).String()

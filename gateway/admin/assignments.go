@@ -17,11 +17,11 @@ import (
 	"portico/inventory/assignments"
 )
 
-// listRoles lists the assignments that hold in ?subscription=, at most ?limit= of them,
-// behind ?after=; of ?principalId= alone, where that is given.
+// listRoles lists the assignments that apply in ?subscription=, at most ?limit= after
+// ?after=, and only those to ?principalId= if it is given.
 func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	sub, limit, err := l.ofSubscription(r)
+	sub, limit, err := l.namedSubscription(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -39,7 +39,7 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 	if position != "" {
 		scope, name, ok := strings.CutLast(position, " ")
 		if !ok {
-			return 0, nil, notOfALink()
+			return 0, nil, invalidPosition()
 		}
 		wanted.After = &assignments.Assignment{ScopeKey: scope, Name: name}
 	}
@@ -68,7 +68,7 @@ func assignmentOf(a assignments.Assignment, names map[string]string) api.RoleAss
 	}
 }
 
-// ownersAt are the owners that the configuration names, or one principal of them.
+// ownersAt returns the configuration's owners as assignments, or only those to principal.
 func ownersAt(owners []config.Owner, principal string) (all []api.RoleAssignment) {
 	for _, o := range owners {
 		if principal == "" || arm.EqualFold(o.PrincipalID, principal) {
@@ -78,7 +78,7 @@ func ownersAt(owners []config.Owner, principal string) (all []api.RoleAssignment
 	return all
 }
 
-// roleNames are the names of the roles that are assigned, by the ids of their definitions.
+// roleNames returns the names of the assigned roles, by the ids of their definitions.
 func (l *listener) roleNames(ctx context.Context, tenant string, in []assignments.Assignment) (map[string]string, error) {
 	names := map[string]string{}
 	for _, d := range roles.BuiltIn() {

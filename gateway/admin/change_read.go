@@ -13,30 +13,30 @@ import (
 	"portico/inventory/eventlog"
 )
 
-// feedPart is what was read of the feed.
+// feedPart is a part of the feed as read from the store.
 type feedPart struct {
 	events []feedEvent
-	last   int64 // the number of the last event that was looked at
-	more   bool  // the reading ended by a bound; there may be more
+	last   int64 // the number of the last event examined
+	more   bool  // reading stopped at a bound; there may be more events
 }
 
-// feedEvent is an event in the form for readers.
+// feedEvent is an event as rendered for readers.
 type feedEvent struct {
 	number int64
 	typ    string
 	text   []byte
 }
 
-// mostStarted is how often a reader without a token starts over because the first events
+// maxStarts bounds how often a reader without a token starts over because the first events
 // were forgotten before it read any.
-const mostStarted = 10
+const maxStarts = 10
 
-// readFeed numbers what has been committed, and returns what is wanted of what is behind
-// a number, within the bounds of a page.
+// readFeed numbers the committed events and returns those after q.after that match q, within
+// the bounds of a page.
 func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) {
 	select {
-	case l.reading <- struct{}{}:
-		defer func() { <-l.reading }()
+	case l.feedReads <- struct{}{}:
+		defer func() { <-l.feedReads }()
 	case <-ctx.Done():
 		return feedPart{}, ctx.Err()
 	}
@@ -44,26 +44,26 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 	if _, err := l.Store.Events.Number(ctx, largestPage); err != nil {
 		return read, fmt.Errorf("number new events: %w", err)
 	}
-	for size, examined, started := 0, 0, 1; ; {
+	for size, examined, starts := 0, 0, 1; ; {
 		found, err := l.Store.Events.After(ctx, read.last, min(readAtOnce, q.limit))
 		if err != nil {
 			if forgotten, is := errors.AsType[*eventlog.ForgottenError](err); is {
-				if examined > 0 { // answer with what was read; the next question reports the gap
+				if examined > 0 { // return these events; the next request reports the gap
 					read.more = true
 					return read, nil
 				}
-				if q.anywhere && started < mostStarted {
-					started++
+				if q.withoutToken && starts < maxStarts {
+					starts++
 					read.last = forgotten.First - 1
 					continue
 				}
-				err = l.gone("events behind it are no longer kept; the first one that is has the token ", forgotten.First-1)
+				err = l.eventsGone("events behind it are no longer kept; the first one that is has the token ", forgotten.First-1)
 			}
 			return read, err
 		}
 		for _, e := range found {
 			shown := changeOf(e)
-			wanted, err := l.wants(ctx, q, &e, shown.Type)
+			wanted, err := l.wantsEvent(ctx, q, &e, shown.Type)
 			if err != nil {
 				return read, fmt.Errorf("ask whom an event concerns: %w", err)
 			}
@@ -86,14 +86,14 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 	}
 }
 
-// changeOf is an event as operators see it: with the name of the caller that caused it.
+// changeOf returns an event for operators, with the name of the caller who caused it.
 func changeOf(e events.Event) events.CloudEvent {
 	shown := e.CloudEvent()
 	shown.Data.Name = e.Cause.Name
 	return shown
 }
 
-// latest numbers what has been committed, and returns the number of the last event.
+// latest numbers the committed events and returns the number of the last one.
 func (l *listener) latest(ctx context.Context) (int64, error) {
 	for range mostExamined / largestPage {
 		n, err := l.Store.Events.Number(ctx, largestPage)
@@ -108,8 +108,8 @@ func (l *listener) latest(ctx context.Context) (int64, error) {
 	return last, err
 }
 
-// beforeLast returns the number behind which the last so many events are, or all that are
-// kept if they are fewer.
+// beforeLast parses text as a number n of events and returns the number of the event before
+// the last n, or before the first one that is kept.
 func (l *listener) beforeLast(ctx context.Context, text string) (int64, error) {
 	many, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || many < 1 {
@@ -123,13 +123,14 @@ func (l *listener) beforeLast(ctx context.Context, text string) (int64, error) {
 	return max(first, last-many), err
 }
 
-// earliest returns the number behind which no event is forgotten.
+// earliest returns the number before the first event that is kept.
 func (l *listener) earliest(ctx context.Context) (int64, error) {
 	first, _, err := l.Store.Events.Numbers(ctx)
 	return first - 1, err
 }
 
-// gone tells a reader who has missed events why, and where it can begin.
-func (l *listener) gone(why string, begin int64) error {
+// eventsGone returns the error for a reader that has missed events: why, and the token it can
+// start from.
+func (l *listener) eventsGone(why string, begin int64) error {
 	return arm.NewError(arm.InvalidQueryParameter, "after", why+l.feedToken(begin)).About("after").WithStatus(http.StatusGone)
 }

@@ -12,13 +12,13 @@ import (
 
 // Times of a stream of changes.
 const (
-	longestFeed = 10 * time.Minute // its reader goes on by another
-	feedWrite   = 10 * time.Second // for a reader to take an event
-	feedSign    = 15 * time.Second // between signs of life
+	longestFeed = 10 * time.Minute // the reader then opens another stream
+	feedWrite   = 10 * time.Second // for one message
+	feedSign    = 15 * time.Second // between keep-alive messages
 )
 
-// streamChanges answers a reader that accepts server-sent events: one message for each
-// event, whose id is the token behind it.
+// streamChanges answers readers that accept server-sent events: one message per event, with
+// the event's token as its id.
 func (l *listener) streamChanges(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet || r.URL.Path != "/admin/changes" || !strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
@@ -31,14 +31,13 @@ func (l *listener) streamChanges(next http.Handler) http.Handler {
 	})
 }
 
-// stream streams changes. The error is for a reader who gets no stream: what is wrong is
-// found out before the answer begins.
+// stream streams changes. It returns an error only before the answer has started.
 func (l *listener) stream(w http.ResponseWriter, r *http.Request) error {
 	wanted, err := l.feedQuery(r)
 	if err != nil {
 		return err
 	}
-	leave, err := l.waiting.take(r)
+	leave, err := l.waiting.add(r)
 	if err != nil {
 		return err
 	}
@@ -53,8 +52,8 @@ func (l *listener) stream(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	s := feedStream{listener: l, w: w, out: http.NewResponseController(w), at: wanted.after}
-	for l.stays(r) && s.send(read) && !l.Draining() && (read.more || timing.Sleep(ctx, feedInterval) == nil) {
-		wanted.after, wanted.anywhere = read.last, false
+	for l.stillAuthorized(r) && s.send(read) && !l.Draining() && (read.more || timing.Sleep(ctx, feedInterval) == nil) {
+		wanted.after, wanted.withoutToken = read.last, false
 		if read, err = l.readFeed(ctx, wanted); err != nil {
 			return nil // the reader's next request reports the gap
 		}
@@ -67,12 +66,12 @@ type feedStream struct {
 	*listener
 	w    http.ResponseWriter
 	out  *http.ResponseController
-	at   int64     // where the reader knows to be
+	at   int64     // the number in the last id sent
 	sign time.Time // when the last message was sent
 }
 
-// send sends what was read, and signs of life: they have an id, too, so that a reader
-// that has been told nothing yet, or wants little, goes on from there.
+// send sends events and keep-alive messages. These have an id too, so that a reader whose
+// filter matches few events can resume from there.
 func (s *feedStream) send(read feedPart) bool {
 	for _, t := range read.events {
 		if !s.write(fmt.Sprintf("id: %s\nevent: %s\ndata: %s\n\n", s.feedToken(t.number), t.typ, t.text)) {
@@ -87,7 +86,7 @@ func (s *feedStream) send(read feedPart) bool {
 	return true
 }
 
-// write sends a message, for which the reader has a bounded time.
+// write sends a message and reports whether the reader took it within feedWrite.
 func (s *feedStream) write(message string) bool {
 	if s.out.SetWriteDeadline(time.Now().Add(feedWrite)) != nil {
 		return false

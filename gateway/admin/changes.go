@@ -19,19 +19,19 @@ import (
 
 // Bounds of the change feed.
 const (
-	longestWait  = 60 * time.Second // of a page
-	feedInterval = time.Second      // between two looks at the store
-	pageBytes    = 1 << 20          // of a page, but for its last event
-	mostExamined = 10_000           // events, for one page of those that are wanted
-	readAtOnce   = 100              // events, of the store
-	// mostReading bounds how many readers read at the same time, so that others find a
-	// connection of the store.
+	longestWait  = 60 * time.Second // for a page
+	feedInterval = time.Second      // between two reads of the store
+	pageBytes    = 1 << 20          // of a page, without its last event
+	mostExamined = 10_000           // events read for one page of matching ones
+	readAtOnce   = 100              // events per query of the store
+	// mostReading bounds concurrent readers, so that they do not use up the store's
+	// connections.
 	mostReading = 2
 )
 
-// listChanges returns what has changed behind ?after=, a token; without one, the ?last= so
-// many events, or from the first one that is kept. With ?wait= it waits for an event if there is none. With
-// ?resource= it tells the history of one ID instead.
+// listChanges lists the events after ?after=, a token; without one, the last ?last= events,
+// or all that are kept. With ?wait= it waits for an event if there is none. With ?resource=
+// it lists the history of one ID instead.
 func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	if query.Has("resource") {
@@ -46,7 +46,7 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 		return 0, nil, err
 	}
 	if wait > 0 {
-		leave, fault := l.waiting.take(r)
+		leave, fault := l.waiting.add(r)
 		if fault != nil {
 			return 0, nil, fault
 		}
@@ -62,10 +62,10 @@ func (l *listener) listChanges(_ http.ResponseWriter, r *http.Request) (int, any
 		if len(read.events) > 0 || read.more || l.Draining() || timing.Sleep(ctx, feedInterval) != nil {
 			return http.StatusOK, l.pageOfChanges(read), nil
 		}
-		if !l.stays(r) {
+		if !l.stillAuthorized(r) {
 			return 0, nil, arm.NewError(arm.AuthenticationFailed)
 		}
-		wanted.after, wanted.anywhere = read.last, false
+		wanted.after, wanted.withoutToken = read.last, false
 	}
 }
 
@@ -77,41 +77,41 @@ func (l *listener) pageOfChanges(read feedPart) api.Changes {
 	return page
 }
 
-// A token is the number of the last event that was read, and says to which feed that
-// belongs: a restored one gives numbers again. It says its version, so that another form
-// may follow.
+// A token holds its version, the feed's id and the number of the last event that was read.
+// The id differs after a restore, which assigns numbers a second time.
 const (
 	tokenVersion = "1."
-	latestToken  = "latest" // the last event that there is
+	latestToken  = "latest" // the newest event
 )
 
 func (l *listener) feedToken(number int64) string {
 	return tokenVersion + strconv.FormatInt(l.Store.Events.Feed(), 36) + "." + strconv.FormatInt(number, 10)
 }
 
-// readToken returns the number in a token of this feed; 410 for another's.
+// readToken returns the number in a token of this feed. The error for a token of another feed
+// has status 410.
 func (l *listener) readToken(ctx context.Context, token string) (int64, error) {
 	text, ok := strings.CutPrefix(token, tokenVersion)
 	feed, text, _ := strings.Cut(text, ".")
-	of, unread := strconv.ParseInt(feed, 36, 64)
+	id, malformed := strconv.ParseInt(feed, 36, 64)
 	number, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || unread != nil || !ok || number < 0 {
+	if err != nil || malformed != nil || !ok || number < 0 {
 		return 0, arm.NewError(arm.InvalidQueryParameter, "after", "it is a token of this feed, or '"+latestToken+"'").About("after")
 	}
-	if of != l.Store.Events.Feed() {
+	if id != l.Store.Events.Feed() {
 		first, err := l.earliest(ctx)
 		if err != nil {
 			return 0, err
 		}
-		return 0, l.gone("the store was restored from a backup since; the first event that is kept has the token ", first)
+		return 0, l.eventsGone("the store was restored from a backup since; the first event that is kept has the token ", first)
 	}
 	return number, nil
 }
 
-// feedQuery is what a reader asks of the feed.
+// feedQuery is a reader's query of the feed.
 type feedQuery struct {
 	after        int64
-	anywhere     bool // it has no token: where events are forgotten it begins behind them
+	withoutToken bool // starts after the forgotten events, if there are any
 	limit        int
 	subscription string   // folded; "" for all
 	types        []string // of CloudEvents; none for all
@@ -128,10 +128,10 @@ func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	}
 	switch {
 	case token == "" && query.Has("last"):
-		q.anywhere = true
+		q.withoutToken = true
 		q.after, err = l.beforeLast(r.Context(), query.Get("last"))
 	case token == "":
-		q.anywhere = true
+		q.withoutToken = true
 		q.after, err = l.earliest(r.Context())
 	case token == latestToken:
 		q.after, err = l.latest(r.Context())
@@ -152,8 +152,8 @@ func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	return q, err
 }
 
-// wants reports whether a reader asks for an event.
-func (l *listener) wants(ctx context.Context, q feedQuery, e *events.Event, typ string) (bool, error) {
+// wantsEvent reports whether an event matches a query.
+func (l *listener) wantsEvent(ctx context.Context, q feedQuery, e *events.Event, typ string) (bool, error) {
 	if len(q.types) > 0 && !slices.Contains(q.types, typ) {
 		return false, nil
 	}
@@ -175,8 +175,8 @@ func feedWait(query url.Values) (time.Duration, error) {
 	return wait, nil
 }
 
-// listHistory tells what is known of one ID, the newest first: at most ?limit= events,
-// older than the one of ?after=.
+// listHistory lists the events of one ID, the newest first: at most ?limit= events, older
+// than the one in the token ?after=.
 func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any, error) {
 	limit, err := pageSize(query)
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 	"portico/routing"
 )
 
-// showTraffic tells how requests went, behind ?after=, a time.
+// showTraffic shows the request statistics of the intervals after ?after=, a time.
 func (l *listener) showTraffic(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	var after time.Time
 	if text := r.URL.Query().Get("after"); text != "" {
@@ -43,8 +43,8 @@ func (l *listener) showTraffic(_ http.ResponseWriter, r *http.Request) (int, any
 	return http.StatusOK, answer, nil
 }
 
-// listErrors lists at most ?limit= groups of the errors of all replicas, or with ?each= the
-// last errors of this one.
+// listErrors lists at most ?limit= error groups of all replicas or, with ?each=true, the last
+// errors of this replica one by one.
 func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	limit, err := pageSize(query)
@@ -52,10 +52,10 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	var groups []observe.ReplicaGroup
-	alone := false
+	ownOnly := false
 	switch query.Get("each") {
 	case "":
-		groups, alone = l.Recent.Groups(r.Context())
+		groups, ownOnly = l.Recent.Groups(r.Context())
 	case "true":
 		for _, a := range l.Recent.Answers() {
 			groups = append(groups, observe.ReplicaGroup{ErrorGroup: observe.ErrorGroup{ErrorAnswer: a, Count: 1, First: a.Time}, Replica: l.Recent.Replica()})
@@ -75,17 +75,17 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 	answer := api.ErrorAnswers{Page: listOf(groups, func(g observe.ReplicaGroup) api.ErrorAnswer {
 		return errorAnswerOf(g, names[g.Caller.TenantID][arm.Fold(g.Caller.ID)])
 	})}
-	if alone {
+	if ownOnly {
 		answer.Note = fmt.Sprintf("These are the errors of one replica alone, %s: the store is away.", l.Recent.Replica())
 	}
 	return http.StatusOK, answer, nil
 }
 
-// namesTime bounds the search for names, which are shown where they are known.
+// namesTime bounds the lookup of names; an answer without names is still useful.
 const namesTime = 2 * time.Second
 
-// namesOf are the names of callers of a tenant, by their folded ids; none while the store
-// does not answer.
+// namesOf returns the known names of a tenant's callers, by their folded ids, and none if the
+// store does not answer.
 func (l *listener) namesOf(ctx context.Context, tenant string, ids []string) map[string]string {
 	ctx, cancel := context.WithTimeout(ctx, namesTime)
 	defer cancel()
@@ -97,7 +97,7 @@ func (l *listener) namesOf(ctx context.Context, tenant string, ids []string) map
 	return names
 }
 
-// nameEach gives each element of a list the name that is known of its principal.
+// nameEach sets the known name of the principal of each element of a list.
 func nameEach[T any](ctx context.Context, l *listener, tenant string, list []T, principal func(*T) (id string, name *string)) {
 	var ids []string
 	for i := range list {
@@ -119,7 +119,6 @@ func errorAnswerOf(g observe.ReplicaGroup, name string) api.ErrorAnswer {
 	}
 }
 
-// showConfiguration shows the settings in use.
 func (l *listener) showConfiguration(http.ResponseWriter, *http.Request) (int, any, error) {
 	lines := l.Config.Lines()
 	answer := api.ConfigurationInUse{Settings: make([]api.Setting, 0, len(lines))}
@@ -129,7 +128,7 @@ func (l *listener) showConfiguration(http.ResponseWriter, *http.Request) (int, a
 	return http.StatusOK, answer, nil
 }
 
-// listConfigurations lists the configurations that there were.
+// listConfigurations lists the configurations that were read since the start.
 func (l *listener) listConfigurations(http.ResponseWriter, *http.Request) (int, any, error) {
 	return http.StatusOK, listOf(l.Generations.Entries(), configurationOf), nil
 }
@@ -148,8 +147,8 @@ func configurationOf(e config.HistoryEntry) api.Configuration {
 	return c
 }
 
-// listStrays lists the strays of all subscriptions, at most ?limit= of them, behind
-// ?after=, a place in the list.
+// listStrays lists the strays of all subscriptions, at most ?limit= after ?after=, a position
+// in the list.
 func (l *listener) listStrays(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	limit, err := pageSize(query)
@@ -168,10 +167,10 @@ func strayOf(s inventory.Stray) api.Stray {
 	return api.Stray{ID: s.ID, Subscription: s.Subscription, Region: s.Region, Type: s.Type, Seen: s.Seen}
 }
 
-// mostMembers bounds what is shown of a deletion.
+// mostMembers bounds the members shown of a deletion.
 const mostMembers = 300
 
-// listDeletionMembers shows what the deletion of a group still has to delete.
+// listDeletionMembers lists the resources that a group deletion still has to delete.
 func (l *listener) listDeletionMembers(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	j, err := l.namedJob(r)
 	if err != nil {
@@ -198,7 +197,7 @@ func (l *listener) listDeletionMembers(_ http.ResponseWriter, r *http.Request) (
 	return http.StatusOK, answer, nil
 }
 
-// memberOf shows a member; ids are those of members, by their keys.
+// memberOf returns a member for the answer. ids maps the keys of members to their IDs.
 func memberOf(m groupdelete.Member, ids map[string]string) api.DeletionMember {
 	shown := api.DeletionMember{
 		ID: m.ID, Type: m.Type, Region: m.Region, Stray: m.Stray, Parent: ids[m.Parent], Tries: m.Tries, Why: cmp.Or(m.Said, m.Why),

@@ -9,7 +9,7 @@ import (
 	"portico/inventory"
 )
 
-// deleteOrder shows what was learnt in ?subscription=.
+// deleteOrder lists the order of resource types that group deletions learnt in ?subscription=.
 func (l *listener) deleteOrder(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	sub := r.URL.Query().Get("subscription")
 	if !arm.ValidGUID(sub) {

@@ -11,10 +11,9 @@ import (
 	"portico/jobs/deploy"
 )
 
-// mostSteps bounds what is shown of a deployment: what one template may make, and as much again.
+// mostSteps bounds the steps shown of a deployment: twice the resources of one template.
 const mostSteps = 1600
 
-// showDeployment shows the deployment of a job.
 func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	j, err := l.namedJob(r)
 	if err != nil {
@@ -29,7 +28,7 @@ func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, 
 	}
 	p := found.Record.Properties
 	answer := api.Deployment{
-		ID: found.Record.ID, State: p.ProvisioningState, Mode: p.Mode, CorrelationID: p.CorrelationID, Error: wordsOf(p.Error), Steps: []api.DeploymentStep{},
+		ID: found.Record.ID, State: p.ProvisioningState, Mode: p.Mode, CorrelationID: p.CorrelationID, Error: errorText(p.Error), Steps: []api.DeploymentStep{},
 	}
 	if len(found.Steps) > mostSteps {
 		found.Steps, answer.Further = found.Steps[:mostSteps], true
@@ -37,14 +36,14 @@ func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, 
 	for _, s := range found.Steps {
 		answer.Steps = append(answer.Steps, api.DeploymentStep{
 			ID: s.ID, Type: s.ResourceType, State: s.State, Removes: s.Removes, Within: s.Within, DependsOn: s.DependsOn,
-			Began: timeOf(s.Began), Ended: timeOf(s.Ended), Status: s.Status, Why: wordsOf(s.Fault), WaitsFor: s.WaitsFor,
+			Began: timeOf(s.Began), Ended: timeOf(s.Ended), Status: s.Status, Why: errorText(s.Fault), WaitsFor: s.WaitsFor,
 		})
 	}
 	return http.StatusOK, answer, nil
 }
 
-// wordsOf is an error in one line; "" for none.
-func wordsOf(fault *arm.Error) string {
+// errorText returns an error in one line, or "" for nil.
+func errorText(fault *arm.Error) string {
 	if fault == nil {
 		return ""
 	}

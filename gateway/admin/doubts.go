@@ -40,7 +40,7 @@ func (l *listener) doubtOf(u inventory.Unverified, now time.Time) api.Doubt {
 	return d
 }
 
-// flagsOf are what the index is not sure of in a row.
+// flagsOf names the flags of a row: the facts that the index is not sure of.
 func flagsOf(row *inventory.Resource) []string {
 	flags := []string{}
 	for _, flag := range []struct {
@@ -54,21 +54,21 @@ func flagsOf(row *inventory.Resource) []string {
 	return flags
 }
 
-// waitingOf are the open writes of a resource, and the jobs that work on it.
+// waitingOf lists the open writes of a resource and the jobs that work on it.
 func (l *listener) waitingOf(u inventory.Unverified, now time.Time) []api.Waiting {
 	all := make([]api.Waiting, 0, len(u.Writes)+len(u.Jobs))
 	for _, w := range u.Writes {
-		all = append(all, reasonOfWrite(w, now))
+		all = append(all, waitingForWrite(w, now))
 	}
 	for _, j := range u.Jobs {
-		w := l.waitingFor(j)
+		w := l.waitingForJob(j)
 		w.Command = command("unstick", cmp.Or(u.Row.ID, u.Key), "--ask")
 		all = append(all, w)
 	}
 	return all
 }
 
-func reasonOfWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
+func waitingForWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
 	r := api.Waiting{Reason: api.WriteWithoutAnswer, Kind: w.Kind.String(), Region: w.Region, Since: w.Started}
 	if !w.Ends.IsZero() {
 		r.Until = &w.Ends
@@ -83,8 +83,8 @@ func reasonOfWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
 	return r
 }
 
-// waitingFor is work that a job does.
-func (l *listener) waitingFor(j jobrow.Job) api.Waiting {
+// waitingForJob describes an open job as something that is waited for.
+func (l *listener) waitingForJob(j jobrow.Job) api.Waiting {
 	kind := l.Jobs.Describe(j.Kind)
 	standing := kind.Standing(j)
 	w := api.Waiting{
@@ -98,19 +98,18 @@ func (l *listener) waitingFor(j jobrow.Job) api.Waiting {
 	return w
 }
 
-// lastOutcome says what came of a job last, and what it waits for.
+// lastOutcome describes a job's last outcome and the regions that it waits for.
 func lastOutcome(s jobs.Standing) string {
-	said := s.Outcome
+	text := s.Outcome
 	if len(s.WaitingFor) > 0 {
-		said += " These regions do not answer: " + strings.Join(s.WaitingFor, ", ") + "."
+		text += " These regions do not answer: " + strings.Join(s.WaitingFor, ", ") + "."
 	}
-	return strings.TrimSpace(said)
+	return strings.TrimSpace(text)
 }
 
-// listDoubts lists the regions of which the index does not know all that they hold, and
-// then the resources that it is not sure of, and says why and until when: those of
-// ?subscription=, at most ?limit= of them, behind ?after=. A page that is not full may have
-// a next one all the same.
+// listDoubts lists the regions that were not listed in full, and then the resources that the
+// index is not sure of, with reasons and times: in ?subscription=, at most ?limit= after
+// ?after=. A page that is not full may still have a next one.
 func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	wanted := inventory.UnverifiedQuery{Subscription: query.Get("subscription"), After: query.Get("after")}
@@ -138,7 +137,7 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 		page.Value = append(page.Value, more...)
 	}
 	if errors.Is(err, inventory.ErrInvalidCursor) {
-		return 0, nil, notOfALink()
+		return 0, nil, invalidPosition()
 	}
 	if err != nil {
 		return 0, nil, err

@@ -15,8 +15,8 @@ import (
 	"portico/routing"
 )
 
-// explain says which way a request would take, without sending it, and what is known of
-// what its path names.
+// explain shows how a request would be handled, without sending it, and all that is known of
+// the resource in its path.
 func (l *listener) explain(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	var q api.Question
 	if err := readBody(w, r, &q); err != nil {
@@ -29,18 +29,19 @@ func (l *listener) explain(w http.ResponseWriter, r *http.Request) (int, any, er
 	if err != nil {
 		return 0, nil, err
 	}
-	if e.Known, err = l.knownOf(r.Context(), e.Request.Path); err != nil {
+	if e.Known, err = l.knownAt(r.Context(), e.Request.Path); err != nil {
 		return 0, nil, err
 	}
 	if e.Known != nil {
-		e.HeldBy = l.heldBy(&e)
+		e.HeldBy = l.blockers(&e)
 	}
 	return http.StatusOK, e, nil
 }
 
-// knownOf is what is known of what a request target names; nil if it names neither a
-// subscription, nor a group or anything in one, nor work that is under way.
-func (l *listener) knownOf(ctx context.Context, target string) (*api.ResourceDetail, error) {
+// knownAt returns all that is known of the resource that a request target names. It returns
+// nil unless the target names a subscription, a group, something in a group, or an operation
+// under way.
+func (l *listener) knownAt(ctx context.Context, target string) (*api.ResourceDetail, error) {
 	id, query, _ := strings.Cut(target, "?")
 	path, err := pathNamed(id, "path")
 	if err != nil {
@@ -52,7 +53,7 @@ func (l *listener) knownOf(ctx context.Context, target string) (*api.ResourceDet
 	}
 	const subscriptionItself = 2
 	if polled == nil && path.Group() == "" && path.Len() != subscriptionItself {
-		return nil, nil //nolint:nilnil // it names a list, or what Portico keeps nothing of
+		return nil, nil //nolint:nilnil // it names a list, or something that Portico has no record of
 	}
 	known, err := l.detailOf(ctx, path)
 	if err != nil {
@@ -64,7 +65,7 @@ func (l *listener) knownOf(ctx context.Context, target string) (*api.ResourceDet
 	return &known, nil
 }
 
-// polledWork is the job behind a polling URL, while it goes on.
+// polledWork describes the open job that a polling URL reports on, or returns nil.
 func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Waiting, error) {
 	q, fault := routing.Classify(l.Config.Map, http.MethodGet, path, query)
 	if fault != nil {
@@ -81,7 +82,7 @@ func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Wai
 	if err != nil || job == nil {
 		return nil, err
 	}
-	w := l.waitingFor(*job)
+	w := l.waitingForJob(*job)
 	if w.Reason = api.OperationPolled; l.Jobs.Describe(job.Kind).Target != jobs.TheResource {
 		w.Message = reasonMessages[api.OperationPolled]
 	}
@@ -89,28 +90,28 @@ func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Wai
 	return &w, nil
 }
 
-// openWrites are the reasons, apart from jobs, to ask a provider before a request goes
-// on, or to refuse it.
+// openWrites are the reasons, other than jobs, to ask a provider first or to refuse a
+// request.
 var openWrites = []string{api.WriteUnderWay, api.WriteWithoutAnswer, api.MoveUnderWay}
 
-// heldBy are those of what is known that refuse or delay a request.
-func (l *listener) heldBy(e *api.Explanation) (all []api.Waiting) {
+// blockers returns the entries of e.Known that refuse or delay the request.
+func (l *listener) blockers(e *api.Explanation) (all []api.Waiting) {
 	reasons := []string{api.OperationPolled}
-	holds := func(jobs.Description) bool { return false }
+	blocks := func(jobs.Description) bool { return false }
 	switch code := arm.Code(e.Verdict.Code); e.Verdict.Outcome {
 	case api.Refused:
 		if code == arm.Conflict {
 			reasons = append(append(reasons, api.FenceStands), openWrites...)
 		}
-		holds = func(kind jobs.Description) bool { return slices.Contains(kind.Refusals, code) }
+		blocks = func(kind jobs.Description) bool { return slices.Contains(kind.Refusals, code) }
 	case api.Open:
 		if slices.ContainsFunc(e.Calls, func(c api.ExplainedCall) bool { return c.Purpose == api.Probe }) {
 			reasons = append(reasons, openWrites...)
-			holds = func(kind jobs.Description) bool { return kind.Target == jobs.TheResource }
+			blocks = func(kind jobs.Description) bool { return kind.Target == jobs.TheResource }
 		}
 	}
 	for _, name := range l.Jobs.Kinds() {
-		if kind := l.Jobs.Describe(name); holds(kind) {
+		if kind := l.Jobs.Describe(name); blocks(kind) {
 			reasons = append(reasons, kind.Reason)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"portico/inventory/index"
 )
 
-// fenceReason says why a fence stands.
+// fenceReason returns the text for operators of why a fence exists.
 func fenceReason(f inventory.Fence) string {
 	switch {
 	case f.Own:
@@ -22,8 +22,7 @@ func fenceReason(f inventory.Fence) string {
 		" got no answer before its resource group was deleted. Until it can no longer take effect, no resource is made under this ID."
 }
 
-// listFences lists the fences of all subscriptions, at most ?limit= of them, behind
-// ?after=.
+// listFences lists the fences of all subscriptions, at most ?limit= after ?after=.
 func (l *listener) listFences(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	limit, err := pageSize(query)
@@ -61,5 +60,5 @@ func parseFenceName(name string) (f inventory.Fence, err error) {
 			return f, nil
 		}
 	}
-	return f, notOfALink()
+	return f, invalidPosition()
 }

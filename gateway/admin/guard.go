@@ -19,7 +19,7 @@ import (
 	"portico/tracing"
 )
 
-// refuseAmbiguous refuses a request that two readers could see end at different places.
+// refuseAmbiguous refuses a request whose end two HTTP readers could place differently.
 func refuseAmbiguous(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if fault := exchange.OneLength(r.Context()); fault != nil {
@@ -30,9 +30,9 @@ func refuseAmbiguous(next http.Handler) http.Handler {
 	})
 }
 
-// keepFromCaches sets the headers by which no answer is cached, or read as another type
-// than its own: it may hold data of all tenants.
-func keepFromCaches(next http.Handler) http.Handler {
+// forbidCaching sets headers so that no answer is cached, since it may hold data of all
+// tenants, or interpreted as another content type.
+func forbidCaching(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -40,7 +40,7 @@ func keepFromCaches(next http.Handler) http.Handler {
 	})
 }
 
-// boundContent sets the time in which a request's content has to arrive.
+// boundContent bounds the time in which a request's content has to arrive.
 func boundContent(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		exchange.BoundContent(w, r, maxContent)
@@ -48,10 +48,9 @@ func boundContent(next http.Handler) http.Handler {
 	})
 }
 
-// guardHost refuses what a browser could be made to send: a host name that
-// somebody else's DNS may point here, and any origin but that of the console itself,
-// for requests of its scripts, where somebody is signed in or signs in. What a browser
-// says to come from another page may show the console, and nothing else.
+// guardHost refuses requests that a foreign page could make a browser send: with a host name
+// that someone else's DNS may point here, or with an Origin other than the console's own.
+// A navigation from another site may open the console's page, but no other path.
 func (l *listener) guardHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host := r.Host
@@ -71,8 +70,8 @@ func (l *listener) guardHost(next http.Handler) http.Handler {
 	})
 }
 
-// admitsOrigin reports whether a request that bears an Origin is the console's own. Those
-// for its modules bear one in some browsers, and can have no header.
+// admitsOrigin reports whether a request with an Origin comes from the console. Some browsers
+// send an Origin with requests for script modules, which cannot have the console's header.
 func (l *listener) admitsOrigin(r *http.Request) bool {
 	if r.Method == http.MethodGet && strings.HasPrefix(r.URL.Path, "/console/") && r.URL.Path != sessionPath {
 		return l.ownOrigin(r)
@@ -87,9 +86,9 @@ func (l *listener) admitsOrigin(r *http.Request) bool {
 	return ok
 }
 
-// askForToken asks for an admin token where any is configured, or a session that was
-// begun with one, and notes whose it was.
-func (l *listener) askForToken(next http.Handler) http.Handler {
+// requireToken refuses requests without an admin token or a session started with one, if any
+// token is configured. It records the token's name for the audit log.
+func (l *listener) requireToken(next http.Handler) http.Handler {
 	tokens := l.Config.Server.AdminTokens
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(tokens) > 0 {
@@ -112,8 +111,8 @@ func (l *listener) askForToken(next http.Handler) http.Handler {
 	})
 }
 
-// callerToken is the token that a request brings or, where it brings none, that of its
-// session.
+// callerToken returns the admin token of a request's Authorization header or, if it has no
+// such header, of its session.
 func (l *listener) callerToken(r *http.Request) (config.AdminToken, *arm.Error) {
 	if len(r.Header["Authorization"]) == 0 {
 		token, ok := l.session(r)
@@ -129,7 +128,7 @@ func (l *listener) callerToken(r *http.Request) (config.AdminToken, *arm.Error) 
 	return l.findToken(r, token)
 }
 
-// bearerOf is the token that a request brings; "" for none.
+// bearerOf returns a request's bearer token, or "".
 func bearerOf(r *http.Request) string {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") {
@@ -138,9 +137,9 @@ func bearerOf(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// stays reports whether whoever a request came from may still go on with it: a session may
-// have ended meanwhile, and another configuration may have taken its token away.
-func (l *listener) stays(r *http.Request) bool {
+// stillAuthorized reports whether the sender of a long request is still allowed to go on: its
+// session may have ended, or a new configuration may have removed its token.
+func (l *listener) stillAuthorized(r *http.Request) bool {
 	tokens := l.TokensNow()
 	if len(tokens) == 0 {
 		return true
@@ -153,9 +152,9 @@ func (l *listener) stays(r *http.Request) bool {
 	return ok
 }
 
-// findToken finds the token that a request brings. A client from which several were guessed
-// has to wait, also with a right one that it has not used before: else an answer would tell
-// which it is.
+// findToken returns the configured token that equals token. After several wrong guesses a
+// client has to wait, even with a correct token that it has not used before: otherwise the
+// answer would reveal that the guess is correct.
 func (l *listener) findToken(r *http.Request, token string) (config.AdminToken, *arm.Error) {
 	client := tracing.ClientOf(r.RemoteAddr, r.Header, l.Config.Server.TrustedProxies).Address
 	found, known := matchToken(l.Config.Server.AdminTokens, token)
@@ -170,7 +169,8 @@ func (l *listener) findToken(r *http.Request, token string) (config.AdminToken, 
 	return found, nil
 }
 
-// matchToken finds a token. It compares all of them, so that its duration tells nothing.
+// matchToken finds a token by its hash. It compares all of them, so that its duration reveals
+// nothing.
 func matchToken(tokens []config.AdminToken, token string) (found config.AdminToken, known bool) {
 	sum := sha256.Sum256([]byte(token))
 	hash := hex.EncodeToString(sum[:])

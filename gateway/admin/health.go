@@ -14,12 +14,12 @@ import (
 
 const (
 	readyTime = 3 * time.Second // for a readiness probe
-	// Bounds of what scrapes of the metrics may cost.
+	// Bounds on scrapes of the metrics.
 	scrapesAtOnce = 4
 	scrapeTime    = 10 * time.Second
 )
 
-// healthRoutes are for probes and scrapes, which bring no token.
+// healthRoutes adds the routes for probes and scrapes, which need no token.
 func (l *listener) healthRoutes(m *mux.Router) {
 	m.Path("/healthz").Methods(http.MethodGet).HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
 	m.Path("/readyz").Methods(http.MethodGet).HandlerFunc(l.ready)

@@ -18,18 +18,18 @@ import (
 	"portico/jobs/reconcile"
 )
 
-// holdsOf are what an ID lies in or under that may hold up requests for it, and what else
-// works on that: the fences on it and above it, and jobs.
+// holdsOf returns what may delay or refuse requests for an ID: the fences on it and on its
+// ancestors, and the jobs that work on any of these.
 func (l *listener) holdsOf(ctx context.Context, path *arm.Path) (fences []inventory.Fence, all []api.Waiting, err error) {
 	fences, all, err = l.fencesAbove(ctx, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err := l.jobHolds(ctx, path)
-	return fences, append(all, held...), err
+	jobs, err := l.jobHolds(ctx, path)
+	return fences, append(all, jobs...), err
 }
 
-// fencesAbove are the fences on an ID and on what it lies below, the nearest first.
+// fencesAbove returns the fences on an ID and on its ancestors, the nearest first.
 func (l *listener) fencesAbove(ctx context.Context, path *arm.Path) (all []inventory.Fence, waiting []api.Waiting, err error) {
 	if path.Group() == "" || path.Hops() == 0 {
 		return nil, nil, nil
@@ -57,7 +57,7 @@ func (l *listener) fencesAbove(ctx context.Context, path *arm.Path) (all []inven
 	return all, waiting, nil
 }
 
-// fenceWaiting is the wait for the end of the fences on an ID.
+// fenceWaiting describes the wait for the end of the fences on an ID.
 func (l *listener) fenceWaiting(ctx context.Context, sub, id string, fences []inventory.Fence) (api.Waiting, error) {
 	last := slices.MaxFunc(fences, func(a, b inventory.Fence) int { return a.Until.Compare(b.Until) })
 	w := api.Waiting{
@@ -75,7 +75,7 @@ func (l *listener) fenceWaiting(ctx context.Context, sub, id string, fences []in
 	return w, nil
 }
 
-// openJob is a job that has not ended, nil if there is none.
+// openJob returns a job that has not ended, or nil.
 func (l *listener) openJob(ctx context.Context, sub string, id [16]byte) (*jobrow.Job, error) {
 	j, err := l.Store.Jobs.Job(ctx, sub, id)
 	switch {
@@ -87,8 +87,8 @@ func (l *listener) openJob(ctx context.Context, sub string, id [16]byte) (*jobro
 	return &j, nil
 }
 
-// jobHolds are the jobs that hold up requests for what a path names, by what their kinds
-// say of themselves.
+// jobHolds returns the jobs that delay or refuse requests for a path, as declared by HeldAt
+// of their kinds.
 func (l *listener) jobHolds(ctx context.Context, path *arm.Path) (all []api.Waiting, err error) {
 	for _, name := range l.Jobs.Kinds() {
 		kind := l.Jobs.Describe(name)
@@ -100,7 +100,7 @@ func (l *listener) jobHolds(ctx context.Context, path *arm.Path) (all []api.Wait
 			return nil, err
 		}
 		for _, hold := range found {
-			w := l.waitingFor(hold.Job)
+			w := l.waitingForJob(hold.Job)
 			if !arm.EqualFold(hold.On, path.String()) {
 				w.On = hold.On
 			}
@@ -110,7 +110,7 @@ func (l *listener) jobHolds(ctx context.Context, path *arm.Path) (all []api.Wait
 	return all, nil
 }
 
-// undelivered says which of the last events of an ID sinks have not taken.
+// undelivered lists, by sink, the events in last that the sink has not taken.
 func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []api.Waiting, err error) {
 	if len(last) == 0 || l.Sinks == nil {
 		return nil, nil
@@ -118,32 +118,32 @@ func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []
 	for _, sink := range l.Sinks.Sinks {
 		status, err := l.Sinks.Status(ctx, sink.Name)
 		if errors.Is(err, inventory.ErrNotFound) {
-			continue // it has not begun
+			continue // its delivery has not started
 		}
 		if err != nil {
 			return nil, err
 		}
-		behind := 0
+		missing := 0
 		w := api.Waiting{Reason: api.EventsUndelivered, LastOutcome: status.Failure, Command: command("sinks", "show", sink.Name)}
 		for _, e := range last { // the newest first
-			kept, err := l.Store.Sinks.Event(ctx, e.Subscription, sink.Name, e.Number)
+			stored, err := l.Store.Sinks.Event(ctx, e.Subscription, sink.Name, e.Number)
 			switch {
-			case err == nil && kept.State == eventlog.SinkDead:
-				all = append(all, deadLetter(kept))
+			case err == nil && stored.State == eventlog.SinkDead:
+				all = append(all, deadLetter(stored))
 				continue
 			case err == nil:
-				w.LastOutcome, w.Attempts, w.Next = cmp.Or(kept.Failure, w.LastOutcome), kept.Attempts, &kept.Due
+				w.LastOutcome, w.Attempts, w.Next = cmp.Or(stored.Failure, w.LastOutcome), stored.Attempts, &stored.Due
 				w.Command = command("unstick", fmt.Sprintf("sink/%s/%d", sink.Name, e.Number), "--ask")
 			case !errors.Is(err, inventory.ErrNotFound):
 				return nil, err
 			case e.Number <= status.Cursor:
-				continue // it was taken, or is none that the sink wants
+				continue // the sink took it or filters it out
 			}
-			behind++
+			missing++
 			w.Since = e.At
 		}
-		if behind > 0 {
-			w.Message = fmt.Sprintf("The sink %s has not got %d of the last %d events of it.", sink.Name, behind, len(last))
+		if missing > 0 {
+			w.Message = fmt.Sprintf("The sink %s has not got %d of the last %d events of it.", sink.Name, missing, len(last))
 			all = append(all, w)
 		}
 	}
@@ -158,7 +158,7 @@ func deadLetter(e eventlog.SinkEvent) api.Waiting {
 	}
 }
 
-// regionGone says that the map no longer has the region of a row.
+// regionGone returns an entry if the map no longer has the region of a row.
 func (l *listener) regionGone(row *inventory.Resource) []api.Waiting {
 	if row == nil || l.Config.Map.HasRegion(row.Region) || row.Region == arm.GlobalLocation {
 		return nil
@@ -169,16 +169,16 @@ func (l *listener) regionGone(row *inventory.Resource) []api.Waiting {
 	}}
 }
 
-// command is a command of portico whose words a shell takes as they are.
+// command returns a portico command line, with its words quoted for a shell.
 func command(words ...string) string {
-	said := "portico"
+	line := "portico"
 	for _, word := range words {
 		if word == "" || strings.ContainsFunc(word, func(c rune) bool {
 			return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("/._-", c))
 		}) {
 			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 		}
-		said += " " + word
+		line += " " + word
 	}
-	return said
+	return line
 }

@@ -18,8 +18,8 @@ import (
 	"portico/jobs"
 )
 
-// jobOf shows of the payload what the job's kind shows of it, and the progress: the rest may
-// hold what only the job's own calls may use.
+// jobOf returns a job for the answer. Of its payload it has only the progress and what the
+// job's kind reports: the rest may hold data that only the job's own calls may use.
 func (l *listener) jobOf(j jobrow.Job) api.Job {
 	kind := l.Jobs.Describe(j.Kind)
 	standing := kind.Standing(j)
@@ -39,7 +39,7 @@ func (l *listener) jobOf(j jobrow.Job) api.Job {
 	return shown
 }
 
-// untilOf is when a job should have ended; nil where its kind has no limit.
+// untilOf returns when a job should have ended, or nil if its kind has no limit.
 func untilOf(kind jobs.Description, j jobrow.Job) *time.Time {
 	if kind.Limit <= 0 {
 		return nil
@@ -48,7 +48,6 @@ func untilOf(kind jobs.Description, j jobrow.Job) *time.Time {
 	return &until
 }
 
-// listJobKinds lists the kinds of jobs.
 func (l *listener) listJobKinds(http.ResponseWriter, *http.Request) (int, any, error) {
 	return http.StatusOK, listOf(l.Jobs.Kinds(), func(name string) api.JobKind {
 		kind := l.Jobs.Describe(name)
@@ -56,7 +55,7 @@ func (l *listener) listJobKinds(http.ResponseWriter, *http.Request) (int, any, e
 	}), nil
 }
 
-// progressOf is what a job's payload shows of its progress; nil where it shows nothing.
+// progressOf returns the progress in a job's payload, or nil.
 func progressOf(j jobrow.Job) json.RawMessage {
 	var payload struct {
 		Progress json.RawMessage `json:"progress"`
@@ -67,8 +66,7 @@ func progressOf(j jobrow.Job) json.RawMessage {
 	return payload.Progress
 }
 
-// listJobs lists jobs: those of ?kind=, at most ?limit= of them, behind ?after=
-// (the id of a job).
+// listJobs lists the jobs of ?kind=, or all: at most ?limit= after ?after=, the id of a job.
 func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	wanted := jobrow.Query{Kind: query.Get("kind")}
@@ -93,7 +91,7 @@ func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 	return http.StatusOK, page, nil
 }
 
-// getJob shows one job, with its history.
+// getJob shows one job with its history.
 func (l *listener) getJob(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	j, err := l.namedJob(r)
 	if err != nil {
@@ -123,8 +121,8 @@ func noJob() *arm.Error {
 	return arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such job.")
 }
 
-// cancelJob ends a job early. Jobs that keep the index true cannot be cancelled:
-// they end when the index is sure.
+// cancelJob cancels a job. Jobs that verify the index cannot be cancelled: they end when the
+// index is sure.
 func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	j, err := l.namedJob(r)
 	if err != nil {

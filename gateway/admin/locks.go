@@ -9,11 +9,11 @@ import (
 	"portico/inventory"
 )
 
-// listLocks lists the locks of ?subscription=, at most ?limit= of them, behind ?after=; or,
-// all at once, those that hold at ?scope=: at each scope there may be few.
+// listLocks lists the locks of ?subscription=, at most ?limit= after ?after=. With ?scope= it
+// lists the locks that hold at that scope on one page: there are few at each scope.
 func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	sub, limit, err := l.ofSubscription(r)
+	sub, limit, err := l.namedSubscription(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -32,7 +32,7 @@ func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, 
 	if position := query.Get("after"); position != "" {
 		var ok bool
 		if after.Scope, after.Key, ok = strings.CutLast(position, "/"); !ok {
-			return 0, nil, notOfALink()
+			return 0, nil, invalidPosition()
 		}
 	}
 	locks, err := l.Store.Locks.OfSubscription(r.Context(), sub.ID, after, limit+1)

@@ -9,8 +9,7 @@ import (
 	"portico/regions"
 )
 
-// listProviders lists the providers of the map, at most ?limit= of them, behind ?after=, a
-// namespace.
+// listProviders lists the providers of the map, at most ?limit= after ?after=, a namespace.
 func (l *listener) listProviders(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	limit, err := pageSize(query)
@@ -18,11 +17,11 @@ func (l *listener) listProviders(_ http.ResponseWriter, r *http.Request) (int, a
 		return 0, nil, err
 	}
 	all, after := l.Config.Map.Providers(), arm.Fold(query.Get("after"))
-	behind := len(all)
+	start := len(all)
 	if i := slices.IndexFunc(all, func(p *regions.Provider) bool { return p.Key > after }); i >= 0 {
-		behind = i
+		start = i
 	}
-	page := pageOf("/admin/providers", query, all[behind:], limit, providerOf, func(last *regions.Provider) string { return last.Key })
+	page := pageOf("/admin/providers", query, all[start:], limit, providerOf, func(last *regions.Provider) string { return last.Key })
 	return http.StatusOK, page, nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"portico/upstream"
 )
 
-// listRegions lists the regions of the map and those that have nothing but endpoints, at
-// most ?limit= of them, behind ?after=, a name.
+// listRegions lists the regions of the map and those that only endpoints name, such as
+// global: at most ?limit= after ?after=, a name.
 func (l *listener) listRegions(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	limit, err := pageSize(query)
@@ -19,18 +19,18 @@ func (l *listener) listRegions(_ http.ResponseWriter, r *http.Request) (int, any
 		return 0, nil, err
 	}
 	all := regionsOf(l.Config.Map)
-	behind, _ := slices.BinarySearchFunc(all, query.Get("after"), func(region regions.Region, after string) int {
+	start, _ := slices.BinarySearchFunc(all, query.Get("after"), func(region regions.Region, after string) int {
 		if region.Name <= after {
 			return -1
 		}
 		return 1
 	})
-	page := pageOf("/admin/regions", query, all[behind:], limit, l.regionOf, func(last regions.Region) string { return last.Name })
+	page := pageOf("/admin/regions", query, all[start:], limit, l.regionOf, func(last regions.Region) string { return last.Name })
 	return http.StatusOK, page, nil
 }
 
-// regionsOf are the regions of a map, by name, with those that it has endpoints in alone,
-// such as global.
+// regionsOf returns the regions of a map sorted by name, including those that only endpoints
+// name, such as global.
 func regionsOf(m *regions.Map) []regions.Region {
 	all := slices.Clone(m.Regions())
 	for _, e := range m.Endpoints() {
@@ -42,7 +42,6 @@ func regionsOf(m *regions.Map) []regions.Region {
 	return all
 }
 
-// allRegions are all regions, as this gateway knows them.
 func (l *listener) allRegions() []api.Region {
 	return listOf(regionsOf(l.Config.Map), l.regionOf).Value
 }
@@ -51,15 +50,15 @@ func (l *listener) regionOf(r regions.Region) api.Region {
 	shown := api.Region{Name: r.Name, DisplayName: r.DisplayName, PairedRegion: r.PairedRegion, Endpoints: []api.Endpoint{}}
 	var conditions []upstream.Condition
 	for _, p := range l.Config.Map.Providers() {
-		endpoints, of := l.endpointsOf(p, r.Name)
-		shown.Endpoints, conditions = append(shown.Endpoints, endpoints...), append(conditions, of...)
+		endpoints, states := l.endpointsOf(p, r.Name)
+		shown.Endpoints, conditions = append(shown.Endpoints, endpoints...), append(conditions, states...)
 	}
 	shown.State = upstream.Overall(conditions).String()
 	return shown
 }
 
-// endpointsOf returns a provider's endpoints in a region, its own one and those of its types,
-// and their conditions.
+// endpointsOf returns the endpoints of a provider and of its types in a region, and their
+// conditions.
 func (l *listener) endpointsOf(p *regions.Provider, region string) (all []api.Endpoint, conditions []upstream.Condition) {
 	var order []*regions.Endpoint
 	types := map[*regions.Endpoint][]string{}

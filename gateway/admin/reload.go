@@ -13,7 +13,7 @@ import (
 // Reloaded describes a configuration that was loaded.
 type Reloaded = api.Reloaded
 
-// reload reads the configuration again. One with a fault changes nothing.
+// reload reads the configuration again. If it has a fault, nothing changes.
 func (l *listener) reload(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	if l.Reload == nil {
 		return 0, nil, arm.NewError(arm.NotImplemented).Saying("This gateway was not made from a file.")
@@ -28,7 +28,8 @@ func (l *listener) reload(_ http.ResponseWriter, r *http.Request) (int, any, err
 	return http.StatusOK, reloaded, nil
 }
 
-// badConfiguration has a detail for each fault; its target is file and line.
+// badConfiguration returns an error with a detail for each fault. The target of a detail is
+// the file and line.
 func badConfiguration(faults config.Faults) *arm.Error {
 	refusal := arm.NewError(arm.InvalidRequestContent, "").Saying("The configuration stays as it was. %s", faults.Error())
 	for _, f := range faults {

@@ -13,10 +13,10 @@ import (
 	"portico/routing"
 )
 
-// eventsShown is how many of the last events of an ID are shown with it.
+// eventsShown is the number of the newest events shown with an ID.
 const eventsShown = 20
 
-// getResource shows all that is known of ?id=, whether or not there is anything under it.
+// getResource shows all that is known of ?id=, even if no such resource exists.
 func (l *listener) getResource(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	path, err := pathNamed(r.URL.Query().Get("id"), "id")
 	if err != nil {
@@ -29,8 +29,8 @@ func (l *listener) getResource(_ http.ResponseWriter, r *http.Request) (int, any
 	return http.StatusOK, shown, err
 }
 
-// detailOf is all that is known of what a path names. Of its events it has those that are
-// numbered.
+// detailOf returns all that is known of the resource at a path. Events that have no number
+// yet are missing.
 func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.ResourceDetail, err error) {
 	sub, id := arm.Fold(path.Subscription()), path.String()
 	known, err := l.Store.UnverifiedResource(ctx, sub, id)
@@ -42,7 +42,7 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 		row := rowOf(known.Row)
 		shown.ID, shown.Row = row.ID, &row
 	}
-	if err := l.addHolder(ctx, path, &shown); err != nil {
+	if err := l.addGroupOrSubscription(ctx, path, &shown); err != nil {
 		return shown, err
 	}
 	fences, holds, err := l.holdsOf(ctx, path)
@@ -67,7 +67,7 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 	return shown, nil
 }
 
-// pathNamed reads the ID of a subscription, or of something in one, that a parameter has.
+// pathNamed parses the value of a parameter, the ID of a subscription or of something in one.
 func pathNamed(id, parameter string) (*arm.Path, error) {
 	path := &arm.Path{}
 	if path.Parse(arm.PathOf(id)) != nil || !arm.ValidGUID(path.Subscription()) {
@@ -76,8 +76,8 @@ func pathNamed(id, parameter string) (*arm.Path, error) {
 	return path, nil
 }
 
-// addHolder adds what is known of the group or the subscription, if the path names one.
-func (l *listener) addHolder(ctx context.Context, path *arm.Path, shown *api.ResourceDetail) error {
+// addGroupOrSubscription adds the group or the subscription that the path names, if any.
+func (l *listener) addGroupOrSubscription(ctx context.Context, path *arm.Path, shown *api.ResourceDetail) error {
 	id := path.String()
 	switch {
 	case arm.EqualFold(id, "/subscriptions/"+path.Subscription()):

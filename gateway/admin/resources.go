@@ -11,14 +11,14 @@ import (
 	"portico/inventory"
 )
 
-// mostPassed is how many rows one page of resources looks at for those that are wanted.
-const mostPassed = 5000
+// mostScanned bounds the rows read for one page of matching resources.
+const mostScanned = 5000
 
-// listResources lists the rows of ?subscription=, behind ?after=, an ID. A page that is not
-// full may have a next one: it looks at a bounded number of rows.
+// listResources lists the rows of ?subscription= after ?after=, an ID. A page that is not
+// full may have a next one, because a page reads a bounded number of rows.
 func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	sub, limit, err := l.ofSubscription(r)
+	sub, limit, err := l.namedSubscription(r)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -27,7 +27,7 @@ func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, a
 	}
 	region := arm.Location(query.Get("region"))
 	page := api.Page[api.Resource]{Value: []api.Resource{}}
-	for passed := 0; ; {
+	for scanned := 0; ; {
 		rows, _, err := l.Store.Candidates(r.Context(), wanted)
 		if err != nil {
 			return 0, nil, fmt.Errorf("list resources: %w", err)
@@ -44,20 +44,20 @@ func (l *listener) listResources(_ http.ResponseWriter, r *http.Request) (int, a
 		}
 		if len(rows) < wanted.Limit {
 			if region != "" && len(page.Value) == 0 && !query.Has("after") {
-				err = l.knownRegion(region)
+				err = l.checkRegion(region)
 			}
 			return http.StatusOK, page, err
 		}
-		if passed += len(rows); passed >= mostPassed {
+		if scanned += len(rows); scanned >= mostScanned {
 			page.NextLink = nextPage("/admin/resources", query, wanted.After)
 			return http.StatusOK, page, nil
 		}
 	}
 }
 
-// ofSubscription is the subscription that ?subscription= names, which exists, and how much
-// a page of what it has is to hold at most.
-func (l *listener) ofSubscription(r *http.Request) (sub inventory.Subscription, limit int, err error) {
+// namedSubscription returns the subscription that ?subscription= names, and ?limit=. The
+// error tells the caller that there is no such subscription.
+func (l *listener) namedSubscription(r *http.Request) (sub inventory.Subscription, limit int, err error) {
 	query := r.URL.Query()
 	id := query.Get("subscription")
 	if !arm.ValidGUID(id) {
@@ -73,8 +73,8 @@ func (l *listener) ofSubscription(r *http.Request) (sub inventory.Subscription, 
 	return sub, limit, err
 }
 
-// knownRegion refuses a region that the map lacks.
-func (l *listener) knownRegion(region string) error {
+// checkRegion returns an error if the map lacks a region.
+func (l *listener) checkRegion(region string) error {
 	if l.Config.Map.HasRegion(region) {
 		return nil
 	}

@@ -14,9 +14,9 @@ import (
 	"portico/routing"
 )
 
-// retireRegion forgets a region that the map no longer has; with dryRun it counts
-// what it would forget, of one that the map has too. Called again it goes on with what is
-// left; an unknown region has counts of zero.
+// retireRegion forgets the records of a region that the map no longer has. With dryRun it
+// only counts them, even if the map still has the region. Another call continues an
+// interrupted one; an unknown region has counts of zero.
 func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	var sent api.Retire
 	if err := readBody(w, r, &sent); err != nil {

@@ -12,8 +12,8 @@ import (
 	"portico/routing"
 )
 
-// checkRoles says whether a caller, of whom nothing but its ids is known, may do an action
-// at a scope: by the store, as the next request would be answered.
+// checkRoles reports whether a caller, given only by its ids, may do an action at a scope. It
+// reads the store, as the caller's next request would.
 func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	var sent api.RoleCheck
 	if err := readBody(w, r, &sent); err != nil {
@@ -28,7 +28,7 @@ func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	who := access.Principal{TenantID: arm.Fold(sent.TenantID), ObjectID: arm.Fold(sent.PrincipalID), Groups: access.GroupsOf(sent.Groups)}
-	visible, err := l.sees(r, &who, sent.Scope)
+	visible, err := l.subscriptionVisible(r, &who, sent.Scope)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -50,9 +50,9 @@ func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any,
 	}}, nil
 }
 
-// sees reports whether the subscription of a scope exists for a caller. A caller without
-// a tenant gets that of the subscription.
-func (l *listener) sees(r *http.Request, who *access.Principal, scope string) (bool, error) {
+// subscriptionVisible reports whether the subscription of a scope exists for a caller. If the
+// caller has no tenant, it sets the subscription's.
+func (l *listener) subscriptionVisible(r *http.Request, who *access.Principal, scope string) (bool, error) {
 	id := routing.SubscriptionOf(scope)
 	if id == "" {
 		return who.TenantID != "", nil

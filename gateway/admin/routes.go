@@ -13,17 +13,17 @@ import (
 	"portico/gateway/admin/console"
 )
 
-// router finds the handler of a request.
+// router returns the router of all paths.
 func (l *listener) router() *mux.Router {
 	m := mux.NewRouter()
 	l.healthRoutes(m)
 	l.consolePages(m, console.Files())
 	guarded := m.NewRoute().Subrouter()
-	guarded.Use(l.Audit.Admin, l.askForToken, byOperator, l.streamChanges)
+	guarded.Use(l.Audit.Admin, l.requireToken, recordOperator, l.streamChanges)
 	handlers := l.handlers()
 	for _, o := range api.Operations() {
-		// The path comes first: a method that fits would make a wrong one at
-		// another path look like an unknown path.
+		// The path is matched before the method: otherwise gorilla/mux answers a wrong
+		// method with 404.
 		guarded.Path(o.Path).Methods(o.Method).Handler(l.serve(checkQuery(&o, handlers[o.Method+" "+o.Path])))
 	}
 	profileRoutes(guarded)
@@ -81,8 +81,8 @@ func getDocument(http.ResponseWriter, *http.Request) (int, any, error) {
 	return http.StatusOK, api.OpenAPI(), nil
 }
 
-// checkQuery has a handler refuse a query with a parameter that its operation does not
-// have: a misspelt filter would show everything.
+// checkQuery makes a handler refuse query parameters that its operation does not have:
+// without the check, a misspelt filter would show everything.
 func checkQuery(o *api.Operation, handle handler) handler {
 	var known []string
 	for _, p := range o.Query {

@@ -16,18 +16,18 @@ import (
 	"portico/tracing"
 )
 
-// Whoever signs in to the console shows an admin token once and gets a cookie with a
-// random id, by which the gateway finds the session. A page of another origin cannot use
-// it: what changes something needs the origin of this listener and a header that only a
-// script of the page can set; to anything else that bears an Origin the listener is
-// closed.
+// To sign in to the console, a browser sends an admin token once and gets a cookie with the
+// random id of a session. Pages of other origins cannot use the session: a request that
+// changes something needs the origin of this listener and a header that only a script of
+// the console can set. All other requests with an Origin are refused.
 
 const (
 	sessionPath = "/console/session"
-	// consoleHeader is what the page's scripts set: byPerson where somebody uses the page.
+	// consoleHeader is set by the console's scripts, to byPerson if the user caused the
+	// request.
 	consoleHeader = "X-Portico-Console"
 	byPerson      = "person"
-	sessionTime   = 8 * 60 * 60 // of the cookie, in seconds
+	sessionTime   = 8 * 60 * 60 // lifetime of the cookie, in seconds
 )
 
 func (l *listener) consolePages(m *mux.Router, page http.Handler) {
@@ -38,10 +38,10 @@ func (l *listener) consolePages(m *mux.Router, page http.Handler) {
 	m.Path("/console/{file}").Methods(http.MethodGet).Handler(page)
 }
 
-// signedIn says whether a browser may use the console.
+// signedIn reports whether a browser may use the console.
 type signedIn struct {
 	SignedIn bool `json:"signedIn"`
-	// Name is that of the token; empty where none is asked for.
+	// Name is the name of the token; empty if none is required.
 	Name string `json:"name,omitempty"`
 	// Required: the listener has tokens, so a browser must sign in with one.
 	Required bool `json:"asked"`
@@ -55,7 +55,7 @@ func (l *listener) showSession(w http.ResponseWriter, r *http.Request) (int, any
 	return http.StatusOK, signedIn{SignedIn: ok, Name: token.Name, Required: true}, nil
 }
 
-// signIn begins a session of whoever sends an admin token.
+// signIn starts a session for a browser that sends an admin token.
 func (l *listener) signIn(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	if !l.fromOwnPage(r) {
 		return 0, nil, foreignPage()
@@ -76,7 +76,6 @@ func (l *listener) signIn(w http.ResponseWriter, r *http.Request) (int, any, err
 	return http.StatusCreated, signedIn{SignedIn: true, Name: token.Name, Required: true}, nil
 }
 
-// signOut ends a session.
 func (l *listener) signOut(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	if !l.fromOwnPage(r) {
 		return 0, nil, foreignPage()
@@ -98,8 +97,8 @@ func (l *listener) setCookie(w http.ResponseWriter, r *http.Request, id string, 
 	})
 }
 
-// cookieName has the port in it: browsers send the cookies of a host to all its ports,
-// and several gateways on one machine must not overwrite each other's.
+// cookieName returns a name with the port in it: browsers send the cookies of a host to all
+// its ports, and gateways on one machine must not overwrite each other's cookies.
 func cookieName(r *http.Request) string {
 	if _, port, err := net.SplitHostPort(r.Host); err == nil {
 		return "portico-console-" + port
@@ -107,14 +106,14 @@ func cookieName(r *http.Request) string {
 	return "portico-console"
 }
 
-// session returns the token of the session that a request belongs to. A token that the
-// configuration has no more has none.
+// session returns the token with which the request's session was started. There is none once
+// the token has left the configuration.
 func (l *listener) session(r *http.Request) (config.AdminToken, bool) {
 	return l.sessionAmong(l.Config.Server.AdminTokens, r, r.Header.Get(consoleHeader) == byPerson)
 }
 
-// sessionAmong is session where these are all tokens; a person's doing keeps it from ending
-// by idleness.
+// sessionAmong is like session with the given tokens. If byPerson is set, the session's idle
+// time starts again.
 func (l *listener) sessionAmong(tokens []config.AdminToken, r *http.Request, byPerson bool) (token config.AdminToken, ok bool) {
 	c, err := r.Cookie(cookieName(r))
 	if err != nil {
@@ -132,8 +131,8 @@ func (l *listener) sessionAmong(tokens []config.AdminToken, r *http.Request, byP
 	return tokens[i], true
 }
 
-// fromOwnPage reports whether a script of the console sent a request: it bears the origin
-// of this listener, and a header that no form, and no page of another origin, can set.
+// fromOwnPage reports whether a script of the console sent a request: it has the origin of
+// this listener, and a header that neither forms nor pages of other origins can set.
 func (l *listener) fromOwnPage(r *http.Request) bool {
 	return l.ownOrigin(r) && r.Header.Get(consoleHeader) != "" && len(r.Header["Authorization"]) == 0
 }
@@ -143,8 +142,8 @@ func (l *listener) ownOrigin(r *http.Request) bool {
 	return len(origins) == 1 && strings.EqualFold(origins[0], l.scheme(r)+"://"+r.Host)
 }
 
-// scheme is by which the browser asked: that of a trusted proxy in front, or this
-// listener's own.
+// scheme returns the scheme that the browser used, as this listener or a trusted proxy in
+// front of it sees it.
 func (l *listener) scheme(r *http.Request) string {
 	if r.TLS != nil {
 		return "https"

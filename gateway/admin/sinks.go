@@ -18,7 +18,7 @@ import (
 	"portico/jobs/webhook"
 )
 
-// sinkHandlers show the receivers of events, and what they have not taken.
+// sinkHandlers are the handlers of sinks and of the events that sinks have not taken.
 type sinkHandlers struct{ *listener }
 
 func (l sinkHandlers) sinkOf(r *http.Request, s *webhook.Sink) (api.Sink, error) {
@@ -44,7 +44,7 @@ func (l sinkHandlers) sinkOf(r *http.Request, s *webhook.Sink) (api.Sink, error)
 	return shown, nil
 }
 
-// timeOf leaves out the zero time.
+// timeOf returns nil for the zero time.
 func timeOf(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -84,7 +84,7 @@ func (l *listener) sinkNamed(name string) (*webhook.Sink, error) {
 	return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such sink.")
 }
 
-// testSink sends an event of the type Portico.Test, once, and says what came of it.
+// testSink sends one event of the type Portico.Test, without retries, and shows the outcome.
 func (l sinkHandlers) testSink(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
@@ -94,17 +94,17 @@ func (l sinkHandlers) testSink(_ http.ResponseWriter, r *http.Request) (int, any
 	return http.StatusOK, api.SinkTest{Outcome: outcome.Name, Status: outcome.Status}, err
 }
 
-// listDead lists what a sink was given up for, behind ?after=, an id.
+// listDead lists the dead letters of a sink after ?after=, an id.
 func (l sinkHandlers) listDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	return sinkPage(l, r, eventlog.SinkDead, l.letterOf)
 }
 
-// listRetrying lists what a sink has left behind, to be tried again, behind ?after=, an id.
+// listRetrying lists the events of a sink that wait for another try, after ?after=, an id.
 func (l sinkHandlers) listRetrying(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	return sinkPage(l, r, eventlog.SinkRetrying, l.retriedOf)
+	return sinkPage(l, r, eventlog.SinkRetrying, l.retryingOf)
 }
 
-// sinkPage is a page of the events of a state.
+// sinkPage returns a page of the sink's events in a state.
 func sinkPage[T any](
 	l sinkHandlers, r *http.Request, state eventlog.SinkEventState, show func(context.Context, eventlog.SinkEvent) (T, error),
 ) (int, any, error) {
@@ -143,15 +143,15 @@ func sinkPage[T any](
 }
 
 func (l sinkHandlers) letterOf(ctx context.Context, e eventlog.SinkEvent) (api.DeadLetter, error) {
-	event, err := l.keptEvent(ctx, e.Number)
+	event, err := l.eventByNumber(ctx, e.Number)
 	return api.DeadLetter{
 		ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Since: e.Since.UTC(), GivenUp: e.Changed.UTC(),
 		Reason: e.Reason, Event: event,
 	}, err
 }
 
-func (l sinkHandlers) retriedOf(ctx context.Context, e eventlog.SinkEvent) (api.RetriedEvent, error) {
-	event, err := l.keptEvent(ctx, e.Number)
+func (l sinkHandlers) retryingOf(ctx context.Context, e eventlog.SinkEvent) (api.RetriedEvent, error) {
+	event, err := l.eventByNumber(ctx, e.Number)
 	shown := api.RetriedEvent{ID: eventID(e.Number), Failure: e.Failure, Status: e.Status, Attempts: e.Attempts, Event: event}
 	if e.Attempts > 0 {
 		since, next := e.Since.UTC(), e.Due.UTC()
@@ -160,9 +160,8 @@ func (l sinkHandlers) retriedOf(ctx context.Context, e eventlog.SinkEvent) (api.
 	return shown, err
 }
 
-// keptEvent is the event of a number, in the form for readers; nil where it is no longer
-// kept.
-func (l *listener) keptEvent(ctx context.Context, number int64) (*events.CloudEvent, error) {
+// eventByNumber returns an event as rendered for readers, or nil if it is no longer kept.
+func (l *listener) eventByNumber(ctx context.Context, number int64) (*events.CloudEvent, error) {
 	event, err := l.Store.Events.Event(ctx, number)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return nil, nil
@@ -171,7 +170,7 @@ func (l *listener) keptEvent(ctx context.Context, number int64) (*events.CloudEv
 	return &shown, err
 }
 
-// replayDead queues dead letters for another try: those of {"ids": […]}, or all.
+// replayDead queues dead letters for another try: the ones in {"ids": […]}, or all.
 func (l sinkHandlers) replayDead(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
@@ -202,7 +201,8 @@ func (l sinkHandlers) replayDead(w http.ResponseWriter, r *http.Request) (int, a
 	return http.StatusAccepted, done, nil
 }
 
-// replayAll goes on until none is left, and not beyond as many as there may be.
+// replayAll queues all dead letters. It stops after the configured maximum of dead letters,
+// in case new ones keep coming.
 func (l sinkHandlers) replayAll(r *http.Request, s *webhook.Sink) (all int, err error) {
 	for all < s.Sink.Dead {
 		n, err := l.Store.Sinks.Replay(r.Context(), s.Name, 0)
@@ -213,7 +213,6 @@ func (l sinkHandlers) replayAll(r *http.Request, s *webhook.Sink) (all int, err 
 	return all, nil
 }
 
-// deleteDead forgets a dead letter.
 func (l sinkHandlers) deleteDead(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	s, err := l.namedSink(r)
 	if err != nil {
@@ -244,7 +243,7 @@ func eventNumber(text string) (int64, error) {
 	return number, nil
 }
 
-// eventID is how an event is named: by its number.
+// eventID returns the id of an event: its number in decimal.
 func eventID(number int64) string { return strconv.FormatInt(number, 10) }
 
 func noLetter() *arm.Error {

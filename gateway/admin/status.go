@@ -8,12 +8,11 @@ import (
 	"portico/internal/meter"
 )
 
-// getStatus says what this gateway is, and what is wrong. Also while the store does not
-// answer.
+// getStatus shows the state of this gateway and its problems. It works without the store.
 func (l *listener) getStatus(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	select { // one at a time: it counts what all subscriptions have
-	case l.looking <- struct{}{}:
-		defer func() { <-l.looking }()
+	select { // one at a time: the search counts rows of all subscriptions
+	case l.statusCheck <- struct{}{}:
+		defer func() { <-l.statusCheck }()
 	case <-r.Context().Done():
 		return 0, nil, r.Context().Err()
 	}

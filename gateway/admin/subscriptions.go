@@ -21,8 +21,8 @@ func subscriptionOf(s inventory.Subscription) api.Subscription {
 	}
 }
 
-// listSubscriptions lists the subscriptions of all tenants, at most ?limit= of them, behind
-// ?after=, an id.
+// listSubscriptions lists the subscriptions of all tenants, at most ?limit= after ?after=, an
+// id.
 func (l *listener) listSubscriptions(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	limit, err := pageSize(query)
@@ -47,8 +47,7 @@ func (l *listener) getSubscription(_ http.ResponseWriter, r *http.Request) (int,
 	return http.StatusOK, shown, err
 }
 
-// putSubscription makes or changes a subscription, and notifies the providers that
-// must know.
+// putSubscription creates or changes a subscription and has the providers notified.
 func (l *listener) putSubscription(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	id := mux.Vars(r)["id"]
 	wanted, err := readSubscription(w, r, id)
@@ -71,7 +70,7 @@ func (l *listener) putSubscription(w http.ResponseWriter, r *http.Request) (int,
 	}
 	l.Jobs.Nudge(inventory.NoticeJob)
 	if !stored.Covered && stored.State != inventory.Deleted {
-		// Also when it was made before: the order may have failed then.
+		// Also if it existed before: the order may have failed then.
 		if err := l.Sweeps.OrderUncovered(r.Context(), stored.ID); err != nil {
 			return 0, nil, err
 		}
@@ -83,8 +82,7 @@ func (l *listener) putSubscription(w http.ResponseWriter, r *http.Request) (int,
 	return status, subscriptionOf(stored), nil
 }
 
-// erasureRetry is when a client may try again to make a subscription that is being
-// deleted.
+// erasureRetry is the Retry-After for a PUT of a subscription that is being erased.
 const erasureRetry = 10 * time.Second
 
 func readSubscription(w http.ResponseWriter, r *http.Request, id string) (s inventory.Subscription, err error) {

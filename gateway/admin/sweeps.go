@@ -11,8 +11,7 @@ import (
 	"portico/jobs/sweep"
 )
 
-// orderSweep orders a sweep, and names its job. It joins one under way that does
-// the same.
+// orderSweep orders a sweep, or joins one under way with the same order, and shows its job.
 func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	var sent api.Sweep
 	if err := readBody(w, r, &sent); err != nil {

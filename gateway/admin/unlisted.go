@@ -12,17 +12,16 @@ import (
 	"portico/jobs/sweep"
 )
 
-// Positions in the list of doubts: behind a region of a subscription that has not been
-// listed, or behind all of these. Behind them come the resources, whose positions are the
-// store's.
+// Positions in the list of doubts, which has unlisted regions first and then resources: after
+// one unlisted region, or after all of them. Positions among resources are the store's.
 const (
 	afterUnlisted = "unlisted/" // a subscription, a slash, a region
 	afterRegions  = "regions"
 )
 
-// unlistedDoubts lists the regions that have not been listed in full in a subscription, or
-// in any, behind a position: at most limit. next is the position of further ones, "" if there
-// are none.
+// unlistedDoubts returns at most limit regions that were not listed in full in a subscription,
+// or in any if it is "", after a position. next is the position after them, or "" if there are
+// no more.
 func (l *listener) unlistedDoubts(ctx context.Context, subscription, after string, limit int) (doubts []api.Doubt, next string, err error) {
 	sub, region, _ := strings.Cut(strings.TrimPrefix(after, afterUnlisted), "/")
 	if after != "" && !arm.ValidGUID(sub) {
@@ -57,7 +56,7 @@ func (l *listener) unlistedDoubts(ctx context.Context, subscription, after strin
 	return doubts, "", nil
 }
 
-// unlistedDoubt shows a region that has not been listed in full in a subscription.
+// unlistedDoubt describes a region that was not listed in full in a subscription.
 func (l *listener) unlistedDoubt(at sweep.Uncovered, r sweep.UncoveredRegion) api.Doubt {
 	w := api.Waiting{Reason: api.RegionUnlisted, Region: r.Region, Since: at.Since, LastOutcome: r.Reason}
 	w.Message = "The region has not been listed in full yet, so that the index may lack resources that it holds."

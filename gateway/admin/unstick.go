@@ -22,18 +22,17 @@ import (
 	"portico/routing"
 )
 
-// unsticker takes the orders of operators about what does not go on by itself.
+// unsticker executes orders of operators about work that is stuck.
 type unsticker struct {
 	*listener
-	dry bool // nothing is done but writes, which are rolled back
+	dry bool // all writes are rolled back, and nothing else is done
 }
 
-// longestReason bounds the reason of a step, in bytes.
+// longestReason is in bytes.
 const longestReason = 512
 
-// unstick asks again, gives up or forgets what waits. Each step is one that the index
-// takes by itself at some time, or when a provider says so; what would not be safe now is
-// refused.
+// unstick retries, gives up or forgets something that waits. The index would take each step by
+// itself at some time, or on a provider's answer; a step that is not safe now is refused.
 func (l unsticker) unstick(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	var sent api.UnstickOrder
 	if err := readBody(w, r, &sent); err != nil {
@@ -43,22 +42,22 @@ func (l unsticker) unstick(w http.ResponseWriter, r *http.Request) (int, any, er
 		return 0, nil, err
 	}
 	l.dry = sent.DryRun
-	at, err := l.stuckAt(r.Context(), &sent)
+	at, err := l.findStuck(r.Context(), &sent)
 	if err != nil {
 		return 0, nil, err
 	}
 	if sent.DryRun {
-		return l.rehearse(r.Context(), at, sent.Step)
+		return l.dryRun(r.Context(), at, sent.Step)
 	}
-	done, err := at.take(r.Context(), sent.Step)
+	done, err := at.run(r.Context(), sent.Step)
 	l.Audit.Event("unstick", zap.String("client", r.RemoteAddr), zap.String("step", sent.Step), zap.String("target", at.name),
 		zap.String("reason", sent.Reason), zap.Bool("done", err == nil))
 	return l.answer(at, sent.Step, done, err)
 }
 
-// rehearse says what a step would do: it takes the step and rolls back each write.
-func (l unsticker) rehearse(ctx context.Context, at *stuck, step string) (int, any, error) {
-	done, err := at.take(engine.Rehearse(ctx), step)
+// dryRun runs a step with all writes rolled back, and returns what it would have done.
+func (l unsticker) dryRun(ctx context.Context, at *stuck, step string) (int, any, error) {
+	done, err := at.run(engine.Rehearse(ctx), step)
 	done.DryRun = true
 	return l.answer(at, step, done, err)
 }
@@ -104,25 +103,26 @@ func checkOrder(o *api.UnstickOrder) error {
 	return nil
 }
 
-// stuck is something that waits: the steps return what they have done.
+// stuck is something that waits. Its functions are the steps, which return what they did.
 type stuck struct {
 	name                string
 	ask, giveUp, forget func(context.Context) (api.Unstuck, error)
 }
 
-func (s *stuck) take(ctx context.Context, step string) (api.Unstuck, error) {
+// run runs the step with the given name.
+func (s *stuck) run(ctx context.Context, step string) (api.Unstuck, error) {
 	return map[string]func(context.Context) (api.Unstuck, error){api.Ask: s.ask, api.GiveUp: s.giveUp, api.Forget: s.forget}[step](ctx)
 }
 
-// never is a step that something does not have.
-func never(says string, args ...any) func(context.Context) (api.Unstuck, error) {
+// unsupported returns a step that is always refused, with a text.
+func unsupported(text string, args ...any) func(context.Context) (api.Unstuck, error) {
 	return func(context.Context) (api.Unstuck, error) {
-		return api.Unstuck{}, arm.NewError(arm.Conflict).Saying(says, args...)
+		return api.Unstuck{}, arm.NewError(arm.Conflict).Saying(text, args...)
 	}
 }
 
-// stuckAt finds what an order names.
-func (l unsticker) stuckAt(ctx context.Context, o *api.UnstickOrder) (*stuck, error) {
+// findStuck finds what an order names.
+func (l unsticker) findStuck(ctx context.Context, o *api.UnstickOrder) (*stuck, error) {
 	switch {
 	case o.Job != "":
 		sub, id, err := jobrow.ParseName(o.Job)
@@ -155,7 +155,7 @@ func (l unsticker) stuckAt(ctx context.Context, o *api.UnstickOrder) (*stuck, er
 	return l.stuckResource(ctx, q.Path.Subscription(), q.Path.String())
 }
 
-// stuckID reads the ID of a resource group, or of what is in one.
+// stuckID parses the ID of a resource group or of a resource in one.
 func (l unsticker) stuckID(id string) (*routing.Request, error) {
 	q, fault := routing.ClassifyID(l.Config.Map, http.MethodGet, id)
 	if fault != nil {
@@ -167,7 +167,8 @@ func (l unsticker) stuckID(id string) (*routing.Request, error) {
 	return q, nil
 }
 
-// stuckOperation is the work that a client polls for, or its part that works on a resource.
+// stuckOperation finds the work behind a polling URL, or the part of it that works on a
+// resource.
 func (l unsticker) stuckOperation(ctx context.Context, text, part string) (*stuck, error) {
 	at, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(at.Path, "/") {
@@ -185,14 +186,15 @@ func (l unsticker) stuckOperation(ctx context.Context, text, part string) (*stuc
 		return nil, err
 	}
 	sub := q.Path.Subscription()
-	stuckAt, err := l.stuckJob(ctx, sub, record.Follow, part)
+	found, err := l.stuckJob(ctx, sub, record.Follow, part)
 	if fault, ok := errors.AsType[*arm.Error](err); ok && part == "" && fault.Code == arm.ResourceNotFound && record.Resource != "" {
 		return l.stuckResource(ctx, sub, record.Resource) // a provider's operation
 	}
-	return stuckAt, err
+	return found, err
 }
 
-// operationAt is the operation of a polling URL; inventory.ErrNotFound where there is none.
+// operationAt returns the operation of a polling URL. The error is inventory.ErrNotFound if
+// there is none.
 func (l *listener) operationAt(ctx context.Context, q *routing.Request) (polls.Operation, error) {
 	if q.Path.Len() == 0 {
 		return polls.Operation{}, inventory.ErrNotFound
@@ -206,7 +208,8 @@ func (l *listener) operationAt(ctx context.Context, q *routing.Request) (polls.O
 	return polls.Operation{}, inventory.ErrNotFound
 }
 
-// refusal says why a step was not taken, until when, and what can be done instead.
+// refusal returns the error for a step that was refused: why, until when, and what to do
+// instead.
 func (l unsticker) refusal(err error, name string) error {
 	obstacle, ok := errors.AsType[*inventory.ObstacleError](err)
 	switch {
@@ -217,10 +220,10 @@ func (l unsticker) refusal(err error, name string) error {
 	case !ok:
 		return err
 	}
-	says := obstacleTexts[obstacle.Obstacle]
-	fault := arm.NewError(arm.Conflict).Saying("%s", says).About(name)
+	text := obstacleTexts[obstacle.Obstacle]
+	fault := arm.NewError(arm.Conflict).Saying("%s", text).About(name)
 	if !obstacle.Until.IsZero() {
-		fault = fault.Saying("%s It ends at %s at the latest.", says, obstacle.Until.UTC().Format(time.RFC3339))
+		fault = fault.Saying("%s It ends at %s at the latest.", text, obstacle.Until.UTC().Format(time.RFC3339))
 		fault.RetryAfter = max(time.Second, obstacle.Until.Sub(l.Store.Now()))
 	}
 	return fault

@@ -13,10 +13,10 @@ import (
 	"portico/jobs/webhook"
 )
 
-// orderRetry is the Retry-After of the answer to an order that was not taken in time.
+// orderRetry is the Retry-After if no replica took an order in time.
 const orderRetry = 5 * time.Second
 
-// stuckSink is what a sink has not taken: one event, or all that wait.
+// stuckSink finds one event that a sink has not taken, or all of them.
 func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	s, err := l.sinkNamed(name)
 	if err != nil {
@@ -25,8 +25,8 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	if event == "" {
 		const one = "Of a sink one event is given up, or forgotten: name it. Those that are tried again are listed, and the one that failed last is shown."
 		return &stuck{
-			name: "sink/" + s.Name, giveUp: never(one), forget: never(one),
-			ask: func(ctx context.Context) (api.Unstuck, error) { return l.askSink(ctx, s, 0) },
+			name: "sink/" + s.Name, giveUp: unsupported(one), forget: unsupported(one),
+			ask: func(ctx context.Context) (api.Unstuck, error) { return l.retryNow(ctx, s, 0) },
 		}, nil
 	}
 	number, err := eventNumber(event)
@@ -35,7 +35,7 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	}
 	return &stuck{
 		name:   "sink/" + s.Name + "/" + eventID(number),
-		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.askSink(ctx, s, number) },
+		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.retryNow(ctx, s, number) },
 		giveUp: func(ctx context.Context) (api.Unstuck, error) { return l.giveUpEvent(ctx, s, number, reason) },
 		forget: func(ctx context.Context) (api.Unstuck, error) {
 			return api.Unstuck{Outcome: "The dead letter is forgotten."}, l.forgetDead(ctx, s, number)
@@ -43,14 +43,14 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	}, nil
 }
 
-// untold is what a dry run says of an order, which only the replica that delivers to the sink
-// can judge.
-var untold = api.Unstuck{Outcome: "Whoever delivers to the sink is told, and says what comes of it."}
+// orderDryRun is the result of a dry run: only the replica that delivers to the sink knows
+// what an order would do.
+var orderDryRun = api.Unstuck{Outcome: "Whoever delivers to the sink is told, and says what comes of it."}
 
-// askSink orders a delivery now: of one event, or with 0 of all that wait.
-func (l unsticker) askSink(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
+// retryNow orders the delivery of one event now or, with number 0, of all that wait.
+func (l unsticker) retryNow(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
 	if l.dry {
-		return untold, nil
+		return orderDryRun, nil
 	}
 	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.AskSink})
 	if err != nil {
@@ -64,38 +64,38 @@ func (l unsticker) askSink(ctx context.Context, s *webhook.Sink, number int64) (
 	case webhook.Behind:
 		done.Outcome = "The first event of its resource that waits is tried now. It comes behind that."
 	default:
-		return done, l.noWait(ctx, s, number)
+		return done, l.notWaiting(ctx, s, number)
 	}
 	return done, nil
 }
 
-// giveUpEvent makes a dead letter of an event.
+// giveUpEvent turns an event into a dead letter.
 func (l unsticker) giveUpEvent(ctx context.Context, s *webhook.Sink, number int64, reason string) (done api.Unstuck, err error) {
 	if l.dry {
-		return untold, nil
+		return orderDryRun, nil
 	}
 	answer, err := l.Sinks.Order(ctx, s, webhook.Order{Event: number, Step: eventlog.GiveUpSink, Reason: reason})
 	if err != nil {
 		return done, sinkRefusal(err)
 	}
-	var says string
+	var text string
 	switch answer {
 	case webhook.Taken:
 		return api.Unstuck{Outcome: "The event is a dead letter now: it can be replayed, or forgotten. What waited for it is tried."}, nil
 	case webhook.Sending:
-		says = "The event is being sent just now: wait for what comes of it."
+		text = "The event is being sent just now: wait for what comes of it."
 	case webhook.Untried:
-		says = "The receiver was never sent the event: ask first."
+		text = "The receiver was never sent the event: ask first."
 	case webhook.Full:
-		says = "As many dead letters are kept as may be: replay or forget some."
+		text = "As many dead letters are kept as may be: replay or forget some."
 	default:
-		return done, l.noWait(ctx, s, number)
+		return done, l.notWaiting(ctx, s, number)
 	}
-	return done, arm.NewError(arm.Conflict).Saying("%s", says)
+	return done, arm.NewError(arm.Conflict).Saying("%s", text)
 }
 
-// noWait is the error of an event that does not wait.
-func (l unsticker) noWait(ctx context.Context, s *webhook.Sink, number int64) error {
+// notWaiting returns the error for an event that does not wait.
+func (l unsticker) notWaiting(ctx context.Context, s *webhook.Sink, number int64) error {
 	dead, err := l.Store.Sinks.Events(ctx, s.Name, eventlog.SinkDead, number-1, 1)
 	switch {
 	case err != nil:

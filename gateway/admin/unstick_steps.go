@@ -20,11 +20,11 @@ import (
 func (l unsticker) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Unstuck, err error) {
 	done.Outcome = "The job is due now."
 	for _, j := range jobs {
-		held, err := l.Store.Jobs.TriggerJob(ctx, j.Subscription, j.ID)
+		running, err := l.Store.Jobs.TriggerJob(ctx, j.Subscription, j.ID)
 		if err != nil {
 			return done, fmt.Errorf("trigger a job: %w", err)
 		}
-		if held {
+		if running {
 			done.Outcome = "The job is being worked on just now."
 		}
 		l.Jobs.Nudge(j.Kind)
@@ -33,7 +33,7 @@ func (l unsticker) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Un
 	return done, nil
 }
 
-// stuckResource is a resource with a row in the index, or with an open write.
+// stuckResource finds a resource that has a row in the index or an open write.
 func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, error) {
 	key := arm.Fold(id)
 	u, err := l.Store.UnverifiedResource(ctx, sub, key)
@@ -70,7 +70,7 @@ func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 	}, nil
 }
 
-// giveUpFollows gives up the jobs of a resource whose kinds can be given up.
+// giveUpFollows gives up those jobs of a resource whose kinds allow that.
 func (l unsticker) giveUpFollows(ctx context.Context, u inventory.Unverified) (done api.Unstuck, err error) {
 	for _, j := range u.Jobs {
 		kind := l.Jobs.Describe(j.Kind)
@@ -87,20 +87,20 @@ func (l unsticker) giveUpFollows(ctx context.Context, u inventory.Unverified) (d
 	case len(u.Writes) > 0:
 		return api.Unstuck{}, obstacleOf(u.Writes[0], l.Store.Now())
 	}
-	return never("A verification ends when the provider says what became of the resource: ask again, or forget the resource.")(ctx)
+	return unsupported("A verification ends when the provider says what became of the resource: ask again, or forget the resource.")(ctx)
 }
 
-// giveUp ends a job as its own limit would.
+// giveUp ends a job as if it had reached its time limit.
 func (l unsticker) giveUp(ctx context.Context, kind jobs.Description, j jobrow.Job) (api.Unstuck, error) {
 	done, err := kind.GiveUp(ctx, j)
 	if err == nil {
-		l.after(done)
+		l.finishGiveUp(done)
 	}
 	return api.Unstuck{Outcome: done.Outcome}, err
 }
 
-// after has those go on that what was given up leaves to do, and counts it.
-func (l unsticker) after(done jobs.GivenUp) {
+// finishGiveUp nudges the jobs that continue after something was given up, and counts it.
+func (l unsticker) finishGiveUp(done jobs.GivenUp) {
 	l.Jobs.Nudge(done.Next)
 	if done.Count != nil && !l.dry {
 		done.Count()
@@ -117,8 +117,8 @@ func obstacleOf(w inventory.OpenWrite, now time.Time) error {
 	return &inventory.ObstacleError{Obstacle: inventory.WriteOpen, Until: w.Ends}
 }
 
-// resumeDeletion makes the deletion of a group, if there is one, look again at once. It
-// does so by itself later.
+// resumeDeletion makes a running deletion of a group check its members now instead of later.
+// Errors do not matter: the deletion does so by itself in time.
 func (l unsticker) resumeDeletion(ctx context.Context, sub, group string) {
 	g, err := l.Store.Group(ctx, sub, group)
 	if err == nil && g.State == index.GroupDeleting {
@@ -127,7 +127,7 @@ func (l unsticker) resumeDeletion(ctx context.Context, sub, group string) {
 	}
 }
 
-// stuckGroup is a group that is being deleted, or that a move has.
+// stuckGroup finds the job of a group that is being deleted or moved.
 func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, error) {
 	g, err := l.Store.Group(ctx, q.Path.Subscription(), q.Path.Group())
 	switch {
@@ -152,8 +152,8 @@ func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 	return at, err
 }
 
-// stuckJob is a job that has not ended, or its part that works on a resource. That of a
-// resource or of a fence stands for it.
+// stuckJob finds an open job, or the part of it that works on a resource. For a job that works
+// on a resource, a fence or a sink, it returns that instead.
 func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part string) (*stuck, error) {
 	j, err := l.Store.Jobs.Job(ctx, sub, id)
 	switch {
@@ -180,8 +180,8 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part s
 	at := &stuck{
 		name:   j.Name(),
 		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.trigger(ctx, j) },
-		giveUp: never("A job of the kind %s ends by itself alone: ask again.", j.Kind),
-		forget: never("A job is not forgotten: ask again, or give it up."),
+		giveUp: unsupported("A job of the kind %s ends by itself alone: ask again.", j.Kind),
+		forget: unsupported("A job is not forgotten: ask again, or give it up."),
 	}
 	switch {
 	case kind.Cancellable:
@@ -196,33 +196,33 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part s
 	return at, nil
 }
 
-// stuckPart is the part of a job that works on a resource.
+// stuckPart returns the part of a job that works on a resource.
 func (l unsticker) stuckPart(kind jobs.Description, j jobrow.Job, resource string) (*stuck, error) {
 	if kind.GiveUpPart == nil {
 		return nil, arm.NewError(arm.Conflict).Saying("A job of the kind %s has no steps of resources: leave the resource out.", j.Kind)
 	}
-	const whole = "A step is only given up: leave the resource out."
+	const refusal = "A step is only given up: leave the resource out."
 	return &stuck{
-		name: resource, ask: never(whole), forget: never(whole),
+		name: resource, ask: unsupported(refusal), forget: unsupported(refusal),
 		giveUp: func(ctx context.Context) (api.Unstuck, error) {
 			done, err := kind.GiveUpPart(ctx, j, resource)
 			if err != nil {
 				return api.Unstuck{}, err
 			}
-			l.after(done)
+			l.finishGiveUp(done)
 			return api.Unstuck{Outcome: done.Outcome, Jobs: []string{j.Name()}}, nil
 		},
 	}, nil
 }
 
-// stuckFence is the fences on an ID.
+// stuckFence returns the fences on an ID.
 func (l unsticker) stuckFence(sub, id string) *stuck {
 	return &stuck{
 		name: id,
 		ask: func(ctx context.Context) (api.Unstuck, error) {
 			return l.trigger(ctx, reconcile.WatchOn(sub, id))
 		},
-		giveUp: never("A fence goes when its time is over and its provider says that nothing has landed: ask again, or forget the fence then."),
+		giveUp: unsupported("A fence goes when its time is over and its provider says that nothing has landed: ask again, or forget the fence then."),
 		forget: func(ctx context.Context) (api.Unstuck, error) {
 			_, err := l.Store.Fences.ForgetSworn(ctx, sub, id)
 			l.Jobs.Nudge(inventory.EraseJob)
@@ -231,12 +231,12 @@ func (l unsticker) stuckFence(sub, id string) *stuck {
 	}
 }
 
-// stuckStray is a resource that was seen in another region than the index has it in.
+// stuckStray returns a resource that was seen in another region than the index has it in.
 func (l unsticker) stuckStray(stray inventory.Stray) *stuck {
 	return &stuck{
 		name:   stray.ID,
-		ask:    never("Strays are asked for by sweeps and by the deletion of their resource group: order a sweep."),
-		giveUp: never("A stray stays until a sweep finds that it has gone: order a sweep, or forget the stray."),
+		ask:    unsupported("Strays are asked for by sweeps and by the deletion of their resource group: order a sweep."),
+		giveUp: unsupported("A stray stays until a sweep finds that it has gone: order a sweep, or forget the stray."),
 		forget: func(ctx context.Context) (api.Unstuck, error) {
 			if err := l.Store.Strays.ForgetSworn(ctx, stray); err != nil {
 				return api.Unstuck{}, fmt.Errorf("forget a stray: %w", err)

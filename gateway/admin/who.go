@@ -14,11 +14,11 @@ import (
 	"portico/routing"
 )
 
-// mostAssignments bounds how many assignments are looked at for one question.
+// mostAssignments bounds the assignments examined for one question.
 const mostAssignments = 5000
 
-// whoMay says which principals may do an action at a scope, and by which assignments: by
-// the store, as the next request would be answered.
+// whoMay lists the principals that may do an action at a scope, with their grants. It reads
+// the store, as their next requests would.
 func (l *listener) whoMay(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	var sent api.RoleQuestion
 	if err := readBody(w, r, &sent); err != nil {
@@ -54,7 +54,7 @@ func (l *listener) whoMay(w http.ResponseWriter, r *http.Request) (int, any, err
 	return http.StatusOK, answer, nil
 }
 
-// checkQuestion refuses what is no question about an action at a scope.
+// checkQuestion validates a question about an action at a scope.
 func checkQuestion(tenant, action, scope string) error {
 	switch {
 	case tenant != "" && !arm.ValidGUID(tenant):
@@ -67,7 +67,7 @@ func checkQuestion(tenant, action, scope string) error {
 	return nil
 }
 
-// scopeOf is the scope of a question, in the tenant that its subscription has.
+// scopeOf returns the scope of a question, in the tenant of its subscription.
 func (l *listener) scopeOf(ctx context.Context, question api.RoleQuestion) (assignments.Scope, error) {
 	id := routing.SubscriptionOf(question.Scope)
 	if id == "" {
@@ -87,8 +87,8 @@ func (l *listener) scopeOf(ctx context.Context, question api.RoleQuestion) (assi
 	return assignments.Scope{TenantID: s.TenantID, Subscription: s.ID, ID: question.Scope}, nil
 }
 
-// holders are those assignments whose roles allow an action. One with a condition grants
-// nothing, nor does one of another tenant.
+// holders returns the assignments whose roles allow an action. Assignments with a condition,
+// or of another tenant, grant nothing.
 func (l *listener) holders(ctx context.Context, tenant, action string, in []assignments.Assignment) (all []api.RoleHolder, err error) {
 	known := map[string]*roles.Role{}
 	for _, d := range roles.BuiltIn() {

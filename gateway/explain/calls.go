@@ -14,18 +14,18 @@ import (
 	"portico/upstream"
 )
 
-// mostCalls bounds how many calls an explanation names.
+// mostCalls bounds the calls of an explanation.
 const mostCalls = 1000
 
-// errNotCalled stands for the answer to a call that was only noted.
+// errNotCalled is the error of a call that was recorded instead of made.
 var errNotCalled = errors.New("the request is explained, and no provider is called")
 
-// Calls notes the calls that a request would make, and makes none.
+// Calls records the calls that a request would make to providers instead of making them.
 type Calls struct {
 	client *upstream.Client
 
-	mu    sync.Mutex
-	noted []call
+	mu       sync.Mutex
+	recorded []call
 }
 
 // call is a call that a request would make.
@@ -35,51 +35,51 @@ type call struct {
 	addresses  []upstream.Prospect
 	credential string // the header with a secret
 	down       bool   // no address can be called
-	sent       bool   // after all
+	sent       bool   // the call was made nevertheless
 }
 
-// NewCalls returns what notes the calls that a client would make.
+// NewCalls returns a recorder in place of c. Ports created by ForReal make calls through c.
 func NewCalls(c *upstream.Client) *Calls { return &Calls{client: c} }
 
-// For returns what takes the calls for a purpose, as one of package api has it.
+// For returns a port for calls with a purpose, one of the constants of package api.
 func (c *Calls) For(purpose string) *Port { return &Port{calls: c, purpose: purpose} }
 
-// Asking is For, for what makes the calls after all.
-func (c *Calls) Asking(purpose string) *Port { return &Port{c, purpose, true} }
+// ForReal is like For, but the port's reads are recorded and also made.
+func (c *Calls) ForReal(purpose string) *Port { return &Port{c, purpose, true} }
 
-// Port takes calls for one purpose. It is used in the place of an [upstream.Client].
+// Port records calls for one purpose. It is used in place of an [upstream.Client].
 type Port struct {
 	calls   *Calls
 	purpose string
-	asks    bool // it makes reads
+	reads   bool // makes its reads for real
 }
 
-// emptyPage is taken for the answer of a region to its part of a list: that shows whether
-// the list fails for another region.
+// emptyPage is the assumed answer of each region to a merged list, so that the list reaches
+// all regions and fails only for those that cannot be called.
 var emptyPage = []byte(`{"value":[]}`)
 
-// notKnown stands for the endpoint of a planned resource whose location is not known yet.
-var notKnown = &regions.Endpoint{}
+// unknownEndpoint is the endpoint of a planned resource whose location is not known yet.
+var unknownEndpoint = &regions.Endpoint{}
 
-// Do notes a call. The error is that of a call for which there is no address, or says that
-// none was made.
+// Do records a call. It returns an error in any case: that there is no address for the call,
+// or that the call was not made.
 func (p *Port) Do(_ context.Context, c upstream.Call) (*http.Response, error) {
 	if c.Endpoint == nil {
-		c.Endpoint = notKnown
+		c.Endpoint = unknownEndpoint
 	}
-	if err := p.note(c); err != nil {
+	if err := p.record(c); err != nil {
 		return nil, err
 	}
 	return nil, &upstream.Fault{Region: c.Endpoint.Region, Err: errNotCalled}
 }
 
-// Read is Do for a GET. The part of a list that a region would be asked for is empty.
+// Read is like Do for a GET. For a merged list it returns an empty page.
 func (p *Port) Read(ctx context.Context, c upstream.Call) (upstream.Answer, error) {
 	c.Method = http.MethodGet
-	if err := p.note(c); err != nil {
+	if err := p.record(c); err != nil {
 		return upstream.Answer{}, err
 	}
-	if p.asks {
+	if p.reads {
 		return p.calls.client.Read(ctx, c)
 	}
 	if p.purpose == api.List {
@@ -88,48 +88,49 @@ func (p *Port) Read(ctx context.Context, c upstream.Call) (upstream.Answer, erro
 	return upstream.Answer{}, &upstream.Fault{Region: c.Endpoint.Region, Err: errNotCalled}
 }
 
-// Send is Do for answers that are read whole.
+// Send is like Do for answers that are read into memory.
 func (p *Port) Send(ctx context.Context, c upstream.Call) (upstream.Answer, error) {
 	_, err := p.Do(ctx, c) //nolint:bodyclose // there is no answer
 	return upstream.Answer{}, err
 }
 
-// note notes a call, once however often it is repeated.
-func (p *Port) note(c upstream.Call) error {
+// record records a call, once however often it is repeated. It returns an error if the
+// endpoint cannot be called.
+func (p *Port) record(c upstream.Call) error {
 	var addresses []upstream.Prospect
 	var err error
-	if c.Endpoint != notKnown {
+	if c.Endpoint != unknownEndpoint {
 		addresses, err = p.calls.client.Prospects(c.Endpoint)
 	}
 	p.calls.mu.Lock()
 	defer p.calls.mu.Unlock()
-	for _, entry := range p.calls.noted {
+	for _, entry := range p.calls.recorded {
 		if entry.purpose == p.purpose && entry.Endpoint == c.Endpoint && entry.Method == c.Method && entry.Path == c.Path && entry.Query == c.Query {
 			return err
 		}
 	}
-	if len(p.calls.noted) < mostCalls {
-		p.calls.noted = append(p.calls.noted, call{
+	if len(p.calls.recorded) < mostCalls {
+		p.calls.recorded = append(p.calls.recorded, call{
 			Call: c, purpose: p.purpose, addresses: addresses, credential: p.calls.client.CredentialHeader(c.Endpoint),
-			down: err != nil, sent: p.asks && err == nil,
+			down: err != nil, sent: p.reads && err == nil,
 		})
 	}
 	return err
 }
 
-// Take returns for what calls were noted, and forgets them: forwarded reports that the
-// request itself would be, open that its way depends on what providers answer.
-func (c *Calls) Take() (forwarded, open bool) {
+// TakeOutcome reports whether the request would be forwarded, and whether its outcome depends
+// on the answers of providers (open). It forgets the recorded calls.
+func (c *Calls) TakeOutcome() (forwarded, open bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, noted := range c.noted {
-		forwarded, open = forwarded || noted.purpose == api.Forward, open || noted.purpose != api.Forward
+	for _, recorded := range c.recorded {
+		forwarded, open = forwarded || recorded.purpose == api.Forward, open || recorded.purpose != api.Forward
 	}
-	c.noted = c.noted[:0]
+	c.recorded = c.recorded[:0]
 	return forwarded, open
 }
 
-// Refused explains bytes that are answered before there is a request.
+// Refused explains a request that the HTTP server refuses before any handler sees it.
 func Refused(refusal *connections.Refusal) api.Explanation {
 	fault := exchange.NoRequest(refusal)
 	return atHead(api.Verdict{
@@ -138,7 +139,7 @@ func Refused(refusal *connections.Refusal) api.Explanation {
 	})
 }
 
-// Unended explains bytes whose head does not end.
+// Unended explains the bytes of a request whose head does not end.
 func Unended() api.Explanation {
 	return atHead(api.Verdict{
 		Outcome: api.Refused,
@@ -146,13 +147,14 @@ func Unended() api.Explanation {
 	})
 }
 
-// readRaw says by whose rules the bytes of a request are read.
-const readRaw = "read as the public listener reads it"
+// readAsListener is the detail of the first step of each explanation.
+const readAsListener = "read as the public listener reads it"
 
+// atHead returns an explanation that ends with the verdict at the first step.
 func atHead(v api.Verdict) api.Explanation {
 	v.Step = string(exchange.AtHead)
 	return api.Explanation{
 		Verdict: v, Caller: api.ExplainedCaller{Roles: api.RolesSkipped},
-		Checks: []api.ExplainedCheck{{Step: v.Step, Detail: v.Summary + " (" + readRaw + ")"}},
+		Checks: []api.ExplainedCheck{{Step: v.Step, Detail: v.Summary + " (" + readAsListener + ")"}},
 	}
 }

@@ -1,9 +1,9 @@
-// Package explain says which way a request would take, without sending it.
+// Package explain shows how a request would be handled, without sending it.
 //
-// The request goes through the handlers of the gateway themselves. What they would do is
-// left out below them: the store rolls each write back ([engine.Rehearse]), and
-// [Calls] stands in for the client that calls providers. What the steps of the way found
-// is in the request's [exchange.Trail]; this package puts it into words.
+// The request goes through the gateway's own handlers, without effects: the store rolls back
+// each write ([engine.Rehearse]), and [Calls] replaces the client that calls providers. The
+// handlers record their findings in the request's [exchange.Trail], and this package puts
+// them into words.
 package explain
 
 import (
@@ -20,22 +20,22 @@ import (
 	"portico/routing"
 )
 
-// Walked is a request that has gone its way.
+// Walked is a request after it went through the handlers.
 type Walked struct {
 	Exchange *exchange.Exchange
 	Answer   *exchange.Captured
 	Method   string
 	Read     bool // its path and query are well-formed
 	Calls    *Calls
-	// Locks are those at or above what the request names.
+	// Locks are the locks on the resource that the request names and above it.
 	Locks []inventory.Lock
-	// Roles is what they mean to the request, as package api has it.
+	// Roles is how roles apply to the request, one of the constants of package api.
 	Roles string
-	// SignIn is what became of its credential; nil if the question names the caller.
+	// SignIn is the result of signing in; nil if the question names the caller.
 	SignIn *access.Explanation
 }
 
-// Explanation puts the way of a request into words.
+// Explanation puts the findings into words.
 func (w *Walked) Explanation() api.Explanation {
 	x := w.Exchange
 	e := api.Explanation{
@@ -79,7 +79,7 @@ func target(path, query string) string {
 	return path + "?" + query
 }
 
-// locks are those at or above what the request changes.
+// locks returns the locks for the answer.
 func (w *Walked) locks() (all []api.Lock) {
 	for _, l := range w.Locks {
 		all = append(all, api.Lock{ID: inventory.LockID(l.ScopeID, l.Name), Scope: l.ScopeID, Name: l.Name, Level: l.Level.String(), Notes: l.Notes})
@@ -87,11 +87,11 @@ func (w *Walked) locks() (all []api.Lock) {
 	return all
 }
 
-// calls are those that providers would get.
+// calls returns the calls that providers would get.
 func (w *Walked) calls() []api.ExplainedCall {
 	var all []api.ExplainedCall
-	for i := range w.Calls.noted {
-		c := &w.Calls.noted[i]
+	for i := range w.Calls.recorded {
+		c := &w.Calls.recorded[i]
 		e := api.ExplainedCall{
 			Purpose: c.purpose, Method: c.Method, Region: c.Endpoint.Region, Path: target(c.Path, c.Query), Headers: c.headers(), Sent: c.sent,
 		}
@@ -108,12 +108,12 @@ func (w *Walked) calls() []api.ExplainedCall {
 		if a.Purpose != api.List || b.Purpose != api.List {
 			return 0
 		}
-		return strings.Compare(a.Region, b.Region) // they go out at once
+		return strings.Compare(a.Region, b.Region) // they are sent at the same time
 	})
 	return all
 }
 
-// failure is Portico's own error, if it answers with one.
+// failure returns the code and message of Portico's own error, if it answers with one.
 func (w *Walked) failure() (code arm.Code, message string) {
 	if w.Exchange.Cause != exchange.CauseGateway {
 		return "", ""

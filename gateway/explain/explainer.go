@@ -18,7 +18,7 @@ import (
 	"portico/upstream"
 )
 
-// Explainer explains requests by one configuration.
+// Explainer explains requests under one configuration.
 type Explainer struct {
 	Config        *config.Config
 	Store         *inventory.Store
@@ -26,30 +26,31 @@ type Explainer struct {
 	Authenticator access.Authenticator
 	Throttle      *throttle.Throttle
 	Preflight     *preflight.Preflight
-	// Rehearse returns the links of a chain at whose end each write is rolled back, and each
-	// call to a provider noted, but for searches if asks. allowsAll: no role is needed.
-	Rehearse func(calls *Calls, allowsAll, asks bool) *chain.Links
+	// Rehearse returns the links of a chain that rolls back each write and records each call
+	// to a provider in calls. If askProviders is set, searches are
+	// made for real. If allowsAll is set,
+	// no roles are checked.
+	Rehearse func(calls *Calls, allowsAll, askProviders bool) *chain.Links
 }
 
-// explainTime bounds an explanation: what waits for providers, or for writes that are
-// under way, waits for no more.
+// explainTime bounds an explanation, which may wait for providers and for open writes.
 const explainTime = 30 * time.Second
 
-// Explain says which way a request would take, without sending it. It changes nothing,
-// except that answers of providers are recorded if the question allows asking them. The
-// error is an *arm.Error where there is no such request, or the store's.
+// Explain shows how a request would be handled, without sending it. It changes nothing, except
+// that the index records answers of providers if the question allows asking them. The error
+// is an *arm.Error for an invalid question, or the store's.
 func (e *Explainer) Explain(ctx context.Context, q api.Question) (api.Explanation, error) {
 	ctx, cancel := context.WithTimeout(ctx, explainTime)
 	defer cancel()
 	if fault := checkQuestion(&q); fault != nil {
 		return api.Explanation{}, fault
 	}
-	request := Request{SignsIn: q.Token != "", Raw: len(q.Raw) > 0, ask: q.Ask, content: q.Content}
+	request := Request{SignsIn: q.Token != "", Raw: len(q.Raw) > 0, askProviders: q.Ask, content: q.Content}
 	var fault *arm.Error
 	if request.Raw {
-		var unread *api.Explanation
-		if request.Request, unread = e.readRaw(ctx, q.Raw); unread != nil {
-			return *unread, nil
+		var explained *api.Explanation
+		if request.Request, explained = e.readRaw(ctx, q.Raw); explained != nil {
+			return *explained, nil
 		}
 		q.Method = request.Method
 		q.Path, _ = chain.Target(request.Request)
@@ -74,23 +75,23 @@ func (e *Explainer) Explain(ctx context.Context, q api.Question) (api.Explanatio
 	return e.Walk(request)
 }
 
-// Request is a request that is explained, and its assumed caller.
+// Request is a request to explain, with its assumed caller.
 type Request struct {
 	*http.Request
-	Roles   string // what they mean to it, as package api has it
-	SignsIn bool   // it signs in by its own credentials instead of a named principal
-	Raw     bool   // it is as a client sent it: its host counts
-	who     access.Principal
-	ask     bool
-	content string // "" also of one whose bytes are given
+	Roles        string // how roles apply to it, one of the constants of package api
+	SignsIn      bool   // it signs in by its own credentials instead of a named principal
+	Raw          bool   // it was given as bytes, so that its host is checked
+	who          access.Principal
+	askProviders bool
+	content      string // "" if Raw
 }
 
-// Walk sends a request through handlers that call no provider.
+// Walk sends a request through the handlers without effects, and explains it.
 func (e *Explainer) Walk(of Request) (api.Explanation, error) {
 	calls := NewCalls(e.Upstream)
-	links := e.Rehearse(calls, of.Roles == api.RolesSkipped, of.ask)
+	links := e.Rehearse(calls, of.Roles == api.RolesSkipped, of.askProviders)
 	walked := Walked{Method: of.Method, Calls: calls, Roles: of.Roles, Answer: exchange.CaptureBeginning()}
-	checks := []chain.Check{walked.begin(links)}
+	checks := []chain.Check{walked.identify(links)}
 	if of.Raw {
 		checks = append(checks, links.GuardHost)
 	}
@@ -98,8 +99,8 @@ func (e *Explainer) Walk(of Request) (api.Explanation, error) {
 		walked.Read = true
 		return true
 	}
-	way := links.Inner(append(checks, walked.signsIn(links, of), links.Classify, read, e.Throttle.Explain)...)
-	fault := walked.Answer.Hold(of.RequestURI, func() { way.ServeHTTP(walked.Answer, of.Request) })
+	handler := links.Inner(append(checks, walked.authenticate(links, of), links.Classify, read, e.Throttle.Explain)...)
+	fault := walked.Answer.Hold(of.RequestURI, func() { handler.ServeHTTP(walked.Answer, of.Request) })
 	if fault != nil {
 		return api.Explanation{}, fault
 	}
@@ -109,17 +110,17 @@ func (e *Explainer) Walk(of Request) (api.Explanation, error) {
 			return api.Explanation{}, err
 		}
 	}
-	said := walked.Explanation()
-	said.Judges = e.judges(of, &walked, said.Verdict)
+	explanation := walked.Explanation()
+	explanation.Judges = e.judges(of, &walked, explanation.Verdict)
 	if of.content == "" && !of.Raw && walked.Read {
-		said.Verdict.Summary = withoutContent(of.Method, said.Verdict)
+		explanation.Verdict.Summary = summaryWithoutContent(of.Method, explanation.Verdict)
 	}
-	return said, nil
+	return explanation, nil
 }
 
-// withoutContent is the summary of a question that has no content. If the request needs one,
-// it says so first: what else is wrong may come of that.
-func withoutContent(method string, v api.Verdict) string {
+// summaryWithoutContent returns the summary for a question without content. If the request
+// needs content, the summary starts with that, since other faults may follow from it.
+func summaryWithoutContent(method string, v api.Verdict) string {
 	refused := v.Outcome == api.Refused && v.Status == http.StatusBadRequest
 	switch {
 	case method != http.MethodPut && method != http.MethodPatch && (method != http.MethodPost || !refused):
@@ -130,8 +131,8 @@ func withoutContent(method string, v api.Verdict) string {
 	return v.Summary + " No content was given (--content FILE gives it): this is judged of a request without any."
 }
 
-// begin is the link that identifies, for a request that is explained. It begins the trail.
-func (w *Walked) begin(l *chain.Links) chain.Check {
+// identify replaces the link that identifies requests. It starts the trail.
+func (w *Walked) identify(l *chain.Links) chain.Check {
 	return func(answer http.ResponseWriter, r *http.Request) (goesOn bool) {
 		x := exchange.From(r)
 		w.Exchange, x.Trail = x, &exchange.Trail{}
@@ -144,13 +145,13 @@ func (w *Walked) begin(l *chain.Links) chain.Check {
 	}
 }
 
-// signsIn is the link that authenticates, for a request that is explained. Nothing is counted.
-func (w *Walked) signsIn(l *chain.Links, of Request) chain.Check {
+// authenticate replaces the link that authenticates. It counts nothing.
+func (w *Walked) authenticate(l *chain.Links, of Request) chain.Check {
 	return func(answer http.ResponseWriter, r *http.Request) (goesOn bool) {
 		x, who := exchange.From(r), of.who
 		if of.SignsIn {
 			x.Reach(exchange.AtSignIn)
-			signedIn := l.Authenticator.Explain(r, of.ask)
+			signedIn := l.Authenticator.Explain(r, of.askProviders)
 			w.SignIn = &signedIn
 			if refusal := signedIn.Refusal; refusal != nil && !x.ForMetadata() {
 				l.RefuseSignIn(answer, r, refusal)

@@ -9,14 +9,14 @@ import (
 	"portico/tracing"
 )
 
-// headers are those of a call. What a client sent is named, what Portico makes is shown,
-// and a secret is named.
+// headers returns the headers of a call. It shows the values of Portico's own headers, and
+// only the names of the client's headers and of the credential.
 func (c *call) headers() []api.ExplainedHeader {
 	own := http.Header{}
 	if c.purpose == api.Forward {
 		c.Own.AddTo(own)
 	} else {
-		own = c.Header // which are Portico's own call's
+		own = c.Header // all are Portico's own
 	}
 	var all []api.ExplainedHeader
 	for name := range c.Header {

@@ -14,14 +14,14 @@ import (
 	"portico/routing"
 )
 
-// judges lists the judges that would refuse the body of an explained PUT if it were
-// planned.
+// judges returns the verdicts on the body of an explained PUT if it were planned, up to the
+// first refusal.
 func (e *Explainer) judges(question Request, walked *Walked, gateways api.Verdict) (all []api.ExplainedJudge) {
 	x := walked.Exchange
 	if q := x.Request; question.content == "" || !walked.Read || q.Method != http.MethodPut || q.Class != routing.Instance || q.Type == nil {
 		return nil
 	}
-	shape := misshapenStep(gateways)
+	shape := refusedAtShape(gateways)
 	if gateways.Outcome == api.Refused && !shape {
 		return []api.ExplainedJudge{{Judge: api.GatewayJudges, Verdict: api.Refuses, Detail: gateways.Summary}}
 	}
@@ -32,8 +32,9 @@ func (e *Explainer) judges(question Request, walked *Walked, gateways api.Verdic
 	return append(all, e.providerJudge(question, x))
 }
 
-// misshapenStep reports whether a verdict is that of the provider's documents.
-func misshapenStep(v api.Verdict) bool { return v.Step == string(exchange.AtShape) }
+// refusedAtShape reports whether a verdict comes from the check against the provider's
+// documents.
+func refusedAtShape(v api.Verdict) bool { return v.Step == string(exchange.AtShape) }
 
 func (e *Explainer) shapeJudge(q *routing.Request, content string) api.ExplainedJudge {
 	j := api.ExplainedJudge{Judge: api.ShapeJudges, Verdict: api.Skipped}
@@ -65,19 +66,19 @@ func (e *Explainer) providerJudge(question Request, x *exchange.Exchange) api.Ex
 	case x.Trail.Decision == nil:
 		j.Detail = "where the resource would lie is not known"
 		return j
-	case !question.ask:
+	case !question.askProviders:
 		j.Detail = "--ask asks it"
 		return j
 	}
 	planned := &preflight.Resource{ID: q.ID(), APIVersion: q.Query.APIVersion, Type: q.Type.FullName, Name: namesIn(q.Path.LastHop()), Body: []byte(question.content)}
 	j.Verdict, j.Detail = api.Accepts, "it does not refuse"
-	if fault := e.Preflight.Ask(question.Request, x, planned, preflight.Verdict{Request: q, Decision: x.Trail.Decision}); fault != nil {
+	if fault := e.Preflight.ProviderFault(question.Request, x, planned, preflight.Verdict{Request: q, Decision: x.Trail.Decision}); fault != nil {
 		j.Verdict, j.Detail = api.Refuses, string(fault.Code)+": "+fault.Message
 	}
 	return j
 }
 
-// namesIn are the names in a hop, "parent/child".
+// namesIn returns the names in a hop, such as "parent/child".
 func namesIn(hop arm.Hop) string {
 	var names []string
 	for i := 1; i < hop.Len(); i += 2 {

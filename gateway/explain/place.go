@@ -12,7 +12,7 @@ import (
 	"portico/routing"
 )
 
-// place is where the request goes, nil if it goes nowhere.
+// place returns where the request goes, or nil if it goes nowhere.
 func (w *Walked) place() *api.ExplainedPlace {
 	q, d := w.Exchange.Request, w.Exchange.Trail.Decision
 	if !w.Read || d == nil || q.Class == routing.Own || d.Answer == routing.Absent || d.Answer == routing.Present {
@@ -26,29 +26,29 @@ func (w *Walked) place() *api.ExplainedPlace {
 	return p
 }
 
-// regionsOf are those that a decision names; where a skip token names them, or they depend on
-// what the caller may read, those asked.
+// regionsOf returns the regions of a decision. If the decision has none, because a skip token
+// or the caller's roles determine them, it returns the regions of the recorded calls.
 func regionsOf(calls *Calls, d *routing.Decision) []string {
-	searched := []string{}
+	found := []string{}
 	switch {
 	case d.Answer == routing.EmptyList:
 	case d.Answer != routing.Merge && d.Answer != routing.AskEach:
 		return []string{d.Region}
 	case d.Endpoints == nil:
-		for _, c := range calls.noted {
-			if !slices.Contains(searched, c.Endpoint.Region) {
-				searched = append(searched, c.Endpoint.Region)
+		for _, c := range calls.recorded {
+			if !slices.Contains(found, c.Endpoint.Region) {
+				found = append(found, c.Endpoint.Region)
 			}
 		}
 	default:
 		for _, e := range d.Endpoints {
-			searched = append(searched, e.Region)
+			found = append(found, e.Region)
 		}
 	}
-	return searched
+	return found
 }
 
-// reason says by what a request goes where it goes.
+// reason returns the fact that decided where a request goes, and a sentence about it.
 func reason(q *routing.Request, d *routing.Decision) (source, why string) {
 	switch {
 	case d.Operation != nil:
@@ -72,10 +72,10 @@ func reason(q *routing.Request, d *routing.Decision) (source, why string) {
 	case d.Row != nil:
 		return "row", "the index row says so"
 	}
-	return withoutRow(q, d)
+	return reasonWithoutRow(q, d)
 }
 
-// subject is the resource whose cached location counts.
+// subject returns the resource whose cached location was used, in quotes.
 func subject(q *routing.Request, d *routing.Decision) string {
 	if d.Memory.Key != "" {
 		return "'" + d.Memory.Key + "'"
@@ -83,9 +83,8 @@ func subject(q *routing.Request, d *routing.Decision) string {
 	return "'" + q.Path.String() + "'"
 }
 
-// withoutRow is reason where the request is not about a tracked resource whose row was
-// read for it.
-func withoutRow(q *routing.Request, d *routing.Decision) (source, why string) {
+// reasonWithoutRow is like reason, for requests that did not read a row of their own resource.
+func reasonWithoutRow(q *routing.Request, d *routing.Decision) (source, why string) {
 	t := q.Type
 	switch {
 	case t == nil:
@@ -106,7 +105,7 @@ func withoutRow(q *routing.Request, d *routing.Decision) (source, why string) {
 	return "map", "the type is served in one region alone"
 }
 
-// lockNames are the names of locks, for a sentence.
+// lockNames lists locks for a sentence.
 func lockNames(locks []api.Lock) string {
 	names := make([]string, len(locks))
 	for i, l := range locks {

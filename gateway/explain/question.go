@@ -19,7 +19,7 @@ import (
 	"portico/routing"
 )
 
-// checkQuestion refuses a question that gives something twice, or lacks something.
+// checkQuestion refuses a question that contradicts itself or is incomplete.
 func checkQuestion(q *api.Question) *arm.Error {
 	named := q.Principal != "" || q.Tenant != "" || len(q.Groups) > 0
 	switch {
@@ -52,7 +52,7 @@ func (e *Explainer) complete(q *api.Question) {
 	q.Path += "?api-version=" + version
 }
 
-// caller returns whom a request is taken to come from, and what roles mean to it.
+// caller returns the assumed caller of a request, and how roles apply to it.
 func (e *Explainer) caller(ctx context.Context, q api.Question, signsIn bool) (who access.Principal, roles string, err error) {
 	for _, id := range append([]string{q.Principal, q.Tenant}, q.Groups...) {
 		if id != "" && !arm.ValidGUID(id) {
@@ -96,8 +96,8 @@ func (e *Explainer) caller(ctx context.Context, q api.Question, signsIn bool) (w
 	return who, roles, nil
 }
 
-// configuredCaller is the principal with an object ID, with what the configuration says
-// of it.
+// configuredCaller returns the principal with an object ID, with its attributes if the
+// configuration has it.
 func (e *Explainer) configuredCaller(object string) access.Principal {
 	for _, t := range e.Config.Auth.Tokens {
 		if arm.EqualFold(t.ObjectID, object) {
@@ -112,8 +112,8 @@ func (e *Explainer) configuredCaller(object string) access.Principal {
 	return access.Principal{ObjectID: arm.Fold(object)}
 }
 
-// addToken gives a request the token to sign in with; without one the request keeps its
-// own credentials.
+// addToken sets the request's bearer token. If token is "", the request keeps its own
+// credentials.
 func (a *Request) addToken(token string) *arm.Error {
 	if token == "" {
 		return nil
@@ -125,19 +125,19 @@ func (a *Request) addToken(token string) *arm.Error {
 	return nil
 }
 
-// readRaw reads the bytes of a request as the public listener does. Unread is what is
-// said of those that no handler gets to see.
-func (e *Explainer) readRaw(ctx context.Context, sent []byte) (r *http.Request, unread *api.Explanation) {
+// readRaw reads the bytes of a request as the public listener does. If no handler would see
+// the request, it returns the explanation instead.
+func (e *Explainer) readRaw(ctx context.Context, sent []byte) (r *http.Request, explained *api.Explanation) {
 	r, err := server.ReadRequest(ctx, sent, chain.HeadBytes)
 	if err == nil {
 		r.RemoteAddr = exchange.NoAddress
 		return r, nil
 	}
-	var said api.Explanation
+	var explanation api.Explanation
 	if refusal, ok := errors.AsType[*connections.Refusal](err); ok {
-		said = Refused(refusal)
+		explanation = Refused(refusal)
 	} else {
-		said = Unended()
+		explanation = Unended()
 	}
-	return nil, &said
+	return nil, &explanation
 }

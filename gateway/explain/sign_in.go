@@ -9,7 +9,7 @@ import (
 	"portico/gateway/exchange"
 )
 
-// signIn is what became of the request's credential; nil if nothing looked at it.
+// signIn returns the result of signing in, or nil if nothing examined the credential.
 func (w *Walked) signIn() *api.ExplainedSignIn {
 	s := w.SignIn
 	if s == nil {
@@ -30,14 +30,14 @@ func (w *Walked) signIn() *api.ExplainedSignIn {
 	return e
 }
 
-// keysMissing reports whether the way ends since keys have to be fetched before anybody
-// knows who calls.
+// keysMissing reports whether the request ends at sign-in, because keys have to be fetched
+// before the caller is known.
 func (w *Walked) keysMissing() bool {
 	return w.SignIn != nil && w.SignIn.MustFetch && w.lastStep() == string(exchange.AtSignIn)
 }
 
-// signedIn says who has signed in.
-func (w *Walked) signedIn() string {
+// signInText describes in a sentence who has signed in.
+func (w *Walked) signInText() string {
 	s := w.signIn()
 	switch {
 	case s == nil:
@@ -48,24 +48,24 @@ func (w *Walked) signedIn() string {
 	if s.Method == "" {
 		return s.Advice
 	}
-	said := "signed in by " + s.Method
+	text := "signed in by " + s.Method
 	if s.Issuer != "" {
-		said += " " + s.Issuer
+		text += " " + s.Issuer
 	}
 	if s.Name != "" {
-		said += " as " + s.Name
+		text += " as " + s.Name
 	}
 	if s.AppID != "" {
-		said += ", application " + s.AppID
+		text += ", application " + s.AppID
 	}
 	if n := len(s.Groups); n > 0 {
-		said += ", in the groups " + strings.Join(s.Groups[:min(n, mostGroups)], ", ")
+		text += ", in the groups " + strings.Join(s.Groups[:min(n, mostGroups)], ", ")
 		if n > mostGroups {
-			said += " and others"
+			text += " and others"
 		}
 	}
-	return strings.TrimSpace(said + ". " + s.Advice)
+	return strings.TrimSpace(text + ". " + s.Advice)
 }
 
-// mostGroups bounds how many groups a sentence names.
+// mostGroups bounds the groups that a sentence names.
 const mostGroups = 20

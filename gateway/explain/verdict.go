@@ -12,11 +12,11 @@ import (
 	"portico/routing"
 )
 
-// verdict is what becomes of the request.
+// verdict returns the outcome of the request.
 func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 	v := api.Verdict{Step: w.lastStep()}
 	own := !w.Read || w.Exchange.Request.Class == routing.Own
-	forwarded, open := w.firstOf(api.Forward), w.undecided(own)
+	forwarded, open := w.firstOf(api.Forward), w.undecidedCalls(own)
 	switch {
 	case w.keysMissing():
 		v.Outcome, v.Summary = api.Open, "not known before the keys of the issuer are fetched. "+w.SignIn.Advice
@@ -27,7 +27,7 @@ func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 		return v
 	case len(open) > 0:
 		v.Outcome = api.Open
-		v.Summary = fmt.Sprintf("not known before %s %s asked: %s", strings.Join(regionsCalled(open), ", "), isOrAre(open), purpose(open[0].purpose))
+		v.Summary = fmt.Sprintf("not known before %s %s asked: %s", strings.Join(regionsCalled(open), ", "), isOrAre(open), purposeText(open[0].purpose))
 		return v
 	}
 	v.Status = w.Answer.Status
@@ -51,12 +51,13 @@ func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 		return v
 	}
 	v.Outcome = api.Answered
-	v.Summary = "answered by Portico: " + strconv.Itoa(v.Status) + w.byWhat()
+	v.Summary = "answered by Portico: " + strconv.Itoa(v.Status) + w.answeredBy()
 	return v
 }
 
-// byWhat says what of Portico answers.
-func (w *Walked) byWhat() string {
+// answeredBy returns the words about Portico's own answer: its route, or why no provider is
+// needed.
+func (w *Walked) answeredBy() string {
 	switch q, d := w.Exchange.Request, w.Exchange.Trail.Decision; {
 	case q.Class == routing.Own && w.Exchange.Route != "":
 		return ", by " + w.Exchange.Route
@@ -74,10 +75,10 @@ func (w *Walked) byWhat() string {
 	return ""
 }
 
-// undecided are the calls on whose answers it depends what becomes of the request.
-func (w *Walked) undecided(own bool) (open []*call) {
-	for i := range w.Calls.noted {
-		c := &w.Calls.noted[i]
+// undecidedCalls returns the calls whose answers decide the outcome of the request.
+func (w *Walked) undecidedCalls(own bool) (open []*call) {
+	for i := range w.Calls.recorded {
+		c := &w.Calls.recorded[i]
 		probes := c.purpose == api.Search || c.purpose == api.Probe || own
 		if probes && !c.down && !c.sent {
 			open = append(open, c)
@@ -94,16 +95,16 @@ func (w *Walked) firstOf(purpose string) *call {
 }
 
 func (w *Walked) allOf(purpose string) (all []*call) {
-	for i := range w.Calls.noted {
-		if w.Calls.noted[i].purpose == purpose {
-			all = append(all, &w.Calls.noted[i])
+	for i := range w.Calls.recorded {
+		if w.Calls.recorded[i].purpose == purpose {
+			all = append(all, &w.Calls.recorded[i])
 		}
 	}
 	return all
 }
 
-// purpose says for what a provider is asked.
-func purpose(of string) string {
+// purposeText returns the words for why providers are called.
+func purposeText(of string) string {
 	switch of {
 	case api.Search:
 		return "the index does not know whether the resource exists (--ask asks)"
@@ -130,8 +131,8 @@ func isOrAre(calls []*call) string {
 	return "is"
 }
 
-// destination says where a forwarded request goes, and why. Where none of its addresses is
-// healthy the call is an attempt that will hardly be answered.
+// destination describes where a forwarded request goes, and why. If no address is healthy, it
+// says that the call will probably fail.
 func (w *Walked) destination(c *call, why string) string {
 	var at, reasons []string
 	up := false
@@ -162,7 +163,7 @@ func (w *Walked) provider() string {
 	return "the provider"
 }
 
-// lastStep is the last one that the request has reached.
+// lastStep returns the last step that the request reached, or "".
 func (w *Walked) lastStep() string {
 	steps := w.Exchange.Trail.Steps
 	if len(steps) == 0 {
@@ -171,7 +172,7 @@ func (w *Walked) lastStep() string {
 	return string(steps[len(steps)-1])
 }
 
-// checks are the steps of the way.
+// checks returns the steps that the request went through, with their findings.
 func (w *Walked) checks(v api.Verdict) (all []api.ExplainedCheck) {
 	steps := w.Exchange.Trail.Steps
 	for i, step := range steps {
@@ -184,23 +185,23 @@ func (w *Walked) checks(v api.Verdict) (all []api.ExplainedCheck) {
 			check.Passed, check.Detail = false, v.Summary
 		}
 		if refusedHere {
-			check.Detail = strings.TrimPrefix(v.Summary, "refused: ") + w.lacking(step)
+			check.Detail = strings.TrimPrefix(v.Summary, "refused: ") + w.missingRoles(step)
 		}
 		all = append(all, check)
 	}
 	return all
 }
 
-// detail says what a step found.
+// detail returns the words for a step's finding.
 func (w *Walked) detail(step exchange.Step) string {
 	x := w.Exchange
 	switch step {
 	case exchange.AtHead:
-		return readRaw
+		return readAsListener
 	case exchange.AtSignIn:
-		return w.signedIn()
+		return w.signInText()
 	case exchange.AtRoles:
-		return w.roles()
+		return w.rolesText()
 	case exchange.AtLocks, exchange.AtIntent:
 		locks := w.locks()
 		switch {
@@ -220,68 +221,68 @@ func (w *Walked) detail(step exchange.Step) string {
 	return ""
 }
 
-// roles says by what the caller may do what it asks for.
-func (w *Walked) roles() string {
+// rolesText describes the grants that allow the request.
+func (w *Walked) rolesText() string {
 	switch {
 	case w.Roles == api.RolesIgnored:
 		return "roles are not enforced"
 	case w.Roles == api.RolesSkipped:
 		return "no one was asked for roles: the question names no principal"
 	}
-	var said []string
+	var texts []string
 	for _, a := range w.Exchange.Trail.RoleChecks {
 		switch {
 		case a.Err != nil:
-			said = append(said, a.Action+" at "+a.Scope+" is not allowed")
+			texts = append(texts, a.Action+" at "+a.Scope+" is not allowed")
 		case a.Partly:
-			said = append(said, a.Action+" is allowed at a part of "+a.Scope)
+			texts = append(texts, a.Action+" is allowed at a part of "+a.Scope)
 		case a.Grant.Role == nil:
-			said = append(said, a.Action+" needs no role of this caller")
+			texts = append(texts, a.Action+" needs no role of this caller")
 		case a.Grant.Assignment == "":
-			said = append(said, a.Action+" is allowed by auth.owners at "+at(a.Grant.Scope))
+			texts = append(texts, a.Action+" is allowed by auth.owners at "+scopeText(a.Grant.Scope))
 		default:
-			said = append(said, a.Action+" is allowed by the role '"+a.Grant.Role.Name()+"' at "+at(a.Grant.Scope)+", assignment "+a.Grant.Assignment)
+			texts = append(texts, a.Action+" is allowed by the role '"+a.Grant.Role.Name()+"' at "+scopeText(a.Grant.Scope)+", assignment "+a.Grant.Assignment)
 		}
 	}
-	if len(said) == 0 {
+	if len(texts) == 0 {
 		return "it needs no role"
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(texts, "; ")
 }
 
-// lacking says which roles would allow what roles do not, and which ones the caller has
-// there.
-func (w *Walked) lacking(step exchange.Step) string {
+// missingRoles names the built-in roles that would allow the refused actions, and the roles
+// that the caller has.
+func (w *Walked) missingRoles(step exchange.Step) string {
 	if step != exchange.AtRoles {
 		return ""
 	}
-	var said strings.Builder
+	var text strings.Builder
 	for _, a := range w.Exchange.Trail.RoleChecks {
 		if a.Err == nil {
 			continue
 		}
 		if allow := roles.BuiltInFor(a.Action); len(allow) > 0 {
-			fmt.Fprintf(&said, " Built-in roles that allow %s: %s.", a.Action, strings.Join(allow, ", "))
+			fmt.Fprintf(&text, " Built-in roles that allow %s: %s.", a.Action, strings.Join(allow, ", "))
 		}
-		var held []string
+		var names []string
 		for _, g := range a.Held {
-			if g.Holds(a.Scope) && len(held) < mostRoles {
-				held = append(held, g.Role.Name()+" at "+at(g.Scope))
+			if g.Holds(a.Scope) && len(names) < mostRoles {
+				names = append(names, g.Role.Name()+" at "+scopeText(g.Scope))
 			}
 		}
-		if len(held) == 0 {
-			held = []string{"none"}
+		if len(names) == 0 {
+			names = []string{"none"}
 		}
-		fmt.Fprintf(&said, " The caller has there: %s.", strings.Join(held, ", "))
+		fmt.Fprintf(&text, " The caller has there: %s.", strings.Join(names, ", "))
 	}
-	return said.String()
+	return text.String()
 }
 
-// mostRoles bounds how many roles of a caller are named.
+// mostRoles bounds the roles of a caller that are named.
 const mostRoles = 20
 
-// at is a scope in words.
-func at(scope string) string {
+// scopeText returns a scope in words.
+func scopeText(scope string) string {
 	if scope == routing.TenantScope || scope == "" {
 		return "the whole tenant"
 	}

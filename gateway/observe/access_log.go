@@ -16,7 +16,7 @@ import (
 	"portico/routing"
 )
 
-// Bounds of what a line of a log takes of a client's texts, in bytes.
+// Bounds on the texts of a client in a log line, in bytes.
 const (
 	longestPath  = 2048
 	longestQuery = 1024
@@ -26,12 +26,11 @@ const (
 // Path returns the path of a request as logs show it.
 func Path(path string) string { return logs.Clip(logs.Text(path), longestPath) }
 
-// accessLog writes a line per request, and of successful reads as many as the
-// settings ask for.
+// accessLog writes a line per request. Successful reads are sampled as configured.
 type accessLog struct {
 	log  *zap.Logger
 	slow time.Duration
-	// oneIn is, by class, of how many such reads one is written; nth counts them.
+	// oneIn[class] is n to log every nth successful read of a class; nth counts these reads.
 	oneIn [routing.Classes]uint64
 	nth   [routing.Classes]atomic.Uint64
 }
@@ -44,8 +43,8 @@ func newAccessLog(log *zap.Logger, settings config.Log) *accessLog {
 	return a
 }
 
-// write writes the line of a request. Errors, writes and slow requests are never
-// left out.
+// write writes the line of a request, or samples it. Errors, writes and slow requests are
+// always written.
 func (a *accessLog) write(s *served) {
 	s.oneIn = 1
 	if n := a.oneIn[s.class]; n > 1 && s.status < http.StatusBadRequest && s.outcome == outcomeAnswered && !exchange.Changes(s.method) && s.total < a.slow {
@@ -58,14 +57,14 @@ func (a *accessLog) write(s *served) {
 	if s.status >= http.StatusInternalServerError {
 		level = zapcore.ErrorLevel
 	}
-	// The logger would read the clock once more.
+	// The core is used directly because the logger would read the clock again.
 	if entry := a.log.Core().Check(zapcore.Entry{Level: level, Time: s.ended, LoggerName: a.log.Name(), Message: "request"}, nil); entry != nil {
 		s.write(entry, (*accessLine)(s))
 	}
 }
 
-// subscriptionIn is the subscription that a path names, folded; "" where it names
-// none that could exist. The path may be any text.
+// subscriptionIn returns the folded id of the subscription that a path names, or "" if there
+// is no valid one. The path may be any text.
 func subscriptionIn(path string) string {
 	const before = "/subscriptions/"
 	if len(path) <= len(before) || !strings.EqualFold(path[:len(before)], before) {
@@ -81,16 +80,16 @@ func subscriptionIn(path string) string {
 // accessLine is the line of a request in the access log.
 type accessLine served
 
-// MarshalLogObject implements [zapcore.ObjectMarshaler]. The fields that hold a client's
-// or a provider's texts are redacted here.
+// MarshalLogObject implements [zapcore.ObjectMarshaler]. It redacts the fields with texts of
+// clients and providers.
 func (l *accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	e.AddString("method", Method(l.method))
 	e.AddString("class", l.class.String())
 	e.AddString("path", Path(l.Path))
-	text(e, "query", logs.Clip(logs.Query(l.Query), longestQuery))
+	addText(e, "query", logs.Clip(logs.Query(l.Query), longestQuery))
 	e.AddInt("status", l.status)
 	e.AddString("outcome", l.outcome)
-	text(e, "cause", l.Cause)
+	addText(e, "cause", l.Cause)
 	e.AddInt64("bytesIn", l.Received)
 	e.AddInt64("bytesOut", l.bytes)
 	e.AddDuration("seconds", l.total)
@@ -99,23 +98,23 @@ func (l *accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 		e.AddInt("calls", l.calls)
 		e.AddString("endpoint", l.address)
 	}
-	text(e, "subscription", subscriptionIn(l.Path))
-	text(e, "provider", l.Namespace())
+	addText(e, "subscription", subscriptionIn(l.Path))
+	addText(e, "provider", l.Namespace())
 	if l.Request != nil && l.Request.Type != nil {
 		e.AddString("type", l.Request.Type.FullName)
 	}
 	if l.Merged {
 		e.AddString("region", exchange.SeveralRegions)
 	} else {
-		text(e, "region", l.Region)
+		addText(e, "region", l.Region)
 	}
 	e.AddString("correlationId", l.Identity.Correlation)
 	e.AddString("requestId", l.Identity.Request)
 	e.AddString("routingId", l.Identity.Routing)
 	addTrace(e, l.Span)
-	text(e, "clientRequestId", logs.Text(l.Identity.Client))
-	text(e, "client", l.ClientAddress())
-	text(e, "userAgent", logs.Clip(logs.Text(l.userAgent), longestAgent))
+	addText(e, "clientRequestId", logs.Text(l.Identity.Client))
+	addText(e, "client", l.ClientAddress())
+	addText(e, "userAgent", logs.Clip(logs.Text(l.userAgent), longestAgent))
 	if l.oneIn > 1 {
 		e.AddUint64("oneIn", l.oneIn)
 	}
@@ -125,8 +124,8 @@ func (l *accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	return nil
 }
 
-// text adds a text to a line unless it is empty.
-func text(e zapcore.ObjectEncoder, key, value string) {
+// addText adds a text to a line unless it is empty.
+func addText(e zapcore.ObjectEncoder, key, value string) {
 	if value != "" {
 		e.AddString(key, value)
 	}

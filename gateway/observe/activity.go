@@ -16,25 +16,24 @@ import (
 	"portico/routing"
 )
 
-// recordTime bounds for how long an answer waits for its event.
+// recordTime bounds how long an answer waits until its event is recorded.
 const recordTime = 2 * time.Second
 
-// Activity records what the activity log shows besides changes: requests that were refused,
-// and what providers answered to requests that were only passed on to them.
+// Activity records those events of the activity log that belong to no change of the store:
+// refused requests, and the answers to requests that were only forwarded.
 //
-// The events of changes are recorded in the transactions that make them. These have none;
-// Activity gives each one of its own, before the client has its answer. Nothing depends on
-// it: if the store does not take the event, the answer goes out, and a counter says so.
-// What one caller is refused in a minute makes a bounded number of events. It is safe for
-// concurrent use.
+// Events of changes are recorded in the transaction of the change. Activity records its
+// events in transactions of their own, before the client gets its answer. If the store fails,
+// the answer is sent nevertheless and a counter is increased. The number of events for one
+// caller's refusals is bounded per minute. It is safe for concurrent use.
 type Activity struct {
 	store    *inventory.Store
 	refusals *budget
-	// Events that were not recorded, as their caller has too many, or the store failed.
+	// Events that were not recorded, because the caller had too many or the store failed.
 	overBudget, failed prometheus.Counter
 }
 
-// NewActivity returns a recorder of events. It registers its metrics.
+// NewActivity returns an Activity that records in store. It registers its metrics.
 func NewActivity(store *inventory.Store, registry prometheus.Registerer) *Activity {
 	unrecorded := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_activity_unrecorded_total",
@@ -48,8 +47,8 @@ func NewActivity(store *inventory.Store, registry prometheus.Registerer) *Activi
 	}
 }
 
-// Refused records that Portico itself refuses the request of x, if that belongs in the log.
-// A nil one records nothing.
+// Refused records that Portico itself refused the request of x, if the log has such refusals.
+// A nil Activity records nothing.
 func (a *Activity) Refused(ctx context.Context, x *exchange.Exchange, fault *arm.Error) {
 	if a == nil || x.Request == nil || !exchange.Changes(x.Request.Method) || !logged(fault) {
 		return
@@ -58,15 +57,15 @@ func (a *Activity) Refused(ctx context.Context, x *exchange.Exchange, fault *arm
 	if action == "" {
 		action = x.Request.Action()
 	}
-	if action == "" || strings.HasSuffix(action, "/read") || !a.concerns(ctx, x) {
-		return // it leads nowhere
+	if action == "" || strings.HasSuffix(action, "/read") || !a.inOwnLog(ctx, x) {
+		return // no action, a read, or a foreign subscription
 	}
 	a.record(ctx, x, events.Payload{Action: action, Status: events.Failed, Origin: events.Decided, HTTPStatus: fault.Status, Error: fault})
 }
 
-// logged reports whether a refusal belongs in the log: somebody was not allowed, or found
-// the resource in another state, or what it is to lie in missing. Requests that are wrong in
-// themselves, unknown callers and too many requests do not.
+// logged reports whether the activity log has such refusals: missing permissions, conflicts
+// with the state of the resource, and missing resources, parents and groups. Malformed
+// requests, unknown callers and too many requests are left out.
 func logged(fault *arm.Error) bool {
 	switch fault.Status {
 	case http.StatusForbidden, http.StatusConflict, http.StatusPreconditionFailed:
@@ -77,32 +76,32 @@ func logged(fault *arm.Error) bool {
 	return false
 }
 
-// Answered records what a provider answered to the request of x, which was only passed on.
-// why is the provider's error, nil where it gave none.
+// Answered records a provider's answer to the request of x, which was only forwarded. why is
+// the provider's error, or nil.
 func (a *Activity) Answered(ctx context.Context, x *exchange.Exchange, status int, accepted bool, why *arm.Error) {
 	payload := events.Payload{Action: x.Request.Action(), Origin: events.Answered, HTTPStatus: status, Status: events.Succeeded, Error: why}
 	switch {
 	case status >= http.StatusBadRequest:
 		payload.Status = events.Failed
 	case status >= http.StatusMultipleChoices:
-		return // nothing was done, and the client goes on elsewhere
+		return // nothing was done; the client is redirected
 	case accepted:
 		payload.Status = events.Accepted
 	}
 	a.record(ctx, x, payload)
 }
 
-// Unanswered records that a request that was only passed on got no answer but Portico's
-// own. In doubt it may have been carried out all the same.
+// Unanswered records that a forwarded request got no answer from its provider. unverified
+// means that the provider may have executed it nevertheless.
 func (a *Activity) Unanswered(ctx context.Context, x *exchange.Exchange, fault *arm.Error, unverified bool) {
 	a.record(ctx, x, events.Payload{
 		Action: x.Request.Action(), Status: events.Failed, Origin: events.Answered, HTTPStatus: fault.Status, Error: fault, Unverified: unverified,
 	})
 }
 
-// concerns reports whether the request of x is in a subscription of its caller's, or in none:
-// no caller writes into the log of others, nor of what does not exist.
-func (a *Activity) concerns(ctx context.Context, x *exchange.Exchange) bool {
+// inOwnLog reports whether the request of x is in a subscription of its caller, or in none: no
+// caller may write into the log of another tenant or of a subscription that does not exist.
+func (a *Activity) inOwnLog(ctx context.Context, x *exchange.Exchange) bool {
 	id := x.Subscription()
 	if id == "" {
 		return x.Principal.TenantID != ""
@@ -114,7 +113,7 @@ func (a *Activity) concerns(ctx context.Context, x *exchange.Exchange) bool {
 // record records an event of the request of x, at its scope.
 func (a *Activity) record(ctx context.Context, x *exchange.Exchange, payload events.Payload) {
 	if payload.Status == events.Failed {
-		ok, omitted := a.refusals.take(x.Caller(), time.Now())
+		ok, omitted := a.refusals.countRefusal(x.Caller(), time.Now())
 		if !ok {
 			a.overBudget.Inc()
 			return
@@ -134,7 +133,8 @@ func (a *Activity) record(ctx context.Context, x *exchange.Exchange, payload eve
 	}
 }
 
-// resourceOf is the ID of what a request is about: of an action, what it is done to.
+// resourceOf returns the ID of the resource that a request is for. For an action, it is the
+// resource that the action is done to.
 func resourceOf(q *routing.Request) string {
 	if q.Method == http.MethodPost {
 		return q.Scope()

@@ -15,18 +15,18 @@ import (
 	"portico/upstream"
 )
 
-// Audit writes the audit log: each change that a caller asked for, and its outcome.
+// Audit writes the audit log: each change that a caller requested, with its outcome.
 type Audit struct{ log *zap.Logger }
 
-// NewAudit returns an audit log that writes to log.
+// NewAudit returns an Audit that writes to log.
 func NewAudit(log *zap.Logger) Audit { return Audit{log} }
 
-// Event writes a line of its own about a change that no other line shows.
+// Event writes a line about a change that no other line shows.
 func (a Audit) Event(message string, fields ...zap.Field) { a.log.Info(message, fields...) }
 
-// request writes the line of a request that may have changed something, whether
-// it did or was refused.
-func (a Audit) request(s *served) {
+// writeRequest writes the line of a request that could change something, even if it was
+// refused.
+func (a Audit) writeRequest(s *served) {
 	if entry := a.log.Check(zapcore.InfoLevel, "write"); entry != nil {
 		s.write(entry, (*auditLine)(s))
 	}
@@ -37,39 +37,39 @@ type auditLine served
 // MarshalLogObject implements [zapcore.ObjectMarshaler].
 func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	e.AddTime("began", l.Started)
-	text(e, "tenantId", l.Principal.TenantID)
-	text(e, "objectId", l.Principal.ObjectID)
-	text(e, "name", logs.Text(l.Principal.Name))
-	text(e, "appId", l.Principal.AppID)
-	text(e, "client", l.ClientAddress())
+	addText(e, "tenantId", l.Principal.TenantID)
+	addText(e, "objectId", l.Principal.ObjectID)
+	addText(e, "name", logs.Text(l.Principal.Name))
+	addText(e, "appId", l.Principal.AppID)
+	addText(e, "client", l.ClientAddress())
 	e.AddString("method", Method(l.method))
 	path := Path(l.Path)
 	action := actionOf(l.method, path)
 	if l.Action != "" {
-		action = Path(l.Action) // what the map does not declare is spelled by the client
+		action = Path(l.Action) // may hold texts of the client, if the map does not declare it
 	}
 	e.AddString("action", action)
-	text(e, "allowedBy", l.AllowedBy)
+	addText(e, "allowedBy", l.AllowedBy)
 	e.AddString("resource", path)
-	text(e, "subscription", subscriptionIn(l.Path))
-	text(e, "region", l.Region)
+	addText(e, "subscription", subscriptionIn(l.Path))
+	addText(e, "region", l.Region)
 	e.AddInt("status", l.status)
 	e.AddString("outcome", l.outcome)
-	text(e, "cause", l.Cause)
+	addText(e, "cause", l.Cause)
 	e.AddString("correlationId", l.Identity.Correlation)
 	e.AddString("requestId", l.Identity.Request)
 	addTrace(e, l.Span)
-	text(e, "clientRequestId", logs.Text(l.Identity.Client))
+	addText(e, "clientRequestId", logs.Text(l.Identity.Client))
 	if l.Inner() {
 		e.AddString("origin", l.Origin.String())
 	}
 	return nil
 }
 
-// actionOf names what a request does as roles do, where no role was asked: the
-// namespace, the types, and the verb, such as Contoso.Compute/virtualMachines/write.
-// Namespace and types are spelled as the client did; empty segments, which the az CLI
-// sends, count for nothing.
+// actionOf derives the action of a request if no role was checked for it, in the form that
+// roles use: namespace, types and verb, such as Contoso.Compute/virtualMachines/write.
+// Namespace and types keep the client's spelling. Empty segments, which the az CLI sends, are
+// ignored.
 func actionOf(method, path string) string {
 	var buffer [32]string
 	segments := buffer[:0]
@@ -112,8 +112,8 @@ func verbOf(method string) string {
 	return ""
 }
 
-// Call writes the line of a call that Portico makes by itself: a durable job's,
-// on behalf of the caller that its headers name.
+// Call writes the line of a call of a durable job, which runs on behalf of the caller in the
+// call's headers.
 func (a Audit) Call(c upstream.Call, began time.Time, status int, err error) {
 	entry := a.log.Check(zapcore.InfoLevel, "own write")
 	if entry == nil {
@@ -136,24 +136,23 @@ func (a Audit) Call(c upstream.Call, began time.Time, status int, err error) {
 	entry.Write(fields...)
 }
 
-// adminCall is what the audit line of a request of the admin listener learns
-// from behind it.
+// adminCall holds what handlers report about a request of the admin listener, for its audit
+// line.
 type adminCall struct {
 	tokenName string
-	reads     bool // whatever its method
+	reads     bool // changes nothing, whatever its method
 }
 
 type adminCallKey struct{}
 
-// SetTokenName notes whose token a request of the admin listener brought.
+// SetTokenName records the name of the token of an admin request.
 func SetTokenName(ctx context.Context, name string) {
 	if call, ok := ctx.Value(adminCallKey{}).(*adminCall); ok {
 		call.tokenName = name
 	}
 }
 
-// TokenName is the name of the token that a request of the admin listener brought, ""
-// where none is known.
+// TokenName returns the name of the token of an admin request, or "" if it is not known.
 func TokenName(ctx context.Context) string {
 	if call, ok := ctx.Value(adminCallKey{}).(*adminCall); ok {
 		return call.tokenName
@@ -161,17 +160,16 @@ func TokenName(ctx context.Context) string {
 	return ""
 }
 
-// SetRead notes that a request of the admin listener changes nothing, though its method
-// might.
+// SetRead records that an admin request changes nothing, whatever its method.
 func SetRead(ctx context.Context) {
 	if call, ok := ctx.Value(adminCallKey{}).(*adminCall); ok {
 		call.reads = true
 	}
 }
 
-// Admin writes a line for each request of the admin listener, reads too: they
-// show the data of tenants, or the memory of the process with the secrets in it.
-// The line of a request without a known token has no name.
+// Admin wraps next to write a line for each admin request. Reads are included: they
+// show data of tenants, or the memory of the process with its secrets. The line of a request
+// without a known token has no name.
 func (a Audit) Admin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, call := time.Now(), new(adminCall)

@@ -5,34 +5,33 @@ import (
 	"time"
 )
 
-// refusalsPerMinute is how many refusals of one caller make events in a minute, on each
-// replica: more than a person or a deployment meets, and for a caller that does nothing
-// else some 90 MB a day.
+// refusalsPerMinute bounds the events for refusals of one caller per minute and replica. It is
+// more than a person or a deployment causes, and at most some 90 MB a day for one caller.
 const refusalsPerMinute = 60
 
-// mostCallers bounds the callers that are counted apart in one minute. Further ones share
-// what one may have.
+// mostCallers bounds the callers that are counted separately in a minute. Further callers share
+// one count.
 const mostCallers = 10_000
 
 // budget counts the refusals of callers, minute by minute.
 type budget struct {
-	most int
+	perMinute int
 
 	mu           sync.Mutex
 	minute       int64
 	counts, last map[string]*count
 }
 
-// count is what one caller was refused in one minute.
+// count counts the refusals of one caller in one minute.
 type count struct{ recorded, omitted int }
 
-func newBudget(most int) *budget {
-	return &budget{most: most, counts: map[string]*count{}, last: map[string]*count{}}
+func newBudget(perMinute int) *budget {
+	return &budget{perMinute: perMinute, counts: map[string]*count{}, last: map[string]*count{}}
 }
 
-// take reports whether a refusal of a caller makes an event. omitted is how many made none
-// in the minute before, for the first event after it.
-func (b *budget) take(caller string, now time.Time) (ok bool, omitted int) {
+// countRefusal counts a refusal and reports whether an event is recorded for it. For the first
+// event of a minute, omitted is the number of refusals without an event in the minute before.
+func (b *budget) countRefusal(caller string, now time.Time) (ok bool, omitted int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if minute := now.Unix() / 60; minute != b.minute {
@@ -48,7 +47,7 @@ func (b *budget) take(caller string, now time.Time) (ok bool, omitted int) {
 			b.counts[caller] = c
 		}
 	}
-	if c.recorded >= b.most {
+	if c.recorded >= b.perMinute {
 		c.omitted++
 		return false, 0
 	}

@@ -12,16 +12,16 @@ func TestBudget(t *testing.T) {
 	b, now := newBudget(3), time.Unix(6000, 0)
 	created := 0
 	for range 50 {
-		if ok, _ := b.take("noisy", now); ok {
+		if ok, _ := b.countRefusal("noisy", now); ok {
 			created++
 		}
 	}
-	if ok, omitted := b.take("calm", now); created != 3 || !ok || omitted != 0 {
+	if ok, omitted := b.countRefusal("calm", now); created != 3 || !ok || omitted != 0 {
 		t.Errorf("%d events of one caller; the other: %v, %d", created, ok, omitted)
 	}
 	now = now.Add(time.Minute)
 	for i, want := range []int{47, 0} {
-		if ok, omitted := b.take("noisy", now); !ok || omitted != want {
+		if ok, omitted := b.countRefusal("noisy", now); !ok || omitted != want {
 			t.Errorf("event %d of the next minute: %v, %d left out, want %d", i, ok, omitted, want)
 		}
 	}
@@ -32,7 +32,7 @@ func TestBudgetOfManyCallers(t *testing.T) {
 	b, now := newBudget(3), time.Unix(6000, 0)
 	created := 0
 	for i := range 2 * mostCallers {
-		if ok, _ := b.take(fmt.Sprint(i), now); ok {
+		if ok, _ := b.countRefusal(fmt.Sprint(i), now); ok {
 			created++
 		}
 	}

@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// Bounds of the groups of errors. One caller alone cannot push out those of all others.
+// Bounds on the groups of errors. One caller cannot push out the groups of all others.
 const (
 	mostGroups       = 500
 	groupsPerCaller  = 50
 	groupsKept       = 24 * time.Hour // after the last answer
-	mostGroupsLength = 4 << 20        // bytes, of another replica's text
+	mostGroupsLength = 4 << 20        // bytes, uncompressed, of another replica
 )
 
-// ErrorGroup are answers with errors that are alike: of one status and code, for one
-// caller, in one region and subscription.
+// ErrorGroup is a group of error answers with the same status, code, cause, caller, region and
+// subscription.
 type ErrorGroup struct {
 	ErrorAnswer `json:"newest"`
 	Count       int       `json:"count"`
 	First       time.Time `json:"first"`
 }
 
-// groupKey is what the answers of a group have in common.
+// groupKey identifies a group.
 type groupKey struct {
 	status                            int
 	code, cause, region, subscription string
@@ -37,7 +37,7 @@ func (a *ErrorAnswer) group() groupKey {
 	return groupKey{a.Status, a.Code, a.Cause, a.Region, a.Subscription, a.Caller}
 }
 
-// groups are bounded. They are not safe for concurrent use.
+// groups is a bounded set of groups. It is not safe for concurrent use.
 type groups struct {
 	all     map[groupKey]*ErrorGroup
 	changes uint64 // counts the answers
@@ -57,8 +57,8 @@ func (g *groups) add(a ErrorAnswer) {
 	g.all[key] = &ErrorGroup{a, 1, a.Time}
 }
 
-// makeRoom forgets the oldest group: of the caller, if it has as many as one may have, or
-// of all.
+// makeRoom forgets the caller's oldest group if the caller has its maximum, or the oldest
+// group of all if that maximum is reached.
 func (g *groups) makeRoom(caller Caller) {
 	var oldest, oldestOwn *ErrorGroup
 	own := 0
@@ -81,7 +81,7 @@ func (g *groups) makeRoom(caller Caller) {
 	}
 }
 
-// newestFirst are those of the last day.
+// newestFirst returns the groups with an answer within groupsKept.
 func (g *groups) newestFirst(now time.Time) []ErrorGroup {
 	found := make([]ErrorGroup, 0, len(g.all))
 	for _, one := range g.all {
@@ -95,7 +95,7 @@ func (g *groups) newestFirst(now time.Time) []ErrorGroup {
 	return found
 }
 
-// packGroups makes the text of groups that other replicas read.
+// packGroups encodes groups for other replicas.
 func packGroups(all []ErrorGroup) ([]byte, error) {
 	var text bytes.Buffer
 	to := gzip.NewWriter(&text)

@@ -11,9 +11,8 @@ import (
 	"portico/routing"
 )
 
-// Metrics are the metrics of requests. Labels are bounded by construction:
-// classes, methods and codes come from fixed lists, namespaces and regions from
-// the map.
+// Metrics are the metrics of requests. Their labels are bounded: classes, methods and codes
+// come from fixed lists, namespaces and regions from the map.
 type Metrics struct {
 	// Spoofed counts header lines that look like reserved headers.
 	Spoofed prometheus.Counter
@@ -26,8 +25,8 @@ type Metrics struct {
 	provider *meter.Handles[place, *meter.Times]
 	received prometheus.Counter
 	sent     prometheus.Counter
-	// shown are the metrics that [Traffic] is built from.
-	shown *prometheus.Registry
+	// trafficSource has the metrics that [Traffic] reads.
+	trafficSource *prometheus.Registry
 }
 
 // answered, routed and place are the labels of metrics.
@@ -43,7 +42,7 @@ type (
 	place struct{ namespace, region string }
 )
 
-// NewMetrics registers the metrics.
+// NewMetrics returns the metrics, registered.
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	total := prometheus.NewHistogramVec(meter.Seconds(
 		"portico_request_seconds", "Time from a request's arrival to its answer's end.",
@@ -87,7 +86,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		Spoofed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_spoofed_headers_total", Help: "Header lines removed because they look like a reserved header without being spelled as one.",
 		}),
-		shown: prometheus.NewRegistry(),
+		trafficSource: prometheus.NewRegistry(),
 		provider: meter.NewHandles(func(of place) *meter.Times {
 			return meter.NewTimes(provider.WithLabelValues(of.namespace, of.region))
 		}),
@@ -97,7 +96,7 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 		m.total[class], m.own[class] = meter.NewTimes(total.WithLabelValues(name)), meter.NewTimes(own.WithLabelValues(name))
 	}
 	registry.MustRegister(requests, routes, m.inFlight, total, own, provider, m.received, m.sent, m.Spoofed)
-	m.shown.MustRegister(requests, routes, m.inFlight, total, provider)
+	m.trafficSource.MustRegister(requests, routes, m.inFlight, total, provider)
 	return m
 }
 
@@ -119,7 +118,7 @@ func (m *Metrics) count(s *served) {
 	}
 }
 
-// regionLabel is the region that a request went to.
+// regionLabel returns the region label of a request.
 func regionLabel(x *exchange.Exchange) string {
 	if x.Merged {
 		return exchange.SeveralRegions
@@ -127,7 +126,7 @@ func regionLabel(x *exchange.Exchange) string {
 	return cmp.Or(x.Region, "none")
 }
 
-// Method is the label of a method.
+// Method returns the label of a method.
 func Method(method string) string {
 	if slices.Contains(exchange.Methods, method) {
 		return method

@@ -13,18 +13,18 @@ import (
 	"portico/inventory/observed"
 )
 
-// Bounds of what is remembered of names.
+// Bounds on the names in memory.
 const (
-	mostNamesKnown = 20_000         // callers whose names were written of late
-	mostNamesToDo  = 1000           // names that wait to be written
+	mostNamesKnown = 20_000         // callers whose names were written lately
+	mostNamesToDo  = 1000           // names to write
 	longestName    = 200            // bytes
-	nameWrittenFor = 24 * time.Hour // until it is written again
+	nameWrittenFor = 24 * time.Hour // until a name is written again
 )
 
-// Names keeps the names that callers have in their tokens, so that operators see these
-// next to their ids. It is safe for concurrent use.
+// Names stores the names in callers' tokens, so that operators see them next to the callers'
+// ids. It is safe for concurrent use.
 type Names struct {
-	kept *observed.Names
+	store *observed.Names
 
 	mu      sync.Mutex
 	written map[Caller]writtenName
@@ -36,13 +36,13 @@ type writtenName struct {
 	at   time.Time
 }
 
-// NewNames returns what keeps names.
-func NewNames(kept *observed.Names) *Names {
-	return &Names{kept: kept, written: map[Caller]writtenName{}, todo: map[Caller]string{}}
+// NewNames returns a Names that writes to store.
+func NewNames(store *observed.Names) *Names {
+	return &Names{store: store, written: map[Caller]writtenName{}, todo: map[Caller]string{}}
 }
 
-// note records the name of a caller, unless that happened lately.
-func (n *Names) note(p *access.Principal, now time.Time) {
+// remember queues a caller's name for writing, unless it was written lately.
+func (n *Names) remember(p *access.Principal, now time.Time) {
 	caller := callerOf(p)
 	if p.Name == "" || caller.TenantID == "" || caller.ID == "" || arm.ValidGUID(p.Name) {
 		return
@@ -57,7 +57,7 @@ func (n *Names) note(p *access.Principal, now time.Time) {
 	}
 }
 
-// Run writes new names every few seconds until ctx ends, and once more then.
+// Run writes new names every few seconds until ctx ends, and a last time then.
 func (n *Names) Run(ctx context.Context) {
 	for ended := false; !ended; {
 		ended = timing.Sleep(ctx, shareEvery) != nil
@@ -65,8 +65,8 @@ func (n *Names) Run(ctx context.Context) {
 	}
 }
 
-// write writes the new names, tenant by tenant. Those of a tenant that could not be written
-// are noted again when their callers come again.
+// write writes the queued names, tenant by tenant. If that fails for a tenant, its names are
+// dropped; they are queued again with the callers' next requests.
 func (n *Names) write(ctx context.Context, now time.Time) {
 	n.mu.Lock()
 	todo := n.todo
@@ -82,7 +82,7 @@ func (n *Names) write(ctx context.Context, now time.Time) {
 		byTenant[caller.TenantID][caller.ID] = logs.Clip(logs.Text(name), longestName)
 	}
 	for tenant, names := range byTenant {
-		if n.kept.Put(ctx, tenant, names) != nil { // what watches the store says so
+		if n.store.Put(ctx, tenant, names) != nil { // reported by others: the store fails for all
 			maps.DeleteFunc(todo, func(c Caller, _ string) bool { return c.TenantID == tenant })
 		}
 	}

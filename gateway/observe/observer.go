@@ -1,11 +1,10 @@
 // Package observe reports the outcomes of requests: it writes the access log and the
 // audit log, and counts and times requests in the metrics.
 //
-// An [Observer] does this once per request, after its answer, on the goroutine that
-// made it. An [Audit] also takes the lines of others: those of the calls that Portico
-// makes by itself, and those of the admin listener. No line says what a request or a
-// resource held. An [Activity] records events for requests that left no other record:
-// refused ones, and those that were only forwarded.
+// An [Observer] does this once per request, after the answer, on the request's goroutine. An
+// [Audit] also writes lines for calls of durable jobs and for the admin listener. No line
+// holds contents of requests or resources. An [Activity] records events for requests that
+// left no other record: refused ones, and those that were only forwarded.
 package observe
 
 import (
@@ -28,18 +27,17 @@ type Observer struct {
 	access  *accessLog
 	recent  *Recent
 	names   *Names
-	// deliveryTime is how long a client may take for an answer, from its first
-	// byte.
+	// deliveryTime bounds how long a client may take to read an answer, from its first byte.
 	deliveryTime time.Duration
 }
 
-// New returns an observer. access takes the lines of the access log, recent the errors
-// that are remembered, names those of callers.
+// New returns an observer that writes to access, the access log, and to audit, and records
+// errors in recent and callers in names.
 func New(m *Metrics, recent *Recent, names *Names, audit Audit, access *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
 	return &Observer{metrics: m, recent: recent, names: names, audit: audit, access: newAccessLog(access, settings), deliveryTime: deliveryTime}
 }
 
-// Observe is the link of the chain that observes each request.
+// Observe wraps next to observe each request.
 func (o *Observer) Observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s := &served{recorder: recorder{ResponseWriter: w, status: http.StatusOK, deliveryTime: o.deliveryTime}}
@@ -52,7 +50,7 @@ func (o *Observer) Observe(next http.Handler) http.Handler {
 	})
 }
 
-// served is a request with what became of it.
+// served is a request with its outcome.
 type served struct {
 	*exchange.Exchange
 	recorder
@@ -61,15 +59,15 @@ type served struct {
 	outcome           string
 
 	ended           time.Time
-	total, provider time.Duration // how long it took, and its provider's part of that
+	total, provider time.Duration // of the request, and the part spent in calls to providers
 	calls           int
-	address         string // of the endpoint that was called last
-	oneIn           uint64 // of so many such requests one is logged
+	address         string // of the last endpoint called
+	oneIn           uint64 // this line stands for so many requests
 
-	line [1]zap.Field // of a log, while it is written
+	line [1]zap.Field // reused for each log line
 }
 
-// write writes the line that is made of s.
+// write writes a line about s.
 func (s *served) write(to *zapcore.CheckedEntry, line zapcore.ObjectMarshaler) {
 	s.line[0] = zap.Inline(line)
 	to.Write(s.line[:]...)
@@ -87,20 +85,20 @@ func (o *Observer) record(r *http.Request, s *served, broken bool) {
 	o.metrics.count(s)
 	s.endSpan()
 	o.access.write(s)
-	o.recent.note(s)
-	o.names.note(&x.Principal, s.ended)
+	o.recent.add(s)
+	o.names.remember(&x.Principal, s.ended)
 	if exchange.Changes(r.Method) {
-		o.audit.request(s)
+		o.audit.writeRequest(s)
 	}
 }
 
-// What became of requests, in words.
+// Outcomes of requests.
 const (
 	outcomeAnswered = "answered"
 	outcomeRefused  = "refused" // 4xx
 	outcomeFailed   = "failed"  // 5xx
 	outcomeGone     = "gone"    // the client went away
-	outcomeBroken   = "broken"  // the answer ended before its end
+	outcomeBroken   = "broken"  // the answer was cut off
 )
 
 func outcomeWord(status int, broken bool) string {

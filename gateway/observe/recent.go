@@ -14,28 +14,27 @@ import (
 	"portico/inventory/observed"
 )
 
-// mostRecent is how many failures are remembered, and how many refusals. They are
-// bounded apart: a caller that is refused again and again hides no failure.
+// mostRecent bounds the failures in memory, and separately the refusals, so that refusals do
+// not push out failures.
 const mostRecent = 250
 
-// Recent remembers the last answers that were errors: those of 5xx, and Portico's own
-// refusals; one by one, and in groups that are shared with other replicas. It is safe for
-// concurrent use.
+// Recent holds the last error answers, which are 5xx and Portico's own refusals: one by one,
+// and in groups that are shared with other replicas. It is safe for concurrent use.
 type Recent struct {
 	shared  *observed.Errors
-	replica string // the name of this one
+	replica string // the name of this replica
 
 	mu                 sync.Mutex
 	failures, refusals ring
 	groups             groups
 }
 
-// NewRecent returns what remembers the errors of the replica of this name.
+// NewRecent returns a Recent for the replica with the given name.
 func NewRecent(shared *observed.Errors, replica string) *Recent {
 	return &Recent{shared: shared, replica: replica}
 }
 
-// ErrorAnswer is an answer that was an error. It holds no value of a query.
+// ErrorAnswer is an error answer. It holds no values of the query.
 type ErrorAnswer struct {
 	Time         time.Time
 	Class        string
@@ -43,7 +42,7 @@ type ErrorAnswer struct {
 	Path         string // as the access log has it
 	Status       int
 	Code         string // of Portico's own errors
-	Cause        string // whose error it was
+	Cause        string // gateway or service
 	Region       string
 	Subscription string // folded; "": none
 	Caller       Caller
@@ -53,7 +52,7 @@ type ErrorAnswer struct {
 // Caller names who made a request; the zero Caller was not authenticated.
 type Caller struct {
 	TenantID string
-	ID       string // the object id, or that of an application
+	ID       string // the object id, or an application's id
 }
 
 func callerOf(p *access.Principal) Caller {
@@ -74,7 +73,7 @@ func (r *ring) add(a ErrorAnswer) {
 	r.next = (r.next + 1) % mostRecent
 }
 
-// newestFirst is what the ring holds.
+// newestFirst returns the answers in the ring.
 func (r *ring) newestFirst() []ErrorAnswer {
 	all := make([]ErrorAnswer, 0, len(r.all))
 	for i := range r.all {
@@ -83,8 +82,8 @@ func (r *ring) newestFirst() []ErrorAnswer {
 	return all
 }
 
-// note remembers a request's answer if it was such an error.
-func (r *Recent) note(s *served) {
+// add records a request's answer if it is a 5xx or Portico's own refusal.
+func (r *Recent) add(s *served) {
 	failed := s.status >= http.StatusInternalServerError
 	if !failed && (s.Cause != exchange.CauseGateway || s.status < http.StatusBadRequest) {
 		return
@@ -104,7 +103,7 @@ func (r *Recent) note(s *served) {
 	}
 }
 
-// subscriptionOf is the subscription that a request names; "" if that can be none.
+// subscriptionOf returns the subscription that a request names, or "" if it is no valid id.
 func subscriptionOf(x *exchange.Exchange) string {
 	if sub := x.Subscription(); arm.ValidGUID(sub) {
 		return strings.Clone(sub)
@@ -112,7 +111,7 @@ func subscriptionOf(x *exchange.Exchange) string {
 	return ""
 }
 
-// codeOf is the code of an error that Portico itself answered with.
+// codeOf returns the code of Portico's own error, or "".
 func codeOf(x *exchange.Exchange) string {
 	if x.Cause != exchange.CauseGateway {
 		return ""
@@ -123,7 +122,7 @@ func codeOf(x *exchange.Exchange) string {
 	return string(arm.InternalServerError)
 }
 
-// Answers are those that are remembered, the newest first.
+// Answers returns the recorded answers, the newest first.
 func (r *Recent) Answers() []ErrorAnswer {
 	r.mu.Lock()
 	failures, refusals := r.failures.newestFirst(), r.refusals.newestFirst()

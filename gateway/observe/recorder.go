@@ -7,7 +7,7 @@ import (
 	"portico/tracing/headers"
 )
 
-// recorder notes what an answer was.
+// recorder records the status and size of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status       int
@@ -16,24 +16,24 @@ type recorder struct {
 	deliveryTime time.Duration // 0: unbounded
 }
 
-// AnswerStarted reports whether a part of the answer to an observed request has
-// gone out, so that it cannot be taken back.
+// AnswerStarted reports whether a part of the answer to an observed request was sent, so that
+// it can no longer be replaced.
 func AnswerStarted(w http.ResponseWriter) bool {
 	answer, ok := w.(*recorder)
 	return ok && answer.started
 }
 
 func (w *recorder) WriteHeader(status int) {
-	w.ResponseWriter.WriteHeader(status) // panics at what is no status
+	w.ResponseWriter.WriteHeader(status) // panics if the status is invalid
 	if !w.started {
 		w.status = status
-		w.begin()
+		w.start()
 	}
 }
 
 func (w *recorder) Write(p []byte) (int, error) {
 	if !w.started {
-		w.begin()
+		w.start()
 	}
 	n, err := w.ResponseWriter.Write(p)
 	w.bytes += int64(n)
@@ -43,7 +43,8 @@ func (w *recorder) Write(p []byte) (int, error) {
 // SetOwn implements [headers.Owner].
 func (w *recorder) SetOwn(own headers.Fields) { headers.SetOwn(w.ResponseWriter, own) }
 
-func (w *recorder) begin() {
+// start records the start of the answer and bounds the time of its delivery.
+func (w *recorder) start() {
 	w.started = true
 	if w.deliveryTime == 0 {
 		return

@@ -14,14 +14,14 @@ const (
 	shareTime  = 2 * time.Second // for the store
 )
 
-// ReplicaGroup is a group of the errors that a replica answered with.
+// ReplicaGroup is a group of error answers of a replica.
 type ReplicaGroup struct {
 	ErrorGroup
 	Replica string
 }
 
-// Run writes the groups for other replicas until ctx ends, and once more then: not more
-// often than every five seconds, and not if none changed.
+// Run writes changed groups for other replicas every five seconds until ctx ends, and a last
+// time then.
 func (r *Recent) Run(ctx context.Context) {
 	if !r.shared.Shared() {
 		return
@@ -29,13 +29,13 @@ func (r *Recent) Run(ctx context.Context) {
 	written := uint64(0)
 	for ended := false; !ended; {
 		ended = timing.Sleep(ctx, shareEvery) != nil
-		written = r.share(context.WithoutCancel(ctx), written)
+		written = r.shareGroups(context.WithoutCancel(ctx), written)
 	}
 }
 
-// share writes the groups unless they are as they were written, and returns which are
-// written now.
-func (r *Recent) share(ctx context.Context, written uint64) uint64 {
+// shareGroups writes the groups if they changed since the change count written, and returns
+// the change count of the groups in the store.
+func (r *Recent) shareGroups(ctx context.Context, written uint64) uint64 {
 	r.mu.Lock()
 	changes, all := r.groups.changes, r.groups.newestFirst(time.Now())
 	r.mu.Unlock()
@@ -48,15 +48,15 @@ func (r *Recent) share(ctx context.Context, written uint64) uint64 {
 	if err == nil {
 		err = r.shared.Put(ctx, r.replica, text)
 	}
-	if err != nil { // what watches the store says so
+	if err != nil { // reported by others: the store fails for all
 		return written
 	}
 	return changes
 }
 
-// Groups are those of all replicas, the newest first. While the store does not answer
-// they are those of this one alone, which is reported.
-func (r *Recent) Groups(ctx context.Context) (all []ReplicaGroup, alone bool) {
+// Groups returns the groups of all replicas, the newest first. If the store does not answer,
+// it returns only this replica's groups, and ownOnly is true.
+func (r *Recent) Groups(ctx context.Context) (all []ReplicaGroup, ownOnly bool) {
 	now := time.Now()
 	r.mu.Lock()
 	own := r.groups.newestFirst(now)
@@ -84,5 +84,5 @@ func (r *Recent) Groups(ctx context.Context) (all []ReplicaGroup, alone bool) {
 	return all, err != nil && r.shared.Shared()
 }
 
-// Replica is the name of this replica.
+// Replica returns the name of this replica.
 func (r *Recent) Replica() string { return r.replica }

@@ -33,7 +33,7 @@ func TestErrorsAreShared(t *testing.T) {
 	}
 	fail(a, "east", time.Minute)
 	fail(a, "east", time.Second)
-	written := a.share(t.Context(), 0)
+	written := a.shareGroups(t.Context(), 0)
 	fail(b, "west", time.Hour)
 	got, alone := b.Groups(t.Context())
 	if alone || len(got) != 2 || got[0].Replica != "a" || got[0].Count != 2 || got[0].Region != "east" || got[0].Caller != (Caller{"t", "c"}) || got[0].Path != "/p" || got[1].Replica != "b" {
@@ -43,11 +43,11 @@ func TestErrorsAreShared(t *testing.T) {
 		t.Errorf("what was not written is read: %+v", own)
 	}
 	harness.OK(t, a.shared.Put(t.Context(), "a", []byte("of a later version")))
-	if again := a.share(t.Context(), written); again != written || shownBy(t, b) != 1 {
+	if again := a.shareGroups(t.Context(), written); again != written || shownBy(t, b) != 1 {
 		t.Error("it was written though nothing changed")
 	}
 	fail(a, "east", 0)
-	if a.share(t.Context(), written) == written || shownBy(t, b) != 2 {
+	if a.shareGroups(t.Context(), written) == written || shownBy(t, b) != 2 {
 		t.Error("what came was not written")
 	}
 	postgres.Stop(t)

@@ -9,8 +9,8 @@ import (
 	"portico/tracing/spans"
 )
 
-// endSpan says of the request's span what the logs say of the request, and ends it. The
-// span of what encloses a request that was refused before it had its own stays as it is.
+// endSpan adds the attributes of the request to its span and ends it. If the request was
+// refused before it had a span of its own, Span is the enclosing one, which stays unchanged.
 func (s *served) endSpan() {
 	if s.Span == nil || s.Identity.Request == "" {
 		return
@@ -47,7 +47,7 @@ func (s *served) endSpan() {
 	span.EndAt(s.ended)
 }
 
-// addTrace names the span of a request in a line of a log, if it has one.
+// addTrace adds the ids of a request's span to a log line, if there is one.
 func addTrace(e zapcore.ObjectEncoder, s *spans.Span) {
 	if s != nil {
 		e.AddString("traceId", s.TraceID())

@@ -15,14 +15,14 @@ import (
 	"portico/internal/timing"
 )
 
-// Traffic is looked at once in TrafficInterval, and remembered for mostSamples of them.
+// Traffic is sampled every TrafficInterval; the last mostSamples samples are kept.
 const (
 	TrafficInterval = 5 * time.Second
 	mostSamples     = 180 // a quarter of an hour
 )
 
-// Traffic remembers how the metrics of requests went lately, so that a page shows them
-// without a Prometheus. It is safe for concurrent use.
+// Traffic keeps recent samples of the metrics of requests, so that the console can show them
+// without Prometheus. It is safe for concurrent use.
 type Traffic struct {
 	metrics prometheus.Gatherer
 
@@ -34,25 +34,25 @@ type Traffic struct {
 // Sample is the traffic of one interval.
 type Sample struct {
 	Time     time.Time // of its end
-	Seconds  float64   // that it lasted
+	Seconds  float64   // its length
 	InFlight int
 	All      Flow
-	Regions  []RegionFlow // those that had any, by name
+	Regions  []RegionFlow // regions with requests, by name
 }
 
-// Flow is what became of requests.
+// Flow counts requests by outcome. Mean and P95 are in seconds.
 type Flow struct {
 	Requests, Failures, Refusals int // refusals are Portico's own
 	Mean, P95                    float64
 }
 
-// RegionFlow is that of the requests of one region, by the time of its providers.
+// RegionFlow is the flow of one region, with the times of its providers.
 type RegionFlow struct {
 	Region string
 	Flow
 }
 
-// totals are what the metrics had counted at a time.
+// totals are the counts of the metrics at a time.
 type totals struct {
 	at      time.Time
 	all     flowTotals
@@ -66,10 +66,10 @@ type flowTotals struct {
 	below                        []uint64 // by bucket, cumulative
 }
 
-// NewTraffic returns one that has seen nothing yet.
-func NewTraffic(m *Metrics) *Traffic { return &Traffic{metrics: m.shown} }
+// NewTraffic returns a Traffic without samples.
+func NewTraffic(m *Metrics) *Traffic { return &Traffic{metrics: m.trafficSource} }
 
-// Run looks at the metrics until ctx ends.
+// Run samples the metrics until ctx ends.
 func (t *Traffic) Run(ctx context.Context) {
 	t.Look(time.Now())
 	for timing.Sleep(ctx, TrafficInterval) == nil {
@@ -77,11 +77,11 @@ func (t *Traffic) Run(ctx context.Context) {
 	}
 }
 
-// Look adds the sample of the time since it looked last.
+// Look adds a sample of the time since the last call.
 func (t *Traffic) Look(now time.Time) {
 	families, err := t.metrics.Gather()
 	if err != nil {
-		return // the next sample spans the time of this one
+		return // the next sample covers this interval too
 	}
 	sum, inFlight := totals{at: now, regions: map[string]flowTotals{}}, 0
 	bounds := []float64{}
@@ -99,11 +99,11 @@ func (t *Traffic) Look(now time.Time) {
 			}
 		case "portico_routed_requests_total":
 			for _, m := range family.GetMetric() {
-				sum.ofRegion(m, func(f *flowTotals) { f.countAnswers(m) })
+				sum.addToRegion(m, func(f *flowTotals) { f.countAnswers(m) })
 			}
 		case "portico_provider_seconds":
 			for _, m := range family.GetMetric() {
-				sum.ofRegion(m, func(f *flowTotals) { bounds = f.observe(m.GetHistogram()) })
+				sum.addToRegion(m, func(f *flowTotals) { bounds = f.observe(m.GetHistogram()) })
 			}
 		}
 	}
@@ -126,24 +126,25 @@ func (t *Traffic) Look(now time.Time) {
 	t.samples = append(t.samples, s)
 }
 
-// Since are the samples that ended after a time.
+// Since returns the samples that ended after a time.
 func (t *Traffic) Since(after time.Time) []Sample {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(t.samples, after, func(s Sample, at time.Time) int {
-		return cmp.Or(s.Time.Compare(at), -1) // behind it
+		return cmp.Or(s.Time.Compare(at), -1) // the first sample after it
 	})
 	return slices.Clone(t.samples[i:])
 }
 
-func (t *totals) ofRegion(m *dto.Metric, add func(*flowTotals)) {
+// addToRegion applies add to the totals of the region that m is labeled with.
+func (t *totals) addToRegion(m *dto.Metric, add func(*flowTotals)) {
 	region := meter.Label(m, "region")
 	f := t.regions[region]
 	add(&f)
 	t.regions[region] = f
 }
 
-// countAnswers adds what a counter of answers has counted.
+// countAnswers adds a counter of answers, by its labels.
 func (f *flowTotals) countAnswers(m *dto.Metric) {
 	n := m.GetCounter().GetValue()
 	f.requests += n
@@ -171,7 +172,7 @@ func (f *flowTotals) observe(h *dto.Histogram) (bounds []float64) {
 	return bounds
 }
 
-// since is what came behind earlier totals.
+// since returns the flow since earlier totals.
 func (f flowTotals) since(before flowTotals, bounds []float64) Flow {
 	flow := Flow{
 		Requests: int(f.requests - before.requests), Failures: int(f.failures - before.failures), Refusals: int(f.refusals - before.refusals),
@@ -183,7 +184,7 @@ func (f flowTotals) since(before flowTotals, bounds []float64) Flow {
 	return flow
 }
 
-// quantile estimates it as Prometheus does, by a straight line within its bucket.
+// quantile estimates a quantile as Prometheus does, by linear interpolation within its bucket.
 func quantile(q float64, n uint64, now, before []uint64, bounds []float64) float64 {
 	rank, lower, under := q*float64(n), 0.0, 0.0
 	for i, bound := range bounds {

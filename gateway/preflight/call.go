@@ -14,16 +14,16 @@ import (
 	"portico/internal/schema"
 )
 
-// mostResources is how many resources one call may hold, as in ARM.
+// mostResources bounds the resources of one call, as ARM does.
 const mostResources = 800
 
-// call is what a client asks.
+// call is the body of a validateResources call.
 type call struct {
 	Provider string `json:"provider"`
 	Type     string `json:"type"`
 	Location string `json:"location"`
 	Scope    string `json:"scope"`
-	// WithoutWrite: the caller wants to know even if no role lets it write.
+	// WithoutWrite: judge the resources even if no role lets the caller write.
 	WithoutWrite bool            `json:"performPreflightWithoutRbacWriteCheck"`
 	Resources    json.RawMessage `json:"resources"`
 	// extends reports whether resources of a type may be attached to other resources.
@@ -32,15 +32,15 @@ type call struct {
 
 // Resource is a planned resource.
 type Resource struct {
-	ID         string // as the answer names it
-	Path       string // of its PUT; unlike the ID if its parent is not known
-	Above      bool   // Path names another resource: at the scope, above a parent of which the type is not known, or of another name
+	ID         string // as shown in the answer
+	Path       string // of its PUT; differs from the ID if its parent is not known
+	Above      bool   // Path stands in for an unknown one: at the scope instead of an unknown parent, or with another name
 	APIVersion string
-	Type       string // "Contoso.Compute/virtualMachines/disks"
-	Name       string // of a child "parent/child"
-	Location   string // as written, its own or the call's; ""
-	Body       []byte // of its PUT, but for a location that only the call has
-	Nested     bool   // it is a deployment that another one begins
+	Type       string // such as "Contoso.Compute/virtualMachines/disks"
+	Name       string // "parent/child" for a child
+	Location   string // as written, its own or the call's; may be ""
+	Body       []byte // of its PUT; a location that only the call has is missing
+	Nested     bool   // it is a deployment within another one
 }
 
 // readCall reads a call and its resources.
@@ -82,7 +82,7 @@ func unreadable(why, path string) *arm.Error {
 	return arm.NewError(arm.InvalidRequestContent, why+". Path '"+path+"'").About(path)
 }
 
-// checkScope refuses what is no path: the paths of the resources are made of it.
+// checkScope refuses a scope that is not a path: the paths of the resources start with it.
 func checkScope(scope string) *arm.Error {
 	var path arm.Path
 	if !strings.HasPrefix(scope, "/") || strings.ContainsAny(scope, "?#") || path.Parse(scope) != nil {
@@ -91,7 +91,8 @@ func checkScope(scope string) *arm.Error {
 	return nil
 }
 
-// planned are the members of a resource that are not those of its body alone.
+// planned holds the members of a planned resource that the body of its PUT does not have, and
+// the properties.
 type planned struct {
 	APIVersion string          `json:"apiVersion"`
 	Name       string          `json:"name"`
@@ -117,11 +118,11 @@ func (c *call) resource(text []byte) (Resource, error) {
 	if own, ok := jsontext.Text(jsontext.Value(r.Body, "location")); ok {
 		r.Location = own
 	}
-	err := c.place(&r)
+	err := c.setPath(&r)
 	return r, err
 }
 
-// typeOf is the full type of a resource: its own, or the call's.
+// typeOf returns the full type of a resource, completed from the call's provider and type.
 func (c *call) typeOf(own string) string {
 	own = strings.Trim(own, "/")
 	if own == "" {
@@ -133,14 +134,15 @@ func (c *call) typeOf(own string) string {
 	return own
 }
 
-// tagsType is the type whose inner properties have a member of the name of a body's own.
+// tagsType is the type whose inner properties have a member named like one of the body, tags.
 const tagsType = "Microsoft.Resources/tags"
 
-// members stand at the top of a body; one without any is the inner properties alone.
-var members = []string{"properties", "location", "tags", "sku", "kind", "identity"}
+// topMembers are members at the top of a body. An object without any of them is the inner
+// properties of a resource.
+var topMembers = []string{"properties", "location", "tags", "sku", "kind", "identity"}
 
-// bodyOf is the body of a resource's PUT. Some clients set its members next to the
-// name, some put all of it under properties, and some the inner properties alone.
+// bodyOf returns the body of a resource's PUT. Some clients send its members next to the name,
+// some send the whole body as properties, and some only the inner properties.
 func bodyOf(resource []byte, typeName string, properties []byte) []byte {
 	var flat []member
 	others := 0
@@ -158,7 +160,7 @@ func bodyOf(resource []byte, typeName string, properties []byte) []byte {
 	if others > 0 || len(properties) == 0 || arm.EqualFold(typeName, tagsType) {
 		return objectOf(flat...)
 	}
-	for _, name := range members {
+	for _, name := range topMembers {
 		if jsontext.Value(properties, name) != nil {
 			return properties
 		}
@@ -166,7 +168,7 @@ func bodyOf(resource []byte, typeName string, properties []byte) []byte {
 	return objectOf(member{"properties", properties})
 }
 
-// member is a member of an object, its value as it is written.
+// member is a member of an object, with its value in JSON.
 type member struct {
 	name  string
 	value []byte
@@ -180,38 +182,38 @@ func objectOf(all ...member) []byte {
 	return append(text, '}')
 }
 
-// appendMember writes a further member of an object that is not closed.
+// appendMember appends a member to the text of an object without its closing brace.
 func appendMember(object []byte, m member) []byte {
 	if len(object) > 1 {
 		object = append(object, ',')
 	}
-	name, _ := json.Marshal(m.name) // a string can be written
+	name, _ := json.Marshal(m.name) // marshaling a string does not fail
 	return append(append(append(object, name...), ':'), m.value...)
 }
 
-// groupType is the type of resource groups, which lie below no provider.
+// groupType is the type of resource groups, whose paths have no providers segment.
 const groupType = "Microsoft.Resources/resourceGroups"
 
-// place finds the path of a resource.
-func (c *call) place(r *Resource) error {
+// setPath sets the ID and the path of a resource, and the full name.
+func (c *call) setPath(r *Resource) error {
 	namespace, rest, _ := strings.Cut(r.Type, "/")
 	types, names := strings.Split(rest, "/"), strings.Split(r.Name, "/")
 	var scope arm.Path
-	_ = scope.Parse(c.Scope) // which [checkScope] has done
+	_ = scope.Parse(c.Scope) // [checkScope] has checked it
 	at := position{scope.String(), scope.Escaped()}
-	if schema.UnknownText(r.Name) { // all is judged that does not depend on the name
+	if schema.UnknownText(r.Name) { // judge what does not depend on the name
 		r.ID, r.Above, names = at.id+"/providers/"+r.Type+"/"+r.Name, true, []string{uuid.NewString()}
 	}
 	if arm.EqualFold(r.Type, groupType) && len(names) == 1 && scope.Subscription() != "" {
-		r.place(position{scope.Prefix(2), "/subscriptions/" + url.PathEscape(scope.Subscription())}.below("resourceGroups", names[0]))
+		r.setPosition(position{scope.Prefix(2), "/subscriptions/" + url.PathEscape(scope.Subscription())}.below("resourceGroups", names[0]))
 		return nil
 	}
 	parents := parentsIn(&scope, namespace, types[:len(types)-1])
 	missing := len(types) - len(names)
 	switch {
 	case missing < 0 && len(parents) == 0 && c.extends(r.Type):
-		// Some clients name an extension by what it extends, "vm/keep", and drop the type
-		// of that. At the scope all can be judged that does not depend on the parent.
+		// Some clients put the extended resource into the name, "vm/keep", without its
+		// type. At the scope, everything that does not depend on the parent can be judged.
 		r.ID, r.Above = at.id+"/providers/"+r.Type+"/"+r.Name, true
 		names = names[-missing:]
 	case missing < 0:
@@ -238,12 +240,12 @@ func (c *call) place(r *Resource) error {
 	for i, name := range names {
 		at = at.below(types[len(types)-len(names)+i], name)
 	}
-	r.place(at)
+	r.setPosition(at)
 	return nil
 }
 
-// place sets where a resource is, whose ID may be known.
-func (r *Resource) place(at position) {
+// setPosition sets the path of a resource, and the ID unless it is already set.
+func (r *Resource) setPosition(at position) {
 	r.Path = at.path
 	if r.ID == "" {
 		r.ID = at.id
@@ -257,7 +259,8 @@ func (p position) below(typeName, name string) position {
 	return position{p.id + "/" + typeName + "/" + name, p.path + "/" + url.PathEscape(typeName) + "/" + url.PathEscape(name)}
 }
 
-// parentsIn are the names of the resources of types, outermost first, that a scope ends in.
+// parentsIn returns the names at the end of a scope that belong to the given parent types,
+// outermost first.
 func parentsIn(scope *arm.Path, namespace string, types []string) (names []string) {
 	if scope.Hops() == 0 || len(types) == 0 {
 		return nil
@@ -275,7 +278,7 @@ func parentsIn(scope *arm.Path, namespace string, types []string) (names []strin
 	return names
 }
 
-// withLocation is a body with the call's location, if it has none.
+// withLocation returns a body with the given location added, if it has none.
 func withLocation(body []byte, location string) []byte {
 	if location == "" || jsontext.Value(body, "location") != nil {
 		return body

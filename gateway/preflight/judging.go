@@ -21,59 +21,57 @@ import (
 	"portico/routing"
 )
 
-// judgeTime bounds the judging of one call: what waits for writes that are under way waits for
-// no more.
+// judgeTime bounds the judging of one PUT, which may wait for open writes.
 const judgeTime = 30 * time.Second
 
-// Rehearsal is what answers PUTs that are judged: it calls no provider and changes nothing.
+// Rehearsal handles the PUTs that are judged. It calls no provider and changes nothing.
 type Rehearsal struct {
 	Links *chain.Links
-	// Calls returns for what calls were noted since it was called last: forwarded reports that
-	// the request itself would be, open that its way depends on what providers answer.
+	// Calls reports whether the PUT would be forwarded, and whether its outcome depends on
+	// answers of providers (open). It forgets the calls that were recorded for the PUT.
 	Calls func() (forwarded, open bool)
-	// Reading says what the caller may read; nil: it must be allowed to write.
+	// Reading checks what the caller may read; nil if the caller must be allowed to write.
 	Reading *authorize.Authorizer
 }
 
-// begin returns what sends the PUTs of one call through a rehearsal, on behalf of the caller
-// of x.
-func (p *Preflight) begin(x *exchange.Exchange, plan *Plan, withoutWrite bool) Judge {
+// newJudge returns a Judge of the PUTs of one call, on behalf of the caller of x.
+func (p *Preflight) newJudge(x *exchange.Exchange, plan *Plan, withoutWrite bool) Judge {
 	plan.SeesNoLocks = withoutWrite
-	j := &judging{Rehearsal: p.Rehearse(plan, withoutWrite), preflight: p, asking: x, plan: plan}
+	j := &judging{Rehearsal: p.Rehearse(plan, withoutWrite), preflight: p, call: x, plan: plan}
 	checks := []chain.Check{j.identify, j.Links.Classify}
 	if j.Reading != nil {
 		checks = append(checks, j.mayRead)
 	}
-	j.way = j.Links.Inner(checks...)
-	return j.put
+	j.handler = j.Links.Inner(checks...)
+	return j.judgePut
 }
 
 // judging judges the PUTs of one call, one after the other.
 type judging struct {
 	Rehearsal
 	preflight *Preflight
-	asking    *exchange.Exchange
+	call      *exchange.Exchange
 	plan      *Plan
-	way       http.Handler
-	inner     *exchange.Exchange // of the PUT at hand
+	handler   http.Handler
+	put       *exchange.Exchange // the PUT that is judged now
 }
 
-// put is a [Judge].
-func (j *judging) put(ctx context.Context, target string, content []byte) (Verdict, error) {
+// judgePut implements [Judge].
+func (j *judging) judgePut(ctx context.Context, target string, content []byte) (Verdict, error) {
 	ctx, cancel := context.WithTimeout(ctx, judgeTime)
 	defer cancel()
-	r, fault := exchange.NewRequest(ctx, http.MethodPut, target, http.Header{}, string(j.plan.Known(content)))
+	r, fault := exchange.NewRequest(ctx, http.MethodPut, target, http.Header{}, string(j.plan.StripUnknown(content)))
 	if fault != nil {
 		return Verdict{Fault: fault}, nil
 	}
 	answer := exchange.CaptureBeginning()
-	if fault := answer.Hold(target, func() { j.way.ServeHTTP(answer, r) }); fault != nil {
+	if fault := answer.Hold(target, func() { j.handler.ServeHTTP(answer, r) }); fault != nil {
 		return Verdict{}, fault
 	}
 	forwarded, open := j.Calls()
-	v := Verdict{Request: j.inner.Request, Decision: j.inner.Trail.Decision}
+	v := Verdict{Request: j.put.Request, Decision: j.put.Trail.Decision}
 	passes := forwarded || answer.Status < http.StatusBadRequest && !open
-	if passes && (!j.plan.SeesNoLocks || !slices.Contains(j.inner.Trail.Steps, exchange.AtLocks)) {
+	if passes && (!j.plan.SeesNoLocks || !slices.Contains(j.put.Trail.Steps, exchange.AtLocks)) {
 		v.Fault = proxy.Misshapen(v.Request, content, schema.Planned)
 		return v, nil
 	}
@@ -82,45 +80,45 @@ func (j *judging) put(ctx context.Context, target string, content []byte) (Verdi
 		switch {
 		case failed(v.Fault):
 			return v, v.Fault
-		case j.plan.SeesNoLocks && v.Fault.Code == arm.ScopeLocked: // of a group, by the store
-		case !NotYet(v.Fault) && !j.plan.Excuses(v.Fault):
+		case j.plan.SeesNoLocks && v.Fault.Code == arm.ScopeLocked: // the store found a lock on a group
+		case !planMayCreate(v.Fault) && !j.plan.Excuses(v.Fault):
 			return v, nil
 		}
 	}
-	// What is missing, or not known, may end the way ahead of the locks.
+	// The PUT may have ended before the check of locks, at something missing or unknown.
 	locks, err := j.locks(ctx)
 	if err != nil {
 		return v, err
 	}
-	err = admission.CheckLocks(j.inner, locks)
+	err = admission.CheckLocks(j.put, locks)
 	if v.Fault, _ = errors.AsType[*arm.Error](err); v.Fault == nil {
 		v.Fault = proxy.Misshapen(v.Request, content, schema.Planned)
 	}
 	return v, nil
 }
 
-// locks are those that may forbid the PUT at hand, as far as its caller learns of them: by the
-// PUT itself, or as it may read them.
+// locks returns the locks that may forbid the PUT and that its caller may learn of: all if the
+// caller is allowed to send the PUT, otherwise those that it may read.
 func (j *judging) locks(ctx context.Context) ([]inventory.Lock, error) {
-	locks, err := admission.LocksOver(ctx, j.preflight.Locks, j.inner)
+	locks, err := admission.LocksOver(ctx, j.preflight.Locks, j.put)
 	if err != nil || j.Reading == nil || len(locks) == 0 {
 		return locks, err
 	}
 	may := func(action, scope string) bool {
-		refusal := j.Reading.Check(ctx, j.inner, action, scope)
+		refusal := j.Reading.Check(ctx, j.put, action, scope)
 		if _, refused := errors.AsType[*arm.Error](refusal); refusal != nil && !refused {
 			err = refusal
 		}
 		return refusal == nil
 	}
-	action := cmp.Or(j.inner.RouteAction, j.inner.Request.Action())
-	if may(action, j.inner.Request.Scope()) {
+	action := cmp.Or(j.put.RouteAction, j.put.Request.Action())
+	if may(action, j.put.Request.Scope()) {
 		return locks, err
 	}
 	return slices.DeleteFunc(locks, func(l inventory.Lock) bool { return !may("Microsoft.Authorization/locks/read", l.Scope) }), err
 }
 
-// faultIn is the error in an answer.
+// faultIn returns the error in an answer.
 func faultIn(answer *exchange.Captured) *arm.Error {
 	var body struct{ Error *arm.Error }
 	if json.Unmarshal(answer.Body, &body) != nil || body.Error == nil {
@@ -130,27 +128,28 @@ func faultIn(answer *exchange.Captured) *arm.Error {
 	return body.Error
 }
 
-// failed reports whether an error says nothing of the request.
+// failed reports whether an error is a failure of Portico, which proves nothing about the
+// request.
 func failed(fault *arm.Error) bool {
 	return fault.Code == arm.InternalServerError || fault.Code == arm.ServerTimeout || fault.Code == arm.ClientClosedRequest
 }
 
-// identify is [chain.Links.Identify] for a PUT that is judged: it goes by the ids of the call,
-// and its caller is the call's.
+// identify replaces [chain.Links.Identify] for a PUT that is judged: ids and caller are those
+// in the call.
 func (j *judging) identify(_ http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
-	j.inner, x.Trail, x.Span = x, &exchange.Trail{}, nil
-	x.Identity, x.Client = j.asking.Identity, j.asking.Client
+	j.put, x.Trail, x.Span = x, &exchange.Trail{}, nil
+	x.Identity, x.Client = j.call.Identity, j.call.Client
 	if x.Origin = j.plan.Origin(); x.Origin == exchange.OriginNested {
-		x.Parent = new(deploymentrow.Parent) // which is still being judged
+		x.Parent = new(deploymentrow.Parent) // it does not exist yet
 	}
 	x.Planned, x.LocationPending = true, j.plan.Pending("location")
 	x.Path, x.Query = chain.Target(r)
-	j.Links.Admit(x, r, j.asking.Principal)
+	j.Links.Admit(x, r, j.call.Principal)
 	return true
 }
 
-// mayRead refuses what a GET in place of the PUT would be refused for by roles.
+// mayRead refuses a PUT if the caller's roles do not allow a GET of the same path.
 func (j *judging) mayRead(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
 	get, _ := routing.Classify(j.preflight.Map, http.MethodGet, x.Path, x.Query) // as the PUT was

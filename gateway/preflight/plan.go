@@ -16,27 +16,31 @@ import (
 	"portico/routing"
 )
 
-// Plan is what a call's resources that passed would make. It belongs to one call.
+// Plan holds the resources of a call that passed, for judging the later ones. It belongs to one
+// call.
 type Plan struct {
 	resources map[string]inventory.Resource // by their keys
-	now       string                        // the key of the one that is judged
-	nested    bool                          // it is a deployment that another one begins
-	unknown   unknowns                      // of its body
-	// created are those of resources that the index does not have.
+	// The resource that is judged now: its key, whether it is a deployment within another
+	// one, and the unknown values in its body.
+	key     string
+	nested  bool
+	unknown unknowns
+	// created has the keys of resources, with true if the index does not have the resource.
 	created map[string]bool
 	roles   []string // the GUIDs of role definitions
-	// SeesNoLocks: PUTs are judged as if no lock were there, as their caller may not learn of it.
+	// SeesNoLocks: PUTs are judged as if there were no locks, because their caller may not be
+	// allowed to know of them.
 	SeesNoLocks bool
-	// registers: what the resources need of registrations exists once they are made.
+	// registers: the registrations that the resources need are assumed to exist.
 	registers bool
 }
 
-// judge asks the judge whether a resource passes, and remembers one that does.
+// judge judges a resource, and adds it to the plan if it passes.
 func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, error) {
-	p.now, p.nested = arm.Fold(r.ID), r.Nested
+	p.key, p.nested = arm.Fold(r.ID), r.Nested
 	verdict, err := judge(ctx, r.Path+"?api-version="+url.QueryEscape(r.APIVersion), r.Body)
 	if r.Above && verdict.Fault != nil && verdict.Fault.Status == http.StatusConflict && verdict.Fault.Code != arm.ScopeLocked {
-		verdict.Fault = nil // by what is at the scope, which is not what is at the parent
+		verdict.Fault = nil // the conflict is with another resource at the scope
 	}
 	if err != nil || verdict.Fault != nil {
 		return verdict, err
@@ -48,23 +52,23 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 		if p.resources == nil {
 			p.resources, p.created = map[string]inventory.Resource{}, map[string]bool{}
 		}
-		p.created[p.now] = d.Row == nil
-		p.resources[p.now] = inventory.Resource{
-			Subscription: d.Subscription.ID, Key: p.now, ID: r.ID, Group: d.Group.Key, Type: t.Key, TypeName: t.FullName, Region: d.Region,
+		p.created[p.key] = d.Row == nil
+		p.resources[p.key] = inventory.Resource{
+			Subscription: d.Subscription.ID, Key: p.key, ID: r.ID, Group: d.Group.Key, Type: t.Key, TypeName: t.FullName, Region: d.Region,
 			Location: d.Location,
 		}
 	}
 	return verdict, nil
 }
 
-// Known returns the body of the resource that is judged as the gateway judges it: without what
-// is not known of it. That fits.
-func (p *Plan) Known(body []byte) []byte {
+// StripUnknown returns the body of the resource that is judged without its unknown values, and
+// records these.
+func (p *Plan) StripUnknown(body []byte) []byte {
 	p.unknown = nil
-	return p.unknown.within(body, "", 0)
+	return p.unknown.strip(body, "", 0)
 }
 
-// Origin is that of the PUT that is judged.
+// Origin returns the origin of the PUT that is judged.
 func (p *Plan) Origin() exchange.Origin {
 	if p.nested {
 		return exchange.OriginNested
@@ -75,15 +79,15 @@ func (p *Plan) Origin() exchange.Origin {
 // Pending reports whether a member of the body that is judged is not known yet.
 func (p *Plan) Pending(member string) bool { return slices.Contains(p.unknown, member) }
 
-// Excuses reports whether a refusal is about what is not known of the body that is judged, or
-// the absence of a role that the plan makes.
+// Excuses reports whether a refusal is about an unknown value of the body that is judged, or
+// about a missing role definition that the plan creates.
 func (p *Plan) Excuses(fault *arm.Error) bool {
-	return p.unknown.touch(fault.Target) || slices.ContainsFunc(p.roles, func(role string) bool {
+	return p.unknown.overlap(fault.Target) || slices.ContainsFunc(p.roles, func(role string) bool {
 		return fault.Code == arm.RoleDefinitionDoesNotExist && fault.Message == arm.NewError(arm.RoleDefinitionDoesNotExist, role).Message
 	})
 }
 
-// Intents returns what takes the intents of the plan's writes, and records none.
+// Intents returns an implementation that checks the plan's writes and records no intents.
 func (p *Plan) Intents(store *inventory.Store) proxy.Intents { return intents{store, p} }
 
 type intents struct {
@@ -96,22 +100,22 @@ func (i intents) Begin(ctx context.Context, w inventory.Write) (inventory.Ticket
 }
 
 func (i intents) Try(ctx context.Context, w inventory.Write) (inventory.Ticket, error) {
-	w.Namespace = "" // the overlay says what the plan has registered
+	w.Namespace = "" // the overlay checks registrations
 	return i.store.TryPlanned(ctx, w, inventory.Plan{Created: i.plan.createdBefore(&w), Unlocked: i.plan.SeesNoLocks})
 }
 
-// createdBefore returns how many new resources of the write's type are planned in its group so
-// far.
+// createdBefore returns the number of new resources of the write's type in its group that the
+// plan has so far.
 func (p *Plan) createdBefore(w *inventory.Write) (n int) {
 	for key, planned := range p.resources {
-		if p.created[key] && key != p.now && planned.Subscription == w.Subscription && planned.Group == w.Group && planned.Type == w.Type {
+		if p.created[key] && key != p.key && planned.Subscription == w.Subscription && planned.Group == w.Group && planned.Type == w.Type {
 			n++
 		}
 	}
 	return n
 }
 
-// registered returns a registration as it is when the resources are made.
+// registered returns a registration as it will be when the resources are created.
 func (p *Plan) registered(r inventory.Registration) inventory.Registration {
 	if p.registers && !r.State.Permits() {
 		r.State, r.Locations = inventory.Registered, nil
@@ -119,11 +123,10 @@ func (p *Plan) registered(r inventory.Registration) inventory.Registration {
 	return r
 }
 
-// Over returns an index in which the plan's resources exist, and each group that a PUT may
-// make.
-func (p *Plan) Over(real routing.Index) routing.Index { return overlay{real, p} }
+// Overlay returns an index in which the plan's resources exist, and all missing groups.
+func (p *Plan) Overlay(real routing.Index) routing.Index { return overlay{real, p} }
 
-// overlay is an index with what is planned.
+// overlay is an index with the plan's resources.
 type overlay struct {
 	routing.Index
 	*Plan
@@ -144,7 +147,7 @@ func (o overlay) Registration(ctx context.Context, subscription, namespace strin
 
 func (o overlay) Resource(ctx context.Context, subscription, key string) (inventory.Resource, error) {
 	found, err := o.Index.Resource(ctx, subscription, key)
-	if planned, is := o.resources[key]; is && key != o.now && errors.Is(err, inventory.ErrNotFound) {
+	if planned, is := o.resources[key]; is && key != o.key && errors.Is(err, inventory.ErrNotFound) {
 		return planned, nil
 	}
 	return found, err
@@ -163,7 +166,7 @@ func (o overlay) Target(ctx context.Context, q inventory.Question) (inventory.Ta
 		t.Group = &group
 	}
 	t.Registration = o.registered(t.Registration)
-	if planned, is := o.resources[q.Key]; is && t.Row == nil && q.Key != o.now {
+	if planned, is := o.resources[q.Key]; is && t.Row == nil && q.Key != o.key {
 		t.Row = &planned
 	}
 	return t, nil
@@ -173,9 +176,9 @@ func plannedGroup(subscription, name string) inventory.Group {
 	return inventory.Group{Subscription: arm.Fold(subscription), Name: name, Key: arm.Fold(name), State: index.GroupActive}
 }
 
-// NotYet reports whether a PUT is refused for the absence of something that the plan may
-// make: its group, its parent, or what it extends.
-func NotYet(fault *arm.Error) bool {
+// planMayCreate reports whether a PUT is refused because something is missing that the plan may
+// create: its group, its parent, or the resource that it extends.
+func planMayCreate(fault *arm.Error) bool {
 	switch fault.Code {
 	case arm.ResourceGroupNotFound, arm.ParentResourceNotFound, arm.ResourceNotFound:
 		return fault.Status == http.StatusNotFound

@@ -1,13 +1,13 @@
-// Package preflight judges planned resources before anything is made: would their PUTs be
-// accepted? Clients ask for what they plan in one call (validateResources).
+// Package preflight judges planned resources before anything is created: would their PUTs be
+// accepted? Clients send a plan in one call (validateResources).
 //
-// The gateway's judge sends each PUT the way of a request of its own, with the caller's
-// rights, and stops it before its provider is called; the package is given that way. A
-// body that passes is held to the provider's documents, and then the provider is asked, if
-// it judges plans. The first of the three that refuses ends a resource. A resource group, or
-// a parent, that does not exist refuses nothing, because plans make them. Nor does a value
-// that is not known yet: all three judge values, and the PUT is judged again when it has them
-// (unknown.go). Nothing is written, and a caller learns no more than by the PUT.
+// First the gateway's judge sends each PUT through the handlers of a request, with the
+// caller's rights, and stops it before its provider is called. If the PUT passes, its body is
+// checked against the provider's documents. Last, the provider is asked, if it judges plans.
+// The first refusal of the three is the result. A missing resource group or parent is no
+// reason to refuse, because the plan may create it. Neither is a value that is not known yet:
+// the PUT is judged again when it is sent with the value (unknown.go). Nothing is written,
+// and a caller learns no more than from the PUT.
 package preflight
 
 import (
@@ -28,28 +28,28 @@ import (
 	"portico/routing"
 )
 
-// Options are what planned resources are judged with.
+// Options are the dependencies of a Preflight.
 type Options struct {
 	Map *regions.Map
-	// Rehearse returns what rehearses the PUTs of one call, whose resources may exist once they
-	// passed.
+	// Rehearse returns the handlers for the PUTs of one call. They treat the resources in p as
+	// existing.
 	Rehearse func(p *Plan, withoutWrite bool) Rehearsal
 	Locks    *inventory.Locks
 	// Charge charges the call for n reads in a subscription.
 	Charge func(ctx context.Context, x *exchange.Exchange, subscription string, n int) error
-	// Upstream calls the providers that judge planned resources themselves, all those of one
-	// call within Timeout.
+	// Upstream calls the providers that judge planned resources. Timeout bounds all their calls
+	// for one validateResources call together.
 	Upstream proxy.Upstream
 	Public   *url.URL
 	Timeout  time.Duration
 }
 
-// Judge says what would become of the PUT of a target. The error is a failure to find out.
+// Judge returns the gateway's verdict on a PUT of target. The error is a failure of Portico.
 type Judge func(ctx context.Context, target string, content []byte) (Verdict, error)
 
-// Verdict is the gateway's word on a PUT.
+// Verdict is the gateway's verdict on a PUT.
 type Verdict struct {
-	Fault   *arm.Error // its answer to the client; nil: it does not refuse
+	Fault   *arm.Error // the answer to the client; nil if the gateway does not refuse
 	Request *routing.Request
 	// Decision is the routing of the resource; nil if it is not known.
 	Decision *routing.Decision
@@ -58,7 +58,7 @@ type Verdict struct {
 // Preflight answers validateResources.
 type Preflight struct{ Options }
 
-// New returns what judges planned resources.
+// New returns a Preflight.
 func New(o Options) *Preflight { return &Preflight{o} }
 
 // Routes implements frontdoor.Resource.
@@ -71,8 +71,7 @@ func (p *Preflight) Routes() []route.Route {
 	}
 }
 
-// validate judges the resources of a call in their order, each as if those before it had
-// been made.
+// validate judges the resources of a call in order, each as if the ones before it existed.
 func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	call, resources, fault := readCall(req.Content, p.extends)
 	if fault != nil {
@@ -89,11 +88,11 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	if !slices.ContainsFunc(questions, func(q question) bool { return !denied(q) }) {
 		return arm.NewError(arm.AuthorizationFailed).Saying("%s", questions[0].Fault.Message)
 	}
-	return answer(w, x, questions, p.askAll(r, x, questions))
+	return writeVerdicts(w, x, questions, p.askProviders(r, x, questions))
 }
 
-// merged are the faults that providers found with those of the gateway, which win.
-func merged(questions []question, faults []*arm.Error) []*arm.Error {
+// mergeFaults returns one fault per question, the gateway's or else the provider's.
+func mergeFaults(questions []question, faults []*arm.Error) []*arm.Error {
 	for i, q := range questions {
 		if q.Fault != nil {
 			faults[i] = q.Fault
@@ -102,12 +101,12 @@ func merged(questions []question, faults []*arm.Error) []*arm.Error {
 	return faults
 }
 
-// judgeAll lets the gateway judge all resources of a call.
+// judgeAll returns the gateway's verdicts on all resources of a call.
 func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []Resource, plan *Plan, withoutWrite bool) (questions []question, err error) {
-	judge := p.begin(x, plan, withoutWrite)
+	judge := p.newJudge(x, plan, withoutWrite)
 	for i := range resources {
 		planned := &resources[i]
-		p.locate(planned)
+		p.addLocation(planned)
 		verdict, err := plan.judge(r.Context(), planned, judge)
 		if err != nil {
 			return nil, err
@@ -120,13 +119,13 @@ func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []
 	return questions, nil
 }
 
-// answer answers a call by the verdicts of the gateway and the faults that providers found.
-func answer(w http.ResponseWriter, x *exchange.Exchange, verdicts []question, theirs []*arm.Error) error {
+// writeVerdicts answers a call with the gateway's verdicts and the providers' faults.
+func writeVerdicts(w http.ResponseWriter, x *exchange.Exchange, verdicts []question, byProviders []*arm.Error) error {
 	var passed []string
 	var details []arm.Error
 	byGateway := false
 	for i, v := range verdicts {
-		found := theirs[i]
+		found := byProviders[i]
 		if v.Fault != nil {
 			found, byGateway = v.Fault, true
 		}
@@ -149,9 +148,8 @@ func answer(w http.ResponseWriter, x *exchange.Exchange, verdicts []question, th
 	return x.Answer(w, fault.Status, map[string]*arm.Error{"error": fault})
 }
 
-// extends reports whether resources of a type may be attached to other resources: a
-// provider's extensions, and all types that no provider has but those that lie in groups and
-// subscriptions alone.
+// extends reports whether resources of a type may be attached to other resources: extension
+// types of providers, and types that no provider has. Of Microsoft.Resources, only tags are.
 func (p *Preflight) extends(typeName string) bool {
 	namespace, own, _ := strings.Cut(typeName, "/")
 	first, _, _ := strings.Cut(own, "/")
@@ -161,8 +159,8 @@ func (p *Preflight) extends(typeName string) bool {
 	return !arm.EqualFold(namespace, "Microsoft.Resources") || arm.EqualFold(typeName, tagsType)
 }
 
-// locate puts the call's location into the body of a resource that has none but needs one.
-func (p *Preflight) locate(r *Resource) {
+// addLocation adds the call's location to the body of a resource that needs one and has none.
+func (p *Preflight) addLocation(r *Resource) {
 	t := p.Map.Type(r.Type)
 	if t != nil && t.Kind == regions.Tracked && t.Parent == nil || arm.EqualFold(r.Type, groupType) {
 		r.Body = withLocation(r.Body, r.Location)
@@ -178,10 +176,10 @@ type properties struct {
 	Resources []string `json:"validatedResources"`
 }
 
-// Faults are the refusals of a deployment's resources in their order, by the gateway or by
-// their providers, each as if those before it existed, and all that deployments register; nil:
-// no judge refuses it. The call is charged with one read in the subscription for each resource.
-// It is a [deployments.Judge].
+// Faults returns a fault per resource of a deployment, of the gateway or its provider, nil if
+// neither refuses it. Each resource is judged as if the ones before it, and the registrations
+// that deployments create, existed. The caller is charged one read per resource. Faults is a
+// [deployments.Judge].
 func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
 	if err := p.Charge(r.Context(), x, subscription, len(sent)); err != nil {
 		return nil, err
@@ -190,20 +188,19 @@ func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription s
 	if err != nil {
 		return nil, err
 	}
-	return merged(questions, p.askAll(r, x, questions)), nil
+	return mergeFaults(questions, p.askProviders(r, x, questions)), nil
 }
 
-// GatewayFaults are Faults without those that providers find. It calls no provider and
-// charges nothing.
+// GatewayFaults is like Faults, but calls no provider and charges nothing.
 func (p *Preflight) GatewayFaults(r *http.Request, x *exchange.Exchange, _ string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
 	questions, err := p.judgeAll(r, x, plannedOf(sent), &Plan{registers: true}, withoutWrite)
 	if err != nil {
 		return nil, err
 	}
-	return merged(questions, make([]*arm.Error, len(questions))), nil
+	return mergeFaults(questions, make([]*arm.Error, len(questions))), nil
 }
 
-// plannedOf are resources that a template would send, as plans have them.
+// plannedOf converts the resources that a template would send.
 func plannedOf(sent []deployments.Sent) (planned []Resource) {
 	for _, s := range sent {
 		planned = append(planned, Resource{ID: s.ID, Path: s.Path, Type: s.Type, Name: s.Name, APIVersion: s.APIVersion, Body: s.Body, Nested: s.Nested})

@@ -8,26 +8,26 @@ import (
 	"portico/internal/schema"
 )
 
-// unknowns are the values of a planned body that are not known yet, by their paths: a
-// provider's answer, or a secret.
+// unknowns are the paths of values in a planned body that are not known yet, such as a
+// provider's answer or a secret.
 type unknowns []string
 
-// standIn takes the place of a text that is not known: most texts may be it.
-const standIn = `"00000000-0000-0000-0000-000000000000"`
+// placeholder replaces an unknown text. It is valid for most texts.
+const placeholder = `"00000000-0000-0000-0000-000000000000"`
 
-// deepest is how deep the gateway reads a body. The rest is judged by those who are told
-// that it is not known.
-const deepest = 8
+// maxDepth bounds how deep strip descends into a body. It keeps deeper objects and arrays
+// unexamined: the provider's documents and the provider judge them.
+const maxDepth = 8
 
-// within returns what is known of the value at a path, nil if it is not known, and notes what
-// is not. A member that is not known is left out of the whole body; further below, a text
-// stands in for it. An array of which something is not known is not known.
-func (u *unknowns) within(value []byte, path string, depth int) []byte {
-	deeper := depth < deepest && len(value) > 0
+// strip returns the known part of the value at a path, or nil if it is not known, and adds the
+// unknown paths to u. Unknown members of the body itself are left out; deeper ones become
+// placeholders. An array with an unknown value in it is unknown as a whole.
+func (u *unknowns) strip(value []byte, path string, depth int) []byte {
+	deeper := depth < maxDepth && len(value) > 0
 	switch {
 	case deeper && value[0] == '{':
 		before := len(*u)
-		if known := u.members(value, path, depth); len(*u) > before {
+		if known := u.stripObject(value, path, depth); len(*u) > before {
 			return known
 		}
 		return value
@@ -35,7 +35,7 @@ func (u *unknowns) within(value []byte, path string, depth int) []byte {
 		var inner unknowns
 		_ = jsontext.Array(value, func(e jsontext.Element) error {
 			if inner == nil {
-				inner.within(e.Text, "", depth+1)
+				inner.strip(e.Text, "", depth+1)
 			}
 			return nil
 		})
@@ -49,12 +49,13 @@ func (u *unknowns) within(value []byte, path string, depth int) []byte {
 	return nil
 }
 
-func (u *unknowns) members(object []byte, path string, depth int) (known []byte) {
+// stripObject strips the members of an object.
+func (u *unknowns) stripObject(object []byte, path string, depth int) (known []byte) {
 	known = []byte{'{'}
 	_ = jsontext.Object(object, func(m jsontext.Member) error {
-		v := u.within(m.Value, strings.TrimPrefix(path+"."+string(m.Key), "."), depth+1)
+		v := u.strip(m.Value, strings.TrimPrefix(path+"."+string(m.Key), "."), depth+1)
 		if v == nil && depth > 0 {
-			v = []byte(standIn)
+			v = []byte(placeholder)
 		}
 		if v != nil {
 			known = appendMember(known, member{string(m.Key), v})
@@ -64,13 +65,13 @@ func (u *unknowns) members(object []byte, path string, depth int) (known []byte)
 	return append(known, '}')
 }
 
-// touch reports whether the value at a path is not known, or a part of it, or what it is a
-// part of.
-func (u unknowns) touch(path string) bool {
+// overlap reports whether the value at a path is unknown, contains an unknown value, or is part
+// of one.
+func (u unknowns) overlap(path string) bool {
 	return path != "" && slices.ContainsFunc(u, func(unknown string) bool { return inside(unknown, path) || inside(path, unknown) })
 }
 
-// inside reports whether a path is that of a value, or leads into it.
+// inside reports whether path is the path value, or leads into the value there.
 func inside(path, value string) bool {
 	return len(path) >= len(value) && strings.EqualFold(path[:len(value)], value) &&
 		(len(path) == len(value) || path[len(value)] == '.' || path[len(value)] == '[')

@@ -9,16 +9,16 @@ import (
 	"portico/internal/jsontext"
 )
 
-// Fault says which member of a body does not fit its shape.
+// Fault is a mismatch between a body and its shape.
 type Fault struct {
-	Path    string // "properties.disks[2].size"; "" for the body itself
-	Allowed string // what is, as the beginning of a sentence
+	Path    string // such as "properties.disks[2].size"; "" for the body itself
+	Allowed string // what is allowed, as a sentence without its full stop
 }
 
 func (f *Fault) Error() string { return f.Path + ": " + f.Allowed }
 
-// in returns the fault as that of what holds the value.
-func (f *Fault) in(name string) *Fault {
+// withParent prefixes the fault's path with the member or index that holds the value.
+func (f *Fault) withParent(name string) *Fault {
 	if f.Path != "" && f.Path[0] != '[' {
 		name += "."
 	}
@@ -26,7 +26,7 @@ func (f *Fault) in(name string) *Fault {
 	return f
 }
 
-// depth is how deep in the value the fault lies.
+// depth returns the number of path segments.
 func (f *Fault) depth() int {
 	if f.Path == "" {
 		return 0
@@ -34,59 +34,59 @@ func (f *Fault) depth() int {
 	return 1 + strings.Count(f.Path, ".") + strings.Count(f.Path, "[")
 }
 
-// Mode says what a body may hold besides values.
+// Mode selects whether a body may contain expressions.
 type Mode bool
 
-// The modes.
+// The modes of a check.
 const (
 	Literal Mode = false
-	// Planned bodies hold values that are [Unknown]. They fit any shape.
+	// Planned bodies may hold [Unknown] values, which fit any shape.
 	Planned Mode = true
 )
 
-// Check returns the first fault of a body, which is JSON, or nil. Members that the shape
-// does not know fit, and so does a body that would take more than so many looks at it.
+// Check returns the first fault of a JSON body, or nil. Members that the shape does not declare are
+// accepted. So is a body that would take more than maxPasses passes to check.
 func (s *Shape) Check(body []byte, mode Mode) *Fault {
-	c := checker{planned: mode == Planned, bytes: mostLooks*len(body) + 1<<16}
-	return c.value(s, body)
+	c := checker{planned: mode == Planned, bytesLeft: maxPasses*len(body) + 1<<16}
+	return c.checkValue(s, body)
 }
 
-// mostLooks bounds how often the bytes of a body are read: every level of nesting reads
-// what it holds, and every option of a schema does.
-const mostLooks = 64
+// maxPasses limits how often the bytes of a body are read. Every level of nesting reads its content
+// again, and so does every option of a schema.
+const maxPasses = 64
 
 type checker struct {
-	planned bool
-	bytes   int // that may still be read
+	planned   bool
+	bytesLeft int // how many bytes may still be read
 }
 
-func (c *checker) value(s *Shape, v []byte) *Fault {
-	if c.bytes -= len(v); c.bytes < 0 || c.planned && Unknown(v) {
+func (c *checker) checkValue(s *Shape, v []byte) *Fault {
+	if c.bytesLeft -= len(v); c.bytesLeft < 0 || c.planned && Unknown(v) {
 		return nil
 	}
 	if len(s.options) > 0 {
-		return c.option(s, v)
+		return c.checkOptions(s, v)
 	}
 	if jsontext.Null(v) {
-		if s.nullable || s.kind == "" && s.lists(nil) {
+		if s.nullable || s.kind == "" && s.allows(nil) {
 			return nil
 		}
-		return &Fault{Allowed: "null cannot stand here: " + s.wanted()}
+		return &Fault{Allowed: "null cannot stand here: " + s.expected()}
 	}
 	switch s.kind {
 	case "object":
-		return c.object(s, v)
+		return c.checkObject(s, v)
 	case "array":
-		return c.array(s, v)
+		return c.checkArray(s, v)
 	}
-	return s.text(v)
+	return s.checkScalar(v)
 }
 
-// wanted says of what kind a value is.
-func (s *Shape) wanted() string {
+// expected returns the beginning of a sentence that names the expected kind.
+func (s *Shape) expected() string {
 	switch kind := s.kind; kind {
 	case "":
-		return "one of " + listed(s.allowed) + " must"
+		return "one of " + quoteList(s.allowed) + " must"
 	case "object", "array", "integer":
 		return "an " + kind + " must"
 	default:
@@ -94,8 +94,7 @@ func (s *Shape) wanted() string {
 	}
 }
 
-// Unknown reports whether a value of a planned body is not known yet: it is an expression,
-// "[…]". "[[…]" is a literal.
+// Unknown reports whether a value is a template expression, "[…]". "[[…]" is a literal.
 func Unknown(v []byte) bool {
 	if len(v) == 0 || v[0] != '"' {
 		return false
@@ -104,13 +103,13 @@ func Unknown(v []byte) bool {
 	return UnknownText(text)
 }
 
-// UnknownText is [Unknown] of a text.
+// UnknownText reports the same as [Unknown], for a decoded string.
 func UnknownText(text string) bool {
 	return strings.HasPrefix(text, "[") && !strings.HasPrefix(text, "[[") && strings.HasSuffix(text, "]")
 }
 
-// text checks a value that is no object or array by its shape.
-func (s *Shape) text(v []byte) *Fault {
+// checkScalar checks a value that should be neither an object nor an array.
+func (s *Shape) checkScalar(v []byte) *Fault {
 	if s.kind == "" && len(s.allowed) == 0 {
 		return nil
 	}
@@ -121,7 +120,7 @@ func (s *Shape) text(v []byte) *Fault {
 	case 't', 'f':
 		scalar = v[0] == 't'
 	case '{', '[':
-		scalar = struct{}{} // which is none
+		scalar = struct{}{} // no scalar at all
 	default:
 		n, err := strconv.ParseFloat(string(v), 64)
 		if err != nil {
@@ -129,21 +128,21 @@ func (s *Shape) text(v []byte) *Fault {
 		}
 		scalar = n
 	}
-	if allowed := s.refuse(scalar); allowed != "" {
+	if allowed := s.explainMismatch(scalar); allowed != "" {
 		return &Fault{Allowed: allowed}
 	}
 	return nil
 }
 
-// option checks that a value fits one of several shapes. Of several faults that of the
-// shape comes out which the value fits furthest.
-func (c *checker) option(s *Shape, v []byte) *Fault {
+// checkOptions checks that a value fits one of several shapes. If none fits, it returns the deepest
+// fault, because that shape fits best.
+func (c *checker) checkOptions(s *Shape, v []byte) *Fault {
 	if s.nullable && jsontext.Null(v) {
 		return nil
 	}
 	var deepest *Fault
 	for _, o := range s.options {
-		fault := c.value(o, v)
+		fault := c.checkValue(o, v)
 		if fault == nil {
 			return nil
 		}
@@ -157,10 +156,10 @@ func (c *checker) option(s *Shape, v []byte) *Fault {
 	return deepest
 }
 
-// errFound stops the reading of an object or an array.
-var errFound = errors.New("a fault is found")
+// errStop ends the iteration over an object or array.
+var errStop = errors.New("a fault is found")
 
-func (c *checker) object(s *Shape, v []byte) *Fault {
+func (c *checker) checkObject(s *Shape, v []byte) *Fault {
 	if v[0] != '{' {
 		return &Fault{Allowed: "an object must stand here"}
 	}
@@ -174,19 +173,19 @@ func (c *checker) object(s *Shape, v []byte) *Fault {
 	_ = jsontext.Object(v, func(m jsontext.Member) error {
 		its, declared := s.members[string(m.Key)]
 		switch {
-		case declared && its.required > 0:
-			seen[its.required-1] = true
+		case declared && its.requiredIndex > 0:
+			seen[its.requiredIndex-1] = true
 		case !declared:
-			its.Shape = s.further
+			its.Shape = s.additional
 		}
 		if its.Shape == nil || its.readOnly || its.nullable && jsontext.Null(m.Value) {
 			return nil
 		}
-		if fault = c.value(its.Shape, m.Value); fault == nil {
+		if fault = c.checkValue(its.Shape, m.Value); fault == nil {
 			return nil
 		}
-		fault = fault.in(string(m.Key))
-		return errFound
+		fault = fault.withParent(string(m.Key))
+		return errStop
 	})
 	for i, name := range s.required {
 		if fault == nil && !seen[i] {
@@ -196,16 +195,16 @@ func (c *checker) object(s *Shape, v []byte) *Fault {
 	return fault
 }
 
-func (c *checker) array(s *Shape, v []byte) *Fault {
+func (c *checker) checkArray(s *Shape, v []byte) *Fault {
 	if v[0] != '[' {
 		return &Fault{Allowed: "an array must stand here"}
 	}
 	var fault *Fault
 	n := 0
 	_ = jsontext.Array(v, func(e jsontext.Element) error {
-		if fault = c.value(s.items, e.Text); fault != nil {
-			fault = fault.in("[" + strconv.Itoa(n) + "]")
-			return errFound
+		if fault = c.checkValue(s.items, e.Text); fault != nil {
+			fault = fault.withParent("[" + strconv.Itoa(n) + "]")
+			return errStop
 		}
 		n++
 		return nil

@@ -1,9 +1,7 @@
-// Package schema reads OpenAPI documents, of version 2 or 3, as JSON or YAML: the bodies
-// that the PUT of a resource type takes, with references, also into other files, and the
-// schemas that they extend.
+// Package schema reads OpenAPI documents, version 2 or 3, in JSON or YAML. It finds the schema of
+// the body of a resource type's PUT, and follows references, also to other files.
 //
-// A [Schema] is as the document has it, for those who make values; a [Shape] is made of it
-// once and checks bodies fast. A check would rather pass a body that the provider refuses
-// than refuse one that it takes: members that no schema declares fit, formats and patterns
-// beyond RE2 are not judged, and what a document says is for answers alone is ignored.
+// A [Schema] keeps the document's form, for generating values. A [Shape] is compiled from it for
+// fast checks. In doubt a check accepts a body: it allows undeclared members, ignores formats and
+// patterns that RE2 cannot express, and ignores read-only members.
 package schema

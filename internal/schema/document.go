@@ -14,10 +14,10 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// Library holds the documents that were read, by their files.
+// Library caches parsed documents by file name.
 type Library map[string]*Document
 
-// Document is an OpenAPI document, or a part of one in a file of its own.
+// Document is an OpenAPI document, or a file with part of one.
 type Document struct {
 	file string
 	root any
@@ -27,11 +27,11 @@ type Document struct {
 type Node struct {
 	Doc   *Document
 	Value map[string]any
-	// pointer leads to it in the document if a reference did, "/definitions/Widget".
+	// pointer is its JSON pointer, "/definitions/Widget", if a reference led to it.
 	pointer string
 }
 
-// Load reads a file once.
+// Load parses a file, once.
 func (l Library) Load(file string) (*Document, error) {
 	file = filepath.Clean(file)
 	if d, known := l[file]; known {
@@ -57,13 +57,13 @@ func (l Library) Load(file string) (*Document, error) {
 	return d, nil
 }
 
-// Version is the version that the document says it describes.
+// Version returns the document's info.version.
 func (d *Document) Version() string {
 	version, _ := At(d.root, "info")["version"].(string)
 	return version
 }
 
-// fromYAML reads YAML into the values of encoding/json.
+// fromYAML parses YAML into the types that encoding/json uses.
 func fromYAML(text []byte) (root any, err error) {
 	var v any
 	if err := yaml.Unmarshal(text, &v); err != nil {
@@ -77,29 +77,29 @@ func fromYAML(text []byte) (root any, err error) {
 	return root, err
 }
 
-// mostReferences bounds a chain of references.
-const mostReferences = 32
+// maxReferences limits the length of a chain of references.
+const maxReferences = 32
 
-// errNoFile is a reference to a file that is not there.
+// errNoFile means that a reference's file does not exist.
 var errNoFile = errors.New("there is no such file")
 
 // Resolve follows references.
 func (l Library) Resolve(n Node) (Node, error) {
-	for range mostReferences {
+	for range maxReferences {
 		ref, ok := n.Value["$ref"].(string)
 		if !ok {
 			return n, nil
 		}
-		next, err := l.refer(n.Doc, ref)
+		next, err := l.resolveRef(n.Doc, ref)
 		if err != nil {
 			return Node{}, fmt.Errorf("the reference %q: %w", ref, err)
 		}
 		n = next
 	}
-	return Node{}, fmt.Errorf("more than %d references lead to each other", mostReferences)
+	return Node{}, fmt.Errorf("more than %d references lead to each other", maxReferences)
 }
 
-func (l Library) refer(from *Document, ref string) (Node, error) {
+func (l Library) resolveRef(from *Document, ref string) (Node, error) {
 	file, pointer, _ := strings.Cut(ref, "#")
 	if strings.Contains(file, "://") {
 		return Node{}, errors.New("only files are read")
@@ -145,7 +145,7 @@ func (l Library) refer(from *Document, ref string) (Node, error) {
 	return Node{doc, value, pointer}, nil
 }
 
-// At is an object at names, nil if there is none.
+// At returns the object that a path of names leads to, or nil.
 func At(v any, names ...string) map[string]any {
 	for _, name := range names {
 		o, ok := v.(map[string]any)
@@ -158,7 +158,7 @@ func At(v any, names ...string) map[string]any {
 	return o
 }
 
-// Texts are the strings of an array.
+// Texts returns the strings of an array.
 func Texts(v any) []string {
 	array, _ := v.([]any)
 	var all []string

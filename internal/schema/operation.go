@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Operation is a PUT of a document.
+// Operation is a PUT operation of a document.
 type Operation struct {
 	Doc      *Document
 	Path     string
@@ -16,8 +16,8 @@ type Operation struct {
 	pathItem map[string]any
 }
 
-// Put finds the PUT of a type's instances; nil if the document has none. Of several it is
-// the one below a resource group, else the one with the shortest path.
+// Put returns the PUT operation of a resource type, or nil. If there are several, paths in a
+// resource group come first, then shorter paths.
 func (d *Document) Put(typeName string) *Operation {
 	var found []*Operation
 	for _, paths := range []string{"paths", "x-ms-paths"} {
@@ -43,7 +43,7 @@ func (d *Document) Put(typeName string) *Operation {
 	})
 }
 
-// typeOf is the type whose instances a path names, "" if it names none.
+// typeOf returns the resource type of a path, or "".
 func typeOf(path string) string {
 	path, _, _ = strings.Cut(path, "?")
 	i := strings.LastIndex(strings.ToLower(path), "/providers/")
@@ -51,7 +51,7 @@ func typeOf(path string) string {
 		return ""
 	}
 	segments := strings.Split(strings.Trim(path[i+len("/providers/"):], "/"), "/")
-	if len(segments)%2 == 0 { // a namespace, and pairs of type and name
+	if len(segments)%2 == 0 { // not a namespace followed by pairs of type and name
 		return ""
 	}
 	name := segments[0]
@@ -64,7 +64,7 @@ func typeOf(path string) string {
 	return name
 }
 
-// Body is the schema of what the operation takes.
+// Body returns the schema of the operation's request body.
 func (l Library) Body(o *Operation) (Node, error) {
 	parameter, err := l.BodyParameter(o)
 	if err != nil {
@@ -80,8 +80,7 @@ func (l Library) Body(o *Operation) (Node, error) {
 	return Node{Doc: parameter.Doc, Value: schema}, nil
 }
 
-// BodyParameter is the parameter of version 2 that is the body, or the requestBody of
-// version 3.
+// BodyParameter returns the body parameter (version 2) or the requestBody (version 3).
 func (l Library) BodyParameter(o *Operation) (Node, error) {
 	if body := At(o.Value, "requestBody"); body != nil {
 		return l.Resolve(Node{Doc: o.Doc, Value: body})
@@ -91,7 +90,7 @@ func (l Library) BodyParameter(o *Operation) (Node, error) {
 		for _, item := range list {
 			value, _ := item.(map[string]any)
 			parameter, err := l.Resolve(Node{Doc: o.Doc, Value: value})
-			if errors.Is(err, errNoFile) { // of the parameters that all operations share
+			if errors.Is(err, errNoFile) { // parameters shared by all operations may be in a file that is missing
 				continue
 			}
 			if err != nil {
@@ -105,7 +104,7 @@ func (l Library) BodyParameter(o *Operation) (Node, error) {
 	return Node{}, errors.New("the operation takes no body")
 }
 
-// JSONOf is the content type of JSON.
+// JSONOf returns the first content type of JSON, or "".
 func JSONOf(content map[string]any) string {
 	for _, name := range slices.Sorted(maps.Keys(content)) {
 		if strings.Contains(name, "json") {

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Number is a keyword's value, or what counts where it is not given.
+// Number returns a keyword's numeric value, or otherwise if it has none.
 func Number(v any, otherwise float64) float64 {
 	if n, ok := v.(float64); ok {
 		return n
@@ -19,19 +19,19 @@ func Number(v any, otherwise float64) float64 {
 	return otherwise
 }
 
-// scalar is what a schema says of strings, numbers and booleans.
+// scalar holds a schema's keywords for strings, numbers and booleans.
 type scalar struct {
 	kind                             string
-	allowed                          []any // enum or const; nil: all
-	open                             bool  // other strings than the enum's are valid too
+	allowed                          []any // values of enum or const; nil means any
+	open                             bool  // strings outside of the enum are valid too
 	least, greatest                  float64
 	leastExcluded, greatestExcluded  bool
 	multipleOf, minLength, maxLength float64
 	pattern                          string
-	matcher                          *regexp.Regexp // nil: RE2 cannot say, or there is no pattern
+	matcher                          *regexp.Regexp // nil if there is no pattern, or RE2 cannot express it
 }
 
-// scalar reads what the schema says of scalars.
+// scalar reads the schema's keywords for scalars.
 func (s *Schema) scalar() *scalar {
 	k := s.Keywords
 	c := &scalar{
@@ -47,7 +47,7 @@ func (s *Schema) scalar() *scalar {
 		c.allowed = []any{only}
 	}
 	c.open = At(k, "x-ms-enum")["modelAsString"] == true && k["const"] == nil
-	// As a number it is a bound of its own (3.1), as true it says so of the other.
+	// In version 3.1 the keyword is itself a bound; before, true makes the other bound exclusive.
 	if n, ok := k["exclusiveMinimum"].(float64); ok && n >= c.least {
 		c.least, c.leastExcluded = n, true
 	}
@@ -62,31 +62,31 @@ func (s *Schema) scalar() *scalar {
 	return c
 }
 
-// Bounds are the least and the greatest number, and the distance between two.
+// Bounds returns the minimum, the maximum, and the step between valid numbers.
 func (s *Schema) Bounds() (least, greatest, step float64) {
 	c := s.scalar()
 	return c.least, c.greatest, Number(s.Keywords["multipleOf"], 1)
 }
 
-// Admits reports whether a scalar is certain to fit the schema.
+// Admits reports whether a scalar certainly fits the schema.
 func (s *Schema) Admits(v any) bool {
 	c := s.scalar()
-	if v == nil || c.refuse(v) != "" || !c.lists(v) {
+	if v == nil || c.explainMismatch(v) != "" || !c.allows(v) {
 		return false
 	}
 	_, isText := v.(string)
 	return !isText || c.kind != "string" || c.pattern == "" || c.matcher != nil
 }
 
-func (c *scalar) lists(v any) bool {
+func (c *scalar) allows(v any) bool {
 	return len(c.allowed) == 0 || slices.ContainsFunc(c.allowed, func(other any) bool { return reflect.DeepEqual(v, other) })
 }
 
-// refuse says what is allowed in place of a scalar; "" if it is. No value is refused for a
-// pattern that RE2 does not know.
-func (c *scalar) refuse(v any) (allowed string) {
-	if _, isText := v.(string); !c.lists(v) && !(c.open && isText) {
-		return "one of " + listed(c.allowed) + " must stand here"
+// explainMismatch returns what is allowed instead of a scalar, or "" if it is valid. Patterns that RE2
+// cannot express are ignored.
+func (c *scalar) explainMismatch(v any) (allowed string) {
+	if _, isText := v.(string); !c.allows(v) && !(c.open && isText) {
+		return "one of " + quoteList(c.allowed) + " must stand here"
 	}
 	switch c.kind {
 	case "boolean":
@@ -94,14 +94,14 @@ func (c *scalar) refuse(v any) (allowed string) {
 			return "a boolean must stand here"
 		}
 	case "integer", "number":
-		return c.refuseNumber(v)
+		return c.explainNumberMismatch(v)
 	case "string":
-		return c.refuseText(v)
+		return c.explainTextMismatch(v)
 	}
 	return ""
 }
 
-func (c *scalar) refuseNumber(v any) string {
+func (c *scalar) explainNumberMismatch(v any) string {
 	n, ok := v.(float64)
 	switch {
 	case c.kind == "integer" && (!ok || n != math.Trunc(n)):
@@ -109,21 +109,21 @@ func (c *scalar) refuseNumber(v any) string {
 	case !ok:
 		return "a number must stand here"
 	case n < c.least:
-		return "it must be at least " + shown(c.least)
+		return "it must be at least " + formatNumber(c.least)
 	case n == c.least && c.leastExcluded:
-		return "it must be greater than " + shown(c.least)
+		return "it must be greater than " + formatNumber(c.least)
 	case n > c.greatest:
-		return "it must be at most " + shown(c.greatest)
+		return "it must be at most " + formatNumber(c.greatest)
 	case n == c.greatest && c.greatestExcluded:
-		return "it must be less than " + shown(c.greatest)
+		return "it must be less than " + formatNumber(c.greatest)
 	}
 	if q := n / c.multipleOf; c.multipleOf > 0 && math.Abs(q-math.Round(q)) > 1e-9 {
-		return "it must be a multiple of " + shown(c.multipleOf)
+		return "it must be a multiple of " + formatNumber(c.multipleOf)
 	}
 	return ""
 }
 
-func (c *scalar) refuseText(v any) string {
+func (c *scalar) explainTextMismatch(v any) string {
 	text, ok := v.(string)
 	if !ok {
 		return "a string must stand here"
@@ -131,25 +131,25 @@ func (c *scalar) refuseText(v any) string {
 	length := float64(utf8.RuneCountInString(text))
 	switch {
 	case length < c.minLength:
-		return "it must have at least " + shown(c.minLength) + " characters"
+		return "it must have at least " + formatNumber(c.minLength) + " characters"
 	case length > c.maxLength:
-		return "it must have at most " + shown(c.maxLength) + " characters"
+		return "it must have at most " + formatNumber(c.maxLength) + " characters"
 	case c.matcher != nil && !c.matcher.MatchString(text):
 		return "it must match the pattern " + c.pattern
 	}
 	return ""
 }
 
-func shown(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+func formatNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// mostListed bounds how many of an enumeration's values are named.
-const mostListed = 20
+// maxListed is the maximum number of enum values that a fault names.
+const maxListed = 20
 
-func listed(values []any) string {
+func quoteList(values []any) string {
 	var b strings.Builder
 	for i, v := range values {
 		switch {
-		case i == mostListed:
+		case i == maxListed:
 			return b.String() + ", …"
 		case i > 0:
 			b.WriteString(", ")

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Schema is a schema merged with those that it extends by allOf.
+// Schema is a schema merged with the schemas that it extends by allOf.
 type Schema struct {
 	From       Node
 	Keywords   map[string]any
@@ -17,10 +17,10 @@ type Schema struct {
 	Required   map[string]bool
 }
 
-// deepest bounds how deep schemas hold each other.
-const deepest = 24
+// maxDepth limits the nesting of schemas.
+const maxDepth = 24
 
-// Complete resolves a schema and merges the schemas that it refers to.
+// Complete resolves a schema and merges the schemas that it extends.
 func (l Library) Complete(n Node) (*Schema, error) {
 	n, err := l.Resolve(n)
 	if err != nil {
@@ -33,22 +33,22 @@ func (l Library) Complete(n Node) (*Schema, error) {
 	if own, given := n.Value["discriminator"]; given {
 		s.Keywords["discriminator"] = own
 	} else {
-		delete(s.Keywords, "discriminator") // an ancestor's: it is this one that was chosen
+		delete(s.Keywords, "discriminator") // inherited, but this schema is already one of the variants
 	}
 	return s, nil
 }
 
-// merge adds a schema's own keywords over those of the schemas that it extends.
+// merge adds a schema's keywords to s, after the keywords of the schemas that it extends.
 func (l Library) merge(s *Schema, n Node, depth int) error {
-	if depth > deepest {
-		return fmt.Errorf("more than %d schemas extend each other", deepest)
+	if depth > maxDepth {
+		return fmt.Errorf("more than %d schemas extend each other", maxDepth)
 	}
 	list, _ := n.Value["allOf"].([]any)
 	for _, item := range list {
 		value, _ := item.(map[string]any)
 		part, err := l.Resolve(Node{Doc: n.Doc, Value: value})
 		if ref, _ := value["$ref"].(string); errors.Is(err, errNoFile) && strings.Contains(ref, "common-types") {
-			continue // the envelope of all resources, which a body needs nothing of
+			continue // it declares the members of every resource, none of which a body needs
 		}
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (l Library) merge(s *Schema, n Node, depth int) error {
 	return nil
 }
 
-// Kind is the type that values have; "" for any.
+// Kind returns the type of values, or "" for any.
 func (s *Schema) Kind() string {
 	switch t := s.Keywords["type"].(type) {
 	case string:
@@ -98,7 +98,7 @@ func (s *Schema) Kind() string {
 	return ""
 }
 
-// Options returns the alternative schemas; a value has to fit one of them.
+// Options returns the alternative schemas. A value must fit one of them.
 func (s *Schema) Options() []Node {
 	for _, keyword := range []string{"oneOf", "anyOf"} {
 		list, _ := s.Keywords[keyword].([]any)
@@ -115,7 +115,7 @@ func (s *Schema) Options() []Node {
 	return nil
 }
 
-// With is the schema with one of its options.
+// With returns the schema merged with one of its options.
 func (l Library) With(s *Schema, option Node) (*Schema, error) {
 	option, err := l.Resolve(option)
 	if err != nil {
@@ -127,7 +127,7 @@ func (l Library) With(s *Schema, option Node) (*Schema, error) {
 	return merged, l.merge(merged, option, 0)
 }
 
-// Discriminator is the member whose value names the kind of an object; "" if none does.
+// Discriminator returns the name of the member that selects an object's variant, or "".
 func (s *Schema) Discriminator() string {
 	switch d := s.Keywords["discriminator"].(type) {
 	case string:
@@ -139,13 +139,13 @@ func (s *Schema) Discriminator() string {
 	return ""
 }
 
-// Variant is one of the kinds of an object, by the value of its discriminator.
+// Variant is the schema for a value of the discriminator.
 type Variant struct {
 	Value string
 	Node  Node
 }
 
-// Variants are the known kinds of a schema with a discriminator, by their values' order.
+// Variants returns the known variants of a schema with a discriminator, sorted by value.
 func (l Library) Variants(s *Schema) []Variant {
 	var all []Variant
 	for value, ref := range At(s.Keywords, "discriminator", "mapping") {
@@ -156,14 +156,14 @@ func (l Library) Variants(s *Schema) []Variant {
 		all = append(all, Variant{value, Node{Doc: s.From.Doc, Value: map[string]any{"$ref": name}}})
 	}
 	if len(all) == 0 && s.From.pointer != "" {
-		all = l.extending(s.From)
+		all = l.derivedSchemas(s.From)
 	}
 	slices.SortFunc(all, func(a, b Variant) int { return strings.Compare(a.Value, b.Value) })
 	return all
 }
 
-// extending are the schemas of a document that extend one of it.
-func (l Library) extending(base Node) []Variant {
+// derivedSchemas returns the schemas of base's document that extend base.
+func (l Library) derivedSchemas(base Node) []Variant {
 	var all []Variant
 	for _, place := range [][]string{{"definitions"}, {"components", "schemas"}} {
 		for name := range At(base.Doc.root, place...) {
@@ -176,22 +176,22 @@ func (l Library) extending(base Node) []Variant {
 					continue
 				}
 				ref := map[string]any{"$ref": "#/" + strings.Join(append(slices.Clone(place), name), "/")}
-				all = append(all, Variant{discriminated(value, name), Node{Doc: base.Doc, Value: ref}})
+				all = append(all, Variant{discriminatorValue(value, name), Node{Doc: base.Doc, Value: ref}})
 			}
 		}
 	}
 	return all
 }
 
-// discriminated is the value of the discriminator of a schema.
-func discriminated(value map[string]any, name string) string {
+// discriminatorValue returns the discriminator's value for a schema.
+func discriminatorValue(value map[string]any, name string) string {
 	if own, ok := value["x-ms-discriminator-value"].(string); ok {
 		return own
 	}
 	return name
 }
 
-// OwnValue is the value of the discriminator for the schema itself.
+// OwnValue returns the discriminator's value for the schema itself.
 func (s *Schema) OwnValue() string {
-	return discriminated(s.From.Value, path.Base(s.From.pointer))
+	return discriminatorValue(s.From.Value, path.Base(s.From.pointer))
 }

@@ -9,46 +9,46 @@ import (
 	"strings"
 )
 
-// Shape is a schema made ready to check values quickly. It is safe for concurrent use.
+// Shape is a schema compiled for fast checks. It is safe for concurrent use.
 type Shape struct {
 	*scalar
 	nullable           bool
 	members            map[string]member
 	required           []string
-	further            *Shape // of members that are not declared; nil: anything
+	additional         *Shape // for undeclared members; nil allows anything
 	items              *Shape
 	minItems, maxItems int
-	options            []*Shape // one of which a value has to fit
+	options            []*Shape // a value must fit one of them
 	discriminator      string
 	variants           map[string]*Shape // by the discriminator's value
 }
 
-// member is what a schema says of a member of an object.
+// member is the schema of an object's member.
 type member struct {
 	*Shape
-	nullable bool
-	readOnly bool
-	required int // its place among those that are required, from 1; 0: it is not
+	nullable      bool
+	readOnly      bool
+	requiredIndex int // index in Shape.required, from 1; 0 if it is optional
 }
 
-// anything fits all values.
-var anything = &Shape{scalar: &scalar{}}
+// anyShape allows all values.
+var anyShape = &Shape{scalar: &scalar{}}
 
-// Shape makes a schema ready. The error names the member whose schema cannot be read.
+// Shape compiles a schema. An error names the member whose schema is invalid.
 func (l Library) Shape(n Node) (*Shape, error) {
-	return (&shaper{Library: l, shapes: map[uintptr]*Shape{}}).shape(n, "")
+	return (&shaper{Library: l, shapes: map[uintptr]*Shape{}}).shapeOf(n, "")
 }
 
-// shaper makes shapes, each schema's once: schemas may hold themselves.
+// shaper compiles each schema once, because schemas may be recursive.
 type shaper struct {
 	Library
 	shapes map[uintptr]*Shape
 }
 
-func (m *shaper) shape(n Node, at string) (*Shape, error) {
+func (m *shaper) shapeOf(n Node, at string) (*Shape, error) {
 	resolved, err := m.Resolve(n)
 	if ref, _ := n.Value["$ref"].(string); errors.Is(err, errNoFile) && strings.Contains(ref, "common-types") {
-		return anything, nil // as documents are handed on without what all share
+		return anyShape, nil // documents are often distributed without the shared common types
 	}
 	if err != nil {
 		return nil, unreadable(at, err)
@@ -74,8 +74,8 @@ func unreadable(at string, err error) error {
 }
 
 func (m *shaper) fill(shape *Shape, s *Schema, at string, depth int) (err error) {
-	if depth > deepest {
-		return unreadable(at, fmt.Errorf("more than %d schemas are options of each other", deepest))
+	if depth > maxDepth {
+		return unreadable(at, fmt.Errorf("more than %d schemas are options of each other", maxDepth))
 	}
 	shape.scalar, shape.nullable = s.scalar(), s.nullable()
 	if shape.options, err = m.optionsOf(s, at, depth); err != nil || len(shape.options) > 0 {
@@ -83,11 +83,11 @@ func (m *shaper) fill(shape *Shape, s *Schema, at string, depth int) (err error)
 	}
 	switch shape.kind {
 	case "object":
-		return m.object(shape, s, at)
+		return m.fillObject(shape, s, at)
 	case "array":
 		items, _ := s.Keywords["items"].(map[string]any)
 		shape.minItems, shape.maxItems = int(Number(s.Keywords["minItems"], 0)), int(Number(s.Keywords["maxItems"], 1<<31))
-		shape.items, err = m.shape(Node{Doc: s.From.Doc, Value: items}, at+"[]")
+		shape.items, err = m.shapeOf(Node{Doc: s.From.Doc, Value: items}, at+"[]")
 	}
 	return err
 }
@@ -107,11 +107,11 @@ func (m *shaper) optionsOf(s *Schema, at string, depth int) (all []*Shape, err e
 	return all, nil
 }
 
-func (m *shaper) object(shape *Shape, s *Schema, at string) error {
+func (m *shaper) fillObject(shape *Shape, s *Schema, at string) error {
 	shape.members = map[string]member{}
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		n := s.Properties[name]
-		of, err := m.shape(n, strings.TrimPrefix(at+"."+name, "."))
+		of, err := m.shapeOf(n, strings.TrimPrefix(at+"."+name, "."))
 		if err != nil {
 			return err
 		}
@@ -119,31 +119,31 @@ func (m *shaper) object(shape *Shape, s *Schema, at string) error {
 		if own, err := m.Complete(n); err == nil {
 			readOnly = readOnly || own.Keywords["readOnly"] == true
 		}
-		shape.members[name] = member{Shape: of, nullable: says(n.Value, nullWords...), readOnly: readOnly}
+		shape.members[name] = member{Shape: of, nullable: hasTrue(n.Value, nullWords...), readOnly: readOnly}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Required)) {
 		its, declared := shape.members[name]
 		switch {
 		case !declared:
-			its.Shape, its.nullable = anything, true
+			its.Shape, its.nullable = anyShape, true
 		case its.readOnly:
 			continue
 		}
 		shape.required = append(shape.required, name)
-		its.required = len(shape.required)
+		its.requiredIndex = len(shape.required)
 		shape.members[name] = its
 	}
 	if further, ok := s.Keywords["additionalProperties"].(map[string]any); ok {
 		var err error
-		if shape.further, err = m.shape(Node{Doc: s.From.Doc, Value: further}, at+".*"); err != nil {
+		if shape.additional, err = m.shapeOf(Node{Doc: s.From.Doc, Value: further}, at+".*"); err != nil {
 			return err
 		}
 	}
-	return m.kinds(shape, s, at)
+	return m.addVariants(shape, s, at)
 }
 
-// kinds adds what an object is by its discriminator: also the kinds of its kinds.
-func (m *shaper) kinds(shape *Shape, s *Schema, at string) error {
+// addVariants adds the variants that the discriminator selects, including variants of variants.
+func (m *shaper) addVariants(shape *Shape, s *Schema, at string) error {
 	if shape.discriminator = s.Discriminator(); shape.discriminator == "" {
 		return nil
 	}
@@ -154,13 +154,13 @@ func (m *shaper) kinds(shape *Shape, s *Schema, at string) error {
 		if shape.variants[next.Value] != nil {
 			continue
 		}
-		of, err := m.shape(next.Node, at)
+		of, err := m.shapeOf(next.Node, at)
 		if err != nil {
 			return err
 		}
 		shape.variants[next.Value] = of
 		if resolved, err := m.Resolve(next.Node); err == nil && resolved.pointer != "" {
-			open = append(open, m.extending(resolved)...)
+			open = append(open, m.derivedSchemas(resolved)...)
 		}
 	}
 	return nil
@@ -168,9 +168,9 @@ func (m *shaper) kinds(shape *Shape, s *Schema, at string) error {
 
 var nullWords = []string{"nullable", "x-nullable"}
 
-// nullable reports whether null is a value of the schema.
+// nullable reports whether the schema allows null.
 func (s *Schema) nullable() bool {
-	if says(s.Keywords, nullWords...) || slices.Contains(Texts(s.Keywords["type"]), "null") {
+	if hasTrue(s.Keywords, nullWords...) || slices.Contains(Texts(s.Keywords["type"]), "null") {
 		return true
 	}
 	for _, keyword := range []string{"oneOf", "anyOf"} {
@@ -184,6 +184,6 @@ func (s *Schema) nullable() bool {
 	return false
 }
 
-func says(keywords map[string]any, names ...string) bool {
+func hasTrue(keywords map[string]any, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return keywords[name] == true })
 }

@@ -1,5 +1,5 @@
-// Package document reads JSON as templates and their parameters are written, into nodes
-// that know where they stand.
+// Package document parses templates and parameter files into nodes that know their position in the
+// text.
 package document
 
 import (
@@ -16,35 +16,35 @@ import (
 	"portico/template/expr"
 )
 
-// Document is a text that was read.
+// Document is a parsed text.
 type Document struct {
 	Root   *Node
-	File   string // the name of its file, for faults; empty of a request's content
+	File   string // file name for faults; empty for a request body
 	text   []byte
-	hashes sync.Map // of nodes, which the nested deployments of a loop share
+	hashes sync.Map // by node; the nested deployments of a loop share nodes
 }
 
 // Node is a value of a document.
 type Node struct {
-	// Value is what the node holds, no expression in it worked out.
+	// Value is the node's value, with expressions unevaluated.
 	Value    expr.Value
-	Members  []Member // of an object, in order; no name stands twice
-	Elements []*Node  // of an array
-	Offset   int      // in bytes
+	Members  []Member // members of an object, in order and with distinct names
+	Elements []*Node  // elements of an array
+	Offset   int      // position in the text, in bytes
 	document *Document
 }
 
 // Member is a member of an object.
 type Member struct {
 	Name   string
-	Offset int // of the name
+	Offset int // position of the name
 	Node   *Node
 }
 
-// Is reports whether the node is of one of the kinds; an absent node is of none.
+// Is reports whether the node has one of the kinds. A nil node has none.
 func (n *Node) Is(kinds expr.Kind) bool { return n != nil && n.Value.Is(kinds) }
 
-// Text is a string's value; empty of an absent node or one of another kind.
+// Text returns a string's value; "" if the node is nil or has another kind.
 func (n *Node) Text() string {
 	if n == nil {
 		return ""
@@ -52,9 +52,9 @@ func (n *Node) Text() string {
 	return n.Value.Text()
 }
 
-// Member is the member of an object by its name, else the first one whose name differs in
-// casing alone; nil where there is none. An explicit null is none: programs that write
-// templates and parameters write all optional members.
+// Member returns an object's member with that name, or else the first that differs from it only in
+// case, or nil. A member that is null counts as absent, because tools write optional members as
+// null.
 func (n *Node) Member(name string) *Node {
 	if m := n.MemberOrNull(name); m != nil && !m.Is(expr.Null) {
 		return m
@@ -62,12 +62,12 @@ func (n *Node) Member(name string) *Node {
 	return nil
 }
 
-// Present returns the members that are no explicit null.
+// Present returns the members that are not null.
 func (n *Node) Present() []Member {
 	return slices.DeleteFunc(slices.Clone(n.Members), func(m Member) bool { return m.Node.Is(expr.Null) })
 }
 
-// MemberOrNull is as Member, of a member that holds a value, which may be null.
+// MemberOrNull returns the same as Member, and also members that are null.
 func (n *Node) MemberOrNull(name string) *Node {
 	if n == nil {
 		return nil
@@ -79,9 +79,8 @@ func (n *Node) MemberOrNull(name string) *Node {
 	return n.Members[at].Node
 }
 
-// Alike returns a fault for each of the object's own members whose name differs from an
-// earlier one's in casing alone: of an object whose members are found in any casing it is
-// not clear which one is meant.
+// Alike returns a fault for each of the object's own members that differs from an earlier one only
+// in case: lookup ignores case, so it would be ambiguous.
 func (n *Node) Alike(code string) (faults []*Fault) {
 	if n == nil {
 		return nil
@@ -90,7 +89,7 @@ func (n *Node) Alike(code string) (faults []*Fault) {
 	for _, m := range n.Members {
 		folded := strings.ToLower(m.Name)
 		if earlier, twice := first[folded]; twice {
-			faults = append(faults, n.Key(m, code, "the members '%s' and '%s' of one object differ in casing alone", earlier, m.Name))
+			faults = append(faults, n.KeyFault(m, code, "the members '%s' and '%s' of one object differ in casing alone", earlier, m.Name))
 			continue
 		}
 		first[folded] = m.Name
@@ -98,8 +97,8 @@ func (n *Node) Alike(code string) (faults []*Fault) {
 	return faults
 }
 
-// Hash is the hash of a template. It is of the template alone: one of parameters too would let
-// readers of the deployment try what its secrets are.
+// Hash returns the template's hash. Parameters are not part of it: otherwise readers of the
+// deployment could use it to guess its secrets.
 func (n *Node) Hash() string {
 	hash, known := n.document.hashes.Load(n)
 	if !known {
@@ -110,8 +109,8 @@ func (n *Node) Hash() string {
 	return hash.(string)
 }
 
-// Within is the root of the document that a string holds, whose faults have their places in
-// that; a node of another kind, or an absent one, is itself.
+// Within parses the document in a string node and returns its root. Positions of its faults refer
+// to that string. Other nodes, and nil, are returned unchanged.
 func (n *Node) Within(form Form, code string) (*Node, []*Fault) {
 	if !n.Is(expr.String) {
 		return n, nil
@@ -123,37 +122,37 @@ func (n *Node) Within(form Form, code string) (*Node, []*Fault) {
 	return d.Root, nil
 }
 
-// Fault is something wrong at a place of a document.
+// Fault is an error at a position of a document.
 type Fault struct {
-	File         string // of Document
-	Code         string // ARM's: InvalidTemplate
+	File         string // from Document
+	Code         string // ARM's error code, such as InvalidTemplate
 	Path         string // $.resources[0].name
 	Line, Column int    // from 1, in characters
 	Message      string
-	// Exceeds says that the document is larger, or nests deeper, than documents may.
+	// Exceeds means that the document is too large or nests too deep.
 	Exceeds bool
 }
 
-// Error is the fault in one line: 3:14: $.resources[0].name: InvalidTemplate: sentence.
+// Error returns the fault as one line: 3:14: $.resources[0].name: InvalidTemplate: message.
 func (f *Fault) Error() string {
 	return fmt.Sprintf("%d:%d: %s: %s: %s", f.Line, f.Column, f.Path, f.Code, f.Message)
 }
 
-// Fault is a fault at the node.
+// Fault returns a fault at the node.
 func (n *Node) Fault(code, format string, args ...any) *Fault {
 	return n.document.fault(n.Offset, code, fmt.Sprintf(format, args...))
 }
 
-// FaultAt is a fault at a place inside of the node: an offset in bytes of a string's value,
-// as faults of expressions have it.
+// FaultAt returns a fault inside a string node. inside is an offset in bytes into the string's
+// value, as in faults of expressions.
 func (n *Node) FaultAt(inside int, code, message string) *Fault {
 	f := n.document.fault(n.Offset, code, message)
-	f.Line, f.Column = Place(n.document.text, n.document.inside(n.Offset, inside))
+	f.Line, f.Column = Place(n.document.text, n.document.stringOffset(n.Offset, inside))
 	return f
 }
 
-// Key is a fault at the name of one of the node's members.
-func (n *Node) Key(m Member, code, format string, args ...any) *Fault {
+// KeyFault returns a fault at the name of one of the node's members.
+func (n *Node) KeyFault(m Member, code, format string, args ...any) *Fault {
 	f := m.Node.Fault(code, format, args...)
 	f.Line, f.Column = Place(n.document.text, m.Offset)
 	return f
@@ -164,8 +163,9 @@ func (d *Document) fault(offset int, code, message string) *Fault {
 	return &Fault{File: d.File, Code: code, Path: d.path(offset), Line: line, Column: column, Message: message}
 }
 
-// inside is the offset of a string's byte: quotes, escapes counted.
-func (d *Document) inside(offset, at int) int {
+// stringOffset returns the position in the text of byte at of the string that begins at offset. It
+// accounts for the quote and for escape sequences.
+func (d *Document) stringOffset(offset, at int) int {
 	s := scanner{text: d.text, at: offset + 1, relaxed: true}
 	for from := 0; from < at && s.at < len(s.text) && s.text[s.at] != s.text[offset]; {
 		if s.text[s.at] != '\\' {
@@ -182,14 +182,14 @@ func (d *Document) inside(offset, at int) int {
 	return s.at
 }
 
-// Place is the line and column of an offset, both from 1, columns in characters.
+// Place returns the line and column of an offset. Both count from 1; columns count characters.
 func Place(text []byte, offset int) (line, column int) {
 	before := string(text[:min(offset, len(text))])
 	line = 1 + strings.Count(before, "\n")
 	return line, 1 + utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
-// path is that of the innermost node around an offset.
+// path returns the path of the innermost node around an offset.
 func (d *Document) path(offset int) string {
 	path := []byte("$")
 	n := d.Root
@@ -222,7 +222,7 @@ func (d *Document) path(offset int) string {
 	return string(path)
 }
 
-// appendName appends a member to a path, quoted where it is no word.
+// appendName appends a member to a path, quoted unless it is a plain identifier.
 func appendName(path []byte, name string) []byte {
 	for _, c := range name {
 		if c != '_' && c != '-' && c != '$' && (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
@@ -232,18 +232,18 @@ func appendName(path []byte, name string) []byte {
 	return append(append(path, '.'), name...)
 }
 
-// Holding is a value that an expression at the node has made, as a node at its place.
-func (n *Node) Holding(v expr.Value) *Node {
+// Computed returns a node at n's position with the value that an expression at n returned.
+func (n *Node) Computed(v expr.Value) *Node {
 	holder := &Node{Value: v, Offset: n.Offset, document: n.document}
 	switch v.Kind() {
 	case expr.Array:
 		holder.Elements = make([]*Node, v.Len())
 		for i := range holder.Elements {
-			holder.Elements[i] = n.Holding(v.Element(i))
+			holder.Elements[i] = n.Computed(v.Element(i))
 		}
 	case expr.Object:
 		for _, m := range v.Members() {
-			holder.Members = append(holder.Members, Member{Name: m.Name, Offset: n.Offset, Node: n.Holding(m.Value)})
+			holder.Members = append(holder.Members, Member{Name: m.Name, Offset: n.Offset, Node: n.Computed(m.Value)})
 		}
 	}
 	return holder

@@ -12,28 +12,28 @@ import (
 	"portico/template/expr"
 )
 
-// MaxBytes is how long a document may be, as in ARM.
+// MaxBytes is the maximum length of a document, as in ARM.
 const MaxBytes = 4 << 20
 
-// MaxValues is how many values a document may hold: real ones of 4 MiB hold half as many,
-// and each takes more memory than its text.
+// MaxValues is the maximum number of values in a document: each takes more memory than its text.
+// Real documents of 4 MiB have half as many.
 const MaxValues = 300_000
 
-// MaxDepth is how deep arrays and objects may nest.
+// MaxDepth is the maximum nesting of arrays and objects.
 const MaxDepth = expr.MaxDepth
 
-// Form is how strictly JSON is read.
+// Form is a dialect of JSON.
 type Form int
 
-// The forms: JSON as its standard has it, and as az sends it.
+// Strict is standard JSON; Relaxed is what az accepts.
 const (
 	Strict  Form = iota
-	Relaxed      // with comments, unquoted names, single quotes, line breaks in strings, commas at the end
+	Relaxed      // adds comments, unquoted names, single quotes, line breaks in strings, trailing commas
 )
 
-// Read reads a document. A name that stands twice in an object has the last value, as in
-// ARM; names that differ in casing alone are two. Faults have the code given. A document
-// whose syntax is wrong is nil, with one fault.
+// Read parses a document. If an object repeats a name, the last value counts, as in ARM; names that
+// differ in case are distinct. Faults get the given code. After a syntax error, the document is
+// nil.
 func Read(text []byte, form Form, code string) (*Document, []*Fault) {
 	d := &Document{text: text}
 	s := &scanner{text: text, relaxed: form == Relaxed, document: d, code: code}
@@ -53,7 +53,7 @@ func Read(text []byte, form Form, code string) (*Document, []*Fault) {
 	root, err := s.value()
 	if err == nil {
 		d.Root = root
-		if err = s.space(); err == nil && s.at < len(text) {
+		if err = s.skipSpace(); err == nil && s.at < len(text) {
 			err = s.unexpected("the end of the document")
 		}
 	}
@@ -75,7 +75,7 @@ type scanner struct {
 	at       int
 	relaxed  bool
 	values   int
-	steps    []string // the path to what is being read
+	steps    []string // the path to the current value
 	document *Document
 	code     string
 	faults   []*Fault
@@ -94,8 +94,8 @@ func (s *scanner) fail(at int, format string, args ...any) *syntaxError {
 	return &syntaxError{at: at, message: fmt.Sprintf(format, args...)}
 }
 
-// exceed is the error of a document that is larger than documents may be.
-func (s *scanner) exceed(format string, most int) *syntaxError {
+// tooLarge returns the error for a document that exceeds a limit.
+func (s *scanner) tooLarge(format string, most int) *syntaxError {
 	return &syntaxError{s.at, fmt.Sprintf(format, most), true}
 }
 
@@ -107,8 +107,8 @@ func (s *scanner) unexpected(wanted string) *syntaxError {
 	return s.fail(s.at, "%q stands where %s is expected", r, wanted)
 }
 
-// space skips white space and comments.
-func (s *scanner) space() *syntaxError {
+// skipSpace skips white space and comments.
+func (s *scanner) skipSpace() *syntaxError {
 	for s.at < len(s.text) {
 		switch s.text[s.at] {
 		case ' ', '\t', '\r', '\n':
@@ -150,14 +150,14 @@ func (s *scanner) comment() *syntaxError {
 }
 
 func (s *scanner) value() (*Node, *syntaxError) {
-	if err := s.space(); err != nil {
+	if err := s.skipSpace(); err != nil {
 		return nil, err
 	}
 	if s.at >= len(s.text) {
 		return nil, s.unexpected("a value")
 	}
 	if s.values++; s.values > MaxValues {
-		return nil, s.exceed("the document holds more than %d values", MaxValues)
+		return nil, s.tooLarge("the document holds more than %d values", MaxValues)
 	}
 	n := &Node{Offset: s.at, document: s.document}
 	var err *syntaxError
@@ -173,12 +173,12 @@ func (s *scanner) value() (*Node, *syntaxError) {
 	case c == '-' || c >= '0' && c <= '9':
 		n.Value, err = s.number()
 	default:
-		n.Value, err = s.word()
+		n.Value, err = s.keyword()
 	}
 	return n, err
 }
 
-func (s *scanner) word() (expr.Value, *syntaxError) {
+func (s *scanner) keyword() (expr.Value, *syntaxError) {
 	from := s.at
 	switch word := s.identifier(); word {
 	case "true", "false":
@@ -190,7 +190,7 @@ func (s *scanner) word() (expr.Value, *syntaxError) {
 	return expr.Value{}, s.unexpected("a value")
 }
 
-// identifier is a word as it stands; empty where none does.
+// identifier reads an identifier; it returns "" if there is none.
 func (s *scanner) identifier() string {
 	from := s.at
 	for s.at < len(s.text) && (s.text[s.at] == '_' || s.text[s.at] == '$' || s.text[s.at]|0x20 >= 'a' && s.text[s.at]|0x20 <= 'z' ||
@@ -200,10 +200,9 @@ func (s *scanner) identifier() string {
 	return string(s.text[from:s.at])
 }
 
-// more reports whether another part of an array or object follows, and skips what
-// stands between.
-func (s *scanner) more(first bool, end byte) (bool, *syntaxError) {
-	if err := s.space(); err != nil {
+// nextPart skips the separator and reports whether another part of the array or object follows.
+func (s *scanner) nextPart(first bool, end byte) (bool, *syntaxError) {
+	if err := s.skipSpace(); err != nil {
 		return false, err
 	}
 	if s.at < len(s.text) && s.text[s.at] == end {
@@ -217,7 +216,7 @@ func (s *scanner) more(first bool, end byte) (bool, *syntaxError) {
 		return false, s.unexpected("',' or '" + string(end) + "'")
 	}
 	s.at++
-	if err := s.space(); err != nil {
+	if err := s.skipSpace(); err != nil {
 		return false, err
 	}
 	if s.relaxed && s.at < len(s.text) && s.text[s.at] == end {
@@ -227,15 +226,15 @@ func (s *scanner) more(first bool, end byte) (bool, *syntaxError) {
 	return true, nil
 }
 
-// nested reads the parts of an array or object.
-func (s *scanner) nested(end byte, part func() *syntaxError) *syntaxError {
+// readParts reads the parts of an array or object.
+func (s *scanner) readParts(end byte, part func() *syntaxError) *syntaxError {
 	if len(s.steps) >= MaxDepth {
-		return s.exceed("the document nests deeper than %d levels", MaxDepth)
+		return s.tooLarge("the document nests deeper than %d levels", MaxDepth)
 	}
 	s.at++
 	s.steps = append(s.steps, "")
 	for first := true; ; first = false {
-		more, err := s.more(first, end)
+		more, err := s.nextPart(first, end)
 		if err != nil {
 			s.steps[len(s.steps)-1] = ""
 			return err
@@ -252,7 +251,7 @@ func (s *scanner) nested(end byte, part func() *syntaxError) *syntaxError {
 
 func (s *scanner) array(n *Node) *syntaxError {
 	n.Elements = []*Node{}
-	err := s.nested(']', func() *syntaxError {
+	err := s.readParts(']', func() *syntaxError {
 		s.steps[len(s.steps)-1] = "[" + strconv.Itoa(len(n.Elements)) + "]"
 		e, err := s.value()
 		n.Elements = append(n.Elements, e)
@@ -272,14 +271,14 @@ func (s *scanner) array(n *Node) *syntaxError {
 func (s *scanner) object(n *Node) *syntaxError {
 	n.Members = []Member{}
 	seen := map[string]int{}
-	err := s.nested('}', func() *syntaxError {
+	err := s.readParts('}', func() *syntaxError {
 		m := Member{Offset: s.at}
 		var err *syntaxError
 		if m.Name, err = s.name(); err != nil {
 			return err
 		}
 		s.steps[len(s.steps)-1] = string(appendName(nil, m.Name))
-		if err := s.space(); err != nil {
+		if err := s.skipSpace(); err != nil {
 			return err
 		}
 		if s.at >= len(s.text) || s.text[s.at] != ':' {
@@ -306,8 +305,7 @@ func (s *scanner) object(n *Node) *syntaxError {
 	return nil
 }
 
-// add gives an object a member. One that repeats a name stands for the earlier one,
-// whose node is removed.
+// add appends a member to an object. If the name is repeated, it removes the earlier member's node.
 func (s *scanner) add(n *Node, m Member, seen map[string]int) {
 	if at, twice := seen[m.Name]; twice {
 		n.Members[at].Node = nil
@@ -337,7 +335,7 @@ func (s *scanner) string() (string, *syntaxError) {
 	from, quote := s.at, s.text[s.at]
 	s.at++
 	var b []byte
-	plain := s.at // where what is not yet copied begins
+	plain := s.at // start of the text not yet copied to b
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; {
 		case c == quote:
@@ -362,7 +360,7 @@ func (s *scanner) string() (string, *syntaxError) {
 
 const escapes, escaped = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 
-// escape appends what an escape sequence stands for.
+// escape decodes an escape sequence and appends the result.
 func (s *scanner) escape(b []byte) ([]byte, *syntaxError) {
 	from := s.at
 	if s.at++; s.at < len(s.text) {
@@ -375,23 +373,23 @@ func (s *scanner) escape(b []byte) ([]byte, *syntaxError) {
 			return append(b, c), nil
 		}
 		if c == 'u' {
-			if r, ok := s.unit(); ok {
-				return utf8.AppendRune(b, s.rune(r)), nil
+			if r, ok := s.hexUnit(); ok {
+				return utf8.AppendRune(b, s.joinSurrogates(r)), nil
 			}
 		}
 	}
 	return nil, s.fail(from, "the escape sequence that begins here is none of JSON's")
 }
 
-// rune is a character whose first half is read: what is half of a pair alone becomes
-// U+FFFD.
-func (s *scanner) rune(r rune) rune {
+// joinSurrogates returns the character whose first UTF-16 unit is r, reading the second one. Half a
+// pair becomes U+FFFD.
+func (s *scanner) joinSurrogates(r rune) rune {
 	if !utf16.IsSurrogate(r) || s.at+1 >= len(s.text) || s.text[s.at] != '\\' || s.text[s.at+1] != 'u' {
 		return r
 	}
 	from := s.at
 	s.at += 2
-	if low, ok := s.unit(); ok {
+	if low, ok := s.hexUnit(); ok {
 		if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
 			return pair
 		}
@@ -400,7 +398,7 @@ func (s *scanner) rune(r rune) rune {
 	return r
 }
 
-func (s *scanner) unit() (rune, bool) {
+func (s *scanner) hexUnit() (rune, bool) {
 	if s.at+4 > len(s.text) {
 		return 0, false
 	}

@@ -5,60 +5,59 @@ import (
 	"errors"
 )
 
-// Budget bounds what evaluations may spend, all together: one for a template.
+// Budget limits what all evaluations of a template may spend together.
 type Budget struct {
 	steps, bytes, depth account
-	ended               func() error // the error of the context
-	spent               error        // of the first refusal, which all later ones repeat
+	contextErr          func() error // the error of the context
+	exhausted           error        // the first error, which all later calls return
 }
 
-type account struct{ left, most int }
+type account struct{ remaining, limit int }
 
-// NewBudget returns a budget of steps (a call of a function, or what takes about as long), of
-// bytes that values may take, all that were ever made counted, and of the depth to which
-// calls may nest. Once the context ends, everything is refused with its error.
+// NewBudget returns a budget of steps (function calls, or work that takes about as long), of bytes
+// for all values ever created, and of nested calls. Once ctx ends, all charges fail with its error.
 func NewBudget(ctx context.Context, steps, bytes, depth int) *Budget {
-	return &Budget{steps: account{steps, steps}, bytes: account{bytes, bytes}, depth: account{depth, depth}, ended: ctx.Err}
+	return &Budget{steps: account{steps, steps}, bytes: account{bytes, bytes}, depth: account{depth, depth}, contextErr: ctx.Err}
 }
 
-// ErrBudget is the fault of a template that asks for more than its budget.
+// ErrBudget is the cause of errors about an exhausted budget.
 var ErrBudget = errors.New("the template asks for more than an evaluation may spend")
 
-// stepsOfLook is how often the context is looked at: about once in a millisecond.
-const stepsOfLook = 1 << 12
+// stepsPerContextCheck makes the budget check its context about once per millisecond.
+const stepsPerContextCheck = 1 << 12
 
-// Spent returns the steps that were charged.
-func (b *Budget) Spent() int { return b.steps.most - b.steps.left }
+// Spent returns the number of steps charged.
+func (b *Budget) Spent() int { return b.steps.limit - b.steps.remaining }
 
 // Steps charges n steps.
 func (b *Budget) Steps(n int) error {
-	if b.spent == nil && (b.steps.left-n)/stepsOfLook != b.steps.left/stepsOfLook {
-		b.spent = b.ended()
+	if b.exhausted == nil && (b.steps.remaining-n)/stepsPerContextCheck != b.steps.remaining/stepsPerContextCheck {
+		b.exhausted = b.contextErr()
 	}
 	return b.charge(&b.steps, n, "steps")
 }
 
-// What is walked through in about the time of a step. Texts are counted more strictly than
-// containers: functions decode texts, fold their case and compare them with several others.
+// Amounts that take about one step to walk through. Strings count for more than containers:
+// functions decode them, fold their case and compare them several times.
 const (
-	textOfStep = 32  // bytes
-	sizeOfStep = 256 // of Value.Size
+	bytesPerStep = 32  // bytes
+	sizePerStep  = 256 // as returned by Value.Size
 )
 
-// Walk charges for a walk through a value with all of its parts.
+// Walk charges for walking through a value with all its parts.
 func (b *Budget) Walk(v Value) error { return b.Steps(stepsToWalk(v)) }
 
-// Text charges for a walk through n bytes of text.
-func (b *Budget) Text(n int) error { return b.Steps(n / textOfStep) }
+// Text charges for walking through n bytes of text.
+func (b *Budget) Text(n int) error { return b.Steps(n / bytesPerStep) }
 
 func stepsToWalk(v Value) int {
 	if v.Is(String) {
-		return len(v.text) / textOfStep
+		return len(v.text) / bytesPerStep
 	}
-	return v.Size() / sizeOfStep
+	return v.Size() / sizePerStep
 }
 
-// call charges for a call of a function, with the walk through its arguments, before it is called.
+// call charges for a function call and for walking through its arguments.
 func (b *Budget) call(f *Function, args []Value) error {
 	n := f.Steps + len(args)/8
 	for i, arg := range args {
@@ -69,21 +68,21 @@ func (b *Budget) call(f *Function, args []Value) error {
 	return b.Steps(n)
 }
 
-// Bytes charges n bytes: of a string its length, of others Value.Size of what is new.
+// Bytes charges n bytes: the length of a new string, or Value.Size of other new values.
 func (b *Budget) Bytes(n int) error { return b.charge(&b.bytes, n, "bytes of values") }
 
-// Elements charges for a container of n elements whose values exist already.
+// Elements charges for a container of n existing values.
 func (b *Budget) Elements(n int) error {
 	if err := b.Steps(n); err != nil {
 		return err
 	}
-	if n > b.bytes.left/valueSize { // n times the size might overflow
-		n = b.bytes.left/valueSize + 1
+	if n > b.bytes.remaining/valueSize { // avoids an overflow of the product
+		n = b.bytes.remaining/valueSize + 1
 	}
 	return b.Bytes(n * (valueSize + memberSize))
 }
 
-// Object charges for an object of the members, whose names have to be found.
+// Object charges for creating an object of the members, including the lookup of their names.
 func (b *Budget) Object(members []Member) error {
 	if err := b.Elements(len(members)); err != nil {
 		return err
@@ -91,7 +90,7 @@ func (b *Budget) Object(members []Member) error {
 	return b.Names(members)
 }
 
-// Names charges for finding the names of an object's members.
+// Names charges for looking up the names of members.
 func (b *Budget) Names(members []Member) error {
 	n := 0
 	for i := range members {
@@ -101,26 +100,26 @@ func (b *Budget) Names(members []Member) error {
 }
 
 func (b *Budget) charge(a *account, n int, of string) error {
-	if b.spent == nil && (n < 0 || n > a.left) {
-		b.spent = wrapf(ErrBudget, "the template's expressions ask for more %s than an evaluation may spend: %d are the most", of, a.most)
+	if b.exhausted == nil && (n < 0 || n > a.remaining) {
+		b.exhausted = wrapf(ErrBudget, "the template's expressions ask for more %s than an evaluation may spend: %d are the most", of, a.limit)
 	}
-	if b.spent != nil {
-		return b.spent
+	if b.exhausted != nil {
+		return b.exhausted
 	}
-	a.left -= n
+	a.remaining -= n
 	return nil
 }
 
-// enter charges a level of depth, which leave gives back.
+// enter charges one level of depth, until leave.
 func (b *Budget) enter() error {
-	if b.spent == nil && b.depth.left <= 0 {
-		b.spent = wrapf(ErrBudget, "the template's expressions nest deeper than an evaluation may go: %d levels are the most", b.depth.most)
+	if b.exhausted == nil && b.depth.remaining <= 0 {
+		b.exhausted = wrapf(ErrBudget, "the template's expressions nest deeper than an evaluation may go: %d levels are the most", b.depth.limit)
 	}
-	if b.spent != nil {
-		return b.spent
+	if b.exhausted != nil {
+		return b.exhausted
 	}
-	b.depth.left--
+	b.depth.remaining--
 	return nil
 }
 
-func (b *Budget) leave() { b.depth.left++ }
+func (b *Budget) leave() { b.depth.remaining++ }

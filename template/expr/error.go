@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Error is a fault in an expression: a sentence for whoever wrote the template. It never
-// quotes a secret; functions quote names and kinds, and no values.
+// Error is a fault in an expression, for the template's author. It never quotes a secret; functions
+// quote only names and kinds, not values.
 type Error struct {
 	Message string
-	Offset  int // where in the expression's text, in bytes
+	Offset  int // byte offset in the expression
 	cause   error
 }
 
-// Errorf is a fault whose place the evaluation adds. A function's message need not name
-// the function; the evaluation begins it with "The template function 'NAME': ".
+// Errorf returns an error whose offset the evaluation adds. A function's message need not name the
+// function: the evaluation prefixes it with "The template function 'NAME': ".
 func Errorf(format string, args ...any) error {
 	return &Error{Message: fmt.Sprintf(format, args...), Offset: -1}
 }
@@ -27,7 +27,7 @@ func errorAt(offset int, format string, args ...any) error {
 	return &Error{Message: fmt.Sprintf(format, args...), Offset: offset}
 }
 
-// Shorten returns the beginning of a text that is longer than so many bytes, with an ellipsis.
+// Shorten cuts a text to about most bytes and adds an ellipsis, if it is longer.
 func Shorten(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -35,8 +35,8 @@ func Shorten(text string, most int) string {
 	return strings.ToValidUTF8(text[:most], "") + "…"
 }
 
-// Error is the sentence.
+// Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns the error of what a function asks, or ErrBudget if the budget was spent.
+// Unwrap returns the error of a question's answer, or ErrBudget if the budget is exhausted.
 func (e *Error) Unwrap() error { return e.cause }

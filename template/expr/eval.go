@@ -9,73 +9,72 @@ import (
 
 // Library finds functions.
 type Library interface {
-	// Find is a function by its name without case, nil where there is none. The
-	// namespace is that of a function that the template defines, else empty.
+	// Find returns a function by its name in any case, or nil. namespace is empty except for
+	// functions that the template defines.
 	Find(namespace, name string) *Function
-	// Names are those of all functions of a namespace, to guess what was meant.
+	// Names returns the names of a namespace's functions, for suggestions.
 	Names(namespace string) []string
 }
 
-// Env is what an evaluation stands in.
+// Env is the environment of an evaluation.
 type Env struct {
 	Library  Library
 	Budget   *Budget
 	Scope    Scope
-	Now      time.Time     // when the deployment began
-	NewGUID  func() string // a random UUID
-	Defaults bool          // the expression is a parameter's default value
+	Now      time.Time     // the start of the deployment
+	NewGUID  func() string // returns a random UUID
+	Defaults bool          // the expression is in a parameter's default value
 }
 
-// Evaluate works an expression out as far as it goes: what needs a provider's answer
-// stays as Pending values.
+// Evaluate evaluates an expression and leaves the parts that need a provider's answer as Pending
+// values.
 func Evaluate(n Node, env *Env) (Value, error) {
-	return (&evaluation{env: env}).node(n, nil)
+	return (&evaluation{env: env}).evaluate(n, nil)
 }
 
-// Finish works out what is Pending in a value, with functions that answer.
+// Finish evaluates the Pending parts of a value, with functions that return answers.
 func Finish(v Value, env *Env) (Value, error) {
 	return (&evaluation{env: env}).finish(v, nil)
 }
 
 type evaluation struct{ env *Env }
 
-// bindings are the variables of the lambdas around an expression, the innermost first.
+// bindings are the variables of the lambdas around an expression, innermost first.
 type bindings struct {
 	names  []string
-	values []Value // nil while the lambda is not called: then they stay expressions
+	values []Value // nil until the lambda is called; then its variables stay Pending
 	outer  *bindings
 }
 
-// ErrReported is what a Library's functions return for a fault that was reported already,
-// where it stands: a variable that is used is faulty.
+// ErrReported is returned by a Library's functions for a fault that has already been reported at
+// its origin, such as a faulty variable.
 var ErrReported = errors.New("reported already")
 
-// errPending says that a lambda's result needs an answer that its caller must know.
+// errPending means that the caller of a lambda needs a result that is Pending.
 var errPending = errors.New("a lambda's result needs an answer")
 
-// maxValue bounds one value's size, so that each can be walked through.
+// maxValue is the maximum size of a value, which limits the time to walk through it.
 const maxValue = 8 << 20
 
-func (e *evaluation) node(n Node, b *bindings) (Value, error) {
-	v, err := e.selectable(n, b, nil)
+func (e *evaluation) evaluate(n Node, b *bindings) (Value, error) {
+	v, err := e.evaluateSelected(n, b, nil)
 	if err == nil {
-		err = bounded(v)
+		err = checkSize(v)
 	}
 	return v, err
 }
 
-// bounded refuses a value that is too large, or nests too deep, to be walked through.
-func bounded(v Value) error {
+// checkSize returns an error for a value that is too large or too deep to walk through.
+func checkSize(v Value) error {
 	if v.Size() > maxValue {
 		return wrapf(ErrBudget, "a value of the template's expressions takes more than %d MiB", maxValue>>20)
 	}
 	return v.CheckDepth()
 }
 
-// selectable evaluates an expression of whose value a part is selected at once: the value may
-// exceed the bound, as deployment() of a large template does. The path has the names of the
-// members that are, the outermost first.
-func (e *evaluation) selectable(n Node, b *bindings, path []string) (Value, error) {
+// evaluateSelected evaluates an expression if only a part of its value is used. The whole may exceed
+// maxValue, as deployment() of a large template does. path names the members used, outermost first.
+func (e *evaluation) evaluateSelected(n Node, b *bindings, path []string) (Value, error) {
 	if l, ok := n.(*Literal); ok {
 		return e.finish(l.Value, b)
 	}
@@ -104,19 +103,19 @@ func (e *evaluation) selectable(n Node, b *bindings, path []string) (Value, erro
 		offset = n.offset
 		v, err = e.element(n, b)
 	}
-	return v, placed(err, offset)
+	return v, withOffset(err, offset)
 }
 
-// placed gives a fault its place where it has none yet.
-func placed(err error, offset int) error {
-	if f, ok := err.(*Error); ok && f.Offset < 0 { //nolint:errorlint // a fault is never wrapped
+// withOffset sets an error's offset if it has none.
+func withOffset(err error, offset int) error {
+	if f, ok := err.(*Error); ok && f.Offset < 0 { //nolint:errorlint // errors are never wrapped here
 		f = &Error{Message: f.Message, Offset: offset, cause: f.cause}
 		return f
 	}
 	return err
 }
 
-// finish works out what a value that stands in an expression still needs.
+// finish evaluates the Pending parts of a value.
 func (e *evaluation) finish(v Value, b *bindings) (Value, error) {
 	if v.Known() {
 		return v, nil
@@ -125,7 +124,7 @@ func (e *evaluation) finish(v Value, b *bindings) (Value, error) {
 	var err error
 	switch v.Kind() {
 	case Pending:
-		done, err = e.node(v.Expression(), b)
+		done, err = e.evaluate(v.Expression(), b)
 	case Array:
 		if err := e.env.Budget.Elements(v.Len()); err != nil {
 			return Value{}, err
@@ -177,29 +176,29 @@ func anySecure(values []Value) bool {
 
 func (e *evaluation) invocation(n *Invocation, b *bindings, path []string) (Value, error) {
 	if n.Namespace == "" {
-		if own := e.own(n.Name); own != nil {
+		if own := e.findOwn(n.Name); own != nil {
 			return own(e, n, b)
 		}
 	}
 	f := e.env.Library.Find(n.Namespace, n.Name)
 	if f == nil {
-		return Value{}, e.unknown(n)
+		return Value{}, e.unknownFunction(n)
 	}
 	args := make([]Value, len(n.Args))
 	for i, arg := range n.Args {
 		var err error
-		if args[i], err = e.node(arg, b); err != nil {
+		if args[i], err = e.evaluate(arg, b); err != nil {
 			return Value{}, err
 		}
 	}
 	return e.call(f, n, args, path)
 }
 
-// stepsOfGuess is what it costs to compare a name with all that there are.
+// stepsOfGuess is the cost of comparing a name with the names of all functions.
 const stepsOfGuess = 2000
 
-// unknown is the fault of a call whose function does not exist.
-func (e *evaluation) unknown(n *Invocation) error {
+// unknownFunction returns the error for a call of a function that does not exist.
+func (e *evaluation) unknownFunction(n *Invocation) error {
 	name := n.Name
 	if n.Namespace != "" {
 		name = n.Namespace + "." + n.Name
@@ -218,11 +217,11 @@ func (e *evaluation) unknown(n *Invocation) error {
 }
 
 func (e *evaluation) call(f *Function, n *Invocation, args []Value, path []string) (Value, error) {
-	if strings.HasSuffix(f.Name, "*") { // a row for all names that begin so
+	if strings.HasSuffix(f.Name, "*") { // one row for all names with this prefix
 		named := *f
 		named.Name, f = n.Name, &named
 	}
-	if err := e.check(f, n, args); err != nil {
+	if err := e.checkArguments(f, n, args); err != nil {
 		return Value{}, err
 	}
 	if err := e.env.Budget.call(f, args); err != nil {
@@ -232,46 +231,46 @@ func (e *evaluation) call(f *Function, n *Invocation, args []Value, path []strin
 		if f.Anchor != nil {
 			args = f.Anchor(e.env.Scope, args)
 		}
-		return e.remains(n, args)
+		return e.pendingCall(n, args)
 	}
 	env := e.env
-	c := &Call{Budget: env.Budget, Name: n.Name, Path: path, Scope: env.Scope, Now: env.Now, NewGUID: env.NewGUID, run: e, carries: f.Carries}
+	c := &Call{Budget: env.Budget, Name: n.Name, Path: path, Scope: env.Scope, Now: env.Now, NewGUID: env.NewGUID, run: e, passesThrough: f.PassesThrough}
 	v, err := f.Call(c, args)
 	secret := c.secret || anySecure(args)
 	switch fault := (*Error)(nil); {
-	case e.env.Budget.spent != nil:
-		return Value{}, e.env.Budget.spent
+	case e.env.Budget.exhausted != nil:
+		return Value{}, e.env.Budget.exhausted
 	case errors.Is(err, errPending):
-		return e.remains(n, args)
+		return e.pendingCall(n, args)
 	case errors.Is(err, ErrReported):
 		return Value{}, err
 	case errors.As(err, &fault):
 		if secret && fault.cause == nil {
-			return Value{}, refusesSecret(n, f.Name, nil)
+			return Value{}, secretRefused(n, f.Name, nil)
 		}
-		if fault.Offset < 0 && fault.cause == nil && f.Name != "fail" { // whose message is the template's own
+		if fault.Offset < 0 && fault.cause == nil && f.Name != "fail" { // the message of fail is the template's own
 			fault = &Error{Message: "the template function '" + f.Name + "': " + fault.Message, Offset: n.offset}
 		}
 		return Value{}, fault
 	case err != nil && secret:
-		return Value{}, refusesSecret(n, f.Name, err)
+		return Value{}, secretRefused(n, f.Name, err)
 	case err != nil:
 		return Value{}, &Error{Message: "the template function '" + f.Name + "': " + err.Error(), Offset: n.offset, cause: err}
-	case !f.Carries && secret:
+	case !f.PassesThrough && secret:
 		v = v.AsSecure()
 	}
 	return v, nil
 }
 
-// refusesSecret is the error of a function in place of one that may quote its argument.
-func refusesSecret(n *Invocation, name string, cause error) error {
+// secretRefused replaces an error of a function that may quote its secret argument.
+func secretRefused(n *Invocation, name string, cause error) error {
 	return &Error{Message: "the template function '" + name + "' refuses an argument that is made of a secret", Offset: n.offset, cause: cause}
 }
 
-// check compares the arguments with the function's row.
-func (e *evaluation) check(f *Function, n *Invocation, args []Value) error {
+// checkArguments checks the arguments against the function's declaration.
+func (e *evaluation) checkArguments(f *Function, n *Invocation, args []Value) error {
 	if len(args) < f.Min || f.Max >= 0 && len(args) > f.Max {
-		return errorAt(n.offset, "the template function '%s' takes %s, and %d are given", f.Name, f.counts(), len(args))
+		return errorAt(n.offset, "the template function '%s' takes %s, and %d are given", f.Name, f.countText(), len(args))
 	}
 	if f.DefaultsOnly && !e.env.Defaults {
 		return errorAt(n.offset, "the template function '%s' is allowed in default values of parameters alone", f.Name)
@@ -285,39 +284,39 @@ func (e *evaluation) check(f *Function, n *Invocation, args []Value) error {
 	return nil
 }
 
-func (f *Function) counts() string {
+func (f *Function) countText() string {
 	switch {
 	case f.Max < 0:
-		return "at least " + arguments(f.Min)
+		return "at least " + argumentCount(f.Min)
 	case f.Min == f.Max:
-		return arguments(f.Min)
+		return argumentCount(f.Min)
 	}
-	return strconv.Itoa(f.Min) + " to " + arguments(f.Max)
+	return strconv.Itoa(f.Min) + " to " + argumentCount(f.Max)
 }
 
-func arguments(n int) string {
+func argumentCount(n int) string {
 	if n == 1 {
 		return "1 argument"
 	}
 	return strconv.Itoa(n) + " arguments"
 }
 
-// computable reports whether the arguments that a function needs are known.
+// computable reports whether all arguments that the function looks at are known.
 func computable(f *Function, args []Value) bool {
 	for i, arg := range args {
 		switch {
 		case arg.Known():
-		case !f.Carries:
+		case !f.PassesThrough:
 			return false
-		case !arg.Is(f.Param(i).Kinds): // Pending, and the function must see its kind
+		case !arg.Is(f.Param(i).Kinds): // Pending, but the function needs to know its kind
 			return false
 		}
 	}
 	return true
 }
 
-// remains is a call that waits for an answer, with its arguments worked out.
-func (e *evaluation) remains(n *Invocation, args []Value) (Value, error) {
+// pendingCall returns a Pending call with evaluated arguments.
+func (e *evaluation) pendingCall(n *Invocation, args []Value) (Value, error) {
 	nodes := make([]Node, len(args))
 	for i, arg := range args {
 		var err error
@@ -333,7 +332,7 @@ func (e *evaluation) remainingNode(v Value) (Node, error) {
 	if c == nil {
 		return nodeOf(v), nil
 	}
-	body, err := e.node(c.body, &bindings{names: c.Params, outer: c.outer})
+	body, err := e.evaluate(c.body, &bindings{names: c.Params, outer: c.outer})
 	if err != nil {
 		return nil, err
 	}
@@ -349,9 +348,9 @@ func (e *evaluation) invoke(c *Closure, args []Value, carries bool) (Value, erro
 		return Value{}, err
 	}
 	if len(args) != len(c.Params) {
-		return Value{}, Errorf("the lambda takes %s, and %d are given", arguments(len(c.Params)), len(args))
+		return Value{}, Errorf("the lambda takes %s, and %d are given", argumentCount(len(c.Params)), len(args))
 	}
-	v, err := e.node(c.body, &bindings{names: c.Params, values: args, outer: c.outer})
+	v, err := e.evaluate(c.body, &bindings{names: c.Params, values: args, outer: c.outer})
 	if err == nil && !carries && !v.Known() {
 		err = errPending
 	}
@@ -359,7 +358,7 @@ func (e *evaluation) invoke(c *Closure, args []Value, carries bool) (Value, erro
 }
 
 func (e *evaluation) property(n *Property, b *bindings, path []string) (Value, error) {
-	of, err := e.selectable(n.Of, b, append([]string{n.Name}, path...))
+	of, err := e.evaluateSelected(n.Of, b, append([]string{n.Name}, path...))
 	if err != nil {
 		return Value{}, err
 	}
@@ -367,20 +366,21 @@ func (e *evaluation) property(n *Property, b *bindings, path []string) (Value, e
 		return e.pending(newProperty(n.offset, nodeOf(of), n.Name), of)
 	}
 	v, err := member(of, n.Name, n.Of)
-	return v, e.lacking(n.Of, err)
+	return v, e.explainMissing(n.Of, err)
 }
 
-// lacking adds to a fault why the function that returned the object has not all of its members.
-func (e *evaluation) lacking(of Node, err error) error {
+// explainMissing adds to err the reason why the function's result lacks some members, if it has
+// one.
+func (e *evaluation) explainMissing(of Node, err error) error {
 	if call, is := of.(*Invocation); is && err != nil {
-		if f := e.env.Library.Find(call.Namespace, call.Name); f != nil && f.Lacks != "" {
-			return Errorf("%v: %s", err, f.Lacks)
+		if f := e.env.Library.Find(call.Namespace, call.Name); f != nil && f.MissingReason != "" {
+			return Errorf("%v: %s", err, f.MissingReason)
 		}
 	}
 	return err
 }
 
-// member returns a member of the object that a node was evaluated to.
+// member returns a member of the value of n.
 func member(of Value, name string, n Node) (Value, error) {
 	if !of.Is(Object) {
 		return Value{}, Errorf("the property '%s' cannot be taken of a value of kind %s", name, of.Kind())
@@ -398,8 +398,8 @@ func member(of Value, name string, n Node) (Value, error) {
 	return Value{}, Errorf("%s has no property '%s'; its properties are %s", describe(n), name, quoteSome(names))
 }
 
-// describe names an object in errors: by its expression, if that begins with a function
-// without arguments, such as environment().
+// describe names an object in errors: as its expression, if that starts with a function without
+// arguments, such as environment().
 func describe(n Node) string {
 	for at := n; ; {
 		switch of := at.(type) {
@@ -415,7 +415,7 @@ func describe(n Node) string {
 	}
 }
 
-// So many names are quoted at most, and so many bytes of each.
+// Limits for quoting names in errors: their number, and the bytes of each.
 const quotedNames, quotedBytes = 10, 100
 
 func quoteSome(names []string) string {
@@ -433,11 +433,11 @@ func quoteSome(names []string) string {
 }
 
 func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
-	of, err := e.selectable(n.Of, b, nil)
+	of, err := e.evaluateSelected(n.Of, b, nil)
 	if err != nil {
 		return Value{}, err
 	}
-	key, err := e.node(n.Key, b)
+	key, err := e.evaluate(n.Key, b)
 	switch {
 	case err != nil:
 		return Value{}, err
@@ -447,9 +447,9 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 	if err := e.env.Budget.Walk(key); err != nil {
 		return Value{}, err
 	}
-	v, err := selected(of, key, n.Of)
+	v, err := selectElement(of, key, n.Of)
 	if !key.Secure() {
-		return v, e.lacking(n.Of, err)
+		return v, e.explainMissing(n.Of, err)
 	}
 	if err != nil {
 		err = Errorf("a value of kind %s has no element that the index, which is made of a secret, selects", of.Kind())
@@ -457,8 +457,8 @@ func (e *evaluation) element(n *Element, b *bindings) (Value, error) {
 	return v.AsSecure(), err
 }
 
-// selected is OF[KEY]: an element by its index, or a member by its name.
-func selected(of, key Value, n Node) (Value, error) {
+// selectElement returns of[key]: an array's element or an object's member.
+func selectElement(of, key Value, n Node) (Value, error) {
 	switch {
 	case of.Is(Object) && key.Is(String):
 		return member(of, key.Text(), n)

@@ -1,4 +1,4 @@
 package expr
 
 // Left returns what may still be spent.
-func (b *Budget) Left() (steps, bytes int) { return b.steps.left, b.bytes.left }
+func (b *Budget) Left() (steps, bytes int) { return b.steps.remaining, b.bytes.remaining }

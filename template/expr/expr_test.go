@@ -367,7 +367,7 @@ func TestMembersThatDifferInCasingAlone(t *testing.T) {
 				t.Errorf("%s is %d", name, got.Int())
 			}
 		}
-		if _, found := v.MemberSpelled("TRUE"); found {
+		if _, found := v.MemberExact("TRUE"); found {
 			t.Error("a member is found by a name that it does not have")
 		}
 		same, other := members(n, of("true", 2), of("B", 3), of("True", 4)), members(n, of("true", 4), of("b", 3), of("c", 4))

@@ -4,62 +4,61 @@ import "time"
 
 // Param is an argument that a function takes.
 type Param struct {
-	Name  string // as the documentation names it
+	Name  string // as in the documentation
 	Kinds Kind
 	Walk  Walk
 }
 
-// Walk says how much of an argument a function walks through, which is charged before the call.
+// Walk is how much of an argument a function walks through. The evaluation charges for it before
+// the call.
 type Walk uint8
 
-// Unless a row says otherwise, a function walks through all of its arguments.
+// The default is WalksAll.
 const (
 	WalksAll  Walk = iota
-	WalksText      // of a text all; what the function takes of a container, it charges itself
-	WalksNone      // what the function takes of the argument, it charges itself
+	WalksText      // strings entirely; for containers, the function charges itself
+	WalksNone      // the function charges itself
 )
 
-// Function is a row of the library. The evaluation checks count and kinds of arguments
-// before it calls; a null where Null is not among the kinds is a fault.
+// Function describes a template function. The evaluation checks number and kinds of arguments
+// before the call; null is rejected unless Kinds includes Null.
 type Function struct {
-	Name   string // as the documentation spells it; found without case
+	Name   string // as in the documentation; case does not matter
 	Params []Param
-	// Min is how many arguments there must be. Max is how many there may be; where it
-	// exceeds the Params, the last Param stands for the rest. Max < 0 is any number.
+	// Min and Max limit the number of arguments. If Max exceeds len(Params), the last Param applies
+	// to the rest. Max < 0 means no limit.
 	Min, Max int
-	// Steps is what a call costs besides a step and the walk through its arguments.
+	// Steps is the cost of a call, in addition to one step and walking through the arguments.
 	Steps int
-	// Deploying functions need a provider's answer, so they stay expressions while
-	// nothing is deployed.
+	// Deploying functions need a provider's answer, so they stay Pending before a deployment.
 	Deploying bool
-	// DefaultsOnly functions stand in default values of parameters alone.
+	// DefaultsOnly functions are allowed only in parameters' default values.
 	DefaultsOnly bool
-	// Carries says that the function passes its arguments, or what its lambdas return, on
-	// into its result without looking into them, so that it can be worked out although a
-	// part still needs an answer: createArray, createObject, map.
-	Carries bool
-	// Anchor, where it is set, adds to arguments what the function takes of the scope, for a
-	// call that is finished where another scope may count.
+	// PassesThrough means that the function does not look into its arguments, or its lambda's
+	// results, but only passes them on. It can therefore be called with Pending parts: createArray,
+	// createObject, map.
+	PassesThrough bool
+	// Anchor, if set, adds to the arguments the parts of the scope that the function uses. It is
+	// applied to calls that may be finished in another scope.
 	Anchor func(s Scope, args []Value) []Value
-	// Lacks says why the object that the function returns has no more members; "": no more exist.
-	Lacks string
-	// Call works out the result. Its arguments are of the row's kinds, and one walk through
-	// each is charged. For what else grows with them, steps or bytes, it charges before it
-	// spends either.
+	// MissingReason explains why the returned object lacks members; empty if it has all of them.
+	MissingReason string
+	// Call computes the result. The arguments have the declared kinds, and walking through each
+	// once has been charged. Call charges all further steps and bytes before it spends them.
 	Call func(c *Call, args []Value) (Value, error)
 }
 
-// Param is what the argument at an index must be.
+// Param returns the declaration of the argument at an index.
 func (f *Function) Param(at int) Param { return f.Params[min(at, len(f.Params)-1)] }
 
-// Scope is where a deployment stands. A deployment at a subscription has no Group.
+// Scope is the scope of a deployment. For a subscription, Group is empty.
 type Scope struct {
 	Tenant       string // a UUID
 	Subscription string // a UUID
 	Group        string
 }
 
-// ID is the scope's resource ID.
+// ID returns the scope's resource ID.
 func (s Scope) ID() string {
 	switch {
 	case s.Subscription == "":
@@ -70,36 +69,35 @@ func (s Scope) ID() string {
 	return "/subscriptions/" + s.Subscription + "/resourceGroups/" + s.Group
 }
 
-// Call is what a function uses besides its arguments.
+// Call is the context of a function call.
 type Call struct {
 	*Budget
-	Name    string   // the function's name as the template spells it
-	Path    []string // the names of the members that alone are taken of the result, each of the one before
-	Scope   Scope
-	Now     time.Time // when the deployment began
-	NewGUID func() string
-	run     *evaluation
-	carries bool
-	secret  bool // a lambda has returned one
+	Name          string   // the function's name as the template writes it
+	Path          []string // names of the members used of the result, outermost first
+	Scope         Scope
+	Now           time.Time // the start of the deployment
+	NewGUID       func() string
+	run           *evaluation
+	passesThrough bool
+	secret        bool // a lambda has returned a secret
 }
 
 // Invoke calls a lambda with one argument for each of its parameters, and charges a step.
 func (c *Call) Invoke(lambda Value, args ...Value) (Value, error) {
-	v, err := c.run.invoke(lambda.Closure(), args, c.carries)
+	v, err := c.run.invoke(lambda.Closure(), args, c.passesThrough)
 	c.secret = c.secret || v.Secure()
 	return v, err
 }
 
-// Closure is a lambda with the variables around it.
+// Closure is a lambda with its enclosing variables.
 type Closure struct {
 	Params []string
 	body   Node
 	outer  *bindings
 }
 
-// Nest charges a level of depth, for a function that evaluates expressions of its own.
-// Unnest gives it back.
+// Nest charges one level of depth, until Unnest, for a function that evaluates expressions.
 func (c *Call) Nest() error { return c.enter() }
 
-// Unnest gives back what Nest charged.
+// Unnest releases the level that Nest charged.
 func (c *Call) Unnest() { c.leave() }

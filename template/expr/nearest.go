@@ -2,10 +2,10 @@ package expr
 
 import "strings"
 
-// longestGuess bounds the names that are guessed: the time grows with the square of a name's length.
+// longestGuess limits the length of names, because the time grows with its square.
 const longestGuess = 60
 
-// Nearest is the name that was probably meant; empty where none is near.
+// Nearest returns the name most similar to name, or "" if none is similar.
 func Nearest(name string, names []string) string {
 	if len(name) > longestGuess {
 		return ""
@@ -20,8 +20,7 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// distance counts the letters to insert, remove or replace; at least most where there
-// are that many.
+// distance returns the edit distance, or at least most if it is not smaller.
 func distance(a, b string, most int) int {
 	if len(a)-len(b) >= most || len(b)-len(a) >= most {
 		return most

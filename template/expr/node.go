@@ -1,18 +1,18 @@
 package expr
 
-// Node is an expression as a tree: a *Literal, *Invocation, *Property or *Element.
+// Node is an expression tree: a *Literal, *Invocation, *Property or *Element.
 type Node interface {
-	// size estimates the bytes of the tree, a shared part counted wherever it stands.
+	// size estimates the bytes of the tree, counting shared parts each time they occur.
 	size() int
 }
 
-// Literal is a value that stands in an expression. Values that were worked out stand as
-// such in what remains of an expression; a part of one may be Pending.
+// Literal is a constant, or the value of an already evaluated part of an expression. It may have
+// Pending parts.
 type Literal struct{ Value Value }
 
 // Invocation is a call of a function.
 type Invocation struct {
-	Namespace string // of a function that the template defines
+	Namespace string // only for functions that the template defines
 	Name      string
 	Args      []Node
 	offset    int
@@ -27,14 +27,14 @@ type Property struct {
 	weight int
 }
 
-// Element is OF[KEY], whose key is an index or a member's name.
+// Element is OF[KEY], where the key is an index or a member's name.
 type Element struct {
 	Of, Key Node
 	offset  int
 	weight  int
 }
 
-// nodeSize is about what a node takes without its parts.
+// nodeSize is the approximate size of a node without its parts.
 const nodeSize = 64
 
 func (n *Literal) size() int    { return n.Value.Size() }
@@ -50,7 +50,7 @@ func newInvocation(offset int, namespace, name string, args []Node) *Invocation 
 	return &Invocation{Namespace: namespace, Name: name, Args: args, offset: offset, weight: weight}
 }
 
-// Invoke is a call of a function with arguments that are worked out.
+// Invoke returns a call of a function with evaluated arguments.
 func Invoke(name string, args ...Value) Node {
 	nodes := make([]Node, len(args))
 	for i, arg := range args {
@@ -67,7 +67,7 @@ func newElement(offset int, of, key Node) *Element {
 	return &Element{Of: of, Key: key, offset: offset, weight: addSize(addSize(of.size(), key.size()), nodeSize)}
 }
 
-// nodeOf is a value as an expression.
+// nodeOf returns a value as an expression.
 func nodeOf(v Value) Node {
 	if v.kind == Pending && v.flags&secure == 0 {
 		return v.Expression()
@@ -75,7 +75,7 @@ func nodeOf(v Value) Node {
 	return &Literal{v}
 }
 
-// Invocations calls visit for each call that a value still needs, outermost first.
+// Invocations calls visit for each Pending call in a value, outermost first.
 func Invocations(v Value, visit func(*Invocation)) {
 	switch {
 	case v.Known():
@@ -109,5 +109,5 @@ func invocations(n Node, visit func(*Invocation)) {
 	}
 }
 
-// PropertyOf is OF.NAME.
+// PropertyOf returns of.name.
 func PropertyOf(of Node, name string) Node { return newProperty(0, of, name) }

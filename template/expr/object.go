@@ -8,15 +8,14 @@ type Member struct {
 	Value Value
 }
 
-// Members are an object's members in kept order. Names that differ in casing alone are two
-// members.
+// Members are an object's members, in order. Names that differ only in case are distinct.
 type Members struct {
-	list  []Member
-	index nameIndex // empty of few members
-	alike bool      // some names differ in casing alone
+	list         []Member
+	index        nameIndex // zero for up to fewMembers
+	hasCaseTwins bool      // some names differ only in case
 }
 
-// fewMembers are found by looking at each.
+// fewMembers is the maximum number for linear search.
 const fewMembers = 8
 
 func newMembers(list []Member) *Members {
@@ -30,15 +29,15 @@ func newMembers(list []Member) *Members {
 			m.list[at].Value = member.Value
 			continue
 		}
-		m.alike = m.alike || found
+		m.hasCaseTwins = m.hasCaseTwins || found
 		m.index.add(member.Name, len(m.list))
 		m.list = append(m.list, member)
 	}
 	return m
 }
 
-// find returns the place of a member as .NET finds it: the very name, else the first that
-// differs in casing alone.
+// find returns a member's index as .NET does: an exact match, or else the first match without
+// regard to case.
 func (m *Members) find(name string) (at int, found bool) {
 	if m.index.folded != nil {
 		return m.index.find(name)
@@ -54,13 +53,13 @@ func (m *Members) find(name string) (at int, found bool) {
 	return at, found
 }
 
-// nameIndex finds members in a time that does not depend on their number.
+// nameIndex finds members in constant time.
 type nameIndex struct {
-	folded map[string]int // the first of each casing
-	others map[string]int // those that differ from a first one in casing alone
+	folded map[string]int // by lower-case name: the first with it
+	others map[string]int // by exact name: members whose lower-case name is already in folded
 }
 
-// add gives a name its place, unless it is in the index, or the index is a zero one.
+// add records a member's index, unless its name is present or the index is zero.
 func (x *nameIndex) add(name string, at int) {
 	if x.folded == nil {
 		return

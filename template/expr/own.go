@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// own are the functions that do not look at all of their arguments.
-type own func(*evaluation, *Invocation, *bindings) (Value, error)
+// ownFunction is a function that does not evaluate all its arguments.
+type ownFunction func(*evaluation, *Invocation, *bindings) (Value, error)
 
 var ownNames = []string{"if", "and", "or", "coalesce", "lambda", "lambdaVariables"}
 
-func (e *evaluation) own(name string) own {
+func (e *evaluation) findOwn(name string) ownFunction {
 	switch strings.ToLower(name) {
 	case "if":
-		return (*evaluation).choose
+		return (*evaluation).evaluateIf
 	case "and", "or":
-		return (*evaluation).junction
+		return (*evaluation).evaluateAndOr
 	case "coalesce":
-		return (*evaluation).coalesce
+		return (*evaluation).evaluateCoalesce
 	case "lambda":
 		return (*evaluation).lambda
 	case "lambdavariables":
@@ -34,18 +34,18 @@ func wrongKind(n *Invocation, at int, wanted Kind, v Value) error {
 	return errorAt(n.offset, "the template function '%s' wants its argument %d as %s, and is given %s", n.Name, at+1, wanted, v.Kind())
 }
 
-// choose evaluates the one argument that the condition chooses; both, while the
-// condition is not known.
-func (e *evaluation) choose(n *Invocation, b *bindings) (Value, error) {
+// evaluateIf evaluates the condition and the argument it selects; both, if the condition is
+// Pending.
+func (e *evaluation) evaluateIf(n *Invocation, b *bindings) (Value, error) {
 	if len(n.Args) != 3 {
 		return Value{}, wrongCount(n, "3 arguments")
 	}
-	condition, err := e.node(n.Args[0], b)
+	condition, err := e.evaluate(n.Args[0], b)
 	switch {
 	case err != nil:
 		return Value{}, err
 	case condition.Is(Pending):
-		return e.undecided(n, 0, condition, b)
+		return e.pendingFrom(n, 0, condition, b)
 	case !condition.Is(Bool):
 		return Value{}, wrongKind(n, 0, Bool, condition)
 	}
@@ -53,24 +53,24 @@ func (e *evaluation) choose(n *Invocation, b *bindings) (Value, error) {
 	if condition.Bool() {
 		chosen = n.Args[1]
 	}
-	v, err := e.node(chosen, b)
+	v, err := e.evaluate(chosen, b)
 	return v.inherit(condition), err
 }
 
-// junction is and, or: it looks at arguments until one decides.
-func (e *evaluation) junction(n *Invocation, b *bindings) (Value, error) {
+// evaluateAndOr evaluates and, or: it stops at the first argument that decides the result.
+func (e *evaluation) evaluateAndOr(n *Invocation, b *bindings) (Value, error) {
 	if len(n.Args) == 0 {
 		return Value{}, wrongCount(n, "at least 1 argument")
 	}
 	decisive := strings.EqualFold(n.Name, "or")
 	var seen []Value
 	for i, arg := range n.Args {
-		v, err := e.node(arg, b)
+		v, err := e.evaluate(arg, b)
 		switch {
 		case err != nil:
 			return Value{}, err
 		case v.Is(Pending):
-			return e.undecided(n, i, v, b)
+			return e.pendingFrom(n, i, v, b)
 		case !v.Is(Bool):
 			return Value{}, wrongKind(n, i, Bool, v)
 		}
@@ -85,17 +85,17 @@ func (e *evaluation) junction(n *Invocation, b *bindings) (Value, error) {
 	return v, nil
 }
 
-func (e *evaluation) coalesce(n *Invocation, b *bindings) (Value, error) {
+func (e *evaluation) evaluateCoalesce(n *Invocation, b *bindings) (Value, error) {
 	if len(n.Args) == 0 {
 		return Value{}, wrongCount(n, "at least 1 argument")
 	}
 	for i, arg := range n.Args {
-		v, err := e.node(arg, b)
+		v, err := e.evaluate(arg, b)
 		switch {
 		case err != nil:
 			return Value{}, err
 		case v.Is(Pending):
-			return e.undecided(n, i, v, b)
+			return e.pendingFrom(n, i, v, b)
 		case !v.Is(Null):
 			return v, nil
 		}
@@ -103,13 +103,14 @@ func (e *evaluation) coalesce(n *Invocation, b *bindings) (Value, error) {
 	return Value{}, nil
 }
 
-// undecided is the call from the argument at an index on, which needs an answer. A
-// fault of an argument behind it is one only if that argument turns out to be looked at.
-func (e *evaluation) undecided(n *Invocation, at int, v Value, b *bindings) (Value, error) {
+// pendingFrom returns the Pending rest of a call, whose argument at an index is the Pending value
+// v. An error in a later argument becomes a call of fail, because that argument may turn out not to
+// be used.
+func (e *evaluation) pendingFrom(n *Invocation, at int, v Value, b *bindings) (Value, error) {
 	args := []Node{nodeOf(v)}
 	for _, arg := range n.Args[at+1:] {
-		next, err := e.node(arg, b)
-		if errors.Is(err, ErrBudget) || e.env.Budget.spent != nil {
+		next, err := e.evaluate(arg, b)
+		if errors.Is(err, ErrBudget) || e.env.Budget.exhausted != nil {
 			return Value{}, err
 		}
 		if err != nil {
@@ -146,7 +147,7 @@ func (e *evaluation) lambdaVariable(n *Invocation, b *bindings) (Value, error) {
 	if len(n.Args) != 1 {
 		return Value{}, wrongCount(n, "1 argument")
 	}
-	name, err := e.node(n.Args[0], b)
+	name, err := e.evaluate(n.Args[0], b)
 	if err != nil {
 		return Value{}, err
 	}
@@ -168,7 +169,7 @@ func (e *evaluation) lambdaVariable(n *Invocation, b *bindings) (Value, error) {
 		}
 	}
 	if name.Secure() {
-		return Value{}, refusesSecret(n, "lambdaVariables", nil)
+		return Value{}, secretRefused(n, "lambdaVariables", nil)
 	}
 	return Value{}, errorAt(n.offset, "no lambda around the expression has the variable '%s'", name.Text())
 }

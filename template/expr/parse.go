@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxLength is how long an expression may be, in bytes, as in ARM.
+// MaxLength is the maximum length of an expression in bytes, as in ARM.
 const MaxLength = 24576
 
-// maxNesting bounds the depth of an expression as it is written.
+// maxNesting is the maximum nesting in an expression's text.
 const maxNesting = 250
 
-// Text is a string of a template that is no expression, without the bracket that
-// escapes one: "[[a]" is "[a]".
+// Text returns a string that is not an expression, without the bracket that escapes one: "[a]" for
+// "[[a]".
 func Text(s string) (text string, isExpression bool) {
 	switch {
 	case strings.HasPrefix(s, "[["):
@@ -25,15 +25,14 @@ func Text(s string) (text string, isExpression bool) {
 	return s, false
 }
 
-// Parse reads an expression with the brackets around it. Offsets of faults count from
-// the first bracket.
+// Parse parses an expression in brackets. Offsets of errors count from the opening bracket.
 func Parse(s string) (Node, error) {
 	if len(s) > MaxLength {
 		return nil, errorAt(0, "the expression has %d bytes, and %d are the most", len(s), MaxLength)
 	}
 	p := &parser{text: s[:len(s)-1], at: 1}
 	n, err := p.expression()
-	if err == nil && p.space() {
+	if err == nil && p.skipSpace() {
 		err = p.unexpected("the end of the expression")
 	}
 	if err != nil {
@@ -48,23 +47,23 @@ type parser struct {
 	depth int
 }
 
-// space skips white space and reports whether anything is left.
-func (p *parser) space() bool {
+// skipSpace skips white space and reports whether anything is left.
+func (p *parser) skipSpace() bool {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++
 	}
 	return p.at < len(p.text)
 }
 
-// peek is the next byte behind white space; 0 at the end.
+// peek returns the next byte after white space; 0 at the end.
 func (p *parser) peek() byte {
-	if !p.space() {
+	if !p.skipSpace() {
 		return 0
 	}
 	return p.text[p.at]
 }
 
-func (p *parser) take(c byte) bool {
+func (p *parser) consume(c byte) bool {
 	if p.peek() != c {
 		return false
 	}
@@ -73,7 +72,7 @@ func (p *parser) take(c byte) bool {
 }
 
 func (p *parser) unexpected(wanted string) error {
-	if !p.space() {
+	if !p.skipSpace() {
 		return errorAt(p.at, "the expression ends where %s is expected", wanted)
 	}
 	r, _ := utf8.DecodeRuneInString(p.text[p.at:])
@@ -85,7 +84,7 @@ func (p *parser) expression() (Node, error) {
 	defer func() { p.depth = from }()
 	n, err := p.operand()
 	for err == nil {
-		if err = p.nest(); err != nil {
+		if err = p.countNesting(); err != nil {
 			break
 		}
 		switch p.peek() {
@@ -100,7 +99,7 @@ func (p *parser) expression() (Node, error) {
 	return nil, err
 }
 
-func (p *parser) nest() error {
+func (p *parser) countNesting() error {
 	if p.depth++; p.depth > maxNesting {
 		return errorAt(p.at, "the expression nests deeper than %d levels", maxNesting)
 	}
@@ -109,9 +108,9 @@ func (p *parser) nest() error {
 
 func (p *parser) property(of Node) (Node, error) {
 	p.at++
-	p.space()
+	p.skipSpace()
 	at := p.at
-	name := p.word()
+	name := p.identifier()
 	if name == "" {
 		return nil, p.unexpected("a property's name")
 	}
@@ -125,7 +124,7 @@ func (p *parser) element(of Node) (Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !p.take(']') {
+	if !p.consume(']') {
 		return nil, p.unexpected("']'")
 	}
 	return newElement(at, of, key), nil
@@ -137,7 +136,7 @@ func (p *parser) operand() (Node, error) {
 		return p.quoted()
 	case c == '-' || c >= '0' && c <= '9':
 		return p.integer()
-	case starts(c):
+	case isIdentStart(c):
 		return p.invocation()
 	}
 	return nil, p.unexpected("a function, a string in single quotes or an integer")
@@ -180,23 +179,23 @@ func (p *parser) integer() (Node, error) {
 
 func (p *parser) invocation() (Node, error) {
 	from := p.at
-	name, namespace := p.word(), ""
+	name, namespace := p.identifier(), ""
 	if p.peek() == '.' {
 		p.at++
-		p.space()
-		if namespace, name = name, p.word(); name == "" {
+		p.skipSpace()
+		if namespace, name = name, p.identifier(); name == "" {
 			return nil, p.unexpected("a function's name")
 		}
 	}
-	if !p.take('(') {
+	if !p.consume('(') {
 		return nil, p.unexpected("'('")
 	}
 	var args []Node
-	if p.take(')') {
+	if p.consume(')') {
 		return newInvocation(from, namespace, name, args), nil
 	}
 	for {
-		if err := p.nest(); err != nil {
+		if err := p.countNesting(); err != nil {
 			return nil, err
 		}
 		arg, err := p.expression()
@@ -205,22 +204,22 @@ func (p *parser) invocation() (Node, error) {
 		}
 		p.depth--
 		args = append(args, arg)
-		if p.take(')') {
+		if p.consume(')') {
 			return newInvocation(from, namespace, name, args), nil
 		}
-		if !p.take(',') {
+		if !p.consume(',') {
 			return nil, p.unexpected("',' or ')'")
 		}
 	}
 }
 
-func starts(c byte) bool {
+func isIdentStart(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-func (p *parser) word() string {
+func (p *parser) identifier() string {
 	from := p.at
-	for p.at < len(p.text) && (starts(p.text[p.at]) || p.at > from && p.text[p.at] >= '0' && p.text[p.at] <= '9') {
+	for p.at < len(p.text) && (isIdentStart(p.text[p.at]) || p.at > from && p.text[p.at] >= '0' && p.text[p.at] <= '9') {
 		p.at++
 	}
 	return p.text[from:p.at]

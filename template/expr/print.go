@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Print is the expression's text, without brackets around it. Parsed, it is the same
-// expression again.
+// Print returns the expression's text, without brackets. Parsing it yields the same expression.
 func Print(n Node) string { return string(appendNode(nil, n)) }
 
 func appendNode(to []byte, n Node) []byte {

@@ -1,10 +1,9 @@
-// Package expr has the expressions of templates: their values, their text, and their
-// evaluation in part, which leaves what only a provider can answer as an expression
-// with everything else worked out.
+// Package expr implements the expressions of templates: values, parser, printer, and partial
+// evaluation, which keeps calls that only a provider can answer as expressions and evaluates
+// everything else.
 //
-// The library of functions is rows of Function, given to an evaluation from outside.
-// Four functions are the evaluation's own, because they do not look at all of their
-// arguments: if, and, or, coalesce; so are lambda and lambdaVariables.
+// The functions are supplied as rows of type Function. Six are part of the evaluation: if, and, or,
+// and coalesce, because they do not evaluate all their arguments, and lambda and lambdaVariables.
 package expr
 
 import (
@@ -14,7 +13,7 @@ import (
 	"strings"
 )
 
-// Kind is the kind of a value, or a set of kinds: String|Int.
+// Kind is the kind of a value, or a set of kinds such as String|Int.
 type Kind uint16
 
 // The kinds of values.
@@ -26,7 +25,7 @@ const (
 	String
 	Array
 	Object
-	Lambda  // a function of the template's: an argument alone
+	Lambda  // allowed only as an argument
 	Pending // an expression that needs a provider's answer
 
 	Number = Int | Float
@@ -41,7 +40,7 @@ var kindNames = []struct {
 	{Array, "Array"}, {Object, "Object"}, {Lambda, "Lambda"}, {Pending, "Expression"},
 }
 
-// String names the kinds as ARM's errors do, joined by commas.
+// String returns the names of the kinds as in ARM's errors, separated by commas.
 func (k Kind) String() string {
 	var names []string
 	for _, row := range kindNames {
@@ -55,22 +54,22 @@ func (k Kind) String() string {
 type flag uint8
 
 const (
-	secure      flag = 1 << iota // the value is a secret, and all of its parts are
+	secure      flag = 1 << iota // the whole value is a secret
 	holdsSecure                  // a part of the value is a secret
 	holdsPending
 )
 
 // Value is an immutable value of the language. The zero Value is null.
 type Value struct {
-	kind   Kind // 0 is Null
+	kind   Kind // 0 means Null
 	flags  flag
-	depth  uint8  // of Array and Object, up to a bound
-	number uint64 // of Bool, Int and Float; of Array and Object the size
-	text   string // of String
+	depth  uint8  // of Array and Object, up to MaxDepth+1
+	number uint64 // value of Bool, Int and Float; size of Array and Object
+	text   string // value of String
 	ref    any    // []Value, *Members, *Closure or Node
 }
 
-// BoolOf is a boolean.
+// BoolOf returns a boolean.
 func BoolOf(b bool) Value {
 	v := Value{kind: Bool}
 	if b {
@@ -79,43 +78,43 @@ func BoolOf(b bool) Value {
 	return v
 }
 
-// IntOf is an integer.
+// IntOf returns an integer.
 func IntOf(n int64) Value { return Value{kind: Int, number: uint64(n)} }
 
-// FloatOf is a number with a fraction, as json() and float() make them.
+// FloatOf returns a number with a fraction, as json() and float() do.
 func FloatOf(f float64) Value { return Value{kind: Float, number: math.Float64bits(f)} }
 
-// StringOf is a string.
+// StringOf returns a string.
 func StringOf(s string) Value { return Value{kind: String, text: s} }
 
-// ArrayOf is an array of the elements, which the caller gives away.
+// ArrayOf returns an array. The caller must not use the elements afterwards.
 func ArrayOf(elements ...Value) Value {
 	v := Value{kind: Array, depth: 1, ref: elements}
 	size := valueSize
 	for i := range elements {
-		v.hold(&elements[i])
+		v.absorbFlags(&elements[i])
 		size = addSize(size, elements[i].Size())
 	}
 	v.number = uint64(size)
 	return v
 }
 
-// ObjectOf is an object of the members, which the caller gives away. Of members with
-// the same name the last one's value stands in the first one's place.
+// ObjectOf returns an object. The caller must not use the members afterwards. If a name is
+// repeated, the last value takes the first one's place.
 func ObjectOf(members ...Member) Value {
 	m := newMembers(members)
 	v := Value{kind: Object, depth: 1, ref: m}
 	size := valueSize
 	for i := range m.list {
-		v.hold(&m.list[i].Value)
+		v.absorbFlags(&m.list[i].Value)
 		size = addSize(size, memberSize+len(m.list[i].Name)+m.list[i].Value.Size())
 	}
 	v.number = uint64(size)
 	return v
 }
 
-// hold notes in a container what it says of a part.
-func (v *Value) hold(part *Value) {
+// absorbFlags updates a container's flags and depth for a part.
+func (v *Value) absorbFlags(part *Value) {
 	v.flags |= part.flags & holdsPending
 	if part.Secure() {
 		v.flags |= holdsSecure
@@ -123,10 +122,10 @@ func (v *Value) hold(part *Value) {
 	v.depth = max(v.depth, min(part.depth, MaxDepth)+1)
 }
 
-// MaxDepth is how deep arrays and objects may nest.
+// MaxDepth is the maximum nesting of arrays and objects.
 const MaxDepth = 100
 
-// CheckDepth refuses a value in which arrays and objects nest deeper than MaxDepth.
+// CheckDepth returns an error if arrays and objects nest deeper than MaxDepth.
 func (v Value) CheckDepth() error {
 	if v.depth > MaxDepth {
 		return wrapf(ErrBudget, "a value of the template's expressions nests deeper than %d levels", MaxDepth)
@@ -134,7 +133,7 @@ func (v Value) CheckDepth() error {
 	return nil
 }
 
-// Kind is the value's kind: one bit.
+// Kind returns the value's kind, which is a single bit.
 func (v Value) Kind() Kind {
 	if v.kind == 0 {
 		return Null
@@ -142,13 +141,13 @@ func (v Value) Kind() Kind {
 	return v.kind
 }
 
-// Is reports whether the value is of one of the kinds.
+// Is reports whether the value has one of the kinds.
 func (v Value) Is(kinds Kind) bool { return v.Kind()&kinds != 0 }
 
-// Bool is a boolean's value; false of another kind.
+// Bool returns a boolean's value; false for other kinds.
 func (v Value) Bool() bool { return v.kind == Bool && v.number != 0 }
 
-// Int is an integer's value; 0 of another kind.
+// Int returns an integer's value; 0 for other kinds.
 func (v Value) Int() int64 {
 	if v.kind != Int {
 		return 0
@@ -156,7 +155,7 @@ func (v Value) Int() int64 {
 	return int64(v.number)
 }
 
-// Float is a number's value; 0 of another kind.
+// Float returns a number's value; 0 for other kinds.
 func (v Value) Float() float64 {
 	switch v.kind {
 	case Int:
@@ -167,18 +166,17 @@ func (v Value) Float() float64 {
 	return 0
 }
 
-// Text is a string's value; empty of another kind.
+// Text returns a string's value; "" for other kinds.
 func (v Value) Text() string { return v.text }
 
-// Elements returns an array's elements; nil for another kind. The caller must not
-// change them.
+// Elements returns an array's elements; nil for other kinds. The caller must not change them.
 func (v Value) Elements() []Value {
 	elements, _ := v.ref.([]Value)
 	return elements
 }
 
-// Members returns an object's members in order; nil for another kind. The caller must
-// not change them.
+// Members returns an object's members in order; nil for other kinds. The caller must not change
+// them.
 func (v Value) Members() []Member {
 	if m, ok := v.ref.(*Members); ok {
 		return m.list
@@ -186,15 +184,15 @@ func (v Value) Members() []Member {
 	return nil
 }
 
-// Member is the member of an object by its name, else the first one whose name differs in
-// casing alone. A secret object's members are secrets.
+// Member returns an object's member with that name, or else the first that differs from it only in
+// case. Members of a secret object are secrets.
 func (v Value) Member(name string) (Value, bool) {
 	_, member, ok := v.member(name)
 	return member, ok
 }
 
-// MemberSpelled is the member of an object by its very name.
-func (v Value) MemberSpelled(name string) (Value, bool) {
+// MemberExact returns the member whose name matches exactly.
+func (v Value) MemberExact(name string) (Value, bool) {
 	spelled, member, ok := v.member(name)
 	if !ok || spelled != name {
 		return Value{}, false
@@ -211,7 +209,7 @@ func (v Value) member(name string) (spelled string, member Value, ok bool) {
 	return m.Name, m.Value.inherit(v), true
 }
 
-// Parts returns a copy of an object's members, secrets if the object is one.
+// Parts returns a copy of an object's members. Members of a secret object are secrets.
 func (v Value) Parts() []Member {
 	parts := slices.Clone(v.Members())
 	for i := range parts {
@@ -220,10 +218,10 @@ func (v Value) Parts() []Member {
 	return parts
 }
 
-// Element is the element of an array at an index that it has.
+// Element returns an array's element. The index must be valid.
 func (v Value) Element(at int) Value { return v.Elements()[at].inherit(v) }
 
-// Place is the place among an object's members of the one that [Value.Member] returns.
+// Place returns the index, among an object's members, of the one that [Value.Member] returns.
 func (v Value) Place(name string) (at int, found bool) {
 	m, ok := v.ref.(*Members)
 	if !ok {
@@ -232,13 +230,13 @@ func (v Value) Place(name string) (at int, found bool) {
 	return m.find(name)
 }
 
-// inherit is a part of whole, which is a secret where the whole is one.
+// inherit returns v, marked as a secret if whole is one.
 func (v Value) inherit(whole Value) Value {
 	v.flags |= whole.flags & secure
 	return v
 }
 
-// Len counts an array's elements or an object's members.
+// Len returns the number of elements or members.
 func (v Value) Len() int {
 	if v.kind == Object {
 		return len(v.Members())
@@ -246,38 +244,38 @@ func (v Value) Len() int {
 	return len(v.Elements())
 }
 
-// Closure is a lambda's parameters and body; nil of another kind.
+// Closure returns a lambda's parameters and body; nil for other kinds.
 func (v Value) Closure() *Closure {
 	c, _ := v.ref.(*Closure)
 	return c
 }
 
-// Expression is what a Pending value needs to be worked out; nil of another kind.
+// Expression returns the expression of a Pending value; nil for other kinds.
 func (v Value) Expression() Node {
 	n, _ := v.ref.(Node)
 	return n
 }
 
-// PendingOf is a value that only a provider's answer completes.
+// PendingOf returns a Pending value for an expression.
 func PendingOf(n Node) Value { return Value{kind: Pending, flags: holdsPending, ref: n} }
 
-// Known reports whether neither the value nor a part of it needs a provider's answer.
+// Known reports whether no part of the value is Pending.
 func (v Value) Known() bool { return v.flags&holdsPending == 0 }
 
 // Secure reports whether the value or a part of it is a secret.
 func (v Value) Secure() bool { return v.flags&(secure|holdsSecure) != 0 }
 
-// WhollySecure reports whether the value is a secret with all of its parts.
+// WhollySecure reports whether the whole value is a secret.
 func (v Value) WhollySecure() bool { return v.flags&secure != 0 }
 
-// AsSecure is the same value as a secret.
+// AsSecure returns the value marked as a secret.
 func (v Value) AsSecure() Value {
 	v.flags |= secure
 	return v
 }
 
-// Equal reports whether both values are the same. Names of members are compared without
-// case and in any order, strings with case, integers with floats by value.
+// Equal reports whether two values are equal. Order and case of members' names do not matter; the
+// case of strings does. Integers and floats are compared by value.
 func (v Value) Equal(w Value) bool {
 	if v.Is(Number) && w.Is(Number) {
 		if v.kind == Int && w.kind == Int {
@@ -319,10 +317,10 @@ func equalElements(v, w []Value) bool {
 
 func equalMembers(v, w Value) bool {
 	m, is := w.ref.(*Members)
-	return v.Len() == w.Len() && hasMembers(v, w) && (!is || !m.alike || hasMembers(w, v))
+	return v.Len() == w.Len() && hasMembers(v, w) && (!is || !m.hasCaseTwins || hasMembers(w, v))
 }
 
-// hasMembers reports whether an object has the members of another one.
+// hasMembers reports whether v has all members of other, with equal values.
 func hasMembers(v, other Value) bool {
 	for _, m := range other.Members() {
 		if own, ok := v.Member(m.Name); !ok || !m.Value.Equal(own) {
@@ -332,8 +330,8 @@ func hasMembers(v, other Value) bool {
 	return true
 }
 
-// Size estimates the bytes that the value takes with all of its parts, each counted
-// wherever it stands: values share parts, so it bounds the time to walk through the value.
+// Size estimates the bytes of the value, counting shared parts each time they occur. It is
+// therefore a bound for the time to walk through the value.
 func (v Value) Size() int {
 	switch v.kind {
 	case Array, Object:
@@ -344,16 +342,16 @@ func (v Value) Size() int {
 	return valueSize + len(v.text)
 }
 
-// addSize adds up to a bound, since shared parts make sizes grow without end.
+// addSize adds up to a maximum, because sharing makes sizes grow exponentially.
 func addSize(a, b int) int { return min(a+b, 1<<40) }
 
 const (
-	valueSize  = 56 // of a Value
-	memberSize = 16 // of a Member, without its Value
+	valueSize  = 56 // size of a Value
+	memberSize = 16 // size of a Member without its Value
 )
 
-// JSON is the value as compact JSON. A Pending value is the string that a template would
-// hold: its expression in brackets.
+// JSON returns the value as compact JSON. A Pending value becomes a string with its expression in
+// brackets, as in a template.
 func (v Value) JSON() string { return string(v.AppendJSON(nil)) }
 
 // AppendJSON appends the value as compact JSON.
@@ -392,8 +390,8 @@ func (v Value) AppendJSON(to []byte) []byte {
 	return append(to, "null"...)
 }
 
-// appendFloat writes a float as Json.NET does: with a fraction always, and the fewest
-// digits that read as the same number.
+// appendFloat formats a float as Json.NET does: always with a fraction, and with the fewest digits
+// that parse to the same number.
 func appendFloat(to []byte, f float64) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(to, "null"...)
@@ -412,7 +410,7 @@ func appendFloat(to []byte, f float64) []byte {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString quotes as Json.NET does: what JSON does not ask to be escaped stays.
+// appendString quotes a string as Json.NET does: it escapes only what JSON requires.
 func appendString(to []byte, s string) []byte {
 	to = append(to, '"')
 	from := 0

@@ -13,7 +13,7 @@ func TestHosts(t *testing.T) {
 		{"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128", 0, ""}, {"::/0", 9223372036854775807, "::8000:0:0:0"},
 	} {
 		p, _ := parseNetwork(c.network)
-		got, ok := host(p, c.index)
+		got, ok := hostAt(p, c.index)
 		if ok != (c.want != "") || (ok && got.String() != c.want) {
 			t.Errorf("host %d of %s is %s (%v), want %s", c.index, c.network, got, ok, c.want)
 		}

@@ -14,73 +14,77 @@ import (
 
 func arrayFunctions() []row {
 	return []row{
-		function("array", "The value as an array: an array as it is, anything else as its one element.", 1, 1, array, shut("value", expr.Any)).carries(),
-		function("concat", "Strings one behind the other, or the elements of arrays in one array.", 1, many, concat,
-			held("values", expr.String|expr.Number|expr.Bool|expr.Array)).carries(),
-		function("contains", "Whether an array has an element, an object a member by its name, or a string a part. Strings are compared "+
-			"with case, names without.",
+		function("array", "The value itself if it is an array, otherwise an array with the value as its only element.",
+			1, 1, array, unwalkedParam("value", expr.Any)).passesThrough(),
+		function("concat", "Concatenates strings or arrays.", 1, many, concat,
+			textParam("values", expr.String|expr.Number|expr.Bool|expr.Array)).passesThrough(),
+		function("contains", "Whether an array contains an element, an object a member with that name, or a string a substring. Strings are "+
+			"compared with case, names without.",
 			2, 2, contains, param("container", expr.Array|expr.Object|expr.String), param("item", expr.Any)),
-		function("createArray", "An array of the arguments.", 0, many, createArray, shut("values", expr.Any|expr.Pending)).carries(),
-		function("distinct", "The elements of an array, each once.", 1, 1, distinct, param("array", expr.Array)),
+		function("createArray", "An array of the arguments.", 0, many, createArray, unwalkedParam("values", expr.Any|expr.Pending)).passesThrough(),
+		function("distinct", "The array without duplicates.", 1, 1, distinct, param("array", expr.Array)),
 		function("empty", "Whether an array, object or string is empty, or null.",
-			1, 1, empty, shut("value", expr.Array|expr.Object|expr.String|expr.Null)).carries(),
+			1, 1, empty, unwalkedParam("value", expr.Array|expr.Object|expr.String|expr.Null)).passesThrough(),
 		function("first", "The first element of an array, null if it has none; the first character of a string.",
-			1, 1, first, shut("value", expr.Array|expr.String)).carries(),
-		function("flatten", "The elements of an array's arrays in one array.", 1, 1, flatten, held("array", expr.Array)).carries(),
-		function("indexFromEnd", "The element of an array by its place from the end, which has place 1.", 2, 2, indexFromEnd,
-			shut("array", expr.Array), param("place", expr.Int)).carries(),
-		function("indexOf", "Where an array has an element first, or a string a part, compared without case; -1 where it does not.", 2, 2, indexOf,
+			1, 1, first, unwalkedParam("value", expr.Array|expr.String)).passesThrough(),
+		function("flatten", "Concatenates the arrays in an array.", 1, 1, flatten, textParam("array", expr.Array)).passesThrough(),
+		function("indexFromEnd", "The element of an array at a place counted from the end; the last one has place 1.", 2, 2, indexFromEnd,
+			unwalkedParam("array", expr.Array), param("place", expr.Int)).passesThrough(),
+		function("indexOf", "The index of the first occurrence of an element in an array, or of a substring, compared without case; -1 if there "+
+			"is none.", 2, 2, indexOf,
 			param("container", expr.Array|expr.String), param("item", expr.Any)),
-		function("intersection", "The elements that all arrays have, or the members that all objects have alike.", 2, many, intersection,
+		function("intersection", "The elements that are in all arrays, or the members that are equal in all objects.", 2, many, intersection,
 			param("values", expr.Array|expr.Object)),
 		function("last", "The last element of an array, null if it has none; the last character of a string.",
-			1, 1, last, shut("value", expr.Array|expr.String)).carries(),
-		function("lastIndexOf", "As indexOf, from the end.", 2, 2, lastIndexOf, param("container", expr.Array|expr.String), param("item", expr.Any)),
-		function("length", "How many elements an array has, members an object, characters (units of UTF-16) a string.", 1, 1, length,
-			held("value", expr.Array|expr.Object|expr.String)).carries(),
-		function("max", "The largest integer of the arguments, or of an array.",
+			1, 1, last, unwalkedParam("value", expr.Array|expr.String)).passesThrough(),
+		function("lastIndexOf", "As indexOf, but the last occurrence.", 2, 2, lastIndexOf, param("container", expr.Array|expr.String), param("item", expr.Any)),
+		function("length", "The number of an array's elements, of an object's members, or of a string's characters (UTF-16 units).", 1, 1, length,
+			textParam("value", expr.Array|expr.Object|expr.String)).passesThrough(),
+		function("max", "The largest of the integers, given as arguments or in an array.",
 			1, many, extreme(func(a, b int64) bool { return a > b }), param("values", expr.Int|expr.Array)),
-		function("min", "The smallest integer of the arguments, or of an array.",
+		function("min", "The smallest of the integers, given as arguments or in an array.",
 			1, many, extreme(func(a, b int64) bool { return a < b }), param("values", expr.Int|expr.Array)),
-		function("range", "Integers from the first on; at most 10,000.", 2, 2, intRange, param("first", expr.Int), param("count", expr.Int)),
-		function("skip", "An array or string without so many elements or characters at its front.", 2, 2, skip,
-			held("value", expr.Array|expr.String), param("count", expr.Int)).carries(),
-		function("take", "So many elements or characters at the front of an array or string.", 2, 2, take,
-			held("value", expr.Array|expr.String), param("count", expr.Int)).carries(),
-		function("tryIndexFromEnd", "As indexFromEnd, then as tryGet with the keys behind it; null where something is absent.", 2, many, tryIndexFromEnd,
-			shut("array", expr.Array|expr.Null), param("place", expr.Int), param("keys", expr.Int|expr.String|expr.Object)).carries(),
-		function("union", "The elements of all arrays, each once; or the members of all objects, the last of a name, objects in objects likewise merged.",
-			2, many, union, param("values", expr.Array|expr.Object)).carries(),
+		function("range", "An array of consecutive integers, at most 10,000.", 2, 2, intRange, param("first", expr.Int), param("count", expr.Int)),
+		function("skip", "An array or string without its first elements or characters.", 2, 2, skip,
+			textParam("value", expr.Array|expr.String), param("count", expr.Int)).passesThrough(),
+		function("take", "The first elements of an array, or the first characters of a string.", 2, 2, take,
+			textParam("value", expr.Array|expr.String), param("count", expr.Int)).passesThrough(),
+		function("tryIndexFromEnd", "As indexFromEnd, and then as tryGet with the further keys; null if something is absent.", 2, many, tryIndexFromEnd,
+			unwalkedParam("array", expr.Array|expr.Null), param("place", expr.Int), param("keys", expr.Int|expr.String|expr.Object)).passesThrough(),
+		function("union", "The elements of all arrays without duplicates, or the members of all objects. If a name is repeated, the last value "+
+			"counts; nested objects are merged in the same way.",
+			2, many, union, param("values", expr.Array|expr.Object)).passesThrough(),
 	}
 }
 
-// like is a part of whole, or worked out from it: a secret where that is one.
-func like(part, whole expr.Value) expr.Value {
+// inheritSecrecy marks part as a secret if it was computed from a whole with secrets.
+func inheritSecrecy(part, whole expr.Value) expr.Value {
 	if whole.Secure() {
 		return part.AsSecure()
 	}
 	return part
 }
 
-// count is what is said of a value's size: of a secret string a secret, but not of an
-// array or object in which secrets are.
-func count(of, result expr.Value) expr.Value {
+// sizeResult marks a result about the size of a value as a secret if the value is a secret string.
+// The sizes of arrays and objects with secrets are public.
+func sizeResult(of, result expr.Value) expr.Value {
 	if of.Is(expr.String) {
-		return like(result, of)
+		return inheritSecrecy(result, of)
 	}
 	return result
 }
 
-// waits is the call itself: what it must know of its arguments needs an answer.
-func waits(c *expr.Call, args []expr.Value) (expr.Value, error) {
+// pendingCall returns the call itself as a Pending value, because the function needs to know an
+// argument that is Pending.
+func pendingCall(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	v := expr.PendingOf(expr.Invoke(c.Name, args...))
 	for _, arg := range args {
-		v = like(v, arg)
+		v = inheritSecrecy(v, arg)
 	}
 	return v, c.Elements(len(args))
 }
 
-// elements are an array's elements, secrets where the array is one.
+// elements iterates over an array. Elements of a secret array are secrets.
 func elements(array expr.Value) iter.Seq2[int, expr.Value] {
 	return func(yield func(int, expr.Value) bool) {
 		for i := range array.Len() {
@@ -91,8 +95,8 @@ func elements(array expr.Value) iter.Seq2[int, expr.Value] {
 	}
 }
 
-// between are the elements from one place up to another.
-func between(array expr.Value, from, to int) []expr.Value {
+// subArray returns the elements from one index up to another.
+func subArray(array expr.Value, from, to int) []expr.Value {
 	list := make([]expr.Value, to-from)
 	for i := range list {
 		list[i] = array.Element(from + i)
@@ -119,21 +123,21 @@ func concat(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		return expr.Value{}, expr.Errorf("either all or none of the arguments must be arrays")
 	}
 	if args[0].Is(expr.Array) {
-		return joined(c, args)
+		return concatArrays(c, args)
 	}
-	parts, err := texts(c, args, 0)
+	parts, err := plainTexts(c, args, 0)
 	if err != nil {
 		return expr.Value{}, err
 	}
 	text := expr.StringOf(strings.Join(parts, ""))
 	for _, arg := range args {
-		text = like(text, arg)
+		text = inheritSecrecy(text, arg)
 	}
 	return text, nil
 }
 
-// joined is one array of the elements of arrays.
-func joined(c *expr.Call, arrays []expr.Value) (expr.Value, error) {
+// concatArrays concatenates arrays.
+func concatArrays(c *expr.Call, arrays []expr.Value) (expr.Value, error) {
 	n := 0
 	for _, a := range arrays {
 		n += a.Len()
@@ -150,7 +154,7 @@ func joined(c *expr.Call, arrays []expr.Value) (expr.Value, error) {
 	return expr.ArrayOf(all...), nil
 }
 
-// sameKind reports whether all or none of the values are of the kinds.
+// sameKind reports whether all or none of the values have one of the kinds.
 func sameKind(values []expr.Value, kinds expr.Kind) bool {
 	for _, v := range values {
 		if v.Is(kinds) != values[0].Is(kinds) {
@@ -164,7 +168,7 @@ func contains(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	container, item := args[0], args[1]
 	switch {
 	case container.Is(expr.Array):
-		return expr.BoolOf(find(container, item) >= 0), nil
+		return expr.BoolOf(indexOfElement(container, item) >= 0), nil
 	case !item.Is(expr.String | expr.Int):
 		return expr.Value{}, expr.Errorf("what is looked for in a value of kind %s must be a string, and is of kind %s", container.Kind(), item.Kind())
 	case container.Is(expr.Object):
@@ -174,11 +178,13 @@ func contains(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.BoolOf(strings.Contains(container.Text(), plainText(item))), nil
 }
 
-// find is where an array has an element first; -1 where it does not.
-func find(array, item expr.Value) int { return slices.IndexFunc(array.Elements(), item.Equal) }
+// indexOfElement returns the index of the first equal element, or -1.
+func indexOfElement(array, item expr.Value) int {
+	return slices.IndexFunc(array.Elements(), item.Equal)
+}
 
-// key is a text that equal values share.
-func key(v expr.Value) string { return string(appendKey(nil, v)) }
+// canonicalKey returns a text that is the same for equal values.
+func canonicalKey(v expr.Value) string { return string(appendKey(nil, v)) }
 
 func appendKey(to []byte, v expr.Value) []byte {
 	switch v.Kind() {
@@ -207,23 +213,23 @@ func appendKey(to []byte, v expr.Value) []byte {
 	return v.AppendJSON(to)
 }
 
-// keys are the keys of all elements; what they take is charged.
-func keys(c *expr.Call, array expr.Value) ([]string, error) {
+// canonicalKeys returns the keys of all elements, and charges for them.
+func canonicalKeys(c *expr.Call, array expr.Value) ([]string, error) {
 	if err := c.Bytes(array.Size()); err != nil {
 		return nil, err
 	}
 	all := make([]string, array.Len())
 	for i, e := range array.Elements() {
-		all[i] = key(e)
+		all[i] = canonicalKey(e)
 	}
 	return all, nil
 }
 
-// distinctElements are the elements of arrays, each once, with their keys.
+// distinctElements returns the distinct elements of arrays, with their keys.
 func distinctElements(c *expr.Call, arrays []expr.Value) (all []expr.Value, names []string, err error) {
 	seen := map[string]bool{}
 	for _, a := range arrays {
-		own, err := keys(c, a)
+		own, err := canonicalKeys(c, a)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -246,13 +252,13 @@ func distinct(c *expr.Call, args []expr.Value) (expr.Value, error) {
 }
 
 func empty(_ *expr.Call, args []expr.Value) (expr.Value, error) {
-	return count(args[0], expr.BoolOf(args[0].Len() == 0 && args[0].Text() == "")), nil
+	return sizeResult(args[0], expr.BoolOf(args[0].Len() == 0 && args[0].Text() == "")), nil
 }
 
 func first(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	v := args[0]
 	if v.Is(expr.String) {
-		return like(expr.StringOf(v.Text()[:utf16Offset(v.Text(), 1)]), v), nil
+		return inheritSecrecy(expr.StringOf(v.Text()[:utf16Offset(v.Text(), 1)]), v), nil
 	}
 	if v.Len() == 0 {
 		return expr.Value{}, nil
@@ -263,7 +269,7 @@ func first(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 func last(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	v := args[0]
 	if v.Is(expr.String) {
-		return like(expr.StringOf(lastCharacter(v.Text())), v), nil
+		return inheritSecrecy(expr.StringOf(lastCharacter(v.Text())), v), nil
 	}
 	if v.Len() == 0 {
 		return expr.Value{}, nil
@@ -274,13 +280,13 @@ func last(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 func flatten(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	for i, a := range args[0].Elements() {
 		if a.Is(expr.Pending) {
-			return waits(c, args)
+			return pendingCall(c, args)
 		}
 		if !a.Is(expr.Array) {
 			return expr.Value{}, expr.Errorf("each element of the array must be an array, and element %d is of kind %s", i, a.Kind())
 		}
 	}
-	return joined(c, between(args[0], 0, args[0].Len()))
+	return concatArrays(c, subArray(args[0], 0, args[0].Len()))
 }
 
 func indexFromEnd(_ *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -299,13 +305,12 @@ func tryIndexFromEnd(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return tryGet(c, append([]expr.Value{v.Element(v.Len() - int(place))}, args[2:]...))
 }
 
-// foldCase makes texts equal that differ in casing alone, rune by rune, so that places
-// in them stay.
+// foldCase maps each rune to upper case, which keeps the positions of runes.
 func foldCase(s string) string { return strings.Map(unicode.ToUpper, s) }
 
 func indexOf(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	if args[0].Is(expr.Array) {
-		return expr.IntOf(int64(find(args[0], args[1]))), nil
+		return expr.IntOf(int64(indexOfElement(args[0], args[1]))), nil
 	}
 	return textIndex(args, strings.Index)
 }
@@ -346,7 +351,7 @@ func intersection(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		return expr.Value{}, err
 	}
 	for _, array := range args[1:] {
-		others, err := keys(c, array)
+		others, err := canonicalKeys(c, array)
 		if err != nil {
 			return expr.Value{}, err
 		}
@@ -371,7 +376,7 @@ func length(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	if args[0].Is(expr.String) {
 		n = utf16Length(args[0].Text())
 	}
-	return count(args[0], expr.IntOf(int64(n))), nil
+	return sizeResult(args[0], expr.IntOf(int64(n))), nil
 }
 
 func extreme(better func(a, b int64) bool) call {
@@ -395,7 +400,7 @@ func extreme(better func(a, b int64) bool) call {
 	}
 }
 
-// maxRange is ARM's bound of a range's count, and of its last integer.
+// maxRange is ARM's limit for the count of range().
 const maxRange = 10_000
 
 func intRange(c *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -419,28 +424,28 @@ func intRange(c *expr.Call, args []expr.Value) (expr.Value, error) {
 func skip(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	v, n := args[0], int(min(max(args[1].Int(), 0), math.MaxInt32))
 	if v.Is(expr.String) {
-		return part(c, v, utf16Offset(v.Text(), n), len(v.Text()))
+		return sliceOf(c, v, utf16Offset(v.Text(), n), len(v.Text()))
 	}
-	return part(c, v, min(n, v.Len()), v.Len())
+	return sliceOf(c, v, min(n, v.Len()), v.Len())
 }
 
 func take(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	v, n := args[0], int(min(max(args[1].Int(), 0), math.MaxInt32))
 	if v.Is(expr.String) {
-		return part(c, v, 0, utf16Offset(v.Text(), n))
+		return sliceOf(c, v, 0, utf16Offset(v.Text(), n))
 	}
-	return part(c, v, 0, min(n, v.Len()))
+	return sliceOf(c, v, 0, min(n, v.Len()))
 }
 
-// part is what an array or string has between two of its elements or bytes.
-func part(c *expr.Call, v expr.Value, from, to int) (expr.Value, error) {
+// sliceOf returns part of an array or string. from and to are element indexes or byte offsets.
+func sliceOf(c *expr.Call, v expr.Value, from, to int) (expr.Value, error) {
 	if v.Is(expr.String) {
-		return like(expr.StringOf(v.Text()[from:to]), v), c.Bytes(to - from)
+		return inheritSecrecy(expr.StringOf(v.Text()[from:to]), v), c.Bytes(to - from)
 	}
 	if err := c.Elements(to - from); err != nil {
 		return expr.Value{}, err
 	}
-	return expr.ArrayOf(between(v, from, to)...), nil
+	return expr.ArrayOf(subArray(v, from, to)...), nil
 }
 
 func union(c *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -451,8 +456,8 @@ func union(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		return mergeObjects(c, args)
 	}
 	for _, a := range args {
-		if !a.Known() { // what is not known may be there already
-			return waits(c, args)
+		if !a.Known() { // an unknown element may duplicate another
+			return pendingCall(c, args)
 		}
 	}
 	return distinct(c, args)

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// parseNetwork reads a network in CIDR notation; the bits of the host do not matter.
+// parseNetwork parses a network in CIDR notation, ignoring host bits.
 func parseNetwork(text string) (netip.Prefix, bool) {
 	p, err := netip.ParsePrefix(text)
 	if err != nil || p.Addr().Zone() != "" || p.Addr().Is4In6() {
@@ -22,8 +22,8 @@ func netmask(p netip.Prefix) string {
 	return mask.String()
 }
 
-// plus is the address so many further on; false where there is none.
-func plus(a netip.Addr, n *big.Int) (netip.Addr, bool) {
+// addOffset returns the address n after a, or false if there is none.
+func addOffset(a netip.Addr, n *big.Int) (netip.Addr, bool) {
 	sum := new(big.Int).SetBytes(a.AsSlice())
 	sum.Add(sum, n)
 	if sum.BitLen() > a.BitLen() {
@@ -32,39 +32,39 @@ func plus(a netip.Addr, n *big.Int) (netip.Addr, bool) {
 	return netip.AddrFromSlice(sum.FillBytes(make([]byte, a.BitLen()/8)))
 }
 
-// lastAddress is the network's last address: of IPv4 the one for broadcasts.
+// lastAddress returns the network's last address, which is the broadcast address in IPv4.
 func lastAddress(p netip.Prefix) netip.Addr {
 	size := new(big.Int).Lsh(big.NewInt(1), uint(hostBits(p)))
-	last, _ := plus(p.Addr(), size.Sub(size, big.NewInt(1)))
+	last, _ := addOffset(p.Addr(), size.Sub(size, big.NewInt(1)))
 	return last
 }
 
-// usable are the first and last addresses that hosts can have: in an IPv4 network of
-// more than two, all but the first and the last.
-func usable(p netip.Prefix) (first, last netip.Addr) {
+// usableRange returns the first and last addresses for hosts. It excludes the network's first and
+// last addresses in IPv4, if there are more than two.
+func usableRange(p netip.Prefix) (first, last netip.Addr) {
 	if p.Addr().Is4() && hostBits(p) > 1 {
 		return p.Addr().Next(), lastAddress(p).Prev()
 	}
 	return p.Addr(), lastAddress(p)
 }
 
-// subnet is a network's part by its index among those with so many bits.
-func subnet(p netip.Prefix, bits int, index int64) (netip.Prefix, bool) {
+// subnetAt returns the network's subnet with that prefix length and index.
+func subnetAt(p netip.Prefix, bits int, index int64) (netip.Prefix, bool) {
 	if bits < p.Bits() || bits > p.Addr().BitLen() || index < 0 || big.NewInt(index).BitLen() > bits-p.Bits() {
 		return netip.Prefix{}, false
 	}
 	offset := new(big.Int).Lsh(big.NewInt(index), uint(p.Addr().BitLen()-bits))
-	address, ok := plus(p.Addr(), offset)
+	address, ok := addOffset(p.Addr(), offset)
 	return netip.PrefixFrom(address, bits), ok
 }
 
-// host is the usable address behind a network's own by its index. ARM counts alike in
-// IPv6, though it calls the network's own address usable there.
-func host(p netip.Prefix, index int64) (netip.Addr, bool) {
+// hostAt returns a network's address for hosts by its index. ARM skips the network's own address in
+// IPv6 too, although it calls that one usable.
+func hostAt(p netip.Prefix, index int64) (netip.Addr, bool) {
 	if index < 0 {
 		return netip.Addr{}, false
 	}
-	_, last := usable(p)
-	address, ok := plus(p.Addr(), new(big.Int).Add(big.NewInt(index), big.NewInt(1)))
+	_, last := usableRange(p)
+	address, ok := addOffset(p.Addr(), new(big.Int).Add(big.NewInt(index), big.NewInt(1)))
 	return address, ok && address.Compare(last) <= 0
 }

@@ -2,7 +2,7 @@ package function
 
 import "strings"
 
-// formatFault is a fault of a format, by .NET's own sentence.
+// formatFault is an error about a format, in .NET's words.
 type formatFault string
 
 func (f formatFault) Error() string { return string(f) }
@@ -13,19 +13,19 @@ const (
 	errFormat         formatFault = "Format specifier was invalid."
 )
 
-// maxWidth is .NET's own bound of an item's width.
+// maxWidth is .NET's limit for an item's width.
 const maxWidth = 1_000_000
 
-// item is what stands in braces: {index,width:format}.
+// item is a parsed {index,width:format}.
 type item struct {
 	index  int
-	width  int // negative: to the left
+	width  int // negative: align left
 	format string
 }
 
-// composite writes a format with its items, each written by write. It calls charge with
-// the size of what it is about to write.
-func composite(format string, items int, charge func(bytes int) error, write func(at int, format string) (string, error)) (string, error) {
+// formatComposite expands the items of a format, using write. It calls charge before it writes,
+// with the number of bytes.
+func formatComposite(format string, items int, charge func(bytes int) error, write func(at int, format string) (string, error)) (string, error) {
 	var text strings.Builder
 	add := func(s string, padLeft, padRight int) error {
 		if err := charge(padLeft + len(s) + padRight); err != nil {
@@ -75,7 +75,7 @@ func composite(format string, items int, charge func(bytes int) error, write fun
 	return text.String(), nil
 }
 
-// readItem reads the item that text begins with, and says how long it is.
+// readItem parses the item at the start of text and returns its length.
 func readItem(text string) (it item, length int, err error) {
 	end := strings.IndexByte(text, '}')
 	if text[0] != '{' || end < 0 || strings.IndexByte(text[1:end], '{') >= 0 {

@@ -9,16 +9,18 @@ import (
 func dateFunctions() []row {
 	format := param("format", expr.String)
 	return []row{
-		function("dateTimeAdd", "A date a duration of ISO 8601 later, in which a year has 365 days and a month 30; in one of .NET's formats, else in ISO 8601.",
-			2, 3, dateTimeAdd, param("base", expr.String), param("duration", expr.String), format).costs(stepsOfDate),
-		function("dateTimeFromEpoch", "The date so many seconds behind the beginning of 1970.", 1, 1, dateTimeFromEpoch, param("seconds", expr.Int)),
-		function("dateTimeToEpoch", "The seconds from the beginning of 1970 to a date.", 1, 1, dateTimeToEpoch, param("date", expr.String)).costs(stepsOfDate),
-		function("utcNow", "When the deployment began, in one of .NET's formats, else as yyyyMMddTHHmmssZ.", 0, 1, utcNow, format).defaultsOnly(),
+		function("dateTimeAdd", "A date plus an ISO 8601 duration, in which a year has 365 days and a month 30. The result is in the given .NET "+
+			"format, or in ISO 8601.",
+			2, 3, dateTimeAdd, param("base", expr.String), param("duration", expr.String), format).withSteps(stepsOfDate),
+		function("dateTimeFromEpoch", "The date that many seconds after the beginning of 1970.", 1, 1, dateTimeFromEpoch, param("seconds", expr.Int)),
+		function("dateTimeToEpoch", "The number of seconds from the beginning of 1970 to a date.",
+			1, 1, dateTimeToEpoch, param("date", expr.String)).withSteps(stepsOfDate),
+		function("utcNow", "The start of the deployment, in the given .NET format, or as yyyyMMddTHHmmssZ.", 0, 1, utcNow, format).defaultsOnly(),
 	}
 }
 
 func dateText(c *expr.Call, t time.Time, format string) (expr.Value, error) {
-	if err := c.Bytes(20 * len(format)); err != nil { // the longest name of a day or month, for each letter
+	if err := c.Bytes(20 * len(format)); err != nil { // the longest day or month name, per letter
 		return expr.Value{}, err
 	}
 	text, err := formatDate(t, format)
@@ -28,7 +30,7 @@ func dateText(c *expr.Call, t time.Time, format string) (expr.Value, error) {
 	return expr.StringOf(text), nil
 }
 
-// stepsOfDate is the cost of trying the forms in which a date is read.
+// stepsOfDate is the cost of trying all layouts.
 const stepsOfDate = 12
 
 func readDate(v expr.Value) (time.Time, error) {
@@ -59,7 +61,7 @@ func dateTimeAdd(c *expr.Call, args []expr.Value) (expr.Value, error) {
 }
 
 func dateTimeFromEpoch(_ *expr.Call, args []expr.Value) (expr.Value, error) {
-	const most = 1 << 40 // behind the year 9999
+	const most = 1 << 40 // after the year 9999
 	n := args[0].Int()
 	if t := time.Unix(n, 0).UTC(); n > -most && n < most && inRange(t) {
 		return expr.StringOf(isoDate(t)), nil

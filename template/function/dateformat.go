@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// standardDates are .NET's standard formats in its invariant culture, by their letters.
+// standardDates maps the letters of .NET's standard formats to custom formats, in the invariant
+// culture.
 var standardDates = map[byte]string{
 	'd': "MM/dd/yyyy",
 	'D': "dddd, dd MMMM yyyy",
@@ -29,7 +30,7 @@ var standardDates = map[byte]string{
 	'Y': "yyyy MMMM",
 }
 
-// formatDate writes a UTC time by one of .NET's formats, standard or custom.
+// formatDate formats a UTC time with one of .NET's formats, standard or custom.
 func formatDate(t time.Time, format string) (string, error) {
 	if len(format) == 1 {
 		custom, ok := standardDates[format[0]]
@@ -46,7 +47,7 @@ func formatDate(t time.Time, format string) (string, error) {
 		var n int
 		var err error
 		if c := format[i]; strings.IndexByte("dfFghHKmMstyz", c) >= 0 {
-			n = run(format[i:])
+			n = runLength(format[i:])
 			text, err = appendDatePart(text, t, c, n)
 		} else {
 			text, n, err = appendLiteral(text, format[i:])
@@ -59,8 +60,8 @@ func formatDate(t time.Time, format string) (string, error) {
 	return string(text), nil
 }
 
-// run is how often the first byte stands at the front.
-func run(format string) int {
+// runLength returns how often the first byte is repeated at the start.
+func runLength(format string) int {
 	n := 1
 	for n < len(format) && format[n] == format[0] {
 		n++
@@ -68,8 +69,7 @@ func run(format string) int {
 	return n
 }
 
-// appendLiteral appends what stands for itself at the front of a format, and says how much
-// of the format it is.
+// appendLiteral appends the literal at the start of a format, and returns its length in the format.
 func appendLiteral(to []byte, format string) (text []byte, length int, err error) {
 	switch c := format[0]; c {
 	case '\'', '"':
@@ -97,7 +97,7 @@ func appendLiteral(to []byte, format string) (text []byte, length int, err error
 	return append(to, format[0]), 1, nil
 }
 
-// ticks are the units of .NET's times in a second.
+// ticks is the number of .NET's time units in a second.
 const ticks = 10_000_000
 
 func appendDatePart(to []byte, t time.Time, c byte, n int) ([]byte, error) {
@@ -139,7 +139,8 @@ func appendPadded(to []byte, n, digits int) []byte {
 	return append(to, text...)
 }
 
-// appendNamed appends a number of one or two digits, or its name in three letters or whole.
+// appendNamed appends a number of one or two digits, or its name, abbreviated to three letters or
+// complete.
 func appendNamed(to []byte, n, number int, name string) []byte {
 	switch {
 	case n <= 2:
@@ -165,8 +166,8 @@ func appendFraction(to []byte, t time.Time, c byte, n int) ([]byte, error) {
 	return append(to, trimmed...), nil
 }
 
-// layouts are the forms in which a date is read, in the words of package time. Those
-// without a zone are UTC.
+// layouts are the accepted date formats, as layouts of package time. Without a zone, the time is
+// UTC.
 var layouts = []string{
 	"2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05Z0700", "2006-01-02T15:04:05Z07", "2006-01-02T15:04:05",
 	"2006-01-02 15:04:05Z07:00", "2006-01-02 15:04:05 Z07:00", "2006-01-02 15:04:05",
@@ -177,7 +178,7 @@ var layouts = []string{
 	"Mon, 02 Jan 2006 15:04:05 GMT", "Monday, 02 January 2006 15:04:05", "Monday, 02 January 2006",
 }
 
-// parseDate reads a date as UTC.
+// parseDate parses a date and converts it to UTC.
 func parseDate(text string) (t time.Time, ok bool) {
 	text = strings.TrimSpace(text)
 	for _, layout := range layouts {
@@ -188,17 +189,17 @@ func parseDate(text string) (t time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// inRange reports whether .NET has the time.
+// inRange reports whether .NET can represent the time.
 func inRange(t time.Time) bool { return t.Year() >= 1 && t.Year() <= 9999 }
 
-// isoDate is how ARM writes a date where no format is asked for: fractions of a second
-// as far as there are any.
+// isoDate formats a date as ARM does by default, with a fraction of a second only if it is not
+// zero.
 func isoDate(t time.Time) string {
 	return t.Truncate(time.Second / ticks).Format("2006-01-02T15:04:05.999999999Z")
 }
 
-// parseDuration reads an ISO 8601 duration as ARM does: a year has 365 days, a month 30.
-// It says the whole days apart, since a Go duration holds no more than 292 years.
+// parseDuration parses an ISO 8601 duration as ARM does: a year has 365 days, a month 30. Whole
+// days are returned separately, because a time.Duration holds at most 292 years.
 func parseDuration(text string) (days int, rest time.Duration, ok bool) {
 	text, negative := strings.CutPrefix(text, "-")
 	text, ok = strings.CutPrefix(text, "P")
@@ -220,8 +221,8 @@ func parseDuration(text string) (days int, rest time.Duration, ok bool) {
 	return days, rest, true
 }
 
-// readParts sums numbers that units follow, each at most once and in this order. The last
-// unit may have a fraction where allowed.
+// readParts sums numbers with units, each at most once and in this order. If fraction is set, the
+// last unit may have a fraction.
 func readParts(text, units string, weights []float64, fraction bool) (sum float64, ok bool) {
 	for text != "" {
 		end := strings.IndexFunc(text, func(r rune) bool { return (r < '0' || r > '9') && r != '.' })
@@ -239,7 +240,7 @@ func readParts(text, units string, weights []float64, fraction bool) (sum float6
 	return sum, true
 }
 
-// addDuration adds what parseDuration read; false where .NET has no such time.
+// addDuration adds the result of parseDuration. It returns false if .NET cannot represent the sum.
 func addDuration(t time.Time, days int, rest time.Duration) (time.Time, bool) {
 	t = t.AddDate(0, 0, days).Add(rest)
 	return t, inRange(t)

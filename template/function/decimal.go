@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// decimal is a number as digits: 0.d1d2d3… times ten to the point. Zero has no digits.
+// decimal is the number 0.d1d2d3… times ten to the power of point. Zero has no digits.
 type decimal struct {
 	negative bool
-	digits   []byte // '0' to '9', neither first nor last of them '0'
+	digits   []byte // '0' to '9', neither starting nor ending with '0'
 	point    int
 }
 
@@ -20,8 +20,8 @@ func decimalOfInt(n int64) decimal {
 	return d.trimmed()
 }
 
-// decimalOfFloat is a float to so many significant digits; -1 for the fewest that read as
-// the same float.
+// decimalOfFloat rounds a float to one plus that many significant digits, or to the fewest that
+// parse to the same float if significant is -1.
 func decimalOfFloat(f float64, significant int) decimal {
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(math.Abs(f), 'e', significant, 64), "e")
 	point, _ := strconv.Atoi(exponent)
@@ -29,7 +29,7 @@ func decimalOfFloat(f float64, significant int) decimal {
 	return d.trimmed()
 }
 
-// exactDigits are enough for every float's exact value.
+// exactDigits is a number of digits that is enough for every float's exact value.
 const exactDigits = 767
 
 func (d decimal) trimmed() decimal {
@@ -46,7 +46,7 @@ func (d decimal) trimmed() decimal {
 	return d
 }
 
-// rounded keeps so many digits, halves away from zero.
+// rounded rounds to keep digits, halves away from zero.
 func (d decimal) rounded(keep int) decimal {
 	if keep < 0 || keep >= len(d.digits) {
 		if keep < 0 {
@@ -71,7 +71,7 @@ func (d decimal) rounded(keep int) decimal {
 	return d.trimmed()
 }
 
-// digit is the digit at a place behind the point: 0 the first, -1 that of the units.
+// digit returns the digit at a place after the point: 0 is the first, -1 the units.
 func (d decimal) digit(place int) byte {
 	if at := d.point + place; at >= 0 && at < len(d.digits) {
 		return d.digits[at]
@@ -79,8 +79,8 @@ func (d decimal) digit(place int) byte {
 	return '0'
 }
 
-// fixed writes the number with so many decimals, which it has been rounded to, its
-// integer's digits in groups where asked. It writes no sign.
+// fixed formats the number, already rounded to that many decimals, without a sign.
+// grouped separates thousands by commas.
 func (d decimal) fixed(decimals int, grouped bool) string {
 	whole := max(d.point, 1)
 	text := make([]byte, 0, whole+whole/3+1+decimals)
@@ -100,8 +100,8 @@ func (d decimal) fixed(decimals int, grouped bool) string {
 	return string(text)
 }
 
-// scientific writes the number with so many decimals, which it has been rounded to, and
-// an exponent of at least so many digits. It writes no sign.
+// scientific formats the number, already rounded to that many decimals, without a sign and
+// with an exponent of at least exponentDigits digits.
 func (d decimal) scientific(e byte, decimals, exponentDigits int) string {
 	exponent := 0
 	if len(d.digits) > 0 {

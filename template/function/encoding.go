@@ -13,31 +13,31 @@ import (
 func encodingFunctions() []row {
 	text := param("text", expr.String)
 	return []row{
-		function("base64", "A string in base64.", 1, 1, toBase64, text),
-		function("base64ToJson", "The value that a JSON text in base64 says.", 1, 1, base64ToJSON, text),
-		function("base64ToString", "The string that base64 stands for.", 1, 1, base64ToString, text),
-		function("buildUri", "A URI of an object with scheme, host, port, path and query.", 1, 1, buildURI, param("parts", expr.Object)),
+		function("base64", "A string encoded in base64.", 1, 1, toBase64, text),
+		function("base64ToJson", "The value of a JSON text encoded in base64.", 1, 1, base64ToJSON, text),
+		function("base64ToString", "The string that is encoded in base64.", 1, 1, base64ToString, text),
+		function("buildUri", "A URI, from an object with scheme, host, port, path and query.", 1, 1, buildURI, param("parts", expr.Object)),
 		function("dataUri", "A value as a data URI.", 1, 1, dataURI, param("value", expr.Any)),
 		function("dataUriToString", "The text in a data URI.", 1, 1, dataURIToString, text),
 		function("parseUri", "An object with a URI's scheme, host, port, path and query.", 1, 1, parseURI, text),
-		function("uri", "A relative URI as seen from another one.", 2, 2, combineURI, param("base", expr.String), param("relative", expr.String)),
-		function("uriComponent", "A string as a part of a URI: all but letters, digits and -_.~ escaped.", 1, 1, uriComponent, text),
-		function("uriComponentToString", "The string that a part of a URI stands for.", 1, 1, uriComponentToString, text),
+		function("uri", "A relative URI resolved against a base URI.", 2, 2, combineURI, param("base", expr.String), param("relative", expr.String)),
+		function("uriComponent", "A string escaped for use in a URI: all characters except letters, digits and -_.~ are escaped.", 1, 1, uriComponent, text),
+		function("uriComponentToString", "The string that is escaped in a part of a URI.", 1, 1, uriComponentToString, text),
 	}
 }
 
 func toBase64(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	return encoded(c, "", args[0].Text())
+	return encodeBase64(c, "", args[0].Text())
 }
 
-func encoded(c *expr.Call, prefix, text string) (expr.Value, error) {
+func encodeBase64(c *expr.Call, prefix, text string) (expr.Value, error) {
 	if err := c.Bytes(len(prefix) + base64.StdEncoding.EncodedLen(len(text))); err != nil {
 		return expr.Value{}, err
 	}
 	return expr.StringOf(prefix + base64.StdEncoding.EncodeToString([]byte(text))), nil
 }
 
-func decoded(c *expr.Call, text string) (string, error) {
+func decodeBase64(c *expr.Call, text string) (string, error) {
 	if err := c.Bytes(len(text)); err != nil {
 		return "", err
 	}
@@ -49,7 +49,7 @@ func decoded(c *expr.Call, text string) (string, error) {
 }
 
 func base64ToString(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	text, err := decoded(c, args[0].Text())
+	text, err := decodeBase64(c, args[0].Text())
 	return expr.StringOf(text), err
 }
 
@@ -63,12 +63,12 @@ func base64ToJSON(c *expr.Call, args []expr.Value) (expr.Value, error) {
 
 func dataURI(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if args[0].Is(expr.String) {
-		return encoded(c, "data:text/plain;charset=utf8;base64,", args[0].Text())
+		return encodeBase64(c, "data:text/plain;charset=utf8;base64,", args[0].Text())
 	}
 	if err := c.Bytes(args[0].Size()); err != nil {
 		return expr.Value{}, err
 	}
-	return encoded(c, "data:application/json;charset=utf8;base64,", args[0].JSON())
+	return encodeBase64(c, "data:application/json;charset=utf8;base64,", args[0].JSON())
 }
 
 func dataURIToString(c *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -80,13 +80,13 @@ func dataURIToString(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if !strings.HasSuffix(strings.ToLower(kind), ";base64") {
 		return uriComponentToString(c, []expr.Value{expr.StringOf(data)})
 	}
-	text, err := decoded(c, data)
+	text, err := decodeBase64(c, data)
 	return expr.StringOf(text), err
 }
 
 func combineURI(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	size := len(args[0].Text()) + len(args[1].Text())
-	if err := c.Bytes(3 * size); err != nil { // where all is escaped
+	if err := c.Bytes(3 * size); err != nil { // the size if everything is escaped
 		return expr.Value{}, err
 	}
 	ups := strings.Count(args[0].Text(), "..") + strings.Count(args[1].Text(), "..")
@@ -133,7 +133,7 @@ func parseURI(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		"path", expr.StringOf(u.EscapedPath()), "query", expr.StringOf(query)), nil
 }
 
-// object is an object of names and values in turn.
+// object builds an object from alternating names and values.
 func object(pairs ...any) expr.Value {
 	members := make([]expr.Member, len(pairs)/2)
 	for i := range members {

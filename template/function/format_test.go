@@ -115,7 +115,7 @@ func TestCompositeFormat(t *testing.T) {
 	for format, want := range map[string]string{
 		"": "", "{{}}": "{}", "{0}-{1}": "a-bc", "{0,4}|{1,-4}|": "   a|bc  |", "{1 , 3 :x}": "bcx", "{2,3}": " 😀", "{0:}": "a", "a}}b": "a}b", "{{{0}}}": "{a}", "{0,0}": "a",
 	} {
-		if got, err := composite(format, len(args), free, write); err != nil || got != want {
+		if got, err := formatComposite(format, len(args), free, write); err != nil || got != want {
 			t.Errorf("%q is %q (%v), want %q", format, got, err, want)
 		}
 	}
@@ -123,13 +123,13 @@ func TestCompositeFormat(t *testing.T) {
 		"{3}": errCompositeIndex, "{": errComposite, "}": errComposite, "{0": errComposite, "{}": errComposite, "{x}": errComposite,
 		"{0,}": errComposite, "{0,1000000}": errComposite, "{99999999999999999999}": errComposite, "{-1}": errComposite, "{0{1}}": errComposite,
 	} {
-		if got, err := composite(format, len(args), free, write); !errors.Is(err, want) {
+		if got, err := formatComposite(format, len(args), free, write); !errors.Is(err, want) {
 			t.Errorf("%q is %q (%v), want %v", format, got, err, want)
 		}
 	}
 	charged := 0
 	count := func(n int) error { charged += n; return nil }
-	got, _ := composite(strings.Repeat("{0,999}", 50), len(args), count, write)
+	got, _ := formatComposite(strings.Repeat("{0,999}", 50), len(args), count, write)
 	if charged < len(got) || len(got) != 50*999 {
 		t.Errorf("%d bytes were charged as %d", len(got), charged)
 	}
@@ -169,7 +169,7 @@ func FuzzFormats(f *testing.F) {
 	f.Fuzz(func(t *testing.T, format string, n int64, x float64) {
 		charged := 0
 		numbers := []number{{int: n}, {isFloat: true, float: x}}
-		text, err := composite(format, 2, func(n int) error { charged += n; return nil }, func(at int, format string) (string, error) {
+		text, err := formatComposite(format, 2, func(n int) error { charged += n; return nil }, func(at int, format string) (string, error) {
 			return formatNumber(numbers[at], format)
 		})
 		if err == nil && len(text) > charged+len(format) {

@@ -1,25 +1,25 @@
 package function
 
 import (
-	"crypto/sha1" // of version-5 UUIDs
+	"crypto/sha1" // for version-5 UUIDs
 	"encoding/binary"
 	"math/bits"
 
 	"github.com/google/uuid"
 )
 
-// guidNamespace is the namespace of the UUIDs that guid() makes.
+// guidNamespace is the namespace of the UUIDs that guid() returns.
 var guidNamespace = uuid.MustParse("11fb06fb-712d-4ddd-98c7-e71bbd588830")
 
-// nameGUID is the version-5 UUID of a name.
+// nameGUID returns the version-5 UUID of a name.
 func nameGUID(name string) string {
 	return uuid.NewHash(sha1.New(), guidNamespace, []byte(name), 5).String()
 }
 
-// uniqueDigits are the digits of uniqueString, five bits each.
+// uniqueDigits encodes five bits per digit of uniqueString.
 const uniqueDigits = "abcdefghijklmnopqrstuvwxyz234567"
 
-// uniqueName is thirteen digits of a name's hash, from the top.
+// uniqueName returns the 13 digits of a name's hash, most significant first.
 func uniqueName(name string) string {
 	hash := murmur64([]byte(name))
 	var digits [13]byte
@@ -30,8 +30,8 @@ func uniqueName(name string) string {
 	return string(digits[:])
 }
 
-// murmur64 is Murmur3 in two lanes of 32 bits, with seed 0. It differs from the published
-// 128-bit form: there are two lanes, not four, and a block is 8 bytes.
+// murmur64 returns a hash by a variant of Murmur3 with seed 0. It differs from the published
+// 128-bit form: it has two 32-bit lanes instead of four, and blocks of 8 bytes.
 func murmur64(data []byte) uint64 {
 	const c1, c2 = 0x239b961b, 0xab0e9789
 	var h1, h2 uint32
@@ -48,7 +48,7 @@ func murmur64(data []byte) uint64 {
 		var tail [8]byte
 		copy(tail[:], data)
 		mix1(binary.LittleEndian.Uint32(tail[:]))
-		mix2(binary.LittleEndian.Uint32(tail[4:])) // of an empty tail, nothing
+		mix2(binary.LittleEndian.Uint32(tail[4:])) // no effect if the tail is empty
 	}
 	h1 ^= length
 	h2 ^= length

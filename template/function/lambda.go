@@ -7,26 +7,27 @@ import (
 )
 
 func lambdaFunctions() []row {
-	list := held("array", expr.Array)
+	list := textParam("array", expr.Array)
 	lambda := func(name string) expr.Param { return param(name, expr.Lambda) }
 	return []row{
 		function("filter", "The elements of an array for which a lambda (element, index) is true.", 2, 2, filter, list, lambda("lambda")),
-		function("groupBy", "An object of arrays: the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.",
+		function("groupBy", "An object of arrays: the elements grouped by the key that a lambda returns for each. A further lambda can map the "+
+			"elements.",
 			2, 3, groupBy, list, lambda("key"), lambda("value")),
-		function("map", "What a lambda (element, index) makes of each element of an array.", 2, 2, mapArray, list, lambda("lambda")).carries(),
-		function("mapValues", "An object with what a lambda makes of each member's value.",
-			2, 2, mapValues, held("object", expr.Object), lambda("lambda")).carries(),
-		function("reduce", "What a lambda (so far, element, index) makes of an array, from a first value on.",
-			3, 3, reduce, list, shut("initial", expr.Any), lambda("lambda")),
-		function("sort", "The elements of an array in the order in which a lambda (one, other) is true.", 2, 2, sortArray, list, lambda("lambda")),
-		function("toObject", "An object of the elements by the key that a lambda gives each, themselves or what a further lambda makes of them.",
+		function("map", "The results of a lambda (element, index) for the elements of an array.", 2, 2, mapArray, list, lambda("lambda")).passesThrough(),
+		function("mapValues", "An object with the results of a lambda for the values of its members.",
+			2, 2, mapValues, textParam("object", expr.Object), lambda("lambda")).passesThrough(),
+		function("reduce", "The last result of a lambda (result so far, element, index) that is called for each element of an array, beginning "+
+			"with an initial value.",
+			3, 3, reduce, list, unwalkedParam("initial", expr.Any), lambda("lambda")),
+		function("sort", "An array sorted so that a lambda (one, other) is true if one comes first.", 2, 2, sortArray, list, lambda("lambda")),
+		function("toObject", "An object of the elements by the key that a lambda returns for each. A further lambda can map the elements.",
 			2, 3, toObject, list, lambda("key"), lambda("value")),
 	}
 }
 
-// apply calls a lambda with the arguments, and with the index where it has a parameter
-// for it.
-func apply(c *expr.Call, lambda expr.Value, index int, args ...expr.Value) (expr.Value, error) {
+// applyLambda calls a lambda with the arguments, and with the index if it has a parameter for it.
+func applyLambda(c *expr.Call, lambda expr.Value, index int, args ...expr.Value) (expr.Value, error) {
 	if len(lambda.Closure().Params) > len(args) {
 		args = append(args, expr.IntOf(int64(index)))
 	}
@@ -36,7 +37,7 @@ func apply(c *expr.Call, lambda expr.Value, index int, args ...expr.Value) (expr
 func filter(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	var kept []expr.Value
 	for i, e := range elements(args[0]) {
-		keep, err := apply(c, args[1], i, e)
+		keep, err := applyLambda(c, args[1], i, e)
 		if err != nil {
 			return expr.Value{}, err
 		}
@@ -54,10 +55,10 @@ func mapArray(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if err := c.Elements(args[0].Len()); err != nil {
 		return expr.Value{}, err
 	}
-	list := between(args[0], 0, args[0].Len())
+	list := subArray(args[0], 0, args[0].Len())
 	for i, e := range list {
 		var err error
-		if list[i], err = apply(c, args[1], i, e); err != nil {
+		if list[i], err = applyLambda(c, args[1], i, e); err != nil {
 			return expr.Value{}, err
 		}
 	}
@@ -82,7 +83,7 @@ func reduce(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	so := args[1]
 	for i, e := range elements(args[0]) {
 		var err error
-		if so, err = apply(c, args[2], i, so, e); err != nil {
+		if so, err = applyLambda(c, args[2], i, so, e); err != nil {
 			return expr.Value{}, err
 		}
 	}
@@ -93,7 +94,7 @@ func sortArray(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if err := c.Elements(args[0].Len()); err != nil {
 		return expr.Value{}, err
 	}
-	list := between(args[0], 0, args[0].Len())
+	list := subArray(args[0], 0, args[0].Len())
 	var fault error
 	sort.SliceStable(list, func(i, j int) bool {
 		if fault != nil {
@@ -109,8 +110,8 @@ func sortArray(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.ArrayOf(list...), fault
 }
 
-// keyed calls add with the key and value that lambdas give each element.
-func keyed(c *expr.Call, args []expr.Value, add func(name string, v expr.Value)) error {
+// forEachKeyed calls add for each element, with the key and value that the lambdas return.
+func forEachKeyed(c *expr.Call, args []expr.Value, add func(name string, v expr.Value)) error {
 	if err := c.Elements(args[0].Len()); err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func keyed(c *expr.Call, args []expr.Value, add func(name string, v expr.Value))
 
 func toObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	var members []expr.Member
-	err := keyed(c, args, func(name string, v expr.Value) {
+	err := forEachKeyed(c, args, func(name string, v expr.Value) {
 		members = append(members, expr.Member{Name: name, Value: v})
 	})
 	return expr.ObjectOf(members...), err
@@ -147,7 +148,7 @@ func groupBy(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	at := map[string]int{}
 	var names []string
 	var groups [][]expr.Value
-	err := keyed(c, args, func(name string, v expr.Value) {
+	err := forEachKeyed(c, args, func(name string, v expr.Value) {
 		folded := foldCase(name)
 		i, ok := at[folded]
 		if !ok {

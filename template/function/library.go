@@ -1,9 +1,8 @@
-// Package function is the library of the template language's functions, as rows: a file
-// per family, a row per function.
+// Package function is the library of template functions: a file per family, a row per function.
 //
-// Not here are the functions that know the template or where it is deployed (parameters,
-// reference, resourceGroup), and those that do not look at all of their arguments (if,
-// lambda), which are the evaluation's own.
+// It does not contain the functions that depend on the template or its scope (parameters,
+// reference, resourceGroup), which are in package template, and those that do not evaluate all
+// their arguments (if, lambda), which are in package expr.
 package function
 
 import (
@@ -13,31 +12,31 @@ import (
 	"portico/template/expr"
 )
 
-// row is a function with the sentence that the documentation has of it.
+// row is a function with its description for the documentation.
 type row struct {
 	expr.Function
-	says string
+	description string
 }
 
 type call func(c *expr.Call, args []expr.Value) (expr.Value, error)
 
-// many is any number of arguments.
+// many means any number of arguments.
 const many = -1
 
 func function(name, says string, least, most int, call call, params ...expr.Param) row {
 	return row{expr.Function{Name: name, Params: params, Min: least, Max: most, Call: call}, says}
 }
 
-// carries marks a function that passes its arguments on without looking into them. Its
-// result must be a secret where it holds what came from one: the evaluation does not care
-// for that.
-func (r row) carries() row {
-	r.Carries = true
+// passesThrough marks a function that passes its arguments on without looking into them. The
+// function must itself mark its result as a secret if it contains parts of one: the evaluation does
+// not.
+func (r row) passesThrough() row {
+	r.PassesThrough = true
 	return r
 }
 
-// costs gives a function steps besides those of its arguments.
-func (r row) costs(steps int) row {
+// withSteps sets the cost of a call, without its arguments.
+func (r row) withSteps(steps int) row {
 	r.Steps = steps
 	return r
 }
@@ -49,17 +48,17 @@ func (r row) defaultsOnly() row {
 
 func param(name string, kinds expr.Kind) expr.Param { return expr.Param{Name: name, Kinds: kinds} }
 
-// held is a parameter whose texts alone are walked through, and shut one of which nothing is:
-// what a function takes of its containers, it charges itself.
-func held(name string, kinds expr.Kind) expr.Param {
+// textParam declares a parameter whose strings are walked through, but not its containers: for
+// these, the function charges itself.
+func textParam(name string, kinds expr.Kind) expr.Param {
 	return expr.Param{Name: name, Kinds: kinds, Walk: expr.WalksText}
 }
 
-func shut(name string, kinds expr.Kind) expr.Param {
+func unwalkedParam(name string, kinds expr.Kind) expr.Param {
 	return expr.Param{Name: name, Kinds: kinds, Walk: expr.WalksNone}
 }
 
-// family is a group of functions, as the documentation shows them.
+// family is a group of functions in the documentation.
 type family struct {
 	title string
 	rows  []row
@@ -98,8 +97,8 @@ var library = sync.OnceValue(func() table {
 	return t
 })
 
-// Find is a function by its name, whose casing does not matter; nil where there is none.
+// Find returns a function by its name in any case, or nil.
 func Find(name string) *expr.Function { return library().functions[strings.ToLower(name)] }
 
-// Names lists all functions. The caller must not change it.
+// Names returns the names of all functions. The caller must not change it.
 func Names() []string { return library().names }

@@ -13,19 +13,19 @@ func logicFunctions() []row {
 	}
 	left, right := param("left", expr.Number|expr.String), param("right", expr.Number|expr.String)
 	return []row{
-		function("bool", "The boolean that a string (true, false, 1 or 0, in any casing) or a number says.",
+		function("bool", "The boolean value of a string (true, false, 1 or 0, in any case) or of a number.",
 			1, 1, toBool, param("value", expr.String|expr.Number|expr.Bool)),
-		function("equals", "Whether two values are the same: strings with case, names of members without.",
+		function("equals", "Whether two values are equal. Strings are compared with case, names of members without.",
 			2, 2, equals, param("left", expr.Any), param("right", expr.Any)),
 		function("false", "False.", 0, 0, constant(false)),
 		function("greater", "Whether a number or string is greater than another.", 2, 2, compare(func(c int) bool { return c > 0 }), left, right),
-		function("greaterOrEquals", "Whether it is greater, or the same.", 2, 2, compare(func(c int) bool { return c >= 0 }), left, right),
-		function("less", "Whether a number or string is less than another. Of letters that differ in casing alone, the lower case is less.",
+		function("greaterOrEquals", "Whether it is greater or equal.", 2, 2, compare(func(c int) bool { return c >= 0 }), left, right),
+		function("less", "Whether a number or string is less than another. Of letters that differ only in case, lower case is less.",
 			2, 2, compare(func(c int) bool { return c < 0 }), left, right),
-		function("lessOrEquals", "Whether it is less, or the same.", 2, 2, compare(func(c int) bool { return c <= 0 }), left, right),
-		function("like", "Whether a string fits a pattern, in which * stands for any text; without case.",
+		function("lessOrEquals", "Whether it is less or equal.", 2, 2, compare(func(c int) bool { return c <= 0 }), left, right),
+		function("like", "Whether a string matches a pattern, in which * stands for any text. Case does not matter.",
 			2, 2, matches, param("text", expr.String), param("pattern", expr.String)),
-		function("not", "The opposite of a boolean.", 1, 1, not, param("value", expr.Bool)),
+		function("not", "The negation of a boolean.", 1, 1, not, param("value", expr.Bool)),
 		function("true", "True.", 0, 0, constant(true)),
 	}
 }

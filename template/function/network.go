@@ -9,15 +9,17 @@ import (
 func networkFunctions() []row {
 	network := param("network", expr.String)
 	return []row{
-		function("cidrHost", "The address of a network's host by its index, from 0.", 2, 2, cidrHost, network, param("index", expr.Int)).costs(stepsOfNetwork),
-		function("cidrSubnet", "The part of a network with so many bits, by its index, from 0.",
-			3, 3, cidrSubnet, network, param("bits", expr.Int), param("index", expr.Int)).costs(stepsOfNetwork),
-		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its bits as cidr.",
-			1, 1, parseCIDR, network).costs(stepsOfNetwork),
+		function("cidrHost", "The address of a host in a network, by its index from 0.",
+			2, 2, cidrHost, network, param("index", expr.Int)).withSteps(stepsOfNetwork),
+		function("cidrSubnet", "The subnet of a network with that prefix length, by its index from 0.",
+			3, 3, cidrSubnet, network, param("bits", expr.Int), param("index", expr.Int)).withSteps(stepsOfNetwork),
+		function("parseCidr", "An object with a network's addresses: network, netmask, broadcast (of IPv4), firstUsable, lastUsable, and its "+
+			"prefix length as cidr.",
+			1, 1, parseCIDR, network).withSteps(stepsOfNetwork),
 	}
 }
 
-// stepsOfNetwork is the cost of working a network's addresses out.
+// stepsOfNetwork is the cost of computing a network's addresses.
 const stepsOfNetwork = 8
 
 func readNetwork(v expr.Value) (netip.Prefix, error) {
@@ -33,7 +35,7 @@ func cidrHost(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	if err != nil {
 		return expr.Value{}, err
 	}
-	address, ok := host(p, args[1].Int())
+	address, ok := hostAt(p, args[1].Int())
 	if !ok {
 		return expr.Value{}, expr.Errorf("the network has no host %d", args[1].Int())
 	}
@@ -47,9 +49,9 @@ func cidrSubnet(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	}
 	bits, index := args[1].Int(), args[2].Int()
 	if bits < 0 || bits > 128 {
-		bits = -1 // as no network has
+		bits = -1 // not a valid prefix length
 	}
-	part, ok := subnet(p, int(bits), index)
+	part, ok := subnetAt(p, int(bits), index)
 	if !ok {
 		return expr.Value{}, expr.Errorf("a network of %d bits has no subnet %d of %d bits", p.Bits(), index, args[1].Int())
 	}
@@ -61,7 +63,7 @@ func parseCIDR(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 	if err != nil {
 		return expr.Value{}, err
 	}
-	first, last := usable(p)
+	first, last := usableRange(p)
 	parts := []any{"network", expr.StringOf(p.Addr().String()), "netmask", expr.StringOf(netmask(p))}
 	if p.Addr().Is4() {
 		parts = append(parts, "broadcast", expr.StringOf(lastAddress(p).String()))

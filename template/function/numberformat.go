@@ -8,21 +8,20 @@ import (
 	"portico/template/expr"
 )
 
-// maxPrecision bounds the digits that a specifier may ask for. .NET allows more, but no
-// template needs them.
+// maxPrecision is the maximum precision of a format. .NET allows more, but no template needs it.
 const maxPrecision = 999
 
-// maxQuoted bounds what a refusal quotes of a format.
+// maxQuoted is how many bytes of a format an error quotes.
 const maxQuoted = 64
 
-// number is what a numeric format writes: an integer or a float.
+// number is the value that a numeric format writes.
 type number struct {
 	isFloat bool
 	int     int64
 	float   float64
 }
 
-// formatNumber writes a number as .NET does in its invariant culture.
+// formatNumber formats a number as .NET does in its invariant culture.
 func formatNumber(n number, format string) (string, error) {
 	if n.isFloat && (math.IsNaN(n.float) || math.IsInf(n.float, 0)) {
 		return strconv.FormatFloat(n.float, 'g', -1, 64), nil
@@ -36,7 +35,7 @@ func formatNumber(n number, format string) (string, error) {
 			return "", expr.Errorf("the number format '%s' is not supported: use B, C, D, E, F, G, N, P, R or X with its digits, such as N2, or zeros alone, such as 000",
 				expr.Shorten(format, maxQuoted))
 		}
-		return n.filledUp(len(format)), nil
+		return n.zeroPadded(len(format)), nil
 	}
 	if precision > maxPrecision {
 		return "", errFormat
@@ -60,14 +59,14 @@ func formatNumber(n number, format string) (string, error) {
 		}
 		return "", errFormat
 	case 'E', 'e':
-		decimals := or(precision, 6)
+		decimals := orDefault(precision, 6)
 		d := n.exact().rounded(decimals + 1)
 		return d.sign() + d.scientific(kind, decimals, 3), nil
 	}
-	return formatFixed(n.exact(), kind, or(precision, 2))
+	return formatFixed(n.exact(), kind, orDefault(precision, 2))
 }
 
-// standardFormat is a letter with a precision, -1 if none stands there.
+// standardFormat parses a letter with an optional precision, which is -1 if absent.
 func standardFormat(format string) (kind byte, precision int, ok bool) {
 	kind = format[0]
 	if kind|0x20 < 'a' || kind|0x20 > 'z' {
@@ -85,7 +84,7 @@ func standardFormat(format string) (kind byte, precision int, ok bool) {
 	return kind, precision, true
 }
 
-func or(precision, otherwise int) int {
+func orDefault(precision, otherwise int) int {
 	if precision < 0 {
 		return otherwise
 	}
@@ -106,7 +105,7 @@ func (d decimal) sign() string {
 	return ""
 }
 
-// integerDigits writes an integer; in another base than ten, a negative one as its two's
+// integerDigits formats an integer. In bases other than ten, negative numbers are in two's
 // complement.
 func (n number) integerDigits(base, precision int) (string, error) {
 	if n.isFloat {
@@ -119,9 +118,9 @@ func (n number) integerDigits(base, precision int) (string, error) {
 	return sign + strings.Repeat("0", max(0, precision-len(text))) + text, nil
 }
 
-// filledUp writes the number without decimals and with at least so many digits. Of .NET's
-// custom formats, zeros alone are in use: they number resources.
-func (n number) filledUp(digits int) string {
+// zeroPadded formats the number without decimals and with at least that many digits. Of .NET's
+// custom formats, only zeros are supported, because templates use them to number resources.
+func (n number) zeroPadded(digits int) string {
 	d := n.exact()
 	d = d.rounded(d.point)
 	text := d.fixed(0, false)
@@ -132,7 +131,7 @@ func (n number) filledUp(digits int) string {
 	return d.sign() + text
 }
 
-// general is the shorter of fixed and scientific.
+// general returns the shorter of the fixed and the scientific form.
 func (n number) general(kind byte, precision int) string {
 	d := decimalOfInt(n.int)
 	fewest := 19

@@ -13,16 +13,17 @@ func numberFunctions() []row {
 	left, right := param("left", expr.Int), param("right", expr.Int)
 	return []row{
 		function("add", "The sum of two integers.", 2, 2, calculate(add), left, right),
-		function("div", "The quotient of two integers, its fraction cut off.", 2, 2, calculate(div), left, right),
-		function("float", "The number with a fraction that a string or integer says.", 1, 1, toFloat, param("value", expr.String|expr.Number)),
-		function("int", "The integer that a string or number says; halves go to the even neighbour.", 1, 1, toInt, param("value", expr.String|expr.Number)),
-		function("mod", "The rest of a division, with the sign of what is divided.", 2, 2, calculate(mod), left, right),
+		function("div", "The quotient of two integers, without its fraction.", 2, 2, calculate(div), left, right),
+		function("float", "The floating-point value of a string or number.", 1, 1, toFloat, param("value", expr.String|expr.Number)),
+		function("int", "The integer value of a string or number; halves are rounded to the even neighbour.",
+			1, 1, toInt, param("value", expr.String|expr.Number)),
+		function("mod", "The remainder of a division, with the sign of the dividend.", 2, 2, calculate(mod), left, right),
 		function("mul", "The product of two integers.", 2, 2, calculate(mul), left, right),
 		function("sub", "The difference of two integers.", 2, 2, calculate(sub), left, right),
 	}
 }
 
-// calculate refuses what does not fit in 64 bits.
+// calculate returns a function of two integers that rejects results outside of 64 bits.
 func calculate(operation func(a, b int64) (result int64, ok bool)) call {
 	return func(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 		result, ok := operation(args[0].Int(), args[1].Int())
@@ -79,7 +80,7 @@ func toInt(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 		return v, nil
 	case v.Is(expr.Float):
 		rounded := math.RoundToEven(v.Float())
-		if !(math.Abs(rounded) < 1<<63) { // NaN neither
+		if !(math.Abs(rounded) < 1<<63) { // also true for NaN
 			return expr.Value{}, expr.Errorf("the number is no integer of 64 bits")
 		}
 		return expr.IntOf(int64(rounded)), nil

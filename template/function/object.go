@@ -12,18 +12,19 @@ import (
 
 func objectFunctions() []row {
 	return []row{
-		function("createObject", "An object of names and values in turn.", 0, many, createObject, shut("names and values", expr.Any|expr.Pending)).carries(),
-		function("items", "An object's members as an array of objects with key and value, in the order of their names.",
-			1, 1, items, param("object", expr.Object)).carries(),
-		function("json", "The value that a JSON text says; comments, single quotes and names without quotes are allowed.",
+		function("createObject", "An object of alternating names and values.", 0, many, createObject,
+			unwalkedParam("names and values", expr.Any|expr.Pending)).passesThrough(),
+		function("items", "An object's members as an array of objects with key and value, sorted by name.",
+			1, 1, items, param("object", expr.Object)).passesThrough(),
+		function("json", "The value of a JSON text; comments, single quotes and unquoted names are allowed.",
 			1, 1, readJSON, param("text", expr.String)),
 		function("null", "Null.", 0, 0, func(*expr.Call, []expr.Value) (expr.Value, error) { return expr.Value{}, nil }),
-		function("objectKeys", "The names of an object's members, in order.", 1, 1, objectKeys, param("object", expr.Object)).carries(),
-		function("shallowMerge", "One object of the members of an array's objects, the last of a name.",
-			1, 1, shallowMerge, held("objects", expr.Array)).carries(),
-		function("tryGet", "A member or element by its name or index, and so on with further keys; null where something is absent. A key may be an "+
-			"object: fromEnd true counts its value from the end.",
-			2, many, tryGet, shut("value", expr.Any), param("keys", expr.Int|expr.String|expr.Object)).carries(),
+		function("objectKeys", "The names of an object's members, sorted.", 1, 1, objectKeys, param("object", expr.Object)).passesThrough(),
+		function("shallowMerge", "An object with the members of all objects in an array. If a name is repeated, the last value counts.",
+			1, 1, shallowMerge, textParam("objects", expr.Array)).passesThrough(),
+		function("tryGet", "A member or element by its name or index, and so on with further keys; null if something is absent. A key may be an "+
+			"object: with fromEnd true, its value counts from the end.",
+			2, many, tryGet, unwalkedParam("value", expr.Any), param("keys", expr.Int|expr.String|expr.Object)).passesThrough(),
 	}
 }
 
@@ -35,11 +36,11 @@ func createObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		return expr.Value{}, err
 	}
 	members := make([]expr.Member, len(args)/2)
-	secret := false // a name is: then the object is, since names are no values
+	secret := false // a name is a secret: names cannot be marked, so the whole object is
 	for i := range members {
 		secret = secret || args[2*i].Secure()
 		if args[2*i].Is(expr.Pending) {
-			return waits(c, args)
+			return pendingCall(c, args)
 		}
 		if !args[2*i].Is(expr.String) {
 			return expr.Value{}, expr.Errorf("argument %d must be a name, a string, and is of kind %s", 2*i+1, args[2*i].Kind())
@@ -55,8 +56,7 @@ func createObject(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.ObjectOf(members...), nil
 }
 
-// sortedMembers are an object's members by their names; those that differ in casing alone
-// stay in their order.
+// sortedMembers returns an object's members sorted by name, ignoring case; the sort is stable.
 func sortedMembers(c *expr.Call, object expr.Value) ([]expr.Member, error) {
 	if err := c.Elements(2 * object.Len()); err != nil {
 		return nil, err
@@ -79,12 +79,12 @@ func objectKeys(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	members, err := sortedMembers(c, args[0])
 	list := make([]expr.Value, len(members))
 	for i, m := range members {
-		list[i] = like(expr.StringOf(m.Name), args[0])
+		list[i] = inheritSecrecy(expr.StringOf(m.Name), args[0])
 	}
 	return expr.ArrayOf(list...), err
 }
 
-// jsonSize bounds what a value takes that is read, for each byte of its text.
+// jsonSize limits the size of a parsed value per byte of its text.
 const jsonSize = 64
 
 func readJSON(c *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -103,7 +103,7 @@ func shallowMerge(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	var members []expr.Member
 	for i, object := range elements(args[0]) {
 		if object.Is(expr.Pending) {
-			return waits(c, args)
+			return pendingCall(c, args)
 		}
 		if !object.Is(expr.Object) {
 			return expr.Value{}, expr.Errorf("each element of the array must be an object, and element %d is of kind %s", i, object.Kind())
@@ -116,14 +116,14 @@ func shallowMerge(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.ObjectOf(members...), nil
 }
 
-// mergeObjects merges objects, and objects in them, but no arrays.
+// mergeObjects merges objects recursively; arrays are not merged.
 func mergeObjects(c *expr.Call, objects []expr.Value) (expr.Value, error) {
 	merged := objects[0]
 	for _, object := range objects[1:] {
 		var err error
 		if merged, err = merge(c, merged, object); err != nil {
 			if errors.Is(err, errUnknownMember) {
-				return waits(c, objects)
+				return pendingCall(c, objects)
 			}
 			return expr.Value{}, err
 		}
@@ -131,8 +131,7 @@ func mergeObjects(c *expr.Call, objects []expr.Value) (expr.Value, error) {
 	return merged, nil
 }
 
-// errUnknownMember says that members cannot be merged, because it is not known whether
-// both are objects.
+// errUnknownMember means that a member is Pending, so it is not known whether it must be merged.
 var errUnknownMember = errors.New("a member needs an answer")
 
 func merge(c *expr.Call, left, right expr.Value) (expr.Value, error) {
@@ -144,7 +143,7 @@ func merge(c *expr.Call, left, right expr.Value) (expr.Value, error) {
 	members := left.Parts()
 	for _, m := range right.Parts() {
 		const mergeable = expr.Object | expr.Pending
-		if there, ok := left.MemberSpelled(m.Name); ok && there.Is(mergeable) && m.Value.Is(mergeable) {
+		if there, ok := left.MemberExact(m.Name); ok && there.Is(mergeable) && m.Value.Is(mergeable) {
 			if there.Is(expr.Pending) || m.Value.Is(expr.Pending) {
 				return expr.Value{}, errUnknownMember
 			}
@@ -172,10 +171,10 @@ func commonMembers(c *expr.Call, objects []expr.Value) (expr.Value, error) {
 func tryGet(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	v := args[0]
 	for i, by := range args[1:] {
-		if v.Is(expr.Pending) { // inside of what was given
-			return like(expr.PendingOf(expr.Invoke("tryGet", append([]expr.Value{v}, args[i+1:]...)...)), v), c.Elements(len(args))
+		if v.Is(expr.Pending) { // a part of the given value
+			return inheritSecrecy(expr.PendingOf(expr.Invoke("tryGet", append([]expr.Value{v}, args[i+1:]...)...)), v), c.Elements(len(args))
 		}
-		next, err := member(v, by)
+		next, err := memberByKey(v, by)
 		if err != nil || next.Is(expr.Null) {
 			return expr.Value{}, err
 		}
@@ -184,8 +183,8 @@ func tryGet(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return v, nil
 }
 
-// member is one part of a value by its key; null where it has none.
-func member(v, by expr.Value) (expr.Value, error) {
+// memberByKey returns the part of a value that a key selects, or null.
+func memberByKey(v, by expr.Value) (expr.Value, error) {
 	if by.Is(expr.Object) {
 		at, _ := by.Member("value")
 		if fromEnd, _ := by.Member("fromEnd"); fromEnd.Bool() && at.Is(expr.Int) {
@@ -208,8 +207,8 @@ func member(v, by expr.Value) (expr.Value, error) {
 	return expr.Value{}, expr.Errorf("a value of kind %s has nothing that a key of kind %s finds", v.Kind(), by.Kind())
 }
 
-// weights are the places of bytes in the order of .NET's invariant culture, as far as it
-// is ASCII: signs, then digits, then letters, whose case does not matter.
+// weights is the sort order of ASCII in .NET's invariant culture: signs, then digits, then letters,
+// ignoring case.
 var weights = func() (w [256]uint8) {
 	const order = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789"
 	for c := range w {
@@ -224,8 +223,8 @@ var weights = func() (w [256]uint8) {
 	return w
 }()
 
-// compareTexts orders texts as .NET's invariant culture does. The lower case of a letter
-// comes before the upper where that alone differs, although not so in ASCII.
+// compareTexts compares as .NET's invariant culture does. If texts differ only in case, lower case
+// comes first, unlike in ASCII.
 func compareTexts(a, b string) int {
 	return cmp.Or(compareWithoutCase(a, b), strings.Compare(b, a))
 }

@@ -12,25 +12,27 @@ func resourceFunctions() []row {
 	text := param("texts", expr.String)
 	return []row{
 		function("extensionResourceId",
-			"The ID of a resource that extends another one: that one's ID, the type, a name for each segment of the type behind its namespace.",
+			"The ID of an extension resource: the extended resource's ID, the type, and a name for each segment of the type after its namespace.",
 			3, many, extensionResourceID, text),
-		function("managementGroupResourceId", "The ID of a resource in a management group: the group's name, the type, names.",
+		function("managementGroupResourceId", "The ID of a resource in a management group: the group's name, the type, and the names.",
 			2, many, managementGroupResourceID, text),
-		function("resourceId", "The ID of a resource in the deployment's group, or in the subscription and group given first: the type, names.",
+		function("resourceId", "The ID of a resource in the deployment's group, or in the subscription and group given first: the type and the "+
+			"names.",
 			2, many, resourceID, text).anchored(anchorResource),
-		function("subscriptionResourceId", "The ID of a resource in the deployment's subscription, or in the one given first: the type, names.",
+		function("subscriptionResourceId", "The ID of a resource in the deployment's subscription, or in the one given first: the type and the "+
+			"names.",
 			2, many, subscriptionResourceID, text).anchored(anchorSubscription),
-		function("tenantResourceId", "The ID of a resource in the tenant: the type, names.", 2, many, tenantResourceID, text),
+		function("tenantResourceId", "The ID of a resource in the tenant: the type and the names.", 2, many, tenantResourceID, text),
 	}
 }
 
-// anchored makes calls whose arguments are not all known keep the scope that they stand in.
+// anchored makes Pending calls keep their own scope.
 func (r row) anchored(anchor func(expr.Scope, []expr.Value) []expr.Value) row {
 	r.Anchor = anchor
 	return r
 }
 
-// anchorResource writes the subscription and the group before the type.
+// anchorResource inserts the subscription and the group before the type.
 func anchorResource(s expr.Scope, args []expr.Value) []expr.Value {
 	scope := []expr.Value{expr.StringOf(s.Subscription), expr.StringOf(s.Group)}
 	if s.Group == "" {
@@ -55,7 +57,7 @@ func anchorSubscription(s expr.Scope, args []expr.Value) []expr.Value {
 	return args
 }
 
-// typeAt is the index of the type among the first arguments; -1 where it is not known.
+// typeAt returns the index of the type among the first arguments, or -1 if it is not known.
 func typeAt(args []expr.Value, last int) int {
 	for i, arg := range args[:min(last+1, len(args))] {
 		if arg.Is(expr.String) && strings.Contains(arg.Text(), "/") {
@@ -65,9 +67,9 @@ func typeAt(args []expr.Value, last int) int {
 	return -1
 }
 
-// typed splits arguments at the type, which is the first of them with a slash; before are
-// at most so many.
-func typed(args []expr.Value, most int) (before []string, kind string, names []string, err error) {
+// splitAtType splits arguments at the type, the first one with a slash. At most that many arguments
+// come before it.
+func splitAtType(args []expr.Value, most int) (before []string, kind string, names []string, err error) {
 	texts := make([]string, len(args))
 	for i, arg := range args {
 		texts[i] = arg.Text()
@@ -81,14 +83,14 @@ func typed(args []expr.Value, most int) (before []string, kind string, names []s
 		"its first argument", "one of its first two arguments", "one of its first three arguments"}[most])
 }
 
-// under is the ID of a resource below a scope's.
-func under(c *expr.Call, scope, kind string, names []string) (expr.Value, error) {
+// resourceIDBelow returns the ID of a resource in a scope.
+func resourceIDBelow(c *expr.Call, scope, kind string, names []string) (expr.Value, error) {
 	segments := strings.Split(strings.Trim(kind, "/"), "/")
 	if len(names) != len(segments)-1 {
 		return expr.Value{}, expr.Errorf("the type '%s' requires '%d' resource name argument(s), and %d are given", kind, len(segments)-1, len(names))
 	}
 	size := len(scope) + len("/providers/") + len(kind)
-	for _, name := range names { // empty ones too: variables name resources that are not used
+	for _, name := range names { // names may be empty, because variables may name unused resources
 		size += len(name) + 1
 	}
 	if err := c.Bytes(size); err != nil {
@@ -107,7 +109,7 @@ func isGroup(kind string) bool {
 }
 
 func subscriptionResourceID(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	before, kind, names, err := typed(args, 1)
+	before, kind, names, err := splitAtType(args, 1)
 	if err != nil {
 		return expr.Value{}, err
 	}
@@ -118,7 +120,7 @@ func subscriptionResourceID(c *expr.Call, args []expr.Value) (expr.Value, error)
 	return inSubscription(c, at, kind, names)
 }
 
-// inSubscription is the ID of a resource in a subscription; of a group, the group's own.
+// inSubscription returns the ID of a resource in a subscription, or of a resource group.
 func inSubscription(c *expr.Call, at expr.Scope, kind string, names []string) (expr.Value, error) {
 	if _, err := uuid.Parse(at.Subscription); err != nil {
 		return expr.Value{}, expr.Errorf("the subscription must be a UUID")
@@ -127,11 +129,11 @@ func inSubscription(c *expr.Call, at expr.Scope, kind string, names []string) (e
 		at.Group = names[0]
 		return expr.StringOf(at.ID()), c.Bytes(len(at.ID()))
 	}
-	return under(c, at.ID(), kind, names)
+	return resourceIDBelow(c, at.ID(), kind, names)
 }
 
 func resourceID(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	before, kind, names, err := typed(args, 2)
+	before, kind, names, err := splitAtType(args, 2)
 	if err != nil {
 		return expr.Value{}, err
 	}
@@ -153,26 +155,26 @@ func resourceID(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if _, err := uuid.Parse(at.Subscription); err != nil {
 		return expr.Value{}, expr.Errorf("the subscription must be a UUID")
 	}
-	return under(c, at.ID(), kind, names)
+	return resourceIDBelow(c, at.ID(), kind, names)
 }
 
 func tenantResourceID(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	_, kind, names, err := typed(args, 0)
+	_, kind, names, err := splitAtType(args, 0)
 	if err != nil {
 		return expr.Value{}, err
 	}
-	return under(c, "", kind, names)
+	return resourceIDBelow(c, "", kind, names)
 }
 
 func managementGroupResourceID(c *expr.Call, args []expr.Value) (expr.Value, error) {
-	before, kind, names, err := typed(args, 1)
+	before, kind, names, err := splitAtType(args, 1)
 	if err != nil {
 		return expr.Value{}, err
 	}
 	if len(before) == 0 {
 		return expr.Value{}, expr.Errorf("its first argument must be the name of a management group: the deployment stands in none")
 	}
-	return under(c, "/providers/Microsoft.Management/managementGroups/"+before[0], kind, names)
+	return resourceIDBelow(c, "/providers/Microsoft.Management/managementGroups/"+before[0], kind, names)
 }
 
 func extensionResourceID(c *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -180,9 +182,9 @@ func extensionResourceID(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if !strings.HasPrefix(base, "/") {
 		return expr.Value{}, expr.Errorf("its first argument must be a resource's ID")
 	}
-	_, kind, names, err := typed(args[1:], 0)
+	_, kind, names, err := splitAtType(args[1:], 0)
 	if err != nil {
 		return expr.Value{}, err
 	}
-	return under(c, strings.TrimRight(base, "/"), kind, names)
+	return resourceIDBelow(c, strings.TrimRight(base, "/"), kind, names)
 }

@@ -14,31 +14,34 @@ func stringFunctions() []row {
 	text := param("text", expr.String)
 	name := param("values", expr.String|expr.Int|expr.Bool)
 	return []row{
-		function("endsWith", "Whether a string ends with another, without case.", 2, 2, side(strings.HasSuffix), text, param("part", expr.String)),
-		function("fail", "Ends the deployment with a message.", 1, 1, fail, param("message", expr.String)),
-		function("format", "A text with values in it, by .NET's composite format: {0}, {1,10} in a width, {2:N2} or {2:000} by a format, in the invariant culture. Of custom formats of numbers, zeros alone are supported.",
+		function("endsWith", "Whether a string ends with another. Case does not matter.", 2, 2, affixTest(strings.HasSuffix), text, param("part", expr.String)),
+		function("fail", "Fails the deployment with a message.", 1, 1, fail, param("message", expr.String)),
+		function("format", "A text with formatted values, in .NET's composite format and invariant culture: {0}, {1,10} with a width, {2:N2} or "+
+			"{2:000} with a format. Of the custom formats of numbers, only zeros are supported.",
 			1, many, formatText, param("format", expr.String), param("values", expr.Any)),
-		function("guid", "The version-5 UUID of texts: the same for the same texts.", 1, many, named(nameGUID), name),
-		function("join", "The elements of an array as a text, with a delimiter between them.",
+		function("guid", "A version-5 UUID of the texts: the same for the same texts.", 1, many, hashFunction(nameGUID), name),
+		function("join", "The elements of an array as a text, separated by a delimiter.",
 			2, 2, join, param("array", expr.Array), param("delimiter", expr.String)),
 		function("newGuid", "A random UUID.", 0, 0, newGUID).defaultsOnly(),
-		function("padLeft", "A text filled up on its left to a length of at most 16.", 2, 3, padLeft,
+		function("padLeft", "A text padded on the left to a length of at most 16.", 2, 3, padLeft,
 			param("text", expr.String|expr.Int), param("length", expr.Int), param("character", expr.String)),
-		function("replace", "A string with one text in place of another.", 3, 3, replace, text, param("old", expr.String), param("new", expr.String)),
-		function("split", "The parts of a string between delimiters.", 2, 2, split, text, param("delimiters", expr.String|expr.Array)),
-		function("startsWith", "Whether a string begins with another, without case.", 2, 2, side(strings.HasPrefix), text, param("part", expr.String)),
-		function("string", "A value as a text; arrays and objects as JSON.", 1, 1, toString, param("value", expr.Any)),
-		function("substring", "The part of a string from a character on, of a length or up to the end.",
+		function("replace", "A string with all occurrences of a text replaced by another.",
+			3, 3, replace, text, param("old", expr.String), param("new", expr.String)),
+		function("split", "The parts of a string that are separated by delimiters.",
+			2, 2, split, text, param("delimiters", expr.String|expr.Array)),
+		function("startsWith", "Whether a string starts with another. Case does not matter.", 2, 2, affixTest(strings.HasPrefix), text, param("part", expr.String)),
+		function("string", "A value converted to a text; arrays and objects become JSON.", 1, 1, toString, param("value", expr.Any)),
+		function("substring", "The part of a string from a start index, up to the end or with that length.",
 			2, 3, substring, text, param("start", expr.Int), param("length", expr.Int)),
-		function("toLower", "A string in lower case.", 1, 1, casing(unicode.ToLower), text),
-		function("toUpper", "A string in upper case.", 1, 1, casing(unicode.ToUpper), text),
-		function("trim", "A string without white space at its ends.", 1, 1, trim, text),
-		function("uniqueString", "A hash of texts, in 13 letters and digits: the same for the same texts.", 1, many, named(uniqueName), name),
+		function("toLower", "A string in lower case.", 1, 1, mapCase(unicode.ToLower), text),
+		function("toUpper", "A string in upper case.", 1, 1, mapCase(unicode.ToUpper), text),
+		function("trim", "A string without leading and trailing white space.", 1, 1, trim, text),
+		function("uniqueString", "A hash of texts, in 13 letters and digits: the same for the same texts.", 1, many, hashFunction(uniqueName), name),
 	}
 }
 
-// plainText is a value as .NET's ToString writes it. Arrays and objects are JSON with
-// single quotes in it, as ARM has them in texts.
+// plainText converts a value as .NET's ToString does. Arrays and objects become JSON with single
+// quotes, as in ARM.
 func plainText(v expr.Value) string {
 	switch v.Kind() {
 	case expr.Null:
@@ -51,7 +54,7 @@ func plainText(v expr.Value) string {
 	case expr.String:
 		return v.Text()
 	case expr.Float:
-		text, _ := formatNumber(number{isFloat: true, float: v.Float()}, "") // fails of no number
+		text, _ := formatNumber(number{isFloat: true, float: v.Float()}, "") // cannot fail without a format
 		return text
 	case expr.Array, expr.Object:
 		return string(appendSingleQuoted(nil, v))
@@ -88,8 +91,8 @@ func appendSingleQuoted(to []byte, v expr.Value) []byte {
 	return v.AppendJSON(to)
 }
 
-// textOf is a value as a text whose size is charged.
-func textOf(c *expr.Call, v expr.Value) (string, error) {
+// chargedText converts a value to a text and charges for its size.
+func chargedText(c *expr.Call, v expr.Value) (string, error) {
 	if v.Is(expr.Array | expr.Object) {
 		if err := c.Bytes(v.Size()); err != nil {
 			return "", err
@@ -98,7 +101,7 @@ func textOf(c *expr.Call, v expr.Value) (string, error) {
 	return plainText(v), nil
 }
 
-func side(has func(s, part string) bool) call {
+func affixTest(has func(s, part string) bool) call {
 	return func(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 		return expr.BoolOf(has(foldCase(args[0].Text()), foldCase(args[1].Text()))), nil
 	}
@@ -110,14 +113,14 @@ func fail(_ *expr.Call, args []expr.Value) (expr.Value, error) {
 
 func formatText(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	values := args[1:]
-	text, err := composite(args[0].Text(), len(values), c.Bytes, func(at int, format string) (string, error) {
+	text, err := formatComposite(args[0].Text(), len(values), c.Bytes, func(at int, format string) (string, error) {
 		if v := values[at]; v.Is(expr.Number) {
 			if err := c.Steps(stepsOfNumber(v)); err != nil {
 				return "", err
 			}
 			return formatNumber(number{isFloat: v.Is(expr.Float), int: v.Int(), float: v.Float()}, format)
 		}
-		return textOf(c, values[at])
+		return chargedText(c, values[at])
 	})
 	if fault := formatFault(""); errors.As(err, &fault) {
 		err = expr.Errorf("the format is invalid: '%v'", fault)
@@ -125,7 +128,8 @@ func formatText(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	return expr.StringOf(text), err
 }
 
-// stepsOfNumber is the cost of writing a number: of a float, whose digits are all worked out, much.
+// stepsOfNumber returns the cost of formatting a number. Floats cost much more, because all their
+// digits are computed.
 func stepsOfNumber(v expr.Value) int {
 	if v.Is(expr.Float) {
 		return 64
@@ -133,10 +137,11 @@ func stepsOfNumber(v expr.Value) int {
 	return 2
 }
 
-// named hashes the arguments joined by a dash, as guid and uniqueString take them.
-func named(hash func(name string) string) call {
+// hashFunction returns a function that hashes its arguments, joined by dashes, as guid and
+// uniqueString do.
+func hashFunction(hash func(name string) string) call {
 	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
-		texts, err := texts(c, args, 1)
+		texts, err := plainTexts(c, args, 1)
 		if err != nil {
 			return expr.Value{}, err
 		}
@@ -144,14 +149,14 @@ func named(hash func(name string) string) call {
 	}
 }
 
-// texts are values as texts. Charged is what they take joined, by a delimiter of so many
+// plainTexts converts values to texts. It charges for joining them with a delimiter of that many
 // bytes.
-func texts(c *expr.Call, values []expr.Value, delimiter int) ([]string, error) {
+func plainTexts(c *expr.Call, values []expr.Value, delimiter int) ([]string, error) {
 	all := make([]string, len(values))
 	size := 0
 	for i, v := range values {
 		var err error
-		if all[i], err = textOf(c, v); err != nil {
+		if all[i], err = chargedText(c, v); err != nil {
 			return nil, err
 		}
 		size += len(all[i]) + delimiter
@@ -165,14 +170,14 @@ func newGUID(c *expr.Call, _ []expr.Value) (expr.Value, error) {
 
 func join(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	delimiter := args[1].Text()
-	texts, err := texts(c, args[0].Elements(), len(delimiter))
+	texts, err := plainTexts(c, args[0].Elements(), len(delimiter))
 	if err != nil {
 		return expr.Value{}, err
 	}
 	return expr.StringOf(strings.Join(texts, delimiter)), nil
 }
 
-// maxPadded is ARM's bound of the length that padLeft fills up to.
+// maxPadded is ARM's limit for the length that padLeft pads to.
 const maxPadded = 16
 
 func padLeft(_ *expr.Call, args []expr.Value) (expr.Value, error) {
@@ -216,7 +221,7 @@ func split(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if err := c.Text(len(text) * len(delimiters)); err != nil {
 		return expr.Value{}, err
 	}
-	next := make([]int, len(delimiters)) // where each delimiter stands
+	next := make([]int, len(delimiters)) // the next position of each delimiter
 	for i, d := range delimiters {
 		next[i] = indexFrom(text, d, 0)
 	}
@@ -230,7 +235,7 @@ func split(c *expr.Call, args []expr.Value) (expr.Value, error) {
 			if at < from {
 				next[i] = indexFrom(text, delimiters[i], from)
 			}
-			if next[i] < next[first] { // of two at one place, the first one given counts
+			if next[i] < next[first] { // at the same position, the delimiter given first wins
 				first = i
 			}
 		}
@@ -242,7 +247,7 @@ func split(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	}
 }
 
-// indexFrom is where a text has a part from an offset on; the text's end if it does not.
+// indexFrom returns the position of part at or after from, or the text's length.
 func indexFrom(text, part string, from int) int {
 	if at := strings.Index(text[from:], part); at >= 0 {
 		return from + at
@@ -272,10 +277,10 @@ func substring(c *expr.Call, args []expr.Value) (expr.Value, error) {
 	if start < 0 || length < 0 || start > size || length > size-start {
 		return expr.Value{}, expr.Errorf("start and length must lie within the string, which has %d characters", size)
 	}
-	return part(c, args[0], utf16Offset(text, int(start)), utf16Offset(text, int(start+length)))
+	return sliceOf(c, args[0], utf16Offset(text, int(start)), utf16Offset(text, int(start+length)))
 }
 
-func casing(fold func(rune) rune) call {
+func mapCase(fold func(rune) rune) call {
 	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		if err := c.Bytes(len(args[0].Text())); err != nil {
 			return expr.Value{}, err

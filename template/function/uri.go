@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// defaultPorts are not written.
+// defaultPorts are omitted from URIs.
 var defaultPorts = map[string]string{"http": "80", "https": "443", "ftp": "21"}
 
-// parseURL reads an absolute URI with a host.
+// parseURL parses an absolute URI with a host.
 func parseURL(text string) (*url.URL, bool) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" || u.Host == "" {
@@ -25,7 +25,7 @@ func parseURL(text string) (*url.URL, bool) {
 	return u, true
 }
 
-// combineURL is a URI as seen from another one.
+// combineURL resolves a URI relative to another.
 func combineURL(base, relative string) (string, bool) {
 	b, ok := parseURL(base)
 	if !ok {
@@ -40,7 +40,7 @@ func combineURL(base, relative string) (string, bool) {
 
 const upperHex = "0123456789ABCDEF"
 
-// escapedSize is how long escapeData is.
+// escapedSize returns the length of escapeData's result.
 func escapedSize(s string) int {
 	n := 0
 	for i := range len(s) {
@@ -53,7 +53,7 @@ func escapedSize(s string) int {
 	return n
 }
 
-// escapeData escapes all but what RFC 3986 calls unreserved.
+// escapeData escapes everything but RFC 3986's unreserved characters.
 func escapeData(s string) string {
 	text := make([]byte, 0, escapedSize(s))
 	for i := range len(s) {
@@ -70,7 +70,7 @@ func unreserved(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '-' || c == '_' || c == '.' || c == '~'
 }
 
-// unescapeData undoes escapeData; a percent sign that begins no escape stays.
+// unescapeData reverses escapeData. A percent sign that does not start an escape is kept.
 func unescapeData(s string) string {
 	text := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

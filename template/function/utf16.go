@@ -2,8 +2,7 @@ package function
 
 import "unicode/utf8"
 
-// ARM counts characters as .NET does: in units of UTF-16, two for what is beyond the
-// basic plane.
+// ARM counts characters as .NET does, in UTF-16 units: two for characters beyond the basic plane.
 
 func utf16Length(s string) int {
 	n := 0
@@ -20,8 +19,8 @@ func units(r rune) int {
 	return 1
 }
 
-// utf16Offset is where in s the unit begins, in bytes; len(s) where there are no more. A
-// unit in the middle of a rune counts as the rune's end.
+// utf16Offset returns the byte offset of a unit, at most len(s). A unit inside a rune counts as the
+// rune's end.
 func utf16Offset(s string, unit int) int {
 	for at, r := range s {
 		if unit <= 0 {
@@ -32,10 +31,10 @@ func utf16Offset(s string, unit int) int {
 	return len(s)
 }
 
-// utf16Index is the unit at an offset in bytes.
+// utf16Index returns the unit at a byte offset.
 func utf16Index(s string, offset int) int { return utf16Length(s[:offset]) }
 
-// lastCharacter is the last rune of s.
+// lastCharacter returns the last rune of s.
 func lastCharacter(s string) string {
 	_, size := utf8.DecodeLastRuneInString(s)
 	return s[len(s)-size:]

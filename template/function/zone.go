@@ -6,23 +6,25 @@ import (
 	"portico/template/expr"
 )
 
-// ARM gives each subscription zones of its own numbers. Here they have those of the
-// physical ones: zone 1 of westus is westus-az1.
+// zoneFunctions returns the functions of zones. ARM numbers zones differently in each
+// subscription. Here logical and physical zones have the same numbers: zone 1 of westus is
+// westus-az1.
 func zoneFunctions() []row {
 	subscription, location := param("subscriptionId", expr.String), param("location", expr.String)
 	return []row{
-		function("toLogicalZone", "The logical zone of a physical one, such as `1` of `westus-az1`: the numbers are the same.",
-			3, 3, each(logicalZone), subscription, location, param("physicalZone", expr.String)),
-		function("toLogicalZones", "As toLogicalZone, of each zone of an array.",
-			3, 3, each(logicalZone), subscription, location, param("physicalZones", expr.Array)),
-		function("toPhysicalZone", "The physical zone of a logical one.", 3, 3, each(physicalZone), subscription, location, param("logicalZone", expr.String)),
-		function("toPhysicalZones", "As toPhysicalZone, of each zone of an array.",
-			3, 3, each(physicalZone), subscription, location, param("logicalZones", expr.Array)),
+		function("toLogicalZone", "The logical zone of a physical one, such as `1` for `westus-az1`. The numbers are the same.",
+			3, 3, forEachZone(logicalZone), subscription, location, param("physicalZone", expr.String)),
+		function("toLogicalZones", "As toLogicalZone, for each zone of an array.",
+			3, 3, forEachZone(logicalZone), subscription, location, param("physicalZones", expr.Array)),
+		function("toPhysicalZone", "The physical zone of a logical one.",
+			3, 3, forEachZone(physicalZone), subscription, location, param("logicalZone", expr.String)),
+		function("toPhysicalZones", "As toPhysicalZone, for each zone of an array.",
+			3, 3, forEachZone(physicalZone), subscription, location, param("logicalZones", expr.Array)),
 	}
 }
 
-// each makes a function of a location and a zone take one zone, or an array of them.
-func each(of func(location, zone string) (string, error)) call {
+// forEachZone returns a function that applies of to one zone or to an array of zones.
+func forEachZone(of func(location, zone string) (string, error)) call {
 	return func(c *expr.Call, args []expr.Value) (expr.Value, error) {
 		location := strings.ToLower(strings.ReplaceAll(args[1].Text(), " ", ""))
 		one := func(zone expr.Value) (expr.Value, error) {

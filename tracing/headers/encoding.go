@@ -6,15 +6,14 @@ import (
 	"strings"
 )
 
-// Encodings are the codings that a client takes an answer in, of those that the gateway
-// knows.
+// Encodings are the content codings that a client accepts, of those that the gateway supports.
 type Encodings struct {
-	Gzip     bool // it asks for it: no coding is better than that only where it says so
-	Identity bool // it takes an answer without any
+	Gzip     bool // accepted, and not less preferred than no coding
+	Identity bool // an answer without coding is accepted
 }
 
-// AcceptedEncodings reads Accept-Encoding (RFC 9110, section 12.5.3). A client that
-// prefers no coding to gzip, or sends what cannot be read, does not ask for gzip.
+// AcceptedEncodings parses Accept-Encoding (RFC 9110, section 12.5.3). Gzip is not set if the
+// client prefers no coding, or if the header is malformed.
 func AcceptedEncodings(h http.Header) Encodings {
 	const unsaid = -1
 	lines := h["Accept-Encoding"]
@@ -24,7 +23,7 @@ func AcceptedEncodings(h http.Header) Encodings {
 	gzip, identity, rest := float64(unsaid), float64(unsaid), float64(unsaid)
 	for _, line := range lines {
 		for element := range strings.SplitSeq(line, ",") {
-			name, weight, ok := weighted(element)
+			name, weight, ok := parseWeighted(element)
 			switch {
 			case !ok:
 				return Encodings{Identity: true}
@@ -44,9 +43,8 @@ func AcceptedEncodings(h http.Header) Encodings {
 	return Encodings{Gzip: gzip > 0 && gzip >= identity, Identity: !none}
 }
 
-// weighted splits an element of a list into its name and its weight, which is 1 where the
-// element has none.
-func weighted(element string) (name string, weight float64, ok bool) {
+// parseWeighted splits a list element into its name and its weight, which is 1 by default.
+func parseWeighted(element string) (name string, weight float64, ok bool) {
 	name, parameter, has := strings.Cut(element, ";")
 	name = TrimSpace(name)
 	if !has {

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Classes of the bytes in a message of HTTP/1.1 (RFC 9110 and 9112), as bits of classes.
+// Classes of bytes in HTTP/1.1 messages (RFC 9110 and 9112), as bits of classes.
 const (
-	tokenByte = 1 << iota // may stand in a name
-	valueByte             // may stand in a value
+	tokenByte = 1 << iota // valid in a name
+	valueByte             // valid in a value
 	digitByte
-	hostByte // may stand in a Host
+	hostByte // valid in a Host
 )
 
 var classes = func() (all [256]byte) {
@@ -36,8 +36,8 @@ var classes = func() (all [256]byte) {
 	return all
 }()
 
-// all reports whether each byte of s is of a class.
-func all[T string | []byte](s T, class byte) bool {
+// allInClass reports whether every byte of s is in a class.
+func allInClass[T string | []byte](s T, class byte) bool {
 	for i := range len(s) {
 		if classes[s[i]]&class == 0 {
 			return false
@@ -46,56 +46,56 @@ func all[T string | []byte](s T, class byte) bool {
 	return true
 }
 
-// IsToken reports whether s is a token: a method, or the name of a header.
-func IsToken[T string | []byte](s T) bool { return len(s) > 0 && all(s, tokenByte) }
+// IsToken reports whether s is a token, such as a method or a header's name.
+func IsToken[T string | []byte](s T) bool { return len(s) > 0 && allInClass(s, tokenByte) }
 
-// IsFieldValue reports whether s may be a header's value. There are many, and they are
-// long, above all tokens: it looks at eight bytes at a time, and at four times as many
-// while none of them is a control.
+// IsFieldValue reports whether s is valid as a header's value. Values are many and may be long,
+// above all tokens. It therefore tests eight bytes at a time, and four such words together while
+// they have no control characters.
 func IsFieldValue[T string | []byte](s T) bool {
-	for len(s) >= 4*wordSize && controls(word(s), ' ')|controls(word(s[wordSize:]), ' ')|controls(word(s[2*wordSize:]), ' ')|
-		controls(word(s[3*wordSize:]), ' ') == 0 {
+	for len(s) >= 4*wordSize && findControls(loadWord(s), ' ')|findControls(loadWord(s[wordSize:]), ' ')|findControls(loadWord(s[2*wordSize:]), ' ')|
+		findControls(loadWord(s[3*wordSize:]), ' ') == 0 {
 		s = s[4*wordSize:]
 	}
 	for len(s) >= wordSize {
-		if controls(word(s), ' ') != 0 && !all(s[:wordSize], valueByte) {
+		if findControls(loadWord(s), ' ') != 0 && !allInClass(s[:wordSize], valueByte) {
 			return false
 		}
 		s = s[wordSize:]
 	}
-	return all(s, valueByte)
+	return allInClass(s, valueByte)
 }
 
-// wordSize is how many bytes a word has.
+// wordSize is the number of bytes in a word.
 const wordSize = 8
 
-// word is the first bytes of s.
-func word[T string | []byte](s T) uint64 {
-	_ = s[wordSize-1] // one check of bounds, and one load
+// loadWord returns the first bytes of s.
+func loadWord[T string | []byte](s T) uint64 {
+	_ = s[wordSize-1] // a single bounds check, and a single load
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
 		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// controls has a bit for the first byte of a word that is less than the given one, which
-// is ASCII, or is DEL, and maybe for bytes after it; it is 0 where there is none.
-func controls(w, least uint64) uint64 {
+// findControls sets a bit for the first byte of a word that is less than least, an ASCII character,
+// or is DEL, and possibly for bytes after it. It returns 0 if there is none.
+func findControls(w, least uint64) uint64 {
 	const ones, highest, del = 0x0101010101010101, 0x8080808080808080, 0x7f7f7f7f7f7f7f7f
 	less := (w - least*ones) &^ w
 	same := ((w ^ del) - ones) &^ (w ^ del)
 	return (less | same) & highest
 }
 
-// IsDigits reports whether s has only decimal digits, and at least one.
-func IsDigits[T string | []byte](s T) bool { return len(s) > 0 && all(s, digitByte) }
+// IsDigits reports whether s consists of decimal digits, and is not empty.
+func IsDigits[T string | []byte](s T) bool { return len(s) > 0 && allInClass(s, digitByte) }
 
-// IsHost reports whether all bytes of s may stand in a Host.
-func IsHost(s string) bool { return all(s, hostByte) }
+// IsHost reports whether all bytes of s are valid in a Host.
+func IsHost(s string) bool { return allInClass(s, hostByte) }
 
-// IsVisible reports whether s may stand in a request target: nothing of it ends or
-// splits the line.
+// IsVisible reports whether s is valid in a request target: it has no byte that ends or splits the
+// request line.
 func IsVisible(s string) bool {
 	for ; len(s) >= wordSize; s = s[wordSize:] {
-		if controls(word(s), ' '+1) != 0 {
+		if findControls(loadWord(s), ' '+1) != 0 {
 			return false
 		}
 	}
@@ -107,7 +107,7 @@ func IsVisible(s string) bool {
 	return true
 }
 
-// TrimSpace cuts off spaces and tabs.
+// TrimSpace removes spaces and tabs at both ends.
 func TrimSpace(s string) string {
 	for len(s) > 0 && (s[0] == ' ' || s[0] == '\t') {
 		s = s[1:]
@@ -118,8 +118,7 @@ func TrimSpace(s string) string {
 	return s
 }
 
-// HasToken reports whether a token is an element of one of the values, which are lists
-// with commas.
+// HasToken reports whether one of the values, which are comma-separated lists, contains a token.
 func HasToken(values []string, token string) bool {
 	for _, value := range values {
 		for part := range strings.SplitSeq(value, ",") {
@@ -131,29 +130,29 @@ func HasToken(values []string, token string) bool {
 	return false
 }
 
-// EqualFold compares without regard to the case of ASCII letters, and of no others: in
-// Unicode a Kelvin sign is a k.
+// EqualFold compares ignoring the case of ASCII letters only. Unicode folding would equate the
+// Kelvin sign with k.
 func EqualFold(a, b string) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range len(a) {
-		if lower(a[i]) != lower(b[i]) {
+		if lowerASCII(a[i]) != lowerASCII(b[i]) {
 			return false
 		}
 	}
 	return true
 }
 
-func lower(c byte) byte {
+func lowerASCII(c byte) byte {
 	if 'A' <= c && c <= 'Z' {
 		c += 'a' - 'A'
 	}
 	return c
 }
 
-// ContentLength reads the length that a message declares: -1 where it declares none. The
-// same one twice becomes one; ok is false for what is not one number.
+// ContentLength returns the declared length of a message, or -1 if there is none. It merges
+// identical lines into one. ok is false if the header is not a single number.
 func ContentLength(h http.Header) (n int64, ok bool) {
 	sent := h["Content-Length"]
 	if len(sent) == 0 {

@@ -57,7 +57,7 @@ func TestPassingAllocatesNothingPerHeader(t *testing.T) {
 
 func TestTooMuchForProvider(t *testing.T) {
 	h := http.Header{"X-Unknown": {strings.Repeat("a", 20<<10)}}
-	for i := range mostLines {
+	for i := range maxLines {
 		h[fmt.Sprintf("X-Ms-%d", i)] = []string{"a"}
 	}
 	if TooMuchForProvider(h, nil) {
@@ -70,7 +70,7 @@ func TestTooMuchForProvider(t *testing.T) {
 	if !TooMuchForProvider(h, nil) {
 		t.Error("too many lines")
 	}
-	if !TooMuchForProvider(http.Header{"Accept": {strings.Repeat("a", mostBytes)}}, nil) {
+	if !TooMuchForProvider(http.Header{"Accept": {strings.Repeat("a", maxBytes)}}, nil) {
 		t.Error("too many bytes")
 	}
 }
@@ -107,7 +107,7 @@ func TestToClient(t *testing.T) {
 
 // If there are too many headers, the standard ones stay.
 func TestToClientDropsTheRestFirst(t *testing.T) {
-	from := http.Header{"Etag": {"a"}, "Content-Type": {"b"}, "Location": {"c"}, "X-Ms-Many": slices.Repeat([]string{"a"}, mostLines), "X-Ms-Long": {strings.Repeat("a", mostBytes)}}
+	from := http.Header{"Etag": {"a"}, "Content-Type": {"b"}, "Location": {"c"}, "X-Ms-Many": slices.Repeat([]string{"a"}, maxLines), "X-Ms-Long": {strings.Repeat("a", maxBytes)}}
 	for i := range 100 {
 		from[fmt.Sprintf("X-Ms-%03d", i)] = []string{"a"}
 	}
@@ -116,7 +116,7 @@ func TestToClientDropsTheRestFirst(t *testing.T) {
 	if to["Etag"] == nil || to["Content-Type"] == nil || to["Location"] == nil || to["X-Ms-000"] == nil || to["X-Ms-Many"] != nil || to["X-Ms-Long"] != nil {
 		t.Errorf("%v", to)
 	}
-	if lines := len(to); lines != mostLines+1 || dropped != 100+mostLines+1+3-lines {
+	if lines := len(to); lines != maxLines+1 || dropped != 100+maxLines+1+3-lines {
 		t.Errorf("%d lines, %d dropped", lines, dropped)
 	}
 }
@@ -125,7 +125,7 @@ func TestMayList(t *testing.T) {
 	for name, want := range map[string][2]bool{ // of requests, of answers
 		"X-Contoso-Trace": {true, true}, "x-contoso-trace": {true, true}, "Link": {true, true}, "x-ms-version": {true, true}, "Set-Cookie": {true, false}, "Access-Control-Max-Age": {true, false},
 		"x-accel-redirect": {true, false}, "Authorization": {}, "cookie": {}, "Connection": {}, "Te": {}, "Proxy": {}, "Expect": {}, "Host": {}, "Transfer-Encoding": {},
-		"x-ms-client-object-id": {}, "x-ms-portico-completed": {}, "X_odd": {}, "": {}, "a b": {}, strings.Repeat("a", longestName+1): {},
+		"x-ms-client-object-id": {}, "x-ms-portico-completed": {}, "X_odd": {}, "": {}, "a b": {}, strings.Repeat("a", maxNameLength+1): {},
 		"Content-Length": {false, true}, "Www-Authenticate": {true, false}, "x-ms-failure-cause": {true, false}, "Remote-User": {},
 	} {
 		if got := [2]bool{MayRequest(name), MayAnswer(name)}; got != want {
@@ -149,13 +149,13 @@ func TestMayList(t *testing.T) {
 
 func TestFields(t *testing.T) {
 	f := Stamps()
-	for i := range stamps + 2 {
+	for i := range stampCapacity + 2 {
 		f.Set(fmt.Sprintf("X-%d", i), "a")
 	}
 	f.Set("X-1", "b")
 	h := http.Header{"X-0": {"c", "d"}, "X-Other": {"e"}}
 	f.AddTo(h)
-	if len(f) != stamps+2 || f.Get("X-1") != "b" || f.Get("X-2") != "a" || f.Get("X-None") != "" || len(h) != stamps+3 || fmt.Sprint(h["X-0"], h["X-1"], h["X-Other"]) != "[a] [b] [e]" {
+	if len(f) != stampCapacity+2 || f.Get("X-1") != "b" || f.Get("X-2") != "a" || f.Get("X-None") != "" || len(h) != stampCapacity+3 || fmt.Sprint(h["X-0"], h["X-1"], h["X-Other"]) != "[a] [b] [e]" {
 		t.Errorf("%v; %v", f, h)
 	}
 }

@@ -8,13 +8,13 @@ import (
 	"portico/tracing"
 )
 
-// longestName bounds the names that a map can list.
-const longestName = 64
+// maxNameLength is the maximum length of a name that a region map can list.
+const maxNameLength = 64
 
-// actsOnOrigin are headers of an answer that would let a provider act as the gateway's
-// host towards browsers, or command a proxy in front of it.
+// actsOnOrigin are answer headers that would let a provider act as the gateway's host towards
+// browsers, or command a proxy in front of the gateway.
 var (
-	actsOnOrigin = set(
+	actsOnOrigin = nameSet(
 		"Cache-Control", "Clear-Site-Data", "Content-Security-Policy", "Date", "Expires", "Nel", "Pragma", "Public-Key-Pins", "Refresh", "Report-To",
 		"Reporting-Endpoints",
 		"Retry-After-Ms", "Server", "Service-Worker-Allowed", "Set-Cookie", "Set-Cookie2", "Strict-Transport-Security", "Www-Authenticate",
@@ -23,22 +23,22 @@ var (
 	actPrefixes = []string{"Access-Control-", "X-Accel-", "X-Reproxy-"}
 )
 
-// MayRequest reports whether a region map can list a request header, in any casing: the
-// header is not hop-by-hop, not part of the message's framing, and not reserved.
+// MayRequest reports whether a region map can list a request header. The header must be neither
+// hop-by-hop, nor part of the message's framing, nor reserved. Case does not matter.
 func MayRequest(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	return mayPass(name) && (PassesToProviders(name) || !tracing.Reserved(name))
 }
 
-// MayAnswer reports whether a region map can list an answer header, in any casing. It
-// excludes what MayRequest excludes, and headers that act on the gateway's own host.
+// MayAnswer reports whether a region map can list an answer header. In addition to MayRequest, it
+// excludes headers that act on the gateway's own host. Case does not matter.
 func MayAnswer(name string) bool {
 	name = http.CanonicalHeaderKey(name)
-	acts := actsOnOrigin[name] || ownAnswer(name) ||
+	acts := actsOnOrigin[name] || isGatewayAnswer(name) ||
 		slices.ContainsFunc(actPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 	return PassesToClients(name) || mayPass(name) && !acts && !tracing.Reserved(name)
 }
 
 func mayPass(name string) bool {
-	return len(name) <= longestName && plain(name) && !usedHere[name] && !slices.Contains(hopByHop, name)
+	return len(name) <= maxNameLength && isPlainName(name) && !gatewayHeaders[name] && !slices.Contains(hopByHop, name)
 }

@@ -7,10 +7,10 @@ import (
 	"portico/arm"
 )
 
-// Referer returns the Referer of a call whose public URL is link: that URL without
-// $skipToken. Providers append the token of the next page to the Referer (resource
-// reference, Paging Response Body), so that with the token of this page a link would have
-// two. All that calls providers stamps by it, Portico and the suite that judges them.
+// Referer returns the Referer for a call whose public URL is link: that URL without $skipToken.
+// Providers append the token of the next page to the Referer (resource reference, Paging Response
+// Body), so keeping this page's token would give their link two. Portico and the suite that tests
+// providers both use it.
 func Referer(link string) string {
 	base, query, _ := strings.Cut(link, "?")
 	if strings.IndexByte(query, '$') < 0 && strings.IndexByte(query, '%') < 0 {

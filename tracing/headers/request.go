@@ -9,9 +9,9 @@ import (
 	"portico/tracing"
 )
 
-// requestNames are the standard headers of a request that providers understand, in
-// canonical form. Content-Length and Host are set for each call.
-var requestNames = set(
+// requestNames are the standard request headers that providers understand, with canonical names.
+// Content-Length and Host are set for each call.
+var requestNames = nameSet(
 	"Accept", "Accept-Charset", "Accept-Encoding", "Accept-Language",
 	"Cache-Control", "Pragma", "Date", "Prefer", "User-Agent",
 	"Content-Disposition", "Content-Encoding", "Content-Language", "Content-Md5", "Content-Range", "Content-Type",
@@ -20,18 +20,18 @@ var requestNames = set(
 	"Traceparent", "Tracestate",
 )
 
-// usedHere are further headers that the gateway itself evaluates.
-var usedHere = set("Authorization", "Content-Length", "Host", "Transfer-Encoding")
+// gatewayHeaders are further headers that the gateway itself evaluates.
+var gatewayHeaders = nameSet("Authorization", "Content-Length", "Host", "Transfer-Encoding")
 
-// PassesToProviders reports whether a header of a request passes to every provider.
-// The name is canonical.
+// PassesToProviders reports whether a request header passes to every provider. The name must be
+// canonical.
 func PassesToProviders(name string) bool {
-	return requestNames[name] || ofMicrosoft(name) && (name == tracing.ClientRequestHeader || !tracing.Reserved(name))
+	return requestNames[name] || isMicrosoftHeader(name) && (name == tracing.ClientRequestHeader || !tracing.Reserved(name))
 }
 
-// ToProvider returns the headers of a request that pass to a provider: those that
-// always do, and those in also, which the region map lists. Their values are shared
-// with the request. None is one that the gateway sets.
+// ToProvider returns the headers of a request that pass to a provider: those that always pass, and
+// those in also, which the region map lists. The values are shared with the request. None of them
+// is a header that the gateway sets.
 func ToProvider(from http.Header, also map[string]bool) http.Header {
 	to := make(http.Header, len(from))
 	for name, values := range from {
@@ -40,15 +40,15 @@ func ToProvider(from http.Header, also map[string]bool) http.Header {
 		}
 	}
 	for name := range connectionOptions(from) {
-		if !PassesToProviders(name) { // NamedByConnection finds these, and the request is refused
+		if !PassesToProviders(name) { // NamedByConnection finds the others, and the request is refused
 			delete(to, name)
 		}
 	}
 	return to
 }
 
-// TooMuchForProvider reports whether the headers that pass to a provider exceed what
-// any server can be expected to take.
+// TooMuchForProvider reports whether the headers that pass to a provider exceed what any server can
+// be expected to accept.
 func TooMuchForProvider(from http.Header, also map[string]bool) bool {
 	all, passing := volume{}, volume{}
 	for name, values := range from {
@@ -65,20 +65,19 @@ func TooMuchForProvider(from http.Header, also map[string]bool) bool {
 	return !passing.fits()
 }
 
-// NamedByConnection returns a header that the Connection lines of a request name
-// although it is not hop-by-hop: the gateway or providers evaluate it. If it were
-// removed as RFC 9110 (section 7.6.1) demands, the provider would not see a condition
-// that the gateway evaluated. It returns "" if there is none.
+// NamedByConnection returns a header that a request's Connection lines name although the gateway or
+// providers evaluate it, or "". If it were removed, as RFC 9110 (section 7.6.1) demands, the
+// provider would not see a condition that the gateway has evaluated.
 func NamedByConnection(h http.Header) string {
 	for name := range connectionOptions(h) {
-		if usedHere[name] && name != "Transfer-Encoding" || PassesToProviders(name) {
+		if gatewayHeaders[name] && name != "Transfer-Encoding" || PassesToProviders(name) {
 			return name
 		}
 	}
 	return ""
 }
 
-// connectionOptions are the canonical names in the Connection lines of h.
+// connectionOptions iterates over the canonical names in the Connection lines of h.
 func connectionOptions(h http.Header) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, line := range h["Connection"] {
@@ -92,12 +91,14 @@ func connectionOptions(h http.Header) func(yield func(string) bool) {
 	}
 }
 
-// ofMicrosoft reports whether a canonical name begins with x-ms- and has a spelling
-// that no server takes for another name.
-func ofMicrosoft(name string) bool { return strings.HasPrefix(name, "X-Ms-") && plain(name) }
+// isMicrosoftHeader reports whether a canonical name begins with x-ms- and cannot be taken for
+// another name by a server.
+func isMicrosoftHeader(name string) bool {
+	return strings.HasPrefix(name, "X-Ms-") && isPlainName(name)
+}
 
-// plain reports whether a name consists of letters, digits and hyphens.
-func plain(name string) bool {
+// isPlainName reports whether a name consists of letters, digits and hyphens.
+func isPlainName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
 		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '-' {
@@ -107,7 +108,7 @@ func plain(name string) bool {
 	return name != ""
 }
 
-func set(names ...string) map[string]bool {
+func nameSet(names ...string) map[string]bool {
 	all := make(map[string]bool, len(names))
 	for _, name := range names {
 		all[name] = true

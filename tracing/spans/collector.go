@@ -18,48 +18,48 @@ import (
 	"portico/internal/timing"
 )
 
-// CollectorCredentials are by what a collector is called. They do not change.
+// CollectorCredentials are the transport and headers for calls to a collector. They are immutable.
 type CollectorCredentials struct {
 	Transport http.RoundTripper
 	// Header is added to every call.
 	Header http.Header
 }
 
-// Collector takes spans by OTLP over HTTP. It implements otlptrace.Client; the client of
-// OpenTelemetry itself would bring gRPC with it, and settings by environment variables.
+// Collector sends spans to a collector by OTLP over HTTP. It implements otlptrace.Client.
+// OpenTelemetry's own client would add gRPC and settings in environment variables.
 type Collector struct {
-	// URL is where traces go: the collector's own with the path of OTLP.
+	// URL is the endpoint for traces, as returned by [TracesURL].
 	URL string
-	// Credentials returns those to call by now.
+	// Credentials returns the current credentials.
 	Credentials func() *CollectorCredentials
 }
 
-// tracesPath is where collectors take traces, below their URL.
+// tracesPath is the path of the endpoint for traces, relative to a collector's URL.
 const tracesPath = "v1/traces"
 
-// TracesURL is where the collector at an address takes traces.
+// TracesURL returns the endpoint for traces of a collector.
 func TracesURL(collector string) (string, error) { return url.JoinPath(collector, tracesPath) }
 
-// maxAnswer bounds what is read of a collector's answer: its connection is used again
-// only if all was.
-const maxAnswer = 64 << 10
+// maxAnswerRead limits how much of an answer is read. Its connection is reused only if all of it
+// was read.
+const maxAnswerRead = 64 << 10
 
-// longestRetryAfter bounds the pause that a collector asks for.
-const longestRetryAfter = 30 * time.Second
+// maxRetryAfter limits the delay that a collector may ask for.
+const maxRetryAfter = 30 * time.Second
 
-// refusal is the answer of a collector that did not take spans.
+// refusal is the error for spans that the collector did not accept.
 type refusal struct {
 	status int
-	after  time.Duration // before they may be sent again; 0: it does not say
+	after  time.Duration // delay before the next attempt; 0 if none was given
 }
 
 func (r *refusal) Error() string { return fmt.Sprintf("the collector answered %d", r.status) }
 
-// worthRetry reports whether the same spans may be taken later, as OTLP has it.
+// worthRetry reports whether the spans may be sent again, according to OTLP.
 func worthRetry(err error) bool {
 	var refused *refusal
 	if !errors.As(err, &refused) {
-		return true // no answer came
+		return true // there was no answer
 	}
 	switch refused.status {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -81,12 +81,12 @@ func (c *Collector) Stop(context.Context) error {
 
 // UploadTraces implements otlptrace.Client. It makes one attempt.
 func (c *Collector) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpans) error {
-	// As bytes it is the ExportTraceServiceRequest, whose package brings gRPC with it.
+	// These bytes are also an ExportTraceServiceRequest, whose package depends on gRPC.
 	message, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: all})
 	if err != nil {
 		return err
 	}
-	body, err := packed(message)
+	body, err := compress(message)
 	if err != nil {
 		return err
 	}
@@ -98,22 +98,22 @@ func (c *Collector) UploadTraces(ctx context.Context, all []*tracepb.ResourceSpa
 	maps.Copy(r.Header, by.Header)
 	r.Header["Content-Type"], r.Header["Content-Encoding"] = []string{"application/x-protobuf"}, []string{"gzip"}
 	r.Header["User-Agent"] = []string{"portico"}
-	answer, err := by.Transport.RoundTrip(r) // redirects are not followed
+	answer, err := by.Transport.RoundTrip(r) // does not follow redirects
 	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
-	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)); err != nil {
+	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswerRead)); err != nil {
 		return err
 	}
 	if answer.StatusCode/100 != 2 {
 		after, _ := timing.RetryAfter(answer.Header, time.Now())
-		return &refusal{answer.StatusCode, min(after, longestRetryAfter)}
+		return &refusal{answer.StatusCode, min(after, maxRetryAfter)}
 	}
 	return nil
 }
 
-func packed(message []byte) ([]byte, error) {
+func compress(message []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	if _, err := w.Write(message); err != nil {
@@ -125,7 +125,7 @@ func packed(message []byte) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// retryAfter is the pause that a refusal asks for.
+// retryAfter returns the delay that a refusal asks for, or 0.
 func retryAfter(err error) time.Duration {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.after

@@ -16,22 +16,22 @@ const (
 	JobStep
 	SweepRegion
 	Delivery
-	kinds
+	kindCount
 )
 
-// KindDescription says what a kind of span is, for those who read traces.
+// KindDescription describes a kind of span for readers of traces.
 type KindDescription struct {
-	// Name is the span's, or how it begins.
+	// Name is the span's name, or a pattern of it.
 	Name string
-	// Role is that of OpenTelemetry.
+	// Role is OpenTelemetry's kind.
 	Role       trace.SpanKind
 	Meaning    string
 	Attributes []Attribute
 }
 
-// Kinds describes all kinds of spans, in their order.
+// Kinds returns the descriptions of all kinds of spans, in order.
 func Kinds() []KindDescription {
-	all := make([]KindDescription, kinds)
+	all := make([]KindDescription, kindCount)
 	for k := range all {
 		all[k] = Kind(k).describe()
 	}
@@ -43,19 +43,19 @@ func (k Kind) describe() KindDescription {
 	case Request:
 		return KindDescription{
 			"{method} {route}", trace.SpanKindServer,
-			"A request, from its arrival to the end of its answer. The route is that of Portico's own resource, else the class of the request as in the " +
-				"access log. Requests in a batch are below the batch's.",
+			"A request, from its arrival to the end of its answer. The route is that of Portico's own resource, or else the class of the request " +
+				"as in the access log. Requests of a batch are children of the batch's request.",
 			[]Attribute{Method, Status, Class, Route, Namespace, ResourceType, Region, Resource, Subscription, Outcome, Cause, Correlation, RequestID},
 		}
 	case RegionList:
 		return KindDescription{
-			"list region", trace.SpanKindInternal, "What one region contributed to a merged list, its retries included.",
+			"list region", trace.SpanKindInternal, "One region's part of a merged list, including retries.",
 			[]Attribute{Region, Namespace, Outcome},
 		}
 	case ProviderCall:
 		return KindDescription{
 			"call {method}", trace.SpanKindClient,
-			"One attempt to call one address of a provider, until its answer was read. Its id is the parent that the provider is given.",
+			"One attempt to call one address of a provider, until its answer has been read. The provider gets its id as the parent.",
 			[]Attribute{Method, Status, Namespace, Region, Address, Attempt, Sent, Fault, Queued},
 		}
 	case StoreWrite:
@@ -65,7 +65,7 @@ func (k Kind) describe() KindDescription {
 		}
 	case StoreRead:
 		return KindDescription{
-			"store read", trace.SpanKindClient, "A question to the store that memory could not answer.",
+			"store read", trace.SpanKindClient, "A read of the store that memory could not answer.",
 			[]Attribute{Engine, Operation, Fault},
 		}
 	case JobAttempt:
@@ -75,27 +75,26 @@ func (k Kind) describe() KindDescription {
 		}
 	case JobStep:
 		return KindDescription{
-			"step {what}", trace.SpanKindInternal, "What durable work did about one resource, or with one call.",
+			"step {what}", trace.SpanKindInternal, "A step of durable work: one resource, or one call.",
 			[]Attribute{Resource, Outcome},
 		}
 	case SweepRegion:
 		return KindDescription{
-			"sweep region", trace.SpanKindInternal, "What a sweep listed and compared of one type in one region.",
+			"sweep region", trace.SpanKindInternal, "A sweep of one type in one region: its list and the comparison.",
 			[]Attribute{ResourceType, Region, Outcome},
 		}
 	case Delivery:
 		return KindDescription{
 			"deliver {sink}", trace.SpanKindProducer,
-			"An attempt to deliver a message to a sink, with what is read of the store for it. It is a trace of its own.",
+			"An attempt to deliver a message to a sink, including reads of the store for it. It is a trace of its own.",
 			[]Attribute{Events, Status, Outcome},
 		}
-	case kinds:
+	case kindCount:
 	}
 	return KindDescription{}
 }
 
-// role is the kind's for OpenTelemetry. It is apart from the descriptions, which are made
-// for people.
+// role returns OpenTelemetry's kind. It does not use describe, which allocates.
 func (k Kind) role() trace.SpanKind {
 	switch k {
 	case Request:
@@ -106,24 +105,24 @@ func (k Kind) role() trace.SpanKind {
 		return trace.SpanKindConsumer
 	case Delivery:
 		return trace.SpanKindProducer
-	case RegionList, JobStep, SweepRegion, kinds:
+	case RegionList, JobStep, SweepRegion, kindCount:
 	}
 	return trace.SpanKindInternal
 }
 
-// Attribute is the name of what a span says.
+// Attribute is the name of a span's attribute.
 type Attribute string
 
-// The attributes. Those without a prefix of Portico's are OpenTelemetry's own.
+// The attributes. Names without the prefix portico are OpenTelemetry's.
 const (
 	Method  Attribute = "http.request.method"
 	Status  Attribute = "http.response.status_code"
 	Route   Attribute = "http.route"
 	Address Attribute = "server.address"
 	Engine  Attribute = "db.system.name"
-	// Operation is the method of the store that was called.
+	// Operation is the called method of the store.
 	Operation Attribute = "db.operation.name"
-	// Fault is a word from the lists of the metrics.
+	// Fault is a value from the metrics' lists of faults.
 	Fault        Attribute = "error.type"
 	Class        Attribute = "portico.class"
 	Namespace    Attribute = "portico.provider"

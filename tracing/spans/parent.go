@@ -16,13 +16,13 @@ const (
 
 const (
 	parentLength = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	// longestState bounds what is passed on of a tracestate, as its specification does.
-	longestState = 512
+	// maxStateLength limits a tracestate that is passed on, as in its specification.
+	maxStateLength = 512
 )
 
-// parse reads a traceparent. Of a version that came after ours it reads what ours has.
-// It allocates nothing.
-func parse(text string) (trace.SpanContext, bool) {
+// parseParent parses a traceparent. Of a later version, it reads the fields of version 0. It does
+// not allocate.
+func parseParent(text string) (trace.SpanContext, bool) {
 	if len(text) < parentLength || text[2] != '-' || text[35] != '-' || text[52] != '-' {
 		return trace.SpanContext{}, false
 	}
@@ -40,7 +40,7 @@ func parse(text string) (trace.SpanContext, bool) {
 	return sc, sc.IsValid()
 }
 
-// readHex reads digits in lower case, the only ones that a traceparent has.
+// readHex decodes lower-case digits, the only ones valid in a traceparent.
 func readHex(into []byte, text string) bool {
 	for i := range into {
 		high, low := strings.IndexByte(hexDigits, text[2*i]), strings.IndexByte(hexDigits, text[2*i+1])
@@ -54,8 +54,8 @@ func readHex(into []byte, text string) bool {
 
 const hexDigits = "0123456789abcdef"
 
-// render writes what parse reads.
-func render(sc trace.SpanContext) string {
+// formatParent formats a traceparent.
+func formatParent(sc trace.SpanContext) string {
 	id, span := sc.TraceID(), sc.SpanID()
 	b := make([]byte, 0, parentLength)
 	b = append(b, "00-"...)
@@ -66,28 +66,27 @@ func render(sc trace.SpanContext) string {
 	return string(hex.AppendEncode(b, []byte{byte(sc.TraceFlags() & trace.FlagsSampled)}))
 }
 
-// parentOf returns the parent that headers name, without its state.
+// parentOf returns the traceparent in headers, without its state.
 func parentOf(h http.Header) (trace.SpanContext, bool) {
 	if lines := h[ParentHeader]; len(lines) == 1 {
-		return parse(lines[0])
+		return parseParent(lines[0])
 	}
 	return trace.SpanContext{}, false
 }
 
-// stateOf returns the tracestate of headers; none where it is not well formed, or longer
-// than it is passed on.
+// stateOf returns the tracestate in headers, unless it is malformed or too long.
 func stateOf(h http.Header) (state trace.TraceState, ok bool) {
 	text := strings.Join(h[StateHeader], ",")
-	if len(text) > longestState {
+	if len(text) > maxStateLength {
 		return state, false
 	}
 	state, err := trace.ParseTraceState(text)
 	return state, err == nil
 }
 
-// keepTrusted removes from headers of a call, which are the call's own, what the client
-// said of traces: all of it unless the client is trusted, else what is malformed.
-func keepTrusted(h http.Header, trusted bool) {
+// removeUntrusted removes the client's trace headers from the headers of a call, which must not be
+// shared: all of them if the client is not trusted, otherwise malformed ones.
+func removeUntrusted(h http.Header, trusted bool) {
 	if len(h[ParentHeader]) == 0 && len(h[StateHeader]) == 0 {
 		return
 	}

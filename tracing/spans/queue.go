@@ -12,41 +12,39 @@ import (
 	"portico/internal/timing"
 )
 
-// QueueOptions bound a [Queue].
+// QueueOptions configures a [Queue].
 type QueueOptions struct {
-	// Length is how many spans wait at most.
+	// Length is the maximum number of waiting spans.
 	Length int
 	// Interval is how long the first span of a batch waits for others.
 	Interval time.Duration
-	// Timeout bounds one attempt to send a batch.
+	// Timeout limits one attempt to send a batch.
 	Timeout time.Duration
 	Metrics prometheus.Registerer
 	Log     *zap.Logger
 }
 
-// The outcomes of spans, as the metric names them.
+// Outcomes of spans, as in the metric.
 const (
 	outcomeSent    = "sent"
 	outcomeDropped = "dropped" // the queue was full
-	outcomeFailed  = "failed"  // the collector did not take it
+	outcomeFailed  = "failed"  // the collector did not accept it
 )
 
 const (
 	batchLength = 512
-	// A batch that the collector does not take is sent again for so long, while the
-	// queue takes what comes.
-	retryTime = 30 * time.Second
-	// lastTime bounds the sending of what is left at the end.
-	lastTime    = 3 * time.Second
-	shortestTry = time.Second
-	longestTry  = 10 * time.Second
-	warnEvery   = time.Minute
+	// retryPeriod is how long a batch is retried. Meanwhile the queue accepts further spans.
+	retryPeriod = 30 * time.Second
+	// drainTimeout limits sending the remaining spans at the end.
+	drainTimeout = 3 * time.Second
+	minBackoff   = time.Second
+	maxBackoff   = 10 * time.Second
+	logInterval  = time.Minute
 )
 
-// Queue holds the spans that have ended until they are sent to a collector, by OTLP over
-// HTTP, in batches. What ends a span never waits: where the queue is full, the span is
-// dropped and counted. A collector that is slow, refuses or is gone costs spans, and
-// nothing else. One goroutine runs it.
+// Queue holds ended spans until it sends them in batches to a collector, by OTLP over HTTP. Adding
+// a span never waits: if the queue is full, the span is dropped and counted. A slow, failing or
+// absent collector therefore costs only spans. One goroutine runs the queue.
 type Queue struct {
 	options   QueueOptions
 	exporter  *otlptrace.Exporter
@@ -54,11 +52,11 @@ type Queue struct {
 	waiting   chan sdk.ReadOnlySpan
 	outcomes  *prometheus.CounterVec
 	dropped   prometheus.Counter
-	warned    time.Time
+	loggedAt  time.Time
 	failing   bool
 }
 
-// NewQueue returns a queue in front of a collector, and registers its metrics.
+// NewQueue returns a queue for a collector, and registers its metrics.
 func NewQueue(c *Collector, o QueueOptions) *Queue {
 	q := &Queue{
 		options: o, exporter: otlptrace.NewUnstarted(c), collector: c, waiting: make(chan sdk.ReadOnlySpan, o.Length),
@@ -78,7 +76,7 @@ func NewQueue(c *Collector, o QueueOptions) *Queue {
 	return q
 }
 
-// Add takes a span that has ended. It never waits.
+// Add adds an ended span. It never waits.
 func (q *Queue) Add(s sdk.ReadOnlySpan) {
 	select {
 	case q.waiting <- s:
@@ -87,21 +85,21 @@ func (q *Queue) Add(s sdk.ReadOnlySpan) {
 	}
 }
 
-// Run sends spans until ctx ends, then those that are left, for a while.
+// Run sends spans until ctx ends, and then, for a limited time, the remaining ones.
 func (q *Queue) Run(ctx context.Context) {
 	defer func() { _ = q.collector.Stop(ctx) }()
 	batch := make([]sdk.ReadOnlySpan, 0, batchLength)
 	for ctx.Err() == nil {
-		batch = q.gather(ctx, batch[:0])
+		batch = q.gatherBatch(ctx, batch[:0])
 		if len(batch) > 0 {
 			q.send(ctx, batch)
 		}
 	}
-	q.finish(ctx, batch)
+	q.drain(ctx, batch)
 }
 
-// gather waits for a span, and for as many as come within the interval or fill a batch.
-func (q *Queue) gather(ctx context.Context, batch []sdk.ReadOnlySpan) []sdk.ReadOnlySpan {
+// gatherBatch waits for a span, and then for more until the interval ends or the batch is full.
+func (q *Queue) gatherBatch(ctx context.Context, batch []sdk.ReadOnlySpan) []sdk.ReadOnlySpan {
 	select {
 	case s := <-q.waiting:
 		batch = append(batch, s)
@@ -123,16 +121,16 @@ func (q *Queue) gather(ctx context.Context, batch []sdk.ReadOnlySpan) []sdk.Read
 	return batch
 }
 
-// send sends a batch, again and again for a while. What is not sent when ctx ends is put
-// back for finish, as far as there is room.
+// send sends a batch, with retries. If ctx ends, it returns unsent spans to the queue for drain, if
+// there is room.
 func (q *Queue) send(ctx context.Context, batch []sdk.ReadOnlySpan) {
 	began := time.Now()
 	for failures := 0; ; {
-		err := q.try(ctx, batch)
+		err := q.sendOnce(ctx, batch)
 		switch {
 		case err == nil:
 			q.outcomes.WithLabelValues(outcomeSent).Add(float64(len(batch)))
-			q.recovered()
+			q.logRecovery()
 			return
 		case ctx.Err() != nil:
 			for _, s := range batch {
@@ -140,24 +138,25 @@ func (q *Queue) send(ctx context.Context, batch []sdk.ReadOnlySpan) {
 			}
 			return
 		}
-		q.warn(err)
-		if failures++; !worthRetry(err) || time.Since(began) > retryTime {
+		q.logFailure(err)
+		if failures++; !worthRetry(err) || time.Since(began) > retryPeriod {
 			q.outcomes.WithLabelValues(outcomeFailed).Add(float64(len(batch)))
 			return
 		}
-		_ = timing.Sleep(ctx, max(retryAfter(err), timing.Jitter(timing.Backoff(shortestTry, longestTry, failures)))) // the next try sees that ctx has ended
+		// The next attempt notices if ctx has ended.
+		_ = timing.Sleep(ctx, max(retryAfter(err), timing.Jitter(timing.Backoff(minBackoff, maxBackoff, failures))))
 	}
 }
 
-func (q *Queue) try(ctx context.Context, batch []sdk.ReadOnlySpan) error {
+func (q *Queue) sendOnce(ctx context.Context, batch []sdk.ReadOnlySpan) error {
 	ctx, cancel := context.WithTimeout(ctx, q.options.Timeout)
 	defer cancel()
 	return q.exporter.ExportSpans(ctx, batch)
 }
 
-// finish sends what is left, each batch once.
-func (q *Queue) finish(ctx context.Context, batch []sdk.ReadOnlySpan) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastTime)
+// drain sends the remaining spans, trying each batch once.
+func (q *Queue) drain(ctx context.Context, batch []sdk.ReadOnlySpan) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
 	for {
 		batch = batch[:0]
@@ -168,24 +167,24 @@ func (q *Queue) finish(ctx context.Context, batch []sdk.ReadOnlySpan) {
 			return
 		}
 		outcome := outcomeSent
-		if err := q.try(ctx, batch); err != nil {
-			q.warn(err)
+		if err := q.sendOnce(ctx, batch); err != nil {
+			q.logFailure(err)
 			outcome = outcomeFailed
 		}
 		q.outcomes.WithLabelValues(outcome).Add(float64(len(batch)))
 	}
 }
 
-// warn logs that the collector does not take spans: at first, then once in a while.
-func (q *Queue) warn(err error) {
-	if q.failing && time.Since(q.warned) < warnEvery {
+// logFailure logs that spans cannot be sent: the first time, and then once per logInterval.
+func (q *Queue) logFailure(err error) {
+	if q.failing && time.Since(q.loggedAt) < logInterval {
 		return
 	}
-	q.failing, q.warned = true, time.Now()
+	q.failing, q.loggedAt = true, time.Now()
 	q.options.Log.Warn("spans could not be sent", zap.Error(err))
 }
 
-func (q *Queue) recovered() {
+func (q *Queue) logRecovery() {
 	if q.failing {
 		q.failing = false
 		q.options.Log.Info("over: spans could not be sent")

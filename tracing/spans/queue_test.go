@@ -126,8 +126,8 @@ func TestRequestedPause(t *testing.T) {
 	defer server.Close()
 	c := &Collector{URL: server.URL, Credentials: func() *CollectorCredentials { return &CollectorCredentials{Transport: http.DefaultTransport} }}
 	for requested, want := range map[string]time.Duration{
-		"": 0, "soon": 0, "-5": 0, "7": 7 * time.Second, "3600": longestRetryAfter,
-		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): longestRetryAfter, "Mon, 06 May 2024 07:08:09 GMT": 0,
+		"": 0, "soon": 0, "-5": 0, "7": 7 * time.Second, "3600": maxRetryAfter,
+		time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): maxRetryAfter, "Mon, 06 May 2024 07:08:09 GMT": 0,
 	} {
 		asks = requested
 		if got := retryAfter(c.UploadTraces(t.Context(), nil)); got != want {

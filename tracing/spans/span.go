@@ -1,16 +1,15 @@
-// Package spans records where the time of a request or of durable work went, as spans of
-// OpenTelemetry.
+// Package spans records where the time of a request or of durable work went, as OpenTelemetry
+// spans.
 //
-// Whether a trace is sampled is decided before anything of it is made: a [Tracer] returns
-// a nil *[Span] for what is not, and everything that a span can do is done by a nil one
-// too, at no cost. So callers ask nowhere whether tracing is on.
+// Sampling is decided before a trace starts. If a trace is not sampled, a [Tracer] returns a nil
+// *[Span], whose methods do nothing at no cost. Callers therefore never need to check whether
+// tracing is on.
 //
-// A span's name and attributes come from the lists of this package, and their values from
-// the region map, from lists in the code, or from ids that the access log shows as well.
-// No text of a client but the ID of a resource gets into a span, and nothing that says
-// who somebody is.
+// Names and attributes of spans are listed in this package. Their values come from the region map,
+// from lists in the code, or from IDs that the access log shows too. Resource IDs are the only text
+// from clients in a span, and nothing in it identifies a person.
 //
-// A [Queue] sends the spans that have ended to a [Collector].
+// A [Queue] sends ended spans to a [Collector].
 package spans
 
 import (
@@ -25,30 +24,30 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Span is one span of a sampled trace. A nil Span is that of a trace that is not sampled:
-// its methods do nothing. It is safe for concurrent use.
+// Span is a span of a sampled trace. A nil Span belongs to a trace that is not sampled; its methods
+// do nothing. It is safe for concurrent use.
 type Span struct {
 	tracer *Tracer
-	of     trace.Span
+	otel   trace.Span
 
-	mu    sync.Mutex
-	noted []attribute.KeyValue // set at the end, at once: one by one costs more
-	room  [usualAttributes]attribute.KeyValue
+	mu              sync.Mutex
+	attributes      []attribute.KeyValue // set together at the end: setting them one by one costs more
+	attributeBuffer [typicalAttributes]attribute.KeyValue
 }
 
-// usualAttributes are as many as most spans have.
-const usualAttributes = 8
+// typicalAttributes is the number of attributes that suffices for most spans.
+const typicalAttributes = 8
 
-// Key finds a *[Span] in a context.
+// Key is the context key of a *[Span].
 type Key struct{}
 
-// Of returns the span that ctx belongs to, nil for none.
+// Of returns the span of ctx, or nil.
 func Of(ctx context.Context) *Span {
 	s, _ := ctx.Value(Key{}).(*Span)
 	return s
 }
 
-// With returns a context that belongs to s: ctx itself if s is nil.
+// With returns a context with the span s, or ctx itself if s is nil.
 func With(ctx context.Context, s *Span) context.Context {
 	if s == nil {
 		return ctx
@@ -56,141 +55,141 @@ func With(ctx context.Context, s *Span) context.Context {
 	return context.WithValue(ctx, Key{}, s)
 }
 
-// Begin begins a span below that of ctx, and returns a context that belongs to it. Both
-// are as before where ctx belongs to none.
+// Begin starts a child of ctx's span, and returns a context with it. If ctx has no span, it returns
+// ctx and nil.
 func Begin(ctx context.Context, k Kind, name string) (context.Context, *Span) {
 	s := Of(ctx).Below(k, name)
 	return With(ctx, s), s
 }
 
-// Below begins a span below s, which begins now.
+// Below starts a child of s now.
 func (s *Span) Below(k Kind, name string) *Span {
 	if s == nil {
 		return nil
 	}
-	return s.tracer.start(s.of.SpanContext(), k, name, trace.WithTimestamp(time.Now()))
+	return s.tracer.start(s.otel.SpanContext(), k, name, trace.WithTimestamp(time.Now()))
 }
 
-// Name replaces the name.
+// Name replaces the span's name.
 func (s *Span) Name(name string) {
 	if s != nil {
-		s.of.SetName(name)
+		s.otel.SetName(name)
 	}
 }
 
-// Text notes a text, unless it is empty.
+// Text sets an attribute to a text, unless it is empty.
 func (s *Span) Text(a Attribute, value string) {
 	if s != nil && value != "" {
-		s.note(attribute.String(string(a), value))
+		s.setAttribute(attribute.String(string(a), value))
 	}
 }
 
-// Number notes a number.
+// Number sets an attribute to a number.
 func (s *Span) Number(a Attribute, value int) {
 	if s != nil {
-		s.note(attribute.Int(string(a), value))
+		s.setAttribute(attribute.Int(string(a), value))
 	}
 }
 
-// Flag notes whether something is so.
+// Flag sets an attribute to a boolean.
 func (s *Span) Flag(a Attribute, value bool) {
 	if s != nil {
-		s.note(attribute.Bool(string(a), value))
+		s.setAttribute(attribute.Bool(string(a), value))
 	}
 }
 
-// Seconds notes a length of time.
+// Seconds sets an attribute to a duration in seconds.
 func (s *Span) Seconds(a Attribute, value time.Duration) {
 	if s != nil {
-		s.note(attribute.Float64(string(a), value.Seconds()))
+		s.setAttribute(attribute.Float64(string(a), value.Seconds()))
 	}
 }
 
-func (s *Span) note(a attribute.KeyValue) {
+func (s *Span) setAttribute(a attribute.KeyValue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.noted == nil {
-		s.noted = s.room[:0]
+	if s.attributes == nil {
+		s.attributes = s.attributeBuffer[:0]
 	}
-	if i := slices.IndexFunc(s.noted, func(of attribute.KeyValue) bool { return of.Key == a.Key }); i >= 0 {
-		s.noted[i] = a
+	if i := slices.IndexFunc(s.attributes, func(of attribute.KeyValue) bool { return of.Key == a.Key }); i >= 0 {
+		s.attributes[i] = a
 		return
 	}
-	s.noted = append(s.noted, a)
+	s.attributes = append(s.attributes, a)
 }
 
 func (s *Span) end(o ...trace.SpanEndOption) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.of.SetAttributes(s.noted...) // which copies them: somebody may go on noting
-	s.of.End(o...)
+	s.otel.SetAttributes(s.attributes...) // SetAttributes copies them, since callers may still set attributes
+	s.otel.End(o...)
 }
 
-// Fail marks what the span measures as failed, with a word for the kind of fault.
+// Fail marks the measured operation as failed, with a word for the kind of fault.
 func (s *Span) Fail(fault string) {
 	if s != nil {
-		s.of.SetStatus(codes.Error, "")
+		s.otel.SetStatus(codes.Error, "")
 		s.Text(Fault, fault)
 	}
 }
 
-// End ends the span. What is noted later is lost.
+// End ends the span. Attributes set later are lost.
 func (s *Span) End() {
 	if s != nil {
 		s.end()
 	}
 }
 
-// EndAt ends the span at a moment.
+// EndAt ends the span at the given time.
 func (s *Span) EndAt(at time.Time) {
 	if s != nil {
 		s.end(trace.WithTimestamp(at))
 	}
 }
 
-// TraceID is the trace's id in hexadecimal, "" for none.
+// TraceID returns the trace's ID in hexadecimal, or "" for a nil span.
 func (s *Span) TraceID() string {
 	if s == nil {
 		return ""
 	}
-	return s.of.SpanContext().TraceID().String()
+	return s.otel.SpanContext().TraceID().String()
 }
 
-// ID is the span's id in hexadecimal, "" for none.
+// ID returns the span's ID in hexadecimal, or "" for a nil span.
 func (s *Span) ID() string {
 	if s == nil {
 		return ""
 	}
-	return s.of.SpanContext().SpanID().String()
+	return s.otel.SpanContext().SpanID().String()
 }
 
-// Parent is the span as the parent of others, in the form of traceparent; "" for none.
+// Parent returns the span as a traceparent, for [Span.LinkTo] and [Tracer.Attempt], or "" for a nil
+// span.
 func (s *Span) Parent() string {
 	if s == nil {
 		return ""
 	}
-	return render(s.of.SpanContext())
+	return formatParent(s.otel.SpanContext())
 }
 
-// LinkTo links the span to another, which its [Span.Parent] names.
+// LinkTo links the span to another, given by its [Span.Parent].
 func (s *Span) LinkTo(parent string) {
 	if s == nil {
 		return
 	}
-	if other, ok := parse(parent); ok {
-		s.of.AddLink(trace.Link{SpanContext: other})
+	if other, ok := parseParent(parent); ok {
+		s.otel.AddLink(trace.Link{SpanContext: other})
 	}
 }
 
-// Stamp makes s the parent that the headers of a call name. It must not be called for
-// headers that others share.
+// Stamp sets s as the parent in the headers of a call. h must not be shared with others.
 func (s *Span) Stamp(h http.Header) {
 	if s == nil {
 		return
 	}
 	h[ParentHeader] = []string{s.Parent()}
 	delete(h, StateHeader)
-	if state := s.of.SpanContext().TraceState(); state.Len() > 0 {
+	if state := s.otel.SpanContext().TraceState(); state.Len() > 0 {
 		h[StateHeader] = []string{state.String()}
 	}
 }

@@ -27,7 +27,7 @@ var hostile = []string{
 
 func TestParse(t *testing.T) {
 	for _, text := range hostile {
-		if sc, ok := parse(text); ok {
+		if sc, ok := parseParent(text); ok {
 			t.Errorf("%.80q is %v", text, sc)
 		}
 	}
@@ -39,8 +39,8 @@ func TestParse(t *testing.T) {
 		sampled[:53] + "02":                         unsampled,
 		strings.Replace(sampled, "0af7", "ffff", 1): strings.Replace(sampled, "0af7", "ffff", 1),
 	} {
-		sc, ok := parse(text)
-		if got := render(sc); !ok || got != want {
+		sc, ok := parseParent(text)
+		if got := formatParent(sc); !ok || got != want {
 			t.Errorf("%q is read as %q, want %q", text, got, want)
 		}
 	}
@@ -51,11 +51,11 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		sc, ok := parse(text)
+		sc, ok := parseParent(text)
 		if !ok {
 			return
 		}
-		again, ok := parse(render(sc))
+		again, ok := parseParent(formatParent(sc))
 		if !ok || !again.Equal(sc) {
 			t.Errorf("%q is read as %v, and then as %v", text, sc, again)
 		}

@@ -15,31 +15,32 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Sampling says which traces are recorded.
+// Sampling selects the traces that are recorded.
 type Sampling struct {
-	// Share is the sampled part of undecided requests and attempts, 0 to 1.
+	// Share is the fraction, 0 to 1, of requests and attempts that are sampled if no trusted caller
+	// decides.
 	Share float64
-	// Callers is how many requests a second are sampled because a trusted caller says so.
+	// Callers is how many requests per second are sampled because a trusted caller asks for it.
 	Callers int
 }
 
-// Options are what a [Tracer] is made of.
+// Options configures a [Tracer].
 type Options struct {
 	Sampling Sampling
-	// Resource are the attributes of all spans: the service, and the replica.
+	// Resource has the attributes of all spans: the service and the replica.
 	Resource map[string]string
-	// Ended takes the spans that have ended; it must not block.
+	// Ended is called with each ended span. It must not block.
 	Ended func(sdk.ReadOnlySpan)
 }
 
-// Tracer begins traces. A nil Tracer samples nothing. It is safe for concurrent use.
+// Tracer starts traces. A nil Tracer samples nothing. It is safe for concurrent use.
 type Tracer struct {
-	share   atomic.Uint64 // of 1<<53 draws
+	share   atomic.Uint64 // in units of 1/drawRange
 	callers *rate.Limiter
-	of      trace.Tracer
+	otel    trace.Tracer
 }
 
-// Bounds of one span.
+// Limits of a span.
 const (
 	maxAttributes      = 32
 	maxAttributeLength = 2048
@@ -53,7 +54,7 @@ func New(o Options) *Tracer {
 		attributes = append(attributes, attribute.String(name, value))
 	}
 	provider := sdk.NewTracerProvider(
-		sdk.WithSampler(sdk.AlwaysSample()), // a Tracer has decided before
+		sdk.WithSampler(sdk.AlwaysSample()), // a Tracer has already decided
 		sdk.WithResource(resource.NewSchemaless(attributes...)),
 		sdk.WithSpanProcessor(onEnd(o.Ended)),
 		sdk.WithRawSpanLimits(sdk.SpanLimits{
@@ -61,32 +62,31 @@ func New(o Options) *Tracer {
 			AttributePerEventCountLimit: maxAttributes, AttributePerLinkCountLimit: maxAttributes,
 		}),
 	)
-	t := &Tracer{callers: rate.NewLimiter(rate.Limit(o.Sampling.Callers), o.Sampling.Callers), of: provider.Tracer("portico")}
+	t := &Tracer{callers: rate.NewLimiter(rate.Limit(o.Sampling.Callers), o.Sampling.Callers), otel: provider.Tracer("portico")}
 	t.Sample(o.Sampling)
 	return t
 }
 
-// draws is how many different draws there are.
-const draws = 1 << 53
+// drawRange is the number of possible random draws.
+const drawRange = 1 << 53
 
-// Sample changes which traces are recorded from now on.
+// Sample changes the sampling of new traces.
 func (t *Tracer) Sample(s Sampling) {
 	if t == nil {
 		return
 	}
-	t.share.Store(uint64(math.Round(s.Share * draws)))
+	t.share.Store(uint64(math.Round(s.Share * drawRange)))
 	t.callers.SetLimit(rate.Limit(s.Callers))
 	t.callers.SetBurst(s.Callers)
 }
 
-// draw decides about an undecided trace.
-func (t *Tracer) draw() bool {
-	return rand.Uint64N(draws) < t.share.Load() //nolint:gosec // a sample needs no secrecy
+// shouldSample decides about a trace for which no trusted caller decides.
+func (t *Tracer) shouldSample() bool {
+	return rand.Uint64N(drawRange) < t.share.Load() //nolint:gosec // a sample needs no secrecy
 }
 
-// Request begins the span of a request that came with these headers and began at a
-// moment; nil if it is not sampled. A caller that is trusted decides, as far as the bound
-// on that allows.
+// Request starts the span of a request with headers h that began at the given time. It returns nil
+// if the request is not sampled. A trusted caller decides about sampling, up to Sampling.Callers.
 func (t *Tracer) Request(h http.Header, trusted bool, began time.Time) *Span {
 	if t == nil {
 		return nil
@@ -102,30 +102,29 @@ func (t *Tracer) Request(h http.Header, trusted bool, began time.Time) *Span {
 			return t.start(parent, Request, "", trace.WithTimestamp(began))
 		}
 	}
-	if !t.draw() {
+	if !t.shouldSample() {
 		return nil
 	}
 	return t.start(trace.SpanContext{}, Request, "", trace.WithTimestamp(began))
 }
 
-// continued is for how long after the beginning of durable work an attempt at it belongs
-// to the trace of the request that began it. Backends keep looking for the spans of a
-// trace for so long and no longer.
-const continued = time.Hour
+// traceLifetime is how long after durable work began its attempts belong to the trace of the
+// request that began it. Backends look for further spans of a trace for about this long.
+const traceLifetime = time.Hour
 
-// Attempt begins the span of an attempt at durable work that was begun some time ago, by
-// the span whose [Span.Parent] it kept, or "". An attempt that comes late is sampled like
-// an undecided one, and has a trace of its own that is linked to the other.
+// Attempt starts the span of an attempt at durable work, which was begun age ago by the span with
+// the given [Span.Parent], or "". A late attempt is sampled independently; its new trace is linked
+// to the original span.
 func (t *Tracer) Attempt(name, parent string, age time.Duration) *Span {
 	if t == nil {
 		return nil
 	}
 	began := trace.WithTimestamp(time.Now())
-	of, known := parse(parent)
+	of, known := parseParent(parent)
 	switch {
-	case known && age <= continued:
+	case known && age <= traceLifetime:
 		return t.start(of, JobAttempt, name, began)
-	case !t.draw():
+	case !t.shouldSample():
 		return nil
 	case known:
 		return t.start(trace.SpanContext{}, JobAttempt, name, began, trace.WithLinks(trace.Link{SpanContext: of}))
@@ -133,30 +132,30 @@ func (t *Tracer) Attempt(name, parent string, age time.Duration) *Span {
 	return t.start(trace.SpanContext{}, JobAttempt, name, began)
 }
 
-// Begin begins an undecided trace; nil if it is not sampled.
+// Begin starts a trace that no caller decides about. It returns nil if it is not sampled.
 func (t *Tracer) Begin(k Kind, name string) *Span {
-	if t == nil || !t.draw() {
+	if t == nil || !t.shouldSample() {
 		return nil
 	}
 	return t.start(trace.SpanContext{}, k, name, trace.WithTimestamp(time.Now()))
 }
 
-// Pass prepares the headers of a call to a provider, which are the call's own and hold
-// what the client sent: with tracing, a client that is not trusted tells providers
-// nothing of traces. Without tracing they stay as they are.
+// Pass prepares the headers of a call to a provider, which must not be shared and hold the client's
+// headers. With tracing, untrusted clients cannot pass trace headers to providers. A nil Tracer
+// changes nothing.
 func (t *Tracer) Pass(h http.Header, trusted bool) {
 	if t != nil {
-		keepTrusted(h, trusted)
+		removeUntrusted(h, trusted)
 	}
 }
 
 func (t *Tracer) start(parent trace.SpanContext, k Kind, name string, o ...trace.SpanStartOption) *Span {
 	ctx := trace.ContextWithSpanContext(context.Background(), parent)
-	_, of := t.of.Start(ctx, name, append(o, trace.WithSpanKind(k.role()))...)
-	return &Span{tracer: t, of: of}
+	_, of := t.otel.Start(ctx, name, append(o, trace.WithSpanKind(k.role()))...)
+	return &Span{tracer: t, otel: of}
 }
 
-// onEnd passes ended spans on.
+// onEnd passes on ended spans.
 type onEnd func(sdk.ReadOnlySpan)
 
 // OnStart implements [sdk.SpanProcessor].

@@ -37,5 +37,5 @@ type Changes struct {
 // Change is an event, as the text of a CloudEvent.
 type Change struct{ json.RawMessage }
 
-// Described is what the text is of.
+// Described returns the type of the event in the text.
 func (Change) Described() any { return events.CloudEvent{} }

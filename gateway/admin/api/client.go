@@ -21,24 +21,23 @@ const (
 	answerBytes = 32 << 20
 )
 
-// ClientOptions say which admin listener is called, and how.
+// ClientOptions configure a Client.
 type ClientOptions struct {
-	// URL is that of the listener, with http or https and a host, such as
-	// http://127.0.0.1:8081.
+	// URL is the listener's http or https URL, such as http://127.0.0.1:8081.
 	URL string
-	// Token is sent to it; "": none is.
+	// Token is the admin token to send; "" sends none.
 	Token string
-	// Authorities sign its certificate; nil: those of the system.
+	// Authorities are the roots for its certificate; nil means the system's.
 	Authorities *x509.CertPool
 }
 
-// Client calls one admin listener. Several goroutines may use it.
+// Client calls one admin listener. It is safe for concurrent use.
 //
-// It sends the token to the address that it was made for and nowhere else: it uses no
-// proxy, follows no redirect, and takes no link to another host. Answers are bounded, and
-// an error says which kind it is: *UnreachableError, *Refusal or *NotAdminError.
+// It sends the token only to the address that it was created for: it uses no proxy, and
+// follows neither redirects nor links to other hosts. The size of answers is bounded. Errors
+// are of the types *UnreachableError, *Refusal and *NotAdminError.
 type Client struct {
-	// Noted is given what a page of a list says that it lacks; nil: no one is. It is set
+	// Noted, if not nil, is called with the note of a page that lacks something. Set it
 	// before the first call.
 	Noted func(note string)
 
@@ -46,7 +45,7 @@ type Client struct {
 	http        *http.Client
 }
 
-// NewClient returns a client. It makes no call. The caller closes it.
+// NewClient returns a client without calling the listener. The caller closes it.
 func NewClient(o ClientOptions) (*Client, error) {
 	at, err := url.Parse(o.URL)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || strings.Trim(at.Path, "/") != "" ||
@@ -65,23 +64,23 @@ func NewClient(o ClientOptions) (*Client, error) {
 // Close closes the connections that are not in use.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Request is what is asked of the listener.
+// Request is a request to the listener.
 type Request struct {
 	Method string
-	// Path is that of an Operation, with values in the place of {names}, each as
-	// url.PathEscape has it.
+	// Path is the path of an Operation, with each {name} replaced by a value that
+	// url.PathEscape has escaped.
 	Path  string
 	Query url.Values
-	// Content is sent as JSON; nil: nothing is.
+	// Content is sent as JSON; nil sends none.
 	Content any
-	// Unbounded: ctx alone bounds the call, which may take long.
+	// Unbounded calls, which may take long, are bounded by ctx only.
 	Unbounded bool
 }
 
 // Answer is a successful answer.
 type Answer struct {
 	Header http.Header
-	// Text is its content as it came.
+	// Text is the content as received.
 	Text []byte
 }
 
@@ -151,7 +150,7 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 	return request, nil
 }
 
-// Get reads what is at a path into a T.
+// Get reads the answer to a GET of a path into a T.
 func Get[T any](ctx context.Context, c *Client, path string, query url.Values) (T, error) {
 	return Call[T](ctx, c, Request{Method: http.MethodGet, Path: path, Query: query})
 }
@@ -166,7 +165,7 @@ func Call[T any](ctx context.Context, c *Client, r Request) (value T, err error)
 	return value, err
 }
 
-// Ready returns an error unless the gateway would take requests. It sends no token.
+// Ready returns an error unless the gateway accepts requests. It sends no token.
 func (c *Client) Ready(ctx context.Context) error {
 	tokenless := &Client{base: c.base, http: c.http}
 	_, err := tokenless.Do(ctx, Request{Method: http.MethodGet, Path: "/readyz"})

@@ -18,15 +18,15 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("no answer from %s: %v", e.URL, e.Err)
 }
 
-// Unwrap returns why.
+// Unwrap returns the cause.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// Refusal is an answer of the listener that is an error.
+// Refusal is an error answer of the listener.
 type Refusal struct {
 	Status        int
 	Code, Message string
 	Details       []RefusalDetail
-	// RetryAfter is when it may go better; 0: the listener does not say.
+	// RetryAfter is the time to wait before another try; 0 if the listener gave none.
 	RetryAfter time.Duration
 }
 
@@ -40,8 +40,8 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("the admin listener answers %d, %s: %s", r.Status, r.Code, r.Message)
 }
 
-// NotAdminError is the error of a call that something else than an admin listener has
-// answered.
+// NotAdminError is the error of a call that was answered by something other than an admin
+// listener.
 type NotAdminError struct {
 	URL    string
 	Status int
@@ -56,12 +56,12 @@ func (e *NotAdminError) Error() string {
 	return fmt.Sprintf("what answers at %s is no admin listener: status %d", e.URL, e.Status)
 }
 
-// ofPublicListener is a header that each answer of a public listener has, and none of an
-// admin listener.
-const ofPublicListener = "X-Ms-Routing-Request-Id"
+// publicListenerHeader is in each answer of a public listener, and in none of an admin
+// listener.
+const publicListenerHeader = "X-Ms-Routing-Request-Id"
 
 func (c *Client) refusal(response *http.Response, text []byte) error {
-	if response.Header.Get(ofPublicListener) != "" {
+	if response.Header.Get(publicListenerHeader) != "" {
 		return &NotAdminError{URL: c.base, Status: response.StatusCode, Public: true}
 	}
 	var sent struct {

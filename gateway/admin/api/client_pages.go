@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Pages reads a list page by page, and gives its elements as they came. It reads a page
-// when the elements of the one before are used up. An error ends it.
+// Pages returns an iterator over the elements of a list, as received. It reads a page once
+// the elements of the previous one are used up, and ends after an error.
 func (c *Client) Pages(ctx context.Context, path string, query url.Values) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		for {
@@ -46,8 +46,8 @@ type notedPage struct {
 	Note string `json:"note"`
 }
 
-// ownLink reads the link to the next page of a list. One to elsewhere, or to the same page,
-// is refused.
+// ownLink returns the query of the link to the next page of a list. It refuses links to
+// another path or host and to the same page.
 func ownLink(path string, query url.Values, link string) (next url.Values, err error) {
 	to, err := url.Parse(link)
 	if err == nil {
@@ -59,13 +59,13 @@ func ownLink(path string, query url.Values, link string) (next url.Values, err e
 	return next, nil
 }
 
-// ReadList reads a list whole, or as much of it as has at most so many elements; most of 0
-// means all. It reports whether there are more.
+// ReadList reads at most so many elements of a list, or all if most is 0. It reports whether
+// there are more.
 func ReadList[T any](ctx context.Context, c *Client, path string, query url.Values, most int) (all []T, more bool, err error) {
 	return ReadElements[T](c.Pages(ctx, path, query), path, most)
 }
 
-// ReadElements is [ReadList] of elements as [Client.Pages] gives them, of a path.
+// ReadElements is like [ReadList] for elements that [Client.Pages] read from a path.
 func ReadElements[T any](elements iter.Seq2[json.RawMessage, error], path string, most int) (all []T, more bool, err error) {
 	for text, err := range elements {
 		if err != nil {

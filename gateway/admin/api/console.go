@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The operations that only the console needs, in addition to those of the commands.
+// The operations that the console needs and no command uses.
 var consoleOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/traffic", Summary: "The outcome of requests in the last quarter of an hour, by intervals.",
@@ -53,7 +53,7 @@ type TrafficInterval struct {
 	Seconds  float64   `json:"seconds"`
 	InFlight int       `json:"inFlight"` // at its end
 	Flow
-	Regions []RegionFlow `json:"regions"` // those that requests went to
+	Regions []RegionFlow `json:"regions"` // with requests in the interval
 }
 
 // Flow is the outcome of requests in an interval.
@@ -65,7 +65,7 @@ type Flow struct {
 	P95      float64 `json:"p95"`      // seconds, estimated
 }
 
-// RegionFlow is the flow of one region; its times are those of the providers.
+// RegionFlow is the flow of one region, with the times of its providers.
 type RegionFlow struct {
 	Region string `json:"region"`
 	Flow
@@ -74,13 +74,13 @@ type RegionFlow struct {
 // ErrorAnswers are a list of answers with errors.
 type ErrorAnswers struct {
 	Page[ErrorAnswer]
-	// Note says what the list lacks: while the store is away it has the errors of one
-	// replica alone.
+	// Note is present if the list lacks something: while the store is away it has only the
+	// errors of one replica.
 	Note string `json:"note,omitempty"`
 }
 
-// ErrorAnswer is an answer with an error: 5xx, or a refusal by Portico; the newest of those
-// that are alike.
+// ErrorAnswer is an answer with an error: 5xx, or a refusal by Portico. It is the newest of
+// a group of similar ones.
 type ErrorAnswer struct {
 	Time          time.Time `json:"time"`
 	Class         string    `json:"class"` // what the request addressed
@@ -95,11 +95,11 @@ type ErrorAnswer struct {
 	// Caller is the object id of the caller, or the id of an application, in its tenant;
 	// empty for one that was not authenticated.
 	Caller   string    `json:"caller,omitempty"`
-	Name     string    `json:"name,omitempty"` // that the caller had in its token
+	Name     string    `json:"name,omitempty"` // in the caller's token
 	TenantID string    `json:"tenantId,omitempty"`
 	Replica  string    `json:"replica"`
-	Count    int       `json:"count"` // how many there were
-	First    time.Time `json:"first"` // when the first of them was
+	Count    int       `json:"count"` // how many answers are in the group
+	First    time.Time `json:"first"` // the time of the first one
 }
 
 // ConfigurationInUse is the configuration in use.
@@ -107,8 +107,8 @@ type ConfigurationInUse struct {
 	Settings []Setting `json:"settings"`
 }
 
-// Setting is a setting with its value; REDACTED stands for what may be a secret, or name
-// a person.
+// Setting is a setting with its value. REDACTED replaces values that may be secret or name a
+// person.
 type Setting struct {
 	Path  string `json:"path"`
 	Value string `json:"value"`
@@ -122,14 +122,15 @@ const (
 
 // Configuration is a configuration that was read.
 type Configuration struct {
-	Generation int64     `json:"generation,omitempty"` // of one that was taken
+	Generation int64     `json:"generation,omitempty"` // only if it was taken
 	Time       time.Time `json:"time"`
 	Outcome    string    `json:"outcome"`
-	Why        string    `json:"why"`          // what had it read
+	Why        string    `json:"why"`          // why it was read
 	By         string    `json:"by,omitempty"` // the name of the admin token
 	// NeedsRestart are the settings that stayed as they were.
 	NeedsRestart []string `json:"needsRestart,omitempty"`
-	// Changes are those from the generation before, Faults why it was refused.
+	// Changes are the differences from the generation before. Faults are the reasons for a
+	// refusal.
 	Changes []SettingChange `json:"changes,omitempty"`
 	Faults  []string        `json:"faults,omitempty"`
 	Further int             `json:"further,omitempty"` // changes or faults that are left out
@@ -162,7 +163,7 @@ type DeletionMembers struct {
 const (
 	MemberWaiting  = "waiting"  // to be sent when it is due
 	MemberInFlight = "inFlight" // its call is under way
-	MemberAccepted = "accepted" // its provider works on it, or is asked for it
+	MemberAccepted = "accepted" // its provider works on it or is asked about it
 	MemberRefused  = "refused"  // tried again when something has gone, or its own write has ended
 )
 
@@ -181,7 +182,7 @@ type DeletionMember struct {
 	// waits for.
 	OwnWrite string     `json:"ownWrite,omitempty"`
 	Tries    int        `json:"tries,omitempty"` // failures in a row
-	Why      string     `json:"why,omitempty"`   // the last failure, or what the provider said
+	Why      string     `json:"why,omitempty"`   // the last failure, or the provider's error
 	Due      *time.Time `json:"due,omitempty"`
 }
 
@@ -192,7 +193,8 @@ var deletionOrderOperations = []Operation{
 	},
 }
 
-// TypeOrder says that resources of one type go before those of another.
+// TypeOrder means that resources of the type Before are deleted before resources of the
+// type After.
 type TypeOrder struct {
 	Before string    `json:"before"`
 	After  string    `json:"after"`

@@ -24,9 +24,9 @@ type Deployment struct {
 	Further       bool             `json:"further,omitempty"` // there are more
 }
 
-// DeploymentStep is a resource or a nested deployment that a deployment makes, or a resource
-// that it deletes. Those of a nested deployment are shown once it has begun. Of a deployment
-// that has ended, a step that was never sent is left out if it did not depend on others.
+// DeploymentStep is a resource or a nested deployment that a deployment creates, or a resource
+// that it deletes. The steps of a nested deployment are shown once it has started. After a
+// deployment has ended, steps that were never sent and depended on no others are left out.
 type DeploymentStep struct {
 	ID   string `json:"id"`
 	Type string `json:"type"`
@@ -40,8 +40,8 @@ type DeploymentStep struct {
 	DependsOn []string   `json:"dependsOn,omitempty"` // IDs
 	Began     *time.Time `json:"began,omitempty"`     // when it was last sent
 	Ended     *time.Time `json:"ended,omitempty"`
-	Status    string     `json:"status,omitempty"` // that of its provider's answer, such as Created
+	Status    string     `json:"status,omitempty"` // of its provider's answer, such as Created
 	Why       string     `json:"why,omitempty"`    // its last failure
-	// WaitsFor says that a deletion that was refused waits for a write of the resource itself.
+	// WaitsFor is the write of the resource itself that a refused deletion waits for.
 	WaitsFor string `json:"waitsFor,omitempty"`
 }

@@ -16,12 +16,12 @@ var doubtOperations = []Operation{
 	},
 }
 
-// Doubt is a resource whose state the index is not sure of, or a subscription in a region
-// of which the index may lack resources.
+// Doubt is a resource whose state the index is not sure of, or a subscription with a region
+// whose resources the index may lack.
 type Doubt struct {
 	ID     string `json:"id"`
 	Region string `json:"region"`
-	// Phase is that of the row; none where there is no row.
+	// Phase is the phase of the row; absent if there is no row.
 	Phase string    `json:"phase,omitempty"`
 	Flags []string  `json:"flags"` // of the row: verify, followPut, followDelete, followPatch
 	Why   []Waiting `json:"why"`

@@ -20,15 +20,14 @@ type Question struct {
 	// method, path, header and content. Without a principal the request signs in with its
 	// own credential.
 	Raw []byte `json:"raw,omitempty"`
-	// Token is the bearer token by which the caller signs in. No answer shows it, and it is
-	// not kept.
+	// Token is the caller's bearer token. It is neither shown in an answer nor stored.
 	Token string `json:"token,omitempty"`
 	// Principal is the object ID of the caller. Without one, and without a token, no roles
 	// are checked.
 	Principal string `json:"principal,omitempty"`
 	// Groups are object IDs of groups that the caller belongs to: a token would name them.
 	Groups []string `json:"groups,omitempty"`
-	// Tenant is that of the caller; by default that of the path's subscription.
+	// Tenant is the caller's tenant; by default the tenant of the path's subscription.
 	Tenant string `json:"tenant,omitempty"`
 	// Header are headers of the request.
 	Header map[string]string `json:"header,omitempty"`
@@ -45,7 +44,7 @@ const (
 	Forwarded = "forwarded" // a provider answers it
 	Answered  = "answered"  // Portico answers it, without an error
 	Refused   = "refused"   // Portico answers it with an error
-	Open      = "open"      // that depends on what a provider says first
+	Open      = "open"      // it depends on a provider's answer
 )
 
 // Explanation is the way that a request would take.
@@ -60,8 +59,8 @@ type Explanation struct {
 	HeldBy []Waiting `json:"heldBy,omitempty"`
 	// Checks are the steps of the way, in their order, up to the one that ends it.
 	Checks []ExplainedCheck `json:"checks"`
-	// Judges are who would judge the body of a PUT if it were planned, in their order, up to
-	// the one that refuses it; none if the question has no content.
+	// Judges are the verdicts on the body of a PUT if it were planned, in order, up to the
+	// first refusal; none if the question has no content.
 	Judges []ExplainedJudge `json:"judges,omitempty"`
 	// Locks are the locks on the resource that the request changes, or above it.
 	Locks []Lock `json:"locks,omitempty"`
@@ -70,17 +69,17 @@ type Explanation struct {
 	// Calls are the calls that providers would get, in their order. Calls that depend
 	// on the answer to an earlier one are missing.
 	Calls []ExplainedCall `json:"calls,omitempty"`
-	// Known is what is known of the resource that the path names; nil if it names none.
+	// Known is all that is known of the resource that the path names; nil if it names none.
 	Known *ResourceDetail `json:"known,omitempty"`
 }
 
 // Verdict is the outcome of the request.
 type Verdict struct {
 	Outcome string `json:"outcome"`
-	// Summary says it in one sentence.
+	// Summary describes it in one sentence.
 	Summary string `json:"summary"`
-	// Status, Code and Message are those of Portico's own answer. Status is 0 if a
-	// provider decides it.
+	// Status, Code and Message describe Portico's own answer. Status is 0 if a provider
+	// decides it.
 	Status     int    `json:"status,omitempty"`
 	Code       string `json:"code,omitempty"`
 	Message    string `json:"message,omitempty"`
@@ -106,7 +105,7 @@ type ExplainedRequest struct {
 type ExplainedCaller struct {
 	ObjectID string `json:"objectId,omitempty"`
 	TenantID string `json:"tenantId,omitempty"`
-	// Roles says how roles apply to the request: enforced, ignored (by configuration) or
+	// Roles is how roles apply to the request: enforced, ignored (by configuration) or
 	// notAsked (the question names no principal).
 	Roles string `json:"roles"`
 }
@@ -128,7 +127,7 @@ type ExplainedSignIn struct {
 	Groups    []string `json:"groups,omitempty"`
 	// Challenge is the WWW-Authenticate of a refusal.
 	Challenge string `json:"challenge,omitempty"`
-	// Advice says why, and what to do.
+	// Advice explains the result and what to do.
 	Advice string `json:"advice,omitempty"`
 }
 
@@ -146,17 +145,17 @@ const (
 type ExplainedCheck struct {
 	Step   string `json:"step"`
 	Passed bool   `json:"passed"`
-	// Detail says what was found.
+	// Detail is the finding of the step.
 	Detail string `json:"detail,omitempty"`
 }
 
-// ExplainedJudge is one of those who judge planned resources.
+// ExplainedJudge is the verdict of one of the judges of planned resources.
 type ExplainedJudge struct {
 	// Judge is gateway, shape (the provider's documents) or provider.
 	Judge string `json:"judge"`
 	// Verdict is accepts, refuses or notAsked.
 	Verdict string `json:"verdict"`
-	// Detail says why.
+	// Detail is the reason.
 	Detail string `json:"detail,omitempty"`
 }
 
@@ -173,9 +172,9 @@ const (
 
 // ExplainedPlace is where a request goes.
 type ExplainedPlace struct {
-	// Regions are the regions that are called: one, or those of a merged list.
+	// Regions are the regions that are called: one, or several for a merged list.
 	Regions []string `json:"regions"`
-	// Reason says why, in one sentence.
+	// Reason explains it in one sentence.
 	Reason string `json:"reason"`
 	// Source is the fact that decided it: row, cache, content, path, parent, operation,
 	// map or coverage.
@@ -204,7 +203,7 @@ type ExplainedCall struct {
 	Path string `json:"path"`
 	// Addresses are the addresses of the endpoint.
 	Addresses []ExplainedAddress `json:"addresses"`
-	// Headers are the headers of the call, without those of the connection.
+	// Headers are the headers of the call, without the connection's own.
 	Headers []ExplainedHeader `json:"headers,omitempty"`
 	// Sent: the call was made, because the question asked for it.
 	Sent bool `json:"made,omitempty"`
@@ -224,7 +223,7 @@ type ExplainedHeader struct {
 	Name string `json:"name"`
 	// Origin is client, portico or secret.
 	Origin string `json:"origin"`
-	// Value is present if Portico makes the header and it is no secret.
+	// Value is present if Portico sets the header and it is not a secret.
 	Value string `json:"value,omitempty"`
 	// Varies: each request has another value.
 	Varies bool `json:"varies,omitempty"`

@@ -57,8 +57,8 @@ type Job struct {
 	Limit string     `json:"limit,omitempty"`
 	// Steps is its progress, if known.
 	Steps *Steps `json:"steps,omitempty"`
-	// WaitingFor names the regions that it waits for, as they do not answer, and Outcome says
-	// how far it has come, in sentences.
+	// WaitingFor names the regions that it waits for because they do not answer. Outcome
+	// describes its progress in sentences.
 	WaitingFor []string `json:"waitingFor,omitempty"`
 	Outcome    string   `json:"outcome,omitempty"`
 	// Progress is in the form of its kind.
@@ -83,7 +83,7 @@ type JobStep struct {
 	// ended), expired (the replica was lost), or the end: done, failed or cancelled, which
 	// is also the order to cancel.
 	Outcome string `json:"outcome"`
-	Did     string `json:"did,omitempty"` // what came of it
+	Did     string `json:"did,omitempty"` // its result
 }
 
 // Steps are the steps of a job.

@@ -1,10 +1,9 @@
-// Package api describes the admin listener: the operations that it has, and the JSON that
-// they take and answer. The listener's handlers, its OpenAPI document, the commands of
-// cmd/portico and the console all follow this one description.
+// Package api describes the admin listener: its operations, and the JSON of their requests
+// and answers. The listener's handlers, its OpenAPI document, the commands of cmd/portico and
+// the console all follow this one description.
 //
-// A file per resource holds its operations and its values. The values are plain: they
-// import nothing of the gateway. [Client] calls the operations of a running gateway; the
-// commands use it.
+// There is one file per resource, with its operations and types. The types import nothing of
+// the gateway. [Client] calls the operations of a running gateway; the commands use it.
 package api
 
 import (
@@ -18,24 +17,23 @@ import (
 type Operation struct {
 	Method string
 	Path   string // with {names} for its variable segments
-	// Summary says in one sentence what it does.
+	// Summary describes it in one sentence.
 	Summary string
 	// Query are the parameters that the query may have.
 	Query []Parameter
-	// Content is a value of the type that the request carries; nil: it carries nothing.
+	// Content is a value of the type of the request's content; nil if there is none.
 	Content any
-	// Answer is a value of the type that a successful request is answered with.
+	// Answer is a value of the type of a successful answer.
 	Answer any
-	// Status is that of a successful answer.
+	// Status is the status of a successful answer.
 	Status int
-	// Creates: it answers 201 instead if it has created something.
+	// Creates: the status is 201 instead if it has created something.
 	Creates bool
 	// Streams: it answers with server-sent events if a request accepts those.
 	Streams bool
 }
 
-// Parameter is a parameter of a query. The summary of one that every request has to have
-// ends in "; needed".
+// Parameter is a parameter of a query. The summary of a required one ends in "; needed".
 type Parameter struct{ Name, Summary string }
 
 // Operations returns all operations of the listener below /admin/.
@@ -64,12 +62,12 @@ var documentOperations = []Operation{
 // Document is a description of all operations, in OpenAPI 3.0.
 type Document struct{ json.RawMessage }
 
-// Described is any JSON object.
+// Described returns the type of any JSON object.
 func (Document) Described() any { return map[string]any{} }
 
 //go:embed openapi.json
 var document []byte
 
-// OpenAPI returns the description of all operations. A test makes it of [Operations]:
+// OpenAPI returns the description of all operations. A test generates it from [Operations]:
 // go test ./gateway/admin/api -update
 func OpenAPI() Document { return Document{document} }

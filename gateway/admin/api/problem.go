@@ -16,7 +16,7 @@ type Problem struct {
 	Severity string `json:"severity"` // critical or warning
 	// Code is one of a fixed set, such as regionDown or jobsOverdue.
 	Code string `json:"code"`
-	// Summary says in one sentence what is wrong.
+	// Summary describes the problem in one sentence.
 	Summary string `json:"summary"`
 	// Subject is the region, the address or the ID that the problem is about. It may be
 	// empty.
@@ -36,10 +36,10 @@ type ProblemKind struct {
 	Next string
 }
 
-// NextOf stands in a kind's Next for what its problem is about.
+// NextOf is the placeholder in a kind's Next for the subject of a problem.
 const NextOf = "{}"
 
-// ProblemKinds are all kinds of problems, the worst first.
+// ProblemKinds returns all kinds of problems, the worst first.
 func ProblemKinds() []ProblemKind {
 	return []ProblemKind{
 		{StoreDown, Critical, "The store does not answer: whatever needs it is refused with 503.", "portico ready"},

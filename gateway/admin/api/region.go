@@ -33,7 +33,7 @@ type Region struct {
 // Endpoint serves resource types of one provider in a region.
 type Endpoint struct {
 	Namespace string `json:"namespace"`
-	// ResourceTypes are those that have this endpoint.
+	// ResourceTypes are the types that this endpoint serves.
 	ResourceTypes []string `json:"resourceTypes"`
 	// State is down if no address can be called: every call is refused, except those that
 	// test whether an address can be reached again.
@@ -49,7 +49,7 @@ type Endpoint struct {
 type Address struct {
 	URL   string `json:"url"`
 	State string `json:"state"` // up, down or unknown
-	// Reason says why it is not used.
+	// Reason is why it is not used.
 	Reason  string     `json:"reason,omitempty"`
 	Circuit string     `json:"circuit"` // closed, open or half-open
 	Since   *time.Time `json:"since,omitempty"`

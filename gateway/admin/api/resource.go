@@ -29,7 +29,7 @@ type Resource struct {
 	Region string `json:"region"`
 	// Phase is the phase of the row, such as Accepted or Deleting.
 	Phase   string     `json:"phase"`
-	Flags   []string   `json:"flags"` // what the index is not sure of: verify, followPut, followDelete, followPatch
+	Flags   []string   `json:"flags"` // the facts that the index is not sure of: verify, followPut, followDelete, followPatch
 	Created *time.Time `json:"created,omitempty"`
 	Changed *time.Time `json:"changed,omitempty"`
 }
@@ -43,7 +43,7 @@ type ResourceDetail struct {
 	// subscription; the index has no rows for them.
 	Group        *ResourceGroup `json:"group,omitempty"`
 	Subscription *Subscription  `json:"subscription,omitempty"`
-	// Waiting says what the index waits for.
+	// Waiting lists what the index waits for.
 	Waiting []Waiting `json:"waiting"`
 	Fences  []Fence   `json:"fences"`
 	Locks   []Lock    `json:"locks"`
@@ -66,7 +66,7 @@ type ResourceEvent struct {
 	Action        string    `json:"action"`
 	Status        string    `json:"status"`
 	Caller        string    `json:"caller,omitempty"` // the caller's object ID, or the part of Portico that acted
-	Name          string    `json:"name,omitempty"`   // that the caller had in its token
+	Name          string    `json:"name,omitempty"`   // in the caller's token
 	CorrelationID string    `json:"correlationId,omitempty"`
 }
 

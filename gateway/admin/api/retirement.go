@@ -15,15 +15,15 @@ type Retire struct {
 	DryRun bool `json:"dryRun,omitempty"` // only count
 }
 
-// Retirement is what the index holds of a region, or has forgotten of it, in all
-// subscriptions.
+// Retirement counts the index's records of a region in all subscriptions: the existing ones in
+// a dry run, otherwise the forgotten ones.
 type Retirement struct {
 	Region         string `json:"region"`
 	DryRun         bool   `json:"dryRun,omitempty"`
 	InMap          bool   `json:"inMap,omitempty"` // the map still has it, so that only a dry run is answered
 	Rows           int    `json:"rows"`
-	Intents        int    `json:"intents"`        // writes of which no one knows how they ended
-	WrittenRegions int    `json:"writtenRegions"` // collections that groups are looked at in before they go
+	Intents        int    `json:"intents"`        // writes whose outcome is unknown
+	WrittenRegions int    `json:"writtenRegions"` // collections that are listed before the deletion of a group ends
 	Coverage       int    `json:"coverage"`
 	Notices        int    `json:"notices"`
 	Strays         int    `json:"strays"`

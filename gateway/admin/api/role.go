@@ -27,7 +27,7 @@ type RoleAssignment struct {
 	Scope         string `json:"scope"`
 	PrincipalID   string `json:"principalId"`
 	PrincipalType string `json:"principalType,omitempty"`
-	PrincipalName string `json:"principalName,omitempty"` // that it had in its token, if that was seen
+	PrincipalName string `json:"principalName,omitempty"` // in its token, if one was seen
 	Role          string `json:"role"`                    // its name
 	Owner         bool   `json:"owner,omitempty"`         // by the configuration
 }
@@ -36,13 +36,13 @@ type RoleAssignment struct {
 type RoleCheck struct {
 	PrincipalID string   `json:"principalId"`
 	Groups      []string `json:"groups,omitempty"`
-	// TenantID is the caller's tenant; by default that of the scope's subscription.
+	// TenantID is the caller's tenant; by default the tenant of the scope's subscription.
 	TenantID string `json:"tenantId,omitempty"`
 	Action   string `json:"action"` // such as Contoso.Compute/virtualMachines/write
 	Scope    string `json:"scope"`
 }
 
-// RoleAnswer says whether a caller may do something.
+// RoleAnswer is the answer to a RoleCheck.
 type RoleAnswer struct {
 	Allowed bool   `json:"allowed"`
 	Reason  string `json:"reason,omitempty"`
@@ -62,25 +62,25 @@ type RoleGrant struct {
 
 // RoleQuestion asks who may do something.
 type RoleQuestion struct {
-	// TenantID is needed for the scope / alone; else it is that of the subscription.
+	// TenantID is required only for the scope /; otherwise it is the subscription's.
 	TenantID string `json:"tenantId,omitempty"`
 	Action   string `json:"action"` // such as Contoso.Compute/virtualMachines/write
 	Scope    string `json:"scope"`
 }
 
-// RoleHolders are those who may do something.
+// RoleHolders is the list of principals that may do something.
 type RoleHolders struct {
-	// Everybody: roles are not enforced.
+	// Everybody: roles are not enforced, so everybody may.
 	Everybody bool         `json:"everybody,omitempty"`
 	Value     []RoleHolder `json:"value"`
 	// Further: there are more assignments than were looked at.
 	Further bool `json:"further,omitempty"`
 }
 
-// RoleHolder is a principal with a grant; one with several is there for each of them.
+// RoleHolder is a principal with a grant. A principal with several grants is listed for each.
 type RoleHolder struct {
 	PrincipalID   string    `json:"principalId"`
 	PrincipalType string    `json:"principalType,omitempty"`
-	PrincipalName string    `json:"principalName,omitempty"` // that it had in its token, if that was seen
+	PrincipalName string    `json:"principalName,omitempty"` // in its token, if one was seen
 	Grant         RoleGrant `json:"grant"`
 }

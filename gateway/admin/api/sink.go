@@ -76,7 +76,7 @@ type RetriedEvent struct {
 	// Since is when it first failed, Next when it is tried again.
 	Since *time.Time `json:"since,omitempty"`
 	Next  *time.Time `json:"next,omitempty"`
-	// Event is left out where it is no longer kept.
+	// Event is absent if it is no longer kept.
 	Event *events.CloudEvent `json:"event,omitempty"`
 }
 
@@ -91,7 +91,7 @@ type DeadLetter struct {
 	// Reason is the reason of the operator who gave it up; empty: the delivery gave it
 	// up.
 	Reason string `json:"reason,omitempty"`
-	// Event is left out where it is no longer kept.
+	// Event is absent if it is no longer kept.
 	Event *events.CloudEvent `json:"event,omitempty"`
 }
 

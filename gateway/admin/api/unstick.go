@@ -38,7 +38,7 @@ type UnstickOrder struct {
 	// Region makes ID name the stray in that region, and not the row.
 	Region string `json:"region,omitempty"`
 	Step   string `json:"step"`
-	// DryRun only says what the step would do, or why it is refused. It needs no reason.
+	// DryRun only reports what the step would do, or why it is refused. It needs no reason.
 	DryRun bool `json:"dryRun,omitempty"`
 	// Reason goes to the audit log. It is required to forget a resource, and to give up
 	// an event.
@@ -48,9 +48,9 @@ type UnstickOrder struct {
 // Unstuck is the result of a step.
 type Unstuck struct {
 	Step   string `json:"step"`
-	DryRun bool   `json:"dryRun,omitempty"` // nothing was done: Outcome is what there would be
+	DryRun bool   `json:"dryRun,omitempty"` // nothing was done: Outcome is what would be done
 	// Target is the ID, or the job, that the step was for.
 	Target  string   `json:"target"`
 	Outcome string   `json:"outcome"`
-	Jobs    []string `json:"jobs"` // that go on from here
+	Jobs    []string `json:"jobs"` // that continue the work
 }

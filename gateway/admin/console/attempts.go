@@ -10,24 +10,24 @@ import (
 	"portico/internal/connections"
 )
 
-// Bounds of tokens that are guessed.
+// Bounds on guesses of tokens.
 const (
-	mostFailures  = 5   // different ones, by one address within failureTime
-	mostGuesses   = 100 // of them; with fewer, known tokens still pass
+	mostFailures  = 5   // different wrong tokens from one address within failureTime
+	mostGuesses   = 100 // below this many, known tokens are still accepted
 	failureTime   = time.Minute
-	knownTime     = time.Hour // since a right token was used
+	knownTime     = time.Hour // since a correct token was last used
 	mostAddresses = 1024
 )
 
-// Attempts paces guesses of a token by address: sign-ins, and requests that bring one. After
-// mostFailures an address gets no answer that would tell whether another guess is right, but
-// to a token that was used from there before: whoever shares an address with a guesser goes
-// on, and after mostGuesses no one does. The zero value has seen none. It is safe for
-// concurrent use.
+// Attempts limits guesses of a token by address, in sign-ins and in requests. After
+// mostFailures wrong tokens, an address learns nothing about further guesses, but tokens that
+// were used from it before are still accepted, for those who share the address with the
+// guesser. After mostGuesses these wait as well. The zero value is ready for use. It is safe
+// for concurrent use.
 type Attempts struct {
 	mu     sync.Mutex
 	failed map[netip.Prefix]*failures
-	known  map[knownToken]time.Time // when it was used last
+	known  map[knownToken]time.Time // the time of its last use
 }
 
 type failures struct {
@@ -35,15 +35,15 @@ type failures struct {
 	guesses [][sha256.Size]byte // their hashes
 }
 
-// knownToken is a token, by its hash, and an address from which it was used.
+// knownToken is the hash of a token and an address that used it.
 type knownToken struct {
 	from netip.Prefix
 	hash string
 }
 
-// Judge judges a token that an address sends: hash is that of the configuration's token
-// which it is, empty for a wrong one. It returns how long the address has to wait before it
-// may try again; 0: the token counts for what it is.
+// Judge records that an address sent a token. hash is the hash of the configured token that
+// equals it, or "" if there is none. Judge returns how long the address has to wait before it
+// may try again; if it is 0, the caller accepts or refuses the token as usual.
 func (a *Attempts) Judge(from netip.Addr, token, hash string, now time.Time) (wait time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -61,24 +61,24 @@ func (a *Attempts) Judge(from netip.Addr, token, hash string, now time.Time) (wa
 	}
 	switch {
 	case hash == "":
-		a.fail(at, f, token, now)
+		a.countFailure(at, f, token, now)
 	case wait == 0:
 		if _, known := a.known[who]; !known {
-			a.forgetKnown(now)
+			a.makeRoomForKnown(now)
 		}
 		a.known[who] = now
 	}
 	return wait
 }
 
-// fail counts a guess. One of before is none: a program whose token was withdrawn goes on
-// with it, and must not keep others of its address out.
-func (a *Attempts) fail(at netip.Prefix, f *failures, guess string, now time.Time) {
+// countFailure counts a wrong token, once however often it is sent: a program whose token was
+// removed keeps sending it, and must not lock out others at its address.
+func (a *Attempts) countFailure(at netip.Prefix, f *failures, guess string, now time.Time) {
 	if a.failed == nil {
 		a.failed = map[netip.Prefix]*failures{}
 	}
 	if f == nil {
-		a.makeRoom(now)
+		a.makeRoomForFailures(now)
 		f = &failures{first: now}
 		a.failed[at] = f
 	}
@@ -88,8 +88,9 @@ func (a *Attempts) fail(at netip.Prefix, f *failures, guess string, now time.Tim
 	}
 }
 
-// forgetKnown makes room for one more that is known, as makeRoom does.
-func (a *Attempts) forgetKnown(now time.Time) {
+// makeRoomForKnown forgets known tokens that are too old and, if the maximum is still reached,
+// the least recently used one.
+func (a *Attempts) makeRoomForKnown(now time.Time) {
 	if a.known == nil {
 		a.known = map[knownToken]time.Time{}
 	}
@@ -106,9 +107,9 @@ func (a *Attempts) forgetKnown(now time.Time) {
 	}
 }
 
-// makeRoom forgets addresses whose time is over and, where as many are left as may, the
-// one whose time ends first.
-func (a *Attempts) makeRoom(now time.Time) {
+// makeRoomForFailures forgets addresses whose time is over and, if the maximum is still
+// reached, the one whose time ends first.
+func (a *Attempts) makeRoomForFailures(now time.Time) {
 	var oldest netip.Prefix
 	for at, f := range a.failed {
 		if now.Sub(f.first) >= failureTime {

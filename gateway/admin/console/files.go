@@ -1,10 +1,9 @@
-// Package console is the page of the admin listener: its files, which are in the program,
-// and the sessions of those who signed in to it.
+// Package console is the web page of the admin listener: its embedded files, and the sessions
+// of the browsers that signed in.
 //
-// The page gets all that it shows from the routes below /admin/ (package
-// [portico/gateway/admin/api]). It builds elements and sets their text; no text of a
-// client or a provider ever becomes markup, and the policy that goes out with the page
-// would not let it.
+// The page gets all its data from the routes below /admin/ (package
+// [portico/gateway/admin/api]). It builds elements and sets their text, so that no text of a
+// client or a provider becomes markup; the page's content security policy enforces that.
 package console
 
 import (
@@ -19,12 +18,12 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// policy lets the page use its own files and routes, and nothing else. With Trusted Types
-// a browser refuses to make markup of a text, too.
+// policy lets the page use only its own files and routes. Trusted Types make a browser refuse
+// to turn text into markup.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// files are what the page is made of, by their names.
+// files are the files of the page by their names.
 type files map[string]file
 
 type file struct {
@@ -32,13 +31,13 @@ type file struct {
 	kind string
 }
 
-// Files answers GET of the page, at /, and of its files below /console/. They hold no
+// Files returns the handler of the page, at /, and of its files below /console/. They hold no
 // data, so they need no session.
 func Files() http.Handler {
 	all := files{}
 	entries, err := fs.ReadDir(assets, "assets")
 	if err != nil {
-		panic(err) // they are in the program
+		panic(err) // the files are embedded
 	}
 	for _, e := range entries {
 		text, err := assets.ReadFile("assets/" + e.Name())
@@ -53,7 +52,7 @@ func Files() http.Handler {
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".js":
-		return "text/javascript; charset=utf-8" // whatever the system's table says
+		return "text/javascript; charset=utf-8" // not the system's table, which may differ
 	case ".svg":
 		return "image/svg+xml"
 	}
@@ -73,7 +72,7 @@ func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", found.kind)
 	h.Set("Content-Length", strconv.Itoa(len(found.text)))
-	h.Set("Cache-Control", "no-cache") // an upgrade shows at once
+	h.Set("Cache-Control", "no-cache") // so that an upgrade shows at once
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

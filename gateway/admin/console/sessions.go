@@ -11,12 +11,12 @@ import (
 // Bounds of sessions.
 const (
 	longest  = 8 * time.Hour
-	idle     = time.Hour // without anything that a person did
-	mostEach = 16        // of one token: the seventeenth ends the first
+	idle     = time.Hour // without an action of the user
+	mostEach = 16        // sessions of one token; the next one ends the least recently used
 )
 
-// Sessions are those who signed in to the console of this gateway. They live in its
-// memory alone: a restart ends them. It is safe for concurrent use.
+// Sessions are the console sessions of this gateway. They are kept in memory only, so a
+// restart ends them. It is safe for concurrent use.
 type Sessions struct {
 	now func() time.Time
 
@@ -33,12 +33,12 @@ func (s *session) ended(now time.Time) bool {
 	return now.Sub(s.started) >= longest || now.Sub(s.used) >= idle
 }
 
-// NewSessions returns no sessions; now is the time.
+// NewSessions returns an empty set of sessions, with now as its clock.
 func NewSessions(now func() time.Time) *Sessions {
 	return &Sessions{now: now, all: map[[sha256.Size]byte]*session{}}
 }
 
-// Begin begins a session of whoever showed the token with a hash, and returns its id.
+// Begin starts a session for the token with the given hash and returns the session's id.
 func (s *Sessions) Begin(token string) (id string) {
 	id = rand.Text()
 	now := s.now()
@@ -58,8 +58,7 @@ func (s *Sessions) forgetEnded(now time.Time) {
 	}
 }
 
-// makeRoom ends the sessions of a token that were used least lately, so that it may have
-// one more.
+// makeRoom ends the least recently used sessions of a token, so that it may have one more.
 func (s *Sessions) makeRoom(token string) {
 	var own [][sha256.Size]byte
 	for key, one := range s.all {
@@ -73,8 +72,8 @@ func (s *Sessions) makeRoom(token string) {
 	}
 }
 
-// Token returns the hash of the token that a session was begun with; ok is false where
-// there is no such session. A person's doing keeps it from ending by idleness.
+// Token returns the hash of the token that a session was started with; ok is false if there is
+// no such session. If person is set, the session's idle time starts again.
 func (s *Sessions) Token(id string, person bool) (token string, ok bool) {
 	key, now := sha256.Sum256([]byte(id)), s.now()
 	s.mu.Lock()

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// mostUncovered bounds the subscriptions that are looked at for what is not covered.
+	// mostUncovered bounds the subscriptions that are examined for unlisted regions.
 	mostUncovered = 1000
-	// mostNamed is how many subscriptions, regions or types one sentence names.
+	// mostNamed bounds the subscriptions, regions or types that one sentence names.
 	mostNamed = 3
 )
 
-// creations finds subscriptions in which creating a resource depends on regions that have
-// not been listed. Those that are alike are one problem.
+// creations finds subscriptions whose new resources depend on regions that were not listed.
+// Subscriptions with the same regions and types are one problem.
 func (s Sources) creations(ctx context.Context, f *finding) error {
 	return s.findCreations(ctx, f, s.Store.Now())
 }
@@ -53,23 +53,23 @@ func (s Sources) findCreations(ctx context.Context, f *finding, now time.Time) e
 	return nil
 }
 
-// creations are subscriptions in which creations wait for the same regions.
+// creations is a group of subscriptions whose new resources depend on the same regions.
 type creations struct {
 	ids, names     []string // of the subscriptions
-	held           bool     // the regions do not answer
-	regions, types []string // no types: all that lie in regions
+	blocked        bool     // the regions do not answer
+	regions, types []string // no types means all regional types
 	restored       bool
 	since          time.Time
 }
 
-// creationsOf returns what creations in a subscription wait for: the regions that do not
-// answer or, if all do, those that are asked.
+// creationsOf returns what new resources in a subscription depend on: the regions that do not
+// answer or, if all answer, the regions that are asked first.
 func creationsOf(sub sweep.Uncovered) creations {
 	c := creations{restored: sub.Restored, since: sub.Since}
-	c.held = slices.ContainsFunc(sub.Regions, func(r sweep.UncoveredRegion) bool { return len(r.Silent) > 0 })
+	c.blocked = slices.ContainsFunc(sub.Regions, func(r sweep.UncoveredRegion) bool { return len(r.Silent) > 0 })
 	for _, r := range sub.Regions {
 		types := r.Types
-		if c.held {
+		if c.blocked {
 			types = r.Silent
 		}
 		if len(types) > 0 {
@@ -83,18 +83,18 @@ func creationsOf(sub sweep.Uncovered) creations {
 	return c
 }
 
-func (c *creations) key() string { return fmt.Sprint(c.held, c.restored, c.regions, c.types) }
+func (c *creations) key() string { return fmt.Sprint(c.blocked, c.restored, c.regions, c.types) }
 
 func (c *creations) problem(now time.Time) api.Problem {
 	p := api.Problem{Code: api.RegionsUnlisted, Since: since(c.since), Count: len(c.ids)}
 	if len(c.ids) == 1 {
 		p.Subject = "/subscriptions/" + c.ids[0]
 	}
-	where, what := named(c.names, "subscription", "subscriptions"), "resources"
+	where, what := nameList(c.names, "subscription", "subscriptions"), "resources"
 	if len(c.types) > 0 {
-		what += " of " + named(c.types, "type", "types")
+		what += " of " + nameList(c.types, "type", "types")
 	}
-	regions, have := named(c.regions, "region", "regions"), "has"
+	regions, have := nameList(c.regions, "region", "regions"), "has"
 	if len(c.regions) > 1 {
 		have = "have"
 	}
@@ -103,7 +103,7 @@ func (c *creations) problem(now time.Time) api.Problem {
 		when = "since the restore"
 	}
 	unlisted := fmt.Sprintf("%s not been listed %s, %s", have, when, inWords(now.Sub(c.since)))
-	if c.held {
+	if c.blocked {
 		p.Code, p.Summary = api.CreationsHeld, fmt.Sprintf("New %s in %s cannot be created: %s %s.", what, where, regions, unlisted)
 		return p
 	}
@@ -111,8 +111,9 @@ func (c *creations) problem(now time.Time) api.Problem {
 	return p
 }
 
-// named lists names in words, and only so many of them.
-func named(names []string, one, many string) string {
+// nameList joins at most mostNamed names, and the number of further ones, with commas and
+// "and".
+func nameList(names []string, one, many string) string {
 	last := len(names) - 1
 	switch {
 	case len(names) > mostNamed:
@@ -124,7 +125,7 @@ func named(names []string, one, many string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// inWords is a time in its largest unit.
+// inWords returns a duration in its largest unit.
 func inWords(d time.Duration) string {
 	const day = 24 * time.Hour
 	switch {

@@ -15,7 +15,7 @@ import (
 type figures map[string][]*dto.Metric
 
 func (s Sources) figures() figures {
-	families, _ := s.Metrics.Gather() // what can be read is there all the same
+	families, _ := s.Metrics.Gather() // the metrics without an error are returned nevertheless
 	all := figures{}
 	for _, family := range families {
 		all[family.GetName()] = family.GetMetric()
@@ -23,7 +23,7 @@ func (s Sources) figures() figures {
 	return all
 }
 
-// Value is the value of a metric without labels, or 0.
+// value returns the value of a metric without labels, or 0.
 func (f figures) value(name string) float64 {
 	for _, m := range f[name] {
 		return valueOf(m)
@@ -33,7 +33,7 @@ func (f figures) value(name string) float64 {
 
 func valueOf(m *dto.Metric) float64 { return m.GetGauge().GetValue() + m.GetCounter().GetValue() }
 
-// The metrics of the process that are looked at.
+// The metrics of the process that problems are derived from.
 const (
 	reloadedMetric     = "portico_config_last_reload_success"
 	reloadTimeMetric   = "portico_config_last_reload_timestamp_seconds"
@@ -44,14 +44,14 @@ const (
 	issuerMetric       = "portico_issuer_unavailable_timestamp_seconds"
 )
 
-// budgets are the prefixes of metrics of memory, with the settings that bound it.
+// budgets returns the name prefixes of memory metrics with the settings that bound the memory.
 func budgets() [][2]string {
 	return [][2]string{
 		{"portico_batch", "batch.totalMemory"}, {"portico_fanout", "lists.totalMemory"}, {"portico_content", "limits.contentMemory"},
 	}
 }
 
-// process finds what is wrong with the process itself.
+// process finds problems of the process itself.
 func (f *finding) process(figures figures, now time.Time) {
 	if n := int(figures.value(auditMetric)); n > 0 {
 		f.add(api.Problem{Code: api.AuditLinesLost, Count: n, Summary: "The file of audit lines does not take all lines."})
@@ -75,20 +75,20 @@ func (f *finding) process(figures figures, now time.Time) {
 	}
 	for _, m := range figures[certificatesMetric] {
 		use := meter.Label(m, "use")
-		f.certificate(use, whose(use), seconds(valueOf(m)), now)
+		f.certificate(use, certificateOwner(use), seconds(valueOf(m)), now)
 	}
 	for _, b := range budgets() {
-		held, limit := figures.value(b[0]+"_held_bytes"), figures.value(b[0]+"_limit_bytes")
-		if limit > 0 && held > 0.9*limit {
+		used, limit := figures.value(b[0]+"_held_bytes"), figures.value(b[0]+"_limit_bytes")
+		if limit > 0 && used > 0.9*limit {
 			f.add(api.Problem{
-				Code: api.BudgetUsedUp, Subject: b[1], Summary: fmt.Sprintf("%.0f %% of %s are in use: what needs more is refused.", 100*held/limit, b[1]),
+				Code: api.BudgetUsedUp, Subject: b[1], Summary: fmt.Sprintf("%.0f %% of %s are in use: what needs more is refused.", 100*used/limit, b[1]),
 			})
 		}
 	}
 }
 
-// whose says whose certificate one of a use is.
-func whose(use string) string {
+// certificateOwner names the certificate that a use label means.
+func certificateOwner(use string) string {
 	switch {
 	case use == "listener":
 		return "of the public listener"

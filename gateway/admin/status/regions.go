@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	// lately is how long ago something counts as going on.
+	// lately is how long an event counts as a problem that goes on.
 	lately = 5 * time.Minute
-	// certificateNotice is how long before its end a certificate is spoken of.
+	// certificateNotice is how long before its end a certificate is reported.
 	certificateNotice = 14 * 24 * time.Hour
 )
 
-// regions finds what is wrong with regions, their endpoints and addresses.
+// regions finds problems of regions, their endpoints and addresses.
 func (f *finding) regions(all []api.Region) {
 	now, seen := time.Now(), map[string]bool{} // several endpoints may have an address
 	for _, r := range all {
@@ -42,7 +42,7 @@ func (f *finding) regions(all []api.Region) {
 	}
 }
 
-// downSince is when the last of the addresses went out of use.
+// downSince returns when the last of the addresses went out of use.
 func downSince(endpoints []api.Endpoint) (last *time.Time) {
 	for _, e := range endpoints {
 		for _, a := range e.Addresses {
@@ -66,15 +66,15 @@ func (f *finding) address(region string, a api.Address, now time.Time) {
 	}
 	if a.LastDistrust != nil && now.Sub(*a.LastDistrust) < lately {
 		f.add(api.Problem{Code: api.Untrusted, Subject: a.URL, Since: a.LastDistrust,
-			Summary: fmt.Sprintf("Calls to an address in %s come to nothing: %s.", region, distrust(a.Distrust))})
+			Summary: fmt.Sprintf("Calls to an address in %s come to nothing: %s.", region, distrustText(a.Distrust))})
 	}
 	if a.CertificateEnds != nil {
 		f.certificate(a.URL, "of an address in "+region, *a.CertificateEnds, now)
 	}
 }
 
-// distrust says what [upstream.ErrorKind] means.
-func distrust(kind string) string {
+// distrustText describes a kind of TLS failure, as named by [upstream.ErrorKind].
+func distrustText(kind string) string {
 	switch kind {
 	case "untrusted":
 		return "the provider does not trust Portico's certificate or credential"

@@ -1,6 +1,6 @@
-// Package status finds out what is wrong with a gateway, its store and its providers, by
-// what they show just now: the store and the health of addresses themselves, and of the
-// process the figures by which alerts go too.
+// Package status finds the current problems of a gateway, its store and its providers. It
+// reads the store, the health of addresses, and those metrics of the process that alerts use
+// as well.
 package status
 
 import (
@@ -21,7 +21,7 @@ import (
 	"portico/jobs/webhook"
 )
 
-// Sources are what is looked at.
+// Sources are the sources of problems.
 type Sources struct {
 	Config  *config.Config
 	Store   *inventory.Store
@@ -36,25 +36,25 @@ type Sources struct {
 		Describe(kind string) jobs.Description
 	}
 	Metrics prometheus.Gatherer
-	// StoreDownSince is since when the store is known not to answer; the zero time where that
-	// is not known.
+	// StoreDownSince is since when the store does not answer; zero if it answers or that is not
+	// known.
 	StoreDownSince time.Time
 }
 
-// Bounds of a look.
+// Bounds of Find.
 const (
-	lookTime    = 10 * time.Second // at the store
-	mostOfAKind = 20               // problems that are listed one by one
+	storeTime   = 10 * time.Second // for all queries of the store
+	mostOfAKind = 20               // problems of one kind that are listed one by one
 )
 
-// Find returns all that is wrong, the worst first.
+// Find returns all problems, the worst first.
 func (s Sources) Find(ctx context.Context) []api.Problem {
 	f := newFinding()
 	f.regions(s.Regions)
 	f.process(s.figures(), time.Now())
-	ctx, cancel := context.WithTimeout(ctx, lookTime)
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	s.lookAtStore(ctx, f)
+	s.checkStore(ctx, f)
 	return f.sorted()
 }
 
@@ -64,7 +64,7 @@ type kind struct {
 	rank int
 }
 
-// finding is what was found so far.
+// finding collects problems.
 type finding struct {
 	kinds    map[string]kind
 	problems []api.Problem
@@ -78,18 +78,18 @@ func newFinding() *finding {
 	return f
 }
 
-// add adds a problem. Its severity, and what to do next, are those of its code.
+// add adds a problem, with the severity and the next command of its code.
 func (f *finding) add(p api.Problem) { f.addAbout(p, p.Subject) }
 
-// addAbout is add where the next command is not about the problem's subject.
+// addAbout is like add, but the next command is about next instead of the problem's subject.
 func (f *finding) addAbout(p api.Problem, next string) {
 	k := f.kinds[p.Code]
 	p.Severity, p.Next = k.Severity, strings.ReplaceAll(k.Next, api.NextOf, next)
 	f.problems = append(f.problems, p)
 }
 
-// sorted returns the problems, the worst first; of one kind the oldest first, and only so
-// many of them.
+// sorted returns the problems, the worst first. Problems of one kind are sorted by age; after
+// mostOfAKind of them, an entry counts the rest.
 func (f *finding) sorted() []api.Problem {
 	slices.SortStableFunc(f.problems, func(a, b api.Problem) int {
 		return cmp.Or(cmp.Compare(f.kinds[a.Code].rank, f.kinds[b.Code].rank), compareTimes(a.Since, b.Since), cmp.Compare(a.Subject, b.Subject))
@@ -110,7 +110,7 @@ func (f *finding) sorted() []api.Problem {
 	return listed
 }
 
-// compareTimes puts what has no time last.
+// compareTimes sorts nil last.
 func compareTimes(a, b *time.Time) int {
 	switch {
 	case a == nil && b == nil:
@@ -123,7 +123,7 @@ func compareTimes(a, b *time.Time) int {
 	return a.Compare(*b)
 }
 
-// since is a time, unless that is not known.
+// since returns t in UTC, or nil for the zero time.
 func since(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -132,7 +132,7 @@ func since(t time.Time) *time.Time {
 	return &t
 }
 
-// count is a number of things in words.
+// count returns a number with its noun, in the singular or plural.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -18,12 +18,12 @@ const (
 	slowReady    = 500 * time.Millisecond
 	overdue      = 3 // leases
 	slowJob      = 30 * time.Minute
-	mostLongJobs = 1000 // of a kind that are looked at
+	mostLongJobs = 1000 // jobs of a kind that are examined
 )
 
-// lookAtStore finds what is wrong with the store, and by what it has. What cannot be read
-// says that the store is down.
-func (s Sources) lookAtStore(ctx context.Context, f *finding) {
+// checkStore finds problems of the store and in its records. If a query fails, it reports the
+// store as down.
+func (s Sources) checkStore(ctx context.Context, f *finding) {
 	began := time.Now()
 	waiting, cancel := context.WithTimeout(ctx, readyTime)
 	err := s.Store.Ready(waiting)
@@ -31,13 +31,13 @@ func (s Sources) lookAtStore(ctx context.Context, f *finding) {
 	if took := time.Since(began); err == nil && took > slowReady {
 		f.add(api.Problem{Code: api.StoreSlow, Summary: fmt.Sprintf("The store took %s to begin a transaction.", took.Round(10*time.Millisecond))})
 	}
-	for _, look := range []func(context.Context, *finding) error{
-		s.creations, s.jobs, s.lasting, s.sweeps, s.events, s.sinks, s.replicas,
+	for _, find := range []func(context.Context, *finding) error{
+		s.creations, s.jobs, s.longRunning, s.sweeps, s.events, s.sinks, s.replicas,
 	} {
 		if err != nil {
 			break
 		}
-		err = look(ctx, f)
+		err = find(ctx, f)
 	}
 	if err != nil {
 		down := s.StoreDownSince
@@ -69,23 +69,22 @@ func (s Sources) jobs(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// lasting finds jobs that go on for longer than they should, by what their kinds say of
-// themselves.
-func (s Sources) lasting(ctx context.Context, f *finding) error {
+// longRunning finds jobs that run longer than the description of their kind allows.
+func (s Sources) longRunning(ctx context.Context, f *finding) error {
 	for _, name := range s.Jobs.Kinds() {
 		kind := s.Jobs.Describe(name)
-		look := s.longJobs
+		find := s.longJobs
 		if kind.Problems.Summary != "" {
-			look = s.countLongJobs
+			find = s.countLongJobs
 		}
-		if err := look(ctx, f, name, kind); err != nil {
+		if err := find(ctx, f, name, kind); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// countLongJobs counts the jobs of a kind that go on for longer than they should.
+// countLongJobs reports the number of jobs of a kind that run too long, as one problem.
 func (s Sources) countLongJobs(ctx context.Context, f *finding, name string, kind jobs.Description) error {
 	p := kind.Problems
 	after := cmp.Or(p.After, kind.Limit)
@@ -96,7 +95,8 @@ func (s Sources) countLongJobs(ctx context.Context, f *finding, name string, kin
 	return err
 }
 
-// longJobs finds the jobs of a kind with a limit that do not come to their end.
+// longJobs reports each job of a kind that runs beyond its limit, waits for a region, or is
+// slow.
 func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind jobs.Description) error {
 	if kind.Limit <= 0 {
 		return nil
@@ -131,7 +131,7 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 	return nil
 }
 
-// sweeps finds what the latest sweep of everything found.
+// sweeps reports strays and the findings of the latest full sweep.
 func (s Sources) sweeps(ctx context.Context, f *finding) error {
 	strays, err := s.Store.Strays.Count(ctx)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s Sources) sweeps(ctx context.Context, f *finding) error {
 	return nil
 }
 
-// replicas finds those that ended without leaving.
+// replicas finds replicas that ended without leaving.
 func (s Sources) replicas(ctx context.Context, f *finding) error {
 	if s.Config.Store.Driver != config.Postgres {
 		return nil

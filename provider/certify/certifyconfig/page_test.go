@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the generated parts of docs/certify.md")
 
-const page = "../../docs/certify.md"
+const page = "../../../docs/certify.md"
 
 // The page's reference is what the rows say, and its table of profiles what the suite has.
 func TestPage(t *testing.T) {
@@ -30,7 +30,7 @@ func TestPage(t *testing.T) {
 	}
 	want := string(text)
 	for name, part := range map[string]string{"settings": settings.String(), "profiles": profiles.String()} {
-		begin, end := "<!-- "+name+": go test ./certify/config -run TestPage -update -->\n", "\n<!-- end of "+name+" -->"
+		begin, end := "<!-- "+name+": go test ./provider/certify/certifyconfig -run TestPage -update -->\n", "\n<!-- end of "+name+" -->"
 		before, rest, begins := strings.Cut(want, begin)
 		_, after, ends := strings.Cut(rest, end)
 		if !begins || !ends {
@@ -45,7 +45,7 @@ func TestPage(t *testing.T) {
 		return
 	}
 	if want != string(text) {
-		t.Error("docs/certify.md is not what the rows say: go test ./certify/config -run TestPage -update")
+		t.Error("docs/certify.md is not what the rows say: go test ./provider/certify/certifyconfig -run TestPage -update")
 	}
 }
 

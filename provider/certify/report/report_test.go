@@ -299,7 +299,7 @@ func TestFilesHaveNoSecrets(t *testing.T) {
 
 // What the schema says of the members is held in test/deploy; here, that it is JSON.
 func TestSchemaIsJSON(t *testing.T) {
-	text, err := os.ReadFile(filepath.FromSlash("../../configs/certify-results.schema.json"))
+	text, err := os.ReadFile(filepath.FromSlash("../../../configs/certify-results.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,63 +21,63 @@ import (
 )
 
 const (
-	// providersVersion is the api-version of what providers are asked.
+	// providersVersion is the api-version of the calls to providers.
 	providersVersion = "2020-10-01"
-	// atOnce is how many providers one call asks at a time.
+	// atOnce bounds the concurrent calls to providers for one validateResources call.
 	atOnce = 16
 )
 
-// question is a planned resource that its provider has to judge.
+// question is a planned resource for its provider to judge.
 type question struct {
 	*Resource
 	Verdict
-	unknown unknowns // of the body
+	unknown unknowns // in the body
 }
 
-// needed reports whether the provider is to be asked: the gateway does not refuse, the
-// resource's place is known, and a provider that judges planned resources of this kind, of
-// which it can read all but the properties.
-func (q *question) needed() bool {
+// mustAsk reports whether to ask the provider: the gateway does not refuse, the resource's
+// place is known, its provider judges planned resources of this type, and nothing but
+// properties, tags and location is unknown in the body.
+func (q *question) mustAsk() bool {
 	return q.Fault == nil && !q.Above && q.Decision != nil && q.Decision.Endpoint != nil && q.Request.Type != nil && q.Request.Type.Capabilities.Preflight &&
 		!slices.ContainsFunc(q.unknown, func(path string) bool {
 			return !inside(path, "properties") && !inside(path, "tags") && path != "location"
 		})
 }
 
-// Ask returns why the provider refuses a planned resource, on whose PUT the gateway's word
-// is v; nil: it does not, or does not judge plans.
-func (p *Preflight) Ask(r *http.Request, x *exchange.Exchange, planned *Resource, v Verdict) *arm.Error {
+// ProviderFault returns why the provider refuses a planned resource, given the gateway's
+// verdict on its PUT. It returns nil if the provider does not refuse, or is not asked.
+func (p *Preflight) ProviderFault(r *http.Request, x *exchange.Exchange, planned *Resource, v Verdict) *arm.Error {
 	var unknown unknowns
-	unknown.within(planned.Body, "", 0)
-	return p.askAll(r, x, []question{{planned, v, unknown}})[0]
+	unknown.strip(planned.Body, "", 0)
+	return p.askProviders(r, x, []question{{planned, v, unknown}})[0]
 }
 
-// askAll asks the providers, side by side, and returns the fault of each question; nil:
-// its provider does not refuse. A provider that does not answer in time, or says anything
-// but a clear no, does not.
-func (p *Preflight) askAll(r *http.Request, x *exchange.Exchange, questions []question) []*arm.Error {
+// askProviders asks the providers concurrently and returns a fault per question, nil if the
+// provider does not refuse. A provider that does not answer in time, or answers anything but
+// a clear refusal, does not refuse.
+func (p *Preflight) askProviders(r *http.Request, x *exchange.Exchange, questions []question) []*arm.Error {
 	ctx, cancel := context.WithTimeout(r.Context(), p.Timeout)
 	defer cancel()
 	faults := make([]*arm.Error, len(questions))
-	bound := min(arm.ErrorBytes, answers.DetailBytes/max(1, len(questions))) // as those of one call are held together
-	var under sync.WaitGroup
-	places := make(chan struct{}, atOnce)
+	bound := min(arm.ErrorBytes, answers.DetailBytes/max(1, len(questions))) // all faults of one call are in memory together
+	var running sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
 	for i := range questions {
-		if !questions[i].needed() {
+		if !questions[i].mustAsk() {
 			continue
 		}
-		places <- struct{}{} // a later call waits no longer than an earlier one may take
-		under.Go(func() {
-			faults[i] = p.ask(ctx, r, x, &questions[i]).Within(bound)
-			<-places
+		slots <- struct{}{} // ctx bounds the earlier calls, and so this wait
+		running.Go(func() {
+			faults[i] = p.askProvider(ctx, r, x, &questions[i]).Within(bound)
+			<-slots
 		})
 	}
-	under.Wait()
+	running.Wait()
 	return faults
 }
 
-// ask asks the provider of one resource.
-func (p *Preflight) ask(ctx context.Context, r *http.Request, x *exchange.Exchange, q *question) *arm.Error {
+// askProvider asks the provider of one resource.
+func (p *Preflight) askProvider(ctx context.Context, r *http.Request, x *exchange.Exchange, q *question) *arm.Error {
 	path := "/subscriptions/" + q.Request.Path.Subscription()
 	if group := q.Request.Path.Group(); group != "" {
 		path += "/resourceGroups/" + group
@@ -89,7 +89,7 @@ func (p *Preflight) ask(ctx context.Context, r *http.Request, x *exchange.Exchan
 	delete(header, "Accept-Encoding")
 	own := headers.Stamps()
 	caller := admission.CallerOf(x)
-	caller.Identity.Client = "" // it passes with the client's other headers
+	caller.Identity.Client = "" // it is among the client's headers, which are passed on
 	stamps := caller.Stamps(q.Decision.Subscription.TenantID, p.Public, answers.Referer(p.Public, path, query))
 	stamps.Set(&own)
 	answer, err := p.Upstream.Do(ctx, upstream.Call{
@@ -110,19 +110,19 @@ func (p *Preflight) ask(ctx context.Context, r *http.Request, x *exchange.Exchan
 	return refusalIn(text)
 }
 
-// refusalIn is the error of a clear no.
+// refusalIn returns the error in a provider's clear refusal, or nil.
 func refusalIn(text []byte) *arm.Error {
-	var said struct {
+	var answer struct {
 		Status string     `json:"status"`
 		Error  *arm.Error `json:"error"`
 	}
-	if json.Unmarshal(text, &said) == nil && strings.EqualFold(said.Status, "Failed") && said.Error != nil && said.Error.Code != "" {
-		return said.Error
+	if json.Unmarshal(text, &answer) == nil && strings.EqualFold(answer.Status, "Failed") && answer.Error != nil && answer.Error.Code != "" {
+		return answer.Error
 	}
 	return nil
 }
 
-// content is what the provider is asked: the resource with its place and its body.
+// content returns the body of the call to the provider: the resource with its location.
 func (q *question) content() []byte {
 	location := arm.Location(q.Location)
 	if location == "" || schema.UnknownText(location) {
@@ -132,7 +132,7 @@ func (q *question) content() []byte {
 	for _, m := range [...]struct{ name, value string }{
 		{"name", q.Name}, {"type", q.Request.Type.FullName}, {"location", location}, {"apiVersion", q.APIVersion},
 	} {
-		value, _ := json.Marshal(m.value) // a string can be written
+		value, _ := json.Marshal(m.value) // marshaling a string does not fail
 		all = append(all, member{m.name, value})
 	}
 	_ = jsontext.Object(q.Body, func(m jsontext.Member) error {
