@@ -179,8 +179,9 @@ func (h *resourceTx) forgetWrite(t *tx, intent [16]byte) error {
 	return h.setUnreported(t, slices.DeleteFunc(slices.Clone(h.unreported(t)), func(b unreportedWrite) bool { return b.Intent == intent }))
 }
 
-// forgetEndedWrites drops the writes that a GET has shown to be over from the row, and returns
-// them. Writes whose calls may still be running stay, and so does a followed PATCH.
+// forgetEndedWrites drops the writes that a GET has shown to be over from the row, and
+// returns them. Writes whose calls may still be running stay, and so does a followed
+// PATCH.
 func (h *resourceTx) forgetEndedWrites(t *tx, after index.State) (ended []unreportedWrite, err error) {
 	var left []unreportedWrite
 	for _, b := range h.unreported(t) {

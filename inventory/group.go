@@ -331,8 +331,8 @@ type groupContents struct {
 }
 
 // removeAbsent removes the intents whose time is over and the absent rows of a group. It
-// returns the remaining contents, and the IDs of the removed rows by key. If there is a lock
-// on an Active group, or on anything in it, it returns *LockedError.
+// returns the remaining contents, and the IDs of the removed rows by key. If there is a
+// lock on an Active group, or on anything in it, it returns *LockedError.
 func (t *tx) removeAbsent(g Group, absent map[string][16]byte) (left groupContents, ids map[string]string, err error) {
 	if left, err = t.readContents(g); err != nil {
 		return left, nil, err

@@ -289,8 +289,8 @@ func (l *lockedState) takeResource(of resourceOf) (open []index.Intent, row *Res
 	return open, row, known && found
 }
 
-// addExpected adds a resource that its member expects, if the expected generation was proved
-// or read.
+// addExpected adds a resource that its member expects, if the expected generation was
+// proved or read.
 func (l *lockedState) addExpected(of resourceOf, kept resourceState) {
 	if generation, known := l.generations[of]; known && kept.row != nil && kept.row.Generation == generation {
 		l.rows[of], l.intents[of] = kept.row, kept.open

@@ -32,9 +32,9 @@ var ErrTargetOccupied = errors.New("inventory: the target group has a resource o
 
 // MoveError refuses a move because of one of its groups or resources. Err is
 // ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
-// *RegistrationStateError, *index.GroupStateError, *transaction.QuotaError, ErrTargetOccupied,
-// *LockedError, ErrNotFound for a resource, or ErrChanged for a resource that is being
-// deleted.
+// *RegistrationStateError, *index.GroupStateError, *transaction.QuotaError,
+// ErrTargetOccupied, *LockedError, ErrNotFound for a resource, or ErrChanged for a
+// resource that is being deleted.
 type MoveError struct {
 	Target bool   // the error is about the target group
 	Key    string // of the resource, or the type of the quota or registration
@@ -161,8 +161,8 @@ func groupOf(key string) (n GroupName) {
 	return n
 }
 
-// lockMovingPair locks the source and target groups of a job. It returns jobrow.ErrLeaseLost
-// if they are not marked for the job.
+// lockMovingPair locks the source and target groups of a job. It returns
+// jobrow.ErrLeaseLost if they are not marked for the job.
 func (t *tx) lockMovingPair(j *jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	a, b, err := t.lockPair(source, target)
 	if err != nil {

@@ -50,11 +50,12 @@ const (
 )
 
 // BeginCall durably records, with the job's payload, that a call is about to be made; no
-// byte of it may be sent before BeginCall has returned. From then until Moves.Settle no GET
-// is proof for its members, for the resources below them, or for their new IDs. The error is
-// ErrChanged if a member is gone or is being deleted, ErrTargetOccupied if its new ID
-// exists, ErrSubscriptionNotFound if either subscription is Deleted, after which the move
-// must send nothing more, and jobrow.ErrLeaseLost if the caller no longer holds the job.
+// byte of it may be sent before BeginCall has returned. From then until Moves.Settle no
+// GET is proof for its members, for the resources below them, or for their new IDs. The
+// error is ErrChanged if a member is gone or is being deleted, ErrTargetOccupied if its
+// new ID exists, ErrSubscriptionNotFound if either subscription is Deleted, after which
+// the move must send nothing more, and jobrow.ErrLeaseLost if the caller no longer holds
+// the job.
 func (moves *Moves) BeginCall(ctx context.Context, j *jobrow.Job, c MoveCall, payload string) error {
 	c.Source, c.Target = c.Source.folded(), c.Target.folded()
 	return moves.store.writeForJob(ctx, engine.Flushed, severalScopesLocks(j.Subscription), j, payload, func(t *tx, held jobrow.Job) error {

@@ -22,8 +22,8 @@ type MoveResult struct {
 	MoveCall                   // without its Members
 	Moved, Stayed []MoveMember // by the provider's answer, or by GETs of both IDs
 	Gone          []MoveMember // found under neither ID
-	// LockETag makes the entity tag of a moved lock. The ETag of a role assignment stays the
-	// same, because it does not depend on the scope.
+	// LockETag makes the entity tag of a moved lock. The ETag of a role assignment stays
+	// the same, because it does not depend on the scope.
 	LockETag func(Lock) string
 }
 

@@ -128,15 +128,14 @@ func (a targetList) has(one NotificationTarget) bool {
 }
 
 // notify creates the jobs that notify endpoints of a new version of a subscription: the
-// given endpoints that must know it, and the endpoints that were notified before. The caller
-// has locked the subscription's row. If namespace is not empty, only its endpoints are
-// notified.
+// given endpoints that must know it, and the endpoints that were notified before. The
+// caller has locked the subscription's row. If namespace is not empty, only its endpoints
+// are notified.
 //
 // These must know (subscription lifecycle): every endpoint of a provider that needs no
-// registration; of any other provider, the endpoints in the regions of the
-// subscription's registration, and the endpoints of the namespace whose registration changes.
-// A deletion is sent to every endpoint: one that does not know the subscription has nothing
-// to do.
+// registration; of any other provider, the endpoints in the regions of the subscription's
+// registration, and the endpoints of the namespace whose registration changes. A deletion
+// is sent to every endpoint: one that does not know the subscription has nothing to do.
 func (t *tx) notify(sub Subscription, targets []NotificationTarget, namespace string) error {
 	known, err := loadTargets(t, sub.ID)
 	if err != nil {
@@ -208,8 +207,8 @@ func (t *tx) addOrRunSooner(j jobrow.Job) error {
 	return jobrow.RunSooner(t.Base(), j.Subscription, j.ID, j.Due)
 }
 
-// Notices has the methods for notices of subscriptions' changes to providers' endpoints. Each
-// notice is a job.
+// Notices has the methods for notices of subscriptions' changes to providers' endpoints.
+// Each notice is a job.
 type Notices struct{ store *Store }
 
 // SubscriptionSnapshot holds the records that a notification is made of.

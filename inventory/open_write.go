@@ -103,6 +103,6 @@ func ancestry(key string) []any {
 	return keys
 }
 
-// scopeSegments is the number of segments of an ID before its first type: subscriptions, the
-// id, resourceGroups, the name, providers, the namespace.
+// scopeSegments is the number of segments of an ID before its first type: subscriptions,
+// the id, resourceGroups, the name, providers, the namespace.
 const scopeSegments = 6

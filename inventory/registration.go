@@ -15,8 +15,8 @@ import (
 	"portico/inventory/transaction"
 )
 
-// RegistrationState is the state of a provider namespace in a subscription.
-// The numbers are stored.
+// RegistrationState is the state of a provider namespace in a subscription. The numbers
+// are stored.
 type RegistrationState uint8
 
 // The states of a registration, as clients see them.
@@ -158,8 +158,8 @@ type RegistrationChange struct {
 }
 
 // Register registers a namespace for the regions of all targets, and notifies them. The
-// result is Registering, or the present state if nothing had to change. The subscription may
-// refuse it as for EditGroup.
+// result is Registering, or the present state if nothing had to change. The subscription
+// may refuse it as for EditGroup.
 func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, transaction.SubscriptionLocks, func(t *tx, r Registration) (Registration, error) {
 		missing := slices.ContainsFunc(c.Targets, func(a NotificationTarget) bool { return !r.Covers(a.Region) })
@@ -181,9 +181,10 @@ func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registratio
 }
 
 // Unregister ends the registration of a namespace, and notifies its endpoints. The result
-// is Unregistering, or Unregistered if that has ended or the namespace was never registered:
-// clients wait for that state. It returns the errors of Register and ErrNamespaceInUse. It
-// misses no write that was admitted before, because both lock the row of the write's group.
+// is Unregistering, or Unregistered if that has ended or the namespace was never
+// registered: clients wait for that state. It returns the errors of Register and
+// ErrNamespaceInUse. It misses no write that was admitted before, because both lock the
+// row of the write's group.
 func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, subscriptionAndGroupsLocks, func(t *tx, r Registration) (Registration, error) {
 		switch {
@@ -282,8 +283,8 @@ func (t *tx) inUse(sub, namespace string) (used bool, err error) {
 	return used, err
 }
 
-// admittedByRegistration checks that the write's namespace is registered, if it has one. The
-// caller has locked the group's row; Unregister locks the rows of all groups first.
+// admittedByRegistration checks that the write's namespace is registered, if it has one.
+// The caller has locked the group's row; Unregister locks the rows of all groups first.
 func (w *Write) admittedByRegistration(t *tx) error {
 	if w.Namespace == "" || w.OfGroupDelete {
 		return nil

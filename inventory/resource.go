@@ -48,8 +48,8 @@ type Resource struct {
 	unreported unreportedWrites
 }
 
-// NeedsVerify reports whether the resource may differ from the row, so that a GET is needed.
-// It always does while an accepted delete is followed.
+// NeedsVerify reports whether the resource may differ from the row, so that a GET is
+// needed. It always does while an accepted delete is followed.
 func (r *Resource) NeedsVerify() bool { return index.NeedsVerify(r.Phase, r.Verify) }
 
 // Follows reports whether the operation of an accepted write of a kind is followed.
@@ -171,8 +171,8 @@ func (r *Resource) insert(t *tx) error {
 	}}, engine.Proof(proveResource, r.Subscription, r.Key, r.Generation[:]))
 }
 
-// replace writes a row in place of before, which the transaction has read or expects. learnt
-// reports that more fields may differ than the ones that apply sets.
+// replace writes a row in place of before, which the transaction has read or expects.
+// learnt reports that more fields may differ than the ones that apply sets.
 func (r *Resource) replace(t *tx, before *Resource, learnt bool) error {
 	rule := []any{r.Phase, engine.Flag(r.Verify), r.followBits(), r.Generation[:], r.unreported.stored()}
 	at := []any{r.Subscription, r.Key, before.Generation[:]}
@@ -217,8 +217,8 @@ func nameIn(id, typ string) string {
 }
 
 // OfCopy reports whether a row has not changed since the store was restored; restored is
-// zero if it never was. The resource of such a row may have been deleted since the copy, and
-// created again in another region.
+// zero if it never was. The resource of such a row may have been deleted since the copy,
+// and created again in another region.
 func (r *Resource) OfCopy(restored time.Time) bool {
 	return !restored.IsZero() && !r.Changed.After(restored)
 }

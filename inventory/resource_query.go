@@ -164,8 +164,8 @@ func (c selection) atMost(limit int) int64 {
 }
 
 // selections returns the conditions of a query that have an index, first the ones that
-// usually select fewer rows. The last one selects all rows. valued reports whether the index
-// has all values of the tag.
+// usually select fewer rows. The last one selects all rows. valued reports whether the
+// index has all values of the tag.
 func (q ResourceQuery) selections(valued bool) []selection {
 	const ofPage = 1001 // mostSelected
 	sub, after := arm.Fold(q.Subscription), arm.Fold(q.After)
@@ -213,9 +213,9 @@ func (q ResourceQuery) selections(valued bool) []selection {
 	})
 }
 
-// bestSelection returns the condition that the fewest rows meet. If too many rows meet each,
-// it returns the one whose next rows reach farthest, or the condition on the names' prefix if
-// few of those rows have such a name.
+// bestSelection returns the condition that the fewest rows meet. If too many rows meet
+// each, it returns the one whose next rows reach farthest, or the condition on the names'
+// prefix if few of those rows have such a name.
 func (q ResourceQuery) bestSelection(from engine.Source) (selection, error) {
 	valued, err := q.hasValueIndex(from)
 	if err != nil {
@@ -269,9 +269,9 @@ func (q ResourceQuery) bestSelection(from engine.Source) (selection, error) {
 	return farthest, nil
 }
 
-// liesApart reports whether a condition on the names' prefix reads fewer rows than another
-// condition: there are many rows with such names, but they are far apart in the order of the
-// other condition.
+// liesApart reports whether a condition on the names' prefix reads fewer rows than
+// another condition: there are many rows with such names, but they are far apart in the
+// order of the other condition.
 func (c selection) liesApart(from engine.Source, in selection) (bool, error) {
 	if !c.unordered || in.sample == "" {
 		return false, nil
@@ -287,8 +287,8 @@ func (c selection) liesApart(from engine.Source, in selection) (bool, error) {
 	return all < mostApart, err
 }
 
-// hasValueIndex reports whether a query for a tag's value can use the index of values, which
-// must know the value of every resource with the tag.
+// hasValueIndex reports whether a query for a tag's value can use the index of values,
+// which must know the value of every resource with the tag.
 func (q ResourceQuery) hasValueIndex(from engine.Source) (bool, error) {
 	if q.Tag == "" || !q.OfTagValue {
 		return false, nil
@@ -298,7 +298,8 @@ func (q ResourceQuery) hasValueIndex(from engine.Source) (bool, error) {
 	return !unknown, err
 }
 
-// afterPrefix returns the first string after all strings with a prefix, "" if there is none.
+// afterPrefix returns the first string after all strings with a prefix, "" if there is
+// none.
 func afterPrefix(prefix string) string {
 	for prefix != "" {
 		last, size := utf8.DecodeLastRuneInString(prefix)

@@ -5,9 +5,9 @@ import (
 	"portico/inventory/transaction"
 )
 
-// resourceReads has the resources that the members of a transaction read, by subscription,
-// for an engine that does not lock single rows. A few statements read all of a subscription,
-// because running a statement costs more than reading a row.
+// resourceReads has the resources that the members of a transaction read, by
+// subscription, for an engine that does not lock single rows. A few statements read all
+// of a subscription, because running a statement costs more than reading a row.
 type resourceReads map[string]*keysToRead
 
 type keysToRead struct{ intents, rows, generations []string }

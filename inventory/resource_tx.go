@@ -10,8 +10,8 @@ import (
 	"portico/inventory/transaction"
 )
 
-// resourceTx is one resource within a writing transaction: its stored state, and the changes
-// that [index.Settle] makes.
+// resourceTx is one resource within a writing transaction: its stored state, and the
+// changes that [index.Settle] makes.
 type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil if there is none; immutable

@@ -13,8 +13,8 @@ import (
 type Retirement struct {
 	Rows, Intents, Fences, WrittenRegions, Coverage, Strays, Operations int
 	Notices                                                             int // under way, or for absent endpoints
-	// Moving counts the IDs in the region that a move has under way: their records stay until
-	// it ends.
+	// Moving counts the IDs in the region that a move has under way: their records stay
+	// until it ends.
 	Moving int
 	// Waiting has the first groups that are being deleted and have something in the region,
 	// by subscription and key; Groups counts all.

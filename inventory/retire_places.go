@@ -56,8 +56,8 @@ func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, 
 	}
 }
 
-// forgetWrittenRegions deletes the written regions of groups, so that the deletions of these
-// groups no longer look in the region.
+// forgetWrittenRegions deletes the written regions of groups, so that the deletions of
+// these groups no longer look in the region.
 func (r *retiring) forgetWrittenRegions(ctx context.Context, sub string) error {
 	type touch struct {
 		group, typ  string

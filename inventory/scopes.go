@@ -17,21 +17,21 @@ import (
 	"portico/inventory/memory"
 )
 
-// Scopes caches subscriptions, groups, registrations and grants for requests. The cache is at
-// most [memory.Bound] behind commits of other replicas, and never behind this one. Writes use
-// it too, because the transaction of their intent checks again.
+// Scopes caches subscriptions, groups, registrations and grants for requests. The cache
+// is at most [memory.Bound] behind commits of other replicas, and never behind this one.
+// Writes use it too, because the transaction of their intent checks again.
 //
-// The cache holds only what admits a read: no absence, no Deleted subscription, only Active
-// groups, only registered namespaces. Whatever it denies is read from the store. It does hold
-// that a caller has no grants.
+// The cache holds only what admits a read: no absence, no Deleted subscription, only
+// Active groups, only registered namespaces. Whatever it denies is read from the store.
+// It does hold that a caller has no grants.
 //
 // A group that is gone but still cached could matter in two cases. A resource that the
-// index does not track may outlive its group, so a cached group counts only together with a
-// tracked resource in it, which the index or its cache knows (package routing). A tracked
-// resource is removed before its group, and a 404 of its provider is checked against the
-// store; but a PUT with an unknown outcome can land after the group was removed. If there is
-// such a PUT, the group is removed only once it has been marked for longer than the bound: by
-// then no replica has it in its cache (closeGroup).
+// index does not track may outlive its group, so a cached group counts only together with
+// a tracked resource in it, which the index or its cache knows (package routing). A
+// tracked resource is removed before its group, and a 404 of its provider is checked
+// against the store; but a PUT with an unknown outcome can land after the group was
+// removed. If there is such a PUT, the group is removed only once it has been marked for
+// longer than the bound: by then no replica has it in its cache (closeGroup).
 //
 // One case remains: a subscription that is marked Deleted, or given to another tenant.
 // For up to the bound, reads through other replicas may find it as it was.
@@ -139,8 +139,8 @@ func (m *Scopes) GrantsAt(
 const everywhere = "*"
 
 // Grants returns the present grants as [assignments.Roles.Grants] does, from memory if
-// nothing has changed in the store: a caller with many grants costs one small query. Callers
-// share the result, and must not change it. at is the time of the call.
+// nothing has changed in the store: a caller with many grants costs one small query.
+// Callers share the result, and must not change it. at is the time of the call.
 func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who access.Principal, at time.Time) (roles.Grants, error) {
 	now, err := m.store.Roles.Generations(ctx, tenant, subscription)
 	if err != nil {

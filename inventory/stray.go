@@ -48,8 +48,8 @@ func scanStray(scan engine.Scanner) (Stray, error) {
 // Strays has the methods for strays.
 type Strays struct{ store *Store }
 
-// List lists the strays of a group or, if group is empty, of the subscription, by region and
-// key.
+// List lists the strays of a group or, if group is empty, of the subscription, by region
+// and key.
 func (s *Strays) List(ctx context.Context, sub, group string) ([]Stray, error) {
 	if group == "" {
 		return engine.Collect(s.store.engine.Read(ctx), scanStray, listStrays, arm.Fold(sub))
@@ -63,9 +63,9 @@ func (s *Strays) All(ctx context.Context, after Stray, limit int) ([]Stray, erro
 	return engine.Collect(s.store.engine.Read(ctx), scanStray, listAllStrays, after.Subscription, after.Region, after.Key, engine.AtMost(limit))
 }
 
-// ForgetUnseen deletes the strays of a type in a region that were last seen before a time,
-// because a complete list that began then did not show them. It returns how many it deleted.
-// It keeps a stray that was seen within the clocks' slack before that time.
+// ForgetUnseen deletes the strays of a type in a region that were last seen before a
+// time, because a complete list that began then did not show them. It returns how many it
+// deleted. It keeps a stray that was seen within the clocks' slack before that time.
 func (s *Strays) ForgetUnseen(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
 	before = before.Add(-s.store.engine.ClockSlack())
 	return commit(ctx, s.store, engine.Flushed, transaction.RecordLocks(sub), func(t *tx) (int, error) {
@@ -89,10 +89,10 @@ func (s *Strays) ForgetGone(ctx context.Context, stray Stray) (bool, error) {
 	})
 }
 
-// strayMark is the prefix of the keys of strays' intents. A stray has no row that an answer
-// could change, and answers from its region must not change the row of its ID. So the intent
-// of its DELETE has a key of its own, which has neither a row nor another write. No
-// resource's key has that prefix, because keys begin with a slash.
+// strayMark is the prefix of the keys of strays' intents. A stray has no row that an
+// answer could change, and answers from its region must not change the row of its ID. So
+// the intent of its DELETE has a key of its own, which has neither a row nor another
+// write. No resource's key has that prefix, because keys begin with a slash.
 const strayMark = "stray:"
 
 // MemberKey returns the key that identifies a stray among the keys of rows.
@@ -144,8 +144,8 @@ func (s *Strays) BeginDelete(ctx context.Context, stray Stray, w Write) (Ticket,
 // lockStray locks a stray's row.
 const lockStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND region = ? AND key = ? AND seen = ?`
 
-// SettleDelete records the outcome of a stray's DELETE. If the stray is gone, it removes the
-// stray and the intent in one transaction.
+// SettleDelete records the outcome of a stray's DELETE. If the stray is gone, it removes
+// the stray and the intent in one transaction.
 func (s *Strays) SettleDelete(ctx context.Context, stray Stray, ticket Ticket, a Answer) error {
 	return s.store.write(ctx, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		h, err := lockResource(t, arm.Fold(ticket.Subscription), ticket.Key)
@@ -164,8 +164,8 @@ func (s *Strays) SettleDelete(ctx context.Context, stray Stray, ticket Ticket, a
 	})
 }
 
-// ForgetSworn deletes a stray that does not exist, as an operator knows. A sweep that sees it
-// reports it again. The error is ErrNotFound if there is no such stray, and
+// ForgetSworn deletes a stray that does not exist, as an operator knows. A sweep that
+// sees it reports it again. The error is ErrNotFound if there is no such stray, and
 // *ObstacleError while a call for it may be running.
 func (s *Strays) ForgetSworn(ctx context.Context, stray Stray) error {
 	stray.Subscription, stray.Key = arm.Fold(stray.Subscription), arm.Fold(stray.Key)

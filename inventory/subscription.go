@@ -86,8 +86,8 @@ const (
 			covered = ?, version = ?, final_version = ?, erased = ?, created = ?, changed = ?
 		WHERE subscription = ?`
 	selectSubscription = `SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE subscription = ?`
-	// lockSubscription blocks only changes of the subscription itself: writes in it read its
-	// row without a lock.
+	// lockSubscription blocks only changes of the subscription itself: writes in it read
+	// its row without a lock.
 	lockSubscription  = selectSubscription + engine.ForUpdate
 	listSubscriptions = `SELECT ` + subscriptionColumns + ` FROM subscriptions
 		WHERE subscription > ? ORDER BY subscription LIMIT ?`
@@ -167,9 +167,9 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tar
 }
 
 // PutSubscription creates a subscription or replaces its mutable members, and notifies
-// providers. It uses Covered only to create one. A Deleted subscription can be recreated once
-// it is erased: before that the error is ErrErasing, and *UnnotifiedRegionsError while an
-// endpoint that the region map lacked has not confirmed the deletion.
+// providers. It uses Covered only to create one. A Deleted subscription can be recreated
+// once it is erased: before that the error is ErrErasing, and *UnnotifiedRegionsError
+// while an endpoint that the region map lacked has not confirmed the deletion.
 func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...NotificationTarget) (stored Subscription, created bool, err error) {
 	return engine.Put(ctx, s.engine, transaction.SubscriptionLocks(p.ID), func(t *tx) (stored Subscription, created bool, err error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
@@ -354,12 +354,12 @@ func (s *Store) GrantedSubscriptions(
 
 const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
 
-// EditSubscriptionTags changes the tags of a subscription. edit gets a copy of the present
-// tags and returns all wanted ones; it runs inside the writing transaction and must be pure,
-// and EditSubscriptionTags returns its error unchanged. The
-// subscription's state and the locks on it may forbid a change of the kind:
-// ErrSubscriptionNotFound, *SubscriptionStateError, *LockedError. etag makes the entity tag
-// of the result for the event; nil for none.
+// EditSubscriptionTags changes the tags of a subscription. edit gets a copy of the
+// present tags and returns all wanted ones; it runs inside the writing transaction and
+// must be pure, and EditSubscriptionTags returns its error unchanged. The subscription's
+// state and the locks on it may forbid a change of the kind: ErrSubscriptionNotFound,
+// *SubscriptionStateError, *LockedError. etag makes the entity tag of the result for the
+// event; nil for none.
 func (s *Store) EditSubscriptionTags(
 	ctx context.Context, sub string, kind index.WriteKind,
 	edit func(map[string]string) (map[string]string, error), etag func(map[string]string) string,

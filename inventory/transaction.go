@@ -66,9 +66,9 @@ func (s *Store) write(ctx context.Context, d engine.Durability, locks engine.Loc
 	})
 }
 
-// writeForJob runs a write that saves payload in job j unless payload is empty. It gives run
-// a copy of the job, because run may outlive this call; j gets the payload only after the
-// commit.
+// writeForJob runs a write that saves payload in job j unless payload is empty. It gives
+// run a copy of the job, because run may outlive this call; j gets the payload only after
+// the commit.
 func (s *Store) writeForJob(
 	ctx context.Context, d engine.Durability, locks engine.LockSet, j *jobrow.Job, payload string, run func(t *tx, held jobrow.Job) error,
 ) error {

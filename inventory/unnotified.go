@@ -114,7 +114,8 @@ func (a targetList) serves(at NotificationTarget) bool {
 	return slices.ContainsFunc(a, func(one NotificationTarget) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
 }
 
-// placesWithResources lists the types and regions of a subscription's present and past resources.
+// placesWithResources lists the types and regions of a subscription's present and past
+// resources.
 func (t *tx) placesWithResources(sub string) ([]WrittenRegion, error) {
 	places, err := engine.Collect(t, scanWrittenRegion, placesWritten, sub)
 	if err != nil {
@@ -137,8 +138,8 @@ func (t *tx) placesWithResources(sub string) ([]WrittenRegion, error) {
 }
 
 // NotifyReturned notifies endpoints of the changes that they missed while the region map
-// lacked their region. It does so for at most limit subscriptions, and returns for how many.
-// present has the endpoints of the map.
+// lacked their region. It does so for at most limit subscriptions, and returns for how
+// many. present has the endpoints of the map.
 func (notices *Notices) NotifyReturned(ctx context.Context, present []NotificationTarget, limit int) (notified int, err error) {
 	from := notices.store.engine.Read(ctx)
 	for at := (NotificationTarget{}); notified < limit; {

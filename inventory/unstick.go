@@ -44,7 +44,8 @@ func (e *ObstacleError) Error() string {
 // ForgetResource removes the row of an unverified resource that does not exist, as an
 // operator knows. It has the effect of a GET of Portico's own that found nothing, and
 // returns the row. The error is ErrNotFound if there is no row, and *ObstacleError if the
-// resource may still be created by something under way, so that the operator cannot know yet.
+// resource may still be created by something under way, so that the operator cannot know
+// yet.
 func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, error) {
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
@@ -72,9 +73,9 @@ func (s *Store) ForgetResource(ctx context.Context, sub, key string) (Resource, 
 	})
 }
 
-// checkForgettable returns an error if something under way may still create the resource, or
-// if the index is certain about the row: the operator then looked before a client created the
-// resource.
+// checkForgettable returns an error if something under way may still create the resource,
+// or if the index is certain about the row: the operator then looked before a client
+// created the resource.
 func checkForgettable(s index.State, now time.Time) error {
 	refusal := openObstacle(s.Open, engine.Micros(now), func(in index.Intent) bool { return in.Kind == index.Put })
 	switch {

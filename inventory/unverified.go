@@ -53,9 +53,9 @@ const (
 )
 
 // Unverified lists the resources that the index is not certain about: first the ones with
-// open writes, by key, then the ones whose rows are flagged or followed, by job. It examines
-// a bounded number of rows. It may or may not list resources that change between pages. It
-// returns ErrInvalidCursor for a wrong After.
+// open writes, by key, then the ones whose rows are flagged or followed, by job. It
+// examines a bounded number of rows. It may or may not list resources that change between
+// pages. It returns ErrInvalidCursor for a wrong After.
 func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
 	q.Subscription = arm.Fold(q.Subscription)
 	var after jobrow.Job
@@ -118,8 +118,8 @@ func subscriptionOf(key string) (string, error) {
 	return sub, nil
 }
 
-// addByJob adds the rows that are flagged or followed and have no open write, by job. It adds
-// a row with several jobs for its first one.
+// addByJob adds the rows that are flagged or followed and have no open write, by job. It
+// adds a row with several jobs for its first one.
 func (q UnverifiedQuery) addByJob(ctx context.Context, s *Store, after jobrow.Job, page *UnverifiedPage) error {
 	statement, args := passJobs, []any{after.Subscription, after.ID[:], jobsPassed}
 	if q.Subscription != "" {
