@@ -11,11 +11,12 @@ import (
 	"portico/gateway/batch"
 	"portico/gateway/frontdoor/deployments"
 	"portico/gateway/preflight"
+	"portico/inventory"
 )
 
 func testOptions() Options {
 	defaults := config.Defaults()
-	return Options{Config: &defaults, Resolver: &admission.Resolver{}, Batches: batch.New(batch.Options{}), Preflight: preflight.New(preflight.Options{}), WhatIf: deployments.WhatIf{}, Deployments: deployments.Deployments{}}
+	return Options{Config: &defaults, Store: &inventory.Store{}, Resolver: &admission.Resolver{}, Batches: batch.New(batch.Options{}), Preflight: preflight.New(preflight.Options{}), WhatIf: deployments.WhatIf{}, Deployments: deployments.Deployments{}}
 }
 
 // Clients find all types of Portico's own, with api-versions that are taken: those that
