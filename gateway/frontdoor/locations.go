@@ -8,7 +8,7 @@ import (
 	"portico/regions"
 )
 
-// locations are the regions of the map.
+// locations lists the regions of the map.
 type locations struct{ regions *regions.Map }
 
 // Routes implements Resource.

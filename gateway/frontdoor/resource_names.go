@@ -8,7 +8,7 @@ import (
 	"portico/gateway/frontdoor/route"
 )
 
-// resourceNames are checked before a resource is made.
+// resourceNames checks names before a resource is created.
 type resourceNames struct{}
 
 // Routes implements Resource.

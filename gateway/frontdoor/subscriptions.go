@@ -9,7 +9,7 @@ import (
 	"portico/inventory"
 )
 
-// subscriptions are read here; operators make them (package admin).
+// subscriptions serves reads of subscriptions; operators create them (package admin).
 type subscriptions struct {
 	store      *inventory.Store
 	authorizer *authorize.Authorizer
@@ -37,7 +37,7 @@ type subscriptionBody struct {
 	Tags                map[string]string `json:"tags,omitempty"`
 }
 
-// policies are what the subscription's offer comes with.
+// policies are set by the subscription's offer.
 type policies struct {
 	LocationPlacementID string `json:"locationPlacementId"`
 	QuotaID             string `json:"quotaId"`
