@@ -68,14 +68,14 @@ func (a *Authorizer) Check(ctx context.Context, x *exchange.Exchange, action, sc
 	return err
 }
 
-// Readable returns the part of a list at a scope, for which an action is needed, that the
-// caller of x may see: nil for all of it. If it may see nothing, the error is the one
-// that Check returns.
+// Readable returns the part of a list at a scope that the caller of x may see by an
+// action: nil for all of it. If it may see nothing, the error is the one that Check
+// returns.
 func (a *Authorizer) Readable(ctx context.Context, x *exchange.Exchange, action, scope string) (*Readable, error) {
 	return a.Ask(ctx, x, Question{Action: action, Scope: scope, Partly: true})
 }
 
-// Question is an action for which a request needs a role of its caller.
+// Question is an action that a caller needs a role for.
 type Question struct {
 	Action, Scope string
 	// Partly: the caller may do the action somewhere below the scope, and that is enough.
@@ -124,8 +124,8 @@ func refused(err error) bool {
 	return ok
 }
 
-// Explain returns the grant by which the store allows a caller an action at a scope, or
-// an empty grant if roles are not enforced. Errors are those that Check returns.
+// Explain returns the grant in the store that allows a caller an action at a scope, or an
+// empty grant if roles are not enforced. Errors are those that Check returns.
 func (a *Authorizer) Explain(ctx context.Context, who access.Principal, action, scope string) (roles.Grant, error) {
 	if !a.enforced {
 		return roles.Grant{}, nil
@@ -133,7 +133,8 @@ func (a *Authorizer) Explain(ctx context.Context, who access.Principal, action, 
 	return a.decide(ctx, &question{who: who, action: action, scope: scope})
 }
 
-// MayStill is Check for work that continues after the caller's request was answered.
+// MayStill does what Check does for work that continues after the caller's request was
+// answered.
 func (a *Authorizer) MayStill(ctx context.Context, who access.Principal, action, scope string) error {
 	_, err := a.Explain(ctx, who, action, scope)
 	return err

@@ -9,7 +9,7 @@ import "net/http"
 // Middleware wraps a handler with one concern.
 type Middleware func(http.Handler) http.Handler
 
-// Of composes middlewares in the order in which a request passes them. It skips nil ones.
+// Of composes middlewares in the order that a request passes them. It skips nil ones.
 func Of(last http.Handler, links ...Middleware) http.Handler {
 	for _, link := range slices.Backward(links) {
 		if link != nil {

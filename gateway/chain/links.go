@@ -75,7 +75,7 @@ func (l *Links) Recover(next http.Handler) http.Handler {
 	})
 }
 
-// BoundContent sets the time in which a request's content has to arrive.
+// BoundContent bounds the time for a request's content to arrive.
 func (l *Links) BoundContent(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	exchange.BoundContent(w, r, l.Config.Limits.RequestBody)
 	return true

@@ -113,7 +113,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.gzip.Write(p)
 }
 
-// FlushError is called by [http.ResponseController].
+// FlushError flushes the answer for [http.ResponseController].
 func (a *answer) FlushError() error {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)

@@ -28,7 +28,8 @@ func Capture(limit int64) *Captured { return &Captured{header: http.Header{}, li
 // beginningSize is how much CaptureBeginning records: Portico's own errors are shorter.
 const beginningSize = 64 << 10
 
-// CaptureBeginning is Capture for an answer of any length; it records only the beginning.
+// CaptureBeginning does what Capture does for an answer of any length, but records only
+// the beginning.
 func CaptureBeginning() *Captured {
 	return &Captured{header: http.Header{}, limit: beginningSize, onlyBeginning: true}
 }

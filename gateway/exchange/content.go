@@ -35,9 +35,9 @@ func ContentTime(size int64) time.Duration {
 	return contentTime + time.Duration(size/slowestPace)*time.Second
 }
 
-// BoundContent sets the time in which a request's content, of at most limit bytes, must
-// arrive. It also bounds the server when it discards the content of a refused request to
-// reuse the connection.
+// BoundContent bounds the time for a request's content, of at most limit bytes, to
+// arrive. The bound also holds when the server discards the content of a refused request
+// to reuse the connection.
 func BoundContent(w http.ResponseWriter, r *http.Request, limit int64) {
 	size := r.ContentLength
 	if size == 0 {

@@ -30,7 +30,7 @@ import (
 	"portico/upstream"
 )
 
-// OnRegionFailureHeader is the header by which a client chooses between a "partial" list
+// OnRegionFailureHeader is the header for the client's choice between a "partial" list
 // and an error ("fail") if a region fails.
 const OnRegionFailureHeader = "X-Ms-Portico-On-Region-Failure"
 
@@ -66,8 +66,8 @@ type Exchange struct {
 	// Planned: the request is a PUT of what-if or validate. LocationPending: the location
 	// of its resource is not known yet.
 	Planned, LocationPending bool
-	// Mask hides secrets of the request's content in errors; nil if there are none beyond
-	// those of the enclosing request.
+	// Mask hides secrets of the request's content in errors; nil if none are known
+	// besides the enclosing request's.
 	Mask events.Mask
 	// Ticket is what the request was charged of its caller's limits.
 	Ticket limits.Ticket

@@ -69,7 +69,7 @@ func misfitFault(err error, content []byte) *arm.Error {
 	return atPlace(arm.NewError(arm.InvalidRequestContent, wrong.what+". Path '"+wrong.path+"'").About(wrong.path), content, wrong.at)
 }
 
-// checkModel checks that text is JSON from which a value of type t can be decoded in
+// checkModel checks that text is JSON that can be decoded into a value of type t with
 // little more memory than the text takes: each member of an object has a field, and
 // nothing is longer than its bound. The decoder checks the types of values.
 func checkModel(text []byte, t reflect.Type) error {

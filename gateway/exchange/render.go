@@ -101,8 +101,8 @@ func (x *Exchange) faultOf(err error) *arm.Error {
 	return fault
 }
 
-// Diagnosed returns an error whose message contains the ids by which operators find the
-// request.
+// Diagnosed returns an error with the request's ids in its message, so that operators
+// find the request.
 func (x *Exchange) Diagnosed(code arm.Code, cause error) *arm.Error {
 	subscription := ""
 	if x.Request != nil {

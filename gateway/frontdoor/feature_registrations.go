@@ -11,7 +11,7 @@ import (
 
 const featureRegistrationType = "Microsoft.Features/featureProviders/subscriptionFeatureRegistrations"
 
-// featureRegistrationBody is a feature for which a subscription is registered, as newer
+// featureRegistrationBody is a subscription's registration for a feature, as newer
 // clients see it: a resource that is created and deleted.
 type featureRegistrationBody struct {
 	ID         string                        `json:"id"`

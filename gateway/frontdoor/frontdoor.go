@@ -147,7 +147,7 @@ func (d door) add(m *mux.Router, r route.Route) {
 	matched.Methods(r.Method).Handler(d.serve(r))
 }
 
-// foldPath calls a router with the folded path, the form in which routes are written.
+// foldPath calls a router with the folded path: routes are written folded.
 func foldPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		folded := *r

@@ -106,7 +106,7 @@ func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 }
 
 // readPeriod reads the times between which changes are listed, both included. The names
-// are those of Azure's Change Analysis.
+// come from Azure's Change Analysis.
 func readPeriod(q routing.Query) (from, until time.Time, fault *arm.Error) {
 	for name, bound := range map[string]*time.Time{"$startTime": &from, "$endTime": &until} {
 		text, given := q.Get(name)

@@ -61,8 +61,8 @@ func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists 
 // eventSource reads events of a subscription or, without one, of a tenant: the newest
 // first, before a number, and only of one resource if key is not empty. For a
 // subscription it also returns events of its tenant, which concerns has to filter: a
-// custom role belongs to each subscription in which it is assignable, though its changes
-// are recorded once.
+// custom role belongs to each subscription where it is assignable, though its changes are
+// recorded once.
 type eventSource struct {
 	store                *inventory.Store
 	subscription, tenant string // folded

@@ -38,9 +38,10 @@ func (g registrations) register(w http.ResponseWriter, r *http.Request, x *excha
 	return g.change(w, r, x, req, g.store.Register)
 }
 
-// unregister is refused if the namespace needs no registration: clients would wait for a
-// state that never comes. It is also refused while the subscription holds resources of
-// the provider, or may hold some that the index does not know.
+// unregister unregisters the subscription. It is refused if the namespace needs no
+// registration: clients would wait for a state that never comes. It is also refused while
+// the subscription holds resources of the provider, or may hold some that the index does
+// not know.
 func (g registrations) unregister(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	return g.change(w, r, x, req, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
 		check := change.Check

@@ -56,7 +56,7 @@ func (g subscriptions) get(w http.ResponseWriter, _ *http.Request, x *exchange.E
 	return x.Answer(w, http.StatusOK, subscriptionOf(req.Subscription, x.Principal.AuthorizationSource()))
 }
 
-// list lists the subscriptions in which the caller has any role.
+// list lists the subscriptions where the caller has any role.
 func (g subscriptions) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
 	p, err := g.lists.Read(x)
 	if err != nil {

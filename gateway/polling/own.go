@@ -19,7 +19,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// The forms in which operations are polled (async reference, 202 Accepted and Location
+// The last but one segment of polling URLs (async reference, 202 Accepted and Location
 // Headers; Azure-AsyncOperation Resource format).
 const (
 	Results  = "operationresults"

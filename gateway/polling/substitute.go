@@ -41,7 +41,7 @@ func (f *Forwarded) substitutePollURL(x *exchange.Exchange, d *routing.Decision,
 }
 
 // resultOfStatus returns one of Portico's own polling URLs for the result of an operation
-// for which the provider offers only a status, at target.
+// if the provider offers only a status, at target.
 func (f *Forwarded) resultOfStatus(x *exchange.Exchange, d *routing.Decision, target string) pollURL {
 	link := f.substitutePollURL(x, d, "Location", "")
 	link.record.StatusTarget = target

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// asciiCharsets are prefixes of the names of character sets in which every ASCII byte
-// stands for itself, possibly with zeros between, wherever it occurs.
+// asciiCharsets are prefixes of the names of character sets where every ASCII byte stands
+// for itself, possibly with zeros between, wherever it occurs.
 var asciiCharsets = []string{
 	"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-", "latin", "windows-125", "cp125", "koi8-", "euc-", "utf-16", "utf16", "utf-32", "utf32",
 }

@@ -52,7 +52,7 @@ func (p *Proxy) checkArguments(ctx context.Context, x *exchange.Exchange, locati
 }
 
 // createdForTag is a tag of a resource in a provider's internal subscription. It names
-// the customer's resource for which that one was made.
+// the customer's resource that the resource was made for.
 const createdForTag = "resourceCreatedFor"
 
 // checkCreatedFor requires createdForTag in writes to a provider's internal subscription

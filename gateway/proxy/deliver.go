@@ -87,7 +87,7 @@ func (p *Proxy) bufferBody(answer *http.Response, namespace, region string) ([]b
 	return text, nil
 }
 
-// readComplete is bufferBody, but returns the error of reading.
+// readComplete does what bufferBody does, but returns the error of reading.
 func (p *Proxy) readComplete(answer *http.Response) ([]byte, error) {
 	text, err := upstream.ReadBytes(answer.Header, answer.Body, p.Config.Limits.AnswerBody)
 	if err == nil {

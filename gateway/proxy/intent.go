@@ -40,8 +40,8 @@ func (p *Proxy) recordIntent(ctx context.Context, x *exchange.Exchange, d *Resol
 	return ticket, ended, p.refusal(x, d, err)
 }
 
-// hasChanged reports whether the inventory refuses a write because the state by which it
-// was resolved has changed, or may have.
+// hasChanged reports whether the inventory refuses a write because something that it was
+// resolved by has changed, or may have.
 func hasChanged(x *exchange.Exchange, d *Resolved, err error) bool {
 	if _, conflict := errors.AsType[*inventory.LocationConflictError](err); conflict {
 		return x.Request.Method != http.MethodPut // the resource has moved

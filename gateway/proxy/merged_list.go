@@ -164,7 +164,8 @@ func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.E
 	return ended, nil
 }
 
-// confirmEmpty is confirmAbsence for a page of a list that a single endpoint serves.
+// confirmEmpty does what confirmAbsence does for a page of a list that a single endpoint
+// serves.
 func (p *Proxy) confirmEmpty(ctx context.Context, x *exchange.Exchange, d *Resolved, merged *fanout.MergedPage, failure error) (retryReason, error) {
 	fault, failed := errors.AsType[*arm.Error](failure)
 	empty := merged != nil && merged.Count == 0 && merged.NextLink == "" || failed && fault.Status == http.StatusNotFound

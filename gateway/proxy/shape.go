@@ -11,7 +11,7 @@ import (
 )
 
 // checkShape refuses a PUT whose body contradicts the provider's documents, if the
-// configuration says so. Planned PUTs are checked by their planner.
+// provider is configured for that. Planned PUTs are checked by their planner.
 func (p *Proxy) checkShape(x *exchange.Exchange, d *Resolved) *arm.Error {
 	q := x.Request
 	if q.Method != http.MethodPut || x.Planned || q.Provider.Validation != regions.ValidateWrites {

@@ -67,7 +67,8 @@ func (t *Throttle) Limit(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	return true
 }
 
-// Explain is Limit for a request that is explained: it gives back the tokens it takes.
+// Explain applies Limit to a request that is explained, and gives back the tokens it
+// takes.
 func (t *Throttle) Explain(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
 	if t == nil || x.ForMetadata() {

@@ -10,7 +10,7 @@ import (
 	"portico/jobs/deploy"
 )
 
-// validated is the answer for a deployment that passes every judge.
+// validated is the answer for a deployment that passes every check.
 type validated struct {
 	ID         string              `json:"id"`
 	Name       string              `json:"name"`
@@ -30,15 +30,15 @@ type validatedProperties struct {
 	deploy.Settings
 }
 
-// validate expands a template, and has each resource judged that it would send, as if those
-// before it had been made.
+// validate expands a template, and checks each resource that it would send, as if the
+// ones before it existed.
 func (d WhatIf) validate(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	of, err := d.plan(r, x, req)
 	if err != nil {
 		return err
 	}
-	sent, until := sentBy(of.Resources), time.Now().Add(d.Reading)
-	judged := slices.DeleteFunc(append(nested(of.Nested()), sent...), func(s Sent) bool {
+	sent, until := resourcesSent(of.Resources), time.Now().Add(d.Reading)
+	judged := slices.DeleteFunc(append(nestedSent(of.Nested()), sent...), func(s Sent) bool {
 		return s.OnlyIfNotExists && (time.Now().After(until) || d.exists(r, x, s))
 	})
 	if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, judged, of.order.ValidationLevel); err != nil {

@@ -39,7 +39,7 @@ func SingleKeys(keys []string) []KeyRange {
 }
 
 // KeysAtAndBelow returns the ranges of keys, which are folded ids, inside the given
-// scopes, and the scopes themselves for which key returns true. No scope may lie in
+// scopes, and the scopes themselves if key returns true for them. No scope may lie in
 // another.
 func KeysAtAndBelow(scopes []string, key func(scope string) bool) []KeyRange {
 	ranges := make([]KeyRange, 0, 2*len(scopes))
