@@ -1,5 +1,4 @@
-// Command contoso serves one regional endpoint of the reference resource
-// provider.
+// Command contoso serves one regional endpoint of the reference resource provider.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 	"portico/provider/contoso"
 )
 
-// Requests under way get this long to end after a signal.
+// drainTime bounds the requests under way after a signal.
 const drainTime = 5 * time.Second
 
 func main() {
@@ -79,11 +78,11 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().StringVar(&f.clientCA, "client-ca", "", "PEM file of the authorities of the client certificates to demand; none demands none")
 	c.MarkFlagsRequiredTogether("front-door", "internal-subscription")
 	c.MarkFlagsRequiredTogether("tls-cert", "tls-key")
-	_ = c.MarkFlagRequired("region") // fails only for a flag that is not defined
+	_ = c.MarkFlagRequired("region") // fails only for an undefined flag
 	return c
 }
 
-// serve runs until ctx ends, then lets requests under way end.
+// serve serves until ctx ends, then lets requests under way end.
 func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	log, err := logger(f.level, stderr)
 	if err != nil {
@@ -153,11 +152,12 @@ func (f flags) tls() (*tls.Config, *x509.CertPool, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", f.clientCA, err)
 	}
-	secured.ClientAuth = tls.RequestClientCert // judged for each request, which can be answered
+	secured.ClientAuth = tls.RequestClientCert // checked for each request, so that it can be answered
 	return secured, clients, nil
 }
 
-// door returns the way to other providers, nil if none is configured.
+// door returns the access to other providers through a front door, nil if none is
+// configured.
 func (f flags) door() (*contoso.FrontDoor, error) {
 	if f.frontDoor == "" {
 		return nil, nil

@@ -50,7 +50,7 @@ PostgreSQL has means of its own, pg_basebackup and pg_dump.`,
 	return c
 }
 
-// whereKeyIs says which key is needed to read a backup.
+// whereKeyIs returns a sentence about the key that is needed to read a backup.
 func whereKeyIs(cfg *config.Config) string {
 	if len(cfg.Store.SealKeys) > 0 {
 		return "Contents in it are encrypted by the keys of store.sealKeys."
@@ -58,7 +58,7 @@ func whereKeyIs(cfg *config.Config) string {
 	return "Contents in it are encrypted by the key in " + cfg.Store.DSN + ".key, which is not in it: keep a copy of that apart."
 }
 
-// writeJSON writes what a command has done for programs to read.
+// writeJSON writes the outcome of a command for programs to read.
 func writeJSON(w io.Writer, answer any) error {
 	text, err := json.Marshal(answer)
 	if err != nil {

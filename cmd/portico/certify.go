@@ -22,11 +22,11 @@ import (
 
 // Exit statuses of certify other than 0.
 const (
-	statusNotKept   = 1 // a rule is not kept, or something is left behind
-	statusNotJudged = 2 // the suite could not run, or not to its end
+	statusNotKept   = 1 // a rule is broken, or something is left behind
+	statusNotJudged = 2 // the suite could not run, or did not finish
 )
 
-// certification is one call of the command.
+// certification is one run of the command.
 type certification struct {
 	stdout, stderr io.Writer
 	file, reports  string
@@ -88,13 +88,13 @@ not to its end.`,
 	flags.BoolVar(&compare, "compare", false, "compare the results.json of two runs: certify --compare OLD NEW")
 	flags.VarP(&run.format, "output", "o", "how to write the outcome; json and yaml: as in results.json")
 	_ = c.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
+		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
 	c.MarkFlagsMutuallyExclusive("list", "compare", "config")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return notJudged(err) })
 	return c
 }
 
-// notJudged gives an error the status of a suite that could not run.
+// notJudged gives an error the exit status of a suite that could not run.
 func notJudged(err error) error {
 	if err == nil {
 		return nil
@@ -102,7 +102,7 @@ func notJudged(err error) error {
 	return &operator.StatusError{Err: err, Status: statusNotJudged}
 }
 
-// certify runs the suite and says what it found out.
+// certify runs the suite and writes its findings.
 func (c *certification) certify(ctx context.Context) error {
 	target, about, err := c.target(ctx)
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *certification) certify(ctx context.Context) error {
 		return notJudged(err)
 	}
 	run.Took = time.Since(run.Began)
-	if err := c.tell(run, stopped); err != nil {
+	if err := c.writeOutcome(run, stopped); err != nil {
 		return notJudged(err)
 	}
 	switch {
@@ -149,8 +149,8 @@ func (c *certification) target(ctx context.Context) (contract.Target, report.Tar
 	return target, about, nil
 }
 
-// overrule lets the flags count before the file.
-func (c *certification) overrule(loaded *certifyconfig.Config) error {
+// overrule applies the flags, which take precedence over the file.
+func (c *certification) overrule(loaded *config.Config) error {
 	if len(c.profiles) > 0 {
 		known := certifyconfig.ProfileNames()
 		loaded.Profiles = nil
@@ -176,7 +176,7 @@ func (c *certification) overrule(loaded *certifyconfig.Config) error {
 }
 
 // judged returns the claimed profiles that the run judges. A run of single cases judges
-// the profiles of those.
+// their profiles.
 func (c *certification) judged(claimed []contract.Profile) []string {
 	var names []string
 	for _, p := range claimed {
@@ -187,10 +187,11 @@ func (c *certification) judged(claimed []contract.Profile) []string {
 	return names
 }
 
-// try runs the cases and removes what they made. stopped says why not all of them ran.
+// try runs the cases and removes what they created. stopped is the reason why not all
+// ran.
 func (c *certification) try(ctx context.Context, target contract.Target, run *report.Run) (stopped, err error) {
 	ledger := contract.Keep(target, c.limits.Call)
-	if err := vacant(ctx, ledger, target.Group); err != nil {
+	if err := requireEmpty(ctx, ledger, target.Group); err != nil {
 		return nil, err
 	}
 	refusals, err := contract.Announce(ctx, target)
@@ -203,7 +204,7 @@ func (c *certification) try(ctx context.Context, target contract.Target, run *re
 	var found contract.Recorder
 	limited, cancel := context.WithTimeoutCause(ctx, c.limits.Run, fmt.Errorf("limits.run, %s, have passed", c.limits.Run))
 	defer cancel()
-	progress := follow(&found, target, terminal.On(c.stderr))
+	progress := newCertifyProgress(&found, target, terminal.On(c.stderr))
 	err = contract.Try(limited, target, progress)
 	progress.End()
 	if limited.Err() != nil {
@@ -223,9 +224,9 @@ func (c *certification) try(ctx context.Context, target contract.Target, run *re
 	return stopped, errors.Join(err, leftBehind(err, run.Left))
 }
 
-// vacant refuses a target whose group is not empty, because the run removes everything
-// below the group in the end.
-func vacant(ctx context.Context, ledger *contract.Ledger, group string) error {
+// requireEmpty refuses a target whose group is not empty, because the run removes
+// everything below the group in the end.
+func requireEmpty(ctx context.Context, ledger *contract.Ledger, group string) error {
 	held, err := ledger.Occupied(ctx)
 	if err != nil {
 		return err
@@ -247,7 +248,7 @@ func vacant(ctx context.Context, ledger *contract.Ledger, group string) error {
 		group, strings.Join(held, "\n"), more)
 }
 
-// clean removes what the run made, whatever has ended it.
+// clean removes what the run created, however the run ended.
 func (c *certification) clean(ctx context.Context, ledger *contract.Ledger) []string {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.limits.Cleanup)
 	defer cancel()
@@ -259,7 +260,7 @@ func (c *certification) clean(ctx context.Context, ledger *contract.Ledger) []st
 	return ledger.Clean(bounded)
 }
 
-// leftBehind reports the objects that are left, if no other output does.
+// leftBehind returns an error that lists what is left, unless the reports list it.
 func leftBehind(err error, left []string) error {
 	if err == nil || len(left) == 0 {
 		return nil
@@ -267,8 +268,8 @@ func leftBehind(err error, left []string) error {
 	return fmt.Errorf("left behind: %s", strings.Join(left, ", "))
 }
 
-// tell writes the reports and the outcome.
-func (c *certification) tell(run report.Run, stopped error) error {
+// writeOutcome writes the reports and the outcome.
+func (c *certification) writeOutcome(run report.Run, stopped error) error {
 	if c.reports != "" {
 		if err := report.Write(c.reports, run); err != nil {
 			return err

@@ -52,7 +52,7 @@ func disruptiveWord(k contract.Case) string {
 	return ""
 }
 
-// compare says what has changed between two runs.
+// compare shows what has changed between two runs.
 func (c *certification) compare(before, after string) error {
 	older, err := report.Read(before)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Command portico is the front door of a cloud whose services speak the Azure
-// Resource Manager resource-provider contract.
+// Command portico is the front door of a cloud whose services speak the Azure Resource
+// Manager resource-provider contract.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the first signal asks for an end in good order, the next one ends at once
+	context.AfterFunc(ctx, stop) // the first signal stops in good order, the next one at once
 	err := root(os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stop()
 	if err == nil {

@@ -19,19 +19,19 @@ func manCommand() *cobra.Command {
 man finds those in ~/.local/share/man/man1.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // for everybody to read
+			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everybody may read it
 				return err
 			}
 			version, _, _ := meter.Build()
 			date := revisionTime()
 			root := c.Root()
-			root.DisableAutoGenTag = true // the day on which they were written: the same build writes the same pages
+			root.DisableAutoGenTag = true // the tag is the day of writing; the same build writes the same pages
 			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Portico " + version, Manual: "Portico", Date: &date}, args[0])
 		},
 	}
 }
 
-// revisionTime is when the source of this build was committed, where the build knows.
+// revisionTime returns when the source of this build was committed, if the build knows.
 func revisionTime() time.Time {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

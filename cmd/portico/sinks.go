@@ -26,8 +26,8 @@ func readSinks(configured []config.Sink) ([]*webhook.Sink, error) {
 	return sinks, nil
 }
 
-// beginSinks fixes where new sinks begin. It runs before readiness, and before a reload is
-// answered, so that the receiver gets every later write.
+// beginSinks records where new sinks begin. It runs before readiness, and before a reload
+// is answered, so that the receiver gets every later write.
 func beginSinks(ctx context.Context, store *inventory.Store, sinks []*webhook.Sink) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()

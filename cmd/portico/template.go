@@ -42,7 +42,7 @@ func templateCommand(stdout, stderr io.Writer) *cobra.Command {
 	flags.StringVar(&t.location, "location", "westus", "the group's `LOCATION`; at a subscription, the deployment's")
 	flags.VarP(&t.format, "output", "o", "how to write the plan")
 	_ = c.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
+		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
 	return c
 }
 
@@ -118,7 +118,7 @@ func (t *templateRun) report(faults []*document.Fault) error {
 	return operator.ErrReported
 }
 
-// arguments are the parameters given, of which the last one of a name counts.
+// arguments returns the given parameters; the last one of a name counts.
 func (t *templateRun) arguments(root *document.Node) ([]template.Argument, error) {
 	var all []template.Argument
 	for _, given := range t.parameters {
@@ -144,7 +144,7 @@ func (t *templateRun) arguments(root *document.Node) ([]template.Argument, error
 	return all, nil
 }
 
-// pairArgument reads NAME=VALUE: a string where the parameter is one, else JSON.
+// pairArgument reads NAME=VALUE: a string if the parameter is one, else JSON.
 func pairArgument(root *document.Node, name, value string) (template.Argument, error) {
 	if file, isFile := strings.CutPrefix(value, "@"); isFile {
 		text, err := os.ReadFile(file)
@@ -164,8 +164,8 @@ func pairArgument(root *document.Node, name, value string) (template.Argument, e
 	return argument, nil
 }
 
-// table shows the plan to people: resources by their number, and the numbers of those
-// that they wait for.
+// table shows the plan to people: each resource has a number, and lists the numbers of
+// those it waits for.
 func (t *templateRun) table(plan *template.Plan) error {
 	order := make(map[*template.Resource]int, len(plan.Resources))
 	for i, r := range plan.Resources {

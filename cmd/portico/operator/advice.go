@@ -13,8 +13,8 @@ import (
 
 const exampleID = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/demo/providers/Contoso.Compute/virtualMachines/vm"
 
-// advise says what to do next after a failed call. missing says what helps if the
-// listener does not know the requested object; it may be empty.
+// advise adds advice to the error of a failed call. missing is the advice if the listener
+// does not know the requested object; it may be empty.
 func (s service) advise(err error, missing string) error {
 	if unreachable, ok := errors.AsType[*api.UnreachableError](err); ok {
 		return s.adviseUnreachable(unreachable)
@@ -22,10 +22,10 @@ func (s service) advise(err error, missing string) error {
 	if stranger, ok := errors.AsType[*api.NotAdminError](err); ok {
 		if stranger.Public {
 			return fmt.Errorf("%w\n%s. The admin listener is another one: server.admin of the service's configuration, port 8081 by default", stranger,
-				s.named())
+				s.origin())
 		}
 		return fmt.Errorf("%w\n%s. An admin listener of an earlier version may lack what was asked for; the public listener is another one", stranger,
-			s.named())
+			s.origin())
 	}
 	refusal, ok := errors.AsType[*api.Refusal](err)
 	if !ok {
@@ -64,11 +64,11 @@ func (s service) adviseUnreachable(err *api.UnreachableError) error {
 	case plain, strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
 		next = "It does not speak TLS: use http in place of https"
 	}
-	return fmt.Errorf("%w\n%s. %s", err, s.named(), next)
+	return fmt.Errorf("%w\n%s. %s", err, s.origin(), next)
 }
 
-// named says by what the service was named.
-func (s service) named() string {
+// origin says where the URL of the service comes from.
+func (s service) origin() string {
 	if s.by == "default" {
 		return s.url + " is the default, as nothing names a service"
 	}

@@ -18,19 +18,19 @@ import (
 	"portico/internal/timing"
 )
 
-// changing is what the command has.
-type changing struct {
-	*asking
+// changesQuery is the command and its flags.
+type changesQuery struct {
+	*serviceCommand
 	after, resource, subscription string
 	types                         []string
 	limit                         int
 	follow                        bool
 	since                         string
-	began                         time.Time // what since says
+	began                         time.Time // the parsed since
 }
 
 func changesCommand(p Program) *cobra.Command {
-	g := changing{asking: newAsking(p)}
+	g := changesQuery{serviceCommand: newServiceCommand(p)}
 	c := &cobra.Command{
 		Use:   "changes",
 		Short: "Show what has changed, and who did it",
@@ -51,7 +51,7 @@ a line for each event. At the end it says behind which token one can go on.
 			if err := g.readSince(time.Now()); err != nil {
 				return err
 			}
-			return g.with(func(service *api.Client) error {
+			return g.withClient(func(service *api.Client) error {
 				if g.follow {
 					return g.followFeed(c.Context(), service)
 				}
@@ -74,13 +74,13 @@ a line for each event. At the end it says behind which token one can go on.
 		c.MarkFlagsMutuallyExclusive("resource", other)
 	}
 	c.MarkFlagsMutuallyExclusive("since", "after", "watch")
-	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for a flag that is not defined
+	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for an undefined flag
 	return c
 }
 
 const changesPath = "/admin/changes"
 
-func (g changing) query(after string) url.Values {
+func (g changesQuery) query(after string) url.Values {
 	query := url.Values{"limit": {strconv.Itoa(largestPage)}}
 	if g.limit > 0 && !g.recent() {
 		query.Set("limit", strconv.Itoa(min(g.limit, largestPage)))
@@ -96,12 +96,13 @@ func (g changing) query(after string) url.Values {
 	return query
 }
 
-// mostPages bounds how many pages of a feed, that grows meanwhile, are read as one list.
+// mostPages bounds how many pages of the feed, which grows meanwhile, are read as one
+// list.
 const mostPages = 2000
 
-// feed reads so many events of the feed, or up to its present end (most of 0 or less), and
-// keeps the token after the last one.
-func (g changing) feed(ctx context.Context, c *api.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
+// feed reads at most most events of the feed, or up to its present end if most is 0 or
+// less. It sets token to the token after the last event.
+func (g changesQuery) feed(ctx context.Context, c *api.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		left := most
 		for range mostPages {
@@ -131,7 +132,7 @@ func (g changing) feed(ctx context.Context, c *api.Client, token *string, most i
 	}
 }
 
-func (g changing) list(ctx context.Context, c *api.Client) error {
+func (g changesQuery) list(ctx context.Context, c *api.Client) error {
 	token, most := g.after, g.limit
 	if most <= 0 && !g.format.ForPrograms() {
 		most = mostRows
@@ -170,7 +171,7 @@ func (g changing) list(ctx context.Context, c *api.Client) error {
 		_, err := fmt.Fprintln(g.out, "There is no such event.")
 		return err
 	}
-	if err := table(g.asking, changeColumns()).Write(g.out, g.out, rows); err != nil {
+	if err := table(g.serviceCommand, changeColumns()).Write(g.out, g.out, rows); err != nil {
 		return err
 	}
 	switch {
@@ -198,8 +199,8 @@ const (
 	feedRetry = time.Second
 )
 
-// followFeed shows what comes, page by page, until ctx ends.
-func (g changing) followFeed(ctx context.Context, c *api.Client) error {
+// followFeed shows new events, page by page, until ctx ends.
+func (g changesQuery) followFeed(ctx context.Context, c *api.Client) error {
 	token := g.after
 	if token == "" {
 		token = "latest"
@@ -214,13 +215,13 @@ func (g changing) followFeed(ctx context.Context, c *api.Client) error {
 		query := g.query(token)
 		query.Set("wait", feedWait)
 		if token == "latest" {
-			query.Del("wait") // for the token from which to go on
+			query.Del("wait") // to get a token first
 		}
 		page, err := api.Get[api.Changes](ctx, c, changesPath, query)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && heard && passes(err):
+		case err != nil && heard && isTemporary(err):
 			fmt.Fprintln(g.errs, terminal.Clean(err.Error()))
 			if timing.Sleep(ctx, feedRetry) != nil {
 				return nil
@@ -238,9 +239,9 @@ func (g changing) followFeed(ctx context.Context, c *api.Client) error {
 	}
 }
 
-// writeChanges writes a page of what is followed: its columns are as wide as those of the
-// page before.
-func (g changing) writeChanges(page []api.Change, headless bool) error {
+// writeChanges writes a page of the followed feed, with columns of fixed width, as later
+// pages are not known.
+func (g changesQuery) writeChanges(page []api.Change, headless bool) error {
 	if g.format.ForPrograms() {
 		for _, change := range page {
 			if err := g.format.WriteLine(g.out, change.RawMessage); err != nil {
@@ -265,7 +266,7 @@ func (g changing) writeChanges(page []api.Change, headless bool) error {
 	for n, width := range map[int]int{1: 9, 2: 40, 3: 36} {
 		columns[n].Width = width
 	}
-	t := table(g.asking, columns)
+	t := table(g.serviceCommand, columns)
 	t.Headless = headless
 	return t.Write(g.out, io.Writer(g.out), rows)
 }
@@ -286,7 +287,7 @@ func changeColumns() []terminal.Column[events.CloudEvent] {
 	}
 }
 
-// callerOf returns the caller that made a change, by its name if that is known, or the part of Portico that did.
+// callerOf returns the caller that made a change, by name if known, or the job that did.
 func callerOf(e events.CloudEvent) string {
 	for _, who := range []string{e.Data.Name, e.Data.ObjectID, e.Data.AppID} {
 		if who != "" {

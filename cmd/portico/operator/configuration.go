@@ -17,7 +17,7 @@ import (
 const configurationPath = "/admin/configuration"
 
 func configurationCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	c := &cobra.Command{
 		Use:   "configuration",
 		Short: "Show the settings in use",
@@ -47,7 +47,7 @@ func settingColumns() []terminal.Column[api.Setting] {
 }
 
 func configurationsCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	c := &cobra.Command{
 		Use:   "configurations",
 		Short: "Show which configurations were taken or refused, and what differed",
@@ -68,7 +68,7 @@ each difference has a line, with both values.
 	return c
 }
 
-func (a *asking) writeConfigurations(to io.Writer, page api.Page[api.Configuration]) error {
+func (a *serviceCommand) writeConfigurations(to io.Writer, page api.Page[api.Configuration]) error {
 	if err := table(a, configurationColumns()).Write(a.out, to, page.Value); err != nil || a.format != terminal.WideFormat {
 		return err
 	}
@@ -105,7 +105,7 @@ func configurationColumns() []terminal.Column[api.Configuration] {
 	}
 }
 
-// generationOf is the number of a configuration that was taken.
+// generationOf returns the number of an accepted configuration.
 func generationOf(c api.Configuration) string {
 	if c.Generation == 0 {
 		return ""
@@ -132,7 +132,7 @@ func differedIn(c api.Configuration) string {
 	return strings.Join(names, ", ")
 }
 
-// differencesOf are lines about what changed, or why it was refused.
+// differencesOf returns lines about the changes, or about the reasons of a refusal.
 func differencesOf(c api.Configuration) []string {
 	lines := append([]string{}, c.Faults...)
 	for _, change := range c.Changes {

@@ -9,7 +9,7 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// doubtRow is a reason for which the index is not sure of a resource, or of a region.
+// doubtRow is one reason why the index is unsure of a resource or a region.
 type doubtRow struct {
 	doubt api.Doubt
 	why   api.Waiting

@@ -26,7 +26,7 @@ type explainOptions struct {
 }
 
 func explainCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain {[METHOD] PATH|ID | --raw FILE}",
@@ -56,7 +56,7 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 			if err := o.complete(args); err != nil {
 				return err
 			}
-			return a.with(func(service *api.Client) error {
+			return a.withClient(func(service *api.Client) error {
 				return send(c.Context(), a, service, a.out, api.Request{Method: http.MethodPost, Path: "/admin/explain", Content: o.question}, o.print)
 			})
 		},
@@ -76,7 +76,7 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 	return c
 }
 
-// complete reads what arguments and flags only name.
+// complete reads the files that arguments and flags name.
 func (o *explainOptions) complete(args []string) error {
 	switch {
 	case o.raw == "" && len(args) == 0:
@@ -137,7 +137,7 @@ func (o *explainOptions) completeHeaders() error {
 	return nil
 }
 
-// standardInputs is how many flags name it.
+// standardInputs returns how many flags name standard input.
 func (o *explainOptions) standardInputs() (n int) {
 	for _, name := range []string{o.content, o.bearer, o.raw} {
 		if name == "-" {
@@ -147,8 +147,8 @@ func (o *explainOptions) standardInputs() (n int) {
 	return n
 }
 
-// readNamed reads the file of a flag. The error does not have the file's name, which may
-// be a token that was taken for one.
+// readNamed reads the file of a flag. The error does not contain the file's name, which
+// may be a token given by mistake.
 func readNamed(flag, name string) ([]byte, error) {
 	read := func() ([]byte, error) { return os.ReadFile(name) }
 	if name == "-" {
@@ -167,7 +167,8 @@ func readNamed(flag, name string) ([]byte, error) {
 	return text, nil
 }
 
-// bearerIn is the token that a file holds, alone or behind its scheme, as in a header.
+// bearerIn returns the token in a file, which may be preceded by its scheme, as in a
+// header.
 func bearerIn(text string) (string, error) {
 	words := strings.Fields(text)
 	if len(words) > 0 && strings.EqualFold(strings.TrimSuffix(words[0], ":"), "Authorization") {
@@ -182,7 +183,7 @@ func bearerIn(text string) (string, error) {
 	return words[0], nil
 }
 
-// print writes an explanation for people: the verdict first, then the way.
+// print writes an explanation for people: the verdict first, then the steps.
 func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 	p := new(explanationLines)
 	p.line("%s", e.Verdict.Summary)
@@ -226,7 +227,7 @@ func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 	return err
 }
 
-// verdicts are how the verdicts of judges are shown.
+// verdicts are the shown forms of the verdicts of judges.
 var verdicts = map[string]string{api.Accepts: "accepts", api.Refuses: "REFUSES", api.Skipped: "-"}
 
 func markOf(e api.Explanation, check api.ExplainedCheck) string {
@@ -273,8 +274,8 @@ func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) 
 	}
 }
 
-// explanationLines are the lines of an explanation. What others chose, such as names and
-// answers, is in them as text alone.
+// explanationLines are the lines of an explanation. Names and answers, which others
+// chose, are cleaned of control characters.
 type explanationLines struct{ strings.Builder }
 
 func (p *explanationLines) line(format string, args ...any) {
@@ -284,7 +285,7 @@ func (p *explanationLines) line(format string, args ...any) {
 // seconds is the form of times.
 const seconds = "2006-01-02 15:04:05Z"
 
-// waiting writes what something waits for, and how it goes on.
+// waiting writes what something waits for, and how it continues.
 func (p *explanationLines) waiting(how string, w api.Waiting) {
 	said := fmt.Sprintf("  %s %s", how, w.Reason)
 	if w.On != "" {
@@ -315,7 +316,7 @@ func (p *explanationLines) waiting(how string, w api.Waiting) {
 	}
 }
 
-// known writes what is known of what the path names.
+// known writes what is known of the path's object.
 func (p *explanationLines) known(known *api.ResourceDetail) {
 	p.line("")
 	p.line("known of %s", known.ID)

@@ -9,7 +9,7 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// fenceColumns show fences. Elsewhere than in a list their ID is known.
+// fenceColumns show fences. The first is the ID.
 func fenceColumns() []terminal.Column[api.Fence] {
 	return []terminal.Column[api.Fence]{
 		{Title: "ID", Cell: func(f api.Fence) string { return f.ID }, Least: 34, Cut: terminal.CutStart},

@@ -8,8 +8,8 @@ import (
 	"portico/arm"
 )
 
-// withGUIDs makes a command refuse values of some flags that are no GUIDs, before it asks the
-// service.
+// withGUIDs makes a command refuse values of some flags that are not GUIDs, before it
+// calls the service.
 func withGUIDs(c *cobra.Command, flags ...string) *cobra.Command {
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {

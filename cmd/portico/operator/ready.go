@@ -9,7 +9,7 @@ import (
 )
 
 func readyCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	c := &cobra.Command{
 		Use:   "ready",
 		Short: "Ask the service whether it is ready",

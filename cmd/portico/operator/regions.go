@@ -13,7 +13,7 @@ import (
 )
 
 // regionRow is a row of the table of regions: an address of an endpoint, or a region or
-// an endpoint that has none.
+// an endpoint without one.
 type regionRow struct {
 	region   api.Region
 	endpoint api.Endpoint
@@ -45,7 +45,7 @@ A line is an address, as the gateway that answers knows it. CALLS and FAILED are
 counted since it started, NOW are calls under way.`)
 }
 
-// state is the region's where the row is of no address.
+// state returns the address's state, or the region's in a row without an address.
 func (r regionRow) state() string {
 	if r.address.URL == "" {
 		return r.region.State
@@ -68,7 +68,7 @@ func regionRows(regions []api.Region) (rows []regionRow) {
 	return rows
 }
 
-// styleOf is how a state is shown.
+// styleOf returns the style of a state.
 func styleOf(state string) terminal.Style {
 	switch state {
 	case api.Up, "Done", "Succeeded", "Enabled", "Delivering":

@@ -11,8 +11,8 @@ import (
 )
 
 func reloadCommand(p Program) *cobra.Command {
-	a := newAsking(p)
-	a.named = true
+	a := newServiceCommand(p)
+	a.mustName = true
 	c := &cobra.Command{
 		Use:   "reload",
 		Short: "Have the service read its configuration again",
@@ -26,7 +26,7 @@ replica is reloaded alone: name each.
 Exit status 1: the configuration stays as it was.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.with(func(service *api.Client) error {
+			return a.withClient(func(service *api.Client) error {
 				return send(c.Context(), a, service, a.out, api.Request{Method: http.MethodPost, Path: "/admin/reload"}, writeReloaded)
 			})
 		},

@@ -16,7 +16,7 @@ import (
 )
 
 func resourcesCommand(p Program) *cobra.Command {
-	return lists(&cobra.Command{Use: "resources", Short: "Show what the index knows of resources"}, resourcesListCommand(p), resourcesShowCommand(p))
+	return withList(&cobra.Command{Use: "resources", Short: "Show what the index knows of resources"}, resourcesListCommand(p), resourcesShowCommand(p))
 }
 
 func resourcesListCommand(p Program) *cobra.Command {
@@ -45,7 +45,7 @@ func resourceColumns() []terminal.Column[api.Resource] {
 }
 
 func resourcesShowCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	a.missing = "portico resources list shows what the index has"
 	c := &cobra.Command{
 		Use:   "show ID",
@@ -65,7 +65,7 @@ index, or its state, what it waits for, fences, the locks that hold there, and i
 	return c
 }
 
-func (a *asking) writeResource(to io.Writer, r api.ResourceDetail) error {
+func (a *serviceCommand) writeResource(to io.Writer, r api.ResourceDetail) error {
 	fmt.Fprintln(to, a.out.In(terminal.Bold, terminal.Clean(r.ID)))
 	says := "The index has no row of it."
 	switch {
@@ -89,15 +89,15 @@ func (a *asking) writeResource(to io.Writer, r api.ResourceDetail) error {
 	)
 }
 
-func (a *asking) optional(at *time.Time) string {
+func (a *serviceCommand) optional(at *time.Time) string {
 	if at == nil {
 		return "at an unknown time"
 	}
 	return when(*at, a.format, time.Now())
 }
 
-// section writes a table below a heading, or that there is nothing.
-func section[R any](a *asking, to io.Writer, none, heading string, columns []terminal.Column[R], rows []R) error {
+// section writes a table below a heading, or none if there are no rows.
+func section[R any](a *serviceCommand, to io.Writer, none, heading string, columns []terminal.Column[R], rows []R) error {
 	if len(rows) == 0 {
 		if none == "" {
 			return nil

@@ -16,8 +16,8 @@ import (
 )
 
 func retireCommand(p Program) *cobra.Command {
-	a := newAsking(p)
-	a.named = true
+	a := newServiceCommand(p)
+	a.mustName = true
 	var order api.Retire
 	var timeout time.Duration
 	c := &cobra.Command{
@@ -41,7 +41,7 @@ Exit status 1: the region was not retired, or a move holds a part of it.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), timeout)
 			defer cancel()
-			return a.with(func(c *api.Client) error { return a.retire(ctx, c, args[0], order) })
+			return a.withClient(func(c *api.Client) error { return a.retire(ctx, c, args[0], order) })
 		},
 	}
 	a.Flags(c)
@@ -52,7 +52,7 @@ Exit status 1: the region was not retired, or a move holds a part of it.`,
 	return c
 }
 
-func (a *asking) retire(ctx context.Context, c *api.Client, region string, order api.Retire) error {
+func (a *serviceCommand) retire(ctx context.Context, c *api.Client, region string, order api.Retire) error {
 	// There may be much to forget: ctx alone bounds it.
 	answer, err := c.Do(ctx, api.Request{
 		Method: http.MethodPost, Path: "/admin/regions/" + url.PathEscape(region) + "/retire", Content: order, Unbounded: true,
@@ -84,8 +84,8 @@ func nothingIn(r api.Retirement) bool {
 	return r.Rows+r.Intents+r.WrittenRegions+r.Coverage+r.Notices+r.Strays+r.Fences+r.Operations+r.Moving+r.Groups.Count == 0
 }
 
-// unknownRegion is the error of a name that neither the map nor the index knows: a word
-// that is misspelt would look like a region that can go.
+// unknownRegion returns the error for a name that neither the map nor the index knows: a
+// misspelt name would look like a region that can be retired.
 func unknownRegion(ctx context.Context, c *api.Client, region string) error {
 	known, _, err := api.ReadList[api.Region](ctx, c, "/admin/regions", url.Values{}, mostRows)
 	if err != nil {
@@ -99,7 +99,7 @@ func unknownRegion(ctx context.Context, c *api.Client, region string) error {
 		strings.Join(names, ", "))
 }
 
-// verdict says what a dry run has shown.
+// verdict returns the conclusion of a dry run.
 func verdict(r api.Retirement) string {
 	there := r.Rows + r.Strays
 	listed := counted(there, "resource is", "resources are") + " there: portico resources list --region " + r.Region

@@ -16,7 +16,7 @@ import (
 )
 
 func rolesCommand(p Program) *cobra.Command {
-	return lists(&cobra.Command{Use: "roles", Short: "Look into who may do what"}, rolesListCommand(p), rolesCheckCommand(p), rolesWhoCommand(p))
+	return withList(&cobra.Command{Use: "roles", Short: "Look into who may do what"}, rolesListCommand(p), rolesCheckCommand(p), rolesWhoCommand(p))
 }
 
 func rolesListCommand(p Program) *cobra.Command {
@@ -38,7 +38,7 @@ func rolesListCommand(p Program) *cobra.Command {
 }
 
 func rolesCheckCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	var q api.RoleCheck
 	c := &cobra.Command{
 		Use:   "check --principal OBJECTID --action ACTION --scope SCOPE",
@@ -81,7 +81,7 @@ Exit status 0: yes. 1: no. 2: no one knows.`,
 }
 
 func rolesWhoCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	var q api.RoleQuestion
 	c := &cobra.Command{
 		Use:   "who --action ACTION --scope SCOPE",
@@ -98,7 +98,7 @@ the owners of the configuration. A group stands for its members, whom no one kno
 			if err := wantGUID(c, "tenant"); err != nil {
 				return err
 			}
-			return a.with(func(service *api.Client) error {
+			return a.withClient(func(service *api.Client) error {
 				return send(c.Context(), a, service, a.out, api.Request{Method: http.MethodPost, Path: "/admin/roles/who", Content: q}, a.writeHolders)
 			})
 		},
@@ -111,7 +111,7 @@ the owners of the configuration. A group stands for its members, whom no one kno
 	return c
 }
 
-func (a *asking) writeHolders(to io.Writer, h api.RoleHolders) error {
+func (a *serviceCommand) writeHolders(to io.Writer, h api.RoleHolders) error {
 	none := ""
 	switch {
 	case h.Everybody:
@@ -136,11 +136,11 @@ func (a *asking) writeHolders(to io.Writer, h api.RoleHolders) error {
 	}).Write(a.out, to, h.Value)
 }
 
-func (a *asking) checkRoles(ctx context.Context, q api.RoleCheck) (allowed bool, err error) {
+func (a *serviceCommand) checkRoles(ctx context.Context, q api.RoleCheck) (allowed bool, err error) {
 	if q.PrincipalID == "" || q.Action == "" || q.Scope == "" {
 		return false, errors.New("--principal, --action and --scope are needed")
 	}
-	err = a.with(func(c *api.Client) error {
+	err = a.withClient(func(c *api.Client) error {
 		answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: "/admin/roles/check", Content: q})
 		if err != nil {
 			return err

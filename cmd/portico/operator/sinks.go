@@ -17,11 +17,11 @@ import (
 
 const sinksPath = "/admin/sinks"
 
-// delivered is the outcome of an event that a receiver has taken.
+// delivered is the outcome of an event that a receiver has accepted.
 const delivered = "delivered"
 
 func sinksCommand(p Program) *cobra.Command {
-	return lists(&cobra.Command{
+	return withList(&cobra.Command{
 		Use:   "sinks",
 		Short: "Look after the receivers of events",
 		Long: `Look after the receivers of events: how far each has come, what it does not take, and what
@@ -32,11 +32,11 @@ was given up for it.`,
 
 func sinkPath(name string) string { return sinksPath + "/" + url.PathEscape(name) }
 
-// knownSinks helps where a sink is not known.
+// knownSinks is the advice if a sink is not known.
 const knownSinks = "portico sinks list shows the sinks that there are"
 
 func sinksListCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	c := &cobra.Command{
 		Use: "list", Short: "List the receivers of events, and how each fares",
 		Long: `List the receivers of events, and how each fares. LAG are events that the sink has not come
@@ -79,7 +79,7 @@ func sinkColumns() []terminal.Column[api.Sink] {
 	}
 }
 
-// behind is the age of the first event that a sink has not come to.
+// behind returns the age of the first event that a sink has not reached.
 func behind(s api.Sink) string {
 	if s.LagSeconds <= 0 {
 		return ""
@@ -87,7 +87,7 @@ func behind(s api.Sink) string {
 	return time.Duration(s.LagSeconds * float64(time.Second)).Round(time.Second).String()
 }
 
-// failureOf is what an attempt came to.
+// failureOf returns the outcome of an attempt.
 func failureOf(failure string, status int) string {
 	if status == 0 {
 		return failure
@@ -95,11 +95,11 @@ func failureOf(failure string, status int) string {
 	return fmt.Sprintf("%s, %d", failure, status)
 }
 
-// sinkCommand is a command about one sink.
+// sinkCommand returns a command about one sink.
 func sinkCommand(
-	p Program, use, short, long string, args cobra.PositionalArgs, run func(a *asking, ctx context.Context, args []string) error,
-) (*cobra.Command, *asking) {
-	a := newAsking(p)
+	p Program, use, short, long string, args cobra.PositionalArgs, run func(a *serviceCommand, ctx context.Context, args []string) error,
+) (*cobra.Command, *serviceCommand) {
+	a := newServiceCommand(p)
 	a.missing = knownSinks
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long + "\n\n" + findingService, Args: args, ValidArgsFunction: onlyFirst(completeSinks),
@@ -114,15 +114,15 @@ func sinksShowCommand(p Program) *cobra.Command {
 	c, a := sinkCommand(p, "show NAME", "Show how a receiver of events fares",
 		`Show how a receiver of events fares: what it takes, what failed last and how, and the event
 that failed, where it was sent alone.`, cobra.ExactArgs(1),
-		func(a *asking, ctx context.Context, args []string) error {
+		func(a *serviceCommand, ctx context.Context, args []string) error {
 			return a.show(ctx, showOne(a, sinkPath(args[0]), nil, a.writeSink))
 		})
 	a.watchFlag(c)
 	return c
 }
 
-func (a *asking) writeSink(to io.Writer, s api.Sink) error {
-	p := particulars{a, to}
+func (a *serviceCommand) writeSink(to io.Writer, s api.Sink) error {
+	p := details{a, to}
 	p.text("sink", s.Name)
 	p.text("host", s.Host)
 	p.styled("state", s.State, styleOf(s.State))
@@ -165,14 +165,14 @@ type is Portico.Test. What waits stays where it is.
   portico sinks test audit
 
 Exit status 1: the receiver did not take it.`, cobra.ExactArgs(1),
-		func(a *asking, ctx context.Context, args []string) error {
-			return a.with(func(c *api.Client) error { return a.testSink(ctx, c, args[0]) })
+		func(a *serviceCommand, ctx context.Context, args []string) error {
+			return a.withClient(func(c *api.Client) error { return a.testSink(ctx, c, args[0]) })
 		})
-	a.named = true
+	a.mustName = true
 	return c
 }
 
-func (a *asking) testSink(ctx context.Context, c *api.Client, name string) error {
+func (a *serviceCommand) testSink(ctx context.Context, c *api.Client, name string) error {
 	answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: sinkPath(name) + "/test"})
 	if err != nil {
 		return err

@@ -23,8 +23,8 @@ type unstickOptions struct {
 }
 
 func unstickCommand(p Program) *cobra.Command {
-	a := newAsking(p)
-	a.named = true
+	a := newServiceCommand(p)
+	a.mustName = true
 	var o unstickOptions
 	c := &cobra.Command{
 		Use:   "unstick ID|JOB|URL|sink/NAME[/EVENT] (--ask | --give-up | --forget --reason TEXT --yes)",
@@ -81,7 +81,7 @@ Exit status 1: it was refused.`,
 	return c
 }
 
-// order is what the service is asked for.
+// order returns the order for the service.
 func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) {
 	order.Step, order.Reason, order.Region, order.DryRun = api.Ask, o.reason, o.region, o.dryRun
 	switch {
@@ -120,8 +120,8 @@ func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) 
 	return order, nil
 }
 
-func (a *asking) unstick(ctx context.Context, order api.UnstickOrder) error {
-	return a.with(func(c *api.Client) (err error) {
+func (a *serviceCommand) unstick(ctx context.Context, order api.UnstickOrder) error {
+	return a.withClient(func(c *api.Client) (err error) {
 		if order.Job != "" {
 			if order.Job, err = a.jobID(ctx, c, order.Job); err != nil {
 				return err
