@@ -48,7 +48,7 @@ type uncheckedError struct {
 }
 
 func (e *uncheckedError) Error() string {
-	return fmt.Sprintf("the resource group %s was not looked at everywhere", e.group.Key)
+	return fmt.Sprintf("the providers of the resource group %s have not all been asked", e.group.Key)
 }
 
 // Judge allows the group to be deleted if the last scan covered everywhere its writes

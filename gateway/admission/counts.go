@@ -83,7 +83,7 @@ func (c *count) admit(limit int, recount func() (int, error)) (bool, error) {
 	if age > countLasts || c.n >= limit && (!c.full || age > fullLasts) {
 		n, err := recount()
 		if err != nil {
-			return false, fmt.Errorf("count what is remembered: %w", err)
+			return false, fmt.Errorf("count records: %w", err)
 		}
 		c.n, c.full, c.at = n, n >= limit, time.Now()
 	}

@@ -54,8 +54,8 @@ func New(o Options) *Batches { return &Batches{o} }
 // Routes returns the routes for sending batches and for polling long ones.
 func (b *Batches) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodPost, Path: "/batch", Open: "each request in it is asked about by itself", Handle: b.post},
-		{Method: http.MethodGet, Path: "/operationresults/{id}", Open: "a batch is known to its caller alone", Handle: b.result},
+		{Method: http.MethodPost, Path: "/batch", Open: "each request in it is checked by itself", Handle: b.post},
+		{Method: http.MethodGet, Path: "/operationresults/{id}", Open: "only the caller of a batch can find it", Handle: b.result},
 	}
 }
 
@@ -196,7 +196,7 @@ func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 // answer sends the result of a job that has ended.
 func (b *Batches) answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, job jobrow.Job) error {
 	if job.State == jobrow.Failed {
-		return errors.New("a batch could not be carried")
+		return errors.New("the job of a batch failed")
 	}
 	batch, err := b.Store.Batches.Batch(r.Context(), job.ID)
 	if err != nil {
@@ -214,7 +214,7 @@ func (b *Batches) answer(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	})
 	if until := b.Store.Now().Add(refetchPeriod); until.Before(batch.Until) {
 		if err := b.Store.Batches.Shorten(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
-			x.Warn("that the answers of a batch were fetched was not recorded; they are kept for longer", err)
+			x.Warn("could not record that the answers of a batch were fetched; they are kept for longer", err)
 		}
 	}
 	return nil

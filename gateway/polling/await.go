@@ -67,7 +67,7 @@ func (o *Operations) Await(ctx context.Context, x *exchange.Exchange, job jobrow
 		}
 		now, err := o.Store.Job(ctx, job.Subscription, job.ID)
 		if err != nil {
-			x.Warn("the end of an operation was not waited for", err)
+			x.Warn("could not wait for the end of an operation", err)
 			return job, false
 		}
 		if now.State.Ended() {

@@ -79,7 +79,7 @@ func (p *poll) mayExist(o polls.Operation) bool {
 	prober, header := p.Resolver.ProberFor(p.x)
 	there, err := prober.VerifyAbsence(p.r.Context(), header, o.Subscription, o.Resource)
 	if err != nil {
-		p.x.Warn("whether the resource of an operation is there was not confirmed", err)
+		p.x.Warn("could not confirm whether the resource of an operation exists", err)
 	}
 	return there || err != nil
 }

@@ -148,7 +148,7 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o polls
 		return row, nil // the follow has ended
 	}
 	if err != nil {
-		return row, fmt.Errorf("read what is followed of an operation: %w", err)
+		return row, fmt.Errorf("read the follow of an operation: %w", err)
 	}
 	prober, header := f.Resolver.ProberFor(x)
 	finished, why, err := reconcile.Finished(ctx, prober, header, follow, row)
@@ -156,7 +156,7 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o polls
 		return f.Store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow, why)
 	}
 	if err != nil {
-		x.Warn("an operation that a client saw ended was not polled", err)
+		x.Warn("could not poll an operation whose end a client saw", err)
 	}
 	// The poll may have used up the time.
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Config.Index.AskTimeout)

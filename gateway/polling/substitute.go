@@ -70,7 +70,7 @@ func (f *Forwarded) replayable(x *exchange.Exchange, name, sent string) string {
 		err = path.Parse(link.EscapedPath())
 	}
 	if err != nil || link.Opaque != "" || strings.ContainsRune(link.RawQuery, ' ') {
-		f.Log.Warn("a polling URL cannot be asked for", x.LogFields(zap.String("header", name), zap.Int("length", len(sent)))...)
+		f.Log.Warn("a polling URL cannot be called", x.LogFields(zap.String("header", name), zap.Int("length", len(sent)))...)
 		return ""
 	}
 	if link.RawQuery == "" {

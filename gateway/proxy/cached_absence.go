@@ -53,7 +53,7 @@ func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Res
 	}
 	located, err := p.Store.Locations.Refresh(ctx, x.Subscription(), key)
 	if err != nil {
-		return ended, fmt.Errorf("read where a resource lies: %w", err)
+		return ended, fmt.Errorf("read the location of a resource: %w", err)
 	}
 	if !located.Found || located.Region != d.Region || own && located.Generation != d.Generation {
 		return misplaced, nil

@@ -136,7 +136,7 @@ func (c *comparison) lastRecords(sent []*template.Resource) (map[string]lastSent
 	for subscription, ids := range of {
 		some, err := c.Deployed(c.r.Context(), subscription, ids)
 		if err != nil {
-			return nil, fmt.Errorf("read what was deployed: %w", err)
+			return nil, fmt.Errorf("read the records of deployed resources: %w", err)
 		}
 		for id, record := range some {
 			if err := c.grow(len(record)); err != nil {

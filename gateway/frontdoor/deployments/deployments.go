@@ -69,7 +69,7 @@ func (d Deployments) Routes() []route.Route {
 		},
 		{
 			Method: http.MethodPost, Path: "/providers/microsoft.resources/calculatetemplatehash",
-			Open: "a template is hashed, and nothing read", Relaxed: true, Handle: d.templateHash,
+			Open: "it hashes the content, and reads nothing", Relaxed: true, Handle: d.templateHash,
 		},
 	}
 	return routes

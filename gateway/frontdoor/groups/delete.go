@@ -108,7 +108,7 @@ func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req rou
 			return false, err
 		}
 		if failure != nil {
-			x.Warn("an empty group could not be looked at; a job will", failure)
+			x.Warn("could not check whether a group is empty; a job will", failure)
 			return false, nil
 		}
 	}

@@ -133,7 +133,7 @@ func (j *job) answer(w http.ResponseWriter, x *exchange.Exchange) error {
 // failure returns the error of a failed job.
 func (j *job) failure() (*exchange.StoredError, error) {
 	if len(j.fault) == 0 {
-		return nil, fmt.Errorf("a %s failed without saying why", j.Kind)
+		return nil, fmt.Errorf("a %s failed without an error", j.Kind)
 	}
 	fault, err := exchange.ReadStoredError(j.fault)
 	if err != nil {

@@ -36,7 +36,7 @@ type Definitions struct {
 
 // Routes implements frontdoor.Resource.
 func (g Definitions) Routes() []route.Route {
-	const open = "whoever is signed in may know which roles there are"
+	const open = "every signed-in caller may know the roles"
 	return []route.Route{
 		{Method: http.MethodGet, Matches: atTenant(rolesPath(definitionsName, 1)), Open: open, Handle: g.list},
 		{Method: http.MethodGet, Matches: atTenant(rolesPath(definitionsName, 2)), Open: open, Handle: g.get},

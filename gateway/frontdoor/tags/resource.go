@@ -114,7 +114,7 @@ func (g Tags) editUnderLease(r *http.Request, x *exchange.Exchange, s route.Scop
 	}
 	defer func() {
 		if err := g.Store.ReleaseAdvisoryLease(context.WithoutCancel(r.Context()), turn); err != nil {
-			x.Warn("a turn was not given back; it ends by time", err)
+			x.Warn("could not release the lease on a resource's tags; it expires", err)
 		}
 	}()
 	answer, err = g.callProvider(r, x, s, http.MethodGet, nil, "")
