@@ -44,21 +44,21 @@ func certifyCommand(stdout, stderr io.Writer) *cobra.Command {
 	var list, compare bool
 	c := &cobra.Command{
 		Use:   "certify --config FILE",
-		Short: "Judge whether a resource provider keeps the contract",
-		Long: `Judge whether a resource provider keeps the contract, rule by rule, from outside:
-straight at its endpoints as a front door would call them, or through a front door.
+		Short: "Check whether a resource provider keeps the contract",
+		Long: `Check whether a resource provider keeps the contract, rule by rule, from outside:
+directly at its endpoints, called as a front door would call them, or through a front door.
 docs/certify.md describes FILE.
 
-Everything is made below one resource group, which has to be empty, and removed in the
-end, also on Ctrl-C. What could not be removed is said. --keep leaves what the broken cases
-made, to look at it.
+Everything is created in one resource group, which has to be empty, and removed at the
+end, also on Ctrl-C. Objects that could not be removed are listed. --keep leaves what the
+broken cases created, for inspection.
 
---list shows the cases. --compare OLD NEW says what has changed between two results.json.
+--list shows the cases. --compare OLD NEW shows the changes between two results.json.
 
-Exit status 0: every claimed rule that was tried is kept, of every claimed profile at least
-one. 1: a claimed rule is broken or was not reached, a claimed profile was not tried, or
-something is left behind; of --compare: something is worse. 2: the suite could not run, or
-not to its end.`,
+Exit status 0: every claimed rule that was tried is kept, and every claimed profile was
+tried. 1: a claimed rule is broken or was not reached, a claimed profile was not tried, or
+something is left behind; with --compare: something is worse. 2: the suite could not run,
+or did not finish.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if compare {
 				return notJudged(cobra.ExactArgs(2)(c, args))
@@ -79,14 +79,14 @@ not to its end.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&run.file, "config", "", "the provider's certify.yaml, a `FILE`")
-	flags.StringSliceVar(&run.profiles, "profile", nil, "claim these `PROFILES` in place of those of the file; separated by commas")
+	flags.StringSliceVar(&run.profiles, "profile", nil, "claim these `PROFILES` instead of the file's; separated by commas")
 	flags.StringVar(&run.reports, "report", "", "write report.html, junit.xml and results.json into `DIR`")
-	flags.StringSliceVar(&run.cases, "case", nil, "run these cases alone, by their `IDS`; separated by commas")
-	flags.BoolVar(&run.disruptive, "disruptive", false, "run the cases that may disturb others who use the provider, too")
-	flags.BoolVar(&run.keep, "keep", false, "leave what the broken cases made, to look at it")
+	flags.StringSliceVar(&run.cases, "case", nil, "run only the cases with these `IDS`; separated by commas")
+	flags.BoolVar(&run.disruptive, "disruptive", false, "also run the cases that may disturb other users of the provider")
+	flags.BoolVar(&run.keep, "keep", false, "leave what the broken cases created, for inspection")
 	flags.BoolVar(&list, "list", false, "show the cases, and run none")
 	flags.BoolVar(&compare, "compare", false, "compare the results.json of two runs: certify --compare OLD NEW")
-	flags.VarP(&run.format, "output", "o", "how to write the outcome; json and yaml: as in results.json")
+	flags.VarP(&run.format, "output", "o", "output format; json and yaml: as in results.json")
 	_ = c.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
 	c.MarkFlagsMutuallyExclusive("list", "compare", "config")
@@ -166,7 +166,7 @@ func (c *certification) overrule(loaded *config.Config) error {
 	for _, id := range c.cases {
 		i := slices.IndexFunc(all, func(known contract.Case) bool { return known.ID == id })
 		if i < 0 {
-			return fmt.Errorf("--case: there is no %q: portico certify --list shows those that there are", id)
+			return fmt.Errorf("--case: there is no %q: portico certify --list shows the cases", id)
 		}
 		if profile := all[i].Profile; !slices.Contains(loaded.Profiles, profile) {
 			return fmt.Errorf("--case: %s is of the profile %s, which is not claimed: add --profile %s", id, profile, profile)
@@ -243,7 +243,7 @@ func requireEmpty(ctx context.Context, ledger *contract.Ledger, group string) er
 	for i, id := range held {
 		held[i] = "  " + terminal.Clean(id)
 	}
-	return fmt.Errorf("the resource group %s holds something already, and everything below it is removed in the end; name another "+
+	return fmt.Errorf("the resource group %s is not empty, and the run removes everything in it at the end; name another "+
 		"resourceGroup, or remove:\n%s%s",
 		group, strings.Join(held, "\n"), more)
 }
@@ -254,9 +254,9 @@ func (c *certification) clean(ctx context.Context, ledger *contract.Ledger) []st
 	defer cancel()
 	but := ""
 	if c.keep {
-		but = ", but for what broken cases made"
+		but = ", except for what broken cases created"
 	}
-	fmt.Fprintln(c.stderr, "removing what was made"+but)
+	fmt.Fprintln(c.stderr, "removing what was created"+but)
 	return ledger.Clean(bounded)
 }
 

@@ -21,8 +21,8 @@ func checkCommand(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check --config FILE",
 		Short: "Check a configuration and print how its map resolves",
-		Long: "Check a configuration and print how its map resolves. A PostgreSQL database that it names is asked whether it suits, " +
-			"and nothing is changed there; one that cannot be asked from here is a warning.",
+		Long: "Check a configuration and print how its map resolves. A PostgreSQL database is checked for what Portico needs, " +
+			"without changing it; if it cannot be reached from here, there is a warning.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := load(path, stderr)

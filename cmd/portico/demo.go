@@ -53,9 +53,9 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 	}
 	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "address of the gateway")
 	c.Flags().StringVar(&d.admin, "admin", "127.0.0.1:8081", "address of the admin listener")
-	c.Flags().StringArrayVar(&d.providers, "provider", nil, "put a provider of your own there too: URL, or REGION=URL for each of its regions")
-	c.Flags().StringVar(&d.types, "types", "certify.yaml", "file that says which types that provider serves")
-	c.Flags().StringVar(&d.data, "data", "portico-demo", "folder that keeps the gateway's store and the provider's state")
+	c.Flags().StringArrayVar(&d.providers, "provider", nil, "also use a provider of your own: URL, or REGION=URL for each of its regions")
+	c.Flags().StringVar(&d.types, "types", "certify.yaml", "file that describes the types of that provider")
+	c.Flags().StringVar(&d.data, "data", "portico-demo", "folder for the gateway's store and the provider's state")
 	c.Flags().BoolVar(&d.tour, "tour", false, "go through the requests step by step: each is shown, and sent when you press Enter")
 	return c
 }

@@ -54,7 +54,7 @@ func readGuest(addresses []string, file string) (*guest, error) {
 			region, url = demoRegions[0], address
 		}
 		if !slices.Contains(demoRegions, region) {
-			return nil, fmt.Errorf("--provider %s: the region %q is none of the demo's, %s", address, region, strings.Join(demoRegions, ", "))
+			return nil, fmt.Errorf("--provider %s: the demo has no region %q; it has %s", address, region, strings.Join(demoRegions, ", "))
 		}
 		if g.endpoints[region] != "" {
 			return nil, fmt.Errorf("--provider %s: the region %s has an address already", address, region)
@@ -63,7 +63,7 @@ func readGuest(addresses []string, file string) (*guest, error) {
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("--provider needs a file that says which types the provider serves, and there is no %s: "+
+		return nil, fmt.Errorf("--provider needs a file that describes the types of the provider, and %s does not exist: "+
 			"name it with --types FILE; docs/providers.md shows one", file)
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func readGuest(addresses []string, file string) (*guest, error) {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if g.parts = parts.Providers; len(g.parts) == 0 {
-		return nil, fmt.Errorf("%s: providers is absent; it is a part of a region map, a list with namespace and resourceTypes", file)
+		return nil, fmt.Errorf("%s: providers is missing: a list with namespace and resourceTypes, as in a region map", file)
 	}
 	return g, nil
 }

@@ -38,7 +38,7 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 	all := []step{
 		{"Create a group, and a resource in each of three regions:", []string{
 			piped(send("PUT", group, `{"location":"westus"}`)), machine("alpha", "West US"), machine("beta", "eastus"), machine("gamma", "North Europe"),
-		}, "Each location came in the form of its client, and each resource went to its own region's endpoint."},
+		}, "Each location was written in another way, and each resource went to its own region's endpoint."},
 		{"Read one: the gateway knows its region. List all three as one collection:", []string{
 			piped(`curl -sS "$demo` + machines + "/beta" + version + `"`), piped(`curl -sS "$portico` + machines + version + `"`),
 		}, "One list, of three endpoints. None of them knows the others."},
@@ -46,14 +46,14 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 			"curl -sS " + head + ` -H 'x-ms-client-request-id: my-own-id' -H 'x-ms-return-client-request-id: true' "$demo` + machines + "/gamma" + version +
 				`"`,
 		}, "x-ms-routing-request-id begins with the gateway's region; x-ms-client-request-id is the caller's own."},
-		{"Read the ETag of the group, and be refused with a stale one, by 412:", []string{
+		{"Read the ETag of the group, and get a 412 for a stale one:", []string{
 			"curl -sS " + head + ` "` + group + `"`, withNewline(send("PATCH", group, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`)),
-		}, "PreconditionFailed: a write that names another version than the present one changes nothing."},
-		{"Next, see which way a request would take, without sending it:", []string{
+		}, "PreconditionFailed: a write with an ETag other than the current one changes nothing."},
+		{"Next, see how a request would be handled, without sending it:", []string{
 			portico("explain GET '" + beta + version + "'"),
 		}, "The last lines name the region, and the address that would be called."},
-		{"Then a deletion that waits: the endpoint in eastus refuses to delete beta until the last line. The line before it waits until status says " +
-			"so, or the group has gone.", []string{
+		{"Then a deletion that waits: the endpoint in eastus refuses to delete beta until the last line. The line before it waits until status " +
+			"shows that, or the group is gone.", []string{
 			withNewline(send("POST", eastus+faults, refusesDeletions)), `curl -sS -i -X DELETE "` + group + `"`,
 			"until " + portico("status") + " | grep -A2 'waits for eastus' || ! curl -sf -o /dev/null \"" + group + "\"; do sleep 1; done",
 			"curl -sS -i -X DELETE '" + eastus + faults + "'",
@@ -61,7 +61,7 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 		{"Watch all of it in the console, at http://" + cfg.Server.Admin + "/", nil, ""},
 	}
 	if d.guest != nil { // while the group exists
-		all = slices.Insert(all, 2, step{title: "Your provider stands beside contoso:", lines: d.guest.requests("$demo", "$portico")})
+		all = slices.Insert(all, 2, step{title: "Use your own provider next to contoso:", lines: d.guest.requests("$demo", "$portico")})
 	}
 	return all
 }
@@ -96,7 +96,7 @@ Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the c
 	if d.tour {
 		return
 	}
-	fmt.Fprintln(d.out, "Paste all that follows into another terminal, or see it step by step with --tour. Two variables keep the lines short.")
+	fmt.Fprintln(d.out, "Paste the following into another terminal, or go through it step by step with --tour. Two variables keep the lines short.")
 	fmt.Fprintln(d.out)
 	for _, line := range variables(cfg) {
 		fmt.Fprintln(d.out, line)

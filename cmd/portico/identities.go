@@ -100,7 +100,7 @@ func readCredential(path, setting string) (string, error) {
 	text, err := os.ReadFile(path)
 	value := strings.TrimSpace(string(text))
 	if err == nil && !isHeaderValue(value) {
-		err = errors.New("it holds no value of a header")
+		err = errors.New("its content is not valid as the value of a header")
 	}
 	if err != nil {
 		fault := fileFault(path, setting, err)

@@ -52,7 +52,7 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 func versionCommand(stdout io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Say which build this is",
+		Short: "Print the version of this build",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			version, revision, compiler := meter.Build()

@@ -15,8 +15,8 @@ func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands into a folder",
-		Long: `Write the manual pages of all commands into a folder, which is made if need be.
-man finds those in ~/.local/share/man/man1.`,
+		Long: `Write the manual pages of all commands into a folder, which is created if needed.
+man finds pages in ~/.local/share/man/man1.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everybody may read it

@@ -37,7 +37,7 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 	defer s.reloading.Unlock()
 	if s.audit != nil {
 		if err := s.audit.Reopen(); err != nil {
-			s.log.Error("the file of audit lines was not opened anew, so that lines go on to the one before, or that one was not closed in good order",
+			s.log.Error("the audit file could not be reopened, and lines go to the previous file, or the previous file could not be closed",
 				zap.Error(err))
 		}
 	}
@@ -52,11 +52,11 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 	if err != nil {
 		s.configMetrics.Refused(time.Now())
 		s.generations.Refused(config.HistoryEntry{Time: time.Now(), Why: why, By: observe.TokenName(ctx)}, err)
-		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation),
+		s.log.Error("the configuration was refused; the one before stays in use", zap.String("why", why), zap.Int64("generation", s.generation),
 			zap.Int("removedCredentials", removed), zap.Error(err))
 		return admin.Reloaded{}, err
 	}
-	s.log.Info("configuration taken over", zap.String("why", why), zap.Int64("generation", s.generation), zap.Strings("needsRestart", reloaded.NeedsRestart))
+	s.log.Info("configuration in use", zap.String("why", why), zap.Int64("generation", s.generation), zap.Strings("needsRestart", reloaded.NeedsRestart))
 	return reloaded, nil
 }
 
@@ -66,7 +66,7 @@ func (s *service) reportRemoved() int {
 	removed := config.Removed(s.config.Load(), s.path)
 	s.configMetrics.Removed(removed)
 	if removed > 0 {
-		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is taken over, or "+
+		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is accepted, or "+
 			"this gateway is restarted",
 			zap.Int("credentials", removed))
 	}

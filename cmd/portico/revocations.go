@@ -50,7 +50,7 @@ func (e *endedLists) refused(issuer string, at, now time.Time) {
 		return
 	}
 	e.last = now
-	e.log.Error("client certificates are refused: the list of those that their issuer has revoked has ended; put a newer one in the file of "+
+	e.log.Error("client certificates are refused: the revocation list of their issuer has expired; put a newer one into the file of "+
 		"auth.clientCertificates.crl",
 		zap.String("issuer", issuer), zap.Time("ended", at))
 }

@@ -44,7 +44,7 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 					return err
 				}
 				defer stop()
-				log.Warn("this build has failpoints: it is for tests alone")
+				log.Warn("this build has failpoints: it is only for tests")
 			}
 			memory, stopPacing, err := garbage.Start(cfg.Process.Garbage, cfg.Process.MemoryShare)
 			defer stopPacing()
@@ -67,7 +67,7 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 		},
 	}
 	configFlag(c, &path)
-	c.Flags().StringVar(&level, "log-level", "info", "least level to log: debug, info, warn, error")
+	c.Flags().StringVar(&level, "log-level", "info", "lowest level to log: debug, info, warn, error")
 	return c
 }
 

@@ -78,7 +78,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger, regist
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	if cfg.Store.Driver == config.Postgres && len(cfg.Store.SealKeys) == 0 {
-		log.Warn("store.sealKeys is not set: the key that seals the contents of batches lies in the database, beside them")
+		log.Warn("store.sealKeys is not set: the key that encrypts the contents of batches is in the same database")
 	}
 	m, err := s.prepare(ctx, cfg)
 	if err != nil {

@@ -62,7 +62,7 @@ func (s *service) issuerKeys(c *config.Config) (*issuer.Prepared, error) {
 		folder = filepath.Dir(c.Store.DSN)
 	}
 	if folder == "" && len(c.Auth.Issuers) > 0 {
-		s.log.Info("auth.keys.folder is not set: the keys of issuers are in memory alone, and fetched anew after each start")
+		s.log.Info("auth.keys.folder is not set: the keys of issuers are only in memory, and fetched again after each start")
 	}
 	issuers := make(map[string]issuer.KeyOptions, len(c.Auth.Issuers))
 	for _, i := range c.Auth.Issuers {

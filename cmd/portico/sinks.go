@@ -71,13 +71,13 @@ func readSecrets(path, setting string) (secrets [][]byte, err error) {
 		}
 		secret, ok := form.Parse(line)
 		if !ok || len(secrets) == mostSecrets {
-			err = errors.New("a line holds no secret of a webhook, or there are too many")
+			err = errors.New("a line is not a webhook secret, or there are too many lines")
 			break
 		}
 		secrets = append(secrets, secret)
 	}
 	if err == nil && len(secrets) == 0 {
-		err = errors.New("it holds no secret of a webhook")
+		err = errors.New("it has no webhook secret")
 	}
 	if err != nil {
 		fault := fileFault(path, setting, err)

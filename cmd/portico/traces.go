@@ -151,13 +151,13 @@ func readCollectorHeaders(path string) (http.Header, error) {
 		name, value, found := strings.Cut(line, ":")
 		name, value = textproto.CanonicalMIMEHeaderKey(name), strings.TrimSpace(value)
 		if !found || name == "" || !isHeaderValue(value) || !isHeaderValue(name) || strings.Contains(name, " ") || len(header) == maxCollectorHeaders {
-			err = errors.New("a line is no header")
+			err = errors.New("a line is not a header")
 			break
 		}
 		header[name] = []string{value}
 	}
 	if err == nil && len(header) == 0 {
-		err = errors.New("it holds no headers")
+		err = errors.New("it has no headers")
 	}
 	if err != nil {
 		fault := fileFault(path, "tracing.headersFile", err)

@@ -168,7 +168,7 @@ func testRestore(t *testing.T, copies storeCopies, database string) {
 	p.Do(t, harness.Request{Method: http.MethodDelete, Path: w.ResourcePath("kept", machines+"old") + "?api-version=" + harness.Version}).Want(t, 200)
 
 	p.Stop(t)
-	if text := copies.restore(t, p); !strings.Contains(text, "Not gone on with: 1 job of clients") {
+	if text := copies.restore(t, p); !strings.Contains(text, "Canceled: 1 job of clients") {
 		t.Errorf("it says %s", text)
 	}
 	notified := map[string]int{}

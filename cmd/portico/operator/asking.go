@@ -35,7 +35,7 @@ func newServiceCommand(p Program) *serviceCommand {
 
 // outputFlags adds the flags for the form of the answer.
 func (a *serviceCommand) outputFlags(c *cobra.Command) {
-	c.Flags().VarP(&a.format, "output", "o", "how to write the answer; json and yaml: as the service gave it")
+	c.Flags().VarP(&a.format, "output", "o", "output format; json and yaml show the service's answer unchanged")
 	_ = c.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
 }
@@ -53,7 +53,7 @@ const (
 )
 
 func (a *serviceCommand) watchFlag(c *cobra.Command) {
-	c.Flags().DurationVar(&a.watch, "watch", 0, "show it again and again until Ctrl-C, with so much time between")
+	c.Flags().DurationVar(&a.watch, "watch", 0, "repeat until Ctrl-C, with this much time between")
 	c.Flags().Lookup("watch").NoOptDefVal = usualWatch
 }
 

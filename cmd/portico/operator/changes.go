@@ -34,16 +34,16 @@ func changesCommand(p Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "changes",
 		Short: "Show what has changed, and who did it",
-		Long: `Show what has changed, and who did it: of all subscriptions in the order in which it was
-recorded, the newest at the end; or with --resource the history of one ID, the newest
+		Long: `Show what has changed, and who did it: the events of all subscriptions in the order they
+were recorded, the newest at the end; or with --resource the history of one ID, the newest
 first. Events of deleted resources are kept, too.
 
---since and --after say where it begins. Without both a table has the last 100; JSON and
-YAML have all from the first event that is kept. --since begins its search at the newest
-event, and reads at most 2000 pages of 1000 events.
+--since and --after set the beginning. Without them a table has the last 100 events; JSON
+and YAML have all, from the first event that is kept. --since searches backwards from the
+newest event, and reads at most 2000 pages of 1000 events.
 
-With --watch it begins at now, or behind the token, and goes on until Ctrl-C. JSON is then
-a line for each event. At the end it says behind which token one can go on.
+With --watch it begins now, or after the token, and continues until Ctrl-C. JSON is then a
+line for each event. At its end the command prints the token to continue after.
 
 ` + findingService,
 		Args: cobra.NoArgs,
@@ -62,14 +62,14 @@ a line for each event. At the end it says behind which token one can go on.
 	g.Flags(c)
 	g.outputFlags(c)
 	f := c.Flags()
-	f.StringVar(&g.after, "after", "", "behind which `TOKEN` to begin, or latest")
-	f.StringVar(&g.since, "since", "", "only those recorded since this `TIME`: a duration such as 10m, or 2026-01-02T03:04:05Z")
+	f.StringVar(&g.after, "after", "", "begin after this `TOKEN`, or latest")
+	f.StringVar(&g.since, "since", "", "only events recorded since this `TIME`: a duration such as 10m, or 2026-01-02T03:04:05Z")
 	f.StringVar(&g.resource, "resource", "", "the history of this `ID`")
-	f.StringVar(&g.subscription, "subscription", "", "only those of the subscription with this `ID`")
+	f.StringVar(&g.subscription, "subscription", "", "only events of the subscription with this `ID`")
 	f.StringArrayVar(&g.types, "type", nil, "only events of this `TYPE`, such as Microsoft.Resources.ResourceDeleteSuccess; may be repeated")
-	f.IntVar(&g.limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table (%d without --after, --since and "+
+	f.IntVar(&g.limit, "limit", 0, fmt.Sprintf("show at most this `NUMBER`; by default %d in a table (%d without --after, --since and "+
 		"--resource), all in json and yaml", mostRows, lastRows))
-	f.BoolVar(&g.follow, "watch", false, "go on with what comes, until Ctrl-C")
+	f.BoolVar(&g.follow, "watch", false, "continue with new events, until Ctrl-C")
 	for _, other := range []string{"watch", "subscription", "type"} {
 		c.MarkFlagsMutuallyExclusive("resource", other)
 	}
@@ -127,7 +127,7 @@ func (g changesQuery) feed(ctx context.Context, c *api.Client, token *string, mo
 			}
 		}
 		if g.recent() {
-			yield(nil, fmt.Errorf("%d pages have been read: begin later, or go on with --after %s", mostPages, *token))
+			yield(nil, fmt.Errorf("%d pages were read: begin later, or continue with --after %s", mostPages, *token))
 		}
 	}
 }
@@ -165,7 +165,7 @@ func (g changesQuery) list(ctx context.Context, c *api.Client) error {
 		rows = append(rows, row)
 	}
 	if g.recent() {
-		defer func() { fmt.Fprintf(g.errs, "Go on with: --after %s\n", token) }()
+		defer func() { fmt.Fprintf(g.errs, "Continue with: --after %s\n", token) }()
 	}
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(g.out, "There is no such event.")
@@ -181,7 +181,7 @@ func (g changesQuery) list(ctx context.Context, c *api.Client) error {
 	case next == nil:
 		fmt.Fprintf(g.errs, "There may be more than these %d: --limit NUMBER\n", most)
 	default:
-		fmt.Fprintf(g.errs, "These are the first %d. Go on with: --after %s\n", most, token)
+		fmt.Fprintf(g.errs, "These are the first %d. Continue with: --after %s\n", most, token)
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func (g changesQuery) followFeed(ctx context.Context, c *api.Client) error {
 	}
 	defer func() {
 		if token != "latest" {
-			fmt.Fprintf(g.errs, "Go on with: --after %s\n", token)
+			fmt.Fprintf(g.errs, "Continue with: --after %s\n", token)
 		}
 	}()
 	headless, heard := false, false

@@ -38,7 +38,7 @@ func (a *serviceCommand) writeDeletion(ctx context.Context, c *api.Client, path 
 	}
 	switch {
 	case j.State == jobCancelling:
-		fmt.Fprintln(to, "\nIt is being canceled: it sends nothing more, and ends when what is under way has ended.")
+		fmt.Fprintln(to, "\nIt is being canceled: it sends nothing more, and ends when the calls under way have ended.")
 	case j.Until != nil:
 		fmt.Fprintf(to, "\nIt tries until %s: %s after it was ordered (%s).\n", j.Until.UTC().Format(time.RFC3339), j.Until.Sub(j.Created), j.Limit)
 	}

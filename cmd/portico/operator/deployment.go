@@ -41,9 +41,9 @@ func (a *serviceCommand) writeDeployment(ctx context.Context, c *api.Client, pat
 func nextOf(d api.Deployment) string {
 	switch d.State {
 	case "Running":
-		return "portico jobs watch waits for its end. portico jobs cancel sends nothing more; what was sent goes on."
+		return "portico jobs watch waits for its end. After portico jobs cancel it sends nothing more; what was sent continues."
 	case "Failed":
-		return "When what failed is mended, the same PUT of the deployment sends what is missing, and again what it has made."
+		return "Once the cause is repaired, repeat the PUT of the deployment: it sends what is missing, and again what it has created."
 	}
 	return ""
 }

@@ -32,7 +32,7 @@ func doubtsCommand(p Program) *cobra.Command {
 			{Title: "REGION", Cell: func(r doubtRow) string { return r.doubt.Region }, Least: 8, Drop: 2},
 		}, waitingColumns(func(r doubtRow) api.Waiting { return r.why })...),
 	}
-	return l.command(p, "doubts", "List what the index is not sure of, regions that were not listed and resources, and what it waits for", "")
+	return l.command(p, "doubts", "List the resources and regions that the index is not sure of, and what it waits for", "")
 }
 
 // waitingColumns show what the index waits for.

@@ -42,7 +42,7 @@ func countOf(e api.ErrorAnswer) int { return max(e.Count, 1) }
 func errorsCommand(p Program) *cobra.Command {
 	l := listing[api.ErrorAnswer, api.ErrorAnswer]{
 		path: "/admin/errors", none: "No answer was an error in the last day.", rows: same[api.ErrorAnswer],
-		params: []param{{name: "each", flag: "each", usage: "show each of the last answers of one replica: 250 failures and 250 refusals",
+		params: []param{{name: "each", flag: "each", usage: "show each of the last errors of one replica: 250 failures and 250 refusals",
 			none: "This replica has answered without an error."}},
 	}
 	bySubscription := false
@@ -54,15 +54,15 @@ func errorsCommand(p Program) *cobra.Command {
 		}
 		return table(a, errorColumns()).Write(a.out, to, all)
 	}
-	c := l.command(p, "errors", "Show the answers that were errors, and whose they were",
-		`Show the answers of all replicas that were errors in the last day, failures (5xx) and
-refusals of Portico, the newest first: a line for those that are alike in status, code,
-region, subscription, caller and replica, with the newest of them. BY says whose error it
-was: gateway is Portico, service a provider that answered so. Where a provider could not be
-reached there was no answer of its: BY is gateway then, too, and CODE is
-BadGatewayConnection. The correlation id finds the request in the logs of both.`)
+	c := l.command(p, "errors", "Show the errors that were answered, and who caused them",
+		`Show the errors that all replicas answered in the last day: failures (5xx) and refusals of
+Portico, the newest first. Errors with the same status, code, region, subscription, caller
+and replica share a line, which shows the newest of them. BY is gateway for errors of
+Portico, and service for errors of a provider. If a provider could not be reached, BY is
+gateway and CODE is BadGatewayConnection. The correlation id finds the request in the logs
+of both.`)
 	c.Flags().Lookup("each").NoOptDefVal = "true"
-	c.Flags().BoolVar(&bySubscription, "by-subscription", false, "count failures and refusals of each subscription, in a table; those with most failures first")
+	c.Flags().BoolVar(&bySubscription, "by-subscription", false, "count failures and refusals of each subscription, in a table, the most failures first")
 	return c
 }
 

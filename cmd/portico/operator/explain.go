@@ -30,27 +30,27 @@ func explainCommand(p Program) *cobra.Command {
 	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain {[METHOD] PATH|ID | --raw FILE}",
-		Short: "Say which way a request would take, without sending it",
-		Long: `Say which way a request would take, without sending it.
+		Short: "Explain how a request would be handled, without sending it",
+		Long: `Explain how a request would be handled, without sending it.
 
-The running service has the request go through its own handlers. No provider is
-called, and nothing is written. An ID alone is a GET of it, by the newest
-api-version of its type, with all that is known of it.
+The running service passes the request through its own handlers. No provider is called,
+and nothing is written. An ID alone stands for its GET, with the newest api-version of its
+type, and also shows all that is known of it.
 
-With --bearer-file the caller signs in by a token, as with the request, and a refusal
-says why. Where the token is signed by a key that the gateway does not have, --ask has
-the keys of its issuer fetched. The token is in no answer and no log.
+With --bearer-file the caller signs in by a token, as in the request, and a refusal has its
+reason. If the gateway lacks the key that signed the token, --ask fetches the keys of the
+issuer. The token appears in no answer and no log.
 
---raw takes the bytes of a request of HTTP/1.1 instead, head and content, as a client
-sends them (48 KiB at most), and says also what is refused before any handler. They sign
-in by what they hold, unless --as or --bearer-file says who calls.
+--raw reads the bytes of an HTTP/1.1 request instead, head and content, as a client sends
+them (48 KiB at most), and also shows refusals that come before any handler. The caller is
+the one whose credential they contain, unless --as or --bearer-file is given.
 
-Where the index does not know whether a resource exists, the answer names the
-regions that a request would ask; --ask asks them, and records what they say.
+If the index does not know whether a resource exists, the answer names the regions that a
+request would ask; --ask asks them, and records their answers.
 
 ` + findingService + `
 
-Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
+Exit status 0: there is an explanation, of whatever outcome. 1: there is none.`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.complete(args); err != nil {
@@ -63,7 +63,7 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 	}
 	a.Flags(c)
 	a.outputFlags(c)
-	c.Flags().StringVar(&o.question.Principal, "as", "", "object id of the caller; without it no one is asked for roles")
+	c.Flags().StringVar(&o.question.Principal, "as", "", "object id of the caller; without it roles are not checked")
 	c.Flags().StringArrayVar(&o.question.Groups, "group", nil, "object id of a group that the caller belongs to; may be repeated")
 	c.Flags().StringVar(&o.question.Tenant, "tenant", "", "tenant of the caller; that of the path's subscription by default")
 	c.Flags().StringArrayVar(&o.headers, "header", nil, "a header of the request, as 'Name: value'; may be repeated")
@@ -71,8 +71,8 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 	c.Flags().StringVar(&o.bearer, "bearer-file", "", "`FILE` that holds the bearer token of the caller; - is standard input")
 	c.Flags().StringVar(&o.raw, "raw", "", "`FILE` that holds a request as a client sends it; - is standard input")
 	c.Flags().BoolVar(&o.question.Ask, "ask", false,
-		"ask providers where a resource lies that the index does not know, and whether they would accept it, and issuers for keys")
-	c.Flags().BoolVar(&o.full, "headers", false, "show also the headers that go out")
+		"ask providers for a resource that the index does not know, and whether they would accept it, and issuers for keys")
+	c.Flags().BoolVar(&o.full, "headers", false, "also show the headers that would be sent")
 	return c
 }
 
@@ -84,7 +84,7 @@ func (o *explainOptions) complete(args []string) error {
 	case o.raw != "" && (len(args) > 0 || o.content != "" || len(o.headers) > 0):
 		return errors.New("--raw has method, path, headers and content: leave the others out")
 	case o.standardInputs() > 1:
-		return errors.New("standard input can be one of --content, --bearer-file and --raw")
+		return errors.New("only one of --content, --bearer-file and --raw can be standard input")
 	}
 	if len(args) == 2 {
 		o.question.Method = args[0]
@@ -125,7 +125,7 @@ func (o *explainOptions) completeHeaders() error {
 		name = strings.TrimSpace(name)
 		switch {
 		case strings.EqualFold(name, "Authorization"):
-			return errors.New("--header takes no Authorization, as others see the arguments of a command: use --bearer-file")
+			return errors.New("--header does not accept Authorization, as others can see the arguments of a command: use --bearer-file")
 		case !found:
 			return fmt.Errorf("--header %q: want 'Name: value'", header)
 		}

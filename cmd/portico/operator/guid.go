@@ -32,7 +32,7 @@ func wantGUID(c *cobra.Command, flag string) error {
 	}
 	for _, value := range values {
 		if !arm.ValidGUID(value) {
-			return fmt.Errorf("--%s %q: want a GUID, as the identity provider gives it (no name, no address), such as 00000000-0000-0000-0000-00000000a110",
+			return fmt.Errorf("--%s %q is not a GUID: want the id from the identity provider (not a name or an address), such as 00000000-0000-0000-0000-00000000a110",
 				flag, value)
 		}
 	}

@@ -25,7 +25,7 @@ func jobsCommand(p Program) *cobra.Command {
 		Short: "Show, watch and cancel durable work, such as deletions of groups",
 		Long: `Show, watch and cancel durable work, such as deletions of groups.
 
-A job is named by its ID, or by the end of it that the table of portico jobs list shows.`,
+Name a job by its ID, or by the end of its ID, which the table of portico jobs list shows.`,
 	}, jobsListCommand(p), jobsShowCommand(p), jobsWatchCommand(p), jobsCancelCommand(p))
 }
 
@@ -33,7 +33,7 @@ func jobsListCommand(p Program) *cobra.Command {
 	l := listing[api.Job, api.Job]{
 		path: "/admin/jobs", none: "There is no such job.", rows: same[api.Job],
 		params: []param{{
-			name: "kind", flag: "kind", usage: "only those of this `KIND`, such as group-delete: the shell completes it", complete: completeJobKinds,
+			name: "kind", flag: "kind", usage: "only jobs of this `KIND`, such as group-delete; the shell completes it", complete: completeJobKinds,
 		}},
 		columns: []terminal.Column[api.Job]{
 			{Title: "JOB", Cell: func(j api.Job) string { return shortName(j.ID) }},
@@ -49,7 +49,7 @@ func jobsListCommand(p Program) *cobra.Command {
 			{Title: "ID", Cell: func(j api.Job) string { return j.ID }, Wide: true},
 		},
 	}
-	return l.command(p, "list", "List durable jobs", `List the durable jobs of all subscriptions; those that ended are kept for a while.`)
+	return l.command(p, "list", "List durable jobs", `List the durable jobs of all subscriptions; ended jobs are kept for a while.`)
 }
 
 // shortLength is how much of a job's ID a table shows.
@@ -89,13 +89,13 @@ func (a *serviceCommand) jobID(ctx context.Context, c *api.Client, name string) 
 		switch {
 		case !strings.HasSuffix(strings.ToLower(j.ID), strings.ToLower(name)):
 		case found != "":
-			return "", fmt.Errorf("several jobs' IDs end in %q: name one by its whole ID, as portico jobs list -o wide shows it", name)
+			return "", fmt.Errorf("several jobs' IDs end in %q: give the whole ID, which portico jobs list -o wide shows", name)
 		default:
 			found = j.ID
 		}
 	}
 	if found == "" {
-		return "", fmt.Errorf("no job's ID ends in %q: portico jobs list shows those that there are", name)
+		return "", fmt.Errorf("no job's ID ends in %q: portico jobs list shows the jobs", name)
 	}
 	return found, nil
 }
@@ -103,7 +103,7 @@ func (a *serviceCommand) jobID(ctx context.Context, c *api.Client, name string) 
 // jobCommand returns a command about one job.
 func jobCommand(p Program, use, short, long string, run func(a *serviceCommand, ctx context.Context, name string) error) (*cobra.Command, *serviceCommand) {
 	a := newServiceCommand(p)
-	a.missing = "portico jobs list shows the jobs that there are"
+	a.missing = "portico jobs list shows the jobs"
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long + "\n\n" + findingService, Args: cobra.ExactArgs(1), ValidArgsFunction: onlyFirst(completeJobs),
 		RunE: func(c *cobra.Command, args []string) error { return run(a, c.Context(), args[0]) },
@@ -126,10 +126,10 @@ func (a *serviceCommand) onJob(ctx context.Context, name string, do func(c *api.
 
 func jobsShowCommand(p Program) *cobra.Command {
 	history := false
-	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job, and how far it has come. Of the deletion of a group that is under way: until when
-it tries, and the resources that are left, each with its state, the reason, the failures in
-a row, and when it is tried next. Of a deployment: its steps, each with its state, its times
-and its error, and what it depends on. JSON and YAML have the job alone, with its last steps.`, func(a *serviceCommand, ctx context.Context, name string) error {
+	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job and its progress. For a group's deletion under way: its deadline, and the
+resources that are left, each with its state, the reason, the number of failures in a row,
+and the time of the next attempt. For a deployment: its steps, each with its state, times,
+error and dependencies. JSON and YAML have only the job, with its last steps.`, func(a *serviceCommand, ctx context.Context, name string) error {
 		return a.show(ctx, func(ctx context.Context, c *api.Client, to io.Writer) error {
 			path, err := a.jobPath(ctx, c, name)
 			if err != nil {
@@ -139,7 +139,7 @@ and its error, and what it depends on. JSON and YAML have the job alone, with it
 		})
 	})
 	a.watchFlag(c)
-	c.Flags().BoolVar(&history, "history", false, "also show its last steps, at most 50: when, which replica, with which end, what it did")
+	c.Flags().BoolVar(&history, "history", false, "also show its last steps, at most 50: time, outcome, replica and action")
 	return c
 }
 
@@ -154,8 +154,8 @@ func (a *serviceCommand) writeHistory(to io.Writer, steps []api.JobStep) error {
 }
 
 func jobsWatchCommand(p Program) *cobra.Command {
-	c, _ := jobCommand(p, "watch JOB", "Wait for the end of a job, and show how far it has come",
-		`Wait for the end of a job, and show how far it has come.
+	c, _ := jobCommand(p, "watch JOB", "Wait for the end of a job, and show its progress",
+		`Wait for the end of a job, and show its progress.
 
 Exit status 0: it is done. 1: it failed, was cancelled, or Ctrl-C came before its end.`,
 		func(a *serviceCommand, ctx context.Context, name string) error {
@@ -178,8 +178,8 @@ Exit status 0: it is done. 1: it failed, was cancelled, or Ctrl-C came before it
 
 func jobsCancelCommand(p Program) *cobra.Command {
 	c, a := jobCommand(p, "cancel JOB", "Cancel a job, such as the deletion of a group",
-		`Cancel a job, such as the deletion of a group. It ends at its next attempt: what was done
-until then stays done. Jobs that keep the index true cannot be cancelled: they end by themselves.`,
+		`Cancel a job, such as the deletion of a group. It ends at its next attempt; what was done
+until then stays done. Jobs that keep the index correct cannot be cancelled: they end by themselves.`,
 		func(a *serviceCommand, ctx context.Context, name string) error {
 			return a.onJob(ctx, name, func(c *api.Client, path string) error {
 				return send(ctx, a, c, a.out, api.Request{Method: http.MethodPost, Path: path + "/cancel"}, a.writeJob)
@@ -243,7 +243,7 @@ func (a *serviceCommand) follow(ctx context.Context, c *api.Client, path string,
 			return answer, job, err
 		}
 		if ctx.Err() != nil || timing.Sleep(ctx, followPace) != nil {
-			return answer, job, errors.New("the job goes on: portico jobs watch " + shortName(path))
+			return answer, job, errors.New("the job continues: portico jobs watch " + shortName(path))
 		}
 	}
 }

@@ -93,7 +93,7 @@ func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Comman
 	a.Flags(c)
 	a.outputFlags(c)
 	a.watchFlag(c)
-	c.Flags().IntVar(&limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table, all in json and yaml", mostRows))
+	c.Flags().IntVar(&limit, "limit", 0, fmt.Sprintf("show at most this `NUMBER`; by default %d in a table, all in json and yaml", mostRows))
 	for _, param := range l.params {
 		c.Flags().String(param.flag, "", param.usage)
 		if param.complete != nil {

@@ -36,5 +36,5 @@ func providersCommand(p Program) *cobra.Command {
 			{Title: "REGISTRATION", Cell: func(r typeRow) string { return r.provider.Registration }, Wide: true},
 		},
 	}
-	return l.command(p, "providers", "Show the providers and their resource types, as the region map has them", "")
+	return l.command(p, "providers", "Show the providers of the region map and their resource types", "")
 }

@@ -38,11 +38,11 @@ func regionsCommand(p Program) *cobra.Command {
 			{Title: "TYPES", Cell: func(r regionRow) string { return strings.Join(r.endpoint.ResourceTypes, ",") }, Wide: true},
 		},
 	}
-	return l.command(p, "regions", "Show the regions, and how each address of their endpoints does",
-		`Show the regions, and how each address of their endpoints does.
+	return l.command(p, "regions", "Show the regions, and the state of each address of their endpoints",
+		`Show the regions, and the state of each address of their endpoints.
 
-A line is an address, as the gateway that answers knows it. CALLS and FAILED are
-counted since it started, NOW are calls under way.`)
+A line is an address, as the gateway that answers sees it. CALLS and FAILED count since it
+started, NOW counts the calls under way.`)
 }
 
 // state returns the address's state, or the region's in a row without an address.

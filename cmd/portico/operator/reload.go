@@ -15,11 +15,11 @@ func reloadCommand(p Program) *cobra.Command {
 	a.mustName = true
 	c := &cobra.Command{
 		Use:   "reload",
-		Short: "Have the service read its configuration again",
-		Long: `Have the service read its configuration again.
+		Short: "Make the service read its configuration again",
+		Long: `Make the service read its configuration again.
 
-One with a fault changes nothing: the faults are shown, each with file and line. A
-replica is reloaded alone: name each.
+A configuration with a fault changes nothing: the faults are shown, each with file and
+line. Only the named replica is reloaded: name each.
 
 ` + findingService + `
 
@@ -41,7 +41,7 @@ func writeReloaded(to io.Writer, r api.Reloaded) error {
 		return err
 	}
 	for _, setting := range r.NeedsRestart {
-		if _, err := fmt.Fprintf(to, "  %s stays as it was until the gateway is started anew\n", setting); err != nil {
+		if _, err := fmt.Fprintf(to, "  %s stays as it was until the gateway is restarted\n", setting); err != nil {
 			return err
 		}
 	}

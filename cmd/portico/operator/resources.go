@@ -24,12 +24,12 @@ func resourcesListCommand(p Program) *cobra.Command {
 		path: "/admin/resources", inSubscriptions: true, none: "The index has no such resource.", rows: same[api.Resource], columns: resourceColumns(),
 		params: []param{
 			ofSubscription(),
-			{name: "resourceGroup", flag: "group", usage: "only those of the resource group with this `NAME`"},
-			{name: "resourceType", flag: "type", usage: "only those of this `TYPE`, such as Contoso.Compute/virtualMachines"},
-			{name: "region", flag: "region", usage: "only those in this `REGION`", complete: completeRegions},
+			{name: "resourceGroup", flag: "group", usage: "only resources of the resource group with this `NAME`"},
+			{name: "resourceType", flag: "type", usage: "only resources of this `TYPE`, such as Contoso.Compute/virtualMachines"},
+			{name: "region", flag: "region", usage: "only resources in this `REGION`", complete: completeRegions},
 		},
 	}
-	return l.command(p, "list", "List the resources that the index has of all subscriptions, or of one", "")
+	return l.command(p, "list", "List the resources in the index, of all subscriptions or of one", "")
 }
 
 func resourceColumns() []terminal.Column[api.Resource] {
@@ -50,8 +50,8 @@ func resourcesShowCommand(p Program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show all that is known of an ID",
-		Long: `Show all that is known of the ID of a resource, a group or a subscription: its row in the
-index, or its state, what it waits for, fences, the locks that hold there, and its last events.
+		Long: `Show all that is known of a resource, a group or a subscription, by its ID: its row in the
+index, or its state, what it waits for, fences, the locks that apply, and its last events.
 
 ` + findingService,
 		Args: cobra.ExactArgs(1),
@@ -67,7 +67,7 @@ index, or its state, what it waits for, fences, the locks that hold there, and i
 
 func (a *serviceCommand) writeResource(to io.Writer, r api.ResourceDetail) error {
 	fmt.Fprintln(to, a.out.In(terminal.Bold, terminal.Clean(r.ID)))
-	says := "The index has no row of it."
+	says := "The index has no row for it."
 	switch {
 	case r.Group != nil:
 		says = fmt.Sprintf("A resource group in %s, %s, changed %s, created %s", r.Group.Location, r.Group.State, a.optional(r.Group.Changed),
@@ -84,8 +84,8 @@ func (a *serviceCommand) writeResource(to io.Writer, r api.ResourceDetail) error
 	return errors.Join(
 		section(a, to, "It waits for nothing.", "Waits for:", waitingColumns(func(w api.Waiting) api.Waiting { return w }), r.Waiting),
 		section(a, to, "", "Fences:", fenceColumns()[1:], r.Fences),
-		section(a, to, "No lock holds there.", "Locks:", lockColumns(), r.Locks),
-		section(a, to, "No event is kept of it.", "Last events:", eventColumns(), r.Events),
+		section(a, to, "No lock applies.", "Locks:", lockColumns(), r.Locks),
+		section(a, to, "There are no events.", "Last events:", eventColumns(), r.Events),
 	)
 }
 

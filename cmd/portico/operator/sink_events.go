@@ -19,7 +19,7 @@ import (
 func sinksRetryingCommand(p Program) *cobra.Command {
 	l := listing[api.RetriedEvent, api.RetriedEvent]{
 		pathFor: func(sink string) string { return sinkPath(sink) + "/retrying" }, complete: completeSinks, missing: knownSinks,
-		none: "The sink has left no event behind.", rows: same[api.RetriedEvent],
+		none: "No event of the sink is being retried.", rows: same[api.RetriedEvent],
 		columns: []terminal.Column[api.RetriedEvent]{
 			{Title: "EVENT", Cell: func(e api.RetriedEvent) string { return e.ID }, Right: true},
 			{Title: "WHY", Cell: waitReason, Least: 8},
@@ -30,10 +30,10 @@ func sinksRetryingCommand(p Program) *cobra.Command {
 			{Title: "TYPE", Cell: func(e api.RetriedEvent) string { return typeOf(e.Event) }, Wide: true},
 		},
 	}
-	return l.command(p, "retrying NAME", "List the events that others overtake, to be tried again",
-		`List the events that a receiver has not taken, and that others overtake. Those of one
-resource wait for the first of them. Each is tried again by itself, and given up in the end;
-an operator need not wait:
+	return l.command(p, "retrying NAME", "List the events that are retried while others overtake them",
+		`List the events that a receiver has not accepted, and that others overtake. Events of one
+resource wait for the first of them. Each is retried automatically, and given up in the
+end; an operator need not wait:
 
   portico unstick sink/audit/17 --ask
   portico unstick sink/audit/17 --give-up --reason "ticket 4711"`)
@@ -42,7 +42,7 @@ an operator need not wait:
 // waitReason returns why an event was not accepted, or that it waits for another.
 func waitReason(e api.RetriedEvent) string {
 	if e.Attempts == 0 {
-		return "behind another"
+		return "waits for another"
 	}
 	return failureOf(e.Failure, e.Status)
 }
@@ -77,8 +77,8 @@ func sinksDeadCommand(p Program) *cobra.Command {
 		},
 	}
 	return l.command(p, "dead NAME", "List the events that were given up",
-		`List the events that were given up for a receiver: dead letters. REASON is that of an
-operator who gave one up.
+		`List the events that were given up for a receiver: dead letters. REASON was entered by the
+operator who gave the event up.
 
   portico sinks replay audit 17 18
   portico sinks forget audit 17 --reason "ticket 4711" --yes`)
@@ -86,8 +86,8 @@ operator who gave one up.
 
 func sinksReplayCommand(p Program) *cobra.Command {
 	var all bool
-	c, a := sinkCommand(p, "replay NAME (ID... | --all)", "Have dead letters tried again",
-		`Have dead letters tried again, by the IDs that portico sinks dead shows. They come behind
+	c, a := sinkCommand(p, "replay NAME (ID... | --all)", "Retry dead letters",
+		`Retry dead letters, by the IDs that portico sinks dead shows. The receiver gets them after
 later events of their resources.
 
   portico sinks replay audit 17 18
@@ -105,7 +105,7 @@ Exit status 1: none of them was a dead letter.`, cobra.MinimumNArgs(1),
 			return a.withClient(func(c *api.Client) error { return a.replay(ctx, c, args[0], order) })
 		})
 	a.mustName = true
-	c.Flags().BoolVar(&all, "all", false, "all that there are")
+	c.Flags().BoolVar(&all, "all", false, "all dead letters of the sink")
 	return c
 }
 
@@ -143,6 +143,6 @@ func sinksForgetCommand(p Program) *cobra.Command {
 		})
 	a.mustName, a.missing = true, "portico sinks list shows the sinks, portico sinks dead NAME the dead letters of one"
 	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
-	c.Flags().BoolVar(&yes, "yes", false, "forget without a question")
+	c.Flags().BoolVar(&yes, "yes", false, "confirm that it is forgotten for good")
 	return c
 }

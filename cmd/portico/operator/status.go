@@ -19,12 +19,12 @@ func statusCommand(p Program) *cobra.Command {
 	a := newServiceCommand(p)
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Say what is wrong, the worst first",
-		Long: `Say what is wrong, the worst first, and what the service is.
+		Short: "Show what is wrong, the worst first",
+		Long: `Show what is wrong, the worst first, and which service answered.
 
 ` + findingService + `
 
-Exit status 0: nothing critical is wrong. 1: something is. 2: no one has answered.`,
+Exit status 0: nothing critical is wrong. 1: something is. 2: there was no answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			critical := false

@@ -43,7 +43,7 @@ func subscriptionState(s api.Subscription) string {
 
 // ofSubscription returns the parameter for a subscription.
 func ofSubscription() param {
-	return param{name: "subscription", flag: "subscription", usage: "only those of the subscription with this `ID`", complete: completeSubscriptions}
+	return param{name: "subscription", flag: "subscription", usage: "only the subscription with this `ID`", complete: completeSubscriptions}
 }
 
 // overSubscriptions reads a list of each subscription, one after the other, as the

@@ -30,20 +30,19 @@ func sweepCommand(p Program) *cobra.Command {
 	s.mustName = true
 	c := &cobra.Command{
 		Use:   "sweep",
-		Short: "Compare the index with what the providers hold, and mend it",
-		Long: `Compare the index with what the providers hold, and mend it.
+		Short: "Compare the index with the providers, and repair differences",
+		Long: `Compare the index with the providers, and repair differences.
 
-The running service makes the sweep: it is ordered at its admin listener. Where
-nothing listens there, and --config names it, this process opens the store and
-makes the sweep itself.
+The running service makes the sweep, ordered at its admin listener. If nothing listens
+there, and --config is given, this process opens the store and makes the sweep itself.
 
 ` + findingService + `
 
-Exit status 1: a region could not be looked at in full, or the sweep did not end.`,
+Exit status 1: a region could not be listed completely, or the sweep did not end.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if sub := s.order.Subscription; sub != "" && !arm.ValidGUID(sub) {
-				return fmt.Errorf("--subscription %q is no GUID", sub)
+				return fmt.Errorf("--subscription %q is not a GUID", sub)
 			}
 			ctx, cancel := context.WithTimeout(c.Context(), s.timeout)
 			defer cancel()
@@ -54,7 +53,7 @@ Exit status 1: a region could not be looked at in full, or the sweep did not end
 	s.outputFlags(c)
 	s.jsonFlag(c)
 	c.Flags().BoolVar(&s.order.DryRun, "dry-run", false, "report only, change nothing")
-	c.Flags().StringVar(&s.order.Subscription, "subscription", "", "sweep the subscription with this `ID` alone")
+	c.Flags().StringVar(&s.order.Subscription, "subscription", "", "sweep only the subscription with this `ID`")
 	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for an undefined flag
 	c.Flags().DurationVar(&s.timeout, "timeout", time.Hour, "how long to wait for the end")
 	return c
