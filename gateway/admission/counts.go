@@ -63,16 +63,16 @@ type count struct {
 func NewCounts() *Counts { return &Counts{byKey: map[countKey]*count{}} }
 
 // count returns the count of a key. If there are too many counts, all start afresh.
-func (c *Counts) count(of countKey) *count {
+func (c *Counts) count(key countKey) *count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byKey[of] == nil {
+	if c.byKey[key] == nil {
 		if len(c.byKey) >= mostCounts {
 			clear(c.byKey)
 		}
-		c.byKey[of] = &count{}
+		c.byKey[key] = &count{}
 	}
-	return c.byKey[of]
+	return c.byKey[key]
 }
 
 // admit adds one, unless the count has reached limit. recount counts in the store.
@@ -113,9 +113,9 @@ var ErrFull = errors.New("as many operations of this caller are remembered as ma
 // may.
 func (a *Admission) CheckRecord(ctx context.Context, subscription, tenant, object string) error {
 	limit := a.Config.Operations.PerCaller
-	of := countKey{subscription: arm.Fold(subscription), tenant: tenant, object: object}
-	room, err := a.Counts.count(of).admit(limit, func() (int, error) {
-		return a.Store.Operations.Count(ctx, of.subscription, of.tenant, of.object, limit)
+	key := countKey{subscription: arm.Fold(subscription), tenant: tenant, object: object}
+	room, err := a.Counts.count(key).admit(limit, func() (int, error) {
+		return a.Store.Operations.Count(ctx, key.subscription, key.tenant, key.object, limit)
 	})
 	if err == nil && !room {
 		return ErrFull
@@ -127,9 +127,9 @@ func (a *Admission) CheckRecord(ctx context.Context, subscription, tenant, objec
 // removed resources of its subscription as it may: the write may leave one more.
 func (a *Admission) CheckRemoval(ctx context.Context, in *inventory.Subscription) error {
 	limit := a.Config.Limits.TombstonesPerSubscription
-	of := countKey{subscription: arm.Fold(in.ID), removed: true}
-	room, err := a.Counts.count(of).admit(limit, func() (int, error) {
-		return a.Store.CountTombstones(ctx, of.subscription, limit)
+	key := countKey{subscription: arm.Fold(in.ID), removed: true}
+	room, err := a.Counts.count(key).admit(limit, func() (int, error) {
+		return a.Store.CountTombstones(ctx, key.subscription, limit)
 	})
 	if err != nil || room {
 		return err

@@ -34,7 +34,7 @@ func (a *answer) SetOwn(own headers.Fields) { headers.SetOwn(a.ResponseWriter, o
 func (a *answer) WriteHeader(status int) {
 	if status < http.StatusOK || a.status != 0 {
 		if a.status == 0 || a.headersSent {
-			a.ResponseWriter.WriteHeader(status) // net/http logs the superfluous call
+			a.ResponseWriter.WriteHeader(status) // informational, or a misuse that the server reports
 		}
 		return
 	}
@@ -133,7 +133,7 @@ func (a *answer) FlushError() error {
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // finish ends an answer whose handler has returned. If the answer is shorter than
-// declared, it aborts the connection, as net/http would for an uncompressed one.
+// declared, it aborts the connection, as the server would for an uncompressed one.
 func (a *answer) finish() {
 	if a.status != 0 && !a.headersSent {
 		a.begin(false)

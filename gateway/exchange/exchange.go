@@ -63,8 +63,8 @@ type Exchange struct {
 	// Origin is the kind of sender; Parent is the deployment that sent a nested one.
 	Origin Origin
 	Parent *deployments.Parent
-	// Planned: the request is a PUT of what-if or validate. LocationPending: the location
-	// of its resource is not known yet.
+	// Planned: the request is a PUT that is checked but not sent. LocationPending: the
+	// location of its resource is not known yet.
 	Planned, LocationPending bool
 	// Mask hides secrets of the request's content in errors; nil if none are known
 	// besides the enclosing request's.

@@ -49,8 +49,8 @@ func (g activityLog) categories(w http.ResponseWriter, _ *http.Request, x *excha
 func (g activityLog) listOfSubscription(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	// A subscription that was erased and created again does not show the old one's
 	// events.
-	of := eventSource{g.store, req.Subscription.ID, req.Subscription.TenantID}
-	return g.list(w, r, x, eventQuery{eventSource: of, since: req.Subscription.Created, readable: req.Readable})
+	source := eventSource{g.store, req.Subscription.ID, req.Subscription.TenantID}
+	return g.list(w, r, x, eventQuery{eventSource: source, since: req.Subscription.Created, readable: req.Readable})
 }
 
 // listOfTenant lists the events of a tenant's own resources, and of calls to providers
@@ -73,7 +73,7 @@ func (o eventQuery) mayShow(e events.Event) bool {
 }
 
 // list lists events, the newest first.
-func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, of eventQuery) error {
+func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, query eventQuery) error {
 	p, err := g.lists.Read(x)
 	if err != nil {
 		return err
@@ -92,24 +92,24 @@ func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		return fmt.Errorf("number new events: %w", err)
 	}
 	return newestEvents{
-		read: g.reader(r.Context(), of.eventSource, wanted), since: timing.Later(wanted.from, of.since),
-		keep: func(e events.Event) bool { return wanted.match(e) && of.mayShow(e) },
-		show: func(e events.Event) any { return shape.apply(eventOf(e)) },
+		read: g.reader(r.Context(), query.eventSource, wanted), since: timing.Later(wanted.from, query.since),
+		matches: func(e events.Event) bool { return wanted.match(e) && query.mayShow(e) },
+		show:    func(e events.Event) any { return shape.apply(eventOf(e)) },
 	}.answer(w, x, g.lists, p)
 }
 
 // reader returns a function that reads events before a number, 0 for the newest, by the
 // index that fits the filter.
-func (g activityLog) reader(ctx context.Context, of eventSource, wanted eventFilter) func(before int64, limit int) ([]events.Event, error) {
+func (g activityLog) reader(ctx context.Context, source eventSource, wanted eventFilter) func(before int64, limit int) ([]events.Event, error) {
 	key := wanted.resource()
 	return func(before int64, limit int) ([]events.Event, error) {
 		if before == 0 && !wanted.until.IsZero() && key == "" {
 			var err error
-			if before, err = g.lastUntil(ctx, of.partition(), wanted.until.Add(numberSlack)); err != nil {
+			if before, err = g.lastUntil(ctx, source.partition(), wanted.until.Add(numberSlack)); err != nil {
 				return nil, err
 			}
 		}
-		return of.read(ctx, key, before, limit)
+		return source.read(ctx, key, before, limit)
 	}
 }
 

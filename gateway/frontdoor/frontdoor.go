@@ -3,7 +3,7 @@
 // have packages of their own. A new resource is a file and a line in Options.resources.
 //
 // Short work is done in a transaction of the inventory. Long work is checked here, handed
-// to a job of package operations, and polled.
+// to a durable job, and polled.
 //
 // A list shows its caller the elements that it may read, by their ids. Everybody who may
 // read something in a subscription may read its own members, locations, SKUs, providers
@@ -113,8 +113,8 @@ type door struct {
 func New(o Options) http.Handler {
 	d := door{o.Resolver.Router, o.Authorizer}
 	m := mux.NewRouter().SkipClean(true)
-	for _, of := range o.resources() {
-		for _, r := range of.Routes() {
+	for _, resource := range o.resources() {
+		for _, r := range resource.Routes() {
 			d.add(m, r)
 		}
 	}
@@ -156,10 +156,10 @@ func foldPath(next http.Handler) http.Handler {
 	})
 }
 
-func (d door) serve(of route.Route) http.Handler {
+func (d door) serve(rt route.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		exchange.From(r).Route = of.Path
-		if err := d.answer(w, r, of); err != nil {
+		exchange.From(r).Route = rt.Path
+		if err := d.answer(w, r, rt); err != nil {
 			exchange.Fail(w, r, err)
 		}
 	})
@@ -167,10 +167,10 @@ func (d door) serve(of route.Route) http.Handler {
 
 // answer checks whether the caller may make a request, checks the request, resolves its
 // subscription and group, and calls the handler.
-func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) error {
+func (d door) answer(w http.ResponseWriter, r *http.Request, rt route.Route) error {
 	x := exchange.From(r)
 	x.Reach(exchange.AtRoles)
-	readable, err := d.authorize(r.Context(), x, of)
+	readable, err := d.authorize(r.Context(), x, rt)
 	if err != nil {
 		return err
 	}
@@ -186,14 +186,14 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) err
 	if fault := x.Request.Query.CheckOptions(); fault != nil {
 		return fault
 	}
-	if !of.Relaxed {
+	if !rt.Relaxed {
 		if fault := routing.CheckJSON(content); fault != nil {
 			return fault
 		}
 	}
 	x.Reach(exchange.AtPlace)
 	resolve := d.router.ResolveOwn
-	if of.OutlivesGroup {
+	if rt.OutlivesGroup {
 		resolve = d.router.ResolveSubscription
 	}
 	decision, err := resolve(r.Context(), x.Request, x.Principal)
@@ -201,27 +201,27 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) err
 		return err
 	}
 	x.Decided(&decision)
-	return of.Handle(w, r, x, route.Request{Decision: decision, Content: content, Readable: readable})
+	return rt.Handle(w, r, x, route.Request{Decision: decision, Content: content, Readable: readable})
 }
 
 // authorize refuses requests that the caller's roles do not allow, before the answer can
 // reveal what exists. It returns the part of a list that the caller may see.
-func (d door) authorize(ctx context.Context, x *exchange.Exchange, of route.Route) (*authorize.Readable, error) {
-	action := of.Action
-	if of.ActionOf != nil {
-		action = of.ActionOf(x.Request)
+func (d door) authorize(ctx context.Context, x *exchange.Exchange, rt route.Route) (*authorize.Readable, error) {
+	action := rt.Action
+	if rt.ActionOf != nil {
+		action = rt.ActionOf(x.Request)
 	}
 	x.RouteAction = action
 	if !d.authorizer.Enforced() {
 		return nil, nil
 	}
-	return d.authorizer.Ask(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: of.Partly, Excused: of.Excused})
+	return d.authorizer.Ask(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: rt.Partly, Excused: rt.Excused})
 }
 
 // withLockCheck wraps a route's handler to refuse writes that locks forbid.
-func withLockCheck(of route.Route) route.Handler {
+func withLockCheck(rt route.Route) route.Handler {
 	check := admission.CheckLocks
-	if of.EndsAllBelow {
+	if rt.EndsAllBelow {
 		check = admission.CheckAllLocks
 	}
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
@@ -229,7 +229,7 @@ func withLockCheck(of route.Route) route.Handler {
 		if err := check(x, req.Decision.Locks); err != nil {
 			return err
 		}
-		return of.Handle(w, r, x, req)
+		return rt.Handle(w, r, x, req)
 	}
 }
 

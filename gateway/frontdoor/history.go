@@ -71,14 +71,14 @@ func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	// A subscription that was erased and created again does not show the old one's
 	// events.
 	since := timing.Later(from, req.Subscription.Created)
-	of := g.source(req)
+	source := g.source(req)
 	return newestEvents{
 		read: func(before int64, limit int) ([]events.Event, error) {
-			return of.read(r.Context(), changedScope(x), before, limit)
+			return source.read(r.Context(), changedScope(x), before, limit)
 		},
 		since: since,
-		keep: func(e events.Event) bool {
-			return of.concerns(e) && !e.Refused() && (until.IsZero() || !e.At.After(until))
+		matches: func(e events.Event) bool {
+			return source.concerns(e) && !e.Refused() && (until.IsZero() || !e.At.After(until))
 		},
 		show: func(e events.Event) any { return g.show(x, e) },
 	}.answer(w, x, g.lists, p)
@@ -93,12 +93,12 @@ func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	if err != nil || number < 1 {
 		return absent
 	}
-	of := g.source(req)
-	found, err := of.read(r.Context(), changedScope(x), number+1, 1)
+	source := g.source(req)
+	found, err := source.read(r.Context(), changedScope(x), number+1, 1)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 || !of.concerns(found[0]) || found[0].Refused() || !arm.EqualFold(changeName(found[0]), name) ||
+	if len(found) == 0 || !source.concerns(found[0]) || found[0].Refused() || !arm.EqualFold(changeName(found[0]), name) ||
 		found[0].At.Before(req.Subscription.Created) {
 		return absent
 	}

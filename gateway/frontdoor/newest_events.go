@@ -26,10 +26,10 @@ const numberSlack = time.Minute
 // newestEvents lists events since a time, the newest first.
 type newestEvents struct {
 	// read returns events before a number, 0 for the newest.
-	read  func(before int64, limit int) ([]events.Event, error)
-	since time.Time
-	keep  func(events.Event) bool
-	show  func(events.Event) any
+	read    func(before int64, limit int) ([]events.Event, error)
+	since   time.Time
+	matches func(events.Event) bool
+	show    func(events.Event) any
 }
 
 // answer answers with a page of the list.
@@ -53,7 +53,7 @@ func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists 
 			return found, err
 		},
 		Key:  func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
-		Keep: func(e events.Event) bool { return !e.At.Before(l.since) && l.keep(e) },
+		Keep: func(e events.Event) bool { return !e.At.Before(l.since) && l.matches(e) },
 		Show: l.show,
 	}.Answer(w, x, lists, p)
 }

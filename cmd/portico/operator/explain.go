@@ -186,42 +186,42 @@ func bearerIn(text string) (string, error) {
 // print writes an explanation for people: the verdict first, then the steps.
 func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 	p := new(explanationLines)
-	p.line("%s", e.Verdict.Summary)
+	p.writeLine("%s", e.Verdict.Summary)
 	for _, held := range e.HeldBy {
-		p.waiting("held by", held)
+		p.writeWaiting("held by", held)
 	}
-	p.line("")
+	p.writeLine("")
 	if e.Request.Method != "" {
-		p.line("%s %s", e.Request.Method, e.Request.Path)
+		p.writeLine("%s %s", e.Request.Method, e.Request.Path)
 	}
 	if what := strings.TrimSpace(e.Request.ResourceType + " " + e.Request.Kind); what != "" {
-		p.line("  %s: %s", e.Request.Class, what)
+		p.writeLine("  %s: %s", e.Request.Class, what)
 	}
 	switch {
 	case e.Caller.ObjectID == "":
 	case e.Caller.TenantID == "":
-		p.line("  caller %s", e.Caller.ObjectID)
+		p.writeLine("  caller %s", e.Caller.ObjectID)
 	default:
-		p.line("  caller %s of tenant %s", e.Caller.ObjectID, e.Caller.TenantID)
+		p.writeLine("  caller %s of tenant %s", e.Caller.ObjectID, e.Caller.TenantID)
 	}
 	if s := e.SignIn; s != nil && s.Challenge != "" {
-		p.line("  WWW-Authenticate: %s", s.Challenge)
+		p.writeLine("  WWW-Authenticate: %s", s.Challenge)
 	}
 	for _, check := range e.Checks {
-		p.line("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-7s  %s", check.Step, markOf(e, check), check.Detail), " "))
+		p.writeLine("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-7s  %s", check.Step, markOf(e, check), check.Detail), " "))
 	}
 	if len(e.Judges) > 0 {
-		p.line("")
-		p.line("if the body were planned")
+		p.writeLine("")
+		p.writeLine("if the body were planned")
 	}
 	for _, judge := range e.Judges {
-		p.line("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-8s  %s", judge.Judge, verdicts[judge.Verdict], judge.Detail), " "))
+		p.writeLine("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-8s  %s", judge.Judge, verdicts[judge.Verdict], judge.Detail), " "))
 	}
 	for _, call := range e.Calls {
 		o.printCall(p, call)
 	}
 	if e.Known != nil {
-		p.known(e.Known)
+		p.writeKnown(e.Known)
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
@@ -245,8 +245,8 @@ func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) 
 	if call.Sent {
 		would = "called"
 	}
-	p.line("")
-	p.line("%s (%s) %s %s %s", would, call.Purpose, call.Region, call.Method, call.Path)
+	p.writeLine("")
+	p.writeLine("%s (%s) %s %s %s", would, call.Purpose, call.Region, call.Method, call.Path)
 	for _, a := range call.Addresses {
 		state := a.State
 		if a.Circuit != "closed" {
@@ -255,7 +255,7 @@ func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) 
 		if !a.Candidate {
 			state += ", not chosen"
 		}
-		p.line("  %s  %s", a.URL, state)
+		p.writeLine("  %s  %s", a.URL, state)
 	}
 	if !o.full {
 		return
@@ -270,7 +270,7 @@ func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) 
 		case h.Varies:
 			value = "(another one for each request)"
 		}
-		p.line("  %s: %s", h.Name, value)
+		p.writeLine("  %s: %s", h.Name, value)
 	}
 }
 
@@ -278,15 +278,15 @@ func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) 
 // chose, are cleaned of control characters.
 type explanationLines struct{ strings.Builder }
 
-func (p *explanationLines) line(format string, args ...any) {
+func (p *explanationLines) writeLine(format string, args ...any) {
 	p.WriteString(terminal.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
 // seconds is the form of times.
 const seconds = "2006-01-02 15:04:05Z"
 
-// waiting writes what something waits for, and how it continues.
-func (p *explanationLines) waiting(how string, w api.Waiting) {
+// writeWaiting writes what something waits for, and how it continues.
+func (p *explanationLines) writeWaiting(how string, w api.Waiting) {
 	said := fmt.Sprintf("  %s %s", how, w.Reason)
 	if w.On != "" {
 		said += " on " + w.On
@@ -310,36 +310,36 @@ func (p *explanationLines) waiting(how string, w api.Waiting) {
 	if w.Job != "" {
 		said += " (job " + w.Job + ")"
 	}
-	p.line("%s", said)
+	p.writeLine("%s", said)
 	if w.Command != "" {
-		p.line("    go on with: %s", w.Command)
+		p.writeLine("    go on with: %s", w.Command)
 	}
 }
 
-// known writes what is known of the path's object.
-func (p *explanationLines) known(known *api.ResourceDetail) {
-	p.line("")
-	p.line("known of %s", known.ID)
+// writeKnown writes what is known of the path's object.
+func (p *explanationLines) writeKnown(known *api.ResourceDetail) {
+	p.writeLine("")
+	p.writeLine("known of %s", known.ID)
 	switch {
 	case known.Row != nil:
-		p.line("  row: %s in %s, %s", known.Row.Type, known.Row.Region, strings.Join(append([]string{known.Row.Phase}, known.Row.Flags...), " "))
+		p.writeLine("  row: %s in %s, %s", known.Row.Type, known.Row.Region, strings.Join(append([]string{known.Row.Phase}, known.Row.Flags...), " "))
 	case known.Group != nil:
-		p.line("  a resource group in %s, %s", known.Group.Location, known.Group.State)
+		p.writeLine("  a resource group in %s, %s", known.Group.Location, known.Group.State)
 	case known.Subscription != nil:
-		p.line("  a subscription, %s", known.Subscription.State)
+		p.writeLine("  a subscription, %s", known.Subscription.State)
 	default:
-		p.line("  the index has no row")
+		p.writeLine("  the index has no row")
 	}
 	for _, w := range known.Waiting {
-		p.waiting("waits:", w)
+		p.writeWaiting("waits:", w)
 	}
 	for _, f := range known.Fences {
-		p.line("  fenced until %s: %s in %s", f.Until.UTC().Format(seconds), f.Reason, f.Region)
+		p.writeLine("  fenced until %s: %s in %s", f.Until.UTC().Format(seconds), f.Reason, f.Region)
 	}
 	for _, l := range known.Locks {
-		p.line("  lock %s (%s) on %s", l.Name, l.Level, l.Scope)
+		p.writeLine("  lock %s (%s) on %s", l.Name, l.Level, l.Scope)
 	}
 	for _, event := range known.Events {
-		p.line("  %s %s %s by %s", event.Time.UTC().Format(seconds), event.Action, event.Status, cmp.Or(event.Name, event.Caller))
+		p.writeLine("  %s %s %s by %s", event.Time.UTC().Format(seconds), event.Action, event.Status, cmp.Or(event.Name, event.Caller))
 	}
 }

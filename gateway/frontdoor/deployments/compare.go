@@ -34,32 +34,32 @@ type whatIfResult struct {
 // read. It answers 200 at once, which clients accept as the end of an operation, so
 // nothing has to be stored.
 func (d WhatIf) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	of, err := d.plan(r, x, req)
+	proposed, err := d.plan(r, x, req)
 	if err != nil {
 		return err
 	}
-	if of.order.ValidationLevel != "" { // otherwise refusals appear among the changes
-		sent := append(nestedSent(of.Nested()), resourcesSent(of.Resources)...)
-		if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, sent, of.order.ValidationLevel); err != nil {
+	if proposed.order.ValidationLevel != "" { // otherwise refusals appear among the changes
+		sent := append(nestedSent(proposed.Nested()), resourcesSent(proposed.Resources)...)
+		if err := d.Judge.check(r, x, proposed.order.Scope, proposed.order.Name, sent, proposed.order.ValidationLevel); err != nil {
 			return err
 		}
 	}
 	grow, end := d.reserve(r, x)
 	defer end() // once the answer is sent
-	c := comparison{WhatIf: d, r: r, x: x, proposal: of, grow: grow, until: time.Now().Add(d.Reading)}
+	c := comparison{WhatIf: d, r: r, x: x, proposal: proposed, grow: grow, until: time.Now().Add(d.Reading)}
 	result := whatIfResult{Status: "Succeeded"}
 	result.Properties.CorrelationID = x.Identity.Correlation
 	if result.Properties.Changes, err = c.changes(); err != nil {
 		return err
 	}
-	if of.order.Scope.Group != "" {
+	if proposed.order.Scope.Group != "" {
 		others, err := c.unnamedChanges()
 		if err != nil {
 			return err
 		}
 		result.Properties.Changes = append(result.Properties.Changes, others...)
 	}
-	if of.content.IDsOnly {
+	if proposed.content.IDsOnly {
 		for i, change := range result.Properties.Changes {
 			result.Properties.Changes[i] = change.WithoutPayload()
 		}

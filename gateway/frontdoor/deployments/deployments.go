@@ -100,19 +100,19 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		return d.beginNested(w, r, x, req)
 	}
 	n := nameOf(x)
-	of, err := d.plan(r, x, req)
+	proposed, err := d.plan(r, x, req)
 	if err != nil {
 		return err
 	}
-	o := of.order
+	o := proposed.order
 	// A resource that is not sent if it exists needs no right to write it: it is checked
 	// when it is sent.
-	sent := slices.DeleteFunc(of.samples(), func(s Sent) bool { return s.OnlyIfNotExists })
+	sent := slices.DeleteFunc(proposed.samples(), func(s Sent) bool { return s.OnlyIfNotExists })
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
-	started := deploymentrow.Started{
-		Name: n, ID: o.ID(), Record: of.text, Payload: o.Payload(0, len(of.Resources)+len(of.Deployments)),
+	started := deployments.Started{
+		Name: n, ID: o.ID(), Record: proposed.text, Payload: o.Payload(0, len(proposed.Resources)+len(proposed.Deployments)),
 		History: d.History, Running: d.Running,
 		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deploymentrow.MostContent)),
 	}
@@ -137,7 +137,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	link := answers.PublicLink(d.Polls.Public, x.Request.Path.Escaped()+"/"+polling.Statuses+"/"+id, "api-version="+x.Request.Query.APIVersion)
 	w.Header()["Azure-Asyncoperation"] = []string{link}
 	d.Polls.PollAgain(w.Header(), d.Store.Now())
-	return x.Answer(w, route.StatusOf(created), of.record.Record)
+	return x.Answer(w, route.StatusOf(created), proposed.record.Record)
 }
 
 // awaitEnd waits for the end of a deployment that a request began, and returns the record

@@ -63,11 +63,11 @@ type sampleKey struct {
 
 // samples returns the sent resources with only one of each loop for each scope and
 // location: a check costs half as much as sending, and loops make many resources.
-func (of *proposal) samples() []Sent {
-	nestings := oneOfEach(of.Nested(), func(d *template.Deployment) sampleKey {
+func (p *proposal) samples() []Sent {
+	nestings := oneOfEach(p.Nested(), func(d *template.Deployment) sampleKey {
 		return sampleKey{d.Template, d.Scope, arm.Location(d.Location.Text())}
 	})
-	resources := oneOfEach(of.Resources, func(r *template.Resource) sampleKey {
+	resources := oneOfEach(p.Resources, func(r *template.Resource) sampleKey {
 		location, _ := r.Body.Member("location")
 		return sampleKey{r.At, r.Scope, arm.Location(location.Text())}
 	})

@@ -64,11 +64,11 @@ func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (
 	if len(faults) > 0 {
 		return nil, deploy.Refusal(faults)
 	}
-	of := &proposal{Plan: p, order: o, content: content, record: o.Record(content.Template, p)}
-	if of.text, err = of.record.Text(); err != nil {
+	proposed := &proposal{Plan: p, order: o, content: content, record: o.Record(content.Template, p)}
+	if proposed.text, err = proposed.record.Text(); err != nil {
 		return nil, err
 	}
-	return of, d.checkRegistrations(r.Context(), x, n.Name, p.Resources, o.ValidationLevel)
+	return proposed, d.checkRegistrations(r.Context(), x, n.Name, p.Resources, o.ValidationLevel)
 }
 
 // readOrder reads a client's request. If the caller may not read the group,
