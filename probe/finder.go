@@ -42,7 +42,6 @@ type Finder struct {
 	rates map[string]*rate.Limiter
 }
 
-// search is one search under way.
 type search struct {
 	done chan struct{}
 	err  error

@@ -31,7 +31,6 @@ func (c *certificate) use(pair *tls.Certificate, authorities []*x509.Certificate
 	c.current.Store(next)
 }
 
-// usesTLS reports whether the listener uses TLS.
 func (c *certificate) usesTLS() bool { return c.current.Load() != nil }
 
 func (c *certificate) server() *tls.Config {

@@ -26,7 +26,6 @@ const (
 	statusNotJudged = 2 // the suite could not run, or did not finish
 )
 
-// certification is one run of the command.
 type certification struct {
 	stdout, stderr io.Writer
 	file, reports  string
@@ -102,7 +101,6 @@ func notJudged(err error) error {
 	return &operator.StatusError{Err: err, Status: statusNotJudged}
 }
 
-// certify runs the suite and writes its findings.
 func (c *certification) certify(ctx context.Context) error {
 	target, about, err := c.target(ctx)
 	if err != nil {
@@ -268,7 +266,6 @@ func leftBehind(err error, left []string) error {
 	return fmt.Errorf("left behind: %s", strings.Join(left, ", "))
 }
 
-// writeOutcome writes the reports and the outcome.
 func (c *certification) writeOutcome(run report.Run, stopped error) error {
 	if c.reports != "" {
 		if err := report.Write(c.reports, run); err != nil {

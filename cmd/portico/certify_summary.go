@@ -29,7 +29,6 @@ func passed(run report.Run) bool {
 	return claimed > 0 && len(run.Left) == 0
 }
 
-// summarise writes the outcome.
 func (c *certification) summarise(run report.Run) error {
 	if c.format.ForPrograms() {
 		var document bytes.Buffer
@@ -95,7 +94,6 @@ func verdict(v report.Verdict) string {
 	return "not kept"
 }
 
-// resultTable shows each case on each type.
 func resultTable() terminal.Table[contract.Result] {
 	return terminal.Table[contract.Result]{Wide: true, Columns: []terminal.Column[contract.Result]{
 		{Title: "OUTCOME", Cell: func(r contract.Result) string { return string(r.Outcome) }},

@@ -73,7 +73,6 @@ func newTables(c config.Connections, trusted func() []netip.Prefix, registry pro
 // client that reaches the listener can cause any number of them.
 const failuresApart = time.Minute
 
-// failedHandshakes logs handshakes that failed.
 type failedHandshakes struct {
 	log *zap.Logger
 
@@ -93,7 +92,6 @@ func (f *failedHandshakes) failed(from net.Addr, err error, now time.Time) {
 	f.count, f.last = 0, now
 }
 
-// openConnections collects the number of open connections.
 type openConnections struct {
 	tables
 	desc *prometheus.Desc

@@ -153,7 +153,6 @@ func (d *demo) configure(public, admin net.Addr, endpoints map[string]string) (*
 	return config.Load(path)
 }
 
-// provider is one regional endpoint of contoso.
 type provider struct {
 	url     string
 	contoso *contoso.Provider

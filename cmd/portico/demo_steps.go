@@ -85,7 +85,6 @@ func piped(line string) string {
 // withNewline ends the answer of a command with a newline.
 func withNewline(line string) string { return line + ` -w '\n'` }
 
-// explain prints what runs, and what to try.
 func (d *demo) explain(cfg *config.Config, steps []step) {
 	url := cfg.Server.PublicURL.String()
 	fmt.Fprintf(d.out, `The console of Portico's demo is at http://%s/

@@ -24,7 +24,6 @@ type upstreamIdentities struct {
 	files      map[string]identityFiles // by namespace, like identities
 }
 
-// identityFiles holds the contents of an identity's files.
 type identityFiles struct {
 	authorities []*x509.Certificate
 	chain       [][]byte

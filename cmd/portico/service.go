@@ -158,7 +158,6 @@ func (s *service) close() error {
 	return err
 }
 
-// showCertificates reports when the certificates in use expire.
 func (s *service) showCertificates(m material) {
 	s.expiries.Use(meter.ListenerCertificate, endOf(m.pair))
 	m.upstreamIdentities.showExpiries(s.expiries)

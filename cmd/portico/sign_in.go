@@ -55,7 +55,6 @@ func (s *service) signIn(c *config.Config) (signIn, error) {
 	return created, nil
 }
 
-// issuerKeys returns the keys of all issuers.
 func (s *service) issuerKeys(c *config.Config) (*issuer.Prepared, error) {
 	folder := c.Auth.Keys.Folder
 	if folder == "" && c.Store.Driver == config.SQLite {

@@ -13,7 +13,6 @@ import (
 	"portico/jobs/webhook"
 )
 
-// readSinks reads the files of the configuration's sinks.
 func readSinks(configured []config.Sink) ([]*webhook.Sink, error) {
 	sinks := make([]*webhook.Sink, len(configured))
 	for i, c := range configured {

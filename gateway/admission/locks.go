@@ -86,7 +86,6 @@ func (t Target) Refusal(err error) *arm.Error {
 	return nil
 }
 
-// mostScopes bounds the scopes that an error names.
 const mostScopes = 20
 
 func (t Target) lockedError(by *inventory.LockedError) *arm.Error {

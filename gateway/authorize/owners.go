@@ -31,7 +31,6 @@ func newOwners(named []config.Owner) owners {
 	return o
 }
 
-// ownerRole returns the role that allows everything.
 func ownerRole() *roles.Role {
 	all := roles.BuiltIn()
 	return roles.Compile(all[slices.IndexFunc(all, func(d roles.Definition) bool { return d.ID == roles.Owner })])

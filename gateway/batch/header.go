@@ -87,7 +87,6 @@ func (q *Request) Header(defaults http.Header) (http.Header, *arm.Error) {
 	return h.header, nil
 }
 
-// headerReader reads headers and enforces their bounds.
 type headerReader struct {
 	header       http.Header
 	count, bytes int // of all values given

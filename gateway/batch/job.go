@@ -167,7 +167,6 @@ func (b *Batches) beginPart(ctx context.Context, job jobrow.Job, i int) (first b
 	return first, nil
 }
 
-// recordAnswer records the answer to a request.
 func (b *Batches) recordAnswer(ctx context.Context, job [16]byte, i int, answer []byte) error {
 	failpoint.Pass(failpoint.BatchAnswerBefore)
 	err := b.Store.Batches.EndPart(ctx, job, i, answer)

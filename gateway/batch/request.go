@@ -106,7 +106,6 @@ func misplaced(value []byte, path string) *arm.Error {
 	return invalid(path, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kindOf(value), path))
 }
 
-// kindOf names the kind of a JSON value.
 func kindOf(value []byte) string {
 	if len(value) == 0 {
 		return ""
@@ -154,7 +153,6 @@ func (q *Request) read(text []byte, path string) (fault *arm.Error) {
 // textMembers lists the members that are strings; null leaves them unset.
 var textMembers = [3]string{"httpMethod", "url", "relativeUrl"}
 
-// readMember reads a member of a request.
 func (q *Request) readMember(m jsontext.Member, path string, texts *[3][]byte) *arm.Error {
 	for i, name := range textMembers {
 		if !bytes.EqualFold(m.Key, []byte(name)) || jsontext.Null(m.Value) {

@@ -46,7 +46,6 @@ func (l *Links) Inner(checks ...Check) http.Handler {
 // HeadBytes bounds a request's line and headers together.
 const HeadBytes = 16 << 10
 
-// maxHeaderLines bounds the number of a request's headers.
 const maxHeaderLines = 200
 
 // Recover turns a panic into a 500. If the answer has begun, it aborts the connection:

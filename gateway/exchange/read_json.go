@@ -153,7 +153,6 @@ func memberPath(path, name string) string {
 	return path + "." + name
 }
 
-// field is a member of a model.
 type field struct {
 	name      []byte
 	fieldType reflect.Type

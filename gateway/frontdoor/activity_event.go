@@ -75,7 +75,6 @@ const (
 // microseconds since the year 1.
 const dotNetEpoch = 621_355_968_000_000_000
 
-// levelOf returns the severity of an event.
 func levelOf(e events.Event) string {
 	if e.Status == events.Failed {
 		return "Error"
@@ -189,7 +188,6 @@ func groupOf(e events.Event) string {
 	return ""
 }
 
-// namespaceOf returns the namespace of an action.
 func namespaceOf(action string) string {
 	namespace, _, _ := strings.Cut(action, "/")
 	return namespace
@@ -225,7 +223,6 @@ func eventMembers() []string {
 	return names
 }
 
-// apply returns the selected members of an event.
 func (s eventShape) apply(body eventBody) any {
 	if s == nil {
 		return body

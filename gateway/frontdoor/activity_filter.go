@@ -79,7 +79,6 @@ func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
 // These two fields are compared with a list of words, joined by commas.
 const eventChannels, eventLevels = "eventchannels", "levels"
 
-// splitWords returns the words of a list, folded.
 func splitWords(text string) (words []string) {
 	for word := range strings.SplitSeq(text, ",") {
 		if word = arm.Fold(strings.TrimSpace(word)); word != "" {

@@ -45,7 +45,6 @@ func (g activityLog) categories(w http.ResponseWriter, _ *http.Request, x *excha
 	return x.Answer(w, http.StatusOK, exchange.List{Value: []any{unlocalized(administrative)}})
 }
 
-// listOfSubscription lists the events of a subscription.
 func (g activityLog) listOfSubscription(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	// A subscription that was erased and created again does not show the old one's
 	// events.
@@ -72,7 +71,6 @@ func (o eventQuery) mayShow(e events.Event) bool {
 	return o.concerns(e) && (o.readable.Shows(e.Resource) || slices.ContainsFunc(e.AssignableIn(o.subscription), o.readable.Shows))
 }
 
-// list lists events, the newest first.
 func (g activityLog) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, query eventQuery) error {
 	p, err := g.lists.Read(x)
 	if err != nil {

@@ -84,7 +84,6 @@ func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	}.answer(w, x, g.lists, p)
 }
 
-// get answers with one change of an ID.
 func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	name := x.Request.Path.LastHop().Segment(1)
 	absent := arm.NewError(arm.ResourceNotFound, changesType+"/"+name, x.Request.Path.Group())
@@ -124,7 +123,6 @@ func readPeriod(q routing.Query) (from, until time.Time, fault *arm.Error) {
 	return from, until, nil
 }
 
-// show returns a change as clients see it.
 func (g history) show(x *exchange.Exchange, e events.Event) changeBody {
 	body := changeOf(e)
 	// The history under the old ID ends with the move; under the new one it begins.

@@ -19,7 +19,6 @@ func (g locations) Routes() []route.Route {
 	}}
 }
 
-// locationBody is a region as clients see it.
 type locationBody struct {
 	ID                  string           `json:"id"`
 	Name                string           `json:"name"`

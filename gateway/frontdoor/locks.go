@@ -59,7 +59,6 @@ func locksPath(segments int) func(*routing.Request) bool {
 	}
 }
 
-// lockBody is a lock as clients see it.
 type lockBody struct {
 	ID         string         `json:"id"`
 	Name       string         `json:"name"`

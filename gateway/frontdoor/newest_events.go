@@ -32,7 +32,6 @@ type newestEvents struct {
 	show    func(events.Event) any
 }
 
-// answer answers with a page of the list.
 func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists route.Lists, p route.Page) error {
 	over := false
 	return route.ListSource[events.Event]{

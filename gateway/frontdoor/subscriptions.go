@@ -24,7 +24,6 @@ func (g subscriptions) Routes() []route.Route {
 	}
 }
 
-// subscriptionBody is a subscription as clients see it.
 type subscriptionBody struct {
 	ID                  string            `json:"id"`
 	SubscriptionID      string            `json:"subscriptionId"`

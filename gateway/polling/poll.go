@@ -29,7 +29,6 @@ type Provider interface {
 	Deliver(d *routing.Decision, answer *http.Response) error
 }
 
-// poll is one poll that is being answered.
 type poll struct {
 	*Forwarded
 	Provider

@@ -104,7 +104,6 @@ func replaceBody(answer *http.Response, text []byte) {
 	}
 }
 
-// readCloser reads from one source and closes another.
 type readCloser struct {
 	io.Reader
 	io.Closer

@@ -16,7 +16,6 @@ import (
 	"portico/upstream/answers"
 )
 
-// outbound builds the call to a provider.
 func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, method string) upstream.Call {
 	header, own := p.outboundHeaders(r, x, d, method)
 	return upstream.Call{

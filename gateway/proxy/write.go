@@ -55,7 +55,6 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	return ended, p.deliver(ctx, w, x, d, answer)
 }
 
-// settleUnanswered settles a write that got no answer.
 func (p *Proxy) settleUnanswered(ctx context.Context, x *exchange.Exchange, ticket inventory.Ticket, sent answers.Write, err error) error {
 	fault := upstream.FaultOf(err, x.Region)
 	shown := fault.ARM(x.Request.Provider.Namespace)

@@ -18,7 +18,6 @@ import (
 	"portico/internal/timing"
 )
 
-// changesQuery is the command and its flags.
 type changesQuery struct {
 	*serviceCommand
 	after, resource, subscription string

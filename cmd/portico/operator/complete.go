@@ -63,7 +63,6 @@ var (
 	completeJobs          = completeBy("/admin/jobs", func(j api.Job) (text, description string) { return j.ID, j.Kind + " " + j.State })
 )
 
-// onlyFirst completes only the first argument.
 func onlyFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, started string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -104,7 +104,6 @@ func configurationColumns() []terminal.Column[api.Configuration] {
 	}
 }
 
-// generationOf returns the number of an accepted configuration.
 func generationOf(c api.Configuration) string {
 	if c.Generation == 0 {
 		return ""

@@ -81,7 +81,6 @@ func stepColumns(deployment string) []terminal.Column[api.DeploymentStep] {
 	}
 }
 
-// tookOf returns how long a finished step took.
 func tookOf(s api.DeploymentStep) string {
 	if s.Began == nil || s.Ended == nil {
 		return ""

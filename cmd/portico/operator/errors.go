@@ -66,7 +66,6 @@ of both.`)
 	return c
 }
 
-// errorCount counts the errors of a subscription.
 type errorCount struct {
 	subscription, name string
 	failures, refusals int

@@ -16,7 +16,6 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// explainOptions are the flags of the command.
 type explainOptions struct {
 	question api.Question
 	headers  []string
@@ -282,7 +281,6 @@ func (p *explanationLines) writeLine(format string, args ...any) {
 	p.WriteString(terminal.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// seconds is the form of times.
 const seconds = "2006-01-02 15:04:05Z"
 
 // writeWaiting writes what something waits for, and how it continues.

@@ -55,7 +55,6 @@ func jobsListCommand(p Program) *cobra.Command {
 // shortLength is how much of a job's ID a table shows.
 const shortLength = 12
 
-// shortName returns the end of a job's ID.
 func shortName(id string) string { return id[max(0, len(id)-shortLength):] }
 
 // Bounds of the search for a job by the end of its ID.
@@ -100,7 +99,6 @@ func (a *serviceCommand) jobID(ctx context.Context, c *api.Client, name string) 
 	return found, nil
 }
 
-// jobCommand returns a command about one job.
 func jobCommand(p Program, use, short, long string, run func(a *serviceCommand, ctx context.Context, name string) error) (*cobra.Command, *serviceCommand) {
 	a := newServiceCommand(p)
 	a.missing = "portico jobs list shows the jobs"
@@ -143,7 +141,6 @@ error and dependencies. JSON and YAML have only the job, with its last steps.`, 
 	return c
 }
 
-// writeHistory writes the last steps of a job.
 func (a *serviceCommand) writeHistory(to io.Writer, steps []api.JobStep) error {
 	return section(a, to, "No step is recorded yet.", "Its last steps, the newest first:", []terminal.Column[api.JobStep]{
 		{Title: "TIME", Time: func(s api.JobStep) time.Time { return s.At }},

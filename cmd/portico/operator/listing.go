@@ -163,7 +163,6 @@ func (l listing[T, R]) drawAll(ctx context.Context, a *serviceCommand, c *api.Cl
 	return nil
 }
 
-// elements reads the list, page by page.
 func (l listing[T, R]) elements(ctx context.Context, c *api.Client, query url.Values) iter.Seq2[json.RawMessage, error] {
 	if !l.inSubscriptions || query.Get("subscription") != "" {
 		return c.Pages(ctx, l.path, query)

@@ -27,7 +27,6 @@ const (
 	skew = time.Minute
 )
 
-// readSince parses --since.
 func (g *changesQuery) readSince(now time.Time) error {
 	if g.since == "" {
 		return nil

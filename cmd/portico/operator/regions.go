@@ -68,7 +68,6 @@ func regionRows(regions []api.Region) (rows []regionRow) {
 	return rows
 }
 
-// styleOf returns the style of a state.
 func styleOf(state string) terminal.Style {
 	switch state {
 	case api.Up, "Done", "Succeeded", "Enabled", "Delivering":

@@ -99,7 +99,6 @@ func unknownRegion(ctx context.Context, c *api.Client, region string) error {
 		strings.Join(names, ", "))
 }
 
-// verdict returns the conclusion of a dry run.
 func verdict(r api.Retirement) string {
 	there := r.Rows + r.Strays
 	listed := counted(there, "resource is", "resources are") + " there: portico resources list --region " + r.Region

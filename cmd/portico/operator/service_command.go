@@ -141,7 +141,6 @@ func write[T any](a *serviceCommand, to io.Writer, answer api.Answer, text func(
 	return text(to, value)
 }
 
-// send makes one request, and writes its answer.
 func send[T any](ctx context.Context, a *serviceCommand, c *api.Client, to io.Writer, r api.Request, text func(to io.Writer, value T) error) error {
 	answer, err := c.Do(ctx, r)
 	if err != nil {

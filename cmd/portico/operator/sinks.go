@@ -96,7 +96,6 @@ func failureOf(failure string, status int) string {
 	return fmt.Sprintf("%s, %d", failure, status)
 }
 
-// sinkCommand returns a command about one sink.
 func sinkCommand(
 	p Program, use, short, long string, args cobra.PositionalArgs, run func(a *serviceCommand, ctx context.Context, args []string) error,
 ) (*cobra.Command, *serviceCommand) {

@@ -114,7 +114,6 @@ func about(p api.Problem, format terminal.Format, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// when returns a time in the requested form.
 func when(at time.Time, format terminal.Format, now time.Time) string {
 	if format == terminal.WideFormat {
 		return at.UTC().Format(time.RFC3339)

@@ -18,7 +18,6 @@ import (
 	"portico/jobs/sweep"
 )
 
-// sweepQuery is the command and its flags.
 type sweepQuery struct {
 	*serviceCommand
 	order   sweep.Order

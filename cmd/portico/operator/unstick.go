@@ -16,7 +16,6 @@ import (
 // sinkPrefix begins the name of a sink, or of an event of one.
 const sinkPrefix = "sink/"
 
-// unstickOptions are the flags of the command.
 type unstickOptions struct {
 	ask, giveUp, forget, fence, yes, dryRun bool
 	region, resource, reason                string
@@ -82,7 +81,6 @@ Exit status 1: it was refused.`,
 	return c
 }
 
-// order returns the order for the service.
 func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) {
 	order.Step, order.Reason, order.Region, order.DryRun = api.Ask, o.reason, o.region, o.dryRun
 	switch {

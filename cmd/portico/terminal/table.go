@@ -44,7 +44,6 @@ type Table[T any] struct {
 	Headless bool
 }
 
-// gap is between two columns.
 const gap = "  "
 
 // Write writes a table that fits a screen, if its columns allow.
@@ -89,7 +88,6 @@ func (t Table[T]) Write(s *Screen, to io.Writer, rows []T) error {
 	return err
 }
 
-// texts returns the titles and the cells.
 func (t Table[T]) texts(columns []Column[T], rows []T) [][]string {
 	lines := make([][]string, 1, len(rows)+1)
 	for _, c := range columns {

@@ -70,7 +70,6 @@ func shorten(text string, most int, cut Cut) string {
 	return ellipsis + short.String()
 }
 
-// pad fills a text with spaces.
 func pad(text string, to int, right bool) string {
 	spaces := strings.Repeat(" ", max(0, to-width(text)))
 	if right {

@@ -67,7 +67,6 @@ func (d WhatIf) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	return x.Answer(w, http.StatusOK, result)
 }
 
-// comparison is a what-if in progress.
 type comparison struct {
 	WhatIf
 	*proposal

@@ -26,7 +26,6 @@ type Content struct {
 	deploy.Settings
 }
 
-// tagLimit bounds the tags of a deployment.
 const tagLimit = 50
 
 // unsupported are members of a deployment that are refused by name.

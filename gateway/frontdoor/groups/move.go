@@ -61,7 +61,6 @@ func (g Moves) Routes() []route.Route {
 	}
 }
 
-// moveCheck is a move that is being checked.
 type moveCheck struct {
 	Moves
 	x         *exchange.Exchange

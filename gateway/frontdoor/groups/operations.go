@@ -130,7 +130,6 @@ func (j *job) answer(w http.ResponseWriter, x *exchange.Exchange) error {
 	return fault
 }
 
-// failure returns the error of a failed job.
 func (j *job) failure() (*exchange.StoredError, error) {
 	if len(j.fault) == 0 {
 		return nil, fmt.Errorf("a %s failed without an error", j.Kind)

@@ -52,7 +52,6 @@ func (g Assignments) Routes() []route.Route {
 	}
 }
 
-// assignmentBody is an assignment as clients see it.
 type assignmentBody struct {
 	Properties assignmentProperties `json:"properties"`
 	ID         string               `json:"id"`

@@ -31,7 +31,6 @@ const (
 	mostAssignableScopes   = 64       // the caller's right is checked at each
 )
 
-// readDefinition reads a definition from content.
 func readDefinition(x *exchange.Exchange, content []byte) (d assignments.Definition, err error) {
 	var sent definitionBody
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {

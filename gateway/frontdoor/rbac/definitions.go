@@ -47,7 +47,6 @@ func (g Definitions) Routes() []route.Route {
 	}
 }
 
-// definitionBody is a definition as clients see it.
 type definitionBody struct {
 	Properties definitionProperties `json:"properties"`
 	ID         string               `json:"id"`
@@ -91,7 +90,6 @@ func optional(text string) *string {
 	return &text
 }
 
-// definitionETag returns the entity tag of a definition.
 func definitionETag(d assignments.Definition) string {
 	return arm.WeakETag([]any{d.Name, d.Description, d.Permissions, d.AssignableScopes})
 }

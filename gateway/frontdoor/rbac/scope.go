@@ -57,7 +57,6 @@ func (p place) needTenant() error {
 	return arm.NewError(arm.InvalidRequestURI, "a caller of no tenant has nothing at the scope '/'; name a subscription")
 }
 
-// requestedName returns the name in a request.
 func requestedName(x *exchange.Exchange) string { return x.Request.Path.LastHop().Segment(1) }
 
 // definitionID returns the id of a role definition, as shown in a subscription, or at the

@@ -77,7 +77,6 @@ func (u *tagUse) add(name string, tags map[string]string) {
 	}
 }
 
-// tagUses counts uses of tags in one subscription.
 type tagUses struct {
 	store        *inventory.Store
 	subscription inventory.Subscription
