@@ -40,7 +40,7 @@ type sqliteCopies struct{ file string }
 func (c *sqliteCopies) save(t *testing.T, p *harness.Portico) {
 	c.file = filepath.Join(t.TempDir(), "saved.db")
 	text, _ := runCommand(t, p, 0, "backup", c.file)
-	if !strings.Contains(text, " bytes, layout ") || !strings.Contains(text, "portico.db.key, which is not in it") {
+	if !strings.Contains(text, " bytes, layout ") || !strings.Contains(text, "portico.db.key, which is not part of the backup") {
 		t.Errorf("it says %s", text)
 	}
 	if info, err := os.Stat(c.file); err != nil || info.Mode().Perm() != 0o600 {
