@@ -83,7 +83,7 @@ func (p *Proxy) recordRead(ctx context.Context, x *exchange.Exchange, d *Resolve
 	case http.StatusNotFound:
 		prober, header := p.Resolver.ProberFor(x)
 		if _, err := prober.VerifyAbsence(ctx, header, x.Subscription(), x.Request.Key()); err != nil {
-			x.Warn("a client got a 404, and the provider did not confirm that the resource does not exist", err)
+			x.Warn("a client was told that a resource is not there, and its provider did not confirm that", err)
 		}
 	case http.StatusOK:
 		text, err := p.bufferBody(answer, x.Request.Provider.Namespace, d.Region)
