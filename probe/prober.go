@@ -1,4 +1,4 @@
-// Package locate asks providers about resources that the index does not know or is not
+// Package probe asks providers about resources that the index does not know or is not
 // sure of.
 //
 // A [Prober] asks whether the resource of a row still exists, and records what the answer
@@ -12,7 +12,7 @@
 // A Prober and an EmptinessCheck ask as Portico itself: an answer to one caller proves
 // nothing. A Finder asks on behalf of a [Caller]. The package knows neither the request
 // nor the job that asks.
-package locate
+package probe
 
 import (
 	"context"

@@ -148,7 +148,7 @@ func (c *certification) target(ctx context.Context) (contract.Target, report.Tar
 }
 
 // overrule applies the flags, which take precedence over the file.
-func (c *certification) overrule(loaded *config.Config) error {
+func (c *certification) overrule(loaded *certifyconfig.Config) error {
 	if len(c.profiles) > 0 {
 		known := certifyconfig.ProfileNames()
 		loaded.Profiles = nil

@@ -121,8 +121,8 @@ func describeRefusal(why connections.Refusal) (contentType string, content []byt
 }
 
 // server returns the server of a listener. net/http serves HTTP/2, if TLS negotiates it.
-func (s *service) server(h http.Handler, t *connections.Table, http2 *http.Server) *http1.Server {
-	return http1.New(http1.Options{
+func (s *service) server(h http.Handler, t *connections.Table, http2 *http.Server) *server.Server {
+	return server.New(server.Options{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHead: chain.HeadBytes,
 		ConnState: t.ConnState, ConnContext: t.ConnContext, ErrorLog: newServerLog(s.log), Describe: describeRefusal, HTTP2: http2,
 	})
@@ -140,7 +140,7 @@ func (s *service) http2Server(t *connections.Table) *http.Server {
 
 // stop ends the servers one after the other: the admin listener, which is last, reports
 // to the end that this gateway is not ready.
-func (s *service) stop(limit context.Context, servers []*http1.Server) error {
+func (s *service) stop(limit context.Context, servers []*server.Server) error {
 	var failure error
 	for _, server := range servers {
 		if err := server.Shutdown(limit); err != nil {

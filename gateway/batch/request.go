@@ -24,7 +24,7 @@ type Request struct {
 	RelativeURL string
 	Content     json.RawMessage
 	Origin      exchange.Origin
-	Parent      *deployments.Parent // the deployment that sends the request, if it begins a nested one
+	Parent      *deploymentrow.Parent // the deployment that sends the request, if it begins a nested one
 
 	headers, dictionary, details headers
 }

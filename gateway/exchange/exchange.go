@@ -62,7 +62,7 @@ type Exchange struct {
 	Request *routing.Request
 	// Origin is the kind of sender; Parent is the deployment that sent a nested one.
 	Origin Origin
-	Parent *deployments.Parent
+	Parent *deploymentrow.Parent
 	// Planned: the request is a PUT that is checked but not sent. LocationPending: the
 	// location of its resource is not known yet.
 	Planned, LocationPending bool

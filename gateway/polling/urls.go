@@ -41,7 +41,7 @@ var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Loc
 type pollURL struct {
 	header, url string
 	record      *polls.Operation // where to send polls of it; nil: no record is needed
-	learned     bool                  // the request did not begin the operation
+	learned     bool             // the request did not begin the operation
 }
 
 // URLs are the polling URLs of one answer. Find them only once: each search makes new

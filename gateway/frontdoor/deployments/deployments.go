@@ -85,8 +85,8 @@ func deploymentPath(segments int, word string) func(*routing.Request) bool {
 }
 
 // nameOf returns the name of the deployment in a request's path.
-func nameOf(x *exchange.Exchange) deployments.Name {
-	n := deployments.Name{Subscription: x.Request.Path.Subscription(), Group: x.Request.Path.Group()}
+func nameOf(x *exchange.Exchange) deploymentrow.Name {
+	n := deploymentrow.Name{Subscription: x.Request.Path.Subscription(), Group: x.Request.Path.Group()}
 	if x.Request.Path.Hops() > 0 {
 		n.Name = x.Request.Path.LastHop().Segment(1)
 	} else {
@@ -111,7 +111,7 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
-	started := deployments.Started{
+	started := deploymentrow.Started{
 		Name: n, ID: o.ID(), Record: proposed.text, Payload: o.Payload(0, len(proposed.Resources)+len(proposed.Deployments)),
 		History: d.History, Running: d.Running,
 		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deploymentrow.MostContent)),
@@ -178,7 +178,7 @@ func tooMany(why string) *arm.Error {
 
 // findDeployment finds the deployment that a request names, and its current record for
 // clients.
-func (d Deployments) findDeployment(r *http.Request, x *exchange.Exchange) (found deployments.Deployment, record deploy.Stored, err error) {
+func (d Deployments) findDeployment(r *http.Request, x *exchange.Exchange) (found deploymentrow.Deployment, record deploy.Stored, err error) {
 	n := nameOf(x)
 	found, err = d.Store.Deployments.Deployment(r.Context(), n)
 	if errors.Is(err, inventory.ErrNotFound) {

@@ -22,7 +22,7 @@ type Locations struct {
 
 // Check refuses a location that is not a region, or differs from the existing
 // deployment's.
-func (l Locations) Check(ctx context.Context, n deployments.Name, location string) error {
+func (l Locations) Check(ctx context.Context, n deploymentrow.Name, location string) error {
 	if n.Group != "" {
 		return nil
 	}

@@ -22,7 +22,7 @@ type Nesting interface {
 }
 
 // Tries checks nested deployments without beginning any: their parent is only planned.
-type Tries struct{ *deployments.Deployments }
+type Tries struct{ *deploymentrow.Deployments }
 
 // BeginNested implements [Nesting].
 func (t Tries) BeginNested(ctx context.Context, b deploymentrow.Nested) (created bool, err error) {

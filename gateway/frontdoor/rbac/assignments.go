@@ -1,4 +1,4 @@
-// Package roles serves access control: role definitions, role assignments and the
+// Package rbac serves access control: role definitions, role assignments and the
 // permissions of a caller, at the tenant, a subscription, a group or a resource. The
 // inventory keeps them; package access/roles decides what they allow, and package
 // authorize applies them to requests.
@@ -10,7 +10,7 @@
 //
 // The owners that the configuration names are shown as assignments too. Only the
 // configuration can change them.
-package roles
+package rbac
 
 import (
 	"context"

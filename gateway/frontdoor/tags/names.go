@@ -197,7 +197,7 @@ func tagValueID(subscription, name, value string) string {
 // that is defined for it; "" if it is not defined. The tag covers only what clients
 // define: how often and with which values a tag is in use is not set there, and changes
 // with every resource.
-func tagETag(subscription string, defined tags.Name, value string) string {
+func tagETag(subscription string, defined tagindex.Name, value string) string {
 	switch {
 	case !defined.Defines(value):
 		return ""
