@@ -7,8 +7,8 @@ import (
 	"portico/tracing"
 )
 
-// Caller is the caller behind a call of a provider: what the provider learns of the
-// caller, and whose share of budgets the call uses.
+// Caller is the caller on whose behalf a provider is called: the provider learns of it,
+// and the call counts against its share of budgets.
 type Caller struct {
 	Principal access.Principal
 	Identity  tracing.Identity
@@ -16,8 +16,9 @@ type Caller struct {
 	Share     string         // as [upstream.Call].Caller
 }
 
-// Stamps returns what a provider is told of the caller's call into a tenant, which came
-// in by the public URL of the front door. referer is the public URI of what is called.
+// Stamps returns the headers that inform a provider about the caller of a call into a
+// tenant, which reached the front door by its public URL. referer is the public URI of
+// the called resource.
 func (c *Caller) Stamps(tenant string, public *url.URL, referer string) tracing.Stamps {
 	who := c.Principal.In(tenant)
 	stamps := who.Stamps()

@@ -16,10 +16,11 @@ import (
 	"portico/upstream/answers"
 )
 
-// NewDiscovery is what a GET shows of a tracked resource that the index does not
-// have: q names the resource by its path, region is the one whose endpoint showed it
-// with body (see [CheckShown]), version the api-version, and since is when the resource was listed
-// or asked for, by the store's time. Casing, location and creator are the provider's.
+// NewDiscovery returns the row for a tracked resource that the index does not have, from
+// a GET of it: q names the resource by its path, region is the region of the endpoint
+// that answered with body (see [CheckShown]), version is the api-version, and since is
+// when the resource was listed or asked for, by the store's time. Casing, location and
+// creator are the provider's.
 func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, body []byte, since time.Time) inventory.Discovery {
 	var shown struct {
 		ID         string `json:"id"`
@@ -30,10 +31,10 @@ func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, bo
 			CreatedAt     string `json:"createdAt"`
 		} `json:"systemData"`
 	}
-	// What cannot be read stays empty: the resource exists all the same.
+	// Unreadable members stay empty: the resource exists all the same.
 	_ = json.Unmarshal(body, &shown)
 	created, _ := time.Parse(time.RFC3339, shown.SystemData.CreatedAt)
-	// The provider's spelling, as long as it names the same resource.
+	// The provider's spelling, if it names the same resource.
 	if spelt, fault := routing.ClassifyID(m, http.MethodGet, shown.ID); fault == nil && spelt.Key() == q.Key() {
 		q = spelt
 	}
@@ -56,9 +57,9 @@ func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, bo
 	return inventory.Discovery{Resource: row, ListedSince: since}
 }
 
-// discover asks one endpoint, on a caller's behalf, for a resource that has no row
-// there. It returns nil if the provider has no such resource; a fault means that
-// the provider did not say.
+// discover asks one endpoint, on a caller's behalf, for a resource that has no row there.
+// It returns nil if the provider has no such resource; a fault means that the provider
+// gave no answer.
 func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Sought, endpoint *regions.Endpoint) (*inventory.Discovery, *arm.Error) {
 	q, fault := routing.ClassifyID(p.Map, http.MethodGet, sought.ID)
 	if fault != nil {
@@ -79,15 +80,15 @@ func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Soug
 		err = CheckShown(answer)
 	}
 	if err != nil {
-		return nil, untold(err, namespace, endpoint.Region)
+		return nil, faultOf(err, namespace, endpoint.Region)
 	}
 	seen := NewDiscovery(p.Map, q, endpoint.Region, sought.APIVersion, answer.Body, since)
 	return &seen, nil
 }
 
-// untold is the fault of a region that did not say whether a resource exists: its call
-// failed, or was answered by a [StatusError].
-func untold(err error, namespace, region string) *arm.Error {
+// faultOf returns the fault of a region that did not answer whether a resource exists:
+// its call failed, or was answered by a [StatusError].
+func faultOf(err error, namespace, region string) *arm.Error {
 	if fault, ok := errors.AsType[*upstream.Fault](err); ok {
 		return fault.ARM(namespace)
 	}

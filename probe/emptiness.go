@@ -20,47 +20,47 @@ import (
 	"portico/upstream/answers"
 )
 
-// EmptinessCheck asks the providers of a group whether anything is left in it,
-// before the group goes (see package inventory, rule R14). It serves one deletion,
-// and is not safe for concurrent use.
+// EmptinessCheck asks the providers of a group whether anything is left in it, before the
+// group is deleted (see package inventory, rule R14). It serves one deletion, and is not
+// safe for concurrent use.
 type EmptinessCheck struct {
 	Prober Prober
 	// Identity holds the ids of its calls, and Share is as [upstream.Call].Caller. The
-	// calls name no caller: what a provider hides from one of them is there all the same.
+	// calls name no caller: what a provider hides from one exists all the same.
 	Identity tracing.Identity
 	Share    string
-	Timeout  time.Duration // of one look
-	// Subscription is the group's, as the request or the job has read it; with the zero
-	// value each probe reads it.
+	Timeout  time.Duration // of one scan
+	// Subscription is the group's, as the request or the job has read it; if it is zero,
+	// each scan reads it.
 	Subscription inventory.Subscription
 
-	// What the last look covered: every place that the group's writes touched.
-	incarnation [16]byte
-	touched     []inventory.WrittenRegion
-	conclusive  bool // nothing changed meanwhile
+	// What the last scan covered: every region and type that the group's writes reached.
+	incarnation    [16]byte
+	writtenRegions []inventory.WrittenRegion
+	conclusive     bool // nothing changed meanwhile
 }
 
-// uncheckedError refuses to close a group that is empty by the index as long as
-// its providers have not been asked.
+// uncheckedError refuses to close a group that is empty by the index until its providers
+// have been asked.
 type uncheckedError struct {
-	group   inventory.Group
-	touched []inventory.WrittenRegion
+	group          inventory.Group
+	writtenRegions []inventory.WrittenRegion
 }
 
 func (e *uncheckedError) Error() string {
-	return fmt.Sprintf("the resource group %s was not looked at everywhere", e.group.Key)
+	return fmt.Sprintf("the providers of the resource group %s have not all been asked", e.group.Key)
 }
 
-// Judge allows the group to go if the last look covered all that its writes
-// touched. Where these have touched nothing, and the index knows all that the
-// subscription holds, there is nothing to look at. It runs in the closing transaction.
+// Judge allows the group to be deleted if the last scan covered everywhere its writes
+// reached. If they reached nothing, and the index knows all resources of the
+// subscription, no scan is needed. It runs in the closing transaction.
 func (c *EmptinessCheck) Judge(group inventory.Group, touched []inventory.WrittenRegion) error {
 	if len(touched) == 0 && c.Subscription.Covered {
 		return nil
 	}
 	seen := c.conclusive && c.incarnation == group.Incarnation
 	for _, touch := range touched {
-		seen = seen && slices.Contains(c.touched, touch)
+		seen = seen && slices.Contains(c.writtenRegions, touch)
 	}
 	if !seen {
 		return &uncheckedError{group, touched}
@@ -68,10 +68,10 @@ func (c *EmptinessCheck) Judge(group inventory.Group, touched []inventory.Writte
 	return nil
 }
 
-// Look reports whether a closing failed by a refusal of Judge. If so, it lists the
-// group's collections wherever this incarnation of the group ever sent a write, and
-// wherever absence was not seen, and lets the index adopt what it finds, which then
-// holds the group back. An error means that nothing is known: the group stays.
+// Look reports whether refusal is an error of Judge. If so, it lists the group's
+// collections wherever this incarnation of the group ever sent a write, and wherever
+// absence was not seen. The index adopts the resources it finds, which then prevent the
+// deletion. An error means that the outcome is unknown: the group stays.
 func (c *EmptinessCheck) Look(ctx context.Context, refusal error) (looked bool, err error) {
 	unchecked, ok := errors.AsType[*uncheckedError](refusal)
 	if !ok {
@@ -84,56 +84,56 @@ func (c *EmptinessCheck) Look(ctx context.Context, refusal error) (looked bool, 
 			return true, fmt.Errorf("read the subscription of a group: %w", err)
 		}
 	}
-	l := look{Prober: c.Prober, identity: c.Identity, subscription: subscription, group: unchecked.group}
+	l := groupScan{Prober: c.Prober, identity: c.Identity, subscription: subscription, group: unchecked.group}
 	l.Prober.Share, l.Prober.Timeout, l.Prober.Newest = c.Share, c.Timeout, true
-	places, err := l.places(ctx, unchecked.touched)
+	places, err := l.places(ctx, unchecked.writtenRegions)
 	if err != nil {
 		return true, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	limits.ForEach(placesAtOnce, len(places), func(i int) { l.at(ctx, places[i]) })
+	limits.ForEach(placesAtOnce, len(places), func(i int) { l.scanPlace(ctx, places[i]) })
 	if len(l.failures) > 0 {
 		return true, l.inconclusive(l.failures)
 	}
-	c.incarnation, c.touched, c.conclusive = unchecked.group.Incarnation, unchecked.touched, !l.overtaken
+	c.incarnation, c.writtenRegions, c.conclusive = unchecked.group.Incarnation, unchecked.writtenRegions, !l.changedMeanwhile
 	return true, l.err
 }
 
-// placesAtOnce bounds the calls to providers on behalf of one group delete.
+// placesAtOnce bounds the concurrent calls to providers for one group's deletion.
 const placesAtOnce = 8
 
-// mostAdopted is how many resources one look adopts: one is enough to hold a group
-// back, and its next delete finds the rest.
+// mostAdopted bounds the resources that one scan adopts: one is enough to keep a group,
+// and its next deletion finds the rest.
 const mostAdopted = 100
 
-// look is one look at all places, which are worked on at the same time.
-type look struct {
+// groupScan scans all places of a group, several at a time.
+type groupScan struct {
 	Prober
 	identity     tracing.Identity
 	subscription inventory.Subscription
 	group        inventory.Group
 
-	mu        sync.Mutex
-	found     int
-	overtaken bool // something changed meanwhile: the look does not count
-	failures  []regionFailure
-	err       error // of the inventory
+	mu               sync.Mutex
+	found            int
+	changedMeanwhile bool // something changed meanwhile: the scan does not count
+	failures         []regionFailure
+	err              error // of the inventory
 }
 
-// place is a collection of the group: that of the last type, below every instance
-// of those before it, which have no rows.
+// place is a collection in the group: the collection of the last type below every
+// instance of the types before it, which have no rows.
 type place struct {
 	types    []*regions.ResourceType
 	endpoint *regions.Endpoint
 }
 
-// tracked is the type whose resources are looked for.
+// tracked returns the type whose resources are searched.
 func (p place) tracked() *regions.ResourceType { return p.types[len(p.types)-1] }
 
-// places lists where to look, each place once. A place that has left the map cannot
-// be looked at, so the group stays.
-func (l *look) places(ctx context.Context, touched []inventory.WrittenRegion) ([]place, error) {
+// places lists the places to scan, each once. A place that has left the map cannot be
+// scanned, so the group stays.
+func (l *groupScan) places(ctx context.Context, touched []inventory.WrittenRegion) ([]place, error) {
 	var places []place
 	add := func(types []*regions.ResourceType, region string) error {
 		p := place{types, types[len(types)-1].Endpoint(region)}
@@ -163,9 +163,9 @@ func (l *look) places(ctx context.Context, touched []inventory.WrittenRegion) ([
 		for _, t := range provider.Types() {
 			types := downToTracked(t)
 			if t.Kind != regions.Tracked || types[len(types)-1] != t {
-				continue // what is nested is found by its parent
+				continue // nested types are found by their parent
 			}
-			unseen, err := l.unseen(ctx, t)
+			unseen, err := l.unseenRegions(ctx, t)
 			if err != nil {
 				return nil, err
 			}
@@ -179,18 +179,18 @@ func (l *look) places(ctx context.Context, touched []inventory.WrittenRegion) ([
 	return places, nil
 }
 
-// unseen are the regions where the index may lack resources of the group: those where
-// absence was not seen, and all where the store was restored since the group was made, as
-// it may have forgotten where the group's writes went.
-func (l *look) unseen(ctx context.Context, t *regions.ResourceType) ([]string, error) {
+// unseenRegions returns the regions where the index may lack resources of the group: the
+// ones where absence was not seen, or all if the store was restored since the group was
+// created, as it may have forgotten where the group's writes went.
+func (l *groupScan) unseenRegions(ctx context.Context, t *regions.ResourceType) ([]string, error) {
 	if !l.group.Created.After(l.Store.Events.Restored()) {
 		return t.EffectiveRegions(), nil
 	}
 	return l.Store.Coverage.Uncovered(ctx, l.subscription.ID, t.Key, t.EffectiveRegions())
 }
 
-// downToTracked lists the types above t, and t itself, from the top down to the
-// first whose instances have rows.
+// downToTracked lists the ancestors of t and t itself, from the top down to the first
+// type whose instances have rows.
 func downToTracked(t *regions.ResourceType) []*regions.ResourceType {
 	var types []*regions.ResourceType
 	for ; t != nil; t = t.Parent {
@@ -205,11 +205,11 @@ func downToTracked(t *regions.ResourceType) []*regions.ResourceType {
 	return types
 }
 
-func (l *look) inconclusive(failures []regionFailure) *arm.Error {
+func (l *groupScan) inconclusive(failures []regionFailure) *arm.Error {
 	return inconclusive(fmt.Sprintf("anything is left in the resource group '%s'", l.group.Name), l.scope(), failures)
 }
 
-func (l *look) missingEndpoint(typeName, region string) *arm.Error {
+func (l *groupScan) missingEndpoint(typeName, region string) *arm.Error {
 	fault := arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable)
 	return l.inconclusive([]regionFailure{{
 		region, fault.Saying("No endpoint is configured any more that serves the type '%s' in the location '%s', where the resource group "+
@@ -218,33 +218,32 @@ func (l *look) missingEndpoint(typeName, region string) *arm.Error {
 	}})
 }
 
-// scope is the group's ID.
-func (l *look) scope() string { return routing.GroupID(l.subscription.ID, l.group.Name) }
+// scope returns the group's ID.
+func (l *groupScan) scope() string { return routing.GroupID(l.subscription.ID, l.group.Name) }
 
-func (l *look) at(ctx context.Context, p place) {
-	if fault := l.below(ctx, p, l.scope()+"/providers/"+p.tracked().Provider.Namespace, p.types); fault != nil {
+func (l *groupScan) scanPlace(ctx context.Context, p place) {
+	if fault := l.scanBelow(ctx, p, l.scope()+"/providers/"+p.tracked().Provider.Namespace, p.types); fault != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.failures = append(l.failures, regionFailure{p.endpoint.Region, fault})
 	}
 }
 
-// below looks at the collection of the first of types below a scope; if its
-// instances have no rows, at those of the further types below each of them.
-func (l *look) below(ctx context.Context, p place, scope string, types []*regions.ResourceType) *arm.Error {
+// scanBelow lists the collection of the first of types below a scope and, if its
+// instances have no rows, the collections of the further types below each of them.
+func (l *groupScan) scanBelow(ctx context.Context, p place, scope string, types []*regions.ResourceType) *arm.Error {
 	t := types[0]
 	target := scope + "/" + t.Name[strings.LastIndexByte(t.Name, '/')+1:]
 	return l.list(ctx, p, t, target, func(id string) *arm.Error {
 		if len(types) > 1 {
-			return l.below(ctx, p, id, types[1:])
+			return l.scanBelow(ctx, p, id, types[1:])
 		}
 		return l.adopt(ctx, p, id)
 	})
 }
 
-// list reads a collection page by page and visits the ids in it that lie in the
-// group.
-func (l *look) list(ctx context.Context, p place, t *regions.ResourceType, target string, visit func(id string) *arm.Error) *arm.Error {
+// list reads a collection page by page and visits the ids in it that are in the group.
+func (l *groupScan) list(ctx context.Context, p place, t *regions.ResourceType, target string, visit func(id string) *arm.Error) *arm.Error {
 	namespace := t.Provider.Namespace
 	c := fanout.Collection{
 		Reader: l.Upstream, Endpoint: p.endpoint, Namespace: namespace, Public: l.Public,
@@ -279,9 +278,9 @@ func (l *look) list(ctx context.Context, p place, t *regions.ResourceType, targe
 	return arm.NewError(arm.BadGatewayConnection, namespace).Because(err)
 }
 
-// adopt asks for a resource that a list showed, and lets the index adopt it unless
-// the index has it there already.
-func (l *look) adopt(ctx context.Context, p place, id string) *arm.Error {
+// adopt asks for a resource that a list showed, and lets the index adopt it unless the
+// index has it there already.
+func (l *groupScan) adopt(ctx context.Context, p place, id string) *arm.Error {
 	l.mu.Lock()
 	enough := l.found >= mostAdopted
 	l.mu.Unlock()
@@ -299,7 +298,7 @@ func (l *look) adopt(ctx context.Context, p place, id string) *arm.Error {
 	if err == nil && row.Region == p.endpoint.Region {
 		return nil
 	}
-	seen, fault := l.ask(ctx, p, q, id)
+	seen, fault := l.probeListed(ctx, p, q, id)
 	if fault != nil || seen == nil {
 		return fault
 	}
@@ -307,23 +306,23 @@ func (l *look) adopt(ctx context.Context, p place, id string) *arm.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.found++
-	l.overtaken = l.overtaken || result == inventory.TooYoung
+	l.changedMeanwhile = l.changedMeanwhile || result == inventory.TooYoung
 	if err != nil {
 		l.err = err
 	}
-	if result == inventory.Fenced { // it goes by the fence's job, and until then it is here
+	if result == inventory.Fenced { // the fence's job deletes it; until then it exists
 		return arm.NewError(arm.Conflict).Saying("'%s' was created late, by a write to an earlier resource group of this name. It is being deleted.", id)
 	}
 	return nil
 }
 
-// ask asks for a resource that a list showed. It returns nil if the provider says that
-// there is no such resource by now; a fault means that it did not say.
-func (l *look) ask(ctx context.Context, p place, q *routing.Request, id string) (*inventory.Discovery, *arm.Error) {
+// probeListed asks for a resource that a list showed. It returns nil if the provider
+// answers that it no longer exists; a fault means that there was no answer.
+func (l *groupScan) probeListed(ctx context.Context, p place, q *routing.Request, id string) (*inventory.Discovery, *arm.Error) {
 	since := l.Store.Now()
 	answer, err := l.Get(ctx, l.header(), inventory.Resource{ID: id, TypeName: q.Type.FullName, Region: p.endpoint.Region})
 	if err != nil {
-		return nil, untold(err, q.Type.Provider.Namespace, p.endpoint.Region)
+		return nil, faultOf(err, q.Type.Provider.Namespace, p.endpoint.Region)
 	}
 	if answer.Status == http.StatusNotFound {
 		return nil, nil
@@ -333,7 +332,7 @@ func (l *look) ask(ctx context.Context, p place, q *routing.Request, id string) 
 }
 
 // header returns the ids of a call.
-func (l *look) header() http.Header {
+func (l *groupScan) header() http.Header {
 	header := http.Header{}
 	l.identity.Stamp(header)
 	return header

@@ -12,7 +12,7 @@ import (
 func TestLookCountsForWhatItSaw(t *testing.T) {
 	group := inventory.Group{Incarnation: [16]byte{1}}
 	west, east := inventory.WrittenRegion{Type: "t", Region: "westus"}, inventory.WrittenRegion{Type: "t", Region: "eastus"}
-	looked := EmptinessCheck{incarnation: group.Incarnation, touched: []inventory.WrittenRegion{west}, conclusive: true}
+	looked := EmptinessCheck{incarnation: group.Incarnation, writtenRegions: []inventory.WrittenRegion{west}, conclusive: true}
 	for _, c := range []struct {
 		check   EmptinessCheck
 		group   inventory.Group

@@ -20,45 +20,44 @@ import (
 	"portico/routing"
 )
 
-// How often the resources of one subscription are searched for: each search costs
-// a call to every region where absence was not seen.
+// How often the resources of one subscription are searched for: each search costs a call
+// to every region where absence was not seen.
 const (
 	searchesPerSecond = 50
 	searchBurst       = 200
 	regionsAtOnce     = 32
 )
 
-// Finder searches for tracked resources where their absence was not seen. It is safe
-// for concurrent use, and runs one search at a time for a caller and a resource.
+// Finder searches for tracked resources where their absence was not seen. It is safe for
+// concurrent use, and runs one search at a time for a caller and a resource.
 type Finder struct {
-	prober Prober
-	log    *zap.Logger
-	heard  hearing
+	prober  Prober
+	log     *zap.Logger
+	replies lastReplies
 
 	mu       sync.Mutex
 	searches map[string]*search // by the caller's share and the resource's key
-	// rates are those of the subscriptions that are not covered: as many as the
-	// operator made.
+	// rates holds a limiter for each subscription that is not covered; operators create
+	// subscriptions, so there are few.
 	rates map[string]*rate.Limiter
 }
 
-// search is one search under way.
 type search struct {
 	done chan struct{}
 	err  error
 }
 
-// NewFinder returns a finder that asks by the map, client and store of a prober.
+// NewFinder returns a finder with the map, client and store of a prober.
 func NewFinder(p Prober, log *zap.Logger) *Finder {
 	return &Finder{prober: p, log: log, searches: map[string]*search{}, rates: map[string]*rate.Limiter{}}
 }
 
-// Find asks the endpoints of sought, and lets the index adopt the resource if one of
-// them holds it. Without an error, the index knows whether the resource exists; the
-// error is what the client gets. Concurrent calls for one resource and one caller
-// share a search, which the first of them runs to its end even if its ctx ends.
+// Find asks the endpoints of sought, and lets the index adopt the resource if one of them
+// holds it. Without an error, the index knows whether the resource exists; an error is
+// meant for the client. Concurrent calls for one resource and one caller share a search,
+// which the first of them runs to its end even if its ctx ends.
 func (f *Finder) Find(ctx context.Context, caller Caller, sought routing.Sought) error {
-	// A caller who has used up a share must not fail the search of another.
+	// A caller that has used up its share must not fail the search of another.
 	key := caller.Share + " " + sought.Key
 	f.mu.Lock()
 	running := f.searches[key]
@@ -81,7 +80,7 @@ func (f *Finder) Find(ctx context.Context, caller Caller, sought routing.Sought)
 }
 
 func (f *Finder) run(ctx context.Context, key string, s *search, caller Caller, sought routing.Sought) {
-	s.err = errBrokenOff // unless this gets to its end
+	s.err = errBrokenOff // replaced at the end
 	defer func() {
 		f.mu.Lock()
 		delete(f.searches, key)
@@ -122,18 +121,19 @@ func (f *Finder) throttle(sought routing.Sought) error {
 		sought.Subscription.ID, "GET/"+strings.ToUpper(sought.Type.FullName), int(seconds))
 }
 
-func existence(sought routing.Sought) string {
+func existenceQuestion(sought routing.Sought) string {
 	return fmt.Sprintf("the resource '%s' exists", sought.ID)
 }
 
-// searchRounds is how often a resource is searched for that was being written to,
-// or was deleted, while it was seen.
+// searchRounds bounds how often a resource is searched for that was written to or deleted
+// while it was being read.
 const searchRounds = 2
 
 func (f *Finder) search(ctx context.Context, caller Caller, sought routing.Sought) error {
 	for round := range searchRounds {
-		// Until what was removed before this search counts as removed before it: that has to
-		// be older by the slack, and the clock may have been ahead by as much when it was.
+		// Wait until resources removed before this search count as removed before it: the
+		// removal must be older by the slack, and its clock may have been ahead by as
+		// much.
 		if err := timing.Sleep(ctx, 2*time.Duration(round)*f.prober.Store.ClockSlack()); err != nil {
 			return err
 		}
@@ -146,14 +146,14 @@ func (f *Finder) search(ctx context.Context, caller Caller, sought routing.Sough
 			return err
 		}
 	}
-	return inconclusive(existence(sought), sought.ID, []regionFailure{{
+	return inconclusive(existenceQuestion(sought), sought.ID, []regionFailure{{
 		sought.Endpoints[0].Region, arm.NewError(arm.Conflict),
 	}})
 }
 
-// discoverAll asks all endpoints at once, within the time of one call. If one of
-// them holds the resource, it exists, whatever the others answer. Only if none
-// does, the failures count.
+// discoverAll asks all endpoints at once, within the time of one call. If one of them
+// holds the resource, it exists, whatever the others answer. Only if none does, the
+// failures count.
 func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.Sought) ([]inventory.Discovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.prober.Timeout)
 	defer cancel()
@@ -164,7 +164,7 @@ func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.
 	results := make([]result, len(sought.Endpoints))
 	limits.ForEach(regionsAtOnce, len(results), func(i int) {
 		results[i].seen, results[i].fault = f.prober.discover(ctx, caller, sought, sought.Endpoints[i])
-		f.heard.note(sought.Endpoints[i], Heard{f.prober.Store.Now(), results[i].fault == nil})
+		f.replies.record(sought.Endpoints[i], Heard{f.prober.Store.Now(), results[i].fault == nil})
 	})
 	var seen []inventory.Discovery
 	var failures []regionFailure
@@ -177,15 +177,15 @@ func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.
 		}
 	}
 	if len(seen) == 0 && len(failures) > 0 {
-		return nil, inconclusive(existence(sought), sought.ID, failures)
+		return nil, inconclusive(existenceQuestion(sought), sought.ID, failures)
 	}
 	return seen, nil
 }
 
-// adopt lets the index adopt the resource. If several regions hold the same ID, the
-// first in the map's order gets the row, so that replicas which search at the same
-// time agree; the others become strays. again reports that the resource changed
-// while it was seen.
+// adopt lets the index adopt the resource. If several regions hold the same ID, the first
+// in the map's order gets the row, so that replicas which search at the same time agree;
+// the others become strays. again reports that the resource changed while it was being
+// read.
 func (f *Finder) adopt(ctx context.Context, sought routing.Sought, seen []inventory.Discovery) (again bool, err error) {
 	found := false
 	ctx, cancel := context.WithTimeout(ctx, f.prober.Timeout)

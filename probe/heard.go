@@ -7,19 +7,19 @@ import (
 	"portico/regions"
 )
 
-// Heard is what a search last heard of an endpoint.
+// Heard is the outcome of the last search at an endpoint.
 type Heard struct {
-	At       time.Time // by the store; the zero time: it was not asked
-	Answered bool      // whether the resource exists there
+	At       time.Time // by the store; zero if it was not asked
+	Answered bool      // it answered whether the resource exists there
 }
 
-// hearing remembers what endpoints said to searches. There are as many as the map has.
-type hearing struct {
+// lastReplies remembers the last outcome of each endpoint of the map.
+type lastReplies struct {
 	mu   sync.Mutex
 	last map[*regions.Endpoint]Heard
 }
 
-func (h *hearing) note(e *regions.Endpoint, heard Heard) {
+func (h *lastReplies) record(e *regions.Endpoint, heard Heard) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.last == nil {
@@ -28,10 +28,10 @@ func (h *hearing) note(e *regions.Endpoint, heard Heard) {
 	h.last[e] = heard
 }
 
-// Heard returns what a search last heard of an endpoint of the finder's map: whether a
-// resource that it may hold can be created just now.
+// Heard returns the last outcome at an endpoint of the finder's map: whether a resource
+// that it may hold can be created at present.
 func (f *Finder) Heard(e *regions.Endpoint) Heard {
-	f.heard.mu.Lock()
-	defer f.heard.mu.Unlock()
-	return f.heard.last[e]
+	f.replies.mu.Lock()
+	defer f.replies.mu.Unlock()
+	return f.replies.last[e]
 }

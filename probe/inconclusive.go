@@ -18,7 +18,7 @@ type regionFailure struct {
 	fault  *arm.Error
 }
 
-// inconclusive is the client's error where no provider gave a usable answer: 504 if all
+// inconclusive returns the client's error if no provider gave a usable answer: 504 if all
 // were too slow, else 503. It names the regions; question completes the sentence "It
 // could not be told whether …".
 func inconclusive(question, target string, failures []regionFailure) *arm.Error {
@@ -42,20 +42,20 @@ func inconclusive(question, target string, failures []regionFailure) *arm.Error 
 		question, strings.Join(list.Regions, "', '"))
 }
 
-// Unconfirmed is the client's error for a write of a resource while the region of its row
-// does not say whether it still exists there: 409, as others may hold it. err is that of
-// the probe; an error of the store is returned as it is.
+// Unconfirmed returns the client's error for a write of a resource while the region of
+// its row does not answer whether it still exists there: 409, as other regions may hold
+// it. err is the probe's error; an outage of the store is returned unchanged.
 func Unconfirmed(row inventory.Resource, err error) error {
 	if errors.Is(err, inventory.ErrUnavailable) {
 		return err
 	}
 	namespace, _, _ := strings.Cut(row.TypeName, "/")
 	fault := inconclusive(fmt.Sprintf("the resource '%s' still exists", row.ID), row.ID,
-		[]regionFailure{{row.Region, untold(err, namespace, row.Region)}})
+		[]regionFailure{{row.Region, faultOf(err, namespace, row.Region)}})
 	fault.Status, fault.Code = http.StatusConflict, arm.Conflict
 	fault.RetryAfter = max(fault.RetryAfter, unconfirmedRetry)
 	return fault
 }
 
-// unconfirmedRetry is the least pause asked of a client whose write waits for a probe.
+// unconfirmedRetry is the shortest pause for a client whose write waits for a probe.
 const unconfirmedRetry = 10 * time.Second

@@ -1,16 +1,17 @@
-// Package probe asks providers what the index does not know or is not sure of.
+// Package probe asks providers about resources that the index does not know or is not
+// sure of.
 //
-// A [Prober] asks whether the resource of a row still exists, and records what
-// the answer proves. A [Finder] looks for a resource that has no row, in every
-// region where its absence was not seen, and lets the index adopt it. An
-// [EmptinessCheck] lists the collections of a resource group before the group goes.
+// A [Prober] asks whether the resource of a row still exists, and records what the answer
+// proves. A [Finder] searches for a resource that has no row, in every region where its
+// absence was not seen, and lets the index adopt it. An [EmptinessCheck] lists the
+// collections of a resource group before the group is deleted.
 //
-// The rule: only an answer counts. A region that gives none makes the question
-// inconclusive, which is an error that names the region, and never an absence.
+// Only an answer counts: a region that gives none makes the question inconclusive, which
+// is an error that names the region, and never an absence.
 //
-// A Prober and an EmptinessCheck ask as Portico itself: what a provider shows to one
-// caller proves nothing. A Finder asks on behalf of a [Caller]. Nothing here knows the
-// request or the job that asks.
+// A Prober and an EmptinessCheck ask as Portico itself: an answer to one caller proves
+// nothing. A Finder asks on behalf of a [Caller]. The package knows neither the request
+// nor the job that asks.
 package probe
 
 import (
@@ -36,7 +37,7 @@ type Prober struct {
 	Map      *regions.Map
 	Upstream Upstream
 	Store    *inventory.Store
-	Public   *url.URL      // under which providers know the front door
+	Public   *url.URL      // by which providers know the front door
 	Timeout  time.Duration // of one call
 	Share    string        // as [upstream.Call].Caller; empty: Portico's own
 	// Newest probes with the newest api-version of a row's type, not the row's own.
@@ -49,25 +50,24 @@ type Upstream interface {
 	Send(context.Context, upstream.Call) (upstream.Answer, error)
 }
 
-// ProbeResult is what a provider answered about a row's resource.
+// ProbeResult is a provider's answer about a row's resource.
 type ProbeResult struct {
-	// Settled: the index took it as proof.
+	// Settled: the index accepted it as proof.
 	Settled           bool
 	Found             bool
 	ProvisioningState string
-	// Generation is the row's after that, zero where the answer was about another
-	// one, or the row has gone.
+	// Generation is the row's generation after the probe, zero if the answer was about
+	// another one, or the row is gone.
 	Generation [16]byte
-	RetryAfter time.Duration // that the answer asked for; 0: none
+	RetryAfter time.Duration // requested by the answer; 0: none
 }
 
 // Removed reports whether the probe removed the row.
 func (r ProbeResult) Removed() bool { return r.Settled && !r.Found }
 
-// Probe asks the provider for the resource of a row, with the api-version by which
-// it was written, and records what the answer proves. header carries the ids of the
-// call. An error means that the provider did not say, or that the answer was not
-// recorded.
+// Probe asks the provider for the resource of a row, with the api-version of its last
+// write, and records what the answer proves. header carries the ids of the call. An error
+// means that the provider gave no answer, or that the answer was not recorded.
 func (p Prober) Probe(ctx context.Context, header http.Header, row inventory.Resource) (ProbeResult, error) {
 	answer, err := p.Get(ctx, header, row)
 	if err != nil {
@@ -89,9 +89,9 @@ func (p Prober) Probe(ctx context.Context, header http.Header, row inventory.Res
 	return result, nil
 }
 
-// VerifyAbsence probes a resource that an answer called absent, and
-// reports whether it does. An error means that the provider did not say; the row is
-// then flagged, to be verified later.
+// VerifyAbsence probes a resource that an answer called absent, and reports whether it
+// exists. An error means that the provider gave no answer; the row is then flagged, to be
+// verified later.
 func (p Prober) VerifyAbsence(ctx context.Context, header http.Header, subscription, key string) (exists bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
@@ -109,9 +109,8 @@ func (p Prober) VerifyAbsence(ctx context.Context, header http.Header, subscript
 	return false, errors.Join(err, p.Store.RequestVerify(context.WithoutCancel(ctx), subscription, key))
 }
 
-// Get asks the provider for the resource of a row. Its answer is a 200 that shows the
-// resource, or a 404 that says that the resource does not exist; anything else is an
-// error.
+// Get asks the provider for the resource of a row. It returns a 200 with the resource, or
+// a 404 that states that the resource does not exist; any other answer is an error.
 func (p Prober) Get(ctx context.Context, header http.Header, row inventory.Resource) (upstream.Answer, error) {
 	q, endpoint, err := p.Target(row)
 	if err != nil {
@@ -124,8 +123,8 @@ func (p Prober) Get(ctx context.Context, header http.Header, row inventory.Resou
 	return answer, CheckShown(answer)
 }
 
-// CheckShown returns a [StatusError] for an answer that is not a 200, or whose text is
-// not a resource that can be read: a gateway's page proves no more than its 502.
+// CheckShown returns a [StatusError] for an answer that is not a 200, or whose body is
+// not a readable resource: a gateway's page proves no more than its 502.
 func CheckShown(answer upstream.Answer) error {
 	if answer.Status == http.StatusOK {
 		if _, readable := inventory.ReadObservation(answer.Body); readable {
@@ -143,11 +142,10 @@ func (p Prober) Read(ctx context.Context, header http.Header, to *regions.Endpoi
 	return p.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header, Caller: p.Share})
 }
 
-// Target builds the GET of a row's resource and finds the endpoint that holds the
-// resource.
+// Target returns the GET of a row's resource and the endpoint that holds the resource.
 func (p Prober) Target(row inventory.Resource) (*routing.Request, *regions.Endpoint, error) {
-	// An ID is the decoded form of a path that was legal when it came in, so it
-	// holds nothing that decoding it again could change.
+	// An ID is the decoded form of a path that was valid when it came in, so decoding it
+	// again changes nothing.
 	q, fault := routing.ClassifyID(p.Map, http.MethodGet, row.ID)
 	switch {
 	case fault != nil:
@@ -165,8 +163,8 @@ func (p Prober) Target(row inventory.Resource) (*routing.Request, *regions.Endpo
 	return q, q.Type.Endpoint(row.Region), nil
 }
 
-// StatusError is an answer that proves nothing, and the pause that it asked for. If its
-// status is a success, its text could not be read.
+// StatusError reports an answer that proves nothing, and the pause it asked for. If its
+// status is a success, its body could not be read.
 type StatusError struct {
 	Status     int
 	RetryAfter time.Duration
@@ -185,21 +183,20 @@ func (e StatusError) Error() string {
 	return fmt.Sprintf("the provider answered %d", e.Status)
 }
 
-// Unreadable reports whether the status is a success, whose text could not be read.
+// Unreadable reports whether the status is a success, whose body could not be read.
 func (e StatusError) Unreadable() bool {
 	return e.Status >= http.StatusOK && e.Status < http.StatusMultipleChoices
 }
 
-// MissingEndpointError says that the map has no endpoint where a resource lies, or
-// lay.
+// MissingEndpointError reports that the map has no endpoint for the region of a resource.
 type MissingEndpointError struct{ TypeName, Region string }
 
 func (e MissingEndpointError) Error() string {
 	return fmt.Sprintf("the map has no endpoint for %s in %s", e.TypeName, e.Region)
 }
 
-// MissingRegionRemedy says what an operator can do about a region that work waits
-// for and that the map lacks.
+// MissingRegionRemedy returns what an operator can do about a region that work waits for
+// and that the map lacks.
 func MissingRegionRemedy(region string) string {
 	return "Configure the location '" + region + "' again; or, where it is gone for good, have an operator retire it: portico retire " + region
 }

@@ -1,5 +1,4 @@
-// Command contoso serves one regional endpoint of the reference resource
-// provider.
+// Command contoso serves one regional endpoint of the reference resource provider.
 package main
 
 import (
@@ -25,7 +24,7 @@ import (
 	"portico/provider/contoso"
 )
 
-// Requests under way get this long to end after a signal.
+// drainTime bounds the requests under way after a signal.
 const drainTime = 5 * time.Second
 
 func main() {
@@ -64,26 +63,26 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	}
 	c.Flags().StringVar(&f.region, "region", "", `region to serve; "global" serves the global types`)
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "address to listen on")
-	c.Flags().StringVar(&f.state, "state", "", "file that keeps the state; none keeps it in memory")
-	c.Flags().IntVar(&f.pageSize, "page-size", 50, "most resources on a page of a list")
-	c.Flags().StringVar(&f.level, "log-level", "warn", "least level to log: debug, info, warn, error")
-	c.Flags().StringSliceVar(&f.breaks, "break", nil, "rules of the contract to break, by their names; an unknown one lists all")
-	c.Flags().StringSliceVar(&f.habits, "habit", nil, "freedoms to take with properties and links, by their names; an unknown one lists all")
+	c.Flags().StringVar(&f.state, "state", "", "file for the state; empty: the state is only in memory")
+	c.Flags().IntVar(&f.pageSize, "page-size", 50, "maximum number of resources on a page of a list")
+	c.Flags().StringVar(&f.level, "log-level", "warn", "lowest level to log: debug, info, warn, error")
+	c.Flags().StringSliceVar(&f.breaks, "break", nil, "rules of the contract to break, by name; an unknown name lists all")
+	c.Flags().StringSliceVar(&f.habits, "habit", nil, "unusual but legal forms of properties and links, by name; an unknown name lists all")
 	c.Flags().StringSliceVar(&f.types, "type", nil, "further resource types to serve, each as Namespace/type@api-version")
 	c.Flags().BoolVar(&f.anyType, "any-type", false, "serve all other resource types too, with any body and under any api-version")
-	c.Flags().StringVar(&f.frontDoor, "front-door", "", "URL of the front door, through which clusters get their machines")
+	c.Flags().StringVar(&f.frontDoor, "front-door", "", "URL of the front door, which clusters create their machines through")
 	c.Flags().StringVar(&f.internal, "internal-subscription", "", "the provider's own subscription there")
-	c.Flags().StringVar(&f.token, "front-door-token", "", "file that holds the bearer token to use there")
-	c.Flags().StringVar(&f.cert, "tls-cert", "", "PEM file of the certificate to serve TLS with; none serves plain HTTP")
+	c.Flags().StringVar(&f.token, "front-door-token", "", "file with the bearer token for the front door")
+	c.Flags().StringVar(&f.cert, "tls-cert", "", "PEM file of the TLS certificate; empty: plain HTTP")
 	c.Flags().StringVar(&f.key, "tls-key", "", "PEM file of its key")
-	c.Flags().StringVar(&f.clientCA, "client-ca", "", "PEM file of the authorities of the client certificates to demand; none demands none")
+	c.Flags().StringVar(&f.clientCA, "client-ca", "", "PEM file of authorities; requests need a client certificate of one of them; empty: none is needed")
 	c.MarkFlagsRequiredTogether("front-door", "internal-subscription")
 	c.MarkFlagsRequiredTogether("tls-cert", "tls-key")
-	_ = c.MarkFlagRequired("region") // fails only for a flag that is not defined
+	_ = c.MarkFlagRequired("region") // fails only for an undefined flag
 	return c
 }
 
-// serve runs until ctx ends, then lets requests under way end.
+// serve serves until ctx ends, then lets requests under way end.
 func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	log, err := logger(f.level, stderr)
 	if err != nil {
@@ -153,11 +152,12 @@ func (f flags) tls() (*tls.Config, *x509.CertPool, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", f.clientCA, err)
 	}
-	secured.ClientAuth = tls.RequestClientCert // judged for each request, which can be answered
+	secured.ClientAuth = tls.RequestClientCert // checked for each request, so that it can be answered
 	return secured, clients, nil
 }
 
-// door returns the way to other providers, nil if none is configured.
+// door returns the access to other providers through a front door, nil if none is
+// configured.
 func (f flags) door() (*contoso.FrontDoor, error) {
 	if f.frontDoor == "" {
 		return nil, nil

@@ -21,10 +21,10 @@ func backupCommand(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Copy the SQLite database into a file while the service runs",
 		Long: `Copy the SQLite database into a file while the service runs.
 
-The copy is the database as it is at one moment. It is read whole before FILE
-appears, which no other file is replaced for. Exit status 1: there is no backup.
+The copy is a snapshot of one moment. It is read back and checked before FILE appears, and
+never replaces an existing file. Exit status 1: no backup was made.
 
-PostgreSQL has means of its own, pg_basebackup and pg_dump.`,
+For PostgreSQL, use pg_basebackup or pg_dump.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := load(path, stderr)
@@ -50,15 +50,15 @@ PostgreSQL has means of its own, pg_basebackup and pg_dump.`,
 	return c
 }
 
-// whereKeyIs says which key is needed to read a backup.
+// whereKeyIs returns a sentence about the key that is needed to read a backup.
 func whereKeyIs(cfg *config.Config) string {
 	if len(cfg.Store.SealKeys) > 0 {
 		return "Contents in it are encrypted by the keys of store.sealKeys."
 	}
-	return "Contents in it are encrypted by the key in " + cfg.Store.DSN + ".key, which is not in it: keep a copy of that apart."
+	return "Contents in it are encrypted by the key in " + cfg.Store.DSN + ".key, which is not part of the backup: keep a copy of it separately."
 }
 
-// writeJSON writes what a command has done for programs to read.
+// writeJSON writes the outcome of a command for programs to read.
 func writeJSON(w io.Writer, answer any) error {
 	text, err := json.Marshal(answer)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"portico/internal/pemfile"
 )
 
-// certificate is the public listener's, and the authorities of its clients'.
-// Connections that come in from then on see when they change.
+// certificate holds the public listener's certificate and the authorities of its clients'
+// certificates. A change takes effect for new connections.
 type certificate struct {
-	now atomic.Pointer[tls.Config]
+	current atomic.Pointer[tls.Config]
 }
 
-// use makes the listener show another certificate from now on. Clients may show one of
-// authorities, nil for none. A nil pair is for plain HTTP.
+// use makes the listener present pair from now on. Clients may present a certificate of
+// authorities, which may be nil. A nil pair means plain HTTP and is ignored.
 func (c *certificate) use(pair *tls.Certificate, authorities []*x509.Certificate) {
 	if pair == nil {
 		return
@@ -28,15 +28,14 @@ func (c *certificate) use(pair *tls.Certificate, authorities []*x509.Certificate
 	if authorities != nil {
 		next.ClientAuth, next.ClientCAs = tls.VerifyClientCertIfGiven, pemfile.PoolOf(authorities)
 	}
-	c.now.Store(next)
+	c.current.Store(next)
 }
 
-// shown reports whether the listener speaks TLS.
-func (c *certificate) shown() bool { return c.now.Load() != nil }
+func (c *certificate) usesTLS() bool { return c.current.Load() != nil }
 
 func (c *certificate) server() *tls.Config {
 	outer := serverTLS()
-	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.now.Load(), nil }
+	outer.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return c.current.Load(), nil }
 	return outer
 }
 
@@ -44,8 +43,8 @@ func serverTLS() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 }
 
-// serverPair reads the public listener's certificate; nil where there is none.
-// What is wrong with the files is a fault of the configuration.
+// serverPair reads the public listener's certificate; nil if none is configured.
+// Unreadable files are a fault of the configuration.
 func serverPair(o config.TLS) (*tls.Certificate, error) {
 	if o.Cert == "" {
 		return nil, nil //nolint:nilnil // plain HTTP
@@ -57,8 +56,8 @@ func serverPair(o config.TLS) (*tls.Certificate, error) {
 	return pair, nil
 }
 
-// fileFault is the fault of a pair of files that are no certificate and its key. The
-// errors of package tls quote neither.
+// fileFault returns the fault of files that are not a certificate and its key. The errors
+// of package tls contain nothing of the files.
 func fileFault(path, setting string, err error) config.Fault {
 	if missing, ok := errors.AsType[*fs.PathError](err); ok {
 		path, err = missing.Path, missing.Err

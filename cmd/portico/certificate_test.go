@@ -19,7 +19,7 @@ func TestCertificateThatIsNoLongerShown(t *testing.T) {
 	r := prometheus.NewRegistry()
 	s := &service{expiries: meter.NewCertificates(r)}
 	own := tls.Certificate{Leaf: &x509.Certificate{NotAfter: time.Unix(3, 0)}}
-	shown := material{towards: towards{identities: upstream.Identities{"": {Certificate: &own}}}}
+	shown := material{upstreamIdentities: upstreamIdentities{identities: upstream.Identities{"": {Certificate: &own}}}}
 	for i, want := range []int{1, 0, 1} {
 		s.showCertificates(shown)
 		if i == 1 {

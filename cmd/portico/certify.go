@@ -22,11 +22,10 @@ import (
 
 // Exit statuses of certify other than 0.
 const (
-	statusNotKept   = 1 // a rule is not kept, or something is left behind
-	statusNotJudged = 2 // the suite could not run, or not to its end
+	statusNotKept   = 1 // a rule is broken, or something is left behind
+	statusNotJudged = 2 // the suite could not run, or did not finish
 )
 
-// certification is one call of the command.
 type certification struct {
 	stdout, stderr io.Writer
 	file, reports  string
@@ -44,21 +43,21 @@ func certifyCommand(stdout, stderr io.Writer) *cobra.Command {
 	var list, compare bool
 	c := &cobra.Command{
 		Use:   "certify --config FILE",
-		Short: "Judge whether a resource provider keeps the contract",
-		Long: `Judge whether a resource provider keeps the contract, rule by rule, from outside:
-straight at its endpoints as a front door would call them, or through a front door.
+		Short: "Check whether a resource provider keeps the contract",
+		Long: `Check whether a resource provider keeps the contract, rule by rule, from outside:
+directly at its endpoints, called as a front door would call them, or through a front door.
 docs/certify.md describes FILE.
 
-Everything is made below one resource group, which has to be empty, and removed in the
-end, also on Ctrl-C. What could not be removed is said. --keep leaves what the broken cases
-made, to look at it.
+Everything is created in one resource group, which has to be empty, and removed at the
+end, also on Ctrl-C. Objects that could not be removed are listed. --keep leaves what the
+broken cases created, for inspection.
 
---list shows the cases. --compare OLD NEW says what has changed between two results.json.
+--list shows the cases. --compare OLD NEW shows the changes between two results.json.
 
-Exit status 0: every claimed rule that was tried is kept, of every claimed profile at least
-one. 1: a claimed rule is broken or was not reached, a claimed profile was not tried, or
-something is left behind; of --compare: something is worse. 2: the suite could not run, or
-not to its end.`,
+Exit status 0: every claimed rule that was tried is kept, and every claimed profile was
+tried. 1: a claimed rule is broken or was not reached, a claimed profile was not tried, or
+something is left behind; with --compare: something is worse. 2: the suite could not run,
+or did not finish.`,
 		Args: func(c *cobra.Command, args []string) error {
 			if compare {
 				return notJudged(cobra.ExactArgs(2)(c, args))
@@ -79,22 +78,22 @@ not to its end.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&run.file, "config", "", "the provider's certify.yaml, a `FILE`")
-	flags.StringSliceVar(&run.profiles, "profile", nil, "claim these `PROFILES` in place of those of the file; separated by commas")
+	flags.StringSliceVar(&run.profiles, "profile", nil, "claim these `PROFILES` instead of the file's; separated by commas")
 	flags.StringVar(&run.reports, "report", "", "write report.html, junit.xml and results.json into `DIR`")
-	flags.StringSliceVar(&run.cases, "case", nil, "run these cases alone, by their `IDS`; separated by commas")
-	flags.BoolVar(&run.disruptive, "disruptive", false, "run the cases that may disturb others who use the provider, too")
-	flags.BoolVar(&run.keep, "keep", false, "leave what the broken cases made, to look at it")
+	flags.StringSliceVar(&run.cases, "case", nil, "run only the cases with these `IDS`; separated by commas")
+	flags.BoolVar(&run.disruptive, "disruptive", false, "also run the cases that may disturb other users of the provider")
+	flags.BoolVar(&run.keep, "keep", false, "leave what the broken cases created, for inspection")
 	flags.BoolVar(&list, "list", false, "show the cases, and run none")
 	flags.BoolVar(&compare, "compare", false, "compare the results.json of two runs: certify --compare OLD NEW")
-	flags.VarP(&run.format, "output", "o", "how to write the outcome; json and yaml: as in results.json")
+	flags.VarP(&run.format, "output", "o", "output format; json and yaml: as in results.json")
 	_ = c.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
+		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
 	c.MarkFlagsMutuallyExclusive("list", "compare", "config")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return notJudged(err) })
 	return c
 }
 
-// notJudged gives an error the status of a suite that could not run.
+// notJudged gives an error the exit status of a suite that could not run.
 func notJudged(err error) error {
 	if err == nil {
 		return nil
@@ -102,7 +101,6 @@ func notJudged(err error) error {
 	return &operator.StatusError{Err: err, Status: statusNotJudged}
 }
 
-// certify runs the suite and says what it found out.
 func (c *certification) certify(ctx context.Context) error {
 	target, about, err := c.target(ctx)
 	if err != nil {
@@ -117,7 +115,7 @@ func (c *certification) certify(ctx context.Context) error {
 		return notJudged(err)
 	}
 	run.Took = time.Since(run.Began)
-	if err := c.tell(run, stopped); err != nil {
+	if err := c.writeOutcome(run, stopped); err != nil {
 		return notJudged(err)
 	}
 	switch {
@@ -149,7 +147,7 @@ func (c *certification) target(ctx context.Context) (contract.Target, report.Tar
 	return target, about, nil
 }
 
-// overrule lets the flags count before the file.
+// overrule applies the flags, which take precedence over the file.
 func (c *certification) overrule(loaded *certifyconfig.Config) error {
 	if len(c.profiles) > 0 {
 		known := certifyconfig.ProfileNames()
@@ -166,7 +164,7 @@ func (c *certification) overrule(loaded *certifyconfig.Config) error {
 	for _, id := range c.cases {
 		i := slices.IndexFunc(all, func(known contract.Case) bool { return known.ID == id })
 		if i < 0 {
-			return fmt.Errorf("--case: there is no %q: portico certify --list shows those that there are", id)
+			return fmt.Errorf("--case: there is no %q: portico certify --list shows the cases", id)
 		}
 		if profile := all[i].Profile; !slices.Contains(loaded.Profiles, profile) {
 			return fmt.Errorf("--case: %s is of the profile %s, which is not claimed: add --profile %s", id, profile, profile)
@@ -176,7 +174,7 @@ func (c *certification) overrule(loaded *certifyconfig.Config) error {
 }
 
 // judged returns the claimed profiles that the run judges. A run of single cases judges
-// the profiles of those.
+// their profiles.
 func (c *certification) judged(claimed []contract.Profile) []string {
 	var names []string
 	for _, p := range claimed {
@@ -187,10 +185,11 @@ func (c *certification) judged(claimed []contract.Profile) []string {
 	return names
 }
 
-// try runs the cases and removes what they made. stopped says why not all of them ran.
+// try runs the cases and removes what they created. stopped is the reason why not all
+// ran.
 func (c *certification) try(ctx context.Context, target contract.Target, run *report.Run) (stopped, err error) {
 	ledger := contract.Keep(target, c.limits.Call)
-	if err := vacant(ctx, ledger, target.Group); err != nil {
+	if err := requireEmpty(ctx, ledger, target.Group); err != nil {
 		return nil, err
 	}
 	refusals, err := contract.Announce(ctx, target)
@@ -203,7 +202,7 @@ func (c *certification) try(ctx context.Context, target contract.Target, run *re
 	var found contract.Recorder
 	limited, cancel := context.WithTimeoutCause(ctx, c.limits.Run, fmt.Errorf("limits.run, %s, have passed", c.limits.Run))
 	defer cancel()
-	progress := follow(&found, target, terminal.On(c.stderr))
+	progress := newCertifyProgress(&found, target, terminal.On(c.stderr))
 	err = contract.Try(limited, target, progress)
 	progress.End()
 	if limited.Err() != nil {
@@ -223,9 +222,9 @@ func (c *certification) try(ctx context.Context, target contract.Target, run *re
 	return stopped, errors.Join(err, leftBehind(err, run.Left))
 }
 
-// vacant refuses a target whose group is not empty, because the run removes everything
-// below the group in the end.
-func vacant(ctx context.Context, ledger *contract.Ledger, group string) error {
+// requireEmpty refuses a target whose group is not empty, because the run removes
+// everything below the group in the end.
+func requireEmpty(ctx context.Context, ledger *contract.Ledger, group string) error {
 	held, err := ledger.Occupied(ctx)
 	if err != nil {
 		return err
@@ -242,24 +241,24 @@ func vacant(ctx context.Context, ledger *contract.Ledger, group string) error {
 	for i, id := range held {
 		held[i] = "  " + terminal.Clean(id)
 	}
-	return fmt.Errorf("the resource group %s holds something already, and everything below it is removed in the end; name another "+
+	return fmt.Errorf("the resource group %s is not empty, and the run removes everything in it at the end; name another "+
 		"resourceGroup, or remove:\n%s%s",
 		group, strings.Join(held, "\n"), more)
 }
 
-// clean removes what the run made, whatever has ended it.
+// clean removes what the run created, however the run ended.
 func (c *certification) clean(ctx context.Context, ledger *contract.Ledger) []string {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.limits.Cleanup)
 	defer cancel()
 	but := ""
 	if c.keep {
-		but = ", but for what broken cases made"
+		but = ", except for what broken cases created"
 	}
-	fmt.Fprintln(c.stderr, "removing what was made"+but)
+	fmt.Fprintln(c.stderr, "removing what was created"+but)
 	return ledger.Clean(bounded)
 }
 
-// leftBehind reports the objects that are left, if no other output does.
+// leftBehind returns an error that lists what is left, unless the reports list it.
 func leftBehind(err error, left []string) error {
 	if err == nil || len(left) == 0 {
 		return nil
@@ -267,8 +266,7 @@ func leftBehind(err error, left []string) error {
 	return fmt.Errorf("left behind: %s", strings.Join(left, ", "))
 }
 
-// tell writes the reports and the outcome.
-func (c *certification) tell(run report.Run, stopped error) error {
+func (c *certification) writeOutcome(run report.Run, stopped error) error {
 	if c.reports != "" {
 		if err := report.Write(c.reports, run); err != nil {
 			return err

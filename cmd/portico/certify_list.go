@@ -9,7 +9,6 @@ import (
 	"portico/provider/certify/report"
 )
 
-// listedCase is a case as programs read it.
 type listedCase struct {
 	ID         string `json:"id"`
 	Profile    string `json:"profile"`
@@ -20,7 +19,6 @@ type listedCase struct {
 	Disruptive bool   `json:"disruptive,omitempty"`
 }
 
-// list shows the cases.
 func (c *certification) list() error {
 	cases := contract.All()
 	if c.format.ForPrograms() {
@@ -52,7 +50,6 @@ func disruptiveWord(k contract.Case) string {
 	return ""
 }
 
-// compare says what has changed between two runs.
 func (c *certification) compare(before, after string) error {
 	older, err := report.Read(before)
 	if err != nil {

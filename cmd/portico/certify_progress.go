@@ -8,10 +8,10 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// certifyProgress passes results on, and shows how many there are.
+// certifyProgress passes results on, and shows their number.
 type certifyProgress struct {
-	to contract.Reporter
-	of int
+	to    contract.Reporter
+	total int
 
 	mu     sync.Mutex
 	bar    *terminal.Progress
@@ -19,9 +19,10 @@ type certifyProgress struct {
 	failed int
 }
 
-// follow shows on a screen how far the suite has come.
-func follow(to contract.Reporter, target contract.Target, screen *terminal.Screen) *certifyProgress {
-	return &certifyProgress{to: to, of: contract.Trials(target), bar: terminal.NewProgress(screen, "cases")}
+// newCertifyProgress returns a reporter that passes results to another and shows the
+// progress on a screen.
+func newCertifyProgress(to contract.Reporter, target contract.Target, screen *terminal.Screen) *certifyProgress {
+	return &certifyProgress{to: to, total: contract.Trials(target), bar: terminal.NewProgress(screen, "cases")}
 }
 
 // Report implements contract.Reporter.
@@ -37,7 +38,7 @@ func (p *certifyProgress) Report(r contract.Result) {
 	if p.failed > 0 {
 		note = fmt.Sprintf("%d not kept", p.failed)
 	}
-	p.bar.Set(p.done, p.of, note)
+	p.bar.Set(p.done, p.total, note)
 }
 
 // End ends the line of the bar.

@@ -14,8 +14,8 @@ import (
 	"portico/provider/certify/report"
 )
 
-// passed reports whether every claimed profile is kept and nothing is left: some rule of it
-// was tried, and each that was is kept.
+// passed reports whether every claimed profile is kept and nothing is left: at least one
+// rule of each was tried, and no tried rule is broken.
 func passed(run report.Run) bool {
 	claimed := 0
 	for _, v := range run.Verdicts() {
@@ -29,7 +29,6 @@ func passed(run report.Run) bool {
 	return claimed > 0 && len(run.Left) == 0
 }
 
-// summarise writes the outcome.
 func (c *certification) summarise(run report.Run) error {
 	if c.format.ForPrograms() {
 		var document bytes.Buffer
@@ -80,7 +79,7 @@ func verdictTable() terminal.Table[report.Verdict] {
 	}}
 }
 
-// verdict is what a profile came to, in words.
+// verdict returns the outcome of a profile in words.
 func verdict(v report.Verdict) string {
 	switch {
 	case !v.Claimed:
@@ -95,7 +94,6 @@ func verdict(v report.Verdict) string {
 	return "not kept"
 }
 
-// resultTable shows each case on each type.
 func resultTable() terminal.Table[contract.Result] {
 	return terminal.Table[contract.Result]{Wide: true, Columns: []terminal.Column[contract.Result]{
 		{Title: "OUTCOME", Cell: func(r contract.Result) string { return string(r.Outcome) }},
@@ -106,13 +104,12 @@ func resultTable() terminal.Table[contract.Result] {
 	}}
 }
 
-// mostUnreached is how many cases that were not reached are shown: where one step fails,
-// all that needs it is unreached.
+// mostUnreached bounds the unreached cases that are shown: if one step fails, everything
+// that needs it is unreached.
 const mostUnreached = 20
 
-// writeFaults shows each broken rule, and what was in the way of those that were not
-// reached. A rule that is broken on several types is shown in full for the first of them,
-// unless all are asked for.
+// writeFaults shows each broken rule, and the obstacle of each unreached one. A rule that
+// is broken on several types is shown in full for the first of them, unless all is set.
 func (c *certification) writeFaults(w io.Writer, screen *terminal.Screen, results []contract.Result, all bool) {
 	broken := withOutcome(results, contract.Broken)
 	for len(broken) > 0 {
@@ -150,10 +147,10 @@ func withOutcome(results []contract.Result, o contract.Outcome) []contract.Resul
 	return slices.DeleteFunc(slices.Clone(results), func(r contract.Result) bool { return r.Outcome != o })
 }
 
-// mostScript is how many bytes of a script a terminal shows, about those of two calls.
+// mostScript is the longest script that a terminal shows, in bytes: about two calls.
 const mostScript = 2 << 10
 
-// writeFault shows a broken rule in full. Its script stands in the report.
+// writeFault shows a broken rule in full. Its script is in the report.
 func (c *certification) writeFault(w io.Writer, screen *terminal.Screen, r contract.Result) {
 	fmt.Fprintf(w, "%s %s\n  %s: %s\n", screen.In(terminal.Red, "broken"), screen.In(terminal.Bold, about(r)), r.Section, r.Rule)
 	for _, f := range r.Faults {
@@ -179,7 +176,7 @@ func about(r contract.Result) string {
 	return r.Case + " on " + r.Type
 }
 
-// writeReasons says why claimed cases were left out, each reason once.
+// writeReasons lists why claimed cases were left out, each reason once.
 func writeReasons(w io.Writer, run report.Run) {
 	counts := map[string]int{}
 	var order []string

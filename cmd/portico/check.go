@@ -21,8 +21,8 @@ func checkCommand(stdout, stderr io.Writer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check --config FILE",
 		Short: "Check a configuration and print how its map resolves",
-		Long: "Check a configuration and print how its map resolves. A PostgreSQL database that it names is asked whether it suits, " +
-			"and nothing is changed there; one that cannot be asked from here is a warning.",
+		Long: "Check a configuration and print how its map resolves. A PostgreSQL database is checked for what Portico needs, " +
+			"without changing it; if it cannot be reached from here, there is a warning.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := load(path, stderr)
@@ -39,7 +39,7 @@ func checkCommand(stdout, stderr io.Writer) *cobra.Command {
 	return c
 }
 
-// checkStore reports why the database does not suit, as the start would.
+// checkStore returns the reason why the database is not suitable, as the start would.
 func checkStore(ctx context.Context, c *config.Config, stderr io.Writer) error {
 	if c.Store.Driver != config.Postgres {
 		return nil
@@ -54,15 +54,15 @@ func checkStore(ctx context.Context, c *config.Config, stderr io.Writer) error {
 	return err
 }
 
-// storeCheck bounds the questions of a check to a database, which may be out of reach.
+// storeCheck bounds the check of a database, which may be out of reach.
 const storeCheck = 5 * time.Second
 
 func configFlag(c *cobra.Command, path *string) {
 	c.Flags().StringVar(path, "config", "", "configuration `FILE`")
-	_ = c.MarkFlagRequired("config") // fails only for a flag that is not defined
+	_ = c.MarkFlagRequired("config") // fails only for an undefined flag
 }
 
-// load reads a configuration and reports its faults and warnings, a line each.
+// load reads a configuration and prints its faults and warnings, a line each.
 func load(path string, stderr io.Writer) (*config.Config, error) {
 	c, err := config.Load(path)
 	if err != nil {

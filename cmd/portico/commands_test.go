@@ -55,9 +55,9 @@ func TestCommandsAreDescribed(t *testing.T) {
 
 const commandsHead = `# Commands
 
-For people at a terminal. [operations.md](operations.md) says when to use which. This page is made of what the commands
-say of themselves; ` + "`portico man DIR`" + ` writes the same as manual pages, and ` + "`portico completion bash`" + ` (zsh, fish) what a
-shell completes by: regions, jobs, sinks and subscriptions come from the service, where that answers within a second.
+For people at a terminal. [operations.md](operations.md) says when to use which. This page is generated from the help
+of the commands; ` + "`portico man DIR`" + ` writes the same as manual pages, and ` + "`portico completion bash`" + ` (zsh, fish) a script for
+completion in a shell: regions, jobs, sinks and subscriptions come from the service, if it answers within a second.
 
 ## Which service
 
@@ -65,12 +65,12 @@ Most commands ask a running service by its admin listener:
 
 | | |
 |---|---|
-| ` + "`--admin URL`" + ` | the listener's URL, such as http://127.0.0.1:8081; https where something before it speaks TLS |
+| ` + "`--admin URL`" + ` | the listener's URL, such as http://127.0.0.1:8081; https if a proxy in front of it uses TLS |
 | ` + "`--config FILE`" + ` | the configuration that the service runs with |
 | ` + "`PORTICO_ADMIN`" + ` | the environment variable: as ` + "`--admin`" + `, unless one of the two flags is given |
-| nothing | http://127.0.0.1:8081, which commands that change something do not take |
-| ` + "`--token-file FILE`" + ` | holds the admin token; without it ` + "`PORTICO_ADMIN_TOKEN`" + ` counts |
-| ` + "`--ca FILE`" + ` | authorities (PEM) that sign the listener's certificate, beside none else |
+| nothing | http://127.0.0.1:8081, only for commands that change nothing |
+| ` + "`--token-file FILE`" + ` | contains the admin token; without it ` + "`PORTICO_ADMIN_TOKEN`" + ` is used |
+| ` + "`--ca FILE`" + ` | authorities (PEM) that sign the listener's certificate; no others are trusted |
 
 ## How they answer
 
@@ -78,13 +78,13 @@ Most commands ask a running service by its admin listener:
 |---|---|
 | ` + "`-o table`" + ` | the default: fits the terminal, by shortening and leaving out columns; times as ages |
 | ` + "`-o wide`" + ` | all columns, nothing shortened, times in full |
-| ` + "`-o json`, `-o yaml`" + ` | what the service answered, member by member, the pages of a list joined |
-| ` + "`--limit N`" + ` | shows at most so many; a table has 1000 by default |
-| ` + "`--watch`, `--watch=5s`" + ` | shows it again and again until Ctrl-C |
+| ` + "`-o json`, `-o yaml`" + ` | the service's answer, member by member; the pages of a list are joined |
+| ` + "`--limit N`" + ` | shows at most N rows; by default 1000 in a table |
+| ` + "`--watch`, `--watch=5s`" + ` | repeats until Ctrl-C |
 
-Off a terminal tables are as wide as they are, without colours; ` + "`NO_COLOR`" + ` turns these off everywhere. Progress and hints go
-to standard error. Exit status 0: it is done. 1: it is not, and standard error says why and what to do next. Commands with
-other statuses say so below.
+If the output is not a terminal, tables are neither shortened nor coloured; ` + "`NO_COLOR`" + ` turns colours off everywhere. Progress
+and hints go to standard error. Exit status 0: success. 1: failure; standard error has the reason and what to do next. Other
+exit statuses are described with their commands.
 `
 
 // Flags that the head of the page tells of.

@@ -22,9 +22,9 @@ const (
 	adminConnectionsPerAddress = 256
 )
 
-// http2Bounds bounds what a connection of HTTP/2 may do. net/http ends one whose
-// header goes on without end, that resets streams faster than their handlers end,
-// or that has control frames answered which it does not read.
+// http2Bounds bounds a connection of HTTP/2. net/http itself ends a connection that sends
+// an endless header, resets streams faster than their handlers end, or causes control
+// frames that it does not read.
 func http2Bounds() *http.HTTP2Config {
 	return &http.HTTP2Config{
 		MaxConcurrentStreams:          100,
@@ -42,8 +42,8 @@ func http2Bounds() *http.HTTP2Config {
 // tables bound the connections of the listeners.
 type tables struct{ public, admin *connections.Table }
 
-// newTables makes them by the configuration of the start; which proxies are
-// trusted is asked for each connection.
+// newTables returns the tables for the configuration of the start; trusted is called for
+// each connection.
 func newTables(c config.Connections, trusted func() []netip.Prefix, registry prometheus.Registerer) tables {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_connections_refused_total",
@@ -69,11 +69,10 @@ func newTables(c config.Connections, trusted func() []netip.Prefix, registry pro
 	return all
 }
 
-// failuresApart is the least time between two lines of the log about handshakes that
-// failed: any client that reaches the listener can cause any number of them.
+// failuresApart is the least time between two log lines about failed handshakes: any
+// client that reaches the listener can cause any number of them.
 const failuresApart = time.Minute
 
-// failedHandshakes logs handshakes that failed.
 type failedHandshakes struct {
 	log *zap.Logger
 
@@ -93,7 +92,6 @@ func (f *failedHandshakes) failed(from net.Addr, err error, now time.Time) {
 	f.count, f.last = 0, now
 }
 
-// openConnections collects how many connections there are.
 type openConnections struct {
 	tables
 	desc *prometheus.Desc

@@ -27,7 +27,7 @@ import (
 //go:embed demo.yaml
 var demoConfig string
 
-// The demo's subscription, and the tenant that it belongs to.
+// The demo's subscription, and its tenant.
 const (
 	demoSubscription = "00000000-0000-0000-0000-000000000001"
 	demoTenant       = "00000000-0000-0000-0000-0000000000aa"
@@ -53,9 +53,9 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 	}
 	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "address of the gateway")
 	c.Flags().StringVar(&d.admin, "admin", "127.0.0.1:8081", "address of the admin listener")
-	c.Flags().StringArrayVar(&d.providers, "provider", nil, "put a provider of your own there too: URL, or REGION=URL for each of its regions")
-	c.Flags().StringVar(&d.types, "types", "certify.yaml", "file that says which types that provider serves")
-	c.Flags().StringVar(&d.data, "data", "portico-demo", "folder that keeps the gateway's store and the provider's state")
+	c.Flags().StringArrayVar(&d.providers, "provider", nil, "also use a provider of your own: URL, or REGION=URL for each of its regions")
+	c.Flags().StringVar(&d.types, "types", "certify.yaml", "file that describes the types of that provider")
+	c.Flags().StringVar(&d.data, "data", "portico-demo", "folder for the gateway's store and the provider's state")
 	c.Flags().BoolVar(&d.tour, "tour", false, "go through the requests step by step: each is shown, and sent when you press Enter")
 	return c
 }
@@ -63,8 +63,8 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 // demo is one process with everything in it.
 type demo struct {
 	listen, admin, data string
-	providers           []string // addresses of a provider of the user's
-	types               string   // the file that describes it
+	providers           []string // addresses of the user's own provider
+	types               string   // the file that describes its types
 	guest               *guest
 	tour                bool
 	log                 *zap.Logger
@@ -123,8 +123,8 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return err
 }
 
-// configure writes the configuration into the data folder, where it can be
-// read and checked, and loads it.
+// configure writes the configuration into the data folder, where it can be read and
+// checked, and loads it.
 func (d *demo) configure(public, admin net.Addr, endpoints map[string]string) (*config.Config, error) {
 	folder, err := filepath.Abs(d.data)
 	if err != nil {
@@ -153,7 +153,6 @@ func (d *demo) configure(public, admin net.Addr, endpoints map[string]string) (*
 	return config.Load(path)
 }
 
-// provider is one regional endpoint of contoso.
 type provider struct {
 	url     string
 	contoso *contoso.Provider
@@ -178,7 +177,7 @@ func (d *demo) startProvider(ctx context.Context, region string) (*provider, err
 	return p, nil
 }
 
-// providerStopTime is what the requests at a provider get to end.
+// providerStopTime bounds the end of requests at a provider.
 const providerStopTime = 5 * time.Second
 
 func (p *provider) stop() error {

@@ -17,15 +17,15 @@ import (
 )
 
 // guest is a provider of the demo's user, in addition to contoso: its addresses by
-// region, and its types by a file in the form of certify.yaml.
+// region, and its types from a file in the form of certify.yaml.
 type guest struct {
 	endpoints map[string]string
-	// parts are the parts of a region map, as they stand in the file.
+	// parts are the parts of a region map in the file.
 	parts []map[string]any
-	says  guestFile
+	file  guestFile
 }
 
-// guestFile is what the demo itself reads of such a file.
+// guestFile is the part of such a file that the demo itself reads.
 type guestFile struct {
 	Providers []struct {
 		Namespace     string `yaml:"namespace"`
@@ -42,7 +42,7 @@ type guestFile struct {
 	} `yaml:"samples"`
 }
 
-// readGuest reads what --provider and --types say; nil if nothing.
+// readGuest reads the provider of --provider and --types; nil if there is none.
 func readGuest(addresses []string, file string) (*guest, error) {
 	if len(addresses) == 0 {
 		return nil, nil
@@ -54,7 +54,7 @@ func readGuest(addresses []string, file string) (*guest, error) {
 			region, url = demoRegions[0], address
 		}
 		if !slices.Contains(demoRegions, region) {
-			return nil, fmt.Errorf("--provider %s: the region %q is none of the demo's, %s", address, region, strings.Join(demoRegions, ", "))
+			return nil, fmt.Errorf("--provider %s: the demo has no region %q; it has %s", address, region, strings.Join(demoRegions, ", "))
 		}
 		if g.endpoints[region] != "" {
 			return nil, fmt.Errorf("--provider %s: the region %s has an address already", address, region)
@@ -63,7 +63,7 @@ func readGuest(addresses []string, file string) (*guest, error) {
 	}
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("--provider needs a file that says which types the provider serves, and there is no %s: "+
+		return nil, fmt.Errorf("--provider needs a file that describes the types of the provider, and %s does not exist: "+
 			"name it with --types FILE; docs/providers.md shows one", file)
 	}
 	if err != nil {
@@ -72,17 +72,17 @@ func readGuest(addresses []string, file string) (*guest, error) {
 	var parts struct {
 		Providers []map[string]any `yaml:"providers"`
 	}
-	if err := errors.Join(yaml.Unmarshal(text, &g.says), yaml.Unmarshal(text, &parts)); err != nil {
+	if err := errors.Join(yaml.Unmarshal(text, &g.file), yaml.Unmarshal(text, &parts)); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if g.parts = parts.Providers; len(g.parts) == 0 {
-		return nil, fmt.Errorf("%s: providers is absent; it is a part of a region map, a list with namespace and resourceTypes", file)
+		return nil, fmt.Errorf("%s: providers is missing: a list with namespace and resourceTypes, as in a region map", file)
 	}
 	return g, nil
 }
 
-// providers is the guest's part of the demo's region map. What tells certify how to
-// exercise a type is not the map's.
+// providers returns the guest's part of the demo's region map, without members that only
+// certify needs.
 func (g *guest) providers() (string, error) {
 	if g == nil {
 		return "", nil
@@ -91,14 +91,14 @@ func (g *guest) providers() (string, error) {
 	for region, url := range g.endpoints {
 		endpoints[region] = []string{url}
 	}
-	if endpoints[arm.GlobalLocation] == nil { // for the calls that have no region
+	if endpoints[arm.GlobalLocation] == nil { // for calls without a region
 		endpoints[arm.GlobalLocation] = endpoints[g.region()]
 	}
 	for _, part := range g.parts {
 		delete(part, "checkNameAvailability")
 		part["endpoints"] = endpoints
 		if part["registration"] == nil {
-			part["registration"] = "automatic" // nothing to do before the first write
+			part["registration"] = "automatic" // so that nothing has to precede the first write
 		}
 		types, _ := part["resourceTypes"].([]any)
 		for _, t := range types {
@@ -121,31 +121,31 @@ func (g *guest) providers() (string, error) {
 // subscription returns the subscription of the guest's file, which certify uses; nil if
 // the demo has it anyway.
 func (g *guest) subscription() map[string]string {
-	if g == nil || g.says.Subscription == "" || strings.EqualFold(g.says.Subscription, demoSubscription) {
+	if g == nil || g.file.Subscription == "" || strings.EqualFold(g.file.Subscription, demoSubscription) {
 		return nil
 	}
-	return map[string]string{"ID": g.says.Subscription, "Tenant": cmp.Or(g.says.Tenant, demoTenant)}
+	return map[string]string{"ID": g.file.Subscription, "Tenant": cmp.Or(g.file.Tenant, demoTenant)}
 }
 
-// try are requests that make a resource of the guest's first tracked type with a sample,
-// and list that type.
-func (g *guest) try(group, subscription string) []string {
-	for _, p := range g.says.Providers {
+// requests returns commands that create a resource of the guest's first tracked type from
+// a sample, and list that type.
+func (g *guest) requests(group, subscription string) []string {
+	for _, p := range g.file.Providers {
 		for _, t := range p.ResourceTypes {
-			sample, there := g.says.Samples[p.Namespace+"/"+t.Name]
+			sample, there := g.file.Samples[p.Namespace+"/"+t.Name]
 			if !there || strings.Contains(t.Name, "/") || t.Kind != "tracked" || len(t.APIVersions) == 0 {
 				continue
 			}
 			body := maps.Clone(sample.Create)
 			body["location"] = g.region()
 			text, err := json.Marshal(body)
-			if err != nil { // YAML can say what JSON cannot
+			if err != nil { // YAML can contain what JSON cannot
 				continue
 			}
 			path, version := "/providers/"+p.Namespace+"/"+t.Name, "?api-version="+t.APIVersions[0]
 			return []string{
-				shown(send("PUT", group+path+"/first"+version, strings.ReplaceAll(string(text), "'", `'\''`))),
-				shown(`curl -sS "` + subscription + path + version + `"`),
+				piped(send("PUT", group+path+"/first"+version, strings.ReplaceAll(string(text), "'", `'\''`))),
+				piped(`curl -sS "` + subscription + path + version + `"`),
 			}
 		}
 	}
@@ -158,7 +158,7 @@ func (g *guest) region() string {
 	return demoRegions[i]
 }
 
-// send is a curl line that sends a body.
+// send returns a curl command that sends a body.
 func send(method, url, body string, options ...string) string {
 	line := "curl -sS -X " + method
 	for _, o := range options {

@@ -10,15 +10,16 @@ import (
 	"portico/config"
 )
 
-// step is something to try in the demo: lines for a shell, in their order.
+// step is something to try in the demo: lines for a shell, in order.
 type step struct {
-	title string // it is pasted too: without quotes and parentheses, which some shells read in comments
+	title string // pasted too, so without quotes and parentheses, which some shells read in comments
 	lines []string
 	look  string // what to look at in the answers
 }
 
-// steps are what there is to try, with contoso and with the provider of the demo's user. The
-// lines use what [variables] sets. eastus is the address of contoso's endpoint there.
+// steps returns what there is to try, with contoso and with the user's own provider. The
+// lines use the variables of [variables]. eastus is the address of contoso's endpoint
+// there.
 func (d *demo) steps(cfg *config.Config, eastus string) []step {
 	const (
 		machines                 = "/providers/Contoso.Compute/virtualMachines"
@@ -29,43 +30,43 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 		faults, refusesDeletions = "/contoso/faults", `{"method":"DELETE","pathContains":"/beta","fault":"status=503","count":-1}`
 	)
 	machine := func(name, location string) string {
-		return shown(send("PUT", "$demo"+machines+"/"+name+version, `{"location":"`+location+`","tags":{"made":"by hand"},"properties":{"size":"small"}}`))
+		return piped(send("PUT", "$demo"+machines+"/"+name+version, `{"location":"`+location+`","tags":{"made":"by hand"},"properties":{"size":"small"}}`))
 	}
 	portico := func(command string) string {
 		return os.Args[0] + " " + command + " --config " + filepath.Join(d.data, "portico.yaml")
 	}
 	all := []step{
 		{"Create a group, and a resource in each of three regions:", []string{
-			shown(send("PUT", group, `{"location":"westus"}`)), machine("alpha", "West US"), machine("beta", "eastus"), machine("gamma", "North Europe"),
-		}, "Each location came in the form of its client, and each resource went to its own region's endpoint."},
+			piped(send("PUT", group, `{"location":"westus"}`)), machine("alpha", "West US"), machine("beta", "eastus"), machine("gamma", "North Europe"),
+		}, "Each location was written in another way, and each resource went to its own region's endpoint."},
 		{"Read one: the gateway knows its region. List all three as one collection:", []string{
-			shown(`curl -sS "$demo` + machines + "/beta" + version + `"`), shown(`curl -sS "$portico` + machines + version + `"`),
+			piped(`curl -sS "$demo` + machines + "/beta" + version + `"`), piped(`curl -sS "$portico` + machines + version + `"`),
 		}, "One list, of three endpoints. None of them knows the others."},
 		{"See the headers by which a request is traced:", []string{
 			"curl -sS " + head + ` -H 'x-ms-client-request-id: my-own-id' -H 'x-ms-return-client-request-id: true' "$demo` + machines + "/gamma" + version +
 				`"`,
 		}, "x-ms-routing-request-id begins with the gateway's region; x-ms-client-request-id is the caller's own."},
-		{"Read the ETag of the group, and be refused with a stale one, by 412:", []string{
-			"curl -sS " + head + ` "` + group + `"`, apart(send("PATCH", group, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`)),
-		}, "PreconditionFailed: a write that names another version than the present one changes nothing."},
-		{"Next, see which way a request would take, without sending it:", []string{
+		{"Read the ETag of the group, and get a 412 for a stale one:", []string{
+			"curl -sS " + head + ` "` + group + `"`, withNewline(send("PATCH", group, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`)),
+		}, "PreconditionFailed: a write with an ETag other than the current one changes nothing."},
+		{"Next, see how a request would be handled, without sending it:", []string{
 			portico("explain GET '" + beta + version + "'"),
 		}, "The last lines name the region, and the address that would be called."},
-		{"Then a deletion that waits: the endpoint in eastus refuses to delete beta until the last line. The line before it waits until status says " +
-			"so, or the group has gone.", []string{
-			apart(send("POST", eastus+faults, refusesDeletions)), `curl -sS -i -X DELETE "` + group + `"`,
+		{"Then a deletion that waits: the endpoint in eastus refuses to delete beta until the last line. The line before it waits until status " +
+			"shows that, or the group is gone.", []string{
+			withNewline(send("POST", eastus+faults, refusesDeletions)), `curl -sS -i -X DELETE "` + group + `"`,
 			"until " + portico("status") + " | grep -A2 'waits for eastus' || ! curl -sf -o /dev/null \"" + group + "\"; do sleep 1; done",
 			"curl -sS -i -X DELETE '" + eastus + faults + "'",
 		}, "202, and status names what the deletion waits for. The last line ends the refusals, and the next attempt deletes the group."},
 		{"Watch all of it in the console, at http://" + cfg.Server.Admin + "/", nil, ""},
 	}
-	if d.guest != nil { // while the group is there
-		all = slices.Insert(all, 2, step{title: "Your provider stands beside contoso:", lines: d.guest.try("$demo", "$portico")})
+	if d.guest != nil { // while the group exists
+		all = slices.Insert(all, 2, step{title: "Use your own provider next to contoso:", lines: d.guest.requests("$demo", "$portico")})
 	}
 	return all
 }
 
-// variables are lines that set what the other lines use.
+// variables returns lines that set the variables of the other lines.
 func variables(cfg *config.Config) []string {
 	return []string{
 		"portico=" + cfg.Server.PublicURL.String() + "/subscriptions/" + demoSubscription,
@@ -73,18 +74,17 @@ func variables(cfg *config.Config) []string {
 	}
 }
 
-// shown is a line whose answer is JSON: by jq, where it is there.
-func shown(line string) string {
+// piped pipes the answer of a command through jq, if it is installed.
+func piped(line string) string {
 	if _, err := exec.LookPath("jq"); err != nil {
-		return apart(line)
+		return withNewline(line)
 	}
 	return line + " | jq"
 }
 
-// apart is a line whose answer ends with a new line, so that the next one stands below it.
-func apart(line string) string { return line + ` -w '\n'` }
+// withNewline ends the answer of a command with a newline.
+func withNewline(line string) string { return line + ` -w '\n'` }
 
-// explain prints what runs, and what to try.
 func (d *demo) explain(cfg *config.Config, steps []step) {
 	url := cfg.Server.PublicURL.String()
 	fmt.Fprintf(d.out, `The console of Portico's demo is at http://%s/
@@ -95,7 +95,7 @@ Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the c
 	if d.tour {
 		return
 	}
-	fmt.Fprintln(d.out, "Paste all that follows into another terminal, or see it step by step with --tour. Two variables keep the lines short.")
+	fmt.Fprintln(d.out, "Paste the following into another terminal, or go through it step by step with --tour. Two variables keep the lines short.")
 	fmt.Fprintln(d.out)
 	for _, line := range variables(cfg) {
 		fmt.Fprintln(d.out, line)

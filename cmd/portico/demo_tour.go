@@ -11,7 +11,7 @@ import (
 	"portico/config"
 )
 
-// walk shows the steps one by one: each line before a shell runs it, when the user presses
+// walk shows the steps one by one: each line, which a shell runs when the user presses
 // Enter, and what to look at in the answers. It ends with ctx, or with the input.
 func (d *demo) walk(ctx context.Context, cfg *config.Config, steps []step) {
 	set := strings.Join(variables(cfg), "\n")
@@ -44,8 +44,9 @@ func (d *demo) walk(ctx context.Context, cfg *config.Config, steps []step) {
 	fmt.Fprintln(d.out, "\nThe tour is over. The demo serves until Ctrl-C.")
 }
 
-// pressed receives for each line of the input, and is closed with it. Nothing interrupts the
-// read of a terminal: the reader ends with the input or, after ctx, with its next line.
+// pressed sends for each line of the input, and closes the channel at its end. A read of
+// a terminal cannot be interrupted: the reader ends with the input or, after ctx, with
+// its next line.
 func pressed(ctx context.Context, input io.Reader) <-chan struct{} {
 	enter := make(chan struct{})
 	go func() {

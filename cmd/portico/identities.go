@@ -17,14 +17,13 @@ import (
 	"portico/upstream"
 )
 
-// towards holds the identities for calls to providers, and the files that they were
-// read from.
-type towards struct {
+// upstreamIdentities holds the identities for calls to providers, and the contents of
+// their files.
+type upstreamIdentities struct {
 	identities upstream.Identities
-	files      map[string]identityFiles // likewise by namespace
+	files      map[string]identityFiles // by namespace, like identities
 }
 
-// identityFiles holds the contents of an identity's files.
 type identityFiles struct {
 	authorities []*x509.Certificate
 	chain       [][]byte
@@ -37,10 +36,10 @@ func (f identityFiles) same(other identityFiles) bool {
 		slices.EqualFunc(f.chain, other.chain, bytes.Equal)
 }
 
-// readTowards reads the identities of a configuration. One whose files hold what they
-// held before is the same, so that its connections are kept.
-func readTowards(c *config.Config, before towards) (towards, error) {
-	t := towards{upstream.Identities{}, map[string]identityFiles{}}
+// readUpstreamIdentities reads the identities of a configuration. If the files of one
+// have not changed, it keeps the identity of before, and so its connections.
+func readUpstreamIdentities(c *config.Config, before upstreamIdentities) (upstreamIdentities, error) {
+	t := upstreamIdentities{upstream.Identities{}, map[string]identityFiles{}}
 	if err := t.read("", "upstream.tls", c.Upstream.TLS, regions.Credential{}, before); err != nil {
 		return t, err
 	}
@@ -60,7 +59,7 @@ func readTowards(c *config.Config, before towards) (towards, error) {
 	return t, nil
 }
 
-func (t towards) read(namespace, setting string, from regions.TLS, credential regions.Credential, before towards) error {
+func (t upstreamIdentities) read(namespace, setting string, from regions.TLS, credential regions.Credential, before upstreamIdentities) error {
 	var files identityFiles
 	identity := &upstream.Identity{}
 	if from.CA != "" {
@@ -95,12 +94,12 @@ func (t towards) read(namespace, setting string, from regions.TLS, credential re
 // longestCredential bounds the value of a header.
 const longestCredential = 4 << 10
 
-// readCredential returns what a file holds as the value of a header.
+// readCredential returns the value of a header from a file.
 func readCredential(path, setting string) (string, error) {
 	text, err := os.ReadFile(path)
 	value := strings.TrimSpace(string(text))
 	if err == nil && !isHeaderValue(value) {
-		err = errors.New("it holds no value of a header")
+		err = errors.New("its content is not valid as the value of a header")
 	}
 	if err != nil {
 		fault := fileFault(path, setting, err)
@@ -110,13 +109,13 @@ func readCredential(path, setting string) (string, error) {
 	return value, nil
 }
 
-// isHeaderValue reports whether a header may have a value: visible ASCII, and not too much.
+// isHeaderValue reports whether a value is visible ASCII, and not too long.
 func isHeaderValue(value string) bool {
 	return value != "" && len(value) <= longestCredential && !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// show tells when the certificates end that providers are shown.
-func (t towards) show(expiries *meter.Certificates) {
+// showExpiries reports when the certificates that providers see expire.
+func (t upstreamIdentities) showExpiries(expiries *meter.Certificates) {
 	ends := make(map[string]time.Time, len(t.identities))
 	for namespace, identity := range t.identities {
 		ends[cmp.Or(namespace, meter.UpstreamCertificate)] = endOf(identity.Certificate)

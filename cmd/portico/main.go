@@ -1,5 +1,5 @@
-// Command portico is the front door of a cloud whose services speak the Azure
-// Resource Manager resource-provider contract.
+// Command portico is the front door of a cloud whose services speak the Azure Resource
+// Manager resource-provider contract.
 package main
 
 import (
@@ -19,7 +19,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // the first signal asks for an end in good order, the next one ends at once
+	context.AfterFunc(ctx, stop) // the first signal stops in good order, the next one at once
 	err := root(os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stop()
 	if err == nil {
@@ -52,7 +52,7 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 func versionCommand(stdout io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Say which build this is",
+		Short: "Print the version of this build",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			version, revision, compiler := meter.Build()

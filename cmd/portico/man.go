@@ -15,23 +15,23 @@ func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands into a folder",
-		Long: `Write the manual pages of all commands into a folder, which is made if need be.
-man finds those in ~/.local/share/man/man1.`,
+		Long: `Write the manual pages of all commands into a folder, which is created if needed.
+man finds pages in ~/.local/share/man/man1.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // for everybody to read
+			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everybody may read it
 				return err
 			}
 			version, _, _ := meter.Build()
 			date := revisionTime()
 			root := c.Root()
-			root.DisableAutoGenTag = true // the day on which they were written: the same build writes the same pages
+			root.DisableAutoGenTag = true // the tag is the day of writing; the same build writes the same pages
 			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Portico " + version, Manual: "Portico", Date: &date}, args[0])
 		},
 	}
 }
 
-// revisionTime is when the source of this build was committed, where the build knows.
+// revisionTime returns when the source of this build was committed, if the build knows.
 func revisionTime() time.Time {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {

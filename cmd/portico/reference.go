@@ -27,7 +27,7 @@ func referenceCommand(stdout io.Writer) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&schema, "schema", false, "print a JSON schema, for editors")
-	c.Flags().BoolVar(&admin, "admin", false, "print what the admin listener takes and answers, in OpenAPI")
+	c.Flags().BoolVar(&admin, "admin", false, "print the OpenAPI document of the admin listener")
 	c.MarkFlagsMutuallyExclusive("schema", "admin")
 	return c
 }

@@ -17,28 +17,27 @@ import (
 	"portico/jobs/webhook"
 )
 
-// material is everything that is made of a configuration before any of it takes
-// effect.
+// material is everything made from a configuration before any of it takes effect.
 type material struct {
-	config    *config.Config
-	pair      *tls.Certificate
-	towards   towards
-	collector collectorAccess
-	access    signIn
-	keys      *fanout.Keys
-	sinks     []*webhook.Sink
+	config             *config.Config
+	pair               *tls.Certificate
+	upstreamIdentities upstreamIdentities
+	collector          collectorAccess
+	access             signIn
+	keys               *fanout.Keys
+	sinks              []*webhook.Sink
 }
 
-// reload reads the configuration again, makes all its parts, and then replaces the
-// former configuration; an error changes nothing. Only one reload runs at a time. It
-// also reopens the file of audit lines, whether or not the configuration is taken,
-// because a tool that rotates the file signals the gateway that way.
+// reload reads the configuration again, makes all its parts, and then replaces the former
+// configuration; an error changes nothing. Only one reload runs at a time. It also
+// reopens the file of audit lines, whether or not the configuration is accepted, because
+// a tool that rotates the file signals the gateway that way.
 func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	if s.audit != nil {
 		if err := s.audit.Reopen(); err != nil {
-			s.log.Error("the file of audit lines was not opened anew, so that lines go on to the one before, or that one was not closed in good order",
+			s.log.Error("the audit file could not be reopened, and lines go to the previous file, or the previous file could not be closed",
 				zap.Error(err))
 		}
 	}
@@ -46,36 +45,37 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 	s.sources = sources
 	var reloaded admin.Reloaded
 	if err == nil {
-		reloaded, err = s.take(ctx, next, why)
+		reloaded, err = s.replaceConfig(ctx, next, why)
 	}
 	s.unfinished = errors.Is(err, inventory.ErrUnavailable)
-	removed := s.tellRemoved()
+	removed := s.reportRemoved()
 	if err != nil {
-		s.shown.Refused(time.Now())
+		s.configMetrics.Refused(time.Now())
 		s.generations.Refused(config.HistoryEntry{Time: time.Now(), Why: why, By: observe.TokenName(ctx)}, err)
-		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation),
+		s.log.Error("the configuration was refused; the one before stays in use", zap.String("why", why), zap.Int64("generation", s.generation),
 			zap.Int("removedCredentials", removed), zap.Error(err))
 		return admin.Reloaded{}, err
 	}
-	s.log.Info("configuration taken over", zap.String("why", why), zap.Int64("generation", s.generation), zap.Strings("needsRestart", reloaded.NeedsRestart))
+	s.log.Info("configuration in use", zap.String("why", why), zap.Int64("generation", s.generation), zap.Strings("needsRestart", reloaded.NeedsRestart))
 	return reloaded, nil
 }
 
-// tellRemoved reports credentials that are no longer in the configuration's file but
+// reportRemoved reports credentials that are no longer in the configuration's file but
 // are still accepted, because the file was refused or the change needs a restart.
-func (s *service) tellRemoved() int {
+func (s *service) reportRemoved() int {
 	removed := config.Removed(s.config.Load(), s.path)
-	s.shown.Removed(removed)
+	s.configMetrics.Removed(removed)
 	if removed > 0 {
-		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is taken over, or "+
+		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is accepted, or "+
 			"this gateway is restarted",
 			zap.Int("credentials", removed))
 	}
 	return removed
 }
 
-// take replaces the configuration by a checked one; why says what triggered the reload.
-func (s *service) take(ctx context.Context, next *config.Config, why string) (admin.Reloaded, error) {
+// replaceConfig replaces the configuration by a checked one; why is the trigger of the
+// reload.
+func (s *service) replaceConfig(ctx context.Context, next *config.Config, why string) (admin.Reloaded, error) {
 	before := s.live.Gateway()
 	old := s.config.Load()
 	effective, restart := config.Succeed(old, next)
@@ -90,14 +90,14 @@ func (s *service) take(ctx context.Context, next *config.Config, why string) (ad
 		s.certificate.use(m.pair, m.access.authorities)
 	}
 	m.access.keys.Use()
-	s.upstream.UseIdentities(m.towards.identities)
+	s.upstream.UseIdentities(m.upstreamIdentities.identities)
 	s.live.Replace(before.Succeed(m.config, m.access.authenticator, m.keys, m.sinks))
 	s.upstream.UseMap(m.config.Map, healthOf(m.config.Health))
 	s.config.Store(m.config)
 	s.traces.use(m.config, m.collector)
-	s.towards, s.collector = m.towards, m.collector
+	s.upstreamIdentities, s.collector = m.upstreamIdentities, m.collector
 	s.generation++
-	s.shown.Loaded(s.generation, time.Now())
+	s.configMetrics.Loaded(s.generation, time.Now())
 	s.generations.Taken(config.HistoryEntry{
 		Number: s.generation, Time: time.Now(), Why: why, By: observe.TokenName(ctx), NeedsRestart: restart,
 	}, old, m.config)
@@ -105,14 +105,14 @@ func (s *service) take(ctx context.Context, next *config.Config, why string) (ad
 	return admin.Reloaded{Generation: s.generation, NeedsRestart: restart}, nil
 }
 
-// prepare makes the parts that can fail. The subscriptions and the beginnings of sinks
-// come last, because they stay even if the reload fails.
+// prepare makes the parts that can fail. Subscriptions and the positions of sinks come
+// last, because they stay even if the reload fails.
 func (s *service) prepare(ctx context.Context, c *config.Config) (m material, err error) {
 	m.config = c
 	if m.pair, err = serverPair(c.Server.TLS); err != nil {
 		return m, err
 	}
-	if m.towards, err = readTowards(c, s.towards); err != nil {
+	if m.upstreamIdentities, err = readUpstreamIdentities(c, s.upstreamIdentities); err != nil {
 		return m, err
 	}
 	if m.sinks, err = readSinks(c.Events.Sinks); err != nil {
@@ -134,10 +134,10 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 }
 
 // followChanges reloads at SIGHUP, and when the configuration's files have changed and
-// stood still for an interval, until ctx ends. A reload that failed only because the
+// stayed unchanged for an interval, until ctx ends. A reload that failed only because the
 // store did not answer is repeated when it does.
 func (s *service) followChanges(ctx context.Context) {
-	var seen config.Sources // at the last look
+	var seen config.Sources // at the previous check
 	looked := time.Now()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -146,7 +146,7 @@ func (s *service) followChanges(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-s.hangups:
-			_, _ = s.reload(ctx, "SIGHUP") // it is logged
+			_, _ = s.reload(ctx, "SIGHUP") // reload logs it
 			continue
 		case <-timer.C:
 		}
@@ -154,18 +154,18 @@ func (s *service) followChanges(ctx context.Context) {
 		if interval > 0 && time.Since(looked) >= interval {
 			now, changed := s.changed()
 			if changed && now.Same(seen) {
-				_, _ = s.reload(ctx, "files have changed") // it is logged
+				_, _ = s.reload(ctx, "files have changed") // reload logs it
 			}
 			seen, looked = now, time.Now()
 		}
 		if s.due(ctx) {
-			_, _ = s.reload(ctx, "the store answers again") // it is logged
+			_, _ = s.reload(ctx, "the store answers again") // reload logs it
 		}
 		timer.Reset(watchPause(interval))
 	}
 }
 
-// longestWatchPause is how long another interval may take to be noticed.
+// longestWatchPause bounds how long a changed interval can go unnoticed.
 const longestWatchPause = time.Second
 
 func watchPause(interval time.Duration) time.Duration {
@@ -175,8 +175,7 @@ func watchPause(interval time.Duration) time.Duration {
 	return min(interval, longestWatchPause)
 }
 
-// due reports whether the last reload is to be made again, and the store is there
-// for it.
+// due reports whether the last reload is to be repeated, and the store answers.
 func (s *service) due(ctx context.Context) bool {
 	s.reloading.Lock()
 	unfinished := s.unfinished
@@ -184,8 +183,8 @@ func (s *service) due(ctx context.Context) bool {
 	return unfinished && s.store.Ready(ctx) == nil
 }
 
-// changed looks at the files that the latest configuration was read from,
-// whether it was taken over or not.
+// changed reports whether the files of the latest configuration, accepted or not, have
+// changed.
 func (s *service) changed() (now config.Sources, changed bool) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()

@@ -22,19 +22,19 @@ func restoreCommand(stdout, stderr io.Writer) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "restore [FILE] --config FILE",
-		Short: "Put a backup in the place of the database, and end what was under way in it",
-		Long: `Put a backup in the place of the database, and end what was under way in it.
+		Short: "Replace the database by a backup, and end the work that was under way in it",
+		Long: `Replace the database by a backup, and end the work that was under way in it.
 
-SQLite: FILE is read whole and checked. The former database stays beside the new
-one under another name. It is refused while a process has the database open.
+SQLite: FILE is read completely and checked. The former database is kept next to the new
+one under another name. The command is refused while a process has the database open.
 
-PostgreSQL: restore the database by its own means, before any gateway works with
-it, then run this without FILE.
+PostgreSQL: restore the database with PostgreSQL's tools, before any gateway works with it,
+then run this without FILE.
 
-The world has gone on since the backup. Deletions of groups, moves and batches
-that were under way are canceled, and subscriptions that were being deleted are
-Disabled: to go on with them would destroy what was made since. Providers are
-notified of all subscriptions again. Then start the service, and run a sweep.`,
+Resources have changed since the backup. Deletions of groups, moves and batches that were
+under way are canceled, and subscriptions that were being deleted are Disabled: continuing
+would destroy resources created since. Providers are notified of all subscriptions again.
+Afterwards start the service, and run a sweep.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := load(path, stderr)
@@ -70,7 +70,7 @@ func restore(ctx context.Context, cfg *config.Config, args []string, bar *termin
 		}.Restore(ctx)
 	}
 	if len(args) > 0 {
-		return done, errors.New("the store is PostgreSQL: restore it by its own means, then run this without a file")
+		return done, errors.New("the store is PostgreSQL: restore it with PostgreSQL's tools, then run this without a file")
 	}
 	store, err := inventory.OpenRestored(ctx, engine.Postgres, cfg.Store.DSN)
 	if err != nil {
@@ -91,7 +91,7 @@ func printRestored(w io.Writer, cfg *config.Config, done backup.Restored) error 
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "Not gone on with: %s of clients; deletions of %s, Disabled now.\nStart the service, then run: portico sweep\n",
+	_, err := fmt.Fprintf(w, "Canceled: %s of clients. Disabled instead of deleted: %s.\nStart the service, then run: portico sweep\n",
 		count(done.Disarmed.Jobs, "job"), count(done.Disarmed.Subscriptions, "subscription"))
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"portico/internal/pemfile"
 )
 
-// revocations reads the lists of revoked certificates; nil where there is no file of them.
+// revocations reads the lists of revoked certificates; nil if no file is configured.
 func (s *service) revocations(file string, authorities []*x509.Certificate) (*access.Revocations, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // nothing is looked up
@@ -34,8 +34,8 @@ func (s *service) revocations(file string, authorities []*x509.Certificate) (*ac
 	return revocations, nil
 }
 
-// endedLists logs, once in a while, that certificates are refused since the list of their
-// issuer has ended.
+// endedLists logs, at most once in a while, that certificates are refused because the
+// list of their issuer has expired.
 type endedLists struct {
 	log *zap.Logger
 
@@ -50,7 +50,7 @@ func (e *endedLists) refused(issuer string, at, now time.Time) {
 		return
 	}
 	e.last = now
-	e.log.Error("client certificates are refused: the list of those that their issuer has revoked has ended; put a newer one in the file of "+
+	e.log.Error("client certificates are refused: the revocation list of their issuer has expired; put a newer one into the file of "+
 		"auth.clientCertificates.crl",
 		zap.String("issuer", issuer), zap.Time("ended", at))
 }

@@ -24,13 +24,13 @@ const (
 	headerTime    = 10 * time.Second // to send the headers of a request, and for a handshake of TLS
 )
 
-// run serves until ctx ends or a listener fails, then drains: unready first,
-// requests under way to their end, the store last.
+// run serves until ctx ends or a listener fails, then drains: it becomes unready,
+// finishes requests under way, and closes the store last.
 func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	tables := []*connections.Table{s.connections.public, s.connections.admin}
 	var http2 *http.Server
 	admin = tables[1].Listen(admin)
-	if s.certificate.shown() {
+	if s.certificate.usesTLS() {
 		http2 = s.http2Server(tables[0])
 		failures := failedHandshakes{log: s.log}
 		public = tables[0].ListenTLS(public, connections.TLSOptions{
@@ -62,11 +62,11 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		drain = s.config.Load().Server.Drain
 		s.live.Gateway().Drain()
 		s.log.Info("draining", zap.Duration("delay", drain.Delay), zap.Duration("limit", drain.Limit))
-		_ = timing.Sleep(context.WithoutCancel(ctx), drain.Delay) // to its end
+		_ = timing.Sleep(context.WithoutCancel(ctx), drain.Delay) // never cancelled
 	}
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain.Limit)
 	defer cancel()
-	stopWork() // other gateways go on with it while requests are finished here
+	stopWork() // other gateways take it over while requests finish here
 	failure := s.stop(limit, servers)
 	for range servers {
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
@@ -97,8 +97,8 @@ func (s *service) work(ctx context.Context) <-chan struct{} {
 	return worked
 }
 
-// writeAccessLog writes the lines of the access log until end is called, which waits
-// for the last ones. It waits only a while, because their reader may be gone.
+// writeAccessLog writes the lines of the access log until end is called, which waits for
+// the last ones. It waits only a while, because their reader may be gone.
 func (s *service) writeAccessLog(ctx context.Context) (end func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	written := make(chan struct{})
@@ -115,13 +115,12 @@ func (s *service) writeAccessLog(ctx context.Context) (end func()) {
 	}
 }
 
-// describeRefusal is the content of the answer to what is no request.
+// describeRefusal returns the content of the answer to bytes that are not a request.
 func describeRefusal(why connections.Refusal) (contentType string, content []byte) {
 	return "application/json; charset=utf-8", exchange.NoRequest(&why).Body()
 }
 
-// server returns the server of a listener. HTTP/2 is served by net/http, where TLS agrees
-// to it.
+// server returns the server of a listener. net/http serves HTTP/2, if TLS negotiates it.
 func (s *service) server(h http.Handler, t *connections.Table, http2 *http.Server) *server.Server {
 	return server.New(server.Options{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHead: chain.HeadBytes,
@@ -139,8 +138,8 @@ func (s *service) http2Server(t *connections.Table) *http.Server {
 	}
 }
 
-// stop ends the servers one after the other: the admin listener, which is the
-// last, tells to the end that this gateway is not ready.
+// stop ends the servers one after the other: the admin listener, which is last, reports
+// to the end that this gateway is not ready.
 func (s *service) stop(limit context.Context, servers []*server.Server) error {
 	var failure error
 	for _, server := range servers {

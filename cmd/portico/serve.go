@@ -44,7 +44,7 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 					return err
 				}
 				defer stop()
-				log.Warn("this build has failpoints: it is for tests alone")
+				log.Warn("this build has failpoints: it is only for tests")
 			}
 			memory, stopPacing, err := garbage.Start(cfg.Process.Garbage, cfg.Process.MemoryShare)
 			defer stopPacing()
@@ -60,18 +60,19 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 				return err
 			}
 			s.hangups = hangups
-			// Only the start needs most of what it takes: reading the migrations takes 12 MiB.
+			// Only the start needs most of this memory: reading the migrations takes 12
+			// MiB.
 			garbage.GiveBack()
 			return s.run(c.Context(), public, admin)
 		},
 	}
 	configFlag(c, &path)
-	c.Flags().StringVar(&level, "log-level", "info", "least level to log: debug, info, warn, error")
+	c.Flags().StringVar(&level, "log-level", "info", "lowest level to log: debug, info, warn, error")
 	return c
 }
 
-// listen opens both listeners, before anything else is begun: an address in use
-// is the commonest fault of a start.
+// listen opens both listeners, before anything else: an address in use is the most common
+// fault of a start.
 func listen(ctx context.Context, cfg *config.Config) (public, admin net.Listener, err error) {
 	var lc net.ListenConfig
 	if public, err = lc.Listen(ctx, "tcp", cfg.Server.Listen); err != nil {

@@ -9,18 +9,18 @@ import (
 	"go.uber.org/zap"
 )
 
-// serverLinesPerMinute bounds what net/http logs by itself: strangers cause such
-// lines, one for each connection that breaks its protocol.
+// serverLinesPerMinute bounds what net/http logs by itself: strangers cause such lines,
+// one for each connection that breaks its protocol.
 const serverLinesPerMinute = 60
 
-// serverLog takes the lines of an [http.Server] into the log, some in a minute; it
-// counts the others, and the next minute's first line tells of them.
+// serverLog writes the lines of an [http.Server] to the log, a bounded number a minute;
+// it counts the others, and reports their number with the next minute's first line.
 type serverLog struct {
 	log *zap.Logger
 	now func() time.Time
 
 	mu              sync.Mutex
-	minute          time.Time // when the present one began
+	minute          time.Time // when the current one began
 	passed, omitted int
 }
 

@@ -30,37 +30,37 @@ import (
 	"portico/upstream"
 )
 
-// startTime is what the opening of the store may take.
+// startTime bounds the opening of the store.
 const startTime = 30 * time.Second
 
 // service is a gateway with the parts that it owns.
 type service struct {
-	path        string // of the configuration
-	log         *zap.Logger
-	store       *inventory.Store
-	upstream    *upstream.Client
-	live        *gateway.Live
-	certificate certificate // of the public listener; empty for plain HTTP
-	registry    gateway.Registry
-	shown       *meter.Configuration // which configuration is in use
-	generations config.History
-	expiries    *meter.Certificates
-	signIns     *access.Metrics
-	issuers     *issuer.Registry
-	foreign     *access.ForeignTokens
-	connections tables
-	traces      traces
-	access      *logs.Batch
-	audit       *logs.File       // nil where audit lines go with the others
-	hangups     <-chan os.Signal // each asks for a reload; may be nil
-	config      atomic.Pointer[config.Config]
+	path          string // of the configuration
+	log           *zap.Logger
+	store         *inventory.Store
+	upstream      *upstream.Client
+	live          *gateway.Live
+	certificate   certificate // of the public listener; empty for plain HTTP
+	registry      gateway.Registry
+	configMetrics *meter.Configuration // reports which configuration is in use
+	generations   config.History
+	expiries      *meter.Certificates
+	signIns       *access.Metrics
+	issuers       *issuer.Registry
+	foreign       *access.ForeignTokens
+	connections   tables
+	traces        traces
+	access        *logs.Batch
+	audit         *logs.File       // nil if audit lines go to the log
+	hangups       <-chan os.Signal // each triggers a reload; may be nil
+	config        atomic.Pointer[config.Config]
 
-	reloading  sync.Mutex     // held by a reload, guards what only that changes
-	sources    config.Sources // of the configuration that was read last
-	towards    towards
-	collector  collectorAccess
-	generation int64
-	unfinished bool // the last reload ended as the store did not answer
+	reloading          sync.Mutex     // held by a reload; guards what only a reload changes
+	sources            config.Sources // of the configuration that was read last
+	upstreamIdentities upstreamIdentities
+	collector          collectorAccess
+	generation         int64
+	unfinished         bool // the last reload failed because the store did not answer
 }
 
 // newService opens what a service needs. All metrics go to the registry.
@@ -69,8 +69,8 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger, regist
 	s.config.Store(cfg)
 	var err error
 	meter.Process(registry)
-	s.registry, s.shown, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
-	s.shown.Loaded(1, time.Now())
+	s.registry, s.configMetrics, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
+	s.configMetrics.Loaded(1, time.Now())
 	s.generations.Taken(config.HistoryEntry{Number: 1, Time: time.Now(), Why: "the start"}, nil, cfg)
 	s.signIns, s.issuers = access.NewMetrics(registry), issuer.NewRegistry(log, registry)
 	s.foreign = access.NewForeignTokens(log)
@@ -79,7 +79,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger, regist
 		return nil, fmt.Errorf("open the store: %w", err)
 	}
 	if cfg.Store.Driver == config.Postgres && len(cfg.Store.SealKeys) == 0 {
-		log.Warn("store.sealKeys is not set: the key that seals the contents of batches lies in the database, beside them")
+		log.Warn("store.sealKeys is not set: the key that encrypts the contents of batches is in the same database")
 	}
 	m, err := s.prepare(ctx, cfg)
 	if err != nil {
@@ -92,13 +92,13 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger, regist
 	}
 	s.certificate.use(m.pair, m.access.authorities)
 	m.access.keys.Use()
-	s.towards, s.collector = m.towards, m.collector
+	s.upstreamIdentities, s.collector = m.upstreamIdentities, m.collector
 	s.showCertificates(m)
 	if err := s.traces.open(cfg, m.collector, log, registry); err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
 	s.upstream = upstream.New(upstream.Options{
-		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Identities: m.towards.identities,
+		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Identities: m.upstreamIdentities.identities,
 		Readers: cfg.Upstream.ReadsPerEndpoint, ReadersPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.ReadsPerEndpoint))),
 		Calls: cfg.Upstream.CallsPerEndpoint, CallsPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.CallsPerEndpoint))),
 		Queue: upstream.Queue{
@@ -127,8 +127,8 @@ func (s *service) openAccess() *zap.Logger {
 	return log
 }
 
-// openAudit opens the file of audit lines, if they have one, and counts those
-// that it does not take.
+// openAudit opens the file of audit lines, if one is configured, and counts the lines
+// that could not be written.
 func (s *service) openAudit(path string) (*zap.Logger, error) {
 	log := logs.Audit(s.log)
 	if path != config.AuditStderr {
@@ -149,7 +149,7 @@ func (s *service) openAudit(path string) (*zap.Logger, error) {
 	return log, nil
 }
 
-// close ends what the service holds, when nothing uses it any more.
+// close closes what the service holds, when nothing uses it any more.
 func (s *service) close() error {
 	s.upstream.Close()
 	err := s.store.Close()
@@ -159,13 +159,12 @@ func (s *service) close() error {
 	return err
 }
 
-// showCertificates tells when those in use end.
 func (s *service) showCertificates(m material) {
 	s.expiries.Use(meter.ListenerCertificate, endOf(m.pair))
-	m.towards.show(s.expiries)
+	m.upstreamIdentities.showExpiries(s.expiries)
 }
 
-// endOf is when a certificate ends, zero where there is none.
+// endOf returns when a certificate expires, zero if there is none.
 func endOf(c *tls.Certificate) time.Time {
 	if c == nil || c.Leaf == nil {
 		return time.Time{}
@@ -173,8 +172,7 @@ func endOf(c *tls.Certificate) time.Time {
 	return c.Leaf.NotAfter
 }
 
-// tokenKeys returns the keys of skip tokens: those of the configuration, else
-// the one of the store.
+// tokenKeys returns the keys of skip tokens: the configuration's, or else the store's.
 func tokenKeys(ctx context.Context, cfg *config.Config, secrets encryption.Secrets) (*fanout.Keys, error) {
 	var keys []fanout.Key
 	for _, key := range cfg.Lists.TokenKeys {
@@ -229,7 +227,7 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 	})
 }
 
-// seed makes the subscriptions of the configuration that there are not yet.
+// seed creates the configured subscriptions that do not exist yet.
 func seed(ctx context.Context, cfg *config.Config, store *inventory.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -247,7 +245,7 @@ func seed(ctx context.Context, cfg *config.Config, store *inventory.Store) error
 	return store.SeedSubscriptions(ctx, seeds, notify.Targets(cfg.Map.Providers()...)...)
 }
 
-// healthOf is how the addresses of providers are judged and probed.
+// healthOf returns the settings for judging and probing the addresses of providers.
 func healthOf(h config.Health) upstream.Health {
 	return upstream.Health{
 		Settings: health.Settings{

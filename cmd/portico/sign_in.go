@@ -12,14 +12,14 @@ import (
 	"portico/internal/pemfile"
 )
 
-// signIn holds the ways in which callers of one configuration authenticate.
+// signIn holds the authentication of one configuration.
 type signIn struct {
 	authenticator access.Authenticator
-	authorities   []*x509.Certificate // of clients' certificates; nil: none is asked for
+	authorities   []*x509.Certificate // for clients' certificates; nil: none is requested
 	keys          *issuer.Prepared
 }
 
-// signIn makes the methods in the order of their use. It calls no issuer.
+// signIn builds the methods in the order of their use. It calls no issuer.
 func (s *service) signIn(c *config.Config) (signIn, error) {
 	var created signIn
 	var err error
@@ -55,14 +55,13 @@ func (s *service) signIn(c *config.Config) (signIn, error) {
 	return created, nil
 }
 
-// issuerKeys returns the keys of all issuers.
 func (s *service) issuerKeys(c *config.Config) (*issuer.Prepared, error) {
 	folder := c.Auth.Keys.Folder
 	if folder == "" && c.Store.Driver == config.SQLite {
 		folder = filepath.Dir(c.Store.DSN)
 	}
 	if folder == "" && len(c.Auth.Issuers) > 0 {
-		s.log.Info("auth.keys.folder is not set: the keys of issuers are in memory alone, and fetched anew after each start")
+		s.log.Info("auth.keys.folder is not set: the keys of issuers are only in memory, and fetched again after each start")
 	}
 	issuers := make(map[string]issuer.KeyOptions, len(c.Auth.Issuers))
 	for _, i := range c.Auth.Issuers {
@@ -100,7 +99,7 @@ func authoritiesOf(file string) ([]*x509.Certificate, error) {
 func ownersOf(c config.ClientCertificates) []access.CertificateOwner {
 	owners := make([]access.CertificateOwner, 0, len(c.Principals))
 	for _, p := range c.Principals {
-		subject, _ := pemfile.ParseSubject(p.Subject) // which the configuration's reader has read
+		subject, _ := pemfile.ParseSubject(p.Subject) // checked when the configuration was read
 		owners = append(owners, access.CertificateOwner{
 			Subject: subject, SAN: p.SAN,
 			Principal: access.Principal{TenantID: p.TenantID, ObjectID: p.ObjectID, Name: p.Name, AppID: p.AppID},
@@ -117,8 +116,8 @@ func tokenPrincipals(tokens []config.Token) map[string]access.Principal {
 	return principals
 }
 
-// authorityOf is the URI that challenges name as the issuer of tokens: clients find the
-// issuer and the tenant in it.
+// authorityOf returns the URI that challenges name as the issuer of tokens: clients find
+// the issuer and the tenant in it.
 func authorityOf(c *config.Config) string {
 	login, tenant := c.Metadata.LoginEndpoint, c.Metadata.Tenant
 	if len(c.Auth.Issuers) > 0 {

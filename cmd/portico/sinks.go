@@ -13,7 +13,6 @@ import (
 	"portico/jobs/webhook"
 )
 
-// readSinks reads the files of the configuration's sinks.
 func readSinks(configured []config.Sink) ([]*webhook.Sink, error) {
 	sinks := make([]*webhook.Sink, len(configured))
 	for i, c := range configured {
@@ -26,8 +25,8 @@ func readSinks(configured []config.Sink) ([]*webhook.Sink, error) {
 	return sinks, nil
 }
 
-// beginSinks fixes where new sinks begin. It runs before readiness, and before a reload is
-// answered, so that the receiver gets every later write.
+// beginSinks records where new sinks begin. It runs before readiness, and before a reload
+// is answered, so that the receiver gets every later write.
 func beginSinks(ctx context.Context, store *inventory.Store, sinks []*webhook.Sink) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -71,13 +70,13 @@ func readSecrets(path, setting string) (secrets [][]byte, err error) {
 		}
 		secret, ok := form.Parse(line)
 		if !ok || len(secrets) == mostSecrets {
-			err = errors.New("a line holds no secret of a webhook, or there are too many")
+			err = errors.New("a line is not a webhook secret, or there are too many lines")
 			break
 		}
 		secrets = append(secrets, secret)
 	}
 	if err == nil && len(secrets) == 0 {
-		err = errors.New("it holds no secret of a webhook")
+		err = errors.New("it has no webhook secret")
 	}
 	if err != nil {
 		fault := fileFault(path, setting, err)

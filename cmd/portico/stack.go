@@ -5,12 +5,12 @@ import (
 	"runtime"
 )
 
-// stackRoom makes a stack of 16 KiB: as much as a request that is forwarded needs.
+// stackRoom makes a stack of 16 KiB: as much as forwarding a request needs.
 const stackRoom = 10 << 10
 
 // withStack runs a handler on a stack that is large enough from the beginning. HTTP/2
-// serves each request on a goroutine of its own, whose stack of 2 KiB would be copied
-// three times on the way down, the more frames it has the slower: a tenth of a GET.
+// serves each request on a goroutine of its own; its stack of 2 KiB would be copied three
+// times while it grows, which costs a tenth of a GET.
 func withStack(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		growStack()

@@ -13,8 +13,8 @@ import (
 	"portico/jobs/sweep"
 )
 
-// sweepHere returns what makes a sweep in this process, by the configuration of a service
-// that does not run.
+// sweepHere returns a function that makes a sweep in this process, with the configuration
+// of a service that does not run.
 func sweepHere(stderr io.Writer) func(context.Context, string, sweep.Order, func(sweep.Report)) (sweep.Report, error) {
 	return func(ctx context.Context, config string, order sweep.Order, progress func(sweep.Report)) (sweep.Report, error) {
 		cfg, err := load(config, stderr)

@@ -25,24 +25,24 @@ func templateCommand(stdout, stderr io.Writer) *cobra.Command {
 	t := templateRun{stdout: stdout, stderr: stderr, format: terminal.TableFormat}
 	c := &cobra.Command{
 		Use:   "template FILE",
-		Short: "Say what a template would deploy, without a service",
-		Long: "Say what an ARM template would deploy, in an order in which its resources could be sent: loops and nested deployments are " +
-			"unfolded, what has a false condition is left out. With json and yaml, each resource is shown with its body; what needs a " +
-			"provider's answer is an expression, worked out as far as it goes. What a service alone knows is made up: deployer() is a user with " +
-			"the object id of zeros, subscription().displayName is 'subscription', and environment() is the public cloud's. Faults are lines of " +
-			"FILE:line:column: path: code: sentence.",
+		Short: "Show what a template would deploy, without a service",
+		Long: "Show what an ARM template would deploy, in an order in which its resources could be sent: loops and nested deployments are " +
+			"expanded, resources with a false condition are left out. With json and yaml, each resource has its body; a part that needs a " +
+			"provider's answer is an expression, evaluated where possible. What only a service knows is made up: deployer() is a user with " +
+			"an object id of zeros, subscription().displayName is 'subscription', and environment() is the public cloud's. Faults are lines of " +
+			"the form FILE:line:column: path: code: sentence.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error { return t.run(c.Context(), args[0]) },
 	}
 	flags := c.Flags()
 	flags.StringArrayVarP(&t.parameters, "parameters", "p", nil,
-		"parameters: a parameter `FILE`, also as @FILE, or NAME=VALUE, as az takes them; the last one counts")
+		"parameters: a parameter `FILE`, also as @FILE, or NAME=VALUE, as az accepts them; the last one counts")
 	flags.StringVar(&t.scope, "scope", "/subscriptions/"+zeroUUID+"/resourceGroups/template",
-		"the `ID` of the group or subscription to which the template is deployed")
+		"the `ID` of the group or subscription that the template is deployed to")
 	flags.StringVar(&t.location, "location", "westus", "the group's `LOCATION`; at a subscription, the deployment's")
-	flags.VarP(&t.format, "output", "o", "how to write the plan")
+	flags.VarP(&t.format, "output", "o", "output format")
 	_ = c.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
+		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
 	return c
 }
 
@@ -118,7 +118,7 @@ func (t *templateRun) report(faults []*document.Fault) error {
 	return operator.ErrReported
 }
 
-// arguments are the parameters given, of which the last one of a name counts.
+// arguments returns the given parameters; the last one of a name counts.
 func (t *templateRun) arguments(root *document.Node) ([]template.Argument, error) {
 	var all []template.Argument
 	for _, given := range t.parameters {
@@ -144,7 +144,7 @@ func (t *templateRun) arguments(root *document.Node) ([]template.Argument, error
 	return all, nil
 }
 
-// pairArgument reads NAME=VALUE: a string where the parameter is one, else JSON.
+// pairArgument reads NAME=VALUE: a string if the parameter is one, else JSON.
 func pairArgument(root *document.Node, name, value string) (template.Argument, error) {
 	if file, isFile := strings.CutPrefix(value, "@"); isFile {
 		text, err := os.ReadFile(file)
@@ -164,8 +164,8 @@ func pairArgument(root *document.Node, name, value string) (template.Argument, e
 	return argument, nil
 }
 
-// table shows the plan to people: resources by their number, and the numbers of those
-// that they wait for.
+// table shows the plan to people: each resource has a number, and lists the numbers of
+// those it waits for.
 func (t *templateRun) table(plan *template.Plan) error {
 	order := make(map[*template.Resource]int, len(plan.Resources))
 	for i, r := range plan.Resources {

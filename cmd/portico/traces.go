@@ -24,28 +24,27 @@ import (
 
 const (
 	lastSpansTime = 4 * time.Second // for the last spans
-	// What a collector's connections may take.
+	// The idle time of a collector's connections.
 	collectorIdle = time.Minute
 	// maxCollectorHeaders bounds the file of headers.
 	maxCollectorHeaders = 32
 )
 
-// traces is how spans are recorded and sent. It is empty where the configuration has no
-// collector.
+// traces records and sends spans. It is empty if no collector is configured.
 type traces struct {
 	tracer      *spans.Tracer
 	queue       *spans.Queue
 	credentials atomic.Pointer[spans.CollectorCredentials]
 }
 
-// collectorAccess holds the credentials for calls to the collector, and the files that
-// they were read from.
+// collectorAccess holds the credentials for calls to the collector, and the authorities
+// that were read from their file.
 type collectorAccess struct {
 	credentials *spans.CollectorCredentials
 	authorities []*x509.Certificate
 }
 
-// open makes what the configuration asks for.
+// open sets up what the configuration asks for.
 func (t *traces) open(c *config.Config, by collectorAccess, log *zap.Logger, metrics prometheus.Registerer) error {
 	if c.Tracing.OTLP == "" {
 		return nil
@@ -62,7 +61,7 @@ func (t *traces) open(c *config.Config, by collectorAccess, log *zap.Logger, met
 	return nil
 }
 
-// use makes another configuration take effect, as far as it can without a restart.
+// use applies another configuration, except for what needs a restart.
 func (t *traces) use(c *config.Config, by collectorAccess) {
 	if t.queue == nil {
 		return
@@ -110,14 +109,14 @@ func (t *traces) send(ctx context.Context) (end func()) {
 	}
 }
 
-// readCollectorAccess reads the files of a configuration. Connections are kept where
-// those of the authorities hold what they held before.
+// readCollectorAccess reads the files of a configuration. It keeps the connections if the
+// authorities have not changed.
 func readCollectorAccess(c config.Tracing, before collectorAccess) (a collectorAccess, err error) {
 	if c.OTLP == "" {
 		return a, nil
 	}
 	a.credentials = &spans.CollectorCredentials{}
-	var pool *x509.CertPool // the system's
+	var pool *x509.CertPool // nil: the system's
 	if c.CA != "" {
 		if a.authorities, err = pemfile.Certificates(c.CA); err != nil {
 			return a, config.Faults{fileFault(c.CA, "tracing.ca", err)}
@@ -152,13 +151,13 @@ func readCollectorHeaders(path string) (http.Header, error) {
 		name, value, found := strings.Cut(line, ":")
 		name, value = textproto.CanonicalMIMEHeaderKey(name), strings.TrimSpace(value)
 		if !found || name == "" || !isHeaderValue(value) || !isHeaderValue(name) || strings.Contains(name, " ") || len(header) == maxCollectorHeaders {
-			err = errors.New("a line is no header")
+			err = errors.New("a line is not a header")
 			break
 		}
 		header[name] = []string{value}
 	}
 	if err == nil && len(header) == 0 {
-		err = errors.New("it holds no headers")
+		err = errors.New("it has no headers")
 	}
 	if err != nil {
 		fault := fileFault(path, "tracing.headersFile", err)

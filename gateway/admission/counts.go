@@ -1,7 +1,7 @@
-// Package admission decides about requests before anything is done for them: who serves
-// them, whether a resource exists, and which of them a lock or the state of their
-// subscription forbids, or the store has no room to remember the outcome of. The proxy and
-// Portico's own routes both ask it.
+// Package admission decides about requests before anything is done for them: which region
+// serves them, whether the resource exists, whether a lock or the state of the
+// subscription forbids them, and whether the store has room to remember their outcome.
+// The proxy and Portico's own routes both use it.
 package admission
 
 import (
@@ -17,36 +17,37 @@ import (
 	"portico/inventory"
 )
 
-// Admission admits requests by one configuration. Counts outlast it.
+// Admission admits requests under one configuration. Counts may be shared between
+// configurations.
 type Admission struct {
 	Store  *inventory.Store
 	Config *config.Config
 	Counts *Counts
 }
 
-// How long a count is used: in general, and where it refuses.
+// How long a count is used: in general, and once the limit was reached.
 const (
 	countLasts = 10 * time.Second
 	fullLasts  = time.Second
 )
 
-// mostCounts is how many counts are held in memory.
+// mostCounts bounds the counts held in memory.
 const mostCounts = 4096
 
-// Counts holds about how many operations are remembered for each caller in each
-// subscription, and how many removed resources of each subscription. To count for
-// every write would cost more than it saves: a count serves for a while, each write
-// since then counts as one more, and at the limit the store counts again. So a
-// caller can pass the limit by no more than what other gateways have admitted in
-// that while, and what providers have named beyond one URL for a write.
+// Counts holds approximate counts: the operations remembered for each caller in each
+// subscription, and the removed resources of each subscription. Counting in the store on
+// every write would cost too much, so a count is used for a while, each write since then
+// adds one, and at the limit the store counts again. A caller can therefore pass the
+// limit by what other gateways admitted meanwhile and by further polling URLs that
+// providers returned for one write.
 type Counts struct {
-	mu sync.Mutex
-	of map[counted]*count
+	mu    sync.Mutex
+	byKey map[countKey]*count
 }
 
-// counted is what is counted: the operations of a caller in a subscription or,
-// without a caller and with removed set, the removed resources of a subscription.
-type counted struct {
+// countKey selects the operations of a caller in a subscription or, if removed is set and
+// there is no caller, the removed resources of a subscription.
+type countKey struct {
 	subscription, tenant, object string
 	removed                      bool
 }
@@ -54,28 +55,27 @@ type counted struct {
 type count struct {
 	mu   sync.Mutex
 	n    int
-	full bool      // as it was counted
-	at   time.Time // when the store counted; the zero time: not yet
+	full bool      // whether the store's count reached the limit
+	at   time.Time // when the store counted; zero if it has not yet
 }
 
 // NewCounts returns counts without a known value.
-func NewCounts() *Counts { return &Counts{of: map[counted]*count{}} }
+func NewCounts() *Counts { return &Counts{byKey: map[countKey]*count{}} }
 
-// count returns a count. Where there are too many they begin anew.
-func (c *Counts) count(of counted) *count {
+// count returns the count of a key. If there are too many counts, all start afresh.
+func (c *Counts) count(key countKey) *count {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of[of] == nil {
-		if len(c.of) >= mostCounts {
-			clear(c.of)
+	if c.byKey[key] == nil {
+		if len(c.byKey) >= mostCounts {
+			clear(c.byKey)
 		}
-		c.of[of] = &count{}
+		c.byKey[key] = &count{}
 	}
-	return c.of[of]
+	return c.byKey[key]
 }
 
-// admit counts one more, unless there are limit of them already. recount counts
-// them in the store.
+// admit adds one, unless the count has reached limit. recount counts in the store.
 func (c *count) admit(limit int, recount func() (int, error)) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +83,7 @@ func (c *count) admit(limit int, recount func() (int, error)) (bool, error) {
 	if age > countLasts || c.n >= limit && (!c.full || age > fullLasts) {
 		n, err := recount()
 		if err != nil {
-			return false, fmt.Errorf("count what is remembered: %w", err)
+			return false, fmt.Errorf("count records: %w", err)
 		}
 		c.n, c.full, c.at = n, n >= limit, time.Now()
 	}
@@ -94,28 +94,28 @@ func (c *count) admit(limit int, recount func() (int, error)) (bool, error) {
 	return true, nil
 }
 
-// CheckOperation refuses a request that may begin an operation where the store
-// remembers as many for its caller as it may. It is asked before anything is sent:
-// what a provider has accepted is never forgotten for a limit's sake.
+// CheckOperation refuses a request that may begin an operation if the store remembers as
+// many operations of its caller as it may. Call it before anything is sent: an operation
+// that a provider has accepted is never dropped because of a limit.
 func (a *Admission) CheckOperation(ctx context.Context, x *exchange.Exchange, in *inventory.Subscription) error {
 	principal := x.Principal.In(in.TenantID)
 	err := a.CheckRecord(ctx, in.ID, principal.TenantID, principal.ObjectID)
 	if errors.Is(err, ErrFull) {
-		return untilForgotten("as many operations of this caller are remembered in the subscription as may be; they are forgotten in time")
+		return refuseUntilForgotten("as many operations of this caller are remembered in the subscription as may be; they are forgotten in time")
 	}
 	return err
 }
 
-// ErrFull is why a further polling URL of an operation is not recorded.
+// ErrFull reports that a further polling URL of an operation cannot be recorded.
 var ErrFull = errors.New("as many operations of this caller are remembered as may be")
 
-// CheckRecord returns ErrFull where the store remembers as many operations of a
-// caller as it may.
+// CheckRecord returns ErrFull if the store remembers as many operations of a caller as it
+// may.
 func (a *Admission) CheckRecord(ctx context.Context, subscription, tenant, object string) error {
 	limit := a.Config.Operations.PerCaller
-	of := counted{subscription: arm.Fold(subscription), tenant: tenant, object: object}
-	room, err := a.Counts.count(of).admit(limit, func() (int, error) {
-		return a.Store.Operations.Count(ctx, of.subscription, of.tenant, of.object, limit)
+	key := countKey{subscription: arm.Fold(subscription), tenant: tenant, object: object}
+	room, err := a.Counts.count(key).admit(limit, func() (int, error) {
+		return a.Store.Operations.Count(ctx, key.subscription, key.tenant, key.object, limit)
 	})
 	if err == nil && !room {
 		return ErrFull
@@ -123,23 +123,23 @@ func (a *Admission) CheckRecord(ctx context.Context, subscription, tenant, objec
 	return err
 }
 
-// CheckRemoval refuses a write of a tracked resource where the store remembers as
-// many removed resources of its subscription as it may: the write may end as one
-// more.
+// CheckRemoval refuses a write of a tracked resource if the store remembers as many
+// removed resources of its subscription as it may: the write may leave one more.
 func (a *Admission) CheckRemoval(ctx context.Context, in *inventory.Subscription) error {
 	limit := a.Config.Limits.TombstonesPerSubscription
-	of := counted{subscription: arm.Fold(in.ID), removed: true}
-	room, err := a.Counts.count(of).admit(limit, func() (int, error) {
-		return a.Store.CountTombstones(ctx, of.subscription, limit)
+	key := countKey{subscription: arm.Fold(in.ID), removed: true}
+	room, err := a.Counts.count(key).admit(limit, func() (int, error) {
+		return a.Store.CountTombstones(ctx, key.subscription, limit)
 	})
 	if err != nil || room {
 		return err
 	}
-	return untilForgotten("as many removed resources of the subscription are remembered as may be; they are forgotten in time")
+	return refuseUntilForgotten("as many removed resources of the subscription are remembered as may be; they are forgotten in time")
 }
 
-// untilForgotten refuses what there is room for once something is forgotten.
-func untilForgotten(why string) *arm.Error {
+// refuseUntilForgotten returns an error for clients to retry after the store has dropped
+// old records.
+func refuseUntilForgotten(why string) *arm.Error {
 	fault := arm.NewError(arm.TooManyRequests, why)
 	fault.RetryAfter = arm.MaxRetryAfter
 	return fault

@@ -14,10 +14,9 @@ import (
 	"portico/routing"
 )
 
-// CheckLocks refuses a request that is no read where one of the locks on its subscription, or
-// on anything below that its path lies in, forbids it. Whatever a path below a
-// subscription names lies in it: locations, providers and their actions too. POST
-// is a write, whatever it does.
+// CheckLocks refuses a request other than a read if a lock on its subscription, or on any
+// scope below that contains its path, forbids it. Every path below a subscription counts,
+// also locations, providers and their actions. POST counts as a write, whatever it does.
 func CheckLocks(x *exchange.Exchange, locks []inventory.Lock) error {
 	q := x.Request
 	if q.Reads() {
@@ -30,7 +29,7 @@ func CheckLocks(x *exchange.Exchange, locks []inventory.Lock) error {
 	return Refusal(x, inventory.CheckLocks(locks, kind, q.Path.String()))
 }
 
-// LocksOver lists the locks that may forbid a request that was classified.
+// LocksOver lists the locks that may forbid a classified request.
 func LocksOver(ctx context.Context, locks *inventory.Locks, x *exchange.Exchange) ([]inventory.Lock, error) {
 	if x.Request.Reads() || x.Subscription() == "" || !arm.ValidGUID(x.Subscription()) {
 		return nil, nil
@@ -38,14 +37,14 @@ func LocksOver(ctx context.Context, locks *inventory.Locks, x *exchange.Exchange
 	return locks.Over(ctx, x.Subscription(), x.Request.Path.String())
 }
 
-// CheckAllLocks refuses a request that ends the group it names where a lock is on, above or
-// below that.
+// CheckAllLocks refuses a request that deletes the group it names if there is a lock on
+// the group, above it or below it.
 func CheckAllLocks(x *exchange.Exchange, locks []inventory.Lock) error {
 	return Refusal(x, inventory.CheckAllLocks(locks))
 }
 
-// Refusal turns the inventory's refusal of the write in x into ARM's. It returns any
-// other error as it is.
+// Refusal converts the inventory's refusal of the write in x to an ARM error. It returns
+// any other error unchanged.
 func Refusal(x *exchange.Exchange, err error) error {
 	if err == nil {
 		return nil
@@ -58,7 +57,7 @@ func Refusal(x *exchange.Exchange, err error) error {
 	return err
 }
 
-// Target is what a write is about, as its refusal names it.
+// Target is the object of a write, as its refusal names it.
 type Target struct {
 	Subscription string
 	Group        string // its name
@@ -66,14 +65,15 @@ type Target struct {
 	Delete       bool
 }
 
-// Refusal turns the inventory's refusal of a write of the target, for a lock or for
-// its subscription or group, into ARM's. It returns nil for any other error.
+// Refusal converts the inventory's refusal of a write of the target, because of a lock or
+// because of its subscription or group, to an ARM error. It returns nil for any other
+// error.
 func (t Target) Refusal(err error) *arm.Error {
 	var group *index.GroupStateError
 	var locked *inventory.LockedError
 	switch {
 	case errors.As(err, &locked):
-		return t.locked(locked)
+		return t.lockedError(locked)
 	case errors.Is(err, inventory.ErrSubscriptionNotFound):
 		return arm.NewError(arm.SubscriptionNotFound, t.Subscription).About("subscriptionId")
 	case errors.As(err, new(*inventory.SubscriptionStateError)):
@@ -86,10 +86,9 @@ func (t Target) Refusal(err error) *arm.Error {
 	return nil
 }
 
-// mostScopes bounds how many scopes an error names.
 const mostScopes = 20
 
-func (t Target) locked(by *inventory.LockedError) *arm.Error {
+func (t Target) lockedError(by *inventory.LockedError) *arm.Error {
 	what := "write"
 	if t.Delete {
 		what = "delete"
@@ -99,11 +98,11 @@ func (t Target) locked(by *inventory.LockedError) *arm.Error {
 	return arm.NewError(arm.ScopeLocked, t.ID, what, strings.Join(scopes, ",")).About(t.ID)
 }
 
-// ConflictRetry is when a client may retry after a conflict that passes by itself.
+// ConflictRetry is the time after which a client may retry after a temporary conflict.
 const ConflictRetry = 10 * time.Second
 
-// Busy is the error of a resource that somebody else is changing, or whose state its
-// provider has yet to confirm.
+// Busy returns the error for a resource that another request is changing, or whose state
+// its provider has yet to confirm.
 func Busy(id string) *arm.Error {
 	fault := arm.NewError(arm.Conflict).About(id)
 	fault.RetryAfter = ConflictRetry

@@ -10,8 +10,8 @@ import (
 	"portico/routing"
 )
 
-// Resolver resolves the requests of one configuration. It joins the pure rules of package
-// routing to the searches of package locate.
+// Resolver resolves the requests of one configuration. It combines the pure rules of
+// package routing with the searches of package locate.
 type Resolver struct {
 	Router *routing.Router
 	Finder Finder
@@ -23,8 +23,8 @@ type Finder interface {
 	Find(ctx context.Context, caller probe.Caller, sought routing.Sought) error
 }
 
-// Resolve decides who serves q for the caller of x. Where that depends on a resource
-// that the index does not know, it searches for the resource and resolves again.
+// Resolve decides which region serves q for the caller of x. If that depends on a
+// resource that the index does not know, it searches for the resource and resolves again.
 func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, body routing.Body) (*routing.Decision, error) {
 	var searched []string
 	for {
@@ -47,21 +47,21 @@ func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing
 	}
 }
 
-// ByStore is a resolver that leaves all questions to the store.
+// ByStore returns a resolver that takes every answer from the store, not from memory.
 func (r *Resolver) ByStore() *Resolver {
 	router, byStore := *r.Router, *r
 	router.Scopes, byStore.Router = nil, &router
 	return &byStore
 }
 
-// CallerOf is the caller on whose behalf providers are called for a request.
+// CallerOf returns the caller on whose behalf providers are called for a request.
 func CallerOf(x *exchange.Exchange) probe.Caller {
 	return probe.Caller{Principal: x.Principal, Identity: x.Identity, Client: x.Client, Share: x.Caller()}
 }
 
-// ProberFor probes on a request's time and by its caller's share, under its ids, but
-// as Portico itself: what a provider shows to one caller proves nothing, as it may
-// hide a resource from that one.
+// ProberFor returns a prober that counts against the caller's share, and headers with the
+// request's ids. It probes as Portico itself: an answer to one caller proves nothing, as
+// the provider may hide a resource from that caller.
 func (r *Resolver) ProberFor(x *exchange.Exchange) (probe.Prober, http.Header) {
 	header := http.Header{}
 	x.Identity.Stamp(header)

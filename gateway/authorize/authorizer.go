@@ -1,10 +1,10 @@
-// Package authorize decides whether the caller of a request may do what it asks for:
-// by the roles that the caller and its groups are assigned, and by the owners that the
+// Package authorize decides whether the caller of a request may do what it asks for, by
+// the roles assigned to the caller and its groups, and by the owners that the
 // configuration names.
 //
-// Every question is one action, in ARM's names, at one scope. Memory answers it; what
-// memory denies is asked of the store before it is said. A caller with nothing at,
-// above or below a subscription learns no more of it than of one that does not exist.
+// Every question is one action, in ARM's names, at one scope. Memory answers it; a denial
+// from memory is confirmed by the store. To a caller with no role at, above or below a
+// subscription, the subscription does not exist.
 package authorize
 
 import (
@@ -22,23 +22,23 @@ import (
 	"portico/routing"
 )
 
-// Assignments are what the inventory knows of roles.
+// Assignments reads role assignments from the inventory.
 type Assignments interface {
-	// GrantsAt returns what a caller has been granted in a subscription of its tenant, as
-	// far as a question at a scope there needs it; without a subscription, at the tenant.
+	// GrantsAt returns the grants of a caller in a subscription of its tenant that matter
+	// for a scope there; without a subscription, at the tenant.
 	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string) (roles.Held, error)
 }
 
-// Memory answers without asking the store if it can.
+// Memory reads role assignments without asking the store if it can.
 type Memory interface {
-	// GrantsAt is that of Assignments, but may be out of date.
+	// GrantsAt does what GrantsAt of Assignments does, but may be out of date.
 	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time) (held roles.Held, remembered bool, err error)
-	// Grants returns all that a caller has been granted at, above and below a subscription
-	// of its tenant. It is not out of date.
+	// Grants returns all grants of a caller at, above and below a subscription of its
+	// tenant. They are not out of date.
 	Grants(ctx context.Context, tenant, subscription string, who access.Principal, now time.Time) (roles.Grants, error)
 }
 
-// Authorizer answers by one configuration. It is safe for concurrent use.
+// Authorizer decides by one configuration. It is safe for concurrent use.
 type Authorizer struct {
 	enforced bool
 	named    []config.Owner
@@ -48,7 +48,7 @@ type Authorizer struct {
 	metrics  *Metrics
 }
 
-// New returns an authorizer by the settings of a configuration.
+// New returns an authorizer for the settings of a configuration.
 func New(settings *config.Auth, store Assignments, memory Memory, metrics *Metrics) *Authorizer {
 	return &Authorizer{
 		enforced: settings.RolesEnforced(), named: settings.Owners, owners: newOwners(settings.Owners),
@@ -59,38 +59,40 @@ func New(settings *config.Auth, store Assignments, memory Memory, metrics *Metri
 // Enforced reports whether callers may do only what roles allow them.
 func (a *Authorizer) Enforced() bool { return a.enforced }
 
-// Check returns nil if the caller of x may do an action at a scope, which is an ID in
-// any casing; "" is an action that needs no role. The error is AuthorizationFailed or,
-// where the caller has nothing in the scope's subscription, that of a subscription that
-// does not exist; or a failure of the store.
+// Check returns nil if the caller of x may do an action at a scope, which is an ID in any
+// casing; the action "" needs no role. The error is AuthorizationFailed, or
+// SubscriptionNotFound if the caller has no role in the scope's subscription; or a
+// failure of the store.
 func (a *Authorizer) Check(ctx context.Context, x *exchange.Exchange, action, scope string) error {
 	_, err := a.Ask(ctx, x, Question{Action: action, Scope: scope})
 	return err
 }
 
-// Readable returns what of a list at a scope, for which an action is needed, the caller
-// of x may see: nil for all of it. The error is that of Check where it may see nothing.
+// Readable returns the part of a list at a scope that the caller of x may see by an
+// action: nil for all of it. If it may see nothing, the error is the one that Check
+// returns.
 func (a *Authorizer) Readable(ctx context.Context, x *exchange.Exchange, action, scope string) (*Readable, error) {
 	return a.Ask(ctx, x, Question{Action: action, Scope: scope, Partly: true})
 }
 
-// Question is what a request asks of its caller's roles.
+// Question is an action that a caller needs a role for.
 type Question struct {
 	Action, Scope string
-	// Partly: it is enough if the caller may do the action somewhere below the scope.
+	// Partly: the caller may do the action somewhere below the scope, and that is enough.
 	Partly bool
-	// Excused, unless it is nil, reports whether the caller needs no role. It is asked of
-	// callers whose roles do not allow the action.
+	// Excused, if not nil, reports whether the caller needs no role. It is called only if
+	// the caller's roles do not allow the action.
 	Excused func(context.Context, *exchange.Exchange) (bool, error)
 }
 
-// Ask answers a question of the request x: by nil, by what the caller may see where it
-// may do the action at a part of the scope alone, or by the error of [Authorizer.Check].
+// Ask answers a question of the request x. It returns nil if the caller may do the
+// action, a part if it may do it only at parts of the scope, or the error of
+// [Authorizer.Check].
 func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, need Question) (*Readable, error) {
 	if !a.enforced || need.Action == "" {
 		return nil, nil
 	}
-	// What its caller may do is decided now, long after the request arrived if it had to wait.
+	// A request may have waited long since it arrived: decide as of now.
 	q := question{who: x.Principal, received: time.Now(), action: need.Action, scope: need.Scope}
 	var part *Readable
 	grant, err := a.decide(ctx, &q)
@@ -106,7 +108,7 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, need Questio
 		}
 	}
 	a.metrics.count(err)
-	note(x, need.Action, grant, err)
+	recordGrant(x, need.Action, grant, err)
 	if x.Trail != nil {
 		x.Trail.RoleChecks = append(x.Trail.RoleChecks, exchange.RoleCheck{
 			Action: need.Action, Scope: need.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted.Grants),
@@ -115,15 +117,15 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, need Questio
 	return part, err
 }
 
-// refused reports whether an error is an answer to the question, rather than a failure
-// to find it.
+// refused reports whether an error denies the action, rather than reports a failure to
+// decide.
 func refused(err error) bool {
 	_, ok := errors.AsType[*arm.Error](err)
 	return ok
 }
 
-// Explain returns the grant that allows a caller an action at a scope, as the store
-// says; none where roles are not enforced. The error is as that of Check.
+// Explain returns the grant in the store that allows a caller an action at a scope, or an
+// empty grant if roles are not enforced. Errors are those that Check returns.
 func (a *Authorizer) Explain(ctx context.Context, who access.Principal, action, scope string) (roles.Grant, error) {
 	if !a.enforced {
 		return roles.Grant{}, nil
@@ -131,26 +133,28 @@ func (a *Authorizer) Explain(ctx context.Context, who access.Principal, action, 
 	return a.decide(ctx, &question{who: who, action: action, scope: scope})
 }
 
-// MayStill is Check for work that goes on for a caller whose request was answered.
+// MayStill does what Check does for work that continues after the caller's request was
+// answered.
 func (a *Authorizer) MayStill(ctx context.Context, who access.Principal, action, scope string) error {
 	_, err := a.Explain(ctx, who, action, scope)
 	return err
 }
 
-// question is what is asked of the roles of a caller.
+// question is an action that a caller needs a role for.
 type question struct {
 	who           access.Principal
-	received      time.Time // zero: the store alone answers
+	received      time.Time // if zero, only the store is asked
 	action, scope string
 
-	// What the caller has, as the answer was found in it.
+	// The grants that decided.
 	owned   roles.Grants
 	granted roles.Held
 }
 
-// decide answers a question, from memory if that allows it. The error says why not.
+// decide answers a question, from memory if possible. It returns the grant that allows
+// the action, or an error that denies it.
 func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, error) {
-	q.owned, q.granted = a.owners.of(&q.who), roles.Held{Whole: true}
+	q.owned, q.granted = a.owners.grantsOf(&q.who), roles.Held{Whole: true}
 	if grant, ok := q.owned.Find(q.action, q.scope); ok {
 		return grant, nil
 	}
@@ -180,7 +184,7 @@ func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, erro
 	return roles.Grant{}, q.refusal(subscription)
 }
 
-// refusal is why the caller may not do what it asked for.
+// refusal returns the error for a caller without a grant.
 func (q *question) refusal(subscription string) error {
 	if subscription != "" && !q.granted.Any() && !concerns(q.owned, subscription) {
 		return arm.NewError(arm.SubscriptionNotFound, subscription).About("subscriptionId")
@@ -198,13 +202,13 @@ func concerns(g roles.Grants, subscription string) bool {
 	return false
 }
 
-// Denial is ARM's answer to a caller that may not do an action at a scope.
+// Denial returns ARM's error for a caller that may not do an action at a scope.
 func Denial(who access.Principal, action, scope string) *arm.Error {
 	return arm.NewError(arm.AuthorizationFailed, who.Signature(), who.ObjectID, action, scope)
 }
 
-// readable is what of a list at the scope the caller may see though it may not see all;
-// nil is nothing.
+// readable returns the part of the list at the scope that the caller may see if it may
+// not see all; nil if it may see nothing.
 func (a *Authorizer) readable(ctx context.Context, q *question) (*Readable, error) {
 	granted := q.granted.Grants
 	if !q.granted.Whole {
@@ -219,15 +223,15 @@ func (a *Authorizer) readable(ctx context.Context, q *question) (*Readable, erro
 	return nil, nil
 }
 
-// What allowed a request, in the audit log, where no role assignment did.
+// Values of AllowedBy in the audit log if no role assignment allowed the request.
 const (
 	byOwners = "auth.owners"
 	denied   = "denied"
 )
 
-// note notes what a request asked for first, and what allowed that, for the logs. A
-// later question counts if it was refused.
-func note(x *exchange.Exchange, action string, grant roles.Grant, err error) {
+// recordGrant records the first action that a request needed and the grant that allowed
+// it, for the logs. A later action replaces it if it was denied.
+func recordGrant(x *exchange.Exchange, action string, grant roles.Grant, err error) {
 	switch {
 	case err != nil:
 		x.Action, x.AllowedBy = action, denied
@@ -239,8 +243,8 @@ func note(x *exchange.Exchange, action string, grant roles.Grant, err error) {
 	}
 }
 
-// Held returns the roles that the caller of x has at a scope or above it, by the store.
-// Where roles are ignored, that is the one that allows everything.
+// Held returns the roles that the caller of x has at or above a scope, as the store knows
+// them. If roles are not enforced, it returns only the role that allows everything.
 func (a *Authorizer) Held(ctx context.Context, x *exchange.Exchange, scope string) ([]*roles.Role, error) {
 	if !a.enforced {
 		return []*roles.Role{ownerRole()}, nil
@@ -250,7 +254,7 @@ func (a *Authorizer) Held(ctx context.Context, x *exchange.Exchange, scope strin
 		return nil, fmt.Errorf("read the grants of a caller: %w", err)
 	}
 	var held []*roles.Role
-	for _, g := range slices.Concat(a.owners.of(&x.Principal), granted.Grants) {
+	for _, g := range slices.Concat(a.owners.grantsOf(&x.Principal), granted.Grants) {
 		if g.Holds(scope) {
 			held = append(held, g.Role)
 		}

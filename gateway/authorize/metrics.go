@@ -8,7 +8,7 @@ import (
 	"portico/arm"
 )
 
-// Metrics count the answers. One set serves all configurations.
+// Metrics counts decisions. One set serves all configurations.
 type Metrics struct{ allowed, denied, hidden prometheus.Counter }
 
 // NewMetrics registers the metrics.
@@ -22,7 +22,8 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	return &Metrics{answers.WithLabelValues("allowed"), answers.WithLabelValues("denied"), answers.WithLabelValues("hidden")}
 }
 
-// count counts an answer; a failure to find one is none. Nil counts nothing.
+// count counts a decision. It does not count a failure to decide. A nil Metrics counts
+// nothing.
 func (m *Metrics) count(err error) {
 	if m == nil {
 		return

@@ -10,10 +10,10 @@ import (
 	"portico/config"
 )
 
-// owners are what the configuration grants.
+// owners maps callers and groups to the grants that the configuration names.
 type owners map[ownerID]roles.Grants
 
-// ownerID is a caller or a group: object ids are unique within a tenant alone.
+// ownerID identifies a caller or a group: object ids are unique only within a tenant.
 type ownerID struct{ tenant, object string }
 
 func newOwners(named []config.Owner) owners {
@@ -23,7 +23,7 @@ func newOwners(named []config.Owner) owners {
 	role, o := ownerRole(), owners{}
 	for _, owner := range named {
 		if owner.TenantID == "" {
-			continue // of no tenant that anybody is of
+			continue // matches no caller
 		}
 		id := ownerID{arm.Fold(owner.TenantID), arm.Fold(owner.PrincipalID)}
 		o[id] = append(o[id], roles.Grant{Scope: arm.Fold(owner.Scope), Role: role})
@@ -31,15 +31,14 @@ func newOwners(named []config.Owner) owners {
 	return o
 }
 
-// ownerRole is the role that allows everything.
 func ownerRole() *roles.Role {
 	all := roles.BuiltIn()
 	return roles.Compile(all[slices.IndexFunc(all, func(d roles.Definition) bool { return d.ID == roles.Owner })])
 }
 
-// of returns what a caller has by itself or by a group. For a caller with one of both
-// it allocates nothing.
-func (o owners) of(who *access.Principal) roles.Grants {
+// grantsOf returns the grants of a caller and of its groups. It allocates nothing unless
+// several of them have grants.
+func (o owners) grantsOf(who *access.Principal) roles.Grants {
 	if len(o) == 0 {
 		return nil
 	}
@@ -59,8 +58,8 @@ func (o owners) of(who *access.Principal) roles.Grants {
 	return granted
 }
 
-// Owners returns the owners of a tenant that the configuration names at, above and, with
-// below, also below a scope, in the configuration's order and casing.
+// Owners returns the owners of a tenant that the configuration names at or above a scope
+// and, if below is set, also below it, in the configuration's order and casing.
 func (a *Authorizer) Owners(tenant, scope string, below bool) []config.Owner {
 	var at []config.Owner
 	atScope := roles.Grant{Scope: arm.Fold(scope)}

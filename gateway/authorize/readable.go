@@ -10,7 +10,7 @@ import (
 	"portico/routing"
 )
 
-// Readable is what of a list its caller may see. nil is all of it.
+// Readable is the part of a list that the caller may see. nil means all of it.
 type Readable struct {
 	action         string
 	owned, granted roles.Grants
@@ -20,8 +20,8 @@ type Readable struct {
 // the action of the list. It allocates nothing.
 func (r *Readable) Shows(id string) bool { return r == nil || r.Allows(r.action, id) }
 
-// Allows reports whether the caller may do an action at an ID, both in any casing. It is
-// for lists of elements of several types, and allocates nothing.
+// Allows reports whether the caller may do an action at an ID, both in any casing. It
+// serves lists of elements of several types, and allocates nothing.
 func (r *Readable) Allows(action, id string) bool {
 	if r == nil {
 		return true
@@ -33,9 +33,9 @@ func (r *Readable) Allows(action, id string) bool {
 	return ok
 }
 
-// Within returns the scopes below one, an ID in any casing, that hold all of the list
-// there that the caller may see: folded, in order, and none in another. It must not be
-// asked of nil.
+// Within returns the scopes below the given one, an ID in any casing, that together hold
+// everything there that the caller may see: folded, sorted, and none inside another. r
+// must not be nil.
 func (r *Readable) Within(scope string) []string {
 	all := r.granted.AppendBelow(r.owned.AppendBelow(nil, r.action, scope), r.action, scope)
 	slices.Sort(all)
@@ -54,14 +54,14 @@ func (r *Readable) Within(scope string) []string {
 	})
 }
 
-// Subscriptions reports whether the caller of x has something in all subscriptions of its
-// tenant. If not, named are those in which the configuration makes it an owner; the
-// inventory knows where roles are assigned to it.
+// Subscriptions reports whether the caller of x has a grant that covers all subscriptions
+// of its tenant. If not, named lists the subscriptions where the configuration makes it
+// an owner; the inventory knows where roles are assigned to it.
 func (a *Authorizer) Subscriptions(ctx context.Context, x *exchange.Exchange) (all bool, named []string, err error) {
 	if !a.enforced {
 		return true, nil, nil
 	}
-	for _, grant := range a.owners.of(&x.Principal) {
+	for _, grant := range a.owners.grantsOf(&x.Principal) {
 		id := routing.SubscriptionOf(grant.Scope)
 		if id == "" {
 			return true, nil, nil

@@ -19,13 +19,13 @@ type answer struct {
 	ContentLength int               `json:"contentLength"`
 }
 
-// encode writes an answer as it stands in that of its batch. Content that is JSON
-// stands there as it came, any other as a text.
+// encode returns an answer as an element of the batch's answer. JSON content is copied
+// unchanged, other content becomes a string.
 func encode(name json.RawMessage, status int, h http.Header, content []byte) []byte {
 	a := answer{Name: name, Status: status, Headers: map[string]string{}, ContentLength: len(content)}
 	for name, values := range h {
 		if len(values) > 0 {
-			a.Headers[spelling(name)] = strings.Join(values, ", ")
+			a.Headers[headerSpelling(name)] = strings.Join(values, ", ")
 		}
 	}
 	text, err := json.Marshal(a)
@@ -36,7 +36,7 @@ func encode(name json.RawMessage, status int, h http.Header, content []byte) []b
 		return text
 	}
 	if !json.Valid(content) {
-		if content, err = json.Marshal(string(content)); err != nil { // a text has a JSON form
+		if content, err = json.Marshal(string(content)); err != nil { // a string always marshals
 			panic(err)
 		}
 	}
@@ -44,8 +44,8 @@ func encode(name json.RawMessage, status int, h http.Header, content []byte) []b
 	return append(append(text, content...), '}')
 }
 
-// encodedSize is how long content becomes when it is encoded: in a text, up to six
-// bytes stand for one.
+// encodedSize returns the length of content once it is encoded: in a string, one byte can
+// become six.
 func encodedSize(content []byte) int64 {
 	size := int64(len(content))
 	if json.Valid(content) {
@@ -66,7 +66,7 @@ func encodedSize(content []byte) int64 {
 	return size
 }
 
-// encodeError writes the answer to a request that was not sent.
+// encodeError returns the answer to a request that was not sent.
 func encodeError(name json.RawMessage, caller *Caller, fault *arm.Error) []byte {
 	h := http.Header{
 		"Content-Type":             {"application/json; charset=utf-8"},
@@ -77,17 +77,18 @@ func encodeError(name json.RawMessage, caller *Caller, fault *arm.Error) []byte 
 	return encode(name, fault.Status, h, fault.Body())
 }
 
-// spellings are names that are not written as net/http writes them.
-var spellings = map[string]string{
+// headerSpellings maps names in net/http's spelling to ARM's.
+var headerSpellings = map[string]string{
 	"Etag": "ETag", "Azure-Asyncoperation": "Azure-AsyncOperation", "Www-Authenticate": "WWW-Authenticate",
 }
 
-// spelling is the name of a header as ARM writes it: readers of JSON do not fold.
-func spelling(name string) string {
+// headerSpelling returns the name of a header as ARM writes it: readers of JSON match
+// case.
+func headerSpelling(name string) string {
 	if strings.HasPrefix(name, "X-Ms-") {
 		return strings.ToLower(name)
 	}
-	if s := spellings[name]; s != "" {
+	if s := headerSpellings[name]; s != "" {
 		return s
 	}
 	return name

@@ -1,15 +1,15 @@
-// Package batch answers many requests that come in one. Each goes the way of a
-// request of its own, from its ids on, through a handler that the package is given;
-// only its connection and its caller are those of the batch.
+// Package batch answers many requests that come in one. Each is served like a request
+// that came by itself, with ids of its own, by a handler that the package is given; only
+// its connection and its caller are the batch's.
 //
-// A short batch is answered at once. A longer one is a durable job, since what was
-// accepted must not be lost with a process. Its requests are no jobs of their own:
-// they are read from the content of the batch, and the store keeps only what must
-// be known by a process that takes the batch over. A request that may change
-// something is marked in the store before it is sent, and never sent again: if its
-// answer dies with the process that sent it, the caller learns that the outcome
-// is unknown. A read without an answer is sent again. The store seals contents and
-// answers, and drops the contents when the batch has ended.
+// A short batch is answered at once. A longer one becomes a durable job, since an
+// accepted batch must not be lost with a process. Its requests are not jobs of their own:
+// they are read from the content of the batch, and the store keeps only what a process
+// needs to take the batch over. A request that may change something is marked in the
+// store before it is sent, and never sent again: if its answer is lost with the process
+// that sent it, the caller learns that the outcome is unknown. A read without an answer
+// is sent again. The store encrypts contents and answers, and drops the contents when the
+// batch has ended.
 package batch
 
 import (
@@ -34,35 +34,34 @@ import (
 	"portico/limits"
 )
 
-// Options are what batches are answered with.
+// Options are the dependencies of [Batches].
 type Options struct {
 	Config *config.Config
 	Store  *inventory.Store
 	Memory *limits.Memory // for the answers of all batches together
-	// Handler answers a request of a batch; [Of] returns it, and its caller.
+	// Handler answers a request of a batch. It finds the request and its caller by [Of].
 	Handler http.Handler
-	Hosts   map[string]bool // under which the front door is called
+	Hosts   map[string]bool // Host values under which the front door is called
 	Polls   *polling.Operations
 }
 
-// Batches answers batches. It is also the kind of durable work that serves long
-// ones.
+// Batches answers batches. It is also the kind of durable work that serves long ones.
 type Batches struct{ Options }
 
-// New returns what answers batches.
+// New returns a handler of batches.
 func New(o Options) *Batches { return &Batches{o} }
 
-// Routes are where batches are sent, and where the long ones are polled.
+// Routes returns the routes for sending batches and for polling long ones.
 func (b *Batches) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodPost, Path: "/batch", Open: "each request in it is asked about by itself", Handle: b.post},
-		{Method: http.MethodGet, Path: "/operationresults/{id}", Open: "a batch is known to its caller alone", Handle: b.result},
+		{Method: http.MethodPost, Path: "/batch", Open: "each request in it is checked by itself", Handle: b.post},
+		{Method: http.MethodGet, Path: "/operationresults/{id}", Open: "only the caller of a batch can find it", Handle: b.result},
 	}
 }
 
-// post answers a batch: a short one at once, its answers in the order of its
-// requests; the client polls for those of a longer one. The failure of a request
-// is the status of its own answer.
+// post answers a batch: a short one at once, its answers in the order of its requests;
+// for a longer one the client polls. A request that fails has the failure as its own
+// answer.
 func (b *Batches) post(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	if x.Inner() {
 		return arm.NewError(arm.InvalidRequestURI, "a batch cannot hold a batch")
@@ -77,10 +76,10 @@ func (b *Batches) post(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	}
 	answers := make([][]byte, len(requests))
 	memory := b.Memory.Reservation(x.Caller(), b.Config.Batch.Memory)
-	defer memory.Close() // when all is sent
-	s := sending{
-		Batches: b, caller: caller, requests: requests, memory: memory, keeps: true,
-		end: func(i int, answer []byte) error { answers[i] = answer; return nil },
+	defer memory.Close() // once all answers are sent
+	s := sender{
+		Batches: b, caller: caller, requests: requests, memory: memory, keepsAnswers: true,
+		onAnswer: func(i int, answer []byte) error { answers[i] = answer; return nil },
 	}
 	for i := range requests {
 		s.todo = append(s.todo, i)
@@ -101,15 +100,15 @@ func (b *Batches) post(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	return nil
 }
 
-// What stands around the answers of a batch. There is always one, and no comma
-// before the first.
+// The JSON around the answers of a batch. There is always at least one answer, and no
+// comma before the first.
 const (
 	head      = `{"responses":[`
 	tail      = `]}`
 	frameSize = len(head) + len(tail) - 1
 )
 
-// send sends so many answers, size bytes together with what stands around them.
+// send sends the answers that next returns; size is their length together with the frame.
 func send(ctx context.Context, w http.ResponseWriter, x *exchange.Exchange, answers, size int, next func() ([]byte, error)) {
 	x.SendJSON(ctx, w, int64(size), func(w io.Writer) error {
 		before := head
@@ -131,12 +130,12 @@ func send(ctx context.Context, w http.ResponseWriter, x *exchange.Exchange, answ
 	})
 }
 
-// busyRetry is when a caller may come again that has too many batches under way.
+// busyRetry is the time after which a caller with too many batches may try again.
 const busyRetry = 15 * time.Second
 
-// accept makes a job of a batch.
+// accept starts a job for a batch.
 func (b *Batches) accept(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, caller *Caller, content []byte) error {
-	id := uuid.NewString() // appears nowhere but in the URL
+	id := uuid.NewString() // a secret: it appears only in the polling URL
 	order, err := writeOrder(caller, content)
 	if err != nil {
 		return err
@@ -148,7 +147,7 @@ func (b *Batches) accept(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	return b.Polls.Accept(w, r, x, id, job, func(ended jobrow.Job) error { return b.answer(w, r, x, ended) })
 }
 
-// limits bound what the store keeps for batches.
+// limits returns the bounds of what the store keeps for batches.
 func (b *Batches) limits() polls.BatchLimits {
 	c := b.Config.Batch
 	return polls.BatchLimits{
@@ -156,7 +155,7 @@ func (b *Batches) limits() polls.BatchLimits {
 	}
 }
 
-// refusalOfStore turns the inventory's refusal of a batch into ARM's.
+// refusalOfStore converts the inventory's refusal of a batch to an ARM error.
 func refusalOfStore(err error) error {
 	var quota *transaction.QuotaError
 	switch {
@@ -170,19 +169,19 @@ func refusalOfStore(err error) error {
 	return unsent(arm.ServerBusy, fullStore)
 }
 
-// Why the store takes no more of a batch.
+// Reasons why the store accepts no more.
 const (
 	fullShare = "the batches of this caller take all the storage that they may; answers that were fetched, or that are old, make room"
 	fullStore = "the batches of all callers take all the storage that they may"
 )
 
-// refetch is how long the answers of a batch are kept once they were sent: the
+// refetchPeriod is how long the answers of a batch are kept after they were sent: the
 // caller may have lost them on the way.
-const refetch = 5 * time.Minute
+const refetchPeriod = 5 * time.Minute
 
-// result answers a poll of a batch. When all answers are there it sends what a
-// short batch is answered with. To anybody but the batch's caller it does not
-// exist (async reference, Operation result rules).
+// result answers a poll of a batch. Once all answers are there, it sends what a short
+// batch would be answered. For anybody but the batch's caller the batch does not exist
+// (async reference, Operation result rules).
 func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
 	_, job, err := b.Polls.Job(r, x, inventory.Subscription{})
 	switch {
@@ -194,10 +193,10 @@ func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	return b.answer(w, r, x, job)
 }
 
-// answer answers with the result of a job that has ended.
+// answer sends the result of a job that has ended.
 func (b *Batches) answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, job jobrow.Job) error {
 	if job.State == jobrow.Failed {
-		return errors.New("a batch could not be carried")
+		return errors.New("the job of a batch failed")
 	}
 	batch, err := b.Store.Batches.Batch(r.Context(), job.ID)
 	if err != nil {
@@ -213,9 +212,9 @@ func (b *Batches) answer(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		next++
 		return answer, err
 	})
-	if until := b.Store.Now().Add(refetch); until.Before(batch.Until) {
+	if until := b.Store.Now().Add(refetchPeriod); until.Before(batch.Until) {
 		if err := b.Store.Batches.Shorten(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
-			x.Warn("that the answers of a batch were fetched was not recorded; they are kept for longer", err)
+			x.Warn("could not record that the answers of a batch were fetched; they are kept for longer", err)
 		}
 	}
 	return nil

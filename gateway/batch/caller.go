@@ -14,21 +14,21 @@ import (
 	"portico/tracing/spans"
 )
 
-// Caller is the caller of a batch, as far as its requests are concerned. The store
-// keeps it in this form.
+// Caller is what the requests of a batch need to know of its caller. The store keeps it
+// as JSON.
 type Caller struct {
 	Principal   access.Principal
 	Client      tracing.Client
 	Correlation string
-	Host        string // that the caller sent the request to
-	// Defaults are headers of requests that do not bring their own.
+	Host        string // the Host that the batch was sent to
+	// Defaults are headers for requests that do not set them.
 	Defaults http.Header
 }
 
-// inherited are the headers that the requests of a batch take from it.
+// inherited lists the headers that the requests of a batch inherit from it.
 var inherited = []string{"Accept-Language", "User-Agent", tracing.ClientRequestHeader}
 
-// NewCaller is the caller of a request.
+// NewCaller returns the caller of a request.
 func NewCaller(r *http.Request, x *exchange.Exchange) *Caller {
 	c := &Caller{
 		Principal: x.Principal, Client: x.Client, Correlation: x.Identity.Correlation, Host: r.Host, Defaults: http.Header{},
@@ -41,28 +41,28 @@ func NewCaller(r *http.Request, x *exchange.Exchange) *Caller {
 	return c
 }
 
-// name names the caller as [exchange.CallerName] does.
+// name returns the caller's name, as [exchange.CallerName] does.
 func (c *Caller) name() string { return exchange.CallerName(c.Principal, c.Client) }
 
 type passedKey struct{}
 
-// passed is a request on its way, with its caller.
-type passed struct {
+// passedRequest is a request in a context, with its caller.
+type passedRequest struct {
 	*Request
 	caller *Caller
 }
 
-// Of returns the request of a batch or of a deployment that a handler has before it, and its
+// Of returns the request of a batch or of a deployment that a handler is serving, and its
 // caller.
 func Of(ctx context.Context) (*Request, *Caller) {
-	p := ctx.Value(passedKey{}).(passed)
+	p := ctx.Value(passedKey{}).(passedRequest)
 	return p.Request, p.caller
 }
 
-// Identify returns what takes the place of the links that identify and authenticate, for a
-// request in a batch or of a deployment: it has ids of its own but for the correlation, and its
-// caller is that of the whole, whatever its headers say. A caller that the configuration has
-// lost since is refused.
+// Identify returns a check that replaces the identifying and authenticating links for a
+// request of a batch or a deployment: the request gets ids of its own except for the
+// correlation id, and has the caller of the whole, whatever its headers say. A caller
+// that the configuration no longer knows is refused.
 func Identify(l *chain.Links) chain.Check {
 	return func(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 		x := exchange.From(r)
@@ -83,12 +83,12 @@ func Identify(l *chain.Links) chain.Check {
 	}
 }
 
-// OrderCaller returns the caller of a request in the form in which a deployment keeps it.
+// OrderCaller returns the caller of a request as a deployment stores it.
 func OrderCaller(r *http.Request, x *exchange.Exchange) (json.RawMessage, error) {
 	return json.Marshal(NewCaller(r, x))
 }
 
-// ReadCaller reads what OrderCaller wrote.
+// ReadCaller reads what OrderCaller returned.
 func ReadCaller(written json.RawMessage) (caller Caller, err error) {
 	if err = json.Unmarshal(written, &caller); err != nil {
 		err = fmt.Errorf("read the caller of a deployment: %w", err)

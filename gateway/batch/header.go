@@ -11,8 +11,8 @@ import (
 	"portico/internal/jsontext"
 )
 
-// headers is an object of headers by name, each value a text or a list of texts. Its
-// form is checked with the batch; it is read when the request is made.
+// headers is a JSON object of headers by name, each value a string or a list of strings.
+// Its form is checked with the batch; it is read when the request is made.
 type headers json.RawMessage
 
 // check refuses headers of another form.
@@ -35,7 +35,7 @@ func (h *headers) check(path string) (fault *arm.Error) {
 	return fault
 }
 
-// textOrTexts reports whether a value is a text, null, or a list of those.
+// textOrTexts reports whether a value is a string, null, or a list of strings and nulls.
 func textOrTexts(value []byte) bool {
 	text := func(value []byte) bool { return value[0] == '"' || value[0] == 'n' }
 	if value[0] != '[' {
@@ -49,21 +49,20 @@ func textOrTexts(value []byte) bool {
 	return all
 }
 
-// Bounds of a request's headers, as outside of a batch.
+// Bounds of a request's headers, the same as outside of a batch.
 const (
 	longestHeader = 16 << 10
 	mostHeaders   = 100
 )
 
-// unfit are headers that mean nothing in a batch, or something false.
-var unfit = []string{"Host", "Content-Length", "Content-Encoding", "Accept-Encoding", "Expect"}
+// droppedHeaders lists headers that have no meaning in a batch, or a false one.
+var droppedHeaders = []string{"Host", "Content-Length", "Content-Encoding", "Accept-Encoding", "Expect"}
 
-// commandHeader is what the details of a request call commandName.
+// commandHeader is the header that requestHeaderDetails calls commandName.
 const commandHeader = "X-Ms-Command-Name"
 
-// Header returns the headers of the request, and defaults where it has none. Of a
-// header in several members the last counts, in the order of details, dictionary and
-// headers.
+// Header returns the headers of the request, and defaults for those it lacks. If several
+// members set a header, the last counts, in the order details, dictionary, headers.
 func (q *Request) Header(defaults http.Header) (http.Header, *arm.Error) {
 	h := headerReader{header: http.Header{}}
 	for _, from := range []headers{q.details, q.dictionary, q.headers} {
@@ -74,7 +73,7 @@ func (q *Request) Header(defaults http.Header) (http.Header, *arm.Error) {
 			return nil, h.fault
 		}
 	}
-	for _, name := range unfit {
+	for _, name := range droppedHeaders {
 		delete(h.header, name)
 	}
 	for name, values := range defaults {
@@ -88,14 +87,13 @@ func (q *Request) Header(defaults http.Header) (http.Header, *arm.Error) {
 	return h.header, nil
 }
 
-// headerReader reads headers within their bounds.
 type headerReader struct {
 	header       http.Header
-	count, bytes int // of all values that were given
+	count, bytes int // of all values given
 	fault        *arm.Error
 }
 
-// add reads one header. The error is the fault.
+// add reads one header. The error is also in h.fault.
 func (h *headerReader) add(m jsontext.Member) error {
 	var values []string
 	value := func(e jsontext.Element) error {
@@ -120,8 +118,8 @@ func (h *headerReader) add(m jsontext.Member) error {
 	return err
 }
 
-// value reads one value of a header. It does not decode one that is longer than all
-// together may be.
+// value reads one value of a header. It does not decode a value longer than the bound for
+// all values.
 func (h *headerReader) value(key, text []byte) (string, *arm.Error) {
 	const longestEscape = 6 // of a single byte
 	if h.count++; h.count > mostHeaders {
@@ -141,7 +139,7 @@ func (h *headerReader) value(key, text []byte) (string, *arm.Error) {
 	return value, nil
 }
 
-// headerName is the header that a member of a batch's headers names.
+// headerName returns the header that a key of a batch's headers stands for.
 func headerName(key []byte) string {
 	if strings.EqualFold(string(key), "commandName") {
 		return commandHeader

@@ -18,18 +18,18 @@ import (
 	"portico/jobs"
 )
 
-// Long batches are served by jobs. A job remembers which requests may have been sent,
-// and how each was answered; the process that takes it over sends what is left.
+// A long batch is served by a job. The job remembers which requests may have been sent,
+// and how each was answered; a process that takes it over sends the rest.
 
 // progress is what operators see of a batch.
 type progress struct {
 	Total    int `json:"total"`
 	Answered int `json:"answered"`
-	Unknown  int `json:"unknown"` // sent, and the answer is lost
+	Unknown  int `json:"unknown"` // sent, but the answer was lost
 }
 
-// writeOrder returns what the job of a batch needs: its caller, in one line, and the
-// content as it came.
+// writeOrder returns what the job of a batch needs: the caller as one line of JSON, then
+// the content unchanged.
 func writeOrder(caller *Caller, content []byte) ([]byte, error) {
 	text, err := json.Marshal(caller)
 	if err != nil {
@@ -38,7 +38,7 @@ func writeOrder(caller *Caller, content []byte) ([]byte, error) {
 	return append(append(text, '\n'), content...), nil
 }
 
-// readCaller reads the caller, and returns the content as it came.
+// readCaller returns the caller and the content of an order.
 func readCaller(order []byte) (*Caller, []byte, error) {
 	var caller Caller
 	line, content, _ := bytes.Cut(order, []byte("\n"))
@@ -58,7 +58,8 @@ func readOrder(order []byte) (*Caller, []Request, error) {
 	return caller, requests, nil
 }
 
-// Caller names the caller of a job's batch, whose share of such work it uses.
+// Caller returns the name of the caller of a job's batch, whose share of such work it
+// uses.
 func (b *Batches) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 	batch, err := b.Store.Batches.Batch(ctx, job.ID)
 	if err != nil {
@@ -75,7 +76,7 @@ func (b *Batches) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 func (b *Batches) Describe() jobs.Description {
 	return jobs.Description{Cancellable: true, AfterRestore: jobs.Cancelled, Show: func(j jobrow.Job) jobs.Standing {
 		var p struct{ Progress progress }
-		_ = j.Read(&p) // it has none before it has ended
+		_ = j.Read(&p) // there is none until the job has ended
 		return jobs.Standing{Done: p.Progress.Answered, Of: p.Progress.Total}
 	}}
 }
@@ -93,7 +94,7 @@ func (b *Batches) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	if err != nil {
 		return jobs.Result{Recorded: true}, errors.Join(err, b.endJob(ctx, claim.Job, jobrow.Failed, ""))
 	}
-	s := b.newSending(ctx, claim.Job, caller, requests)
+	s := b.newSender(ctx, claim.Job, caller, requests)
 	memory := b.Memory.Reservation(caller.name(), b.Config.Batch.Memory)
 	defer memory.Close()
 	s.memory = memory
@@ -111,8 +112,8 @@ func (b *Batches) endJob(ctx context.Context, job jobrow.Job, state jobrow.State
 	return b.Store.Batches.End(ctx, job, state, progress, b.Config.Batch.AnswersKept)
 }
 
-// checkRoom refuses one more answer that the store has no room for. Requests under
-// way may take that room too: so far can a caller get beyond the limit.
+// checkRoom refuses a further answer if the store has no room for it. Requests under way
+// may use that room too, so a caller can exceed the limit by their answers.
 func (b *Batches) checkRoom(ctx context.Context, caller *Caller) (*arm.Error, error) {
 	limits := b.limits()
 	own, all, err := b.Store.Batches.Room(ctx, caller.Principal.TenantID, caller.Principal.ObjectID, limits)
@@ -127,26 +128,26 @@ func (b *Batches) checkRoom(ctx context.Context, caller *Caller) (*arm.Error, er
 	return nil, nil
 }
 
-// RequestLimit is the time after which a request has been answered, or never will be
-// by the process that sent it.
+// RequestLimit is the time after which a request has either been answered, or never will
+// be by the process that sent it.
 func RequestLimit(c *config.Config) time.Duration {
 	return c.Upstream.CallTimeout + c.Index.CallMargin + 4*c.Index.AskTimeout
 }
 
-func (b *Batches) newSending(ctx context.Context, job jobrow.Job, caller *Caller, requests []Request) *sending {
-	return &sending{
+func (b *Batches) newSender(ctx context.Context, job jobrow.Job, caller *Caller, requests []Request) *sender {
+	return &sender{
 		Batches: b, caller: caller, requests: requests, room: b.Config.Batch.Memory,
-		patience: RequestLimit(b.Config), // by then a request that holds some has ended
-		admit:    func() (*arm.Error, error) { return b.checkRoom(ctx, caller) },
-		begin:    func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
-		end: func(i int, answer []byte) error {
+		memoryTimeout: RequestLimit(b.Config), // by then a request that holds memory has ended
+		admitRequest:  func() (*arm.Error, error) { return b.checkRoom(ctx, caller) },
+		markStarted:   func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
+		onAnswer: func(i int, answer []byte) error {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
 			defer cancel()
-			return b.endPart(ctx, job.ID, i, answer)
+			return b.recordAnswer(ctx, job.ID, i, answer)
 		},
-		// A request that may change something is seen to its end, so that its answer
-		// is known; a read can be sent again.
-		bound: func(ctx context.Context, q *Request) (context.Context, context.CancelFunc) {
+		// A request that may change something runs to its end, so that its answer is
+		// known; a read can be sent again.
+		requestContext: func(ctx context.Context, q *Request) (context.Context, context.CancelFunc) {
 			if !q.Reads() {
 				ctx = context.WithoutCancel(ctx)
 			}
@@ -166,8 +167,7 @@ func (b *Batches) beginPart(ctx context.Context, job jobrow.Job, i int) (first b
 	return first, nil
 }
 
-// endPart records the answer to a request.
-func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byte) error {
+func (b *Batches) recordAnswer(ctx context.Context, job [16]byte, i int, answer []byte) error {
 	failpoint.Pass(failpoint.BatchAnswerBefore)
 	err := b.Store.Batches.EndPart(ctx, job, i, answer)
 	failpoint.Pass(failpoint.BatchAnswerAfter)
@@ -177,10 +177,10 @@ func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byt
 	return nil
 }
 
-// plan finds the requests that are to be sent, and answers those that are not: of one
-// that another process has sent, and whose time is over, the outcome is unknown; in a
-// cancelled batch nothing more is sent.
-func (b *Batches) plan(s *sending, job jobrow.Job, batch polls.Batch) error {
+// plan lists the requests to be sent, and answers the others: if another process sent a
+// request and its time is over, the outcome is unknown; in a cancelled batch nothing more
+// is sent.
+func (b *Batches) plan(s *sender, job jobrow.Job, batch polls.Batch) error {
 	now := b.Store.Now()
 	for i := range s.requests {
 		part, started := batch.Parts[i]
@@ -199,16 +199,16 @@ func (b *Batches) plan(s *sending, job jobrow.Job, batch polls.Batch) error {
 			s.todo = append(s.todo, i)
 			continue
 		}
-		if err := s.end(i, encodeError(s.requests[i].Name, s.caller, fault)); err != nil {
+		if err := s.onAnswer(i, encodeError(s.requests[i].Name, s.caller, fault)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// conclude ends the batch if every request has its answer. Else the job goes on when
-// the first request that another process has sent is out of time. Which answers are
-// lost is seen by their times, as the process that gave them up may have died since.
+// conclude ends the batch if every request has its answer. Otherwise the job continues
+// when the first request sent by another process is out of time. An answer counts as lost
+// by its times, as the process that gave it up may have died since.
 func (b *Batches) conclude(ctx context.Context, job jobrow.Job, total int) (jobs.Result, error) {
 	batch, err := b.Store.Batches.Batch(ctx, job.ID)
 	if err != nil {

@@ -15,30 +15,30 @@ import (
 )
 
 // Request is one request of a batch. Its name, content and headers are slices of the
-// batch's content. Headers come as any of three members; one header of the details
-// has another name than on the wire.
+// batch's content. Headers come in any of three members; details name one header
+// differently.
 type Request struct {
-	Name        json.RawMessage // a text or a number; comes back with the answer
+	Name        json.RawMessage // a string or a number; returned with the answer
 	Method      string
 	URL         string // relative, or on the public host
 	RelativeURL string
 	Content     json.RawMessage
 	Origin      exchange.Origin
-	Parent      *deploymentrow.Parent // that sends it, where it begins a nested deployment
+	Parent      *deploymentrow.Parent // the deployment that sends the request, if it begins a nested one
 
 	headers, dictionary, details headers
 }
 
-// Bounds of the parts of a request, as they are written.
+// Bounds of the parts of a request, in their encoded length.
 const (
 	longestName   = 260
 	longestMethod = 64
 	longestTarget = 16 << 10
 )
 
-// Read reads the content of a batch of at most so many requests. Members match
-// without case; of one that occurs twice the last counts. A fault of form refuses
-// the whole batch before anything is sent. Read counts the requests before it reads
+// Read reads the content of a batch of at most so many requests. Member names match
+// without case; if one occurs twice, the last counts. A malformed request refuses the
+// whole batch before anything is sent. Read counts the requests before it allocates for
 // them.
 func Read(content []byte, most int) ([]Request, *arm.Error) {
 	if len(content) == 0 {
@@ -71,7 +71,8 @@ func Read(content []byte, most int) ([]Request, *arm.Error) {
 	return requests, nil
 }
 
-// findRequests finds the requests in the content of a batch, and checks all of it.
+// findRequests returns the list of requests in the content of a batch, and checks the
+// content's syntax.
 func findRequests(content []byte) (list []byte, fault *arm.Error) {
 	list = []byte("[]")
 	if content = bytes.TrimSpace(content); kindOf(content) == "array" {
@@ -100,12 +101,11 @@ func invalid(target, why string) *arm.Error {
 	return arm.NewError(arm.InvalidRequestContent, why).About(target)
 }
 
-// misplaced refuses a value of a kind that cannot stand at its path.
+// misplaced refuses a value of the wrong kind.
 func misplaced(value []byte, path string) *arm.Error {
 	return invalid(path, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kindOf(value), path))
 }
 
-// kindOf names the kind of a JSON value.
 func kindOf(value []byte) string {
 	if len(value) == 0 {
 		return ""
@@ -125,8 +125,7 @@ func kindOf(value []byte) string {
 	return "number"
 }
 
-// read reads a request that stands at a path in the batch. null is a request without
-// members.
+// read reads the request at a path in the batch. null is a request without members.
 func (q *Request) read(text []byte, path string) (fault *arm.Error) {
 	switch kindOf(text) {
 	case "object":
@@ -136,8 +135,8 @@ func (q *Request) read(text []byte, path string) (fault *arm.Error) {
 		return misplaced(text, path)
 	}
 	var texts [3][]byte
-	_ = jsontext.Object(text, func(m jsontext.Member) error { // well-formed, as a part of what is
-		if fault = q.member(m, path, &texts); fault != nil {
+	_ = jsontext.Object(text, func(m jsontext.Member) error { // text was checked with the whole content
+		if fault = q.readMember(m, path, &texts); fault != nil {
 			return fault
 		}
 		return nil
@@ -151,11 +150,10 @@ func (q *Request) read(text []byte, path string) (fault *arm.Error) {
 	return nil
 }
 
-// textMembers are the members that are texts; null leaves them as they are.
+// textMembers lists the members that are strings; null leaves them unset.
 var textMembers = [3]string{"httpMethod", "url", "relativeUrl"}
 
-// member notes a member of a request.
-func (q *Request) member(m jsontext.Member, path string, texts *[3][]byte) *arm.Error {
+func (q *Request) readMember(m jsontext.Member, path string, texts *[3][]byte) *arm.Error {
 	for i, name := range textMembers {
 		if !bytes.EqualFold(m.Key, []byte(name)) || jsontext.Null(m.Value) {
 			continue
@@ -185,7 +183,7 @@ func (q *Request) member(m jsontext.Member, path string, texts *[3][]byte) *arm.
 	return nil
 }
 
-// check reads the texts, and refuses a request that lacks what it needs.
+// check decodes the texts, and refuses a request that lacks a required member.
 func (q *Request) check(texts [3][]byte) error {
 	if jsontext.Null(q.Name) {
 		q.Name = nil
@@ -220,8 +218,8 @@ func (q *Request) Reads() bool {
 	return q.Method == http.MethodGet || q.Method == http.MethodHead
 }
 
-// Target returns the request target that the URL stands for. The URL names one of
-// our hosts or none, and need not be escaped.
+// Target returns the request target of the URL. The URL is relative or names one of our
+// hosts, and need not be escaped.
 func (q *Request) Target(ours func(host string) bool) (string, *arm.Error) {
 	given := q.RelativeURL
 	if given == "" {
@@ -256,7 +254,7 @@ func targetTooLong() *arm.Error {
 		WithStatus(http.StatusRequestURITooLong)
 }
 
-// escapeTarget escapes what no request target may hold as it is.
+// escapeTarget percent-encodes the bytes that a request target must not hold.
 func escapeTarget(s string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder

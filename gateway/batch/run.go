@@ -10,45 +10,45 @@ import (
 	"portico/limits"
 )
 
-// sending sends requests of a batch, several at a time, within the memory that its
-// answers may take.
-type sending struct {
+// sender sends requests of a batch, several at a time, within the memory that its answers
+// may take.
+type sender struct {
 	*Batches
 	caller   *Caller
 	requests []Request
 	todo     []int // indexes of the requests to be sent
 	memory   *limits.Reservation
-	// keeps: answers stay in memory until it is closed. Else end stores them, and room
-	// is what they may still take there.
-	keeps bool
-	room  int64
-	// patience is how long a request waits for memory, if longer than memoryWait.
-	patience time.Duration
-	// admit returns why no request is to be sent now; nil allows all.
-	admit func() (*arm.Error, error)
-	// begin is called before a request that may change something; false: it is not to
-	// be sent. nil allows all.
-	begin func(i int) (bool, error)
-	// end takes each answer, several at a time.
-	end func(i int, answer []byte) error
-	// bound makes the context of one request; nil: it is that of all.
-	bound func(ctx context.Context, q *Request) (context.Context, context.CancelFunc)
+	// keepsAnswers: answers stay in memory until it is closed. Otherwise onAnswer
+	// stores them, and room is what they may still take in the store.
+	keepsAnswers bool
+	room         int64
+	// memoryTimeout is how long a request waits for memory, if longer than memoryWait.
+	memoryTimeout time.Duration
+	// admitRequest returns why no request may be sent now; nil allows all.
+	admitRequest func() (*arm.Error, error)
+	// markStarted is called before a request that may change something; if it returns
+	// false, the request must not be sent. nil allows all.
+	markStarted func(i int) (bool, error)
+	// onAnswer receives each answer; it is called concurrently.
+	onAnswer func(i int, answer []byte) error
+	// requestContext returns the context of one request. If nil, all share the caller's.
+	requestContext func(ctx context.Context, q *Request) (context.Context, context.CancelFunc)
 }
 
-// memoryWait is how long a batch waits for memory before its first request.
+// memoryWait is how long a request of a batch waits for memory.
 const memoryWait = 10 * time.Second
 
-// sent is what became of one request: the bytes of its answer.
-type sent struct {
+// sendResult is the outcome of one request: the size of its answer.
+type sendResult struct {
 	size int64
 	err  error
 }
 
-// run sends what is to do. It returns when nothing is under way; an error or the end
+// run sends the requests of todo. It returns when none is under way; an error or the end
 // of ctx stops it early.
-func (s *sending) run(ctx context.Context) error {
+func (s *sender) run(ctx context.Context) error {
 	most := s.Config.Limits.AnswerBody
-	finished := make(chan sent)
+	finished := make(chan sendResult)
 	running := 0
 	var failure error
 	await := func() {
@@ -58,7 +58,7 @@ func (s *sending) run(ctx context.Context) error {
 			failure = c.err
 		}
 		s.room += most - c.size
-		if s.keeps {
+		if s.keepsAnswers {
 			s.memory.Shrink(most - min(c.size, most))
 		} else {
 			s.memory.Shrink(most)
@@ -77,7 +77,7 @@ func (s *sending) run(ctx context.Context) error {
 			failure = ctx.Err()
 		}
 		if failure == nil && refusal != nil {
-			failure = s.end(i, encodeError(s.requests[i].Name, s.caller, refusal))
+			failure = s.onAnswer(i, encodeError(s.requests[i].Name, s.caller, refusal))
 			continue
 		}
 		if failure != nil {
@@ -87,7 +87,7 @@ func (s *sending) run(ctx context.Context) error {
 			break
 		}
 		running++
-		go func() { finished <- s.one(ctx, i) }()
+		go func() { finished <- s.sendRecovering(ctx, i) }()
 	}
 	for running > 0 {
 		await()
@@ -95,13 +95,13 @@ func (s *sending) run(ctx context.Context) error {
 	return failure
 }
 
-// reserve takes the memory that an answer may need, or refuses its request.
-func (s *sending) reserve(ctx context.Context, most int64) *arm.Error {
+// reserve reserves the memory that an answer may need, or refuses its request.
+func (s *sender) reserve(ctx context.Context, most int64) *arm.Error {
 	full := "there is no room for its answer beside those of the others; it was not sent"
-	if !s.keeps && s.room < most {
+	if !s.keepsAnswers && s.room < most {
 		return unsent(arm.ServerBusy, full)
 	}
-	waiting, cancel := context.WithTimeout(ctx, max(memoryWait, s.patience))
+	waiting, cancel := context.WithTimeout(ctx, max(memoryWait, s.memoryTimeout))
 	defer cancel()
 	switch err := s.memory.Grow(waiting, most); {
 	case errors.Is(err, limits.ErrCallerShare):
@@ -119,39 +119,39 @@ func unsent(code arm.Code, why string) *arm.Error {
 	return fault
 }
 
-// one sends one request. A panic in it is an error of the batch.
-func (s *sending) one(ctx context.Context, i int) (c sent) {
+// sendRecovering sends one request. A panic in it becomes an error of the batch.
+func (s *sender) sendRecovering(ctx context.Context, i int) (c sendResult) {
 	if p := limits.CatchPanic(func() { c = s.send(ctx, i) }); p != nil {
-		return sent{err: p}
+		return sendResult{err: p}
 	}
 	return c
 }
 
-func (s *sending) send(ctx context.Context, i int) sent {
+func (s *sender) send(ctx context.Context, i int) sendResult {
 	q := &s.requests[i]
-	if s.admit != nil {
-		switch refusal, err := s.admit(); {
+	if s.admitRequest != nil {
+		switch refusal, err := s.admitRequest(); {
 		case err != nil:
-			return sent{err: err}
+			return sendResult{err: err}
 		case refusal != nil:
 			answer := encodeError(q.Name, s.caller, refusal)
-			return sent{size: int64(len(answer)), err: s.end(i, answer)}
+			return sendResult{size: int64(len(answer)), err: s.onAnswer(i, answer)}
 		}
 	}
-	if s.begin != nil && !q.Reads() {
-		first, err := s.begin(i)
+	if s.markStarted != nil && !q.Reads() {
+		first, err := s.markStarted(i)
 		if err != nil || !first {
-			return sent{err: err}
+			return sendResult{err: err}
 		}
 	}
-	if s.bound != nil {
+	if s.requestContext != nil {
 		var cancel context.CancelFunc
-		ctx, cancel = s.bound(ctx, q)
+		ctx, cancel = s.requestContext(ctx, q)
 		defer cancel()
 	}
 	answer, status := s.serve(ctx, s.caller, q)
 	if ctx.Err() != nil && status == arm.StatusClientClosed {
-		return sent{err: fmt.Errorf("a request of a batch was given up: %w", ctx.Err())}
+		return sendResult{err: fmt.Errorf("a request of a batch was given up: %w", ctx.Err())}
 	}
-	return sent{size: int64(len(answer)), err: s.end(i, answer)}
+	return sendResult{size: int64(len(answer)), err: s.onAnswer(i, answer)}
 }

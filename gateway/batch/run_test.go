@@ -17,9 +17,9 @@ func TestPanicInABatch(t *testing.T) {
 		Config:  &config.Config{Limits: config.Limits{AnswerBody: most / 4}, Batch: config.Batch{AtOnce: 1}},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }),
 	})
-	s := sending{
+	s := sender{
 		Batches: b, caller: &Caller{}, requests: []Request{{Method: "GET", URL: "/subscriptions?api-version=2021-04-01"}},
-		todo: []int{0}, memory: share, keeps: true, end: func(int, []byte) error { panic("inner details") },
+		todo: []int{0}, memory: share, keepsAnswers: true, onAnswer: func(int, []byte) error { panic("inner details") },
 	}
 	var p *limits.Panic
 	if err := s.run(t.Context()); !errors.As(err, &p) || p.Value != "inner details" {

@@ -17,8 +17,8 @@ import (
 	"portico/upstream"
 )
 
-// serve passes one request to the gateway, and returns the answer as the caller gets it,
-// with its status.
+// serve passes one request to the gateway, and returns the answer as the batch includes
+// it, with its status.
 func (b *Batches) serve(ctx context.Context, caller *Caller, q *Request) (answer []byte, status int) {
 	status, header, text, fault := b.Send(ctx, caller, q)
 	if fault != nil {
@@ -27,8 +27,8 @@ func (b *Batches) serve(ctx context.Context, caller *Caller, q *Request) (answer
 	return encode(q.Name, status, header, text), status
 }
 
-// Send passes one request to the gateway, and returns the answer as its caller gets it: a fault in
-// its place where there is none that is whole.
+// Send passes one request to the gateway, and returns the answer as its caller gets it,
+// or a fault if there is no complete answer.
 func (b *Batches) Send(ctx context.Context, caller *Caller, q *Request) (status int, header http.Header, body []byte, fault *arm.Error) {
 	limit := b.Config.Limits.AnswerBody
 	w := exchange.Capture(limit)
@@ -53,7 +53,7 @@ func (b *Batches) Send(ctx context.Context, caller *Caller, q *Request) (status 
 	return fault.Status, nil, nil, fault
 }
 
-// newRequest makes an HTTP request of a request of a batch.
+// newRequest returns the HTTP request for a request of a batch.
 func (b *Batches) newRequest(ctx context.Context, caller *Caller, q *Request) (*http.Request, *arm.Error) {
 	target, fault := q.Target(func(host string) bool { return b.Hosts[host] || strings.EqualFold(host, caller.Host) })
 	if fault == nil && len(target) > longestTarget {
@@ -73,17 +73,18 @@ func (b *Batches) newRequest(ctx context.Context, caller *Caller, q *Request) (*
 	if n := len(q.Content); n > 0 {
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(q.Content)), int64(n)
 	}
-	return r.WithContext(context.WithValue(ctx, passedKey{}, passed{q, caller})), nil
+	return r.WithContext(context.WithValue(ctx, passedKey{}, passedRequest{q, caller})), nil
 }
 
-// parseTarget is the URL of a target for readers of r.URL; the gateway reads the
+// parseTarget returns the URL of a target for readers of r.URL; the gateway reads the
 // target itself.
 func parseTarget(target string) *url.URL {
 	path, query, _ := strings.Cut(target, "?")
 	return &url.URL{Path: path, RawQuery: query}
 }
 
-// Sender returns what sends the calls of a deployment on the way of a batch's requests.
+// Sender returns a function that sends the calls of a deployment as a batch's requests
+// are sent.
 func (b *Batches) Sender(caller json.RawMessage) (deploy.Sender, error) {
 	by, err := ReadCaller(caller)
 	if err != nil {
@@ -114,8 +115,9 @@ func originOf(c *deploy.Call) exchange.Origin {
 	return exchange.OriginStep
 }
 
-// Get reads a target on behalf of the caller of a request, as if that had sent the GET in a
-// batch. The error is that of an answer that is not whole; what it refuses is in the body.
+// Get reads a target on behalf of the caller of a request, as if the caller had sent the
+// GET in a batch. fault reports an incomplete answer; an error answer is returned as
+// status and body.
 func (b *Batches) Get(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error) {
 	status, _, body, fault = b.Send(r.Context(), NewCaller(r, x), &Request{Method: http.MethodGet, URL: target, Origin: exchange.OriginElement})
 	return status, body, fault

@@ -1,4 +1,4 @@
-// Package chain has the links of the chain that a request comes through before anything
+// Package chain holds the links of the chain that a request passes before anything
 // answers it, and composes them.
 package chain
 
@@ -6,10 +6,10 @@ import "slices"
 
 import "net/http"
 
-// Middleware wraps a handler in one concern.
+// Middleware wraps a handler with one concern.
 type Middleware func(http.Handler) http.Handler
 
-// Of composes middlewares in the order in which a request meets them. A nil one is none.
+// Of composes middlewares in the order that a request passes them. It skips nil ones.
 func Of(last http.Handler, links ...Middleware) http.Handler {
 	for _, link := range slices.Backward(links) {
 		if link != nil {
@@ -19,11 +19,11 @@ func Of(last http.Handler, links ...Middleware) http.Handler {
 	return last
 }
 
-// Check answers a request that goes no further, and reports whether one does.
+// Check reports whether a request goes on; if not, it has answered it.
 type Check func(http.ResponseWriter, *http.Request) (goesOn bool)
 
-// InTurn runs checks on a request before the next handler. They hold nothing of the
-// stack while that waits for a provider, as middlewares do.
+// InTurn runs checks on a request before the next handler. Unlike middlewares, they take
+// no stack while the next handler waits for a provider.
 func InTurn(checks ...Check) Middleware {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

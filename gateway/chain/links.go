@@ -23,7 +23,7 @@ import (
 	"portico/tracing/spans"
 )
 
-// Links are the links of a chain by one configuration.
+// Links are the links of a chain for one configuration.
 type Links struct {
 	Config        *config.Config
 	Authenticator access.Authenticator
@@ -34,24 +34,23 @@ type Links struct {
 	Spoofed       prometheus.Counter
 	Tracer        *spans.Tracer
 	Panics        *zap.Logger
-	Last          http.Handler // answers what was classified
+	Last          http.Handler // answers classified requests
 }
 
-// Inner returns the chain of requests that come over no connection of their own: checks take
-// the place of what finds out who sends them.
+// Inner returns the chain for requests without a connection of their own: checks replace
+// the links that identify the caller.
 func (l *Links) Inner(checks ...Check) http.Handler {
 	return Of(l.Last, exchange.Begin(l.Exchanges), l.Observe, l.Recover, InTurn(checks...))
 }
 
-// HeadBytes is what the request line of a request may take, and its headers.
+// HeadBytes bounds a request's line and headers together.
 const HeadBytes = 16 << 10
 
-// maxHeaderLines bounds the number of a request's headers.
 const maxHeaderLines = 200
 
-// Recover turns a panic into a 500. An answer that has begun is broken off, and
-// one that was stays so: the client must see a broken message, not a short one,
-// nor one with an error behind what it was sent already.
+// Recover turns a panic into a 500. If the answer has begun, it aborts the connection:
+// the client must see a broken message, not a short one, nor an error appended to what it
+// was sent already.
 func (l *Links) Recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -75,13 +74,13 @@ func (l *Links) Recover(next http.Handler) http.Handler {
 	})
 }
 
-// BoundContent sets the time in which a request's content has to arrive.
+// BoundContent bounds the time for a request's content to arrive.
 func (l *Links) BoundContent(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	exchange.BoundContent(w, r, l.Config.Limits.RequestBody)
 	return true
 }
 
-// Identify mints the request's ids, and finds the client behind it.
+// Identify mints the request's ids, and determines the client that sent it.
 func (l *Links) Identify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
 	fault := l.ReadHead(x, r)
@@ -93,8 +92,8 @@ func (l *Links) Identify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	return true
 }
 
-// ReadHead mints the ids of a request that came by itself, and finds the client behind it,
-// also of one that it refuses.
+// ReadHead mints the ids of a request that came by itself, and determines its client,
+// even if it refuses the request.
 func (l *Links) ReadHead(x *exchange.Exchange, r *http.Request) (fault *arm.Error) {
 	fault = l.Mint(x, r)
 	x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, l.Config.Server.TrustedProxies)
@@ -109,24 +108,25 @@ func (l *Links) Mint(x *exchange.Exchange, r *http.Request) (fault *arm.Error) {
 	x.Identity, fault = tracing.Identify(r.Header, l.Config.Server.Region, x.Started)
 	x.Path, x.Query = Target(r)
 	if fault == nil {
-		fault = fewLines(r.Header)
+		fault = checkLineCount(r.Header)
 	}
 	if fault == nil {
-		fault = keptBehindConnection(r.Header)
+		fault = checkConnectionHeader(r.Header)
 	}
 	return fault
 }
 
-// keptBehindConnection refuses a request whose Connection lines name a header that it
-// is judged by: a proxy in front may have removed that as the client meant it to.
-func keptBehindConnection(h http.Header) *arm.Error {
+// checkConnectionHeader refuses a request whose Connection header names a header that
+// decisions depend on: a proxy in front may have removed that one, as the client
+// intended.
+func checkConnectionHeader(h http.Header) *arm.Error {
 	if name := headers.NamedByConnection(h); name != "" {
 		return arm.NewError(arm.InvalidRequestHeader, "Connection", "it names "+name+", which concerns more than the connection").About("Connection")
 	}
 	return nil
 }
 
-func fewLines(h http.Header) *arm.Error {
+func checkLineCount(h http.Header) *arm.Error {
 	lines := 0
 	for _, values := range h {
 		lines += len(values)
@@ -137,12 +137,12 @@ func fewLines(h http.Header) *arm.Error {
 	return nil
 }
 
-// Target returns path and query of the request as they came over the wire:
-// net/url has decoded and re-encoded its own copy.
+// Target returns path and query of the request as they came over the wire: net/url has
+// decoded and re-encoded its own copy.
 func Target(r *http.Request) (path, query string) {
 	path, query, _ = strings.Cut(r.RequestURI, "?")
 	if !strings.HasPrefix(path, "/") {
-		// The absolute form names a host as well, which is not asked for here.
+		// The absolute form has a host as well, which Target ignores.
 		if _, rest, ok := strings.Cut(path, "://"); ok {
 			path = "/"
 			if i := strings.IndexByte(rest, '/'); i >= 0 {
@@ -153,9 +153,8 @@ func Target(r *http.Request) (path, query string) {
 	return path, query
 }
 
-// GuardHost protects a gateway without authentication from web pages: a
-// browser must not reach it under a name that a page's owner chose, nor on
-// behalf of a page at all.
+// GuardHost protects a gateway without authentication from web pages: a browser must not
+// reach it under a name that a page's owner chose, nor on behalf of a page at all.
 func (l *Links) GuardHost(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	switch {
 	case l.Config.Auth.Mode != config.AuthNone:
@@ -170,12 +169,12 @@ func (l *Links) GuardHost(w http.ResponseWriter, r *http.Request) (goesOn bool) 
 	return false
 }
 
-// Hosts are the values of Host under which the front door is called, in lower case.
+// Hosts holds the values of Host under which the front door is called, in lower case.
 type Hosts map[string]bool
 
-// NewHosts returns the values of Host under which a gateway without
-// authentication may be called: the public URL's, and the listener's port on
-// localhost and loopback addresses.
+// NewHosts returns the values of Host under which a gateway without authentication may be
+// called: the public URL's host, and the listener's port on localhost and loopback
+// addresses.
 func NewHosts(public *url.URL, listen string) Hosts {
 	hosts := Hosts{strings.ToLower(public.Host): true}
 	if public.Port() == "" {
@@ -202,8 +201,8 @@ func NewHosts(public *url.URL, listen string) Hosts {
 	return hosts
 }
 
-// Authenticate finds the caller. Clients ask for the metadata before they know
-// where to get a token.
+// Authenticate identifies the caller. Metadata needs no caller: clients read it before
+// they know where to get a token.
 func (l *Links) Authenticate(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
 	principal, refusal := l.Authenticator.Authenticate(r)
@@ -226,8 +225,7 @@ func (l *Links) RefuseSignIn(w http.ResponseWriter, r *http.Request, refusal *ac
 	exchange.Fail(w, r, refusal.Error)
 }
 
-// Admit lets a caller in. From here on no reserved header is left on the
-// request.
+// Admit records the caller, and removes all reserved headers from the request.
 func (l *Links) Admit(x *exchange.Exchange, r *http.Request, principal access.Principal) {
 	x.Principal = principal
 	x.Principal.ByRoles = l.Enforced
@@ -235,7 +233,7 @@ func (l *Links) Admit(x *exchange.Exchange, r *http.Request, principal access.Pr
 	l.Spoofed.Add(float64(tracing.Strip(r.Header)))
 }
 
-// Classify finds out what the request addresses.
+// Classify determines what the request addresses.
 func (l *Links) Classify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
 	fault := exchange.CheckMethod(r.Method)
@@ -245,7 +243,7 @@ func (l *Links) Classify(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 		fault = arm.NewError(arm.InvalidRequestURI, "a request has no fragment")
 	default:
 		if fault = x.Classify(l.Config.Map, r.Method); fault == nil {
-			fault = x.Request.OutOfScope(l.Config.Map) // nothing of it is read: clients send what is no JSON
+			fault = x.Request.OutOfScope(l.Config.Map) // before the body is read: clients send what is not JSON
 		}
 	}
 	if fault != nil {

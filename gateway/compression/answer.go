@@ -10,31 +10,31 @@ import (
 	"portico/tracing/headers"
 )
 
-// answer is the writer of an answer that may be compressed. Whether it is shows with its
-// headers, or, where they declare no length, with its first bytes.
+// answer is the writer of an answer that may be compressed. It decides once the headers
+// are written or, if they declare no length, with the first bytes.
 type answer struct {
 	http.ResponseWriter
-	of       *Compressor
-	exchange *exchange.Exchange
-	must     bool // the client takes no answer that is not compressed
+	compressor   *Compressor
+	exchange     *exchange.Exchange
+	mustCompress bool // the client accepts only a compressed answer
 
 	status      int   // 0: WriteHeader was not called
-	ended       bool  // the answer is whole
-	headersSent bool  // the headers have gone out
-	length      int64 // as the handler declares it; -1: it does not
+	ended       bool  // the answer is complete
+	headersSent bool  // the headers were sent
+	length      int64 // declared by the handler; -1 if it did not
 	written     int64
-	gzip        *gzip.Writer // nil: the answer goes as it is
+	gzip        *gzip.Writer // nil: the answer is not compressed
 	memory      *limits.Reservation
 }
 
-// SetOwn implements [headers.Owner]. None of them says whether to compress.
+// SetOwn implements [headers.Owner]. None of these headers matters for compression.
 func (a *answer) SetOwn(own headers.Fields) { headers.SetOwn(a.ResponseWriter, own) }
 
 // WriteHeader implements [http.ResponseWriter].
 func (a *answer) WriteHeader(status int) {
 	if status < http.StatusOK || a.status != 0 {
 		if a.status == 0 || a.headersSent {
-			a.ResponseWriter.WriteHeader(status) // it says what is wrong with that
+			a.ResponseWriter.WriteHeader(status) // informational, or a misuse that the server reports
 		}
 		return
 	}
@@ -46,14 +46,16 @@ func (a *answer) WriteHeader(status int) {
 	case !compressible(a.Header(), status):
 		a.begin(false)
 	case a.length >= 0:
-		a.begin(a.pays(a.length))
+		a.begin(a.worthCompressing(a.length))
 	}
 }
 
-// pays reports whether an answer of so many bytes is to be compressed.
-func (a *answer) pays(n int64) bool { return n >= a.of.minimum || a.must && n > 0 }
+// worthCompressing reports whether to compress an answer of n bytes.
+func (a *answer) worthCompressing(n int64) bool {
+	return n >= a.compressor.minimum || a.mustCompress && n > 0
+}
 
-// compressible reports whether an answer may be sent in another coding than it has.
+// compressible reports whether the answer's headers and status permit compression.
 func compressible(h http.Header, status int) bool {
 	switch status {
 	case http.StatusNoContent, http.StatusPartialContent, http.StatusNotModified:
@@ -81,13 +83,13 @@ func (a *answer) begin(compress bool) {
 	a.headersSent = true
 	h := a.Header()
 	if !headers.HasToken(h["Vary"], "accept-encoding") && !headers.HasToken(h["Vary"], "*") {
-		h["Vary"] = append(append([]string(nil), h["Vary"]...), vary...) // the provider's own is there
+		h["Vary"] = append(append([]string(nil), h["Vary"]...), vary...) // keep the provider's values
 	}
 	if compress {
-		if a.memory = a.of.reserve(a.exchange.Caller()); a.memory != nil {
+		if a.memory = a.compressor.reserve(a.exchange.Caller()); a.memory != nil {
 			delete(h, "Content-Length")
 			h["Content-Encoding"] = []string{"gzip"}
-			a.gzip = a.of.writers.Get().(*gzip.Writer) //nolint:forcetypeassert // the only type in it
+			a.gzip = a.compressor.writers.Get().(*gzip.Writer) //nolint:forcetypeassert // the only type in it
 			a.gzip.Reset(a.ResponseWriter)
 		}
 	}
@@ -100,7 +102,7 @@ func (a *answer) Write(p []byte) (int, error) {
 		a.WriteHeader(http.StatusOK)
 	}
 	if !a.headersSent {
-		a.begin(a.pays(int64(len(p))))
+		a.begin(a.worthCompressing(int64(len(p))))
 	}
 	if a.gzip == nil {
 		return a.ResponseWriter.Write(p)
@@ -111,7 +113,7 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.gzip.Write(p)
 }
 
-// FlushError is what [http.ResponseController] calls.
+// FlushError flushes the answer for [http.ResponseController].
 func (a *answer) FlushError() error {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
@@ -130,8 +132,8 @@ func (a *answer) FlushError() error {
 // Unwrap lets [http.ResponseController] reach the connection.
 func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
-// finish ends an answer whose handler has returned. One that is shorter than it was
-// declared is broken off, as it would be uncompressed.
+// finish ends an answer whose handler has returned. If the answer is shorter than
+// declared, it aborts the connection, as the server would for an uncompressed one.
 func (a *answer) finish() {
 	if a.status != 0 && !a.headersSent {
 		a.begin(false)
@@ -144,17 +146,17 @@ func (a *answer) finish() {
 		panic(http.ErrAbortHandler)
 	}
 	a.ended = true
-	// Not after a failure: HTTP/2 may go on to read what it was given for a stream that
-	// has ended.
-	a.of.writers.Put(a.gzip)
+	// Not after a failure: HTTP/2 may still read what it was given for a stream that has
+	// ended.
+	a.compressor.writers.Put(a.gzip)
 }
 
-// release returns the memory, and the writer where nothing refers to it any more.
+// release frees the memory, and the writer if nothing refers to it any more.
 func (a *answer) release() {
 	if a.memory != nil {
 		a.memory.Close()
 	}
-	if of, ended := a.of, a.ended; ended {
+	if of, ended := a.compressor, a.ended; ended {
 		*a = answer{}
 		of.answers.Put(a)
 	}

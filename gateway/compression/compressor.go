@@ -1,11 +1,10 @@
-// Package compression compresses answers on their way to clients that ask for it
-// (RFC 9110, section 12.5.3), by gzip, in one middleware: the handler of a request does not
-// know of it.
+// Package compression compresses answers by gzip for clients that accept it (RFC 9110,
+// section 12.5.3), in one middleware: the handler of a request does not know of it.
 //
-// An answer goes as it is where it has another coding already, is short, is a part, has
-// no text, or has a strong entity tag or a digest, which hold for its very bytes. Weak
-// tags stay: they name the representation, in whichever coding. What compresses takes
-// memory, which its caller is charged for; where there is none, answers go as they are.
+// An answer is sent unchanged if it is encoded already, short, a part, or not text, or if
+// it has a strong entity tag or a digest, which hold for its very bytes. Weak tags stay:
+// they name the representation, in any coding. Compression takes memory, which its caller
+// is charged for; if there is none left, answers are sent uncompressed.
 package compression
 
 import (
@@ -19,26 +18,25 @@ import (
 	"portico/tracing/headers"
 )
 
-// cost is what one answer takes of memory while it is compressed: the tables of its
-// writer.
-const cost = 1280 << 10
+// writerMemory is what compressing one answer takes of memory: the tables of its writer.
+const writerMemory = 1280 << 10
 
 // Compressor compresses answers. It is safe for concurrent use.
 type Compressor struct {
 	minimum int64
 	memory  *limits.Memory
 	writers sync.Pool // of *gzip.Writer
-	answers sync.Pool // of *answer: most clients ask, and most answers are short
+	answers sync.Pool // reused: most clients accept gzip, and most answers are short
 }
 
-// New returns a compressor of answers of at least so many bytes. What it takes of memory
-// is charged to the callers.
+// New returns a compressor of answers of at least so many bytes. The memory it takes is
+// charged to the callers.
 func New(minimum int64, memory *limits.Memory) *Compressor {
 	c := &Compressor{minimum: minimum, memory: memory}
 	c.answers.New = func() any { return &answer{} }
 	c.writers.New = func() any {
 		w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
-		if err != nil { // the level is a legal one
+		if err != nil { // the level is valid
 			return gzip.NewWriter(io.Discard)
 		}
 		return w
@@ -49,11 +47,11 @@ func New(minimum int64, memory *limits.Memory) *Compressor {
 // vary is shared by all answers: a change of a header's value replaces the slice.
 var vary = []string{"Accept-Encoding"}
 
-// Compress compresses the answers of a handler. The request has its exchange.
+// Compress compresses the answers of a handler. The request must have its exchange.
 func (c *Compressor) Compress(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(r.Header["Accept-Encoding"]) == 0 {
-			next.ServeHTTP(w, r) // and whoever keeps the answer may give it to everybody
+			next.ServeHTTP(w, r) // without Vary, caches may give the answer to everybody
 			return
 		}
 		w.Header()["Vary"] = vary
@@ -63,17 +61,18 @@ func (c *Compressor) Compress(next http.Handler) http.Handler {
 			return
 		}
 		a := c.answers.Get().(*answer) //nolint:forcetypeassert // the only type in it
-		*a = answer{ResponseWriter: w, of: c, exchange: exchange.From(r), must: !accepted.Identity, length: -1}
+		*a = answer{ResponseWriter: w, compressor: c, exchange: exchange.From(r), mustCompress: !accepted.Identity, length: -1}
 		defer a.release() // also after a panic
 		next.ServeHTTP(a, r)
 		a.finish()
 	})
 }
 
-// reserve takes the memory of one answer, without waiting; nil: there is none.
+// reserve reserves the memory of one answer, without waiting. It returns nil if there is
+// none.
 func (c *Compressor) reserve(caller string) *limits.Reservation {
-	memory := c.memory.Reservation(caller, cost)
-	if !memory.TryGrow(cost) {
+	memory := c.memory.Reservation(caller, writerMemory)
+	if !memory.TryGrow(writerMemory) {
 		return nil
 	}
 	return memory

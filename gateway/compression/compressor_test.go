@@ -52,7 +52,7 @@ func (a answered) unpacked(t *testing.T) string {
 	return string(text)
 }
 
-func room() *limits.Memory { return limits.NewMemory(4*cost, 4*cost, nil) }
+func room() *limits.Memory { return limits.NewMemory(4*writerMemory, 4*writerMemory, nil) }
 
 // answer writes a body with headers by pairs.
 func write(status int, body string, header ...string) http.HandlerFunc {
@@ -116,8 +116,8 @@ func TestWhatIsCompressed(t *testing.T) {
 			if text != row.body {
 				t.Errorf("%d bytes, want %d", len(text), len(row.body))
 			}
-			if memory.Free() != 4*cost {
-				t.Errorf("%d bytes are held", 4*cost-memory.Free())
+			if memory.Free() != 4*writerMemory {
+				t.Errorf("%d bytes are held", 4*writerMemory-memory.Free())
 			}
 		})
 	}
@@ -140,7 +140,7 @@ func TestVary(t *testing.T) {
 // Where there is no memory, answers go as they are.
 func TestWithoutMemory(t *testing.T) {
 	long := strings.Repeat("0123456789", 100)
-	memory := limits.NewMemory(cost, cost, nil)
+	memory := limits.NewMemory(writerMemory, writerMemory, nil)
 	inner := false
 	got := ask(t, "GET", "gzip", memory, func(w http.ResponseWriter, r *http.Request) {
 		write(200, long)(w, r)
@@ -150,7 +150,7 @@ func TestWithoutMemory(t *testing.T) {
 			t.Errorf("%v", second.Result().Header)
 		}
 	})
-	if !inner || got.unpacked(t) != long || memory.Free() != cost {
+	if !inner || got.unpacked(t) != long || memory.Free() != writerMemory {
 		t.Errorf("%d bytes are free", memory.Free())
 	}
 }
@@ -185,8 +185,8 @@ func TestBrokenAnswers(t *testing.T) {
 	if !long2.aborted {
 		t.Error("more than was declared went out")
 	}
-	if memory.Free() != 4*cost {
-		t.Errorf("%d bytes are held", 4*cost-memory.Free())
+	if memory.Free() != 4*writerMemory {
+		t.Errorf("%d bytes are held", 4*writerMemory-memory.Free())
 	}
 }
 

@@ -5,13 +5,12 @@ import (
 	"portico/tracing"
 )
 
-// Caller names the caller whose share of a budget the request uses; see
+// Caller returns the name of the caller whose share of a budget the request uses; see
 // [CallerName].
 func (x *Exchange) Caller() string { return CallerName(x.Principal, x.Client) }
 
-// CallerName names a caller by its principal or, without authentication, by its
-// address. The name only tells callers apart: it is neither logged nor a metric
-// label.
+// CallerName names a caller by its principal or, without authentication, by its address.
+// The name serves only to distinguish callers: it is neither logged nor a metric label.
 func CallerName(principal access.Principal, client tracing.Client) string {
 	if principal.TenantID != "" {
 		return principal.Caller()

@@ -9,28 +9,29 @@ import (
 	"portico/arm"
 )
 
-// Captured is an answer that is held instead of sent: that of a request in a
-// batch, or of a call that another request makes on its way.
+// Captured records an answer instead of sending it: the answer to a request of a batch,
+// or to a call that another request makes internally.
 type Captured struct {
 	Status int
 	Body   []byte
 
-	header http.Header // until the status is written: the one that is being made
-	sent   http.Header // as it was then
-	limit  int64
-	begins bool // no more than the beginning is held
-	over   bool
+	header        http.Header // a copy of these is made when the status is written
+	sent          http.Header // the copy
+	limit         int64
+	onlyBeginning bool // keep only the beginning of a longer answer
+	tooLong       bool
 }
 
-// Capture returns a writer that holds an answer of at most limit bytes.
+// Capture returns a writer that records an answer of at most limit bytes.
 func Capture(limit int64) *Captured { return &Captured{header: http.Header{}, limit: limit} }
 
-// beginning is how much CaptureBeginning holds: Portico's own errors are shorter.
-const beginning = 64 << 10
+// beginningSize is how much CaptureBeginning records: Portico's own errors are shorter.
+const beginningSize = 64 << 10
 
-// CaptureBeginning is Capture for an answer of any length, of which the beginning is held.
+// CaptureBeginning does what Capture does for an answer of any length, but records only
+// the beginning.
 func CaptureBeginning() *Captured {
-	return &Captured{header: http.Header{}, limit: beginning, begins: true}
+	return &Captured{header: http.Header{}, limit: beginningSize, onlyBeginning: true}
 }
 
 var errOverCaptured = errors.New("the answer is too long to be held")
@@ -47,23 +48,23 @@ func (w *Captured) WriteHeader(status int) {
 
 func (w *Captured) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
-	if room := w.limit - int64(len(w.Body)); w.begins && int64(len(p)) > room {
+	if room := w.limit - int64(len(w.Body)); w.onlyBeginning && int64(len(p)) > room {
 		w.Body = append(w.Body, p[:room]...)
 		return len(p), nil
 	}
 	if int64(len(w.Body)+len(p)) > w.limit {
-		w.over, w.Body = true, nil
+		w.tooLong, w.Body = true, nil
 		return 0, errOverCaptured
 	}
 	w.Body = append(w.Body, p...)
 	return len(p), nil
 }
 
-// Hold runs answer, which writes the answer of what target names. It returns an
-// error where the answer is not whole: never a shortened success.
+// Hold runs answer, which writes the answer for target. It returns an error if the answer
+// is incomplete: a shortened success is never passed on.
 func (w *Captured) Hold(target string, answer func()) *arm.Error {
 	switch broken := aborted(answer); {
-	case w.over:
+	case w.tooLong:
 		return w.TooLong(target)
 	case broken:
 		return arm.NewError(arm.BadGatewayConnection, target).
@@ -74,7 +75,7 @@ func (w *Captured) Hold(target string, answer func()) *arm.Error {
 	return nil
 }
 
-// aborted runs a handler, and reports whether it cut its answer off.
+// aborted runs a handler, and reports whether it aborted its answer.
 func aborted(answer func()) (broken bool) {
 	defer func() {
 		failure := recover()
@@ -90,13 +91,13 @@ func aborted(answer func()) (broken bool) {
 	return false
 }
 
-// TooLong is the error of an answer that is longer than may be held.
+// TooLong returns the error for an answer that exceeds the limit.
 func (w *Captured) TooLong(target string) *arm.Error {
 	return AnswerTooLarge(target, w.limit).
 		Saying("The response of '%s', with the status %d, exceeds the maximum size of %s and was dropped.", target, w.Status, megabytes(w.limit))
 }
 
-// SendTo passes the answer on.
+// SendTo sends the recorded answer.
 func (w *Captured) SendTo(to http.ResponseWriter) {
 	h := to.Header()
 	maps.Copy(h, w.header)

@@ -14,30 +14,30 @@ import (
 	"portico/routing"
 )
 
-// Time that a client has to send its content: a fixed part, and more at the
-// slowest pace that still counts as sending.
+// Time that a client has to send its content: a fixed part, and the time for its size at
+// the slowest acceptable pace.
 const (
 	contentTime = 15 * time.Second
 	slowestPace = 64 << 10 // bytes per second
 )
 
-// Content has firstMemory at first, and twice as much each time that is full: it
-// holds what has arrived, not what was declared. Where other requests hold all
-// memory, it waits for contentWait.
+// Content is read into firstMemory at first, and into twice as much each time that is
+// full: memory grows with what has arrived, not with what was declared. If other requests
+// hold all memory, it waits for contentWait.
 const (
 	firstMemory  = 16 << 10
 	contentWait  = time.Second
 	contentRetry = 5 * time.Second
 )
 
-// ContentTime is how long content of so many bytes may take to arrive.
+// ContentTime returns how long content of size bytes may take to arrive.
 func ContentTime(size int64) time.Duration {
 	return contentTime + time.Duration(size/slowestPace)*time.Second
 }
 
-// BoundContent sets the time in which a request's content, of at most limit bytes,
-// must have arrived, whether a handler reads it or, after a refusal, the server
-// that clears the connection for the next request.
+// BoundContent bounds the time for a request's content, of at most limit bytes, to
+// arrive. The bound also holds when the server discards the content of a refused request
+// to reuse the connection.
 func BoundContent(w http.ResponseWriter, r *http.Request, limit int64) {
 	size := r.ContentLength
 	if size == 0 {
@@ -49,20 +49,20 @@ func BoundContent(w http.ResponseWriter, r *http.Request, limit int64) {
 	deadline := time.Now().Add(ContentTime(size))
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(deadline) // not every writer has a connection
-	// The deadline of the answer before is for that one alone: the server may have to
+	// The write deadline of the previous answer must not apply: the server may have to
 	// ask the client for its content.
 	_ = control.SetWriteDeadline(time.Time{})
 }
 
-// ContentArrived lifts that deadline.
+// ContentArrived lifts the deadline that BoundContent set.
 func ContentArrived(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
-// Content reads a request's content whole, within the bounds on its size and on
-// the memory of all requests together. It drops that of other methods: GET, HEAD
-// and DELETE mean the same with any. A byte order mark is no part of it, for
-// providers either: JSON is sent without one (RFC 8259, 8.1).
+// Content reads a request's complete content, within the bounds on its size and on the
+// memory of all requests together. It ignores the content of GET, HEAD and DELETE, which
+// has no meaning. A byte order mark is dropped, for providers too: JSON is sent without
+// one (RFC 8259, 8.1).
 func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch r.Method {
 	case http.MethodPut, http.MethodPatch, http.MethodPost:
@@ -74,7 +74,7 @@ func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
-	if !x.Inner() { // else it is part of a content that has its memory
+	if !x.Inner() { // otherwise it is part of a content whose memory is reserved
 		x.memory = x.settings.Memory.Reservation(x.Caller(), limit)
 	}
 	text, err := readComplete(r.Context(), http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, x.memory)
@@ -96,14 +96,13 @@ func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, erro
 	ContentArrived(w)
 	if content := jsontext.WithoutMark(text); len(content) < len(text) {
 		text = content
-		r.Header.Del("Content-Md5") // of what was sent
+		r.Header.Del("Content-Md5") // the digest of what was sent
 	}
 	return text, routing.CheckContentType(r.Header, text)
 }
 
-// readComplete reads content of the declared size, which is below 0 where none was
-// declared, and not above the limit. Its memory comes from share, if that is not
-// nil.
+// readComplete reads content of the declared size, negative if none was declared, and at
+// most limit. It reserves memory from share unless that is nil.
 func readComplete(ctx context.Context, from io.Reader, size, limit int64, share *limits.Reservation) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, contentWait)
 	defer cancel()
@@ -129,8 +128,8 @@ func readComplete(ctx context.Context, from io.Reader, size, limit int64, share 
 	}
 }
 
-// moreMemory is how much memory content gets when what it has is full: no more
-// than is declared, and a byte by which its end is seen.
+// moreMemory returns the new capacity for content that has filled its memory: at most
+// what was declared, and one byte to detect its end.
 func moreMemory(has, size, limit int64) int64 {
 	room := max(2*has, firstMemory)
 	if has <= size {
@@ -139,7 +138,7 @@ func moreMemory(has, size, limit int64) int64 {
 	return min(room, limit+1)
 }
 
-// AnswerTooLarge is the error of a provider's answer of more than limit bytes.
+// AnswerTooLarge returns the error for a provider's answer of more than limit bytes.
 func AnswerTooLarge(namespace string, limit int64) *arm.Error {
 	return arm.NewError(arm.ResponseTooLarge, namespace, megabytes(limit))
 }

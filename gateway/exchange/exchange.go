@@ -1,12 +1,12 @@
-// Package exchange holds what one request carries through the gateway: its ids,
-// its caller, what it addresses and what became of it. It reads a request's
-// content and writes the answers that Portico makes itself.
+// Package exchange holds the state of one request in the gateway: its ids, its caller,
+// what it addresses and its outcome. It reads a request's content and writes the answers
+// that Portico makes itself.
 //
-// [Begin] gives each request an [Exchange]; [From] returns it. Handlers return
-// errors, and [Fail] alone turns them into answers. Whatever an answer is, its
-// client has a bounded time to take it.
+// [Begin] gives each request an [Exchange]; [From] returns it. Handlers return errors,
+// and only [Fail] turns them into answers. Every answer has a bounded time to be
+// delivered.
 //
-// The package knows no handler and imports nothing else of the gateway.
+// The package knows no handler and imports no other package of the gateway.
 package exchange
 
 import (
@@ -30,23 +30,23 @@ import (
 	"portico/upstream"
 )
 
-// OnRegionFailureHeader is how a client says what it wants of a list where a region
-// fails: "partial" or "fail".
+// OnRegionFailureHeader is the header for the client's choice between a "partial" list
+// and an error ("fail") if a region fails.
 const OnRegionFailureHeader = "X-Ms-Portico-On-Region-Failure"
 
-// Settings are what all exchanges of one configuration share.
+// Settings are shared by all exchanges of one configuration.
 type Settings struct {
 	HTTPS      bool // the public URL's scheme
 	MaxContent int64
 	Memory     *limits.Memory // for the contents of all requests together
 	Log        *zap.Logger
-	// Refused is called with each request that Portico itself refuses, before the
-	// answer goes out; nil: it is not called.
+	// Refused is called with each request that Portico itself refuses, before the answer
+	// is sent; it may be nil.
 	Refused func(context.Context, *Exchange, *arm.Error)
 }
 
-// Exchange is what the gateway knows of one request while it answers it. The
-// chain fills it in link by link; handlers read it and note the outcome.
+// Exchange is the state of one request while the gateway answers it. The links of the
+// chain fill it in; handlers read it and record the outcome.
 type Exchange struct {
 	settings *Settings
 
@@ -56,62 +56,62 @@ type Exchange struct {
 	Principal access.Principal
 	// Path and Query are the request target as the client sent it.
 	Path, Query string
-	// OnRegionFailure is what the client asked for where a region fails, as sent.
+	// OnRegionFailure holds the values of OnRegionFailureHeader as sent.
 	OnRegionFailure []string
 	// Request is the classified request, nil before it is classified.
 	Request *routing.Request
-	// Origin says what sent the request, and Parent, which deployment, of one that is nested.
+	// Origin is the kind of sender; Parent is the deployment that sent a nested one.
 	Origin Origin
 	Parent *deploymentrow.Parent
-	// Planned: the request is a PUT that is only planned, and LocationPending: where its
-	// resource is to lie is not known yet.
+	// Planned: the request is a PUT that is checked but not sent. LocationPending: the
+	// location of its resource is not known yet.
 	Planned, LocationPending bool
-	// Mask hides the secrets of the request's content in errors; nil if none are known beside
-	// those of what encloses the request.
+	// Mask hides secrets of the request's content in errors; nil if none are known
+	// besides the enclosing request's.
 	Mask events.Mask
-	// Ticket is what the request has paid of its caller's limits.
+	// Ticket is what the request was charged of its caller's limits.
 	Ticket limits.Ticket
 
-	// Trail is nil unless the request is explained, in place of being sent.
+	// Trail is nil unless the request is explained instead of sent.
 	Trail *Trail
 
-	memory *limits.Reservation    // of its content; nil: none
-	own    headers.Fields         // those of the answer that the gateway sets
-	ownIn  [mostOwn]headers.Field // room for them
-	room   *routing.Request       // for Request
+	memory          *limits.Reservation          // for its content; nil: none
+	ownHeaders      headers.Fields               // headers of the answer that the gateway sets
+	ownHeadersArray [maxOwnHeaders]headers.Field // the backing array of ownHeaders
+	requestMemory   *routing.Request             // the memory for Request
 
-	// Span is that of the request, nil where it is not sampled; of what encloses the
-	// request before it has its own.
+	// Span is the request's span, or the enclosing request's until it has one; nil if it
+	// is not sampled.
 	Span *spans.Span
 
-	// What became of it, for the log and the metrics.
-	Calls    *upstream.Timing // of providers, also those of an exchange within it
-	Waited   time.Duration    // for the end of an operation that it began
-	Region   string           // whose endpoint answers, or did not
+	// The outcome, for the log and the metrics.
+	Calls    *upstream.Timing // calls to providers, also in an exchange within this one
+	Waited   time.Duration    // spent waiting for the end of an operation that the request began
+	Region   string           // whose endpoint answered, or failed to
 	Received int64            // bytes of content
-	Merged   bool             // the answer was put together of several regions'
-	Route    string           // of a resource of Portico's own, as its routes have it
-	// Action is what the caller asked to do, in the words of roles, and AllowedBy the
-	// role assignment that allowed it, or why there is none; both are "" where roles
-	// were not checked.
+	Merged   bool             // the answer combines the answers of several regions
+	Route    string           // the pattern of one of Portico's own routes
+	// Action is what the caller asked to do, as a role's action, and AllowedBy the role
+	// assignment that allowed it, or why there is none; both are "" if roles were not
+	// checked.
 	Action, AllowedBy string
-	// RouteAction is what the route of one of Portico's own resources does, in the words of
-	// roles; "" where the request is for no such route.
+	// RouteAction is the role's action of one of Portico's own routes; "" for other
+	// requests.
 	RouteAction string
 	Cause       string // CauseGateway or CauseService on errors
-	Failure     error  // behind an error answer of the gateway's own
+	Failure     error  // the reason of an error answer of the gateway's own
 }
 
 // SeveralRegions stands for the names of several regions in logs and metrics.
 const SeveralRegions = "several"
 
-// Whose an error was, as the header of the answer and the metrics name it.
+// Values of the failure cause in answers and metrics: who caused an error.
 const (
 	CauseGateway = "gateway"
 	CauseService = "service"
 )
 
-// allocation is an exchange with all that lives as long as it, so that a request costs
+// allocation is an exchange with everything of the same lifetime, so that a request costs
 // one allocation.
 type allocation struct {
 	Exchange
@@ -120,27 +120,27 @@ type allocation struct {
 	calls   upstream.Timing
 }
 
-// New returns the exchange of a request that begins now, and the context by which it
-// is found, which ctx encloses.
+// New returns the exchange of a request that begins now, and a context derived from ctx
+// that holds it.
 func New(ctx context.Context, s *Settings) (*Exchange, context.Context) {
 	b := &allocation{}
 	x := &b.Exchange
-	x.settings, x.Started, x.room, x.Calls = s, time.Now(), &b.request, &b.calls
+	x.settings, x.Started, x.requestMemory, x.Calls = s, time.Now(), &b.request, &b.calls
 	b.calls.Within(ctx)
 	x.Span = spans.Of(ctx)
 	b.carrier = carrier{ctx, x}
 	return x, &b.carrier
 }
 
-// Classify finds out what the request addresses.
+// Classify determines what the request addresses.
 func (x *Exchange) Classify(m *regions.Map, method string) *arm.Error {
-	x.Request = x.room
+	x.Request = x.requestMemory
 	fault := x.Request.Classify(m, method, x.Path, x.Query)
 	x.Request.Received = x.Started
 	return fault
 }
 
-// Begin gives every request an exchange, and releases its memory at the end.
+// Begin gives every request an exchange, and releases the request's memory at the end.
 func Begin(s *Settings) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -157,7 +157,7 @@ func Begin(s *Settings) func(http.Handler) http.Handler {
 
 type contextKey struct{}
 
-// carrier is a context that carries an exchange, and the timing of its calls.
+// carrier is a context that holds an exchange and the timing of its calls.
 type carrier struct {
 	context.Context
 	x *Exchange
@@ -184,13 +184,13 @@ func (c *carrier) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// With returns a context that carries x.
+// With returns a context that holds x.
 func With(ctx context.Context, x *Exchange) context.Context { return &carrier{ctx, x} }
 
 // From returns the exchange of a request that came through the chain.
 func From(r *http.Request) *Exchange { return FromContext(r.Context()) }
 
-// FromContext returns the exchange of the request whose context this is.
+// FromContext returns the exchange that a context holds. It panics if there is none.
 func FromContext(ctx context.Context) *Exchange {
 	x, ok := ctx.Value(contextKey{}).(*Exchange)
 	if !ok {
@@ -199,18 +199,17 @@ func FromContext(ctx context.Context) *Exchange {
 	return x
 }
 
-// ClientAddress is the address that Portico reports to providers as the request's
+// ClientAddress returns the address that Portico reports to providers as the request's
 // origin.
 func (x *Exchange) ClientAddress() string { return x.Client.AddressText() }
 
-// ForMetadata reports whether a request asks for the metadata of the front door, which needs
-// no sign-in.
+// ForMetadata reports whether a request is for the metadata of the front door, which
+// needs no sign-in.
 func (x *Exchange) ForMetadata() bool {
 	return arm.EqualFold(strings.Trim(x.Path, "/"), "metadata/endpoints")
 }
 
-// Subscription returns the folded subscription id of the request, "" outside
-// one.
+// Subscription returns the folded subscription id of the request, or "" if it has none.
 func (x *Exchange) Subscription() string {
 	if x.Request == nil {
 		return ""
@@ -218,8 +217,8 @@ func (x *Exchange) Subscription() string {
 	return arm.Fold(x.Request.Path.Subscription())
 }
 
-// Namespace returns the namespace of the request's provider, spelled as in the
-// map; "" where no provider is addressed.
+// Namespace returns the namespace of the request's provider, spelled as in the map; "" if
+// no provider is addressed.
 func (x *Exchange) Namespace() string {
 	if x.Request == nil || x.Request.Class == routing.Own || x.Request.Provider == nil {
 		return ""
@@ -227,7 +226,8 @@ func (x *Exchange) Namespace() string {
 	return x.Request.Provider.Namespace
 }
 
-// LogFields adds to a log line who answered which request.
+// LogFields appends the provider, the region and the correlation id of the request to
+// fields.
 func (x *Exchange) LogFields(fields ...zap.Field) []zap.Field {
 	return append(fields, zap.String("provider", x.Namespace()), zap.String("region", x.Region), zap.String("correlationId", x.Identity.Correlation))
 }
@@ -237,7 +237,7 @@ func (x *Exchange) Warn(what string, err error) {
 	x.settings.Log.Warn(what, zap.Error(err), zap.String("correlationId", x.Identity.Correlation))
 }
 
-// cause is the request as the cause of what it changes.
+// cause returns the request as the cause of the changes it makes.
 func (x *Exchange) cause() *events.Cause {
 	p := x.Principal
 	c := &events.Cause{

@@ -8,7 +8,8 @@ import (
 	"portico/internal/connections"
 )
 
-// OneLength refuses a request whose end a proxy in front could have seen elsewhere.
+// OneLength refuses a request whose end a proxy in front of Portico may have placed
+// elsewhere (request smuggling).
 func OneLength(ctx context.Context) *arm.Error {
 	if !connections.Ambiguous(ctx) {
 		return nil
@@ -16,7 +17,7 @@ func OneLength(ctx context.Context) *arm.Error {
 	return arm.NewError(arm.InvalidRequestHeader, "Content-Length", "it stands beside Transfer-Encoding, or goes on in another line").About("Content-Length")
 }
 
-// NoRequest is the error of bytes that are refused before there is a request.
+// NoRequest returns the error for bytes that are refused before they form a request.
 func NoRequest(why *connections.Refusal) *arm.Error {
 	fault := arm.NewError(arm.InvalidRequestURI, why.Why)
 	if why.Header != "" {
@@ -25,7 +26,7 @@ func NoRequest(why *connections.Refusal) *arm.Error {
 	return fault.WithStatus(why.Status)
 }
 
-// TooManyHeaders is the error of a request with more headers than can be passed on.
+// TooManyHeaders returns the error for a request with more headers than can be passed on.
 func TooManyHeaders(why string) *arm.Error {
 	return arm.NewError(arm.InvalidRequestHeader, "*", why).WithStatus(http.StatusRequestHeaderFieldsTooLarge)
 }

@@ -7,10 +7,10 @@ import (
 	"portico/arm"
 )
 
-// Methods are those that Portico answers.
+// Methods are the methods that Portico answers.
 var Methods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete}
 
-// CheckMethod refuses all others.
+// CheckMethod returns an error for a method that is not one of Methods.
 func CheckMethod(method string) *arm.Error {
 	if slices.Contains(Methods, method) {
 		return nil

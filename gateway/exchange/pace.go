@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// Time that a client has to take an answer, from its first byte. A slower client
-// is cut off: it must not hold a connection, nor what is held for it, for ever.
+// Time that a client has to receive an answer, from its first byte. A slower client is
+// cut off: it must not hold a connection and its buffers for ever.
 const (
 	slowestClient = 256 << 10 // bytes per second
 	clientPause   = 30 * time.Second
 )
 
-// DeliveryTime is how long a client may take for an answer of so many bytes.
+// DeliveryTime returns how long a client may take to receive an answer of size bytes.
 func DeliveryTime(size int64) time.Duration {
 	return clientPause + time.Duration(size/slowestClient)*time.Second
 }
 
-// SendJSON sends size bytes of JSON, which are held in memory until then.
+// SendJSON sends size bytes of JSON that write produces.
 func (x *Exchange) SendJSON(ctx context.Context, w http.ResponseWriter, size int64, write func(io.Writer) error) {
 	h := w.Header()
 	x.SetHeaders(w)

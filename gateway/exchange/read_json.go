@@ -17,22 +17,22 @@ import (
 	"portico/internal/logs"
 )
 
-// Bounds of what a model is read from, beyond all that makes sense: members of one
-// object, each known, and elements of one list or entries of one map.
+// Bounds of content that is read into a model, larger than any sensible content: members
+// of one object, each known, and elements of one list or entries of one map.
 const (
 	mostMembers  = 100
 	mostElements = arm.MaxTags
 )
 
-// ReadJSON reads content into a model of Portico's own. A member that the model
-// lacks, or whose value has another kind, is InvalidRequestContent with the
-// member's path, as in ARM. It counts everything before it reads anything.
+// ReadJSON reads content into one of Portico's own models. For a member that the model
+// lacks, or whose value has the wrong type, it returns InvalidRequestContent with the
+// member's path, as ARM does. It checks the bounds before it decodes anything.
 func ReadJSON(content []byte, into any) *arm.Error {
 	if len(content) == 0 {
 		return Undecodable(io.EOF)
 	}
-	if err := fits(content, reflect.TypeOf(into).Elem()); err != nil {
-		return misfit(err, content)
+	if err := checkModel(content, reflect.TypeOf(into).Elem()); err != nil {
+		return misfitFault(err, content)
 	}
 	err := json.Unmarshal(content, into)
 	var kind *json.UnmarshalTypeError
@@ -51,17 +51,17 @@ func atPlace(fault *arm.Error, content []byte, offset int) *arm.Error {
 	return fault.Saying("%s, line %d, position %d.'.", strings.TrimSuffix(fault.Message, "'."), line, position)
 }
 
-// misfitError says why content does not fit a model.
+// misfitError reports content that does not fit a model.
 type misfitError struct {
 	path string
-	at   int // in the content
+	at   int // offset in the content
 	what string
 }
 
 func (e *misfitError) Error() string { return e.what }
 
-// misfit words it as ARM does.
-func misfit(err error, content []byte) *arm.Error {
+// misfitFault converts a misfitError to ARM's error.
+func misfitFault(err error, content []byte) *arm.Error {
 	wrong, ok := errors.AsType[*misfitError](err)
 	if !ok {
 		return arm.NewError(arm.InvalidRequestContent, err.Error())
@@ -69,49 +69,49 @@ func misfit(err error, content []byte) *arm.Error {
 	return atPlace(arm.NewError(arm.InvalidRequestContent, wrong.what+". Path '"+wrong.path+"'").About(wrong.path), content, wrong.at)
 }
 
-// fits checks that text is JSON from which a value of type t can be read in little
-// more memory than the text takes: each member of an object has a field, and
-// nothing is longer than it may be. The decoder refuses values of another kind.
-func fits(text []byte, t reflect.Type) error {
+// checkModel checks that text is JSON that can be decoded into a value of type t with
+// little more memory than the text takes: each member of an object has a field, and
+// nothing is longer than its bound. The decoder checks the types of values.
+func checkModel(text []byte, t reflect.Type) error {
 	if err := jsontext.Valid(text); err != nil {
 		return err
 	}
 	begin := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
-	return fitsAt(bytes.TrimSpace(text), t, begin, "")
+	return checkValue(bytes.TrimSpace(text), t, begin, "")
 }
 
 // CheckMap refuses an object, at a path, with more entries than a map may have.
 func CheckMap(object []byte, path string) error {
-	return fitsAt(object, reflect.TypeFor[map[string]string](), 0, path)
+	return checkValue(object, reflect.TypeFor[map[string]string](), 0, path)
 }
 
-// fitsAt checks a value that begins at an offset in the content, under a path.
-func fitsAt(value []byte, t reflect.Type, at int, path string) error {
+// checkValue checks a value that begins at an offset in the content, at a path.
+func checkValue(value []byte, t reflect.Type, at int, path string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch {
 	case t == reflect.TypeFor[json.RawMessage]():
 	case t.Kind() == reflect.Struct && value[0] == '{':
-		return fitsMembers(value, t, at, path)
+		return checkMembers(value, t, at, path)
 	case t.Kind() == reflect.Map && value[0] == '{':
-		return fitsCount(value, jsontext.Object, at, path, "members", mostElements)
+		return checkCount(value, jsontext.Object, at, path, "members", mostElements)
 	case t.Kind() == reflect.Slice && value[0] == '[':
-		return fitsElements(value, t.Elem(), at, path)
+		return checkElements(value, t.Elem(), at, path)
 	}
 	return nil
 }
 
-// fitsElements checks a list; where it holds objects, these are looked into.
-func fitsElements(value []byte, of reflect.Type, at int, path string) error {
-	if err := fitsCount(value, jsontext.Array, at, path, "elements", mostElements); err != nil || of.Kind() != reflect.Struct {
+// checkElements checks a list and, if its elements are objects, each of them.
+func checkElements(value []byte, of reflect.Type, at int, path string) error {
+	if err := checkCount(value, jsontext.Array, at, path, "elements", mostElements); err != nil || of.Kind() != reflect.Struct {
 		return err
 	}
-	return jsontext.Array(value, func(e jsontext.Element) error { return fitsAt(e.Text, of, at+e.Offset, path) })
+	return jsontext.Array(value, func(e jsontext.Element) error { return checkValue(e.Text, of, at+e.Offset, path) })
 }
 
-func fitsMembers(value []byte, t reflect.Type, at int, path string) error {
-	if err := fitsCount(value, jsontext.Object, at, path, "members", mostMembers); err != nil {
+func checkMembers(value []byte, t reflect.Type, at int, path string) error {
+	if err := checkCount(value, jsontext.Object, at, path, "members", mostMembers); err != nil {
 		return err
 	}
 	fields := fieldsOf(t)
@@ -119,14 +119,14 @@ func fitsMembers(value []byte, t reflect.Type, at int, path string) error {
 		i := slices.IndexFunc(fields, func(f field) bool { return bytes.EqualFold(f.name, m.Key) })
 		if i < 0 {
 			name := ShownName(m.Key)
-			return &misfitError{below(path, name), at + m.Offset, "Could not find member '" + name + "'"}
+			return &misfitError{memberPath(path, name), at + m.Offset, "Could not find member '" + name + "'"}
 		}
-		return fitsAt(m.Value, fields[i].of, at+m.Offset, below(path, string(m.Key)))
+		return checkValue(m.Value, fields[i].fieldType, at+m.Offset, memberPath(path, string(m.Key)))
 	})
 }
 
-// fitsCount counts what an object, a list or a map holds.
-func fitsCount[of jsontext.Member | jsontext.Element](value []byte, each func([]byte, func(of) error) error, at int, path, what string, most int) error {
+// checkCount refuses an object, a list or a map with more than most members or elements.
+func checkCount[of jsontext.Member | jsontext.Element](value []byte, each func([]byte, func(of) error) error, at int, path, what string, most int) error {
 	n := 0
 	if err := each(value, func(of) error { n++; return nil }); err != nil || n <= most {
 		return err
@@ -138,28 +138,27 @@ func fitsCount[of jsontext.Member | jsontext.Element](value []byte, each func([]
 	return &misfitError{path, at, fmt.Sprintf("%s holds %d %s, and may hold %d", holder, n, what, most)}
 }
 
-// longestName is how much of the name of an unknown member is shown.
+// longestName bounds how much of an unknown member's name is shown.
 const longestName = 512
 
-// ShownName is the beginning of a member's name, short enough for a message.
+// ShownName returns the beginning of a member's name, short enough for a message.
 func ShownName(key []byte) string {
 	return logs.Clip(string(key[:min(len(key), longestName+utf8.UTFMax)]), longestName)
 }
 
-func below(path, name string) string {
+func memberPath(path, name string) string {
 	if path == "" {
 		return name
 	}
 	return path + "." + name
 }
 
-// field is a member that a model has.
 type field struct {
-	name []byte
-	of   reflect.Type
+	name      []byte
+	fieldType reflect.Type
 }
 
-// fieldsOf returns the fields of a struct into which the decoder puts members.
+// fieldsOf returns the fields of a struct that the decoder sets.
 func fieldsOf(t reflect.Type) (all []field) {
 	for _, f := range reflect.VisibleFields(t) {
 		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != "" {
@@ -169,7 +168,7 @@ func fieldsOf(t reflect.Type) (all []field) {
 	return all
 }
 
-// Undecodable words a decoder's error as ARM does.
+// Undecodable converts a decoder's error to ARM's.
 func Undecodable(err error) *arm.Error {
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -182,7 +181,7 @@ func Undecodable(err error) *arm.Error {
 	return arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// pathOf writes a decoder's path as ARM does: an element by its index in brackets.
+// pathOf converts a decoder's path to ARM's form, with indexes in brackets.
 func pathOf(field string) string {
 	names := strings.Split(field, ".")
 	for i, name := range names {

@@ -19,9 +19,9 @@ import (
 
 const jsonContent = "application/json; charset=utf-8"
 
-// Fail answers a request with the error that its handler returned: an *arm.Error
-// or a [StoredError] as it is, an outage of the store as 503, anything else as a
-// 500 whose cause only the log learns.
+// Fail answers a request with the error that its handler returned: an *arm.Error or a
+// [StoredError] as it is, an outage of the store as 503, anything else as a 500 whose
+// cause only the log shows.
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := From(r)
 	var body []byte
@@ -33,12 +33,12 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	fault := x.faultOf(err)
 	if body == nil {
 		shown := fault
-		if x.Mask != nil { // what encloses the request needs its answer as it is, and hides more
+		if x.Mask != nil { // the enclosing request needs the unmasked answer, and masks it itself
 			shown = x.Mask(fault)
 		}
 		body = shown.Body()
 	}
-	x.Cause, x.Failure = CauseGateway, masked(r.Context(), err)
+	x.Cause, x.Failure = CauseGateway, maskFailure(r.Context(), err)
 	switch len(fault.Regions) {
 	case 0:
 	case 1:
@@ -67,8 +67,8 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// masked hides the secrets of a request in what its log tells of its failure.
-func masked(ctx context.Context, err error) error {
+// maskFailure hides the secrets of a request in the error that is logged.
+func maskFailure(ctx context.Context, err error) error {
 	if !events.HasMask(ctx) {
 		return err
 	}
@@ -78,7 +78,7 @@ func masked(ctx context.Context, err error) error {
 	return errors.New(events.Masked(ctx, &arm.Error{Message: err.Error()}).Message)
 }
 
-// SetRetryAfter asks for a pause, in whole seconds; 0 asks for none.
+// SetRetryAfter sets Retry-After in whole seconds, unless pause is 0.
 func SetRetryAfter(h http.Header, pause time.Duration) {
 	if pause > 0 {
 		h["Retry-After"] = []string{strconv.Itoa(int(math.Ceil(pause.Seconds())))}
@@ -101,8 +101,8 @@ func (x *Exchange) faultOf(err error) *arm.Error {
 	return fault
 }
 
-// Diagnosed returns an error whose message holds the ids by which the request is
-// found again.
+// Diagnosed returns an error with the request's ids in its message, so that operators
+// find the request.
 func (x *Exchange) Diagnosed(code arm.Code, cause error) *arm.Error {
 	subscription := ""
 	if x.Request != nil {
@@ -111,20 +111,20 @@ func (x *Exchange) Diagnosed(code arm.Code, cause error) *arm.Error {
 	return arm.NewError(code, x.Started.UTC().Format("20060102T150405Z"), subscription, x.Identity.Request, x.Identity.Correlation).Because(cause)
 }
 
-// SetHeaders sets the headers that all answers have, also a provider's, whose own are
-// set before.
+// SetHeaders sets the headers that all answers have. For a provider's answer, call it
+// after the provider's headers are set.
 func (x *Exchange) SetHeaders(w http.ResponseWriter) {
-	x.own = append(x.ownIn[:0], sameInAll...)
+	x.ownHeaders = append(x.ownHeadersArray[:0], fixedHeaders...)
 	if !x.settings.HTTPS {
-		x.own = x.own[:len(x.own)-1]
+		x.ownHeaders = x.ownHeaders[:len(x.ownHeaders)-1]
 	}
-	x.Identity.StampAnswer(w.Header(), &x.own)
-	x.Ticket.SetHeaders(&x.own)
-	headers.SetOwn(w, x.own)
+	x.Identity.StampAnswer(w.Header(), &x.ownHeaders)
+	x.Ticket.SetHeaders(&x.ownHeaders)
+	headers.SetOwn(w, x.ownHeaders)
 }
 
-// sameInAll are the headers that are the same in all answers. The last one is for HTTPS.
-var sameInAll = headers.Fields{
+// fixedHeaders are the same in all answers. The last one is only for HTTPS.
+var fixedHeaders = headers.Fields{
 	{Name: "Cache-Control", Value: "no-cache"},
 	{Name: "Pragma", Value: "no-cache"},
 	{Name: "Expires", Value: "-1"},
@@ -132,11 +132,10 @@ var sameInAll = headers.Fields{
 	{Name: "Strict-Transport-Security", Value: "max-age=31536000; includeSubDomains"},
 }
 
-// mostOwn is how many headers SetHeaders sets at most.
-const mostOwn = 11
+// maxOwnHeaders is the largest number of headers that SetHeaders sets.
+const maxOwnHeaders = 11
 
-// Answer writes an answer of Portico's own: body as JSON, or no body where it is
-// nil.
+// Answer writes an answer of Portico's own: body as JSON, or no body if it is nil.
 func (x *Exchange) Answer(w http.ResponseWriter, status int, body any) error {
 	h := w.Header()
 	x.SetHeaders(w)
@@ -158,13 +157,13 @@ func (x *Exchange) Answer(w http.ResponseWriter, status int, body any) error {
 	return nil
 }
 
-// List is the body of a list of Portico's own.
+// List is the body of one of Portico's own lists.
 type List struct {
 	Value    []any  `json:"value"`
 	NextLink string `json:"nextLink,omitempty"`
 }
 
-// ListOf returns the list of elements, each as it is shown.
+// ListOf returns the list of elements, each converted by show.
 func ListOf[T, S any](elements []T, show func(T) S) List {
 	l := List{Value: make([]any, 0, len(elements))}
 	for _, e := range elements {
@@ -189,7 +188,7 @@ func ReadStoredError(text json.RawMessage) (*StoredError, error) {
 
 func (e *StoredError) Error() string { return string(e.Code) + ": " + e.Message }
 
-// envelope is the error as clients get it.
+// envelope returns the error as clients get it.
 func (e *StoredError) envelope() []byte {
 	return slices.Concat([]byte(`{"error":`), e.text, []byte(`}`))
 }

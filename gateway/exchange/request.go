@@ -10,11 +10,11 @@ import (
 	"portico/arm"
 )
 
-// NoAddress is where a request that no client sent comes from: no client has it.
+// NoAddress is the remote address of a request that no client sent: no client has it.
 const NoAddress = "192.0.2.1:1"
 
-// NewRequest returns a request that came over no connection. The fault is that of a target
-// which no request could have.
+// NewRequest returns a request without a connection. It returns a fault for a target that
+// no request could have.
 func NewRequest(ctx context.Context, method, target string, header http.Header, content string) (*http.Request, *arm.Error) {
 	if !strings.HasPrefix(target, "/") || strings.ContainsFunc(target, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
 		return nil, arm.NewError(arm.InvalidRequestContent, "a path begins with '/' and has no spaces").About("path")

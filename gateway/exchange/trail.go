@@ -6,60 +6,60 @@ import (
 	"portico/routing"
 )
 
-// Step is a step of a request's way at which it may be refused.
+// Step is a step of handling a request at which it may be refused.
 type Step string
 
-// The steps, in their order.
+// The steps, in order.
 const (
-	AtHead           Step = "head"   // what no handler is needed for: its bytes, its header lines, its host
-	AtSignIn         Step = "signIn" // of a request that brings its credential
+	AtHead           Step = "head"   // bytes, header lines and host, before any handler
+	AtSignIn         Step = "signIn" // if the request has a credential
 	AtClassification Step = "classification"
 	AtLimits         Step = "limits"
 	AtRoles          Step = "roles"
 	AtContent        Step = "content"
 	AtArguments      Step = "arguments"
 	AtPlace          Step = "place"   // subscription, group, registration, region
-	AtHeaders        Step = "headers" // that are too many for a provider
+	AtHeaders        Step = "headers" // too many for a provider
 	AtLocks          Step = "locks"
 	AtRecords        Step = "records" // room to remember what the request begins
-	AtShape          Step = "shape"   // of the body, where PUTs are held to the provider's documents
+	AtShape          Step = "shape"   // the body, if PUTs are checked against the provider's documents
 	AtIntent         Step = "intent"  // the transaction that decides about a write
-	AtHandler        Step = "handler" // of one of Portico's own resources
+	AtHandler        Step = "handler" // one of Portico's own resources
 )
 
-// Trail is what the steps of a request's way found, for an explanation of that way. It
-// is nil for a request that is not explained; a nil Trail notes nothing.
+// Trail records what the steps of a request found, to explain them. It is nil for a
+// request that is not explained.
 type Trail struct {
 	Steps []Step // in the order in which they were reached
 	// RoleChecks are the questions about the caller's roles, with their answers.
 	RoleChecks []RoleCheck
-	// Decision says who serves the request, nil until it is known.
+	// Decision is the decision who serves the request, nil until it is made.
 	Decision *routing.Decision
-	// Sought are resources that the index does not know and that were searched for.
+	// Sought are the resources that were searched for, as the index does not know them.
 	Sought []routing.Sought
-	// Limit is the refusal of a caller that sends too many requests, nil if there is none.
+	// Limit is the refusal of a caller that sends too many requests, or nil.
 	Limit *limits.Refusal
 }
 
 // RoleCheck is a question about the caller's roles, with its answer.
 type RoleCheck struct {
 	Action, Scope string
-	Grant         roles.Grant // that allows it; without a Role: nothing but Err says
-	Partly        bool        // the caller sees a part of what it asks for
+	Grant         roles.Grant // the grant that allows it; without a Role, Err decides
+	Partly        bool        // the caller sees only part of what it asks for
 	Err           error
-	// Held are the grants that the caller has, of what was looked at: all of them where Err
-	// is a refusal.
+	// Held are the grants of the caller that were examined: all of them if Err is a
+	// refusal.
 	Held roles.Grants
 }
 
-// Reach notes that the request has come to a step.
+// Reach records that the request has come to a step.
 func (x *Exchange) Reach(s Step) {
 	if x.Trail != nil {
 		x.Trail.Steps = append(x.Trail.Steps, s)
 	}
 }
 
-// Decided notes who serves the request.
+// Decided records who serves the request.
 func (x *Exchange) Decided(d *routing.Decision) {
 	if x.Trail != nil {
 		found := *d

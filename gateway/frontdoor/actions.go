@@ -9,7 +9,7 @@ import (
 	"portico/gateway/frontdoor/route"
 )
 
-// actions are what can be done with the front door's own resources.
+// actions lists the actions on the front door's own resources.
 type actions struct{}
 
 // Routes implements Resource.
@@ -17,8 +17,7 @@ func (g actions) Routes() []route.Route {
 	return []route.Route{{Method: http.MethodGet, Path: "/providers/{ns}/operations", Open: "what roles can allow is no secret", Handle: g.list}}
 }
 
-// operationBody is one thing that can be done in a namespace, by the name that
-// roles have for it.
+// operationBody is an action in a namespace, by the name that roles have for it.
 type operationBody struct {
 	Name         string           `json:"name"`
 	IsDataAction bool             `json:"isDataAction"`
@@ -33,9 +32,9 @@ type operationDisplay struct {
 	Description string `json:"description"`
 }
 
-// actionsOf is what can be done with one type of Portico's own. An action's verb
-// is followed by "/action", as everywhere in such names.
-type actionsOf struct {
+// typeActions are the actions on one of Portico's own types. The verb of an action that
+// is posted ends in "/action", as in all such names.
+type typeActions struct {
 	namespace, typeName, label string
 	verbs                      []string
 }
@@ -45,9 +44,9 @@ var (
 	writes = []string{"read", "write", "delete"}
 )
 
-// frontDoorActions returns all that can be done in the namespaces of the front door.
-func frontDoorActions() []actionsOf {
-	return []actionsOf{
+// frontDoorActions returns all actions in the namespaces of the front door.
+func frontDoorActions() []typeActions {
+	return []typeActions{
 		{"Microsoft.Resources", "calculateTemplateHash", "template hash", []string{"action"}},
 		{"Microsoft.Resources", "changes", "change", reads},
 		{"Microsoft.Resources", "checkResourceName", "resource name", []string{"action"}},
@@ -80,7 +79,7 @@ func frontDoorActions() []actionsOf {
 	}
 }
 
-func (a actionsOf) operation(verb string) operationBody {
+func (a typeActions) operation(verb string) operationBody {
 	what := map[string]string{"read": "Get", "write": "Create or update", "delete": "Delete", "action": "Check"}[verb]
 	if name, posted := strings.CutSuffix(verb, "/action"); posted {
 		what = strings.ToUpper(name[:1]) + name[1:] + " of"
@@ -95,7 +94,7 @@ func (a actionsOf) operation(verb string) operationBody {
 	}
 }
 
-// list lists what can be done in one of Portico's own namespaces.
+// list lists the actions in one of Portico's own namespaces.
 func (actions) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
 	l := exchange.List{Value: []any{}}
 	for _, a := range frontDoorActions() {

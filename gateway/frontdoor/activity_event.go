@@ -17,7 +17,7 @@ import (
 	"portico/events"
 )
 
-// localizable is a text that ARM may translate, which Portico does not.
+// localizable is a text that ARM may translate; Portico does not.
 type localizable struct {
 	Value     string `json:"value"`
 	Localized string `json:"localizedValue"`
@@ -65,17 +65,16 @@ type httpRequest struct {
 	URI             string `json:"uri,omitempty"`
 }
 
-// The words of the log that are always the same.
+// Words of the log that are the same for all events.
 const (
-	administrative = "Administrative" // the category of all events
-	operationOnly  = "Operation"      // the channel of all events
+	administrative = "Administrative" // the category
+	operationOnly  = "Operation"      // the channel
 )
 
 // dotNetEpoch is the beginning of 1970 in the ticks of an event's id: tenths of
 // microseconds since the year 1.
 const dotNetEpoch = 621_355_968_000_000_000
 
-// levelOf says how bad an event is.
 func levelOf(e events.Event) string {
 	if e.Status == events.Failed {
 		return "Error"
@@ -111,7 +110,7 @@ func eventOf(e events.Event) eventBody {
 	return body
 }
 
-// statusWord names a status in one word, as the log does: "Conflict".
+// statusWord returns the name of a status in one word, as the log does: "Conflict".
 func statusWord(status int) string {
 	if text := http.StatusText(status); text != "" {
 		return strings.NewReplacer(" ", "", "-", "", "'", "").Replace(text)
@@ -119,7 +118,7 @@ func statusWord(status int) string {
 	return strconv.Itoa(status)
 }
 
-// subscriptionIDOf is the subscription of an event, "" where it is a tenant's.
+// subscriptionIDOf returns the subscription of an event, "" for an event of a tenant.
 func subscriptionIDOf(e events.Event) string {
 	if arm.ValidGUID(e.Subscription) {
 		return e.Subscription
@@ -127,8 +126,8 @@ func subscriptionIDOf(e events.Event) string {
 	return ""
 }
 
-// resourceTypeOf is the type of an event's resource, as the action names it where the ID
-// does not.
+// resourceTypeOf returns the type of an event's resource, from its ID or, if the ID has
+// none, from the action.
 func resourceTypeOf(e events.Event) string {
 	if typ := arm.TypeIn(e.Resource); typ != "" {
 		return typ
@@ -141,8 +140,8 @@ func resourceTypeOf(e events.Event) string {
 	return ""
 }
 
-// propertiesOf are what the log tells further, by the names that Azure gives what it has
-// too.
+// propertiesOf returns the further properties of an event, by Azure's names if Azure has
+// them too.
 func propertiesOf(e events.Event) map[string]string {
 	all := map[string]string{
 		"origin": string(e.Origin), "entity": e.Resource, "message": e.Action, "eventCategory": administrative,
@@ -164,7 +163,7 @@ func propertiesOf(e events.Event) map[string]string {
 	return all
 }
 
-// claimsOf are the claims that identify a caller, by the names that ARM shows.
+// claimsOf returns the claims that identify a caller, by the names that ARM shows.
 func claimsOf(c events.Cause) map[string]string {
 	claims := map[string]string{}
 	for name, value := range map[string]string{
@@ -179,7 +178,8 @@ func claimsOf(c events.Cause) map[string]string {
 	return claims
 }
 
-// groupOf is the group in which an event's resource lies, as the ID spells it.
+// groupOf returns the name of the group that contains an event's resource, as the ID
+// spells it.
 func groupOf(e events.Event) string {
 	segments := strings.Split(e.Resource, "/")
 	if len(segments) > 4 && strings.EqualFold(segments[3], "resourceGroups") {
@@ -188,13 +188,12 @@ func groupOf(e events.Event) string {
 	return ""
 }
 
-// namespaceOf is the namespace of an action.
 func namespaceOf(action string) string {
 	namespace, _, _ := strings.Cut(action, "/")
 	return namespace
 }
 
-// eventShape is what $select leaves of an event; nil leaves all.
+// eventShape holds the members of an event that $select names; nil selects all.
 type eventShape map[string]bool
 
 func readEventShape(text string) (eventShape, *arm.Error) {
@@ -212,8 +211,8 @@ func readEventShape(text string) (eventShape, *arm.Error) {
 	return shape, nil
 }
 
-// eventMembers are the names of an event's members, in lower case: those that events here
-// have, and what ARM knows besides.
+// eventMembers returns the names of an event's members, in lower case: the members that
+// events here have, and those that ARM has besides.
 func eventMembers() []string {
 	names := []string{"description"}
 	for field := range reflect.TypeFor[eventBody]().Fields() {
@@ -224,8 +223,7 @@ func eventMembers() []string {
 	return names
 }
 
-// of returns the members of an event that were selected.
-func (s eventShape) of(body eventBody) any {
+func (s eventShape) apply(body eventBody) any {
 	if s == nil {
 		return body
 	}

@@ -12,19 +12,19 @@ import (
 	"portico/internal/timing"
 )
 
-// eventFilter is what $filter asks for: terms that all have to hold.
+// eventFilter is a parsed $filter: all its terms have to match.
 type eventFilter struct {
 	from, until time.Time
 	equal       map[string]string // folded field to folded text
-	levels      []string          // folded; none means all
-	nothing     bool              // no event can be what is asked for
+	levels      []string          // folded; empty means all
+	matchesNone bool              // no event can match
 }
 
-// resource is the key of the one resource that is asked for, "" for all.
+// resource returns the key of the only resource that can match, or "".
 func (f *eventFilter) resource() string { return cmp.Or(f.equal["resourceuri"], f.equal["resourceid"]) }
 
-// eventFields are the fields that can be compared with a text, which is folded. A caller has
-// several names.
+// eventFields are the fields that can be compared with a text, which is folded. A caller
+// matches by any of its names.
 var eventFields = map[string]func(e events.Event, text string) bool{
 	"resourcegroupname": equals(groupOf),
 	"resourceuri":       equals(resourceID),
@@ -54,7 +54,7 @@ func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
 		_, known := eventFields[name]
 		switch {
 		case name == "eventtimestamp":
-			if fault := f.bound(term.Operator, value); fault != nil {
+			if fault := f.addTimeBound(term.Operator, value); fault != nil {
 				return f, fault
 			}
 		case !known && name != eventChannels && name != eventLevels:
@@ -63,24 +63,23 @@ func readEventFilter(text string) (f eventFilter, fault *arm.Error) {
 		case !strings.EqualFold(term.Operator, "eq"):
 			return f, badEventFilter(term.Field + " can only be compared by eq")
 		case name == eventChannels:
-			f.nothing = f.nothing || !slices.Contains(listed(value), "operation")
+			f.matchesNone = f.matchesNone || !slices.Contains(splitWords(value), "operation")
 		case name == eventLevels:
-			f.levels = listed(value)
-			f.nothing = f.nothing || len(f.levels) == 0
+			f.levels = splitWords(value)
+			f.matchesNone = f.matchesNone || len(f.levels) == 0
 		default:
 			before, twice := f.equal[name]
-			f.nothing = f.nothing || twice && before != arm.Fold(value)
+			f.matchesNone = f.matchesNone || twice && before != arm.Fold(value)
 			f.equal[name] = arm.Fold(value)
 		}
 	}
 	return f, nil
 }
 
-// These two compare with a list of words, joined by commas.
+// These two fields are compared with a list of words, joined by commas.
 const eventChannels, eventLevels = "eventchannels", "levels"
 
-// listed are the words of a list, folded.
-func listed(text string) (words []string) {
+func splitWords(text string) (words []string) {
 	for word := range strings.SplitSeq(text, ",") {
 		if word = arm.Fold(strings.TrimSpace(word)); word != "" {
 			words = append(words, word)
@@ -89,8 +88,8 @@ func listed(text string) (words []string) {
 	return words
 }
 
-// eventTimes are the forms of times that are compared with. Without an offset they are
-// UTC: the az CLI sends them so.
+// eventTimes are the accepted formats of times. A time without an offset is UTC: the az
+// CLI sends such times.
 var eventTimes = [...]string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"}
 
 func readEventTime(text string) (at time.Time, err error) {
@@ -102,7 +101,7 @@ func readEventTime(text string) (at time.Time, err error) {
 	return at, err
 }
 
-func (f *eventFilter) bound(operator, value string) *arm.Error {
+func (f *eventFilter) addTimeBound(operator, value string) *arm.Error {
 	at, err := readEventTime(value)
 	if err != nil {
 		return badEventFilter("eventTimestamp is compared with a time such as '2024-05-01T00:00:00Z'")
@@ -125,7 +124,7 @@ func badEventFilter(why string) *arm.Error {
 }
 
 func (f eventFilter) match(e events.Event) bool {
-	if f.nothing || len(f.levels) > 0 && !slices.Contains(f.levels, arm.Fold(levelOf(e))) {
+	if f.matchesNone || len(f.levels) > 0 && !slices.Contains(f.levels, arm.Fold(levelOf(e))) {
 		return false
 	}
 	if e.At.Before(f.from) || !f.until.IsZero() && e.At.After(f.until) {

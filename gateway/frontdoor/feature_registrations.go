@@ -11,8 +11,8 @@ import (
 
 const featureRegistrationType = "Microsoft.Features/featureProviders/subscriptionFeatureRegistrations"
 
-// featureRegistrationBody is a feature for which a subscription is registered, as newer
-// clients see it: a resource, which is created and deleted.
+// featureRegistrationBody is a subscription's registration for a feature, as newer
+// clients see it: a resource that is created and deleted.
 type featureRegistrationBody struct {
 	ID         string                        `json:"id"`
 	Name       string                        `json:"name"`
@@ -39,7 +39,7 @@ func featureRegistrationOf(s inventory.Subscription, full string) featureRegistr
 }
 
 func (g features) listRegistrations(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
-	all, err := g.listed(x, req.Subscription)
+	all, err := g.featureNames(x, req.Subscription)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (g features) listRegistrations(w http.ResponseWriter, _ *http.Request, x *e
 }
 
 func (g features) getRegistration(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
-	_, full, err := g.named(x, req.Subscription)
+	_, full, err := g.findFeature(x, req.Subscription)
 	if err != nil {
 		return err
 	}
@@ -63,10 +63,10 @@ func (g features) getRegistration(w http.ResponseWriter, _ *http.Request, x *exc
 	return x.Answer(w, http.StatusOK, featureRegistrationOf(req.Subscription, full))
 }
 
-// putRegistration registers for a feature. Its answer is 200 also for a new registration:
-// clients take no other.
+// putRegistration registers for a feature. It answers 200 also to a new registration:
+// clients accept nothing else.
 func (g features) putRegistration(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, full, err := g.named(x, req.Subscription)
+	p, full, err := g.findFeature(x, req.Subscription)
 	if err != nil {
 		return err
 	}
@@ -80,8 +80,8 @@ func (g features) putRegistration(w http.ResponseWriter, r *http.Request, x *exc
 	return x.Answer(w, http.StatusOK, featureRegistrationOf(changed, full))
 }
 
-// checkFeatureRegistration refuses content, if there is any, that wants something else
-// than the registration.
+// checkFeatureRegistration refuses content, if there is any, that differs from the
+// registration.
 func checkFeatureRegistration(content []byte, want featureRegistrationBody) *arm.Error {
 	var sent featureRegistrationBody
 	if len(content) == 0 {
@@ -97,7 +97,7 @@ func checkFeatureRegistration(content []byte, want featureRegistrationBody) *arm
 }
 
 func (g features) deleteRegistration(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, full, err := g.named(x, req.Subscription)
+	p, full, err := g.findFeature(x, req.Subscription)
 	if err != nil {
 		return err
 	}

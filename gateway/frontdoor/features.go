@@ -15,7 +15,7 @@ import (
 
 const featureType = "Microsoft.Features/providers/features"
 
-// features are those of providers that a subscription can be registered for.
+// features are the features of providers that a subscription can register for.
 type features struct {
 	store   *inventory.Store
 	regions *regions.Map
@@ -68,8 +68,8 @@ func featureOf(s inventory.Subscription, full string) featureBody {
 	return body
 }
 
-// featuresOf are the full names of the features of a provider: those that the
-// map declares, then those that operators have registered as well.
+// featuresOf returns the full names of the features of a provider: the ones that the map
+// declares, then others that operators have registered.
 func featuresOf(p *regions.Provider, s inventory.Subscription) (all []string) {
 	for _, name := range p.Features {
 		all = append(all, p.Namespace+"/"+name)
@@ -84,16 +84,16 @@ func featuresOf(p *regions.Provider, s inventory.Subscription) (all []string) {
 }
 
 func (g features) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
-	all, err := g.listed(x, req.Subscription)
+	all, err := g.featureNames(x, req.Subscription)
 	if err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusOK, exchange.ListOf(all, func(full string) featureBody { return featureOf(req.Subscription, full) }))
 }
 
-// listed are the full names of the features that a list is about: of all providers, or
-// of the one that its path names.
-func (g features) listed(x *exchange.Exchange, s inventory.Subscription) (all []string, err error) {
+// featureNames returns the full names of the features that a list is about: of all
+// providers, or of the one in its path.
+func (g features) featureNames(x *exchange.Exchange, s inventory.Subscription) (all []string, err error) {
 	providers := g.regions.Providers()
 	if hop := x.Request.Path.LastHop(); hop.Len() > 1 {
 		p, err := g.provider(x)
@@ -117,8 +117,8 @@ func (g features) provider(x *exchange.Exchange) (*regions.Provider, error) {
 	return p, nil
 }
 
-// named is the full name of the feature that a request names.
-func (g features) named(x *exchange.Exchange, s inventory.Subscription) (*regions.Provider, string, error) {
+// findFeature returns the provider and the full name of the feature in a request's path.
+func (g features) findFeature(x *exchange.Exchange, s inventory.Subscription) (*regions.Provider, string, error) {
 	p, err := g.provider(x)
 	if err != nil {
 		return nil, "", err
@@ -133,18 +133,18 @@ func (g features) named(x *exchange.Exchange, s inventory.Subscription) (*region
 }
 
 func (g features) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
-	_, full, err := g.named(x, req.Subscription)
+	_, full, err := g.findFeature(x, req.Subscription)
 	if err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusOK, featureOf(req.Subscription, full))
 }
 
-// set registers for a feature or unregisters, at once, without an approval. The
-// provider is notified.
+// set returns a handler that registers for a feature or unregisters, at once and without
+// an approval. The provider is notified.
 func (g features) set(on bool) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-		p, full, err := g.named(x, req.Subscription)
+		p, full, err := g.findFeature(x, req.Subscription)
 		if err != nil {
 			return err
 		}

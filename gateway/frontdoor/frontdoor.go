@@ -1,16 +1,15 @@
-// Package frontdoor answers for the resources that Portico keeps itself: those of no
-// provider. A file per resource holds its routes, its JSON and its handlers; groups, roles
-// and tags, which are larger, have packages of their own. A new resource is a file
-// and a line in Options.resources.
+// Package frontdoor serves the resources that Portico keeps itself. A file per resource
+// holds its routes, its JSON and its handlers; groups, roles and tags, which are larger,
+// have packages of their own. A new resource is a file and a line in Options.resources.
 //
-// What is over at once is done in a transaction of the inventory. What takes its
-// time is checked here, handed to a job of package operations, and polled.
+// Short work is done in a transaction of the inventory. Long work is checked here, handed
+// to a durable job, and polled.
 //
-// A list shows its caller what that may read, by the ids of its elements. What a
-// subscription is and may use (its own members, locations, SKUs, providers and features
-// with their registrations) may be read by everyone who may read something in it. The
-// names of tags are counted over the whole subscription, so only callers that may read all
-// of it may list them: a part of the sum would be wrong, the sum would reveal hidden ones.
+// A list shows its caller the elements that it may read, by their ids. Everybody who may
+// read something in a subscription may read its own members, locations, SKUs, providers
+// and features with their registrations. The names of tags are counted over the whole
+// subscription, so only callers that may read all of it may list them: a partial sum
+// would be wrong, and the full one would reveal hidden resources.
 package frontdoor
 
 import (
@@ -35,7 +34,7 @@ import (
 	"portico/routing"
 )
 
-// Options are what the resources need.
+// Options are the dependencies of the resources.
 type Options struct {
 	Config      *config.Config
 	Store       *inventory.Store
@@ -50,14 +49,14 @@ type Options struct {
 	Deployments Resource
 	Jobs        route.Jobs
 	Proxy       tags.Sender
-	// ReadLock reads a lock that was put; nil: none is written.
+	// ReadLock reads a lock that was put, to check it; it may be nil.
 	ReadLock func(ctx context.Context, subscription, scope, name string) (inventory.Lock, error)
 }
 
-// Resource is a resource that Portico answers itself.
+// Resource is a resource that Portico serves itself.
 type Resource interface{ Routes() []route.Route }
 
-// resources are all of them. Where two routes match a request, the first is taken.
+// resources returns all resources. If two routes match a request, the first is used.
 func (o *Options) resources() []Resource {
 	c, regions := o.Config, o.Config.Map
 	lists := route.Lists{Lister: o.Lister, Public: c.Server.PublicURL}
@@ -109,13 +108,13 @@ type door struct {
 	authorizer *authorize.Authorizer
 }
 
-// New returns the handler of all requests that Portico answers itself. Routes are
-// matched on the folded path; handlers take names from the request's own one.
+// New returns the handler of all requests that Portico answers itself. Routes are matched
+// on the folded path; handlers take names from the request's unfolded path.
 func New(o Options) http.Handler {
 	d := door{o.Resolver.Router, o.Authorizer}
 	m := mux.NewRouter().SkipClean(true)
-	for _, of := range o.resources() {
-		for _, r := range of.Routes() {
+	for _, resource := range o.resources() {
+		for _, r := range resource.Routes() {
 			d.add(m, r)
 		}
 	}
@@ -125,11 +124,11 @@ func New(o Options) http.Handler {
 	m.MethodNotAllowedHandler = d.serve(noRoute(func(_ http.ResponseWriter, r *http.Request, _ *exchange.Exchange, _ route.Request) error {
 		return methodNotAllowed(m, r)
 	}))
-	return folding(m)
+	return foldPath(m)
 }
 
-// noRoute handles what matches no route: the answer tells whether the subscription and
-// the group exist.
+// noRoute returns a route for requests that match no other: the answer depends on whether
+// the subscription and the group exist.
 func noRoute(handle route.Handler) route.Route {
 	return route.Route{ActionOf: (*routing.Request).Action, Handle: handle}
 }
@@ -141,15 +140,15 @@ func (d door) add(m *mux.Router, r route.Route) {
 	} else {
 		matched.Path(r.Path)
 	}
-	r.Handle = reached(r.Handle)
+	r.Handle = withHandlerStep(r.Handle)
 	if !r.IgnoresLocks {
-		r.Handle = underLocks(r)
+		r.Handle = withLockCheck(r)
 	}
 	matched.Methods(r.Method).Handler(d.serve(r))
 }
 
-// folding hands a router the path in the form in which routes are written.
-func folding(next http.Handler) http.Handler {
+// foldPath calls a router with the folded path: routes are written folded.
+func foldPath(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		folded := *r
 		folded.URL = &url.URL{Path: arm.Fold(exchange.From(r).Request.Path.String())}
@@ -157,21 +156,21 @@ func folding(next http.Handler) http.Handler {
 	})
 }
 
-func (d door) serve(of route.Route) http.Handler {
+func (d door) serve(rt route.Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		exchange.From(r).Route = of.Path
-		if err := d.answer(w, r, of); err != nil {
+		exchange.From(r).Route = rt.Path
+		if err := d.answer(w, r, rt); err != nil {
 			exchange.Fail(w, r, err)
 		}
 	})
 }
 
-// answer asks whether the caller may make a request, checks it, resolves its
-// subscription and group, and has it handled.
-func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) error {
+// answer checks whether the caller may make a request, checks the request, resolves its
+// subscription and group, and calls the handler.
+func (d door) answer(w http.ResponseWriter, r *http.Request, rt route.Route) error {
 	x := exchange.From(r)
 	x.Reach(exchange.AtRoles)
-	readable, err := d.authorize(r.Context(), x, of)
+	readable, err := d.authorize(r.Context(), x, rt)
 	if err != nil {
 		return err
 	}
@@ -187,14 +186,14 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) err
 	if fault := x.Request.Query.CheckOptions(); fault != nil {
 		return fault
 	}
-	if !of.Relaxed {
+	if !rt.Relaxed {
 		if fault := routing.CheckJSON(content); fault != nil {
 			return fault
 		}
 	}
 	x.Reach(exchange.AtPlace)
 	resolve := d.router.ResolveOwn
-	if of.OutlivesGroup {
+	if rt.OutlivesGroup {
 		resolve = d.router.ResolveSubscription
 	}
 	decision, err := resolve(r.Context(), x.Request, x.Principal)
@@ -202,27 +201,27 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, of route.Route) err
 		return err
 	}
 	x.Decided(&decision)
-	return of.Handle(w, r, x, route.Request{Decision: decision, Content: content, Readable: readable})
+	return rt.Handle(w, r, x, route.Request{Decision: decision, Content: content, Readable: readable})
 }
 
-// authorize refuses what the caller's roles do not allow, before anything is said of
-// what exists. It returns what of a list the caller may see.
-func (d door) authorize(ctx context.Context, x *exchange.Exchange, of route.Route) (*authorize.Readable, error) {
-	action := of.Action
-	if of.ActionOf != nil {
-		action = of.ActionOf(x.Request)
+// authorize refuses requests that the caller's roles do not allow, before the answer can
+// reveal what exists. It returns the part of a list that the caller may see.
+func (d door) authorize(ctx context.Context, x *exchange.Exchange, rt route.Route) (*authorize.Readable, error) {
+	action := rt.Action
+	if rt.ActionOf != nil {
+		action = rt.ActionOf(x.Request)
 	}
 	x.RouteAction = action
 	if !d.authorizer.Enforced() {
 		return nil, nil
 	}
-	return d.authorizer.Ask(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: of.Partly, Excused: of.Excused})
+	return d.authorizer.Ask(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: rt.Partly, Excused: rt.Excused})
 }
 
-// underLocks refuses the writes of a route that locks forbid.
-func underLocks(of route.Route) route.Handler {
+// withLockCheck wraps a route's handler to refuse writes that locks forbid.
+func withLockCheck(rt route.Route) route.Handler {
 	check := admission.CheckLocks
-	if of.EndsAllBelow {
+	if rt.EndsAllBelow {
 		check = admission.CheckAllLocks
 	}
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
@@ -230,20 +229,20 @@ func underLocks(of route.Route) route.Handler {
 		if err := check(x, req.Decision.Locks); err != nil {
 			return err
 		}
-		return of.Handle(w, r, x, req)
+		return rt.Handle(w, r, x, req)
 	}
 }
 
-// reached notes that a request has come to its handler.
-func reached(handle route.Handler) route.Handler {
+// withHandlerStep wraps a handler to record that a request has reached it.
+func withHandlerStep(handle route.Handler) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 		x.Reach(exchange.AtHandler)
 		return handle(w, r, x, req)
 	}
 }
 
-// notFound says what is missing: a type of one of Portico's own namespaces, or a route
-// altogether.
+// notFound returns the error for a missing type of one of Portico's own namespaces, or
+// for a missing route.
 func notFound(q *routing.Request) *arm.Error {
 	if q.Path.Hops() > 0 {
 		if hop := q.Path.LastHop(); hop.Len() > 0 && routing.OwnNamespace(hop.Namespace()) {

@@ -20,8 +20,8 @@ import (
 
 const changesType = "Microsoft.Resources/changes"
 
-// history is what has happened to the bearers of one ID: a subscription, a group or a
-// resource, whether or not it still exists. That of a group is not that of its members.
+// history serves the changes of one ID: a subscription, a group or a resource, whether or
+// not it still exists. A group's history does not include its members'.
 type history struct {
 	store *eventlog.Log
 	lists route.Lists
@@ -36,22 +36,22 @@ func (g history) Routes() []route.Route {
 	}
 }
 
-// changesPath matches paths whose last hop is of changes and has so many segments: one
-// for all changes of a scope, two for one of them.
+// changesPath matches paths whose last hop is changes with the given number of segments:
+// one for all changes of a scope, two for one of them.
 func changesPath(segments int) func(*routing.Request) bool {
 	return func(q *routing.Request) bool {
 		return q.Path.Subscription() != "" && route.EndsIn(q, "Microsoft.Resources", "changes", segments)
 	}
 }
 
-// changedScope is the folded ID before the last hop of a path.
+// changedScope returns the folded ID before the last hop of a path.
 func changedScope(x *exchange.Exchange) string {
 	path := &x.Request.Path
 	return arm.Fold(path.Prefix(path.LastHop().Start()))
 }
 
-// of reads the events of the subscription that a request names.
-func (g history) of(req route.Request) eventSource {
+// source returns the events of the subscription that a request names.
+func (g history) source(req route.Request) eventSource {
 	return eventSource{g.store, req.Subscription.ID, req.Subscription.TenantID}
 }
 
@@ -68,22 +68,22 @@ func (g history) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	if _, err := g.store.Number(r.Context(), eventsAtOnce); err != nil {
 		return fmt.Errorf("number new events: %w", err)
 	}
-	// A subscription that was erased and made anew has nothing to do with the former.
+	// A subscription that was erased and created again does not show the old one's
+	// events.
 	since := timing.Later(from, req.Subscription.Created)
-	of := g.of(req)
+	source := g.source(req)
 	return newestEvents{
 		read: func(before int64, limit int) ([]events.Event, error) {
-			return of.read(r.Context(), changedScope(x), before, limit)
+			return source.read(r.Context(), changedScope(x), before, limit)
 		},
 		since: since,
-		keep: func(e events.Event) bool {
-			return of.concerns(e) && !e.Refused() && (until.IsZero() || !e.At.After(until))
+		matches: func(e events.Event) bool {
+			return source.concerns(e) && !e.Refused() && (until.IsZero() || !e.At.After(until))
 		},
 		show: func(e events.Event) any { return g.show(x, e) },
 	}.answer(w, x, g.lists, p)
 }
 
-// get answers with one change of an ID.
 func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	name := x.Request.Path.LastHop().Segment(1)
 	absent := arm.NewError(arm.ResourceNotFound, changesType+"/"+name, x.Request.Path.Group())
@@ -92,20 +92,20 @@ func (g history) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	if err != nil || number < 1 {
 		return absent
 	}
-	of := g.of(req)
-	found, err := of.read(r.Context(), changedScope(x), number+1, 1)
+	source := g.source(req)
+	found, err := source.read(r.Context(), changedScope(x), number+1, 1)
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 || !of.concerns(found[0]) || found[0].Refused() || !arm.EqualFold(changeName(found[0]), name) ||
+	if len(found) == 0 || !source.concerns(found[0]) || found[0].Refused() || !arm.EqualFold(changeName(found[0]), name) ||
 		found[0].At.Before(req.Subscription.Created) {
 		return absent
 	}
 	return x.Answer(w, http.StatusOK, g.show(x, found[0]))
 }
 
-// readPeriod reads the times between which changes are listed, both included, in the
-// words that Azure's Change Analysis has for them.
+// readPeriod reads the times between which changes are listed, both included. The names
+// come from Azure's Change Analysis.
 func readPeriod(q routing.Query) (from, until time.Time, fault *arm.Error) {
 	for name, bound := range map[string]*time.Time{"$startTime": &from, "$endTime": &until} {
 		text, given := q.Get(name)
@@ -123,10 +123,9 @@ func readPeriod(q routing.Query) (from, until time.Time, fault *arm.Error) {
 	return from, until, nil
 }
 
-// show returns a change as clients see it.
 func (g history) show(x *exchange.Exchange, e events.Event) changeBody {
 	body := changeOf(e)
-	// The former life ends with the move, and the later one begins with it.
+	// The history under the old ID ends with the move; under the new one it begins.
 	switch p := &body.Properties; {
 	case p.MovedFrom != "":
 		p.MovedChanges = g.link(x, p.MovedFrom, "$endTime", e.At)
@@ -136,7 +135,7 @@ func (g history) show(x *exchange.Exchange, e events.Event) changeBody {
 	return body
 }
 
-// link is the URL of the history of another ID, up to a time or from then on.
+// link returns the URL of the history of another ID, up to a time or from then on.
 func (g history) link(x *exchange.Exchange, id, bound string, at time.Time) string {
 	path := url.URL{Path: id + "/providers/" + changesType}
 	query := "api-version=" + url.QueryEscape(x.Request.Query.APIVersion) + "&" + url.QueryEscape(bound) + "=" +

@@ -12,8 +12,8 @@ import (
 	"portico/jobs/groupdelete"
 )
 
-// changeBody is an event as a change of its resource: Azure's form of one, without the
-// properties that changed, which Portico does not keep, and with what it knows beyond.
+// changeBody is an event as a change of its resource, in Azure's form. It lacks the
+// properties that changed, which Portico does not keep, and has Portico's own members.
 type changeBody struct {
 	ID         string           `json:"id"`
 	Name       string           `json:"name"`
@@ -33,11 +33,11 @@ type changeProperties struct {
 	StatusCode string        `json:"statusCode,omitempty"`
 	Error      *changeError  `json:"error,omitempty"`
 	Job        string        `json:"job,omitempty"`
-	// GroupDeletion is the group whose deletion took the resource along.
+	// GroupDeletion is the group whose deletion deleted the resource.
 	GroupDeletion string `json:"groupDeletion,omitempty"`
 	MovedFrom     string `json:"movedFrom,omitempty"`
 	MovedTo       string `json:"movedTo,omitempty"`
-	// MovedChanges is where the history goes on at the other ID.
+	// MovedChanges is where the history continues under the other ID.
 	MovedChanges string `json:"movedChanges,omitempty"`
 }
 
@@ -58,7 +58,7 @@ type changeError struct {
 
 func changeOf(e events.Event) changeBody {
 	id := e.Resource
-	if id == "" { // it cannot be decrypted any more
+	if id == "" { // it can no longer be decrypted
 		id = e.Key
 	}
 	body := changeBody{
@@ -85,12 +85,12 @@ func changeOf(e events.Event) changeBody {
 	return body
 }
 
-// changeName names an event among those of its resource. The number finds it.
+// changeName returns the name of a change. The number in it finds the event.
 func changeName(e events.Event) string {
 	return strconv.FormatInt(e.Number, 10) + "_" + uuid.UUID(e.ID).String()
 }
 
-// typeOf is the type of an event's resource, as its action names it.
+// typeOf returns the type of an event's resource, as its action names it.
 func typeOf(e events.Event) string {
 	if typ, verb, found := strings.CutLast(e.Action, "/"); found && (verb == "write" || verb == "delete") {
 		return typ
@@ -115,7 +115,7 @@ func changeTypeOf(e events.Event) string {
 	return updated
 }
 
-// changerOf says what kind of caller made a change.
+// changerOf returns the kind of caller that made a change.
 func changerOf(c events.Cause) string {
 	switch {
 	case c.Operator:
@@ -128,7 +128,7 @@ func changerOf(c events.Cause) string {
 	return "System"
 }
 
-// groupIDOf is the ID of the group in which an ID lies, in that one's spelling.
+// groupIDOf returns the ID of the group that contains an ID, in the same spelling.
 func groupIDOf(id string) string {
 	segments := strings.SplitN(id, "/", 6)
 	if len(segments) < 5 || !strings.EqualFold(segments[3], "resourceGroups") {

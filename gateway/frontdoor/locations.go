@@ -8,7 +8,7 @@ import (
 	"portico/regions"
 )
 
-// locations are the regions of the map.
+// locations lists the regions of the map.
 type locations struct{ regions *regions.Map }
 
 // Routes implements Resource.
@@ -19,7 +19,6 @@ func (g locations) Routes() []route.Route {
 	}}
 }
 
-// locationBody is a region as clients see it.
 type locationBody struct {
 	ID                  string           `json:"id"`
 	Name                string           `json:"name"`

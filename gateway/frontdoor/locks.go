@@ -32,12 +32,12 @@ const (
 	atScope         = "atScope()"
 )
 
-// locks are those on subscriptions, groups and resources.
+// locks serves the locks on subscriptions, groups and resources.
 type locks struct {
 	store    *inventory.Locks
 	scopes   route.Scopes
 	callWait time.Duration // how long a PUT waits for calls that the lock forbids
-	// readBack reads a lock that was put; nil: none is written.
+	// readBack reads a lock that was put, to check it; it may be nil.
 	readBack func(ctx context.Context, subscription, scope, name string) (inventory.Lock, error)
 }
 
@@ -51,7 +51,7 @@ func (g locks) Routes() []route.Route {
 	}
 }
 
-// locksPath matches paths whose last hop is of locks and has so many segments: one
+// locksPath matches paths whose last hop is locks with the given number of segments: one
 // for all locks of a scope, two for one lock.
 func locksPath(segments int) func(*routing.Request) bool {
 	return func(q *routing.Request) bool {
@@ -59,7 +59,6 @@ func locksPath(segments int) func(*routing.Request) bool {
 	}
 }
 
-// lockBody is a lock as clients see it.
 type lockBody struct {
 	ID         string         `json:"id"`
 	Name       string         `json:"name"`
@@ -81,13 +80,13 @@ func lockOf(l inventory.Lock) lockBody {
 	}
 }
 
-// LockETag is the entity tag of a lock.
+// LockETag returns the entity tag of a lock.
 func LockETag(l inventory.Lock) string {
 	l.ETag = ""
 	return arm.WeakETag(lockOf(l))
 }
 
-// lockName is the name of the lock in a request.
+// lockName returns the name of the lock in a request.
 func lockName(x *exchange.Exchange) string { return x.Request.Path.LastHop().Segment(1) }
 
 func (g locks) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
@@ -99,24 +98,25 @@ func (g locks) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 	if filter != "" && !strings.EqualFold(filter, atScope) {
 		return arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be atScope()").About("$filter")
 	}
-	locks, err := g.readable(r.Context(), req, on.Key, filter == "")
+	locks, err := g.readableLocks(r.Context(), req, on.Key, filter == "")
 	if err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusOK, exchange.ListOf(locks, lockOf))
 }
 
-// mostLockedScopes is how many scopes are asked for their locks one by one: those of the
-// whole subscription are bounded.
+// mostLockedScopes bounds the scopes whose locks are read one by one; for more, the locks
+// of the whole subscription, a bounded number, are read.
 const mostLockedScopes = 32
 
-// readable lists the locks on a scope, and below if wanted, that the caller may see.
-func (g locks) readable(ctx context.Context, req route.Request, scope string, andBelow bool) (all []inventory.Lock, err error) {
+// readableLocks returns the locks on a scope, and below if wanted, that the caller may
+// see.
+func (g locks) readableLocks(ctx context.Context, req route.Request, scope string, andBelow bool) (all []inventory.Lock, err error) {
 	if req.Readable == nil {
 		return g.store.List(ctx, req.Subscription.ID, scope, andBelow)
 	}
 	if !andBelow {
-		return nil, nil // else the caller could see all
+		return nil, nil // the caller may see nothing at the scope itself
 	}
 	scopes := req.Readable.Within(scope)
 	if len(scopes) > mostLockedScopes {
@@ -147,8 +147,8 @@ func (g locks) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	return route.AnswerTagged(w, r, x, http.StatusOK, l.ETag, lockOf(l))
 }
 
-// readLock reads what a client sends for a lock. Members that only the service sets
-// must agree with the URL.
+// readLock reads a lock from content. Members that only the service sets must agree with
+// the URL.
 func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock, err error) {
 	var sent lockBody
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {
@@ -215,8 +215,8 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	return route.AnswerTagged(w, r, x, route.StatusOf(created), l.ETag, lockOf(l))
 }
 
-// scopeDeleted answers the PUT of a lock whose scope an earlier DELETE removed, with the
-// lock. A scope that was created again since is busy.
+// scopeDeleted answers the PUT of a lock whose scope a concurrent DELETE removed together
+// with the lock. If the scope was created again since, it is busy.
 func (g locks) scopeDeleted(ctx context.Context, x *exchange.Exchange, s route.Scope) error {
 	if err := g.scopes.CheckHost(ctx, x, s); err != nil {
 		return err
@@ -224,9 +224,9 @@ func (g locks) scopeDeleted(ctx context.Context, x *exchange.Exchange, s route.S
 	return admission.Busy(s.ID)
 }
 
-// waitForConflictingCalls waits, within a bound, for the calls under way that the
-// lock forbids, so that a client rarely sees one end after its PUT was answered. The
-// lock is in force already, so a call that goes on delays the answer no further.
+// waitForConflictingCalls waits, within a bound, for the calls under way that the lock
+// forbids, so that a client rarely sees one end after its PUT was answered. The lock is
+// in force already; the bound only limits the delay of the answer.
 func (g locks) waitForConflictingCalls(ctx context.Context, x *exchange.Exchange, l inventory.Lock) error {
 	ctx, cancel := context.WithTimeout(ctx, g.callWait)
 	defer cancel()

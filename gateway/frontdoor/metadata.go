@@ -24,7 +24,7 @@ func (g metadata) Routes() []route.Route {
 	return []route.Route{{Method: http.MethodGet, Path: "/metadata/endpoints", Open: "clients read it before they sign in", Handle: g.get}}
 }
 
-// environment is how clients learn of a cloud (GET /metadata/endpoints).
+// environment is the description of a cloud for clients (GET /metadata/endpoints).
 type environment struct {
 	Name            string         `json:"name"`
 	Authentication  authentication `json:"authentication"`
@@ -33,7 +33,7 @@ type environment struct {
 	Suffixes        suffixes       `json:"suffixes"`
 }
 
-// suffixes end the host names of the cloud's other services.
+// suffixes are the domain suffixes of the cloud's other services.
 type suffixes struct {
 	Storage  string `json:"storage,omitempty"`
 	KeyVault string `json:"keyVaultDns,omitempty"`
@@ -46,9 +46,9 @@ type authentication struct {
 	IdentityProvider string   `json:"identityProvider,omitempty"`
 }
 
-// oldEnvironment is the older form. The endpoints of services that this cloud
-// does not have are empty, not absent: `az cloud register` refuses a cloud whose
-// answer has no graphEndpoint.
+// oldEnvironment is the older form. The endpoints of services that this cloud does not
+// have are empty, not absent: `az cloud register` refuses a cloud whose answer has no
+// graphEndpoint.
 type oldEnvironment struct {
 	GalleryEndpoint string         `json:"galleryEndpoint"`
 	GraphEndpoint   string         `json:"graphEndpoint"`
@@ -56,18 +56,19 @@ type oldEnvironment struct {
 	Authentication  authentication `json:"authentication"`
 }
 
-// The api-versions from which the answer has another form: at first it was an
-// object of little more than authentication, then an array of environments, now
-// it is the one environment that was asked.
+// The api-versions at which the answer changed its form: at first it was an object of
+// little more than authentication, then an array of environments, now it is a single
+// environment.
 const (
 	firstArrayVersion  = "2019-05-01"
 	firstObjectVersion = "2022-09-01"
 )
 
-// environment returns the cloud as the configuration has it.
+// environment returns the cloud as configured.
 func (g metadata) environment() environment {
 	m := g.config
-	// Clients put "/TENANT/…" behind it, a slash at its end or not; issuers know no "//".
+	// Clients append "/TENANT/…" with or without a slash of their own; issuers do not
+	// accept "//".
 	login := authentication{
 		LoginEndpoint: strings.TrimRight(m.LoginEndpoint, "/"), Audiences: m.Audiences, Tenant: cmp.Or(m.Tenant, "common"), IdentityProvider: "AAD",
 	}
@@ -80,8 +81,9 @@ func (g metadata) environment() environment {
 	}
 }
 
-// TemplateEnvironment returns what environment() is in templates: the cloud as clients learn
-// of it, in ARM's words for templates, which put paths directly behind these addresses.
+// TemplateEnvironment returns the value of environment() in templates: the same
+// description under the names that templates use. Its addresses end in a slash, as
+// templates append paths to them.
 func TemplateEnvironment(c config.Metadata, public *url.URL) json.RawMessage {
 	of := struct {
 		environment
@@ -91,7 +93,7 @@ func TemplateEnvironment(c config.Metadata, public *url.URL) json.RawMessage {
 	if of.Authentication.LoginEndpoint != "" {
 		of.Authentication.LoginEndpoint += "/"
 	}
-	text, _ := json.Marshal(of) // strings can be written
+	text, _ := json.Marshal(of) // strings always marshal
 	return text
 }
 

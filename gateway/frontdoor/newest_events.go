@@ -17,22 +17,21 @@ import (
 	"portico/inventory/memory"
 )
 
-// eventsAtOnce bounds how many events are numbered on a request's time.
+// eventsAtOnce bounds how many events a request assigns numbers to.
 const eventsAtOnce = 1000
 
-// numberSlack is by how much an event may be numbered later than one that is younger.
+// numberSlack bounds how much later than a younger event an event may be numbered.
 const numberSlack = time.Minute
 
 // newestEvents lists events since a time, the newest first.
 type newestEvents struct {
 	// read returns events before a number, 0 for the newest.
-	read  func(before int64, limit int) ([]events.Event, error)
-	since time.Time
-	keep  func(events.Event) bool
-	show  func(events.Event) any
+	read    func(before int64, limit int) ([]events.Event, error)
+	since   time.Time
+	matches func(events.Event) bool
+	show    func(events.Event) any
 }
 
-// answer answers with a page of the list.
 func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists route.Lists, p route.Page) error {
 	over := false
 	return route.ListSource[events.Event]{
@@ -43,7 +42,8 @@ func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists 
 			before, _ := strconv.ParseInt(after, 10, 64)
 			found, err := l.read(before, limit)
 			for i, e := range found {
-				// Numbers and times have the same order, but for the difference of clocks.
+				// Numbers and times have the same order, except for the difference of
+				// clocks.
 				if e.At.Add(numberSlack).Before(l.since) {
 					found, over = found[:i], true
 					break
@@ -52,15 +52,16 @@ func (l newestEvents) answer(w http.ResponseWriter, x *exchange.Exchange, lists 
 			return found, err
 		},
 		Key:  func(e events.Event) string { return strconv.FormatInt(e.Number, 10) },
-		Keep: func(e events.Event) bool { return !e.At.Before(l.since) && l.keep(e) },
+		Keep: func(e events.Event) bool { return !e.At.Before(l.since) && l.matches(e) },
 		Show: l.show,
 	}.Answer(w, x, lists, p)
 }
 
-// eventSource reads events of a subscription or, without one, of a tenant: the newest first,
-// from the one before a number, of one resource unless key is empty. Between those of a
-// subscription stand those of its tenant that concerns has to judge: a custom role is one of
-// each subscription in which it is assignable, though its changes are recorded once.
+// eventSource reads events of a subscription or, without one, of a tenant: the newest
+// first, before a number, and only of one resource if key is not empty. For a
+// subscription it also returns events of its tenant, which concerns has to filter: a
+// custom role belongs to each subscription where it is assignable, though its changes are
+// recorded once.
 type eventSource struct {
 	store                *eventlog.Log
 	subscription, tenant string // folded
@@ -90,7 +91,7 @@ func (o eventSource) read(ctx context.Context, key string, before int64, limit i
 		return own, err
 	}
 	for i := range roles {
-		if e := &roles[i]; len(e.AssignableIn(o.subscription)) > 0 { // shown as roles of the subscription are
+		if e := &roles[i]; len(e.AssignableIn(o.subscription)) > 0 { // shown like a role of the subscription
 			e.Subscription, e.Key, e.Resource = o.subscription, within+e.Key, within+e.Resource
 		}
 	}
@@ -108,5 +109,5 @@ func (o eventSource) readFrom(ctx context.Context, partition, key string, before
 	return o.store.OfSubscription(ctx, partition, before, limit)
 }
 
-// concerns reports whether an event that was read is one of the subscription, or of the tenant.
+// concerns reports whether an event belongs to the subscription, or to the tenant.
 func (o eventSource) concerns(e events.Event) bool { return e.Subscription == o.partition() }

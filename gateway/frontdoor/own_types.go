@@ -7,13 +7,13 @@ import (
 	"portico/regions"
 )
 
-// ownType is a type of Portico's own as clients that look for its api-versions find it.
-// The routes take any well-formed version: these are those that clients know.
+// ownType is one of Portico's own types, for clients that look up its api-versions. The
+// routes accept any well-formed version; these are the ones that clients know.
 type ownType struct {
 	namespace, name string
 	versions        []string // newest first
 	capabilities    string
-	located         bool // it may lie in any location of the map
+	located         bool // it may be in any location of the map
 }
 
 const (
@@ -21,8 +21,9 @@ const (
 	container = "SupportsTags, SupportsLocation"
 )
 
-// ownTypes returns the types of the front door. Those with actions are also in
-// frontDoorActions; resourceGroups is how templates call subscriptions/resourceGroups.
+// ownTypes returns the types of the front door. Types with actions are also in
+// frontDoorActions; resourceGroups is the name in templates of
+// subscriptions/resourceGroups.
 func ownTypes() []ownType {
 	var (
 		managed     = []string{"2022-12-01", "2022-09-01", "2021-04-01", "2020-06-01", "2019-05-01"}
@@ -77,16 +78,16 @@ func ownTypes() []ownType {
 // door's own, or both.
 type namespace struct {
 	name     string
-	provider *regions.Provider // nil: none of the map
-	own      []ownType         // that the provider does not declare
+	provider *regions.Provider // nil: not in the map
+	own      []ownType         // types that the provider does not declare
 }
 
-// free reports whether subscriptions are registered for the namespace by themselves.
-func (n *namespace) free() bool {
+// needsNoRegistration reports whether all subscriptions count as registered.
+func (n *namespace) needsNoRegistration() bool {
 	return n.provider == nil || n.provider.Registration == regions.Automatic
 }
 
-// namespaces returns all namespaces, those of the map first.
+// namespaces returns all namespaces, the map's first.
 func (g providers) namespaces() (all []*namespace) {
 	for _, p := range g.regions.Providers() {
 		all = append(all, &namespace{name: p.Namespace, provider: p})

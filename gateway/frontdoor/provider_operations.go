@@ -11,9 +11,9 @@ import (
 
 const providerOperationsType = "Microsoft.Authorization/providerOperations"
 
-// providerOperations are the actions that roles can name, of each namespace and its
-// types: those of Portico's own types, and what can be done with the types of the map.
-// The map does not know which further actions a provider's resources take.
+// providerOperations lists the actions that roles can name, by namespace and type:
+// actions on Portico's own types, and reads, writes and deletes of the map's types. The
+// map does not know further actions of a provider's resources.
 type providerOperations struct{ regions *regions.Map }
 
 // Routes implements Resource.
@@ -25,7 +25,7 @@ func (g providerOperations) Routes() []route.Route {
 	}
 }
 
-// operationsBody is a namespace with what roles can allow in it.
+// operationsBody is a namespace with the actions that roles can allow in it.
 type operationsBody struct {
 	ID            string           `json:"id"`
 	Name          string           `json:"name"`
@@ -46,11 +46,11 @@ type roleOperation struct {
 	DisplayName  string  `json:"displayName"`
 	Description  string  `json:"description"`
 	Origin       string  `json:"origin"`
-	Properties   *string `json:"properties"` // always null, as clients know it
+	Properties   *string `json:"properties"` // always null, as in ARM
 	IsDataAction bool    `json:"isDataAction"`
 }
 
-func (a actionsOf) roleOperations() (all []roleOperation) {
+func (a typeActions) roleOperations() (all []roleOperation) {
 	for _, verb := range a.verbs {
 		o := a.operation(verb)
 		all = append(all, roleOperation{Name: o.Name, DisplayName: o.Display.Operation, Description: o.Display.Description, Origin: o.Origin})
@@ -58,8 +58,8 @@ func (a actionsOf) roleOperations() (all []roleOperation) {
 	return all
 }
 
-// all are the namespaces, those of the map first.
-func (g providerOperations) all() (all []*operationsBody) {
+// namespaces returns the namespaces, the map's first.
+func (g providerOperations) namespaces() (all []*operationsBody) {
 	of := func(namespace string) *operationsBody {
 		for _, body := range all {
 			if arm.EqualFold(body.Name, namespace) {
@@ -73,16 +73,16 @@ func (g providerOperations) all() (all []*operationsBody) {
 		all = append(all, body)
 		return body
 	}
-	add := func(a actionsOf) {
+	add := func(a typeActions) {
 		body := of(a.namespace)
 		body.ResourceTypes = append(body.ResourceTypes, typeOperations{a.typeName, a.label, a.roleOperations()})
 	}
 	for _, p := range g.regions.Providers() {
 		body := of(p.Namespace)
 		body.Operations = append(body.Operations,
-			actionsOf{p.Namespace, "", "resource provider", []string{"register/action", "unregister/action"}}.roleOperations()...)
+			typeActions{p.Namespace, "", "resource provider", []string{"register/action", "unregister/action"}}.roleOperations()...)
 		for _, t := range p.Types() {
-			add(actionsOf{p.Namespace, t.Name, t.Name, writes})
+			add(typeActions{p.Namespace, t.Name, t.Name, writes})
 		}
 	}
 	for _, a := range frontDoorActions() {
@@ -92,12 +92,12 @@ func (g providerOperations) all() (all []*operationsBody) {
 }
 
 func (g providerOperations) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
-	return x.Answer(w, http.StatusOK, exchange.ListOf(g.all(), func(body *operationsBody) *operationsBody { return body }))
+	return x.Answer(w, http.StatusOK, exchange.ListOf(g.namespaces(), func(body *operationsBody) *operationsBody { return body }))
 }
 
 func (g providerOperations) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
 	namespace := x.Request.Path.LastHop().Segment(1)
-	for _, body := range g.all() {
+	for _, body := range g.namespaces() {
 		if arm.EqualFold(body.Name, namespace) {
 			return x.Answer(w, http.StatusOK, body)
 		}

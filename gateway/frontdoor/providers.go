@@ -12,8 +12,8 @@ import (
 	"portico/regions"
 )
 
-// providers are those of the map and the namespaces of Portico's own types, as the
-// tenant and as a subscription see them.
+// providers serves the providers of the map and the namespaces of Portico's own types, as
+// the tenant and as a subscription see them.
 type providers struct {
 	store   *inventory.Store
 	regions *regions.Map
@@ -39,8 +39,8 @@ func (g providers) Routes() []route.Route {
 	}
 }
 
-// providerBody is a resource provider as clients see it. Of the tenant's view
-// the members about registration are left out.
+// providerBody is a resource provider as clients see it. The tenant's view lacks the
+// members about registration.
 type providerBody struct {
 	ID                 string     `json:"id"`
 	Namespace          string     `json:"namespace"`
@@ -58,8 +58,8 @@ type typeBody struct {
 	Capabilities      string   `json:"capabilities"`
 }
 
-// providerOf returns a namespace in the state of its registration, which does not matter
-// if it needs none.
+// providerOf returns a namespace in a state of its registration. The state is ignored if
+// the namespace needs no registration.
 func (g providers) providerOf(n *namespace, subscription string, state inventory.RegistrationState) providerBody {
 	body := providerBody{ID: "/providers/" + n.name, Namespace: n.name, ResourceTypes: g.typesOf(n)}
 	if subscription == "" {
@@ -67,7 +67,7 @@ func (g providers) providerOf(n *namespace, subscription string, state inventory
 	}
 	body.ID = "/subscriptions/" + subscription + body.ID
 	body.RegistrationPolicy = "RegistrationRequired"
-	if n.free() {
+	if n.needsNoRegistration() {
 		body.RegistrationPolicy, state = "RegistrationFree", inventory.Registered
 	}
 	body.RegistrationState = state.String()
@@ -75,13 +75,14 @@ func (g providers) providerOf(n *namespace, subscription string, state inventory
 	return body
 }
 
-// registrationETag is the tag of a registration: of what a client can change of
-// it, which is its state.
+// registrationETag returns the tag of a registration: it covers the state, which is all
+// that a client can change.
 func registrationETag(namespace string, state inventory.RegistrationState) string {
 	return arm.WeakETag(map[string]string{"namespace": namespace, "registrationState": state.String()})
 }
 
-// RegistrationETag makes the tags of registrations of a provider, by their states.
+// RegistrationETag returns a function from a state to the tag of a provider's
+// registration.
 func RegistrationETag(p *regions.Provider) func(inventory.RegistrationState) string {
 	return func(state inventory.RegistrationState) string {
 		if p.Registration == regions.Automatic {
@@ -142,12 +143,12 @@ func (g providers) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 }
 
 func (g providers) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	n, err := g.named(x)
+	n, err := g.findNamespace(x)
 	if err != nil {
 		return err
 	}
 	var registration inventory.Registration
-	if req.Subscription.ID != "" && !n.free() {
+	if req.Subscription.ID != "" && !n.needsNoRegistration() {
 		if registration, err = g.store.Registration(r.Context(), req.Subscription.ID, n.name); err != nil {
 			return fmt.Errorf("read the registration of a provider: %w", err)
 		}
@@ -156,7 +157,7 @@ func (g providers) get(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 }
 
 func (g providers) listTypes(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
-	n, err := g.named(x)
+	n, err := g.findNamespace(x)
 	if err != nil {
 		return err
 	}
@@ -170,8 +171,8 @@ func answerProvider(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 	return route.AnswerTagged(w, r, x, http.StatusOK, body.ETag, body)
 }
 
-// named returns the namespace that the path names.
-func (g providers) named(x *exchange.Exchange) (*namespace, error) {
+// findNamespace returns the namespace that the path names.
+func (g providers) findNamespace(x *exchange.Exchange) (*namespace, error) {
 	name := x.Request.Path.LastHop().Namespace()
 	for _, n := range g.namespaces() {
 		if arm.EqualFold(n.name, name) {

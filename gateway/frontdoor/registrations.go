@@ -16,12 +16,12 @@ import (
 	"portico/routing"
 )
 
-// registrations are those of subscriptions for providers.
+// registrations registers subscriptions for providers.
 type registrations struct {
 	store      *inventory.Store
 	providers  providers
 	jobs       route.Jobs
-	notifyWait time.Duration // how long a change waits for the endpoints to be notified
+	notifyWait time.Duration // bounds the wait for endpoints to be notified
 }
 
 // Routes implements Resource.
@@ -32,15 +32,16 @@ func (g registrations) Routes() []route.Route {
 	}
 }
 
-// register registers the subscription. The answer says Registering, as clients
-// expect; the next GET says Registered.
+// register registers the subscription. The answer has the state Registering, as clients
+// expect; the next GET has Registered.
 func (g registrations) register(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	return g.change(w, r, x, req, g.store.Register)
 }
 
-// unregister is refused if the namespace needs no registration: clients would wait for
-// a state that never comes. It is also refused while the subscription holds resources of
-// the provider, or may hold some that the index does not know.
+// unregister unregisters the subscription. It is refused if the namespace needs no
+// registration: clients would wait for a state that never comes. It is also refused while
+// the subscription holds resources of the provider, or may hold some that the index does
+// not know.
 func (g registrations) unregister(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	return g.change(w, r, x, req, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
 		check := change.Check
@@ -58,8 +59,8 @@ func (g registrations) unregister(w http.ResponseWriter, r *http.Request, x *exc
 	})
 }
 
-// mayHoldUnknown reports whether a region may hold resources of a provider that the
-// index does not know.
+// mayHoldUnknown reports whether a region may hold resources of a provider that the index
+// does not know.
 func (g registrations) mayHoldUnknown(ctx context.Context, sub inventory.Subscription, p *regions.Provider) (bool, error) {
 	if p == nil || sub.Covered {
 		return false, nil
@@ -76,18 +77,18 @@ func (g registrations) mayHoldUnknown(ctx context.Context, sub inventory.Subscri
 	return false, nil
 }
 
-// change changes the state, unless the request's preconditions fail or the store
-// refuses, and waits a moment until the endpoints are notified.
+// change changes the state, unless the request's preconditions fail or the store refuses,
+// and waits a moment until the endpoints are notified.
 func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request,
 	change func(context.Context, inventory.RegistrationChange) (inventory.Registration, error),
 ) error {
-	n, err := g.providers.named(x)
+	n, err := g.providers.findNamespace(x)
 	if err != nil {
 		return err
 	}
 	conditions := route.Preconditions(r, x)
-	if n.free() {
-		return g.keep(w, r, x, req, n, conditions)
+	if n.needsNoRegistration() {
+		return g.answerAutomatic(w, r, x, req, n, conditions)
 	}
 	p := n.provider
 	check := func(current inventory.Registration) error {
@@ -107,8 +108,8 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 	return answerProvider(w, r, x, g.providers.providerOf(n, req.Subscription.ID, registration.State))
 }
 
-// keep answers for a namespace that is registered everywhere, for good.
-func (g registrations) keep(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request, n *namespace,
+// answerAutomatic answers for a namespace that is always registered everywhere.
+func (g registrations) answerAutomatic(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request, n *namespace,
 	conditions func(etag string) error,
 ) error {
 	if err := conditions(registrationETag(n.name, inventory.Registered)); err != nil {
@@ -123,10 +124,9 @@ func (g registrations) keep(w http.ResponseWriter, r *http.Request, x *exchange.
 // noticeInterval is the pause between two checks whether the endpoints are notified.
 const noticeInterval = 10 * time.Millisecond
 
-// complete waits until the endpoints are notified of a registration, as they would
-// judge the client's next request by the old one, and then completes it. An endpoint
-// that does not answer in time is notified later. A job completes the registration
-// where this fails.
+// complete waits until the endpoints are notified of a registration, as they would judge
+// the client's next request by the old one, and then completes it. An endpoint that does
+// not answer in time is notified later. If this fails, a job completes the registration.
 func (g registrations) complete(ctx context.Context, x *exchange.Exchange, r inventory.Registration, p *regions.Provider) {
 	if r.State != inventory.Registering && r.State != inventory.Unregistering {
 		return

@@ -8,7 +8,7 @@ import (
 	"portico/gateway/frontdoor/route"
 )
 
-// resourceNames are checked before a resource is made.
+// resourceNames checks names before a resource is created.
 type resourceNames struct{}
 
 // Routes implements Resource.
@@ -16,7 +16,7 @@ func (g resourceNames) Routes() []route.Route {
 	const check = "/providers/microsoft.resources/checkresourcename"
 	return []route.Route{
 		{Method: http.MethodPost, Path: "/subscriptions/{s}" + check, Action: "Microsoft.Resources/checkResourceName/action", Partly: true, Handle: g.check},
-		{Method: http.MethodPost, Path: check, Open: "a word is judged, and nothing read", Handle: g.check},
+		{Method: http.MethodPost, Path: check, Open: "it checks a word, and reads nothing", Handle: g.check},
 	}
 }
 

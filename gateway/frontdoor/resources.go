@@ -20,7 +20,7 @@ import (
 	"portico/routing"
 )
 
-// resources are lists of tracked resources, of all types and regions.
+// resources lists tracked resources of all types and regions.
 type resources struct {
 	store *inventory.Store
 	lists route.Lists
@@ -40,8 +40,8 @@ func (g resources) Routes() []route.Route {
 	}
 }
 
-// resourceBody is a tracked resource as the lists of all types show it: what
-// the index keeps, without its properties.
+// resourceBody is a tracked resource as the lists of all types show it: from the index,
+// without its properties.
 type resourceBody struct {
 	ID        string            `json:"id"`
 	Name      string            `json:"name"`
@@ -55,13 +55,13 @@ type resourceBody struct {
 	Identity  json.RawMessage   `json:"identity,omitempty"`
 	Zones     json.RawMessage   `json:"zones,omitempty"`
 
-	// On demand, by $expand.
+	// Only if $expand names them.
 	CreatedTime       string `json:"createdTime,omitempty"`
 	ChangedTime       string `json:"changedTime,omitempty"`
 	ProvisioningState string `json:"provisioningState,omitempty"`
 }
 
-// expansion is what $expand asks for.
+// expansion holds the members that $expand names.
 type expansion struct{ created, changed, state bool }
 
 func expansionOf(text string) (expansion, error) {
@@ -100,7 +100,7 @@ func resourceOf(row inventory.Resource, e expansion) resourceBody {
 	return body
 }
 
-// shownState is the state that the index last saw; none counts as Succeeded.
+// shownState returns the state that the index last saw; none counts as Succeeded.
 func shownState(row inventory.Resource) string {
 	switch {
 	case row.Phase == index.Deleting:
@@ -111,10 +111,10 @@ func shownState(row inventory.Resource) string {
 	return row.ProvisioningState
 }
 
-// list lists the tracked resources of a subscription or a group by the index alone.
-// Unlike a HEAD by id it does not ask whether a row's resource still exists, as a
-// DELETE may have ended meanwhile; and it lacks what no sweep and no request has
-// found yet.
+// list lists the tracked resources of a subscription or a group from the index alone.
+// Unlike a HEAD by id it does not check whether a row's resource still exists, as a
+// DELETE may have ended meanwhile; and it lacks resources that no sweep and no request
+// has found yet.
 func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	p, wanted, err := g.lists.ReadFiltered(x)
 	if err != nil {
@@ -126,7 +126,7 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 		return err
 	}
 	scope := inventory.ResourceQuery{Subscription: req.Subscription.ID, Group: x.Request.Path.Group(), Visible: true}
-	queries := narrowed(wanted, scope)
+	queries := narrowQueries(wanted, scope)
 	source := route.ListSource[inventory.Resource]{
 		Read: func(after string, limit int) ([]inventory.Resource, error) {
 			return g.candidates(r.Context(), queries, after, limit)
@@ -147,8 +147,7 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	return source.Answer(w, x, g.lists, p)
 }
 
-// restrict limits a source to what its caller may see: the resources that the caller may
-// read.
+// restrict limits a source to the resources that the caller may read.
 func (g resources) restrict(
 	ctx context.Context, s *route.ListSource[inventory.Resource], q *routing.Request, req route.Request, queries []inventory.ResourceQuery,
 ) {
@@ -169,7 +168,7 @@ func (g resources) restrict(
 	}
 }
 
-// isResource reports whether a folded id below a subscription is that of a resource.
+// isResource reports whether a folded id below a subscription is a resource's.
 func isResource(id string) bool { return strings.Contains(id, "/providers/") }
 
 // candidate returns the row with a key, if there is one.
@@ -181,8 +180,8 @@ func (g resources) candidate(ctx context.Context, subscription, key string) ([]i
 	return []inventory.Resource{row}, err
 }
 
-// candidates returns rows among which all matches of the queries are, each once and
-// in the order of their keys; less than limit only at the end.
+// candidates returns rows that include all matches of the queries, each once and in the
+// order of their keys; fewer than limit only at the end.
 func (g resources) candidates(ctx context.Context, queries []inventory.ResourceQuery, after string, limit int) ([]inventory.Resource, error) {
 	var all []inventory.Resource
 	for _, query := range queries {
@@ -197,16 +196,16 @@ func (g resources) candidates(ctx context.Context, queries []inventory.ResourceQ
 		slices.SortFunc(all, func(a, b inventory.Resource) int { return strings.Compare(a.Key, b.Key) })
 		all = slices.CompactFunc(all, func(a, b inventory.Resource) bool { return a.Key == b.Key })
 	}
-	// What a query has behind its own limit lies behind this one, too.
+	// Rows that a query cut off at its limit come after this limit, too.
 	return all[:min(limit, len(all))], nil
 }
 
-// narrowed makes the store look only where matches can be: by one query for each side
-// of an or, or none where there can be no match at all. Where one side can be anywhere,
-// there is no use in the others.
-func narrowed(wanted filter.Filter, scope inventory.ResourceQuery) (queries []inventory.ResourceQuery) {
+// narrowQueries returns queries for the places where matches can be: one query for each
+// side of an or, none if there can be no match, and only the whole scope if a side can
+// match anywhere.
+func narrowQueries(wanted filter.Filter, scope inventory.ResourceQuery) (queries []inventory.ResourceQuery) {
 	for _, side := range wanted.Alternatives() {
-		query, none := narrowedTo(side, scope)
+		query, none := narrowQuery(side, scope)
 		switch {
 		case query == scope && !none:
 			return []inventory.ResourceQuery{scope}
@@ -217,9 +216,9 @@ func narrowed(wanted filter.Filter, scope inventory.ResourceQuery) (queries []in
 	return queries
 }
 
-// narrowedTo narrows a query by what every match must equal. none reports that there
-// can be no match.
-func narrowedTo(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.ResourceQuery, none bool) {
+// narrowQuery narrows a query by what every match must equal. none reports that there can
+// be no match.
+func narrowQuery(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.ResourceQuery, none bool) {
 	for field, member := range map[filter.Field]*string{
 		filter.ResourceGroup: &query.Group, filter.ResourceType: &query.Type, filter.Name: &query.Name,
 		filter.Location: &query.Location,
@@ -279,7 +278,7 @@ func (i resourceItem) Value(f filter.Field) string {
 	return ""
 }
 
-// memberOf returns the text of an object's member, "" where it has none.
+// memberOf returns the text of an object's member, or "".
 func memberOf(object json.RawMessage, name string) string {
 	text, _ := jsontext.Text(jsontext.Value(object, name))
 	return text

@@ -12,7 +12,7 @@ import (
 	"portico/routing"
 )
 
-// skus are lists of what new resources can be made in.
+// skus lists SKUs for new resources.
 type skus struct{ lists route.Lists }
 
 // Routes implements Resource. Package routing knows the types from the map.
@@ -22,8 +22,8 @@ func (g skus) Routes() []route.Route {
 }
 
 // skuBody is a SKU for new resources. Its keys appear twice: in the member sku, as the
-// contract lists SKUs (addendum, Enumerating SKUs for an existing resource), and at
-// the top level, where clients look for them.
+// contract lists SKUs (addendum, Enumerating SKUs for an existing resource), and at the
+// top level, where clients look for them.
 type skuBody struct {
 	ResourceType string          `json:"resourceType"`
 	SKU          skuKeys         `json:"sku"`
@@ -34,7 +34,7 @@ type skuBody struct {
 	APIVersions  []string        `json:"apiVersions"`
 	Capabilities []skuCapability `json:"capabilities,omitempty"`
 	Costs        []skuCost       `json:"costs,omitempty"`
-	Restrictions []string        `json:"restrictions"` // never any: what is restricted is not listed
+	Restrictions []string        `json:"restrictions"` // always empty: restricted SKUs are not listed
 	skuKeys
 }
 
@@ -68,15 +68,15 @@ type skuCost struct {
 	ExtendedUnit string `json:"extendedUnit,omitempty"`
 }
 
-// offeredSKU is a SKU in the locations that are asked for.
+// offeredSKU is a SKU in the requested locations.
 type offeredSKU struct {
-	place     int // in the list of all
+	place     int // in the list of all SKUs
 	t         *regions.ResourceType
 	sku       *regions.SKU
 	locations []string
 }
 
-// list lists what the map offers for the location, the api-version, and the
+// list lists the SKUs that the map offers for the location, the api-version, and the
 // subscription's features and offer.
 func (g skus) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
 	p, wanted, err := g.lists.ReadFiltered(x, filter.Location, filter.ResourceType, filter.Name)
@@ -176,5 +176,5 @@ func (s offeredSKU) body() skuBody {
 	return b
 }
 
-// readSKUs is the action of listing a provider's SKUs.
+// readSKUs returns the action of listing a provider's SKUs.
 func readSKUs(q *routing.Request) string { return q.Provider.Namespace + "/skus/read" }

@@ -9,7 +9,7 @@ import (
 	"portico/inventory"
 )
 
-// subscriptions are read here; operators make them (package admin).
+// subscriptions serves reads of subscriptions; operators create them (package admin).
 type subscriptions struct {
 	store      *inventory.Store
 	authorizer *authorize.Authorizer
@@ -24,7 +24,6 @@ func (g subscriptions) Routes() []route.Route {
 	}
 }
 
-// subscriptionBody is a subscription as clients see it.
 type subscriptionBody struct {
 	ID                  string            `json:"id"`
 	SubscriptionID      string            `json:"subscriptionId"`
@@ -37,7 +36,7 @@ type subscriptionBody struct {
 	Tags                map[string]string `json:"tags,omitempty"`
 }
 
-// policies are what the subscription's offer comes with.
+// policies are set by the subscription's offer.
 type policies struct {
 	LocationPlacementID string `json:"locationPlacementId"`
 	QuotaID             string `json:"quotaId"`
@@ -56,7 +55,7 @@ func (g subscriptions) get(w http.ResponseWriter, _ *http.Request, x *exchange.E
 	return x.Answer(w, http.StatusOK, subscriptionOf(req.Subscription, x.Principal.AuthorizationSource()))
 }
 
-// list lists the subscriptions in which the caller has any role.
+// list lists the subscriptions where the caller has any role.
 func (g subscriptions) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
 	p, err := g.lists.Read(x)
 	if err != nil {

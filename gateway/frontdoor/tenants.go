@@ -10,7 +10,7 @@ import (
 	"portico/inventory"
 )
 
-// tenants are those that the caller may see.
+// tenants lists the tenants that the caller may see.
 type tenants struct{ store *inventory.Store }
 
 // Routes implements Resource.
@@ -18,8 +18,8 @@ func (g tenants) Routes() []route.Route {
 	return []route.Route{{Method: http.MethodGet, Path: "/tenants", Open: "it is the tenant of the caller", Handle: g.list}}
 }
 
-// list names the caller's tenant; to the principal of every tenant, each
-// that has a subscription.
+// list returns the caller's tenant; for a principal of all tenants, each tenant that has
+// a subscription.
 func (g tenants) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
 	var tenants []string
 	if x.Principal.TenantID != "" {

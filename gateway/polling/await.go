@@ -9,46 +9,48 @@ import (
 	"portico/limits"
 )
 
-// Jobs work on operations of Portico's own alongside the requests.
+// Jobs runs Portico's own operations alongside the requests.
 type Jobs interface {
 	Nudge(kind string)
 	WatchEnd(job [16]byte) (ended <-chan struct{}, stop func())
 }
 
-// Waits bound the requests that wait for the end of what they began.
+// Waits bounds the requests that wait for the end of the operations they began.
 type Waits struct {
-	places *limits.Concurrency
-	over   <-chan struct{}
-	// End ends all waits, and those to come: the gateway drains.
+	slots *limits.Concurrency
+	ended <-chan struct{}
+	// End ends all waits, present and future, as the gateway drains.
 	End func()
 }
 
-// NewWaits returns the waits of so many requests, perCaller of them of one caller.
+// NewWaits returns Waits for n requests, at most perCaller of one caller.
 func NewWaits(n, perCaller int) *Waits {
 	ctx, end := context.WithCancel(context.Background())
 	return &Waits{limits.NewConcurrency(n, perCaller, nil), ctx.Done(), end}
 }
 
-// begin takes a place for a wait, if there is one. Nil waits have none.
-func (w *Waits) begin(caller string) bool { return w != nil && w.places.TryAcquire(caller) }
+// tryAcquire reports whether the caller may wait, and takes a slot if so. Nil Waits have
+// none.
+func (w *Waits) tryAcquire(caller string) bool { return w != nil && w.slots.TryAcquire(caller) }
 
-// firstRead is the time after which a job's row is read first. Each further read comes
-// after twice the time.
+// firstRead is the time before a job's row is read for the first time. The interval
+// doubles with each further read.
 const firstRead = 250 * time.Millisecond
 
-// Await has the job of an operation that a request began worked on at once, and waits for
-// its end, which the runner of this process reports; a few reads show what another replica
-// ended. It returns the ended job. A part of a batch or a deployment does not wait, as that has
-// others to send, nor does one whose caller has as many waits as it may have.
+// Await has the job of a request's operation run at once, and waits for its end. The
+// runner of this process signals the end; a few reads of the store detect jobs that
+// another replica ended. Await returns the ended job. A part of a batch or a deployment
+// does not wait, as the batch has others to send, nor does a caller that has as many
+// waits as it may.
 func (o *Operations) Await(ctx context.Context, x *exchange.Exchange, job jobrow.Job) (now jobrow.Job, ended bool) {
 	signal, stop := o.Jobs.WatchEnd(job.ID)
 	defer stop()
 	o.Jobs.Nudge(job.Kind)
 	caller, longest := x.Caller(), o.Settings.FirstAnswer
-	if longest <= 0 || x.Inner() || !o.Waits.begin(caller) {
+	if longest <= 0 || x.Inner() || !o.Waits.tryAcquire(caller) {
 		return job, false
 	}
-	defer o.Waits.places.Release(caller)
+	defer o.Waits.slots.Release(caller)
 	began := time.Now()
 	defer func() { x.Waited += time.Since(began) }()
 	for waited := time.Duration(0); waited < longest; {
@@ -56,7 +58,7 @@ func (o *Operations) Await(ctx context.Context, x *exchange.Exchange, job jobrow
 		select {
 		case <-ctx.Done():
 			return job, false
-		case <-o.Waits.over:
+		case <-o.Waits.ended:
 			return job, false
 		case <-signal:
 			waited = longest
@@ -65,7 +67,7 @@ func (o *Operations) Await(ctx context.Context, x *exchange.Exchange, job jobrow
 		}
 		now, err := o.Store.Jobs.Job(ctx, job.Subscription, job.ID)
 		if err != nil {
-			x.Warn("the end of an operation was not waited for", err)
+			x.Warn("could not wait for the end of an operation", err)
 			return job, false
 		}
 		if now.State.Ended() {

@@ -12,8 +12,8 @@ import (
 )
 
 // answerTarget answers a poll of a substitute URL: by a call of its target at the
-// endpoint that issued that, or, once there is nothing to call, by the resource that
-// the operation worked on.
+// endpoint that issued it or, if there is nothing left to call, by the resource that the
+// operation worked on.
 func (p *poll) answerTarget() error {
 	target, ofStatus := p.d.Operation.Target, p.d.Operation.StatusTarget != ""
 	if ofStatus {
@@ -30,14 +30,14 @@ func (p *poll) answerTarget() error {
 		case there && ofStatus:
 			return p.answerByStatus(answer)
 		case there:
-			return p.answer(answer)
+			return p.deliverPolled(answer)
 		}
 	}
 	return p.answerByResource()
 }
 
-// answerByResource answers a poll by the state of the resource, which says nothing about
-// an action.
+// answerByResource answers a poll by the state of the resource, which proves nothing
+// about an action.
 func (p *poll) answerByResource() error {
 	o := *p.d.Operation
 	if o.Method == http.MethodPost {
@@ -59,7 +59,7 @@ func (p *poll) answerByResource() error {
 			return p.Deliver(resource, answer) // the GET failed, not the operation
 		}
 	}
-	end, err := p.byResource(o, answer, found)
+	end, err := p.outcomeByResource(o, answer, found)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (p *poll) answerByResource() error {
 	case !pollsResult(p.x.Request, &o):
 		return p.answerStatus(o, end)
 	case !end.ended:
-		return p.pending()
+		return p.answerPending()
 	case end.fault != nil:
 		return end.fault
 	case o.Method == http.MethodDelete:
@@ -79,8 +79,8 @@ func (p *poll) answerByResource() error {
 	return p.deliverResult(resource, answer)
 }
 
-// deliverResult delivers an answer of a provider as the result of an operation: what it
-// says of polling is not said of that.
+// deliverResult delivers a provider's answer as the result of an operation, without the
+// polling headers of the answer, which concern something else.
 func (p *poll) deliverResult(d *routing.Decision, answer *http.Response) error {
 	delete(answer.Header, "Retry-After")
 	for _, name := range pollingHeaders {
@@ -111,10 +111,10 @@ func (p *poll) fetchResource(o polls.Operation) (*routing.Decision, *http.Respon
 	return resource, answer, err
 }
 
-// pending answers a poll for the result of an operation that goes on.
-func (p *poll) pending() error {
+// answerPending answers a poll for the result of an operation that has not ended.
+func (p *poll) answerPending() error {
 	p.pollAgain(p.w.Header())
-	return accepted(p.w, p.x, p.urlOf(p.x.Request))
+	return answerAccepted(p.w, p.x, p.urlOf(p.x.Request))
 }
 
 // answerStatus answers with the status of an operation (async reference,

@@ -12,10 +12,10 @@ import (
 )
 
 // answerByStatus answers a poll for the result of an operation by the provider's answer
-// to a poll of its status: 202 until that shows an end, then what the synchronous call
-// would have answered (async reference, 202 Accepted and Location Headers). The failure to
-// read a status says nothing of the operation and is delivered as it is; a success without
-// a readable status says nothing either, and the client polls again.
+// to a poll of its status: 202 until the status is final, then what the synchronous call
+// would have answered (async reference, 202 Accepted and Location Headers). A failure to
+// read the status proves nothing about the operation and is delivered unchanged; after a
+// success without a readable status the client polls again.
 func (p *poll) answerByStatus(answer *http.Response) error {
 	if answer.StatusCode < http.StatusOK || answer.StatusCode >= http.StatusMultipleChoices {
 		return p.Deliver(p.d, answer)
@@ -29,7 +29,7 @@ func (p *poll) answerByStatus(answer *http.Response) error {
 			p.w.Header()["Retry-After"] = pause
 			p.clampRetryAfter(p.w.Header(), http.StatusAccepted)
 		}
-		return p.pending()
+		return p.answerPending()
 	}
 	if p.d.Operation.Resource != "" {
 		p.confirmEnd(p.r.Context(), p.x, *p.d.Operation)
@@ -51,7 +51,7 @@ func (p *poll) answerByStatus(answer *http.Response) error {
 func (p *poll) deliverFailure(answer *http.Response, status []byte) error {
 	fault := jsontext.Value(status, "error")
 	if jsontext.Null(fault) {
-		return failed(stateFailed, "The resource operation ended as '%s'.", answers.StateWord(status)).fault
+		return failedOutcome(stateFailed, "The resource operation ended as '%s'.", answers.StateWord(status)).fault
 	}
 	return p.deliverPart(answer, http.StatusConflict, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
 }
@@ -66,7 +66,7 @@ func (p *poll) deliverOutput(answer *http.Response, status []byte) error {
 	return p.deliverPart(answer, http.StatusOK, output)
 }
 
-// deliverPart delivers JSON from an answer's body, which was buffered, in place of it.
+// deliverPart delivers JSON that was cut from an answer's body instead of the whole body.
 func (p *poll) deliverPart(answer *http.Response, status int, part []byte) error {
 	answer.StatusCode = status
 	answer.Header["Content-Type"] = []string{"application/json; charset=utf-8"}
@@ -74,8 +74,8 @@ func (p *poll) deliverPart(answer *http.Response, status int, part []byte) error
 	return p.deliverResult(p.d, answer)
 }
 
-// deliverWritten delivers the resource that a PUT or PATCH has written, whatever its
-// state is by now: another write may have begun.
+// deliverWritten delivers the resource that a PUT or PATCH has written, in any state:
+// another write may have begun.
 func (p *poll) deliverWritten() error {
 	o, err := p.withCurrentNames(p.r.Context(), *p.d.Operation)
 	if err != nil {
@@ -89,7 +89,7 @@ func (p *poll) deliverWritten() error {
 		defer answer.Body.Close()
 	}
 	if answer == nil || answer.StatusCode == http.StatusNotFound {
-		return failed(stateFailed, "The resource operation has ended, and the resource '%s' does not exist.", o.Origin).fault
+		return failedOutcome(stateFailed, "The resource operation has ended, and the resource '%s' does not exist.", o.Origin).fault
 	}
 	return p.deliverResult(resource, answer)
 }

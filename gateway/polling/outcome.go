@@ -13,20 +13,20 @@ import (
 	"portico/jobs/move"
 )
 
-// outcome is what the resource of an operation says about the operation.
+// outcome is the outcome of an operation that its resource shows.
 type outcome struct {
 	ended bool
-	state string // terminal, or one of the provider's own
+	state string // terminal, or a state of the provider's own
 	fault *arm.Error
 }
 
-func failed(state, format string, args ...any) outcome {
+func failedOutcome(state, format string, args ...any) outcome {
 	fault := &arm.Error{Status: http.StatusConflict, Code: "ResourceOperationFailure"}
 	return outcome{ended: true, state: state, fault: fault.Saying(format, args...)}
 }
 
-// The terminal states of operations (async reference, Azure-AsyncOperation
-// Resource format).
+// The terminal states of operations (async reference, Azure-AsyncOperation Resource
+// format).
 const (
 	stateSucceeded  = "Succeeded"
 	stateFailed     = "Failed"
@@ -34,9 +34,9 @@ const (
 	stateInProgress = "InProgress"
 )
 
-// byResource derives the outcome of a PUT, PATCH or DELETE from its resource (async
-// reference, ProvisioningState property).
-func (p *poll) byResource(o polls.Operation, answer *http.Response, found bool) (outcome, error) {
+// outcomeByResource derives the outcome of a PUT, PATCH or DELETE from its resource
+// (async reference, ProvisioningState property).
+func (p *poll) outcomeByResource(o polls.Operation, answer *http.Response, found bool) (outcome, error) {
 	row, err := inventory.Resource{}, inventory.ErrNotFound
 	if o.Resource != "" {
 		if row, err = p.Store.Resource(p.r.Context(), o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
@@ -48,7 +48,7 @@ func (p *poll) byResource(o polls.Operation, answer *http.Response, found bool) 
 		return outcome{state: stateInProgress}, nil // the 404 may hide it from this caller
 	}
 	if !found {
-		return p.absence(o, known && row.FollowPut), nil
+		return p.outcomeOfAbsence(o, known && row.FollowPut), nil
 	}
 	text, err := p.Buffer(answer, o.Namespace, o.Region)
 	if err != nil {
@@ -64,29 +64,29 @@ func (p *poll) byResource(o polls.Operation, answer *http.Response, found bool) 
 	case deleted && state == "", !report.Ended():
 		return outcome{state: stateInProgress}, nil
 	case deleted:
-		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s': the resource was not deleted.", state), nil
+		return failedOutcome(stateFailed, "The resource operation completed with terminal provisioning state '%s': the resource was not deleted.", state), nil
 	case index.Successful(state):
 		return outcome{ended: true, state: stateSucceeded}, nil
 	case index.Canceled(state):
-		return failed(stateCanceled, "The resource operation completed with terminal provisioning state '%s'.", state), nil
+		return failedOutcome(stateCanceled, "The resource operation completed with terminal provisioning state '%s'.", state), nil
 	}
-	return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s'.", state), nil
+	return failedOutcome(stateFailed, "The resource operation completed with terminal provisioning state '%s'.", state), nil
 }
 
-// mayExist reports whether the resource of an operation may exist although its caller
-// got a 404.
+// mayExist reports whether the resource of an operation may exist although its caller got
+// a 404.
 func (p *poll) mayExist(o polls.Operation) bool {
 	prober, header := p.Resolver.ProberFor(p.x)
 	there, err := prober.VerifyAbsence(p.r.Context(), header, o.Subscription, o.Resource)
 	if err != nil {
-		p.x.Warn("whether the resource of an operation is there was not confirmed", err)
+		p.x.Warn("could not confirm whether the resource of an operation exists", err)
 	}
 	return there || err != nil
 }
 
-// absence is byResource without a resource: one that is being created need not
-// show before the operation ends.
-func (f *Forwarded) absence(o polls.Operation, followed bool) outcome {
+// outcomeOfAbsence returns the outcome of an operation whose resource was not found: a
+// resource that is being created need not show before the operation ends.
+func (f *Forwarded) outcomeOfAbsence(o polls.Operation, followed bool) outcome {
 	switch o.Method {
 	case http.MethodDelete:
 		return outcome{ended: true, state: stateSucceeded}
@@ -95,19 +95,19 @@ func (f *Forwarded) absence(o polls.Operation, followed bool) outcome {
 			return outcome{state: stateInProgress}
 		}
 	}
-	return failed(stateFailed, "The resource operation has ended, and the resource '%s' does not exist.", o.Origin)
+	return failedOutcome(stateFailed, "The resource operation has ended, and the resource '%s' does not exist.", o.Origin)
 }
 
-// unknownOutcome is the answer to a poll of an action with an unknown outcome. No
-// terminal state would be true, and clients retry most errors of a poll for ever; but
+// unknownOutcome returns the answer to a poll of an action with an unknown outcome. No
+// terminal state would be true, and clients retry most errors of a poll for ever, but
 // none retries a 501.
 func unknownOutcome(namespace string) *arm.Error {
 	return arm.NewError(arm.InternalServerError).WithStatus(http.StatusNotImplemented).
 		Saying("The outcome of the operation is unknown: there is nothing at the provider '%s' that tells of it.", namespace)
 }
 
-// withCurrentNames returns an operation with the current names of its resource, which
-// may have moved to another group since the operation was accepted.
+// withCurrentNames returns an operation with the current names of its resource, which may
+// have moved to another group since the operation was accepted.
 func (f *Forwarded) withCurrentNames(ctx context.Context, o polls.Operation) (polls.Operation, error) {
 	if o.Resource == "" {
 		return o, nil

@@ -16,20 +16,19 @@ import (
 	"portico/upstream/answers"
 )
 
-// Provider reaches the provider of one poll, and delivers its answers to the client.
+// Provider sends one poll to its provider, and delivers the answers to the client.
 type Provider interface {
-	// Fetch sends the poll as it came. It returns no answer if the poll has to be resolved
-	// again first: it is then not answered.
+	// Fetch sends the poll unchanged. It returns no answer if the poll has to be resolved
+	// again first; the poll is then not answered.
 	Fetch() (*http.Response, error)
 	// FetchPath sends a GET of another path to the endpoint of a decision.
 	FetchPath(d *routing.Decision, path, query string) (*http.Response, error)
-	// Buffer reads an answer whole, decompressed, and puts it back as its body.
+	// Buffer reads a complete answer, decompressed, and puts it back as its body.
 	Buffer(answer *http.Response, namespace, region string) ([]byte, error)
 	// Deliver sends an answer of the endpoint of a decision to the client.
 	Deliver(d *routing.Decision, answer *http.Response) error
 }
 
-// poll is one poll on its way.
 type poll struct {
 	*Forwarded
 	Provider
@@ -40,17 +39,17 @@ type poll struct {
 }
 
 // Answer forwards a poll of an operation. If the answer shows that the operation may have
-// ended, Portico confirms that and probes the resource before the client gets the
-// answer, so that the index is right for the client's next request. Other callers than
-// the operation's get a 404 (async reference, Operation result rules).
+// ended, Portico confirms that and probes the resource before the client gets the answer,
+// so that the index is right for the client's next request. Other callers than the
+// operation's get a 404 (async reference, Operation result rules).
 func (f *Forwarded) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *routing.Decision, provider Provider) error {
 	p := &poll{f, provider, w, r, x, d}
 	if o := d.Operation; o != nil {
 		if caller := x.Principal.In(d.Subscription.TenantID); !o.BelongsTo(caller.TenantID, caller.ObjectID) {
 			return x.Request.Unroutable()
 		}
-		if x.Request.Type == nil { // else the path is also that of a resource
-			f.renew(r.Context(), x, *o)
+		if x.Request.Type == nil { // otherwise the path is also a resource's
+			f.renewRecord(r.Context(), x, *o)
 		}
 		if o.PollsAnotherURL() {
 			return p.answerTarget()
@@ -64,19 +63,19 @@ func (f *Forwarded) Answer(w http.ResponseWriter, r *http.Request, x *exchange.E
 		return err
 	}
 	defer answer.Body.Close()
-	return p.answer(answer)
+	return p.deliverPolled(answer)
 }
 
-// noEndpointToPoll is the error of an operation whose region has left the map. It is a
-// 503, as clients would take a 404 for a failed operation.
+// noEndpointToPoll returns the error for an operation whose region has left the map. It
+// is a 503, as clients would take a 404 for a failed operation.
 func noEndpointToPoll(o *polls.Operation) *arm.Error {
 	fault := arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable)
 	return fault.Saying("No endpoint of the provider '%s' is configured in the location '%s', where the operation runs.", o.Namespace, o.Region).About(o.Region)
 }
 
-// renew extends the record of a URL that is still polled after half of its lifetime:
-// operations may run for longer than records live.
-func (f *Forwarded) renew(ctx context.Context, x *exchange.Exchange, o polls.Operation) {
+// renewRecord extends the record of a URL that is still polled after half of its
+// lifetime: operations may run for longer than records live.
+func (f *Forwarded) renewRecord(ctx context.Context, x *exchange.Exchange, o polls.Operation) {
 	now, kept := f.Store.Now(), f.Settings.Records
 	if o.Until.Sub(now) > kept/2 {
 		return
@@ -86,8 +85,9 @@ func (f *Forwarded) renew(ctx context.Context, x *exchange.Exchange, o polls.Ope
 	}
 }
 
-// answer delivers a provider's answer to the poll.
-func (p *poll) answer(answer *http.Response) error {
+// deliverPolled delivers a provider's answer to the poll, after confirming an end that it
+// shows.
+func (p *poll) deliverPolled(answer *http.Response) error {
 	if p.d.Operation != nil && p.d.Operation.Resource != "" {
 		ended, err := p.showsEnd(answer)
 		if err != nil {
@@ -100,7 +100,7 @@ func (p *poll) answer(answer *http.Response) error {
 	return p.Deliver(p.d, answer)
 }
 
-// showsEnd reports whether an answer to the poll says that the operation has ended.
+// showsEnd reports whether an answer to the poll shows that the operation may have ended.
 func (p *poll) showsEnd(answer *http.Response) (bool, error) {
 	if answer.StatusCode != http.StatusOK {
 		return answers.MayHaveEnded(answer.StatusCode, nil), nil
@@ -109,9 +109,9 @@ func (p *poll) showsEnd(answer *http.Response) (bool, error) {
 	return err == nil && answers.MayHaveEnded(http.StatusOK, text), err
 }
 
-// confirmEnd confirms an end that a client saw, which proves nothing: Portico polls
-// under its own identity and probes the resource, within the time of one probe. If
-// that does not settle the row, jobs do it later.
+// confirmEnd confirms an end that a client saw, which proves nothing: Portico polls under
+// its own identity and probes the resource, within the time of one probe. If that does
+// not settle the row, jobs do it later.
 func (f *Forwarded) confirmEnd(ctx context.Context, x *exchange.Exchange, o polls.Operation) {
 	ctx, cancel := context.WithTimeout(ctx, f.Config.Index.AskTimeout)
 	defer cancel()
@@ -133,9 +133,9 @@ func (f *Forwarded) confirmEnd(ctx context.Context, x *exchange.Exchange, o poll
 	}
 }
 
-// endFollow polls an operation under Portico's own identity. It ends the follow if the
-// operation has ended, else it brings the follow's next poll forward. It returns the
-// row of the operation's resource.
+// endFollow polls an operation under Portico's own identity. If the operation has ended,
+// it ends the follow, else it brings the follow's next poll forward. It returns the row
+// of the operation's resource.
 func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o polls.Operation) (inventory.Resource, error) {
 	row, err := f.Store.Resource(ctx, o.Subscription, o.Resource)
 	kind, writes := map[string]index.WriteKind{http.MethodPut: index.Put, http.MethodDelete: index.Delete, http.MethodPatch: index.Patch}[o.Method]
@@ -144,10 +144,10 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o polls
 	}
 	follow, err := f.Store.Follows.Get(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return row, nil // it has ended
+		return row, nil // the follow has ended
 	}
 	if err != nil {
-		return row, fmt.Errorf("read what is followed of an operation: %w", err)
+		return row, fmt.Errorf("read the follow of an operation: %w", err)
 	}
 	prober, header := f.Resolver.ProberFor(x)
 	finished, why, err := reconcile.Finished(ctx, prober, header, follow, row)
@@ -155,7 +155,7 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o polls
 		return f.Store.Follows.End(ctx, o.Subscription, o.Resource, kind, o.Follow, why)
 	}
 	if err != nil {
-		x.Warn("an operation that a client saw ended was not polled", err)
+		x.Warn("could not poll an operation whose end a client saw", err)
 	}
 	// The poll may have used up the time.
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.Config.Index.AskTimeout)
@@ -163,5 +163,5 @@ func (f *Forwarded) endFollow(ctx context.Context, x *exchange.Exchange, o polls
 	if err := f.Store.Follows.PollSoon(within, o.Subscription, o.Resource, kind); err != nil {
 		return row, fmt.Errorf("bring forward the poll of an operation: %w", err)
 	}
-	return f.Store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled
+	return f.Store.Resource(ctx, o.Subscription, o.Resource) // the poll may have settled it
 }

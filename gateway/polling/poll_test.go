@@ -25,7 +25,7 @@ func TestRenewalKeepsWhatChanged(t *testing.T) {
 	if err := f.Store.Operations.Record(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	f.renew(t.Context(), &exchange.Exchange{}, read)
+	f.renewRecord(t.Context(), &exchange.Exchange{}, read)
 	now, err := f.Store.Operations.Operation(t.Context(), subscription, "t")
 	if left := now.Until.Sub(f.Store.Now()); err != nil || now.Target != "/second" || left < time.Hour {
 		t.Errorf("%+v, %v left, %v", now, left, err)

@@ -15,14 +15,14 @@ import (
 	"portico/upstream/answers"
 )
 
-// recordAll records where polls go. A URL that could not be recorded is routed by
-// its path; a substitute has no other way and is dropped.
-func (f *Forwarded) recordAll(ctx context.Context, x *exchange.Exchange, d *routing.Decision, urls *URLs) {
+// recordURLs records where to send polls of the URLs. A URL that could not be recorded is
+// routed by its path; a substitute cannot be, and is dropped.
+func (f *Forwarded) recordURLs(ctx context.Context, x *exchange.Exchange, d *routing.Decision, urls *URLs) {
 	urls.all = slices.DeleteFunc(urls.all, func(link pollURL) bool {
 		if link.record == nil {
 			return false
 		}
-		err := f.record(ctx, x, d, link)
+		err := f.recordURL(ctx, x, d, link)
 		if err != nil {
 			x.Warn("a polling URL was not recorded", err)
 		}
@@ -30,10 +30,10 @@ func (f *Forwarded) recordAll(ctx context.Context, x *exchange.Exchange, d *rout
 	})
 }
 
-// record records where polls of a URL go. It refuses a further URL of an operation if
-// there is no room: the operation can be polled by another one. The URLs of a write were
-// admitted with it; learned URLs, and changes of a record, need no room.
-func (f *Forwarded) record(ctx context.Context, x *exchange.Exchange, d *routing.Decision, link pollURL) error {
+// recordURL records where to send polls of a URL. It refuses a further URL of an
+// operation if there is no room: the operation can be polled by another one. The URLs of
+// a write were admitted with it; learned URLs, and changes of a record, need no room.
+func (f *Forwarded) recordURL(ctx context.Context, x *exchange.Exchange, d *routing.Decision, link pollURL) error {
 	o := *link.record
 	if link.learned {
 		return f.Store.Operations.Learn(ctx, o)
@@ -56,8 +56,9 @@ func (l *URLs) Records() (all []polls.Operation) {
 	return all
 }
 
-// recordOf records which endpoint issued a polling URL, and to whom. It returns nil for
-// a URL outside of the request's subscription, and for the polled URL itself.
+// recordOf returns a record of the endpoint that issued a polling URL and of the caller.
+// It returns nil for a URL outside of the request's subscription, and for the polled URL
+// itself.
 func (f *Forwarded) recordOf(x *exchange.Exchange, d *routing.Decision, link *url.URL) *polls.Operation {
 	q, fault := routing.Classify(f.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
 	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() {
@@ -71,7 +72,8 @@ func (f *Forwarded) recordOf(x *exchange.Exchange, d *routing.Decision, link *ur
 	return &record
 }
 
-// newRecord is the record of a polling URL in the answer to a request, without the URL.
+// newRecord returns the record of a polling URL in the answer to a request, without the
+// URL.
 func (f *Forwarded) newRecord(x *exchange.Exchange, d *routing.Decision) polls.Operation {
 	until := f.Store.Now().Add(f.Settings.Records)
 	if d.Operation != nil { // a further URL of the polled operation
@@ -80,7 +82,7 @@ func (f *Forwarded) newRecord(x *exchange.Exchange, d *routing.Decision) polls.O
 		return record
 	}
 	principal := x.Principal.In(d.Subscription.TenantID)
-	if x.Request.Reads() { // the operation may be of another caller
+	if x.Request.Reads() { // another caller may have begun the operation
 		principal = access.Principal{}
 	}
 	record := polls.Operation{
@@ -117,7 +119,7 @@ func (f *Forwarded) PageLink(ctx context.Context, x *exchange.Exchange, d *routi
 	if link.record == nil {
 		return next
 	}
-	if err := f.record(ctx, x, d, link); err != nil {
+	if err := f.recordURL(ctx, x, d, link); err != nil {
 		x.Warn("the link of a page was not recorded", err)
 		return next
 	}

@@ -31,8 +31,8 @@ func (f *Forwarded) CheckRedirect(x *exchange.Exchange, d *routing.Decision, ans
 }
 
 // knownRedirect returns the target of a redirect to a host that the map names for the
-// provider, or to a path on the same host, in a form in which every client sees the
-// same host. Plain HTTP is known only if the front door itself speaks it.
+// provider, or to a path on the same host, written so that every client sees the same
+// host. Plain HTTP is allowed only if the front door itself uses it.
 func (f *Forwarded) knownRedirect(x *exchange.Exchange, sent string) (target string, known bool) {
 	to, err := url.Parse(sent)
 	switch {

@@ -12,13 +12,13 @@ import (
 // but clients prefer them to Retry-After.
 var retryAfterMs = []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"}
 
-// maxRetryAfter is the longest pause in any answer that is not an operation's: quotas
-// are counted by the hour.
+// maxRetryAfter is the longest pause in an answer that is not an operation's: quotas are
+// counted by the hour.
 const maxRetryAfter = time.Hour
 
-// clampRetryAfter makes Retry-After an integer and removes other forms of it. The answer
-// of an operation keeps to the contract's bounds. Absent stays absent; an unreadable
-// value is removed.
+// clampRetryAfter makes Retry-After an integer and removes other forms of it. For the
+// answer of an operation it enforces the contract's bounds. An unreadable value is
+// removed; a missing one stays missing.
 func (f *Forwarded) clampRetryAfter(h http.Header, status int) {
 	for _, name := range retryAfterMs {
 		delete(h, name)
@@ -38,11 +38,11 @@ func (f *Forwarded) clampRetryAfter(h http.Header, status int) {
 	setRetryAfter(h, max(least, min(pause, most)))
 }
 
-// providerPause is when to poll the operation of a provider that says nothing of that,
-// within the configured bounds.
+// providerPause is the pause before a poll if the provider names none, within the
+// configured bounds.
 const providerPause = 15 * time.Second
 
-// pollAgain says when to poll again, unless the header already does.
+// pollAgain sets Retry-After, unless the provider has.
 func (f *Forwarded) pollAgain(h http.Header) {
 	if len(h["Retry-After"]) == 0 {
 		setRetryAfter(h, max(f.Settings.RetryAfterMin, min(providerPause, f.Settings.RetryAfterMax)))

@@ -15,8 +15,8 @@ import (
 	"portico/upstream/answers"
 )
 
-// substitutePollURL makes a polling URL of Portico's own for target, with a random id
-// that appears nowhere else (async reference, Operation result rules). It has the form
+// substitutePollURL returns one of Portico's own polling URLs for target, with a random
+// id that appears nowhere else (async reference, Operation result rules). It has the form
 // of providers' polling URLs and is routed like them.
 func (f *Forwarded) substitutePollURL(x *exchange.Exchange, d *routing.Decision, header, target string) pollURL {
 	kind := Statuses
@@ -40,8 +40,8 @@ func (f *Forwarded) substitutePollURL(x *exchange.Exchange, d *routing.Decision,
 	return pollURL{header: header, url: answers.PublicLink(f.Public, path, query), record: &record}
 }
 
-// resultOfStatus makes a polling URL of Portico's own for the result of an operation
-// whose provider reports nothing but the status, at target.
+// resultOfStatus returns one of Portico's own polling URLs for the result of an operation
+// if the provider offers only a status, at target.
 func (f *Forwarded) resultOfStatus(x *exchange.Exchange, d *routing.Decision, target string) pollURL {
 	link := f.substitutePollURL(x, d, "Location", "")
 	link.record.StatusTarget = target
@@ -60,9 +60,9 @@ func (f *Forwarded) retarget(x *exchange.Exchange, d *routing.Decision, header, 
 }
 
 // replayable returns path and query of a polling URL for calls of the provider's
-// endpoint, whatever host the URL names. It logs a URL that cannot be called and returns
-// "". The URL may be as long as the headers of an answer, its path as long as that of a
-// request.
+// endpoint, whatever host the URL names. If the URL cannot be called, it logs that and
+// returns "". The URL is bounded by the headers of an answer, its path as a request's
+// path.
 func (f *Forwarded) replayable(x *exchange.Exchange, name, sent string) string {
 	link, err := url.Parse(sent)
 	var path arm.Path
@@ -70,7 +70,7 @@ func (f *Forwarded) replayable(x *exchange.Exchange, name, sent string) string {
 		err = path.Parse(link.EscapedPath())
 	}
 	if err != nil || link.Opaque != "" || strings.ContainsRune(link.RawQuery, ' ') {
-		f.Log.Warn("a polling URL cannot be asked for", x.LogFields(zap.String("header", name), zap.Int("length", len(sent)))...)
+		f.Log.Warn("a polling URL cannot be called", x.LogFields(zap.String("header", name), zap.Int("length", len(sent)))...)
 		return ""
 	}
 	if link.RawQuery == "" {
@@ -79,9 +79,9 @@ func (f *Forwarded) replayable(x *exchange.Exchange, name, sent string) string {
 	return link.EscapedPath() + "?" + link.RawQuery
 }
 
-// pollsResult reports whether a poll asks for the result of an operation rather than
-// for its status. The path of a substitute says which; of other URLs, only those of
-// results are retargeted.
+// pollsResult reports whether a poll asks for the result of an operation rather than for
+// its status. The path of a substitute shows which; of other URLs, only those for results
+// are retargeted.
 func pollsResult(q *routing.Request, o *polls.Operation) bool {
 	hop := q.Path.LastHop()
 	return !o.Substitute || arm.EqualFold(hop.Segment(hop.Len()-2), Results)

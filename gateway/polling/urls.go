@@ -1,11 +1,11 @@
-// Package polling lets clients follow what goes on after their answer. Of Portico's own
-// operations (own.go) it accepts the request, names the URL, says when to poll, and finds
-// the job behind a poll; it knows no kind of them. Of the operations of providers it makes
-// the polling URLs in answers lead to the front door (urls.go), by URLs of its own where
-// clients could not use the provider's (substitute.go), and records where polls go
-// (record.go). A poll goes to the endpoint that issued its URL (poll.go), or is answered by
-// the status of the operation (by_status.go) or the resource that it works on
-// (by_resource.go, outcome.go).
+// Package polling lets clients follow operations that continue after their answer. For
+// Portico's own operations (own.go) it accepts the request, sets the URL and the pause,
+// and finds the job that a poll asks for; it knows no kind of job. For the operations of
+// providers it makes the polling URLs in answers lead to the front door (urls.go), with
+// URLs of its own if clients could not use the provider's (substitute.go), and records
+// where to send polls (record.go). A poll goes to the endpoint that issued its URL
+// (poll.go), or is answered by the status of the operation (by_status.go) or by the
+// resource that it works on (by_resource.go, outcome.go).
 package polling
 
 import (
@@ -24,7 +24,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// Forwarded are the operations of providers, whose polls the front door forwards.
+// Forwarded polls the operations of providers: it forwards polls to their endpoints.
 type Forwarded struct {
 	*Operations
 	Config    *config.Config
@@ -33,37 +33,38 @@ type Forwarded struct {
 	Log       *zap.Logger
 }
 
-// pollingHeaders are the headers whose URLs clients follow with their token
-// attached (async reference, 202 Accepted and Location Headers).
+// pollingHeaders are the headers whose URLs clients follow with their token attached
+// (async reference, 202 Accepted and Location Headers).
 var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Location"}
 
 // pollURL is a polling URL as the client gets it.
 type pollURL struct {
 	header, url string
-	record      *polls.Operation // which says where polls of it go; nil: none is needed
+	record      *polls.Operation // where to send polls of it; nil: no record is needed
 	learned     bool             // the request did not begin the operation
 }
 
-// URLs are the polling URLs of one answer. They are found once, as finding them makes new
-// ones with random ids.
+// URLs are the polling URLs of one answer. Find them only once: each search makes new
+// random ids.
 type URLs struct {
 	all []pollURL
-	// noneSent: the provider sent none, and perhaps no Retry-After either.
+	// noneSent: the provider sent no URL, and perhaps no Retry-After either.
 	noneSent bool
 }
 
-// Guard makes the polling URLs of an answer lead to the front door, and records where
-// polls of them go, unless found has them: those are recorded. No URL on a foreign host
-// reaches a client, except for the Location of a redirect to a host that the map names.
+// Guard makes the polling URLs of an answer lead to the front door, and records where to
+// send polls. If found is not nil, it has the URLs, and they are recorded already. No URL
+// on a foreign host reaches a client, except the Location of a redirect to a host that
+// the map names.
 func (f *Forwarded) Guard(ctx context.Context, h http.Header, x *exchange.Exchange, d *routing.Decision, status int, found *URLs) {
 	urls := found
 	switch {
-	case urls == nil && !mayBePolled(h, status): // as nearly all answers to reads
+	case urls == nil && !mayBePolled(h, status): // nearly all answers to reads
 		f.clampRetryAfter(h, status)
 		return
 	case urls == nil:
 		urls = f.Find(h, x, d, status)
-		f.recordAll(ctx, x, d, urls)
+		f.recordURLs(ctx, x, d, urls)
 	}
 	for _, name := range pollingHeaders {
 		delete(h, name)
@@ -77,7 +78,7 @@ func (f *Forwarded) Guard(ctx context.Context, h http.Header, x *exchange.Exchan
 	f.clampRetryAfter(h, status)
 }
 
-// mayBePolled reports whether an answer has polling URLs, or has to get some.
+// mayBePolled reports whether an answer has polling URLs, or needs some.
 func mayBePolled(h http.Header, status int) bool {
 	for _, name := range pollingHeaders {
 		if _, sent := h[name]; sent {
@@ -87,9 +88,9 @@ func mayBePolled(h http.Header, status int) bool {
 	return status == http.StatusAccepted
 }
 
-// Find finds the polling URLs that the client of an answer gets. A 202 that names
-// a status alone gets a Location as well, which some clients alone know. Another answer
-// needs none: its PUT shows the resource, whose state tells of the end.
+// Find returns the polling URLs for the client of an answer. A 202 with only a status URL
+// gets a Location as well, as some clients know nothing else. Other answers need none:
+// the resource that they show has a state.
 func (f *Forwarded) Find(h http.Header, x *exchange.Exchange, d *routing.Decision, status int) *URLs {
 	urls := &URLs{}
 	polled := "" // the first header that names the operation
@@ -118,9 +119,9 @@ func (f *Forwarded) Find(h http.Header, x *exchange.Exchange, d *routing.Decisio
 	return urls
 }
 
-// needsPollURL reports whether a client cannot see the end of what was accepted without
-// a URL to poll. After a PUT or PATCH without one, some clients GET the resource, which
-// a create need not show yet, and others take the empty answer for the result.
+// needsPollURL reports whether a client needs a URL to see the end of an accepted
+// request. After a PUT or PATCH without one, some clients GET the resource, which a
+// create need not show yet, and others take the empty answer for the result.
 func needsPollURL(q *routing.Request) bool {
 	switch q.Method {
 	case http.MethodDelete, http.MethodPost:
@@ -131,8 +132,8 @@ func needsPollURL(q *routing.Request) bool {
 	return false
 }
 
-// pollURLOf turns the URL of one header into the one that the client gets; ok is false
-// if the client gets none.
+// pollURLOf converts the URL of one header to the one for the client; ok is false if the
+// client gets none.
 func (f *Forwarded) pollURLOf(x *exchange.Exchange, d *routing.Decision, name, sent string, status int) (link pollURL, ok bool) {
 	public, own := answers.OwnLink(sent, f.Public, d.Endpoint)
 	redirect := redirects(status)
@@ -166,8 +167,8 @@ func (f *Forwarded) pollURLOf(x *exchange.Exchange, d *routing.Decision, name, s
 }
 
 // mayContinue reports whether clients may poll the Location of an answer that begins no
-// operation: some poll that of a finished write, and the end of an operation may name
-// its result.
+// operation: some poll the Location of a finished write, and the end of an operation may
+// name its result.
 func mayContinue(x *exchange.Exchange, d *routing.Decision, status int) bool {
 	if d.Operation != nil {
 		return status >= 200 && status < 400
@@ -175,7 +176,7 @@ func mayContinue(x *exchange.Exchange, d *routing.Decision, status int) bool {
 	return status >= 200 && status < 300 && !x.Request.Reads()
 }
 
-// serving is what the front door serves a URL as.
+// serving is what the front door serves at a URL.
 type serving uint8
 
 const (
@@ -185,9 +186,9 @@ const (
 	servedAsOperation                // an operation
 )
 
-// servedAs decides what the front door serves a URL as. It must be an operation of the
-// same provider and subscription, or the resource that the request writes, unless it
-// deletes that.
+// servedAs decides what the front door serves at a URL. It must be an operation of the
+// same provider and subscription, or the resource that the request writes, unless the
+// request deletes it.
 func (f *Forwarded) servedAs(x *exchange.Exchange, link *url.URL) serving {
 	q, fault := routing.Classify(f.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
 	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() || len(link.RequestURI()) > maxPollURL {

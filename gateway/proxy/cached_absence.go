@@ -10,10 +10,10 @@ import (
 	"portico/routing"
 )
 
-// fetch sends a request to its endpoint, by method, and confirms an absence that only
-// memory vouches for. It returns no answer with an error, and with a reason to resolve the
-// request again.
-func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d *Resolved, method string) (*http.Response, again, error) {
+// fetch sends a request with the given method to its endpoint. If only memory placed the
+// request and the answer is empty, it confirms the absence. Without an answer it returns
+// an error or a reason to resolve the request again.
+func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d *Resolved, method string) (*http.Response, retryReason, error) {
 	answer, err := p.Upstream.Do(r.Context(), p.outbound(r, x, d, method))
 	if err != nil {
 		return nil, ended, providerFault(err, x)
@@ -33,18 +33,18 @@ func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d *Resolved, method
 	return answer, ended, nil
 }
 
-// confirmAbsence checks an empty answer that was asked for by memory against the store.
-// Subscription and group must still be there. So must a cached location: the
-// resource that determined the location must still lie there; if it is the resource
-// that was read, its generation must not have changed either. Otherwise the request was
-// misplaced; by then memory is corrected.
-func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Resolved) (again, error) {
+// confirmAbsence checks an empty answer to a request that memory placed against the
+// store. Subscription and group must still exist. If the location was cached, the
+// resource that determined it must still be there; if it is the resource that was read,
+// its generation must not have changed either. Otherwise the request was misplaced;
+// confirmAbsence has then corrected memory.
+func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	if d.Memory.Scopes {
 		if _, err := p.Resolver.Router.ResolveOwn(ctx, x.Request, x.Principal); err != nil {
 			return ended, err
 		}
 	}
-	if !d.Memory.Location || !d.may(misplaced) {
+	if !d.Memory.Location || !d.mayRetry(misplaced) {
 		return ended, nil
 	}
 	key, own := d.Memory.Key, d.Memory.Key == ""
@@ -53,7 +53,7 @@ func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d *Res
 	}
 	located, err := p.Store.Locations.Refresh(ctx, x.Subscription(), key)
 	if err != nil {
-		return ended, fmt.Errorf("read where a resource lies: %w", err)
+		return ended, fmt.Errorf("read the location of a resource: %w", err)
 	}
 	if !located.Found || located.Region != d.Region || own && located.Generation != d.Generation {
 		return misplaced, nil
@@ -69,7 +69,7 @@ func (p *Proxy) isEmpty(x *exchange.Exchange, answer *http.Response) (bool, erro
 	case !succeeded(answer) || x.Request.Class != routing.Collection && x.Request.Class != routing.Below:
 		return false, nil
 	}
-	text, err := p.buffer(answer, x.Request.Provider.Namespace, x.Region)
+	text, err := p.bufferBody(answer, x.Request.Provider.Namespace, x.Region)
 	if err != nil {
 		return false, err
 	}

@@ -10,8 +10,8 @@ import (
 	"portico/routing"
 )
 
-// ReadContent checks content as far as the front door understands it: a resource is
-// an object, whose tags are bounded if it is tracked; anything else is any JSON.
+// ReadContent checks content where the front door understands it: a resource must be an
+// object, with bounded tags if it is tracked; anything else may be any JSON.
 func (p *Proxy) ReadContent(q *routing.Request, content []byte) (routing.Body, *arm.Error) {
 	if len(content) == 0 {
 		return routing.Body{}, nil
@@ -33,9 +33,9 @@ func (p *Proxy) ReadContent(q *routing.Request, content []byte) (routing.Body, *
 	return body, arm.CheckTags(body.Tags, limit)
 }
 
-// checkArguments checks the common arguments, which a poll need not have. Where the
-// type lacks the api-version, the fault names the location in question: the content's,
-// else the resource's.
+// checkArguments checks the common arguments, which a poll need not have. If the type
+// lacks the api-version, the fault names the location: the content's, else the
+// resource's.
 func (p *Proxy) checkArguments(ctx context.Context, x *exchange.Exchange, location string) error {
 	fault := x.Request.Check(p.Config.Map, location)
 	if fault == nil {
@@ -51,13 +51,13 @@ func (p *Proxy) checkArguments(ctx context.Context, x *exchange.Exchange, locati
 	return fault
 }
 
-// createdForTag is the tag of a resource in a provider's internal subscription that
-// names the customer's resource for which it was made.
+// createdForTag is a tag of a resource in a provider's internal subscription. It names
+// the customer's resource that the resource was made for.
 const createdForTag = "resourceCreatedFor"
 
-// checkCreatedFor requires that tag of writes into a provider's internal subscription
-// (addendum, Correlating resources created on behalf of customer). A PATCH replaces
-// all tags, so a PATCH with tags needs it too.
+// checkCreatedFor requires createdForTag in writes to a provider's internal subscription
+// (addendum, Correlating resources created on behalf of customer). A PATCH replaces all
+// tags, so a PATCH with tags needs it too.
 func (p *Proxy) checkCreatedFor(q *routing.Request, body routing.Body) *arm.Error {
 	if q.Class != routing.Instance || q.Type.Kind != regions.Tracked || !q.Type.Capabilities.Tags {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"portico/upstream"
 )
 
-// deliver sends a provider's answer to the client. Its size is bounded, and its ids,
-// polling URLs and links to further pages are the front door's.
+// deliver sends a provider's answer to the client. It bounds the size, and replaces ids,
+// polling URLs and links to further pages by the front door's.
 func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	namespace := x.Request.Provider.Namespace
 	limit := p.Config.Limits.AnswerBody
@@ -36,7 +36,7 @@ func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.
 	}
 	block, err := readFirstBlock(answer)
 	if err != nil {
-		return p.brokenOff(namespace, d.Region, err)
+		return p.bodyFault(namespace, d.Region, err)
 	}
 	h := w.Header()
 	p.copyHeaders(w, x, answer)
@@ -50,15 +50,15 @@ func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.
 	return nil
 }
 
-// brokenOff is the error of an answer whose body could not be read.
-func (p *Proxy) brokenOff(namespace, region string, err error) *arm.Error {
+// bodyFault returns the error for an answer whose body could not be read.
+func (p *Proxy) bodyFault(namespace, region string, err error) *arm.Error {
 	if errors.Is(err, upstream.ErrTooLarge) {
 		return exchange.AnswerTooLarge(namespace, p.Config.Limits.AnswerBody)
 	}
 	return (&upstream.Fault{Sent: true, Region: region, Err: err}).ARM(namespace)
 }
 
-// copyHeaders copies the headers of a provider's answer that pass to clients.
+// copyHeaders copies the headers of a provider's answer that clients may get.
 func (p *Proxy) copyHeaders(w http.ResponseWriter, x *exchange.Exchange, answer *http.Response) {
 	h := w.Header()
 	if n := headers.ToClient(h, answer.Header, x.Request.Provider.PassesAnswer()); n > 0 {
@@ -68,7 +68,7 @@ func (p *Proxy) copyHeaders(w http.ResponseWriter, x *exchange.Exchange, answer 
 		h.Set("Content-Length", strconv.FormatInt(answer.ContentLength, 10))
 	}
 	if _, typed := h["Content-Type"]; !typed {
-		h["Content-Type"] = nil // else net/http would guess one
+		h["Content-Type"] = nil // otherwise net/http would guess one
 	}
 	x.SetHeaders(w)
 	if answer.StatusCode >= http.StatusBadRequest {
@@ -77,17 +77,17 @@ func (p *Proxy) copyHeaders(w http.ResponseWriter, x *exchange.Exchange, answer 
 	}
 }
 
-// buffer reads an answer whole, decompressed, and puts it back as its body. What it
-// returns is to be read as JSON: a byte order mark goes to the client alone.
-func (p *Proxy) buffer(answer *http.Response, namespace, region string) ([]byte, error) {
+// bufferBody reads a complete answer, decompressed, and puts it back as its body. It
+// returns the JSON: only the client gets a byte order mark.
+func (p *Proxy) bufferBody(answer *http.Response, namespace, region string) ([]byte, error) {
 	text, err := p.readComplete(answer)
 	if err != nil {
-		return nil, p.brokenOff(namespace, region, err)
+		return nil, p.bodyFault(namespace, region, err)
 	}
 	return text, nil
 }
 
-// readComplete is buffer with the error of the reading itself.
+// readComplete does what bufferBody does, but returns the error of reading.
 func (p *Proxy) readComplete(answer *http.Response) ([]byte, error) {
 	text, err := upstream.ReadBytes(answer.Header, answer.Body, p.Config.Limits.AnswerBody)
 	if err == nil {
@@ -99,12 +99,11 @@ func (p *Proxy) readComplete(answer *http.Response) ([]byte, error) {
 func replaceBody(answer *http.Response, text []byte) {
 	answer.Body = readCloser{bytes.NewReader(text), answer.Body}
 	answer.ContentLength = int64(len(text))
-	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Content-Md5"} { // of the encoded body
+	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Content-Md5"} { // they describe the encoded body
 		delete(answer.Header, name)
 	}
 }
 
-// readCloser reads from one source and closes another.
 type readCloser struct {
 	io.Reader
 	io.Closer

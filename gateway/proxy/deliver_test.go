@@ -31,7 +31,7 @@ func TestBuffer(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := &http.Response{Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"26"}, "X-Mine": {"a"}}, Body: io.NopCloser(&zipped)}
-	text, err := f.buffer(answer, "N", "westus")
+	text, err := f.bufferBody(answer, "N", "westus")
 	if err != nil || string(text) != "{}" || len(answer.Header) != 1 || answer.ContentLength != 2 {
 		t.Errorf("%q %v %+v", text, err, answer)
 	}
@@ -43,7 +43,7 @@ func TestBuffer(t *testing.T) {
 func TestBufferOfAnUnknownEncoding(t *testing.T) {
 	f := newFixture(t)
 	answer := &http.Response{Header: http.Header{"Content-Encoding": {"br"}}, Body: readCloser{bytes.NewReader(nil), http.NoBody}}
-	_, err := f.buffer(answer, "N", "westus")
+	_, err := f.bufferBody(answer, "N", "westus")
 	var fault *arm.Error
 	if !errors.As(err, &fault) || fault.Status != 502 {
 		t.Errorf("%v", err)

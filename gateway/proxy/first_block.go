@@ -12,12 +12,12 @@ const blockSize = 32 << 10
 
 type block [blockSize]byte
 
-// blocks are the blocks that no answer uses. What they hold of earlier answers is
-// overwritten before it is read: only what was read of an answer is sent.
+// blocks holds unused blocks. They may contain parts of earlier answers: send only what
+// was read into them.
 var blocks = sync.Pool{New: func() any { return new(block) }}
 
-// firstBlock is the beginning of an answer. It is read before the status goes out, so
-// that the client gets an error if the provider breaks off early.
+// firstBlock is the beginning of an answer. It is read before the status is sent, so that
+// the client gets an error if the provider breaks off early.
 type firstBlock struct {
 	block    *block // also the buffer for the rest
 	n        int
@@ -38,8 +38,8 @@ func readFirstBlock(answer *http.Response) (b firstBlock, err error) {
 	return b, err
 }
 
-// sendTo writes the answer. Its block is for another answer then, unless the writing
-// failed: HTTP/2 may go on to read what it was given for a stream that has ended.
+// sendTo writes the answer. It frees the block unless writing failed: HTTP/2 may still
+// read what it was given for a stream that has ended.
 func (b firstBlock) sendTo(w io.Writer, rest io.Reader) error {
 	if b.n > 0 {
 		if _, err := w.Write(b.block[:b.n]); err != nil {

@@ -20,17 +20,17 @@ import (
 	"portico/routing"
 )
 
-// intend records the intent of a write, unless what the write was resolved by has changed
-// since: then it has to be resolved again, once.
-func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved, begin beginning) (inventory.Ticket, again, error) {
+// recordIntent records the intent of a write with begin. If the write was resolved by
+// something that has changed since, it returns a reason to resolve the write again, once.
+func (p *Proxy) recordIntent(ctx context.Context, x *exchange.Exchange, d *Resolved, begin intentMethod) (inventory.Ticket, retryReason, error) {
 	x.Reach(exchange.AtIntent)
 	failpoint.Pass(failpoint.WriteBeginBefore)
-	ticket, err := begin(p.Intents, ctx, p.intent(x, d))
+	ticket, err := begin(p.Intents, ctx, p.newIntent(x, d))
 	if err == nil {
 		return ticket, ended, nil
 	}
 	err = fmt.Errorf("record the intent of a write: %w", err)
-	if d.may(overtaken) && hasChanged(x, d, err) {
+	if d.mayRetry(overtaken) && hasChanged(x, d, err) {
 		return ticket, overtaken, nil
 	}
 	if conflict, ok := errors.AsType[*inventory.LocationConflictError](err); ok {
@@ -40,7 +40,7 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d *Resolved, b
 	return ticket, ended, p.refusal(x, d, err)
 }
 
-// hasChanged reports whether the inventory refuses a write because what the write was
+// hasChanged reports whether the inventory refuses a write because something that it was
 // resolved by has changed, or may have.
 func hasChanged(x *exchange.Exchange, d *Resolved, err error) bool {
 	if _, conflict := errors.AsType[*inventory.LocationConflictError](err); conflict {
@@ -50,14 +50,14 @@ func hasChanged(x *exchange.Exchange, d *Resolved, err error) bool {
 		d.Memory.Scopes && (errors.Is(err, inventory.ErrScopeChanged) || errors.Is(err, index.ErrGroupNotFound))
 }
 
-// confirmRow probes a resource before a write that is routed by a row of the copy which
-// the store was restored from, where no sweep has seen the row's region since: the resource
-// may have been deleted and created in another region (see package inventory, rule R17).
-// If it is gone, the write has to be resolved again.
-func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolved) (again, error) {
+// confirmRow probes a resource before a write that was routed by a row of a restored
+// backup, if no sweep has seen the row's region since: the resource may have been deleted
+// and created in another region (see package inventory, rule R17). If it is gone, the
+// write has to be resolved again.
+func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	row := d.Row
-	// What is under way is asked about by a job.
-	if row == nil || !d.may(rowGone) || !row.OfCopy(p.Store.Events.Restored()) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
+	// A job probes resources with an operation under way.
+	if row == nil || !d.mayRetry(rowGone) || !row.OfCopy(p.Store.Events.Restored()) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
 		return ended, nil
 	}
 	unseen, err := p.Store.Coverage.Uncovered(ctx, row.Subscription, row.Type, []string{row.Region})
@@ -79,33 +79,33 @@ func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolve
 	return rowGone, nil
 }
 
-// resolveConflict refuses a write to another location than the row's. If the index is
-// not sure of the row, it probes the resource first: if that removed the row, the write has
-// to be resolved again.
-func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Resolved, conflict *inventory.LocationConflictError) (again, error) {
+// resolveConflict refuses a write to another location than the row's. If the row is
+// unverified, it probes the resource first: if that removed the row, the write has to be
+// resolved again.
+func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d *Resolved, conflict *inventory.LocationConflictError) (retryReason, error) {
 	row := conflict.Row
 	if !row.NeedsVerify() && !conflict.RemovalOpen {
 		return ended, locationConflict(x, row, d.Location)
 	}
 	prober, header := p.Resolver.ProberFor(x)
 	result, err := prober.Probe(ctx, header, row)
-	if err == nil && result.Removed() && d.may(overtaken) {
+	if err == nil && result.Removed() && d.mayRetry(overtaken) {
 		return overtaken, nil
 	}
 	return ended, p.locationRefusal(ctx, x, d, row, err)
 }
 
-// Intents records the intents of writes, as an [inventory.Store] does.
+// Intents records the intents of writes, as [inventory.Store] does.
 type Intents interface {
 	Begin(context.Context, inventory.Write) (inventory.Ticket, error)
-	// Try returns what Begin would, and records nothing.
+	// Try returns what Begin would return, and records nothing.
 	Try(context.Context, inventory.Write) (inventory.Ticket, error)
 }
 
-// beginning is one of the methods of [Intents].
-type beginning func(Intents, context.Context, inventory.Write) (inventory.Ticket, error)
+// intentMethod is one of the methods of [Intents].
+type intentMethod func(Intents, context.Context, inventory.Write) (inventory.Ticket, error)
 
-func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
+func (p *Proxy) newIntent(x *exchange.Exchange, d *Resolved) inventory.Write {
 	q := x.Request
 	intent := inventory.Write{
 		Kind:            index.Put,
@@ -141,8 +141,8 @@ func (p *Proxy) intent(x *exchange.Exchange, d *Resolved) inventory.Write {
 	return intent
 }
 
-// locationRefusal refuses a write to another place than the index names, after a probe:
-// for good if the resource is known to exist there, to be retried while that is open.
+// locationRefusal refuses a write to another location than the row's, after a probe: with
+// a conflict if the resource is known to exist there, otherwise with an error to retry.
 func (p *Proxy) locationRefusal(ctx context.Context, x *exchange.Exchange, d *Resolved, probed inventory.Resource, err error) error {
 	row, removalOpen, lookupErr := p.Store.ResourceAndRemoval(ctx, probed.Subscription, probed.Key)
 	moved := row.Region != probed.Region || row.Location != probed.Location // perhaps to the wanted location
@@ -159,7 +159,7 @@ func locationConflict(x *exchange.Exchange, row inventory.Resource, wanted strin
 	return arm.NewError(arm.InvalidResourceLocation, x.Request.Name(), row.Location, x.Request.Path.Group(), wanted).About("location")
 }
 
-// refusal turns the inventory's refusal of a write into ARM's.
+// refusal converts the inventory's refusal of a write to ARM's.
 func (p *Proxy) refusal(x *exchange.Exchange, d *Resolved, err error) error {
 	var state *index.GroupStateError
 	var quota *transaction.QuotaError
@@ -167,7 +167,7 @@ func (p *Proxy) refusal(x *exchange.Exchange, d *Resolved, err error) error {
 	var fence *inventory.FencedError
 	switch {
 	case errors.As(err, &fence):
-		return p.fenced(x, fence)
+		return p.fencedError(x, fence)
 	case errors.Is(err, inventory.ErrNotFound):
 		return x.Request.NotFound()
 	case errors.Is(err, inventory.ErrParentNotFound), errors.Is(err, inventory.ErrParentMoved):
@@ -183,9 +183,9 @@ func (p *Proxy) refusal(x *exchange.Exchange, d *Resolved, err error) error {
 	return admission.Refusal(x, err)
 }
 
-// fenced refuses to create a resource while an unanswered write of the same ID may
+// fencedError refuses to create a resource while an unanswered write of the same ID may
 // still take effect.
-func (p *Proxy) fenced(x *exchange.Exchange, fence *inventory.FencedError) *arm.Error {
+func (p *Proxy) fencedError(x *exchange.Exchange, fence *inventory.FencedError) *arm.Error {
 	fault := arm.NewError(arm.Conflict).About(x.Request.Path.String()).Because(fence)
 	fault.RetryAfter = min(max(fence.Until.Sub(p.Store.Now()), admission.ConflictRetry), arm.MaxRetryAfter)
 	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, "+

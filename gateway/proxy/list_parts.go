@@ -18,24 +18,23 @@ import (
 	"portico/routing"
 )
 
-// maxPartsExamined bounds the groups in which one page looks for resources of its list.
+// maxPartsExamined bounds the groups that one page examines for resources of its list.
 const maxPartsExamined = 200
 
 // listParts are the parts of a list of a subscription's tracked resources: its groups,
-// and single resources where the caller may not read the whole group. A part is named
-// by the folded name of its group, behind which a slash and that of the resource may
-// follow.
+// and single resources if the caller may not read the whole group. The name of a part is
+// the folded name of its group, for a single resource followed by a slash and its name.
 type listParts struct {
 	*Proxy
 	x            *exchange.Exchange
 	subscription inventory.Subscription
 	readable     *authorize.Readable // nil: the parts are all groups
-	names        []string            // of the parts in which the caller may read something, in order
+	names        []string            // the parts in which the caller may read something, sorted
 	examined     int
 }
 
-// parts returns the parts of a list, nil where it has none: a provider lists what is not
-// tracked, or nested, at its one scope alone.
+// parts returns the parts of a list, or nil: a list of resources that are not tracked, or
+// are nested, has only its one scope.
 func (p *Proxy) parts(x *exchange.Exchange, d *Resolved) fanout.Parts {
 	q := x.Request
 	if q.Type.Kind != regions.Tracked || q.Type.Parent != nil || q.Path.Group() != "" || q.Path.Subscription() == "" || q.Path.Hops() != 1 {
@@ -44,7 +43,7 @@ func (p *Proxy) parts(x *exchange.Exchange, d *Resolved) fanout.Parts {
 	parts := &listParts{Proxy: p, x: x, subscription: d.Subscription, readable: d.readable}
 	if d.readable != nil {
 		for _, scope := range d.readable.Within(q.Scope()) {
-			if name := parts.nameOf(scope); name != "" {
+			if name := parts.partName(scope); name != "" {
 				parts.names = append(parts.names, name)
 			}
 		}
@@ -53,9 +52,9 @@ func (p *Proxy) parts(x *exchange.Exchange, d *Resolved) fanout.Parts {
 	return parts
 }
 
-// nameOf returns the name of the part at a folded scope; "" where that holds nothing of the
-// list.
-func (l *listParts) nameOf(scope string) string {
+// partName returns the name of the part at a folded scope; "" if that holds no element of
+// the list.
+func (l *listParts) partName(scope string) string {
 	var at arm.Path
 	if at.Parse(arm.PathOf(scope)) != nil || at.Group() == "" {
 		return ""
@@ -73,7 +72,7 @@ func (l *listParts) nameOf(scope string) string {
 // Next implements fanout.Parts.
 func (l *listParts) Next(ctx context.Context, after string) (*fanout.Part, string, error) {
 	for {
-		name, err := l.next(ctx, after)
+		name, err := l.nextName(ctx, after)
 		if err != nil || name == "" {
 			return nil, "", err
 		}
@@ -96,8 +95,8 @@ func (l *listParts) Next(ctx context.Context, after string) (*fanout.Part, strin
 	}
 }
 
-// next returns the name of the part behind another, "" at the end.
-func (l *listParts) next(ctx context.Context, after string) (string, error) {
+// nextName returns the name of the part after the given one, "" at the end.
+func (l *listParts) nextName(ctx context.Context, after string) (string, error) {
 	if l.readable != nil {
 		i := sort.Search(len(l.names), func(i int) bool { return l.names[i] > after })
 		if i == len(l.names) {
@@ -115,7 +114,7 @@ func (l *listParts) next(ctx context.Context, after string) (string, error) {
 	return groups[0].Key, nil
 }
 
-// regionsOf returns the regions that may hold something of a part.
+// regionsOf returns the regions that may hold elements of a part.
 func (l *listParts) regionsOf(ctx context.Context, name string) ([]string, error) {
 	t := l.x.Request.Type
 	group, _, _ := strings.Cut(name, "/")
@@ -126,12 +125,12 @@ func (l *listParts) regionsOf(ctx context.Context, name string) ([]string, error
 	return names, nil
 }
 
-// Named implements fanout.Parts. Of a resource that the index knows it returns the region,
-// too.
+// Named implements fanout.Parts. For a resource that the index knows, the part has its
+// region, too.
 func (l *listParts) Named(ctx context.Context, name string) (*fanout.Part, error) {
 	sub := l.subscription
 	group, resource, one := strings.Cut(name, "/")
-	if !l.shows(group, resource) {
+	if !l.mayRead(group, resource) {
 		return nil, nil
 	}
 	found, _, err := l.Store.Scopes.Group(ctx, sub.ID, group, l.x.Started)
@@ -164,8 +163,8 @@ func (l *listParts) groupID(group string) string {
 	return l.x.Request.Path.Prefix(2) + "/resourceGroups/" + group
 }
 
-// idOf is the ID of a resource of the list in a group; without its name, that of the
-// group's own list.
+// idOf returns the ID of a resource of the list in a group; without a resource's name,
+// the ID of the group's own list.
 func (l *listParts) idOf(group, resource string) string {
 	hop := l.x.Request.Path.LastHop()
 	id := l.groupID(group) + "/providers/" + hop.Namespace() + "/" + hop.Segment(0)
@@ -175,8 +174,8 @@ func (l *listParts) idOf(group, resource string) string {
 	return id
 }
 
-// shows reports whether the caller may read something in a part.
-func (l *listParts) shows(group, resource string) bool {
+// mayRead reports whether the caller may read something in a part.
+func (l *listParts) mayRead(group, resource string) bool {
 	if l.readable == nil {
 		return true
 	}
@@ -187,8 +186,8 @@ func (l *listParts) shows(group, resource string) bool {
 	return l.readable.Shows(id) || len(l.readable.Within(id)) > 0
 }
 
-// unfiltered reports whether the client asks for nothing that the provider's answer to the
-// GET of a resource would not go by, as a filter.
+// unfiltered reports whether the request has no option, such as a filter, that the GET of
+// a single resource would ignore.
 func (l *listParts) unfiltered() bool {
 	query := routing.Query{Raw: l.x.Request.Query.Without("$top")}
 	query.Raw = query.Without("$skipToken")

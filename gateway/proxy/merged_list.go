@@ -15,8 +15,8 @@ import (
 	"portico/routing"
 )
 
-// Headers of merged lists: whether every region that may hold elements has answered
-// so far, and the ids that the providers gave to the requests for this page.
+// Headers of merged lists: whether every region that may hold elements has answered so
+// far, and the ids that the providers gave to the requests for this page.
 const (
 	completedHeader     = "X-Ms-Portico-Completed"
 	originalRequestsIDs = "X-Ms-Original-Request-Ids"
@@ -47,8 +47,8 @@ func badRegionFailure(why string) *arm.Error {
 	return arm.NewError(arm.InvalidRequestHeader, name, why).About(name)
 }
 
-// conditionalHeaders do not pass to regions: a merged page has no entity tag, and a
-// region's answer to them would be no page.
+// conditionalHeaders are not sent to regions: a merged page has no entity tag, and a
+// region's answer to them would not be a page.
 var conditionalHeaders = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 
 // pageRequest builds the request for a page of a merged list.
@@ -81,14 +81,14 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d *Resolved) 
 	if d.readable != nil || fanout.HasSkipToken(request.Query) {
 		request.Parts = p.parts(x, d)
 	}
-	if d.sole() {
+	if d.oneEndpoint() {
 		request.Sole, request.Endpoints = true, []*regions.Endpoint{d.Endpoint}
 	}
 	return request, nil
 }
 
-// sole reports whether one endpoint serves a list alone.
-func (d *Resolved) sole() bool { return d.Answer == routing.Forward }
+// oneEndpoint reports whether a single endpoint serves a list.
+func (d *Resolved) oneEndpoint() bool { return d.Answer == routing.Forward }
 
 // isList reports whether a request asks for the resources of a type.
 func isList(q *routing.Request) bool {
@@ -96,8 +96,8 @@ func isList(q *routing.Request) bool {
 }
 
 // continuesMergedList reports whether a request asks for a further page of a list whose
-// pages are made here. The walk goes on through the regions that it began with, even if
-// fewer serve or hold any by now, or the caller may read all of the list by now.
+// pages Portico makes. It continues with the regions it began with, even if by now fewer
+// serve or hold any, or the caller may read all of the list.
 func (p *Proxy) continuesMergedList(x *exchange.Exchange) bool {
 	q := x.Request
 	return isList(q) && fanout.HasSkipToken(q.Query) &&
@@ -121,8 +121,8 @@ func (p *Proxy) emptyList(w http.ResponseWriter, x *exchange.Exchange) error {
 	return x.Answer(w, http.StatusOK, exchange.List{Value: []any{}})
 }
 
-// chargeRegions charges the caller for each region that a page asks. The first one was
-// paid for when the request came in.
+// chargeRegions returns a function that charges the caller for each region that a page
+// asks. The first one was charged when the request came in.
 func chargeRegions(x *exchange.Exchange) func(int) {
 	paid := 1
 	return func(regions int) {
@@ -132,9 +132,9 @@ func chargeRegions(x *exchange.Exchange) func(int) {
 	}
 }
 
-// mergedList answers a page of a list over several regions, or of one that is not shown
-// as a whole.
-func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
+// mergedList answers a page of a list that covers several regions, or that the caller
+// sees only in part.
+func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	request, err := p.pageRequest(r, x, d)
 	if err != nil {
 		return ended, err
@@ -164,11 +164,12 @@ func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.E
 	return ended, nil
 }
 
-// confirmEmpty is confirmAbsence for a page of a list that one endpoint serves alone.
-func (p *Proxy) confirmEmpty(ctx context.Context, x *exchange.Exchange, d *Resolved, merged *fanout.MergedPage, failure error) (again, error) {
+// confirmEmpty does what confirmAbsence does for a page of a list that a single endpoint
+// serves.
+func (p *Proxy) confirmEmpty(ctx context.Context, x *exchange.Exchange, d *Resolved, merged *fanout.MergedPage, failure error) (retryReason, error) {
 	fault, failed := errors.AsType[*arm.Error](failure)
 	empty := merged != nil && merged.Count == 0 && merged.NextLink == "" || failed && fault.Status == http.StatusNotFound
-	if !empty || !d.sole() || !d.Memory.Any() {
+	if !empty || !d.oneEndpoint() || !d.Memory.Any() {
 		return ended, nil
 	}
 	why, err := p.confirmAbsence(ctx, x, d)

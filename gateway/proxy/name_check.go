@@ -12,7 +12,8 @@ import (
 	"portico/upstream"
 )
 
-// checkName answers whether a name is free by what all regions of its type say.
+// checkName asks all regions of a type whether a name is free, and combines their
+// answers.
 func (p *Proxy) checkName(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	check := fanout.NameCheck{Send: p.Upstream.Do, Namespace: x.Request.Provider.Namespace, Caller: x.Caller(), ReceivedAt: x.Started}
 	for _, e := range d.Endpoints {

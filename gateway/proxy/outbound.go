@@ -16,7 +16,6 @@ import (
 	"portico/upstream/answers"
 )
 
-// outbound builds the call to a provider.
 func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, method string) upstream.Call {
 	header, own := p.outboundHeaders(r, x, d, method)
 	return upstream.Call{
@@ -26,8 +25,8 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, met
 	}
 }
 
-// outboundHeaders returns the client's headers that pass to the provider of a request, and
-// the headers that only the front door may set.
+// outboundHeaders returns the client's headers that are sent to the provider of a
+// request, and the headers that only the front door may set.
 func (p *Proxy) outboundHeaders(r *http.Request, x *exchange.Exchange, d *Resolved, method string) (http.Header, headers.Fields) {
 	h := headers.ToProvider(r.Header, x.Request.Provider.PassesRequest())
 	p.Tracer.Pass(h, x.Client.Trusted && !x.Inner())
@@ -39,7 +38,7 @@ func (p *Proxy) outboundHeaders(r *http.Request, x *exchange.Exchange, d *Resolv
 		delete(h, "If-Range")
 	}
 	caller := admission.CallerOf(x)
-	caller.Identity.Client = "" // it passes as it came, with the client's other headers
+	caller.Identity.Client = "" // the client's own header is passed unchanged
 	stamps := caller.Stamps(d.Subscription.TenantID, p.Public, p.referer(x.Request))
 	if method != http.MethodGet && method != http.MethodHead {
 		stamps.SystemData = systemData(x.Principal.In(d.Subscription.TenantID), x.Request, d.Row, x.Started)
@@ -55,15 +54,15 @@ func readsAnswer(q *routing.Request, d *Resolved, method string) bool {
 	return q.Class != routing.Instance || method != http.MethodGet || d.NeedsVerify || d.Row != nil
 }
 
-// referer is the URI of q on the public host, whatever host the client used: providers
-// build the links in their answers from it.
+// referer returns the URI of q on the public host, whatever host the client used:
+// providers build the links in their answers from it.
 func (p *Proxy) referer(q *routing.Request) string {
 	return answers.Referer(p.Public, q.Path.Escaped(), q.Query.Raw)
 }
 
-// systemData is the header that says who writes and when. Creator and creation time
-// come from the row, or from the request if that creates a resource; if they are not
-// known, it has the modification alone.
+// systemData returns the header with the caller and the time of a write. Creator and
+// creation time come from the row, or from the request if it creates a resource; if they
+// are unknown, the header has only the modification.
 func systemData(who access.Principal, q *routing.Request, row *inventory.Resource, now time.Time) string {
 	type stamps struct {
 		CreatedBy          string `json:"createdBy,omitempty"`
@@ -91,7 +90,7 @@ func systemData(who access.Principal, q *routing.Request, row *inventory.Resourc
 	return string(text)
 }
 
-// providerFault turns the failure of a call into the error that the client gets.
+// providerFault converts the failure of a call to the error for the client.
 func providerFault(err error, x *exchange.Exchange) error {
 	if fault, ok := errors.AsType[*upstream.Fault](err); ok {
 		return fault.ARM(x.Request.Provider.Namespace)

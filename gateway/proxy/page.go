@@ -15,22 +15,22 @@ import (
 	"portico/upstream/answers"
 )
 
-// mayBePage reports whether clients may take an answer for a page of a list. That of an
-// action or of a poll may be one.
+// mayBePage reports whether clients may take an answer for a page of a list. The answer
+// to an action or to a poll may be one.
 func mayBePage(q *routing.Request, answer *http.Response) bool {
 	return succeeded(answer) && q.Method != http.MethodHead && q.Class != routing.Instance
 }
 
-// guardPage makes the nextLink of a page lead to the front door. It refuses a page
-// whose link cannot.
+// guardPage makes the nextLink of a page lead to the front door. It refuses a page whose
+// link cannot.
 func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	namespace := x.Request.Provider.Namespace
-	text, err := p.buffer(answer, namespace, d.Region)
+	text, err := p.bufferBody(answer, namespace, d.Region)
 	if err != nil || len(text) == 0 && answer.StatusCode != http.StatusOK {
 		return err
 	}
 	invalid := func(why string) *arm.Error { return arm.NewError(arm.InvalidProviderResponse, namespace, why) }
-	if len(text) > 0 && !likeASCII(answer.Header["Content-Type"]) {
+	if len(text) > 0 && !readsLikeASCII(answer.Header["Content-Type"]) {
 		return invalid("its character set cannot be checked").About("Content-Type")
 	}
 	page, shown, err := parsePage(x, text)
@@ -65,8 +65,8 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved
 	return nil
 }
 
-// parsePage finds the link of a page and, of one of a list, how many of its elements are
-// shown: those that lie in the list.
+// parsePage finds the link of a page and, for a page of a list, how many of its elements
+// are shown: those inside the list's scope.
 func parsePage(x *exchange.Exchange, text []byte) (page fanout.Page, shown int, err error) {
 	if isList(x.Request) {
 		page, err = fanout.ParsePage(text)
@@ -79,9 +79,9 @@ func parsePage(x *exchange.Exchange, text []byte) (page fanout.Page, shown int, 
 	return page, 0, err
 }
 
-// nextLink returns the link of a page as the client gets it, "" at the end of the list.
-// The pages of an operation's result have the path that its provider names, as the
-// polled path is no list.
+// nextLink returns the link of a page for the client, "" at the end of the list. The
+// pages of an operation's result have the path that its provider names, as the polled
+// path is not a list.
 func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d *Resolved, link []byte) (string, error) {
 	links := fanout.NextLinks{Public: p.Public, Endpoint: d.Endpoint, Path: x.Request.Path.String()}
 	if q := x.Request; q.Class != routing.Poll {
@@ -111,7 +111,7 @@ func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d *Resolved,
 	return answers.PublicLink(p.Public, path, query), nil
 }
 
-// resultPath is the path of the next page of an operation's result.
+// resultPath returns the path of the next page of an operation's result.
 func (p *Proxy) resultPath(d *Resolved, link string) (to arm.Path, own bool) {
 	if strings.HasPrefix(link, "?") && d.Operation != nil && d.Operation.Target != "" { // relative to the called URL
 		called, _, _ := strings.Cut(d.Operation.Target, "?")

@@ -1,14 +1,13 @@
-// Package proxy takes a request for a resource provider its way: content and common
-// arguments are checked, the request is resolved to the endpoint that serves it, called
-// there, and answered.
+// Package proxy serves requests for resource providers: it checks content and common
+// arguments, resolves the request to the endpoint that serves it, calls the endpoint, and
+// delivers the answer.
 //
 // [Proxy.Serve] decides who serves a request, and decides again if a step finds that the
-// decision is out of date (serve.go). A read is forwarded (read.go); an empty answer to one
-// that was placed by memory is confirmed against the store first (cached_absence.go). A
-// write of a tracked resource records its intent before the call and its outcome before the
-// answer (write.go, intent.go). A list over several regions is merged (merged_list.go).
-// Polls are answered by package polling, which also makes the polling URLs in answers lead
-// to the front door.
+// decision is out of date (serve.go). A read is forwarded (read.go); if memory placed it
+// and the answer is empty, the store confirms that (cached_absence.go). A write of a
+// tracked resource records its intent before the call and its outcome before the answer
+// (write.go, intent.go). A list over several regions is merged (merged_list.go). Package
+// polling answers polls, and makes the polling URLs in answers lead to the front door.
 //
 // Every answer of a provider reaches the client through deliver.go, which makes links of
 // pages (page.go) lead to the front door as well.
@@ -36,7 +35,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// Proxy answers the requests for resource providers by one configuration.
+// Proxy answers the requests for resource providers for one configuration.
 type Proxy struct {
 	Config     *config.Config
 	Public     *url.URL
@@ -48,8 +47,8 @@ type Proxy struct {
 	Admission  *admission.Admission
 	Lister     *fanout.Lister
 	Polls      *polling.Forwarded
-	Activity   *observe.Activity // nil: what is only passed on leaves no event
-	Sender     string            // in whose name intents are recorded
+	Activity   *observe.Activity // nil: relayed calls leave no event
+	Sender     string            // the process that records intents
 	Tracer     *spans.Tracer
 	Log        *zap.Logger
 }
@@ -59,17 +58,17 @@ type Upstream interface {
 	Do(context.Context, upstream.Call) (*http.Response, error)
 }
 
-// Resolved is a request with its content and, once [Proxy.Serve] has made it, the decision
-// who serves it.
+// Resolved is a request with its content and, once [Proxy.Serve] has made it, the
+// decision who serves it.
 type Resolved struct {
 	*routing.Decision
 	body    routing.Body
 	content []byte
-	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
-	// write are recorded with its outcome, before the answer is delivered.
-	pollURLs *polling.URLs
-	tried    again // the reasons for which it was resolved again
-	// readable is what the caller may see of a list that it may see a part of; nil: all.
+	// pollURLs are the polling URLs of the answer, nil until they are found. A write's
+	// URLs are recorded with its outcome, before the answer is delivered.
+	pollURLs     *polling.URLs
+	triedReasons retryReason // the reasons for which it was resolved again
+	// readable is the part of a list that the caller may see; nil: all.
 	readable *authorize.Readable
 }
 
@@ -98,8 +97,8 @@ func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	return p.Serve(w, r, x, &Resolved{body: body, content: content, readable: readable})
 }
 
-// Send sends a call to q on behalf of the request x, the whole way that a client's own
-// call would take, and returns the answer to it.
+// Send sends a call to q on behalf of the request x, in the same way as a client's call,
+// and returns the answer.
 func (p *Proxy) Send(call *http.Request, x *exchange.Exchange, q *routing.Request, content []byte) (*exchange.Captured, error) {
 	body, fault := p.ReadContent(q, content)
 	if fault != nil {
@@ -118,9 +117,9 @@ func (p *Proxy) Send(call *http.Request, x *exchange.Exchange, q *routing.Reques
 	return answer, err
 }
 
-// relay forwards a call that does not concern the index. One that may change something
-// leaves an event.
-func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
+// relay forwards a call that does not concern the index. It records an event if the call
+// may change something.
+func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	answer, why, err := p.fetch(r, x, d, r.Method)
 	if !x.Request.Reads() && p.Activity != nil {
 		p.recordRelayed(r.Context(), x, answer, err)
@@ -132,23 +131,23 @@ func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	return ended, p.deliver(r.Context(), w, x, d, answer)
 }
 
-// poll answers a poll of an operation. It takes a copy of the decision, as that of any
-// other request should not escape to the heap.
-func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) (again, error) {
+// poll answers a poll of an operation. It takes a copy of d, so that no other request's d
+// escapes to the heap.
+func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) (retryReason, error) {
 	provider := &poll{Proxy: p, w: w, r: r, x: x, d: &d}
 	err := p.Polls.Answer(w, r, x, d.Decision, provider)
 	return provider.why, err
 }
 
-// poll is a poll on its way to its provider. It implements [polling.Provider].
+// poll is a poll that is being answered. It implements [polling.Provider].
 type poll struct {
 	*Proxy
 	w http.ResponseWriter
 	r *http.Request
 	x *exchange.Exchange
 	d *Resolved
-	// why says why Fetch has returned neither an answer nor an error.
-	why again
+	// why is the reason why Fetch returned neither an answer nor an error.
+	why retryReason
 }
 
 func (p *poll) Fetch() (answer *http.Response, err error) {
@@ -168,7 +167,7 @@ func (p *poll) FetchPath(d *routing.Decision, path, query string) (*http.Respons
 }
 
 func (p *poll) Buffer(answer *http.Response, namespace, region string) ([]byte, error) {
-	return p.buffer(answer, namespace, region)
+	return p.bufferBody(answer, namespace, region)
 }
 
 func (p *poll) Deliver(d *routing.Decision, answer *http.Response) error {

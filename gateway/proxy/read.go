@@ -9,9 +9,9 @@ import (
 	"portico/inventory"
 )
 
-// read forwards a GET of a tracked resource and records what the answer proves. A 404
-// to a client proves no absence, so Portico then asks under its own identity.
-func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
+// read forwards a GET of a tracked resource and records what the answer proves. A 404 to
+// a client proves no absence, so Portico then asks under its own identity.
+func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	answer, why, err := p.fetch(r, x, d, http.MethodGet)
 	if answer == nil {
 		return why, err
@@ -28,11 +28,11 @@ func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	return ended, p.deliver(r.Context(), w, x, d, answer)
 }
 
-// mayBeElsewhere reports whether a resource that its region does not have may have been
-// created in another: the store was restored, and no sweep has seen the region since
-// (see package inventory, rule R17).
+// mayBeElsewhere reports whether a resource that its region lacks may have been created
+// in another: the store was restored, and no sweep has seen the region since (see package
+// inventory, rule R17).
 func (p *Proxy) mayBeElsewhere(ctx context.Context, x *exchange.Exchange, d *Resolved) bool {
-	if !d.may(elsewhere) || p.Store.Events.Restored().IsZero() {
+	if !d.mayRetry(elsewhere) || p.Store.Events.Restored().IsZero() {
 		return false
 	}
 	unseen, err := p.Store.Coverage.Uncovered(ctx, x.Subscription(), x.Request.Type.Key, []string{d.Region})
@@ -40,7 +40,7 @@ func (p *Proxy) mayBeElsewhere(ctx context.Context, x *exchange.Exchange, d *Res
 }
 
 // head answers a HEAD by a GET, the verb that every provider has.
-func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
+func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	answer, why, err := p.fetch(r, x, d, http.MethodGet)
 	if answer == nil {
 		return why, err
@@ -76,8 +76,8 @@ func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	return ended, nil
 }
 
-// recordRead records what a GET of a tracked resource proves, before the client has
-// the answer.
+// recordRead records what a GET of a tracked resource proves, before the client has the
+// answer.
 func (p *Proxy) recordRead(ctx context.Context, x *exchange.Exchange, d *Resolved, answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusNotFound:
@@ -86,7 +86,7 @@ func (p *Proxy) recordRead(ctx context.Context, x *exchange.Exchange, d *Resolve
 			x.Warn("a client was told that a resource is not there, and its provider did not confirm that", err)
 		}
 	case http.StatusOK:
-		text, err := p.buffer(answer, x.Request.Provider.Namespace, d.Region)
+		text, err := p.bufferBody(answer, x.Request.Provider.Namespace, d.Region)
 		if err != nil {
 			return err
 		}

@@ -14,8 +14,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// recordRelayed records what became of a call that was only passed on, by the answer to it
-// or the error in place of one.
+// recordRelayed records an event for a relayed call, from its answer or its error.
 func (p *Proxy) recordRelayed(ctx context.Context, x *exchange.Exchange, answer *http.Response, err error) {
 	if err == nil {
 		accepted := answer.StatusCode == http.StatusAccepted || len(answer.Header["Azure-Asyncoperation"]) > 0 || len(answer.Header["Operation-Location"]) > 0
@@ -33,7 +32,7 @@ func (p *Proxy) recordRelayed(ctx context.Context, x *exchange.Exchange, answer 
 // errorRead is how much of an answer is read to find its error.
 const errorRead = 8 << 10
 
-// errorOf is the error in an answer, nil where there is none. It puts back what it reads.
+// errorOf returns the error in an answer, or nil. It puts back what it has read.
 func errorOf(answer *http.Response) *arm.Error {
 	if answer.StatusCode < http.StatusBadRequest {
 		return nil
@@ -47,7 +46,7 @@ func errorOf(answer *http.Response) *arm.Error {
 	return answers.Error(answer.StatusCode, string(jsontext.WithoutMark(text)))
 }
 
-// brokenReader fails as what was read before it did.
+// brokenReader returns the error that an earlier read returned.
 type brokenReader struct{ err error }
 
 func (r brokenReader) Read([]byte) (int, error) { return 0, r.err }

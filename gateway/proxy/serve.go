@@ -10,30 +10,30 @@ import (
 	"portico/tracing/headers"
 )
 
-// again is why a request has to be resolved again: what a step of its way comes to that has
-// neither answered it nor failed. Each reason counts once for a request, so that it is
-// resolved five times at most: a step that may not ask any more ends with what it has.
-type again uint8
+// retryReason is a set of reasons to resolve a request again, as found by a step that has
+// neither answered it nor failed. Each reason counts once for a request, so a request is
+// resolved at most five times; after that a step has to end with what it has.
+type retryReason uint8
 
-// The reasons. Whatever showed them has corrected memory and index as well.
+// The reasons. The step that returns one has corrected memory and index.
 const (
-	misplaced again = 1 << iota // memory sent a read where its resource does not lie any more
-	elsewhere                   // a read found nothing in its region, and another may have it
-	rowGone                     // a write was resolved by a row whose resource does not exist
-	overtaken                   // what a write was resolved by changed before its intent was recorded
+	misplaced retryReason = 1 << iota // memory sent a read to a region that its resource has left
+	elsewhere                         // a read found nothing in its region, and another may have the resource
+	rowGone                           // a write was resolved by a row whose resource does not exist
+	overtaken                         // what a write was resolved by changed before its intent was recorded
 
-	ended again = 0 // there is none: the request has its answer, or an error
+	ended retryReason = 0 // no reason: the request was answered, or failed
 )
 
-// byStore reports whether the store alone has to resolve the request from then on. Memory is
-// good enough for reads, whose locations are corrected.
-func (a again) byStore() bool { return a == rowGone || a == overtaken }
+// needsStore reports whether the request must be resolved from the store from then on.
+// For reads memory suffices, as it was corrected.
+func (a retryReason) needsStore() bool { return a == rowGone || a == overtaken }
 
-// may reports whether a step may ask for another resolution for a reason.
-func (d *Resolved) may(why again) bool { return d.tried&why == 0 }
+// mayRetry reports whether a step may ask for another resolution for a reason.
+func (d *Resolved) mayRetry(why retryReason) bool { return d.triedReasons&why == 0 }
 
 // Serve decides who serves a request whose content and arguments are checked, and answers
-// it. It decides again, and begins anew, as often as a step asks for that; nothing else
+// it. It decides again, from the start, whenever a step asks for that; nothing else
 // resolves a request.
 func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) error {
 	resolver := p.Resolver
@@ -50,15 +50,15 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		if err != nil || why == ended {
 			return err
 		}
-		if d.tried |= why; why.byStore() {
+		if d.triedReasons |= why; why.needsStore() {
 			resolver = p.Resolver.ByStore()
 		}
 	}
 }
 
-// serveOnce answers a resolved request in the way that its kind needs, or says why it has to
-// be resolved again.
-func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
+// serveOnce answers a resolved request according to its kind, or returns a reason to
+// resolve it again.
+func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	if d.readable != nil && !isList(x.Request) {
 		if err := p.refuseUnlessBegan(r.Context(), x); err != nil {
 			return ended, err
@@ -76,7 +76,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	case d.Answer == routing.Absent || d.Answer == routing.Present:
 		x.Region = ""
 		return ended, x.Answer(w, http.StatusNoContent, nil)
-	case d.Answer == routing.Merge || d.readable != nil && d.sole() && isList(x.Request) || p.continuesMergedList(x):
+	case d.Answer == routing.Merge || d.readable != nil && d.oneEndpoint() && isList(x.Request) || p.continuesMergedList(x):
 		return p.mergedList(w, r, x, d)
 	case d.Answer == routing.EmptyList:
 		return ended, p.emptyList(w, x)
@@ -105,7 +105,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			}
 			return p.write(w, r, x, d)
 		case r.Method == http.MethodPut:
-			if fault := p.misshapen(x, d); fault != nil {
+			if fault := p.checkShape(x, d); fault != nil {
 				x.Reach(exchange.AtShape)
 				return ended, fault
 			}
@@ -114,8 +114,8 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	return p.relay(w, r, x, d)
 }
 
-// checkLocks refuses what locks forbid. The store checks the locks of a write of a
-// tracked resource in the transaction that records the intent; a write that is
+// checkLocks refuses requests that locks forbid. The store checks the locks of a write of
+// a tracked resource in the transaction that records the intent; but a write that is
 // answered without a call has no intent.
 func (p *Proxy) checkLocks(x *exchange.Exchange, d *Resolved) error {
 	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && d.Answer == routing.Forward {

@@ -10,9 +10,9 @@ import (
 	"portico/routing"
 )
 
-// misshapen refuses a PUT whose body is not what the provider's documents say, where PUTs
-// are held to them. Whoever judges a planned one judges its shape.
-func (p *Proxy) misshapen(x *exchange.Exchange, d *Resolved) *arm.Error {
+// checkShape refuses a PUT whose body contradicts the provider's documents, if the
+// provider is configured for that. Planned PUTs are checked by their planner.
+func (p *Proxy) checkShape(x *exchange.Exchange, d *Resolved) *arm.Error {
 	q := x.Request
 	if q.Method != http.MethodPut || x.Planned || q.Provider.Validation != regions.ValidateWrites {
 		return nil
@@ -20,8 +20,8 @@ func (p *Proxy) misshapen(x *exchange.Exchange, d *Resolved) *arm.Error {
 	return Misshapen(q, d.content, schema.Literal)
 }
 
-// Misshapen returns the fault of a body of a PUT that is not what the provider's documents
-// say; nil also if they say nothing of it.
+// Misshapen returns the fault of a PUT's body that contradicts the provider's documents;
+// nil if it does not, or if they do not describe it.
 func Misshapen(q *routing.Request, content []byte, mode schema.Mode) *arm.Error {
 	if q.Type == nil || q.Provider.Validation == regions.ValidateNever {
 		return nil

@@ -14,23 +14,23 @@ import (
 )
 
 // write forwards a PUT, PATCH or DELETE of a tracked resource. It records the intent
-// before the first byte leaves, and the outcome before the client has the answer.
-// Once the intent is recorded, the write goes on even if the client disconnects.
-func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (again, error) {
+// before it sends the first byte, and the outcome before the client has the answer. Once
+// the intent is recorded, the write continues even if the client disconnects.
+func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	ctx := context.WithoutCancel(r.Context())
 	if why, err := p.confirmRow(ctx, x, d); err != nil || why != ended {
 		return why, err
 	}
-	if fault := p.misshapen(x, d); fault != nil {
-		// Whatever else the write would be refused for comes first.
-		if _, why, err := p.intend(ctx, x, d, Intents.Try); err != nil || why != ended {
+	if fault := p.checkShape(x, d); fault != nil {
+		// All other reasons to refuse the write come first.
+		if _, why, err := p.recordIntent(ctx, x, d, Intents.Try); err != nil || why != ended {
 			return why, err
 		}
 		x.Reach(exchange.AtShape)
 		return ended, fault
 	}
 	began := time.Now()
-	ticket, why, err := p.intend(ctx, x, d, Intents.Begin)
+	ticket, why, err := p.recordIntent(ctx, x, d, Intents.Begin)
 	if err != nil || why != ended {
 		return why, err
 	}
@@ -50,12 +50,11 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	settled.Operations = d.pollURLs.Records()
 	p.settle(ctx, x, ticket, settled)
 	if err != nil {
-		return ended, p.brokenOff(x.Request.Provider.Namespace, x.Region, err)
+		return ended, p.bodyFault(x.Request.Provider.Namespace, x.Region, err)
 	}
 	return ended, p.deliver(ctx, w, x, d, answer)
 }
 
-// settleUnanswered settles a write that got no answer.
 func (p *Proxy) settleUnanswered(ctx context.Context, x *exchange.Exchange, ticket inventory.Ticket, sent answers.Write, err error) error {
 	fault := upstream.FaultOf(err, x.Region)
 	shown := fault.ARM(x.Request.Provider.Namespace)
@@ -68,7 +67,7 @@ func (p *Proxy) settleUnanswered(ctx context.Context, x *exchange.Exchange, tick
 	return shown
 }
 
-// settle records the outcome of a write. If the store fails, the answer still goes out:
+// settle records the outcome of a write. If the store fails, the answer is still sent:
 // the intent stays and expires.
 func (p *Proxy) settle(ctx context.Context, x *exchange.Exchange, ticket inventory.Ticket, answer inventory.Answer) {
 	err := failpoint.Hit(failpoint.AnswerSettleBefore)
@@ -76,7 +75,7 @@ func (p *Proxy) settle(ctx context.Context, x *exchange.Exchange, ticket invento
 		_, err = p.Store.Settle(ctx, ticket, answer)
 	}
 	if err != nil {
-		x.Warn("a write's outcome was not recorded; it will be asked for", err)
+		x.Warn("a write's outcome was not recorded; a job will ask for it", err)
 	}
 	failpoint.Pass(failpoint.AnswerSettleAfter)
 }

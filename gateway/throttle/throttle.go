@@ -1,5 +1,5 @@
-// Package throttle limits how many requests callers may send: each takes tokens of its
-// caller's buckets, and of its subscription's.
+// Package throttle limits the rate of requests: each takes tokens of its caller's and of
+// its subscription's buckets.
 package throttle
 
 import (
@@ -14,7 +14,7 @@ import (
 	"portico/limits"
 )
 
-// Options are what requests are counted with.
+// Options are the dependencies of [Throttle].
 type Options struct {
 	Config   *config.Throttle
 	Levels   *limits.BucketLevels
@@ -23,13 +23,13 @@ type Options struct {
 	Metrics  *limits.ThrottleMetrics
 }
 
-// Throttle counts requests by one configuration. A nil one counts nothing.
+// Throttle counts requests for one configuration. A nil Throttle counts nothing.
 type Throttle struct {
 	Options
 	buckets *limits.Throttle
 }
 
-// New returns what counts requests; nil if the configuration has none counted.
+// New returns a Throttle; nil if the configuration disables it.
 func New(o Options) *Throttle {
 	c := o.Config
 	if !c.Enabled {
@@ -51,15 +51,15 @@ func limitsOf(c config.ThrottleLimits) limits.RequestLimits {
 	return l
 }
 
-// Limit refuses the requests of callers that send too many. It comes after what knows the
-// caller and what the request is about, and before all that costs more.
+// Limit refuses the requests of callers that send too many. It must follow the links that
+// authenticate and classify the request, and precede all that cost more.
 func (t *Throttle) Limit(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
-	if t == nil || x.ForMetadata() { // it needs no sign-in
+	if t == nil || x.ForMetadata() { // metadata needs no sign-in
 		return true
 	}
 	kind, id := limits.RequestKindOf(r.Method), x.Request.Path.Subscription()
-	if refusal := t.take(r.Context(), x, kind, id); refusal != nil {
+	if refusal := t.chargeRequest(r.Context(), x, kind, id); refusal != nil {
 		t.Metrics.Refused(kind, refusal)
 		exchange.Fail(w, r, fault(x, kind, id, refusal))
 		return false
@@ -67,7 +67,8 @@ func (t *Throttle) Limit(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	return true
 }
 
-// Explain is Limit for a request that is explained: it gives back what it takes.
+// Explain applies Limit to a request that is explained, and gives back the tokens it
+// takes.
 func (t *Throttle) Explain(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	x := exchange.From(r)
 	if t == nil || x.ForMetadata() {
@@ -75,7 +76,7 @@ func (t *Throttle) Explain(w http.ResponseWriter, r *http.Request) (goesOn bool)
 	}
 	x.Reach(exchange.AtLimits)
 	kind, id := limits.RequestKindOf(r.Method), x.Request.Path.Subscription()
-	refusal := t.take(r.Context(), x, kind, id)
+	refusal := t.chargeRequest(r.Context(), x, kind, id)
 	x.Ticket.Return()
 	x.Ticket, x.Trail.Limit = limits.Ticket{}, refusal
 	if refusal != nil {
@@ -85,8 +86,8 @@ func (t *Throttle) Explain(w http.ResponseWriter, r *http.Request) (goesOn bool)
 	return true
 }
 
-// take charges the request as one of a kind in a subscription.
-func (t *Throttle) take(ctx context.Context, x *exchange.Exchange, kind limits.RequestKind, id string) (refusal *limits.Refusal) {
+// chargeRequest charges the request to the buckets of a kind in a subscription.
+func (t *Throttle) chargeRequest(ctx context.Context, x *exchange.Exchange, kind limits.RequestKind, id string) (refusal *limits.Refusal) {
 	x.Ticket, refusal = t.buckets.Take(
 		limits.ThrottledRequest{Kind: kind, Caller: x.Caller(), Subscription: id, Arrived: x.Started},
 		func() bool { return t.exists(ctx, x, id) },
@@ -94,14 +95,14 @@ func (t *Throttle) take(ctx context.Context, x *exchange.Exchange, kind limits.R
 	return refusal
 }
 
-// ChargeReads charges a request for so many reads in a subscription, in place of what it has
-// paid, but for no more than its caller has left.
+// ChargeReads charges a request for n reads in a subscription, instead of its first
+// charge, but for no more than its caller has left.
 func (t *Throttle) ChargeReads(ctx context.Context, x *exchange.Exchange, id string, n int) error {
 	if t == nil {
 		return nil
 	}
 	x.Ticket.Return()
-	if refusal := t.take(ctx, x, limits.Reads, id); refusal != nil {
+	if refusal := t.chargeRequest(ctx, x, limits.Reads, id); refusal != nil {
 		t.Metrics.Refused(limits.Reads, refusal)
 		return fault(x, limits.Reads, id, refusal)
 	}
@@ -109,14 +110,14 @@ func (t *Throttle) ChargeReads(ctx context.Context, x *exchange.Exchange, id str
 	return nil
 }
 
-// exists reports whether a subscription exists for the caller. If memory knows it, the store
-// is not asked.
+// exists reports whether a subscription exists for the caller. It asks memory first, then
+// the store.
 func (t *Throttle) exists(ctx context.Context, x *exchange.Exchange, id string) bool {
 	found, _, err := t.Scopes.Subscription(ctx, id, x.Started)
 	return err == nil && found.State != inventory.Deleted && x.Principal.CanSee(found.TenantID)
 }
 
-// fault returns the client's error. Only the caller's own buckets blame it.
+// fault returns the client's error. It blames the caller only if its own bucket is empty.
 func fault(x *exchange.Exchange, of limits.RequestKind, id string, refusal *limits.Refusal) *arm.Error {
 	kind, who := of.String(), x.Principal
 	seconds := int(refusal.RetryAfter / time.Second)

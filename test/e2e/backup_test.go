@@ -40,7 +40,7 @@ type sqliteCopies struct{ file string }
 func (c *sqliteCopies) save(t *testing.T, p *harness.Portico) {
 	c.file = filepath.Join(t.TempDir(), "saved.db")
 	text, _ := runCommand(t, p, 0, "backup", c.file)
-	if !strings.Contains(text, " bytes, layout ") || !strings.Contains(text, "portico.db.key, which is not in it") {
+	if !strings.Contains(text, " bytes, layout ") || !strings.Contains(text, "portico.db.key, which is not part of the backup") {
 		t.Errorf("it says %s", text)
 	}
 	if info, err := os.Stat(c.file); err != nil || info.Mode().Perm() != 0o600 {
@@ -168,7 +168,7 @@ func testRestore(t *testing.T, copies storeCopies, database string) {
 	p.Do(t, harness.Request{Method: http.MethodDelete, Path: w.ResourcePath("kept", machines+"old") + "?api-version=" + harness.Version}).Want(t, 200)
 
 	p.Stop(t)
-	if text := copies.restore(t, p); !strings.Contains(text, "Not gone on with: 1 job of clients") {
+	if text := copies.restore(t, p); !strings.Contains(text, "Canceled: 1 job of clients") {
 		t.Errorf("it says %s", text)
 	}
 	notified := map[string]int{}

@@ -171,7 +171,7 @@ func TestCertifyNeedsAnEmptyGroup(t *testing.T) {
 	id := "/subscriptions/" + certifySubscription + "/resourceGroups/certify/providers/Contoso.Compute/virtualMachines/precious"
 	endpoint.Do(t, harness.Request{Method: "PUT", Path: id + "?api-version=" + harness.Version, Body: `{"location":"westus"}`}).Want(t, 201)
 	c := certify(t, contosoFile(t).straightAt(endpoint, global), 2)
-	if !strings.Contains(c.stderr, id) || !strings.Contains(c.stderr, "holds something already") {
+	if !strings.Contains(c.stderr, id) || !strings.Contains(c.stderr, "is not empty") {
 		t.Errorf("it says %s", c.stderr)
 	}
 	if ids := endpoint.IDs(t); !slices.Equal(ids, []string{id}) {

@@ -64,7 +64,7 @@ func TestCommandsAskAServiceBehindTLS(t *testing.T) {
 	if _, says := o.run(t, 1, "subscriptions", "--admin", w.Portico.AdminURL); !strings.Contains(says, "PORTICO_ADMIN_TOKEN") {
 		t.Errorf("without a token: %s", says)
 	}
-	if _, says := (commander{token: "wrong"}).run(t, 1, "subscriptions", "--config", w.Portico.ConfigFile); !strings.Contains(says, "does not take this token") {
+	if _, says := (commander{token: "wrong"}).run(t, 1, "subscriptions", "--config", w.Portico.ConfigFile); !strings.Contains(says, "does not accept this token") {
 		t.Errorf("with a wrong token: %s", says)
 	}
 	if _, says := o.run(t, 1, "subscriptions", "--admin", front.URL); !strings.Contains(says, "--ca FILE") {

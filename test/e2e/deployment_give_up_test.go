@@ -50,7 +50,7 @@ func TestOneStepOfADeploymentIsGivenUp(t *testing.T) {
 			t.Errorf("%q: %s", args, text)
 		}
 	}
-	if text := unstickCommand(t, w.Portico, 0, job, "--give-up", "--resource", machine("rg", "b"), "--dry-run"); !strings.Contains(text, "Nothing was done. It would be: The step fails.") {
+	if text := unstickCommand(t, w.Portico, 0, job, "--give-up", "--resource", machine("rg", "b"), "--dry-run"); !strings.Contains(text, "Dry run: nothing was done. Outcome: The step fails.") {
 		t.Error(text)
 	}
 	if steps := stepsShown(t, w, job); steps["b"].State != "Accepted" {

@@ -72,7 +72,7 @@ func TestDeploymentIsShownToOperators(t *testing.T) {
 		t.Error(end)
 	}
 	id = job("fails")
-	if text := show(id); !strings.Contains(text, "It has failed: DeploymentFailed") || !strings.Contains(text, "the same PUT") {
+	if text := show(id); !strings.Contains(text, "It has failed: DeploymentFailed") || !strings.Contains(text, "repeat the PUT") {
 		t.Error(text)
 	}
 	steps = stepsShown(t, w, id)

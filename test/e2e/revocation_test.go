@@ -63,7 +63,7 @@ func TestRevokedCertificateIsRefused(t *testing.T) {
 	reload(t, w.Portico).Want(t, 200)
 	want("the list has ended", map[string]int{"ann": 401, "bob": 503})
 	soon(t, "a line of the log", func() bool {
-		return strings.Contains(w.Portico.Log(), "the list of those that their issuer has revoked has ended")
+		return strings.Contains(w.Portico.Log(), "the revocation list of their issuer has expired")
 	})
 	w.Portico.Do(t, harness.Request{Path: w.GroupPath("rg") + version}).Want(t, 200) // alice's static token
 	authority.Revoke(t, crl, later, ann)

@@ -18,32 +18,31 @@ import (
 	"portico/internal/timing"
 )
 
-// changing is what the command has.
-type changing struct {
-	*asking
+type changesQuery struct {
+	*serviceCommand
 	after, resource, subscription string
 	types                         []string
 	limit                         int
 	follow                        bool
 	since                         string
-	began                         time.Time // what since says
+	began                         time.Time // the parsed since
 }
 
 func changesCommand(p Program) *cobra.Command {
-	g := changing{asking: newAsking(p)}
+	g := changesQuery{serviceCommand: newServiceCommand(p)}
 	c := &cobra.Command{
 		Use:   "changes",
 		Short: "Show what has changed, and who did it",
-		Long: `Show what has changed, and who did it: of all subscriptions in the order in which it was
-recorded, the newest at the end; or with --resource the history of one ID, the newest
+		Long: `Show what has changed, and who did it: the events of all subscriptions in the order they
+were recorded, the newest at the end; or with --resource the history of one ID, the newest
 first. Events of deleted resources are kept, too.
 
---since and --after say where it begins. Without both a table has the last 100; JSON and
-YAML have all from the first event that is kept. --since begins its search at the newest
-event, and reads at most 2000 pages of 1000 events.
+--since and --after set the beginning. Without them a table has the last 100 events; JSON
+and YAML have all, from the first event that is kept. --since searches backwards from the
+newest event, and reads at most 2000 pages of 1000 events.
 
-With --watch it begins at now, or behind the token, and goes on until Ctrl-C. JSON is then
-a line for each event. At the end it says behind which token one can go on.
+With --watch it begins now, or after the token, and continues until Ctrl-C. JSON is then a
+line for each event. At its end the command prints the token to continue after.
 
 ` + findingService,
 		Args: cobra.NoArgs,
@@ -51,7 +50,7 @@ a line for each event. At the end it says behind which token one can go on.
 			if err := g.readSince(time.Now()); err != nil {
 				return err
 			}
-			return g.with(func(service *api.Client) error {
+			return g.withClient(func(service *api.Client) error {
 				if g.follow {
 					return g.followFeed(c.Context(), service)
 				}
@@ -62,25 +61,25 @@ a line for each event. At the end it says behind which token one can go on.
 	g.Flags(c)
 	g.outputFlags(c)
 	f := c.Flags()
-	f.StringVar(&g.after, "after", "", "behind which `TOKEN` to begin, or latest")
-	f.StringVar(&g.since, "since", "", "only those recorded since this `TIME`: a duration such as 10m, or 2026-01-02T03:04:05Z")
+	f.StringVar(&g.after, "after", "", "begin after this `TOKEN`, or latest")
+	f.StringVar(&g.since, "since", "", "only events recorded since this `TIME`: a duration such as 10m, or 2026-01-02T03:04:05Z")
 	f.StringVar(&g.resource, "resource", "", "the history of this `ID`")
-	f.StringVar(&g.subscription, "subscription", "", "only those of the subscription with this `ID`")
+	f.StringVar(&g.subscription, "subscription", "", "only events of the subscription with this `ID`")
 	f.StringArrayVar(&g.types, "type", nil, "only events of this `TYPE`, such as Microsoft.Resources.ResourceDeleteSuccess; may be repeated")
-	f.IntVar(&g.limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table (%d without --after, --since and "+
+	f.IntVar(&g.limit, "limit", 0, fmt.Sprintf("show at most this `NUMBER`; by default %d in a table (%d without --after, --since and "+
 		"--resource), all in json and yaml", mostRows, lastRows))
-	f.BoolVar(&g.follow, "watch", false, "go on with what comes, until Ctrl-C")
+	f.BoolVar(&g.follow, "watch", false, "continue with new events, until Ctrl-C")
 	for _, other := range []string{"watch", "subscription", "type"} {
 		c.MarkFlagsMutuallyExclusive("resource", other)
 	}
 	c.MarkFlagsMutuallyExclusive("since", "after", "watch")
-	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for a flag that is not defined
+	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for an undefined flag
 	return c
 }
 
 const changesPath = "/admin/changes"
 
-func (g changing) query(after string) url.Values {
+func (g changesQuery) query(after string) url.Values {
 	query := url.Values{"limit": {strconv.Itoa(largestPage)}}
 	if g.limit > 0 && !g.recent() {
 		query.Set("limit", strconv.Itoa(min(g.limit, largestPage)))
@@ -96,12 +95,13 @@ func (g changing) query(after string) url.Values {
 	return query
 }
 
-// mostPages bounds how many pages of a feed, that grows meanwhile, are read as one list.
+// mostPages bounds how many pages of the feed, which grows meanwhile, are read as one
+// list.
 const mostPages = 2000
 
-// feed reads so many events of the feed, or up to its present end (most of 0 or less), and
-// keeps the token after the last one.
-func (g changing) feed(ctx context.Context, c *api.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
+// feed reads at most most events of the feed, or up to its present end if most is 0 or
+// less. It sets token to the token after the last event.
+func (g changesQuery) feed(ctx context.Context, c *api.Client, token *string, most int) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		left := most
 		for range mostPages {
@@ -126,12 +126,12 @@ func (g changing) feed(ctx context.Context, c *api.Client, token *string, most i
 			}
 		}
 		if g.recent() {
-			yield(nil, fmt.Errorf("%d pages have been read: begin later, or go on with --after %s", mostPages, *token))
+			yield(nil, fmt.Errorf("%d pages were read: begin later, or continue with --after %s", mostPages, *token))
 		}
 	}
 }
 
-func (g changing) list(ctx context.Context, c *api.Client) error {
+func (g changesQuery) list(ctx context.Context, c *api.Client) error {
 	token, most := g.after, g.limit
 	if most <= 0 && !g.format.ForPrograms() {
 		most = mostRows
@@ -164,13 +164,13 @@ func (g changing) list(ctx context.Context, c *api.Client) error {
 		rows = append(rows, row)
 	}
 	if g.recent() {
-		defer func() { fmt.Fprintf(g.errs, "Go on with: --after %s\n", token) }()
+		defer func() { fmt.Fprintf(g.errs, "Continue with: --after %s\n", token) }()
 	}
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(g.out, "There is no such event.")
 		return err
 	}
-	if err := table(g.asking, changeColumns()).Write(g.out, g.out, rows); err != nil {
+	if err := table(g.serviceCommand, changeColumns()).Write(g.out, g.out, rows); err != nil {
 		return err
 	}
 	switch {
@@ -180,7 +180,7 @@ func (g changing) list(ctx context.Context, c *api.Client) error {
 	case next == nil:
 		fmt.Fprintf(g.errs, "There may be more than these %d: --limit NUMBER\n", most)
 	default:
-		fmt.Fprintf(g.errs, "These are the first %d. Go on with: --after %s\n", most, token)
+		fmt.Fprintf(g.errs, "These are the first %d. Continue with: --after %s\n", most, token)
 	}
 	return nil
 }
@@ -198,15 +198,15 @@ const (
 	feedRetry = time.Second
 )
 
-// followFeed shows what comes, page by page, until ctx ends.
-func (g changing) followFeed(ctx context.Context, c *api.Client) error {
+// followFeed shows new events, page by page, until ctx ends.
+func (g changesQuery) followFeed(ctx context.Context, c *api.Client) error {
 	token := g.after
 	if token == "" {
 		token = "latest"
 	}
 	defer func() {
 		if token != "latest" {
-			fmt.Fprintf(g.errs, "Go on with: --after %s\n", token)
+			fmt.Fprintf(g.errs, "Continue with: --after %s\n", token)
 		}
 	}()
 	headless, heard := false, false
@@ -214,13 +214,13 @@ func (g changing) followFeed(ctx context.Context, c *api.Client) error {
 		query := g.query(token)
 		query.Set("wait", feedWait)
 		if token == "latest" {
-			query.Del("wait") // for the token from which to go on
+			query.Del("wait") // to get a token first
 		}
 		page, err := api.Get[api.Changes](ctx, c, changesPath, query)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err != nil && heard && passes(err):
+		case err != nil && heard && isTemporary(err):
 			fmt.Fprintln(g.errs, terminal.Clean(err.Error()))
 			if timing.Sleep(ctx, feedRetry) != nil {
 				return nil
@@ -238,9 +238,9 @@ func (g changing) followFeed(ctx context.Context, c *api.Client) error {
 	}
 }
 
-// writeChanges writes a page of what is followed: its columns are as wide as those of the
-// page before.
-func (g changing) writeChanges(page []api.Change, headless bool) error {
+// writeChanges writes a page of the followed feed, with columns of fixed width, as later
+// pages are not known.
+func (g changesQuery) writeChanges(page []api.Change, headless bool) error {
 	if g.format.ForPrograms() {
 		for _, change := range page {
 			if err := g.format.WriteLine(g.out, change.RawMessage); err != nil {
@@ -265,7 +265,7 @@ func (g changing) writeChanges(page []api.Change, headless bool) error {
 	for n, width := range map[int]int{1: 9, 2: 40, 3: 36} {
 		columns[n].Width = width
 	}
-	t := table(g.asking, columns)
+	t := table(g.serviceCommand, columns)
 	t.Headless = headless
 	return t.Write(g.out, io.Writer(g.out), rows)
 }
@@ -286,7 +286,7 @@ func changeColumns() []terminal.Column[events.CloudEvent] {
 	}
 }
 
-// callerOf returns the caller that made a change, by its name if that is known, or the part of Portico that did.
+// callerOf returns the caller that made a change, by name if known, or the job that did.
 func callerOf(e events.CloudEvent) string {
 	for _, who := range []string{e.Data.Name, e.Data.ObjectID, e.Data.AppID} {
 		if who != "" {

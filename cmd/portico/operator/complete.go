@@ -10,18 +10,18 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// Bounds of what a shell waits for after Tab.
+// Bounds of a completion, for which the user waits after Tab.
 const (
 	completeTime = time.Second
 	completeMost = 200
 )
 
-// completeBy completes from a list of the service that the command line names, with the
-// text and its description for each element. Where that does not answer in time there is
-// nothing.
+// completeBy completes from a list of the service that the command line names, with a
+// text and a description for each element. If the service does not answer in time, it
+// completes nothing.
 func completeBy[T any](path string, of func(T) (text, description string)) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, _ string) (found []cobra.Completion, _ cobra.ShellCompDirective) {
-		for _, e := range ask[T](c, path) {
+		for _, e := range listFor[T](c, path) {
 			text, description := of(e)
 			found = append(found, cobra.CompletionWithDesc(text, description))
 		}
@@ -29,8 +29,8 @@ func completeBy[T any](path string, of func(T) (text, description string)) cobra
 	}
 }
 
-// ask asks the service that a command line names for a list.
-func ask[T any](c *cobra.Command, path string) []T {
+// listFor returns a list of the service that a command line names.
+func listFor[T any](c *cobra.Command, path string) []T {
 	var t Target
 	for flag, into := range map[string]*string{"admin": &t.admin, "config": &t.config, "token-file": &t.tokenFile, "ca": &t.ca} {
 		if f := c.Flags().Lookup(flag); f != nil {
@@ -44,7 +44,7 @@ func ask[T any](c *cobra.Command, path string) []T {
 	defer service.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(contextOf(c)), completeTime)
 	defer cancel()
-	found, _, _ := api.ReadList[T](ctx, service, path, url.Values{}, completeMost) // what came in time
+	found, _, _ := api.ReadList[T](ctx, service, path, url.Values{}, completeMost) // what arrived in time
 	return found
 }
 
@@ -63,7 +63,6 @@ var (
 	completeJobs          = completeBy("/admin/jobs", func(j api.Job) (text, description string) { return j.ID, j.Kind + " " + j.State })
 )
 
-// onlyFirst completes the first argument alone.
 func onlyFirst(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(c *cobra.Command, args []string, started string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {

@@ -17,13 +17,12 @@ import (
 const configurationPath = "/admin/configuration"
 
 func configurationCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	c := &cobra.Command{
 		Use:   "configuration",
 		Short: "Show the settings in use",
-		Long: `Show the settings that the gateway that answers has in use, those that are left out in its
-file with the value that they have then. REDACTED stands for what may be a secret, or name
-a person.
+		Long: `Show the settings in use at the gateway that answers, including the defaults of settings
+that its file leaves out. REDACTED replaces values that may be secret, or name a person.
 
 ` + findingService,
 		Args: cobra.NoArgs,
@@ -47,12 +46,12 @@ func settingColumns() []terminal.Column[api.Setting] {
 }
 
 func configurationsCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	c := &cobra.Command{
 		Use:   "configurations",
-		Short: "Show which configurations were taken or refused, and what differed",
-		Long: `Show the configurations that the gateway that answers has taken or refused since it started,
-the newest first: which generation, since when, what had it read, whose admin token, and
+		Short: "Show which configurations were accepted or refused, and what differed",
+		Long: `Show the configurations that the gateway that answers has accepted or refused since it
+started, the newest first: the generation, its time, its trigger, whose admin token, and
 the settings that differ from the generation before, or why it was refused. With -o wide
 each difference has a line, with both values.
 
@@ -68,7 +67,7 @@ each difference has a line, with both values.
 	return c
 }
 
-func (a *asking) writeConfigurations(to io.Writer, page api.Page[api.Configuration]) error {
+func (a *serviceCommand) writeConfigurations(to io.Writer, page api.Page[api.Configuration]) error {
 	if err := table(a, configurationColumns()).Write(a.out, to, page.Value); err != nil || a.format != terminal.WideFormat {
 		return err
 	}
@@ -105,7 +104,6 @@ func configurationColumns() []terminal.Column[api.Configuration] {
 	}
 }
 
-// generationOf is the number of a configuration that was taken.
 func generationOf(c api.Configuration) string {
 	if c.Generation == 0 {
 		return ""
@@ -132,14 +130,14 @@ func differedIn(c api.Configuration) string {
 	return strings.Join(names, ", ")
 }
 
-// differencesOf are lines about what changed, or why it was refused.
+// differencesOf returns lines about the changes, or about the reasons of a refusal.
 func differencesOf(c api.Configuration) []string {
 	lines := append([]string{}, c.Faults...)
 	for _, change := range c.Changes {
 		lines = append(lines, fmt.Sprintf("%s: %s -> %s", change.Path, cmp.Or(change.From, "(none)"), cmp.Or(change.To, "(none)")))
 	}
 	for _, path := range c.NeedsRestart {
-		lines = append(lines, path+" stays as it was until the gateway is started anew")
+		lines = append(lines, path+" stays as it was until the gateway is restarted")
 	}
 	if c.Further > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", c.Further))

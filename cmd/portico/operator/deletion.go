@@ -12,9 +12,9 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// showJob shows a job; to people, also what is left of it, part by part, and
-// its last steps if these are wanted.
-func (a *asking) showJob(ctx context.Context, c *api.Client, path string, to io.Writer, history bool) error {
+// showJob shows a job; to people also what is left of it, part by part, and its last
+// steps if history is set.
+func (a *serviceCommand) showJob(ctx context.Context, c *api.Client, path string, to io.Writer, history bool) error {
 	return send(ctx, a, c, to, api.Request{Method: http.MethodGet, Path: path}, func(to io.Writer, j api.Job) error {
 		err := a.writeJob(to, j)
 		if err == nil && j.Parts && !ended(j) {
@@ -30,15 +30,15 @@ func (a *asking) showJob(ctx context.Context, c *api.Client, path string, to io.
 	})
 }
 
-// writeDeletion writes until when a deletion tries, and what it still has to delete.
-func (a *asking) writeDeletion(ctx context.Context, c *api.Client, path string, to io.Writer, j api.Job) error {
+// writeDeletion writes the deadline of a deletion, and what it still has to delete.
+func (a *serviceCommand) writeDeletion(ctx context.Context, c *api.Client, path string, to io.Writer, j api.Job) error {
 	left, err := api.Get[api.DeletionMembers](ctx, c, path+"/members", nil)
 	if err != nil {
 		return err
 	}
 	switch {
 	case j.State == jobCancelling:
-		fmt.Fprintln(to, "\nIt is being canceled: it sends nothing more, and ends when what is under way has ended.")
+		fmt.Fprintln(to, "\nIt is being canceled: it sends nothing more, and ends when the calls under way have ended.")
 	case j.Until != nil:
 		fmt.Fprintf(to, "\nIt tries until %s: %s after it was ordered (%s).\n", j.Until.UTC().Format(time.RFC3339), j.Until.Sub(j.Created), j.Limit)
 	}
@@ -54,7 +54,7 @@ func (a *asking) writeDeletion(ctx context.Context, c *api.Client, path string, 
 }
 
 func memberColumns(group string) []terminal.Column[api.DeletionMember] {
-	// All are in the group, but those that a refusal names may lie elsewhere.
+	// All are in the group, except that a refusal may name others.
 	short := func(id string) string {
 		if len(id) > len(group) && strings.EqualFold(id[:len(group)], group) {
 			return strings.TrimPrefix(id[len(group):], "/providers/")

@@ -11,8 +11,9 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// writeDeployment writes how far a deployment and its steps are, and what to do about it.
-func (a *asking) writeDeployment(ctx context.Context, c *api.Client, path string, to io.Writer, j api.Job) error {
+// writeDeployment writes the progress of a deployment and its steps, and what to do about
+// it.
+func (a *serviceCommand) writeDeployment(ctx context.Context, c *api.Client, path string, to io.Writer, j api.Job) error {
 	d, err := api.Get[api.Deployment](ctx, c, path+"/deployment", nil)
 	if err != nil {
 		return err
@@ -36,13 +37,13 @@ func (a *asking) writeDeployment(ctx context.Context, c *api.Client, path string
 	return err
 }
 
-// nextOf is what to do next about a deployment; empty: nothing.
+// nextOf returns what to do next about a deployment; empty: nothing.
 func nextOf(d api.Deployment) string {
 	switch d.State {
 	case "Running":
-		return "portico jobs watch waits for its end. portico jobs cancel sends nothing more; what was sent goes on."
+		return "portico jobs watch waits for its end. After portico jobs cancel it sends nothing more; what was sent continues."
 	case "Failed":
-		return "When what failed is mended, the same PUT of the deployment sends what is missing, and again what it has made."
+		return "Once the cause is repaired, repeat the PUT of the deployment: it sends what is missing, and again what it has created."
 	}
 	return ""
 }
@@ -80,7 +81,6 @@ func stepColumns(deployment string) []terminal.Column[api.DeploymentStep] {
 	}
 }
 
-// tookOf is how long a step took that was sent and has ended.
 func tookOf(s api.DeploymentStep) string {
 	if s.Began == nil || s.Ended == nil {
 		return ""

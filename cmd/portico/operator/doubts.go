@@ -9,7 +9,7 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// doubtRow is a reason for which the index is not sure of a resource, or of a region.
+// doubtRow is one reason why the index is unsure of a resource or a region.
 type doubtRow struct {
 	doubt api.Doubt
 	why   api.Waiting
@@ -32,7 +32,7 @@ func doubtsCommand(p Program) *cobra.Command {
 			{Title: "REGION", Cell: func(r doubtRow) string { return r.doubt.Region }, Least: 8, Drop: 2},
 		}, waitingColumns(func(r doubtRow) api.Waiting { return r.why })...),
 	}
-	return l.command(p, "doubts", "List what the index is not sure of, regions that were not listed and resources, and what it waits for", "")
+	return l.command(p, "doubts", "List the resources and regions that the index is not sure of, and what it waits for", "")
 }
 
 // waitingColumns show what the index waits for.

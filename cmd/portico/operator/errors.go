@@ -36,46 +36,45 @@ func errorColumns() []terminal.Column[api.ErrorAnswer] {
 	}
 }
 
-// countOf is how many answers one stands for.
+// countOf returns how many answers one element stands for.
 func countOf(e api.ErrorAnswer) int { return max(e.Count, 1) }
 
 func errorsCommand(p Program) *cobra.Command {
 	l := listing[api.ErrorAnswer, api.ErrorAnswer]{
 		path: "/admin/errors", none: "No answer was an error in the last day.", rows: same[api.ErrorAnswer],
-		params: []param{{name: "each", flag: "each", usage: "show each of the last answers of one replica: 250 failures and 250 refusals",
+		params: []param{{name: "each", flag: "each", usage: "show each of the last errors of one replica: 250 failures and 250 refusals",
 			none: "This replica has answered without an error."}},
 	}
 	bySubscription := false
-	l.text = func(ctx context.Context, a *asking, c *api.Client, to io.Writer, all []api.ErrorAnswer) error {
+	l.text = func(ctx context.Context, a *serviceCommand, c *api.Client, to io.Writer, all []api.ErrorAnswer) error {
 		if bySubscription {
-			found := sufferingOf(all)
-			nameThem(ctx, c, found)
-			return table(a, sufferingColumns()).Write(a.out, to, found)
+			found := countBySubscription(all)
+			addNames(ctx, c, found)
+			return table(a, errorCountColumns()).Write(a.out, to, found)
 		}
 		return table(a, errorColumns()).Write(a.out, to, all)
 	}
-	c := l.command(p, "errors", "Show the answers that were errors, and whose they were",
-		`Show the answers of all replicas that were errors in the last day, failures (5xx) and
-refusals of Portico, the newest first: a line for those that are alike in status, code,
-region, subscription, caller and replica, with the newest of them. BY says whose error it
-was: gateway is Portico, service a provider that answered so. Where a provider could not be
-reached there was no answer of its: BY is gateway then, too, and CODE is
-BadGatewayConnection. The correlation id finds the request in the logs of both.`)
+	c := l.command(p, "errors", "Show the errors that were answered, and who caused them",
+		`Show the errors that all replicas answered in the last day: failures (5xx) and refusals of
+Portico, the newest first. Errors with the same status, code, region, subscription, caller
+and replica share a line, which shows the newest of them. BY is gateway for errors of
+Portico, and service for errors of a provider. If a provider could not be reached, BY is
+gateway and CODE is BadGatewayConnection. The correlation id finds the request in the logs
+of both.`)
 	c.Flags().Lookup("each").NoOptDefVal = "true"
-	c.Flags().BoolVar(&bySubscription, "by-subscription", false, "count failures and refusals of each subscription, in a table; those with most failures first")
+	c.Flags().BoolVar(&bySubscription, "by-subscription", false, "count failures and refusals of each subscription, in a table, the most failures first")
 	return c
 }
 
-// suffering is what a subscription got.
-type suffering struct {
+type errorCount struct {
 	subscription, name string
 	failures, refusals int
 	last               time.Time
 	callers            map[string]int // by name or id
 }
 
-// mostOf is the caller that got the most of them, and how many others there are.
-func (s suffering) mostOf() string {
+// mainCaller returns the caller with the most errors, and how many others there are.
+func (s errorCount) mainCaller() string {
 	names := slices.SortedFunc(maps.Keys(s.callers), func(a, b string) int { return cmp.Or(cmp.Compare(s.callers[b], s.callers[a]), cmp.Compare(a, b)) })
 	switch len(names) {
 	case 0:
@@ -86,19 +85,19 @@ func (s suffering) mostOf() string {
 	return fmt.Sprintf("%s and %d others", names[0], len(names)-1)
 }
 
-// whoOf is the caller of an answer, by its name if that is known.
+// whoOf returns the caller of an answer, by name if known.
 func whoOf(e api.ErrorAnswer) string { return cmp.Or(e.Name, e.Caller) }
 
-// sufferingOf counts the errors of each subscription, those with most failures first.
-func sufferingOf(all []api.ErrorAnswer) []suffering {
-	var found []suffering
+// countBySubscription counts the errors of each subscription, the most failures first.
+func countBySubscription(all []api.ErrorAnswer) []errorCount {
+	var found []errorCount
 	place := map[string]int{}
 	for _, e := range all {
 		name := e.Subscription
 		n, known := place[name]
 		if !known {
 			n = len(found)
-			place[name], found = n, append(found, suffering{subscription: name, callers: map[string]int{}})
+			place[name], found = n, append(found, errorCount{subscription: name, callers: map[string]int{}})
 		}
 		if e.Status >= http.StatusInternalServerError {
 			found[n].failures += countOf(e)
@@ -112,7 +111,7 @@ func sufferingOf(all []api.ErrorAnswer) []suffering {
 			found[n].last = e.Time
 		}
 	}
-	slices.SortStableFunc(found, func(a, b suffering) int {
+	slices.SortStableFunc(found, func(a, b errorCount) int {
 		return cmp.Or(cmp.Compare(b.failures, a.failures), cmp.Compare(b.refusals, a.refusals), b.last.Compare(a.last))
 	})
 	return found
@@ -121,9 +120,9 @@ func sufferingOf(all []api.ErrorAnswer) []suffering {
 // mostNamed bounds how many subscriptions are looked up.
 const mostNamed = 100
 
-// nameThem gives the names of the first subscriptions. A subscription that does not
-// exist is left out, and so are all while the store does not answer.
-func nameThem(ctx context.Context, c *api.Client, found []suffering) {
+// addNames looks up the names of the first subscriptions. It skips a subscription that
+// does not exist, and stops if the store does not answer.
+func addNames(ctx context.Context, c *api.Client, found []errorCount) {
 	for i := range found[:min(len(found), mostNamed)] {
 		if found[i].subscription == "" {
 			continue
@@ -136,13 +135,13 @@ func nameThem(ctx context.Context, c *api.Client, found []suffering) {
 	}
 }
 
-func sufferingColumns() []terminal.Column[suffering] {
-	return []terminal.Column[suffering]{
-		{Title: "SUBSCRIPTION", Cell: func(s suffering) string { return s.subscription }},
-		{Title: "NAME", Cell: func(s suffering) string { return s.name }, Least: 12, Drop: 1},
-		{Title: "FAILURES", Cell: func(s suffering) string { return strconv.Itoa(s.failures) }, Right: true},
-		{Title: "REFUSALS", Cell: func(s suffering) string { return strconv.Itoa(s.refusals) }, Right: true},
-		{Title: "CALLERS", Cell: suffering.mostOf, Least: 12},
-		{Title: "LAST", Time: func(s suffering) time.Time { return s.last }},
+func errorCountColumns() []terminal.Column[errorCount] {
+	return []terminal.Column[errorCount]{
+		{Title: "SUBSCRIPTION", Cell: func(s errorCount) string { return s.subscription }},
+		{Title: "NAME", Cell: func(s errorCount) string { return s.name }, Least: 12, Drop: 1},
+		{Title: "FAILURES", Cell: func(s errorCount) string { return strconv.Itoa(s.failures) }, Right: true},
+		{Title: "REFUSALS", Cell: func(s errorCount) string { return strconv.Itoa(s.refusals) }, Right: true},
+		{Title: "CALLERS", Cell: errorCount.mainCaller, Least: 12},
+		{Title: "LAST", Time: func(s errorCount) time.Time { return s.last }},
 	}
 }

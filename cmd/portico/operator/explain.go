@@ -16,7 +16,6 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// explainOptions are the flags of the command.
 type explainOptions struct {
 	question api.Question
 	headers  []string
@@ -26,44 +25,44 @@ type explainOptions struct {
 }
 
 func explainCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	var o explainOptions
 	c := &cobra.Command{
 		Use:   "explain {[METHOD] PATH|ID | --raw FILE}",
-		Short: "Say which way a request would take, without sending it",
-		Long: `Say which way a request would take, without sending it.
+		Short: "Explain how a request would be handled, without sending it",
+		Long: `Explain how a request would be handled, without sending it.
 
-The running service has the request go through its own handlers. No provider is
-called, and nothing is written. An ID alone is a GET of it, by the newest
-api-version of its type, with all that is known of it.
+The running service passes the request through its own handlers. No provider is called,
+and nothing is written. An ID alone stands for its GET, with the newest api-version of its
+type, and also shows all that is known of it.
 
-With --bearer-file the caller signs in by a token, as with the request, and a refusal
-says why. Where the token is signed by a key that the gateway does not have, --ask has
-the keys of its issuer fetched. The token is in no answer and no log.
+With --bearer-file the caller signs in by a token, as in the request, and a refusal has its
+reason. If the gateway lacks the key that signed the token, --ask fetches the keys of the
+issuer. The token appears in no answer and no log.
 
---raw takes the bytes of a request of HTTP/1.1 instead, head and content, as a client
-sends them (48 KiB at most), and says also what is refused before any handler. They sign
-in by what they hold, unless --as or --bearer-file says who calls.
+--raw reads the bytes of an HTTP/1.1 request instead, head and content, as a client sends
+them (48 KiB at most), and also shows refusals that come before any handler. The caller is
+the one whose credential they contain, unless --as or --bearer-file is given.
 
-Where the index does not know whether a resource exists, the answer names the
-regions that a request would ask; --ask asks them, and records what they say.
+If the index does not know whether a resource exists, the answer names the regions that a
+request would ask; --ask asks them, and records their answers.
 
 ` + findingService + `
 
-Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
+Exit status 0: there is an explanation, of whatever outcome. 1: there is none.`,
 		Args: cobra.MaximumNArgs(2),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.complete(args); err != nil {
 				return err
 			}
-			return a.with(func(service *api.Client) error {
+			return a.withClient(func(service *api.Client) error {
 				return send(c.Context(), a, service, a.out, api.Request{Method: http.MethodPost, Path: "/admin/explain", Content: o.question}, o.print)
 			})
 		},
 	}
 	a.Flags(c)
 	a.outputFlags(c)
-	c.Flags().StringVar(&o.question.Principal, "as", "", "object id of the caller; without it no one is asked for roles")
+	c.Flags().StringVar(&o.question.Principal, "as", "", "object id of the caller; without it roles are not checked")
 	c.Flags().StringArrayVar(&o.question.Groups, "group", nil, "object id of a group that the caller belongs to; may be repeated")
 	c.Flags().StringVar(&o.question.Tenant, "tenant", "", "tenant of the caller; that of the path's subscription by default")
 	c.Flags().StringArrayVar(&o.headers, "header", nil, "a header of the request, as 'Name: value'; may be repeated")
@@ -71,12 +70,12 @@ Exit status 0: there is an explanation, whatever it says. 1: there is none.`,
 	c.Flags().StringVar(&o.bearer, "bearer-file", "", "`FILE` that holds the bearer token of the caller; - is standard input")
 	c.Flags().StringVar(&o.raw, "raw", "", "`FILE` that holds a request as a client sends it; - is standard input")
 	c.Flags().BoolVar(&o.question.Ask, "ask", false,
-		"ask providers where a resource lies that the index does not know, and whether they would accept it, and issuers for keys")
-	c.Flags().BoolVar(&o.full, "headers", false, "show also the headers that go out")
+		"ask providers for a resource that the index does not know, and whether they would accept it, and issuers for keys")
+	c.Flags().BoolVar(&o.full, "headers", false, "also show the headers that would be sent")
 	return c
 }
 
-// complete reads what arguments and flags only name.
+// complete reads the files that arguments and flags name.
 func (o *explainOptions) complete(args []string) error {
 	switch {
 	case o.raw == "" && len(args) == 0:
@@ -84,7 +83,7 @@ func (o *explainOptions) complete(args []string) error {
 	case o.raw != "" && (len(args) > 0 || o.content != "" || len(o.headers) > 0):
 		return errors.New("--raw has method, path, headers and content: leave the others out")
 	case o.standardInputs() > 1:
-		return errors.New("standard input can be one of --content, --bearer-file and --raw")
+		return errors.New("only one of --content, --bearer-file and --raw can be standard input")
 	}
 	if len(args) == 2 {
 		o.question.Method = args[0]
@@ -125,7 +124,7 @@ func (o *explainOptions) completeHeaders() error {
 		name = strings.TrimSpace(name)
 		switch {
 		case strings.EqualFold(name, "Authorization"):
-			return errors.New("--header takes no Authorization, as others see the arguments of a command: use --bearer-file")
+			return errors.New("--header does not accept Authorization, as others can see the arguments of a command: use --bearer-file")
 		case !found:
 			return fmt.Errorf("--header %q: want 'Name: value'", header)
 		}
@@ -137,7 +136,7 @@ func (o *explainOptions) completeHeaders() error {
 	return nil
 }
 
-// standardInputs is how many flags name it.
+// standardInputs returns how many flags name standard input.
 func (o *explainOptions) standardInputs() (n int) {
 	for _, name := range []string{o.content, o.bearer, o.raw} {
 		if name == "-" {
@@ -147,8 +146,8 @@ func (o *explainOptions) standardInputs() (n int) {
 	return n
 }
 
-// readNamed reads the file of a flag. The error does not have the file's name, which may
-// be a token that was taken for one.
+// readNamed reads the file of a flag. The error does not contain the file's name, which
+// may be a token given by mistake.
 func readNamed(flag, name string) ([]byte, error) {
 	read := func() ([]byte, error) { return os.ReadFile(name) }
 	if name == "-" {
@@ -167,7 +166,8 @@ func readNamed(flag, name string) ([]byte, error) {
 	return text, nil
 }
 
-// bearerIn is the token that a file holds, alone or behind its scheme, as in a header.
+// bearerIn returns the token in a file, which may be preceded by its scheme, as in a
+// header.
 func bearerIn(text string) (string, error) {
 	words := strings.Fields(text)
 	if len(words) > 0 && strings.EqualFold(strings.TrimSuffix(words[0], ":"), "Authorization") {
@@ -182,51 +182,51 @@ func bearerIn(text string) (string, error) {
 	return words[0], nil
 }
 
-// print writes an explanation for people: the verdict first, then the way.
+// print writes an explanation for people: the verdict first, then the steps.
 func (o *explainOptions) print(w io.Writer, e api.Explanation) error {
 	p := new(explanationLines)
-	p.line("%s", e.Verdict.Summary)
+	p.writeLine("%s", e.Verdict.Summary)
 	for _, held := range e.HeldBy {
-		p.waiting("held by", held)
+		p.writeWaiting("held by", held)
 	}
-	p.line("")
+	p.writeLine("")
 	if e.Request.Method != "" {
-		p.line("%s %s", e.Request.Method, e.Request.Path)
+		p.writeLine("%s %s", e.Request.Method, e.Request.Path)
 	}
 	if what := strings.TrimSpace(e.Request.ResourceType + " " + e.Request.Kind); what != "" {
-		p.line("  %s: %s", e.Request.Class, what)
+		p.writeLine("  %s: %s", e.Request.Class, what)
 	}
 	switch {
 	case e.Caller.ObjectID == "":
 	case e.Caller.TenantID == "":
-		p.line("  caller %s", e.Caller.ObjectID)
+		p.writeLine("  caller %s", e.Caller.ObjectID)
 	default:
-		p.line("  caller %s of tenant %s", e.Caller.ObjectID, e.Caller.TenantID)
+		p.writeLine("  caller %s of tenant %s", e.Caller.ObjectID, e.Caller.TenantID)
 	}
 	if s := e.SignIn; s != nil && s.Challenge != "" {
-		p.line("  WWW-Authenticate: %s", s.Challenge)
+		p.writeLine("  WWW-Authenticate: %s", s.Challenge)
 	}
 	for _, check := range e.Checks {
-		p.line("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-7s  %s", check.Step, markOf(e, check), check.Detail), " "))
+		p.writeLine("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-7s  %s", check.Step, markOf(e, check), check.Detail), " "))
 	}
 	if len(e.Judges) > 0 {
-		p.line("")
-		p.line("if the body were planned")
+		p.writeLine("")
+		p.writeLine("if the body were planned")
 	}
 	for _, judge := range e.Judges {
-		p.line("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-8s  %s", judge.Judge, verdicts[judge.Verdict], judge.Detail), " "))
+		p.writeLine("%s", strings.TrimRight(fmt.Sprintf("  %-14s  %-8s  %s", judge.Judge, verdicts[judge.Verdict], judge.Detail), " "))
 	}
 	for _, call := range e.Calls {
 		o.printCall(p, call)
 	}
 	if e.Known != nil {
-		p.known(e.Known)
+		p.writeKnown(e.Known)
 	}
 	_, err := io.WriteString(w, p.String())
 	return err
 }
 
-// verdicts are how the verdicts of judges are shown.
+// verdicts are the shown forms of the verdicts of judges.
 var verdicts = map[string]string{api.Accepts: "accepts", api.Refuses: "REFUSES", api.Skipped: "-"}
 
 func markOf(e api.Explanation, check api.ExplainedCheck) string {
@@ -244,8 +244,8 @@ func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) 
 	if call.Sent {
 		would = "called"
 	}
-	p.line("")
-	p.line("%s (%s) %s %s %s", would, call.Purpose, call.Region, call.Method, call.Path)
+	p.writeLine("")
+	p.writeLine("%s (%s) %s %s %s", would, call.Purpose, call.Region, call.Method, call.Path)
 	for _, a := range call.Addresses {
 		state := a.State
 		if a.Circuit != "closed" {
@@ -254,7 +254,7 @@ func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) 
 		if !a.Candidate {
 			state += ", not chosen"
 		}
-		p.line("  %s  %s", a.URL, state)
+		p.writeLine("  %s  %s", a.URL, state)
 	}
 	if !o.full {
 		return
@@ -269,23 +269,22 @@ func (o *explainOptions) printCall(p *explanationLines, call api.ExplainedCall) 
 		case h.Varies:
 			value = "(another one for each request)"
 		}
-		p.line("  %s: %s", h.Name, value)
+		p.writeLine("  %s: %s", h.Name, value)
 	}
 }
 
-// explanationLines are the lines of an explanation. What others chose, such as names and
-// answers, is in them as text alone.
+// explanationLines are the lines of an explanation. Names and answers, which others
+// chose, are cleaned of control characters.
 type explanationLines struct{ strings.Builder }
 
-func (p *explanationLines) line(format string, args ...any) {
+func (p *explanationLines) writeLine(format string, args ...any) {
 	p.WriteString(terminal.Clean(fmt.Sprintf(format, args...)) + "\n")
 }
 
-// seconds is the form of times.
 const seconds = "2006-01-02 15:04:05Z"
 
-// waiting writes what something waits for, and how it goes on.
-func (p *explanationLines) waiting(how string, w api.Waiting) {
+// writeWaiting writes what something waits for, and how it continues.
+func (p *explanationLines) writeWaiting(how string, w api.Waiting) {
 	said := fmt.Sprintf("  %s %s", how, w.Reason)
 	if w.On != "" {
 		said += " on " + w.On
@@ -309,36 +308,36 @@ func (p *explanationLines) waiting(how string, w api.Waiting) {
 	if w.Job != "" {
 		said += " (job " + w.Job + ")"
 	}
-	p.line("%s", said)
+	p.writeLine("%s", said)
 	if w.Command != "" {
-		p.line("    go on with: %s", w.Command)
+		p.writeLine("    go on with: %s", w.Command)
 	}
 }
 
-// known writes what is known of what the path names.
-func (p *explanationLines) known(known *api.ResourceDetail) {
-	p.line("")
-	p.line("known of %s", known.ID)
+// writeKnown writes what is known of the path's object.
+func (p *explanationLines) writeKnown(known *api.ResourceDetail) {
+	p.writeLine("")
+	p.writeLine("known of %s", known.ID)
 	switch {
 	case known.Row != nil:
-		p.line("  row: %s in %s, %s", known.Row.Type, known.Row.Region, strings.Join(append([]string{known.Row.Phase}, known.Row.Flags...), " "))
+		p.writeLine("  row: %s in %s, %s", known.Row.Type, known.Row.Region, strings.Join(append([]string{known.Row.Phase}, known.Row.Flags...), " "))
 	case known.Group != nil:
-		p.line("  a resource group in %s, %s", known.Group.Location, known.Group.State)
+		p.writeLine("  a resource group in %s, %s", known.Group.Location, known.Group.State)
 	case known.Subscription != nil:
-		p.line("  a subscription, %s", known.Subscription.State)
+		p.writeLine("  a subscription, %s", known.Subscription.State)
 	default:
-		p.line("  the index has no row")
+		p.writeLine("  the index has no row")
 	}
 	for _, w := range known.Waiting {
-		p.waiting("waits:", w)
+		p.writeWaiting("waits:", w)
 	}
 	for _, f := range known.Fences {
-		p.line("  fenced until %s: %s in %s", f.Until.UTC().Format(seconds), f.Reason, f.Region)
+		p.writeLine("  fenced until %s: %s in %s", f.Until.UTC().Format(seconds), f.Reason, f.Region)
 	}
 	for _, l := range known.Locks {
-		p.line("  lock %s (%s) on %s", l.Name, l.Level, l.Scope)
+		p.writeLine("  lock %s (%s) on %s", l.Name, l.Level, l.Scope)
 	}
 	for _, event := range known.Events {
-		p.line("  %s %s %s by %s", event.Time.UTC().Format(seconds), event.Action, event.Status, cmp.Or(event.Name, event.Caller))
+		p.writeLine("  %s %s %s by %s", event.Time.UTC().Format(seconds), event.Action, event.Status, cmp.Or(event.Name, event.Caller))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// fenceColumns show fences. Elsewhere than in a list their ID is known.
+// fenceColumns show fences. The first is the ID.
 func fenceColumns() []terminal.Column[api.Fence] {
 	return []terminal.Column[api.Fence]{
 		{Title: "ID", Cell: func(f api.Fence) string { return f.ID }, Least: 34, Cut: terminal.CutStart},
@@ -23,5 +23,5 @@ func fenceColumns() []terminal.Column[api.Fence] {
 
 func fencesCommand(p Program) *cobra.Command {
 	l := listing[api.Fence, api.Fence]{path: "/admin/fences", none: "There is no fence.", rows: same[api.Fence], columns: fenceColumns()}
-	return l.command(p, "fences", "List the IDs that nothing may be made under, as a write without an answer may still land there", "")
+	return l.command(p, "fences", "List the IDs that are blocked for new resources, as a write without an answer may still take effect there", "")
 }

@@ -8,8 +8,8 @@ import (
 	"portico/arm"
 )
 
-// withGUIDs makes a command refuse values of some flags that are no GUIDs, before it asks the
-// service.
+// withGUIDs makes a command refuse values of some flags that are not GUIDs, before it
+// calls the service.
 func withGUIDs(c *cobra.Command, flags ...string) *cobra.Command {
 	run := c.RunE
 	c.RunE = func(c *cobra.Command, args []string) error {
@@ -32,7 +32,7 @@ func wantGUID(c *cobra.Command, flag string) error {
 	}
 	for _, value := range values {
 		if !arm.ValidGUID(value) {
-			return fmt.Errorf("--%s %q: want a GUID, as the identity provider gives it (no name, no address), such as 00000000-0000-0000-0000-00000000a110",
+			return fmt.Errorf("--%s %q is not a GUID: want the id from the identity provider (not a name or an address), such as 00000000-0000-0000-0000-00000000a110",
 				flag, value)
 		}
 	}

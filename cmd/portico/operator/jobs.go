@@ -20,12 +20,12 @@ import (
 )
 
 func jobsCommand(p Program) *cobra.Command {
-	return lists(&cobra.Command{
+	return withList(&cobra.Command{
 		Use:   "jobs",
 		Short: "Show, watch and cancel durable work, such as deletions of groups",
 		Long: `Show, watch and cancel durable work, such as deletions of groups.
 
-A job is named by its ID, or by the end of it that the table of portico jobs list shows.`,
+Name a job by its ID, or by the end of its ID, which the table of portico jobs list shows.`,
 	}, jobsListCommand(p), jobsShowCommand(p), jobsWatchCommand(p), jobsCancelCommand(p))
 }
 
@@ -33,7 +33,7 @@ func jobsListCommand(p Program) *cobra.Command {
 	l := listing[api.Job, api.Job]{
 		path: "/admin/jobs", none: "There is no such job.", rows: same[api.Job],
 		params: []param{{
-			name: "kind", flag: "kind", usage: "only those of this `KIND`, such as group-delete: the shell completes it", complete: completeJobKinds,
+			name: "kind", flag: "kind", usage: "only jobs of this `KIND`, such as group-delete; the shell completes it", complete: completeJobKinds,
 		}},
 		columns: []terminal.Column[api.Job]{
 			{Title: "JOB", Cell: func(j api.Job) string { return shortName(j.ID) }},
@@ -49,13 +49,12 @@ func jobsListCommand(p Program) *cobra.Command {
 			{Title: "ID", Cell: func(j api.Job) string { return j.ID }, Wide: true},
 		},
 	}
-	return l.command(p, "list", "List durable jobs", `List the durable jobs of all subscriptions; those that ended are kept for a while.`)
+	return l.command(p, "list", "List durable jobs", `List the durable jobs of all subscriptions; ended jobs are kept for a while.`)
 }
 
 // shortLength is how much of a job's ID a table shows.
 const shortLength = 12
 
-// shortName is the end of a job's ID.
 func shortName(id string) string { return id[max(0, len(id)-shortLength):] }
 
 // Bounds of the search for a job by the end of its ID.
@@ -64,16 +63,16 @@ const (
 	mostJobs    = 20_000
 )
 
-// jobPath is the path of a job that is named by its ID, or by the end of it.
-func (a *asking) jobPath(ctx context.Context, c *api.Client, name string) (string, error) {
+// jobPath returns the path of a job, given its ID or the end of it.
+func (a *serviceCommand) jobPath(ctx context.Context, c *api.Client, name string) (string, error) {
 	id, err := a.jobID(ctx, c, name)
 	return jobsPath + "/" + url.PathEscape(id), err
 }
 
 const jobsPath = "/admin/jobs"
 
-// jobID is the ID of a job that is named by it, or by the end of it.
-func (a *asking) jobID(ctx context.Context, c *api.Client, name string) (string, error) {
+// jobID returns the ID of a job, given the ID or the end of it.
+func (a *serviceCommand) jobID(ctx context.Context, c *api.Client, name string) (string, error) {
 	if strings.Contains(name, ".") {
 		return name, nil
 	}
@@ -89,21 +88,20 @@ func (a *asking) jobID(ctx context.Context, c *api.Client, name string) (string,
 		switch {
 		case !strings.HasSuffix(strings.ToLower(j.ID), strings.ToLower(name)):
 		case found != "":
-			return "", fmt.Errorf("several jobs' IDs end in %q: name one by its whole ID, as portico jobs list -o wide shows it", name)
+			return "", fmt.Errorf("several jobs' IDs end in %q: give the whole ID, which portico jobs list -o wide shows", name)
 		default:
 			found = j.ID
 		}
 	}
 	if found == "" {
-		return "", fmt.Errorf("no job's ID ends in %q: portico jobs list shows those that there are", name)
+		return "", fmt.Errorf("no job's ID ends in %q: portico jobs list shows the jobs", name)
 	}
 	return found, nil
 }
 
-// jobCommand is a command about one job.
-func jobCommand(p Program, use, short, long string, run func(a *asking, ctx context.Context, name string) error) (*cobra.Command, *asking) {
-	a := newAsking(p)
-	a.missing = "portico jobs list shows the jobs that there are"
+func jobCommand(p Program, use, short, long string, run func(a *serviceCommand, ctx context.Context, name string) error) (*cobra.Command, *serviceCommand) {
+	a := newServiceCommand(p)
+	a.missing = "portico jobs list shows the jobs"
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long + "\n\n" + findingService, Args: cobra.ExactArgs(1), ValidArgsFunction: onlyFirst(completeJobs),
 		RunE: func(c *cobra.Command, args []string) error { return run(a, c.Context(), args[0]) },
@@ -113,9 +111,9 @@ func jobCommand(p Program, use, short, long string, run func(a *asking, ctx cont
 	return c, a
 }
 
-// onJob finds the service, and on it a job.
-func (a *asking) onJob(ctx context.Context, name string, do func(c *api.Client, path string) error) error {
-	return a.with(func(c *api.Client) error {
+// onJob connects to the service, finds a job, and calls do with its path.
+func (a *serviceCommand) onJob(ctx context.Context, name string, do func(c *api.Client, path string) error) error {
+	return a.withClient(func(c *api.Client) error {
 		path, err := a.jobPath(ctx, c, name)
 		if err != nil {
 			return err
@@ -126,10 +124,10 @@ func (a *asking) onJob(ctx context.Context, name string, do func(c *api.Client, 
 
 func jobsShowCommand(p Program) *cobra.Command {
 	history := false
-	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job, and how far it has come. Of the deletion of a group that is under way: until when
-it tries, and the resources that are left, each with its state, the reason, the failures in
-a row, and when it is tried next. Of a deployment: its steps, each with its state, its times
-and its error, and what it depends on. JSON and YAML have the job alone, with its last steps.`, func(a *asking, ctx context.Context, name string) error {
+	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job and its progress. For a group's deletion under way: its deadline, and the
+resources that are left, each with its state, the reason, the number of failures in a row,
+and the time of the next attempt. For a deployment: its steps, each with its state, times,
+error and dependencies. JSON and YAML have only the job, with its last steps.`, func(a *serviceCommand, ctx context.Context, name string) error {
 		return a.show(ctx, func(ctx context.Context, c *api.Client, to io.Writer) error {
 			path, err := a.jobPath(ctx, c, name)
 			if err != nil {
@@ -139,12 +137,11 @@ and its error, and what it depends on. JSON and YAML have the job alone, with it
 		})
 	})
 	a.watchFlag(c)
-	c.Flags().BoolVar(&history, "history", false, "also show its last steps, at most 50: when, which replica, with which end, what it did")
+	c.Flags().BoolVar(&history, "history", false, "also show its last steps, at most 50: time, outcome, replica and action")
 	return c
 }
 
-// writeHistory writes the last steps of a job.
-func (a *asking) writeHistory(to io.Writer, steps []api.JobStep) error {
+func (a *serviceCommand) writeHistory(to io.Writer, steps []api.JobStep) error {
 	return section(a, to, "No step is recorded yet.", "Its last steps, the newest first:", []terminal.Column[api.JobStep]{
 		{Title: "TIME", Time: func(s api.JobStep) time.Time { return s.At }},
 		{Title: "OUTCOME", Cell: func(s api.JobStep) string { return s.Outcome }},
@@ -154,11 +151,11 @@ func (a *asking) writeHistory(to io.Writer, steps []api.JobStep) error {
 }
 
 func jobsWatchCommand(p Program) *cobra.Command {
-	c, _ := jobCommand(p, "watch JOB", "Wait for the end of a job, and show how far it has come",
-		`Wait for the end of a job, and show how far it has come.
+	c, _ := jobCommand(p, "watch JOB", "Wait for the end of a job, and show its progress",
+		`Wait for the end of a job, and show its progress.
 
 Exit status 0: it is done. 1: it failed, was cancelled, or Ctrl-C came before its end.`,
-		func(a *asking, ctx context.Context, name string) error {
+		func(a *serviceCommand, ctx context.Context, name string) error {
 			return a.onJob(ctx, name, func(c *api.Client, path string) error {
 				answer, job, err := a.follow(ctx, c, path, nil)
 				if err != nil {
@@ -178,14 +175,14 @@ Exit status 0: it is done. 1: it failed, was cancelled, or Ctrl-C came before it
 
 func jobsCancelCommand(p Program) *cobra.Command {
 	c, a := jobCommand(p, "cancel JOB", "Cancel a job, such as the deletion of a group",
-		`Cancel a job, such as the deletion of a group. It ends at its next attempt: what was done
-until then stays done. Jobs that keep the index true cannot be cancelled: they end by themselves.`,
-		func(a *asking, ctx context.Context, name string) error {
+		`Cancel a job, such as the deletion of a group. It ends at its next attempt; what was done
+until then stays done. Jobs that keep the index correct cannot be cancelled: they end by themselves.`,
+		func(a *serviceCommand, ctx context.Context, name string) error {
 			return a.onJob(ctx, name, func(c *api.Client, path string) error {
 				return send(ctx, a, c, a.out, api.Request{Method: http.MethodPost, Path: path + "/cancel"}, a.writeJob)
 			})
 		})
-	a.named = true
+	a.mustName = true
 	return c
 }
 
@@ -206,12 +203,12 @@ func ended(j api.Job) bool {
 // Times of waiting for a job.
 const (
 	followPace    = 250 * time.Millisecond
-	followAbsence = 30 * time.Second // of a service that restarts
+	followAbsence = 30 * time.Second // of a restarting service
 )
 
 // follow waits for the end of a job, and shows its progress. Interrupting the wait does
 // not end the job.
-func (a *asking) follow(ctx context.Context, c *api.Client, path string, progress func(api.Job)) (api.Answer, api.Job, error) {
+func (a *serviceCommand) follow(ctx context.Context, c *api.Client, path string, progress func(api.Job)) (api.Answer, api.Job, error) {
 	bar := terminal.NewProgress(a.errs, "")
 	defer bar.End()
 	if progress == nil {
@@ -239,16 +236,16 @@ func (a *asking) follow(ctx context.Context, c *api.Client, path string, progres
 				return answer, job, nil
 			}
 		case ctx.Err() != nil:
-		case !passes(err) || time.Since(heard) > followAbsence:
+		case !isTemporary(err) || time.Since(heard) > followAbsence:
 			return answer, job, err
 		}
 		if ctx.Err() != nil || timing.Sleep(ctx, followPace) != nil {
-			return answer, job, errors.New("the job goes on: portico jobs watch " + shortName(path))
+			return answer, job, errors.New("the job continues: portico jobs watch " + shortName(path))
 		}
 	}
 }
 
-// stepsOf is how many of a job's steps are done, where that is known.
+// stepsOf returns how many of a job's steps are done, if known.
 func stepsOf(j api.Job) string {
 	if j.Steps == nil {
 		return ""
@@ -256,14 +253,14 @@ func stepsOf(j api.Job) string {
 	return fmt.Sprintf("%d of %d", j.Steps.Done, j.Steps.Of)
 }
 
-// noteOf returns what a job waits for: the members of its progress that mean the same in all
-// kinds.
+// noteOf returns what a job waits for: the members of its progress that mean the same in
+// all kinds.
 func noteOf(j api.Job) string {
 	var p struct {
 		InFlight, Waiting, Parked, Failed int
 		WaitingFor                        []string
 	}
-	_ = json.Unmarshal(j.Progress, &p) // other kinds have none of this form
+	_ = json.Unmarshal(j.Progress, &p) // other kinds have other members
 	var parts []string
 	if j.State == jobCancelling {
 		parts = append(parts, "being canceled")
@@ -287,8 +284,8 @@ func noteOf(j api.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-func (a *asking) writeJob(to io.Writer, j api.Job) error {
-	p := particulars{a, to}
+func (a *serviceCommand) writeJob(to io.Writer, j api.Job) error {
+	p := details{a, to}
 	p.styled("job", j.ID, terminal.Bold)
 	p.text("kind", j.Kind)
 	p.styled("state", j.State, styleOf(j.State))

@@ -24,7 +24,7 @@ func TestUnstickTakesTheEndOfAJobsID(t *testing.T) {
 		t.Errorf("the service was asked for %q, want %q", l.sent().Job, want)
 	}
 	l.set("POST /admin/unstick", api.Unstuck{Target: "a job", Outcome: "It goes on now.", DryRun: true})
-	shows(t, l, "unstick 000000001234 --ask --dry-run", "Nothing was done", "It goes on now.")
+	shows(t, l, "unstick 000000001234 --ask --dry-run", "nothing was done", "It goes on now.")
 	refuses(t, l, "unstick ffffffffffff --ask", "portico jobs list")
 }
 

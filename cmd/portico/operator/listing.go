@@ -19,50 +19,52 @@ import (
 // listing is a command that shows a list of Ts, as a table of rows R.
 type listing[T, R any] struct {
 	path string
-	// of is the path of a list that belongs to what the first argument names, in place of
-	// path; complete completes that argument, missing helps where it is not known.
-	of       func(name string) string
+	// pathFor, if set, returns the path for the command's argument and replaces path;
+	// complete completes that argument, missing is the advice if it is not known.
+	pathFor  func(name string) string
 	complete cobra.CompletionFunc
 	missing  string
 
-	// inSubscriptions: the list belongs to a subscription. Without one it is those of all.
+	// inSubscriptions: the list belongs to a subscription. Without one, the lists of all
+	// subscriptions are concatenated.
 	inSubscriptions bool
 
 	params  []param
 	rows    func([]T) []R
 	columns []terminal.Column[R]
-	none    string // what is said where there is nothing
-	// text writes what there is for people; nil: the table of the columns.
-	text func(ctx context.Context, a *asking, c *api.Client, to io.Writer, all []T) error
+	none    string // the message for an empty list
+	// text writes the list for people; nil: as a table of columns.
+	text func(ctx context.Context, a *serviceCommand, c *api.Client, to io.Writer, all []T) error
 }
 
 // param is a parameter of the query that is a flag.
 type param struct {
 	name, flag, usage string
 	complete          cobra.CompletionFunc // may be nil
-	none              string               // what is said where there is nothing with it; "": what the list says
+	none              string               // the message for an empty list with the flag; "": the list's
 }
 
 // Bounds of lists.
 const (
-	mostRows    = 1000 // of a table, unless --limit says another number
-	largestPage = 1000 // that the service gives
+	mostRows    = 1000 // of a table, unless --limit is given
+	largestPage = 1000 // of the service
 )
 
-// lists makes a noun alone mean its list: portico jobs is portico jobs list, flags and all.
-func lists(noun, list *cobra.Command, others ...*cobra.Command) *cobra.Command {
+// withList makes a noun an alias of its list command: portico jobs is portico jobs list,
+// with the same flags.
+func withList(noun, list *cobra.Command, others ...*cobra.Command) *cobra.Command {
 	noun.Args, noun.RunE = list.Args, list.RunE
 	noun.Flags().AddFlagSet(list.Flags())
 	noun.AddCommand(append(others, list)...)
 	return noun
 }
 
-// same is for lists each of whose elements is a row.
+// same is the rows function for lists whose elements are the rows.
 func same[T any](all []T) []T { return all }
 
-// command returns the command. Its texts are those of its help.
+// command returns the command with the given help texts.
 func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	a.missing = l.missing
 	limit := 0
 	if long == "" {
@@ -72,8 +74,8 @@ func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Comman
 		Use: use, Short: short, Long: long + "\n\n" + findingService, Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			l := l
-			if l.of != nil {
-				l.path = l.of(args[0])
+			if l.pathFor != nil {
+				l.path = l.pathFor(args[0])
 			}
 			for _, param := range l.params {
 				if param.none != "" && c.Flags().Changed(param.flag) {
@@ -85,13 +87,13 @@ func (l listing[T, R]) command(p Program, use, short, long string) *cobra.Comman
 			})
 		},
 	}
-	if l.of != nil {
+	if l.pathFor != nil {
 		c.Args, c.ValidArgsFunction = cobra.ExactArgs(1), onlyFirst(l.complete)
 	}
 	a.Flags(c)
 	a.outputFlags(c)
 	a.watchFlag(c)
-	c.Flags().IntVar(&limit, "limit", 0, fmt.Sprintf("`NUMBER` to show at most; by default %d in a table, all in json and yaml", mostRows))
+	c.Flags().IntVar(&limit, "limit", 0, fmt.Sprintf("show at most this `NUMBER`; by default %d in a table, all in json and yaml", mostRows))
 	for _, param := range l.params {
 		c.Flags().String(param.flag, "", param.usage)
 		if param.complete != nil {
@@ -111,8 +113,8 @@ func (l listing[T, R]) query(c *cobra.Command) url.Values {
 	return query
 }
 
-// draw shows the list, and below it what it lacks.
-func (l listing[T, R]) draw(ctx context.Context, a *asking, c *api.Client, to io.Writer, query url.Values, limit int) error {
+// draw shows the list, and below it the service's note about what is missing.
+func (l listing[T, R]) draw(ctx context.Context, a *serviceCommand, c *api.Client, to io.Writer, query url.Values, limit int) error {
 	lacks := ""
 	c.Noted = func(note string) { lacks = note }
 	if err := l.drawAll(ctx, a, c, to, query, limit); err != nil || lacks == "" {
@@ -125,7 +127,7 @@ func (l listing[T, R]) draw(ctx context.Context, a *asking, c *api.Client, to io
 	return err
 }
 
-func (l listing[T, R]) drawAll(ctx context.Context, a *asking, c *api.Client, to io.Writer, query url.Values, limit int) error {
+func (l listing[T, R]) drawAll(ctx context.Context, a *serviceCommand, c *api.Client, to io.Writer, query url.Values, limit int) error {
 	size := largestPage
 	if limit > 0 {
 		size = min(size, limit)
@@ -148,7 +150,7 @@ func (l listing[T, R]) drawAll(ctx context.Context, a *asking, c *api.Client, to
 	}
 	text := l.text
 	if text == nil {
-		text = func(_ context.Context, a *asking, _ *api.Client, to io.Writer, all []T) error {
+		text = func(_ context.Context, a *serviceCommand, _ *api.Client, to io.Writer, all []T) error {
 			return table(a, l.columns).Write(a.out, to, l.rows(all))
 		}
 	}
@@ -161,7 +163,6 @@ func (l listing[T, R]) drawAll(ctx context.Context, a *asking, c *api.Client, to
 	return nil
 }
 
-// elements reads the list, page by page.
 func (l listing[T, R]) elements(ctx context.Context, c *api.Client, query url.Values) iter.Seq2[json.RawMessage, error] {
 	if !l.inSubscriptions || query.Get("subscription") != "" {
 		return c.Pages(ctx, l.path, query)
@@ -169,7 +170,7 @@ func (l listing[T, R]) elements(ctx context.Context, c *api.Client, query url.Va
 	return overSubscriptions(ctx, c, l.path, query)
 }
 
-// first are so many elements of a sequence; most of 0 or less means all.
+// first returns the first most elements of a sequence; all if most is 0 or less.
 func first[E any](all iter.Seq2[E, error], most int) iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		n := 0
@@ -184,12 +185,12 @@ func first[E any](all iter.Seq2[E, error], most int) iter.Seq2[E, error] {
 	}
 }
 
-// table is one of the columns, as the flags want it.
-func table[R any](a *asking, columns []terminal.Column[R]) terminal.Table[R] {
+// table returns a table of the columns, in the form that the flags ask for.
+func table[R any](a *serviceCommand, columns []terminal.Column[R]) terminal.Table[R] {
 	return terminal.Table[R]{Columns: columns, Wide: a.format == terminal.WideFormat, Now: time.Now()}
 }
 
-// instant is a time that may be missing.
+// instant returns the time at points to, zero if at is nil.
 func instant(at *time.Time) time.Time {
 	if at == nil {
 		return time.Time{}

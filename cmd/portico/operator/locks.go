@@ -10,12 +10,12 @@ import (
 func locksCommand(p Program) *cobra.Command {
 	l := listing[api.Lock, api.Lock]{
 		path: "/admin/locks", inSubscriptions: true, none: "There is no lock.", rows: same[api.Lock],
-		params:  []param{ofSubscription(), {name: "scope", flag: "scope", usage: "only those that hold at this `ID`: on it and above"}},
+		params:  []param{ofSubscription(), {name: "scope", flag: "scope", usage: "only locks that apply to this `ID`: on it and above"}},
 		columns: lockColumns(),
 	}
 	return l.command(p, "locks", "List the locks of all subscriptions, or of one", `List the locks of all subscriptions, or of one.
 
-Who set or removed one: portico changes --resource ID of the lock`)
+portico changes --resource ID shows who set or removed the lock with that ID.`)
 }
 
 func lockColumns() []terminal.Column[api.Lock] {

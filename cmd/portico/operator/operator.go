@@ -1,10 +1,9 @@
 // Package operator holds the commands with which operators query and change a running
-// service: a file for each noun. All of them call its admin listener by the client of
+// service, a file for each noun. All of them call its admin listener by the client of
 // gateway/admin/api.
 //
-// An asking is a command of this kind: it finds the service, calls it, writes the answer
-// in the requested form, and says what to do next if it fails. A listing is one that
-// shows a list.
+// A serviceCommand is such a command: it finds the service, calls it, writes the answer
+// in the requested form, and adds advice if it fails. A listing is one that shows a list.
 package operator
 
 import (
@@ -17,15 +16,15 @@ import (
 	"portico/jobs/sweep"
 )
 
-// Program is what the commands are part of.
+// Program is what the commands share with the program.
 type Program struct {
 	Stdout, Stderr io.Writer
-	// SweepHere makes a sweep in this process, by the configuration of a service that does
-	// not run.
+	// SweepHere makes a sweep in this process, with the configuration of a service that
+	// does not run.
 	SweepHere func(ctx context.Context, config string, order sweep.Order, progress func(sweep.Report)) (sweep.Report, error)
 }
 
-// Commands are all commands.
+// Commands returns all commands.
 func Commands(p Program) []*cobra.Command {
 	return []*cobra.Command{
 		statusCommand(p), withGUIDs(explainCommand(p), "as", "group", "tenant"), regionsCommand(p), providersCommand(p), subscriptionsCommand(p),
@@ -44,13 +43,13 @@ type StatusError struct {
 
 func (e *StatusError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error.
+// Unwrap returns the error without the status.
 func (e *StatusError) Unwrap() error { return e.Err }
 
 // ErrReported is the error of a command that has already printed what is wrong.
 var ErrReported = errors.New("reported")
 
-// Statuses of commands that answer a question.
+// Exit statuses of commands that answer a question.
 const (
 	statusNo      = 1
 	statusUnknown = 2 // there was no answer

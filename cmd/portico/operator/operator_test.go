@@ -158,7 +158,7 @@ func TestWhatIsShownAt80Columns(t *testing.T) {
 		"resources show " + someID:          {"in northeurope, Accepted, verify, followPut,\nchanged 3m ago", "Waits for:", "Fences:", "CanNotDelete", "Last events:", "Ada"},
 		"sinks list":                        {"audit", "Away", "1234", "17", "denied, 401"},
 		"sinks show audit":                  {"denied, 401", "portico unstick sink/audit/4711 --ask", "portico sinks retrying audit", "portico sinks dead audit"},
-		"sinks retrying audit":              {"4711", "refused, 422", "-with-a-long-name", "4712", "behind another"},
+		"sinks retrying audit":              {"4711", "refused, 422", "-with-a-long-name", "4712", "waits for another"},
 		"sinks dead audit":                  {"4700", "refused, 422", "no longer kept", "-with-a-long-name"},
 		"locks --subscription " + someGroup: {"CanNotDelete", "a-group-with-a-long-name"},
 	} {
@@ -293,7 +293,7 @@ func TestErrorsSayWhatToDoNext(t *testing.T) {
 		"jobs show a.b --admin " + l.URL:                                  {"There is no such job.", "portico jobs list"},
 		"jobs cancel ffff --admin " + l.URL:                               {"ffff", "portico jobs list"},
 		"fences --admin " + l.URL:                                         {TokenVariable, "--token-file"},
-		"fences --token-file " + token + " --admin " + l.URL:              {"does not take this token", "server.adminTokens"},
+		"fences --token-file " + token + " --admin " + l.URL:              {"does not accept this token", "server.adminTokens"},
 		"fences --admin nonsense":                                         {"nonsense", "http://127.0.0.1:8081"},
 		"context set prod --admin " + l.URL:                               {"--admin URL", AdminVariable},
 		"reload":                                                          {"name the service", "--admin URL", AdminVariable},

@@ -11,8 +11,8 @@ import (
 
 // typeRow is a row of the table of providers: one of their resource types.
 type typeRow struct {
-	provider api.Provider
-	of       api.ResourceType
+	provider     api.Provider
+	resourceType api.ResourceType
 }
 
 func providersCommand(p Program) *cobra.Command {
@@ -28,13 +28,13 @@ func providersCommand(p Program) *cobra.Command {
 		},
 		columns: []terminal.Column[typeRow]{
 			{Title: "PROVIDER", Cell: func(r typeRow) string { return r.provider.Namespace }, Least: 15},
-			{Title: "TYPE", Cell: func(r typeRow) string { return r.of.Name }, Least: 21},
-			{Title: "KIND", Cell: func(r typeRow) string { return r.of.Kind }, Drop: 3},
-			{Title: "ROUTING", Cell: func(r typeRow) string { return r.of.Routing }, Drop: 4},
-			{Title: "LOCATIONS", Cell: func(r typeRow) string { return strings.Join(r.of.Locations, ",") }, Least: 15, Drop: 1},
-			{Title: "API-VERSIONS", Cell: func(r typeRow) string { return strings.Join(r.of.APIVersions, ",") }, Least: 12, Drop: 2},
+			{Title: "TYPE", Cell: func(r typeRow) string { return r.resourceType.Name }, Least: 21},
+			{Title: "KIND", Cell: func(r typeRow) string { return r.resourceType.Kind }, Drop: 3},
+			{Title: "ROUTING", Cell: func(r typeRow) string { return r.resourceType.Routing }, Drop: 4},
+			{Title: "LOCATIONS", Cell: func(r typeRow) string { return strings.Join(r.resourceType.Locations, ",") }, Least: 15, Drop: 1},
+			{Title: "API-VERSIONS", Cell: func(r typeRow) string { return strings.Join(r.resourceType.APIVersions, ",") }, Least: 12, Drop: 2},
 			{Title: "REGISTRATION", Cell: func(r typeRow) string { return r.provider.Registration }, Wide: true},
 		},
 	}
-	return l.command(p, "providers", "Show the providers and their resource types, as the region map has them", "")
+	return l.command(p, "providers", "Show the providers of the region map and their resource types", "")
 }

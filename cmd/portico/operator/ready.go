@@ -9,7 +9,7 @@ import (
 )
 
 func readyCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	c := &cobra.Command{
 		Use:   "ready",
 		Short: "Ask the service whether it is ready",
@@ -17,8 +17,8 @@ func readyCommand(p Program) *cobra.Command {
 
 ` + findingService + `
 
-Of a configuration server.admin alone is read, and the default taken where the file
-cannot be read: a gateway goes on when its file has become a bad one.
+With --config only server.admin is read. If the file cannot be read, the default is used:
+a running gateway is not affected when its file becomes invalid.
 
 Exit status 1: it is not ready.`,
 		Args: cobra.NoArgs,
@@ -26,7 +26,7 @@ Exit status 1: it is not ready.`,
 			if a.config != "" {
 				address, err := config.AdminAddress(a.config)
 				if err != nil {
-					fmt.Fprintf(p.Stderr, "%v\nwarning: the configuration does not tell the admin listener; asking at %s\n", err, address)
+					fmt.Fprintf(p.Stderr, "%v\nwarning: the configuration does not name the admin listener; trying %s\n", err, address)
 				}
 				a.admin, a.config = urlOf(address), ""
 			}

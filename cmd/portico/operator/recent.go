@@ -16,19 +16,18 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// Of the end of the feed.
+// Bounds for reading the end of the feed.
 const (
-	lastRows = 100 // of a table that nothing says the beginning of
-	// firstBack is how many events before the newest one a search for a time begins, and
-	// further how many times as many each further step goes back.
-	firstBack = 1000
-	further   = 8
-	// skew is how far the times of events may differ from their order.
+	lastRows = 100 // of a table without a given beginning
+	// A search for a time begins firstBack events before the newest one; each further
+	// step goes back stepFactor times as far.
+	firstBack  = 1000
+	stepFactor = 8
+	// skew bounds how far the times of events may differ from their order.
 	skew = time.Minute
 )
 
-// readSince reads the time from which on events are wanted.
-func (g *changing) readSince(now time.Time) error {
+func (g *changesQuery) readSince(now time.Time) error {
 	if g.since == "" {
 		return nil
 	}
@@ -44,14 +43,14 @@ func (g *changing) readSince(now time.Time) error {
 	return nil
 }
 
-// recent reports whether the end of the feed is wanted.
-func (g changing) recent() bool {
+// recent reports whether the command shows the end of the feed.
+func (g changesQuery) recent() bool {
 	return g.resource == "" && !g.follow && (g.since != "" || g.after == "" && !g.format.ForPrograms())
 }
 
-// last reads so many events at most from the end of the feed (most of 0 or less: all that
-// were recorded since the time), and leaves the token behind them.
-func (g changing) last(ctx context.Context, c *api.Client, token *string, most int) (iter.Seq2[json.RawMessage, error], error) {
+// last reads at most most events from the end of the feed, or all since --since if most
+// is 0 or less, and sets token to the token after them.
+func (g changesQuery) last(ctx context.Context, c *api.Client, token *string, most int) (iter.Seq2[json.RawMessage, error], error) {
 	newest, err := api.Get[api.Changes](ctx, c, changesPath, url.Values{"after": {"latest"}, "limit": {"1"}})
 	if err != nil {
 		return nil, err
@@ -67,20 +66,20 @@ func (g changing) last(ctx context.Context, c *api.Client, token *string, most i
 		kept, err := lastOf(all, most)
 		return elementsOf(kept), err
 	}
-	for back := int64(most); ; back *= further {
+	for back := int64(most); ; back *= stepFactor {
 		begin := before(newest.Next, back)
 		*token = begin
 		kept, err := lastOf(g.feed(ctx, c, token, 0), most)
 		if begin != "" && (isGone(err) || err == nil && len(kept) < most) {
-			continue // fewer are wanted ones, or so many are no longer kept
+			continue // too few matched, or that many are no longer kept
 		}
 		return elementsOf(kept), err
 	}
 }
 
-// tokenBefore is one behind which all events are that were recorded since the time.
-func (g changing) tokenBefore(ctx context.Context, c *api.Client, newest string) (string, error) {
-	for back := int64(firstBack); ; back *= further {
+// tokenBefore returns a token that precedes all events recorded since --since.
+func (g changesQuery) tokenBefore(ctx context.Context, c *api.Client, newest string) (string, error) {
+	for back := int64(firstBack); ; back *= stepFactor {
 		token := before(newest, back)
 		if token == "" {
 			return "", nil
@@ -101,8 +100,9 @@ func (g changing) tokenBefore(ctx context.Context, c *api.Client, newest string)
 	}
 }
 
-// before is the token of so many events before another one; "", the first event that is
-// kept, where there are not so many, or where a token is of a form that is not known here.
+// before returns the token that is back events before another one. It returns "", the
+// first event that is kept, if there are not so many, or if the form of the token is
+// unknown.
 func before(token string, back int64) string {
 	feed := token[:strings.LastIndexByte(token, '.')+1]
 	number, err := strconv.ParseInt(token[len(feed):], 10, 64)
@@ -112,14 +112,14 @@ func before(token string, back int64) string {
 	return feed + strconv.FormatInt(number-back, 10)
 }
 
-// isGone reports whether the events behind a token are no longer kept.
+// isGone reports whether the events after a token are no longer kept.
 func isGone(err error) bool {
 	refusal, ok := errors.AsType[*api.Refusal](err)
 	return ok && refusal.Status == http.StatusGone
 }
 
-// notBefore leaves out the events of before the time.
-func (g changing) notBefore(all iter.Seq2[json.RawMessage, error]) iter.Seq2[json.RawMessage, error] {
+// notBefore drops the events before --since.
+func (g changesQuery) notBefore(all iter.Seq2[json.RawMessage, error]) iter.Seq2[json.RawMessage, error] {
 	if g.since == "" {
 		return all
 	}
@@ -142,7 +142,7 @@ func (g changing) notBefore(all iter.Seq2[json.RawMessage, error]) iter.Seq2[jso
 	}
 }
 
-// lastOf reads all, and keeps so many of the last.
+// lastOf returns the last most elements.
 func lastOf(all iter.Seq2[json.RawMessage, error], most int) (kept []json.RawMessage, err error) {
 	for element, err := range all {
 		if err != nil {

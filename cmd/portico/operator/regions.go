@@ -13,7 +13,7 @@ import (
 )
 
 // regionRow is a row of the table of regions: an address of an endpoint, or a region or
-// an endpoint that has none.
+// an endpoint without one.
 type regionRow struct {
 	region   api.Region
 	endpoint api.Endpoint
@@ -38,14 +38,14 @@ func regionsCommand(p Program) *cobra.Command {
 			{Title: "TYPES", Cell: func(r regionRow) string { return strings.Join(r.endpoint.ResourceTypes, ",") }, Wide: true},
 		},
 	}
-	return l.command(p, "regions", "Show the regions, and how each address of their endpoints does",
-		`Show the regions, and how each address of their endpoints does.
+	return l.command(p, "regions", "Show the regions, and the state of each address of their endpoints",
+		`Show the regions, and the state of each address of their endpoints.
 
-A line is an address, as the gateway that answers knows it. CALLS and FAILED are
-counted since it started, NOW are calls under way.`)
+A line is an address, as the gateway that answers sees it. CALLS and FAILED count since it
+started, NOW counts the calls under way.`)
 }
 
-// state is the region's where the row is of no address.
+// state returns the address's state, or the region's in a row without an address.
 func (r regionRow) state() string {
 	if r.address.URL == "" {
 		return r.region.State
@@ -68,7 +68,6 @@ func regionRows(regions []api.Region) (rows []regionRow) {
 	return rows
 }
 
-// styleOf is how a state is shown.
 func styleOf(state string) terminal.Style {
 	switch state {
 	case api.Up, "Done", "Succeeded", "Enabled", "Delivering":

@@ -11,22 +11,22 @@ import (
 )
 
 func reloadCommand(p Program) *cobra.Command {
-	a := newAsking(p)
-	a.named = true
+	a := newServiceCommand(p)
+	a.mustName = true
 	c := &cobra.Command{
 		Use:   "reload",
-		Short: "Have the service read its configuration again",
-		Long: `Have the service read its configuration again.
+		Short: "Make the service read its configuration again",
+		Long: `Make the service read its configuration again.
 
-One with a fault changes nothing: the faults are shown, each with file and line. A
-replica is reloaded alone: name each.
+A configuration with a fault changes nothing: the faults are shown, each with file and
+line. Only the named replica is reloaded: name each.
 
 ` + findingService + `
 
 Exit status 1: the configuration stays as it was.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.with(func(service *api.Client) error {
+			return a.withClient(func(service *api.Client) error {
 				return send(c.Context(), a, service, a.out, api.Request{Method: http.MethodPost, Path: "/admin/reload"}, writeReloaded)
 			})
 		},
@@ -41,7 +41,7 @@ func writeReloaded(to io.Writer, r api.Reloaded) error {
 		return err
 	}
 	for _, setting := range r.NeedsRestart {
-		if _, err := fmt.Fprintf(to, "  %s stays as it was until the gateway is started anew\n", setting); err != nil {
+		if _, err := fmt.Fprintf(to, "  %s stays as it was until the gateway is restarted\n", setting); err != nil {
 			return err
 		}
 	}

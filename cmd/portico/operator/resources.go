@@ -16,7 +16,7 @@ import (
 )
 
 func resourcesCommand(p Program) *cobra.Command {
-	return lists(&cobra.Command{Use: "resources", Short: "Show what the index knows of resources"}, resourcesListCommand(p), resourcesShowCommand(p))
+	return withList(&cobra.Command{Use: "resources", Short: "Show what the index knows of resources"}, resourcesListCommand(p), resourcesShowCommand(p))
 }
 
 func resourcesListCommand(p Program) *cobra.Command {
@@ -24,12 +24,12 @@ func resourcesListCommand(p Program) *cobra.Command {
 		path: "/admin/resources", inSubscriptions: true, none: "The index has no such resource.", rows: same[api.Resource], columns: resourceColumns(),
 		params: []param{
 			ofSubscription(),
-			{name: "resourceGroup", flag: "group", usage: "only those of the resource group with this `NAME`"},
-			{name: "resourceType", flag: "type", usage: "only those of this `TYPE`, such as Contoso.Compute/virtualMachines"},
-			{name: "region", flag: "region", usage: "only those in this `REGION`", complete: completeRegions},
+			{name: "resourceGroup", flag: "group", usage: "only resources of the resource group with this `NAME`"},
+			{name: "resourceType", flag: "type", usage: "only resources of this `TYPE`, such as Contoso.Compute/virtualMachines"},
+			{name: "region", flag: "region", usage: "only resources in this `REGION`", complete: completeRegions},
 		},
 	}
-	return l.command(p, "list", "List the resources that the index has of all subscriptions, or of one", "")
+	return l.command(p, "list", "List the resources in the index, of all subscriptions or of one", "")
 }
 
 func resourceColumns() []terminal.Column[api.Resource] {
@@ -45,13 +45,13 @@ func resourceColumns() []terminal.Column[api.Resource] {
 }
 
 func resourcesShowCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	a.missing = "portico resources list shows what the index has"
 	c := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show all that is known of an ID",
-		Long: `Show all that is known of the ID of a resource, a group or a subscription: its row in the
-index, or its state, what it waits for, fences, the locks that hold there, and its last events.
+		Long: `Show all that is known of a resource, a group or a subscription, by its ID: its row in the
+index, or its state, what it waits for, fences, the locks that apply, and its last events.
 
 ` + findingService,
 		Args: cobra.ExactArgs(1),
@@ -65,9 +65,9 @@ index, or its state, what it waits for, fences, the locks that hold there, and i
 	return c
 }
 
-func (a *asking) writeResource(to io.Writer, r api.ResourceDetail) error {
+func (a *serviceCommand) writeResource(to io.Writer, r api.ResourceDetail) error {
 	fmt.Fprintln(to, a.out.In(terminal.Bold, terminal.Clean(r.ID)))
-	says := "The index has no row of it."
+	says := "The index has no row for it."
 	switch {
 	case r.Group != nil:
 		says = fmt.Sprintf("A resource group in %s, %s, changed %s, created %s", r.Group.Location, r.Group.State, a.optional(r.Group.Changed),
@@ -84,20 +84,20 @@ func (a *asking) writeResource(to io.Writer, r api.ResourceDetail) error {
 	return errors.Join(
 		section(a, to, "It waits for nothing.", "Waits for:", waitingColumns(func(w api.Waiting) api.Waiting { return w }), r.Waiting),
 		section(a, to, "", "Fences:", fenceColumns()[1:], r.Fences),
-		section(a, to, "No lock holds there.", "Locks:", lockColumns(), r.Locks),
-		section(a, to, "No event is kept of it.", "Last events:", eventColumns(), r.Events),
+		section(a, to, "No lock applies.", "Locks:", lockColumns(), r.Locks),
+		section(a, to, "There are no events.", "Last events:", eventColumns(), r.Events),
 	)
 }
 
-func (a *asking) optional(at *time.Time) string {
+func (a *serviceCommand) optional(at *time.Time) string {
 	if at == nil {
 		return "at an unknown time"
 	}
 	return when(*at, a.format, time.Now())
 }
 
-// section writes a table below a heading, or that there is nothing.
-func section[R any](a *asking, to io.Writer, none, heading string, columns []terminal.Column[R], rows []R) error {
+// section writes a table below a heading, or none if there are no rows.
+func section[R any](a *serviceCommand, to io.Writer, none, heading string, columns []terminal.Column[R], rows []R) error {
 	if len(rows) == 0 {
 		if none == "" {
 			return nil

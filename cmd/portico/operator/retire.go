@@ -16,49 +16,49 @@ import (
 )
 
 func retireCommand(p Program) *cobra.Command {
-	a := newAsking(p)
-	a.named = true
+	a := newServiceCommand(p)
+	a.mustName = true
 	var order api.Retire
 	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "retire REGION",
-		Short: "Forget a region that is gone for good and that the map no longer has",
-		Long: `Forget a region that is gone for good and that the map no longer has.
+		Short: "Forget a region that is gone for good and no longer in the map",
+		Long: `Forget a region that is gone for good and no longer in the map.
 
-The running service forgets what its index has of the region, in all
-subscriptions: resources, writes without an answer, strays, and where groups are
-looked at before they go. Deletes of groups that wait for the region go on. No
-provider is called. Reload all gateways without the region before.
+The running service removes the region from its index, in all subscriptions: resources,
+writes without an answer, strays, and the places to check before a group is deleted.
+Deletions of groups that wait for the region continue. No provider is called. Before this
+command, reload all gateways without the region.
 
 ` + findingService + `
 
-With --dry-run the last line says whether the region can go. A name that neither the map nor
-the index knows is refused.
+With --dry-run the last line shows whether the region can be retired. A name that neither
+the map nor the index knows is refused.
 
-What was forgotten stays so where the command is cut short; run again it goes on.
-Exit status 1: the region was not retired, or a move holds a part of it.`,
+If the command is interrupted, what was forgotten stays forgotten; run it again to continue.
+Exit status 1: the region was not retired, or a move has IDs under way there.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), timeout)
 			defer cancel()
-			return a.with(func(c *api.Client) error { return a.retire(ctx, c, args[0], order) })
+			return a.withClient(func(c *api.Client) error { return a.retire(ctx, c, args[0], order) })
 		},
 	}
 	a.Flags(c)
 	a.outputFlags(c)
 	a.jsonFlag(c)
-	c.Flags().BoolVar(&order.DryRun, "dry-run", false, "say what there is to forget, change nothing")
+	c.Flags().BoolVar(&order.DryRun, "dry-run", false, "show what would be forgotten, change nothing")
 	c.Flags().DurationVar(&timeout, "timeout", time.Hour, "how long to wait for the end")
 	return c
 }
 
-func (a *asking) retire(ctx context.Context, c *api.Client, region string, order api.Retire) error {
+func (a *serviceCommand) retire(ctx context.Context, c *api.Client, region string, order api.Retire) error {
 	// There may be much to forget: ctx alone bounds it.
 	answer, err := c.Do(ctx, api.Request{
 		Method: http.MethodPost, Path: "/admin/regions/" + url.PathEscape(region) + "/retire", Content: order, Unbounded: true,
 	})
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return errors.New("the region was not forgotten in time: what was forgotten stays so, and this goes on when it is run again")
+		return errors.New("the region was not forgotten in time: what was forgotten stays forgotten; run this again to continue")
 	}
 	if err != nil {
 		return err
@@ -84,8 +84,8 @@ func nothingIn(r api.Retirement) bool {
 	return r.Rows+r.Intents+r.WrittenRegions+r.Coverage+r.Notices+r.Strays+r.Fences+r.Operations+r.Moving+r.Groups.Count == 0
 }
 
-// unknownRegion is the error of a name that neither the map nor the index knows: a word
-// that is misspelt would look like a region that can go.
+// unknownRegion returns the error for a name that neither the map nor the index knows: a
+// misspelt name would look like a region that can be retired.
 func unknownRegion(ctx context.Context, c *api.Client, region string) error {
 	known, _, err := api.ReadList[api.Region](ctx, c, "/admin/regions", url.Values{}, mostRows)
 	if err != nil {
@@ -99,7 +99,6 @@ func unknownRegion(ctx context.Context, c *api.Client, region string) error {
 		strings.Join(names, ", "))
 }
 
-// verdict says what a dry run has shown.
 func verdict(r api.Retirement) string {
 	there := r.Rows + r.Strays
 	listed := counted(there, "resource is", "resources are") + " there: portico resources list --region " + r.Region
@@ -109,11 +108,11 @@ func verdict(r api.Retirement) string {
 	case r.InMap && there > 0:
 		return listed
 	case r.InMap && r.Intents > 0:
-		return "A write may still make something there: portico doubts"
+		return "A write may still create something there: portico doubts"
 	case r.InMap:
-		return "Nothing is there: it can be taken out of the map."
+		return "Nothing is there: it can be removed from the map."
 	case there > 0:
-		return listed + "\nIt can be retired now, which forgets them."
+		return listed + "\nIt can be retired now; that forgets them."
 	}
 	return "It can be retired now."
 }
@@ -122,25 +121,25 @@ func writeRetirement(to io.Writer, r api.Retirement) error {
 	var b strings.Builder
 	switch {
 	case r.InMap:
-		fmt.Fprintf(&b, "The map still has %s. There would be to forget, were it gone from there; nothing was changed:\n", r.Region)
+		fmt.Fprintf(&b, "Dry run. Once %s has left the map, retiring it would forget:\n", r.Region)
 	case r.DryRun:
-		fmt.Fprintf(&b, "There is to forget of %s; dry run, nothing was changed:\n", r.Region)
+		fmt.Fprintf(&b, "Dry run. Retiring %s would forget:\n", r.Region)
 	default:
-		fmt.Fprintf(&b, "Forgotten of %s:\n", r.Region)
+		fmt.Fprintf(&b, "Retired %s and forgot:\n", r.Region)
 	}
 	for _, line := range []struct {
 		n          int
 		one, other string
 	}{
 		{r.Rows, "row", "rows"}, {r.Intents, "open write", "open writes"},
-		{r.WrittenRegions, "place where a group is looked at", "places where groups are looked at"},
+		{r.WrittenRegions, "place to check before a group is deleted", "places to check before groups are deleted"},
 		{r.Coverage, "record of coverage", "records of coverage"}, {r.Notices, "notice", "notices"}, {r.Strays, "stray", "strays"},
 		{r.Fences, "fence", "fences"},
 		{r.Operations, "polling URL", "polling URLs"},
 	} {
 		fmt.Fprintf(&b, "  %s\n", counted(line.n, line.one, line.other))
 	}
-	fmt.Fprintf(&b, "%s whose delete waits for it\n", counted(r.Groups.Count, "group", "groups"))
+	fmt.Fprintf(&b, "%s whose deletion waits for it\n", counted(r.Groups.Count, "group", "groups"))
 	for _, id := range r.Groups.IDs {
 		fmt.Fprintf(&b, "  %s\n", id)
 	}

@@ -15,10 +15,10 @@ func TestRetireSaysWhatFollows(t *testing.T) {
 		r    api.Retirement
 		want string
 	}{
-		{api.Retirement{InMap: true, Coverage: 3}, "Nothing is there: it can be taken out of the map."},
+		{api.Retirement{InMap: true, Coverage: 3}, "Nothing is there: it can be removed from the map."},
 		{api.Retirement{InMap: true, Rows: 16, Strays: 1}, "17 resources are there: portico resources list --region eastus"},
 		{api.Retirement{InMap: true, Intents: 1}, "portico doubts"},
-		{api.Retirement{Rows: 1}, "1 resource is there: portico resources list --region eastus\nIt can be retired now, which forgets"},
+		{api.Retirement{Rows: 1}, "1 resource is there: portico resources list --region eastus\nIt can be retired now; that forgets"},
 		{api.Retirement{Coverage: 1}, "It can be retired now.\n"},
 		{api.Retirement{Moving: 2}, "A move has 2 IDs under way there"},
 	} {

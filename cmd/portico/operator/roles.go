@@ -16,15 +16,15 @@ import (
 )
 
 func rolesCommand(p Program) *cobra.Command {
-	return lists(&cobra.Command{Use: "roles", Short: "Look into who may do what"}, rolesListCommand(p), rolesCheckCommand(p), rolesWhoCommand(p))
+	return withList(&cobra.Command{Use: "roles", Short: "Show who may do what"}, rolesListCommand(p), rolesCheckCommand(p), rolesWhoCommand(p))
 }
 
 func rolesListCommand(p Program) *cobra.Command {
 	l := listing[api.RoleAssignment, api.RoleAssignment]{
 		path: "/admin/roles", inSubscriptions: true, none: "No role is assigned.", rows: same[api.RoleAssignment],
-		params: []param{ofSubscription(), {name: "principalId", flag: "principal", usage: "only those of the principal with this object `ID`",
-			none: "No role is assigned to this principal itself. It may have rights by its groups or as an owner: portico roles check --principal " +
-				"OBJECTID --group OBJECTID --action ACTION --scope SCOPE says."}},
+		params: []param{ofSubscription(), {name: "principalId", flag: "principal", usage: "only assignments of the principal with this object `ID`",
+			none: "No role is assigned to this principal itself. It may have rights by its groups or as an owner: check with portico roles check --principal " +
+				"OBJECTID --group OBJECTID --action ACTION --scope SCOPE"}},
 		columns: []terminal.Column[api.RoleAssignment]{
 			{Title: "PRINCIPAL", Cell: func(r api.RoleAssignment) string { return r.PrincipalID }},
 			{Title: "NAME", Cell: func(r api.RoleAssignment) string { return r.PrincipalName }, Least: 8, Drop: 2},
@@ -38,19 +38,19 @@ func rolesListCommand(p Program) *cobra.Command {
 }
 
 func rolesCheckCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	var q api.RoleCheck
 	c := &cobra.Command{
 		Use:   "check --principal OBJECTID --action ACTION --scope SCOPE",
-		Short: "Say whether a caller may do something, and by what",
-		Long: `Say whether a caller may do something, and by what.
+		Short: "Check whether a caller may do something, and why",
+		Long: `Check whether a caller may do something, and why.
 
-The running service answers by its store, as it would answer a request now. Groups
-of the caller come from its token, which no one has here: name them.
+The running service answers from its store, as for a request now. The groups of the caller
+come from its token, which is not known here: name them.
 
 ` + findingService + `
 
-Exit status 0: yes. 1: no. 2: no one knows.`,
+Exit status 0: yes. 1: no. 2: there was no answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			for _, flag := range []string{"principal", "group", "tenant"} {
@@ -75,19 +75,19 @@ Exit status 0: yes. 1: no. 2: no one knows.`,
 	c.Flags().StringVar(&q.PrincipalID, "principal", "", "object `ID` of the caller")
 	c.Flags().StringArrayVar(&q.Groups, "group", nil, "object `ID` of a group that the caller belongs to; may be repeated")
 	c.Flags().StringVar(&q.TenantID, "tenant", "", "`ID` of the caller's tenant; that of the scope's subscription by default")
-	c.Flags().StringVar(&q.Action, "action", "", "which `ACTION`, such as Contoso.Compute/virtualMachines/write")
+	c.Flags().StringVar(&q.Action, "action", "", "the `ACTION`, such as Contoso.Compute/virtualMachines/write")
 	c.Flags().StringVar(&q.Scope, "scope", "", "`ID` of a subscription, a group or a resource; / for the tenant")
 	return c
 }
 
 func rolesWhoCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	var q api.RoleQuestion
 	c := &cobra.Command{
 		Use:   "who --action ACTION --scope SCOPE",
-		Short: "Say who may do something, and by which assignments",
-		Long: `Say who may do something, and by which assignments: those at the scope and above, and
-the owners of the configuration. A group stands for its members, whom no one knows here.
+		Short: "List who may do something, and by which assignments",
+		Long: `List who may do something, and by which assignments: those at the scope and above, and the
+configured owners. A group stands for its members, who are not known here.
 
 ` + findingService,
 		Args: cobra.NoArgs,
@@ -98,20 +98,20 @@ the owners of the configuration. A group stands for its members, whom no one kno
 			if err := wantGUID(c, "tenant"); err != nil {
 				return err
 			}
-			return a.with(func(service *api.Client) error {
+			return a.withClient(func(service *api.Client) error {
 				return send(c.Context(), a, service, a.out, api.Request{Method: http.MethodPost, Path: "/admin/roles/who", Content: q}, a.writeHolders)
 			})
 		},
 	}
 	a.Flags(c)
 	a.outputFlags(c)
-	c.Flags().StringVar(&q.Action, "action", "", "which `ACTION`, such as Contoso.Compute/virtualMachines/write")
+	c.Flags().StringVar(&q.Action, "action", "", "the `ACTION`, such as Contoso.Compute/virtualMachines/write")
 	c.Flags().StringVar(&q.Scope, "scope", "", "`ID` of a subscription, a group or a resource; / for a tenant")
 	c.Flags().StringVar(&q.TenantID, "tenant", "", "`ID` of the tenant, for the scope /")
 	return c
 }
 
-func (a *asking) writeHolders(to io.Writer, h api.RoleHolders) error {
+func (a *serviceCommand) writeHolders(to io.Writer, h api.RoleHolders) error {
 	none := ""
 	switch {
 	case h.Everybody:
@@ -124,7 +124,7 @@ func (a *asking) writeHolders(to io.Writer, h api.RoleHolders) error {
 		return err
 	}
 	if h.Further {
-		fmt.Fprintln(a.errs, "There are more assignments than were looked at: ask for one principal, by portico roles check.")
+		fmt.Fprintln(a.errs, "There are more assignments than were examined: check one principal by portico roles check.")
 	}
 	return table(a, []terminal.Column[api.RoleHolder]{
 		{Title: "PRINCIPAL", Cell: func(h api.RoleHolder) string { return h.PrincipalID }},
@@ -136,11 +136,11 @@ func (a *asking) writeHolders(to io.Writer, h api.RoleHolders) error {
 	}).Write(a.out, to, h.Value)
 }
 
-func (a *asking) checkRoles(ctx context.Context, q api.RoleCheck) (allowed bool, err error) {
+func (a *serviceCommand) checkRoles(ctx context.Context, q api.RoleCheck) (allowed bool, err error) {
 	if q.PrincipalID == "" || q.Action == "" || q.Scope == "" {
 		return false, errors.New("--principal, --action and --scope are needed")
 	}
-	err = a.with(func(c *api.Client) error {
+	err = a.withClient(func(c *api.Client) error {
 		answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: "/admin/roles/check", Content: q})
 		if err != nil {
 			return err

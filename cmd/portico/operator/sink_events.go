@@ -18,11 +18,11 @@ import (
 
 func sinksRetryingCommand(p Program) *cobra.Command {
 	l := listing[api.RetriedEvent, api.RetriedEvent]{
-		of: func(sink string) string { return sinkPath(sink) + "/retrying" }, complete: completeSinks, missing: knownSinks,
-		none: "The sink has left no event behind.", rows: same[api.RetriedEvent],
+		pathFor: func(sink string) string { return sinkPath(sink) + "/retrying" }, complete: completeSinks, missing: knownSinks,
+		none: "No event of the sink is being retried.", rows: same[api.RetriedEvent],
 		columns: []terminal.Column[api.RetriedEvent]{
 			{Title: "EVENT", Cell: func(e api.RetriedEvent) string { return e.ID }, Right: true},
-			{Title: "WHY", Cell: waitsFor, Least: 8},
+			{Title: "WHY", Cell: waitReason, Least: 8},
 			{Title: "TRIES", Cell: func(e api.RetriedEvent) string { return strconv.FormatInt(e.Attempts, 10) }, Right: true, Drop: 2},
 			{Title: "SINCE", Time: func(e api.RetriedEvent) time.Time { return instant(e.Since) }, Drop: 3},
 			{Title: "NEXT", Time: func(e api.RetriedEvent) time.Time { return instant(e.Next) }, Drop: 1},
@@ -30,19 +30,19 @@ func sinksRetryingCommand(p Program) *cobra.Command {
 			{Title: "TYPE", Cell: func(e api.RetriedEvent) string { return typeOf(e.Event) }, Wide: true},
 		},
 	}
-	return l.command(p, "retrying NAME", "List the events that others overtake, to be tried again",
-		`List the events that a receiver has not taken, and that others overtake. Those of one
-resource wait for the first of them. Each is tried again by itself, and given up in the end;
-an operator need not wait:
+	return l.command(p, "retrying NAME", "List the events that are retried while others overtake them",
+		`List the events that a receiver has not accepted, and that others overtake. Events of one
+resource wait for the first of them. Each is retried automatically, and given up in the
+end; an operator need not wait:
 
   portico unstick sink/audit/17 --ask
   portico unstick sink/audit/17 --give-up --reason "ticket 4711"`)
 }
 
-// waitsFor is why an event was not taken, or that it waits for another.
-func waitsFor(e api.RetriedEvent) string {
+// waitReason returns why an event was not accepted, or that it waits for another.
+func waitReason(e api.RetriedEvent) string {
 	if e.Attempts == 0 {
-		return "behind another"
+		return "waits for another"
 	}
 	return failureOf(e.Failure, e.Status)
 }
@@ -63,7 +63,7 @@ func typeOf(e *events.CloudEvent) string {
 
 func sinksDeadCommand(p Program) *cobra.Command {
 	l := listing[api.DeadLetter, api.DeadLetter]{
-		of: func(sink string) string { return sinkPath(sink) + "/dead" }, complete: completeSinks, missing: knownSinks,
+		pathFor: func(sink string) string { return sinkPath(sink) + "/dead" }, complete: completeSinks, missing: knownSinks,
 		none: "No event of the sink was given up.", rows: same[api.DeadLetter],
 		columns: []terminal.Column[api.DeadLetter]{
 			{Title: "EVENT", Cell: func(d api.DeadLetter) string { return d.ID }, Right: true},
@@ -77,8 +77,8 @@ func sinksDeadCommand(p Program) *cobra.Command {
 		},
 	}
 	return l.command(p, "dead NAME", "List the events that were given up",
-		`List the events that were given up for a receiver: dead letters. REASON is that of an
-operator who gave one up.
+		`List the events that were given up for a receiver: dead letters. REASON was entered by the
+operator who gave the event up.
 
   portico sinks replay audit 17 18
   portico sinks forget audit 17 --reason "ticket 4711" --yes`)
@@ -86,15 +86,15 @@ operator who gave one up.
 
 func sinksReplayCommand(p Program) *cobra.Command {
 	var all bool
-	c, a := sinkCommand(p, "replay NAME (ID... | --all)", "Have dead letters tried again",
-		`Have dead letters tried again, by the IDs that portico sinks dead shows. They come behind
+	c, a := sinkCommand(p, "replay NAME (ID... | --all)", "Retry dead letters",
+		`Retry dead letters, by the IDs that portico sinks dead shows. The receiver gets them after
 later events of their resources.
 
   portico sinks replay audit 17 18
   portico sinks replay audit --all
 
 Exit status 1: none of them was a dead letter.`, cobra.MinimumNArgs(1),
-		func(a *asking, ctx context.Context, args []string) error {
+		func(a *serviceCommand, ctx context.Context, args []string) error {
 			if all == (len(args) > 1) {
 				return fmt.Errorf("name dead letters of %s, as portico sinks dead %s lists them, or --all", args[0], args[0])
 			}
@@ -102,14 +102,14 @@ Exit status 1: none of them was a dead letter.`, cobra.MinimumNArgs(1),
 			if !all {
 				order.IDs = args[1:]
 			}
-			return a.with(func(c *api.Client) error { return a.replay(ctx, c, args[0], order) })
+			return a.withClient(func(c *api.Client) error { return a.replay(ctx, c, args[0], order) })
 		})
-	a.named = true
-	c.Flags().BoolVar(&all, "all", false, "all that there are")
+	a.mustName = true
+	c.Flags().BoolVar(&all, "all", false, "all dead letters of the sink")
 	return c
 }
 
-func (a *asking) replay(ctx context.Context, c *api.Client, sink string, order api.Replay) error {
+func (a *serviceCommand) replay(ctx context.Context, c *api.Client, sink string, order api.Replay) error {
 	answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: sinkPath(sink) + "/dead/replay", Content: order})
 	if err != nil {
 		return err
@@ -135,14 +135,14 @@ func sinksForgetCommand(p Program) *cobra.Command {
 		`Forget a dead letter: the receiver never gets the event. The reason goes to the audit log.
 
   portico sinks forget audit 17 --reason "ticket 4711" --yes`, cobra.ExactArgs(2),
-		func(a *asking, ctx context.Context, args []string) error {
+		func(a *serviceCommand, ctx context.Context, args []string) error {
 			if !yes || reason == "" {
 				return fmt.Errorf("to forget the event %s needs --reason TEXT and --yes: the receiver never gets it", args[1])
 			}
 			return a.unstick(ctx, api.UnstickOrder{Sink: args[0], Event: args[1], Step: api.Forget, Reason: reason})
 		})
-	a.named, a.missing = true, "portico sinks list shows the sinks, portico sinks dead NAME the dead letters of one"
+	a.mustName, a.missing = true, "portico sinks list shows the sinks, portico sinks dead NAME the dead letters of one"
 	c.Flags().StringVar(&reason, "reason", "", "why, for the audit log")
-	c.Flags().BoolVar(&yes, "yes", false, "forget without a question")
+	c.Flags().BoolVar(&yes, "yes", false, "confirm that it is forgotten for good")
 	return c
 }

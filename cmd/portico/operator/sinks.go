@@ -17,38 +17,39 @@ import (
 
 const sinksPath = "/admin/sinks"
 
-// delivered is the outcome of an event that a receiver has taken.
+// delivered is the outcome of an event that a receiver has accepted.
 const delivered = "delivered"
 
 func sinksCommand(p Program) *cobra.Command {
-	return lists(&cobra.Command{
+	return withList(&cobra.Command{
 		Use:   "sinks",
-		Short: "Look after the receivers of events",
-		Long: `Look after the receivers of events: how far each has come, what it does not take, and what
-was given up for it.`,
+		Short: "Show and repair the delivery of events",
+		Long: `Show and repair the delivery of events: the position of each receiver, the events that it
+does not accept, and those that were given up for it.`,
 	}, sinksListCommand(p), sinksShowCommand(p), sinksTestCommand(p), sinksRetryingCommand(p), sinksDeadCommand(p), sinksReplayCommand(p),
 		sinksForgetCommand(p))
 }
 
 func sinkPath(name string) string { return sinksPath + "/" + url.PathEscape(name) }
 
-// knownSinks helps where a sink is not known.
-const knownSinks = "portico sinks list shows the sinks that there are"
+// knownSinks is the advice if a sink is not known.
+const knownSinks = "portico sinks list shows the sinks"
 
 func sinksListCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	c := &cobra.Command{
-		Use: "list", Short: "List the receivers of events, and how each fares",
-		Long: `List the receivers of events, and how each fares. LAG are events that the sink has not come
-to, BEHIND the age of the first of them. RETRYING are events that others overtake, DEAD those
-that were given up. An Away receiver takes nothing: it is tried now and then.
+		Use: "list", Short: "List the receivers of events, and their state",
+		Long: `List the receivers of events, and their state. LAG counts the events that the sink has not
+reached, BEHIND is the age of the first of them. RETRYING counts events that others
+overtake, DEAD those that were given up. A receiver that is Away accepts nothing: it is
+tried from time to time.
 
 ` + findingService,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.show(c.Context(), showOne(a, sinksPath, nil, func(to io.Writer, page api.Page[api.Sink]) error {
 				if len(page.Value) == 0 {
-					_, err := fmt.Fprintln(to, "The configuration has no sink: events.sinks names them.")
+					_, err := fmt.Fprintln(to, "The configuration has no sinks: see events.sinks.")
 					return err
 				}
 				return table(a, sinkColumns()).Write(a.out, to, page.Value)
@@ -79,7 +80,7 @@ func sinkColumns() []terminal.Column[api.Sink] {
 	}
 }
 
-// behind is the age of the first event that a sink has not come to.
+// behind returns the age of the first event that a sink has not reached.
 func behind(s api.Sink) string {
 	if s.LagSeconds <= 0 {
 		return ""
@@ -87,7 +88,7 @@ func behind(s api.Sink) string {
 	return time.Duration(s.LagSeconds * float64(time.Second)).Round(time.Second).String()
 }
 
-// failureOf is what an attempt came to.
+// failureOf returns the outcome of an attempt.
 func failureOf(failure string, status int) string {
 	if status == 0 {
 		return failure
@@ -95,11 +96,10 @@ func failureOf(failure string, status int) string {
 	return fmt.Sprintf("%s, %d", failure, status)
 }
 
-// sinkCommand is a command about one sink.
 func sinkCommand(
-	p Program, use, short, long string, args cobra.PositionalArgs, run func(a *asking, ctx context.Context, args []string) error,
-) (*cobra.Command, *asking) {
-	a := newAsking(p)
+	p Program, use, short, long string, args cobra.PositionalArgs, run func(a *serviceCommand, ctx context.Context, args []string) error,
+) (*cobra.Command, *serviceCommand) {
+	a := newServiceCommand(p)
 	a.missing = knownSinks
 	c := &cobra.Command{
 		Use: use, Short: short, Long: long + "\n\n" + findingService, Args: args, ValidArgsFunction: onlyFirst(completeSinks),
@@ -111,18 +111,18 @@ func sinkCommand(
 }
 
 func sinksShowCommand(p Program) *cobra.Command {
-	c, a := sinkCommand(p, "show NAME", "Show how a receiver of events fares",
-		`Show how a receiver of events fares: what it takes, what failed last and how, and the event
-that failed, where it was sent alone.`, cobra.ExactArgs(1),
-		func(a *asking, ctx context.Context, args []string) error {
+	c, a := sinkCommand(p, "show NAME", "Show the state of a receiver of events",
+		`Show the state of a receiver of events: its deliveries, the last failure, and the event that
+failed, if it was sent alone.`, cobra.ExactArgs(1),
+		func(a *serviceCommand, ctx context.Context, args []string) error {
 			return a.show(ctx, showOne(a, sinkPath(args[0]), nil, a.writeSink))
 		})
 	a.watchFlag(c)
 	return c
 }
 
-func (a *asking) writeSink(to io.Writer, s api.Sink) error {
-	p := particulars{a, to}
+func (a *serviceCommand) writeSink(to io.Writer, s api.Sink) error {
+	p := details{a, to}
 	p.text("sink", s.Name)
 	p.text("host", s.Host)
 	p.styled("state", s.State, styleOf(s.State))
@@ -158,21 +158,21 @@ func (a *asking) writeSink(to io.Writer, s api.Sink) error {
 }
 
 func sinksTestCommand(p Program) *cobra.Command {
-	c, a := sinkCommand(p, "test NAME", "Send a receiver an event that says nothing",
-		`Send a receiver an event that says nothing, once and at once, and say what came of it. Its
-type is Portico.Test. What waits stays where it is.
+	c, a := sinkCommand(p, "test NAME", "Send a receiver a test event",
+		`Send a receiver a test event, once and at once, and show the outcome. Its type is
+Portico.Test. Waiting events keep their place.
 
   portico sinks test audit
 
-Exit status 1: the receiver did not take it.`, cobra.ExactArgs(1),
-		func(a *asking, ctx context.Context, args []string) error {
-			return a.with(func(c *api.Client) error { return a.testSink(ctx, c, args[0]) })
+Exit status 1: the receiver did not accept it.`, cobra.ExactArgs(1),
+		func(a *serviceCommand, ctx context.Context, args []string) error {
+			return a.withClient(func(c *api.Client) error { return a.testSink(ctx, c, args[0]) })
 		})
-	a.named = true
+	a.mustName = true
 	return c
 }
 
-func (a *asking) testSink(ctx context.Context, c *api.Client, name string) error {
+func (a *serviceCommand) testSink(ctx context.Context, c *api.Client, name string) error {
 	answer, err := c.Do(ctx, api.Request{Method: http.MethodPost, Path: sinkPath(name) + "/test"})
 	if err != nil {
 		return err

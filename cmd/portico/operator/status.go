@@ -16,15 +16,15 @@ import (
 )
 
 func statusCommand(p Program) *cobra.Command {
-	a := newAsking(p)
+	a := newServiceCommand(p)
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Say what is wrong, the worst first",
-		Long: `Say what is wrong, the worst first, and what the service is.
+		Short: "Show what is wrong, the worst first",
+		Long: `Show what is wrong, the worst first, and which service answered.
 
 ` + findingService + `
 
-Exit status 0: nothing critical is wrong. 1: something is. 2: no one has answered.`,
+Exit status 0: nothing critical is wrong. 1: something is. 2: there was no answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			critical := false
@@ -45,8 +45,9 @@ Exit status 0: nothing critical is wrong. 1: something is. 2: no one has answere
 	return c
 }
 
-// showStatus is the picture of a status. It says whether something critical is wrong.
-func showStatus(a *asking, critical *bool) picture {
+// showStatus returns a picture of the status. It sets critical if something critical is
+// wrong.
+func showStatus(a *serviceCommand, critical *bool) picture {
 	return func(ctx context.Context, c *api.Client, to io.Writer) error {
 		answer, err := c.Do(ctx, api.Request{Method: http.MethodGet, Path: "/admin/status"})
 		if err != nil {
@@ -61,9 +62,9 @@ func showStatus(a *asking, critical *bool) picture {
 	}
 }
 
-// writeStatus writes a status for people. Problems are sentences: they are not squeezed
-// into columns.
-func (a *asking) writeStatus(to io.Writer, s api.Status, now time.Time) error {
+// writeStatus writes a status for people. Problems are sentences, so they are not
+// squeezed into columns.
+func (a *serviceCommand) writeStatus(to io.Writer, s api.Status, now time.Time) error {
 	var b strings.Builder
 	columns := a.columns()
 	const indent = "          "
@@ -95,7 +96,7 @@ func (a *asking) writeStatus(to io.Writer, s api.Status, now time.Time) error {
 	return err
 }
 
-// about is what else is known of a problem.
+// about returns what else is known of a problem.
 func about(p api.Problem, format terminal.Format, now time.Time) string {
 	var parts []string
 	if p.Subject != "" && !strings.Contains(p.Summary, p.Subject) {
@@ -113,7 +114,6 @@ func about(p api.Problem, format terminal.Format, now time.Time) string {
 	return strings.Join(parts, ", ")
 }
 
-// when is a time as the format has it.
 func when(at time.Time, format terminal.Format, now time.Time) string {
 	if format == terminal.WideFormat {
 		return at.UTC().Format(time.RFC3339)

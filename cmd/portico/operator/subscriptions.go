@@ -41,14 +41,14 @@ func subscriptionState(s api.Subscription) string {
 	return s.State
 }
 
-// ofSubscription is the parameter that names a subscription.
+// ofSubscription returns the parameter for a subscription.
 func ofSubscription() param {
-	return param{name: "subscription", flag: "subscription", usage: "only those of the subscription with this `ID`", complete: completeSubscriptions}
+	return param{name: "subscription", flag: "subscription", usage: "only the subscription with this `ID`", complete: completeSubscriptions}
 }
 
-// overSubscriptions reads a list that belongs to a subscription of one subscription after
-// the other, each when the elements of the one before are used up. One that has gone
-// meanwhile, or that knows nothing of what the query asks for, has none.
+// overSubscriptions reads a list of each subscription, one after the other, as the
+// elements are used up. It skips a subscription that is gone meanwhile, or that does not
+// know an object of the query.
 func overSubscriptions(ctx context.Context, c *api.Client, path string, query url.Values) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		var refused error
@@ -82,7 +82,7 @@ func overSubscriptions(ctx context.Context, c *api.Client, path string, query ur
 	}
 }
 
-// refusesQuery reports whether a subscription refuses a query, as another one may not.
+// refusesQuery reports whether a subscription refuses a query that another may accept.
 func refusesQuery(err error) bool {
 	refusal, is := errors.AsType[*api.Refusal](err)
 	return is && (refusal.Status == http.StatusNotFound || refusal.Status == http.StatusBadRequest)

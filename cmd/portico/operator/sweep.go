@@ -18,32 +18,30 @@ import (
 	"portico/jobs/sweep"
 )
 
-// sweeping is what the command has.
-type sweeping struct {
-	*asking
+type sweepQuery struct {
+	*serviceCommand
 	order   sweep.Order
 	timeout time.Duration
 }
 
 func sweepCommand(p Program) *cobra.Command {
-	s := sweeping{asking: newAsking(p)}
-	s.named = true
+	s := sweepQuery{serviceCommand: newServiceCommand(p)}
+	s.mustName = true
 	c := &cobra.Command{
 		Use:   "sweep",
-		Short: "Compare the index with what the providers hold, and mend it",
-		Long: `Compare the index with what the providers hold, and mend it.
+		Short: "Compare the index with the providers, and repair differences",
+		Long: `Compare the index with the providers, and repair differences.
 
-The running service makes the sweep: it is ordered at its admin listener. Where
-nothing listens there, and --config names it, this process opens the store and
-makes the sweep itself.
+The running service makes the sweep, ordered at its admin listener. If nothing listens
+there, and --config is given, this process opens the store and makes the sweep itself.
 
 ` + findingService + `
 
-Exit status 1: a region could not be looked at in full, or the sweep did not end.`,
+Exit status 1: a region could not be listed completely, or the sweep did not end.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if sub := s.order.Subscription; sub != "" && !arm.ValidGUID(sub) {
-				return fmt.Errorf("--subscription %q is no GUID", sub)
+				return fmt.Errorf("--subscription %q is not a GUID", sub)
 			}
 			ctx, cancel := context.WithTimeout(c.Context(), s.timeout)
 			defer cancel()
@@ -54,13 +52,13 @@ Exit status 1: a region could not be looked at in full, or the sweep did not end
 	s.outputFlags(c)
 	s.jsonFlag(c)
 	c.Flags().BoolVar(&s.order.DryRun, "dry-run", false, "report only, change nothing")
-	c.Flags().StringVar(&s.order.Subscription, "subscription", "", "sweep the subscription with this `ID` alone")
-	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for a flag that is not defined
+	c.Flags().StringVar(&s.order.Subscription, "subscription", "", "sweep only the subscription with this `ID`")
+	_ = c.RegisterFlagCompletionFunc("subscription", completeSubscriptions) // fails only for an undefined flag
 	c.Flags().DurationVar(&s.timeout, "timeout", time.Hour, "how long to wait for the end")
 	return c
 }
 
-func (s sweeping) run(ctx context.Context) error {
+func (s sweepQuery) run(ctx context.Context) error {
 	c, err := s.connect()
 	if err != nil {
 		return err
@@ -68,7 +66,7 @@ func (s sweeping) run(ctx context.Context) error {
 	defer c.Close()
 	bar := terminal.NewProgress(s.errs, "sweep")
 	show := func(r sweep.Report) { bar.Set(r.Done, r.Of, "") }
-	report, err := s.ordered(ctx, c, show)
+	report, err := s.sweepThere(ctx, c, show)
 	if errors.Is(err, syscall.ECONNREFUSED) && s.config != "" {
 		report, err = s.SweepHere(ctx, s.config, s.order, show)
 	} else {
@@ -82,7 +80,7 @@ func (s sweeping) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := write(s.asking, s.out, api.Answer{Text: text}, writeSweep); err != nil {
+	if err := write(s.serviceCommand, s.out, api.Answer{Text: text}, writeSweep); err != nil {
 		return err
 	}
 	if !report.Complete() {
@@ -91,8 +89,8 @@ func (s sweeping) run(ctx context.Context) error {
 	return nil
 }
 
-// ordered makes the running service do the sweep.
-func (s sweeping) ordered(ctx context.Context, c *api.Client, show func(sweep.Report)) (report sweep.Report, err error) {
+// sweepThere makes the running service do the sweep.
+func (s sweepQuery) sweepThere(ctx context.Context, c *api.Client, show func(sweep.Report)) (report sweep.Report, err error) {
 	answer, err := c.Do(ctx, api.Request{
 		Method: http.MethodPost, Path: "/admin/sweeps", Content: api.Sweep{DryRun: s.order.DryRun, Subscription: s.order.Subscription},
 	})

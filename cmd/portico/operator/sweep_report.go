@@ -10,7 +10,6 @@ import (
 	"portico/jobs/sweep"
 )
 
-// writeSweep prints a sweep's report for people.
 func writeSweep(w io.Writer, r sweep.Report) error {
 	var b strings.Builder
 	scope := "all subscriptions"

@@ -15,23 +15,24 @@ import (
 )
 
 const (
-	// TokenVariable names the environment variable that may hold the admin token. It is
-	// never an argument: those can be read by others.
+	// TokenVariable names the environment variable that may hold the admin token. There
+	// is no argument for it, as others can read arguments.
 	TokenVariable = "PORTICO_ADMIN_TOKEN" //nolint:gosec // the name of a variable
-	// AdminVariable names the one that may hold the URL of the admin listener.
+	// AdminVariable names the environment variable that may hold the URL of the admin
+	// listener.
 	AdminVariable = "PORTICO_ADMIN"
 
-	// findingService says in the long help of a command how it finds the service.
+	// findingService is the part of help texts about how a command finds the service.
 	findingService = `The service is found by --admin, by the configuration that it runs with (--config), or
 by ` + AdminVariable + `. An admin token is taken from --token-file, or from ` + TokenVariable + `.`
 )
 
-// Target is the running service that a command talks to: by the URL of its admin listener,
-// or by its configuration.
+// Target is the running service that a command talks to: by the URL of its admin
+// listener, or by its configuration.
 type Target struct {
 	admin, config, tokenFile, ca string
-	// named: the service must be named, as the command changes it.
-	named bool
+	// mustName: the service must be named, as the command changes it.
+	mustName bool
 }
 
 // Flags adds the flags that name it.
@@ -55,7 +56,7 @@ func removedContextCommand() *cobra.Command {
 	}
 }
 
-// service is a target that was found.
+// service is a resolved target.
 type service struct {
 	url string
 	by  string // what named it
@@ -63,7 +64,7 @@ type service struct {
 	tokenFile, ca string
 }
 
-// Client returns what calls it. The caller closes it.
+// Client returns a client of the service. The caller closes it.
 func (t *Target) Client() (*api.Client, error) {
 	s, err := t.find()
 	if err != nil {
@@ -72,7 +73,7 @@ func (t *Target) Client() (*api.Client, error) {
 	return s.client()
 }
 
-// find finds out which service is meant.
+// find determines which service is meant.
 func (t *Target) find() (service, error) {
 	s := service{tokenFile: t.tokenFile, ca: t.ca}
 	variable := os.Getenv(AdminVariable)
@@ -87,7 +88,7 @@ func (t *Target) find() (service, error) {
 		s.url, s.by = urlOf(address), "the configuration "+t.config
 	case variable != "":
 		s.url, s.by = variable, AdminVariable
-	case t.named:
+	case t.mustName:
 		return s, fmt.Errorf("name the service: --admin URL, --config FILE or %s", AdminVariable)
 	default:
 		s.url, s.by = urlOf(config.Defaults().Server.Admin), "default"
@@ -95,11 +96,11 @@ func (t *Target) find() (service, error) {
 	return s, nil
 }
 
-// urlOf is the URL of a listener at an address.
+// urlOf returns the URL of a listener at an address.
 func urlOf(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "http://" + address // which is refused where it is used
+		return "http://" + address // refused when it is used
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"

@@ -16,40 +16,40 @@ import (
 // sinkPrefix begins the name of a sink, or of an event of one.
 const sinkPrefix = "sink/"
 
-// unstickOptions are the flags of the command.
 type unstickOptions struct {
 	ask, giveUp, forget, fence, yes, dryRun bool
 	region, resource, reason                string
 }
 
 func unstickCommand(p Program) *cobra.Command {
-	a := newAsking(p)
-	a.named = true
+	a := newServiceCommand(p)
+	a.mustName = true
 	var o unstickOptions
 	c := &cobra.Command{
 		Use:   "unstick ID|JOB|URL|sink/NAME[/EVENT] (--ask | --give-up | --forget --reason TEXT --yes)",
-		Short: "Ask again, give up or forget what waits",
-		Long: `Ask again, give up or forget what waits: a resource or a resource group (by its ID),
+		Short: "Retry, give up or forget something that waits",
+		Long: `Retry, give up or forget something that waits: a resource or a resource group (by its ID),
 a job (by its ID, or the end of it that portico jobs list shows), an operation (by the
-URL that its client polls), or an event that a receiver has not taken (by sink/NAME/EVENT, as
-portico sinks retrying lists it and portico sinks show tells the last one; with --ask also
-sink/NAME, for all that wait).
+URL that its client polls), or an event that a receiver has not accepted (by
+sink/NAME/EVENT: portico sinks retrying lists the events, portico sinks show has the last
+one; with --ask also sink/NAME, for all that wait).
 
   --ask      asks the provider again, or tries again, now
   --give-up  ends it as its own limit would: a deletion or a move is canceled, an
-             operation that has been followed for index.followLimit is not followed
-             any more, an endpoint is not notified, an event becomes a dead letter. For
-             an event it needs --reason. Of a deployment, by its job or its URL, with
-             --resource ID only the step of that resource fails: what depends on it
-             ends, the rest goes on
+             operation that was followed for index.followLimit is no longer followed,
+             an endpoint is not notified, an event becomes a dead letter. For an event
+             it needs --reason. For a deployment, by its job or its URL, with
+             --resource ID only the step of that resource fails: the steps that depend
+             on it end, the others continue
   --forget   forgets a resource, with --fence the fences on its ID, with --region
-             the stray there. You say that it does not exist: no one asks a provider
-             for it any more. Of a sink it forgets a dead letter. It needs --reason, which
-             goes to the audit log, and --yes.
+             the stray there. You assert that it does not exist: no provider is asked
+             for it any more. For a sink it forgets a dead letter. It needs --reason,
+             which goes to the audit log, and --yes.
 
-What would not be safe is refused, with until when: nothing is forgotten that a call
-under way, or a write without an answer, may still make. Each can be repeated. With
---dry-run nothing is done: it is said what would be, or why it is refused.
+An unsafe order is refused, with the time until which it is unsafe: nothing is forgotten
+that a call under way, or a write without an answer, may still create. Each order can be
+repeated. With --dry-run nothing is done: the command shows what would be done, or why it
+would be refused.
 
 ` + findingService + `
 
@@ -69,19 +69,18 @@ Exit status 1: it was refused.`,
 	c.Flags().BoolVar(&o.ask, "ask", false, "ask again now")
 	c.Flags().BoolVar(&o.giveUp, "give-up", false, "end it as its own limit would")
 	c.Flags().BoolVar(&o.forget, "forget", false, "forget what does not exist")
-	c.Flags().BoolVar(&o.fence, "fence", false, "the ID is that of fences")
-	c.Flags().StringVar(&o.region, "region", "", "the ID is that of a stray in this region")
+	c.Flags().BoolVar(&o.fence, "fence", false, "forget the fences on the ID")
+	c.Flags().StringVar(&o.region, "region", "", "forget the stray with the ID in this region")
 	c.Flags().StringVar(&o.resource, "resource", "", "the ID of the resource whose step of a deployment is given up")
 	c.Flags().StringVar(&o.reason, "reason", "", "why, for the audit log")
-	c.Flags().BoolVar(&o.yes, "yes", false, "forget without a question")
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
+	c.Flags().BoolVar(&o.yes, "yes", false, "confirm that it is forgotten for good")
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show what would be done")
 	c.MarkFlagsOneRequired("ask", "give-up", "forget")
 	c.MarkFlagsMutuallyExclusive("ask", "give-up", "forget")
 	c.MarkFlagsMutuallyExclusive("fence", "region")
 	return c
 }
 
-// order is what the service is asked for.
 func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) {
 	order.Step, order.Reason, order.Region, order.DryRun = api.Ask, o.reason, o.region, o.dryRun
 	switch {
@@ -91,7 +90,7 @@ func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) 
 		order.Step = api.Forget
 	}
 	if o.forget && !o.dryRun && (!o.yes || o.reason == "") {
-		return order, fmt.Errorf("to forget %s needs --reason TEXT and --yes: nothing brings it back", name)
+		return order, fmt.Errorf("to forget %s needs --reason TEXT and --yes: it cannot be undone", name)
 	}
 	switch folded := strings.ToLower(name); {
 	case strings.HasPrefix(name, sinkPrefix):
@@ -120,8 +119,8 @@ func (o *unstickOptions) order(name string) (order api.UnstickOrder, err error) 
 	return order, nil
 }
 
-func (a *asking) unstick(ctx context.Context, order api.UnstickOrder) error {
-	return a.with(func(c *api.Client) (err error) {
+func (a *serviceCommand) unstick(ctx context.Context, order api.UnstickOrder) error {
+	return a.withClient(func(c *api.Client) (err error) {
 		if order.Job != "" {
 			if order.Job, err = a.jobID(ctx, c, order.Job); err != nil {
 				return err
@@ -135,7 +134,7 @@ func writeUnstuck(to io.Writer, done api.Unstuck) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", done.Target)
 	if done.DryRun {
-		b.WriteString("Nothing was done. It would be: ")
+		b.WriteString("Dry run: nothing was done. Outcome: ")
 	}
 	fmt.Fprintf(&b, "%s\n", done.Outcome)
 	for _, job := range done.Jobs {

@@ -12,10 +12,10 @@ import (
 	"unicode/utf16"
 )
 
-// Format is the form of a command's output for a service's answer.
+// Format is the form of a command's output.
 type Format string
 
-// The forms. JSON and YAML are what was answered, member by member.
+// The forms. JSON and YAML show the service's answer, member by member.
 const (
 	TableFormat Format = "table"
 	WideFormat  Format = "wide"
@@ -23,7 +23,7 @@ const (
 	YAML        Format = "yaml"
 )
 
-// Formats are the names of all forms.
+// Formats returns the names of all forms.
 func Formats() []string {
 	return []string{string(TableFormat), string(WideFormat), string(JSON), string(YAML)}
 }
@@ -46,8 +46,7 @@ func (f *Format) Type() string { return strings.Join(Formats(), "|") }
 // ForPrograms reports whether programs read it.
 func (f Format) ForPrograms() bool { return f == JSON || f == YAML }
 
-// WriteDocument writes JSON as it came, in lines that people can read as well, as JSON or
-// as YAML.
+// WriteDocument writes JSON unchanged except for indentation, or as YAML.
 func (f Format) WriteDocument(w io.Writer, document []byte) error {
 	var b bytes.Buffer
 	if f == YAML {
@@ -82,9 +81,9 @@ func (f Format) WriteLine(w io.Writer, document []byte) error {
 	return err
 }
 
-// WriteList writes a list as the document {"value": […]}, element by element as they come:
-// it may be long. The error is the first one of those that come with an element. next is
-// asked at the end what the member "next" is, a token; nil: there is none.
+// WriteList writes a list as the document {"value": […]}, element by element as they
+// arrive: it may be long. It returns the first error of elements. next returns the member
+// "next" at the end, a token; nil: there is none.
 func (f Format) WriteList(w io.Writer, elements iter.Seq2[json.RawMessage, error], next func() string) error {
 	begin, between, end, none, member, last := "{\n  \"value\": [\n    ", ",\n    ", "\n  ]", "{\n  \"value\": []", ",\n  \"next\": %q", "\n}\n"
 	if f == YAML {

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Progress shows the progress of long work: a bar with rate and time left on a terminal,
+// Progress shows the progress of long work: on a terminal a bar with rate and time left,
 // elsewhere a line now and then.
 type Progress struct {
-	// Name is that of the work.
 	Name    string
 	screen  *Screen
 	now     func() time.Time
 	samples []sample
 	shown   time.Time
 	last    string
-	open    bool // the cursor is behind the bar
+	open    bool // the cursor is after the bar
 }
 
 // sample is how much was done at a time.
@@ -25,7 +24,7 @@ type sample struct {
 	done int
 }
 
-// Bounds of what a rate is made of, and of how often it is shown.
+// Bounds of the samples of a rate, and of how often it is shown.
 const (
 	rateTime   = 30 * time.Second
 	mostSample = 64
@@ -39,7 +38,7 @@ func NewProgress(s *Screen, name string) *Progress {
 	return &Progress{Name: name, screen: s, now: time.Now}
 }
 
-// Set says that done of so many parts are done. With 0 parts it shows nothing, because
+// Set records that done of so many parts are done. With 0 parts it shows nothing, because
 // their number is not known yet.
 func (p *Progress) Set(done, of int, note string) {
 	if of <= 0 {
@@ -48,15 +47,15 @@ func (p *Progress) Set(done, of int, note string) {
 	now := p.now()
 	p.sample(now, done)
 	pace := linePace
-	if p.screen.is {
+	if p.screen.isTerminal {
 		pace = barPace
 	}
 	state := fmt.Sprint(done, of, note)
-	if done < of && !p.shown.IsZero() && now.Sub(p.shown) < pace || state == p.last && (!p.screen.is || done == of) {
+	if done < of && !p.shown.IsZero() && now.Sub(p.shown) < pace || state == p.last && (!p.screen.isTerminal || done == of) {
 		return
 	}
 	p.shown, p.last = now, state
-	if !p.screen.is {
+	if !p.screen.isTerminal {
 		line := fmt.Sprintf("%s: %d of %d", p.Name, done, of)
 		if note != "" {
 			line += ", " + note
@@ -92,7 +91,7 @@ func (p *Progress) bar(now time.Time, done, of int, note string) string {
 	return text
 }
 
-// sample remembers how much was done, and forgets what is long past.
+// sample records how much was done, and drops old samples.
 func (p *Progress) sample(now time.Time, done int) {
 	if n := len(p.samples); n > 1 && now.Sub(p.samples[n-1].at) < rateTime/mostSample {
 		p.samples[n-1].done = done
@@ -104,7 +103,7 @@ func (p *Progress) sample(now time.Time, done int) {
 	}
 }
 
-// rate is how many parts were done in a second, of late.
+// rate returns the recent number of parts per second.
 func (p *Progress) rate(now time.Time) float64 {
 	first := p.samples[0]
 	passed := now.Sub(first.at).Seconds()

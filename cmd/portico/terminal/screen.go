@@ -7,36 +7,37 @@ import (
 	"golang.org/x/term"
 )
 
-// Screen is where a command writes: a terminal, or anything else, such as a file or a pipe.
+// Screen is where a command writes: a terminal, or anything else, such as a file or a
+// pipe.
 type Screen struct {
-	out    io.Writer
-	fd     int // of the terminal
-	is     bool
-	colour bool
+	out        io.Writer
+	fd         int // of the terminal
+	isTerminal bool
+	colour     bool
 }
 
-// On returns the screen that w is.
+// On returns the screen for w.
 func On(w io.Writer) *Screen {
 	s := &Screen{out: w}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
-		s.fd, s.is = int(f.Fd()), true
+		s.fd, s.isTerminal = int(f.Fd()), true
 		s.colour = os.Getenv("NO_COLOR") == "" // https://no-color.org
 	}
 	return s
 }
 
-// Write writes text as it is.
+// Write writes text unchanged.
 func (s *Screen) Write(text []byte) (int, error) { return s.out.Write(text) }
 
 // IsTerminal reports whether the output is a terminal.
-func (s *Screen) IsTerminal() bool { return s.is }
+func (s *Screen) IsTerminal() bool { return s.isTerminal }
 
-// Width is how many columns a line has; 0: any number.
+// Width returns the number of columns; 0: unbounded.
 func (s *Screen) Width() int { width, _ := s.size(); return width }
 
-// size is that of the terminal, which may change. Numbers of 0 stand for no bound.
+// size returns the size of the terminal, which may change. 0 means unbounded.
 func (s *Screen) size() (columns, lines int) {
-	if !s.is {
+	if !s.isTerminal {
 		return 0, 0
 	}
 	columns, lines, err := term.GetSize(s.fd)
@@ -46,10 +47,10 @@ func (s *Screen) size() (columns, lines int) {
 	return columns, lines
 }
 
-// Style is how a text is shown where there are colours.
+// Style is how a text is shown if colours are.
 type Style string
 
-// The styles. The text always says what a style says too.
+// The styles. No information is in a style alone: the text has it too.
 const (
 	Plain  Style = ""
 	Bold   Style = "1"

@@ -11,25 +11,25 @@ import (
 // Column is a column of a table of Ts.
 type Column[T any] struct {
 	Title string
-	// Cell is what a row has in it. Time is, of a column of times: ages, or in full where
-	// the table is wide.
+	// Cell returns a row's text. Time replaces it in a column of times, which are shown
+	// as ages, or in full if the table is wide.
 	Cell func(T) string
 	Time func(T) time.Time
-	// Style is that of a cell; nil: plain.
+	// Style returns the style of a cell; nil: plain.
 	Style func(T) Style
-	// Wide columns are those of wide tables alone.
+	// Wide columns are only in wide tables.
 	Wide bool
-	// Least is the least width of the shortened column; 0: it is never shortened. Cut
-	// says where.
+	// Least is the smallest width that the column can be shortened to; 0: it is never
+	// shortened. Cut is the end that is cut off.
 	Least int
 	Cut   Cut
-	// Drop says which column goes first where shortening does not do: that with the
-	// largest number. One of 0 stays.
+	// Drop is the order in which columns are dropped if shortening is not enough: the
+	// largest first. A column with 0 stays.
 	Drop int
-	// Right: numbers, below each other.
+	// Right: aligned to the right, for numbers.
 	Right bool
-	// Width is that of a column whose rows are not all known when the first one is shown;
-	// 0: that of its widest cell.
+	// Width is the width of a column whose rows are not all known when the first one is
+	// shown; 0: the width of its widest cell.
 	Width int
 }
 
@@ -38,16 +38,15 @@ type Table[T any] struct {
 	Columns []Column[T]
 	// Wide: all columns, times in full, nothing shortened.
 	Wide bool
-	// Now is the time from which ages are counted.
+	// Now is the reference of ages.
 	Now time.Time
-	// Headless tables say no titles.
+	// Headless tables have no titles.
 	Headless bool
 }
 
-// gap is between two columns.
 const gap = "  "
 
-// Write writes a table that fits a screen, as far as its columns allow.
+// Write writes a table that fits a screen, if its columns allow.
 func (t Table[T]) Write(s *Screen, to io.Writer, rows []T) error {
 	var shown []Column[T]
 	for _, c := range t.Columns {
@@ -89,7 +88,6 @@ func (t Table[T]) Write(s *Screen, to io.Writer, rows []T) error {
 	return err
 }
 
-// texts are the titles and the cells.
 func (t Table[T]) texts(columns []Column[T], rows []T) [][]string {
 	lines := make([][]string, 1, len(rows)+1)
 	for _, c := range columns {
@@ -119,9 +117,9 @@ func (t Table[T]) time(at time.Time) string {
 	return Age(at, t.Now)
 }
 
-// fit chooses columns, and their widths, so that a line has at most so many columns of the
-// terminal. It shortens what may be shortened, the widest first; where that does not do it
-// leaves a column out and begins again.
+// fit chooses columns, and their widths, so that a line fits into most columns of the
+// terminal. It shortens columns that may be shortened, the widest first; if that is not
+// enough, it drops a column and begins again.
 func fit[T any](columns []Column[T], texts [][]string, most int) (kept, widths []int) {
 	natural := make([]int, len(columns))
 	for n, c := range columns {
@@ -135,7 +133,7 @@ func fit[T any](columns []Column[T], texts [][]string, most int) (kept, widths [
 	}
 	for {
 		widths, fits := shrink(columns, kept, natural, most)
-		last := firstToGo(columns, kept)
+		last := firstToDrop(columns, kept)
 		if fits || last < 0 {
 			return kept, widths
 		}
@@ -143,7 +141,7 @@ func fit[T any](columns []Column[T], texts [][]string, most int) (kept, widths [
 	}
 }
 
-// shrink shortens the columns that are kept until they fit, and reports whether they do.
+// shrink shortens the kept columns until they fit, and reports whether they do.
 func shrink[T any](columns []Column[T], kept, natural []int, most int) (widths []int, fits bool) {
 	widths = slices.Clone(natural)
 	total := len(gap) * (len(kept) - 1)
@@ -166,8 +164,8 @@ func shrink[T any](columns []Column[T], kept, natural []int, most int) (widths [
 	return widths, true
 }
 
-// firstToGo is the column that is left out first; -1: none may be.
-func firstToGo[T any](columns []Column[T], kept []int) int {
+// firstToDrop returns the column to drop first; -1: none may be dropped.
+func firstToDrop[T any](columns []Column[T], kept []int) int {
 	first := -1
 	for _, n := range kept {
 		if d := columns[n].Drop; d > 0 && (first < 0 || d >= columns[first].Drop) {
@@ -177,7 +175,7 @@ func firstToGo[T any](columns []Column[T], kept []int) int {
 	return first
 }
 
-// Age says how long ago something was, or in how long it will be; "" of the zero time.
+// Age returns how long ago a time was, or in how long it will be; "" for the zero time.
 func Age(at, now time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -189,7 +187,7 @@ func Age(at, now time.Time) string {
 	return Duration(past) + " ago"
 }
 
-// Duration is a time in its largest unit.
+// Duration returns a duration in its largest unit.
 func Duration(d time.Duration) string {
 	const day = 24 * time.Hour
 	for _, unit := range []struct {

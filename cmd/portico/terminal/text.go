@@ -1,8 +1,8 @@
-// Package terminal writes for people at a terminal: tables that fit it, progress bars, and
-// what is drawn again and again; and for programs: JSON and YAML.
+// Package terminal writes for people at a terminal: tables that fit it, progress bars,
+// and repeated drawings; and for programs: JSON and YAML.
 //
-// Nothing that a service answers reaches a terminal as a command to it: characters that
-// cannot be seen, or that change the direction of writing, are replaced or escaped.
+// Nothing in a service's answer can act as a command to the terminal: characters that are
+// invisible, or that change the direction of writing, are replaced or escaped.
 package terminal
 
 import (
@@ -15,8 +15,8 @@ import (
 // joiner holds the parts of some emoji together.
 const joiner = '\u200d'
 
-// Clean returns a text on one line that no terminal takes for a command: spaces for what
-// breaks lines, a mark for other characters that are not seen.
+// Clean returns a text on one line without control characters: line breaks become spaces,
+// other invisible characters a mark.
 func Clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -29,21 +29,21 @@ func Clean(text string) string {
 	}, text)
 }
 
-// width is how many columns of a terminal a text takes.
+// width returns how many columns of a terminal a text takes.
 func width(text string) int { return uniseg.StringWidth(text) }
 
-// Cut says which part of a text goes where there is no room for all of it.
+// Cut is the end of a text that is cut off if there is no room for all of it.
 type Cut int
 
-// The parts.
+// The ends.
 const (
 	CutEnd   Cut = iota
-	CutStart     // as of IDs, whose end tells most
+	CutStart     // as for IDs, whose end tells most
 )
 
 const ellipsis = "…"
 
-// shorten returns as much of a text as fits, with a sign that there was more.
+// shorten cuts a text to at most most columns, with an ellipsis.
 func shorten(text string, most int, cut Cut) string {
 	all := width(text)
 	if all <= most {
@@ -54,7 +54,7 @@ func shorten(text string, most int, cut Cut) string {
 	}
 	kept := 0
 	var short strings.Builder
-	drop := all - (most - width(ellipsis)) // so many columns, from the start
+	drop := all - (most - width(ellipsis)) // the columns to drop at the start
 	for g := uniseg.NewGraphemes(text); g.Next(); {
 		w := g.Width()
 		switch {
@@ -70,7 +70,6 @@ func shorten(text string, most int, cut Cut) string {
 	return ellipsis + short.String()
 }
 
-// pad fills a text with spaces.
 func pad(text string, to int, right bool) string {
 	spaces := strings.Repeat(" ", max(0, to-width(text)))
 	if right {
@@ -79,8 +78,8 @@ func pad(text string, to int, right bool) string {
 	return text + spaces
 }
 
-// Wrap breaks a text into lines of at most so many columns, between words; one of 0
-// columns means that a line holds any number. A longer word has a line of its own.
+// Wrap breaks a text between words into lines of at most so many columns; 0 means
+// unbounded. A longer word has a line of its own.
 func Wrap(text string, columns int) (lines []string) {
 	line := ""
 	for word := range strings.FieldsSeq(Clean(text)) {

@@ -17,12 +17,12 @@ const (
 	leaveWatch = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 )
 
-// Watch draws repeatedly until ctx ends, which is no error. On a terminal each picture
-// replaces the one before, and the last one stays; elsewhere they follow each other. An
-// error of draw ends it.
+// Watch draws repeatedly until ctx ends, which is not an error. On a terminal each
+// picture replaces the one before, and the last one stays; elsewhere they follow each
+// other. An error of draw ends it.
 func (s *Screen) Watch(ctx context.Context, every time.Duration, draw func(context.Context, io.Writer) error) (err error) {
 	last := ""
-	if s.is {
+	if s.isTerminal {
 		fmt.Fprint(s, enterWatch)
 		defer func() { fmt.Fprint(s, leaveWatch, last) }()
 	}
@@ -35,7 +35,7 @@ func (s *Screen) Watch(ctx context.Context, every time.Duration, draw func(conte
 			return err
 		}
 		last = picture.String()
-		if s.is {
+		if s.isTerminal {
 			_, err = io.WriteString(s, s.frame(last))
 		} else {
 			_, err = io.WriteString(s, last)
@@ -49,8 +49,8 @@ func (s *Screen) Watch(ctx context.Context, every time.Duration, draw func(conte
 	}
 }
 
-// frame is a picture in the place of the one before: its first lines, where there is no
-// room for all.
+// frame returns a picture that replaces the one before: only its first lines, if there is
+// no room for all.
 func (s *Screen) frame(picture string) string {
 	lines := strings.Split(strings.TrimRight(picture, "\n"), "\n")
 	_, room := s.size()
@@ -61,7 +61,7 @@ func (s *Screen) frame(picture string) string {
 	for len(lines) < room {
 		lines = append(lines, "")
 	}
-	// Each line is cleared before it is written: behind one as wide as the terminal the
+	// Each line is cleared before it is written: after a line as wide as the terminal the
 	// cursor is still on its last character.
 	return "\x1b[H\x1b[K" + strings.Join(lines, "\r\n\x1b[K")
 }

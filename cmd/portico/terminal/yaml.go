@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// writeYAML writes JSON as YAML, its members in their order. Strings that could be taken
-// for something else are quoted, as JSON quotes them: that is YAML, too. The encoder of the
-// YAML library would need the same rules: it leaves characters that are not seen, and some
-// indicators, without quotes.
+// writeYAML writes JSON as YAML, with the members in order. Strings that could be read as
+// something else are quoted as in JSON, which is valid YAML. The encoder of the YAML
+// library would need the same rules: it leaves invisible characters, and some indicators,
+// unquoted.
 func writeYAML(b *bytes.Buffer, document []byte) error {
 	d := json.NewDecoder(bytes.NewReader(document))
 	d.UseNumber()
@@ -23,8 +23,8 @@ type yamlWriter struct {
 	from *json.Decoder
 }
 
-// value writes the next value. After what its line holds already comes before, if the value
-// fits this line, or else begin, which leads to the place of its first member.
+// value writes the next value. If it fits the current line, before precedes it; otherwise
+// begin leads to the place of its first member.
 func (y yamlWriter) value(before, begin, indent string) error {
 	token, err := y.from.Token()
 	if err != nil {
@@ -54,13 +54,13 @@ func (y yamlWriter) value(before, begin, indent string) error {
 		}
 	}
 	if isOpen {
-		_, err = y.from.Token() // the end of what was opened
+		_, err = y.from.Token() // the end of the object or list
 	}
 	return err
 }
 
-// plain are strings that YAML takes for strings without quotes, but for the words that
-// some readers take for others.
+// plain matches strings that need no quotes in YAML, except for the reserved words that
+// some readers take for other values.
 var (
 	plain    = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`)
 	reserved = []string{"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
@@ -87,7 +87,7 @@ func yamlScalar(token json.Token) string {
 	return strings.TrimRight(text.String(), "\n")
 }
 
-// yamlNumber writes a number with an exponent so that readers of YAML 1.1 take it for one,
+// yamlNumber writes a number with an exponent so that readers of YAML 1.1 recognize it,
 // too: with a point, and with a sign.
 func yamlNumber(text string) string {
 	mantissa, exponent, has := strings.Cut(strings.ToLower(text), "e")

@@ -18,10 +18,10 @@ import (
 	"portico/template/expr"
 )
 
-// readsAtOnce is how many resources one what-if reads at a time.
+// readsAtOnce bounds the resources that one what-if reads at a time.
 const readsAtOnce = 8
 
-// whatIfResult is the answer of a what-if, as of an operation that has ended.
+// whatIfResult is the answer to a what-if, in the form of an ended operation.
 type whatIfResult struct {
 	Status     string `json:"status"`
 	Properties struct {
@@ -30,36 +30,36 @@ type whatIfResult struct {
 	} `json:"properties"`
 }
 
-// whatIf compares what a template would send with what its caller can read. Clients take 200
-// for the end of an operation that they would poll if it were accepted, so nothing of it has to
-// be kept.
+// whatIf compares the resources that a template would send with those that its caller can
+// read. It answers 200 at once, which clients accept as the end of an operation, so
+// nothing has to be stored.
 func (d WhatIf) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	of, err := d.plan(r, x, req)
+	proposed, err := d.plan(r, x, req)
 	if err != nil {
 		return err
 	}
-	if of.order.ValidationLevel != "" { // else what would be refused is shown among the changes
-		sent := append(nested(of.Nested()), sentBy(of.Resources)...)
-		if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, sent, of.order.ValidationLevel); err != nil {
+	if proposed.order.ValidationLevel != "" { // otherwise refusals appear among the changes
+		sent := append(nestedSent(proposed.Nested()), resourcesSent(proposed.Resources)...)
+		if err := d.Judge.check(r, x, proposed.order.Scope, proposed.order.Name, sent, proposed.order.ValidationLevel); err != nil {
 			return err
 		}
 	}
 	grow, end := d.reserve(r, x)
-	defer end() // when all is sent
-	c := comparing{WhatIf: d, r: r, x: x, proposal: of, grow: grow, until: time.Now().Add(d.Reading)}
+	defer end() // once the answer is sent
+	c := comparison{WhatIf: d, r: r, x: x, proposal: proposed, grow: grow, until: time.Now().Add(d.Reading)}
 	result := whatIfResult{Status: "Succeeded"}
 	result.Properties.CorrelationID = x.Identity.Correlation
 	if result.Properties.Changes, err = c.changes(); err != nil {
 		return err
 	}
-	if of.order.Scope.Group != "" {
-		others, err := c.others()
+	if proposed.order.Scope.Group != "" {
+		others, err := c.unnamedChanges()
 		if err != nil {
 			return err
 		}
 		result.Properties.Changes = append(result.Properties.Changes, others...)
 	}
-	if of.content.IDsOnly {
+	if proposed.content.IDsOnly {
 		for i, change := range result.Properties.Changes {
 			result.Properties.Changes[i] = change.WithoutPayload()
 		}
@@ -67,43 +67,42 @@ func (d WhatIf) whatIf(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	return x.Answer(w, http.StatusOK, result)
 }
 
-// comparing is a what-if under way.
-type comparing struct {
+type comparison struct {
 	WhatIf
 	*proposal
 	r     *http.Request
 	x     *exchange.Exchange
 	grow  func(n int) error
-	until time.Time // when the last read begins
+	until time.Time // no read begins later
 }
 
-// changes are those of the template's resources, in its order.
-func (c *comparing) changes() ([]whatif.Change, error) {
+// changes returns the changes of the template's resources, in its order.
+func (c *comparison) changes() ([]whatif.Change, error) {
 	var sent []*template.Resource
 	for _, planned := range c.Resources {
 		if !planned.Existing {
 			sent = append(sent, planned)
 		}
 	}
-	records, err := c.records(sent)
+	records, err := c.lastRecords(sent)
 	if err != nil {
 		return nil, err
 	}
-	standing := make([]standing, len(sent))
+	standing := make([]readResult, len(sent))
 	var under sync.WaitGroup
 	places := make(chan struct{}, readsAtOnce)
 	for i, planned := range sent {
-		if !certain(planned) {
+		if !certainlySent(planned) {
 			continue
 		}
 		places <- struct{}{}
 		if time.Now().After(c.until) {
-			standing[i].late = true
+			standing[i].skipped = true
 			<-places
 			continue
 		}
 		under.Go(func() {
-			standing[i] = c.standing(planned)
+			standing[i] = c.readResource(planned)
 			standing[i].last = records[arm.Fold(planned.ID)]
 			<-places
 		})
@@ -111,22 +110,23 @@ func (c *comparing) changes() ([]whatif.Change, error) {
 	under.Wait()
 	changes := make([]whatif.Change, 0, len(sent))
 	for i, planned := range sent {
-		if standing[i].over != nil {
-			return nil, standing[i].over
+		if standing[i].failure != nil {
+			return nil, standing[i].failure
 		}
 		changes = append(changes, c.change(planned, standing[i]))
 	}
 	return changes, nil
 }
 
-// lastSent is what a deployment sent last of a resource; without a record, none did.
+// lastSent is what a deployment last sent for a resource; the zero value if there was
+// none.
 type lastSent struct {
 	record *whatif.Record
 	digest secret.Digest // nil: the caller did not send its secrets
 }
 
-// records are what deployments sent last of resources, by their folded IDs.
-func (c *comparing) records(sent []*template.Resource) (map[string]lastSent, error) {
+// lastRecords returns what deployments last sent for resources, by the folded IDs.
+func (c *comparison) lastRecords(sent []*template.Resource) (map[string]lastSent, error) {
 	of := map[string][]string{}
 	for _, planned := range sent {
 		of[planned.Scope.Subscription] = append(of[planned.Scope.Subscription], planned.ID)
@@ -135,7 +135,7 @@ func (c *comparing) records(sent []*template.Resource) (map[string]lastSent, err
 	for subscription, ids := range of {
 		some, err := c.Deployed(c.r.Context(), subscription, ids)
 		if err != nil {
-			return nil, fmt.Errorf("read what was deployed: %w", err)
+			return nil, fmt.Errorf("read the records of deployed resources: %w", err)
 		}
 		for id, record := range some {
 			if err := c.grow(len(record)); err != nil {
@@ -151,35 +151,35 @@ func (c *comparing) records(sent []*template.Resource) (map[string]lastSent, err
 	return records, nil
 }
 
-// standing is what the caller can read of a resource; null: there is none.
-type standing struct {
+// readResult is a resource as the caller can read it; null if there is none.
+type readResult struct {
 	expr.Value
-	last   lastSent
-	unread *arm.Error
-	late   bool  // it was not read
-	over   error // ends the whole what-if
+	last      lastSent
+	readFault *arm.Error
+	skipped   bool  // it was not read
+	failure   error // fails the whole what-if
 }
 
-func (c *comparing) standing(planned *template.Resource) (s standing) {
+func (c *comparison) readResource(planned *template.Resource) (s readResult) {
 	var there bool
-	s.Value, there, s.unread = c.read(c.r, c.x, planned.ID, planned.APIVersion)
+	s.Value, there, s.readFault = c.read(c.r, c.x, planned.ID, planned.APIVersion)
 	switch {
-	case s.unread != nil && s.unread.Status == http.StatusTooManyRequests:
-		s.over = s.unread
+	case s.readFault != nil && s.readFault.Status == http.StatusTooManyRequests:
+		s.failure = s.readFault
 		return s
 	case !there:
 		s.Value = expr.Value{}
 	}
 	size := s.Size() + planned.Body.Size()
-	if s.unread != nil {
-		size += len(s.unread.Body())
+	if s.readFault != nil {
+		size += len(s.readFault.Body())
 	}
-	s.over = c.grow(size)
+	s.failure = c.grow(size)
 	return s
 }
 
-// change compares one resource. One that cannot be compared says why.
-func (c *comparing) change(planned *template.Resource, stands standing) whatif.Change {
+// change compares one resource. If that is impossible, the change gives the reason.
+func (c *comparison) change(planned *template.Resource, stands readResult) whatif.Change {
 	p := whatif.Planned{
 		ID: planned.ID, Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion, Body: planned.Body,
 		OnlyIfNotExists: planned.Options.OnlyIfNotExists,
@@ -187,18 +187,18 @@ func (c *comparing) change(planned *template.Resource, stands standing) whatif.C
 	switch {
 	case planned.Unfolds != nil:
 		return whatif.NotCompared(&p, "What the nested deployment holds is known only once its parameters are.")
-	case !certain(planned):
+	case !certainlySent(planned):
 		return whatif.NotCompared(&p, "Whether the resource is deployed is known only once its condition is.")
-	case stands.late:
+	case stands.skipped:
 		return whatif.NotCompared(&p, "The resource was not read: what comes before it had taken "+c.Reading.String()+".")
-	case stands.unread != nil:
-		return whatif.NotCompared(&p, "The resource cannot be read: "+inWords(c.x.Mask(stands.unread)))
+	case stands.readFault != nil:
+		return whatif.NotCompared(&p, "The resource cannot be read: "+inWords(c.x.Mask(stands.readFault)))
 	}
 	return whatif.Compare(&p, stands.Value, stands.last.record, stands.last.digest)
 }
 
-// inWords returns all that an error says as a sentence, because a change has no other place
-// for it.
+// inWords returns everything in an error as one sentence, because a change has no other
+// place for it.
 func inWords(fault *arm.Error) string {
 	words := fault.Error()
 	if fault.Target != "" {
@@ -213,9 +213,10 @@ func inWords(fault *arm.Error) string {
 	return words
 }
 
-// others are the changes of what the group holds and the template does not name: in complete
-// mode it is deleted, unless it is managed by something, or one that stays lies below it.
-func (c *comparing) others() (changes []whatif.Change, err error) {
+// unnamedChanges returns the changes of resources that the group contains and the
+// template does not name: in complete mode they are deleted, unless they are managed by
+// something, or a resource that stays is nested in them.
+func (c *comparison) unnamedChanges() (changes []whatif.Change, err error) {
 	named, kept := map[string]bool{}, deploy.Kept{}
 	for _, planned := range c.Resources {
 		named[arm.Fold(planned.ID)] = true
@@ -249,8 +250,8 @@ func idOf(resource expr.Value) string {
 	return id.Text()
 }
 
-// page reads a page of a list. The next is "" at its end.
-func (c *comparing) page(target string) (elements []expr.Value, next string, err error) {
+// page reads a page of a list. next is "" at the end.
+func (c *comparison) page(target string) (elements []expr.Value, next string, err error) {
 	list, fault := c.get(c.r, c.x, target)
 	if fault != nil {
 		return nil, "", fault

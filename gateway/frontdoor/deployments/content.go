@@ -14,18 +14,18 @@ import (
 	"portico/template/expr"
 )
 
-// Content is what a client sends for a deployment. Its nodes are places of what was sent.
+// Content is the content of a deployment request. Its nodes are parts of the request's
+// JSON.
 type Content struct {
 	Location  string // empty at a resource group
-	Complete  bool   // the mode: what the template lacks is deleted
+	Complete  bool   // the mode: resources that the template lacks are deleted
 	Template  *document.Node
 	Arguments []template.Argument
 	Tags      map[string]string // of the deployment, not of its resources
-	IDsOnly   bool              // of a what-if: it answers no payloads
+	IDsOnly   bool              // for a what-if: it returns no payloads
 	deploy.Settings
 }
 
-// tagLimit is how many tags a deployment may have.
 const tagLimit = 50
 
 // unsupported are members of a deployment that are refused by name.
@@ -36,9 +36,9 @@ var unsupported = [...]struct{ member, sentence string }{
 	{"externalInputs", "external inputs are not supported: send the parameters' values"},
 }
 
-// Read reads the content of a deployment of a name to a scope. It is JSON as az sends it:
-// with comments, unquoted names and line breaks in strings. Faults say path, line and
-// column in it.
+// Read reads the content of a request for a deployment at a scope. It accepts JSON as az
+// sends it: with comments, unquoted names and line breaks in strings. Faults contain
+// path, line and column.
 func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) {
 	if fault := checkName(name); fault != nil {
 		return nil, fault
@@ -92,8 +92,8 @@ func checkName(name string) *arm.Error {
 	return arm.NewError(arm.InvalidDeployment, name, "its name "+arm.DeploymentNames).About("name")
 }
 
-// checkLocation: a deployment at a subscription has a location, one at a group has the
-// group's.
+// checkLocation requires a location of a deployment at a subscription, and refuses one at
+// a group, which has its own.
 func (c *Content) checkLocation(name string, scope expr.Scope) *arm.Error {
 	switch {
 	case scope.Group == "" && c.Location == "":
@@ -136,19 +136,19 @@ func (c *Content) readMode(properties *document.Node, scope expr.Scope) *arm.Err
 	return nil
 }
 
-// The levels to which a deployment is judged ahead: the template alone, or all that judges
-// say of its resources, whether its caller may write them or may only read there.
+// The validation levels of a deployment: only the template, all checks of its resources,
+// or all checks but that the caller needs only read access.
 const (
-	ofTemplate  = "Template"
-	ofProviders = "Provider"
-	withoutRbac = "ProviderNoRbac"
+	levelTemplate       = "Template"
+	levelProvider       = "Provider"
+	levelProviderNoRBAC = "ProviderNoRbac"
 )
 
-// readSettings reads the validation level, and what the debugSetting asks for, which is shown
-// again and changes nothing.
+// readSettings reads the validation level, and the debugSetting, which is returned to
+// clients and has no effect.
 func (c *Content) readSettings(properties *document.Node) *arm.Error {
 	if n := properties.Member("validationLevel"); n != nil {
-		if c.ValidationLevel = spelled(n.Text(), ofTemplate, ofProviders, withoutRbac); c.ValidationLevel == "" {
+		if c.ValidationLevel = canonicalWord(n.Text(), levelTemplate, levelProvider, levelProviderNoRBAC); c.ValidationLevel == "" {
 			return refusalAt(n, "a deployment's validationLevel is 'Template', 'Provider' or 'ProviderNoRbac'")
 		}
 	}
@@ -157,7 +157,7 @@ func (c *Content) readSettings(properties *document.Node) *arm.Error {
 		return nil
 	}
 	for level := range strings.SplitSeq(n.Text(), ",") {
-		if spelled(strings.TrimSpace(level), "none", "requestContent", "responseContent") == "" {
+		if canonicalWord(strings.TrimSpace(level), "none", "requestContent", "responseContent") == "" {
 			return refusalAt(n, "a deployment's detailLevel is 'none', 'requestContent', 'responseContent', or the last two separated by a comma")
 		}
 	}
@@ -165,8 +165,8 @@ func (c *Content) readSettings(properties *document.Node) *arm.Error {
 	return nil
 }
 
-// spelled is a word among those given, in their spelling; "" if it is none of them.
-func spelled(word string, among ...string) string {
+// canonicalWord returns the given word in the spelling of among; "" if it is not there.
+func canonicalWord(word string, among ...string) string {
 	if i := slices.IndexFunc(among, func(other string) bool { return arm.EqualFold(word, other) }); i >= 0 {
 		return among[i]
 	}

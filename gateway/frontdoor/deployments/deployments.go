@@ -26,7 +26,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// Deployments are the deployments of templates to groups and subscriptions.
+// Deployments serves deployments of templates to groups and subscriptions.
 type Deployments struct {
 	Store     *inventory.Store
 	Nesting   Nesting
@@ -34,31 +34,31 @@ type Deployments struct {
 	Polls     *polling.Operations
 	Lists     route.Lists
 	Orders
-	// Judge judges what a template sends without a call of its providers, which each get it
-	// right after.
+	// Judge checks the resources of a template without calling their providers, as the
+	// deployment calls them right afterwards.
 	Judge   Judge
-	History int // how many a scope keeps
-	Running int // how many of a subscription may be under way
-	// ShareOf returns one caller's share of what callers share.
+	History int // the number of deployments that a scope keeps
+	Running int // the number that may run in a subscription
+	// ShareOf returns one caller's share of a common limit.
 	ShareOf func(int64) int64
-	Limit   time.Duration // of a deployment
+	Limit   time.Duration // the time of a deployment
 }
 
 const action = "Microsoft.Resources/deployments/"
 
-// Routes are those of deployments.
+// Routes returns the routes of deployments.
 func (d Deployments) Routes() []route.Route {
 	routes := []route.Route{
-		{Method: http.MethodPut, Matches: path(2, ""), Action: action + "write", Relaxed: true, Handle: d.put},
-		{Method: http.MethodGet, Matches: path(2, ""), Action: action + "read", Handle: d.get},
-		{Method: http.MethodHead, Matches: path(2, ""), Action: action + "read", Handle: d.head},
-		{Method: http.MethodDelete, Matches: path(2, ""), Action: action + "delete", Handle: d.delete},
-		{Method: http.MethodGet, Matches: path(1, ""), Action: action + "read", Handle: d.list},
-		{Method: http.MethodPost, Matches: path(3, "cancel"), Action: action + "cancel/action", Handle: d.cancel},
-		{Method: http.MethodPost, Matches: path(3, "exportTemplate"), Action: action + "exportTemplate/action", IgnoresLocks: true, Handle: d.export},
-		{Method: http.MethodGet, Matches: path(4, polling.Statuses), Action: action + "operationStatuses/read", Excused: d.Polls.Began, Handle: d.status},
-		{Method: http.MethodGet, Matches: path(3, "operations"), Action: action + "operations/read", Handle: d.operations},
-		{Method: http.MethodGet, Matches: path(4, "operations"), Action: action + "operations/read", Handle: d.operation},
+		{Method: http.MethodPut, Matches: deploymentPath(2, ""), Action: action + "write", Relaxed: true, Handle: d.put},
+		{Method: http.MethodGet, Matches: deploymentPath(2, ""), Action: action + "read", Handle: d.get},
+		{Method: http.MethodHead, Matches: deploymentPath(2, ""), Action: action + "read", Handle: d.head},
+		{Method: http.MethodDelete, Matches: deploymentPath(2, ""), Action: action + "delete", Handle: d.delete},
+		{Method: http.MethodGet, Matches: deploymentPath(1, ""), Action: action + "read", Handle: d.list},
+		{Method: http.MethodPost, Matches: deploymentPath(3, "cancel"), Action: action + "cancel/action", Handle: d.cancel},
+		{Method: http.MethodPost, Matches: deploymentPath(3, "exportTemplate"), Action: action + "exportTemplate/action", IgnoresLocks: true, Handle: d.export},
+		{Method: http.MethodGet, Matches: deploymentPath(4, polling.Statuses), Action: action + "operationStatuses/read", Excused: d.Polls.Began, Handle: d.status},
+		{Method: http.MethodGet, Matches: deploymentPath(3, "operations"), Action: action + "operations/read", Handle: d.operations},
+		{Method: http.MethodGet, Matches: deploymentPath(4, "operations"), Action: action + "operations/read", Handle: d.operation},
 		{
 			Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/deployments/{d}/operations",
 			Action: action + "operations/read", Handle: d.operations,
@@ -69,22 +69,22 @@ func (d Deployments) Routes() []route.Route {
 		},
 		{
 			Method: http.MethodPost, Path: "/providers/microsoft.resources/calculatetemplatehash",
-			Open: "a template is hashed, and nothing read", Relaxed: true, Handle: d.templateHash,
+			Open: "it hashes the content, and reads nothing", Relaxed: true, Handle: d.templateHash,
 		},
 	}
 	return routes
 }
 
-// path matches paths of deployments in groups and subscriptions that have so many segments,
-// the third of which is word.
-func path(segments int, word string) func(*routing.Request) bool {
+// deploymentPath matches paths of deployments in groups and subscriptions with the given
+// number of segments; if word is not empty, it is the third.
+func deploymentPath(segments int, word string) func(*routing.Request) bool {
 	return func(q *routing.Request) bool {
 		return q.Path.Subscription() != "" && q.Path.Hops() == 1 && route.EndsIn(q, "Microsoft.Resources", "deployments", segments) &&
 			(word == "" || arm.EqualFold(q.Path.LastHop().Segment(2), word))
 	}
 }
 
-// nameOf is the deployment that a request names.
+// nameOf returns the name of the deployment in a request's path.
 func nameOf(x *exchange.Exchange) deploymentrow.Name {
 	n := deploymentrow.Name{Subscription: x.Request.Path.Subscription(), Group: x.Request.Path.Group()}
 	if x.Request.Path.Hops() > 0 {
@@ -97,21 +97,22 @@ func nameOf(x *exchange.Exchange) deploymentrow.Name {
 
 func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	if x.Parent != nil {
-		return d.nest(w, r, x, req)
+		return d.beginNested(w, r, x, req)
 	}
 	n := nameOf(x)
-	of, err := d.plan(r, x, req)
+	proposed, err := d.plan(r, x, req)
 	if err != nil {
 		return err
 	}
-	o := of.order
-	// What may stay as it is needs no right to write it: it is judged if it is sent.
-	sent := slices.DeleteFunc(of.samples(), func(s Sent) bool { return s.OnlyIfNotExists })
+	o := proposed.order
+	// A resource that is not sent if it exists needs no right to write it: it is checked
+	// when it is sent.
+	sent := slices.DeleteFunc(proposed.samples(), func(s Sent) bool { return s.OnlyIfNotExists })
 	if err := d.Judge.check(r, x, o.Scope, n.Name, sent, o.ValidationLevel); err != nil {
 		return err
 	}
 	started := deploymentrow.Started{
-		Name: n, ID: o.ID(), Record: of.text, Payload: o.Payload(0, len(of.Resources)+len(of.Deployments)),
+		Name: n, ID: o.ID(), Record: proposed.text, Payload: o.Payload(0, len(proposed.Resources)+len(proposed.Deployments)),
 		History: d.History, Running: d.Running,
 		Caller: o.CallerName, RunningOfCaller: int(d.ShareOf(int64(d.Running))), ContentOfCaller: int(d.ShareOf(deploymentrow.MostContent)),
 	}
@@ -130,23 +131,23 @@ func (d Deployments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	if err != nil {
 		return d.refusal(r.Context(), x, n, fmt.Errorf("record a deployment: %w", err))
 	}
-	if ended, ok := d.ended(r, x, job); ok {
+	if ended, ok := d.awaitEnd(r, x, job); ok {
 		return x.Answer(w, route.StatusOf(created), ended)
 	}
 	link := answers.PublicLink(d.Polls.Public, x.Request.Path.Escaped()+"/"+polling.Statuses+"/"+id, "api-version="+x.Request.Query.APIVersion)
 	w.Header()["Azure-Asyncoperation"] = []string{link}
 	d.Polls.PollAgain(w.Header(), d.Store.Now())
-	return x.Answer(w, route.StatusOf(created), of.record.Record)
+	return x.Answer(w, route.StatusOf(created), proposed.record.Record)
 }
 
-// ended waits for the end of a deployment that a request began, and returns what clients see
-// of one that has succeeded. Of another they find the error by a poll alone: to them, a PUT
-// that shows no success at once has an error without a code.
-func (d Deployments) ended(r *http.Request, x *exchange.Exchange, job jobrow.Job) (record deploy.Record, ok bool) {
+// awaitEnd waits for the end of a deployment that a request began, and returns the record
+// for clients if it has succeeded. A failed one is left to the poll: clients find no
+// error code in a PUT that fails at once.
+func (d Deployments) awaitEnd(r *http.Request, x *exchange.Exchange, job jobrow.Job) (record deploy.Record, ok bool) {
 	if job, ended := d.Polls.Await(r.Context(), x, job); !ended || job.State != jobrow.Done {
 		return record, false
 	}
-	found, seen, err := d.find(r, x)
+	found, seen, err := d.findDeployment(r, x)
 	return seen.Record, err == nil && found.Job == job.ID
 }
 
@@ -168,15 +169,16 @@ func (d Deployments) refusal(ctx context.Context, x *exchange.Exchange, n deploy
 	return arm.NewError(arm.DeploymentActive, n.Name, since)
 }
 
-// tooMany refuses a deployment that there is room for once another one has ended.
+// tooMany returns the error for a deployment that must wait for another to end.
 func tooMany(why string) *arm.Error {
 	fault := arm.NewError(arm.TooManyRequests, why)
 	fault.RetryAfter = arm.OutageRetryAfter
 	return fault
 }
 
-// find finds the deployment that a request names, and what clients see of it now.
-func (d Deployments) find(r *http.Request, x *exchange.Exchange) (found deploymentrow.Deployment, record deploy.Stored, err error) {
+// findDeployment finds the deployment that a request names, and its current record for
+// clients.
+func (d Deployments) findDeployment(r *http.Request, x *exchange.Exchange) (found deploymentrow.Deployment, record deploy.Stored, err error) {
 	n := nameOf(x)
 	found, err = d.Store.Deployments.Deployment(r.Context(), n)
 	if errors.Is(err, inventory.ErrNotFound) {
@@ -190,7 +192,7 @@ func (d Deployments) find(r *http.Request, x *exchange.Exchange) (found deployme
 }
 
 func (d Deployments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
-	_, record, err := d.find(r, x)
+	_, record, err := d.findDeployment(r, x)
 	if err != nil {
 		return err
 	}
@@ -198,7 +200,7 @@ func (d Deployments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 }
 
 func (d Deployments) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
-	if _, _, err := d.find(r, x); err != nil {
+	if _, _, err := d.findDeployment(r, x); err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusNoContent, nil)
@@ -218,7 +220,7 @@ func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return err
 	}
-	wanted, err := stateIn(x)
+	wanted, err := stateFilter(x)
 	if err != nil {
 		return err
 	}
@@ -240,7 +242,7 @@ func (d Deployments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 }
 
 func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	found, record, err := d.find(r, x)
+	found, record, err := d.findDeployment(r, x)
 	if err != nil {
 		return err
 	}
@@ -253,7 +255,7 @@ func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.
 	}
 	ended := errors.Is(err, jobrow.ErrEnded)
 	if ended { // since it was read
-		found, _, err = d.find(r, x)
+		found, _, err = d.findDeployment(r, x)
 	}
 	if err != nil {
 		return err
@@ -264,10 +266,10 @@ func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.
 	return x.Answer(w, http.StatusNoContent, nil)
 }
 
-// export answers with the template of a deployment, as it was sent: expressions are not
-// worked out, and parameters have no values.
+// export answers with the template of a deployment as it was sent: expressions are not
+// evaluated, and parameters have no values.
 func (d Deployments) export(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
-	found, record, err := d.find(r, x)
+	found, record, err := d.findDeployment(r, x)
 	if err != nil {
 		return err
 	}
@@ -281,7 +283,7 @@ func (d Deployments) export(w http.ResponseWriter, r *http.Request, x *exchange.
 	} else {
 		exported.Template, err = d.Store.Deployments.Template(r.Context(), n, found.Job)
 	}
-	if errors.Is(err, inventory.ErrNotFound) { // deleted meanwhile, or begun anew
+	if errors.Is(err, inventory.ErrNotFound) { // deleted or replaced meanwhile
 		return arm.NewError(arm.DeploymentNotFound, nameOf(x).Name)
 	}
 	if err != nil {

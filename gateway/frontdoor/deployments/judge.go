@@ -12,17 +12,17 @@ import (
 	"portico/template/expr"
 )
 
-// Sent is a resource as a template would send it. What needs an answer, or is a secret, is an
-// expression in the body.
+// Sent is a resource as a template would send it. A part of the body that needs an
+// answer, or is a secret, is an expression.
 type Sent struct {
 	ID, Path, Type, Name, APIVersion string
 	Body                             []byte
-	OnlyIfNotExists                  bool // it is sent if it does not exist
-	Nested                           bool // it is a deployment, whose body is what clients see of it
+	OnlyIfNotExists                  bool // it is sent only if it does not exist
+	Nested                           bool // it is a deployment, whose body is its record for clients
 }
 
-// nested are the deployments that a template is known to begin.
-func nested(deployments []*template.Deployment) (sent []Sent) {
+// nestedSent returns the deployments that a template is known to begin.
+func nestedSent(deployments []*template.Deployment) (sent []Sent) {
 	for _, d := range deployments {
 		if !d.Condition.Is(expr.Bool) {
 			continue
@@ -39,10 +39,11 @@ func nested(deployments []*template.Deployment) (sent []Sent) {
 	return sent
 }
 
-// sentBy are the resources that a template is known to send before it is deployed.
-func sentBy(resources []*template.Resource) (sent []Sent) {
+// resourcesSent returns the resources that a template is known to send before it is
+// deployed.
+func resourcesSent(resources []*template.Resource) (sent []Sent) {
 	for _, planned := range resources {
-		if certain(planned) {
+		if certainlySent(planned) {
 			sent = append(sent, Sent{
 				ID: planned.ID, Path: pathOf(planned.ID), Type: planned.Type, Name: planned.Name, APIVersion: planned.APIVersion,
 				Body: secret.Conceal(planned.Body).AppendJSON(nil), OnlyIfNotExists: planned.Options.OnlyIfNotExists,
@@ -52,29 +53,29 @@ func sentBy(resources []*template.Resource) (sent []Sent) {
 	return sent
 }
 
-// kind is what tells planned ones apart that are judged alike: by where the template declares
-// them and where they are.
-type kind struct {
+// sampleKey identifies resources that are checked alike: by their place in the template,
+// and their scope and location.
+type sampleKey struct {
 	at       *document.Node
 	scope    expr.Scope
 	location string
 }
 
-// samples returns what is sent without those that a loop makes in a place where it makes
-// another one: judging one costs half as much as sending it, and by loops they are many.
-func (of *proposal) samples() []Sent {
-	nestings := oneOfEach(of.Nested(), func(d *template.Deployment) kind {
-		return kind{d.Template, d.Scope, arm.Location(d.Location.Text())}
+// samples returns the sent resources with only one of each loop for each scope and
+// location: a check costs half as much as sending, and loops make many resources.
+func (p *proposal) samples() []Sent {
+	nestings := oneOfEach(p.Nested(), func(d *template.Deployment) sampleKey {
+		return sampleKey{d.Template, d.Scope, arm.Location(d.Location.Text())}
 	})
-	resources := oneOfEach(of.Resources, func(r *template.Resource) kind {
+	resources := oneOfEach(p.Resources, func(r *template.Resource) sampleKey {
 		location, _ := r.Body.Member("location")
-		return kind{r.At, r.Scope, arm.Location(location.Text())}
+		return sampleKey{r.At, r.Scope, arm.Location(location.Text())}
 	})
-	return append(nested(nestings), sentBy(resources)...)
+	return append(nestedSent(nestings), resourcesSent(resources)...)
 }
 
-func oneOfEach[T any](all []T, kindOf func(T) kind) (chosen []T) {
-	seen := map[kind]bool{}
+func oneOfEach[T any](all []T, kindOf func(T) sampleKey) (chosen []T) {
+	seen := map[sampleKey]bool{}
 	for _, planned := range all {
 		if k := kindOf(planned); !seen[k] {
 			seen[k] = true
@@ -85,17 +86,17 @@ func oneOfEach[T any](all []T, kindOf func(T) kind) (chosen []T) {
 }
 
 // Judge returns the refusals of resources that a template would send, in their order,
-// each as if those before it existed; nil: no judge refuses it. Without write, it is enough that
-// the caller may read them.
+// each as if those before it existed; nil for a resource that is not refused. With
+// withoutWrite, the caller needs only read access.
 type Judge func(r *http.Request, x *exchange.Exchange, subscription string, sent []Sent, withoutWrite bool) ([]*arm.Error, error)
 
-// check refuses a deployment of a name if any of its resources would be refused, as far as the
-// validation level has them judged.
+// check refuses a deployment if any of its resources would be refused, by the checks of
+// the validation level.
 func (judge Judge) check(r *http.Request, x *exchange.Exchange, scope expr.Scope, name string, sent []Sent, level string) error {
-	if len(sent) == 0 || level == ofTemplate {
+	if len(sent) == 0 || level == levelTemplate {
 		return nil
 	}
-	faults, err := judge(r, x, scope.Subscription, sent, level == withoutRbac)
+	faults, err := judge(r, x, scope.Subscription, sent, level == levelProviderNoRBAC)
 	if err != nil {
 		return err
 	}
@@ -105,11 +106,12 @@ func (judge Judge) check(r *http.Request, x *exchange.Exchange, scope expr.Scope
 			refusals = append(refusals, fault.DetailOf(sent[i].ID))
 		}
 	}
-	return invalid(name, refusals)
+	return invalidDeployment(name, refusals)
 }
 
-// invalid refuses a deployment of a name for all that would be refused of it; nil: nothing.
-func invalid(name string, refusals []arm.Error) error {
+// invalidDeployment returns the error for a deployment with all its refusals, nil if
+// there are none.
+func invalidDeployment(name string, refusals []arm.Error) error {
 	if len(refusals) == 0 {
 		return nil
 	}

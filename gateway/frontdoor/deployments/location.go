@@ -13,19 +13,20 @@ import (
 	"portico/regions"
 )
 
-// Locations are those that deployments to subscriptions may have. Those to groups have their
-// groups'.
+// Locations checks the locations of deployments to subscriptions. Deployments to groups
+// have their group's.
 type Locations struct {
 	Map   *regions.Map
 	Store *inventory.Store
 }
 
-// Check refuses a location that is no region, or not that of the deployment that has the name.
+// Check refuses a location that is not a region, or differs from the existing
+// deployment's.
 func (l Locations) Check(ctx context.Context, n deploymentrow.Name, location string) error {
 	if n.Group != "" {
 		return nil
 	}
-	if err := l.region(location); err != nil {
+	if err := l.checkRegion(location); err != nil {
 		return err
 	}
 	found, err := l.Store.Deployments.Deployment(ctx, n)
@@ -42,8 +43,8 @@ func (l Locations) Check(ctx context.Context, n deploymentrow.Name, location str
 	return err
 }
 
-// region refuses a location that is no region.
-func (l Locations) region(location string) error {
+// checkRegion refuses a location that is not a region.
+func (l Locations) checkRegion(location string) error {
 	if _, known := l.Map.Region(location); known {
 		return nil
 	}

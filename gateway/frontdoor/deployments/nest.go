@@ -21,7 +21,7 @@ type Nesting interface {
 	BeginNested(context.Context, deploymentrow.Nested) (created bool, err error)
 }
 
-// Tries takes nested deployments of which none begins: their parent is only planned.
+// Tries checks nested deployments without beginning any: their parent is only planned.
 type Tries struct{ *deploymentrow.Deployments }
 
 // BeginNested implements [Nesting].
@@ -29,9 +29,9 @@ func (t Tries) BeginNested(ctx context.Context, b deploymentrow.Nested) (created
 	return t.TryNested(ctx, b)
 }
 
-// nest begins a nested deployment. The content is what clients see of it: the deployment that
-// it is nested in has worked its template out, and sends what it holds.
-func (d Deployments) nest(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+// beginNested begins a nested deployment. The content is its record for clients: the
+// parent has evaluated its template, and sends its resources.
+func (d Deployments) beginNested(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	n := nameOf(x)
 	var record deploy.Stored
 	if err := json.Unmarshal(req.Content, &record); err != nil {
@@ -47,7 +47,7 @@ func (d Deployments) nest(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		Name: n, ID: x.Request.Path.String(), Parent: *x.Parent, Record: req.Content, History: d.History,
 	})
 	switch {
-	case errors.Is(err, jobrow.ErrLeaseLost), errors.Is(err, inventory.ErrNotFound): // another goes on with it, or it is deleted
+	case errors.Is(err, jobrow.ErrLeaseLost), errors.Is(err, inventory.ErrNotFound): // another process continues the parent, or it is deleted
 		return arm.NewError(arm.Conflict).Saying("The deployment '%s' does not run here any more.", x.Parent.Name.Name)
 	case err != nil:
 		return d.refusal(r.Context(), x, n, err)

@@ -12,8 +12,8 @@ import (
 	"portico/jobs/deploy"
 )
 
-// stateIn reads $filter of the list: a state alone.
-func stateIn(x *exchange.Exchange) (string, error) {
+// stateFilter reads $filter of the list, which can only be a state.
+func stateFilter(x *exchange.Exchange) (string, error) {
 	text, given := x.Request.Query.Get("$filter")
 	if !given || text == "" {
 		return "", nil
@@ -27,9 +27,9 @@ func stateIn(x *exchange.Exchange) (string, error) {
 	return "", arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be provisioningState eq '…'").About("$filter")
 }
 
-// operationsOf are what the steps of the deployment that a request names came to so far.
+// operationsOf returns the operations so far of the deployment that a request names.
 func (d Deployments) operationsOf(ctx context.Context, r *http.Request, x *exchange.Exchange) ([]deploy.Operation, error) {
-	found, record, err := d.find(r, x)
+	found, record, err := d.findDeployment(r, x)
 	if err != nil {
 		return nil, err
 	}

@@ -20,20 +20,20 @@ import (
 
 const readGroup = "Microsoft.Resources/subscriptions/resourceGroups/read"
 
-// Orders read what clients send of deployments. A PUT and a what-if of it expand the same
-// template to the same.
+// Orders reads deployment requests. A PUT and its what-if expand the same template to the
+// same resources.
 type Orders struct {
-	// Caller returns a request's caller, as the sender of its steps reads it.
+	// Caller returns a request's caller in the form for the sender of its steps.
 	Caller func(*http.Request, *exchange.Exchange) (json.RawMessage, error)
-	// May returns why a caller may not do what an ID names.
+	// May returns an error if a caller may not do an action at an ID.
 	May func(ctx context.Context, who access.Principal, action, id string) error
-	// Locations judge where the deployment, and each that is nested in it, is to be.
+	// Locations checks the locations of the deployment and of those nested in it.
 	Locations Locations
-	// Environment is what environment() returns.
+	// Environment is the value of environment().
 	Environment json.RawMessage
 }
 
-// proposal is a deployment that a client sent, as it was read and worked out.
+// proposal is a deployment that a client sent, as it was read and expanded.
 type proposal struct {
 	*template.Plan
 	order   *deploy.Order
@@ -42,12 +42,12 @@ type proposal struct {
 	text    []byte // the record as it is stored
 }
 
-// plan works out what a client sent, and refuses what no deployment may be: a fault of the
-// template, a location that is none, a namespace that its caller may not register, a record
-// that is too large.
+// plan expands a client's request, and refuses one that no deployment may be: with a
+// faulty template, an unknown location, a namespace that its caller may not register, or
+// a record that is too large.
 func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (*proposal, error) {
 	n := nameOf(x)
-	o, content, err := d.order(r, x, req, n.Name)
+	o, content, err := d.readOrder(r, x, req, n.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +64,16 @@ func (d Orders) plan(r *http.Request, x *exchange.Exchange, req route.Request) (
 	if len(faults) > 0 {
 		return nil, deploy.Refusal(faults)
 	}
-	of := &proposal{Plan: p, order: o, content: content, record: o.Record(content.Template, p)}
-	if of.text, err = of.record.Text(); err != nil {
+	proposed := &proposal{Plan: p, order: o, content: content, record: o.Record(content.Template, p)}
+	if proposed.text, err = proposed.record.Text(); err != nil {
 		return nil, err
 	}
-	return of, d.checkRegistrations(r.Context(), x, n.Name, p.Resources, o.ValidationLevel)
+	return proposed, d.checkRegistrations(r.Context(), x, n.Name, p.Resources, o.ValidationLevel)
 }
 
-// order reads what a client sent. To a caller who may not read the group, resourceGroup() is
-// what the request itself says of it.
-func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, name string) (*deploy.Order, *Content, error) {
+// readOrder reads a client's request. If the caller may not read the group,
+// resourceGroup() has only what the request itself contains.
+func (d Orders) readOrder(r *http.Request, x *exchange.Exchange, req route.Request, name string) (*deploy.Order, *Content, error) {
 	scope := expr.Scope{Tenant: req.Subscription.TenantID, Subscription: req.Subscription.ID, Group: req.Group.Name}
 	content, fault := Read(req.Content, name, scope)
 	if fault != nil {
@@ -89,7 +89,7 @@ func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, 
 	if o.Caller, err = d.Caller(r, x); err != nil {
 		return nil, nil, err
 	}
-	o.Deployer, _ = json.Marshal(deployer(x, scope.Tenant)) // texts can be written
+	o.Deployer, _ = json.Marshal(deployerValue(x, scope.Tenant)) // strings always marshal
 	o.Subscription, _ = json.Marshal(map[string]string{"id": "/subscriptions/" + req.Subscription.ID, "subscriptionId": req.Subscription.ID,
 		"tenantId": req.Subscription.TenantID, "displayName": req.Subscription.DisplayName})
 	if scope.Group == "" {
@@ -100,13 +100,13 @@ func (d Orders) order(r *http.Request, x *exchange.Exchange, req route.Request, 
 	if err != nil && !refused {
 		return nil, nil, err
 	}
-	o.Group, _ = json.Marshal(group(scope.ID(), &req.Group, !refused)) // texts can be written
+	o.Group, _ = json.Marshal(groupValue(scope.ID(), &req.Group, !refused)) // strings always marshal
 	return o, content, nil
 }
 
-// deployer returns what deployer() is for the caller of a request. As in ARM, applications
-// have no userPrincipalName.
-func deployer(x *exchange.Exchange, tenant string) map[string]string {
+// deployerValue returns the value of deployer() for the caller of a request. As in ARM,
+// applications have no userPrincipalName.
+func deployerValue(x *exchange.Exchange, tenant string) map[string]string {
 	p := x.Principal.In(tenant)
 	of := map[string]string{"objectId": p.ObjectID, "tenantId": p.TenantID}
 	if name := p.UserPrincipalName(); name != "" {
@@ -115,8 +115,8 @@ func deployer(x *exchange.Exchange, tenant string) map[string]string {
 	return of
 }
 
-// group returns what resourceGroup() is.
-func group(id string, g *inventory.Group, readable bool) map[string]any {
+// groupValue returns the value of resourceGroup().
+func groupValue(id string, g *inventory.Group, readable bool) map[string]any {
 	of := map[string]any{"id": id, "name": g.Name, "type": "Microsoft.Resources/resourceGroups"}
 	if !readable {
 		return of

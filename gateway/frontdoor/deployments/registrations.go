@@ -11,11 +11,11 @@ import (
 	"portico/template"
 )
 
-// checkRegistrations refuses a deployment of a name if its caller may not register a
-// subscription for a namespace of what it is known to send, unless the validation level leaves
-// rights to write out. A deployment registers what is missing itself.
+// checkRegistrations refuses a deployment if its caller may not register a subscription
+// for the namespace of a resource that is known to be sent, unless the validation level
+// excludes rights to write. A deployment registers missing namespaces itself.
 func (d Orders) checkRegistrations(ctx context.Context, x *exchange.Exchange, name string, planned []*template.Resource, level string) error {
-	if level == ofTemplate || level == withoutRbac {
+	if level == levelTemplate || level == levelProviderNoRBAC {
 		return nil
 	}
 	var refusals []arm.Error
@@ -25,7 +25,7 @@ func (d Orders) checkRegistrations(ctx context.Context, x *exchange.Exchange, na
 		namespace, _, _ := strings.Cut(p.Type, "/")
 		scope := "/subscriptions/" + p.Scope.Subscription
 		id := scope + "/providers/" + namespace
-		if !certain(p) || checked[arm.Fold(id)] {
+		if !certainlySent(p) || checked[arm.Fold(id)] {
 			continue
 		}
 		checked[arm.Fold(id)] = true
@@ -39,5 +39,5 @@ func (d Orders) checkRegistrations(ctx context.Context, x *exchange.Exchange, na
 			return err
 		}
 	}
-	return invalid(name, refusals)
+	return invalidDeployment(name, refusals)
 }

@@ -11,8 +11,8 @@ import (
 	"portico/template/expr"
 )
 
-// templateHash answers the hash of a template, by which clients find out whether it was
-// deployed: the records of deployments have the same.
+// templateHash answers with the hash of a template. Clients compare it with the hash in
+// the records of deployments to find out whether the template was deployed.
 func (Deployments) templateHash(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
 	d, faults := document.Read(req.Content, document.Relaxed, template.Code)
 	if len(faults) > 0 {

@@ -10,7 +10,7 @@ import (
 	"portico/jobs/deploy"
 )
 
-// validated is the answer for a deployment that passes every judge.
+// validated is the answer for a deployment that passes every check.
 type validated struct {
 	ID         string              `json:"id"`
 	Name       string              `json:"name"`
@@ -30,21 +30,21 @@ type validatedProperties struct {
 	deploy.Settings
 }
 
-// validate expands a template, and has each resource judged that it would send, as if those
-// before it had been made.
+// validate expands a template, and checks each resource that it would send, as if the
+// ones before it existed.
 func (d WhatIf) validate(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	of, err := d.plan(r, x, req)
+	proposed, err := d.plan(r, x, req)
 	if err != nil {
 		return err
 	}
-	sent, until := sentBy(of.Resources), time.Now().Add(d.Reading)
-	judged := slices.DeleteFunc(append(nested(of.Nested()), sent...), func(s Sent) bool {
+	sent, until := resourcesSent(proposed.Resources), time.Now().Add(d.Reading)
+	judged := slices.DeleteFunc(append(nestedSent(proposed.Nested()), sent...), func(s Sent) bool {
 		return s.OnlyIfNotExists && (time.Now().After(until) || d.exists(r, x, s))
 	})
-	if err := d.Judge.check(r, x, of.order.Scope, of.order.Name, judged, of.order.ValidationLevel); err != nil {
+	if err := d.Judge.check(r, x, proposed.order.Scope, proposed.order.Name, judged, proposed.order.ValidationLevel); err != nil {
 		return err
 	}
-	return x.Answer(w, http.StatusOK, of.answer(x, sent))
+	return x.Answer(w, http.StatusOK, proposed.answer(x, sent))
 }
 
 // exists reports whether the caller can read a resource.
@@ -53,15 +53,15 @@ func (d WhatIf) exists(r *http.Request, x *exchange.Exchange, s Sent) bool {
 	return there
 }
 
-func (of *proposal) answer(x *exchange.Exchange, sent []Sent) validated {
+func (p *proposal) answer(x *exchange.Exchange, sent []Sent) validated {
 	a := validated{
-		ID: of.order.ID(), Name: of.order.Name, Type: "Microsoft.Resources/deployments", Location: of.content.Location,
+		ID: p.order.ID(), Name: p.order.Name, Type: "Microsoft.Resources/deployments", Location: p.content.Location,
 		Properties: validatedProperties{
-			Mode: "Incremental", ProvisioningState: "Succeeded", Timestamp: of.order.Now, Duration: "PT0S", CorrelationID: x.Identity.Correlation,
-			Parameters: of.record.Properties.Parameters, Resources: []deploy.Reference{}, Settings: of.order.Settings,
+			Mode: "Incremental", ProvisioningState: "Succeeded", Timestamp: p.order.Now, Duration: "PT0S", CorrelationID: x.Identity.Correlation,
+			Parameters: p.record.Properties.Parameters, Resources: []deploy.Reference{}, Settings: p.order.Settings,
 		},
 	}
-	if of.order.Complete {
+	if p.order.Complete {
 		a.Properties.Mode = "Complete"
 	}
 	for _, s := range sent {

@@ -17,27 +17,29 @@ import (
 	"portico/template/expr"
 )
 
-// WhatIf answers what a deployment would do, and changes nothing: validate and whatIf.
+// WhatIf serves validate and whatIf: what a deployment would do, without doing it.
 type WhatIf struct {
 	Orders
 	Judge Judge
 	// Get reads a target as the caller of a request.
 	Get func(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error)
-	// Deployed are the records of resources that deployments have made, by their folded IDs.
+	// Deployed returns the records of resources that deployments have made, by folded
+	// IDs.
 	Deployed func(ctx context.Context, subscription string, ids []string) (map[string][]byte, error)
-	// Reading is how long a what-if begins reads for: its caller waits for the answer.
+	// Reading is how long after its start a what-if may begin reads: its caller waits for
+	// the answer.
 	Reading time.Duration
-	// Memory is for the answers to reads until a request ends; MemoryLimit bounds what one
-	// request takes.
+	// Memory holds the answers to reads until a request ends; MemoryLimit bounds one
+	// request.
 	Memory      *limits.Memory
 	MemoryLimit int64
 }
 
-// reserve returns what keeps room for n bytes of answers until end; the error says that there
-// is none.
+// reserve returns a function that reserves memory for n bytes of answers, or fails, and
+// one that frees all of it.
 func (d WhatIf) reserve(r *http.Request, x *exchange.Exchange) (grow func(n int) error, end func()) {
 	memory := d.Memory.Reservation(x.Caller(), d.MemoryLimit)
-	var turn sync.Mutex // a reservation has one holder
+	var turn sync.Mutex // a reservation is not safe for concurrent use
 	return func(n int) error {
 		turn.Lock()
 		defer turn.Unlock()
@@ -48,7 +50,7 @@ func (d WhatIf) reserve(r *http.Request, x *exchange.Exchange) (grow func(n int)
 	}, memory.Close
 }
 
-// Routes are those of deployments to groups and subscriptions.
+// Routes returns the routes of validate and whatIf.
 func (d WhatIf) Routes() (routes []route.Route) {
 	for _, scope := range []string{"/subscriptions/{s}", "/subscriptions/{s}/resourcegroups/{g}"} {
 		const of = "/providers/microsoft.resources/deployments/{d}/"
@@ -65,10 +67,11 @@ func (d WhatIf) Routes() (routes []route.Route) {
 	return routes
 }
 
-// groupsVersion is the api-version by which groups and their resources are read.
+// groupsVersion is the api-version for reading groups and their resources.
 const groupsVersion = "2021-04-01"
 
-// read reads what an ID names, as the caller. The fault is why it could not be read.
+// read reads the resource with an ID, as the caller. fault is the reason why it could not
+// be read.
 func (d WhatIf) read(r *http.Request, x *exchange.Exchange, id, version string) (v expr.Value, there bool, fault *arm.Error) {
 	v, fault = d.get(r, x, pathOf(id)+"?api-version="+url.QueryEscape(version))
 	if fault != nil && fault.Status == http.StatusNotFound && !unknownType(fault) {
@@ -82,7 +85,7 @@ func unknownType(fault *arm.Error) bool {
 	return fault.Code == arm.InvalidResourceNamespace || fault.Code == arm.InvalidResourceType
 }
 
-// get reads a target, as the caller. The fault is the answer's error, or that of reading it.
+// get reads a target, as the caller. fault is the error in the answer, or of reading it.
 func (d WhatIf) get(r *http.Request, x *exchange.Exchange, target string) (v expr.Value, fault *arm.Error) {
 	status, body, fault := d.Get(r, x, target)
 	if fault != nil {
@@ -92,7 +95,7 @@ func (d WhatIf) get(r *http.Request, x *exchange.Exchange, target string) (v exp
 	return v, fault.Within(arm.ErrorBytes)
 }
 
-// pathOf is the path of a request for what an ID names.
+// pathOf returns the request path for an ID.
 func pathOf(id string) string {
 	segments := strings.Split(id, "/")
 	for i, s := range segments {
@@ -101,7 +104,7 @@ func pathOf(id string) string {
 	return strings.Join(segments, "/")
 }
 
-// certain reports whether a resource is sent, and it is known where.
-func certain(planned *template.Resource) bool {
+// certainlySent reports whether it is known that and where a resource is sent.
+func certainlySent(planned *template.Resource) bool {
 	return !planned.Existing && planned.Unfolds == nil && planned.Condition.Is(expr.Bool)
 }

@@ -23,7 +23,7 @@ func TestReadingABodyCostsLittle(t *testing.T) {
 			Read: func(content []byte) error {
 				m := &moveCheck{Moves: moves}
 				m.source.Subscription.ID, m.source.Group.Name = subscription, "g"
-				return bodycost.ErrorOf(m.read(content))
+				return bodycost.ErrorOf(m.readRequest(content))
 			},
 			Templates: []string{`%`, `{"targetResourceGroup":"a","resources":%}`, `{"targetResourceGroup":%,"resources":["a"]}`, `{"unknown":%}`,
 				`{"targetResourceGroup":"` + "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/to" + `","resources":[%]}`},

@@ -20,7 +20,7 @@ import (
 	"portico/routing"
 )
 
-// Deletions are the deletions of groups.
+// Deletions serves the deletion of groups.
 type Deletions struct {
 	Store       *inventory.Store
 	Admission   *admission.Admission
@@ -30,7 +30,7 @@ type Deletions struct {
 	CallTimeout time.Duration
 }
 
-// Routes is the one that deletes a group.
+// Routes returns the route that deletes a group.
 func (g Deletions) Routes() []route.Route {
 	return []route.Route{{
 		Method: http.MethodDelete, Path: onePath,
@@ -38,8 +38,8 @@ func (g Deletions) Routes() []route.Route {
 	}}
 }
 
-// closingRounds is how often one request tries to close a group: each check may bring
-// up something new to check.
+// closingRounds bounds how often one request tries to close a group: each attempt may
+// find something new to check.
 const closingRounds = 4
 
 // delete deletes a group: at once if its providers confirm in time that it is empty,
@@ -82,7 +82,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 }
 
 // closeEmpty closes the group of a request if it is empty. It waits for providers no
-// longer than a client should have to.
+// longer than a client should have to wait.
 func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req route.Request, check func(inventory.Group) error) (closed bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, 2*g.AskTimeout)
 	defer cancel()
@@ -108,17 +108,17 @@ func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req rou
 			return false, err
 		}
 		if failure != nil {
-			x.Warn("an empty group could not be looked at; a job will", failure)
+			x.Warn("could not check whether a group is empty; a job will", failure)
 			return false, nil
 		}
 	}
 	return false, nil
 }
 
-// errDeleting is for a group whose deletion is under way.
+// errDeleting reports a group whose deletion is under way.
 var errDeleting = errors.New("the group is being deleted")
 
-// commission names a request to the job that goes on with it, by its caller as it is in a
+// commission returns the request as its job records it, with the caller as it is in a
 // tenant.
 func commission(x *exchange.Exchange, tenant string) jobs.Commission {
 	return jobs.Commission{

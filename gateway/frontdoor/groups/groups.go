@@ -1,6 +1,6 @@
-// Package groups answers for resource groups: their reading and editing, their
-// deletion, moves of resources between them, and the operations as which deletions
-// and moves go on. What takes its time is checked here and handed to a job.
+// Package groups serves resource groups: reading and editing them, deleting them, moving
+// resources between them, and the operations of deletions and moves. Long work is checked
+// here and handed to a job.
 package groups
 
 import (
@@ -29,7 +29,7 @@ const (
 	onePath   = "/subscriptions/{s}/resourcegroups/{g}"
 )
 
-// Groups are the resource groups of all subscriptions.
+// Groups serves the resource groups of all subscriptions.
 type Groups struct {
 	Store    *inventory.Store
 	Map      *regions.Map
@@ -37,7 +37,7 @@ type Groups struct {
 	TagLimit int
 }
 
-// Routes are those of groups, but for their deletion.
+// Routes returns the routes of groups, except for their deletion.
 func (g Groups) Routes() []route.Route {
 	return []route.Route{
 		{
@@ -67,7 +67,8 @@ type groupProperties struct {
 	ProvisioningState string `json:"provisioningState"`
 }
 
-// ETag is the entity tag of a group: of what clients can change, without its state.
+// ETag returns the entity tag of a group: it covers what clients can change, without its
+// state.
 func ETag(g inventory.Group) string {
 	body := represent(g)
 	body.Properties, body.ETag = nil, ""
@@ -82,8 +83,8 @@ func represent(g inventory.Group) groupBody {
 	}
 }
 
-// groupContent is what a client sends for a group. Members that only the service
-// sets are compared, not taken.
+// groupContent is what a client sends for a group. Members that only the service sets are
+// compared and ignored.
 type groupContent struct {
 	ID         string            `json:"id"`
 	Name       string            `json:"name"`
@@ -97,7 +98,7 @@ type groupContent struct {
 	hasLocation, hasTags, hasManagedBy bool
 }
 
-// longestManager is the longest ID of what manages a group.
+// longestManager bounds the ID in managedBy.
 const longestManager = 8 << 10
 
 func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent, error) {
@@ -118,7 +119,7 @@ func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent
 	_ = jsontext.Object(content, func(m jsontext.Member) error {
 		sent.hasLocation = sent.hasLocation || string(m.Key) == "location"
 		sent.hasTags = sent.hasTags || string(m.Key) == "tags"
-		// The decoder takes the member in any casing.
+		// The decoder accepts the member in any casing.
 		sent.hasManagedBy = sent.hasManagedBy || bytes.EqualFold(m.Key, []byte("managedBy"))
 		return nil
 	})
@@ -139,7 +140,7 @@ func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent
 	return sent, nil
 }
 
-// checkState compares the provisioningState that came back from a GET.
+// checkState refuses a provisioningState that differs from the current one.
 func (sent groupContent) checkState(state index.GroupState) error {
 	if s := sent.Properties.ProvisioningState; s != "" && !strings.EqualFold(s, state.ProvisioningState()) {
 		return arm.NewError(arm.InvalidRequestContent, "The provisioningState is read-only. Path 'properties.provisioningState'").
@@ -148,8 +149,8 @@ func (sent groupContent) checkState(state index.GroupState) error {
 	return nil
 }
 
-// edit answers a PUT, which replaces what the content lacks, and a PATCH, which
-// keeps it and removes what is null (RFC 7396).
+// edit answers a PUT, which resets what the content lacks, and a PATCH, which keeps it
+// and removes what is null (RFC 7396).
 func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	sent, contentErr := readGroup(x, req.Content, g.TagLimit)
 	conditions := route.Preconditions(r, x)
@@ -190,7 +191,7 @@ func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	return answer(w, r, x, route.StatusOf(created), group)
 }
 
-// check refuses content that does not fit the group, or a group that is closed.
+// check refuses content that contradicts the group, or a group that is closed.
 func (g Groups) check(sent groupContent, current *inventory.Group, location string) error {
 	state := index.GroupActive
 	if current != nil {
@@ -215,7 +216,7 @@ func (g Groups) check(sent groupContent, current *inventory.Group, location stri
 	return sent.checkState(state)
 }
 
-// Refusal turns the inventory's refusal to change a group into ARM's.
+// Refusal converts the inventory's refusal to change a group to ARM's.
 func Refusal(x *exchange.Exchange, err error) error {
 	name := x.Request.Path.Group()
 	var quota *transaction.QuotaError
@@ -232,7 +233,7 @@ func answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, status
 	return route.AnswerTagged(w, r, x, status, group.ETag, represent(group))
 }
 
-// get answers with the group that the request's place was resolved to.
+// get answers with the group that was resolved for the request.
 func (g Groups) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	if r.Method == http.MethodHead {
 		return x.Answer(w, http.StatusNoContent, nil)
@@ -250,7 +251,7 @@ func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 			return g.Store.Groups(r.Context(), inventory.GroupQuery{Subscription: req.Subscription.ID, After: after, Limit: limit})
 		},
 		Key:  func(group inventory.Group) string { return group.Key },
-		Keep: func(group inventory.Group) bool { return wanted.Match(filtered{&group}) },
+		Keep: func(group inventory.Group) bool { return wanted.Match(groupItem{&group}) },
 		Show: func(group inventory.Group) any { return represent(group) },
 	}
 	if req.Readable != nil {
@@ -267,7 +268,7 @@ func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 }
 
 // groupsAmong returns the folded names of the groups among scopes, which are folded ids
-// below a subscription. A right to read something in a group is no right to read the
+// below a subscription. A right to read something in a group is not a right to read the
 // group.
 func groupsAmong(scopes []string) (names []string) {
 	for _, scope := range scopes {
@@ -278,17 +279,17 @@ func groupsAmong(scopes []string) (names []string) {
 	return names
 }
 
-// groupSegments is how many texts the slashes in the id of a group keep apart.
+// groupSegments is the number of parts between the slashes in the id of a group.
 const groupSegments = 5
 
-// filtered is a group as a filter sees it.
-type filtered struct{ group *inventory.Group }
+// groupItem is a group as a filter sees it.
+type groupItem struct{ group *inventory.Group }
 
-func (i filtered) Tags() map[string]string { return i.group.Tags }
+func (i groupItem) Tags() map[string]string { return i.group.Tags }
 
-func (i filtered) Value(f filter.Field) string {
+func (i groupItem) Value(f filter.Field) string {
 	if f == filter.Location {
 		return i.group.Location
 	}
-	return i.group.Name // the list knows no others
+	return i.group.Name // the list supports no others
 }

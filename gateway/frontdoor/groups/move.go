@@ -25,7 +25,7 @@ import (
 	"portico/routing"
 )
 
-// mostMoved is how many resources one request can move (resource reference, Move
+// mostMoved bounds the resources that one request can move (resource reference, Move
 // Resource).
 const mostMoved = 800
 
@@ -35,7 +35,7 @@ type moveRequest struct {
 	Resources *[]string `json:"resources"`
 }
 
-// Moves are the moves of resources to other groups.
+// Moves serves moves of resources to other groups.
 type Moves struct {
 	Store      *inventory.Store
 	Authorizer *authorize.Authorizer
@@ -43,11 +43,11 @@ type Moves struct {
 	Resolver   *admission.Resolver
 	Admission  *admission.Admission
 	Polls      *polling.Operations
-	Limit      time.Duration // for the work of one move
+	Limit      time.Duration // on the time of one move
 }
 
-// Routes are those that begin a move, or the validation of one. The inventory
-// judges the locks of both sides, resource by resource.
+// Routes returns the routes that begin a move, or the validation of one. The inventory
+// checks the locks of both sides, resource by resource.
 func (g Moves) Routes() []route.Route {
 	return []route.Route{
 		{
@@ -61,27 +61,26 @@ func (g Moves) Routes() []route.Route {
 	}
 }
 
-// moveCheck is a move that is being checked.
 type moveCheck struct {
 	Moves
 	x         *exchange.Exchange
 	source    route.Request
 	target    inventory.Subscription
-	groupID   string // of the target, as the client wrote it
+	groupID   string // the target's, as the client wrote it
 	group     string // its name
 	resources []*routing.Request
-	names     []string // the resources' IDs in the client's casing, without what a path may have and an ID has not
+	names     []string // the resources' IDs in the client's casing, in canonical form
 }
 
-// begin checks a move as far as the front door can, and hands it to a job (resource
-// reference, Move Resource).
+// begin makes all checks of a move that the front door can make, and hands it to a job
+// (resource reference, Move Resource).
 func (g Moves) begin(validate bool) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 		m := &moveCheck{Moves: g, x: x, source: req}
-		if fault := m.read(req.Content); fault != nil {
+		if fault := m.readRequest(req.Content); fault != nil {
 			return fault
 		}
-		for _, check := range [...]func(context.Context) error{m.authorize(validate), m.checkTarget, m.checkResources, m.search} {
+		for _, check := range [...]func(context.Context) error{m.authorize(validate), m.checkTarget, m.checkResources, m.findUnknown} {
 			if err := check(r.Context()); err != nil {
 				return err
 			}
@@ -131,9 +130,9 @@ func (m *moveCheck) order(id string, validate bool) inventory.MoveRequest {
 	return order
 }
 
-// read takes the request apart: the target is a group, and not the source; each
-// resource lies in the source. A resource that is named twice counts once.
-func (m *moveCheck) read(content []byte) *arm.Error {
+// readRequest reads and checks the content: the target is a group, and not the source;
+// each resource is in the source. A resource that is named twice counts once.
+func (m *moveCheck) readRequest(content []byte) *arm.Error {
 	var sent moveRequest
 	if len(content) == 0 {
 		content = []byte("{}")
@@ -184,14 +183,14 @@ func missingMember(name string) *arm.Error {
 	return arm.NewError(arm.InvalidRequestContent, "Required property '"+name+"' not found in JSON. Path ''").About(name)
 }
 
-// isGroup reports whether a path is that of a group in a subscription.
+// isGroup reports whether a path is a group's in a subscription.
 func isGroup(q *routing.Request) bool {
 	_, below := q.Path.Own()
 	return q.Path.Hops() == 0 && !below && q.Path.Group() != "" && arm.ValidGUID(q.Path.Subscription())
 }
 
-// authorize refuses a move if the caller lacks one of the rights that it needs besidess
-// that to the source: before anything is said of the target.
+// authorize refuses a move if the caller lacks a right that it needs besides its right to
+// the source, before an answer can reveal anything about the target.
 func (m *moveCheck) authorize(validate bool) func(context.Context) error {
 	return func(ctx context.Context) error {
 		source := inventory.GroupName{Subscription: m.source.Subscription.ID, Name: m.source.Group.Name}
@@ -210,10 +209,10 @@ func (m *moveCheck) authorize(validate bool) func(context.Context) error {
 	}
 }
 
-// checkTarget refuses a target that the contract does not allow: its group must exist
-// and its subscription must be writable, of the same tenant and of the same placement.
-// Another tenant's subscription is answered like one that does not exist, so that a
-// move does not reveal which exist.
+// checkTarget refuses a target that the contract does not allow: its group must exist and
+// its subscription must be writable, of the same tenant and of the same placement.
+// Another tenant's subscription is answered like one that does not exist, so that a move
+// does not reveal which exist.
 func (m *moveCheck) checkTarget(ctx context.Context) error {
 	target, err := m.Store.Subscription(ctx, m.target.ID)
 	switch {
@@ -241,7 +240,7 @@ func (m *moveCheck) sameTenant(target inventory.Subscription) bool {
 	return arm.EqualFold(target.TenantID, m.source.Subscription.TenantID)
 }
 
-// namespaces are those of the resources that need a registration.
+// namespaces returns the namespaces of the resources that need a registration.
 func (m *moveCheck) namespaces() (required []string) {
 	for _, q := range m.resources {
 		if p := q.Provider; p.Registration == regions.Required && !slices.Contains(required, p.Key) {
@@ -280,9 +279,9 @@ func (m *moveCheck) checkResources(context.Context) error {
 	return nil
 }
 
-// search finds resources that the index does not know yet. What it does not know of
-// the target, providers know.
-func (m *moveCheck) search(ctx context.Context) error {
+// findUnknown searches for resources that the index does not know yet. For the target,
+// providers check what the index does not know.
+func (m *moveCheck) findUnknown(ctx context.Context) error {
 	for _, q := range m.resources {
 		if m.source.Subscription.Covered {
 			return nil
@@ -296,13 +295,13 @@ func (m *moveCheck) search(ctx context.Context) error {
 	return nil
 }
 
-// refusal turns the inventory's refusal of a move into ARM's.
+// refusal converts the inventory's refusal of a move to ARM's.
 func (m *moveCheck) refusal(err error) error {
 	var refused *inventory.MoveError
 	if !errors.As(err, &refused) {
 		return fmt.Errorf("record a move: %w", err)
 	}
-	about := m.nameOf(refused.Key)
+	about := m.clientID(refused.Key)
 	on := admission.Target{Subscription: m.source.Subscription.ID, Group: m.source.Group.Name}
 	if refused.Target {
 		on = admission.Target{Subscription: m.target.ID, Group: m.group}
@@ -311,7 +310,7 @@ func (m *moveCheck) refusal(err error) error {
 	on.ID = cmp.Or(about, m.x.Request.Path.String())
 	fault := on.Refusal(refused)
 	if fault == nil {
-		fault = m.fault(refused, about, on.Group)
+		fault = m.moveFault(refused, about, on.Group)
 	} else if fault.Code != arm.ScopeLocked {
 		fault = fault.About(about)
 	}
@@ -324,8 +323,8 @@ func (m *moveCheck) refusal(err error) error {
 	return fault
 }
 
-// fault is for what refuses nothing but moves, or refuses them in other words.
-func (m *moveCheck) fault(refused *inventory.MoveError, about, group string) *arm.Error {
+// moveFault converts refusals that only moves have, or that have other texts for moves.
+func (m *moveCheck) moveFault(refused *inventory.MoveError, about, group string) *arm.Error {
 	var quota *transaction.QuotaError
 	var registration *inventory.RegistrationStateError
 	switch {
@@ -366,8 +365,8 @@ func (m *moveCheck) notRegistered(refused *inventory.MoveError, registration *in
 	return nil
 }
 
-// nameOf is how the client wrote the ID of a key, or the key.
-func (m *moveCheck) nameOf(key string) string {
+// clientID returns the ID of a key as the client wrote it, or the key.
+func (m *moveCheck) clientID(key string) string {
 	for i, q := range m.resources {
 		if q.Key() == key {
 			return m.names[i]

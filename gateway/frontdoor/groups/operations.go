@@ -18,17 +18,17 @@ import (
 	"portico/regions"
 )
 
-// Operations are what clients poll while a deletion or a move goes on.
+// Operations serves the operations that clients poll during a deletion or a move.
 type Operations struct {
 	Polls *polling.Operations
 	Map   *regions.Map
 }
 
-// readOperations is the action of polling an operation of somebody else's, which leads
-// nowhere: whoever began one needs no role to poll it.
+// readOperations is the action of polling another caller's operation, which finds
+// nothing: the caller that began an operation needs no role to poll it.
 const readOperations = "Microsoft.Resources/subscriptions/operationresults/read"
 
-// Routes are those of an operation's result and of its status.
+// Routes returns the routes of an operation's result and of its status.
 func (g Operations) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Path: "/subscriptions/{s}/operationresults/{id}", Action: readOperations, Excused: g.Polls.Began, Handle: g.result},
@@ -36,11 +36,11 @@ func (g Operations) Routes() []route.Route {
 	}
 }
 
-// job is the job of an operation, with what its payload says.
+// job is the job of an operation with the contents of its payload.
 type job struct {
 	jobrow.Job
 	success int    // the status with which the request would have been answered
-	running string // the operation's state while it is
+	running string // the operation's state until it ends
 	ended   time.Time
 	fault   json.RawMessage
 	// status adds what only this kind of operation shows.
@@ -51,12 +51,12 @@ type job struct {
 // jobOf finds the job of the operation that a request polls and reads its payload.
 func (g Operations) jobOf(r *http.Request, x *exchange.Exchange, req route.Request) (id string, j job, err error) {
 	if id, j.Job, err = g.Polls.Job(r, x, req.Subscription); err == nil {
-		err = j.read(g.Map)
+		err = j.readPayload(g.Map)
 	}
 	return id, j, err
 }
 
-func (j *job) read(m *regions.Map) error {
+func (j *job) readPayload(m *regions.Map) error {
 	if moves, judgesOnly := move.Of(j.Job); moves {
 		p, err := move.ReadPayload(j.Job)
 		if err != nil {
@@ -95,8 +95,7 @@ func shareOf(done, total int) float64 {
 	return float64(done) / float64(total)
 }
 
-// result answers as the request itself would have been answered, once its job has
-// ended.
+// result answers as the request itself would have been answered, once its job has ended.
 func (g Operations) result(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	_, j, err := g.jobOf(r, x, req)
 	switch {
@@ -108,12 +107,12 @@ func (g Operations) result(w http.ResponseWriter, r *http.Request, x *exchange.E
 	return j.answer(w, x)
 }
 
-// answerOf returns the function that answers the request that began an operation by its
-// job, which has ended.
+// answerOf returns a function that answers the request that began an operation from its
+// ended job.
 func answerOf(w http.ResponseWriter, x *exchange.Exchange) func(jobrow.Job) error {
 	return func(ended jobrow.Job) error {
 		j := job{Job: ended}
-		if err := j.read(nil); err != nil { // the map is for the status of one that goes on
+		if err := j.readPayload(nil); err != nil { // only the status of a running job needs the map
 			return err
 		}
 		return j.answer(w, x)
@@ -131,10 +130,9 @@ func (j *job) answer(w http.ResponseWriter, x *exchange.Exchange) error {
 	return fault
 }
 
-// failure is the error with which a job ended.
 func (j *job) failure() (*exchange.StoredError, error) {
 	if len(j.fault) == 0 {
-		return nil, fmt.Errorf("a %s failed without saying why", j.Kind)
+		return nil, fmt.Errorf("a %s failed without an error", j.Kind)
 	}
 	fault, err := exchange.ReadStoredError(j.fault)
 	if err != nil {
@@ -143,8 +141,8 @@ func (j *job) failure() (*exchange.StoredError, error) {
 	return fault, nil
 }
 
-// operationHead is an operation of Portico's own (async reference,
-// Azure-AsyncOperation Resource format).
+// operationHead is one of Portico's own operations (async reference, Azure-AsyncOperation
+// Resource format).
 type operationHead struct {
 	ID              string          `json:"id"`
 	Name            string          `json:"name"`
@@ -153,18 +151,19 @@ type operationHead struct {
 	EndTime         *time.Time      `json:"endTime,omitempty"`
 	PercentComplete float64         `json:"percentComplete"`
 	Error           json.RawMessage `json:"error,omitempty"`
-	// Message says what becomes of it, or what an operator has to do for it to go on.
+	// Message explains what becomes of the operation, or what an operator has to do for
+	// it to continue.
 	Message string `json:"message,omitempty"`
 }
 
-// operationStatus is the deletion of a group, with how far it has come at the top
-// level, and moveStatus is a move.
+// operationStatus is the status of a group's deletion, with its progress at the top
+// level; moveStatus is a move's.
 type (
 	operationStatus struct {
 		operationHead
 		groupdelete.Progress
-		// Waits are what it waits for, each with why and until when at the latest. They are
-		// no properties, which only an operation that has succeeded has.
+		// Waits lists what it waits for, with the reason and the latest end. They are not
+		// properties, which only a succeeded operation has.
 		Waits []groupdelete.Wait `json:"waits,omitempty"`
 	}
 	moveStatus struct {
@@ -173,7 +172,7 @@ type (
 	}
 )
 
-// status says how far an operation has come, and how it ended.
+// status answers with the progress of an operation, or with its outcome.
 func (g Operations) status(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	id, j, err := g.jobOf(r, x, req)
 	if err != nil {
@@ -201,7 +200,7 @@ func (g Operations) status(w http.ResponseWriter, r *http.Request, x *exchange.E
 	return x.Answer(w, http.StatusOK, j.status(head))
 }
 
-// remedies says what operators can do about waiting regions that the map lacks; "" if
+// remedies returns what operators can do about waiting regions that the map lacks; "" if
 // it has them all.
 func remedies(m *regions.Map, waiting []string) string {
 	var ways []string

@@ -18,12 +18,12 @@ import (
 	"portico/inventory/transaction"
 )
 
-// principalTypes are what a principal can be. It is for people and programs to read: a
-// grant holds for whoever has the id.
+// principalTypes are the kinds of principals. They are only for information: an
+// assignment holds for the principal with the id, of whatever kind.
 var principalTypes = []string{"User", "Group", "ServicePrincipal", "ForeignGroup", "Device"}
 
 // firstUpdateVersion is the first api-version whose clients know that a PUT can change an
-// assignment; to those before it every answer but 201 is an error.
+// assignment; for clients of earlier ones every answer but 201 is an error.
 const firstUpdateVersion = "2020-08-01"
 
 const (
@@ -31,8 +31,8 @@ const (
 	longestIdentity    = 2048
 )
 
-// readAssignment reads what a client sends for an assignment at a scope. Members that
-// only the service sets are not looked at, but for those that the URL says as well.
+// readAssignment reads an assignment at a scope from content. It ignores members that
+// only the service sets, except for those that must agree with the URL.
 func readAssignment(x *exchange.Exchange, content []byte, at place) (a assignments.Assignment, err error) {
 	var sent assignmentBody
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {
@@ -40,7 +40,7 @@ func readAssignment(x *exchange.Exchange, content []byte, at place) (a assignmen
 	}
 	p := sent.Properties
 	a = assignments.Assignment{
-		ScopeID: at.ID, Host: at.Host, Name: arm.Fold(named(x)), PrincipalID: arm.Fold(p.PrincipalID), PrincipalType: p.PrincipalType,
+		ScopeID: at.ID, Host: at.Host, Name: arm.Fold(requestedName(x)), PrincipalID: arm.Fold(p.PrincipalID), PrincipalType: p.PrincipalType,
 		Description: p.Description, DelegatedManagedIdentity: p.DelegatedManaged, CreatedBy: x.Principal.ObjectID, UpdatedBy: x.Principal.ObjectID,
 	}
 	want := route.Names{ID: assignments.ID(at.ID, a.Name), Name: a.Name, Type: assignmentsType}
@@ -65,16 +65,16 @@ func readAssignment(x *exchange.Exchange, content []byte, at place) (a assignmen
 func checkAssignment(p assignmentProperties, at place) *arm.Error {
 	switch {
 	case p.RoleDefinitionID == "":
-		return missing("properties.roleDefinitionId")
+		return missingMember("properties.roleDefinitionId")
 	case p.PrincipalID == "":
-		return missing("properties.principalId")
+		return missingMember("properties.principalId")
 	case !arm.ValidGUID(p.PrincipalID):
 		return arm.NewError(arm.InvalidPrincipalID, p.PrincipalID).About("properties.principalId")
 	case p.Scope != "" && !arm.EqualFold(p.Scope, at.ID):
 		return arm.NewError(arm.InvalidRequestContent, "The member 'properties.scope' is not that of the request URI. Path 'properties.scope'").
 			About("properties.scope")
 	case p.Condition != "" || p.ConditionVersion != "":
-		// What is not evaluated would grant more than was asked for.
+		// An assignment with an ignored condition would grant more than intended.
 		return arm.NewError(arm.InvalidRequestContent, "").About("properties.condition").
 			Saying("Conditions of role assignments are not supported: the assignment would grant more than its condition says. Leave out " +
 				"'properties.condition' and 'properties.conditionVersion'.")
@@ -86,8 +86,8 @@ func checkAssignment(p assignmentProperties, at place) *arm.Error {
 	return nil
 }
 
-// principalType returns the kind of principal that an assignment says, in the usual
-// casing, or else what is known of it; "" for one that does not exist.
+// principalType returns the type that an assignment gives for its principal, in the usual
+// casing, or a type derived from what is known of it; "" if the given one does not exist.
 func principalType(x *exchange.Exchange, p assignmentProperties) string {
 	if p.PrincipalType == "" {
 		if arm.EqualFold(p.PrincipalID, x.Principal.ObjectID) && x.Principal.Kind() == "Application" {
@@ -101,8 +101,8 @@ func principalType(x *exchange.Exchange, p assignmentProperties) string {
 	return ""
 }
 
-// definitionNamed returns the GUID of the role definition that an id names, at whatever
-// scope: all of a tenant's have one name space.
+// definitionNamed returns the GUID of the role definition that an id names, at any scope:
+// the GUIDs of a tenant's definitions are unique.
 func definitionNamed(id string) (string, *arm.Error) {
 	fault := arm.NewError(arm.InvalidRoleDefinitionID, id).About("properties.roleDefinitionId")
 	var p arm.Path
@@ -117,25 +117,25 @@ func definitionNamed(id string) (string, *arm.Error) {
 }
 
 func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	at, err := find(r.Context(), g.Scopes, x, req)
+	at, err := findScope(r.Context(), g.Scopes, x, req)
 	if err != nil {
 		return err
 	}
 	if err := at.needTenant(); err != nil {
 		return err
 	}
-	if _, configured := g.configured(at, named(x)); configured {
+	if _, configured := g.findConfigured(at, requestedName(x)); configured {
 		return arm.NewError(arm.RoleAssignmentUpdateNotPermitted)
 	}
-	if !arm.ValidGUID(named(x)) {
-		return arm.NewError(arm.InvalidRoleAssignmentID, named(x)).About("roleAssignmentName")
+	if !arm.ValidGUID(requestedName(x)) {
+		return arm.NewError(arm.InvalidRoleAssignmentID, requestedName(x)).About("roleAssignmentName")
 	}
 	next, contentErr := readAssignment(x, req.Content, at)
 	if contentErr == nil {
-		contentErr = g.assignable(r.Context(), at, next)
+		contentErr = g.checkAssignable(r.Context(), at, next)
 	}
 	conditions := route.Preconditions(r, x)
-	a, created, err := g.Roles.PutAssignment(r.Context(), at.Scope, named(x), func(current *assignments.Assignment) (*assignments.Assignment, error) {
+	a, created, err := g.Roles.PutAssignment(r.Context(), at.Scope, requestedName(x), func(current *assignments.Assignment) (*assignments.Assignment, error) {
 		etag := ""
 		if current != nil {
 			etag = current.ETag
@@ -159,8 +159,8 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	return route.AnswerTagged(w, r, x, route.StatusOf(created), a.ETag, assignmentAt(at.Subscription, a))
 }
 
-// sameGrant refuses an assignment that gives another role than the current one, or another
-// principal, and says by which member it does.
+// sameGrant refuses an assignment with another role or principal than the current one,
+// and names the member that differs.
 func sameGrant(current, next *assignments.Assignment) error {
 	var member string
 	switch {
@@ -176,9 +176,9 @@ func sameGrant(current, next *assignments.Assignment) error {
 	return arm.NewError(arm.RoleAssignmentUpdateNotPermitted).About(member)
 }
 
-// assignable refuses a role that cannot be assigned at a scope. If the role is changed
-// at the same moment, its grant does not count.
-func (g Assignments) assignable(ctx context.Context, at place, a assignments.Assignment) error {
+// checkAssignable refuses a role that cannot be assigned at a scope. If the role is
+// changed at the same moment, the assignment does not count.
+func (g Assignments) checkAssignable(ctx context.Context, at place, a assignments.Assignment) error {
 	d, err := definitionOf(ctx, g.Roles, at.TenantID, a.RoleDefinition)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && !d.AssignableAt(at.ID) {
 		return noDefinition(a.RoleDefinition)
@@ -192,20 +192,20 @@ func noDefinition(id string) error {
 }
 
 func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	at, err := find(r.Context(), g.Scopes, x, req)
+	at, err := findScope(r.Context(), g.Scopes, x, req)
 	if err != nil {
 		return err
 	}
-	if _, configured := g.configured(at, named(x)); configured {
+	if _, configured := g.findConfigured(at, requestedName(x)); configured {
 		return arm.NewError(arm.Conflict).
-			Saying("The role assignment '%s' comes from the setting auth.owners of this service's configuration. It is removed there.", named(x))
+			Saying("The role assignment '%s' comes from the setting auth.owners of this service's configuration. It is removed there.", requestedName(x))
 	}
-	if !arm.ValidGUID(named(x)) || at.TenantID == "" {
+	if !arm.ValidGUID(requestedName(x)) || at.TenantID == "" {
 		return x.Answer(w, http.StatusNoContent, nil)
 	}
 	conditions := route.Preconditions(r, x)
 	var gone assignments.Assignment
-	err = g.Roles.DeleteAssignment(r.Context(), at.Scope, named(x), func(a assignments.Assignment) error {
+	err = g.Roles.DeleteAssignment(r.Context(), at.Scope, requestedName(x), func(a assignments.Assignment) error {
 		gone = a
 		return conditions(a.ETag)
 	})
@@ -218,7 +218,7 @@ func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 	return x.Answer(w, http.StatusOK, assignmentAt(at.Subscription, gone))
 }
 
-// assignmentRefusal turns the inventory's refusal of an assignment into ARM's.
+// assignmentRefusal converts the inventory's refusal of an assignment to ARM's.
 func assignmentRefusal(x *exchange.Exchange, a assignments.Assignment, err error) error {
 	var quota *transaction.QuotaError
 	switch {

@@ -1,15 +1,15 @@
 // Package rbac serves access control: role definitions, role assignments and the
-// permissions that a caller has, at the tenant, a subscription, a group or a
-// resource. The inventory keeps them; package access/roles decides what they allow, and
-// package authorize whether a request is.
+// permissions of a caller, at the tenant, a subscription, a group or a resource. The
+// inventory keeps them; package access/roles decides what they allow, and package
+// authorize applies them to requests.
 //
-// No caller widens rights beyond its reach. To change a custom role, a caller needs the
-// right to change role definitions at every scope where the role is assignable, before
-// and after: what it allows holds at all of them. It is assigned only where it is assignable; a grant of
-// it elsewhere, left from before, does not count.
+// No caller can extend rights beyond its own reach. To change a custom role, a caller
+// needs the right to change role definitions at every scope where the role is assignable,
+// before and after: the role takes effect at all of them. A role can be assigned only
+// where it is assignable; an older assignment elsewhere does not count.
 //
-// The owners that the configuration names are shown as assignments too. They are
-// changed in the configuration alone.
+// The owners that the configuration names are shown as assignments too. Only the
+// configuration can change them.
 package rbac
 
 import (
@@ -34,7 +34,7 @@ const (
 	assignmentsType = namespace + "/" + assignmentsName
 )
 
-// Assignments are the roles that principals have.
+// Assignments serves role assignments.
 type Assignments struct {
 	Roles      *assignments.Roles
 	Scopes     route.Scopes
@@ -45,14 +45,13 @@ type Assignments struct {
 // Routes implements frontdoor.Resource.
 func (g Assignments) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Matches: path(assignmentsName, 1), Action: assignmentsType + "/read", Partly: true, Handle: g.list},
-		{Method: http.MethodGet, Matches: path(assignmentsName, 2), Action: assignmentsType + "/read", Handle: g.get},
-		{Method: http.MethodPut, Matches: path(assignmentsName, 2), Action: assignmentsType + "/write", Handle: g.put},
-		{Method: http.MethodDelete, Matches: path(assignmentsName, 2), Action: assignmentsType + "/delete", Handle: g.delete},
+		{Method: http.MethodGet, Matches: rolesPath(assignmentsName, 1), Action: assignmentsType + "/read", Partly: true, Handle: g.list},
+		{Method: http.MethodGet, Matches: rolesPath(assignmentsName, 2), Action: assignmentsType + "/read", Handle: g.get},
+		{Method: http.MethodPut, Matches: rolesPath(assignmentsName, 2), Action: assignmentsType + "/write", Handle: g.put},
+		{Method: http.MethodDelete, Matches: rolesPath(assignmentsName, 2), Action: assignmentsType + "/delete", Handle: g.delete},
 	}
 }
 
-// assignmentBody is an assignment as clients see it.
 type assignmentBody struct {
 	Properties assignmentProperties `json:"properties"`
 	ID         string               `json:"id"`
@@ -76,9 +75,9 @@ type assignmentProperties struct {
 	Description      string `json:"description,omitempty"`
 }
 
-// assignmentAt is an assignment as it is shown in a subscription, or at the tenant where
-// that is "". As in ARM, its role has the id that a list of roles shows there, also where
-// the assignment is inherited from the tenant.
+// assignmentAt returns an assignment as shown in a subscription, or at the tenant if
+// subscription is "". As in ARM, its role has the id that a list of roles shows there,
+// even if the assignment is inherited from the tenant.
 func assignmentAt(subscription string, a assignments.Assignment) assignmentBody {
 	return assignmentBody{
 		ID: assignments.ID(a.ScopeID, a.Name), Name: a.Name, Type: assignmentsType, ETag: a.ETag,
@@ -91,7 +90,7 @@ func assignmentAt(subscription string, a assignments.Assignment) assignmentBody 
 	}
 }
 
-// shownTime is a moment as ARM writes it, "" for none.
+// shownTime returns a time as ARM writes it, "" for the zero time.
 func shownTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -99,20 +98,20 @@ func shownTime(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.0000000Z")
 }
 
-// assignmentETag is the entity tag of an assignment. It does not tell of the scope, so
+// assignmentETag returns the entity tag of an assignment. It does not cover the scope, so
 // that an assignment keeps it when its resource moves.
 func assignmentETag(a assignments.Assignment) string {
 	return arm.WeakETag([]string{a.PrincipalID, a.PrincipalType, a.RoleDefinition, a.Description, a.DelegatedManagedIdentity})
 }
 
 func (g Assignments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	at, err := find(r.Context(), g.Scopes, x, req)
+	at, err := findScope(r.Context(), g.Scopes, x, req)
 	if err != nil {
 		return err
 	}
-	found, err := g.stored(r.Context(), at, named(x))
+	found, err := g.findAssignment(r.Context(), at, requestedName(x))
 	if errors.Is(err, inventory.ErrNotFound) {
-		return arm.NewError(arm.RoleAssignmentNotFound, named(x))
+		return arm.NewError(arm.RoleAssignmentNotFound, requestedName(x))
 	}
 	if err != nil {
 		return err
@@ -120,9 +119,9 @@ func (g Assignments) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	return route.AnswerTagged(w, r, x, http.StatusOK, found.ETag, assignmentAt(at.Subscription, found))
 }
 
-// stored returns an assignment, of the store or of the configuration.
-func (g Assignments) stored(ctx context.Context, at place, name string) (assignments.Assignment, error) {
-	if a, configured := g.configured(at, name); configured {
+// findAssignment returns an assignment, of the store or of the configuration.
+func (g Assignments) findAssignment(ctx context.Context, at place, name string) (assignments.Assignment, error) {
+	if a, configured := g.findConfigured(at, name); configured {
 		return a, nil
 	}
 	if !arm.ValidGUID(name) || at.TenantID == "" {
@@ -138,11 +137,11 @@ const (
 	principalID = "principalId"
 )
 
-// selection is what of the assignments a client asks for.
+// selection is the part of the assignments that a client asks for.
 type selection struct {
 	below bool
-	// principals are whose assignments are meant, by their folded ids: everyone's if it
-	// is nil.
+	// principals are the folded ids of the principals whose assignments are listed; nil:
+	// everyone's.
 	principals []string
 }
 
@@ -150,12 +149,12 @@ func selectionOf(x *exchange.Exchange) (selection, error) {
 	s := selection{below: true}
 	terms, err := filterOf(x.Request, atScope, assignedTo, principalID)
 	for _, t := range terms {
-		if t.of == arm.Fold(atScope) {
+		if t.field == arm.Fold(atScope) {
 			s.below = false
 			continue
 		}
 		who := []string{arm.Fold(t.text)}
-		if t.of == arm.Fold(assignedTo) && arm.EqualFold(t.text, x.Principal.ObjectID) {
+		if t.field == arm.Fold(assignedTo) && arm.EqualFold(t.text, x.Principal.ObjectID) {
 			// The groups of other principals are not known here.
 			who = slices.AppendSeq(who, x.Principal.Groups.All())
 		}
@@ -167,14 +166,14 @@ func selectionOf(x *exchange.Exchange) (selection, error) {
 	return s, err
 }
 
-func (s selection) holds(a assignments.Assignment) bool {
+func (s selection) matches(a assignments.Assignment) bool {
 	return s.principals == nil || slices.Contains(s.principals, arm.Fold(a.PrincipalID))
 }
 
-// list answers with the assignments at, above and below a scope. A caller that may read
-// only a part of what lies below sees those of that part.
+// list answers with the assignments at, above and below a scope. Below it, a caller sees
+// only those that it may read.
 func (g Assignments) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	at, err := find(r.Context(), g.Scopes, x, req)
+	at, err := findScope(r.Context(), g.Scopes, x, req)
 	if err != nil {
 		return err
 	}
@@ -192,13 +191,13 @@ func (g Assignments) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		},
 		Key: keyOf,
 		Keep: func(a assignments.Assignment) bool {
-			return selected.holds(a) && req.Readable.Shows(assignments.ID(a.ScopeID, a.Name))
+			return selected.matches(a) && req.Readable.Shows(assignments.ID(a.ScopeID, a.Name))
 		},
 		Show: func(a assignments.Assignment) any { return assignmentAt(at.Subscription, a) },
 	}.Answer(w, x, g.Lists, p)
 }
 
-// The key of an assignment in a list: those of the configuration come first.
+// The keys of assignments in a list order the configured ones first.
 const (
 	configuredFirst = "0"
 	storedLater     = "1"
@@ -216,7 +215,7 @@ func keyOf(a assignments.Assignment) string {
 	return string(key)
 }
 
-// read returns the assignments of a list behind a key.
+// read returns the assignments of a list after a key.
 func (g Assignments) read(ctx context.Context, at place, s selection, after string, limit int) ([]assignments.Assignment, error) {
 	var parts [4]string
 	if after != "" {

@@ -28,26 +28,25 @@ const (
 	longestAction          = 260
 	mostActions            = 1024     // of all kinds, in all permissions
 	longestActions         = 32 << 10 // all of them together, in bytes
-	mostAssignableScopes   = 64       // each is asked for the caller's right
+	mostAssignableScopes   = 64       // the caller's right is checked at each
 )
 
-// readDefinition reads what a client sends for a definition.
 func readDefinition(x *exchange.Exchange, content []byte) (d assignments.Definition, err error) {
 	var sent definitionBody
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {
 		return d, fault
 	}
-	if fault := (route.Names{Name: sent.Name, Type: sent.Type}).Check(route.Names{Name: named(x), Type: definitionsType}); fault != nil {
+	if fault := (route.Names{Name: sent.Name, Type: sent.Type}).Check(route.Names{Name: requestedName(x), Type: definitionsType}); fault != nil {
 		return d, fault
 	}
 	p := sent.Properties
 	d.Definition = roles.Definition{
-		ID: arm.Fold(named(x)), Name: strings.TrimSpace(p.RoleName), Description: p.Description,
+		ID: arm.Fold(requestedName(x)), Name: strings.TrimSpace(p.RoleName), Description: p.Description,
 		CreatedBy: x.Principal.ObjectID, UpdatedBy: x.Principal.ObjectID,
 	}
 	switch {
 	case d.Name == "":
-		return d, missing("properties.roleName")
+		return d, missingMember("properties.roleName")
 	case utf8.RuneCountInString(d.Name) > longestRoleName:
 		return d, route.TooLong("properties.roleName", len(d.Name), longestRoleName)
 	case utf8.RuneCountInString(d.Description) > longestRoleDescription:
@@ -66,10 +65,10 @@ func readDefinition(x *exchange.Exchange, content []byte) (d assignments.Definit
 	return d, nil
 }
 
-// readPermissions checks permissions and writes lists where there are none.
+// readPermissions checks permissions and replaces missing lists by empty ones.
 func readPermissions(sent []roles.Permission) ([]roles.Permission, *arm.Error) {
 	if len(sent) == 0 {
-		return nil, missing("properties.permissions")
+		return nil, missingMember("properties.permissions")
 	}
 	all, n, size := slices.Clone(sent), 0, 0
 	for i := range all {
@@ -106,7 +105,7 @@ func validAction(s string) bool {
 func readScopes(sent []string) (all []string, fault *arm.Error) {
 	const member = "properties.assignableScopes"
 	if len(sent) == 0 {
-		return nil, missing(member)
+		return nil, missingMember(member)
 	}
 	if len(sent) > mostAssignableScopes {
 		return nil, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A role has at most %d assignable scopes. Path '%s'", mostAssignableScopes, member)).
@@ -125,8 +124,8 @@ func readScopes(sent []string) (all []string, fault *arm.Error) {
 	return all, nil
 }
 
-// assignableScope returns the id of a scope in the usual form. A role of one resource
-// would be used once: assign another one there.
+// assignableScope returns the id of a scope in the usual form. It refuses resources: a
+// custom role for a single resource makes no sense.
 func assignableScope(s string) (id string, ok bool) {
 	var p arm.Path
 	if !arm.ValidScope(s) || p.Parse(arm.PathOf(s)) != nil || p.Hops() > 0 {
@@ -142,7 +141,7 @@ func assignableScope(s string) (id string, ok bool) {
 }
 
 func (g Definitions) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	at, err := g.own(r.Context(), x, req)
+	at, err := g.findWriteScope(r.Context(), x, req)
 	if err != nil {
 		return err
 	}
@@ -151,11 +150,11 @@ func (g Definitions) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		return err
 	}
 	conditions := route.Preconditions(r, x)
-	err = g.unchanged(r.Context(), at, named(x), func(before *assignments.Definition) error {
+	err = g.retryIfChanged(r.Context(), at, requestedName(x), func(before *assignments.Definition) error {
 		if err := g.mayChange(r.Context(), x, at, before, next.AssignableScopes, "write"); err != nil {
 			return err
 		}
-		if err := g.orphansNone(r.Context(), at, before, next); err != nil {
+		if err := g.checkNoOrphans(r.Context(), at, before, next); err != nil {
 			return err
 		}
 		edit := func(current *assignments.Definition) (*assignments.Definition, error) {
@@ -168,7 +167,7 @@ func (g Definitions) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 			}
 			return &wanted, conditions(etag)
 		}
-		stored, _, err := g.Store.Roles.PutDefinition(r.Context(), at.TenantID, named(x), edit)
+		stored, _, err := g.Store.Roles.PutDefinition(r.Context(), at.TenantID, requestedName(x), edit)
 		if err == nil {
 			next = stored
 		}
@@ -178,25 +177,25 @@ func (g Definitions) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		return definitionRefusal(x, next, err)
 	}
 	g.warnUnknown(w, x, next.Permissions)
-	// As in ARM, the answer is 201 whether there was one before or not.
+	// As in ARM, the answer is 201 even if the definition existed.
 	return route.AnswerTagged(w, r, x, http.StatusCreated, next.ETag, definitionAt(at.Subscription, next))
 }
 
 func (g Definitions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	at, err := g.own(r.Context(), x, req)
+	at, err := g.findWriteScope(r.Context(), x, req)
 	if err != nil {
 		return err
 	}
 	conditions := route.Preconditions(r, x)
 	var gone assignments.Definition
-	err = g.unchanged(r.Context(), at, named(x), func(before *assignments.Definition) error {
+	err = g.retryIfChanged(r.Context(), at, requestedName(x), func(before *assignments.Definition) error {
 		if before == nil {
 			return inventory.ErrNotFound
 		}
 		if err := g.mayChange(r.Context(), x, at, before, nil, "delete"); err != nil {
 			return err
 		}
-		return g.Store.Roles.DeleteDefinition(r.Context(), at.TenantID, named(x), func(current assignments.Definition) error {
+		return g.Store.Roles.DeleteDefinition(r.Context(), at.TenantID, requestedName(x), func(current assignments.Definition) error {
 			gone = current
 			if current.Generation != before.Generation {
 				return errOvertaken
@@ -213,36 +212,37 @@ func (g Definitions) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 	return x.Answer(w, http.StatusOK, definitionAt(at.Subscription, gone))
 }
 
-// own finds the scope of a write, and refuses what names no role of the tenant's own.
-func (g Definitions) own(ctx context.Context, x *exchange.Exchange, req route.Request) (place, error) {
-	at, err := find(ctx, g.Scopes, x, req)
+// findWriteScope finds the scope of a write, and refuses names that cannot be one of the
+// tenant's own roles.
+func (g Definitions) findWriteScope(ctx context.Context, x *exchange.Exchange, req route.Request) (place, error) {
+	at, err := findScope(ctx, g.Scopes, x, req)
 	if err != nil {
 		return at, err
 	}
 	if err := at.needTenant(); err != nil {
 		return at, err
 	}
-	_, ofAll := isBuiltIn(named(x))
+	_, ofAll := findBuiltIn(requestedName(x))
 	switch {
 	case ofAll:
-		return at, arm.NewError(arm.InvalidRoleDefinitionID, named(x)).About("roleDefinitionId").
-			Saying("The role definition '%s' is built in, and cannot be changed or deleted.", named(x))
-	case !arm.ValidGUID(named(x)):
-		return at, arm.NewError(arm.InvalidRoleDefinitionID, named(x)).About("roleDefinitionId")
+		return at, arm.NewError(arm.InvalidRoleDefinitionID, requestedName(x)).About("roleDefinitionId").
+			Saying("The role definition '%s' is built in, and cannot be changed or deleted.", requestedName(x))
+	case !arm.ValidGUID(requestedName(x)):
+		return at, arm.NewError(arm.InvalidRoleDefinitionID, requestedName(x)).About("roleDefinitionId")
 	}
 	return at, nil
 }
 
-// errOvertaken tells that somebody changed a definition since the caller's rights were
-// asked for.
+// errOvertaken reports that a definition was changed after the caller's rights were
+// checked.
 var errOvertaken = errors.New("roles: the role definition was changed meanwhile")
 
-// mostOvertaken bounds how often a change starts over because of that.
+// mostOvertaken bounds how often a change starts over because of errOvertaken.
 const mostOvertaken = 5
 
-// unchanged calls change with a definition as it was just read, or nil, and again where
-// someone else changed it meanwhile: rights are asked for outside of the transaction.
-func (g Definitions) unchanged(ctx context.Context, at place, id string, change func(before *assignments.Definition) error) error {
+// retryIfChanged calls change with the current definition, or nil, and again if somebody
+// else changed it meanwhile: rights are checked outside of the transaction.
+func (g Definitions) retryIfChanged(ctx context.Context, at place, id string, change func(before *assignments.Definition) error) error {
 	for range mostOvertaken {
 		var before *assignments.Definition
 		switch d, err := g.Store.Roles.Definition(ctx, at.TenantID, id); {
@@ -265,38 +265,39 @@ func generationOf(d *assignments.Definition) [16]byte {
 	return d.Generation
 }
 
-// mayChange refuses a change unless the caller may change definitions at every scope where
-// this one is assignable, now and afterwards: what it allows holds at all of them. The scopes must be of its tenant.
+// mayChange refuses a change unless the caller may change definitions at every scope
+// where this one is assignable, now and afterwards: it takes effect at all of them. The
+// scopes must belong to its tenant.
 func (g Definitions) mayChange(ctx context.Context, x *exchange.Exchange, at place, before *assignments.Definition, scopes []string, verb string) error {
 	for _, s := range scopes {
-		refusal, refused, err := g.may(ctx, x, verb, s)
+		refusal, refused, err := g.hasRight(ctx, x, verb, s)
 		if err != nil {
 			return err
 		}
 		if !refused {
-			refused, err = g.foreign(ctx, at, s)
+			refused, err = g.isForeignScope(ctx, at, s)
 		}
 		if err != nil {
 			return err
 		}
 		if refused {
-			return linked(x, at, verb, s, refusal)
+			return linkedRefusal(x, at, verb, s, refusal)
 		}
 	}
 	if before == nil {
 		return nil
 	}
 	for _, s := range before.AssignableScopes {
-		if refusal, refused, err := g.may(ctx, x, verb, s); err != nil || refused {
-			// Which scopes it has is not for everybody to know.
-			return cmp.Or(err, linked(x, at, verb, definitionID(at.Subscription, before.ID), refusal))
+		if refusal, refused, err := g.hasRight(ctx, x, verb, s); err != nil || refused {
+			// Not everybody may know which scopes it has.
+			return cmp.Or(err, linkedRefusal(x, at, verb, definitionID(at.Subscription, before.ID), refusal))
 		}
 	}
 	return nil
 }
 
-// may asks whether the caller may do something with the definitions at a scope.
-func (g Definitions) may(ctx context.Context, x *exchange.Exchange, verb, scopeID string) (refusal *arm.Error, refused bool, err error) {
+// hasRight checks whether the caller may do something with the definitions at a scope.
+func (g Definitions) hasRight(ctx context.Context, x *exchange.Exchange, verb, scopeID string) (refusal *arm.Error, refused bool, err error) {
 	err = g.Authorizer.Check(ctx, x, definitionsType+"/"+verb, scopeID)
 	if refusal, refused = errors.AsType[*arm.Error](err); refused {
 		return refusal, true, nil
@@ -304,8 +305,8 @@ func (g Definitions) may(ctx context.Context, x *exchange.Exchange, verb, scopeI
 	return nil, false, err
 }
 
-// foreign reports whether an assignable scope is of no subscription of the tenant.
-func (g Definitions) foreign(ctx context.Context, at place, scopeID string) (bool, error) {
+// isForeignScope reports whether an assignable scope is in no subscription of the tenant.
+func (g Definitions) isForeignScope(ctx context.Context, at place, scopeID string) (bool, error) {
 	if scopeID == roles.TenantScope {
 		return false, nil
 	}
@@ -320,8 +321,9 @@ func (g Definitions) foreign(ctx context.Context, at place, scopeID string) (boo
 	return err == nil && (!arm.EqualFold(found.TenantID, at.TenantID) || found.State == inventory.Deleted), err
 }
 
-// linked refuses a change for a scope beyond that of the request. because may be nil.
-func linked(x *exchange.Exchange, at place, verb, scopeID string, because *arm.Error) error {
+// linkedRefusal refuses a change because of a scope other than the request's. because may
+// be nil.
+func linkedRefusal(x *exchange.Exchange, at place, verb, scopeID string, because *arm.Error) error {
 	action := definitionsType + "/" + verb
 	fault := arm.NewError(arm.LinkedAuthorizationFailed, x.Principal.Signature(), x.Principal.ObjectID, action, at.ID, action, scopeID)
 	if because != nil {
@@ -330,9 +332,9 @@ func linked(x *exchange.Exchange, at place, verb, scopeID string, because *arm.E
 	return fault
 }
 
-// orphansNone refuses to take a scope away from a definition where it is assigned. What
-// is assigned there at the same moment does not count any more.
-func (g Definitions) orphansNone(ctx context.Context, at place, before *assignments.Definition, next assignments.Definition) error {
+// checkNoOrphans refuses to remove an assignable scope from a definition while it is
+// assigned there. An assignment made at the same moment will not count.
+func (g Definitions) checkNoOrphans(ctx context.Context, at place, before *assignments.Definition, next assignments.Definition) error {
 	if before == nil {
 		return nil
 	}
@@ -340,7 +342,7 @@ func (g Definitions) orphansNone(ctx context.Context, at place, before *assignme
 		if next.AssignableAt(s) {
 			continue
 		}
-		assigned, err := g.assigned(ctx, at, s, next)
+		assigned, err := g.isAssigned(ctx, at, s, next)
 		if err != nil {
 			return err
 		}
@@ -351,9 +353,9 @@ func (g Definitions) orphansNone(ctx context.Context, at place, before *assignme
 	return nil
 }
 
-// assigned reports whether a definition is assigned at or below one of its present
-// scopes, where it will not be assignable any more.
-func (g Definitions) assigned(ctx context.Context, at place, scopeID string, next assignments.Definition) (bool, error) {
+// isAssigned reports whether a definition is assigned at or below one of its present
+// scopes where it will no longer be assignable.
+func (g Definitions) isAssigned(ctx context.Context, at place, scopeID string, next assignments.Definition) (bool, error) {
 	in := assignments.Scope{TenantID: at.TenantID, ID: scopeID}
 	var p arm.Path
 	if err := p.Parse(arm.PathOf(scopeID)); err == nil {
@@ -377,7 +379,7 @@ func (g Definitions) assigned(ctx context.Context, at place, scopeID string, nex
 	}
 }
 
-// definitionRefusal turns the inventory's refusal of a definition into ARM's.
+// definitionRefusal converts the inventory's refusal of a definition to ARM's.
 func definitionRefusal(x *exchange.Exchange, d assignments.Definition, err error) error {
 	var quota *transaction.QuotaError
 	switch {

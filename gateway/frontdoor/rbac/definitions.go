@@ -25,7 +25,7 @@ const (
 	customRole  = "CustomRole"
 )
 
-// Definitions are the roles that there are: those of every tenant, and a tenant's own.
+// Definitions serves role definitions: the built-in ones and a tenant's own.
 type Definitions struct {
 	Store      *inventory.Store
 	Map        *regions.Map
@@ -36,18 +36,17 @@ type Definitions struct {
 
 // Routes implements frontdoor.Resource.
 func (g Definitions) Routes() []route.Route {
-	const open = "whoever is signed in may know which roles there are"
+	const open = "every signed-in caller may know the roles"
 	return []route.Route{
-		{Method: http.MethodGet, Matches: atTenant(path(definitionsName, 1)), Open: open, Handle: g.list},
-		{Method: http.MethodGet, Matches: atTenant(path(definitionsName, 2)), Open: open, Handle: g.get},
-		{Method: http.MethodGet, Matches: path(definitionsName, 1), Action: definitionsType + "/read", Partly: true, Handle: g.list},
-		{Method: http.MethodGet, Matches: path(definitionsName, 2), Action: definitionsType + "/read", Partly: true, Handle: g.get},
-		{Method: http.MethodPut, Matches: path(definitionsName, 2), Action: definitionsType + "/write", Handle: g.put},
-		{Method: http.MethodDelete, Matches: path(definitionsName, 2), Action: definitionsType + "/delete", Handle: g.delete},
+		{Method: http.MethodGet, Matches: atTenant(rolesPath(definitionsName, 1)), Open: open, Handle: g.list},
+		{Method: http.MethodGet, Matches: atTenant(rolesPath(definitionsName, 2)), Open: open, Handle: g.get},
+		{Method: http.MethodGet, Matches: rolesPath(definitionsName, 1), Action: definitionsType + "/read", Partly: true, Handle: g.list},
+		{Method: http.MethodGet, Matches: rolesPath(definitionsName, 2), Action: definitionsType + "/read", Partly: true, Handle: g.get},
+		{Method: http.MethodPut, Matches: rolesPath(definitionsName, 2), Action: definitionsType + "/write", Handle: g.put},
+		{Method: http.MethodDelete, Matches: rolesPath(definitionsName, 2), Action: definitionsType + "/delete", Handle: g.delete},
 	}
 }
 
-// definitionBody is a definition as clients see it.
 type definitionBody struct {
 	Properties definitionProperties `json:"properties"`
 	ID         string               `json:"id"`
@@ -68,8 +67,8 @@ type definitionProperties struct {
 	UpdatedBy        *string            `json:"updatedBy"`
 }
 
-// definitionAt is a definition as it is shown in a subscription, or at the tenant where
-// that is "".
+// definitionAt returns a definition as shown in a subscription, or at the tenant if
+// subscription is "".
 func definitionAt(subscription string, d assignments.Definition) definitionBody {
 	kind := customRole
 	if d.BuiltIn {
@@ -91,7 +90,6 @@ func optional(text string) *string {
 	return &text
 }
 
-// definitionETag is the entity tag of a definition.
 func definitionETag(d assignments.Definition) string {
 	return arm.WeakETag([]any{d.Name, d.Description, d.Permissions, d.AssignableScopes})
 }
@@ -108,8 +106,8 @@ func builtInDefinitions() (all []assignments.Definition) {
 	return all
 }
 
-// isBuiltIn returns the built-in role with an id, and whether there is one.
-func isBuiltIn(id string) (assignments.Definition, bool) {
+// findBuiltIn returns the built-in role with an id, and whether there is one.
+func findBuiltIn(id string) (assignments.Definition, bool) {
 	for _, d := range builtIn {
 		if arm.EqualFold(d.ID, id) {
 			return d, true
@@ -120,7 +118,7 @@ func isBuiltIn(id string) (assignments.Definition, bool) {
 
 // definitionOf returns a role of a tenant, or inventory.ErrNotFound.
 func definitionOf(ctx context.Context, store *assignments.Roles, tenant, id string) (assignments.Definition, error) {
-	if d, ok := isBuiltIn(id); ok {
+	if d, ok := findBuiltIn(id); ok {
 		return d, nil
 	}
 	if !arm.ValidGUID(id) || tenant == "" {
@@ -130,17 +128,17 @@ func definitionOf(ctx context.Context, store *assignments.Roles, tenant, id stri
 }
 
 func (g Definitions) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	at, err := find(r.Context(), g.Scopes, x, req)
+	at, err := findScope(r.Context(), g.Scopes, x, req)
 	if err != nil {
 		return err
 	}
-	d, err := definitionOf(r.Context(), g.Store.Roles, at.TenantID, named(x))
+	d, err := definitionOf(r.Context(), g.Store.Roles, at.TenantID, requestedName(x))
 	shown := false
 	if err == nil {
-		shown, err = g.shows(r.Context(), x, at, d, req.Readable)
+		shown, err = g.mayShow(r.Context(), x, at, d, req.Readable)
 	}
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && !shown {
-		return arm.NewError(arm.RoleDefinitionDoesNotExist, named(x))
+		return arm.NewError(arm.RoleDefinitionDoesNotExist, requestedName(x))
 	}
 	if err != nil {
 		return err
@@ -148,15 +146,15 @@ func (g Definitions) get(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	return route.AnswerTagged(w, r, x, http.StatusOK, d.ETag, definitionAt(at.Subscription, d))
 }
 
-// shows reports whether a caller at a scope may see a definition: it is assignable there,
-// above or below. Everyone who is signed in may ask at the tenant; there a custom role is
-// shown to callers that may read one of its scopes.
-func (g Definitions) shows(ctx context.Context, x *exchange.Exchange, at place, d assignments.Definition, readable *authorize.Readable) (bool, error) {
+// mayShow reports whether a caller at a scope may see a definition: if it is assignable
+// there, above or below. At the tenant, where every signed-in caller may ask, a custom
+// role is shown to callers that may read one of its scopes.
+func (g Definitions) mayShow(ctx context.Context, x *exchange.Exchange, at place, d assignments.Definition, readable *authorize.Readable) (bool, error) {
 	if d.AssignableAt(at.ID) {
 		return true, nil
 	}
 	if at.ID != roles.TenantScope {
-		return belowFor(d, at, readable), nil
+		return assignableBelow(d, at, readable), nil
 	}
 	for _, s := range d.AssignableScopes {
 		err := g.Authorizer.MayStill(ctx, x.Principal, definitionsType+"/read", s)
@@ -167,9 +165,9 @@ func (g Definitions) shows(ctx context.Context, x *exchange.Exchange, at place, 
 	return false, nil
 }
 
-// belowFor reports whether a definition is assignable somewhere below a scope, where the
-// caller may see that.
-func belowFor(d assignments.Definition, at place, readable *authorize.Readable) bool {
+// assignableBelow reports whether a definition is assignable at a scope below at that the
+// caller may see.
+func assignableBelow(d assignments.Definition, at place, readable *authorize.Readable) bool {
 	return d.AssignableBelow(at.ID) && slices.ContainsFunc(d.AssignableScopes, readable.Shows)
 }
 
@@ -180,10 +178,10 @@ const (
 	roleType        = "type"
 )
 
-// list answers with the roles that can be assigned at a scope and, where the filter
-// asks for that, with those below.
+// list answers with the roles that can be assigned at a scope and, if the filter asks for
+// them, below it.
 func (g Definitions) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	at, err := find(r.Context(), g.Scopes, x, req)
+	at, err := findScope(r.Context(), g.Scopes, x, req)
 	if err != nil {
 		return err
 	}
@@ -200,30 +198,31 @@ func (g Definitions) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			return g.read(r.Context(), at, after, limit)
 		},
 		Key:  definitionKey,
-		Keep: func(d assignments.Definition) bool { return keeps(terms, at, d, req.Readable) },
+		Keep: func(d assignments.Definition) bool { return matchesList(terms, at, d, req.Readable) },
 		Show: func(d assignments.Definition) any { return definitionAt(at.Subscription, d) },
 	}.Answer(w, x, g.Lists, p)
 }
 
-// keeps reports whether a definition is in the list at a scope with these conditions. In
-// the tenant's list are no roles of what lies below: whoever is signed in may read it.
-func keeps(terms []term, at place, d assignments.Definition, readable *authorize.Readable) bool {
+// matchesList reports whether a definition is in the list at a scope with these
+// conditions. The tenant's list has no roles of scopes below: every signed-in caller may
+// read it.
+func matchesList(terms []term, at place, d assignments.Definition, readable *authorize.Readable) bool {
 	andBelow := false
 	for _, t := range terms {
 		switch {
-		case arm.EqualFold(t.of, atScopeAndBelow):
+		case arm.EqualFold(t.field, atScopeAndBelow):
 			andBelow = at.ID != roles.TenantScope
-		case arm.EqualFold(t.of, roleName) && !arm.EqualFold(t.text, d.Name):
+		case arm.EqualFold(t.field, roleName) && !arm.EqualFold(t.text, d.Name):
 			return false
-		case arm.EqualFold(t.of, roleType) &&
+		case arm.EqualFold(t.field, roleType) &&
 			(!arm.EqualFold(t.text, builtInRole) && !arm.EqualFold(t.text, customRole) || arm.EqualFold(t.text, builtInRole) != d.BuiltIn):
 			return false
 		}
 	}
-	return d.AssignableAt(at.ID) || andBelow && belowFor(d, at, readable)
+	return d.AssignableAt(at.ID) || andBelow && assignableBelow(d, at, readable)
 }
 
-// The key of a definition in a list: those that are built in come first.
+// The keys of definitions in a list order the built-in ones first.
 const (
 	builtInFirst = "0"
 	customLater  = "1"
@@ -236,7 +235,7 @@ func definitionKey(d assignments.Definition) string {
 	return customLater + d.ID
 }
 
-// read returns the definitions of a tenant behind a key.
+// read returns the definitions of a tenant after a key.
 func (g Definitions) read(ctx context.Context, at place, after string, limit int) ([]assignments.Definition, error) {
 	var found []assignments.Definition
 	behind, custom := strings.CutPrefix(after, customLater)

@@ -11,12 +11,12 @@ import (
 // term is a condition of a $filter: "principalId eq 'text'", "assignedTo('text')" or
 // "atScope()".
 type term struct {
-	of   string // the field or function, folded; a function has parentheses behind it
-	text string
+	field string // a field or function, folded; a function ends in parentheses
+	text  string
 }
 
-// filterOf returns the conditions that all hold in a request's $filter. known are the
-// fields and functions that the list has.
+// filterOf returns the conditions of a request's $filter, which must all hold. known are
+// the fields and functions that the list supports.
 func filterOf(q *routing.Request, known ...string) ([]term, error) {
 	text, _ := q.Query.Get("$filter")
 	var terms []term
@@ -39,22 +39,22 @@ func filterOf(q *routing.Request, known ...string) ([]term, error) {
 
 func isKnown(t term, known []string) bool {
 	for _, k := range known {
-		if arm.EqualFold(t.of, k) {
+		if arm.EqualFold(t.field, k) {
 			return true
 		}
 	}
 	return false
 }
 
-// readTerm reads the first condition of a text, and returns what is behind it.
+// readTerm reads the first condition of a text, and returns the rest.
 func readTerm(s string) (t term, rest string, ok bool) {
 	n := strings.IndexAny(s, " (")
 	if n <= 0 {
 		return t, "", false
 	}
-	t.of, rest = arm.Fold(s[:n]), strings.TrimSpace(s[n:])
+	t.field, rest = arm.Fold(s[:n]), strings.TrimSpace(s[n:])
 	if inside, function := strings.CutPrefix(rest, "("); function {
-		t.of += "()"
+		t.field += "()"
 		if rest = strings.TrimSpace(inside); !strings.HasPrefix(rest, ")") {
 			if t.text, rest, ok = readText(rest); !ok {
 				return t, "", false
@@ -71,7 +71,7 @@ func readTerm(s string) (t term, rest string, ok bool) {
 	return t, rest, ok
 }
 
-// readText reads a text in quotes, in which two stand for one.
+// readText reads a quoted text; two quotes in it stand for one.
 func readText(s string) (text, rest string, ok bool) {
 	s, ok = strings.CutPrefix(s, "'")
 	if !ok {

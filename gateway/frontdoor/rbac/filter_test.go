@@ -15,14 +15,14 @@ func TestFilter(t *testing.T) {
 	for text, want := range map[string][]term{
 		"":                         nil,
 		"  ":                       nil,
-		"atScope()":                {{of: "atscope()"}},
-		" ATSCOPE ( ) ":            {{of: "atscope()"}},
+		"atScope()":                {{field: "atscope()"}},
+		" ATSCOPE ( ) ":            {{field: "atscope()"}},
 		"principalId eq 'a'":       {{"principalid", "a"}},
 		"PrincipalID EQ  'it''s' ": {{"principalid", "it's"}},
 		"assignedTo('a')":          {{"assignedto()", "a"}},
 		"assignedTo( 'a' )":        {{"assignedto()", "a"}},
 		"assignedTo('a)(')":        {{"assignedto()", "a)("}},
-		"atScope() and principalId eq 'a and b' AND assignedTo('c')": {{of: "atscope()"}, {"principalid", "a and b"}, {"assignedto()", "c"}},
+		"atScope() and principalId eq 'a and b' AND assignedTo('c')": {{field: "atscope()"}, {"principalid", "a and b"}, {"assignedto()", "c"}},
 	} {
 		if got, err := read(t, text); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %v %v, want %v", text, got, err, want)

@@ -12,17 +12,16 @@ import (
 	"portico/regions"
 )
 
-// warnUnknown says of actions of a role that they name no resource type that is known:
-// the role is taken all the same, as the type may come later, but it allows, or
-// excludes, nothing by them. A header of the answer counts them; the log names the
-// first one.
+// warnUnknown warns if actions of a role name no known resource type. The role is stored
+// all the same, as the type may come later, but those actions have no effect. A header of
+// the answer counts them; the log names the first one.
 func (g Definitions) warnUnknown(w http.ResponseWriter, x *exchange.Exchange, permissions []roles.Permission) {
 	n, first := 0, ""
 	known := knownTypes(g.Map)
 	for _, p := range permissions {
 		for _, actions := range [][]string{p.Actions, p.NotActions} {
 			for _, action := range actions {
-				if known.mayHave(action) {
+				if known.mayMatch(action) {
 					continue
 				}
 				if n++; n == 1 {
@@ -36,16 +35,16 @@ func (g Definitions) warnUnknown(w http.ResponseWriter, x *exchange.Exchange, pe
 	}
 	w.Header().Set("Warning", fmt.Sprintf(`299 - "%d of the actions are of no resource type that is known here"`, n))
 	if x.Trail == nil {
-		x.Warn("actions of a role are of no known resource type", fmt.Errorf("%d of them, such as %s, of the role %s", n, access.Quoted(first), named(x)))
+		x.Warn("actions of a role are of no known resource type", fmt.Errorf("%d of them, such as %s, of the role %s", n, access.Quoted(first), requestedName(x)))
 	}
 }
 
-// prefixes are those of the actions that can be done, folded: "NAMESPACE/TYPE/", or
-// "NAMESPACE/" for all of one.
+// prefixes are the folded prefixes of known actions: "NAMESPACE/TYPE/", or "NAMESPACE/"
+// for a whole namespace.
 type prefixes []string
 
-// knownTypes are the types of the map, what is done with namespaces as a whole, and
-// Portico's own namespaces.
+// knownTypes returns the prefixes of the map's types, of actions on whole namespaces, and
+// of Portico's own namespaces.
 func knownTypes(m *regions.Map) prefixes {
 	all := prefixes{"microsoft.authorization/", "microsoft.features/", "microsoft.insights/", "microsoft.resources/"}
 	for _, p := range m.Providers() {
@@ -59,9 +58,9 @@ func knownTypes(m *regions.Map) prefixes {
 	return all
 }
 
-// mayHave reports whether an action, which may have wildcards, can be one of these. Where
-// a wildcard stands for the type, it can.
-func (all prefixes) mayHave(action string) bool {
+// mayMatch reports whether an action, which may have wildcards, can match a known one. An
+// action with a wildcard for the type can.
+func (all prefixes) mayMatch(action string) bool {
 	literal, _, wild := strings.Cut(arm.Fold(action), "*")
 	for _, prefix := range all {
 		rest, below := strings.CutPrefix(literal, prefix)
@@ -73,7 +72,7 @@ func (all prefixes) mayHave(action string) bool {
 	return false
 }
 
-// isVerb reports whether a text is what comes behind a type in an action's name.
+// isVerb reports whether a text is what follows a type in an action's name.
 func isVerb(s string) bool {
 	return s == "read" || s == "write" || s == "delete" || s == "action" || strings.HasSuffix(s, "/action")
 }

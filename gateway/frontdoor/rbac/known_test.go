@@ -13,7 +13,7 @@ func TestActionsOfNoKnownType(t *testing.T) {
 		"Contoso.Compute/virtualMachine/read": false, "Contoso.Compute/virtualMachines/nothing/read": false, "Contoso.Computer/*": false,
 		"Nope.Nothing/foos/read": false, "Contoso.Compute/disks/*": false, "Contoso.Compute/virtualMachines": false,
 	} {
-		if got := known.mayHave(action); got != want {
+		if got := known.mayMatch(action); got != want {
 			t.Errorf("%s: %v", action, got)
 		}
 	}

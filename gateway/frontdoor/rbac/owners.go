@@ -14,19 +14,19 @@ const configuredBy = "auth.owners"
 
 func isConfigured(a assignments.Assignment) bool { return a.CreatedBy == configuredBy }
 
-// allConfigured returns the owners that the configuration names, as assignments at and
-// above a scope, and below it if that is asked for.
+// allConfigured returns the configured owners at and above a scope, and below it if below
+// is set, as assignments.
 func (g Assignments) allConfigured(at place, below bool) []assignments.Assignment {
 	var all []assignments.Assignment
 	for _, o := range g.Authorizer.Owners(at.TenantID, at.ID, below) {
-		all = append(all, owns(o.PrincipalID, o.Scope))
+		all = append(all, ownerAssignment(o.PrincipalID, o.Scope))
 	}
 	return all
 }
 
-// configured returns the assignment with a name at just a scope that the configuration
-// stands for, and whether there is one.
-func (g Assignments) configured(at place, name string) (assignments.Assignment, bool) {
+// findConfigured returns the assignment with a name exactly at a scope that represents a
+// findConfigured owner, and whether there is one.
+func (g Assignments) findConfigured(at place, name string) (assignments.Assignment, bool) {
 	for _, a := range g.allConfigured(at, false) {
 		if arm.EqualFold(a.Name, name) && arm.EqualFold(a.ScopeID, at.ID) {
 			return a, true
@@ -35,11 +35,11 @@ func (g Assignments) configured(at place, name string) (assignments.Assignment, 
 	return assignments.Assignment{}, false
 }
 
-// owns is an owner of the configuration as an assignment. Its name follows from what it
-// grants.
-func owns(principal, scope string) assignments.Assignment {
+// ownerAssignment returns a configured owner as an assignment. Its name is derived from
+// the principal and the scope.
+func ownerAssignment(principal, scope string) assignments.Assignment {
 	sum := sha256.Sum256([]byte("portico auth.owners " + arm.Fold(principal) + " " + arm.Fold(scope)))
-	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8, which is made as one likes
+	sum[6], sum[8] = sum[6]&0x0f|0x80, sum[8]&0x3f|0x80 // a UUID of version 8, whose content is free
 	a := assignments.Assignment{
 		Name:    fmt.Sprintf("%x-%x-%x-%x-%x", sum[:4], sum[4:6], sum[6:8], sum[8:10], sum[10:16]),
 		ScopeID: scope, ScopeKey: arm.Fold(scope), PrincipalID: arm.Fold(principal), RoleDefinition: roles.Owner,

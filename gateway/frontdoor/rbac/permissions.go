@@ -14,7 +14,7 @@ import (
 
 const permissionsName = "permissions"
 
-// Permissions are what a caller may do at a scope.
+// Permissions serves what a caller may do at a scope.
 type Permissions struct {
 	Roles      *assignments.Roles
 	Scopes     route.Scopes
@@ -24,14 +24,14 @@ type Permissions struct {
 // Routes implements frontdoor.Resource.
 func (g Permissions) Routes() []route.Route {
 	return []route.Route{
-		{Method: http.MethodGet, Matches: path(permissionsName, 1), Action: namespace + "/" + permissionsName + "/read", Handle: g.list},
+		{Method: http.MethodGet, Matches: rolesPath(permissionsName, 1), Action: namespace + "/" + permissionsName + "/read", Handle: g.list},
 	}
 }
 
 // list answers with the permissions of each role that the caller has at the scope or
 // above, each role once.
 func (g Permissions) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	at, err := find(r.Context(), g.Scopes, x, req)
+	at, err := findScope(r.Context(), g.Scopes, x, req)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (g Permissions) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 		seen[role.ID()] = true
 		d, err := definitionOf(r.Context(), g.Roles, at.TenantID, role.ID())
 		if errors.Is(err, inventory.ErrNotFound) {
-			continue // it went meanwhile
+			continue // deleted meanwhile
 		}
 		if err != nil {
 			return err

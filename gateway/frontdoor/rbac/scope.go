@@ -18,9 +18,9 @@ func atTenant(matches func(*routing.Request) bool) func(*routing.Request) bool {
 	return func(q *routing.Request) bool { return q.Path.Subscription() == "" && matches(q) }
 }
 
-// path matches paths whose last hop is of a type of roles, at a scope that can have
-// some: one segment for all of the scope, two for the one that the second names.
-func path(typeName string, segments int) func(*routing.Request) bool {
+// rolesPath matches paths whose last hop is of a type of access control, at a scope that
+// can have it: one segment for all of the scope, two for a single one.
+func rolesPath(typeName string, segments int) func(*routing.Request) bool {
 	return func(q *routing.Request) bool {
 		return route.EndsIn(q, namespace, typeName, segments) && (q.Path.Hops() == 1 || q.Path.Subscription() != "")
 	}
@@ -32,8 +32,8 @@ type place struct {
 	Host string // as in route.Scope
 }
 
-// find returns the scope of a request, which has to exist.
-func find(ctx context.Context, scopes route.Scopes, x *exchange.Exchange, req route.Request) (p place, err error) {
+// findScope returns the scope of a request, which has to exist.
+func findScope(ctx context.Context, scopes route.Scopes, x *exchange.Exchange, req route.Request) (p place, err error) {
 	p.TenantID, p.ID = x.Principal.TenantID, roles.TenantScope
 	if req.Subscription.ID == "" {
 		return p, nil
@@ -49,7 +49,7 @@ func find(ctx context.Context, scopes route.Scopes, x *exchange.Exchange, req ro
 	return p, nil
 }
 
-// needTenant refuses what belongs to a tenant to the caller who has none.
+// needTenant refuses a caller without a tenant if the scope is the tenant.
 func (p place) needTenant() error {
 	if p.TenantID != "" {
 		return nil
@@ -57,11 +57,10 @@ func (p place) needTenant() error {
 	return arm.NewError(arm.InvalidRequestURI, "a caller of no tenant has nothing at the scope '/'; name a subscription")
 }
 
-// named is the name in a request.
-func named(x *exchange.Exchange) string { return x.Request.Path.LastHop().Segment(1) }
+func requestedName(x *exchange.Exchange) string { return x.Request.Path.LastHop().Segment(1) }
 
-// definitionID is the id of a role definition, as it is shown in a subscription, or at
-// the tenant where that is "".
+// definitionID returns the id of a role definition, as shown in a subscription, or at the
+// tenant if subscription is "".
 func definitionID(subscription, id string) string {
 	scopeID := ""
 	if subscription != "" {
@@ -70,7 +69,7 @@ func definitionID(subscription, id string) string {
 	return scopeID + "/providers/" + definitionsType + "/" + id
 }
 
-// missing refuses content that lacks a member.
-func missing(member string) *arm.Error {
+// missingMember refuses content that lacks a member.
+func missingMember(member string) *arm.Error {
 	return arm.NewError(arm.InvalidRequestContent, "The member '"+member+"' is required. Path '"+member+"'").About(member)
 }

@@ -48,7 +48,7 @@ func TestPagesOfLargeElements(t *testing.T) {
 				}
 			}
 			for p := (Page{Top: LargestPage}); ; {
-				elements, rest, err := source.cut(p)
+				elements, rest, err := source.readPage(p)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -93,7 +93,7 @@ func TestPagesLoseNothing(t *testing.T) {
 				var got []int
 				reads, pages := 0, 0
 				for p := (Page{Top: top}); ; pages++ {
-					elements, rest, err := numbers(c.n, c.keep, &reads).cut(p)
+					elements, rest, err := numbers(c.n, c.keep, &reads).readPage(p)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// KeyRange is a run of keys: First, or all those behind First and before Before, unless
-// that is empty. First is then no key itself.
+// KeyRange is the single key First, or, if Before is not empty, all keys after First and
+// before Before.
 type KeyRange struct{ First, Before string }
 
-// One reports whether the range is that of one key.
+// One reports whether the range is a single key.
 func (r KeyRange) One() bool { return r.Before == "" }
 
 // endsBy reports whether no key of the range follows after.
@@ -20,7 +20,8 @@ func (r KeyRange) endsBy(after string) bool {
 	return r.Before <= after
 }
 
-// end is a text that no key of the range follows, and every key of the next one does.
+// end returns a text that follows every key of the range and precedes every key of the
+// next.
 func (r KeyRange) end() string {
 	if r.One() {
 		return r.First
@@ -28,17 +29,18 @@ func (r KeyRange) end() string {
 	return r.First + "\U0010FFFF"
 }
 
-// SingleKeys are ranges of one key each.
+// SingleKeys returns ranges of one key each.
 func SingleKeys(keys []string) []KeyRange {
 	ranges := make([]KeyRange, 0, len(keys))
 	for _, key := range keys {
 		ranges = append(ranges, KeyRange{First: key})
 	}
-	return inOrder(ranges)
+	return sortRanges(ranges)
 }
 
-// KeysAtAndBelow are the ranges of the keys, which are folded ids, of what lies in one of
-// several scopes, or is one that may be a key itself. No scope lies in another.
+// KeysAtAndBelow returns the ranges of keys, which are folded ids, inside the given
+// scopes, and the scopes themselves if key returns true for them. No scope may lie in
+// another.
 func KeysAtAndBelow(scopes []string, key func(scope string) bool) []KeyRange {
 	ranges := make([]KeyRange, 0, 2*len(scopes))
 	for _, scope := range scopes {
@@ -47,10 +49,10 @@ func KeysAtAndBelow(scopes []string, key func(scope string) bool) []KeyRange {
 		}
 		ranges = append(ranges, KeyRange{scope + "/", scope + "0"}) // '0' follows '/' bytewise
 	}
-	return inOrder(ranges)
+	return sortRanges(ranges)
 }
 
-func inOrder(ranges []KeyRange) []KeyRange {
+func sortRanges(ranges []KeyRange) []KeyRange {
 	slices.SortFunc(ranges, func(a, b KeyRange) int { return cmp.Compare(a.First, b.First) })
 	return ranges
 }

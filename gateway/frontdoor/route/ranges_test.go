@@ -84,7 +84,7 @@ func TestPagesOfRangesLoseNothing(t *testing.T) {
 			if n >= change {
 				scopes = after
 			}
-			elements, rest, err := ids(all, scopes, &statements).cut(p)
+			elements, rest, err := ids(all, scopes, &statements).readPage(p)
 			if err != nil || len(elements) > p.Top {
 				t.Fatal(elements, err)
 			}
@@ -122,7 +122,7 @@ func TestPageOfManyRangesEnds(t *testing.T) {
 	var got []string
 	for p, pages := (Page{Top: 10}), 0; ; pages++ {
 		statements := 0
-		elements, rest, err := ids(all, scopes, &statements).cut(p)
+		elements, rest, err := ids(all, scopes, &statements).readPage(p)
 		if err != nil || statements > LargestPage || pages > 2*len(scopes)/LargestPage+1 {
 			t.Fatalf("page %d: %d statements, %v", pages, statements, err)
 		}

@@ -1,8 +1,8 @@
-// Package route says what a resource of the front door is made of: routes, and
-// handlers that are given a request whose content is read and whose subscription and
-// group are resolved. It helps them to read content and to answer, also with pages of
-// lists that it cuts from an ordered store (package fanout merges those of providers), and
-// finds what locks and tags apply to.
+// Package route defines the routes and handlers of a resource of the front door. A
+// handler gets a request whose content is read and whose subscription and group are
+// resolved. The package helps to read content and to answer, also with pages of lists
+// from an ordered store (package fanout merges lists of providers), and finds the scopes
+// of locks, tags and roles.
 package route
 
 import (
@@ -20,7 +20,7 @@ import (
 type Request struct {
 	routing.Decision
 	Content []byte
-	// Readable is what the caller may see of a list that it may see a part of; nil: all.
+	// Readable is the part of a list that the caller may see; nil: all.
 	Readable *authorize.Readable
 }
 
@@ -34,36 +34,36 @@ type Route struct {
 	Path    string
 	Matches func(*routing.Request) bool
 	Handle  Handler
-	// Action is what the request does at its scope ([routing.Request.Scope]), in the words
-	// of roles; ActionOf, in its place, says so where the path decides. Where there is
-	// neither, Open says why a caller needs no role.
+	// Action is the role's action that the request needs at its scope
+	// ([routing.Request.Scope]). ActionOf replaces it if the action depends on the path.
+	// If there is neither, Open is the reason why a caller needs no role.
 	Action   string
 	ActionOf func(*routing.Request) string
 	Open     string
-	// Partly lets in callers that may do this only somewhere below the scope: the handler
-	// keeps to what the caller may see ([Request.Readable]).
+	// Partly also admits callers that may do this only somewhere below the scope: the
+	// handler must respect [Request.Readable].
 	Partly bool
-	// Excused, unless it is nil, reports whether the caller needs no role for this request.
-	// It is asked of callers that have none.
+	// Excused, if not nil, reports whether the caller needs no role for this request. It
+	// is called for callers without one.
 	Excused func(context.Context, *exchange.Exchange) (bool, error)
 	// OutlivesGroup: the group that the path names need not exist any more.
 	OutlivesGroup bool
-	// EndsAllBelow: locks below its path forbid the write as well, and its refusal names
+	// EndsAllBelow: locks below the path forbid the write as well, and its refusal names
 	// them all.
 	EndsAllBelow bool
-	// IgnoresLocks lets a write pass the locks above its path: it is not subject to
-	// them, or the store checks them.
+	// IgnoresLocks: locks do not forbid the write, or the store checks them.
 	IgnoresLocks bool
-	// Relaxed: the content need not be JSON as its standard has it. The handler reads it.
+	// Relaxed: the content need not be standard JSON. The handler reads it.
 	Relaxed bool
 }
 
-// Jobs wakes the workers of a kind of job, where a client waits for one that was just
-// created. Without that they find it within a second.
+// Jobs wakes the workers of a kind of job, if a client waits for a job that was just
+// created. Otherwise they find it within a second.
 type Jobs interface{ Nudge(kind string) }
 
 // EndsIn reports whether the last hop of a path is of a type, named without its
-// namespace, and has so many segments: one for all that a scope has of it, two for one.
+// namespace, and has the given number of segments: one for all of a scope, two for a
+// single one.
 func EndsIn(q *routing.Request, namespace, typeName string, segments int) bool {
 	if q.Path.Hops() == 0 {
 		return false
@@ -72,8 +72,8 @@ func EndsIn(q *routing.Request, namespace, typeName string, segments int) bool {
 	return hop.Len() == segments && arm.EqualFold(hop.Namespace(), namespace) && arm.EqualFold(hop.Segment(0), typeName)
 }
 
-// AnswerTagged answers with a body that has an entity tag. A GET by a client that
-// has the body already is answered with 304.
+// AnswerTagged answers with a body that has an entity tag. It answers 304 to the GET of a
+// client that has the body already.
 func AnswerTagged(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, status int, etag string, body any) error {
 	w.Header()["ETag"] = []string{etag}
 	if r.Method == http.MethodGet && arm.ParsePreconditions(r.Header).NotModified(etag) {
@@ -82,7 +82,7 @@ func AnswerTagged(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, 
 	return x.Answer(w, status, body)
 }
 
-// StatusOf is the status of a write that may have created what it names.
+// StatusOf returns the status for a write that may have created its resource.
 func StatusOf(created bool) int {
 	if created {
 		return http.StatusCreated
@@ -90,8 +90,8 @@ func StatusOf(created bool) int {
 	return http.StatusOK
 }
 
-// Preconditions returns what checks an entity tag, "" where there is nothing yet,
-// against the conditions of a write.
+// Preconditions returns a function that checks the conditions of a write against the
+// current entity tag, "" if nothing exists yet.
 func Preconditions(r *http.Request, x *exchange.Exchange) func(etag string) error {
 	conditions := arm.ParsePreconditions(r.Header)
 	return func(etag string) error {
@@ -102,7 +102,8 @@ func Preconditions(r *http.Request, x *exchange.Exchange) func(etag string) erro
 	}
 }
 
-// Names are what a resource is called. Clients may send back what a GET showed them.
+// Names are the names in a resource's body, which clients may send back as a GET showed
+// them.
 type Names struct{ ID, Name, Type string }
 
 // Check refuses the first name that differs from the one that follows from the URL,
@@ -116,7 +117,7 @@ func (n Names) Check(want Names) *arm.Error {
 	return nil
 }
 
-// TooLong refuses a member of n bytes.
+// TooLong returns the error for a member of n bytes.
 func TooLong(member string, n, most int) *arm.Error {
 	return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The %s has %d bytes, and may have %d. Path '%[1]s'", member, n, most)).About(member)
 }

@@ -11,26 +11,25 @@ import (
 	"portico/routing"
 )
 
-// Scopes finds what locks, tags and roles apply to, by the map of one configuration: the
+// Scopes finds the scopes of locks, tags and roles, by the map of one configuration: the
 // subscription, group or resource before the last hop of a path.
 type Scopes struct {
 	Map      *regions.Map
 	Resolver *admission.Resolver
 }
 
-// Scope is what comes before the last hop of a path.
+// Scope is the part of a path before its last hop.
 type Scope struct {
 	Key string // the folded id
 	ID  string // literals and types as declared, names as the client wrote them
 	// Resource is nil for a subscription and a group.
 	Resource *routing.Request
-	// Host is the id of the nearest tracked resource at or above the scope, "" where
-	// there is none.
+	// Host is the id of the nearest tracked resource at or above the scope, or "".
 	Host string
 }
 
-// Find returns the scope of a request's last hop. A tracked resource has to exist;
-// whether an extension of it does, only its provider knows.
+// Find returns the scope of a request's last hop. A tracked resource has to exist; only
+// the provider knows whether an extension of it does.
 func (f Scopes) Find(ctx context.Context, x *exchange.Exchange) (Scope, error) {
 	path := &x.Request.Path
 	text := path.Prefix(path.LastHop().Start())
@@ -59,8 +58,8 @@ func (f Scopes) classify(id string) (*routing.Request, *arm.Error) {
 	return routing.ClassifyID(f.Map, http.MethodHead, id)
 }
 
-// hostOf returns the nearest tracked resource at or above the one before the last hop
-// of a path.
+// hostOf returns the nearest tracked resource at or above the one before the last hop of
+// a path.
 func (f Scopes) hostOf(path *arm.Path) (string, *arm.Error) {
 	n := path.Hop(1).Start()
 	q, fault := f.classify(path.Prefix(n))
@@ -76,7 +75,7 @@ func (f Scopes) hostOf(path *arm.Path) (string, *arm.Error) {
 	return "", nil
 }
 
-// CheckHost returns ARM's answer where the host of a scope does not exist.
+// CheckHost returns ARM's error if the host of a scope does not exist.
 func (f Scopes) CheckHost(ctx context.Context, x *exchange.Exchange, s Scope) error {
 	if s.Host == "" {
 		return nil

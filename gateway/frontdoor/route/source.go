@@ -8,35 +8,35 @@ import (
 
 // ListSource is an ordered store of elements.
 type ListSource[T any] struct {
-	// Read returns at most limit elements behind the key after. If there is Bytes, it may
-	// return fewer than there are, but not none.
+	// Read returns at most limit elements after the key after. With Bytes, it may return
+	// fewer before the end, but not none.
 	Read func(after string, limit int) ([]T, error)
-	// Ranges, unless nil, are in order all that may be kept; none overlaps another. ReadIn
-	// is then called instead of Read: as that, within a range.
+	// Ranges, if not nil, are sorted, do not overlap, and contain all elements to keep.
+	// ReadIn is then called instead of Read, for one range at a time.
 	Ranges []KeyRange
 	ReadIn func(in KeyRange, after string, limit int) ([]T, error)
 	Key    func(T) string
 	Keep   func(T) bool // nil keeps all
-	Bytes  func(T) int  // how large an element is; nil of elements that are small
+	Bytes  func(T) int  // the size of an element; nil if all are small
 	Show   func(T) any
 }
 
-// rangeCost is what a range costs, in elements that are examined.
+// rangeCost is the cost of a range, in examined elements.
 const rangeCost = MostExamined / LargestPage
 
 // Answer answers with page p of the source.
 func (s ListSource[T]) Answer(w http.ResponseWriter, x *exchange.Exchange, l Lists, p Page) error {
-	elements, rest, err := s.cut(p)
+	elements, rest, err := s.readPage(p)
 	if err != nil {
 		return err
 	}
 	return l.Answer(w, x, elements, rest)
 }
 
-// cut reads the elements of page p and shows them. The list goes on behind the key
-// rest, "" at its end.
-func (s ListSource[T]) cut(p Page) (elements []any, rest string, err error) {
-	c := cutting[T]{ListSource: s, top: p.Top, after: p.After, elements: []any{}}
+// readPage reads the elements of page p and converts them by Show. The list continues
+// after the key rest, "" at its end.
+func (s ListSource[T]) readPage(p Page) (elements []any, rest string, err error) {
+	c := pageReader[T]{ListSource: s, top: p.Top, after: p.After, elements: []any{}}
 	if s.Ranges == nil {
 		ended, err := c.read(s.Read)
 		if ended {
@@ -60,21 +60,21 @@ func (s ListSource[T]) cut(p Page) (elements []any, rest string, err error) {
 	return c.elements, "", nil
 }
 
-// cutting is a page that is being read.
-type cutting[T any] struct {
+// pageReader is the state of a page that is being read.
+type pageReader[T any] struct {
 	ListSource[T]
 	top      int
-	after    string // where to read on
+	after    string // where to read next
 	examined int
 	bytes    int
 	elements []any
-	last     T      // the last of them
+	last     T      // the last one added
 	rest     string // where the next page begins
 }
 
-// read reads from one range until that has ended, or the page.
-func (c *cutting[T]) read(from func(after string, limit int) ([]T, error)) (ended bool, err error) {
-	// Where little is kept, more is read at a time.
+// read reads from one range until the range or the page has ended.
+func (c *pageReader[T]) read(from func(after string, limit int) ([]T, error)) (ended bool, err error) {
+	// If few elements are kept, it reads more at a time.
 	for limit := min(c.top+1, LargestPage+1); ; limit = min(2*limit, LargestPage+1) {
 		read, err := from(c.after, limit)
 		if err != nil {
@@ -102,7 +102,7 @@ func (c *cutting[T]) read(from func(after string, limit int) ([]T, error)) (ende
 }
 
 // fits reports whether an element has room on the page.
-func (c *cutting[T]) fits(e T) bool {
+func (c *pageReader[T]) fits(e T) bool {
 	if c.Bytes != nil {
 		c.bytes += c.Bytes(e)
 	}

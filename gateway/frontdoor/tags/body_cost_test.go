@@ -22,7 +22,7 @@ func TestReadingABodyCostsLittle(t *testing.T) {
 		{
 			Name: "tags",
 			Read: func(content []byte) error {
-				e := Tags{Limit: 50}.read(tagged, inGroup, content, "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/g")
+				e := Tags{Limit: 50}.readEdit(tagged, inGroup, content, "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/g")
 				_, err := e.apply("/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/g", nil)
 				return err
 			},

@@ -18,7 +18,7 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Names are the names and values of tags that subscriptions define or use.
+// Names serves the names and values of tags that subscriptions define or use.
 type Names struct {
 	Store *inventory.Store
 	Lists route.Lists
@@ -38,8 +38,8 @@ func (g Names) Routes() []route.Route {
 	}
 }
 
-// tagNameBody is the name of a tag as clients see it: with the values that are
-// defined for it or in use, and how often each is.
+// tagNameBody is the name of a tag as clients see it: with the values that are defined
+// for it or in use, and how often each is in use.
 type tagNameBody struct {
 	ID      string         `json:"id"`
 	TagName string         `json:"tagName"`
@@ -62,7 +62,7 @@ type tagCount struct {
 
 // tagUse counts how often resources, groups and the subscription have a tag.
 type tagUse struct {
-	spelling string // that of one of them, "" where there is none
+	spelling string // of one of the uses, "" if there is none
 	total    int
 	values   map[string]int
 }
@@ -77,15 +77,14 @@ func (u *tagUse) add(name string, tags map[string]string) {
 	}
 }
 
-// tagUses counts uses of tags in one subscription.
 type tagUses struct {
 	store        *inventory.Store
 	subscription inventory.Subscription
 	groups       []inventory.Group
-	examined     int // resources
+	examined     int // the number of resources
 }
 
-func (g Names) uses(ctx context.Context, s inventory.Subscription) (*tagUses, error) {
+func (g Names) newTagUses(ctx context.Context, s inventory.Subscription) (*tagUses, error) {
 	groups, err := g.Store.Groups(ctx, inventory.GroupQuery{Subscription: s.ID})
 	return &tagUses{store: g.Store, subscription: s, groups: groups}, err
 }
@@ -103,12 +102,12 @@ func (u *tagUses) count(ctx context.Context, name string) (tagUse, error) {
 	return use, nil
 }
 
-// entriesOfARow is how many entries of the index of tags are counted in the time in which
-// one resource is read.
+// entriesOfARow is how many entries of the index of tags can be counted while one
+// resource is read.
 const entriesOfARow = 20
 
-// countResources counts the resources that have a tag: by the index of tags, and where
-// that does not know all values yet, by reading them.
+// countResources counts the resources that have a tag: by the index of tags or, if that
+// does not know all values yet, by reading them.
 func (u *tagUses) countResources(ctx context.Context, use *tagUse, name string) error {
 	counted, known, err := u.store.Tags.Uses(ctx, u.subscription.ID, name)
 	switch {
@@ -144,9 +143,9 @@ func (u *tagUses) readResources(ctx context.Context, use *tagUse, name string) e
 	}
 }
 
-// next returns the folded name of the first tag behind after that is defined or in
-// use; "" at the end.
-func (u *tagUses) next(ctx context.Context, after string) (string, error) {
+// nextName returns the folded name of the first tag after the given one that is defined
+// or in use; "" at the end.
+func (u *tagUses) nextName(ctx context.Context, after string) (string, error) {
 	next, err := u.store.Tags.Next(ctx, u.subscription.ID, after)
 	see := func(tags map[string]string) {
 		for name := range tags {
@@ -194,10 +193,10 @@ func tagValueID(subscription, name, value string) string {
 	return tagNameID(subscription, name) + "/tagValues/" + value
 }
 
-// tagETag is the entity tag of a defined name or, unless it is empty, of a value that is
-// defined for it; "" for what is not defined. It is over what clients define: how often
-// a tag is in use, and with which values, is not theirs to write there, and changes with
-// every resource.
+// tagETag returns the entity tag of a defined name or, if value is not empty, of a value
+// that is defined for it; "" if it is not defined. The tag covers only what clients
+// define: how often and with which values a tag is in use is not set there, and changes
+// with every resource.
 func tagETag(subscription string, defined tagindex.Name, value string) string {
 	switch {
 	case !defined.Defines(value):
@@ -215,21 +214,21 @@ func tagETag(subscription string, defined tagindex.Name, value string) string {
 	}{tagNameID(subscription, defined.Name), defined.Name, slices.Sorted(slices.Values(defined.Values))})
 }
 
-// list lists the names of tags that are defined, and those that
-// resources, groups and the subscription itself have.
+// list lists the names of tags that are defined, and those that resources, groups and the
+// subscription itself have.
 func (g Names) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	p, err := g.Lists.Read(x)
 	if err != nil {
 		return err
 	}
-	uses, err := g.uses(r.Context(), req.Subscription)
+	uses, err := g.newTagUses(r.Context(), req.Subscription)
 	if err != nil {
 		return err
 	}
 	bodies := []any{}
 	rest, name := "", p.After
 	for {
-		if name, err = uses.next(r.Context(), name); err != nil {
+		if name, err = uses.nextName(r.Context(), name); err != nil {
 			return err
 		}
 		if name == "" {
@@ -239,11 +238,11 @@ func (g Names) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 		if len(bodies) == p.Top || uses.examined >= route.MostExamined {
 			break
 		}
-		body, err := g.one(r.Context(), req.Subscription.ID, uses, name)
+		body, err := g.readName(r.Context(), req.Subscription.ID, uses, name)
 		if err != nil {
 			return err
 		}
-		if body.TagName != "" { // else it has gone meanwhile
+		if body.TagName != "" { // otherwise it was removed meanwhile
 			bodies = append(bodies, body)
 		}
 		rest = name
@@ -251,7 +250,7 @@ func (g Names) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 	return g.Lists.Answer(w, x, bodies, rest)
 }
 
-func (g Names) one(ctx context.Context, subscription string, uses *tagUses, name string) (tagNameBody, error) {
+func (g Names) readName(ctx context.Context, subscription string, uses *tagUses, name string) (tagNameBody, error) {
 	defined, err := g.Store.Tags.Name(ctx, subscription, name)
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return tagNameBody{}, fmt.Errorf("read a tag name: %w", err)
@@ -294,7 +293,7 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	case err != nil:
 		return admission.Refusal(x, err)
 	}
-	uses, err := g.uses(r.Context(), req.Subscription)
+	uses, err := g.newTagUses(r.Context(), req.Subscription)
 	if err != nil {
 		return err
 	}
@@ -311,8 +310,7 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	return route.AnswerTagged(w, r, x, status, body.ETag, body)
 }
 
-// delete removes a name without values, or a value; neither while it is in
-// use.
+// delete removes a name without values, or a value; neither while it is in use.
 func (g Names) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	name, value, fault := tagOf(x)
 	if fault != nil {
@@ -339,9 +337,9 @@ func (g Names) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	return x.Answer(w, http.StatusOK, nil)
 }
 
-// inUse returns what refuses to remove a name, or a value, that is in use.
+// inUse returns the refusal to remove a name or a value that is in use, nil if it is not.
 func (g Names) inUse(ctx context.Context, s inventory.Subscription, name, value string) (refusal, err error) {
-	uses, err := g.uses(ctx, s)
+	uses, err := g.newTagUses(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -16,34 +16,33 @@ import (
 	"portico/routing"
 )
 
-// The tags of a resource are read by GET and changed by PATCH, with which every
-// provider of a tracked type replaces them whole (resource reference, Patch
-// Resource). Concurrent changes take turns, over all replicas, so that each starts
-// from what the one before it left. Where the type has entity tags, If-Match protects
-// what others write too.
+// The tags of a resource are read by GET and changed by PATCH: every provider of a
+// tracked type then replaces all of them (resource reference, Patch Resource). Concurrent
+// changes take turns, across replicas, so that each starts from the result of the one
+// before. If the type has entity tags, If-Match protects against other writes too.
 
-// Sender sends a call to q on behalf of the request x, the whole way that a client's own
-// call would take, and returns the answer.
+// Sender sends a call to q on behalf of the request x, in the same way as a client's
+// call, and returns the answer.
 type Sender interface {
 	Send(call *http.Request, x *exchange.Exchange, q *routing.Request, content []byte) (*exchange.Captured, error)
 }
 
 const (
-	turnPatience = 10 * time.Second
-	turnPause    = 20 * time.Millisecond
-	// mostOvertaken is how often a change starts over because somebody else
-	// wrote to the resource meanwhile.
+	leaseTimeout = 10 * time.Second
+	leasePause   = 20 * time.Millisecond
+	// mostOvertaken is how often a change starts over because somebody else wrote to the
+	// resource meanwhile.
 	mostOvertaken = 5
 )
 
-// resourceTags is what an answer of a provider shows of a resource's tags.
+// resourceTags is the part of a provider's answer about a resource's tags.
 type resourceTags struct {
 	ID   string
 	Tags map[string]string
 	etag string
 }
 
-// countedMap is a map of texts that is counted before it is read.
+// countedMap is a map of strings that is counted before it is decoded.
 type countedMap map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -54,7 +53,7 @@ func (m *countedMap) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*map[string]string)(m))
 }
 
-// readResource reads the answer of a provider that has the resource of a scope.
+// readResource reads a provider's answer with the resource of a scope.
 func readResource(answer *exchange.Captured, s route.Scope) (t resourceTags, err error) {
 	var requested struct {
 		ID   string     `json:"id"`
@@ -71,15 +70,15 @@ func readResource(answer *exchange.Captured, s route.Scope) (t resourceTags, err
 }
 
 func (g Tags) getResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s route.Scope) error {
-	answer, err := g.call(r, x, s, http.MethodGet, nil, "")
+	answer, err := g.callProvider(r, x, s, http.MethodGet, nil, "")
 	if err != nil {
 		return err
 	}
 	return respondWith(w, r, x, s, answer)
 }
 
-// respondWith answers with the tags in a provider's answer, or with that answer where
-// it shows no resource.
+// respondWith answers with the tags in a provider's answer, or with the provider's answer
+// if it contains no resource.
 func respondWith(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s route.Scope, answer *exchange.Captured) error {
 	if answer.Status != http.StatusOK {
 		answer.SendTo(w)
@@ -94,7 +93,7 @@ func respondWith(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s
 
 func (g Tags) editResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s route.Scope, e tagEdit) error {
 	for range mostOvertaken {
-		answer, overtaken, err := g.retagAlone(r, x, s, e)
+		answer, overtaken, err := g.editUnderLease(r, x, s, e)
 		if err != nil {
 			return err
 		}
@@ -105,20 +104,20 @@ func (g Tags) editResource(w http.ResponseWriter, r *http.Request, x *exchange.E
 	return admission.Busy(s.ID)
 }
 
-// retagAlone reads and changes the tags of a resource while no other request does.
-// It returns the answer to the PATCH, or to the GET where that is no resource;
-// overtaken reports that somebody wrote to the resource in between.
-func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s route.Scope, e tagEdit) (answer *exchange.Captured, overtaken bool, err error) {
-	turn, err := g.turn(r.Context(), x, s)
+// editUnderLease reads and changes the tags of a resource while no other request does. It
+// returns the answer to the PATCH, or to the GET if it failed; overtaken reports that
+// somebody wrote to the resource in between.
+func (g Tags) editUnderLease(r *http.Request, x *exchange.Exchange, s route.Scope, e tagEdit) (answer *exchange.Captured, overtaken bool, err error) {
+	turn, err := g.acquireLease(r.Context(), x, s)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() {
 		if err := g.Store.Jobs.ReleaseAdvisoryLease(context.WithoutCancel(r.Context()), turn); err != nil {
-			x.Warn("a turn was not given back; it ends by time", err)
+			x.Warn("could not release the lease on a resource's tags; it expires", err)
 		}
 	}()
-	answer, err = g.call(r, x, s, http.MethodGet, nil, "")
+	answer, err = g.callProvider(r, x, s, http.MethodGet, nil, "")
 	if err != nil || answer.Status != http.StatusOK {
 		return answer, false, err
 	}
@@ -137,14 +136,14 @@ func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s route.Scope, e
 	if !s.Resource.Type.Capabilities.ETags {
 		now.etag = ""
 	}
-	answer, err = g.call(r, x, s, http.MethodPatch, content, now.etag)
+	answer, err = g.callProvider(r, x, s, http.MethodPatch, content, now.etag)
 	return answer, err == nil && now.etag != "" && answer.Status == http.StatusPreconditionFailed, err
 }
 
-// turn waits for the turn to change the tags of a resource. It is held for as
+// acquireLease waits for the right to change the tags of a resource. The lease lasts as
 // long as its two calls can take.
-func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s route.Scope) (jobrow.AdvisoryLease, error) {
-	ctx, cancel := context.WithTimeout(ctx, turnPatience)
+func (g Tags) acquireLease(ctx context.Context, x *exchange.Exchange, s route.Scope) (jobrow.AdvisoryLease, error) {
+	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	hold := 2*g.CallTime + g.CallMargin
 	for {
@@ -155,13 +154,13 @@ func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s route.Scope) (jo
 		select {
 		case <-ctx.Done():
 			return turn, admission.Busy(s.ID).Because(ctx.Err())
-		case <-time.After(turnPause/2 + rand.N(turnPause)):
+		case <-time.After(leasePause/2 + rand.N(leasePause)):
 		}
 	}
 }
 
-// call calls a resource on behalf of a request about its tags.
-func (g Tags) call(r *http.Request, x *exchange.Exchange, s route.Scope, method string, content []byte, ifMatch string) (*exchange.Captured, error) {
+// callProvider calls a resource on behalf of a request about its tags.
+func (g Tags) callProvider(r *http.Request, x *exchange.Exchange, s route.Scope, method string, content []byte, ifMatch string) (*exchange.Captured, error) {
 	q, fault := routing.Classify(g.Scopes.Map, method, arm.PathOf(s.ID), "api-version="+s.Resource.Type.DefaultAPIVersion())
 	if fault != nil {
 		return nil, fault

@@ -1,6 +1,6 @@
-// Package tags answers for the tags of subscriptions, groups and resources, and for
-// the names of tags that a subscription defines. Tags of resources are kept by their
-// providers, all others by the inventory.
+// Package tags serves the tags of subscriptions, groups and resources, and the names of
+// tags that a subscription defines. Tags of resources are kept by their providers, all
+// others by the inventory.
 package tags
 
 import (
@@ -27,15 +27,15 @@ const (
 	tagsSuffix    = "/providers/" + tagsType + "/default"
 )
 
-// Tags are all tags of one scope.
+// Tags serves all tags of one scope.
 type Tags struct {
 	Store  *inventory.Store
 	Scopes route.Scopes
-	Limit  int // of the tags of one scope
+	Limit  int // on the tags of one scope
 
 	// The further members are for the tags of resources.
 	Providers Sender
-	// A provider has CallTime to answer; CallMargin later the call has ended for sure.
+	// A provider has CallTime to answer; the call has certainly ended CallMargin later.
 	CallTime, CallMargin time.Duration
 }
 
@@ -49,7 +49,7 @@ func (g Tags) Routes() []route.Route {
 	}
 }
 
-// tagsBody is all tags of a scope as clients see them. It exists even without a tag.
+// tagsBody holds all tags of a scope as clients see them. It exists even without a tag.
 type tagsBody struct {
 	ID         string         `json:"id"`
 	Name       string         `json:"name"`
@@ -62,8 +62,8 @@ type tagsProperties struct {
 	Tags map[string]string `json:"tags"`
 }
 
-// sentTags are tags as clients send them. To delete one by its name alone, they send null
-// for its value.
+// sentTags are tags as clients send them. To delete a tag by its name only, they send
+// null as its value.
 type sentTags struct {
 	Tags map[string]*string `json:"tags"`
 }
@@ -85,10 +85,10 @@ func tagsPath(q *routing.Request) bool {
 type tagEdit struct {
 	operation  arm.TagOperation
 	sent       map[string]string
-	kind       index.WriteKind // that locks judge
+	kind       index.WriteKind // for the check of locks
 	limit      int
 	conditions func(etag string) error
-	fault      error // of the content; the preconditions are judged first
+	fault      error // of the content; the preconditions are checked first
 }
 
 func (e tagEdit) apply(scopeID string, current map[string]string) (map[string]string, error) {
@@ -102,9 +102,9 @@ func (e tagEdit) apply(scopeID string, current map[string]string) (map[string]st
 	return next, nil
 }
 
-// read reads what a client sends for the tags of a scope. Members that only the
+// readEdit reads what a client sends for the tags of a scope. Members that only the
 // service sets must agree with the URL.
-func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeID string) tagEdit {
+func (g Tags) readEdit(r *http.Request, x *exchange.Exchange, content []byte, scopeID string) tagEdit {
 	e := tagEdit{limit: g.Limit, conditions: route.Preconditions(r, x)}
 	if r.Method == http.MethodDelete {
 		e.kind = index.Delete
@@ -153,7 +153,7 @@ func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeI
 }
 
 func (g Tags) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	s, err := g.taggable(r.Context(), x)
+	s, err := g.findScope(r.Context(), x)
 	if err != nil {
 		return err
 	}
@@ -173,9 +173,9 @@ func respond(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body 
 	return route.AnswerTagged(w, r, x, http.StatusOK, body.ETag, body)
 }
 
-// taggable is the scope whose tags a request is about. Of resources, the tracked
-// ones have tags (addendum, tracked and proxy-only resources).
-func (g Tags) taggable(ctx context.Context, x *exchange.Exchange) (route.Scope, error) {
+// findScope returns the scope whose tags a request is about. Only tracked resources have
+// tags (addendum, tracked and proxy-only resources).
+func (g Tags) findScope(ctx context.Context, x *exchange.Exchange) (route.Scope, error) {
 	s, err := g.Scopes.Find(ctx, x)
 	if err == nil && s.Resource != nil && s.Resource.Type.Kind != regions.Tracked {
 		return s, arm.NewError(arm.TagsNotSupported, s.Resource.Type.FullName).About(s.ID)
@@ -183,14 +183,14 @@ func (g Tags) taggable(ctx context.Context, x *exchange.Exchange) (route.Scope, 
 	return s, err
 }
 
-// edit changes the tags of a scope, wherever they are kept: of a resource at
-// its provider, of all else in the inventory.
+// edit changes the tags of a scope: a resource's at its provider, others in the
+// inventory.
 func (g Tags) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	s, err := g.taggable(r.Context(), x)
+	s, err := g.findScope(r.Context(), x)
 	if err != nil {
 		return err
 	}
-	e := g.read(r, x, req.Content, s.ID)
+	e := g.readEdit(r, x, req.Content, s.ID)
 	switch {
 	case s.Resource != nil:
 		return g.editResource(w, r, x, s, e)

@@ -16,32 +16,32 @@ import (
 	"portico/gateway/admin/api"
 )
 
-// asking is a command that asks a running service.
-type asking struct {
+// serviceCommand is a command that calls a running service.
+type serviceCommand struct {
 	Target
 	Program
 	out, errs *terminal.Screen
 	format    terminal.Format
 	json      bool
-	watch     time.Duration // between two pictures; 0: there is one
-	// missing says what helps if the service does not know the requested object.
+	watch     time.Duration // between two pictures; 0: show one
+	// missing is the advice if the service does not know the requested object.
 	missing string
 	found   service
 }
 
-func newAsking(p Program) *asking {
-	return &asking{Program: p, out: terminal.On(p.Stdout), errs: terminal.On(p.Stderr), format: terminal.TableFormat}
+func newServiceCommand(p Program) *serviceCommand {
+	return &serviceCommand{Program: p, out: terminal.On(p.Stdout), errs: terminal.On(p.Stderr), format: terminal.TableFormat}
 }
 
 // outputFlags adds the flags for the form of the answer.
-func (a *asking) outputFlags(c *cobra.Command) {
-	c.Flags().VarP(&a.format, "output", "o", "how to write the answer; json and yaml: as the service gave it")
+func (a *serviceCommand) outputFlags(c *cobra.Command) {
+	c.Flags().VarP(&a.format, "output", "o", "output format; json and yaml show the service's answer unchanged")
 	_ = c.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for a flag that is not defined
+		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
 }
 
 // jsonFlag adds the older name of -o json.
-func (a *asking) jsonFlag(c *cobra.Command) {
+func (a *serviceCommand) jsonFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&a.json, "json", false, "the same as -o json")
 	c.MarkFlagsMutuallyExclusive("json", "output")
 }
@@ -52,13 +52,13 @@ const (
 	shortestWatch = 100 * time.Millisecond
 )
 
-func (a *asking) watchFlag(c *cobra.Command) {
-	c.Flags().DurationVar(&a.watch, "watch", 0, "show it again and again until Ctrl-C, with so much time between")
+func (a *serviceCommand) watchFlag(c *cobra.Command) {
+	c.Flags().DurationVar(&a.watch, "watch", 0, "repeat until Ctrl-C, with this much time between")
 	c.Flags().Lookup("watch").NoOptDefVal = usualWatch
 }
 
 // connect finds the service. The caller closes the client.
-func (a *asking) connect() (*api.Client, error) {
+func (a *serviceCommand) connect() (*api.Client, error) {
 	if a.json {
 		a.format = terminal.JSON
 	}
@@ -73,12 +73,12 @@ func (a *asking) connect() (*api.Client, error) {
 	return found.client()
 }
 
-// picture draws what the service answers.
+// picture draws an answer of the service.
 type picture func(ctx context.Context, c *api.Client, to io.Writer) error
 
-// show draws a picture, or with --watch one after the other. While it is watched the
-// service may be away for a time.
-func (a *asking) show(ctx context.Context, draw picture) error {
+// show draws a picture, or with --watch one after the other. While watching, the service
+// may be away for a time.
+func (a *serviceCommand) show(ctx context.Context, draw picture) error {
 	c, err := a.connect()
 	if err != nil {
 		return err
@@ -90,7 +90,7 @@ func (a *asking) show(ctx context.Context, draw picture) error {
 	drawn := false
 	return a.out.Watch(ctx, a.watch, func(ctx context.Context, to io.Writer) error {
 		err := draw(ctx, c, to)
-		if err == nil || !drawn || !passes(err) {
+		if err == nil || !drawn || !isTemporary(err) {
 			drawn = true
 			return a.advise(err)
 		}
@@ -103,8 +103,8 @@ func (a *asking) show(ctx context.Context, draw picture) error {
 	})
 }
 
-// passes reports whether an error may go by itself.
-func passes(err error) bool {
+// isTemporary reports whether an error may go away by itself.
+func isTemporary(err error) bool {
 	if _, away := errors.AsType[*api.UnreachableError](err); away {
 		return true
 	}
@@ -112,25 +112,25 @@ func passes(err error) bool {
 	return ok && (refusal.Status >= http.StatusInternalServerError || refusal.Status == http.StatusTooManyRequests)
 }
 
-func (a *asking) advise(err error) error { return a.found.advise(err, a.missing) }
+func (a *serviceCommand) advise(err error) error { return a.found.advise(err, a.missing) }
 
-// columns is how long a line of text may be; 0: any length.
-func (a *asking) columns() int {
+// columns returns how long a line of text may be; 0: any length.
+func (a *serviceCommand) columns() int {
 	if a.format == terminal.WideFormat {
 		return 0
 	}
 	return a.out.Width()
 }
 
-// showOne is the picture of one value: text writes it for people.
-func showOne[T any](a *asking, path string, query url.Values, text func(to io.Writer, value T) error) picture {
+// showOne returns a picture of one value: text writes it for people.
+func showOne[T any](a *serviceCommand, path string, query url.Values, text func(to io.Writer, value T) error) picture {
 	return func(ctx context.Context, c *api.Client, to io.Writer) error {
 		return send(ctx, a, c, to, api.Request{Method: http.MethodGet, Path: path, Query: query}, text)
 	}
 }
 
-// write writes an answer in the form that is wanted.
-func write[T any](a *asking, to io.Writer, answer api.Answer, text func(to io.Writer, value T) error) error {
+// write writes an answer in the requested form.
+func write[T any](a *serviceCommand, to io.Writer, answer api.Answer, text func(to io.Writer, value T) error) error {
 	if a.format.ForPrograms() {
 		return a.format.WriteDocument(to, answer.Text)
 	}
@@ -141,8 +141,7 @@ func write[T any](a *asking, to io.Writer, answer api.Answer, text func(to io.Wr
 	return text(to, value)
 }
 
-// send makes one request, and writes its answer.
-func send[T any](ctx context.Context, a *asking, c *api.Client, to io.Writer, r api.Request, text func(to io.Writer, value T) error) error {
+func send[T any](ctx context.Context, a *serviceCommand, c *api.Client, to io.Writer, r api.Request, text func(to io.Writer, value T) error) error {
 	answer, err := c.Do(ctx, r)
 	if err != nil {
 		return err
@@ -150,8 +149,8 @@ func send[T any](ctx context.Context, a *asking, c *api.Client, to io.Writer, r 
 	return write(a, to, answer, text)
 }
 
-// with finds the service, and says what helps if the call fails.
-func (a *asking) with(ask func(*api.Client) error) error {
+// withClient calls do with a client of the service, and adds advice to its error.
+func (a *serviceCommand) withClient(ask func(*api.Client) error) error {
 	c, err := a.connect()
 	if err != nil {
 		return err

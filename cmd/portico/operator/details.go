@@ -8,23 +8,23 @@ import (
 	"portico/cmd/portico/terminal"
 )
 
-// particulars writes what is known of one thing, a line each. What is empty has none.
-type particulars struct {
-	*asking
+// details writes the properties of one object, a line each, without empty ones.
+type details struct {
+	*serviceCommand
 	to io.Writer
 }
 
-func (p particulars) text(name, value string) {
+func (p details) text(name, value string) {
 	if value != "" {
 		fmt.Fprintf(p.to, "%-13s %s\n", name, terminal.Clean(value))
 	}
 }
 
-func (p particulars) styled(name, value string, style terminal.Style) {
+func (p details) styled(name, value string, style terminal.Style) {
 	fmt.Fprintf(p.to, "%-13s %s\n", name, p.out.In(style, terminal.Clean(value)))
 }
 
-func (p particulars) time(name string, t *time.Time) {
+func (p details) time(name string, t *time.Time) {
 	if t != nil {
 		p.text(name, when(*t, p.format, time.Now()))
 	}
