@@ -7,18 +7,17 @@ import (
 )
 
 const (
-	// askLimit bounds the wait for the answer on an existing connection. The next
-	// question opens a new connection, and so finds out whether the server can still be
-	// reached.
+	// askLimit bounds the wait for a result on an existing connection. The next query
+	// opens a new connection, which shows whether the server can still be reached.
 	askLimit = 2 * time.Second
-	// If a connection could not be made in time, the cause may be that this process got no
-	// processor time. A process that wakes from a pause later than this counts as starved.
-	wakes = 100 * time.Millisecond
+	// A process that wakes from a pause later than this is starved of processor time, which
+	// explains a connection that could not be made in time.
+	starvedAfter = 100 * time.Millisecond
 )
 
-// Ask runs a query on a connection that nothing else can take, however many reads and
-// writes wait for theirs. The error wraps [ErrUnreachable] only if no connection could be
-// made. Callers take turns.
+// Ask runs a query on a connection reserved for it, so it never waits behind reads and
+// writes. Concurrent calls of Ask wait for each other. The error wraps [ErrUnreachable]
+// only if no connection could be made.
 func (e *Engine) Ask(ctx context.Context, row func(Scanner) error, statement string, args ...any) error {
 	conn, err := e.reserved.Conn(ctx)
 	if err != nil {
@@ -27,15 +26,15 @@ func (e *Engine) Ask(ctx context.Context, row func(Scanner) error, statement str
 		}
 		return Classify(ctx, err)
 	}
-	defer conn.Close() // gives it back
+	defer conn.Close() // returns it to the pool
 	limited, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	e.ran.Add(1)
-	rows, err := conn.QueryContext(limited, e.dialect.text(statement), arguments(args)...)
+	rows, err := conn.QueryContext(limited, e.dialect.translate(statement), arguments(args)...)
 	if err != nil {
 		return Classify(ctx, err)
 	}
-	_, err = passOn(rows, row)
+	_, err = eachRow(rows, row)
 	return Classify(ctx, err)
 }
 
@@ -49,14 +48,14 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || ok && e.Timeout()
 }
 
-// starved reports whether this process gets the processor so late that it is to blame for
-// what was not done in time.
+// starved reports whether this process gets the processor so late that timeouts are its
+// own fault.
 func starved() bool {
-	const pause = wakes / 10
+	const pause = starvedAfter / 10
 	for range 3 {
 		started := time.Now()
 		time.Sleep(pause)
-		if time.Since(started) > pause+wakes {
+		if time.Since(started) > pause+starvedAfter {
 			return true
 		}
 	}

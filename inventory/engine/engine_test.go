@@ -4,10 +4,10 @@ import "testing"
 
 func TestDialectText(t *testing.T) {
 	const statement = `SELECT a FROM t WHERE b = ? AND c = ?` + ForUpdate
-	if got := (dialect{}).text(statement); got != `SELECT a FROM t WHERE b = ? AND c = ?` {
+	if got := (dialect{}).translate(statement); got != `SELECT a FROM t WHERE b = ? AND c = ?` {
 		t.Error(got)
 	}
-	if got := (dialect{numbered: true, locksRows: true}).text(statement); got != `SELECT a FROM t WHERE b = $1 AND c = $2 FOR UPDATE` {
+	if got := (dialect{numbered: true, locksRows: true}).translate(statement); got != `SELECT a FROM t WHERE b = $1 AND c = $2 FOR UPDATE` {
 		t.Error(got)
 	}
 }
@@ -30,7 +30,7 @@ func TestErrorsNameTheStatement(t *testing.T) {
 		"DELETE FROM fences WHERE key = ?":                                      "DELETE of fences",
 		"COMMIT":                                                                "COMMIT",
 	} {
-		if got := subject(statement); got != want {
+		if got := describeStatement(statement); got != want {
 			t.Errorf("%q is named %q, want %q", statement, got, want)
 		}
 	}
