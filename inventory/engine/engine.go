@@ -54,7 +54,7 @@ type Engine struct {
 	options  Options
 	dialect  dialect
 	reads    *sql.DB
-	reserved *sql.DB   // the one connection of [Engine.Ask]
+	reserved *sql.DB   // the one connection of [Engine.QueryReserved]
 	sessions []Session // the writer's
 	clock    *clock    // nil for SQLite
 	prepared *statements

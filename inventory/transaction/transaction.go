@@ -212,7 +212,7 @@ func (t *Tx) LockScopeChange(sub string) error {
 // writes do not delay it.
 func (d *Database) ScopeChanges(ctx context.Context, ago time.Duration) (changes []memory.Change, err error) {
 	since := engine.Micros(d.Now().Add(-ago))
-	err = d.Ask(ctx, func(scan engine.Scanner) error {
+	err = d.QueryReserved(ctx, func(scan engine.Scanner) error {
 		var c memory.Change
 		var generation []byte
 		err := scan(&c.Subscription, &generation)

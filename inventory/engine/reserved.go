@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// askLimit bounds the wait for a result on an existing connection. The next query
+	// reservedLimit bounds the wait for a result on an existing connection. The next query
 	// opens a new connection, which shows whether the server can still be reached.
-	askLimit = 2 * time.Second
+	reservedLimit = 2 * time.Second
 	// A process that wakes from a pause later than this is starved of processor time, which
 	// explains a connection that could not be made in time.
 	starvedAfter = 100 * time.Millisecond
 )
 
-// Ask runs a query on a connection reserved for it, so it never waits behind reads and
-// writes. Concurrent calls of Ask wait for each other. The error wraps [ErrUnreachable]
-// only if no connection could be made.
-func (e *Engine) Ask(ctx context.Context, row func(Scanner) error, statement string, args ...any) error {
+// QueryReserved runs a query on a connection reserved for it, so reads and writes never
+// delay it. Concurrent calls wait for each other. The error wraps [ErrUnreachable] only if
+// no connection could be made.
+func (e *Engine) QueryReserved(ctx context.Context, row func(Scanner) error, statement string, args ...any) error {
 	conn, err := e.reserved.Conn(ctx)
 	if err != nil {
 		if timedOut(err) && starved() {
@@ -27,7 +27,7 @@ func (e *Engine) Ask(ctx context.Context, row func(Scanner) error, statement str
 		return Classify(ctx, err)
 	}
 	defer conn.Close() // returns it to the pool
-	limited, cancel := context.WithTimeout(ctx, askLimit)
+	limited, cancel := context.WithTimeout(ctx, reservedLimit)
 	defer cancel()
 	e.ran.Add(1)
 	rows, err := conn.QueryContext(limited, e.dialect.translate(statement), arguments(args)...)
