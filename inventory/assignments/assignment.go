@@ -54,8 +54,8 @@ type Assignment struct {
 	UpdatedBy  string    `json:"updatedBy,omitempty"`
 	Generation [16]byte  `json:"-"`
 	ETag       string    `json:"-"`
-	// Host is the key of the tracked resource, the scope or its ancestor, with which the
-	// assignment is removed; empty: none. Only PutAssignment reads it.
+	// Host is the key of a tracked resource, the scope or its ancestor. The assignment is
+	// removed with it. Empty: none. Only PutAssignment reads it.
 	Host string `json:"-"`
 }
 

@@ -27,9 +27,9 @@ import (
 
 // A condition of [engine.Among] for the principals, or the roles, follows these statements.
 const (
-	grantsOf = `SELECT tenant, scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND condition = ''`
-	atMost   = ` LIMIT ?`
-	rolesOf  = `SELECT ` + definitionColumns + ` FROM role_definitions WHERE subscription = ?`
+	selectGrants = `SELECT tenant, scope, scope_id, name, role FROM role_assignments WHERE subscription = ? AND condition = ''`
+	limitRows    = ` LIMIT ?`
+	selectRoles  = `SELECT ` + definitionColumns + ` FROM role_definitions WHERE subscription = ?`
 )
 
 const scopeGeneration = `SELECT generation FROM scope_changes WHERE subscription = ?`
@@ -97,7 +97,7 @@ func (r *Roles) GrantsAt(ctx context.Context, tenant, subscription string, who a
 // FewGrants returns all of a caller's grants, like Grants, if there are few. If there are
 // many, it returns none and does not set Whole.
 func (r *Roles) FewGrants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Held, error) {
-	found, most, err := r.assignedTo(ctx, tenant, subscription, who, atMost, []any{fewAssignments + 1})
+	found, most, err := r.assignedTo(ctx, tenant, subscription, who, limitRows, []any{fewAssignments + 1})
 	if err != nil || most > fewAssignments {
 		return roles.Held{}, err
 	}
@@ -131,7 +131,7 @@ func (r *Roles) assignedTo(
 	var queries []engine.Lookup
 	for i, partition := range partitions {
 		queries = append(queries, engine.Lookup{
-			Request: engine.Request{Statement: grantsOf + condition + further, Args: slices.Concat([]any{partition}, ids, with)},
+			Request: engine.Request{Statement: selectGrants + condition + further, Args: slices.Concat([]any{partition}, ids, with)},
 			Row: func(scan engine.Scanner) error {
 				rows[i]++
 				a, err := scanAssigned(scan)
@@ -242,7 +242,7 @@ func (r *Roles) rolesNamed(ctx context.Context, tenant string, in []assignedRole
 	}
 	for ids := range slices.Chunk(custom, engine.AmongAtOnce) {
 		condition, args := engine.Among("id", ids, arm.Fold)
-		found, err := engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), rolesOf+condition,
+		found, err := engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), selectRoles+condition,
 			append([]any{memory.TenantPartition(tenant)}, args...)...)
 		if err != nil {
 			return nil, fmt.Errorf("read the roles of assignments: %w", err)

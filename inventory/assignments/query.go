@@ -15,8 +15,8 @@ type Query struct {
 	// Above adds the assignments above the scope, Below the ones below it. The tenant is
 	// above every subscription, but no subscription counts as below the tenant.
 	Above, Below bool
-	// Principals, unless empty, restricts the list to the assignments of these object ids,
-	// of which the first 1024 count.
+	// Principals, unless empty, restricts the list to the assignments of these object ids.
+	// Only the first 1024 count.
 	Principals []string
 	// After is the last assignment of the previous page, nil for the first page.
 	After *Assignment

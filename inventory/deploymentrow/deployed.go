@@ -28,8 +28,8 @@ type Deployed struct {
 const (
 	putDeployed = `INSERT INTO deployed (subscription, resource_group, key, at, record) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, key) DO UPDATE SET at = excluded.at, record = excluded.record`
-	selectDeployed = `SELECT key, record FROM deployed WHERE subscription = ?`
-	boundDeployed  = `DELETE FROM deployed WHERE subscription = ? AND resource_group = ? ` +
+	selectDeployed     = `SELECT key, record FROM deployed WHERE subscription = ?`
+	dropOldestDeployed = `DELETE FROM deployed WHERE subscription = ? AND resource_group = ? ` +
 		`AND at < (SELECT at FROM deployed WHERE subscription = ? AND resource_group = ? ORDER BY at DESC LIMIT 1 OFFSET ?)`
 
 	// ForgetDeployed deletes the record of one resource.

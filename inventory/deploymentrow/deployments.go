@@ -155,8 +155,8 @@ type Started struct {
 
 // Begin durably records a deployment with its job. It replaces an ended deployment of the
 // same name; created reports whether there was none. The error is ErrActive if the one of
-// that name still runs, ErrCallerShare or ErrTooMany at the limits of running deployments,
-// or one by which the scope refuses writes, as for the inventory's EditLock.
+// that name still runs, and ErrCallerShare or ErrTooMany at the limits of running
+// deployments. The scope must admit the write, as for the inventory's EditLock.
 func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, created bool, err error) {
 	n := b.folded()
 	job = jobrow.Job{Subscription: n.Subscription, ID: engine.NewID(), Kind: Job, Subject: b.ID, Incarnation: engine.NewID(), Payload: b.Payload}
@@ -584,6 +584,6 @@ func (d *Deployments) prepareEnd(ctx context.Context, n Name, j jobrow.Job, e En
 		if err := d.recordEnd(t, active, events.Status(e.State.String()), e.Error, false); err != nil {
 			return false, err
 		}
-		return true, t.Later(boundDeployed, n.Subscription, n.Group, n.Subscription, n.Group, DeployedKept)
+		return true, t.Later(dropOldestDeployed, n.Subscription, n.Group, n.Subscription, n.Group, DeployedKept)
 	}, nil
 }

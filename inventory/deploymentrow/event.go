@@ -105,7 +105,7 @@ func (d *Deployments) failNested(t *transaction.Tx, job [16]byte) error {
 	if err := d.recordFailed(t, all, "The deployment that it is nested in has ended without it.", false); err != nil {
 		return err
 	}
-	_, err = t.Exec(abandonNested, Failed, []byte{}, job[:], Running)
+	_, err = t.Exec(endNested, Failed, []byte{}, job[:], Running)
 	return err
 }
 

@@ -19,8 +19,8 @@ type Parent struct {
 }
 
 const (
-	abandonNested = `UPDATE deployments SET state = ?, operations = ? WHERE job = ? AND state = ?`
-	renewNested   = `UPDATE deployments SET record = ? WHERE subscription = ? AND resource_group = ? AND name = ?`
+	endNested          = `UPDATE deployments SET state = ?, operations = ? WHERE job = ? AND state = ?`
+	updateNestedRecord = `UPDATE deployments SET record = ? WHERE subscription = ? AND resource_group = ? AND name = ?`
 )
 
 // Nested describes a nested deployment that begins. Its parent's job runs it.
@@ -65,7 +65,7 @@ func (d *Deployments) beginNested(ctx context.Context, b Nested, hold func(*tran
 		}
 		found, job, err := deleteEnded(t, n)
 		if errors.Is(err, ErrActive) && bytes.Equal(job, j.ID[:]) { // it had begun before a takeover
-			_, err = t.Exec(renewNested, record, n.Subscription, n.Group, n.Name)
+			_, err = t.Exec(updateNestedRecord, record, n.Subscription, n.Group, n.Name)
 			return false, err
 		}
 		if err != nil {

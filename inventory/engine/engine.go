@@ -86,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	e.prepared.driver = o.Driver
 	e.prepared.uninterrupted = o.Driver != Postgres
 	if o.Driver == Postgres {
-		_, readers := o.connections()
+		_, readers := o.connectionCounts()
 		e.prepared.closeIdle, e.prepared.limit = idleCloser(e.reads, readers), readLimit
 	}
 	e.writer = newWriter(e)

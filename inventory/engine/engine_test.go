@@ -15,7 +15,7 @@ func TestDialectText(t *testing.T) {
 func TestConnectionsAreShared(t *testing.T) {
 	for bound, want := range map[int][2]int{2: {1, 1}, 3: {1, 1}, 5: {1, 3}, 0: {4, 11}, 40: {10, 29}} {
 		o := Options{Connections: bound}
-		if writers, readers := o.connections(); [2]int{writers, readers} != want {
+		if writers, readers := o.connectionCounts(); [2]int{writers, readers} != want {
 			t.Errorf("%d connections: %d write, %d read; want %v", bound, writers, readers, want)
 		}
 	}

@@ -44,7 +44,7 @@ type UnsureError struct{ error }
 
 func (e UnsureError) Unwrap() error { return e.error }
 
-func unsure(err error) bool {
+func isUnsure(err error) bool {
 	var e UnsureError
 	return errors.As(err, &e)
 }

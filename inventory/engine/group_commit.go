@@ -69,7 +69,7 @@ func (g *groupCommit) run() error {
 		case retryable(err):
 			// The winning transaction may lock the same rows again.
 			time.Sleep(rand.N(transactionPause * time.Duration(try)))
-		case unsure(err) || !connectionLost(err):
+		case isUnsure(err) || !connectionLost(err):
 			return err
 		default:
 			// The connection broke before the commit was sent, so nothing was changed.
@@ -112,7 +112,7 @@ func (g *groupCommit) transact() error {
 		started, err = g.complete(unit, conn)
 	}
 	if err != nil {
-		if errors.Is(err, ErrRunSeparately) || retryable(err) && !unsure(err) {
+		if errors.Is(err, ErrRunSeparately) || retryable(err) && !isUnsure(err) {
 			if rolledBack := conn.Rollback(); rolledBack != nil {
 				return rolledBack
 			}
@@ -142,7 +142,7 @@ func (g *groupCommit) complete(unit Unit, conn Conn) (started time.Time, err err
 			return started, UnsureError{err}
 		}
 		return started, nil
-	case !unsure(err) && !g.separately && !retryable(err) && !databaseDown(err):
+	case !isUnsure(err) && !g.separately && !retryable(err) && !databaseDown(err):
 		return started, ErrRunSeparately // to find out which member is at fault
 	}
 	return started, err
@@ -161,8 +161,8 @@ func (q *commitQueue) countCommit(written int, d Durability) {
 }
 
 // runMembers runs all members and returns how many were not refused. First it locks and
-// reads the rows that they name, in one round trip, in which each statement sees
-// everything committed before the statement began.
+// reads the rows that they name, in one round trip. Each of its statements sees everything
+// committed before the statement began.
 func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
 	if err := unit.Lock(g.members); err != nil {
 		return 0, err

@@ -60,7 +60,7 @@ func (m *metrics) failed(g *groupCommit, err error) {
 		kind = "unreachable"
 	case retryable(err), errors.Is(err, ErrRunSeparately):
 		kind = "repeated"
-	case unsure(err):
+	case isUnsure(err):
 		kind = "unsure"
 	}
 	m.failures.WithLabelValues(kind).Inc()

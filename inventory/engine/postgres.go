@@ -33,9 +33,9 @@ const (
 	rowLockLimit   = 4 * time.Second
 	statementLimit = 5 * time.Second
 	readLimit      = 6 * time.Second
-	// abandonedLimit bounds how long a transaction may idle, and so how long a replica
+	// idleTransactionLimit bounds how long a transaction may idle, and so how long a replica
 	// that was stopped within one keeps its locks.
-	abandonedLimit = 5 * time.Second
+	idleTransactionLimit = 5 * time.Second
 )
 
 // connectPostgres finds the server that accepts writes and brings the database to the
@@ -60,7 +60,7 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 	e.dialect = dialect{numbered: true, locksRows: true, now: c.now}
 	texts := &texts{dialect: e.dialect}
 	e.pipeline = &pipeline{pool: e.reads, texts: texts, ran: &e.ran}
-	writers, _ := e.options.connections()
+	writers, _ := e.options.connectionCounts()
 	for range writers {
 		e.sessions = append(e.sessions, &postgresSession{config: config, texts: texts, clock: c, ran: &e.ran})
 	}
@@ -71,7 +71,7 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 func (e *Engine) openPools(config *pgx.ConnConfig) {
 	// No pings: a broken connection is replaced when it is used, and a ping before each use
 	// would cost a round trip.
-	_, readers := e.options.connections()
+	_, readers := e.options.connectionCounts()
 	open := func(connections int) *sql.DB {
 		pool := stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
 		pool.SetMaxOpenConns(connections)
@@ -138,7 +138,7 @@ func postgresConfig(dsn string) (*pgx.ConnConfig, map[string]string, error) {
 	settings := map[string]string{
 		"lock_timeout":                        millis(rowLockLimit),
 		"statement_timeout":                   millis(statementLimit),
-		"idle_in_transaction_session_timeout": millis(abandonedLimit),
+		"idle_in_transaction_session_timeout": millis(idleTransactionLimit),
 		// Queries read by index. The default cost of random reads, meant for spinning disks,
 		// would make the server read and sort whole tables instead.
 		"random_page_cost": "1.1",
@@ -166,7 +166,7 @@ var startupSettings = []string{"application_name", "client_encoding", "datestyle
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 const (
-	setting = "set_config($%d, $%d, false)"
+	setConfig = "set_config($%d, $%d, false)"
 	// keepDurable overrides a default under which a commit would not wait for the disk, or
 	// for the disk of the standby that may take over.
 	keepDurable = `set_config('synchronous_commit', CASE current_setting('synchronous_commit')
@@ -186,7 +186,7 @@ func applySettings(settings map[string]string) pgconn.AfterConnectFunc {
 			continue
 		}
 		args = append(args, []byte(name), []byte(settings[name]))
-		calls = append(calls, fmt.Sprintf(setting, len(args)-1, len(args)))
+		calls = append(calls, fmt.Sprintf(setConfig, len(args)-1, len(args)))
 	}
 	text := "SELECT " + strings.Join(calls, ", ")
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
@@ -228,9 +228,9 @@ func idleCloser(pool *sql.DB, keeps int) func() {
 	}
 }
 
-// connections returns the numbers of writing and reading connections. A quarter writes,
+// connectionCounts returns the numbers of writing and reading connections. A quarter writes,
 // which suffices because writes share transactions. One more is reserved.
-func (o Options) connections() (writers, readers int) {
+func (o Options) connectionCounts() (writers, readers int) {
 	all := o.Connections
 	if all == 0 {
 		all = defaultConnections

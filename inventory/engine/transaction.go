@@ -83,8 +83,8 @@ func (t *Tx) Later(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args})
 }
 
-// ChangeOne is like Later, for a statement that creates, changes or removes exactly one
-// row, which the transaction has locked or no other transaction can create.
+// ChangeOne works like Later, for a statement that creates, changes or removes exactly one
+// row. The transaction must have locked the row, or no other may be able to create it.
 func (t *Tx) ChangeOne(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args, rows: 1})
 }
@@ -116,7 +116,7 @@ func insertOf(insert string, n int) string {
 	return before + " VALUES " + strings.Repeat(row+"), ", n-1) + row + ") " + after
 }
 
-// CreateOne is like ChangeOne, for a row that the transaction has read as absent and that
+// CreateOne works like ChangeOne, for a row that the transaction has read as absent and that
 // another transaction may create meanwhile. proof must fail if the row is not this
 // transaction's.
 func (t *Tx) CreateOne(create Request, proof Lookup) error {

@@ -92,7 +92,7 @@ func forgetExcess(t *transaction.Tx, numbers *eventNumbers, n int64) error {
 	if err != nil {
 		return fmt.Errorf("read the largest event counts: %w", err)
 	}
-	for i, n := range level(kept, n) {
+	for i, n := range cutToLevel(kept, n) {
 		rows, err := engine.Collect(t, scanOldEvent, oldestEventsOf, subs[i], n)
 		if err != nil {
 			return err
@@ -106,9 +106,9 @@ func forgetExcess(t *transaction.Tx, numbers *eventNumbers, n int64) error {
 	return nil
 }
 
-// level takes n from counts, sorted from the highest, by cutting them to a common level. It
+// cutToLevel takes n from counts, sorted from the highest, by cutting them to a common level. It
 // returns the part taken from each count above the level.
-func level(counts []int64, n int64) []int64 {
+func cutToLevel(counts []int64, n int64) []int64 {
 	above, givers := int64(0), 0 // the sum of the counts above the level, and their number
 	for givers < len(counts) && above-int64(givers)*counts[givers] < n {
 		above += counts[givers]

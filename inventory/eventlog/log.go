@@ -106,8 +106,8 @@ func (l *Log) After(ctx context.Context, number int64, limit int) ([]events.Even
 	return found, nil
 }
 
-// Numbers returns first, the number from which on no event has been deleted, and last, the
-// highest number in use.
+// Numbers returns the highest number in use, and first: no event has been deleted from that
+// number on.
 func (l *Log) Numbers(ctx context.Context) (first, last int64, err error) {
 	numbers, err := readEventNumbers(l.database.Read(ctx), selectEventNumbers)
 	return numbers.first, numbers.last, err
@@ -147,7 +147,7 @@ func (l *Log) collect(ctx context.Context, statement string, args ...any) ([]eve
 
 // ForgottenError reports that requested events are no longer kept.
 type ForgottenError struct {
-	// First is the number from which on all events are kept.
+	// First is a number; all events from it on are kept.
 	First int64
 }
 

@@ -18,8 +18,8 @@ const (
 	endLease   = `DELETE FROM leases WHERE subscription = ? AND key = ? AND token = ?`
 	// Leases last seconds, so there are never many, and they need no index by time. Leases
 	// of replicas, which belong to no subscription, are kept longer.
-	leftLeases  = `SELECT subscription, key FROM leases WHERE until <= ? AND subscription > '' ORDER BY subscription, key LIMIT ?`
-	forgetLease = `DELETE FROM leases WHERE subscription = ? AND key = ? AND until <= ?`
+	expiredLeases = `SELECT subscription, key FROM leases WHERE until <= ? AND subscription > '' ORDER BY subscription, key LIMIT ?`
+	forgetLease   = `DELETE FROM leases WHERE subscription = ? AND key = ? AND until <= ?`
 )
 
 // AdvisoryLease is the right to change a resource at its provider while no other lease
@@ -59,7 +59,7 @@ func (r *Rows) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error)
 	if err != nil {
 		return 0, err
 	}
-	left, err := engine.DeletePassed(ctx, r.engine, leftLeases, forgetLease, r.engine.Now(), limit)
+	left, err := engine.DeletePassed(ctx, r.engine, expiredLeases, forgetLease, r.engine.Now(), limit)
 	return dead + left, err
 }
 
@@ -70,12 +70,12 @@ const (
 	presencePrefix = "replica "
 	presenceEnd    = "replica!" // the first text after all that begin with the prefix
 
-	showPresence = `INSERT INTO leases (subscription, key, token, until) VALUES (?, ?, ?, ?)
+	renewPresence = `INSERT INTO leases (subscription, key, token, until) VALUES (?, ?, ?, ?)
 		ON CONFLICT (subscription, key) DO UPDATE SET until = excluded.until`
-	countPresent = `SELECT COUNT(*) FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until > ?`
-	listDead     = `SELECT key, until FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ? ORDER BY key LIMIT ?`
-	forgetDead   = `DELETE FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ?`
-	endPresence  = `DELETE FROM leases WHERE subscription = ? AND key = ?`
+	countPresent   = `SELECT COUNT(*) FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until > ?`
+	listDead       = `SELECT key, until FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ? ORDER BY key LIMIT ?`
+	deleteDead     = `DELETE FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ?`
+	deletePresence = `DELETE FROM leases WHERE subscription = ? AND key = ?`
 )
 
 // Present records for the time hold that the named replica is alive, and returns how many
@@ -87,7 +87,7 @@ func (r *Rows) Present(ctx context.Context, name string, hold time.Duration) (re
 	return engine.Commit(ctx, r.engine, engine.Unflushed, ownLocks(noSubscription), func(u engine.Unit) (n int, err error) {
 		t := u.Base()
 		token := engine.NewID()
-		if err := t.Later(showPresence, noSubscription, presencePrefix+name, token[:], engine.Micros(t.Now.Add(hold))); err != nil {
+		if err := t.Later(renewPresence, noSubscription, presencePrefix+name, token[:], engine.Micros(t.Now.Add(hold))); err != nil {
 			return 0, fmt.Errorf("show the presence of a replica: %w", err)
 		}
 		return Replicas(t)
@@ -131,7 +131,7 @@ func (r *Rows) forgetDeadReplicas(ctx context.Context) (int, error) {
 	}
 	return engine.Commit(ctx, r.engine, engine.Unflushed, ownLocks(noSubscription), func(u engine.Unit) (int, error) {
 		t := u.Base()
-		n, err := t.Exec(forgetDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now.Add(-deadRetention)))
+		n, err := t.Exec(deleteDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now.Add(-deadRetention)))
 		return int(n), err
 	})
 }
@@ -142,6 +142,6 @@ func (r *Rows) Leave(ctx context.Context, name string) error {
 		return nil
 	}
 	return r.write(ctx, engine.Unflushed, ownLocks(noSubscription), func(t *engine.Tx) error {
-		return t.Later(endPresence, noSubscription, presencePrefix+name)
+		return t.Later(deletePresence, noSubscription, presencePrefix+name)
 	})
 }

@@ -47,8 +47,8 @@ func (r *coherentTable[T]) find(at Key, of counterPair, now time.Time) (value T,
 	return r.lookUp(at, of, now, usable)
 }
 
-// lookUp is find for a caller that knows whether memory may answer. It must know before the
-// call, because a poll may change the counters.
+// lookUp works like find, for a caller that knows whether memory may answer. It must know
+// before the call, because a poll may change the counters.
 func (r *coherentTable[T]) lookUp(at Key, of counterPair, now time.Time, usable bool) (value T, remembered bool, missing Place[T]) {
 	known, before := r.currentEntry(at, of, now)
 	r.table.Count(at, known != nil && usable)

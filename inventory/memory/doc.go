@@ -49,11 +49,12 @@
 // While the store cannot be reached, memory answers without it, for at most the TTL after
 // the last successful poll. For that whole time it uses every value that was valid at that
 // poll, because most requests need several values. A value can thus be twice the TTL old. A
-// gateway that alone cannot reach the store misses the changes of others for that long. The
-// store counts as down only if no connection can be made, and polls have a connection of
-// their own, so that load does not look like it. A poll that times out is repeated; until one
-// succeeds, memory is not used beyond the bound, and requests read the store. A value is
-// also used if a request's own read of it finds that the store cannot be reached.
+// gateway that has lost its own connection to the store misses the changes of others for
+// that long. The store counts as down only if no connection can be made, and polls have a
+// connection of their own, so that load does not look like an outage. A poll that times out
+// is repeated; until one succeeds, memory is not used beyond the bound, and requests read
+// the store. A value is also used if a request's own read of it finds that the store cannot
+// be reached.
 //
 // # What memory may be used for
 //

@@ -32,7 +32,7 @@ type lruTable[T any] struct {
 // shard is a part of a table with its own lock.
 type shard[T any] struct {
 	*lru.Cache[uint64, *entry[T]]
-	replacing sync.Mutex   // held while an entry with a size is replaced
+	replaceMu sync.Mutex   // held while an entry with a size is replaced
 	bytes     atomic.Int64 // of all entries
 }
 
@@ -117,8 +117,8 @@ func (t *lruTable[T]) KeepSized(at Key, value T, size int, now time.Time) {
 // replace stores an entry in place of the one with its key, and drops the oldest entries
 // until all have at most the given bytes. An entry larger than that is not stored.
 func (s *shard[T]) replace(e *entry[T], bytes int64) {
-	s.replacing.Lock()
-	defer s.replacing.Unlock()
+	s.replaceMu.Lock()
+	defer s.replaceMu.Unlock()
 	s.Remove(e.at[0])
 	if e.size > bytes {
 		return

@@ -65,18 +65,18 @@ func (r *sharedReads[T]) join(at Key) (mine, before *sharedRead[T], first bool) 
 		if r.inProgress == nil {
 			r.inProgress = map[Key]*readPair[T]{}
 		}
-		mine = newReading[T]()
+		mine = newSharedRead[T]()
 		r.inProgress[at] = &readPair[T]{now: mine}
 		return mine, nil, true
 	case busy.next == nil:
-		busy.next = newReading[T]()
+		busy.next = newSharedRead[T]()
 		return busy.next, busy.now, true
 	}
 	return busy.next, nil, false
 }
 
-// newReading returns a read with the result errNotRead, which stays if its caller panics.
-func newReading[T any]() *sharedRead[T] {
+// newSharedRead returns a read with the result errNotRead, which stays if its caller panics.
+func newSharedRead[T any]() *sharedRead[T] {
 	return &sharedRead[T]{ended: make(chan struct{}), err: errNotRead}
 }
 

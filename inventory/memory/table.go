@@ -15,8 +15,8 @@ type ScopeTable[T any] struct {
 }
 
 // NewScopeTable returns an empty table with a bound on its entries. read reads a value from
-// the store; its subscription and name are folded. Values for which keep returns false are
-// not remembered.
+// the store; its subscription and name are folded. keep reports whether to remember a
+// value.
 func NewScopeTable[T any](
 	c *Changes, entries int, read func(ctx context.Context, subscription, name string) (T, error), keep func(T) bool,
 ) (*ScopeTable[T], error) {

@@ -83,7 +83,7 @@ func (e *Errors) Others(ctx context.Context, replica string) (map[string][]byte,
 	for name, sealed := range texts {
 		text, err := e.database.Cipher.Decrypt(ctx, errorsPlace(name), sealed)
 		switch {
-		case errors.Is(err, encryption.ErrDecrypt): // the key is gone
+		case errors.Is(err, encryption.ErrDecrypt): // the key is lost
 			delete(texts, name)
 		case err != nil:
 			return nil, err

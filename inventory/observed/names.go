@@ -25,12 +25,12 @@ const (
 const (
 	putName = `INSERT INTO caller_names (subscription, principal, until, name) VALUES (?, ?, ?, ?)
 		ON CONFLICT (subscription, principal) DO UPDATE SET until = excluded.until, name = excluded.name`
-	selectNames = `SELECT principal, name FROM caller_names WHERE subscription = ?`
-	countNames  = `SELECT COUNT(*) FROM caller_names WHERE subscription = ?`
-	oldestNames = `SELECT principal FROM caller_names WHERE subscription = ? ORDER BY until, principal LIMIT ?`
-	dropName    = `DELETE FROM caller_names WHERE subscription = ? AND principal = ?`
-	passedNames = `SELECT subscription, principal FROM caller_names WHERE until <= ? ORDER BY until LIMIT ?`
-	forgetName  = `DELETE FROM caller_names WHERE subscription = ? AND principal = ? AND until <= ?`
+	selectNames  = `SELECT principal, name FROM caller_names WHERE subscription = ?`
+	countNames   = `SELECT COUNT(*) FROM caller_names WHERE subscription = ?`
+	oldestNames  = `SELECT principal FROM caller_names WHERE subscription = ? ORDER BY until, principal LIMIT ?`
+	dropName     = `DELETE FROM caller_names WHERE subscription = ? AND principal = ?`
+	expiredNames = `SELECT subscription, principal FROM caller_names WHERE until <= ? ORDER BY until LIMIT ?`
+	forgetName   = `DELETE FROM caller_names WHERE subscription = ? AND principal = ? AND until <= ?`
 )
 
 // Names stores the names that callers had in their tokens.
@@ -98,7 +98,7 @@ func (n *Names) Of(ctx context.Context, tenant string, principals []string) (map
 			}
 			name, err := n.database.Cipher.Decrypt(ctx, namePlace(partition, principal), sealed)
 			if errors.Is(err, encryption.ErrDecrypt) {
-				return nil // the key is gone
+				return nil // the key is lost
 			}
 			found[principal] = string(name)
 			return err
@@ -112,5 +112,5 @@ func (n *Names) Of(ctx context.Context, tenant string, principals []string) (map
 
 // Forget deletes at most limit expired names, and returns how many.
 func (n *Names) Forget(ctx context.Context, limit int) (int, error) {
-	return engine.DeletePassed(ctx, n.database.Engine, passedNames, forgetName, n.database.Now(), limit)
+	return engine.DeletePassed(ctx, n.database.Engine, expiredNames, forgetName, n.database.Now(), limit)
 }

@@ -97,7 +97,7 @@ const (
 	endRequestBatch    = `UPDATE request_batches SET content = ?, bytes = bytes - ?, ended = ?, until = ? WHERE subscription = ? AND job = ?`
 	shortenBatch       = `UPDATE request_batches SET until = ? WHERE subscription = ? AND job = ?`
 	shortenOperation   = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ?`
-	endedBatches       = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
+	expiredBatches     = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteRequestBatch = `DELETE FROM request_batches WHERE subscription = ? AND job = ? AND until <= ?`
 
 	partColumns = `subscription, job, part, started, ended, size, answer`
@@ -309,12 +309,12 @@ func (b *Batches) Shorten(ctx context.Context, job [16]byte, until time.Time) er
 	})
 }
 
-// forgottenBytes bounds the bytes of batches that one transaction deletes, except for a
+// forgetBytes bounds the bytes of batches that one transaction deletes, except for a
 // single larger batch.
-const forgottenBytes = 64 << 20
+const forgetBytes = 64 << 20
 
-// forgottenBatch names an expired batch.
-type forgottenBatch struct {
+// expiredBatch names an expired batch.
+type expiredBatch struct {
 	subscription string
 	job          []byte
 	bytes        int64
@@ -323,21 +323,21 @@ type forgottenBatch struct {
 // Forget deletes at most limit expired batches, with their answers, and returns how many.
 func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error) {
 	now := engine.Micros(b.database.Now())
-	ended, err := engine.Collect(b.database.Read(ctx), func(scan engine.Scanner) (b forgottenBatch, err error) {
+	ended, err := engine.Collect(b.database.Read(ctx), func(scan engine.Scanner) (b expiredBatch, err error) {
 		err = scan(&b.subscription, &b.job, &b.bytes)
 		return b, err
-	}, endedBatches, now, engine.AtMost(limit))
+	}, expiredBatches, now, engine.AtMost(limit))
 	if err != nil {
 		return 0, fmt.Errorf("read ended batches: %w", err)
 	}
 	for first := 0; first < len(ended); {
 		last, bytes := first+1, ended[first].bytes
-		for last < len(ended) && bytes+ended[last].bytes <= forgottenBytes {
+		for last < len(ended) && bytes+ended[last].bytes <= forgetBytes {
 			bytes += ended[last].bytes
 			last++
 		}
 		n, err := transaction.InPieces(ctx, b.database, ended[first:last],
-			func(t *transaction.Tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
+			func(t *transaction.Tx, piece []expiredBatch) (int, error) { return forgetBatches(t, piece, now) })
 		if deleted += n; err != nil {
 			return deleted, err
 		}
@@ -346,7 +346,7 @@ func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error
 	return deleted, nil
 }
 
-func forgetBatches(t *transaction.Tx, piece []forgottenBatch, now int64) (deleted int, err error) {
+func forgetBatches(t *transaction.Tx, piece []expiredBatch, now int64) (deleted int, err error) {
 	for _, b := range piece {
 		batch, err := loadBatch(t, b.subscription, b.job)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && batch.until > now {

@@ -101,7 +101,7 @@ const (
 		`LIMIT ?) AS counted`
 	oldestOfCaller       = `SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? ORDER BY until LIMIT ?`
 	dropLearnedOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
-	endedOperations      = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
+	expiredOperations    = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteOperation      = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
 )
 
@@ -271,5 +271,5 @@ func (r *Records) OperationByIdentity(ctx context.Context, sub, identity, tenant
 
 // Forget deletes at most limit expired records and returns how many.
 func (r *Records) Forget(ctx context.Context, limit int) (int, error) {
-	return engine.DeletePassed(ctx, r.database.Engine, endedOperations, deleteOperation, r.database.Now(), limit)
+	return engine.DeletePassed(ctx, r.database.Engine, expiredOperations, deleteOperation, r.database.Now(), limit)
 }
