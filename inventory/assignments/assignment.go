@@ -226,7 +226,6 @@ func (r *Roles) DeleteAssignment(ctx context.Context, at Scope, name string, che
 	})
 }
 
-// recordChange records the event of a change of an assignment.
 func (a *Assignment) recordChange(t *transaction.Tx, verb string) error {
 	const typ = "Microsoft.Authorization/roleAssignments"
 	return t.RecordOwn(a.scope().partition(), events.Payload{

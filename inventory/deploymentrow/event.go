@@ -22,7 +22,6 @@ const (
 	activeOfGroup = activeColumns + `subscription = ? AND resource_group = ? AND state = ?` + engine.ForUpdate
 )
 
-// id returns the ID of the deployment.
 func (n Name) id() string {
 	scope := "/subscriptions/" + n.Subscription
 	if n.Group != "" {
@@ -109,7 +108,6 @@ func (d *Deployments) failNested(t *transaction.Tx, job [16]byte) error {
 	return err
 }
 
-// recordDeleted records the event of a deployment's deletion.
 func recordDeleted(t *transaction.Tx, by events.Cause, n Name) error {
 	return t.RecordOwnBy(by, arm.Fold(n.Subscription), events.Payload{Resource: n.id(), Action: typeName + index.DeleteVerb, Status: events.Succeeded})
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 )
 
-// keySuffix follows the name of SQLite's database file in the name of the key file.
 const keySuffix = ".key"
 
 // loadKeyFile returns the key in the file next to a database. If there is no file and wanted

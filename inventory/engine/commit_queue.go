@@ -80,7 +80,6 @@ func (q *commitQueue) gather() []*Write {
 	return group
 }
 
-// canShare reports whether two writes may share a transaction.
 func (q *commitQueue) canShare(a, b *Write) bool {
 	return !a.Locks.Alone && !b.Locks.Alone && !a.rehearsed && !b.rehearsed && (!q.engine.dialect.locksRows || a.Locks.Partition == b.Locks.Partition)
 }

@@ -74,7 +74,6 @@ func Proof(statement string, args ...any) Lookup {
 	return Lookup{Request: Request{Statement: statement, Args: args}}
 }
 
-// scanRow passes a row to l.Row, if set.
 func (l Lookup) scanRow(row Scanner) error {
 	if l.Row == nil {
 		return nil

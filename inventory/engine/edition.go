@@ -33,7 +33,6 @@ const (
 	postgresHasLayout = `SELECT to_regclass('` + layoutTable + `') IS NOT NULL`
 )
 
-// checkEdition runs [CheckEdition] on an open database.
 func checkEdition(ctx context.Context, db *sql.DB, hasLayout string) error {
 	var has bool
 	if err := db.QueryRowContext(ctx, hasLayout).Scan(&has); err != nil || !has {

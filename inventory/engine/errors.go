@@ -96,7 +96,6 @@ func withStatement(statement string, err error) error {
 	return fmt.Errorf("%s: %w", describeStatement(statement), err)
 }
 
-// describeStatement describes a statement by its verb and its first table.
 func describeStatement(statement string) string {
 	words := strings.Fields(statement)
 	if len(words) == 0 {
@@ -203,13 +202,11 @@ func postgresDown(err error) bool {
 	return false
 }
 
-// neverConnected reports whether no connection could be made.
 func neverConnected(err error) bool {
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect)
 }
 
-// brokenDuringCall reports whether a connection ended during a call.
 func brokenDuringCall(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

@@ -34,7 +34,6 @@ func (f onlineIndexes) Open(name string) (fs.File, error) {
 	return rewritten{file, bytes.NewReader(text)}, nil
 }
 
-// rewritten is a file with other contents.
 type rewritten struct {
 	fs.File
 	text *bytes.Reader

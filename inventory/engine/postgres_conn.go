@@ -80,13 +80,11 @@ type postgresConn struct {
 	slow   bool      // reading the time took too long to set the clock exactly
 }
 
-// queuedStatement is a statement that waits to be sent.
 type queuedStatement struct {
 	Request
 	onReply func(reply) error // nil: the rows are not needed
 }
 
-// reply is what a statement returned.
 type reply struct {
 	rows     [][]any
 	tag      string

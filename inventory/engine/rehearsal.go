@@ -16,7 +16,6 @@ func ForReal(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rehearsalKey{}, false)
 }
 
-// rehearsed reports whether ctx is a context of [Rehearse].
 func rehearsed(ctx context.Context) bool {
 	is, _ := ctx.Value(rehearsalKey{}).(bool)
 	return is

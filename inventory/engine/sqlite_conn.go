@@ -127,7 +127,6 @@ func (c *sqliteConn) prepare(statement string, args []any) (driver.Stmt, error) 
 	return stmt, nil
 }
 
-// driverValue converts an argument for the driver.
 func driverValue(arg any) (driver.Value, error) {
 	switch arg.(type) {
 	case string, int64, []byte:

@@ -88,7 +88,6 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 	return err
 }
 
-// commit queues a write and waits for its commit.
 func (e *Engine) commit(ctx context.Context, m *Write) error {
 	w := e.writer
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)

@@ -125,7 +125,6 @@ func cutToLevel(counts []int64, n int64) []int64 {
 	return taken
 }
 
-// delete deletes a subscription's events up to a number.
 func (numbers *eventNumbers) delete(t *transaction.Tx, sub string, last int64) error {
 	deleted, err := t.Exec(deleteEvents, sub, last)
 	if err != nil {
@@ -139,7 +138,6 @@ func (numbers *eventNumbers) delete(t *transaction.Tx, sub string, last int64) e
 	return t.Later(dropKept, sub)
 }
 
-// oldEvent is an event that may be forgotten.
 type oldEvent struct {
 	subscription string
 	number, at   int64

@@ -46,7 +46,6 @@ func (l *Log) Restored() time.Time {
 	return engine.Moment(l.feed)
 }
 
-// decrypt decrypts an event.
 func (l *Log) decrypt(ctx context.Context, r eventRow) (events.Event, error) {
 	e := events.Event{ID: r.id, Number: r.number, At: engine.Moment(r.at), Subscription: r.subscription, Key: r.key}
 	text, err := l.database.Cipher.Decrypt(ctx, r.id[:], r.payload)
@@ -59,7 +58,6 @@ func (l *Log) decrypt(ctx context.Context, r eventRow) (events.Event, error) {
 	return e, err
 }
 
-// eventRow is a stored event.
 type eventRow struct {
 	subscription, key string
 	number, at        int64

@@ -102,7 +102,6 @@ func numberSome(t *transaction.Tx, limit int) (int, error) {
 	return int(numbers.last - before), numbers.store(t)
 }
 
-// unnumberedRow is a row of recorded events.
 type unnumberedRow struct {
 	subscription string
 	at           int64

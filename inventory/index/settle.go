@@ -147,7 +147,6 @@ func (s *State) applyAnswer(e Answered) Actions {
 	}
 }
 
-// flagRow flags the row, if any.
 func (s *State) flagRow() {
 	if s.Row != nil {
 		s.Row.Verify = true
@@ -271,7 +270,6 @@ func (s *State) applyGet(e Observed) Actions {
 	return Actions{Settled: true, Learn: true}
 }
 
-// hasOpen reports whether a write of the kind is open.
 func (s *State) hasOpen(kind WriteKind) bool {
 	return slices.ContainsFunc(s.Open, func(open Intent) bool { return open.Kind == kind })
 }

@@ -65,7 +65,6 @@ func scanCounts(scan engine.Scanner, now time.Time) (kind string, c Counts, err 
 	return kind, c, err
 }
 
-// jobKey names a job.
 type jobKey struct {
 	subscription string
 	id           []byte

@@ -123,7 +123,6 @@ func (c *Changes) pollLoop(ctx context.Context) {
 	}
 }
 
-// requestPoll wakes pollLoop.
 func (c *Changes) requestPoll() {
 	select {
 	case c.pollRequests <- struct{}{}:

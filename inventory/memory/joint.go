@@ -13,7 +13,6 @@ type Joint[T any] struct {
 	coherentTable[T]
 }
 
-// tenantPrefix is the prefix of a tenant's partition.
 const tenantPrefix = "/tenants/"
 
 // TenantPartition returns the text that replaces a subscription in records of a tenant. No
@@ -58,5 +57,4 @@ func (t *Joint[T]) Get(ctx context.Context, q Question, now time.Time, read func
 	return t.get(ctx, t.keys.KeyBefore(key, q.More), counterPair{ofTenant, ofSubscription}, now, func() (T, error) { return read(ctx) })
 }
 
-// cacheAll makes every value cacheable.
 func cacheAll[T any](T) bool { return true }

@@ -48,7 +48,6 @@ type tableBounds struct {
 	Started time.Time
 }
 
-// shards is the number of a table's parts.
 const shards = 16
 
 // lookupCounts counts look-ups in a shard. It fills a cache line, because all processors
@@ -68,7 +67,6 @@ type entry[T any] struct {
 
 func (k Key) shard() uint64 { return k[1] % shards }
 
-// newLRUTable returns an empty table.
 func newLRUTable[T any](o tableBounds) (*lruTable[T], error) {
 	t := &lruTable[T]{options: o}
 	for i := range t.shards {

@@ -63,7 +63,6 @@ func (l BatchLimits) withoutAnswer(limit int) int {
 	return max(1, limit-l.Answer)
 }
 
-// batchCaller returns the stored form of a batch's caller.
 func batchCaller(tenant, object string) string { return tenant + " " + object }
 
 // chargeBatch adds bytes, which may be negative, to the usage of a caller and to the total.
@@ -313,7 +312,6 @@ func (b *Batches) Shorten(ctx context.Context, job [16]byte, until time.Time) er
 // single larger batch.
 const forgetBytes = 64 << 20
 
-// expiredBatch names an expired batch.
 type expiredBatch struct {
 	subscription string
 	job          []byte

@@ -96,7 +96,6 @@ func (d *Tags) Define(ctx context.Context, sub, name, value string, check func(N
 	})
 }
 
-// recordChange records the event of a tag name or value that was defined or removed.
 func recordChange(t *transaction.Tx, sub, name, value, verb, etag string) error {
 	id, action := "/subscriptions/"+sub+"/tagNames/"+name, "Microsoft.Resources/subscriptions/tagNames"
 	if value != "" {
