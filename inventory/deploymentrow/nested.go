@@ -64,7 +64,7 @@ func (d *Deployments) beginNested(ctx context.Context, b Nested, hold func(*tran
 			return false, err
 		}
 		found, job, err := deleteEnded(t, n)
-		if errors.Is(err, ErrActive) && bytes.Equal(job, j.ID[:]) { // it had begun before a takeover
+		if errors.Is(err, ErrActive) && bytes.Equal(job, j.ID[:]) { // an earlier holder of the job began it
 			_, err = t.Exec(updateNestedRecord, record, n.Subscription, n.Group, n.Name)
 			return false, err
 		}

@@ -16,7 +16,7 @@ type clock struct {
 	override func() time.Time
 
 	mu            sync.Mutex
-	server, local time.Time // of one instant; zero before the first reading
+	server, local time.Time // the same moment by both clocks; zero before the first reading
 }
 
 // The clocks of two replicas differ by at most clockError if the server answers within

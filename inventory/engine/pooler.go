@@ -47,7 +47,7 @@ func checkSessions(ctx context.Context, reads, reserved *sql.DB) error {
 		// During a transaction a pooler's client keeps its server connection.
 		_, lent, err := backendOf(ctx, other, "BEGIN; "+backend)
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "08P01" {
-			return errPooled // and not even for a transaction
+			return errPooled // it lends a connection only for one statement
 		}
 		if err != nil {
 			return err

@@ -76,7 +76,7 @@ type postgresConn struct {
 	ctx     context.Context
 
 	queued []queuedStatement
-	sent   time.Time // when the latest statements left
+	sent   time.Time // when the latest statements were sent
 	slow   bool      // reading the time took too long to set the clock exactly
 }
 

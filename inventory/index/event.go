@@ -49,7 +49,7 @@ func (s State) MayRun(id [16]byte, kind WriteKind) bool {
 // no deletion is reported, because the event of its failed creation suffices.
 func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind) (found []events.Payload) {
 	if before == nil || after != nil && !NeedsVerify(before.Phase, before.Verify) && !before.FollowPut {
-		return nil // nothing was in doubt
+		return nil // nothing was unverified
 	}
 	gone, isNew := after == nil, after != nil && before.Phase == Pending
 	failed := !gone && !Successful(provisioningState)

@@ -61,7 +61,7 @@ const classes = 4096
 // poll describes the last successful poll.
 type poll struct {
 	at        time.Time // when it began
-	storeDown bool      // a later one has not reached the store
+	storeDown bool      // a later poll could not reach the store
 }
 
 // ChangesOptions are the options of [NewChanges].

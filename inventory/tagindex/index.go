@@ -66,7 +66,7 @@ func digests(tags map[string]string) map[string]int64 {
 // itself, because digests may collide.
 func Digest(value string) int64 {
 	if !utf8.ValidString(value) {
-		value = string([]rune(value)) // as it is stored
+		value = string([]rune(value)) // as the store replaces invalid text
 	}
 	sum := sha256.Sum256([]byte(value))
 	return max(int64(binary.BigEndian.Uint64(sum[:])&math.MaxInt64), UnknownValue+1)

@@ -29,7 +29,7 @@ func New(d *transaction.Database, limit int) *Tags { return &Tags{database: d, l
 // Name is a tag name that clients have defined before its use, with its defined values.
 type Name struct {
 	Key    string // the folded name
-	Name   string // as the PUT that defined it wrote it
+	Name   string // in the casing of the PUT that defined it
 	Values []string
 }
 
