@@ -1,8 +1,8 @@
-// Package deployments stores deployments of templates, each with the job that runs it and
+// Package deploymentrow stores deployments of templates, each with the job that runs it and
 // the results of its steps. The transactions that begin, end, cancel and delete a deployment
 // record events. Only a deployment's content, which is encrypted, holds its secret
 // parameters; at the end the template replaces the content.
-package deployments
+package deploymentrow
 
 import (
 	"context"

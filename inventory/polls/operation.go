@@ -1,6 +1,6 @@
-// Package operations stores the polling URLs that Portico returned to clients, and batches
+// Package polls stores the polling URLs that Portico returned to clients, and batches
 // of requests with their answers.
-package operations
+package polls
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-// Package tags stores the tag names that clients have defined before their use, and an
+// Package tagindex stores the tag names that clients have defined before their use, and an
 // index of the tags that resources have.
 package tagindex
 
