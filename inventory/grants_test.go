@@ -63,10 +63,10 @@ func TestRolesUseAKey(t *testing.T) {
 		statement, index string
 		args             []any
 	}{
-		{statements["grantsOf"] + condition, "role_assignments_by_principal (subscription=? AND principal=?)", append([]any{"s"}, ids...)},
-		{statements["grantsOf"] + condition + statements["atMost"], "role_assignments_by_principal (subscription=? AND principal=?)", append(append([]any{"s"}, ids...), 10)},
-		{statements["grantsOf"] + condition + scopes, "role_assignments_by_principal (subscription=? AND principal=? AND scope=?)", slices.Concat([]any{"s"}, ids, above)},
-		{statements["rolesOf"] + custom, "sqlite_autoindex_role_definitions_1 (subscription=? AND id=?)", append([]any{"s"}, named...)},
+		{statements["selectGrants"] + condition, "role_assignments_by_principal (subscription=? AND principal=?)", append([]any{"s"}, ids...)},
+		{statements["selectGrants"] + condition + statements["limitRows"], "role_assignments_by_principal (subscription=? AND principal=?)", append(append([]any{"s"}, ids...), 10)},
+		{statements["selectGrants"] + condition + scopes, "role_assignments_by_principal (subscription=? AND principal=? AND scope=?)", slices.Concat([]any{"s"}, ids, above)},
+		{statements["selectRoles"] + custom, "sqlite_autoindex_role_definitions_1 (subscription=? AND id=?)", append([]any{"s"}, named...)},
 		{statements["roleAssignmentNamed"], "role_assignments_by_name (subscription=? AND name=?)", []any{"s", "n"}},
 		{statements["sameRoleAssignment"], "role_assignments_by_principal (subscription=? AND principal=? AND scope=?)", []any{"s", "p", "r", "/"}},
 		{statements["roleAssigned"], "role_assignments_by_role (tenant=? AND role=?)", []any{"t", "r"}},

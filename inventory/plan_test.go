@@ -88,7 +88,7 @@ func TestEventsUseAKey(t *testing.T) {
 		{"oldestEventsOf", "sqlite_autoindex_events_1 (subscription=?)", []any{"s", 10}},
 		{"deleteEvents", "sqlite_autoindex_events_1 (subscription=? AND number<?)", []any{"s", 9}},
 		{"resourceEvents", "events_by_key (subscription=? AND key=? AND number<?)", []any{"s", "k", 9, 10}},
-		{"takeUnnumbered", "unnumbered_events_by_time (at<?)", []any{1}},
+		{"removeUnnumbered", "unnumbered_events_by_time (at<?)", []any{1}},
 		{"recordEvents", "sqlite_autoindex_unnumbered_events_1 (subscription=? AND at>?)", []any{"s", "s", 1, 1, "i", 1, "r"}},
 	} {
 		plan, err := engine.Collect(s.engine.Read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statements[c.statement], c.args...)

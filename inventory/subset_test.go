@@ -19,18 +19,18 @@ import (
 // found, and operators ask for everything. None is part of a request.
 var acrossSubscriptions = []string{
 	// Claims, by kind and time, and what counts or ends what is due.
-	"dueJobs", "dueInRegion", "nextJobRegion", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftLeases",
+	"dueJobs", "dueInRegion", "nextJobRegion", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "expiredOperations", "expiredBatches", "expiredLeases",
 	"countJobs", "CountJobs", "CountJobsOf", "countStrays", "openIntents", "countRows", "nextAbsent", "absentFrom",
 	// Whether a role is assigned anywhere in its tenant, before it is deleted.
 	"roleAssigned",
 	// What has changed of late, for the memory of replicas.
 	"recentScopeChanges",
 	// Events, in the order in which they are numbered and told.
-	"nextUnnumbered", "takeUnnumbered", "anyUnnumbered", "waitingEvents", "eventsAfter", "oldestEvents", "largestKept",
+	"nextUnnumbered", "removeUnnumbered", "anyUnnumbered", "waitingEvents", "eventsAfter", "oldestEvents", "largestKept",
 	// What a restored database is not gone on with, before any gateway works with it.
 	"cancelKind", "dropKind", "beingDeleted", "forgetAllNotified", "allCovered", "forgetCoverage", "uncoverAll", "renewRows", "endFences", "watchNoFences",
 	// Names of callers whose time is over.
-	"passedNames",
+	"expiredNames",
 	// What sinks have not taken, by sink.
 	"listSinkEvents", "countSinkEvents", "anySinkEvents", "forgottenSinkDead",
 	// Lists of operators, and of a tenant's subscriptions.
@@ -130,7 +130,7 @@ var verb = regexp.MustCompile(`^(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM) 
 
 // notDML are texts that speak of the connection or of the engine itself.
 var notDML = []string{
-	"postgresTime", "uncounted", "checkEncoding", "checkCollation", "checkEdition", "sqliteHasLayout", "postgresHasLayout", "keepDurable", "setUp", "backend",
+	"postgresTime", "uncountedTables", "checkEncoding", "checkCollation", "checkEdition", "sqliteHasLayout", "postgresHasLayout", "keepDurable", "applySettings", "backend",
 }
 
 // primaryKeys reads the layout, and holds it to the subset.

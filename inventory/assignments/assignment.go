@@ -15,12 +15,11 @@ import (
 	"portico/inventory/transaction"
 )
 
-// ErrUpdate refuses to change what an assignment grants: its scope, its
-// principal or its role.
+// ErrUpdate refuses to change an assignment's scope, principal or role.
 var ErrUpdate = errors.New("inventory: scope, principal and role of a role assignment never change")
 
-// ExistsError refuses a second assignment of a role to a principal at a
-// scope.
+// ExistsError refuses a second assignment of the same role to the same principal at the
+// same scope.
 type ExistsError struct {
 	Name string // of the first
 }
@@ -29,13 +28,13 @@ func (e *ExistsError) Error() string {
 	return "inventory: the role assignment exists by the name " + e.Name
 }
 
-// Assignment gives a role to a principal at a scope, and at all that lies below. Its JSON
-// holds the fields that no statement reads.
+// Assignment gives a principal a role at a scope and at everything below it. Its JSON form
+// holds the fields that have no column.
 type Assignment struct {
 	TenantID     string `json:"-"` // folded
 	Subscription string `json:"-"` // folded; "" at the tenant
 	ScopeKey     string `json:"-"` // the folded id of the scope
-	ScopeID      string `json:"-"` // the id as the latest PUT wrote it
+	ScopeID      string `json:"-"` // the id in the casing of the latest PUT
 	Name         string `json:"-"` // a GUID in lower case
 
 	PrincipalID    string `json:"-"` // an object id, in lower case if it is a GUID
@@ -46,7 +45,7 @@ type Assignment struct {
 	// conditions.
 	Condition        string `json:"-"`
 	ConditionVersion string `json:"conditionVersion,omitempty"`
-	// DelegatedManagedIdentity is kept for clients.
+	// DelegatedManagedIdentity is stored for clients and has no effect.
 	DelegatedManagedIdentity string `json:"delegatedManagedIdentity,omitempty"`
 
 	CreatedOn  time.Time `json:"-"`
@@ -55,8 +54,8 @@ type Assignment struct {
 	UpdatedBy  string    `json:"updatedBy,omitempty"`
 	Generation [16]byte  `json:"-"`
 	ETag       string    `json:"-"`
-	// Host is the key of the tracked resource that the assignment goes with: the scope or
-	// its ancestor. Only PutAssignment's caller sets it; empty: there is none.
+	// Host is the key of a tracked resource, the scope or its ancestor. The assignment is
+	// removed with it. Empty: none. Only PutAssignment reads it.
 	Host string `json:"-"`
 }
 
@@ -112,7 +111,7 @@ func (a *Assignment) put(t *transaction.Tx) error {
 	if err := t.LockScopeChange(partition); err != nil {
 		return err
 	}
-	if err := a.record(t, index.WriteVerb); err != nil {
+	if err := a.recordChange(t, index.WriteVerb); err != nil {
 		return err
 	}
 	return t.Later(putRoleAssignment, partition, a.ScopeKey, a.Name, a.TenantID, a.PrincipalID, a.RoleDefinition, a.ScopeID,
@@ -125,14 +124,14 @@ func (r *Roles) Assignment(ctx context.Context, at Scope, name string) (Assignme
 	return a, engine.OrNotFound(err)
 }
 
-// PutAssignment creates or changes the assignment with a name, a GUID. edit is as for
-// the inventory's EditGroup, but always returns an assignment or an error; it decides on
+// PutAssignment creates or changes the assignment with a name, which is a GUID. edit is as
+// for the inventory's EditGroup, but always returns an assignment or an error; it sets
 // ScopeID, PrincipalID, PrincipalType, RoleDefinition, Description, Condition,
 // ConditionVersion, DelegatedManagedIdentity, CreatedBy, UpdatedBy, ETag and Host.
 //
-// The error is *ExistsError if another assignment grants the same, ErrUpdate if the name
-// belongs to another grant in the subscription, ErrDefinitionNotFound if the tenant has
-// no such role that may be assigned there, *transaction.QuotaError at the limit of
+// The error is *ExistsError if another assignment grants the same, ErrUpdate if another
+// assignment in the subscription has the name, ErrDefinitionNotFound if the role does not
+// exist or may not be assigned at the scope, *transaction.QuotaError at the limit of
 // assignments, and engine.ErrNotFound if the host does not exist. The subscription and
 // the group must admit the change, as for the inventory's Locks.Edit.
 func (r *Roles) PutAssignment(
@@ -163,10 +162,9 @@ func (r *Roles) PutAssignment(
 	})
 }
 
-// openAssignment opens the scope and returns the present assignment, nil if there is
-// none.
+// openAssignment locks the scope and returns the present assignment, nil if there is none.
 func (at Scope) openAssignment(t *transaction.Tx, name string, deletes bool) (*Assignment, error) {
-	if err := at.open(t, deletes); err != nil {
+	if err := at.lock(t, deletes); err != nil {
 		return nil, err
 	}
 	current, err := scanRoleAssignment(t.One(selectRoleAssignment, at.partition(), arm.Fold(at.ID), arm.Fold(name)))
@@ -176,14 +174,14 @@ func (at Scope) openAssignment(t *transaction.Tx, name string, deletes bool) (*A
 	return &current, err
 }
 
-// checkNew returns the errors that PutAssignment documents. Every assignment in the
-// subscription, or at the tenant, holds the same row, so that no two are checked at
+// checkNew returns the errors of PutAssignment for a new assignment. All changes of
+// assignments in a subscription, or at a tenant, lock the same row, so no two are checked at
 // once.
 func (r *Roles) checkNew(t *transaction.Tx, a Assignment, limit transaction.QuotaError) error {
 	partition := a.scope().partition()
 	taken := false
 	if err := t.One(roleAssignmentNamed, partition, a.Name)(&taken); err != nil {
-		return fmt.Errorf("read whether an assignment's name is taken: %w", err)
+		return fmt.Errorf("check the name of an assignment: %w", err)
 	}
 	if taken {
 		return ErrUpdate
@@ -196,7 +194,7 @@ func (r *Roles) checkNew(t *transaction.Tx, a Assignment, limit transaction.Quot
 	case !errors.Is(err, engine.ErrNotFound):
 		return err
 	}
-	if err := r.holdAssignable(t, a); err != nil || limit.Limit <= 0 {
+	if err := r.lockAssignable(t, a); err != nil || limit.Limit <= 0 {
 		return err
 	}
 	if err := t.One(countRoleAssignments, partition, limit.Limit)(&limit.Current); err != nil || limit.Current < limit.Limit {
@@ -205,7 +203,7 @@ func (r *Roles) checkNew(t *transaction.Tx, a Assignment, limit transaction.Quot
 	return &limit
 }
 
-// quota returns the limit of assignments that the scope counts against.
+// quota returns the limit for the number of assignments at the scope.
 func (at Scope) quota(l Limits) transaction.QuotaError {
 	if at.Subscription == "" {
 		return transaction.QuotaError{Kind: transaction.QuotaTenantRoleAssignments, Limit: l.PerTenant}
@@ -213,23 +211,22 @@ func (at Scope) quota(l Limits) transaction.QuotaError {
 	return transaction.QuotaError{Kind: transaction.QuotaRoleAssignments, Limit: l.PerSubscription}
 }
 
-// DeleteAssignment removes an assignment that check accepts. It returns engine.ErrNotFound
-// if there is none, and otherwise refuses like PutAssignment.
+// DeleteAssignment removes an assignment, if check accepts it. It returns engine.ErrNotFound
+// if there is none. The subscription and the group must admit the change.
 func (r *Roles) DeleteAssignment(ctx context.Context, at Scope, name string, check func(Assignment) error) error {
 	open := func(t *transaction.Tx) (*Assignment, error) { return at.openAssignment(t, name, true) }
 	return transaction.Remove(ctx, r.database, at.lockSet(), open, check, func(t *transaction.Tx, current Assignment) error {
 		if err := t.LockScopeChange(at.partition()); err != nil {
 			return err
 		}
-		if err := current.record(t, index.DeleteVerb); err != nil {
+		if err := current.recordChange(t, index.DeleteVerb); err != nil {
 			return err
 		}
 		return t.Later(deleteRoleAssignment, at.partition(), current.ScopeKey, current.Name)
 	})
 }
 
-// record records a change of an assignment.
-func (a *Assignment) record(t *transaction.Tx, verb string) error {
+func (a *Assignment) recordChange(t *transaction.Tx, verb string) error {
 	const typ = "Microsoft.Authorization/roleAssignments"
 	return t.RecordOwn(a.scope().partition(), events.Payload{
 		Resource: ID(a.ScopeID, a.Name), Action: typ + verb, Status: events.Succeeded, ETag: a.ETag,

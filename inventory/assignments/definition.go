@@ -18,11 +18,11 @@ import (
 )
 
 var (
-	// ErrDefinitionNotFound refuses an assignment of a role that the tenant lacks, or
-	// that may not be assigned at the scope.
+	// ErrDefinitionNotFound refuses an assignment of a role that does not exist in the
+	// tenant, or may not be assigned at the scope.
 	ErrDefinitionNotFound = errors.New("inventory: the role definition does not exist")
 
-	// ErrNameExists refuses a custom role whose name another role of the tenant has.
+	// ErrNameExists refuses a custom role with the name of another role of the tenant.
 	ErrNameExists = errors.New("inventory: a role definition of that name exists")
 
 	// ErrBuiltIn refuses to change a built-in role.
@@ -40,7 +40,7 @@ type Definition struct {
 	ETag       string
 }
 
-// definitionProperties are the properties that no statement reads.
+// definitionProperties holds the properties that have no column.
 type definitionProperties struct {
 	Name             string             `json:"roleName"`
 	Description      string             `json:"description,omitempty"`
@@ -88,7 +88,7 @@ func scanRoleDefinition(tenant string) func(engine.Scanner) (Definition, error) 
 	}
 }
 
-// put stores the definition, which was assignable at scopes before.
+// put stores the definition. before lists the scopes at which it was assignable until now.
 func (d *Definition) put(t *transaction.Tx, before []string) error {
 	properties, err := json.Marshal(definitionProperties{d.Name, d.Description, d.Permissions, d.AssignableScopes, d.CreatedBy, d.UpdatedBy})
 	if err != nil {
@@ -96,7 +96,7 @@ func (d *Definition) put(t *transaction.Tx, before []string) error {
 	}
 	partition := memory.TenantPartition(d.TenantID)
 	t.ChangesScope(partition)
-	if err := d.record(t, before, index.WriteVerb); err != nil {
+	if err := d.recordChange(t, before, index.WriteVerb); err != nil {
 		return err
 	}
 	return t.Later(putRoleDefinition, partition, d.ID, arm.Fold(d.Name), string(properties), d.Generation[:], d.ETag,
@@ -113,18 +113,18 @@ func loadRoleDefinition(from engine.Source, statement, tenant, id string) (Defin
 	return d, engine.OrNotFound(err)
 }
 
-// Definitions lists custom roles of a tenant in the order of their ids, after one of
-// them; a limit of 0 means all.
+// Definitions lists custom roles of a tenant in the order of their ids, after a given id;
+// a limit of 0 means all.
 func (r *Roles) Definitions(ctx context.Context, tenant, after string, limit int) ([]Definition, error) {
 	return engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), listRoleDefinitions,
 		memory.TenantPartition(tenant), arm.Fold(after), engine.AtMost(limit))
 }
 
-// PutDefinition creates or changes the custom role with an id, a GUID. edit is as for
-// the inventory's EditGroup, but always returns a definition or an error; it decides on
+// PutDefinition creates or changes the custom role with an id, which is a GUID. edit is as
+// for the inventory's EditGroup, but always returns a definition or an error; it sets
 // Name, Description, Permissions, AssignableScopes, CreatedBy, UpdatedBy and ETag. The
 // error is ErrBuiltIn for a built-in role, ErrNameExists if another role of the tenant
-// has its name, and *transaction.QuotaError at the tenant's limit of roles.
+// has the name, and *transaction.QuotaError at the tenant's limit of roles.
 func (r *Roles) PutDefinition(
 	ctx context.Context, tenant, id string, edit func(current *Definition) (*Definition, error),
 ) (stored Definition, created bool, err error) {
@@ -144,8 +144,8 @@ func (r *Roles) PutDefinition(
 	})
 }
 
-// openDefinition locks the tenant's roles and returns the present one, nil if there is
-// none.
+// openDefinition locks the tenant's roles and returns the present definition, nil if there
+// is none.
 func (r *Roles) openDefinition(t *transaction.Tx, tenant, id string) (*Definition, error) {
 	if r.builtIn[arm.Fold(id)] != nil {
 		return nil, ErrBuiltIn
@@ -160,7 +160,7 @@ func (r *Roles) openDefinition(t *transaction.Tx, tenant, id string) (*Definitio
 	return &current, err
 }
 
-// checkDefinition returns the errors that PutDefinition documents.
+// checkDefinition returns the errors of PutDefinition for a new or changed definition.
 func (r *Roles) checkDefinition(t *transaction.Tx, d Definition, created bool) error {
 	for _, role := range r.builtIn {
 		if arm.EqualFold(role.Name(), d.Name) {
@@ -169,7 +169,7 @@ func (r *Roles) checkDefinition(t *transaction.Tx, d Definition, created bool) e
 	}
 	taken := false
 	if err := t.One(roleNameTaken, memory.TenantPartition(d.TenantID), arm.Fold(d.Name), d.ID)(&taken); err != nil {
-		return fmt.Errorf("read whether a role's name is taken: %w", err)
+		return fmt.Errorf("check the name of a role: %w", err)
 	}
 	if taken {
 		return ErrNameExists
@@ -184,10 +184,10 @@ func (r *Roles) checkDefinition(t *transaction.Tx, d Definition, created bool) e
 	return &transaction.QuotaError{Kind: transaction.QuotaRoleDefinitions, Limit: limit, Current: n}
 }
 
-// holdAssignable returns ErrDefinitionNotFound unless the role of an assignment may be
-// assigned at its scope. It locks a custom role, because a concurrent deletion of the
-// role cannot see the assignment before it is committed.
-func (r *Roles) holdAssignable(t *transaction.Tx, a Assignment) error {
+// lockAssignable returns ErrDefinitionNotFound unless the assignment's role may be assigned
+// at its scope. It locks a custom role, because a concurrent deletion of the role cannot
+// see the assignment before its commit.
+func (r *Roles) lockAssignable(t *transaction.Tx, a Assignment) error {
 	if r.builtIn[a.RoleDefinition] != nil {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (r *Roles) holdAssignable(t *transaction.Tx, a Assignment) error {
 	return err
 }
 
-// DeleteDefinition removes a custom role that check accepts. The error is
+// DeleteDefinition removes a custom role, if check accepts it. The error is
 // engine.ErrNotFound if there is none, ErrAssigned while the role is assigned in the
 // tenant, and ErrBuiltIn for a built-in role.
 func (r *Roles) DeleteDefinition(ctx context.Context, tenant, id string, check func(Definition) error) error {
@@ -212,16 +212,16 @@ func (r *Roles) DeleteDefinition(ctx context.Context, tenant, id string, check f
 			return ErrAssigned
 		}
 		t.ChangesScope(memory.TenantPartition(tenant))
-		if err := current.record(t, nil, index.DeleteVerb); err != nil {
+		if err := current.recordChange(t, nil, index.DeleteVerb); err != nil {
 			return err
 		}
 		return t.Later(deleteRoleDefinition, memory.TenantPartition(tenant), current.ID)
 	})
 }
 
-// record records a change of a tenant's custom role, which was assignable at scopes
-// before.
-func (d *Definition) record(t *transaction.Tx, before []string, verb string) error {
+// recordChange records the event of a change of a custom role. before lists the scopes at
+// which the role was assignable until now.
+func (d *Definition) recordChange(t *transaction.Tx, before []string, verb string) error {
 	const typ = "Microsoft.Authorization/roleDefinitions"
 	at := slices.Concat(d.AssignableScopes, before)
 	slices.Sort(at)

@@ -12,14 +12,13 @@ import (
 // Query selects assignments.
 type Query struct {
 	Scope
-	// Above adds the assignments above the scope, Below those below it. The tenant's
-	// assignments are above every subscription; those of subscriptions are not below
-	// the tenant.
+	// Above adds the assignments above the scope, Below the ones below it. The tenant is
+	// above every subscription, but no subscription counts as below the tenant.
 	Above, Below bool
-	// Principals, unless empty, limit the list to the assignments of these object ids.
-	// The first 1024 count.
+	// Principals, unless empty, restricts the list to the assignments of these object ids.
+	// Only the first 1024 count.
 	Principals []string
-	// After is the last assignment of the page before, nil for the first page.
+	// After is the last assignment of the previous page, nil for the first page.
 	After *Assignment
 	Limit int // 0: all
 }
@@ -30,19 +29,19 @@ const (
 	listAssignmentsAt    = assignmentsFrom + ` AND scope = ? AND name > ?`
 	listAssignmentsBelow = assignmentsFrom + ` AND scope >= ? AND scope < ? AND (scope, name) > (?, ?)`
 	assignmentOrder      = ` ORDER BY scope, name LIMIT ?`
-	// The range fits one index only: otherwise an engine may go through the assignments of
-	// all others, in the order of their scopes.
+	// This range fits only one index. With another condition an engine may read the
+	// assignments of all principals, in the order of their scopes.
 	listAssignmentsOf = assignmentsFrom + ` AND (principal, scope, name) > (?, ?, ?) AND (principal, scope) <= (?, ?) ORDER BY principal, scope, name LIMIT ?`
 
 	roleAssignmentsIn = assignmentsFrom + ` AND (scope = ? OR scope >= ? AND scope < ?) ORDER BY scope, name`
 )
 
-// Assignments lists assignments: the tenant's, then those of the subscription, each
-// in the order of their scopes and names.
+// Assignments lists assignments, first the tenant's, then the subscription's, in the order
+// of their scopes and names.
 func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) {
 	left := q.Limit
 	var all []Assignment
-	more := func(within bounds) error {
+	more := func(within pageBounds) error {
 		if q.Limit > 0 && left <= 0 {
 			return nil
 		}
@@ -60,7 +59,7 @@ func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) 
 		if passed {
 			continue
 		}
-		if err := more(bounds{partition: at.partition(), scope: scope, name: after, last: scope}); err != nil {
+		if err := more(pageBounds{partition: at.partition(), scope: scope, name: after, last: scope}); err != nil {
 			return nil, err
 		}
 	}
@@ -68,7 +67,7 @@ func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) 
 		return all, nil
 	}
 	first, _ := engine.Below(arm.Fold(q.ID))
-	below := bounds{partition: q.partition(), scope: first, last: first + "\U0010FFFF"}
+	below := pageBounds{partition: q.partition(), scope: first, last: first + "\U0010FFFF"}
 	if q.After != nil && q.After.ScopeKey >= first {
 		below.scope, below.name = q.After.ScopeKey, q.After.Name
 	}
@@ -76,13 +75,13 @@ func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) 
 	return all, err
 }
 
-// bounds are those of a part of a list: it begins behind a scope and a name, and ends with
-// the assignments at its last scope.
-type bounds struct{ partition, scope, name, last string }
+// pageBounds bounds a part of a list. It begins after a scope and a name, and ends with the
+// assignments at its last scope.
+type pageBounds struct{ partition, scope, name, last string }
 
-// statement returns the statement that lists some principals' assignments within the
-// bounds, or everyone's, with its arguments except the limit.
-func (b bounds) statement(principals []string) (text string, args []any) {
+// statement returns the statement that lists the principals' assignments within the bounds,
+// or all assignments without principals, with its arguments except the limit.
+func (b pageBounds) statement(principals []string) (text string, args []any) {
 	switch {
 	case len(principals) == 1:
 		of := principalKey(principals[0])
@@ -99,8 +98,7 @@ func (b bounds) statement(principals []string) (text string, args []any) {
 	return text + filter + assignmentOrder, append(args, ids...)
 }
 
-// scopes returns the scope and, if wanted, its ancestors, in the order of their
-// assignments in the list.
+// scopes returns the scope and, if Above is set, its ancestors, in the order of the list.
 func (q Query) scopes() []string {
 	scope := arm.Fold(q.ID)
 	if !q.Above || scope == roles.TenantScope {
@@ -109,7 +107,7 @@ func (q Query) scopes() []string {
 	return append([]string{roles.TenantScope}, ScopesTo(arm.Fold(q.Subscription), scope)...)
 }
 
-// ScopesTo are the folded ids from a subscription's to one in it.
+// ScopesTo returns the folded ids of a subscription, of the scopes between, and of id.
 func ScopesTo(sub, id string) (all []string) {
 	for i := len(subscriptionID(sub)); i < len(id); i++ {
 		if id[i] == '/' {
@@ -134,8 +132,8 @@ func (q Query) afterName(scope string) (after string, passed bool) {
 	return "", false
 }
 
-// principalKey returns an object id in the form that assignments hold. GUIDs match in
-// any casing; other ids keep their casing, because their issuers may distinguish by it.
+// principalKey returns the stored form of an object id. GUIDs match in any casing; other ids
+// keep their casing, because it may distinguish principals of their issuers.
 func principalKey(id string) string {
 	if arm.ValidGUID(id) {
 		return arm.Fold(id)

@@ -12,12 +12,12 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Scope is a scope at which roles are assigned. Ids may have any casing.
+// Scope is a scope of role assignments. Ids may have any casing.
 type Scope struct {
 	TenantID string
-	// Subscription and Group hold the scope; both are "" for the tenant itself.
+	// Subscription and Group contain the scope; both are "" for the tenant itself.
 	Subscription, Group string
-	// ID is that of the scope, roles.TenantScope for the tenant.
+	// ID is the scope's id, roles.TenantScope for the tenant.
 	ID string
 }
 
@@ -28,9 +28,9 @@ func (at Scope) partition() string {
 	return arm.Fold(at.Subscription)
 }
 
-// check returns an error unless the scope lies in its subscription and group. The error is
-// a fault of the calling code.
-func (at Scope) check() error {
+// validate returns an error unless the scope lies in its subscription. The error is a fault
+// of the calling code.
+func (at Scope) validate() error {
 	holder := subscriptionID(arm.Fold(at.Subscription))
 	if at.Subscription == "" && at.ID == roles.TenantScope ||
 		at.Subscription != "" && (arm.EqualFold(at.ID, holder) || strings.HasPrefix(arm.Fold(at.ID), holder+"/")) {
@@ -39,7 +39,7 @@ func (at Scope) check() error {
 	return fmt.Errorf("inventory: the scope %q does not lie in the subscription %q", at.ID, at.Subscription)
 }
 
-// lockSet returns the locks of a write that changes assignments at the scope.
+// lockSet returns the lock set of a write that changes assignments at the scope.
 func (at Scope) lockSet() engine.LockSet {
 	switch {
 	case at.Subscription == "":
@@ -50,23 +50,24 @@ func (at Scope) lockSet() engine.LockSet {
 	return transaction.NewGroupLocks(at.Subscription, at.Group)
 }
 
-// tenantLocks are those of a write to a tenant's records, which calls lockTenant.
+// tenantLocks returns the lock set of a write that changes a tenant's records. The write
+// also has to call lockTenant.
 func tenantLocks(tenant string) engine.LockSet {
 	return engine.LockSet{Partition: memory.TenantPartition(tenant)}
 }
 
-// lockTenant lets one transaction at a time change a tenant's records. A tenant's only
-// row is that in the change sequence. The removal of a resource also takes that row
-// before those of assignments.
+// lockTenant lets one transaction at a time change a tenant's records. It locks the row in
+// the change sequence, the only row that a tenant has. The removal of a resource also locks
+// such a row before the rows of assignments.
 func lockTenant(t *transaction.Tx, tenant string) error {
 	return t.LockScopeChange(memory.TenantPartition(tenant))
 }
 
-// open checks that the holder of a scope admits the write, and locks it. It always locks
-// the subscription's row, so that one transaction at a time counts and compares the
-// assignments.
-func (at Scope) open(t *transaction.Tx, deletes bool) error {
-	if err := at.check(); err != nil {
+// lock locks the tenant, or the subscription and the group, of a scope, and returns an error
+// unless they admit the write. It always locks the subscription's row, so that one
+// transaction at a time counts and compares the assignments.
+func (at Scope) lock(t *transaction.Tx, deletes bool) error {
+	if err := at.validate(); err != nil {
 		return err
 	}
 	if at.Subscription == "" {
@@ -86,14 +87,14 @@ const (
 		WHERE subscription = ? AND EXISTS (SELECT 1 FROM role_assignments WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?))`
 )
 
-// Removals are the scopes that a transaction removed: it removes their assignments at its
+// Removals lists the scopes that a transaction removed, to remove their assignments at its
 // end.
-type Removals []place
+type Removals []removedScope
 
-type place struct{ subscription, scope string }
+type removedScope struct{ subscription, scope string }
 
-// Add schedules the removal of the assignments at a removed scope and below it. Nearly
-// always there are none, and the replicas' memory of the subscription then stays valid.
+// Add schedules the removal of the assignments at a removed scope and below it. If there
+// are none, as nearly always, the replicas' memory of the subscription stays valid.
 func (r *Removals) Add(t *transaction.Tx, sub, scope string) error {
 	if t.Isolated() && !t.Proves() {
 		from, to := engine.Below(scope)
@@ -104,15 +105,14 @@ func (r *Removals) Add(t *transaction.Tx, sub, scope string) error {
 		return err
 	}
 	t.MarkChanged()
-	*r = append(*r, place{sub, scope})
+	*r = append(*r, removedScope{sub, scope})
 	return nil
 }
 
-// Complete removes the assignments that Add scheduled, after the changes of scopes. If
-// there is anything to remove, it first records that roles change, without waiting for
-// the database's answer.
+// Complete removes the assignments that Add scheduled. Before that, its statements record a
+// change of the scopes that have any. It does not wait for the database.
 func (r Removals) Complete(t *transaction.Tx) error {
-	slices.SortFunc(r, func(a, b place) int { return strings.Compare(a.scope, b.scope) })
+	slices.SortFunc(r, func(a, b removedScope) int { return strings.Compare(a.scope, b.scope) })
 	for _, of := range r {
 		from, to := engine.Below(of.scope)
 		generation := engine.NewID()
@@ -126,7 +126,7 @@ func (r Removals) Complete(t *transaction.Tx) error {
 		err := t.LookUpLater(engine.Lookup{
 			Request: engine.Request{Statement: removeRoleAssignmentsAt, Args: []any{of.subscription, of.scope, from, to}},
 			Row: func(engine.Scanner) error {
-				t.ChangesScope(of.subscription) // takes effect once the transaction is committed
+				t.ChangesScope(of.subscription) // takes effect after the commit
 				return nil
 			},
 		})
@@ -137,8 +137,8 @@ func (r Removals) Complete(t *transaction.Tx) error {
 	return nil
 }
 
-// RemoveAll removes the assignments in a subscription that another tenant takes over,
-// because principals and roles belong to a tenant.
+// RemoveAll removes the assignments in a subscription that gets another tenant, because
+// principals and roles belong to a tenant.
 func RemoveAll(t *transaction.Tx, sub string) error {
 	if err := t.LockScopeChange(sub); err != nil {
 		return err
@@ -146,8 +146,8 @@ func RemoveAll(t *transaction.Tx, sub string) error {
 	return t.Later(deleteRoleAssignments, sub)
 }
 
-// Move moves the assignments at a scope of a subscription and below it. move returns the
-// new scope of an assignment.
+// Move moves the assignments at a scope of a subscription and below it. move sets the new
+// scope of an assignment.
 func Move(t *transaction.Tx, sub, scope string, move func(*Assignment)) error {
 	first, last := engine.Below(scope)
 	all, err := engine.Collect(t, scanRoleAssignment, roleAssignmentsIn, sub, scope, first, last)

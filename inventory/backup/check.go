@@ -19,16 +19,16 @@ type Contents struct {
 	Layout int64 `json:"layout"` // the number of the last migration
 }
 
-// DamagedError says why a file is no intact backup.
+// DamagedError reports why a file is not an intact backup.
 type DamagedError struct{ File, Why string }
 
 func (e *DamagedError) Error() string { return e.File + " is no whole database: " + e.Why }
 
-// check makes SQLite read each page of a backup and compare each index with its table. It
-// returns *DamagedError if the backup is not intact, or is no database of a gateway, which
-// has a layout, and [engine.ErrEdition] if that is too old.
-func check(ctx context.Context, file string) (c Contents, err error) {
-	opened, err := os.Open(file) // SQLite does not say why it cannot
+// checkBackup makes SQLite read each page of a backup and compare each index with its table.
+// It returns *DamagedError if the backup is not intact or not a gateway's database, and
+// [engine.ErrEdition] if its layout is too old.
+func checkBackup(ctx context.Context, file string) (c Contents, err error) {
+	opened, err := os.Open(file) // because SQLite does not report why it cannot open a file
 	if err != nil {
 		return c, err
 	}
@@ -63,7 +63,7 @@ func check(ctx context.Context, file string) (c Contents, err error) {
 	return c, err
 }
 
-// openReadOnly opens a database by its file, with an option of SQLite.
+// openReadOnly opens a database file, with an option of SQLite.
 func openReadOnly(file, option string) (*sql.DB, error) {
 	path, err := filepath.Abs(file)
 	if err != nil {

@@ -10,16 +10,16 @@ import (
 	"syscall"
 )
 
-// The bytes of a database file that SQLite's processes lock: a process that has it open
-// in the gateway's mode holds a shared lock on the last of them.
+// The bytes of a database file that SQLite locks. A process that has the file open in the
+// gateway's mode holds a shared lock on the last of them.
 const (
 	lockBegin  = 0x40000000
 	lockLength = 512
 )
 
-// lockDatabase keeps all other processes out of a database until unlock. It returns
-// ErrInUse if a process has the database open. It reads nothing of the database, so
-// that a damaged one can be replaced too.
+// lockDatabase locks a database against all other processes until unlock. It returns
+// ErrInUse if a process has the database open. It does not read the database, so that a
+// damaged one can be replaced, too.
 func lockDatabase(path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,5 +36,5 @@ func lockDatabase(path string) (unlock func(), err error) {
 		}
 		return nil, err
 	}
-	return func() { _ = file.Close() }, nil // which ends the lock
+	return func() { _ = file.Close() }, nil // closing ends the lock
 }

@@ -17,12 +17,12 @@ import (
 // ErrInUse refuses to replace a database that a process has open.
 var ErrInUse = errors.New("a process has it open: stop the gateway first")
 
-// Restoration says what is restored, and how.
+// Restoration describes a restoration of a backup.
 type Restoration struct {
 	Backup, Database string
 	// NotResumed are the kinds of jobs that are not resumed in the new database.
 	NotResumed inventory.NotResumed
-	// Now is when it is restored.
+	// Now is the time of the restoration.
 	Now time.Time
 	// Progress is called with the number of bytes copied so far; it may be nil.
 	Progress func(done, of int64)
@@ -31,7 +31,7 @@ type Restoration struct {
 // Restored is the result of a restoration.
 type Restored struct {
 	Contents
-	// Aside is where the former database is now; "" where there was none.
+	// Aside is the new path of the former database; "" if there was none.
 	Aside string `json:"aside,omitempty"`
 	// Disarmed is the work that was ended.
 	Disarmed inventory.Disarmed `json:"disarmed"`
@@ -39,10 +39,10 @@ type Restored struct {
 
 // Restore replaces a database by a backup, and keeps the former database next to it
 // under another name. The error is ErrInUse if a process has the database open, and
-// *DamagedError if the backup is not intact. Until Restore returns without an error,
-// the former database stays in its place, or next to it.
+// *DamagedError if the backup is not intact. After an error the former database is in its
+// place or next to it.
 func (r Restoration) Restore(ctx context.Context) (done Restored, err error) {
-	if done.Contents, err = check(ctx, r.Backup); err != nil {
+	if done.Contents, err = checkBackup(ctx, r.Backup); err != nil {
 		return done, err
 	}
 	if own := inventory.Layout(); done.Layout > own {
@@ -58,17 +58,17 @@ func (r Restoration) Restore(ctx context.Context) (done Restored, err error) {
 	if err != nil {
 		return done, err
 	}
-	defer func() { _ = os.Remove(ready) }() // unless it has the database's name by now
+	defer func() { _ = os.Remove(ready) }() // does nothing once it is renamed
 	if done.Aside, err = r.setAside(); err != nil {
 		return done, err
 	}
 	if err := os.Rename(ready, r.Database); err != nil {
 		return done, fmt.Errorf("move the restored database to its place: %w", err)
 	}
-	return done, flush(filepath.Dir(r.Database))
+	return done, syncPath(filepath.Dir(r.Database))
 }
 
-// prepare makes the new database next to the former one.
+// prepare creates the new database next to the former one.
 func (r Restoration) prepare(ctx context.Context, done *Restored) (path string, err error) {
 	from, err := os.Open(r.Backup)
 	if err != nil {
@@ -79,12 +79,12 @@ func (r Restoration) prepare(ctx context.Context, done *Restored) (path string, 
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(&counted{to, r.Progress, 0, done.Bytes}, from)
+	_, err = io.Copy(&progressWriter{to, r.Progress, 0, done.Bytes}, from)
 	if err = errors.Join(err, to.Close()); err == nil {
 		done.Disarmed, err = r.disarm(ctx, to.Name())
 	}
 	if err == nil {
-		err = flush(to.Name())
+		err = syncPath(to.Name())
 	}
 	if err != nil {
 		return "", errors.Join(err, os.Remove(to.Name()))
@@ -92,14 +92,14 @@ func (r Restoration) prepare(ctx context.Context, done *Restored) (path string, 
 	return to.Name(), nil
 }
 
-// counted is a writer that reports how much was written.
-type counted struct {
+// progressWriter is a writer that reports how many bytes were written.
+type progressWriter struct {
 	io.Writer
 	progress func(done, of int64)
 	done, of int64
 }
 
-func (c *counted) Write(part []byte) (int, error) {
+func (c *progressWriter) Write(part []byte) (int, error) {
 	n, err := c.Writer.Write(part)
 	if c.done += int64(n); c.progress != nil {
 		c.progress(c.done, c.of)
@@ -107,8 +107,8 @@ func (c *counted) Write(part []byte) (int, error) {
 	return n, err
 }
 
-// disarm brings the new database to this gateway's layout, and ends the work in it that
-// would do harm.
+// disarm migrates the new database to this gateway's layout, and ends the work in it that
+// must not be resumed.
 func (r Restoration) disarm(ctx context.Context, path string) (inventory.Disarmed, error) {
 	store, err := inventory.OpenRestored(ctx, engine.SQLite, path)
 	if err != nil {

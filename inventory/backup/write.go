@@ -9,14 +9,13 @@ import (
 	"path/filepath"
 )
 
-// ErrExists refuses to write over a file.
+// ErrExists refuses to overwrite a file.
 var ErrExists = errors.New("it exists, and a backup is never written over another file")
 
-// Write copies a database that may be in use into a file, as it is at one moment. It
-// checks the complete copy. The file appears once it is checked
-// and on disk, readable by its owner alone; if the file exists already, the error is
-// ErrExists. Writers of the database go on meanwhile; their log grows until the copy is
-// complete.
+// Write copies a database, which may be in use, into a file, as it is at one moment. The
+// file appears once the copy is checked and on disk, and only its owner can read it. If the
+// file exists already, the error is ErrExists. Writes to the database continue meanwhile;
+// its log grows until the copy is complete.
 func Write(ctx context.Context, database, file string) (c Contents, err error) {
 	if _, err := os.Stat(database); err != nil {
 		return c, err
@@ -43,25 +42,24 @@ func Write(ctx context.Context, database, file string) (c Contents, err error) {
 	if err := os.Chmod(copied, 0o600); err != nil {
 		return c, err
 	}
-	if c, err = check(ctx, copied); err != nil {
+	if c, err = checkBackup(ctx, copied); err != nil {
 		return c, err
 	}
-	if err := flush(copied); err != nil {
+	if err := syncPath(copied); err != nil {
 		return c, err
 	}
-	// A link and not a rename, which would replace a file that another process has
-	// created.
+	// A rename would replace a file that another process has created meanwhile.
 	if err := os.Link(copied, file); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			err = ErrExists
 		}
 		return c, err
 	}
-	return c, flush(filepath.Dir(file))
+	return c, syncPath(filepath.Dir(file))
 }
 
-// flush waits until a file, or the entries of a folder, are on disk.
-func flush(path string) error {
+// syncPath flushes a file, or the entries of a folder, to disk.
+func syncPath(path string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return err

@@ -1,7 +1,7 @@
-// Package deploymentrow keeps deployments of templates, each with the job that runs it, and
-// what their steps came to. The transactions that begin, end, cancel and delete them record
-// that as events. Secrets among what a deployment was given are in its content
-// alone, which is encrypted, and gives way to the template at its end.
+// Package deploymentrow stores deployments of templates, each with the job that runs it and
+// the results of its steps. The transactions that begin, end, cancel and delete a deployment
+// record events. Only a deployment's content, which is encrypted, holds its secret
+// parameters; at the end the template replaces the content.
 package deploymentrow
 
 import (
@@ -28,27 +28,27 @@ const Job = "deployment"
 // ErrActive refuses to replace or delete a deployment that has not ended.
 var ErrActive = errors.New("inventory: the deployment has not ended")
 
-// MostContent bounds the bytes of all content of one subscription's deployments that have not
-// ended: 16 templates of the largest size that a request may have.
+// MostContent bounds the total content, in bytes, of a subscription's running deployments:
+// 16 templates of the largest size that a request may have.
 const MostContent = 64 << 20
 
-// Bounds of the deployments that are kept, in bytes: of one scope, and of all scopes of a
-// subscription, each of which may have as large a part of that, but at least leastHistory.
+// Bounds of the stored deployments, in bytes. A scope may have maxHistory, or an equal share
+// of the subscription's maxAllHistory if that is less, but at least minHistory.
 const (
-	mostHistory  = 128 << 20
-	allHistory   = 16 << 30
-	leastHistory = 16 << 20
+	maxHistory    = 128 << 20
+	maxAllHistory = 16 << 30
+	minHistory    = 16 << 20
 )
 
-// ErrTooMany refuses another deployment in a subscription with too many that have not ended,
-// or with too much content of such ones.
+// ErrTooMany refuses another deployment in a subscription that has too many running ones, or
+// too much content of running ones.
 var ErrTooMany = errors.New("inventory: the subscription has too many deployments under way")
 
-// ErrCallerShare refuses another deployment of a caller that has as many of these, or as much
-// content, as one caller may have.
+// ErrCallerShare refuses another deployment of a caller that has as many running ones, or as
+// much content of running ones, as one caller may have.
 var ErrCallerShare = errors.New("inventory: the caller has too many deployments under way")
 
-// State says whether a deployment runs, or how it has ended. The numbers are stored.
+// State is the state of a deployment. The numbers are stored.
 type State uint8
 
 // The states of deployments.
@@ -61,10 +61,10 @@ const (
 
 var states = [...]string{"Running", "Succeeded", "Failed", "Canceled"}
 
-// String names the state as ARM does.
+// String returns ARM's name of the state.
 func (s State) String() string { return states[s] }
 
-// Name is where a deployment lies; case does not count.
+// Name identifies a deployment, in any casing.
 type Name struct {
 	Subscription string
 	Group        string // empty at the subscription
@@ -80,14 +80,14 @@ type Deployment struct {
 	Job    [16]byte
 	State  State
 	Began  time.Time
-	Record []byte // in the form of whoever wrote it
+	Record []byte // in the caller's format
 }
 
-// Step is the progress of a step: its state and record, in the form of whoever wrote them.
+// Step is the progress of a deployment's step. State and Record have the caller's format.
 type Step struct {
 	State   uint8
 	Record  []byte
-	Created *Deployed // what it has made, with its end; nil: nothing, or nothing that is kept
+	Created *Deployed // the resource that an ended step created or changed; nil: none to record
 }
 
 const (
@@ -108,7 +108,7 @@ const (
 	oldDeployments = `SELECT name, ` + keptBytes + ` FROM deployments WHERE subscription = ? AND resource_group = ? AND state <> ? ORDER BY began LIMIT ?`
 	keptBytes      = `LENGTH(record) + LENGTH(content) + LENGTH(operations)`
 	countGroups    = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ?`
-	// sumRunning counts nested ones with the one whose job they have.
+	// sumRunning counts a nested deployment and its parent once: they have the same job.
 	sumRunning = `SELECT COUNT(DISTINCT job), COALESCE(SUM(LENGTH(content)), 0),
 		COUNT(DISTINCT CASE WHEN caller = ? THEN job END), COALESCE(SUM(CASE WHEN caller = ? THEN LENGTH(content) ELSE 0 END), 0)
 		FROM deployments WHERE subscription = ? AND state = ?`
@@ -119,68 +119,68 @@ const (
 	listSteps   = `SELECT step, state, record FROM deployment_steps WHERE subscription = ? AND resource_group = ? AND job = ? ORDER BY step`
 	deleteSteps = `DELETE FROM deployment_steps WHERE subscription = ? AND resource_group = ? AND job = ?`
 
-	// OfGroup forgets the deployments of a group.
+	// OfGroup deletes the deployments of a group.
 	OfGroup = `DELETE FROM deployments WHERE subscription = ? AND resource_group = ?`
-	// StepsOfGroup forgets their steps.
+	// StepsOfGroup deletes their steps.
 	StepsOfGroup = `DELETE FROM deployment_steps WHERE subscription = ? AND resource_group = ?`
 )
 
-// Deployments are those of a database.
+// Deployments stores deployments.
 type Deployments struct{ database *transaction.Database }
 
 // New returns the deployments of a database.
 func New(d *transaction.Database) *Deployments { return &Deployments{database: d} }
 
-// place binds what is encrypted to where it stands.
-func place(n Name, job [16]byte, what string) []byte {
+// sealPlace returns the place that encryption binds a part of a deployment to.
+func sealPlace(n Name, job [16]byte, what string) []byte {
 	return append([]byte("deployment "+what+" "+n.Subscription+" "+n.Group+" "+n.Name+" "), job[:]...)
 }
 
-// Started is a deployment that begins.
+// Started describes a deployment that begins.
 type Started struct {
 	Name
-	ID      string // its whole ID
+	ID      string // the deployment's full ID
 	Record  []byte // what clients see while it runs
-	Content []byte // all that its job needs
+	Content []byte // everything that its job needs
 	Payload string // of its job
-	// Operation is what the caller polls. Its Follow becomes the ID of the job.
+	// Operation is the caller's polling URL. Its Follow becomes the ID of the job.
 	Operation polls.Operation
-	History   int // how many of the scope are kept; the oldest ones that have ended go
-	Running   int // how many of the subscription may be under way
-	// Caller tells callers apart. One may have RunningOfCaller of those under way, with
-	// ContentOfCaller bytes of MostContent.
+	History   int // how many deployments the scope keeps; the oldest ended ones are dropped
+	Running   int // how many deployments of the subscription may run
+	// Caller identifies the caller. One caller may have RunningOfCaller running
+	// deployments, with ContentOfCaller bytes of MostContent.
 	Caller                           string
 	RunningOfCaller, ContentOfCaller int
 }
 
-// Begin durably records a deployment with its job, in place of one of its name that has
-// ended: created reports whether there was none. It returns ErrActive if that has not ended,
-// ErrCallerShare or ErrTooMany if as many or as much as may be under way are, and refuses as a
-// lock on its scope would be.
+// Begin durably records a deployment with its job. It replaces an ended deployment of the
+// same name; created reports whether there was none. The error is ErrActive if the one of
+// that name still runs, and ErrCallerShare or ErrTooMany at the limits of running
+// deployments. The scope must admit the write, as for the inventory's EditLock.
 func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, created bool, err error) {
 	n := b.folded()
 	job = jobrow.Job{Subscription: n.Subscription, ID: engine.NewID(), Kind: Job, Subject: b.ID, Incarnation: engine.NewID(), Payload: b.Payload}
-	record, err := d.database.Cipher.Encrypt(ctx, place(n, job.ID, "record"), b.Record)
+	record, err := d.database.Cipher.Encrypt(ctx, sealPlace(n, job.ID, "record"), b.Record)
 	if err != nil {
 		return job, false, fmt.Errorf("encrypt the record of a deployment: %w", err)
 	}
-	content, err := d.database.Cipher.Encrypt(ctx, place(n, job.ID, "content"), b.Content)
+	content, err := d.database.Cipher.Encrypt(ctx, sealPlace(n, job.ID, "content"), b.Content)
 	if err != nil {
 		return job, false, fmt.Errorf("encrypt the content of a deployment: %w", err)
 	}
 	caller := callerKey(b.Caller)
-	created, err = transaction.Commit(ctx, d.database, engine.Flushed, locksOf(n), func(t *transaction.Tx) (bool, error) {
-		if err := open(t, n); err != nil {
+	created, err = transaction.Commit(ctx, d.database, engine.Flushed, scopeLocks(n), func(t *transaction.Tx) (bool, error) {
+		if err := openScope(t, n); err != nil {
 			return false, err
 		}
-		found, _, err := remove(t, n)
+		found, _, err := deleteEnded(t, n)
 		if err != nil {
 			return false, err
 		}
-		if err := b.admit(t, n.Subscription, caller, len(content)); err != nil {
+		if err := b.checkLimits(t, n.Subscription, caller, len(content)); err != nil {
 			return false, err
 		}
-		begun := beginning(b.ID, !found, events.CauseOf(t.Context))
+		begun := startEvent(b.ID, !found, events.CauseOf(t.Context))
 		if err := d.insert(t, n, job.ID, begun, record, content, caller, b.History); err != nil {
 			return false, err
 		}
@@ -196,15 +196,16 @@ func (d *Deployments) Begin(ctx context.Context, b Started) (job jobrow.Job, cre
 	return job, created, err
 }
 
-// callerKey is the key of a caller, whose name may be an address.
+// callerKey returns the stored form of a caller. It is a hash, because a caller's name may
+// be an e-mail address.
 func callerKey(caller string) string {
 	sum := sha256.Sum256([]byte(caller))
 	return hex.EncodeToString(sum[:16])
 }
 
-// admit refuses one more deployment if as many are under way as may be, or as much content. The
-// first one of a caller, or of a subscription, may have more content.
-func (b *Started) admit(t *transaction.Tx, sub, caller string, content int) error {
+// checkLimits refuses one more deployment at the limits of running deployments and their
+// content. The first one of a caller, or of a subscription, may have more content.
+func (b *Started) checkLimits(t *transaction.Tx, sub, caller string, content int) error {
 	var running, size, own, ownSize int
 	if err := t.One(sumRunning, caller, caller, sub, Running)(&running, &size, &own, &ownSize); err != nil {
 		return fmt.Errorf("count running deployments: %w", err)
@@ -218,16 +219,16 @@ func (b *Started) admit(t *transaction.Tx, sub, caller string, content int) erro
 	return nil
 }
 
-// locksOf are the locks of a write that begins a deployment in a scope.
-func locksOf(n Name) engine.LockSet {
+// scopeLocks returns the lock set of a write that begins a deployment in a scope.
+func scopeLocks(n Name) engine.LockSet {
 	if n.Group == "" {
 		return transaction.SubscriptionLocks(n.Subscription)
 	}
 	return transaction.GroupLocks(n.Subscription, n.Group)
 }
 
-// open refuses a deployment as a lock on its scope would be.
-func open(t *transaction.Tx, n Name) error {
+// openScope locks the deployment's scope, and returns an error unless it admits writes.
+func openScope(t *transaction.Tx, n Name) error {
 	if n.Group == "" {
 		return t.Scopes.OpenSubscription(n.Subscription, "", false)
 	}
@@ -239,7 +240,7 @@ func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun even
 	if err != nil {
 		return err
 	}
-	sealed, err := d.database.Cipher.Encrypt(t.Context, place(n, job, "beginning"), text)
+	sealed, err := d.database.Cipher.Encrypt(t.Context, sealPlace(n, job, "beginning"), text)
 	if err != nil {
 		return fmt.Errorf("encrypt the event of a deployment's start: %w", err)
 	}
@@ -249,12 +250,12 @@ func (d *Deployments) insert(t *transaction.Tx, n Name, job [16]byte, begun even
 	if err := t.RecordOwnBy(begun.Cause, n.Subscription, begun); err != nil {
 		return err
 	}
-	return bound(t, n, history)
+	return dropOldest(t, n, history)
 }
 
-// remove deletes a deployment that has ended, and reports whether there was one. With
-// ErrActive it returns the job of one that has not.
-func remove(t *transaction.Tx, n Name) (found bool, job []byte, err error) {
+// deleteEnded deletes a deployment that has ended, and reports whether there was one. If the
+// deployment still runs, it returns its job and ErrActive.
+func deleteEnded(t *transaction.Tx, n Name) (found bool, job []byte, err error) {
 	var state State
 	err = t.One(lockDeployment, n.Subscription, n.Group, n.Name)(&job, &state)
 	switch {
@@ -269,20 +270,21 @@ func remove(t *transaction.Tx, n Name) (found bool, job []byte, err error) {
 	return true, nil, err
 }
 
-// bound drops the oldest deployments of a scope that has too many, or too large ones.
-func bound(t *transaction.Tx, n Name, history int) error {
+// dropOldest drops the oldest ended deployments of a scope that has too many or too large
+// ones.
+func dropOldest(t *transaction.Tx, n Name, history int) error {
 	var kept, groups int
 	var bytes int64
 	if err := t.One(sumDeployments, n.Subscription, n.Group)(&kept, &bytes); err != nil {
 		return fmt.Errorf("count the deployments of a scope: %w", err)
 	}
-	if kept <= history && bytes <= leastHistory {
+	if kept <= history && bytes <= minHistory {
 		return nil
 	}
 	if err := t.One(countGroups, n.Subscription)(&groups); err != nil {
 		return err
 	}
-	most := max(leastHistory, min(mostHistory, allHistory/int64(groups+1))) // the subscription is a scope, too
+	most := max(minHistory, min(maxHistory, maxAllHistory/int64(groups+1))) // 1 for the subscription itself
 	if kept <= history && bytes <= most {
 		return nil
 	}
@@ -304,7 +306,7 @@ func bound(t *transaction.Tx, n Name, history int) error {
 		if err := t.Later(deleteDeployment, n.Subscription, n.Group, o.name); err != nil {
 			return err
 		}
-		if err := recordDeleted(t, events.Cause{}, n); err != nil { // no one asked for that
+		if err := recordDeleted(t, events.Cause{}, n); err != nil { // no caller caused it
 			return err
 		}
 	}
@@ -331,18 +333,18 @@ func (d *Deployments) scan(ctx context.Context, n Name, scan engine.Scanner, bef
 	if len(before) > 0 {
 		n.Name = *before[0].(*string)
 	}
-	found.Record, err = d.database.Cipher.Decrypt(ctx, place(n, found.Job, "record"), record)
+	found.Record, err = d.database.Cipher.Decrypt(ctx, sealPlace(n, found.Job, "record"), record)
 	return found, err
 }
 
-// Named is a deployment of a list, by its folded name.
+// Named is a deployment with its folded name.
 type Named struct {
 	Name string
 	Deployment
 }
 
-// List returns deployments of a scope, by their folded names, from behind one on: no more than
-// limit, and no further one once their records have so many bytes together.
+// List returns the deployments of a scope after a folded name, in the order of their names:
+// at most limit, and no more once their records have the given number of bytes together.
 func (d *Deployments) List(ctx context.Context, sub, group, after string, limit, bytes int) ([]Named, error) {
 	n := Name{Subscription: sub, Group: group}.folded()
 	read := d.database.Read(ctx)
@@ -360,38 +362,38 @@ func (d *Deployments) List(ctx context.Context, sub, group, after string, limit,
 	}, listDeployments, n.Subscription, n.Group, after, fit)
 }
 
-// Content returns what the job of a deployment needs, or engine.ErrNotFound if the
-// deployment is there no more, or has ended.
+// Content returns the content of a running deployment, or engine.ErrNotFound if it has ended
+// or no longer exists.
 func (d *Deployments) Content(ctx context.Context, name Name, job [16]byte) ([]byte, error) {
-	return d.part(ctx, selectContent, name, job, "content", Running)
+	return d.readSealed(ctx, selectContent, name, job, "content", Running)
 }
 
 // Template returns the template of a deployment that has ended, or engine.ErrNotFound.
 func (d *Deployments) Template(ctx context.Context, name Name, job [16]byte) ([]byte, error) {
-	return d.part(ctx, selectTemplate, name, job, "template", Running)
+	return d.readSealed(ctx, selectTemplate, name, job, "template", Running)
 }
 
-// Operations returns what the steps of a deployment that has ended came to.
+// Operations returns the results of the steps of a deployment that has ended.
 func (d *Deployments) Operations(ctx context.Context, name Name, job [16]byte) ([]byte, error) {
-	return d.part(ctx, selectOperations, name, job, "operations")
+	return d.readSealed(ctx, selectOperations, name, job, "operations")
 }
 
-func (d *Deployments) part(ctx context.Context, statement string, name Name, job [16]byte, what string, state ...any) ([]byte, error) {
+func (d *Deployments) readSealed(ctx context.Context, statement string, name Name, job [16]byte, what string, state ...any) ([]byte, error) {
 	n := name.folded()
 	var text []byte
 	err := d.database.Read(ctx).One(statement, append([]any{n.Subscription, n.Group, n.Name, job[:]}, state...)...)(&text)
 	if err != nil || len(text) == 0 {
 		return nil, engine.OrNotFound(err)
 	}
-	return d.database.Cipher.Decrypt(ctx, place(n, job, what), text)
+	return d.database.Cipher.Decrypt(ctx, sealPlace(n, job, what), text)
 }
 
-// Delete durably deletes a deployment that has ended, if there is one, and never its
-// resources.
+// Delete durably deletes a deployment, if it exists, but not its resources. The error is
+// ErrActive if it still runs.
 func (d *Deployments) Delete(ctx context.Context, name Name) error {
 	n := name.folded()
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
-		found, _, err := remove(t, n)
+		found, _, err := deleteEnded(t, n)
 		if err != nil || !found {
 			return err
 		}
@@ -399,19 +401,19 @@ func (d *Deployments) Delete(ctx context.Context, name Name) error {
 	})
 }
 
-// Progress is that of a step, ready to be recorded.
+// Progress records the progress of a step in a transaction.
 type Progress func(*transaction.Tx) error
 
-// Progress returns that of the step of a number, for [Deployments.PutSteps].
+// Progress returns the progress of a step, given its number, for [Deployments.PutSteps].
 func (d *Deployments) Progress(ctx context.Context, name Name, job [16]byte, number int, s Step) (Progress, error) {
 	n := name.folded()
-	record, err := d.database.Cipher.Encrypt(ctx, place(n, job, "step"), s.Record)
+	record, err := d.database.Cipher.Encrypt(ctx, sealPlace(n, job, "step"), s.Record)
 	if err != nil {
 		return nil, fmt.Errorf("encrypt a step: %w", err)
 	}
 	then := func(*transaction.Tx) error { return nil }
 	if s.Created != nil {
-		if then, err = s.Created.put(ctx, d); err != nil {
+		if then, err = s.Created.preparePut(ctx, d); err != nil {
 			return nil, err
 		}
 	}
@@ -423,13 +425,13 @@ func (d *Deployments) Progress(ctx context.Context, name Name, job [16]byte, num
 	}, nil
 }
 
-// PutSteps durably records the progress of steps. It asks for that in the transaction, and
-// once more if that is repeated. The error is jobrow.ErrLeaseLost if the caller no longer
-// holds the job, and engine.ErrNotFound if the deployment is there no more.
+// PutSteps durably records the progress of steps. It calls progress in the transaction, again
+// each time the transaction is repeated. The error is jobrow.ErrLeaseLost if the caller no
+// longer holds the job, and engine.ErrNotFound if the deployment no longer exists.
 func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, progress func() []Progress) error {
 	n := name.folded()
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
-		if _, err := d.hold(t, n, &j); err != nil {
+		if _, err := d.lockRunning(t, n, &j); err != nil {
 			return err
 		}
 		for _, p := range progress() {
@@ -441,9 +443,9 @@ func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, pro
 	})
 }
 
-// hold locks a deployment whose job the caller holds. It reads the job's holder under
-// the lock, so that [Deployments.GiveUpStep] cannot change it meanwhile.
-func (d *Deployments) hold(t *transaction.Tx, n Name, j *jobrow.Job) (Active, error) {
+// lockRunning locks a deployment whose job the caller holds. It checks the job's holder under
+// the lock, so that [Deployments.GiveUpStep] cannot revoke the lease meanwhile.
+func (d *Deployments) lockRunning(t *transaction.Tx, n Name, j *jobrow.Job) (Active, error) {
 	var running *Active
 	var held bool
 	err := t.LookUp(lookUpRunning(n, j.ID, &running), j.LookUpHeld(&held))
@@ -458,18 +460,18 @@ func (d *Deployments) hold(t *transaction.Tx, n Name, j *jobrow.Job) (Active, er
 	return *running, nil
 }
 
-// lookUpRunning locks the deployment of a name, if a job runs it.
+// lookUpRunning returns a query that locks a running deployment of a job and sets running.
 func lookUpRunning(n Name, id [16]byte, running **Active) engine.Lookup {
 	return engine.LookupOf(lockActive, func(a Active) { *running = &a }, scanActive, n.Subscription, n.Group, n.Name, id[:], Running)
 }
 
-// GiveUpStep durably ends a step without the holder of its job and revokes the lease:
-// the next attempt finds the step in the state of s. The job's history records did. The
-// error is engine.ErrNotFound if the deployment does not run, and jobrow.ErrLeaseLost
-// if the step is no longer in the state before.
+// GiveUpStep durably ends a step on behalf of an operator and revokes the lease of the job's
+// holder; the job's next attempt finds the step as s. did is for the job's history. The error
+// is engine.ErrNotFound if the deployment does not run, and jobrow.ErrLeaseLost if the step
+// is no longer in the state before.
 func (d *Deployments) GiveUpStep(ctx context.Context, name Name, job [16]byte, step int, before uint8, s Step, did string) error {
 	n := name.folded()
-	record, err := d.database.Cipher.Encrypt(ctx, place(n, job, "step"), s.Record)
+	record, err := d.database.Cipher.Encrypt(ctx, sealPlace(n, job, "step"), s.Record)
 	if err != nil {
 		return fmt.Errorf("encrypt a step that is given up: %w", err)
 	}
@@ -495,7 +497,7 @@ func (d *Deployments) GiveUpStep(ctx context.Context, name Name, job [16]byte, s
 	})
 }
 
-// Steps returns the recorded steps of a deployment by their numbers, while it runs.
+// Steps returns the recorded steps of a running deployment by their numbers.
 func (d *Deployments) Steps(ctx context.Context, name Name, job [16]byte) (map[int]Step, error) {
 	n, steps := name.folded(), map[int]Step{}
 	return steps, d.database.Read(ctx).Each(func(scan engine.Scanner) error {
@@ -505,30 +507,30 @@ func (d *Deployments) Steps(ctx context.Context, name Name, job [16]byte) (map[i
 			return err
 		}
 		var err error
-		s.Record, err = d.database.Cipher.Decrypt(ctx, place(n, job, "step"), s.Record)
+		s.Record, err = d.database.Cipher.Decrypt(ctx, sealPlace(n, job, "step"), s.Record)
 		steps[number] = s
 		return err
 	}, listSteps, n.Subscription, n.Group, job[:])
 }
 
-// Ended is how a deployment has ended.
+// Ended describes the end of a deployment.
 type Ended struct {
 	State      State
-	Error      *arm.Error // nil: it has succeeded
+	Error      *arm.Error // nil: it succeeded
 	Record     []byte     // what clients see from now on
-	Operations []byte     // what its steps came to
+	Operations []byte     // the results of its steps
 	Template   []byte     // nil: none is kept
 	Payload    string     // of its job
 	Kept       time.Duration
 }
 
-// End durably ends a deployment and its job, and deletes its content but for the template,
-// and its steps. Of its nested ones, those that have not ended have failed. The error is
-// jobrow.ErrLeaseLost if the caller no longer holds the job. Of a deployment that is there no
-// more, the job alone ends.
+// End durably ends a deployment and its job. It deletes the steps, and the content except the
+// template. Nested deployments that still run are ended as failed. If the deployment no longer
+// exists, only the job ends. The error is jobrow.ErrLeaseLost if the caller no longer holds
+// the job.
 func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended) error {
 	n := name.folded()
-	end, err := d.ending(ctx, n, j, e)
+	end, err := d.prepareEnd(ctx, n, j, e)
 	if err != nil {
 		return err
 	}
@@ -539,7 +541,7 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 			return err
 		}
 		if there {
-			if err := d.abandon(t, j.ID); err != nil {
+			if err := d.failNested(t, j.ID); err != nil {
 				return err
 			}
 		}
@@ -550,10 +552,10 @@ func (d *Deployments) End(ctx context.Context, name Name, j jobrow.Job, e Ended)
 	})
 }
 
-// ending returns what ends a deployment of a job in a transaction, if it is still there: it
-// puts the template, or nothing, in the place of the content, and drops the oldest records of
-// what was deployed where its scope has too many.
-func (d *Deployments) ending(ctx context.Context, n Name, j jobrow.Job, e Ended) (end func(*transaction.Tx) (there bool, err error), err error) {
+// prepareEnd returns a function that ends a deployment in a transaction, and reports whether
+// it still exists. The function replaces the content by the template, or by nothing, and
+// drops the scope's oldest records of deployed resources if there are too many.
+func (d *Deployments) prepareEnd(ctx context.Context, n Name, j jobrow.Job, e Ended) (end func(*transaction.Tx) (there bool, err error), err error) {
 	parts := []struct {
 		what string
 		text []byte
@@ -564,12 +566,12 @@ func (d *Deployments) ending(ctx context.Context, n Name, j jobrow.Job, e Ended)
 		if p.text == nil {
 			continue
 		}
-		if encrypted[i], err = d.database.Cipher.Encrypt(ctx, place(n, j.ID, p.what), p.text); err != nil {
+		if encrypted[i], err = d.database.Cipher.Encrypt(ctx, sealPlace(n, j.ID, p.what), p.text); err != nil {
 			return nil, fmt.Errorf("encrypt the %s of a deployment: %w", p.what, err)
 		}
 	}
 	return func(t *transaction.Tx) (bool, error) {
-		active, err := d.hold(t, n, &j)
+		active, err := d.lockRunning(t, n, &j)
 		switch {
 		case errors.Is(err, engine.ErrNotFound):
 			return false, nil
@@ -582,6 +584,6 @@ func (d *Deployments) ending(ctx context.Context, n Name, j jobrow.Job, e Ended)
 		if err := d.recordEnd(t, active, events.Status(e.State.String()), e.Error, false); err != nil {
 			return false, err
 		}
-		return true, t.Later(boundDeployed, n.Subscription, n.Group, n.Subscription, n.Group, DeployedKept)
+		return true, t.Later(dropOldestDeployed, n.Subscription, n.Group, n.Subscription, n.Group, DeployedKept)
 	}, nil
 }

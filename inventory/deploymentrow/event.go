@@ -22,7 +22,6 @@ const (
 	activeOfGroup = activeColumns + `subscription = ? AND resource_group = ? AND state = ?` + engine.ForUpdate
 )
 
-// id returns the ID of the deployment.
 func (n Name) id() string {
 	scope := "/subscriptions/" + n.Subscription
 	if n.Group != "" {
@@ -31,32 +30,33 @@ func (n Name) id() string {
 	return scope + "/providers/" + typeName + "/" + n.Name
 }
 
-// Active is a deployment that has not ended.
+// Active is a running deployment.
 type Active struct {
-	name      Name // folded
-	job       [16]byte
-	beginning []byte
-	caller    string // its key
+	name       Name // folded
+	job        [16]byte
+	startEvent []byte
+	caller     string // its key
 }
 
 func scanActive(scan engine.Scanner) (a Active, err error) {
 	var job []byte
-	err = scan(&a.name.Subscription, &a.name.Group, &a.name.Name, &job, &a.beginning, &a.caller)
+	err = scan(&a.name.Subscription, &a.name.Group, &a.name.Name, &job, &a.startEvent, &a.caller)
 	copy(a.job[:], job)
 	return a, err
 }
 
-// LookUpActive locks the deployments of a group that have not ended.
+// LookUpActive returns a query that locks the running deployments of a group and passes them
+// to each.
 func LookUpActive(sub, group string, each func(Active)) engine.Lookup {
 	return engine.LookupOf(activeOfGroup, each, scanActive, sub, group, Running)
 }
 
-// begun returns the event of a deployment's beginning, whose job acts for its caller since. It
-// stands in the place of the operations until the end, encrypted. No one is named if the key
-// is gone.
-func (d *Deployments) begun(ctx context.Context, a Active) (events.Payload, error) {
-	e := beginning(a.name.id(), false, events.Cause{})
-	text, err := d.database.Cipher.Decrypt(ctx, place(a.name, a.job, "beginning"), a.beginning)
+// loadStartEvent returns the event of a deployment's start, with the deployment's job in its
+// cause. Until the deployment ends, the event is stored encrypted in the operations column.
+// If its key is lost, the event names no caller.
+func (d *Deployments) loadStartEvent(ctx context.Context, a Active) (events.Payload, error) {
+	e := startEvent(a.name.id(), false, events.Cause{})
+	text, err := d.database.Cipher.Decrypt(ctx, sealPlace(a.name, a.job, "beginning"), a.startEvent)
 	if err == nil {
 		err = json.Unmarshal(text, &e)
 	}
@@ -67,13 +67,13 @@ func (d *Deployments) begun(ctx context.Context, a Active) (events.Payload, erro
 	return e, nil
 }
 
-func beginning(id string, isNew bool, by events.Cause) events.Payload {
+func startEvent(id string, isNew bool, by events.Cause) events.Payload {
 	return events.Payload{Resource: id, Action: typeName + index.WriteVerb, Status: events.Accepted, New: isNew, Cause: by}
 }
 
-// recordEnd records how a deployment ends, and whether its record goes.
+// recordEnd records the event of a deployment's end. gone: its record is deleted, too.
 func (d *Deployments) recordEnd(t *transaction.Tx, a Active, status events.Status, why *arm.Error, gone bool) error {
-	e, err := d.begun(t.Context, a)
+	e, err := d.loadStartEvent(t.Context, a)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (d *Deployments) recordEnd(t *transaction.Tx, a Active, status events.Statu
 	return t.RecordOwnBy(e.Cause, a.name.Subscription, e)
 }
 
-// RecordGone records the ends of deployments that go with their group.
+// RecordGone records the ends of deployments that are deleted with their group.
 func (d *Deployments) RecordGone(t *transaction.Tx, all []Active) error {
 	return d.recordFailed(t, all, "The resource group of the deployment was deleted.", true)
 }
@@ -95,8 +95,8 @@ func (d *Deployments) recordFailed(t *transaction.Tx, all []Active, why string, 
 	return nil
 }
 
-// abandon ends the nested deployments of a job that have not ended: they have failed.
-func (d *Deployments) abandon(t *transaction.Tx, job [16]byte) error {
+// failNested ends the running nested deployments of a job as failed.
+func (d *Deployments) failNested(t *transaction.Tx, job [16]byte) error {
 	all, err := engine.Collect(t, scanActive, activeOfJob, job[:], Running)
 	if err != nil || len(all) == 0 {
 		return err
@@ -104,16 +104,16 @@ func (d *Deployments) abandon(t *transaction.Tx, job [16]byte) error {
 	if err := d.recordFailed(t, all, "The deployment that it is nested in has ended without it.", false); err != nil {
 		return err
 	}
-	_, err = t.Exec(abandonNested, Failed, []byte{}, job[:], Running)
+	_, err = t.Exec(endNested, Failed, []byte{}, job[:], Running)
 	return err
 }
 
-// recordDeleted records that the record of a deployment was deleted.
 func recordDeleted(t *transaction.Tx, by events.Cause, n Name) error {
 	return t.RecordOwnBy(by, arm.Fold(n.Subscription), events.Payload{Resource: n.id(), Action: typeName + index.DeleteVerb, Status: events.Succeeded})
 }
 
-// RecordCanceled records that the deployment of a job was canceled, which its end follows.
+// RecordCanceled records the event of a cancellation of a job's deployment. The event of its
+// end follows.
 func RecordCanceled(t *transaction.Tx, j jobrow.Job) error {
 	return t.RecordOwn(j.Subscription, events.Payload{Resource: j.Subject, Action: typeName + "/cancel/action", Status: events.Succeeded})
 }

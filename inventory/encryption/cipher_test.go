@@ -134,7 +134,7 @@ func TestTheKeyIsCreatedOnce(t *testing.T) {
 	for i := range keys {
 		all.Go(func() {
 			var err error
-			if keys[i], _, err = keyFile(database, true); err != nil {
+			if keys[i], _, err = loadKeyFile(database, true); err != nil {
 				t.Error(err)
 			}
 		})

@@ -11,20 +11,18 @@ import (
 	"strings"
 )
 
-// keySuffix is added to the name of SQLite's database file. That file holds the key
-// that encrypts the texts in the database and its copies.
 const keySuffix = ".key"
 
-// keyFile returns the key in the file next to a database. If there is none and wanted
+// loadKeyFile returns the key in the file next to a database. If there is no file and wanted
 // is set, it creates one.
-func keyFile(database string, wanted bool) (key [32]byte, exists bool, err error) {
+func loadKeyFile(database string, wanted bool) (key [32]byte, exists bool, err error) {
 	path := database + keySuffix
 	key, err = readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !wanted {
 			return key, false, nil
 		}
-		if err = makeKeyFile(path); err == nil {
+		if err = createKeyFile(path); err == nil {
 			key, err = readKeyFile(path)
 		}
 	}
@@ -46,10 +44,10 @@ func readKeyFile(path string) (key [32]byte, err error) {
 	return [32]byte(raw), nil
 }
 
-// makeKeyFile makes a file with a random key that only its owner may read. The file
-// appears as a whole or not at all, and is on disk before anything is encrypted with
-// its key. If another process made the file in the meantime, that file stays.
-func makeKeyFile(path string) error {
+// createKeyFile creates a file with a random key that only its owner may read. The file
+// appears as a whole or not at all, and is on disk before anything is encrypted with its
+// key. If another process has created the file meanwhile, that file stays.
+func createKeyFile(path string) error {
 	var key [32]byte
 	rand.Read(key[:]) // never fails
 	folder := filepath.Dir(path)

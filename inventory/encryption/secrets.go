@@ -16,11 +16,11 @@ const (
 	selectSecret = `SELECT secret FROM secrets WHERE subscription = ? AND name = ?`
 )
 
-// Secrets are random keys that are kept in a database.
+// Secrets stores random keys in a database.
 type Secrets struct{ Engine *engine.Engine }
 
-// Named returns the key of that name. The first caller creates it; from then on it is
-// the same for all that share the database.
+// Named returns the key with a name. The first call creates it; all processes that share
+// the database get the same key.
 func (s Secrets) Named(ctx context.Context, name string) (key [32]byte, err error) {
 	return engine.Commit(ctx, s.Engine, engine.Flushed, engine.LockSet{ChangesOwnOnly: true}, func(u engine.Unit) (key [32]byte, err error) {
 		t := u.Base()
@@ -43,7 +43,7 @@ func (s Secrets) Named(ctx context.Context, name string) (key [32]byte, err erro
 // encryptionSecret names the encryption key that is stored in the database.
 const encryptionSecret = "encryption"
 
-// Stored is the [Options.Stored] of the database.
+// Stored implements [Options.Stored].
 func (s Secrets) Stored(ctx context.Context, create bool) (key [32]byte, found bool, err error) {
 	if create {
 		key, err = s.Named(ctx, encryptionSecret)

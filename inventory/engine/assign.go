@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// assignAll copies a row's values to where they are wanted.
+// assignAll copies a row's values into dest, a slice of pointers.
 func assignAll[V any](dest []any, values []V) error {
 	if len(dest) != len(values) {
 		return fmt.Errorf("inventory: %d columns are read into %d variables", len(values), len(dest))
@@ -18,10 +18,10 @@ func assignAll[V any](dest []any, values []V) error {
 	return nil
 }
 
-// assign copies a value of one of the types in use to what dest points to, as
-// database/sql would.
+// assign copies a value to the variable that dest points to, as database/sql would. It
+// supports only the types in use.
 func assign(dest, value any) error {
-	switch into := dest.(type) { // what nearly all are
+	switch into := dest.(type) { // nearly all cases, without reflection
 	case *string:
 		if text, ok := value.(string); ok {
 			*into = text

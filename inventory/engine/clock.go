@@ -9,14 +9,14 @@ import (
 	"portico/internal/timing"
 )
 
-// clock is the store's time if several processes share a store: the server's, read by
-// every writing transaction, and continued from there.
+// clock follows the server's time, which all processes that share a store use. Writing
+// transactions read it; between readings the local clock continues it.
 type clock struct {
-	// given replaces the server's time.
-	given func() time.Time
+	// override replaces the server's time; nil: none.
+	override func() time.Time
 
 	mu            sync.Mutex
-	server, local time.Time // of one instant; zero before the first reading
+	server, local time.Time // the same moment by both clocks; zero before the first reading
 }
 
 // The clocks of two replicas differ by at most clockError if the server answers within
@@ -26,8 +26,8 @@ const (
 	clockTries = 3
 )
 
-// ask sets the clock by the server's.
-func (c *clock) ask(server func(*int64) error) error {
+// syncWith sets the clock to the server's time, which server reads.
+func (c *clock) syncWith(server func(*int64) error) error {
 	for try := 1; ; try++ {
 		var now int64
 		sent := time.Now()
@@ -41,31 +41,31 @@ func (c *clock) ask(server func(*int64) error) error {
 	}
 }
 
-// set sets the clock by the server's answer. asked is when the question was sent: the
-// clock may be ahead by the time of the answer, but is not behind, so that no intent
-// ends too early.
+// set sets the clock to the server's time. local is when the query was sent: the clock
+// may then be ahead by the duration of the query, but is never behind, so no intent ends
+// too early.
 func (c *clock) set(server, local time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.server, c.local = server, local
 }
 
-// read sets the clock outside a transaction.
-func (c *clock) read(ctx context.Context, db *sql.DB) error {
-	return c.ask(func(now *int64) error { return db.QueryRowContext(ctx, postgresTime).Scan(now) })
+// sync sets the clock to the server's time, outside a transaction.
+func (c *clock) sync(ctx context.Context, db *sql.DB) error {
+	return c.syncWith(func(now *int64) error { return db.QueryRowContext(ctx, postgresTime).Scan(now) })
 }
 
-// slack is by how much two replicas may differ about the time of an event.
+// slack returns the largest difference between the clocks of two replicas.
 func (c *clock) slack() time.Duration {
-	if c == nil || c.given != nil {
+	if c == nil || c.override != nil {
 		return 0 // there is one clock
 	}
 	return clockError
 }
 
 func (c *clock) now() time.Time {
-	if c.given != nil {
-		return c.given()
+	if c.override != nil {
+		return c.override()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -74,7 +74,7 @@ func (c *clock) now() time.Time {
 
 // stale reports whether the clock is due for a reading.
 func (c *clock) stale(limit time.Duration) bool {
-	if c.given != nil {
+	if c.override != nil {
 		return false
 	}
 	c.mu.Lock()

@@ -9,7 +9,7 @@ func TestASlowAnswerDoesNotSetTheClock(t *testing.T) {
 	t.Parallel()
 	c := &clock{}
 	calls := 0
-	err := c.ask(func(now *int64) error {
+	err := c.syncWith(func(now *int64) error {
 		if calls++; calls == 1 {
 			time.Sleep(clockError + 10*time.Millisecond)
 		}

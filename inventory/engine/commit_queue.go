@@ -49,8 +49,8 @@ func (q *commitQueue) loop() {
 	}
 }
 
-// gather takes the waiting writes without waiting for more: under load the time of one
-// commit fills the next group. If rows are locked one by one, a group has one
+// gather returns the next group of waiting writes. It does not wait for more: under load
+// the next group fills while one commits. If rows are locked one by one, a group has one
 // partition.
 func (q *commitQueue) gather() []*Write {
 	for len(q.backlog) < cap(q.queue) {
@@ -66,12 +66,12 @@ func (q *commitQueue) gather() []*Write {
 	}
 	var group, rest []*Write
 	for _, m := range q.backlog {
-		if len(group) == maxGroup || len(group) > 0 && !q.together(group[0], m) {
+		if len(group) == maxGroup || len(group) > 0 && !q.canShare(group[0], m) {
 			rest = append(rest, m)
 			continue
 		}
 		q.waiting.Add(-1)
-		if m.taken.CompareAndSwap(false, true) {
+		if m.claimed.CompareAndSwap(false, true) {
 			group = append(group, m)
 		}
 	}
@@ -80,13 +80,12 @@ func (q *commitQueue) gather() []*Write {
 	return group
 }
 
-// together reports whether two writes may share a transaction.
-func (q *commitQueue) together(a, b *Write) bool {
+func (q *commitQueue) canShare(a, b *Write) bool {
 	return !a.Locks.Alone && !b.Locks.Alone && !a.rehearsed && !b.rehearsed && (!q.engine.dialect.locksRows || a.Locks.Partition == b.Locks.Partition)
 }
 
-// refresh runs an empty transaction if one is due. It sets the clock and checks the
-// connection.
+// refresh runs an empty transaction if the clock is stale. It sets the clock and checks
+// the connection.
 func (q *commitQueue) refresh() {
 	if q.engine.clock == nil || !q.engine.clock.stale(clockAge) {
 		return
@@ -113,13 +112,13 @@ func (q *commitQueue) commit(writes []*Write) {
 		m.done <- g.results[i]
 	}
 	if err != nil && g.unreachable {
-		q.refuse(err)
+		q.refuseWaiting(err)
 	}
 }
 
-// refuse answers all waiting writes: if each group tried to reach a server that is
-// down, their time-outs would add up.
-func (q *commitQueue) refuse(err error) {
+// refuseWaiting fails all waiting writes with err: if each group tried to reach a server
+// that is down, their time-outs would add up.
+func (q *commitQueue) refuseWaiting(err error) {
 	for n := q.waiting.Load(); n > 0; n-- {
 		if len(q.backlog) == 0 {
 			select {
@@ -135,14 +134,14 @@ func (q *commitQueue) refuse(err error) {
 		m := q.backlog[0]
 		q.backlog = q.backlog[1:]
 		q.waiting.Add(-1)
-		if m.taken.CompareAndSwap(false, true) {
+		if m.claimed.CompareAndSwap(false, true) {
 			m.done <- result{err: err}
 		}
 	}
 }
 
-// context is independent of the callers': a caller that gives up must not end the
-// transaction of others.
+// context returns the context of a transaction. It does not derive from a caller's
+// context: a caller that gives up must not end the transaction of others.
 func (q *commitQueue) context() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), answerLimit*2/3)
 }

@@ -19,15 +19,15 @@ type Conn interface {
 	LocksRows() bool
 	// Exec runs a statement and returns how many rows it affected.
 	Exec(statement string, args ...any) (int64, error)
-	// Later runs a statement whose result is not needed, at the latest before the next
-	// query or the commit, which then returns its failure.
+	// Later runs a statement whose result is not needed. It may run it as late as the next
+	// query or the commit, which then returns its error.
 	Later(r Request) error
 	// LookUp runs queries, in order, in one round trip.
 	LookUp(queries []Lookup) error
-	// LookUpLater runs queries as Later runs statements.
+	// LookUpLater runs queries as late as Later runs statements.
 	LookUpLater(queries []Lookup) error
-	// Commit runs the statements of Later and ends the transaction. After an
-	// [UnsureError] it may have been committed, after any other error it was not.
+	// Commit runs the postponed statements and commits. After an [UnsureError] the
+	// transaction may have been committed, after any other error it was not.
 	Commit() error
 	Rollback() error
 }
@@ -36,13 +36,14 @@ type Conn interface {
 type Request struct {
 	Statement string
 	Args      []any
-	// rows is how many rows it changes, which the transaction has locked or proved to be
-	// absent; 0 for any number.
+	// rows is the number of rows that it must change, because the transaction has locked
+	// them or proved their absence; 0 for any number.
 	rows int64
 }
 
-// judge checks the number of rows that a statement affected.
-func (r Request) judge(affected int64) error {
+// checkAffected returns ErrOvertaken if the statement affected another number of rows
+// than it must.
+func (r Request) checkAffected(affected int64) error {
 	if r.rows > 0 && affected != r.rows {
 		return ErrOvertaken
 	}
@@ -56,7 +57,7 @@ type Lookup struct {
 	Row func(Scanner) error
 }
 
-// LookupOf returns a query; it passes each row that scan reads to keep.
+// LookupOf returns a query that passes each row, as read by scan, to keep.
 func LookupOf[T any](statement string, keep func(T), scan func(Scanner) (T, error), args ...any) Lookup {
 	return Lookup{Request: Request{Statement: statement, Args: args}, Row: func(row Scanner) error {
 		found, err := scan(row)
@@ -67,14 +68,13 @@ func LookupOf[T any](statement string, keep func(T), scan func(Scanner) (T, erro
 	}}
 }
 
-// Proof is a query that divides by zero if something is not as the transaction expects
-// it. Only engines that lock rows need it; they turn that failure into ErrOvertaken.
+// Proof returns a query that divides by zero if the transaction expects something that is
+// not true. Only engines that lock rows need it; they turn that failure into ErrOvertaken.
 func Proof(statement string, args ...any) Lookup {
 	return Lookup{Request: Request{Statement: statement, Args: args}}
 }
 
-// take passes a row to the lookup's function.
-func (l Lookup) take(row Scanner) error {
+func (l Lookup) scanRow(row Scanner) error {
 	if l.Row == nil {
 		return nil
 	}

@@ -9,23 +9,23 @@ import (
 	"time"
 )
 
-// dialect holds the differences between engines: the form of arguments, whether rows
-// are locked one by one, and whose clock counts. Their sessions differ in how a
-// transaction begins, and how it commits without waiting for the disk.
+// dialect holds the differences between the engines' SQL and clocks. Their sessions also
+// differ in how a transaction begins, and how it commits without waiting for the disk.
 type dialect struct {
-	// numbered: arguments are $1, $2 and so on instead of ?.
+	// numbered: placeholders are $1, $2 and so on instead of ?.
 	numbered bool
-	// locksRows: FOR UPDATE is known; without it the engine has one writer.
+	// locksRows: the engine supports FOR UPDATE. Otherwise it has one writer.
 	locksRows bool
-	// now is the store's time.
+	// now returns the store's time.
 	now func() time.Time
 }
 
-// ForUpdate ends a query that locks the rows it finds.
+// ForUpdate is the last part of a query that locks the rows it finds.
 const ForUpdate = " FOR UPDATE"
 
-// text is a statement in the engine's form. Every question mark in it is an argument.
-func (d dialect) text(statement string) string {
+// translate returns a statement in the engine's dialect. Every question mark in it must be
+// a placeholder.
+func (d dialect) translate(statement string) string {
 	if !d.locksRows {
 		statement = strings.ReplaceAll(statement, ForUpdate, "")
 	}
@@ -44,28 +44,28 @@ func (d dialect) text(statement string) string {
 	}
 }
 
-// texts caches statements in the engine's form. Sessions and readers share them.
+// texts caches translated statements. Sessions and readers share them.
 type texts struct {
 	dialect dialect
 	known   sync.Map // by statement
 }
 
-func (t *texts) of(statement string) string {
+func (t *texts) get(statement string) string {
 	if text, known := t.known.Load(statement); known {
 		return text.(string)
 	}
-	text := t.dialect.text(statement)
+	text := t.dialect.translate(statement)
 	t.known.Store(statement, text)
 	return text
 }
 
-// arguments returns the arguments of a statement in a form that every engine accepts.
-// U+FFFD replaces NUL and invalid UTF-8: names never contain them, and other texts of
-// clients and providers lose nothing else.
+// arguments makes the arguments of a statement acceptable to every engine, in place:
+// U+FFFD replaces NUL and invalid UTF-8. Names never contain these; other texts of clients
+// and providers lose nothing else.
 func arguments(args []any) []any {
 	for i, a := range args {
 		if text, ok := a.(string); ok {
-			if plain := plain(text); plain != text {
+			if plain := validText(text); plain != text {
 				args[i] = plain
 			}
 		}
@@ -73,18 +73,18 @@ func arguments(args []any) []any {
 	return args
 }
 
-func plain(text string) string {
+func validText(text string) string {
 	const replacement = "\uFFFD"
 	return strings.ReplaceAll(strings.ToValidUTF8(text, replacement), "\x00", replacement)
 }
 
-// Micros converts a time to the stored form, Moment converts it back.
+// Micros converts a time to its stored form. Moment converts it back.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
 
-// Moment returns the stored time.
+// Moment returns the time that Micros stored.
 func Moment(stored int64) time.Time { return time.UnixMicro(stored).UTC() }
 
-// Flag is the stored form of a bool.
+// Flag converts a bool to its stored form.
 func Flag(b bool) int64 {
 	if b {
 		return 1
@@ -92,7 +92,7 @@ func Flag(b bool) int64 {
 	return 0
 }
 
-// AtMost is the stored form of a limit: none for 0.
+// AtMost returns the argument of a LIMIT; 0 means no limit.
 func AtMost(limit int) int64 {
 	if limit <= 0 {
 		return math.MaxInt64

@@ -1,28 +1,26 @@
 // Package engine runs SQL on the database that the inventory lives in: SQLite for a
 // single process, PostgreSQL for any number of them. It opens and migrates the
-// database, keeps connections, prepares statements, tells the time, and commits writes
-// in groups. It knows no table: the caller says by [LockSet] which rows a write locks,
-// and by [Unit] what state goes with them.
+// database, keeps connections, prepares statements, keeps the store's time, and commits
+// writes in groups. It knows no table: the caller's [LockSet] lists the rows that a write
+// locks, and its [Unit] holds their state.
 //
-// One set of SQL texts serves both engines: ? for arguments, [ForUpdate] where a
-// row is locked, ON CONFLICT and affected-row counts instead of exceptions. The
-// engines differ in a small value, dialect, and in how their sessions begin and
-// commit.
+// One set of SQL texts serves both engines: ? for placeholders, [ForUpdate] to lock
+// rows, ON CONFLICT and affected-row counts instead of exceptions. The differences are
+// in a small type, dialect, and in how the sessions begin and commit.
 //
 // Every connection that writes has a queue and a goroutine. Up to 64 waiting
 // writes share a transaction. If one of them is refused after it has changed
-// something, the transaction is rolled back, and they run again, each in a
-// savepoint of its own. Readers have a pool.
+// something, the transaction is rolled back, and they all run again, each in its own
+// savepoint. Readers share a pool.
 //
-// On PostgreSQL a transaction takes two round trips: one that locks and reads, and one
-// that writes and commits. The rest is left to a [Proof]: a query that fails in the
-// second one, before the commit, if something is not as the transaction takes it to be.
-// Then the transaction is repeated, and reads what it expected. A write that locks
-// nothing but what it has an [Expectation] of needs one round trip. SQLite needs no
-// proofs: it reads the generation at once, and a statement says how many rows it has
-// changed.
+// On PostgreSQL a transaction takes two round trips: one locks and reads, the other
+// writes and commits. All else that the transaction assumes is checked by a [Proof]: a
+// query in the second round trip that fails before the commit if the assumption is
+// wrong. The transaction is then repeated, and reads instead of assuming. A write that
+// locks only rows with an [Expectation] needs one round trip. SQLite needs no proofs,
+// because a read or a count of changed rows costs it no round trip.
 //
-// A commit is visible when it returns. It has waited for the disk, and for that of a
-// standby if there is one, unless all of its writes are [Unflushed]. A commit of
-// unknown outcome counts as failed.
+// A commit is visible when it returns. By then it is on disk, also on the standby's if
+// there is one, unless all of its writes are [Unflushed]. A commit of unknown outcome
+// counts as failed.
 package engine

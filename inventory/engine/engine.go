@@ -14,20 +14,20 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The drivers. One process may use an SQLite file, any number of processes a PostgreSQL
+// The drivers. Only one process may use an SQLite file; any number may share a PostgreSQL
 // database.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"
 )
 
-// Options select the database. Only Driver, Connections and Now have a default.
+// Options are the options of [Open]. Only Driver, Connections and Now have a default.
 type Options struct {
-	// Driver is SQLite when empty.
+	// Driver is SQLite or Postgres; empty means SQLite.
 	Driver string
 	// DSN is the path of SQLite's database file, which Open creates if it is absent, or
-	// a libpq URL or key=value list for PostgreSQL, which may name several hosts: the
-	// one that takes writes is used.
+	// a libpq URL or key=value list for PostgreSQL. If it names several hosts, the one
+	// that accepts writes is used.
 	DSN string
 	// Connections bounds the connections to a PostgreSQL server. It is at least 2,
 	// which counts as 3; 0 means 16.
@@ -35,9 +35,9 @@ type Options struct {
 	// Now is the clock; nil means time.Now with SQLite, and the server's time with
 	// PostgreSQL.
 	Now func() time.Time
-	// Migrations are the files that lead to the current layout.
+	// Migrations are the migration files, which lead to the current layout.
 	Migrations fs.FS
-	// Metrics takes the engine's metrics; it may be nil.
+	// Metrics registers the engine's metrics; it may be nil.
 	Metrics prometheus.Registerer
 	// NewUnit returns the state that the owner of the tables keeps for a transaction.
 	NewUnit func(*Tx) Unit
@@ -48,21 +48,22 @@ const (
 	openTimeout        = 60 * time.Second
 )
 
-// Engine is an open database. It is safe for concurrent use; every call takes a
-// context and ends with it.
+// Engine is an open database. It is safe for concurrent use. Every call ends when its
+// context does.
 type Engine struct {
 	options  Options
 	dialect  dialect
 	reads    *sql.DB
-	reserved *sql.DB   // the one connection of [Engine.Ask]
+	reserved *sql.DB   // the one connection of [Engine.QueryReserved]
 	sessions []Session // the writer's
-	clock    *clock    // nil if the engine has none
+	clock    *clock    // nil for SQLite
 	prepared *statements
 	pipeline *pipeline // of the reading pool; nil if a query is a call, not a round trip
 	writer   *writer
 	metrics  *metrics
 	ran      atomic.Uint64 // statements
-	// countAfter is after how many writes [Engine.CountRows] looks again.
+	// countAfter is the number of writes after which [Engine.CountRows] looks for
+	// uncounted tables again.
 	countAfter atomic.Uint64
 
 	closing sync.Once
@@ -79,18 +80,18 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	defer cancel()
 	e := &Engine{options: o, metrics: newMetrics(o.Metrics)}
 	if err := e.connect(ctx); err != nil {
-		return nil, errors.Join(err, e.abandon())
+		return nil, errors.Join(err, e.closeReaders())
 	}
 	e.prepared = newStatements(e.dialect, &e.ran, e.reads.PrepareContext)
 	e.prepared.driver = o.Driver
-	e.prepared.brief = o.Driver != Postgres
+	e.prepared.uninterrupted = o.Driver != Postgres
 	if o.Driver == Postgres {
-		_, readers := o.connections()
-		e.prepared.renew, e.prepared.limit = renewIdle(e.reads, readers), readLimit
+		_, readers := o.connectionCounts()
+		e.prepared.closeIdle, e.prepared.limit = idleCloser(e.reads, readers), readLimit
 	}
 	e.writer = newWriter(e)
 	if o.Metrics != nil {
-		e.show(o.Metrics)
+		e.registerCounters(o.Metrics)
 	}
 	return e, nil
 }
@@ -122,17 +123,16 @@ func (e *Engine) Close() error {
 	e.closing.Do(func() {
 		e.writer.close()
 		e.prepared.close()
-		// The writer's connection is closed last: the last one moves the log into the
-		// database, which a reader must not do.
-		e.closed = e.abandon()
+		// The writer's connection is closed last, because the last connection moves the log
+		// into the database, which a reader must not do.
+		e.closed = e.closeReaders()
 		e.writer.discard()
 	})
 	return e.closed
 }
 
-// abandon closes the reading connections, the only ones that a failed connect has
-// opened.
-func (e *Engine) abandon() (err error) {
+// closeReaders closes the reading connections. A failed connect has opened no others.
+func (e *Engine) closeReaders() (err error) {
 	for _, pool := range []*sql.DB{e.reads, e.reserved} {
 		if pool != nil {
 			err = errors.Join(err, pool.Close())
@@ -141,38 +141,36 @@ func (e *Engine) abandon() (err error) {
 	return err
 }
 
-// Read returns the reading pool for one call.
+// Read returns a Source that reads from the pool within ctx.
 func (e *Engine) Read(ctx context.Context) Source {
 	return query{ctx: ctx, statements: e.prepared}
 }
 
-// Now is the database's time, which all its processes share.
+// Now returns the database's time, which all its processes share.
 func (e *Engine) Now() time.Time { return e.dialect.now() }
 
-// ClockSlack is by how much two processes that share the database may differ about the
-// time of an event.
+// ClockSlack returns the largest difference between the clocks of two processes that share
+// the database.
 func (e *Engine) ClockSlack() time.Duration { return e.clock.slack() }
 
-// Intercept puts wrap around the writing connections, for tests. No write may be in
-// progress.
+// Intercept wraps the writing connections, for tests. No write may be in progress.
 func (e *Engine) Intercept(wrap func(Session) Session) {
 	for _, q := range e.writer.queues {
 		q.session = wrap(q.session)
 	}
 }
 
-// Stats counts since Open.
+// Stats holds counts since Open.
 type Stats struct {
 	Writes  uint64 // committed writes
 	Commits uint64 // transactions with at least one of them
 	Flushes uint64 // of these, transactions that waited for the disk
 	Waiting int    // writes waiting now
-	// Statements counts those of reads and writes, including those that begin and end a
-	// transaction.
+	// Statements counts all statements, including BEGIN and COMMIT.
 	Statements uint64
 }
 
-// Stats returns how well writes share commits.
+// Stats returns the engine's counts.
 func (e *Engine) Stats() Stats {
 	s := e.writer.stats()
 	s.Statements = e.ran.Load()

@@ -4,10 +4,10 @@ import "testing"
 
 func TestDialectText(t *testing.T) {
 	const statement = `SELECT a FROM t WHERE b = ? AND c = ?` + ForUpdate
-	if got := (dialect{}).text(statement); got != `SELECT a FROM t WHERE b = ? AND c = ?` {
+	if got := (dialect{}).translate(statement); got != `SELECT a FROM t WHERE b = ? AND c = ?` {
 		t.Error(got)
 	}
-	if got := (dialect{numbered: true, locksRows: true}).text(statement); got != `SELECT a FROM t WHERE b = $1 AND c = $2 FOR UPDATE` {
+	if got := (dialect{numbered: true, locksRows: true}).translate(statement); got != `SELECT a FROM t WHERE b = $1 AND c = $2 FOR UPDATE` {
 		t.Error(got)
 	}
 }
@@ -15,7 +15,7 @@ func TestDialectText(t *testing.T) {
 func TestConnectionsAreShared(t *testing.T) {
 	for bound, want := range map[int][2]int{2: {1, 1}, 3: {1, 1}, 5: {1, 3}, 0: {4, 11}, 40: {10, 29}} {
 		o := Options{Connections: bound}
-		if writers, readers := o.connections(); [2]int{writers, readers} != want {
+		if writers, readers := o.connectionCounts(); [2]int{writers, readers} != want {
 			t.Errorf("%d connections: %d write, %d read; want %v", bound, writers, readers, want)
 		}
 	}
@@ -30,7 +30,7 @@ func TestErrorsNameTheStatement(t *testing.T) {
 		"DELETE FROM fences WHERE key = ?":                                      "DELETE of fences",
 		"COMMIT":                                                                "COMMIT",
 	} {
-		if got := subject(statement); got != want {
+		if got := describeStatement(statement); got != want {
 			t.Errorf("%q is named %q, want %q", statement, got, want)
 		}
 	}

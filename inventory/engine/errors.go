@@ -16,41 +16,40 @@ import (
 )
 
 var (
-	// ErrUnavailable is wrapped by every error that means that the database cannot serve
-	// now. The outcome of a write with this error is unknown.
+	// ErrUnavailable is wrapped by every error of a database that cannot serve now. The
+	// outcome of a write with this error is unknown.
 	ErrUnavailable = errors.New("inventory: the store is unavailable")
 
-	// ErrUnreachable is also wrapped by such an error if there is no database to ask: no
-	// server takes a connection, or the file cannot be read. A slow or busy server is
-	// reachable.
+	// ErrUnreachable is also wrapped by such an error if no server accepts a connection,
+	// or the file cannot be read. A slow or busy server is reachable.
 	ErrUnreachable = errors.New("it cannot be reached")
 
-	// ErrNotFound means that the database lacks what was asked for.
+	// ErrNotFound means that the record does not exist.
 	ErrNotFound = errors.New("inventory: not found")
 
-	// ErrClosed says that the engine is closed.
+	// ErrClosed means that the engine is closed.
 	ErrClosed = errors.New("it is closed")
 
-	// ErrOvertaken ends a transaction that expects what another one has changed, or would
-	// create what another one created after its read. The transaction is repeated.
+	// ErrOvertaken ends a transaction if another one has changed a row that it expects, or
+	// created a row that it read as absent. The transaction is repeated.
 	ErrOvertaken = errors.New("inventory: another transaction was faster")
 
-	// ErrRunSeparately ends a transaction that must be repeated with its members in
-	// savepoints, to find out which of them is refused.
+	// ErrRunSeparately ends a transaction that must be repeated with each member in a
+	// savepoint, to find out which of them is refused.
 	ErrRunSeparately = errors.New("inventory: the batch has to run singly")
 )
 
-// UnsureError is the failure of a commit that may have been made all the same.
+// UnsureError is the error of a commit that may nevertheless have taken effect.
 type UnsureError struct{ error }
 
 func (e UnsureError) Unwrap() error { return e.error }
 
-func unsure(err error) bool {
+func isUnsure(err error) bool {
 	var e UnsureError
 	return errors.As(err, &e)
 }
 
-// OrNotFound turns the absence of a row into ErrNotFound.
+// OrNotFound returns ErrNotFound for sql.ErrNoRows, and any other error unchanged.
 func OrNotFound(err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
@@ -58,7 +57,7 @@ func OrNotFound(err error) error {
 	return err
 }
 
-// Unavailable makes err one that ErrUnavailable matches.
+// Unavailable wraps err in ErrUnavailable.
 func Unavailable(err error) error {
 	if err == nil || errors.Is(err, ErrUnavailable) {
 		return err
@@ -66,9 +65,9 @@ func Unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// Classify distinguishes a store that is down, a caller that gave up, and Portico's own
-// fault. A deadline that passes while the store works on the call counts as both the
-// caller's and the store's.
+// Classify wraps err in ErrUnavailable if the store is down, returns the context's error if
+// the caller gave up, and marks any other error as Portico's own fault. If a deadline passes
+// while the store works on the call, the error wraps both.
 func Classify(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrUnavailable) {
 		return err
@@ -82,22 +81,22 @@ func Classify(ctx context.Context, err error) error {
 	if unreachable(err) {
 		err = fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
-	if down(err) {
+	if databaseDown(err) {
 		return Unavailable(err)
 	}
 	return fmt.Errorf("inventory: %w", err)
 }
 
-// ofStatement adds to an error which statement it is of. The absence of a row stays as it is.
-func ofStatement(statement string, err error) error {
+// withStatement adds the statement's description to its error. It returns sql.ErrNoRows
+// unchanged.
+func withStatement(statement string, err error) error {
 	if err == nil || errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	return fmt.Errorf("%s: %w", subject(statement), err)
+	return fmt.Errorf("%s: %w", describeStatement(statement), err)
 }
 
-// subject names a statement by its verb and the first table in it.
-func subject(statement string) string {
+func describeStatement(statement string) string {
 	words := strings.Fields(statement)
 	if len(words) == 0 {
 		return "run a statement"
@@ -114,12 +113,12 @@ func subject(statement string) string {
 	return verb
 }
 
-// unreachable reports whether an error is one of ErrUnreachable. A server that refuses a
+// unreachable reports whether the error means ErrUnreachable. A server that refuses a
 // connection because it has too many, or does not know the user, is reachable; one that
-// is starting or shutting down says so, and is not.
+// refuses because it is starting or shutting down is not.
 func unreachable(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return unreached(err) && strings.HasPrefix(e.Code, "57P")
+		return neverConnected(err) && strings.HasPrefix(e.Code, "57P")
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
@@ -128,10 +127,10 @@ func unreachable(err error) bool {
 		}
 		return false
 	}
-	return unreached(err)
+	return neverConnected(err)
 }
 
-func down(err error) bool {
+func databaseDown(err error) bool {
 	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || postgresDown(err) {
 		return true
 	}
@@ -139,7 +138,7 @@ func down(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	switch e.Code() & 0xff { // the primary code; the rest is the variety
+	switch e.Code() & 0xff { // the primary result code
 	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
 		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR,
 		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN,
@@ -150,7 +149,7 @@ func down(err error) bool {
 	return false
 }
 
-// retryable reports whether a transaction was rolled back only because it lost against
+// retryable reports whether a transaction was rolled back only because of a conflict with
 // another one, and may succeed now.
 func retryable(err error) bool {
 	if errors.Is(err, ErrOvertaken) {
@@ -160,31 +159,30 @@ func retryable(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }
 
-// lost reports whether the connection is unusable: it broke, the server shuts down, or
-// accepts no writes. It says nothing about the next connection, nor whether a commit
-// was made.
-func lost(err error) bool {
+// connectionLost reports whether the connection is unusable: it broke, or its server shuts
+// down or accepts no writes. A new connection may work, and a commit may have been made.
+func connectionLost(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "25006" || strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")
 	}
 	var network net.Error
-	return errors.As(err, &network) || brokenOff(err)
+	return errors.As(err, &network) || brokenDuringCall(err)
 }
 
-// disproved reports whether a query has divided by zero, as a [Proof] does.
-func disproved(err error) bool {
+// proofFailed reports whether a query has divided by zero, as a [Proof] does.
+func proofFailed(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == "22012"
 }
 
-// refused reports whether the server said that a statement failed.
-func refused(err error) bool {
+// serverRefused reports whether the server reported that a statement failed.
+func serverRefused(err error) bool {
 	return errors.Is(err, ErrOvertaken) || errors.As(err, new(*pgconn.PgError))
 }
 
 // postgresDown reports whether the server cannot serve now.
 func postgresDown(err error) bool {
-	if unreached(err) || lost(err) || errors.Is(err, ErrOvertaken) {
+	if neverConnected(err) || connectionLost(err) || errors.Is(err, ErrOvertaken) {
 		return true
 	}
 	var e *pgconn.PgError
@@ -193,7 +191,7 @@ func postgresDown(err error) bool {
 	}
 	switch e.Code {
 	case "55P03", "57014", // a lock or an answer took too long
-		"40001", "40P01", // again and again
+		"40001", "40P01", // conflicts, in every try
 		"3D000", "42501": // no such database, no right to it
 		return true
 	}
@@ -204,13 +202,11 @@ func postgresDown(err error) bool {
 	return false
 }
 
-// unreached reports whether there was no server to connect to.
-func unreached(err error) bool {
+func neverConnected(err error) bool {
 	var connect *pgconn.ConnectError
 	return errors.As(err, &connect)
 }
 
-// brokenOff reports whether a connection ended during a call.
-func brokenOff(err error) bool {
+func brokenDuringCall(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

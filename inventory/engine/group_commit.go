@@ -12,36 +12,37 @@ import (
 // maxGroup is how many waiting writes share one transaction and its flush.
 const maxGroup = 64
 
-// groupCommit is the writes that share a transaction.
+// groupCommit runs the writes that share a transaction.
 //
-// At first they run without savepoints, and their counts are added up and checked once,
-// at the end. If one is refused after it has changed something, or fails, or exceeds a
-// quota, everything is rolled back and they run once more, separately: each in a
-// savepoint. If an expectation of one of them is wrong, all run once more without any.
+// At first they run without savepoints, and their usage counts are added up and checked
+// once, at the end. If one is refused after it has changed something, or fails, or exceeds
+// a quota, everything is rolled back and they run once more separately, each in a
+// savepoint. If an expectation of one of them is wrong, all run once more without
+// expectations.
 type groupCommit struct {
 	queue      *commitQueue
 	ctx        context.Context
 	cancel     context.CancelFunc
 	members    []*Write
 	separately bool
-	overtaken  bool // so nothing is left to a proof any more
+	overtaken  bool // a proof has failed, so the next try uses none
 
 	results []result
-	// unreachable: there was no connection.
+	// unreachable: no connection could be made.
 	unreachable bool
-	started     time.Time // the transaction
+	started     time.Time // when the transaction began
 	tries       int
 }
 
 func (q *commitQueue) newGroup(members []*Write) *groupCommit {
 	g := &groupCommit{queue: q, members: members, results: make([]result, len(members))}
 	g.ctx, g.cancel = q.context()
-	g.separately = g.rehearsal()
+	g.separately = g.isRehearsal()
 	return g
 }
 
-// How often a transaction is tried that lost against others or lost its connection, and
-// the longest pause before the next try.
+// How often a transaction is tried if it conflicts with others or loses its connection,
+// and the longest pause before the second try; later pauses grow.
 const (
 	transactionTries = 6
 	transactionPause = 30 * time.Millisecond
@@ -66,20 +67,20 @@ func (g *groupCommit) run() error {
 		case try == transactionTries || g.unreachable || g.ctx.Err() != nil:
 			return err
 		case retryable(err):
-			// The winning transaction may take the same rows again.
+			// The winning transaction may lock the same rows again.
 			time.Sleep(rand.N(transactionPause * time.Duration(try)))
-		case unsure(err) || !lost(err):
+		case isUnsure(err) || !connectionLost(err):
 			return err
 		default:
-			// It broke before its commit was sent, so it changed nothing.
+			// The connection broke before the commit was sent, so nothing was changed.
 			g.queue.session.Discard()
 		}
 		try++
 	}
 }
 
-// transact tries the group in one transaction. After any error but ErrRunSeparately and
-// the retryable ones, the session is unusable.
+// transact runs the group once, in one transaction. After any error except
+// ErrRunSeparately and the retryable ones, the session is unusable.
 func (g *groupCommit) transact() error {
 	d := Unflushed
 	for _, m := range g.members {
@@ -87,31 +88,31 @@ func (g *groupCommit) transact() error {
 	}
 	g.started = time.Now()
 	g.tries++
-	g.noteTurn()
+	g.recordWait()
 	conn, err := g.queue.session.Begin(g.ctx, d)
 	if err != nil {
-		g.unreachable = unreached(err) || g.ctx.Err() != nil
+		g.unreachable = neverConnected(err) || g.ctx.Err() != nil
 		return err
 	}
 	t := NewTx(conn)
 	t.savepoints, t.isolated = g.separately, g.separately || len(g.members) == 1
 	t.proves = conn.LocksRows() && !g.separately && !g.overtaken
 	unit := g.queue.engine.options.NewUnit(t)
-	if g.rehearsal() {
+	if g.isRehearsal() {
 		return g.rehearse(t, unit, conn)
 	}
-	// Also after a failure: whether the commit took effect may be unknown.
+	// Also after an error: the commit may have taken effect.
 	defer unit.Ended()
 	written, err := g.runMembers(t, unit)
 	if err == nil && len(g.members) == 1 && written == 0 && (t.changed || t.failed != nil) {
-		return conn.Rollback() // of the only member, which was refused
+		return conn.Rollback() // the only member was refused
 	}
 	var started time.Time
 	if err == nil {
 		started, err = g.complete(unit, conn)
 	}
 	if err != nil {
-		if errors.Is(err, ErrRunSeparately) || retryable(err) && !unsure(err) {
+		if errors.Is(err, ErrRunSeparately) || retryable(err) && !isUnsure(err) {
 			if rolledBack := conn.Rollback(); rolledBack != nil {
 				return rolledBack
 			}
@@ -121,12 +122,11 @@ func (g *groupCommit) transact() error {
 	if written > 0 {
 		g.queue.engine.metrics.committed(d, time.Since(started))
 	}
-	g.queue.count(written, d)
+	g.queue.countCommit(written, d)
 	return nil
 }
 
-// complete does the members' work for the end of the transaction, and commits. It
-// returns when the commit began.
+// complete completes the unit and commits. started is when the commit began.
 func (g *groupCommit) complete(unit Unit, conn Conn) (started time.Time, err error) {
 	err = unit.Complete()
 	if err == nil {
@@ -142,13 +142,13 @@ func (g *groupCommit) complete(unit Unit, conn Conn) (started time.Time, err err
 			return started, UnsureError{err}
 		}
 		return started, nil
-	case !unsure(err) && !g.separately && !retryable(err) && !down(err):
+	case !isUnsure(err) && !g.separately && !retryable(err) && !databaseDown(err):
 		return started, ErrRunSeparately // to find out which member is at fault
 	}
 	return started, err
 }
 
-func (q *commitQueue) count(written int, d Durability) {
+func (q *commitQueue) countCommit(written int, d Durability) {
 	if written == 0 {
 		return
 	}
@@ -160,9 +160,9 @@ func (q *commitQueue) count(written int, d Durability) {
 	}
 }
 
-// runMembers runs all members and returns how many were not refused. One round trip
-// first locks and reads the rows that they name; each of its statements sees what was
-// committed before it began.
+// runMembers runs all members and returns how many were not refused. First it locks and
+// reads the rows that they name, in one round trip. Each of its statements sees everything
+// committed before the statement began.
 func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
 	if err := unit.Lock(g.members); err != nil {
 		return 0, err
@@ -182,7 +182,7 @@ func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
 	return written, nil
 }
 
-// runMember runs one write. An error means that the transaction must end.
+// runMember runs one write. After an error the transaction must end.
 func (g *groupCommit) runMember(t *Tx, unit Unit, m *Write, r *result) error {
 	saved := g.separately && len(g.members) > 1
 	if saved {
@@ -196,11 +196,11 @@ func (g *groupCommit) runMember(t *Tx, unit Unit, m *Write, r *result) error {
 		unit.Forget()
 	}
 	if r.err == nil && t.failed != nil {
-		r.err = t.failed // whatever run made of the error, the engine refuses to continue
+		r.err = t.failed // Run may have dropped the error, but the engine refuses to continue
 	}
 	refused := r.err != nil || r.panicked != nil
 	switch {
-	case t.failed != nil && (retryable(t.failed) || down(t.failed)):
+	case t.failed != nil && (retryable(t.failed) || databaseDown(t.failed)):
 		return t.failed
 	case errors.Is(r.err, ErrRunSeparately), errors.Is(r.err, ErrOvertaken):
 		return r.err

@@ -8,6 +8,5 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ended reports whether the server has closed an idle connection. This system offers no
-// way to find out.
-func ended(context.Context, *pgconn.PgConn) bool { return false }
+// closedByServer always returns false, because this system offers no way to find out.
+func closedByServer(context.Context, *pgconn.PgConn) bool { return false }

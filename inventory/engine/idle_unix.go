@@ -11,14 +11,14 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ended reports whether the server has closed an idle connection. Replacing such a
-// connection before use costs nothing; sending a complete transaction on it would fail,
-// and leave open whether the transaction was committed.
-func ended(ctx context.Context, conn *pgconn.PgConn) bool {
-	return readable(conn.Conn()) && conn.Ping(ctx) != nil // it may be a notice
+// closedByServer reports whether the server has closed an idle connection. Replacing such a
+// connection before use costs nothing. A whole transaction sent on it would fail, and it
+// would be unknown whether it was committed.
+func closedByServer(ctx context.Context, conn *pgconn.PgConn) bool {
+	return readable(conn.Conn()) && conn.Ping(ctx) != nil // a notice is readable, too
 }
 
-// readable reports whether there is something to read on a connection, or its end.
+// readable reports whether a read of the connection would return data or its end at once.
 func readable(conn net.Conn) bool {
 	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
 		conn = secure.NetConn()
@@ -32,7 +32,7 @@ func readable(conn net.Conn) bool {
 		return true
 	}
 	nothing := false
-	// Not Read, which waits for a reader that the driver may have left in the background.
+	// Read would wait for a reader that the driver may have left in the background.
 	err = raw.Control(func(fd uintptr) {
 		var one [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)

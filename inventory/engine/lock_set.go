@@ -2,38 +2,38 @@ package engine
 
 import "cmp"
 
-// LockSet says which rows a write locks, and its place among the writes of a
+// LockSet names the rows that a write locks, and the write's place among the writes of a
 // transaction.
 type LockSet struct {
 	// Partition names the owner of the rows. The writes of one partition share a queue.
 	// If rows are locked one by one, only writes of one partition share a transaction.
 	Partition string
-	// Place orders the writes of a transaction, and with them the locks of their
-	// rows. Every transaction locks in this order.
+	// Place orders the writes of a transaction, and so the locks of their rows. Every
+	// transaction locks in this order.
 	Place [2]string
-	// Rows are locked, or read under these locks, before the write runs; in the order of
+	// Rows are locked, or read under these locks, before the write runs, in the order of
 	// their kinds.
 	Rows []Row
 	// Alone: the write shares its transaction with no other, because it locks rows that
-	// have no place in the order.
+	// have no place in the order of locks.
 	Alone bool
 	// ChangesOwnOnly: no other write of the transaction reads what this one changes,
-	// unless it takes the same row.
+	// unless it locks the same row.
 	ChangesOwnOnly bool
-	// Expects is what the write expects of one of Rows; zero: nothing.
+	// Expects is the expected generation of one of Rows; zero: none is expected.
 	Expects Expectation
 }
 
-// Row is one row, or several, that a write locks.
+// Row names one or several rows that a write locks.
 type Row struct {
 	Kind uint8 // the owner of the tables numbers them
 	Name string
-	// Unread: it is not read, because the write only waits for the holders of its lock.
+	// Unread: the row is not read; the write only waits for the holders of its lock.
 	Unread bool
 }
 
-// Expectation is the generation that a write expects a row to have. The caller keeps the
-// value that goes with it, so nothing but the generation is checked: by one [Proof] if
+// Expectation is the generation that a write expects a row to have. The caller knows the
+// row's value at that generation, so only the generation is checked, by one [Proof] if
 // [Tx.Proves]. A row with another generation is read.
 type Expectation struct {
 	Key        string

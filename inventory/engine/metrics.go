@@ -10,8 +10,8 @@ import (
 	"portico/internal/meter"
 )
 
-// metrics measure the engine. Labels are words from lists. Without a registry they are
-// not exported.
+// metrics are the engine's metrics. All label values are known beforehand. Without a
+// registry they are not exported.
 type metrics struct {
 	size     prometheus.Histogram
 	lock     prometheus.Observer
@@ -60,14 +60,14 @@ func (m *metrics) failed(g *groupCommit, err error) {
 		kind = "unreachable"
 	case retryable(err), errors.Is(err, ErrRunSeparately):
 		kind = "repeated"
-	case unsure(err):
+	case isUnsure(err):
 		kind = "unsure"
 	}
 	m.failures.WithLabelValues(kind).Inc()
 }
 
-// show registers what the engine counts anyway.
-func (e *Engine) show(registry prometheus.Registerer) {
+// registerCounters registers metrics of the counts that the engine keeps anyway.
+func (e *Engine) registerCounters(registry prometheus.Registerer) {
 	counted := func(name, help string, of func(Stats) uint64) prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(of(e.Stats())) })
 	}

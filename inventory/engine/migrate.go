@@ -11,15 +11,14 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// migrate brings the database to the layout of the files. It applies every file that
-// the database lacks, in whatever order: a file may have been added with a lower number
-// than one that the database has.
+// migrate applies every migration that the database lacks, even one with a lower number
+// than those it has: such a file may have been added later.
 func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS) error {
 	options := []goose.ProviderOption{
 		goose.WithDisableGlobalRegistry(true), goose.WithTableName(layoutTable), goose.WithAllowOutofOrder(true),
 	}
 	if engine == goose.DialectPostgres {
-		// Replicas may start at once. The lock ends with its session.
+		// Replicas may start at the same time. The lock ends with its session.
 		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, uint64(openTimeout.Seconds())))
 		if err != nil {
 			return err
@@ -51,7 +50,7 @@ func checkCollation(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// createDatabase is the statement that makes a suitable database.
+// createDatabase advises how to create a suitable database.
 const createDatabase = "create it by CREATE DATABASE portico TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C' ENCODING 'UTF8'"
 
 var errCollation = errors.New("the database does not compare text bytewise, its collation is not C: " + createDatabase)

@@ -6,9 +6,9 @@ import (
 	"regexp"
 )
 
-// onlineIndexes makes PostgreSQL build the indexes of those migrations that run outside of a
-// transaction while others write to their tables. SQLite, which has one process alone,
-// gets the files as they are.
+// onlineIndexes rewrites migrations that run outside a transaction, so that PostgreSQL
+// builds their indexes while other processes write to the tables. SQLite, which only one
+// process uses, gets the files unchanged.
 type onlineIndexes struct{ fs.FS }
 
 var (
@@ -34,7 +34,6 @@ func (f onlineIndexes) Open(name string) (fs.File, error) {
 	return rewritten{file, bytes.NewReader(text)}, nil
 }
 
-// rewritten is a file with another content.
 type rewritten struct {
 	fs.File
 	text *bytes.Reader

@@ -12,28 +12,28 @@ import (
 
 const (
 	backend = "SELECT pg_backend_pid()"
-	// poolTries is how often a pooler is checked: another of its clients may come between
-	// two statements.
+	// poolTries is how often a pooler is checked: between two statements it may serve
+	// another client.
 	poolTries = 5
 )
 
-// errPooled refuses a pooler whose connections do not keep what was set or prepared on
-// them.
+// errPooled refuses a pooler whose connections lose their settings and prepared
+// statements.
 var errPooled = errors.New("the DSN names a pooler that lends a connection to the server for a transaction at a time, " +
 	"as PgBouncer does with pool_mode = transaction, " +
 	"but a gateway keeps its connections, with what it has set and prepared on them: " +
 	"name the server itself, or a pool with pool_mode = session and a pool_size for all connections of all gateways")
 
 // checkSessions refuses a pooler that does not give each connection a server connection
-// of its own for as long as it lasts. It compares the backend number that the server
-// reported at the start with that of the process that runs a statement. It uses only the
+// of its own for as long as it lasts. It compares the process that the server reported
+// at the connection's start with the process that runs a statement. It uses only the
 // simple protocol, which every pooler passes on.
 func checkSessions(ctx context.Context, reads, reserved *sql.DB) error {
 	one, err := reads.Conn(ctx)
 	if err != nil {
 		return err
 	}
-	defer one.Close() // gives it back
+	defer one.Close() // returns it to the pool
 	own, served, err := backendOf(ctx, one, backend)
 	if err != nil || own == served {
 		return err
@@ -44,11 +44,10 @@ func checkSessions(ctx context.Context, reads, reserved *sql.DB) error {
 	}
 	defer other.Close()
 	for range poolTries {
-		// In a transaction a pooler's client keeps the server connection that it is
-		// lent.
+		// During a transaction a pooler's client keeps its server connection.
 		_, lent, err := backendOf(ctx, other, "BEGIN; "+backend)
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == "08P01" {
-			return errPooled // and not even for a transaction
+			return errPooled // it lends a connection only for one statement
 		}
 		if err != nil {
 			return err
@@ -70,9 +69,9 @@ func checkSessions(ctx context.Context, reads, reserved *sql.DB) error {
 	return nil
 }
 
-// backendOf runs statements, the last of which is backend. It returns the number that the
-// server reported at the connection's start, and that of the server process that ran
-// them.
+// backendOf runs statements; the last one must be backend. It returns the process id that
+// the server reported at the connection's start, and the id of the process that ran the
+// statements.
 func backendOf(ctx context.Context, conn *sql.Conn, statements string) (reported, served string, err error) {
 	err = conn.Raw(func(driver any) error {
 		of, ok := driver.(*stdlib.Conn)

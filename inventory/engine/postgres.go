@@ -18,8 +18,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Bounds of waits on connections to a PostgreSQL server. The server's own bounds are
-// shorter than ours, so that the server gives up first and says why.
+// Timeouts of connections to a PostgreSQL server. The server's timeouts are shorter than
+// ours, so that the server gives up first and reports why.
 const (
 	// A transaction reads the server's time if the last reading is older than
 	// clockFresh; an idle queue reads it again after clockAge.
@@ -33,9 +33,9 @@ const (
 	rowLockLimit   = 4 * time.Second
 	statementLimit = 5 * time.Second
 	readLimit      = 6 * time.Second
-	// abandonedLimit is how long a transaction may idle. A replica that was stopped inside
-	// one keeps its locks no longer.
-	abandonedLimit = 5 * time.Second
+	// idleTransactionLimit bounds how long a transaction may idle, and so how long a replica
+	// that was stopped within one keeps its locks.
+	idleTransactionLimit = 5 * time.Second
 )
 
 // connectPostgres finds the server that accepts writes and brings the database to the
@@ -46,32 +46,32 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 		return err
 	}
 	e.openPools(config)
-	if err := e.judgePostgres(ctx); err != nil {
+	if err := e.verifyPostgres(ctx); err != nil {
 		return err
 	}
 	if err := e.migratePostgres(ctx, config, settings); err != nil {
 		return Classify(ctx, err)
 	}
-	c := &clock{given: e.options.Now}
+	c := &clock{override: e.options.Now}
 	e.clock = c
-	if err := c.read(ctx, e.reads); err != nil {
+	if err := c.sync(ctx, e.reads); err != nil {
 		return Classify(ctx, err)
 	}
 	e.dialect = dialect{numbered: true, locksRows: true, now: c.now}
 	texts := &texts{dialect: e.dialect}
 	e.pipeline = &pipeline{pool: e.reads, texts: texts, ran: &e.ran}
-	writers, _ := e.options.connections()
+	writers, _ := e.options.connectionCounts()
 	for range writers {
 		e.sessions = append(e.sessions, &postgresSession{config: config, texts: texts, clock: c, ran: &e.ran})
 	}
 	return nil
 }
 
-// openPools makes the pools that read. They connect when they are used.
+// openPools creates the reading pools. They connect when they are used.
 func (e *Engine) openPools(config *pgx.ConnConfig) {
-	// A connection that turns out to be broken is replaced when it is used; to ask each
-	// one first would be a round trip more.
-	_, readers := e.options.connections()
+	// No pings: a broken connection is replaced when it is used, and a ping before each use
+	// would cost a round trip.
+	_, readers := e.options.connectionCounts()
 	open := func(connections int) *sql.DB {
 		pool := stdlib.OpenDB(*config, stdlib.OptionShouldPing(func(context.Context, stdlib.ShouldPingParams) bool { return false }))
 		pool.SetMaxOpenConns(connections)
@@ -82,8 +82,8 @@ func (e *Engine) openPools(config *pgx.ConnConfig) {
 	e.reads, e.reserved = open(readers), open(1)
 }
 
-// judgePostgres refuses an unsuitable database, or an unsuitable way to it.
-func (e *Engine) judgePostgres(ctx context.Context) error {
+// verifyPostgres refuses an unsuitable database, or an unsuitable pooler in front of it.
+func (e *Engine) verifyPostgres(ctx context.Context) error {
 	err := checkSessions(ctx, e.reads, e.reserved)
 	if err == nil {
 		err = checkEncoding(ctx, e.reads)
@@ -97,8 +97,8 @@ func (e *Engine) judgePostgres(ctx context.Context) error {
 	return Classify(ctx, err)
 }
 
-// CheckPostgres reports why no engine could open a database, without changing it: an
-// error that wraps [ErrUnavailable] if it cannot be asked now.
+// CheckPostgres returns an error if no engine could open the database; it wraps
+// [ErrUnavailable] if the database cannot be checked now. The database is not changed.
 func CheckPostgres(ctx context.Context, dsn string) error {
 	config, _, err := postgresConfig(dsn)
 	if err != nil {
@@ -106,28 +106,28 @@ func CheckPostgres(ctx context.Context, dsn string) error {
 	}
 	e := &Engine{}
 	e.openPools(config)
-	return errors.Join(e.judgePostgres(ctx), e.abandon())
+	return errors.Join(e.verifyPostgres(ctx), e.closeReaders())
 }
 
-// migratePostgres migrates by connections of its own: building an index takes longer than
-// a statement may. It waits for locks no longer than other transactions do, so that the
-// statements of older gateways that queue behind it wait no longer either.
+// migratePostgres migrates on connections with a longer statement timeout, because
+// building an index takes longer than other statements may. It waits for locks no longer
+// than other transactions do, because statements of older gateways queue behind it.
 func (e *Engine) migratePostgres(ctx context.Context, config *pgx.ConnConfig, settings map[string]string) error {
 	own, longer := config.Copy(), maps.Clone(settings)
 	longer["statement_timeout"] = millis(openTimeout)
-	own.AfterConnect = setUp(longer)
+	own.AfterConnect = applySettings(longer)
 	db := stdlib.OpenDB(*own)
 	err := migrate(ctx, db, goose.DialectPostgres, onlineIndexes{e.options.Migrations})
 	return errors.Join(err, db.Close())
 }
 
-// postgresConfig reads a libpq URL or key=value list, and returns what is to be set on
-// each connection. The DSN's own settings win over those made here, except those that
-// correctness needs.
+// postgresConfig parses a libpq URL or key=value list, and returns the settings for each
+// connection. The DSN's settings override the defaults here, except where correctness
+// depends on them.
 func postgresConfig(dsn string) (*pgx.ConnConfig, map[string]string, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
-		return nil, nil, unreadable(err)
+		return nil, nil, dsnError(err)
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectLimit
@@ -138,13 +138,13 @@ func postgresConfig(dsn string) (*pgx.ConnConfig, map[string]string, error) {
 	settings := map[string]string{
 		"lock_timeout":                        millis(rowLockLimit),
 		"statement_timeout":                   millis(statementLimit),
-		"idle_in_transaction_session_timeout": millis(abandonedLimit),
-		// Queries read at the keys of an index. With its default cost of random reads, that
-		// of a spinning disk, the server would prefer to read a whole table and sort it.
+		"idle_in_transaction_session_timeout": millis(idleTransactionLimit),
+		// Queries read by index. The default cost of random reads, meant for spinning disks,
+		// would make the server read and sort whole tables instead.
 		"random_page_cost": "1.1",
 	}
 	for name, value := range config.RuntimeParams {
-		if !slices.Contains(atStart, strings.ToLower(name)) {
+		if !slices.Contains(startupSettings, strings.ToLower(name)) {
 			settings[name] = value
 			delete(config.RuntimeParams, name)
 		}
@@ -152,30 +152,30 @@ func postgresConfig(dsn string) (*pgx.ConnConfig, map[string]string, error) {
 	if _, given := config.RuntimeParams["application_name"]; !given {
 		config.RuntimeParams["application_name"] = "portico"
 	}
-	// Reads decide about writes elsewhere, so a standby, which lags behind, does not
-	// suffice.
+	// A standby lags behind, so it does not suffice: reads decide about writes elsewhere.
 	config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	config.AfterConnect = setUp(settings)
-	config.OnNotice = noteWarning
+	config.AfterConnect = applySettings(settings)
+	config.OnNotice = recordWarning
 	return config, settings, nil
 }
 
-// atStart are the settings that go with the first message of a connection. PgBouncer
+// startupSettings are the settings that a connection's first message may contain. PgBouncer
 // refuses all others there.
-var atStart = []string{"application_name", "client_encoding", "datestyle", "timezone", "standard_conforming_strings", "options", "replication"}
+var startupSettings = []string{"application_name", "client_encoding", "datestyle", "timezone", "standard_conforming_strings", "options", "replication"}
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 const (
-	setting = "set_config($%d, $%d, false)"
+	setConfig = "set_config($%d, $%d, false)"
 	// keepDurable overrides a default under which a commit would not wait for the disk, or
 	// for the disk of the standby that may take over.
 	keepDurable = `set_config('synchronous_commit', CASE current_setting('synchronous_commit')
 		WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)`
 )
 
-// setUp makes the settings of a connection, in one round trip.
-func setUp(settings map[string]string) pgconn.AfterConnectFunc {
+// applySettings returns a function that applies settings to a new connection, in one round
+// trip.
+func applySettings(settings map[string]string) pgconn.AfterConnectFunc {
 	durable := keepDurable
 	if strings.EqualFold(settings["synchronous_commit"], "remote_apply") {
 		durable = "set_config('synchronous_commit', 'remote_apply', false)"
@@ -186,7 +186,7 @@ func setUp(settings map[string]string) pgconn.AfterConnectFunc {
 			continue
 		}
 		args = append(args, []byte(name), []byte(settings[name]))
-		calls = append(calls, fmt.Sprintf(setting, len(args)-1, len(args)))
+		calls = append(calls, fmt.Sprintf(setConfig, len(args)-1, len(args)))
 	}
 	text := "SELECT " + strings.Join(calls, ", ")
 	return func(ctx context.Context, conn *pgconn.PgConn) error {
@@ -194,20 +194,21 @@ func setUp(settings map[string]string) pgconn.AfterConnectFunc {
 	}
 }
 
-// warned is the key under which a connection notes that its server sent a warning.
-const warned = "portico.warned"
+// warningKey is the key of a connection's custom data that is set if the server sent a
+// warning.
+const warningKey = "portico.warned"
 
-// noteWarning is called for each notice of the server. If an operator cancels a
-// commit's wait for the standby, the commit succeeds with a warning.
-func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
+// recordWarning handles a notice of the server. If an operator cancels a commit's wait for
+// the standby, the commit succeeds with a warning.
+func recordWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
 	if notice.SeverityUnlocalized == "WARNING" {
-		conn.CustomData()[warned] = true
+		conn.CustomData()[warningKey] = true
 	}
 }
 
-// unreadable describes the fault of a DSN without quoting it: it may hold a password,
-// and so may any piece that was taken for something else.
-func unreadable(err error) error {
+// dsnError describes a parse error of a DSN without quoting any part of it, because each
+// part may hold a password.
+func dsnError(err error) error {
 	text := err.Error()
 	if i := strings.LastIndex(text, "`: "); i >= 0 {
 		text = text[i+len("`: "):]
@@ -218,18 +219,18 @@ func unreadable(err error) error {
 	return fmt.Errorf("inventory: the DSN is neither a postgres:// URL nor a list of key=value that can be read: %s", text)
 }
 
-// renewIdle returns a function that closes the idle connections of a pool. The pool
-// keeps at most keeps idle ones.
-func renewIdle(pool *sql.DB, keeps int) func() {
+// idleCloser returns a function that closes the idle connections of a pool that keeps at
+// most keeps of them.
+func idleCloser(pool *sql.DB, keeps int) func() {
 	return func() {
 		pool.SetMaxIdleConns(0)
 		pool.SetMaxIdleConns(keeps)
 	}
 }
 
-// connections returns how many connections write and how many read: every fourth
-// writes, which suffices because writes share transactions. One is reserved.
-func (o Options) connections() (writers, readers int) {
+// connectionCounts returns the numbers of writing and reading connections. A quarter writes,
+// which suffices because writes share transactions. One more is reserved.
+func (o Options) connectionCounts() (writers, readers int) {
 	all := o.Connections
 	if all == 0 {
 		all = defaultConnections

@@ -23,16 +23,16 @@ type postgresSession struct {
 
 const (
 	postgresBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
-	// The commit is visible as soon as it returns, and on disk soon after; a
-	// crash may lose the last of them, never their order.
+	// Such a commit is visible when it returns, and on disk soon after. A crash may
+	// lose the last commits, but none before one that survives.
 	postgresUnflushed = "SET LOCAL synchronous_commit = off"
 	postgresTime      = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 )
 
-// Begin implements [Session]. It sends nothing itself: its statements go with the first
-// ones of the transaction.
+// Begin implements [Session]. Its statements are sent with the first ones of the
+// transaction.
 func (s *postgresSession) Begin(ctx context.Context, d Durability) (Conn, error) {
-	if s.conn != nil && ended(ctx, s.conn.PgConn()) {
+	if s.conn != nil && closedByServer(ctx, s.conn.PgConn()) {
 		s.Discard()
 	}
 	fresh := s.conn == nil
@@ -51,8 +51,8 @@ func (s *postgresSession) Begin(ctx context.Context, d Durability) (Conn, error)
 	switch {
 	case !s.clock.stale(clockFresh):
 		return c, nil
-	case fresh: // maybe of another server
-		return c, s.clock.ask(c.serverTime)
+	case fresh: // it may be another server
+		return c, s.clock.syncWith(c.serverTime)
 	}
 	c.add(postgresTime, c.setClock)
 	return c, nil
@@ -69,24 +69,22 @@ func (s *postgresSession) Discard() {
 	s.conn = nil
 }
 
-// postgresConn sends statements that can wait together with those that cannot, in one
-// round trip.
+// postgresConn queues statements that can wait, and sends them in one round trip with the
+// next one that cannot.
 type postgresConn struct {
 	session *postgresSession
 	ctx     context.Context
 
-	waiting []sending
-	sent    time.Time // when the latest statements left
-	slow    bool      // the server's time took too long to set the clock by
+	queued []queuedStatement
+	sent   time.Time // when the latest statements were sent
+	slow   bool      // reading the time took too long to set the clock exactly
 }
 
-// sending is a statement on its way to the server.
-type sending struct {
+type queuedStatement struct {
 	Request
-	take func(reply) error // nil: its rows are not needed
+	onReply func(reply) error // nil: the rows are not needed
 }
 
-// reply is what a statement returned.
 type reply struct {
 	rows     [][]any
 	tag      string
@@ -103,12 +101,12 @@ func (r reply) each(row func(Scanner) error) error {
 }
 
 func (c *postgresConn) add(statement string, take func(reply) error) {
-	c.waiting = append(c.waiting, sending{Request{Statement: statement}, take})
+	c.queued = append(c.queued, queuedStatement{Request{Statement: statement}, take})
 }
 
 func (c *postgresConn) serverTime(now *int64) error { return c.One(postgresTime)(now) }
 
-// setClock sets the clock by the server's time, which was requested along with other
+// setClock sets the clock to the server's time, which was read along with other
 // statements.
 func (c *postgresConn) setClock(r reply) error {
 	var now int64
@@ -125,7 +123,7 @@ func (c *postgresConn) LocksRows() bool { return true }
 
 // Later implements [Conn].
 func (c *postgresConn) Later(r Request) error {
-	c.waiting = append(c.waiting, sending{r, nil})
+	c.queued = append(c.queued, queuedStatement{r, nil})
 	return nil
 }
 
@@ -138,9 +136,9 @@ func (c *postgresConn) LookUp(queries []Lookup) error {
 	if _, err := c.send(); err != nil {
 		return err
 	}
-	if c.slow { // it may have waited for a lock
+	if c.slow { // the queries may have waited for a lock
 		c.slow = false
-		return c.session.clock.ask(c.serverTime)
+		return c.session.clock.syncWith(c.serverTime)
 	}
 	return nil
 }
@@ -148,7 +146,7 @@ func (c *postgresConn) LookUp(queries []Lookup) error {
 // LookUpLater implements [Conn].
 func (c *postgresConn) LookUpLater(queries []Lookup) error {
 	for _, q := range queries {
-		c.waiting = append(c.waiting, sending{q.Request, func(r reply) error { return r.each(q.take) }})
+		c.queued = append(c.queued, queuedStatement{q.Request, func(r reply) error { return r.each(q.scanRow) }})
 	}
 	return nil
 }
@@ -156,7 +154,7 @@ func (c *postgresConn) LookUpLater(queries []Lookup) error {
 // One implements [Source].
 func (c *postgresConn) One(statement string, args ...any) Scanner {
 	return func(dest ...any) error {
-		a, err := c.ask(statement, args)
+		a, err := c.query(statement, args)
 		if err != nil {
 			return err
 		}
@@ -169,16 +167,16 @@ func (c *postgresConn) One(statement string, args ...any) Scanner {
 
 // Each implements [Source].
 func (c *postgresConn) Each(row func(Scanner) error, statement string, args ...any) error {
-	a, err := c.ask(statement, args)
+	a, err := c.query(statement, args)
 	if err != nil {
 		return err
 	}
-	return ofStatement(statement, Classify(c.ctx, a.each(row)))
+	return withStatement(statement, Classify(c.ctx, a.each(row)))
 }
 
 // Exec implements [Conn].
 func (c *postgresConn) Exec(statement string, args ...any) (int64, error) {
-	a, err := c.ask(statement, args)
+	a, err := c.query(statement, args)
 	if err != nil {
 		return 0, err
 	}
@@ -186,38 +184,38 @@ func (c *postgresConn) Exec(statement string, args ...any) (int64, error) {
 }
 
 var (
-	// errRolledBack means that a COMMIT found the transaction broken: the server says so
-	// only in the reply's tag.
+	// errRolledBack means that COMMIT rolled the transaction back because it had failed.
+	// The server reports that only in the reply's tag.
 	errRolledBack = errors.New("inventory: the transaction was rolled back")
-	// errNotReplicated means that a COMMIT was made but the standby may lack it: after a
-	// fail-over it would be lost.
+	// errNotReplicated means that a commit was made but the standby may lack it, so a
+	// fail-over would lose it.
 	errNotReplicated = errors.New("inventory: the commit no longer waited for the standby")
-	// errNotLocked says that a COMMIT was made although a row was not in the state that
+	// errNotLocked means that a commit was made although a row was not in the state that
 	// the transaction had locked.
 	errNotLocked = errors.New("inventory: a row has changed in spite of its lock")
 )
 
-// Commit implements [Conn]. It sends COMMIT together with the waiting statements: if
+// Commit implements [Conn]. It sends COMMIT together with the queued statements: if
 // one of them fails, the server skips all that follow.
 func (c *postgresConn) Commit() error {
 	notes := c.session.conn.PgConn().CustomData()
-	delete(notes, warned)
+	delete(notes, warningKey)
 	var tag string
 	c.add("COMMIT", func(r reply) error {
 		tag = r.tag
 		return nil
 	})
-	all := len(c.waiting)
+	all := len(c.queued)
 	done, err := c.send()
 	switch {
-	case done < all-1 && refused(err):
+	case done < all-1 && serverRefused(err):
 		return err
 	case done == all && errors.Is(err, ErrOvertaken):
 		err = errNotLocked
 	case err != nil:
 	case tag != "COMMIT":
 		err = errRolledBack
-	case notes[warned] != nil:
+	case notes[warningKey] != nil:
 		err = errNotReplicated
 	}
 	if err != nil {
@@ -228,15 +226,15 @@ func (c *postgresConn) Commit() error {
 
 // Rollback implements [Conn].
 func (c *postgresConn) Rollback() error {
-	c.waiting = nil
+	c.queued = nil
 	c.add("ROLLBACK", nil)
 	_, err := c.send()
 	return err
 }
 
-// ask runs a statement after all waiting ones.
-func (c *postgresConn) ask(statement string, args []any) (a reply, err error) {
-	c.waiting = append(c.waiting, sending{Request{Statement: statement, Args: args}, func(r reply) error {
+// query runs a statement after all queued ones.
+func (c *postgresConn) query(statement string, args []any) (a reply, err error) {
+	c.queued = append(c.queued, queuedStatement{Request{Statement: statement, Args: args}, func(r reply) error {
 		a = r
 		return nil
 	}})
@@ -244,12 +242,11 @@ func (c *postgresConn) ask(statement string, args []any) (a reply, err error) {
 	return a, err
 }
 
-// send runs the waiting statements in one round trip. It returns how many of them
-// succeeded.
+// send runs the queued statements in one round trip and returns how many succeeded.
 func (c *postgresConn) send() (done int, err error) {
 	var batch pgx.Batch
-	for _, r := range c.waiting {
-		batch.Queue(c.session.texts.of(r.Statement), arguments(r.Args)...)
+	for _, r := range c.queued {
+		batch.Queue(c.session.texts.get(r.Statement), arguments(r.Args)...)
 	}
 	c.session.ran.Add(uint64(batch.Len()))
 	c.sent = time.Now()
@@ -258,38 +255,38 @@ func (c *postgresConn) send() (done int, err error) {
 	if closed := results.Close(); err == nil {
 		err = closed
 	}
-	if disproved(err) {
+	if proofFailed(err) {
 		err = ErrOvertaken
 	}
-	if err = Classify(c.ctx, err); done < len(c.waiting) {
-		err = ofStatement(c.waiting[done].Statement, err)
+	if err = Classify(c.ctx, err); done < len(c.queued) {
+		err = withStatement(c.queued[done].Statement, err)
 	}
-	clear(c.waiting)
-	c.waiting = c.waiting[:0]
+	clear(c.queued)
+	c.queued = c.queued[:0]
 	return done, err
 }
 
-// receive reads the replies. If a row was not in its locked state, it still reads all
-// replies first.
+// receive reads the replies. It returns an unexpected number of affected rows as an error
+// only after it has read all replies.
 func (c *postgresConn) receive(results pgx.BatchResults) (done int, err error) {
 	var wrong error
-	for _, r := range c.waiting {
-		answer, err := read(results, r.take != nil)
-		if err == nil && r.take != nil {
-			err = r.take(answer)
+	for _, r := range c.queued {
+		answer, err := readReply(results, r.onReply != nil)
+		if err == nil && r.onReply != nil {
+			err = r.onReply(answer)
 		}
 		if err != nil {
 			return done, err
 		}
 		if wrong == nil {
-			wrong = r.judge(answer.affected)
+			wrong = r.checkAffected(answer.affected)
 		}
 		done++
 	}
 	return done, wrong
 }
 
-func read(results pgx.BatchResults, wanted bool) (a reply, err error) {
+func readReply(results pgx.BatchResults, wanted bool) (a reply, err error) {
 	if !wanted {
 		tag, err := results.Exec()
 		a.affected = tag.RowsAffected()

@@ -4,9 +4,9 @@ import "context"
 
 type rehearsalKey struct{}
 
-// Rehearse returns a context whose writes change nothing: each has a transaction of its
-// own, which runs to its end and is rolled back. Its caller gets what it would get after
-// the commit. A second write does not see the first.
+// Rehearse returns a context whose writes change nothing: each runs in a transaction of its
+// own, which is rolled back at its end. Callers get the results that a commit would give
+// them. A second write does not see the first.
 func Rehearse(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rehearsalKey{}, true)
 }
@@ -16,18 +16,17 @@ func ForReal(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rehearsalKey{}, false)
 }
 
-// rehearsed reports whether the writes of a context change nothing.
 func rehearsed(ctx context.Context) bool {
 	is, _ := ctx.Value(rehearsalKey{}).(bool)
 	return is
 }
 
-// rehearsal reports whether the group is one write that is only rehearsed. Its statements
-// run at once, and nothing is left to a proof, because without a commit none would be run.
-func (g *groupCommit) rehearsal() bool { return len(g.members) == 1 && g.members[0].rehearsed }
+// isRehearsal reports whether the group is one rehearsed write. Its statements run at once
+// and without proofs, because postponed ones would never run without a commit.
+func (g *groupCommit) isRehearsal() bool { return len(g.members) == 1 && g.members[0].rehearsed }
 
-// rehearse runs the group, which is a rehearsal, up to its commit, and rolls it back.
-// The memory of the rows stays valid, so the unit does not end.
+// rehearse runs a rehearsal up to its commit, and rolls it back. It does not call
+// Unit.Ended, because remembered rows stay valid.
 func (g *groupCommit) rehearse(t *Tx, unit Unit, conn Conn) error {
 	_, err := g.runMembers(t, unit)
 	if r := &g.results[0]; err == nil && r.err == nil && r.panicked == nil {

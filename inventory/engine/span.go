@@ -10,7 +10,7 @@ import (
 	"portico/tracing/spans"
 )
 
-// beginSpan begins the span of a call; nil if the caller's trace is not sampled.
+// beginSpan starts the span of a call. It returns nil if the caller's trace is not sampled.
 func beginSpan(ctx context.Context, driver string, k spans.Kind, name string) *spans.Span {
 	of := spans.Of(ctx)
 	if of == nil {
@@ -30,8 +30,8 @@ func systemOf(driver string) string {
 	return "sqlite"
 }
 
-// endSpan ends the span with the outcome of a call. A missing row and a refusal are
-// answers, and no faults of the store.
+// endSpan ends the span with the outcome of a call. A missing row or a refusal is a result,
+// not a failure of the store.
 func endSpan(span *spans.Span, err error) {
 	if span == nil {
 		return
@@ -44,15 +44,15 @@ func endSpan(span *spans.Span, err error) {
 	span.End()
 }
 
-// deepest bounds how far up a caller is looked for.
-const deepest = 24
+// maxFrames bounds the part of the stack that is searched for a caller.
+const maxFrames = 24
 
-// operation names the called operation of the store: the outermost function of the
-// store's packages on the stack. Reading the stack costs a microsecond or two, for
-// sampled calls only, and saves every call from naming itself.
+// operation returns the name of the called operation of the store: the outermost exported
+// function of the store's packages on the stack. Reading the stack costs a microsecond or
+// two, only in sampled calls, and no call has to pass its name.
 func operation() string {
 	const store = "portico/inventory"
-	var callers [deepest]uintptr
+	var callers [maxFrames]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers[:])])
 	name := ""
 	for {
@@ -69,12 +69,12 @@ func operation() string {
 	}
 }
 
-// methodOf returns the name of an exported function or method, "" for any other
-// function: portico/inventory.(*Store).Begin is Begin, and of another type than Store
-// the name has it too: Moves.Begin.
+// methodOf returns the name of an exported function or method, "" for any other function.
+// The name has the receiver's type unless that is Store: portico/inventory.(*Store).Begin
+// is Begin, and (*Moves).Begin is Moves.Begin.
 func methodOf(function string) string {
 	_, function, _ = strings.Cut(function[strings.LastIndexByte(function, '/')+1:], ".")
-	function, _, _ = strings.Cut(function, "[") // of what types it is generic
+	function, _, _ = strings.Cut(function, "[") // type arguments
 	receiver := ""
 	if i := strings.Index(function, ")."); i >= 0 {
 		receiver, function = strings.TrimPrefix(function[:i], "(*"), function[i+2:]
@@ -88,9 +88,9 @@ func methodOf(function string) string {
 	return receiver + "." + function
 }
 
-// noteTurn notes in the spans of a group's writes that their turn has come, and with
-// how many others.
-func (g *groupCommit) noteTurn() {
+// recordWait records in the spans of the group's writes how long they waited, the size of
+// the group and the number of tries.
+func (g *groupCommit) recordWait() {
 	for _, m := range g.members {
 		if m.span != nil {
 			m.span.Seconds(spans.Queued, g.started.Sub(m.started))

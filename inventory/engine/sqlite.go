@@ -16,7 +16,7 @@ import (
 // sqliteReaders is the size of the reading pool.
 const sqliteReaders = 8
 
-// lockTimeout is how long another process may lock the file.
+// lockTimeout is how long a statement waits for another process's lock on the file.
 const lockTimeout = 5 * time.Second
 
 // connectSQLite opens the file and brings it to the current layout.
@@ -25,11 +25,11 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("inventory: %w", err)
 	}
-	if err := createPrivate(path); err != nil {
+	if err := createPrivateFile(path); err != nil {
 		return Unavailable(err)
 	}
 	busy := fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())
-	if err := judgeSQLite(ctx, sqliteDSN(path, busy)+"&mode=ro"); err != nil {
+	if err := verifySQLite(ctx, sqliteDSN(path, busy)+"&mode=ro"); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	writing := sqliteDSN(path, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)")
@@ -51,9 +51,9 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 	return nil
 }
 
-// createPrivate makes the database's file, readable by its owner alone; the engine
+// createPrivateFile creates the database's file, readable only by its owner. The engine
 // gives its side files the same mode.
-func createPrivate(path string) error {
+func createPrivateFile(path string) error {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func createPrivate(path string) error {
 	return file.Close()
 }
 
-// judgeSQLite refuses an unsuitable file, by a connection that does not change it: the
-// others switch it to a log, and move the log into the file when they close.
-func judgeSQLite(ctx context.Context, dsn string) error {
+// verifySQLite refuses an unsuitable file. It uses a read-only connection: any other would
+// change the file, because it turns on the write-ahead log.
+func verifySQLite(ctx context.Context, dsn string) error {
 	db, err := openSQLite(dsn, 1)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func judgeSQLite(ctx context.Context, dsn string) error {
 	return Classify(ctx, errors.Join(err, db.Close()))
 }
 
-// prepareSQLite brings a file to the present layout.
+// prepareSQLite brings a file to the current layout.
 func (e *Engine) prepareSQLite(ctx context.Context, dsn string) error {
 	db, err := openSQLite(dsn, 1)
 	if err != nil {

@@ -12,20 +12,20 @@ import (
 )
 
 // sqliteSession is the one connection that writes to a file, with its prepared
-// statements. It uses the driver directly: one goroutine owns the connection, and
-// sharing one, as database/sql does, costs more than most statements.
+// statements. It uses the driver directly: only one goroutine uses the connection, and
+// the locking of database/sql costs more than most statements.
 type sqliteSession struct {
 	dsn     string
 	dialect dialect
 	ran     *atomic.Uint64
 
-	conn       driver.Conn // nil: none
+	conn       driver.Conn // nil: not open
 	statements map[string]driver.Stmt
-	durability Durability // as the connection is set
+	durability Durability // the connection's present setting
 }
 
-// In WAL mode NORMAL leaves the flush to the next FULL commit or checkpoint: a
-// power cut may lose the last commits, never their order.
+// In WAL mode NORMAL leaves the flush to the next FULL commit or checkpoint. A power cut
+// may lose the last commits, but none before one that survives.
 const (
 	sqliteFlushed   = "PRAGMA synchronous = FULL"
 	sqliteUnflushed = "PRAGMA synchronous = NORMAL"
@@ -66,13 +66,13 @@ func (s *sqliteSession) set(pragma string) error {
 	return err
 }
 
-// prepared returns a statement that is about to be run.
+// prepared returns a prepared statement and counts it as run.
 func (s *sqliteSession) prepared(statement string) (driver.Stmt, error) {
 	s.ran.Add(1)
 	if stmt := s.statements[statement]; stmt != nil {
 		return stmt, nil
 	}
-	stmt, err := s.conn.Prepare(s.dialect.text(statement))
+	stmt, err := s.conn.Prepare(s.dialect.translate(statement))
 	if err == nil {
 		s.statements[statement] = stmt
 	}
@@ -92,22 +92,22 @@ func (s *sqliteSession) Discard() {
 }
 
 // sqliteConn runs each statement at once: it is a call, not a round trip. Statements
-// cannot be interrupted: they end so soon that being ready for it would cost the driver
-// more than most of them do.
+// cannot be interrupted, because preparing for an interrupt costs the driver more than
+// most of them take.
 type sqliteConn struct {
 	session *sqliteSession
 	ctx     context.Context
-	args    []driver.NamedValue // of the statement under way
+	args    []driver.NamedValue // buffer for the arguments of the current statement
 }
 
 func (c *sqliteConn) fault(statement string, err error) error {
-	return ofStatement(statement, Classify(c.ctx, err))
+	return withStatement(statement, Classify(c.ctx, err))
 }
 
 // LocksRows implements [Conn].
 func (c *sqliteConn) LocksRows() bool { return false }
 
-// prepare returns a statement and its arguments.
+// prepare returns a prepared statement, and sets c.args to its arguments.
 func (c *sqliteConn) prepare(statement string, args []any) (driver.Stmt, error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, err
@@ -127,7 +127,6 @@ func (c *sqliteConn) prepare(statement string, args []any) (driver.Stmt, error) 
 	return stmt, nil
 }
 
-// driverValue is an argument as the driver takes it.
 func driverValue(arg any) (driver.Value, error) {
 	switch arg.(type) {
 	case string, int64, []byte:
@@ -173,7 +172,7 @@ func (c *sqliteConn) One(statement string, args ...any) Scanner {
 	}
 }
 
-// errFound ends a query for one row.
+// errFound ends a query once it has returned a row.
 var errFound = errors.New("inventory: there is a row")
 
 // Each implements [Source].
@@ -212,7 +211,7 @@ func (c *sqliteConn) each(row func(Scanner) error, statement string, args []any)
 func (c *sqliteConn) Later(r Request) error {
 	n, err := c.Exec(r.Statement, r.Args...)
 	if err == nil {
-		err = r.judge(n)
+		err = r.checkAffected(n)
 	}
 	return err
 }
@@ -220,7 +219,7 @@ func (c *sqliteConn) Later(r Request) error {
 // LookUp implements [Conn].
 func (c *sqliteConn) LookUp(queries []Lookup) error {
 	for _, q := range queries {
-		if err := c.Each(q.take, q.Statement, q.Args...); err != nil {
+		if err := c.Each(q.scanRow, q.Statement, q.Args...); err != nil {
 			return err
 		}
 	}

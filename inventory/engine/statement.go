@@ -11,14 +11,14 @@ import (
 	"portico/tracing/spans"
 )
 
-// Scanner copies one row's columns out.
+// Scanner copies one row's columns into dest.
 type Scanner func(dest ...any) error
 
-// Source is where rows are read from: the reading pool, or the current transaction.
+// Source reads rows, from the reading pool or in the current transaction.
 type Source interface {
-	// One runs a query for at most one row; without a row the error is sql.ErrNoRows.
+	// One runs a query for at most one row. If there is none, the error is sql.ErrNoRows.
 	One(statement string, args ...any) Scanner
-	// Each runs a query and passes each of its rows on.
+	// Each runs a query and calls row for each of its rows.
 	Each(row func(Scanner) error, statement string, args ...any) error
 }
 
@@ -44,12 +44,12 @@ func ScanOne[T any](scan Scanner) (value T, err error) {
 	return value, err
 }
 
-// AmongAtOnce is how many values one statement names.
+// AmongAtOnce bounds the values in one statement of [Among].
 const AmongAtOnce = 1024
 
-// Among is the end of a condition by which a column holds one of some values, at most
-// [AmongAtOnce], with its arguments. There is one text for each power of two, so that few
-// are prepared.
+// Among returns a condition that a column holds one of the values, in the form given by
+// key, and its arguments. It begins with AND. Values beyond [AmongAtOnce] are ignored.
+// There is one text for each power of two, so that few statements are prepared.
 func Among(column string, values []string, key func(string) string) (condition string, args []any) {
 	values = values[:min(len(values), AmongAtOnce)]
 	n := 1
@@ -62,7 +62,7 @@ func Among(column string, values []string, key func(string) string) (condition s
 	return " AND " + column + " IN (?" + strings.Repeat(", ?", n-1) + ")", args
 }
 
-// Below is the range of the keys below one.
+// Below returns the half-open range of the keys below a key.
 func Below(key string) (from, to string) { return key + "/", key + "0" }
 
 // statements prepares each text once.
@@ -70,37 +70,37 @@ type statements struct {
 	dialect dialect
 	driver  string
 	prepare func(ctx context.Context, text string) (*sql.Stmt, error)
-	// renew closes idle connections, if only their use shows that their server has gone;
+	// closeIdle closes idle connections, which may be as broken as one that was just used;
 	// nil if there is no server.
-	renew func()
-	// limit bounds one reading; 0 leaves that to the caller.
+	closeIdle func()
+	// limit bounds the duration of one read; 0: only the caller's context does.
 	limit time.Duration
-	// brief: statements are not interrupted. They end so soon that being ready for it
-	// would cost SQLite's driver more than most of them do.
-	brief bool
-	// ran counts the statements that were run.
+	// uninterrupted: statements do not end with their context, because preparing for an
+	// interrupt costs SQLite's driver more than most of them take.
+	uninterrupted bool
+	// ran counts statements.
 	ran *atomic.Uint64
 
 	mu     sync.RWMutex
-	ready  map[string]*sql.Stmt
+	byText map[string]*sql.Stmt
 	closed bool
 }
 
 func newStatements(d dialect, ran *atomic.Uint64, prepare func(context.Context, string) (*sql.Stmt, error)) *statements {
-	return &statements{dialect: d, prepare: prepare, ran: ran, ready: make(map[string]*sql.Stmt)}
+	return &statements{dialect: d, prepare: prepare, ran: ran, byText: make(map[string]*sql.Stmt)}
 }
 
-// get returns a statement that is about to be run.
+// get returns a prepared statement and counts it as run.
 func (s *statements) get(ctx context.Context, statement string) (*sql.Stmt, error) {
 	s.ran.Add(1)
 	s.mu.RLock()
-	prepared := s.ready[statement]
+	prepared := s.byText[statement]
 	s.mu.RUnlock()
 	if prepared != nil {
 		return prepared, nil
 	}
-	// Without the lock: the engine may make one caller wait, but not all.
-	prepared, err := s.prepare(ctx, s.dialect.text(statement))
+	// Without the lock, so that a slow database delays only this caller.
+	prepared, err := s.prepare(ctx, s.dialect.translate(statement))
 	if err != nil {
 		return nil, err
 	}
@@ -110,17 +110,17 @@ func (s *statements) get(ctx context.Context, statement string) (*sql.Stmt, erro
 		prepared.Close()
 		return nil, ErrClosed
 	}
-	if first := s.ready[statement]; first != nil {
+	if first := s.byText[statement]; first != nil {
 		prepared.Close()
 		return first, nil
 	}
-	s.ready[statement] = prepared
+	s.byText[statement] = prepared
 	return prepared, nil
 }
 
-// running derives the context of a statement from that of its call.
-func (s *statements) running(ctx context.Context) context.Context {
-	if s.brief {
+// statementContext returns the context of a statement, given its caller's.
+func (s *statements) statementContext(ctx context.Context) context.Context {
+	if s.uninterrupted {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx
@@ -130,10 +130,10 @@ func (s *statements) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	for _, prepared := range s.ready {
-		prepared.Close() // a failure cannot be handled
+	for _, prepared := range s.byText {
+		prepared.Close() // an error cannot be handled
 	}
-	clear(s.ready)
+	clear(s.byText)
 }
 
 func (s *statements) isClosed() bool {
@@ -142,14 +142,13 @@ func (s *statements) isClosed() bool {
 	return s.closed
 }
 
-// query runs statements in a context: the reading half of a transaction, and everything
-// that the reading pool does.
+// query is the Source of the reading pool, for one context.
 type query struct {
 	ctx        context.Context
 	statements *statements
 }
 
-// fault classifies an error; if the store is closed, it says so.
+// fault classifies an error. Once the store is closed it returns ErrClosed instead.
 func (q query) fault(err error) error {
 	if err != nil && q.statements.isClosed() {
 		return Unavailable(ErrClosed)
@@ -160,33 +159,34 @@ func (q query) fault(err error) error {
 // One implements [Source].
 func (q query) One(statement string, args ...any) Scanner {
 	return func(dest ...any) error {
-		return q.again(statement, func(ctx context.Context) (bool, error) {
+		return q.readWithRetry(statement, func(ctx context.Context) (bool, error) {
 			prepared, err := q.statements.get(ctx, statement)
 			if err != nil {
 				return false, err
 			}
-			return false, prepared.QueryRowContext(q.statements.running(ctx), arguments(args)...).Scan(dest...)
+			return false, prepared.QueryRowContext(q.statements.statementContext(ctx), arguments(args)...).Scan(dest...)
 		})
 	}
 }
 
 // Each implements [Source].
 func (q query) Each(row func(Scanner) error, statement string, args ...any) error {
-	return q.again(statement, func(ctx context.Context) (started bool, err error) {
+	return q.readWithRetry(statement, func(ctx context.Context) (started bool, err error) {
 		prepared, err := q.statements.get(ctx, statement)
 		if err != nil {
 			return false, err
 		}
-		rows, err := prepared.QueryContext(q.statements.running(ctx), arguments(args)...)
+		rows, err := prepared.QueryContext(q.statements.statementContext(ctx), arguments(args)...)
 		if err != nil {
 			return false, err
 		}
-		return passOn(rows, row)
+		return eachRow(rows, row)
 	})
 }
 
-// passOn passes all rows on, and closes them. started reports whether there was any.
-func passOn(rows *sql.Rows, row func(Scanner) error) (started bool, err error) {
+// eachRow calls row for each of rows, and closes them. started reports whether there was
+// any.
+func eachRow(rows *sql.Rows, row func(Scanner) error) (started bool, err error) {
 	defer rows.Close()
 	for ; rows.Next(); started = true {
 		if err := row(rows.Scan); err != nil {
@@ -196,12 +196,12 @@ func passOn(rows *sql.Rows, row func(Scanner) error) (started bool, err error) {
 	return started, rows.Err()
 }
 
-// again reads, within the limit, and once more on another connection if the first one
-// turns out to be broken before the first row. An error names the statement, of several
-// the first one.
-func (q query) again(statement string, read func(context.Context) (started bool, err error)) error {
+// readWithRetry calls read within the limit, and once more on another connection if the
+// first one turns out to be broken before the first row. statement, the first of several,
+// is for the error.
+func (q query) readWithRetry(statement string, read func(context.Context) (started bool, err error)) error {
 	span := beginSpan(q.ctx, q.statements.driver, spans.StoreRead, "store read")
-	err := ofStatement(statement, q.tryTwice(read))
+	err := withStatement(statement, q.tryTwice(read))
 	endSpan(span, err)
 	return err
 }
@@ -217,8 +217,8 @@ func (q query) tryTwice(read func(context.Context) (started bool, err error)) er
 		return q.fault(err)
 	}
 	started, err := read(ctx)
-	if err != nil && q.statements.renew != nil && !started && ctx.Err() == nil && lost(err) {
-		q.statements.renew()
+	if err != nil && q.statements.closeIdle != nil && !started && ctx.Err() == nil && connectionLost(err) {
+		q.statements.closeIdle()
 		_, err = read(ctx)
 	}
 	return q.fault(err)

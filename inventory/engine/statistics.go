@@ -3,35 +3,35 @@ package engine
 import "context"
 
 const (
-	// uncounted are the tables of more than a few rows that the server has never counted, or
-	// counted while they were empty.
-	uncounted = `SELECT quote_ident(relname) FROM pg_class
+	// uncountedTables selects the tables of more than a few rows that the server has never
+	// analyzed, or analyzed while they were empty.
+	uncountedTables = `SELECT quote_ident(relname) FROM pg_class
 		WHERE relnamespace = to_regnamespace(current_schema()) AND relkind = 'r' AND reltuples <= 0 AND pg_relation_size(oid) >= 32768`
-	// count lets another process that counts a table have it.
-	count = `ANALYZE (SKIP_LOCKED) `
+	// analyzeTable skips a table that another process is analyzing.
+	analyzeTable = `ANALYZE (SKIP_LOCKED) `
 
-	// firstCount is after how many writes of this process it looks for uncounted tables again;
-	// then after twice as many each time.
+	// firstCount is the number of this process's writes after which it looks for uncounted
+	// tables a second time. The number doubles each time.
 	firstCount = 100
 )
 
-// CountRows makes PostgreSQL count the rows of tables that it has never counted, where there
-// may be some by now: at first, and as the process writes more. PostgreSQL plans a prepared
-// statement once, and where it knows nothing of a table it takes any index for as good as the
-// primary key: each look-up by that reads a whole partition. By itself it counts a table
-// up to a minute after that has been filled, and a restored one not before it changes. What
-// fails is left to that.
+// CountRows makes PostgreSQL count the rows of tables that it has never analyzed. It does so
+// at the first call, and then as this process writes more. PostgreSQL plans a prepared
+// statement once; without statistics it may prefer another index to the primary key, and
+// each look-up would read a whole partition. Autovacuum analyzes a table up to a minute after
+// it was filled, and a restored table only after it changes. It also makes up for a failure
+// here.
 func (e *Engine) CountRows(ctx context.Context) error {
 	writes := e.writer.stats().Writes
 	if e.options.Driver != Postgres || writes < e.countAfter.Load() {
 		return nil
 	}
 	e.countAfter.Store(max(firstCount, 2*writes))
-	tables, err := Collect(e.Read(ctx), ScanOne[string], uncounted)
+	tables, err := Collect(e.Read(ctx), ScanOne[string], uncountedTables)
 	for _, table := range tables {
 		if err == nil {
 			e.ran.Add(1)
-			_, err = e.reads.ExecContext(ctx, count+table)
+			_, err = e.reads.ExecContext(ctx, analyzeTable+table)
 		}
 	}
 	return Classify(ctx, err)

@@ -9,28 +9,29 @@ import (
 	"time"
 )
 
-// Tx is a writing transaction, as its members see it.
+// Tx is a writing transaction. Its members are the writes that share it.
 type Tx struct {
 	// Now is the store's time when the member began.
 	Now time.Time
-	// Context is that of the member's caller, for its values alone: it may have ended.
+	// Context is the context of the member's caller. Only its values may be used, because
+	// it may have ended.
 	Context context.Context
 
 	conn Conn
-	// savepoints: each member has one, so its statements must run before it ends.
+	// savepoints: each member has a savepoint, so its statements must run before it ends.
 	savepoints bool
-	// isolated: a member's refusal undoes nothing of another member.
+	// isolated: see Isolated.
 	isolated bool
 	// changed: the current member has changed something.
 	changed bool
 	// proves: see Proves.
 	proves bool
-	// failed is the first failure of a statement; the engine may have given up
-	// the transaction then.
+	// failed is the first error of a statement; the database may have ended the
+	// transaction by it.
 	failed error
 }
 
-// NewTx returns a transaction on a connection that has begun one.
+// NewTx returns the transaction that a connection has begun.
 func NewTx(conn Conn) *Tx { return &Tx{conn: conn} }
 
 // Base implements [Unit] for types that embed a Tx.
@@ -43,27 +44,27 @@ func (t *Tx) LocksRows() bool { return t.conn.LocksRows() }
 // member. If not, the counts of all members can be checked at once: see [Unit].
 func (t *Tx) Isolated() bool { return t.isolated }
 
-// Proves reports whether members may leave it to a [Proof] to check what they expect of
-// rows, and what their statements come to. If one fails, the transaction is repeated and
-// proves nothing. That saves round trips, so it is for engines that have some.
+// Proves reports whether members may check their expectations, and the effects of their
+// statements, by a [Proof]. If a proof fails, the transaction is repeated without proofs.
+// Proofs save round trips, so only engines that have some use them.
 func (t *Tx) Proves() bool { return t.proves }
 
-// MarkChanged notes that the current member has changed something, though it has run no
-// statement for that yet.
+// MarkChanged records that the current member has changed something, although no
+// statement for it has run yet.
 func (t *Tx) MarkChanged() { t.changed = true }
 
 // One implements [Source].
 func (t *Tx) One(statement string, args ...any) Scanner {
 	scan := t.conn.One(statement, args...)
-	return func(dest ...any) error { return t.check(scan(dest...)) }
+	return func(dest ...any) error { return t.recordFailure(scan(dest...)) }
 }
 
 // Each implements [Source].
 func (t *Tx) Each(row func(Scanner) error, statement string, args ...any) error {
-	return t.check(t.conn.Each(row, statement, args...))
+	return t.recordFailure(t.conn.Each(row, statement, args...))
 }
 
-// Returning is the Source for the rows of a statement that changes them.
+// Returning returns the Source for statements with RETURNING, which change rows.
 func (t *Tx) Returning() Source {
 	t.changed = true
 	return t
@@ -73,26 +74,26 @@ func (t *Tx) Returning() Source {
 func (t *Tx) Exec(statement string, args ...any) (int64, error) {
 	t.changed = true
 	n, err := t.conn.Exec(statement, args...)
-	return n, t.check(err)
+	return n, t.recordFailure(err)
 }
 
-// Later runs a statement that changes rows, at the engine's convenience. Another call
-// may return its failure.
+// Later runs a statement that changes rows, at the latest before the commit. Another call
+// may return its error.
 func (t *Tx) Later(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args})
 }
 
-// ChangeOne is Later for a statement that creates, changes or removes one row: one that
-// the transaction has locked, or that no other transaction can create.
+// ChangeOne works like Later, for a statement that creates, changes or removes exactly one
+// row. The transaction must have locked the row, or no other may be able to create it.
 func (t *Tx) ChangeOne(statement string, args ...any) error {
 	return t.postpone(Request{Statement: statement, Args: args, rows: 1})
 }
 
-// rowsAtOnce is how many rows a statement of CreateRows has at most.
+// rowsAtOnce bounds the rows in one statement of CreateRows.
 const rowsAtOnce = 64
 
-// CreateRows runs an INSERT of one row, as ChangeOne does, for each of rows. A statement
-// creates as many of them as a power of two says, so that few texts are prepared.
+// CreateRows runs an INSERT of one row, as ChangeOne does, for each of rows. One statement
+// inserts a power of two of them, so that few statements are prepared.
 func (t *Tx) CreateRows(insert string, rows [][]any) error {
 	for n := rowsAtOnce; len(rows) > 0; {
 		if n > len(rows) {
@@ -108,48 +109,48 @@ func (t *Tx) CreateRows(insert string, rows [][]any) error {
 	return nil
 }
 
-// insertOf returns the text that inserts n rows, made of the one that inserts one.
+// insertOf turns the statement that inserts one row into one that inserts n.
 func insertOf(insert string, n int) string {
 	before, values, _ := strings.Cut(insert, " VALUES ")
 	row, after, _ := strings.Cut(values, ") ")
 	return before + " VALUES " + strings.Repeat(row+"), ", n-1) + row + ") " + after
 }
 
-// CreateOne is ChangeOne for a row that the transaction has read as absent and that
-// another transaction may create meanwhile. The proof is that the row is this
+// CreateOne works like ChangeOne, for a row that the transaction has read as absent and that
+// another transaction may create meanwhile. proof must fail if the row is not this
 // transaction's.
 func (t *Tx) CreateOne(create Request, proof Lookup) error {
 	if err := t.ChangeOne(create.Statement, create.Args...); err != nil || t.savepoints || !t.conn.LocksRows() {
-		return err // which has been judged by now
+		return err // the statement has run, and its row count was checked
 	}
 	return t.LookUpLater(proof)
 }
 
-// LookUp asks queries, in their order and in one round trip.
-func (t *Tx) LookUp(queries ...Lookup) error { return t.check(t.conn.LookUp(queries)) }
+// LookUp runs queries in order, in one round trip.
+func (t *Tx) LookUp(queries ...Lookup) error { return t.recordFailure(t.conn.LookUp(queries)) }
 
-// LookUpLater runs queries at the engine's convenience. Another call may return their
-// failure.
+// LookUpLater runs queries at the latest before the commit. Another call may return their
+// error.
 func (t *Tx) LookUpLater(queries ...Lookup) error {
 	if t.savepoints {
 		return t.LookUp(queries...)
 	}
-	return t.check(t.conn.LookUpLater(queries))
+	return t.recordFailure(t.conn.LookUpLater(queries))
 }
 
 func (t *Tx) postpone(r Request) error {
 	if !t.savepoints {
 		t.changed = true
-		return t.check(t.conn.Later(r))
+		return t.recordFailure(t.conn.Later(r))
 	}
 	n, err := t.Exec(r.Statement, r.Args...)
 	if err == nil {
-		err = t.check(r.judge(n))
+		err = t.recordFailure(r.checkAffected(n))
 	}
 	return err
 }
 
-func (t *Tx) check(err error) error {
+func (t *Tx) recordFailure(err error) error {
 	if err != nil && t.failed == nil && !errors.Is(err, sql.ErrNoRows) {
 		t.failed = err
 	}

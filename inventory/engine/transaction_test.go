@@ -35,7 +35,7 @@ func TestRowsAreCreatedByFewStatements(t *testing.T) {
 		if n := strings.Count(r.Statement, "(?, ?)"); int64(n) != r.rows || len(r.Args) != 2*n {
 			t.Errorf("%d rows and %d arguments in %s", n, len(r.Args), r.Statement)
 		}
-		if r.judge(r.rows) != nil || r.judge(r.rows-1) == nil {
+		if r.checkAffected(r.rows) != nil || r.checkAffected(r.rows-1) == nil {
 			t.Errorf("%d rows may be created by %s", r.rows-1, r.Statement)
 		}
 		sizes, args = append(sizes, r.rows), append(args, r.Args...)

@@ -12,13 +12,13 @@ import (
 	"portico/tracing/spans"
 )
 
-// Durability is what a write needs of its commit.
+// Durability is the durability of a write when its caller returns.
 type Durability bool
 
 const (
-	// Flushed writes are on disk before the caller is answered.
+	// Flushed writes are on disk.
 	Flushed Durability = true
-	// Unflushed writes are visible by then. Losing them must be harmless.
+	// Unflushed writes are visible, but a crash may lose them. That must be harmless.
 	Unflushed Durability = false
 )
 
@@ -26,9 +26,9 @@ const (
 // thirds of it.
 const answerLimit = 12 * time.Second
 
-// writer commits the waiting writes, several at a time, and answers each caller only
-// after the commit: a refusal too, because it may depend on what another member wrote.
-// It has a queue for each writing connection.
+// writer commits the waiting writes, several at a time. Each caller gets its result only
+// after the commit, even a refusal, because that may depend on what another member wrote.
+// There is a queue for each writing connection.
 type writer struct {
 	queues []*commitQueue
 	seed   maphash.Seed
@@ -45,20 +45,20 @@ type Write struct {
 	// engine, possibly after its caller gave up, and again if the transaction is repeated.
 	Run func(Unit) error
 
-	// taken decides between the queue, which will run the write, and a caller that gives
-	// up: the first to set it wins.
-	taken   atomic.Bool
+	// claimed is set by the queue when it takes the write, or by a caller that gives up
+	// before that, so that the write does not run.
+	claimed atomic.Bool
 	done    chan result
-	context context.Context // of the caller, for its values alone
+	context context.Context // of the caller, only for its values
 	span    *spans.Span     // of the write; nil unless its trace is sampled
 	started time.Time
-	// rehearsed: it is rolled back; see [Rehearse].
+	// rehearsed: the write is rolled back; see [Rehearse].
 	rehearsed bool
 }
 
 type result struct {
 	err error
-	// panicked is the value of Run's panic, which continues in the caller.
+	// panicked is the value of a panic in Run, which continues in the caller.
 	panicked any
 }
 
@@ -88,7 +88,6 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 	return err
 }
 
-// commit queues a write and waits for its commit.
 func (e *Engine) commit(ctx context.Context, m *Write) error {
 	w := e.writer
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
@@ -103,7 +102,7 @@ func (e *Engine) commit(ctx context.Context, m *Write) error {
 		return r.unwrap()
 	case <-ctx.Done():
 	}
-	m.taken.Store(true)
+	m.claimed.Store(true)
 	select { // the answer may have come at the same moment
 	case r := <-m.done:
 		return r.unwrap()
@@ -112,10 +111,10 @@ func (e *Engine) commit(ctx context.Context, m *Write) error {
 	}
 }
 
-// Commit runs a write with a result. U is the state that the owner of the tables keeps
-// for a transaction.
+// Commit runs a write and returns its result. U is the type of the state that the owner of
+// the tables keeps for a transaction.
 func Commit[U Unit, T any](ctx context.Context, e *Engine, d Durability, locks LockSet, run func(U) (T, error)) (T, error) {
-	// run may outlive this call, so value is only read once its commit is known.
+	// run may outlive this call, so value is read only after the commit.
 	var none, value T
 	err := e.Do(ctx, &Write{
 		Locks: locks, Durability: d,
@@ -130,8 +129,7 @@ func Commit[U Unit, T any](ctx context.Context, e *Engine, d Durability, locks L
 	return value, nil
 }
 
-// Put runs a write that creates or replaces a record, and returns the record as it is
-// stored.
+// Put runs a write that creates or replaces a record, and returns the stored record.
 func Put[U Unit, T any](ctx context.Context, e *Engine, locks LockSet, run func(U) (stored T, created bool, err error)) (stored T, created bool, err error) {
 	type put struct {
 		stored  T
@@ -144,13 +142,13 @@ func Put[U Unit, T any](ctx context.Context, e *Engine, locks LockSet, run func(
 	return result.stored, result.created, err
 }
 
-// PieceSize is how many records are ended or removed in one transaction.
+// PieceSize is the number of records that [InPieces] ends or removes in one transaction.
 const PieceSize = 100
 
-// InPieces runs a write over possibly many records, a piece in each transaction: no
-// transaction holds its locks for long or exceeds its time, and earlier pieces stay
-// done if a later one fails. run returns how many records it ended; InPieces returns
-// their sum.
+// InPieces runs a write over possibly many records, with one transaction for each piece:
+// no transaction holds its locks for long or exceeds its time limit, and earlier pieces
+// stay committed if a later one fails. run returns how many records it ended or removed;
+// InPieces returns their sum.
 func InPieces[U Unit, T any](ctx context.Context, e *Engine, all []T, run func(t U, piece []T) (int, error)) (ended int, err error) {
 	for piece := range slices.Chunk(all, PieceSize) {
 		n, err := Commit(ctx, e, Unflushed, LockSet{}, func(u U) (int, error) { return run(u, piece) })
@@ -161,7 +159,7 @@ func InPieces[U Unit, T any](ctx context.Context, e *Engine, all []T, run func(t
 	return ended, nil
 }
 
-// DeletePassed deletes at most limit rows whose time has passed at a moment, and returns
+// DeletePassed deletes at most limit rows that have expired at the given time, and returns
 // how many. find selects the pairs that name them; remove deletes a row unless its time
 // has changed since.
 func DeletePassed(ctx context.Context, e *Engine, find, remove string, at time.Time, limit int) (int, error) {
@@ -201,7 +199,7 @@ func (w *writer) enqueue(ctx context.Context, q *commitQueue, m *Write) error {
 	}
 	select {
 	case q.queue <- m:
-		q.waiting.Add(1) // not before: a reader that counts n of them may rely on the next groups having n
+		q.waiting.Add(1) // afterwards, so that n counted writes are n queued ones
 		return nil
 	default:
 	}
@@ -215,7 +213,7 @@ func (w *writer) enqueue(ctx context.Context, q *commitQueue, m *Write) error {
 	}
 }
 
-// close refuses further writes and returns when the waiting ones are answered.
+// close refuses further writes and returns when the waiting ones have ended.
 func (w *writer) close() {
 	w.mu.Lock()
 	if !w.closed {
@@ -230,7 +228,7 @@ func (w *writer) close() {
 	}
 }
 
-// discard ends the connections of a closed writer.
+// discard closes the connections of a closed writer.
 func (w *writer) discard() {
 	for _, q := range w.queues {
 		q.session.Discard()
@@ -242,7 +240,7 @@ func (w *writer) stats() (s Stats) {
 		s.Writes += q.writes.Load()
 		s.Commits += q.commits.Load()
 		s.Flushes += q.flushes.Load()
-		s.Waiting += max(0, int(q.waiting.Load())) // one that is taken at once is counted afterwards
+		s.Waiting += max(0, int(q.waiting.Load())) // negative if a write was taken before it was counted
 	}
 	return s
 }

@@ -34,20 +34,20 @@ func (l *Log) forget(t *transaction.Tx, limit int) (int, error) {
 	if err := l.forgetOld(t, &numbers, limit); err != nil {
 		return 0, err
 	}
-	if most := int64(l.most); most > 0 && numbers.kept > most {
-		if err := forgetMost(t, &numbers, min(numbers.kept-most, int64(limit)-(kept-numbers.kept))); err != nil {
+	if most := int64(l.maxEvents); most > 0 && numbers.kept > most {
+		if err := forgetExcess(t, &numbers, min(numbers.kept-most, int64(limit)-(kept-numbers.kept))); err != nil {
 			return 0, err
 		}
 	}
 	if numbers.kept == kept {
 		return 0, nil
 	}
-	return int(kept - numbers.kept), numbers.put(t)
+	return int(kept - numbers.kept), numbers.store(t)
 }
 
-// forgetOld deletes at most limit events whose time is over.
+// forgetOld deletes at most limit events older than the maximum age.
 func (l *Log) forgetOld(t *transaction.Tx, numbers *eventNumbers, limit int) error {
-	age := l.age
+	age := l.maxAge
 	if age <= 0 {
 		return nil
 	}
@@ -71,13 +71,12 @@ func (l *Log) forgetOld(t *transaction.Tx, numbers *eventNumbers, limit int) err
 	return nil
 }
 
-// largestAtOnce is the number of subscriptions whose events one step deletes because
-// there are too many.
+// largestAtOnce bounds the subscriptions that one call of forgetExcess deletes events of.
 const largestAtOnce = 100
 
-// forgetMost deletes n events that are too many: the oldest ones of the subscriptions
-// that have most. So no subscription's noise ends the history of another.
-func forgetMost(t *transaction.Tx, numbers *eventNumbers, n int64) error {
+// forgetExcess deletes n events, the oldest ones of the subscriptions that have most, so that
+// a busy subscription does not shorten the history of others.
+func forgetExcess(t *transaction.Tx, numbers *eventNumbers, n int64) error {
 	if n <= 0 {
 		return nil
 	}
@@ -91,9 +90,9 @@ func forgetMost(t *transaction.Tx, numbers *eventNumbers, n int64) error {
 		return err
 	}, largestKept, largestAtOnce)
 	if err != nil {
-		return fmt.Errorf("read who keeps the most events: %w", err)
+		return fmt.Errorf("read the largest event counts: %w", err)
 	}
-	for i, n := range level(kept, n) {
+	for i, n := range cutToLevel(kept, n) {
 		rows, err := engine.Collect(t, scanOldEvent, oldestEventsOf, subs[i], n)
 		if err != nil {
 			return err
@@ -107,11 +106,10 @@ func forgetMost(t *transaction.Tx, numbers *eventNumbers, n int64) error {
 	return nil
 }
 
-// level takes n from counts, which are sorted with the highest first: from each the
-// part above one common level. It returns the part taken from each count that is above
-// the level.
-func level(counts []int64, n int64) []int64 {
-	above, givers := int64(0), 0 // the sum of those that give, and their number
+// cutToLevel takes n from counts, sorted from the highest, by cutting them to a common level. It
+// returns the part taken from each count above the level.
+func cutToLevel(counts []int64, n int64) []int64 {
+	above, givers := int64(0), 0 // the sum of the counts above the level, and their number
 	for givers < len(counts) && above-int64(givers)*counts[givers] < n {
 		above += counts[givers]
 		givers++
@@ -127,7 +125,6 @@ func level(counts []int64, n int64) []int64 {
 	return taken
 }
 
-// delete deletes a subscription's events up to a number.
 func (numbers *eventNumbers) delete(t *transaction.Tx, sub string, last int64) error {
 	deleted, err := t.Exec(deleteEvents, sub, last)
 	if err != nil {
@@ -141,7 +138,6 @@ func (numbers *eventNumbers) delete(t *transaction.Tx, sub string, last int64) e
 	return t.Later(dropKept, sub)
 }
 
-// oldEvent is an event that may be forgotten.
 type oldEvent struct {
 	subscription string
 	number, at   int64
@@ -152,23 +148,23 @@ func scanOldEvent(scan engine.Scanner) (e oldEvent, err error) {
 	return e, err
 }
 
-// Counts are the numbers of stored events.
+// Counts holds the numbers of stored events.
 type Counts struct {
-	// Kept are the numbered ones.
+	// Kept counts the numbered events.
 	Kept int64
-	// Waiting are the events that are not numbered yet, as far as they were counted;
-	// see [Log.Count]. Oldest is how long the first of them has waited.
+	// Waiting counts the events that are not numbered yet, in a limited number of
+	// transactions; see [Log.Count]. Oldest is how long the first of them has waited.
 	Waiting int64
 	Oldest  time.Duration
 }
 
-// mostWaiting bounds the transactions whose waiting events are counted.
+// mostWaiting bounds the transactions whose waiting events Count counts.
 const mostWaiting = 10_000
 
 const waitingEvents = `SELECT COALESCE(SUM(count), 0), COALESCE(MIN(at), 0) FROM (SELECT count, at FROM unnumbered_events ORDER BY at LIMIT ?) AS earliest`
 
-// Count counts events. It costs the same however many are kept, because it counts
-// waiting events only of the first transactions.
+// Count counts events. Its cost is bounded, because it counts the waiting events of only a
+// limited number of transactions, the first ones.
 func (l *Log) Count(ctx context.Context) (c Counts, err error) {
 	numbers, err := readEventNumbers(l.database.Read(ctx), selectEventNumbers)
 	if err != nil {

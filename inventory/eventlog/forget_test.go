@@ -20,7 +20,7 @@ func TestLevel(t *testing.T) {
 		{[]int64{5, 5, 5}, 2, []int64{1, 1, 0}},
 		{[]int64{2, 1}, 9, []int64{2, 1}},
 	} {
-		if got := level(c.counts, c.n); !slices.Equal(got, c.want) {
+		if got := cutToLevel(c.counts, c.n); !slices.Equal(got, c.want) {
 			t.Errorf("of %v, %d are taken as %v, want %v", c.counts, c.n, got, c.want)
 		}
 	}
@@ -34,7 +34,7 @@ func TestLevel(t *testing.T) {
 		slices.Sort(counts)
 		slices.Reverse(counts)
 		n := 1 + rand.Int64N(all+3)
-		taken := level(counts, n)
+		taken := cutToLevel(counts, n)
 		left, sum := slices.Clone(counts), int64(0)
 		for i, take := range taken {
 			left[i], sum = left[i]-take, sum+take

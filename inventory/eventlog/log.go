@@ -1,6 +1,6 @@
-// Package eventlog keeps the events that transactions have recorded: it numbers them, lists
-// them, and forgets those that are too old or too many. It also keeps the events that sinks
-// have not taken, and operators' orders for them.
+// Package eventlog stores the events that transactions have recorded: it numbers them, lists
+// them, and deletes old and excess ones. It also stores the events that sinks have not
+// accepted, and operators' orders for these.
 package eventlog
 
 import (
@@ -20,25 +20,25 @@ import (
 
 // Log is the event log of a database.
 type Log struct {
-	database *transaction.Database
-	age      time.Duration
-	most     int
-	feed     int64
+	database  *transaction.Database
+	maxAge    time.Duration
+	maxEvents int
+	feed      int64
 }
 
-// New returns the events of a database. age is how long they are kept, and most how many
-// of all subscriptions; 0 for no bound.
+// New returns the event log of a database. age bounds the age of kept events, and most their
+// number in all subscriptions; 0 means no bound.
 func New(ctx context.Context, d *transaction.Database, age time.Duration, most int) (*Log, error) {
-	l := &Log{database: d, age: age, most: most}
+	l := &Log{database: d, maxAge: age, maxEvents: most}
 	return l, d.Read(ctx).One(selectFeed, "")(&l.feed)
 }
 
-// Feed says which row of numbers events have: after a restore it is another one, because
-// numbers are given again.
+// Feed identifies the sequence of numbers. A restored database has another feed, because it
+// assigns numbers again that were in use.
 func (l *Log) Feed() int64 { return l.feed }
 
-// Restored is when the database was last restored from a copy, and may lack later events;
-// the zero time: never. Each restoration begins another feed.
+// Restored returns when the database was last restored from a copy, which may lack later
+// events, and the zero time if it never was. Each restoration begins another feed.
 func (l *Log) Restored() time.Time {
 	if l.feed == 0 {
 		return time.Time{}
@@ -46,12 +46,11 @@ func (l *Log) Restored() time.Time {
 	return engine.Moment(l.feed)
 }
 
-// read decrypts an event.
-func (l *Log) read(ctx context.Context, r eventRow) (events.Event, error) {
+func (l *Log) decrypt(ctx context.Context, r eventRow) (events.Event, error) {
 	e := events.Event{ID: r.id, Number: r.number, At: engine.Moment(r.at), Subscription: r.subscription, Key: r.key}
 	text, err := l.database.Cipher.Decrypt(ctx, r.id[:], r.payload)
 	if errors.Is(err, encryption.ErrDecrypt) {
-		return e, nil // the key is gone: all that is known is that there was a change
+		return e, nil // the key is lost: only the existence of the change is known
 	}
 	if err == nil {
 		err = json.Unmarshal(text, &e.Payload)
@@ -59,7 +58,6 @@ func (l *Log) read(ctx context.Context, r eventRow) (events.Event, error) {
 	return e, err
 }
 
-// eventRow is an event as it is stored.
 type eventRow struct {
 	subscription, key string
 	number, at        int64
@@ -83,19 +81,19 @@ const (
 )
 
 // KeptAfter lists the kept events of all subscriptions after a number, in the order of
-// their numbers. An event whose number is missing between two is forgotten.
+// their numbers. If a number is missing, its event has been deleted.
 func (l *Log) KeptAfter(ctx context.Context, number int64, limit int) ([]events.Event, error) {
 	return l.collect(ctx, eventsAfter, number, engine.AtMost(limit))
 }
 
-// After is KeptAfter for readers that must not miss any: it returns *ForgottenError if
-// events after the number are no longer kept.
+// After lists events, like KeptAfter, for readers that must not miss any: it returns
+// *ForgottenError if events after the number have been deleted.
 func (l *Log) After(ctx context.Context, number int64, limit int) ([]events.Event, error) {
 	found, err := l.KeptAfter(ctx, number, limit)
 	if err != nil {
 		return nil, err
 	}
-	// Read after the events, so that forgetting some meanwhile is noticed.
+	// Read after the events, to notice events that are deleted meanwhile.
 	numbers, err := readEventNumbers(l.database.Read(ctx), selectEventNumbers)
 	if err != nil {
 		return nil, err
@@ -106,25 +104,25 @@ func (l *Log) After(ctx context.Context, number int64, limit int) ([]events.Even
 	return found, nil
 }
 
-// Numbers returns the number of the first event after which none is forgotten, and that
-// of the last numbered event.
+// Numbers returns the highest number in use, and first: no event has been deleted from that
+// number on.
 func (l *Log) Numbers(ctx context.Context) (first, last int64, err error) {
 	numbers, err := readEventNumbers(l.database.Read(ctx), selectEventNumbers)
 	return numbers.first, numbers.last, err
 }
 
-// OfSubscription lists numbered events of a subscription, the newest first, from the
-// one before a number; 0 for the newest.
+// OfSubscription lists numbered events of a subscription before a number, the newest first;
+// before 0 means from the newest.
 func (l *Log) OfSubscription(ctx context.Context, sub string, before int64, limit int) ([]events.Event, error) {
-	return l.collect(ctx, subscriptionEvents, arm.Fold(sub), orLast(before), engine.AtMost(limit))
+	return l.collect(ctx, subscriptionEvents, arm.Fold(sub), beforeOrLast(before), engine.AtMost(limit))
 }
 
-// OfResource is OfSubscription of one resource.
+// OfResource lists events of one resource, like OfSubscription.
 func (l *Log) OfResource(ctx context.Context, sub, key string, before int64, limit int) ([]events.Event, error) {
-	return l.collect(ctx, resourceEvents, arm.Fold(sub), arm.Fold(key), orLast(before), engine.AtMost(limit))
+	return l.collect(ctx, resourceEvents, arm.Fold(sub), arm.Fold(key), beforeOrLast(before), engine.AtMost(limit))
 }
 
-func orLast(number int64) int64 {
+func beforeOrLast(number int64) int64 {
 	if number == 0 {
 		return math.MaxInt64
 	}
@@ -138,16 +136,16 @@ func (l *Log) collect(ctx context.Context, statement string, args ...any) ([]eve
 	}
 	found := make([]events.Event, len(rows))
 	for i, r := range rows {
-		if found[i], err = l.read(ctx, r); err != nil {
+		if found[i], err = l.decrypt(ctx, r); err != nil {
 			return nil, err
 		}
 	}
 	return found, nil
 }
 
-// ForgottenError says that events were asked for that are no longer kept.
+// ForgottenError reports that requested events are no longer kept.
 type ForgottenError struct {
-	// First is the number of the first one behind which all are kept.
+	// First is a number; all events from it on are kept.
 	First int64
 }
 
@@ -155,9 +153,8 @@ func (e *ForgottenError) Error() string {
 	return fmt.Sprintf("inventory: events are kept from the number %d", e.First)
 }
 
-// Record records the event of a request that changed nothing in the store: one that was
-// refused, or only passed on to a provider. sub is a subscription, or the text that stands
-// for a tenant.
+// Record records the event of a request that changed nothing in the store, because it was
+// refused or only forwarded to a provider. sub is a subscription or a tenant's partition.
 func (l *Log) Record(ctx context.Context, sub string, payload events.Payload) error {
 	sub = arm.Fold(sub)
 	return l.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
@@ -165,7 +162,7 @@ func (l *Log) Record(ctx context.Context, sub string, payload events.Payload) er
 	})
 }
 
-// Event returns the event of a number, or engine.ErrNotFound if it is no longer kept.
+// Event returns the event with a number, or engine.ErrNotFound if it is no longer kept.
 func (l *Log) Event(ctx context.Context, number int64) (events.Event, error) {
 	found, err := l.KeptAfter(ctx, number-1, 1)
 	if err != nil {

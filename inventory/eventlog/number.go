@@ -11,10 +11,10 @@ import (
 )
 
 // Events are numbered after their commit, by one transaction at a time, which locks the
-// row of the last number. So no event ever appears behind a reader that goes by numbers.
-// A number drawn before the commit could: a transaction that drew an early one may
-// commit late. Numbers are on disk before any reader gets them: otherwise a crash of the
-// database could give them to other events, behind readers that had passed them.
+// row of the last number. So a reader that follows the numbers misses none. It could if
+// numbers were drawn before the commit, because a transaction with a low number may commit
+// late. Numbers are on disk before any reader gets them: otherwise a crash of the database
+// could make it assign them again, to events that readers would then miss.
 const (
 	selectFeed         = `SELECT feed FROM event_numbers WHERE subscription = ?`
 	selectEventNumbers = `SELECT last, first, oldest, kept FROM event_numbers WHERE subscription = ?`
@@ -22,19 +22,19 @@ const (
 	putEventNumbers    = `UPDATE event_numbers SET last = ?, first = ?, oldest = ?, kept = ? WHERE subscription = ?`
 	anyUnnumbered      = `SELECT EXISTS (SELECT 1 FROM unnumbered_events)`
 	nextUnnumbered     = `SELECT at, count FROM unnumbered_events ORDER BY at LIMIT ?`
-	takeUnnumbered     = `DELETE FROM unnumbered_events WHERE at <= ? RETURNING subscription, at, count, recorded`
+	removeUnnumbered   = `DELETE FROM unnumbered_events WHERE at <= ? RETURNING subscription, at, count, recorded`
 	insertEvent        = `INSERT INTO events (subscription, number, place, id, at, key, payload) VALUES (?, ?, ?, ?, ?, ?, ?) ` +
 		`ON CONFLICT (subscription, number) DO NOTHING`
 	addKept = `INSERT INTO event_counts (subscription, kept) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET kept = event_counts.kept + excluded.kept`
 )
 
-// eventNumbers are the bounds of the numbers in use.
+// eventNumbers describes the numbers in use.
 type eventNumbers struct {
-	last   int64 // of the last one
-	first  int64 // from here on none is forgotten
-	oldest int64 // before it none is kept
-	kept   int64 // how many are
+	last   int64 // the highest number
+	first  int64 // from it on no event has been deleted
+	oldest int64 // before it all events have been deleted
+	kept   int64 // the number of kept events
 }
 
 func readEventNumbers(from engine.Source, statement string) (n eventNumbers, err error) {
@@ -42,16 +42,16 @@ func readEventNumbers(from engine.Source, statement string) (n eventNumbers, err
 	return n, err
 }
 
-func (numbers *eventNumbers) put(t *transaction.Tx) error {
+func (numbers *eventNumbers) store(t *transaction.Tx) error {
 	return t.ChangeOne(putEventNumbers, numbers.last, numbers.first, numbers.oldest, numbers.kept, "")
 }
 
-// numberedAtOnce is about how many events are numbered in one transaction: on an engine
-// with one writer all others wait for it.
+// numberedAtOnce limits roughly how many events one transaction numbers: on an engine with
+// one writer all other writes wait for it.
 const numberedAtOnce = 200
 
-// Number numbers about limit of the events that have been committed, and returns
-// how many. Of one resource the earlier change gets the lower number.
+// Number numbers about limit committed events, and returns how many. Of two changes of one
+// resource the earlier one gets the lower number.
 func (l *Log) Number(ctx context.Context, limit int) (numbered int, err error) {
 	for numbered < limit {
 		waiting := false
@@ -60,7 +60,7 @@ func (l *Log) Number(ctx context.Context, limit int) (numbered int, err error) {
 		}
 		room := min(numberedAtOnce, limit-numbered) // the transaction may outlive this call
 		n, err := transaction.Commit(ctx, l.database, engine.Flushed, transaction.RecordLocks(""),
-			func(t *transaction.Tx) (int, error) { return number(t, room) })
+			func(t *transaction.Tx) (int, error) { return numberSome(t, room) })
 		if numbered += n; err != nil || n == 0 {
 			return numbered, err
 		}
@@ -68,12 +68,12 @@ func (l *Log) Number(ctx context.Context, limit int) (numbered int, err error) {
 	return numbered, nil
 }
 
-func number(t *transaction.Tx, limit int) (int, error) {
+func numberSome(t *transaction.Tx, limit int) (int, error) {
 	numbers, err := readEventNumbers(t, lockEventNumbers)
 	if err != nil {
 		return 0, err
 	}
-	rows, err := takeEarliest(t, limit)
+	rows, err := removeEarliest(t, limit)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
@@ -99,10 +99,9 @@ func number(t *transaction.Tx, limit int) (int, error) {
 		}
 	}
 	numbers.kept += numbers.last - before
-	return int(numbers.last - before), numbers.put(t)
+	return int(numbers.last - before), numbers.store(t)
 }
 
-// unnumberedRow is a row of recorded events.
 type unnumberedRow struct {
 	subscription string
 	at           int64
@@ -110,10 +109,10 @@ type unnumberedRow struct {
 	text         []byte
 }
 
-// takeEarliest removes the rows of about limit of the earliest events, and returns them
-// in their order. It runs behind the lock of the numbers, so it takes all that was
-// committed by then.
-func takeEarliest(t *transaction.Tx, limit int) ([]unnumberedRow, error) {
+// removeEarliest removes the rows of about limit of the earliest events, and returns them
+// in order. It runs under the lock of the numbers, so it sees everything that was committed
+// before.
+func removeEarliest(t *transaction.Tx, limit int) ([]unnumberedRow, error) {
 	until, n := int64(0), 0
 	err := t.Each(func(scan engine.Scanner) error {
 		var at int64
@@ -129,7 +128,7 @@ func takeEarliest(t *transaction.Tx, limit int) ([]unnumberedRow, error) {
 	if err != nil || n == 0 {
 		return nil, err
 	}
-	rows, err := engine.Collect(t.Returning(), scanUnnumbered, takeUnnumbered, until)
+	rows, err := engine.Collect(t.Returning(), scanUnnumbered, removeUnnumbered, until)
 	slices.SortStableFunc(rows, func(a, b unnumberedRow) int { return cmp.Compare(a.at, b.at) })
 	return rows, err
 }

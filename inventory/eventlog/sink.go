@@ -11,33 +11,33 @@ import (
 	"portico/inventory/transaction"
 )
 
-// SinkJob is the kind of the jobs that deliver events to sinks, one for each sink, whose
-// name is its subject.
+// SinkJob is the kind of the jobs that deliver events. Each sink has one, and its name is
+// the job's subject.
 const SinkJob = "sink"
 
-// Sinks are the sinks of a database, by their names.
+// Sinks stores the progress of event sinks, by their names.
 type Sinks struct{ database *transaction.Database }
 
 // NewSinks returns the sinks of a database.
 func NewSinks(d *transaction.Database) *Sinks { return &Sinks{database: d} }
 
-// SinkEventState is the state of an event that a sink has not taken. The numbers are
+// SinkEventState is the state of an event that a sink has not accepted. The numbers are
 // stored.
 type SinkEventState uint8
 
-// The states of such events. The holder of the sink's job changes those that are tried
-// again, operators those that were given up.
+// The states of such events. The holder of the sink's job changes the events that it
+// retries, operators the ones that were given up.
 const (
 	SinkRetrying SinkEventState = iota
 	SinkDead
-	// SinkReplayed: given up, and to be tried again.
+	// SinkReplayed: an operator has scheduled a given-up event for another try.
 	SinkReplayed
 
 	sinkEventStates = 3
 )
 
-// SinkEvent is an event that a sink has not taken, by its number. Its payload stays in
-// the event log, and is forgotten with that.
+// SinkEvent is an event that a sink has not accepted. Its payload is in the event log, until
+// the event is deleted there.
 type SinkEvent struct {
 	Sink         string
 	Subscription string // folded; of the event
@@ -48,7 +48,7 @@ type SinkEvent struct {
 	Since        time.Time // of the first attempt
 	Due          time.Time // for the next one
 	Status       int       // of the last answer, 0 for none
-	Failure      string    // why it was not taken, in one word
+	Failure      string    // why it was not accepted, in one word
 	Reason       string    // why an operator gave it up; empty: none did
 	Changed      time.Time
 }
@@ -81,18 +81,18 @@ func scanSinkEvent(scan engine.Scanner) (e SinkEvent, err error) {
 	return e, err
 }
 
-// SinkChanges are what the holder of a sink's job records at once.
+// SinkChanges is the progress that the holder of a sink's job records at once.
 type SinkChanges struct {
 	Payload  string      // of the job
-	Kept     []SinkEvent // events that it has not taken
-	Settled  []SinkEvent // events that it has taken by now
-	Answered []SinkOrder // orders, with what the rest of this comes from
+	Kept     []SinkEvent // events that the sink has not accepted
+	Settled  []SinkEvent // events that it has accepted by now
+	Answered []SinkOrder // the orders that caused these changes, with their answers
 }
 
-// Save records a sink's progress. It is durable if an order was answered; other progress
-// that is lost only repeats deliveries. After jobrow.ErrLeaseLost another replica holds
-// the job. After engine.ErrNotFound nothing was recorded, because an order was withdrawn
-// meanwhile.
+// Save records a sink's progress. The write is durable if an order was answered; if other
+// progress is lost, deliveries are only repeated. The error is jobrow.ErrLeaseLost if
+// another replica holds the job, and engine.ErrNotFound if an order was withdrawn meanwhile;
+// nothing is recorded then.
 func (s *Sinks) Save(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
 	durability := engine.Unflushed
 	if len(c.Answered) > 0 {
@@ -104,7 +104,7 @@ func (s *Sinks) Save(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
 			return fmt.Errorf("save the job of a sink: %w", err)
 		}
 		for _, o := range c.Answered {
-			if err := o.answer(t); err != nil {
+			if err := o.recordAnswer(t); err != nil {
 				return err
 			}
 		}
@@ -133,13 +133,14 @@ func (s *Sinks) Events(ctx context.Context, sink string, state SinkEventState, a
 	return engine.Collect(s.database.Read(ctx), scanSinkEvent, listSinkEvents, sink, state, after, engine.AtMost(limit))
 }
 
-// Event returns an event that a sink has not taken, by its number, or engine.ErrNotFound.
+// Event returns an event that a sink has not accepted, given its number, or
+// engine.ErrNotFound.
 func (s *Sinks) Event(ctx context.Context, sub, sink string, number int64) (SinkEvent, error) {
 	e, err := scanSinkEvent(s.database.Read(ctx).One(selectSinkEvent, arm.Fold(sub), sink, number))
 	return e, engine.OrNotFound(err)
 }
 
-// Count counts the events that a sink has not taken, by their states.
+// Count counts the events that a sink has not accepted, by their states.
 func (s *Sinks) Count(ctx context.Context, sink string) (counts [sinkEventStates]int, err error) {
 	return counts, s.database.Read(ctx).Each(func(scan engine.Scanner) error {
 		var state SinkEventState
@@ -154,8 +155,8 @@ func (s *Sinks) Count(ctx context.Context, sink string) (counts [sinkEventStates
 	}, countSinkEvents, sink)
 }
 
-// Replay schedules given-up events for another try, and returns how many: the one of a
-// number or, with 0, a bounded number of all, in their order.
+// Replay schedules given-up events for another try, and returns how many: the event with
+// the number or, for 0, the first ones, up to a bound.
 func (s *Sinks) Replay(ctx context.Context, sink string, number int64) (int, error) {
 	return s.changeDead(ctx, sink, number, sinkEventsAtOnce, func(t *transaction.Tx, e SinkEvent) (int64, error) {
 		now := engine.Micros(t.Now)
@@ -163,7 +164,7 @@ func (s *Sinks) Replay(ctx context.Context, sink string, number int64) (int, err
 	})
 }
 
-// DeleteDead forgets the given-up event of a number, and reports whether there was one.
+// DeleteDead deletes the given-up event with a number, and reports whether there was one.
 func (s *Sinks) DeleteDead(ctx context.Context, sink string, number int64) (bool, error) {
 	n, err := s.changeDead(ctx, sink, number, 1, func(t *transaction.Tx, e SinkEvent) (int64, error) {
 		return t.Exec(deleteDeadSinkOne, e.Subscription, sink, e.Number, SinkDead)
@@ -195,21 +196,21 @@ func (s *Sinks) changeDead(ctx context.Context, sink string, number int64, limit
 	})
 }
 
-// ForgetDead removes given-up events before a number that are no longer kept, because
-// their payload is gone.
+// ForgetDead deletes given-up events before a number that are no longer in the event log,
+// because their payload is lost.
 func (s *Sinks) ForgetDead(ctx context.Context, sink string, before int64) (int, error) {
 	return s.deleteSinkEvents(ctx, sink, forgottenSinkDead, sink, SinkDead, before, sinkEventsAtOnce)
 }
 
-// Forget removes a bounded number of a sink's events, and then the orders for them. It
-// reports whether that was all.
+// Forget deletes a bounded number of a sink's events and, once there are no more, its orders.
+// It reports whether it has deleted everything.
 func (s *Sinks) Forget(ctx context.Context, sink string) (all bool, err error) {
 	n, err := s.deleteSinkEvents(ctx, sink, anySinkEvents, sink, sinkEventsAtOnce)
 	if err != nil || n == sinkEventsAtOnce {
 		return false, err
 	}
-	return true, s.database.Write(ctx, engine.Unflushed, jobrow.Locks(ofNone, sink), func(t *transaction.Tx) error {
-		return t.Later(deleteSinkOrders, ofNone, sink)
+	return true, s.database.Write(ctx, engine.Unflushed, jobrow.Locks(noSubscription, sink), func(t *transaction.Tx) error {
+		return t.Later(deleteSinkOrders, noSubscription, sink)
 	})
 }
 
@@ -231,26 +232,26 @@ func (s *Sinks) deleteSinkEvents(ctx context.Context, sink, which string, args .
 	})
 }
 
-// SinkStep is an operator's order for an event that a sink has not taken. The numbers
-// are stored.
+// SinkStep is what an operator orders for an event that a sink has not accepted. The
+// numbers are stored.
 type SinkStep uint8
 
 // The steps.
 const (
-	AskSink    SinkStep = iota // it is tried now
-	GiveUpSink                 // it is given up now
+	AskSink    SinkStep = iota // try the event now
+	GiveUpSink                 // give the event up now
 )
 
 // SinkOrder is an order of an operator for the holder of the sink's job.
 type SinkOrder struct {
 	Sink    string
 	ID      [16]byte
-	Number  int64 // of the event; 0 for all that wait
+	Number  int64 // of the event; 0 for all waiting ones
 	Step    SinkStep
 	Reason  string
 	Ordered time.Time
 	// Answer is the holder's answer, in one word; empty: none yet. Behind is the number
-	// of an event of the same resource that has to be delivered first.
+	// of an event of the same resource that has to be delivered before this one.
 	Answer string
 	Behind int64
 }
@@ -269,8 +270,8 @@ const (
 	deleteSinkOrder  = deleteSinkOrders + ` AND id = ?`
 )
 
-// ofNone is the subscription of records that belong to a sink itself.
-const ofNone = ""
+// noSubscription is the subscription of records that belong to a sink itself.
+const noSubscription = ""
 
 func scanSinkOrder(scan engine.Scanner) (o SinkOrder, err error) {
 	var id []byte
@@ -284,41 +285,41 @@ func scanSinkOrder(scan engine.Scanner) (o SinkOrder, err error) {
 // PutOrder leaves an order for the holder of the sink's job, and returns it as it is
 // stored.
 func (s *Sinks) PutOrder(ctx context.Context, o SinkOrder) (SinkOrder, error) {
-	return transaction.Commit(ctx, s.database, engine.Unflushed, jobrow.Locks(ofNone, o.Sink), func(t *transaction.Tx) (SinkOrder, error) {
+	return transaction.Commit(ctx, s.database, engine.Unflushed, jobrow.Locks(noSubscription, o.Sink), func(t *transaction.Tx) (SinkOrder, error) {
 		ordered := o
 		ordered.ID, ordered.Ordered = engine.NewID(), t.Now
-		return ordered, t.Later(putSinkOrder, ofNone, o.Sink, ordered.ID[:], o.Number, o.Step, o.Reason, engine.Micros(t.Now), "", 0)
+		return ordered, t.Later(putSinkOrder, noSubscription, o.Sink, ordered.ID[:], o.Number, o.Step, o.Reason, engine.Micros(t.Now), "", 0)
 	})
 }
 
 // Orders lists the orders of a sink, including answered ones.
 func (s *Sinks) Orders(ctx context.Context, sink string) ([]SinkOrder, error) {
-	return engine.Collect(s.database.Read(ctx), scanSinkOrder, listSinkOrders, ofNone, sink, mostSinkOrders)
+	return engine.Collect(s.database.Read(ctx), scanSinkOrder, listSinkOrders, noSubscription, sink, mostSinkOrders)
 }
 
 // Order returns an order with its answer, or engine.ErrNotFound if it was withdrawn.
 func (s *Sinks) Order(ctx context.Context, sink string, id [16]byte) (SinkOrder, error) {
-	o, err := scanSinkOrder(s.database.Read(ctx).One(selectSinkOrder, ofNone, sink, id[:]))
+	o, err := scanSinkOrder(s.database.Read(ctx).One(selectSinkOrder, noSubscription, sink, id[:]))
 	return o, engine.OrNotFound(err)
 }
 
-// WithdrawOrder removes an order and returns its last state; no holder takes it from
+// WithdrawOrder deletes an order and returns its last state. No holder executes it from
 // then on. The error is engine.ErrNotFound if there is none.
 func (s *Sinks) WithdrawOrder(ctx context.Context, sink string, id [16]byte) (SinkOrder, error) {
-	return transaction.Commit(ctx, s.database, engine.Unflushed, jobrow.Locks(ofNone, sink), func(t *transaction.Tx) (SinkOrder, error) {
-		o, err := scanSinkOrder(t.One(selectSinkOrder+engine.ForUpdate, ofNone, sink, id[:]))
+	return transaction.Commit(ctx, s.database, engine.Unflushed, jobrow.Locks(noSubscription, sink), func(t *transaction.Tx) (SinkOrder, error) {
+		o, err := scanSinkOrder(t.One(selectSinkOrder+engine.ForUpdate, noSubscription, sink, id[:]))
 		if err != nil {
 			return o, engine.OrNotFound(err)
 		}
-		return o, t.Later(deleteSinkOrder, ofNone, sink, id[:])
+		return o, t.Later(deleteSinkOrder, noSubscription, sink, id[:])
 	})
 }
 
-// answer records a holder's answer to an order, in the transaction that records its
-// work. For an order that was withdrawn meanwhile it returns engine.ErrNotFound, so
-// that the work is not recorded either.
-func (o *SinkOrder) answer(t *transaction.Tx) error {
-	n, err := t.Exec(answerSinkOrder, o.Answer, o.Behind, ofNone, o.Sink, o.ID[:])
+// recordAnswer records a holder's answer to an order, in the transaction that records the
+// resulting changes. If the order was withdrawn meanwhile, it returns engine.ErrNotFound, so
+// that the changes are not recorded either.
+func (o *SinkOrder) recordAnswer(t *transaction.Tx) error {
+	n, err := t.Exec(answerSinkOrder, o.Answer, o.Behind, noSubscription, o.Sink, o.ID[:])
 	if err == nil && n == 0 {
 		return engine.ErrNotFound
 	}

@@ -2,10 +2,11 @@ package index
 
 import "errors"
 
-// GroupState says which writes a group admits. The numbers are stored.
+// GroupState is the state of a resource group, which decides about writes into it. The
+// numbers are stored.
 type GroupState uint8
 
-// The states of a resource group; only an Active one takes writes.
+// The states of a resource group. Only an Active one admits clients' writes.
 const (
 	GroupActive GroupState = iota
 	GroupDeleting
@@ -28,8 +29,8 @@ func (s GroupState) ProvisioningState() string {
 	return "Succeeded"
 }
 
-// ErrGroupNotFound refuses a write whose resource group does not exist, or
-// is no longer the incarnation that the write was meant for.
+// ErrGroupNotFound refuses a write if its resource group does not exist, or is another
+// incarnation than the write was meant for.
 var ErrGroupNotFound = errors.New("inventory: the resource group does not exist")
 
 // GroupStateError refuses a write into a group that is not Active.
@@ -47,9 +48,9 @@ type Group struct {
 	Incarnation [16]byte
 }
 
-// AdmitWrite judges a write by its group, nil if there is none: an Active group admits
-// clients' writes, a Deleting one those of its own deletion, and both only those for
-// this incarnation, if the write names any.
+// AdmitWrite returns an error unless the group, nil if there is none, admits a write. An
+// Active group admits clients' writes, a Deleting one only writes of its own deletion. If
+// incarnation is not zero, it has to be the group's.
 func AdmitWrite(into *Group, incarnation [16]byte, ofGroupDelete bool) error {
 	takes := GroupActive
 	if ofGroupDelete {
@@ -64,21 +65,21 @@ func AdmitWrite(into *Group, incarnation [16]byte, ofGroupDelete bool) error {
 	return nil
 }
 
-// MayReopen reports whether a group whose deletion failed may admit writes again, given
-// the number of open calls into it. There must be none: a late DELETE of the deletion
-// could hit a resource that was created meanwhile (R8).
+// MayReopen reports whether a group may admit writes again after its deletion failed, given
+// the number of open calls into it. There must be none: a late DELETE of the deletion could
+// hit a resource that was created meanwhile (R8).
 func MayReopen(open int) bool { return open == 0 }
 
-// MayClose reports whether a group may be removed, given the numbers of rows, strays
-// and calls that may still be running. All must be zero; a write of unknown outcome
-// leaves a fence.
+// MayClose reports whether a group may be removed, given the numbers of rows, strays and
+// calls that may still be running. All must be zero. Writes of unknown outcome do not count,
+// because they leave a fence.
 func MayClose(rows, strays, calls int) bool { return rows == 0 && strays == 0 && calls == 0 }
 
-// Placement is the place of a resource, or the one that a write wants.
+// Placement is the place of a resource, or the place that a write requests.
 type Placement struct{ Region, Location string }
 
-// Conflicts reports whether a write goes to another place than the row's. This concerns
-// all kinds of writes, because a success in one region says nothing about a row in
+// Conflicts reports whether a write goes to another place than the row's. This applies to
+// all kinds of writes, because a success in one region proves nothing about a row in
 // another.
 func Conflicts(kind WriteKind, to, row Placement) bool {
 	return row.Region != to.Region ||

@@ -1,9 +1,9 @@
-// Package index is the rule by which the index changes: the new state that each event
-// gives a resource. [Settle] is pure; gateway and jobs share it. The rest of the
-// package says which writes a group admits, and when it may close or reopen. It knows
-// neither a table nor a request: package inventory loads a [State] and stores the new
-// one. Package inventory numbers the rules.
+// Package index defines how the index changes: [Settle] returns the new state of a resource
+// after an event. It is pure; the gateway and jobs share it. Other functions decide which
+// writes a group admits, and when a group may be removed or admit writes again. The package
+// knows neither tables nor requests: package inventory loads a [State] and stores the new
+// one. Numbers such as R8 are rules in the documentation of package inventory.
 //
-// The walk in the package's tests explores everything that can happen to one
-// resource in two regions behind two replicas, over these functions.
+// The walk in the package's tests explores with these functions everything that can happen
+// to one resource in two regions with two replicas.
 package index

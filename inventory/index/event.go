@@ -20,8 +20,8 @@ func VerbOf(kind WriteKind) string {
 	return WriteVerb
 }
 
-// EventOfAnswer returns the payload of the event of an answer to a write. Its action is the
-// last segment alone. follows: the write goes on.
+// EventOfAnswer returns the payload of the event of an answer to a write. Its action is only
+// the last segment. follows: the write's operation continues.
 func EventOfAnswer(kind WriteKind, e Answered, settled, follows bool) events.Payload {
 	payload := events.Payload{Action: VerbOf(kind), Origin: events.Answered, Status: events.Succeeded, Unverified: !settled}
 	switch {
@@ -35,22 +35,21 @@ func EventOfAnswer(kind WriteKind, e Answered, settled, follows bool) events.Pay
 	return payload
 }
 
-// MayRun reports whether a write may go on although a GET has settled the row: its call
-// may still be running, or it is a PATCH that is followed.
+// MayRun reports whether a write may still be running although a GET has settled the row:
+// its call has not ended, or it is a PATCH whose operation is followed.
 func (s State) MayRun(id [16]byte, kind WriteKind) bool {
 	return kind == Patch && s.follows(Patch) ||
 		slices.ContainsFunc(s.Open, func(in Intent) bool { return in.ID == id && !in.CallEnded })
 }
 
 // EventsOfGet returns the payloads of the events of a GET that has settled a row. There is
-// one for each write whose end the GET shows, in their order, and after these one for the
-// GET itself if none of them says whether the resource exists. Each agrees with the row
-// afterwards, whichever write it reports, because a reader that replays events goes by the
-// last one. Of a resource that was never seen no deletion is reported: that its creation
-// failed says as much.
+// one for each write that the GET shows to have ended, in order. An event of the GET itself
+// follows if none of these shows whether the resource exists. All agree with the new row,
+// because a reader that replays events uses the last one. For a resource that was never seen
+// no deletion is reported, because the event of its failed creation suffices.
 func EventsOfGet(before, after *Row, provisioningState string, ended []WriteKind) (found []events.Payload) {
 	if before == nil || after != nil && !NeedsVerify(before.Phase, before.Verify) && !before.FollowPut {
-		return nil // nothing was in doubt
+		return nil // nothing was unverified
 	}
 	gone, isNew := after == nil, after != nil && before.Phase == Pending
 	failed := !gone && !Successful(provisioningState)

@@ -2,57 +2,57 @@ package index
 
 import "net/http"
 
-// Report is the state that the text of an answer reports: a resource's
-// provisioningState, or an operation's status. The zero Report is of a text that could
-// not be read, and proves nothing. A text that was read may still name no state.
+// Report is the state in the body of an answer: a resource's provisioningState, or an
+// operation's status. The zero Report belongs to a body that could not be read, and proves
+// nothing. A body that was read may have no state.
 type Report struct {
 	readable bool
 	state    string
 }
 
-// Reported returns the report of a text that was read; state is empty if the text names
-// none.
+// Reported returns the report of a body that was read; state is empty if it has none.
 func Reported(state string) Report { return Report{readable: true, state: state} }
 
-// Readable reports whether the text was read.
+// Readable reports whether the body was read.
 func (r Report) Readable() bool { return r.readable }
 
-// State returns the state that the text names, empty if it names none or was not read.
+// State returns the state in the body, empty if it has none or was not read.
 func (r Report) State() string { return r.state }
 
-// Ended reports whether the text shows a terminal state. One that was read and names no
-// state does: a resource without a provisioningState has succeeded.
+// Ended reports whether the body was read and its state is terminal. No state is terminal: a
+// resource without a provisioningState has succeeded.
 func (r Report) Ended() bool { return r.readable && Terminal(r.state) }
 
-// Succeeded reports whether the text shows success.
+// Succeeded reports whether the body was read and its state means success.
 func (r Report) Succeeded() bool {
 	return r.readable && Successful(r.state)
 }
 
-// Progress is what the answer to a poll says of the operation.
+// Progress is the progress of an operation according to the answer to a poll.
 type Progress uint8
 
 // The kinds of progress.
 const (
-	// PollFailed: the poll failed, not the operation, so it is polled again later.
+	// PollFailed: the poll failed, not the operation, which is polled again later.
 	PollFailed Progress = iota
-	// PollUnclear: a success that says nothing of the operation, which is polled again as
-	// if it went on.
+	// PollUnclear: the poll succeeded without a state of the operation, which is polled
+	// again as if it continued.
 	PollUnclear
-	// PollRunning: the operation goes on.
+	// PollRunning: the operation continues.
 	PollRunning
-	// PollFinished: it has come to a terminal state.
+	// PollFinished: the operation has a terminal state.
 	PollFinished
-	// PollMissing: there is no such operation, or not yet, or not any more.
+	// PollMissing: the operation does not exist, does not exist yet, or no longer exists.
 	PollMissing
-	// PollRefused: the operation may have failed so, or the provider refuses the poll.
+	// PollRefused: the operation may have failed with this status, or the provider refuses
+	// the poll.
 	PollRefused
 )
 
-// ProgressOf returns what the answer to a poll says of the operation, by its status and
-// by what its text reports (index protocol, R6). ofStatus: the URL shows the operation's
-// status, which every such answer has to name (async reference, Azure-AsyncOperation
-// Resource format). Any other URL shows the result, which may name no state.
+// ProgressOf returns the progress of an operation, given the status and the report of the
+// answer to a poll (index protocol, R6). ofStatus: the URL returns the operation's status,
+// which every answer must contain (async reference, Azure-AsyncOperation Resource format).
+// Any other URL returns the result, which may have no state.
 func ProgressOf(ofStatus bool, status int, report Report) Progress {
 	switch {
 	case status == http.StatusNotFound || status == http.StatusGone:

@@ -6,28 +6,30 @@ import (
 	"strings"
 )
 
-// Settle is the one rule by which the index changes, for gateway and jobs alike. It is
-// pure; fresh is the generation that the row gets if the event changes what is known.
-// An answer is proof only if nothing could overturn it. An answer that is no proof
-// flags the row, so that Portico asks the provider later.
+// Settle returns the state of a resource after an event, and the other effects of the event.
+// All changes of the index, by the gateway and by jobs, go through it. It is pure; fresh is
+// the generation that the row gets if the event changes it.
+//
+// An answer is proof only if no other write could overturn it. Any other answer flags the
+// row, so that Portico asks the provider later.
 func Settle(before State, event any, fresh [16]byte) (State, Actions) {
 	s := before.clone()
 	var did Actions
 	switch e := event.(type) {
 	case Intended:
-		s.intend(e, fresh)
+		s.recordIntent(e, fresh)
 	case Answered:
-		did = s.answer(e)
+		did = s.applyAnswer(e)
 	case Observed:
-		did = s.observe(e)
+		did = s.applyGet(e)
 	case FollowEnded:
-		did = s.endFollow(e)
+		did = s.applyFollowEnd(e)
 	case FollowLost:
-		did = s.loseFollow(e, fresh)
+		did = s.applyFollowLoss(e, fresh)
 	case TimePassed:
-		did = s.expire(e)
+		did = s.expireIntents(e)
 	case Seen:
-		did = s.discover(e, fresh)
+		did = s.applyDiscovery(e, fresh)
 	}
 	if s.Row != nil && before.Row != nil && (did.Learn || s.changed(before)) {
 		s.Row.Generation = fresh
@@ -44,8 +46,8 @@ func (s State) clone() State {
 	return c
 }
 
-// changed reports whether the event gives the row a new generation. Every intent does,
-// and so do the end of one and every change of the row.
+// changed reports whether the event gives the row a new generation. A new intent does, the
+// end of one, and every change of the row.
 func (s State) changed(before State) bool {
 	over := func(open []Intent) (n int) {
 		for _, in := range open {
@@ -58,7 +60,7 @@ func (s State) changed(before State) bool {
 	return len(s.Open) != len(before.Open) || over(s.Open) != over(before.Open) || *s.Row != *before.Row
 }
 
-func (s *State) intend(e Intended, fresh [16]byte) {
+func (s *State) recordIntent(e Intended, fresh [16]byte) {
 	added := Intent{ID: e.ID, Kind: e.Kind, Generation: fresh, NotAfter: e.NotAfter, Ends: e.Ends}
 	s.markOverlaps(&added)
 	added.Overlapped = added.Overlapped || s.follows(Put) && e.Kind.opposedBy(Put) || s.follows(Delete) && e.Kind.opposedBy(Delete)
@@ -69,7 +71,8 @@ func (s *State) intend(e Intended, fresh [16]byte) {
 	s.Open = append(s.Open, added)
 }
 
-// markOverlaps marks a write and the open ones that it and they can overturn.
+// markOverlaps marks the new write if an open one opposes it, and each open write that the
+// new one opposes.
 func (s *State) markOverlaps(added *Intent) {
 	for i := range s.Open {
 		other := &s.Open[i]
@@ -83,13 +86,13 @@ func (s *State) follows(kind WriteKind) bool { return s.Row != nil && s.Row.Foll
 
 // Follows reports whether the operation of an accepted write of a kind is followed.
 func (r *Row) Follows(kind WriteKind) bool {
-	following := r.following(kind)
+	following := r.followFlag(kind)
 	return following != nil && *following
 }
 
-// following returns the row's flag for the operation of a kind; nil for a move, which
-// its own job follows.
-func (r *Row) following(kind WriteKind) *bool {
+// followFlag returns the row's flag for a followed operation of a kind, nil for a move,
+// which its own job follows.
+func (r *Row) followFlag(kind WriteKind) *bool {
 	switch kind {
 	case Put:
 		return &r.FollowPut
@@ -102,12 +105,12 @@ func (r *Row) following(kind WriteKind) *bool {
 	return nil
 }
 
-// Continues reports whether the answer says that the write goes on, so that its operation
-// has an end to wait for.
+// Continues reports whether the write's operation continues after the answer, so that its
+// end has to be awaited.
 func (e Answered) Continues(kind WriteKind) bool {
 	switch e.Outcome {
 	case Accepted:
-		return !e.unseen(kind)
+		return !e.hidesResource(kind)
 	case Succeeded:
 		return kind != Delete && !Terminal(e.ProvisioningState)
 	case Ambiguous, NotSent, Refused, Gone:
@@ -115,20 +118,19 @@ func (e Answered) Continues(kind WriteKind) bool {
 	return false
 }
 
-// unseen reports whether a PATCH has ended with an answer that does not show the
-// resource.
-func (e Answered) unseen(kind WriteKind) bool {
+// hidesResource reports whether the answer ends a PATCH without showing the resource.
+func (e Answered) hidesResource(kind WriteKind) bool {
 	return kind == Patch && e.Outcome == Accepted && e.Status == http.StatusOK
 }
 
-func (s *State) answer(e Answered) Actions {
+func (s *State) applyAnswer(e Answered) Actions {
 	i := slices.IndexFunc(s.Open, func(open Intent) bool { return open.ID == e.ID })
 	if i < 0 {
-		return Actions{} // the intent has ended already, so the answer comes too late
+		return Actions{} // the intent has ended before
 	}
 	if e.Outcome == Ambiguous {
 		s.Open[i].CallEnded = true
-		s.flag()
+		s.flagRow()
 		return Actions{}
 	}
 	own := s.Open[i]
@@ -145,20 +147,19 @@ func (s *State) answer(e Answered) Actions {
 	}
 }
 
-// flag flags the row, if there is one.
-func (s *State) flag() {
+func (s *State) flagRow() {
 	if s.Row != nil {
 		s.Row.Verify = true
 	}
 }
 
-// applyRefusal ends a write that changed nothing. It removes only the row that the
-// write created, if no other write changed the row since. A DELETE's 404 that does
-// not speak of the resource, but of a route, say, flags the row: it may not come from
-// the provider that holds the resource.
+// applyRefusal ends a write that changed nothing. It removes the row only if the write
+// created it and no other write has changed it since. A DELETE's 404 that is not about the
+// resource, but about a route, for example, flags the row: it may not come from the
+// resource's provider.
 func (s *State) applyRefusal(own Intent, e Answered) Actions {
 	if own.Kind == Delete && e.Outcome == Refused && e.Status == http.StatusNotFound {
-		s.flag()
+		s.flagRow()
 	}
 	if own.Kind != Put || s.Row == nil {
 		return Actions{Settled: true}
@@ -173,27 +174,26 @@ func (s *State) applyRefusal(own Intent, e Answered) Actions {
 	return Actions{Settled: true}
 }
 
-// isLatest reports whether the row is unchanged since a write's intent: it still has
-// the generation that the intent gave it.
+// isLatest reports whether the row still has the generation that a write's intent gave it.
 func (s *State) isLatest(own Intent) bool { return s.Row.Generation == own.Generation }
 
-// mayExist reports whether a refusal of a create may mean that the resource is
-// there: a conflict, a failed precondition, a lock, or simply not now.
+// mayExist reports whether the resource may exist although its creation was refused: because
+// of a conflict, a failed precondition, a lock, or too many requests.
 func mayExist(status int) bool {
 	return status == 409 || status == 412 || status == 423 || status == 429
 }
 
-// applySuccess applies the success of a PUT or PATCH. It never lifts verify: only a GET
+// applySuccess applies the success of a PUT or PATCH. It never clears Verify: only a GET
 // does. If another event came after the intent, it is unknown which write the provider
-// applied last, and what the resource looks like.
+// applied last, and so the state of the resource.
 func (s *State) applySuccess(own Intent, e Answered) Actions {
-	if s.Row == nil { // after a PATCH; what was seen before is out of date
+	if s.Row == nil { // after a PATCH; earlier discoveries are outdated
 		return Actions{Tombstone: true}
 	}
 	if e.Continues(own.Kind) {
-		s.follow(own, s.Row.following(own.Kind))
+		s.startFollow(own, s.Row.followFlag(own.Kind))
 	}
-	s.Row.Verify = s.Row.Verify || e.unseen(own.Kind) || own.Overlapped || !s.isLatest(own)
+	s.Row.Verify = s.Row.Verify || e.hidesResource(own.Kind) || own.Overlapped || !s.isLatest(own)
 	if own.Overlapped {
 		return Actions{}
 	}
@@ -203,10 +203,10 @@ func (s *State) applySuccess(own Intent, e Answered) Actions {
 	return Actions{Settled: true, Learn: true}
 }
 
-// follow starts following the operation of an accepted write. The row follows one
-// operation of a kind, the newest. An earlier one is lost: as long as it may run on,
-// the write that replaced it stands for it.
-func (s *State) follow(own Intent, following *bool) {
+// startFollow starts to follow the operation of an accepted write. The row follows only the
+// newest operation of a kind. An earlier one is lost; while it may still run, the new
+// write's intent stays open in its place.
+func (s *State) startFollow(own Intent, following *bool) {
 	if *following {
 		own.CallEnded = true
 		s.Open = append(s.Open, own)
@@ -217,11 +217,11 @@ func (s *State) follow(own Intent, following *bool) {
 
 func (s *State) acceptDelete(own Intent) Actions {
 	if s.Row == nil {
-		// No row follows the delete, so a tombstone keeps a list that began earlier
-		// from adopting the resource again.
+		// No row follows the delete, so a tombstone keeps a list that began earlier from
+		// adopting the resource again.
 		return Actions{Settled: true, Tombstone: true}
 	}
-	s.follow(own, &s.Row.FollowDelete)
+	s.startFollow(own, &s.Row.FollowDelete)
 	if own.Overlapped {
 		s.Row.Verify = true
 		return Actions{}
@@ -232,7 +232,7 @@ func (s *State) acceptDelete(own Intent) Actions {
 
 func (s *State) applyRemoval(own Intent) Actions {
 	if own.Overlapped {
-		s.flag()
+		s.flagRow()
 		return Actions{Orphaned: s.Row != nil}
 	}
 	did := Actions{Settled: true, Tombstone: true, Orphaned: s.Row != nil}
@@ -240,10 +240,9 @@ func (s *State) applyRemoval(own Intent) Actions {
 	return did
 }
 
-// observe applies the answer to a GET. The generation proves that no intent began or
-// ended since the call, so only the open writes and an accepted operation that still
-// runs could overturn the answer.
-func (s *State) observe(e Observed) Actions {
+// applyGet applies the answer to a GET. The generation proves that no intent began or ended
+// during the call, so only open writes and a followed operation could overturn the answer.
+func (s *State) applyGet(e Observed) Actions {
 	if s.Row == nil || s.Row.Generation != e.Generation {
 		return Actions{}
 	}
@@ -252,10 +251,10 @@ func (s *State) observe(e Observed) Actions {
 		opposing, following = Delete, s.Row.FollowDelete
 	}
 	switch {
-	case s.has(Move):
+	case s.hasOpen(Move):
 		s.Row.Verify = true
 		return Actions{}
-	case s.has(opposing):
+	case s.hasOpen(opposing):
 		return s.showUnproven(e)
 	case following:
 		return Actions{}
@@ -263,22 +262,20 @@ func (s *State) observe(e Observed) Actions {
 		s.Row = nil
 		return Actions{Settled: true, Tombstone: true, Orphaned: true}
 	case !Terminal(e.ProvisioningState):
-		s.unfinished(e.ProvisioningState)
+		s.applyUnfinished(e.ProvisioningState)
 		return Actions{Learn: true}
 	}
-	// A followed PATCH neither creates nor ends a resource, and a provider need not show
-	// it.
+	// A followed PATCH neither creates nor ends a resource, and a provider need not show it.
 	*s.Row = Row{Phase: Live, FollowPatch: s.Row.FollowPatch, Generation: s.Row.Generation}
 	return Actions{Settled: true, Learn: true}
 }
 
-// has reports whether a write of a kind is open.
-func (s *State) has(kind WriteKind) bool {
+func (s *State) hasOpen(kind WriteKind) bool {
 	return slices.ContainsFunc(s.Open, func(open Intent) bool { return open.Kind == kind })
 }
 
-// showUnproven applies a GET that an open write may overturn: the row shows what the
-// GET said, and stays flagged.
+// showUnproven applies a GET that an open write may overturn: the row shows its result, and
+// is flagged.
 func (s *State) showUnproven(e Observed) Actions {
 	s.Row.Verify = true
 	if e.Found {
@@ -293,9 +290,9 @@ func (s *State) showUnproven(e Observed) Actions {
 	return Actions{}
 }
 
-// unfinished applies a GET that found the resource in a state that is not terminal: it
-// exists, but Portico has to ask again.
-func (s *State) unfinished(provisioningState string) {
+// applyUnfinished applies a GET that found the resource in a state that is not terminal. The
+// resource exists, but Portico has to ask again.
+func (s *State) applyUnfinished(provisioningState string) {
 	switch {
 	case strings.EqualFold(provisioningState, "Deleting"):
 		s.Row.Phase = Deleting
@@ -307,32 +304,32 @@ func (s *State) unfinished(provisioningState string) {
 	}
 }
 
-// endFollow ends a follow. Only a GET shows the resource after the operation.
-func (s *State) endFollow(e FollowEnded) Actions {
+// applyFollowEnd ends a follow. Only a GET shows the resource after the operation.
+func (s *State) applyFollowEnd(e FollowEnded) Actions {
 	if !s.follows(e.Kind) {
 		return Actions{}
 	}
-	*s.Row.following(e.Kind), s.Row.Verify = false, true
+	*s.Row.followFlag(e.Kind), s.Row.Verify = false, true
 	return Actions{Orphaned: e.Kind == Delete}
 }
 
-// loseFollow ends a follow whose outcome is unknown. The operation may run on, unseen,
-// for as long as a write without an answer may: until then it counts as one.
-func (s *State) loseFollow(e FollowLost, fresh [16]byte) Actions {
+// applyFollowLoss ends a follow whose outcome is unknown. The operation may continue for as
+// long as a write without an answer may, so it becomes an open write.
+func (s *State) applyFollowLoss(e FollowLost, fresh [16]byte) Actions {
 	if !s.follows(e.Kind) {
 		return Actions{}
 	}
-	did := s.endFollow(FollowEnded{Kind: e.Kind})
+	did := s.applyFollowEnd(FollowEnded{Kind: e.Kind})
 	left := Intent{ID: e.ID, Kind: e.Kind, Generation: fresh, Ends: e.Ends, CallEnded: true}
 	s.markOverlaps(&left)
 	s.Open = append(s.Open, left)
 	return did
 }
 
-// expire ends the intents whose time is over; their outcome stays unknown. If no row
-// can be flagged for that, a tombstone keeps an earlier sighting from being adopted,
-// because a DELETE or a PATCH may have landed since.
-func (s *State) expire(e TimePassed) Actions {
+// expireIntents ends the intents whose time is over; their outcome stays unknown. If there
+// is no row to flag, a tombstone keeps an earlier discovery from being adopted, because the
+// provider may have applied a DELETE or a PATCH since.
+func (s *State) expireIntents(e TimePassed) Actions {
 	var ended, deletes bool
 	s.Open = slices.DeleteFunc(s.Open, func(in Intent) bool {
 		over := in.Ends <= e.Now
@@ -342,19 +339,19 @@ func (s *State) expire(e TimePassed) Actions {
 	if !ended {
 		return Actions{}
 	}
-	s.flag()
+	s.flagRow()
 	return Actions{Tombstone: s.Row == nil, Orphaned: s.Row != nil && deletes}
 }
 
-// discover creates the row of a resource that was found without one, as observe would
-// have left it. While a write is open it does nothing: the write's answer decides.
-func (s *State) discover(e Seen, fresh [16]byte) Actions {
+// applyDiscovery creates the row of a resource that a GET found without one, as applyGet
+// would have left it. While a write is open it does nothing: the write's answer decides.
+func (s *State) applyDiscovery(e Seen, fresh [16]byte) Actions {
 	if s.Row != nil || len(s.Open) > 0 {
 		return Actions{}
 	}
 	s.Row = &Row{Phase: Live, Generation: fresh}
 	if !Terminal(e.ProvisioningState) {
-		s.unfinished(e.ProvisioningState)
+		s.applyUnfinished(e.ProvisioningState)
 	}
 	return Actions{Settled: true, Learn: true}
 }

@@ -2,13 +2,13 @@ package index
 
 import "slices"
 
-// Phase is what the index knows of a tracked resource. The numbers are stored.
+// Phase is the state of a tracked resource as the index knows it. The numbers are stored.
 type Phase uint8
 
-// The phases of a row. Every one routes and counts for quota; Live and
-// Deleting are shown to clients.
+// The phases of a row. A row of any phase routes requests and counts for quotas; Live and
+// Deleting ones are shown to clients.
 const (
-	// Pending: a create was sent, nothing is known.
+	// Pending: a create was sent, and its outcome is unknown.
 	Pending Phase = iota
 	// Live: the resource was seen.
 	Live
@@ -20,16 +20,15 @@ var phases = [...]string{"Pending", "Live", "Deleting"}
 
 func (p Phase) String() string { return NameOf(phases[:], int(p)) }
 
-// NeedsVerify reports whether a row proves nothing until Portico has asked its
-// provider.
+// NeedsVerify reports whether a row proves nothing until Portico has asked the provider.
 func NeedsVerify(phase Phase, verify bool) bool { return phase != Live || verify }
 
-// State is what is known of one resource: its row, and the writes that may
-// still be on their way.
+// State is the known state of one resource: its row, and the writes that may still be
+// running.
 //
-// While a PUT is open there is a row: a PUT's intent makes one, and nothing
-// removes it while that PUT is open, but the same PUT's refusal. A Pending row
-// that is not flagged therefore has an open PUT or a followed one.
+// While a PUT is open there is a row: a PUT's intent creates one, and until the PUT ends
+// only its own refusal removes the row. A Pending row that is not flagged therefore has an
+// open or a followed PUT.
 type State struct {
 	Row  *Row // nil: none
 	Open []Intent
@@ -40,36 +39,38 @@ type Row struct {
 	Phase                   Phase
 	Verify                  bool
 	FollowPut, FollowDelete bool
-	// FollowPatch: an accepted PATCH runs. It opposes nothing, and keeps no answer from
-	// being proof; its end flags the row for another GET.
+	// FollowPatch: an accepted PATCH runs. It opposes no write and does not affect whether
+	// an answer is proof; its end flags the row for another GET.
 	FollowPatch bool
 	Generation  [16]byte
 }
 
-// Intent is a write that may still be on its way.
+// Intent is a write that may still be running.
 type Intent struct {
 	ID   [16]byte
 	Kind WriteKind
-	// Generation is the one that recording the intent gave the row.
+	// Generation is the generation that the intent gave the row.
 	Generation [16]byte
-	// CreatedRow: there was no row before it.
+	// CreatedRow: the intent created the row.
 	CreatedRow bool
-	// Overlapped: a write that opposes it was open, or its operation followed, at some
-	// time while this one was open.
+	// Overlapped: while this write was open, another one that opposes it was open, or its
+	// operation was followed.
 	Overlapped bool
-	// CallEnded: its call is over, and its outcome is unknown.
+	// CallEnded: the call has ended, and the write's outcome is unknown.
 	CallEnded bool
-	// NotAfter is when its call is over at the latest, and Ends when the write can no
-	// longer be applied, both in microseconds.
+	// NotAfter is when the call ends at the latest, and Ends when the provider can no
+	// longer apply the write, both in microseconds.
 	NotAfter, Ends int64
 }
 
-// over reports whether no caller waits for the write's answer any more.
-func (in Intent) over(now int64) bool { return in.Kind != Move && (in.CallEnded || in.NotAfter <= now) }
+// callOver reports whether no caller waits for the write's answer any longer.
+func (in Intent) callOver(now int64) bool {
+	return in.Kind != Move && (in.CallEnded || in.NotAfter <= now)
+}
 
 // The events that change a state.
 type (
-	// Intended says that a write is about to be sent.
+	// Intended means that a write is about to be sent.
 	Intended struct {
 		ID             [16]byte
 		Kind           WriteKind
@@ -82,53 +83,54 @@ type (
 		Status            int
 		ProvisioningState string
 	}
-	// Observed is the answer to a GET. Generation is the row's, read before the call.
+	// Observed is the answer to a GET. Generation is the row's generation before the call.
 	Observed struct {
 		Generation        [16]byte
 		Found             bool
 		ProvisioningState string
 	}
-	// FollowEnded says that the operation of an accepted write is over.
+	// FollowEnded means that the operation of an accepted write has ended.
 	FollowEnded struct{ Kind WriteKind }
-	// FollowLost says that the outcome of an accepted write's operation can no longer be
-	// learnt. From then on the operation opposes others like a write without an answer.
+	// FollowLost means that the outcome of an accepted write's operation can no longer be
+	// learned. From then on the operation opposes others like a write without an answer.
 	FollowLost struct {
 		ID   [16]byte
 		Kind WriteKind
 		Ends int64
 	}
-	// TimePassed is the present time.
+	// TimePassed reports the present time, in microseconds.
 	TimePassed struct{ Now int64 }
-	// Seen says that a GET found a resource that the index does not know.
+	// Seen means that a GET found a resource that the index does not know.
 	Seen struct{ ProvisioningState string }
 )
 
 // Actions are the effects of an event beyond the new state.
 type Actions struct {
-	// Settled: the event was proof, and the state says what it proved.
+	// Settled: the event was proof, and the new state shows what it proved.
 	Settled bool
-	// Learn: the row takes over the resource's details from the answer.
+	// Learn: the row gets the resource's details from the answer.
 	Learn bool
-	// Tombstone: the resource is gone, and a tombstone records that.
+	// Tombstone: a tombstone has to record that the resource is gone or may be.
 	Tombstone bool
-	// Orphaned: the resource went, or may have gone and come back; those below it,
-	// which do not come back with it, have to be verified.
+	// Orphaned: the resource was deleted, or may have been deleted and created again. The
+	// resources below it, which are then gone, have to be verified.
 	Orphaned bool
 }
 
-// UnderWay counts the open writes whose call may still be running. All others have an
-// unknown outcome, and delay no group's end.
+// UnderWay counts the open writes whose call may still be running. The others have an
+// unknown outcome, and do not delay the end of a group.
 func (s State) UnderWay(now int64) (n int) {
 	for _, in := range s.Open {
-		if !in.over(now) {
+		if !in.callOver(now) {
 			n++
 		}
 	}
 	return n
 }
 
-// Absent reports whether the row's resource does not exist: Portico's own GET said so
-// of this generation, and no followed create can make it untrue.
+// Absent reports whether the row's resource does not exist, given the generation at which
+// Portico's own GET found nothing: it is still the row's, and no followed PUT can create the
+// resource.
 func (s State) Absent(generation [16]byte) bool {
 	return s.Row.Generation == generation && !s.Row.FollowPut
 }

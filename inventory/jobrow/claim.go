@@ -22,24 +22,24 @@ const (
 	claimJob = `UPDATE jobs SET owner = ?, token = token + 1, until = ?, due = ?, attempts = attempts + 1, changed = ?, ` + addStep + `
 		WHERE subscription = ? AND id = ? AND incarnation = ? AND token = ? AND due <= ? RETURNING ` + Columns
 
-	ifHeld    = ` WHERE subscription = ? AND id = ? AND incarnation = ? AND token = ? AND shard >= 0`
+	whereHeld = ` WHERE subscription = ? AND id = ? AND incarnation = ? AND token = ? AND shard >= 0`
 	heldToken = `SELECT token FROM jobs WHERE subscription = ? AND id = ? AND incarnation = ? AND shard >= 0`
-	renewJob  = `UPDATE jobs SET until = ?, due = ?` + ifHeld
-	saveJob   = `UPDATE jobs SET payload = ?, changed = ?` + ifHeld
+	renewJob  = `UPDATE jobs SET until = ?, due = ?` + whereHeld
+	saveJob   = `UPDATE jobs SET payload = ?, changed = ?` + whereHeld
 	deferJob  = `UPDATE jobs SET due = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, attempts = ?, owner = '', until = 0, changed = ?, ` +
-		addStep + ifHeld
+		addStep + whereHeld
 	endJob = `UPDATE jobs SET state = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, owner = '', until = 0, shard = ?, due = ?, ` +
-		`token = token + 1, changed = ?, ` + addStep + ifHeld
+		`token = token + 1, changed = ?, ` + addStep + whereHeld
 	jobKind = `SELECT kind FROM jobs WHERE shard = ? AND kind > ? ORDER BY kind LIMIT 1`
 )
 
-// ClaimJobs claims at most limit jobs of the named kinds (none named: of any) that are
-// due and not held, those that have been due for longest first. The caller holds each
-// until its lease has passed; the job of a dead holder falls due by that. The claim is
-// durable when ClaimJobs returns, so that an attempt is counted before it begins.
+// ClaimJobs claims at most limit due jobs of the given kinds (none: any kind) that no
+// replica holds, the longest due first. The caller holds each until its lease ends; then
+// the job is due again, in case the holder died. The claim is durable when ClaimJobs
+// returns, so that an attempt is counted before it begins.
 //
-// The caller has to time the lease from before the call, so that the holder is the
-// first to consider it over.
+// The caller has to time the lease from before the call, so that the holder considers
+// the lease over before anyone else does.
 func (r *Rows) ClaimJobs(ctx context.Context, owner string, lease time.Duration, limit int, kinds ...string) ([]Job, error) {
 	due, err := r.dueJobs(ctx, limit, kinds)
 	if err != nil || len(due) == 0 {
@@ -48,7 +48,7 @@ func (r *Rows) ClaimJobs(ctx context.Context, owner string, lease time.Duration,
 	return r.claim(ctx, due, owner, lease)
 }
 
-// claim claims those of the jobs that no other replica has claimed since they were
+// claim claims the due jobs, except any that another replica has claimed since they were
 // read.
 func (r *Rows) claim(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
 	if err := failpoint.Hit(failpoint.JobClaimBefore); err != nil {
@@ -73,10 +73,10 @@ func (r *Rows) claimEach(ctx context.Context, due []Job, owner string, lease tim
 		t, mine := u.Base(), make([]Job, 0, len(due))
 		until, now := engine.Micros(t.Now.Add(lease)), engine.Micros(t.Now)
 		for _, j := range due {
-			claimed, err := Scan(t.Returning().One(claimJob, owner, until, until, now, j.expired().line(t.Now), j.Subscription, j.ID[:], j.Incarnation[:],
+			claimed, err := Scan(t.Returning().One(claimJob, owner, until, until, now, j.expiredStep().encode(t.Now), j.Subscription, j.ID[:], j.Incarnation[:],
 				j.Token, now))
 			if errors.Is(err, sql.ErrNoRows) {
-				continue // another was faster
+				continue // another replica was faster
 			}
 			if err != nil {
 				return nil, err
@@ -87,13 +87,13 @@ func (r *Rows) claimEach(ctx context.Context, due []Job, owner string, lease tim
 	})
 }
 
-// OpenJobs reads at most limit jobs of a kind that have not ended, those that
-// fall due first.
+// OpenJobs returns at most limit jobs of a kind that have not ended, in the order of their
+// due times.
 func (r *Rows) OpenJobs(ctx context.Context, kind string, limit int) ([]Job, error) {
 	return r.jobsBefore(ctx, math.MaxInt64, limit, []string{kind})
 }
 
-// dueJobs reads the due jobs without claiming them.
+// dueJobs returns due jobs without claiming them.
 func (r *Rows) dueJobs(ctx context.Context, limit int, kinds []string) ([]Job, error) {
 	return r.jobsBefore(ctx, engine.Micros(r.engine.Now()), limit, kinds)
 }
@@ -121,7 +121,7 @@ func (r *Rows) jobsBefore(ctx context.Context, moment int64, limit int, kinds []
 	return due[:min(limit, len(due))], nil
 }
 
-// jobKinds lists the kinds in a shard, each one step in the index.
+// jobKinds lists the kinds of jobs in a shard, by one index look-up for each.
 func jobKinds(from engine.Source, shard int) (kinds []string, err error) {
 	for kind := ""; ; kinds = append(kinds, kind) {
 		err := from.One(jobKind, shard, kind)(&kind)
@@ -136,16 +136,16 @@ func jobKinds(from engine.Source, shard int) (kinds []string, err error) {
 
 // Save records progress, or returns ErrLeaseLost.
 func (j *Job) Save(t *engine.Tx, payload string) error {
-	return j.update(t, saveJob, payload, engine.Micros(t.Now))
+	return j.updateHeld(t, saveJob, payload, engine.Micros(t.Now))
 }
 
-// End ends a job, or returns ErrLeaseLost. The record is kept until it is to be
-// forgotten. An empty payload keeps the one that was saved last.
+// End ends a job, or returns ErrLeaseLost. The record is kept until forget. An empty
+// payload keeps the one that was saved last.
 func (j *Job) End(t *engine.Tx, state State, payload string, forget time.Time) error {
-	return j.update(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now), j.ended(state).line(t.Now))
+	return j.updateHeld(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now), j.endStep(state).encode(t.Now))
 }
 
-// CheckHeld returns ErrLeaseLost unless the job is held by the caller.
+// CheckHeld returns ErrLeaseLost unless the caller holds the job.
 func (j *Job) CheckHeld(t *engine.Tx) error {
 	var held bool
 	if err := t.LookUp(j.LookUpHeld(&held)); err != nil || held {
@@ -154,13 +154,14 @@ func (j *Job) CheckHeld(t *engine.Tx) error {
 	return ErrLeaseLost
 }
 
-// LookUpHeld is the question of [Job.CheckHeld], for those that ask more in one round trip.
+// LookUpHeld returns the query of [Job.CheckHeld], for callers that combine it with others
+// in one round trip. It sets held.
 func (j *Job) LookUpHeld(held *bool) engine.Lookup {
 	return engine.LookupOf(heldToken, func(token int64) { *held = token == j.Token }, engine.ScanOne[int64], j.Subscription, j.ID[:], j.Incarnation[:])
 }
 
-// update runs a statement that ends with ifHeld.
-func (j *Job) update(t *engine.Tx, statement string, args ...any) error {
+// updateHeld runs a statement that ends with whereHeld.
+func (j *Job) updateHeld(t *engine.Tx, statement string, args ...any) error {
 	n, err := t.Exec(statement, append(args, j.Subscription, j.ID[:], j.Incarnation[:], j.Token)...)
 	if err == nil && n == 0 {
 		return ErrLeaseLost
@@ -168,15 +169,15 @@ func (j *Job) update(t *engine.Tx, statement string, args ...any) error {
 	return err
 }
 
-// RenewJob gives the holder another lease from now on, or returns ErrLeaseLost if the
-// token has changed. The caller times the lease as for a claim. A renewal need not be
-// durable: if it is lost, another replica may claim the job earlier.
+// RenewJob extends the holder's lease, from now on, or returns ErrLeaseLost if the token has
+// changed. The caller times the lease as for a claim. A renewal is not durable: if it is
+// lost, another replica may claim the job earlier.
 func (r *Rows) RenewJob(ctx context.Context, j *Job, lease time.Duration) error {
 	held := *j
 	until, err := engine.Commit(ctx, r.engine, engine.Unflushed, Locks(held.Subscription, held.Subject), func(u engine.Unit) (time.Time, error) {
 		t := u.Base()
 		until := t.Now.Add(lease)
-		return until, held.update(t, renewJob, engine.Micros(until), engine.Micros(until))
+		return until, held.updateHeld(t, renewJob, engine.Micros(until), engine.Micros(until))
 	})
 	if err == nil {
 		j.Until, j.Due = until, until
@@ -196,30 +197,30 @@ func (r *Rows) SaveJob(ctx context.Context, j *Job, payload string) error {
 	return err
 }
 
-// DeferJob releases a job until it is due, with the job's Attempts and Step as the caller
-// set them, or returns ErrLeaseLost. An empty payload keeps the one that was saved last,
-// even by a call whose outcome the caller did not learn. With an unchanged payload this
-// need not be durable: if it is lost, the lease ends by time.
+// DeferJob releases a job until due and records its Attempts and Step, or returns
+// ErrLeaseLost. An empty payload keeps the one that was saved last, even by a call that
+// failed for the caller. With an unchanged payload the write is not durable: if it is lost,
+// the lease expires.
 func (r *Rows) DeferJob(ctx context.Context, j Job, due time.Time, payload string) error {
 	return r.write(ctx, engine.Durability(payload != "" && payload != j.Payload), Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
-		return j.update(t, deferJob, engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now), j.attempted().line(t.Now))
+		return j.updateHeld(t, deferJob, engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now), j.releaseStep().encode(t.Now))
 	})
 }
 
 // EndJob durably ends a job, or returns ErrLeaseLost. It treats an empty payload as
-// DeferJob does. The record of the job is kept for a while.
+// DeferJob does. The job's record is kept for the retention time of [New].
 func (r *Rows) EndJob(ctx context.Context, j Job, state State, payload string) error {
 	return r.write(ctx, engine.Flushed, Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
-		return j.End(t, state, payload, t.Now.Add(r.records))
+		return j.End(t, state, payload, t.Now.Add(r.retention))
 	})
 }
 
-// firstDue is a column of a query for several kinds at once: each column is one step in
-// the index, however many jobs there are.
+// firstDue is a column of a query for several kinds at once. Each column costs one index
+// look-up, however many jobs there are.
 const firstDue = `(SELECT MIN(due) FROM jobs WHERE shard = ? AND kind = ?)`
 
-// DueKinds returns the kinds among those given that have a job which is due and not
-// held. It costs one round trip, and claims nothing.
+// DueKinds returns those kinds that have a due job which no replica holds. It costs one
+// round trip, and claims nothing.
 func (r *Rows) DueKinds(ctx context.Context, kinds []string) (due []string, err error) {
 	if len(kinds) == 0 {
 		return nil, nil

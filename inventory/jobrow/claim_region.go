@@ -15,21 +15,21 @@ const (
 	dueInRegion   = `SELECT ` + Columns + ` FROM jobs WHERE shard = ? AND kind = ? AND region = ? AND due <= ? ORDER BY due LIMIT ?`
 )
 
-// claimPage is the number of due jobs in one read, of all regions or of one.
+// claimPage bounds the due jobs that one query reads.
 const claimPage = 64
 
-// ClaimJobsByRegion is ClaimJobs for one kind, with a limit for each region. It calls
-// room for each due job; room reports whether one more job of the region may be
-// claimed, and counts those that it admitted. more reports that there may be due jobs
-// that were not claimed.
+// ClaimJobsByRegion claims due jobs of one kind, like ClaimJobs, with a limit for each
+// region. It calls room for each due job; room reports whether one more job of the region
+// may be claimed, and counts those that it admits. more reports whether there may be due
+// jobs that were not claimed.
 //
-// Jobs of a region without room hide no others, however many they are: if the oldest
-// due jobs find no room, the claim reads region by region, with at most two statements
-// for each.
+// Jobs of a full region hide no others, however many they are: if some of the oldest due
+// jobs are not admitted, the claim reads region by region, with at most two statements for
+// each.
 func (r *Rows) ClaimJobsByRegion(
 	ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool,
 ) (jobs []Job, more bool, err error) {
-	a := &admission{
+	a := &regionClaim{
 		from: r.engine.Read(ctx), kind: kind, now: engine.Micros(r.engine.Now()), room: room,
 		seen: map[[16]byte]bool{}, full: map[string]bool{},
 	}
@@ -42,8 +42,8 @@ func (r *Rows) ClaimJobsByRegion(
 	return jobs, a.more, err
 }
 
-// admission collects the due jobs of a kind that find room.
-type admission struct {
+// regionClaim collects the due jobs of a kind that room admits.
+type regionClaim struct {
 	from engine.Source
 	kind string
 	now  int64
@@ -55,7 +55,7 @@ type admission struct {
 	more     bool
 }
 
-func (a *admission) admit(due []Job) {
+func (a *regionClaim) admit(due []Job) {
 	for _, j := range due {
 		switch {
 		case a.seen[j.Incarnation]:
@@ -68,9 +68,9 @@ func (a *admission) admit(due []Job) {
 	}
 }
 
-// admitOldest admits the jobs that have been due for longest. Only if some of these
-// find no room, and hide others, it goes through the regions.
-func (a *admission) admitOldest() error {
+// admitOldest admits the jobs that have been due for longest. If some of them are not
+// admitted and may hide others, it continues region by region.
+func (a *regionClaim) admitOldest() error {
 	oldest, err := engine.Collect(a.from, Scan, dueJobs, openShard, a.kind, a.now, claimPage)
 	if err != nil {
 		return fmt.Errorf("read the oldest due jobs of %s: %w", a.kind, err)
@@ -84,9 +84,9 @@ func (a *admission) admitOldest() error {
 	return a.admitByRegion()
 }
 
-// admitByRegion admits the due jobs region by region; the first region is the one
-// without a name.
-func (a *admission) admitByRegion() error {
+// admitByRegion admits the due jobs region by region, beginning with the jobs that have no
+// region.
+func (a *regionClaim) admitByRegion() error {
 	region, due := "", int64(0)
 	for {
 		if due <= a.now && !a.full[region] {

@@ -15,22 +15,22 @@ const (
 	forgetJob = `DELETE FROM jobs WHERE subscription = ? AND id = ? AND shard = ? AND due <= ?`
 )
 
-// Counts are the numbers of jobs of a kind.
+// Counts holds the numbers of jobs of a kind that have not ended.
 type Counts struct {
 	All     int
-	Due     int           // without those that a replica holds
-	Overdue int           // due for longer than was asked for
-	Oldest  time.Duration // how long the first of them has been due
-	Old     int           // made longer ago than was asked for
-	PutOff  int           // attempted more than ManyAttempts times in vain
+	Due     int           // due and not held by a replica
+	Overdue int           // due for longer than the given time
+	Oldest  time.Duration // how long the first overdue job has been due
+	Old     int           // created longer ago than the given time
+	PutOff  int           // failed more than ManyAttempts times in a row
 }
 
-// ManyAttempts is how often a job may fail in a row before it counts as put off.
+// ManyAttempts is how often a job may fail in a row before Counts.PutOff counts it.
 const ManyAttempts = 20
 
-// CountJobs counts the jobs of each kind that have not ended: those that have been
-// due for longer than overdue, and those that were made longer ago than old. A kind
-// without any is absent.
+// CountJobs counts the jobs of each kind that have not ended. Jobs that have been due for
+// longer than overdue count as overdue, jobs created longer ago than old as old. A kind
+// without jobs is absent.
 func (r *Rows) CountJobs(ctx context.Context, overdue, old time.Duration) (map[string]Counts, error) {
 	now := r.engine.Now()
 	counts := map[string]Counts{}
@@ -42,7 +42,7 @@ func (r *Rows) CountJobs(ctx context.Context, overdue, old time.Duration) (map[s
 	return counts, err
 }
 
-// CountJobsOf is CountJobs for one kind.
+// CountJobsOf counts the jobs of one kind, like CountJobs.
 func (r *Rows) CountJobsOf(ctx context.Context, kind string, overdue, old time.Duration) (counts Counts, err error) {
 	now := r.engine.Now()
 	err = r.engine.Read(ctx).Each(func(scan engine.Scanner) error {
@@ -65,14 +65,12 @@ func scanCounts(scan engine.Scanner, now time.Time) (kind string, c Counts, err 
 	return kind, c, err
 }
 
-// jobKey names a job.
 type jobKey struct {
 	subscription string
 	id           []byte
 }
 
-// ForgetJobs deletes at most limit ended jobs whose retention is over, and returns how
-// many it deleted.
+// ForgetJobs deletes at most limit ended jobs whose retention is over, and returns how many.
 func (r *Rows) ForgetJobs(ctx context.Context, limit int) (int, error) {
 	from, now := r.engine.Read(ctx), engine.Micros(r.engine.Now())
 	kinds, err := jobKinds(from, endedShard)

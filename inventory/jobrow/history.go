@@ -10,15 +10,16 @@ import (
 	"portico/inventory/engine"
 )
 
-// Step is a step of a job: an attempt that ended, a lease that ran out, an order.
+// Step is an entry of a job's history: the end of an attempt, the loss of a lease, or an
+// order.
 type Step struct {
 	At      time.Time `json:"at"`
-	Replica string    `json:"replica,omitempty"` // whose step it was
+	Replica string    `json:"replica,omitempty"` // the job's holder
 	Outcome string    `json:"outcome"`           // such as again, failed, or the end of the job
-	Did     string    `json:"did,omitempty"`     // what came of it, a sentence
+	Did     string    `json:"did,omitempty"`     // the result, in a sentence
 }
 
-// Outcomes of steps that are no attempts of a runner.
+// Outcomes of steps other than a runner's attempts.
 const (
 	outcomeExpired   = "expired"   // the lease ran out before the attempt ended
 	outcomeCancelled = "cancelled" // an operator or a client ordered it
@@ -27,49 +28,51 @@ const (
 
 // Bounds of a job's history.
 const (
-	mostSteps = 50
-	mostDid   = 150 // bytes
+	maxSteps = 50
+	maxDid   = 150 // bytes
 
-	// addStep adds a step before the others and cuts what is beyond so many characters, so
-	// that no write has to read them.
+	// addStep prepends a step and cuts the text to a number of characters, so that no
+	// write has to read the history.
 	addStep    = `history = substr(CAST(? AS TEXT) || history, 1, 12000)`
 	jobHistory = `SELECT history FROM jobs WHERE subscription = ? AND id = ?`
 )
 
-// line returns the step as it is stored; "" for the zero Step, which is not recorded.
-func (s Step) line(now time.Time) string {
+// encode returns the step's stored form, with the time now; "" for the zero Step, which is
+// not recorded.
+func (s Step) encode(now time.Time) string {
 	if s.Outcome == "" {
 		return ""
 	}
-	if s.At = now; len(s.Did) > mostDid {
-		s.Did = strings.ToValidUTF8(s.Did[:mostDid], "") + "…"
+	if s.At = now; len(s.Did) > maxDid {
+		s.Did = strings.ToValidUTF8(s.Did[:maxDid], "") + "…"
 	}
 	return PayloadOf(s) + "\n"
 }
 
-// attempted is the step of a holder that releases the job.
-func (j *Job) attempted() Step {
+// releaseStep returns the step of a holder that releases the job.
+func (j *Job) releaseStep() Step {
 	s := j.Step
 	s.Replica = j.Owner
 	return s
 }
 
-// ended is the step of a holder that ends the job in a state.
-func (j *Job) ended(state State) Step {
-	s := j.attempted()
+// endStep returns the step of a holder that ends the job in a state.
+func (j *Job) endStep(state State) Step {
+	s := j.releaseStep()
 	s.Outcome = strings.ToLower(state.String())
 	return s
 }
 
-// expired is the step of a holder whose lease ran out; the zero Step if there was none.
-func (j *Job) expired() Step {
+// expiredStep returns the step of a holder whose lease expired, the zero Step if there was
+// no holder.
+func (j *Job) expiredStep() Step {
 	if j.Owner == "" {
 		return Step{}
 	}
 	return Step{Replica: j.Owner, Outcome: outcomeExpired}
 }
 
-// History lists the last steps of a job, the newest first; none if there is no such job.
+// History returns the last steps of a job, the newest first; none if the job does not exist.
 func (r *Rows) History(ctx context.Context, sub string, id [16]byte) (steps []Step, err error) {
 	err = r.engine.Read(ctx).Each(func(scan engine.Scanner) error {
 		var text string
@@ -82,11 +85,11 @@ func (r *Rows) History(ctx context.Context, sub string, id [16]byte) (steps []St
 	return steps, err
 }
 
-// readSteps leaves out a step that was cut.
+// readSteps decodes a history, without its last step if that was cut.
 func readSteps(text string) (steps []Step) {
 	for line := range strings.Lines(text) {
 		var s Step
-		if len(steps) == mostSteps || json.Unmarshal([]byte(line), &s) != nil {
+		if len(steps) == maxSteps || json.Unmarshal([]byte(line), &s) != nil {
 			break
 		}
 		steps = append(steps, s)

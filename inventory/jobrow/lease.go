@@ -16,26 +16,26 @@ const (
 		ON CONFLICT (subscription, key) DO UPDATE SET token = excluded.token, until = excluded.until WHERE leases.until <= ?`
 	holdsLease = `SELECT EXISTS (SELECT 1 FROM leases WHERE subscription = ? AND key = ? AND token = ?)`
 	endLease   = `DELETE FROM leases WHERE subscription = ? AND key = ? AND token = ?`
-	// Leases last seconds, so there are never many: they need no index by time. Those of
-	// replicas, which belong to no subscription, are kept longer.
-	leftLeases  = `SELECT subscription, key FROM leases WHERE until <= ? AND subscription > '' ORDER BY subscription, key LIMIT ?`
-	forgetLease = `DELETE FROM leases WHERE subscription = ? AND key = ? AND until <= ?`
+	// Leases last seconds, so there are never many, and they need no index by time. Leases
+	// of replicas, which belong to no subscription, are kept longer.
+	expiredLeases = `SELECT subscription, key FROM leases WHERE until <= ? AND subscription > '' ORDER BY subscription, key LIMIT ?`
+	forgetLease   = `DELETE FROM leases WHERE subscription = ? AND key = ? AND until <= ?`
 )
 
-// AdvisoryLease is the right to change a resource at its provider while no other holder
-// of a lease does.
+// AdvisoryLease is the right to change a resource at its provider while no other lease
+// holder does.
 type AdvisoryLease struct {
 	subscription, key string
 	token             [16]byte
 }
 
-// AcquireAdvisoryLease acquires the lease for a resource, for hold at most, unless
-// another caller holds it. It protects read-modify-write changes: of two at once, one
+// AcquireAdvisoryLease acquires the lease for a resource, for at most hold, unless another
+// caller has it. It protects read-modify-write changes, because one of two concurrent ones
 // would be lost.
 func (r *Rows) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (lease AdvisoryLease, taken bool, err error) {
 	lease = AdvisoryLease{arm.Fold(sub), arm.Fold(key), engine.NewID()}
-	holds, err := engine.Commit(ctx, r.engine, engine.Unflushed, records(lease.subscription), func(u engine.Unit) (*bool, error) {
-		t, holds := u.Base(), new(bool) // known when the transaction is over
+	holds, err := engine.Commit(ctx, r.engine, engine.Unflushed, ownLocks(lease.subscription), func(u engine.Unit) (*bool, error) {
+		t, holds := u.Base(), new(bool) // set by the end of the transaction
 		err := t.Later(takeLease, lease.subscription, lease.key, lease.token[:], engine.Micros(t.Now.Add(hold)), engine.Micros(t.Now))
 		if err == nil {
 			err = t.LookUpLater(engine.LookupOf(holdsLease, func(is bool) { *holds = is }, engine.ScanOne, lease.subscription, lease.key, lease.token[:]))
@@ -47,55 +47,54 @@ func (r *Rows) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold t
 
 // ReleaseAdvisoryLease releases a lease.
 func (r *Rows) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) error {
-	return r.write(ctx, engine.Unflushed, records(lease.subscription), func(t *engine.Tx) error {
+	return r.write(ctx, engine.Unflushed, ownLocks(lease.subscription), func(t *engine.Tx) error {
 		return t.Later(endLease, lease.subscription, lease.key, lease.token[:])
 	})
 }
 
-// ForgetAdvisoryLeases deletes at most limit expired leases whose holders died, and
-// returns how many it deleted. It also forgets the replicas that died long ago.
+// ForgetAdvisoryLeases deletes at most limit expired leases whose holders died, and all
+// replicas that died long ago. It returns how many records it deleted.
 func (r *Rows) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error) {
 	dead, err := r.forgetDeadReplicas(ctx)
 	if err != nil {
 		return 0, err
 	}
-	left, err := engine.DeletePassed(ctx, r.engine, leftLeases, forgetLease, r.engine.Now(), limit)
+	left, err := engine.DeletePassed(ctx, r.engine, expiredLeases, forgetLease, r.engine.Now(), limit)
 	return dead + left, err
 }
 
-// Replicas show that they are alive by leases on their own names, which they renew. These
-// belong to no subscription.
+// A live replica keeps renewing a lease on its own name. These leases belong to no
+// subscription.
 const (
 	noSubscription = ""
 	presencePrefix = "replica "
 	presenceEnd    = "replica!" // the first text after all that begin with the prefix
 
-	showPresence = `INSERT INTO leases (subscription, key, token, until) VALUES (?, ?, ?, ?)
+	renewPresence = `INSERT INTO leases (subscription, key, token, until) VALUES (?, ?, ?, ?)
 		ON CONFLICT (subscription, key) DO UPDATE SET until = excluded.until`
-	countPresent = `SELECT COUNT(*) FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until > ?`
-	listDead     = `SELECT key, until FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ? ORDER BY key LIMIT ?`
-	forgetDead   = `DELETE FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ?`
-	endPresence  = `DELETE FROM leases WHERE subscription = ? AND key = ?`
+	countPresent   = `SELECT COUNT(*) FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until > ?`
+	listDead       = `SELECT key, until FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ? ORDER BY key LIMIT ?`
+	deleteDead     = `DELETE FROM leases WHERE subscription = ? AND key > ? AND key < ? AND until <= ?`
+	deletePresence = `DELETE FROM leases WHERE subscription = ? AND key = ?`
 )
 
-// Present shows other replicas for a time that the replica of this name is alive, and
-// returns how many are, this one included. With SQLite there is only one, and the store
-// is not asked.
+// Present records for the time hold that the named replica is alive, and returns how many
+// are, including this one. With SQLite there is only one, and nothing is stored.
 func (r *Rows) Present(ctx context.Context, name string, hold time.Duration) (replicas int, err error) {
 	if !r.shared {
 		return 1, nil
 	}
-	return engine.Commit(ctx, r.engine, engine.Unflushed, records(noSubscription), func(u engine.Unit) (n int, err error) {
+	return engine.Commit(ctx, r.engine, engine.Unflushed, ownLocks(noSubscription), func(u engine.Unit) (n int, err error) {
 		t := u.Base()
 		token := engine.NewID()
-		if err := t.Later(showPresence, noSubscription, presencePrefix+name, token[:], engine.Micros(t.Now.Add(hold))); err != nil {
+		if err := t.Later(renewPresence, noSubscription, presencePrefix+name, token[:], engine.Micros(t.Now.Add(hold))); err != nil {
 			return 0, fmt.Errorf("show the presence of a replica: %w", err)
 		}
 		return Replicas(t)
 	})
 }
 
-// Replicas returns the number of replicas that show that they are alive.
+// Replicas returns the number of live replicas.
 func Replicas(t *engine.Tx) (n int, err error) {
 	err = t.One(countPresent, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now))(&n)
 	return n, err
@@ -104,13 +103,13 @@ func Replicas(t *engine.Tx) (n int, err error) {
 // DeadReplica is a replica that ended without leaving.
 type DeadReplica struct {
 	Name string
-	Died time.Time // it showed nothing since then, or shortly before
+	Died time.Time // the end of its last lease
 }
 
-// How long replicas that ended without leaving are remembered, and how many are listed.
+// How long dead replicas are remembered, and how many are listed.
 const (
-	deadFor  = time.Hour
-	mostDead = 100
+	deadRetention = time.Hour
+	maxDead       = 100
 )
 
 // DeadReplicas lists the replicas that ended within the last hour without leaving.
@@ -121,28 +120,28 @@ func (r *Rows) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
 		err = scan(&d.Name, &until)
 		d.Name, d.Died = strings.TrimPrefix(d.Name, presencePrefix), engine.Moment(until)
 		return d, err
-	}, listDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(now), mostDead)
-	return slices.DeleteFunc(dead, func(d DeadReplica) bool { return now.Sub(d.Died) > deadFor }), err
+	}, listDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(now), maxDead)
+	return slices.DeleteFunc(dead, func(d DeadReplica) bool { return now.Sub(d.Died) > deadRetention }), err
 }
 
-// forgetDeadReplicas forgets replicas that ended longer ago, and returns how many.
+// forgetDeadReplicas forgets replicas that died longer ago, and returns how many.
 func (r *Rows) forgetDeadReplicas(ctx context.Context) (int, error) {
 	if !r.shared {
 		return 0, nil
 	}
-	return engine.Commit(ctx, r.engine, engine.Unflushed, records(noSubscription), func(u engine.Unit) (int, error) {
+	return engine.Commit(ctx, r.engine, engine.Unflushed, ownLocks(noSubscription), func(u engine.Unit) (int, error) {
 		t := u.Base()
-		n, err := t.Exec(forgetDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now.Add(-deadFor)))
+		n, err := t.Exec(deleteDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(t.Now.Add(-deadRetention)))
 		return int(n), err
 	})
 }
 
-// Leave ends what Present showed.
+// Leave ends the lease of Present.
 func (r *Rows) Leave(ctx context.Context, name string) error {
 	if !r.shared {
 		return nil
 	}
-	return r.write(ctx, engine.Unflushed, records(noSubscription), func(t *engine.Tx) error {
-		return t.Later(endPresence, noSubscription, presencePrefix+name)
+	return r.write(ctx, engine.Unflushed, ownLocks(noSubscription), func(t *engine.Tx) error {
+		return t.Later(deletePresence, noSubscription, presencePrefix+name)
 	})
 }

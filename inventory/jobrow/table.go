@@ -9,22 +9,22 @@ import (
 	"portico/tracing/spans"
 )
 
-// The column shard separates the jobs that have not ended, which claims look for,
-// from those that have, which are due when they are to be forgotten.
+// The column shard separates open jobs, which are claimed when they are due, from ended
+// ones, which are forgotten when they are due.
 const (
 	openShard  = 0
 	endedShard = -1
 )
 
 const (
-	// Columns are those of a job; see Scan.
+	// Columns are the columns that Scan reads.
 	Columns = `subscription, id, kind, subject, region, incarnation, state, due, owner, token, until, attempts, payload, created, changed, trace`
 
-	// An ended job gives way to a new one of its ID.
+	// A new job replaces an ended one of the same ID.
 	insertJob = `INSERT INTO jobs (` + Columns + `, shard, history) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, id) DO `
 	addJob = insertJob + replaceJob + ` WHERE jobs.shard < 0`
-	// replaceJob takes the job from its holder.
+	// replaceJob revokes the lease of the job's holder.
 	replaceJob = `UPDATE SET kind = excluded.kind, subject = excluded.subject, region = excluded.region, incarnation = excluded.incarnation,
 		state = excluded.state, due = excluded.due, owner = excluded.owner, token = jobs.token + 1, until = excluded.until,
 		attempts = excluded.attempts, payload = excluded.payload, created = excluded.created, changed = excluded.changed,
@@ -33,14 +33,14 @@ const (
 	selectJob  = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
 	openJobsOf = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0 ORDER BY id LIMIT ?`
 	listJobs   = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
-	// runJobSooner leaves a job alone while a replica holds it. The due time of an
-	// ended job says when the job is forgotten.
+	// runJobSooner does not change a job that a replica holds, nor an ended one, which is
+	// forgotten at its due time.
 	runJobSooner = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
-	// triggerJob leaves a job alone while a replica holds it.
+	// triggerJob does not change a job that a replica holds.
 	triggerJob       = `UPDATE jobs SET due = ?, attempts = 0 WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = ''`
 	forgetEndedJobAt = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
 	deleteJob        = `DELETE FROM jobs WHERE subscription = ? AND id = ?`
-	// revokeJob takes a job from its holder.
+	// revokeJob revokes the lease of the job's holder.
 	revokeJob = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?, ` + addStep + `
 		WHERE subscription = ? AND id = ?`
 )
@@ -60,9 +60,8 @@ func Scan(scan engine.Scanner) (Job, error) {
 	return j, err
 }
 
-// insertion returns the arguments of the statements that begin with insertJob, for a
-// job without a holder.
-func (j Job) insertion(t *engine.Tx) []any {
+// insertArgs returns the arguments of the statements that begin with insertJob.
+func (j Job) insertArgs(t *engine.Tx) []any {
 	now := engine.Micros(t.Now)
 	return []any{
 		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Region, j.Incarnation[:], Waiting, engine.Micros(j.Due),
@@ -70,16 +69,16 @@ func (j Job) insertion(t *engine.Tx) []any {
 	}
 }
 
-// Add creates a job, unless there is one of its ID that has not ended.
+// Add creates a job, unless there is an open one of the same ID.
 func (j Job) Add(t *engine.Tx) (added bool, err error) {
-	n, err := t.Exec(addJob, j.insertion(t)...)
+	n, err := t.Exec(addJob, j.insertArgs(t)...)
 	return n > 0, err
 }
 
-// Put creates a job. It replaces one of the same ID, whose holder loses the lease.
-func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertion(t)...) }
+// Put creates a job. If it replaces one of the same ID, that job's holder loses the lease.
+func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertArgs(t)...) }
 
-// RunSooner makes a job due at due at the latest, unless a replica holds it.
+// RunSooner makes a job due no later than due, unless a replica holds it.
 func RunSooner(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
 	at := engine.Micros(due)
 	return t.Later(runJobSooner, at, sub, id[:], at)
@@ -93,12 +92,12 @@ func ForgetAt(t *engine.Tx, sub string, id [16]byte, at time.Time) error {
 // Delete removes a job.
 func Delete(t *engine.Tx, sub string, id [16]byte) error { return t.Later(deleteJob, sub, id[:]) }
 
-// Load reads one job, or returns engine.ErrNotFound. sub is folded.
+// Load returns a job, or engine.ErrNotFound. sub is folded.
 func Load(from engine.Source, sub string, id [16]byte) (Job, error) {
 	return load(from, selectJob, sub, id)
 }
 
-// Lock is Load that locks the job's row.
+// Lock returns a job, like Load, and locks its row.
 func Lock(t *engine.Tx, sub string, id [16]byte) (Job, error) {
 	return load(t, selectJob+engine.ForUpdate, sub, id)
 }
@@ -108,22 +107,23 @@ func load(from engine.Source, statement, sub string, id [16]byte) (Job, error) {
 	return j, engine.OrNotFound(err)
 }
 
-// Rows are the jobs of a store.
+// Rows stores jobs.
 type Rows struct {
 	engine *engine.Engine
-	// records is how long ended jobs are kept.
-	records time.Duration
+	// retention is how long the records of ended jobs are kept.
+	retention time.Duration
 	// shared: several replicas may work with the database.
 	shared bool
 }
 
-// New returns the jobs of a database, which several replicas may share.
+// New returns the jobs of a database. records is how long ended jobs are kept; shared means
+// that several replicas may use the database.
 func New(e *engine.Engine, records time.Duration, shared bool) *Rows {
-	return &Rows{engine: e, records: records, shared: shared}
+	return &Rows{engine: e, retention: records, shared: shared}
 }
 
-// records are the locks of a write that changes only records of its own.
-func records(sub string) engine.LockSet {
+// ownLocks returns the lock set of a write that changes only records of its own.
+func ownLocks(sub string) engine.LockSet {
 	return engine.LockSet{Partition: sub, ChangesOwnOnly: true}
 }
 
@@ -134,18 +134,17 @@ func (r *Rows) write(ctx context.Context, d engine.Durability, locks engine.Lock
 	})
 }
 
-// Locks returns the locks of a write that locks a job. Its place in the order is that
-// of the job's subject, whose group is read from the key.
+// Locks returns the lock set of a write that locks a job. It has the place of the job's
+// subject in the order of locks; the subject's key contains its group.
 func Locks(sub, subject string) engine.LockSet {
 	key := arm.Fold(subject)
 	_, group := arm.GroupOf(key)
 	return engine.LockSet{Partition: arm.Fold(sub), Place: [2]string{group, key}, ChangesOwnOnly: true}
 }
 
-// AddJob durably creates a job, unless there is one of its ID that has not ended, and
-// reports which. A zero ID is replaced by a random one, a zero Due by the present, and
-// so is a zero Incarnation by a new one; State, Owner, Token, Until, Attempts and the
-// times are the store's.
+// AddJob durably creates a job, unless there is an open one of the same ID. added reports
+// whether it did. A random ID or Incarnation replaces a zero one, the present a zero Due;
+// the store sets State, Owner, Token, Until, Attempts and the other times.
 func (r *Rows) AddJob(ctx context.Context, j Job) (added bool, err error) {
 	j.Subscription = arm.Fold(j.Subscription)
 	if j.ID == [16]byte{} {
@@ -163,15 +162,15 @@ func (r *Rows) AddJob(ctx context.Context, j Job) (added bool, err error) {
 	})
 }
 
-// Job returns one job, or engine.ErrNotFound.
+// Job returns a job, or engine.ErrNotFound.
 func (r *Rows) Job(ctx context.Context, sub string, id [16]byte) (Job, error) {
 	return Load(r.engine.Read(ctx), arm.Fold(sub), id)
 }
 
-// Query selects jobs for operators, in the order of subscription and ID.
+// Query selects jobs, in the order of subscription and ID.
 type Query struct {
 	Kind string // empty: every kind
-	// The job before the first wanted one; both empty: from the beginning.
+	// The last job of the previous page; both empty for the first page.
 	AfterSubscription string
 	AfterID           [16]byte
 	Limit             int // 0: all
@@ -186,15 +185,15 @@ func (r *Rows) Jobs(ctx context.Context, q Query) ([]Job, error) {
 	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.AtMost(q.Limit))...)
 }
 
-// JobsOf lists the first jobs of a kind in a subscription that have not ended, at most
-// limit of them.
+// JobsOf lists at most limit open jobs of a kind in a subscription, in the order of their
+// IDs.
 func (r *Rows) JobsOf(ctx context.Context, sub, kind string, limit int) ([]Job, error) {
 	return engine.Collect(r.engine.Read(ctx), Scan, openJobsOf, arm.Fold(sub), kind, engine.AtMost(limit))
 }
 
-// TriggerJob makes a job due at once and resets its attempts. held reports that a replica
-// holds the job, so that nothing was changed. The error is ErrNotFound if there is no
-// such job, and ErrEnded if the job is over.
+// TriggerJob makes a job due at once and resets its attempts. If a replica holds the job,
+// it returns true and changes nothing. The error is ErrNotFound if the job does not exist,
+// and ErrEnded if it has ended.
 func (r *Rows) TriggerJob(ctx context.Context, sub string, id [16]byte) (held bool, err error) {
 	sub = arm.Fold(sub)
 	return engine.Commit(ctx, r.engine, engine.Flushed, engine.LockSet{Partition: sub, ChangesOwnOnly: true}, func(u engine.Unit) (bool, error) {
@@ -212,9 +211,9 @@ func (r *Rows) TriggerJob(ctx context.Context, sub string, id [16]byte) (held bo
 	})
 }
 
-// Cancel makes a job Cancelling and due, and revokes its holder's lease. The error is
-// ErrNotFound if there is no such job, and ErrEnded if it is over; canceled reports that it
-// was not Cancelling yet.
+// Cancel makes a job Cancelling and due, and revokes its holder's lease. canceled is false
+// if the job was Cancelling before. The error is ErrNotFound if the job does not exist, and
+// ErrEnded if it has ended.
 func Cancel(t *engine.Tx, sub string, id [16]byte) (j Job, canceled bool, err error) {
 	j, err = Lock(t, sub, id)
 	switch {
@@ -227,13 +226,14 @@ func Cancel(t *engine.Tx, sub string, id [16]byte) (j Job, canceled bool, err er
 	return j, true, err
 }
 
-// Revoke makes a job due and revokes its holder's lease, since an operator has changed what
-// it works on: did says how, in a sentence. The caller has locked the job.
+// Revoke makes a job due and revokes its holder's lease, because an operator has changed
+// the object of its work. did describes the change in a sentence. The caller must have
+// locked the job.
 func (j *Job) Revoke(t *engine.Tx, did string) error {
 	return j.revoke(t, j.State, Step{Outcome: outcomeChanged, Did: did})
 }
 
 func (j *Job) revoke(t *engine.Tx, state State, why Step) error {
 	now := engine.Micros(t.Now)
-	return t.Later(revokeJob, state, now, now, why.line(t.Now), j.Subscription, j.ID[:])
+	return t.Later(revokeJob, state, now, now, why.encode(t.Now), j.Subscription, j.ID[:])
 }

@@ -13,18 +13,17 @@ import (
 )
 
 const (
-	// Interval is how often the store is asked what has changed, while memory is used.
+	// Interval is the least time between polls, which are made while memory is used.
 	Interval = time.Second
-	// Bound is how far memory may be behind the store, as long as that answers.
+	// Bound is how far memory may be behind the store, while the store can be reached.
 	Bound = 2 * time.Second
-	// Window is how far before the last question that was answered a question looks, and
-	// how long a pause may be that it looks over; see the package comment.
+	// Window is how far a poll looks back before the last successful one, and the longest
+	// pause between polls after which memory stays valid; see the package comment.
 	Window = time.Minute
-	// patience is how long a request waits for a question.
-	patience = Bound
-	// retry is the pause before a question is asked again that was not answered, though the
-	// store is there.
-	retry = Interval / 10
+	// pollWait is how long a request waits for a poll.
+	pollWait = Bound
+	// retryPause is the pause after a poll that failed although the store can be reached.
+	retryPause = Interval / 10
 )
 
 // Change is a row of the change sequence.
@@ -33,92 +32,90 @@ type Change struct {
 	Generation   [16]byte
 }
 
-// Changes is the change sequence as one replica knows it. It is safe for concurrent
+// Changes follows the change sequence for one replica, by polls. It is safe for concurrent
 // use.
 type Changes struct {
 	options ChangesOptions
-	started time.Time // by ChangesOptions.Now; ages of values count from there
+	started time.Time // by ChangesOptions.Now; ages of values are measured from it
 	seed    maphash.Seed
-	// counts are those of changes, per class of subscriptions: what was kept under
+	// counters count changes, per class of subscriptions. A value that was stored under
 	// another count is out of date.
-	counts [classes]atomic.Uint64
-	never  atomic.Uint64 // of changes that a value does not depend on
-	last   atomic.Pointer[question]
-	reads  atomic.Uint64
-	wake   chan struct{}                 // by those who find that it is time for a question
-	next   atomic.Pointer[chan struct{}] // closed when the question has ended that is under way, or comes next
+	counters     [classes]atomic.Uint64
+	constant     atomic.Uint64 // never changes, for values that depend on one counter
+	lastPoll     atomic.Pointer[poll]
+	reads        atomic.Uint64
+	pollRequests chan struct{}                 // wakes pollLoop
+	nextPoll     atomic.Pointer[chan struct{}] // closed at the end of the running or next poll
 
 	mu   sync.Mutex
-	seen map[string][16]byte // the generations that the last answer held
+	seen map[string][16]byte // the generations that the last poll returned
 
 	stop context.CancelFunc
 	wait sync.WaitGroup
 }
 
-// classes are few enough for little memory, and enough for few subscriptions to share
-// one, which costs them readings alone.
+// classes is the number of counters. Subscriptions that share one only cause each other
+// additional reads.
 const classes = 4096
 
-// question is the last one that was answered.
-type question struct {
-	at   time.Time // when it was asked
-	down bool      // a later one has not reached the store
+// poll describes the last successful poll.
+type poll struct {
+	at        time.Time // when it began
+	storeDown bool      // a later poll could not reach the store
 }
 
-// ChangesOptions say how a Changes asks.
+// ChangesOptions are the options of [NewChanges].
 type ChangesOptions struct {
-	// Ask returns the rows that were written as long ago as that, or since. What requests
-	// do to the store must not delay it. An error that wraps [engine.ErrUnreachable] says
-	// that the store is down; after any other it is asked again.
+	// Ask polls the store: it returns the rows whose age is at most ago. Load on the store
+	// must not delay it. An error that wraps [engine.ErrUnreachable] means that the store
+	// is down; after any other error the poll is repeated.
 	Ask func(ctx context.Context, ago time.Duration) ([]Change, error)
 	Now func() time.Time
-	// TTL bounds the age of what is remembered, and for how long that answers without the
-	// store; 0: nothing is remembered.
+	// TTL bounds the age of remembered values, and how long they are used while the store
+	// is down; 0: nothing is remembered.
 	TTL time.Duration
 }
 
-// NewChanges begins to follow the change sequence; Close ends that.
+// NewChanges starts to follow the change sequence, until Close.
 func NewChanges(o ChangesOptions) *Changes {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &Changes{options: o, started: o.Now(), seed: maphash.MakeSeed(), wake: make(chan struct{}, 1), stop: stop}
-	c.last.Store(&question{at: c.started}) // nothing was remembered before
-	c.endQuestion()
-	c.wait.Go(func() { c.follow(ctx) })
+	c := &Changes{options: o, started: o.Now(), seed: maphash.MakeSeed(), pollRequests: make(chan struct{}, 1), stop: stop}
+	c.lastPoll.Store(&poll{at: c.started}) // nothing was remembered before
+	c.endPoll()
+	c.wait.Go(func() { c.pollLoop(ctx) })
 	return c
 }
 
-// Close ends the question under way, and asks no more. It may be called more than
-// once.
+// Close ends the running poll and starts no others. It may be called more than once.
 func (c *Changes) Close() {
 	c.stop()
 	c.wait.Wait()
 }
 
-// Reads is how often the store was asked what has changed.
+// Reads returns the number of polls so far.
 func (c *Changes) Reads() uint64 { return c.reads.Load() }
 
-// follow asks when somebody wants to know, and not more often than it needs to. When it
-// returns, no caller waits for it.
-func (c *Changes) follow(ctx context.Context) {
-	defer func() { close(*c.next.Load()) }()
+// pollLoop polls when a poll is requested and due. When it returns, no caller waits for it.
+func (c *Changes) pollLoop(ctx context.Context) {
+	defer func() { close(*c.nextPoll.Load()) }()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.wake:
+		case <-c.pollRequests:
 		}
 		var err error
-		if timing.Elapsed(c.last.Load().at, c.options.Now()) > Interval { // nothing woke it while it asked
+		if timing.Elapsed(c.lastPoll.Load().at, c.options.Now()) > Interval { // not if it was requested during a poll
 			err = c.Ask(ctx)
 		}
-		c.endQuestion()
+		c.endPoll()
 		if err == nil {
 			continue
 		}
 		pause := Interval
 		if !errors.Is(err, engine.ErrUnreachable) {
-			pause = retry
-			c.wakeUp()
+			pause = retryPause
+			c.requestPoll()
 		}
 		if timing.Sleep(ctx, pause) != nil {
 			return
@@ -126,36 +123,35 @@ func (c *Changes) follow(ctx context.Context) {
 	}
 }
 
-// wakeUp makes follow ask the store.
-func (c *Changes) wakeUp() {
+func (c *Changes) requestPoll() {
 	select {
-	case c.wake <- struct{}{}:
+	case c.pollRequests <- struct{}{}:
 	default:
 	}
 }
 
-// endQuestion releases the waiters of this question; later ones wait for the next.
-func (c *Changes) endQuestion() {
+// endPoll releases the waiters of this poll; later ones wait for the next.
+func (c *Changes) endPoll() {
 	next := make(chan struct{})
-	if ended := c.next.Swap(&next); ended != nil {
+	if ended := c.nextPoll.Swap(&next); ended != nil {
 		close(*ended)
 	}
 }
 
-// Ask asks the store for what has changed, and forgets that.
+// Ask polls the store and forgets everything that has changed.
 func (c *Changes) Ask(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, now := c.last.Load(), c.options.Now()
+	last, now := c.lastPoll.Load(), c.options.Now()
 	c.reads.Add(1)
 	pause := max(timing.Elapsed(last.at, now), 0)
 	changes, err := c.options.Ask(ctx, min(pause, Window)+Window)
 	if err != nil {
-		c.last.Store(&question{at: last.at, down: errors.Is(err, engine.ErrUnreachable)})
+		c.lastPoll.Store(&poll{at: last.at, storeDown: errors.Is(err, engine.ErrUnreachable)})
 		return err
 	}
 	if pause > Window {
-		c.forgetAll() // the answer does not reach back to the last one
+		c.forgetAll() // this poll does not reach back to the last one
 	}
 	seen := make(map[string][16]byte, len(changes))
 	for _, change := range changes {
@@ -165,48 +161,48 @@ func (c *Changes) Ask(ctx context.Context) error {
 		}
 	}
 	c.seen = seen
-	c.last.Store(&question{at: now})
+	c.lastPoll.Store(&poll{at: now})
 	return nil
 }
 
 func (c *Changes) forgetAll() {
-	for i := range c.counts {
-		c.counts[i].Add(1)
+	for i := range c.counters {
+		c.counters[i].Add(1)
 	}
 }
 
-// Forget forgets all that is remembered of a subscription, folded, once others can see
-// its change.
+// Forget forgets everything about a subscription, whose id is folded. It must be called after
+// the commit of a change.
 func (c *Changes) Forget(subscription string) {
-	c.count([]byte(subscription)).Add(1)
+	c.counter([]byte(subscription)).Add(1)
 }
 
-func (c *Changes) count(subscription []byte) *atomic.Uint64 {
-	return &c.counts[maphash.Bytes(c.seed, subscription)%classes]
+func (c *Changes) counter(subscription []byte) *atomic.Uint64 {
+	return &c.counters[maphash.Bytes(c.seed, subscription)%classes]
 }
 
-// vouch reports whether memory may answer a request that came in at a time, and where it
-// is too far behind for that.
-func (c *Changes) vouch(now time.Time) (vouched, behind bool) {
-	last := c.last.Load()
+// mayAnswer reports whether memory may answer a request that arrived at now, or is too far
+// behind.
+func (c *Changes) mayAnswer(now time.Time) (usable, behind bool) {
+	last := c.lastPoll.Load()
 	age := timing.Elapsed(last.at, now)
 	if age > Interval {
-		c.wakeUp()
+		c.requestPoll()
 	}
-	// One that came long before is of another clock.
-	vouched = age <= Bound && age >= -Bound || last.down
-	return vouched, !vouched && age > Bound
+	// A request that arrived long before the poll has another clock.
+	usable = age <= Bound && age >= -Bound || last.storeDown
+	return usable, !usable && age > Bound
 }
 
-// down reports whether the store could not be reached when it was last asked.
-func (c *Changes) down() bool { return c.last.Load().down }
+// down reports whether the last poll could not reach the store.
+func (c *Changes) down() bool { return c.lastPoll.Load().storeDown }
 
-// AgesAt returns the time that the ages of values count to, for a request that came in at a
-// time. While the store is down that is when it last answered, until the TTL is over from
-// then on: what memory held then answers for that long, however long before it was read.
+// AgesAt returns the time at which the ages of values are taken, for a request that arrived
+// at now. While the store is down, and for at most the TTL, this is the time of the last
+// successful poll: values that were valid then can be used that long, however old they are.
 func (c *Changes) AgesAt(now time.Time) time.Time {
-	last := c.last.Load()
-	if !last.down {
+	last := c.lastPoll.Load()
+	if !last.storeDown {
 		return now
 	}
 	if since := timing.Elapsed(last.at, now); since > 0 && since < c.options.TTL {
@@ -215,16 +211,16 @@ func (c *Changes) AgesAt(now time.Time) time.Time {
 	return now
 }
 
-// vouchSoon is vouch, and where memory is too far behind waits for the question that is
-// under way or comes next, which all who wait share. Memory answers after the wait, so it
-// must not be too far behind by then.
-func (c *Changes) vouchSoon(ctx context.Context, at time.Time) bool {
-	next := *c.next.Load() // before vouch: of a question that ends meanwhile this one has the answer
-	vouched, behind := c.vouch(at)
+// mayAnswerSoon reports whether memory may answer a request that arrived at at. If memory is
+// too far behind, it first waits for the running or next poll, which all waiting callers
+// share. Memory must not be too far behind at the end of the wait either.
+func (c *Changes) mayAnswerSoon(ctx context.Context, at time.Time) bool {
+	next := *c.nextPoll.Load() // before mayAnswer, so that a poll that ends meanwhile is not missed
+	usable, behind := c.mayAnswer(at)
 	if !behind {
-		return vouched
+		return usable
 	}
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(pollWait)
 	defer limit.Stop()
 	select {
 	case <-next:
@@ -234,6 +230,6 @@ func (c *Changes) vouchSoon(ctx context.Context, at time.Time) bool {
 	if now := c.options.Now(); now.After(at) {
 		at = now
 	}
-	vouched, _ = c.vouch(at)
-	return vouched
+	usable, _ = c.mayAnswer(at)
+	return usable
 }

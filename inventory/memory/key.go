@@ -2,11 +2,11 @@ package memory
 
 import "hash/maphash"
 
-// Key is a text in 128 bits. The hashes are keyed, with new keys in each table: no one
-// outside can look for two texts of one key.
+// Key is a hash of a text in 128 bits. Each table has random seeds, so that a client cannot
+// search for two texts with the same key.
 type Key [2]uint64
 
-// hashes make the keys of a table.
+// hashes computes the keys of a table.
 type hashes [2]maphash.Seed
 
 func newHashes() hashes { return hashes{maphash.MakeSeed(), maphash.MakeSeed()} }
@@ -16,12 +16,12 @@ func (h hashes) Key(text []byte) Key {
 	return Key{maphash.Bytes(h[0], text), maphash.Bytes(h[1], text)}
 }
 
-// KeyOf is Key for a string.
+// KeyOf returns the key of a string.
 func (h hashes) KeyOf(text string) Key {
 	return Key{maphash.String(h[0], text), maphash.String(h[1], text)}
 }
 
-// KeyBefore is Key for a text that goes on with another one. It copies neither.
+// KeyBefore returns the key of text followed by rest. It copies neither.
 func (h hashes) KeyBefore(text []byte, rest string) (k Key) {
 	for i, seed := range h {
 		var sum maphash.Hash

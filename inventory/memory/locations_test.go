@@ -58,7 +58,7 @@ func TestCacheIsBounded(t *testing.T) {
 	c := newCache(t, 50)
 	for i := range 5000 {
 		at := c.KeyOf(fmt.Sprint(i))
-		c.keep(at, Located{Found: true}, c.change(at).Load(), time.Now())
+		c.remember(at, Located{Found: true}, c.counter(at).Load(), time.Now())
 	}
 	if n := c.Entries(); n == 0 || n > 50 {
 		t.Errorf("%d entries are kept, want up to 50", n)
@@ -75,7 +75,7 @@ func TestCacheMemoryIsBounded(t *testing.T) {
 			at := c.KeyOf(fmt.Sprint(i))
 			// As from the store, with texts of its own.
 			row := Located{Found: true, Region: fmt.Sprint("region-", i%8), Type: fmt.Sprint("contoso.compute/virtualmachines-", i%8)}
-			c.keep(at, row, c.change(at).Load(), time.Now())
+			c.remember(at, row, c.counter(at).Load(), time.Now())
 		}
 		var m runtime.MemStats
 		for range 3 { // pools and finalizers keep some over the first
@@ -102,14 +102,14 @@ func TestCacheMemoryIsBounded(t *testing.T) {
 func TestReadingOvertakenByAWriteIsNotKept(t *testing.T) {
 	c := newCache(t, 1000)
 	at := c.KeyOf("k")
-	before := c.change(at).Load()
+	before := c.counter(at).Load()
 	c.forget(at)
-	c.keep(at, Located{Region: "old", Found: true}, before, time.Now())
-	if c.known.Get(at, time.Now()) != nil {
+	c.remember(at, Located{Region: "old", Found: true}, before, time.Now())
+	if c.table.Get(at, time.Now()) != nil {
 		t.Error("it is kept")
 	}
-	c.keep(at, Located{Region: "new", Found: true}, before+1, time.Now())
-	if c.known.Get(at, time.Now()) == nil {
+	c.remember(at, Located{Region: "new", Found: true}, before+1, time.Now())
+	if c.table.Get(at, time.Now()) == nil {
 		t.Error("a later one is not")
 	}
 }

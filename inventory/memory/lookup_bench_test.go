@@ -20,7 +20,7 @@ func BenchmarkCachedLookup(b *testing.B) {
 		located := Located{Region: "westus", Type: "contoso.compute/virtualmachines", Found: true}
 		plain[string(keys[i])] = located
 		at := c.keys.Key(keys[i])
-		c.keep(at, located, c.change(at).Load(), now)
+		c.remember(at, located, c.counter(at).Load(), now)
 	}
 	for _, keyed := range []struct {
 		name string

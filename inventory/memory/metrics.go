@@ -2,13 +2,13 @@ package memory
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Counted is a table as metrics see it.
+// Counted is a table with the counts that metrics show.
 type Counted interface {
 	Counts() (hits, misses uint64)
 	Entries() int
 }
 
-// ScopeMetrics shows what tables count anyway, by the kind of their values.
+// ScopeMetrics collects metrics of tables, by the kind of their values.
 type ScopeMetrics map[string]Counted
 
 var (
@@ -37,7 +37,7 @@ func (m ScopeMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// RegisterMetrics registers what the cache counts anyway.
+// RegisterMetrics registers metrics of the cache's counts.
 func (c *Locations) RegisterMetrics(registry prometheus.Registerer) {
 	registry.MustRegister(
 		prometheus.NewCounterFunc(prometheus.CounterOpts{

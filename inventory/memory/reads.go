@@ -8,39 +8,40 @@ import (
 	"portico/inventory/engine"
 )
 
-// sharedReads shares readings of one key between callers. A caller never gets the result of a
-// reading that had begun before it asked: it would miss what was written between, and
-// what was acknowledged would be called absent. So a caller that finds a reading under
-// way shares the next one. The zero value is ready for use.
+// sharedReads lets concurrent callers share reads of one key. A caller never gets the result
+// of a read that began before its call: that read could miss a write that was acknowledged
+// in between. So a caller that finds a read in progress shares the next one. The zero value
+// is ready to use.
 type sharedReads[T any] struct {
-	mu    sync.Mutex
-	under map[Key]*underWay[T]
+	mu         sync.Mutex
+	inProgress map[Key]*readPair[T]
 }
 
-// underWay are the readings of a key: the one that has begun, and the one that begins
-// when that has ended, nil when no caller waits for it.
-type underWay[T any] struct {
-	now, next *reading[T]
+// readPair holds the reads of a key: the one in progress, and the next one, nil if no caller
+// waits for it.
+type readPair[T any] struct {
+	now, next *sharedRead[T]
 }
 
-// reading is made by the caller that was the first to ask for it.
-type reading[T any] struct {
-	ended chan struct{} // then value and err are there
+// sharedRead is a read that its first caller makes.
+type sharedRead[T any] struct {
+	ended chan struct{} // closed once value and err are set
 	value T
 	err   error
 }
 
-// errNotRead ends a reading whose caller has gone: those who share it ask again.
+// errNotRead is the result of a read whose caller has given up. The others then read
+// themselves.
 var errNotRead = errors.New("inventory: whoever was to read has gone")
 
-// Do returns what read returns, or what the read of another caller returns that began
-// after Do was called. ctx bounds the wait for others, and read by itself. Where that
-// ends a read which others share, one of them reads anew.
+// Do returns the result of read, or of another caller's read that began after the call of
+// Do. ctx bounds the wait for others, and read has to observe it. If ctx ends a read that
+// others share, one of them reads again.
 func (r *sharedReads[T]) Do(ctx context.Context, at Key, read func() (T, error)) (value T, err error) {
 	for {
 		mine, before, first := r.join(at)
 		if first {
-			return r.lead(ctx, at, mine, before, read)
+			return r.runRead(ctx, at, mine, before, read)
 		}
 		select {
 		case <-mine.ended:
@@ -53,35 +54,35 @@ func (r *sharedReads[T]) Do(ctx context.Context, at Key, read func() (T, error))
 	}
 }
 
-// join returns the next reading of a key, what it has to wait for, nil if nothing, and
-// whether the caller has to make it.
-func (r *sharedReads[T]) join(at Key) (mine, before *reading[T], first bool) {
+// join returns the next read of a key, the one to wait for before it, nil if there is none,
+// and whether the caller is the first and has to make the read.
+func (r *sharedReads[T]) join(at Key) (mine, before *sharedRead[T], first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	busy := r.under[at]
+	busy := r.inProgress[at]
 	switch {
 	case busy == nil:
-		if r.under == nil {
-			r.under = map[Key]*underWay[T]{}
+		if r.inProgress == nil {
+			r.inProgress = map[Key]*readPair[T]{}
 		}
-		mine = newReading[T]()
-		r.under[at] = &underWay[T]{now: mine}
+		mine = newSharedRead[T]()
+		r.inProgress[at] = &readPair[T]{now: mine}
 		return mine, nil, true
 	case busy.next == nil:
-		busy.next = newReading[T]()
+		busy.next = newSharedRead[T]()
 		return busy.next, busy.now, true
 	}
 	return busy.next, nil, false
 }
 
-// newReading returns a reading that was not made, should its caller panic.
-func newReading[T any]() *reading[T] {
-	return &reading[T]{ended: make(chan struct{}), err: errNotRead}
+// newSharedRead returns a read with the result errNotRead, which stays if its caller panics.
+func newSharedRead[T any]() *sharedRead[T] {
+	return &sharedRead[T]{ended: make(chan struct{}), err: errNotRead}
 }
 
-// lead waits for the reading before, and makes its own.
-func (r *sharedReads[T]) lead(ctx context.Context, at Key, mine, before *reading[T], read func() (T, error)) (value T, err error) {
-	defer r.end(at, mine)
+// runRead waits for the read before, and then makes mine.
+func (r *sharedReads[T]) runRead(ctx context.Context, at Key, mine, before *sharedRead[T], read func() (T, error)) (value T, err error) {
+	defer r.endRead(at, mine)
 	if before != nil {
 		select {
 		case <-before.ended:
@@ -96,16 +97,16 @@ func (r *sharedReads[T]) lead(ctx context.Context, at Key, mine, before *reading
 	return value, err
 }
 
-// end ends a reading, and lets the next one begin.
-func (r *sharedReads[T]) end(at Key, mine *reading[T]) {
+// endRead ends a read and lets the next one begin.
+func (r *sharedReads[T]) endRead(at Key, mine *sharedRead[T]) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	busy := r.under[at]
+	busy := r.inProgress[at]
 	switch {
 	case busy.next == mine: // it never began
 		busy.next = nil
 	case busy.next == nil:
-		delete(r.under, at)
+		delete(r.inProgress, at)
 	default:
 		busy.now, busy.next = busy.next, nil
 	}

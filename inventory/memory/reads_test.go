@@ -45,8 +45,8 @@ func (r *reader) wants(ctx context.Context, want int, failure error) {
 func (r *reader) ends(started int) {
 	r.t.Helper()
 	r.wait.Wait()
-	if r.started != started || len(r.under) != 0 {
-		r.t.Errorf("%d readings, want %d; %d are left", r.started, started, len(r.under))
+	if r.started != started || len(r.inProgress) != 0 {
+		r.t.Errorf("%d readings, want %d; %d are left", r.started, started, len(r.inProgress))
 	}
 }
 

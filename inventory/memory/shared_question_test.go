@@ -139,7 +139,7 @@ func TestWaitForAQuestionEnds(t *testing.T) {
 			time.Sleep(Bound + 1)
 			started := time.Now()
 			wants(t, table, started, 0, false)
-			if waited := time.Since(started); waited != patience {
+			if waited := time.Since(started); waited != pollWait {
 				t.Errorf("a request waited %v", waited)
 			}
 		})

@@ -1,3 +1,3 @@
-// Package observed keeps what replicas observe of requests, for operators who ask any of
-// them. What is kept is bounded, and forgotten after a while; nothing is decided by it.
+// Package observed stores observations of requests, such as errors and callers' names, so
+// that operators can read them at any replica. They are bounded, expire, and decide nothing.
 package observed

@@ -11,10 +11,10 @@ import (
 	"portico/inventory/transaction"
 )
 
-// ErrorsKept is how long the errors of a replica are kept that writes none.
+// ErrorsKept is how long a replica's errors are kept after its last write.
 const ErrorsKept = 24 * time.Hour
 
-// noSubscription is the partition of what belongs to none.
+// noSubscription is the partition of records that belong to no subscription.
 const noSubscription = ""
 
 const (
@@ -24,16 +24,18 @@ const (
 	forgetErrors = `DELETE FROM replica_errors WHERE subscription = ? AND written <= ?`
 )
 
-// mostReplicas bounds whose errors are read. A replica has another name after each start.
-const mostReplicas = 50
+// maxReplicas bounds the replicas whose errors are read. A replica has another name after
+// each start.
+const maxReplicas = 50
 
-// Errors are the errors of all replicas that share a database: one text of each.
+// Errors stores the errors of all replicas that share a database, as one text for each.
 type Errors struct {
 	database *transaction.Database
 	shared   bool
 }
 
-// NewErrors returns the errors of a database, which several replicas may share.
+// NewErrors returns the errors of a database. shared means that several replicas may use
+// the database.
 func NewErrors(d *transaction.Database, shared bool) *Errors {
 	return &Errors{database: d, shared: shared}
 }
@@ -41,11 +43,12 @@ func NewErrors(d *transaction.Database, shared bool) *Errors {
 // Shared reports whether other replicas may read what this one writes.
 func (e *Errors) Shared() bool { return e.shared }
 
-// Put replaces the text of a replica, and forgets those of replicas that have written none
-// for long. It is one round trip, and not flushed: the next one makes up for a lost one.
+// Put replaces the text of a replica, and deletes the texts of replicas that have not
+// written for long. It takes one round trip and is not durable, because the next Put
+// replaces a lost one.
 func (e *Errors) Put(ctx context.Context, replica string, text []byte) error {
 	return e.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(noSubscription), func(t *transaction.Tx) error {
-		sealed, err := e.database.Cipher.Encrypt(t.Context, errorsOf(replica), text)
+		sealed, err := e.database.Cipher.Encrypt(t.Context, errorsPlace(replica), text)
 		if err != nil {
 			return fmt.Errorf("encrypt the errors of a replica: %w", err)
 		}
@@ -56,8 +59,8 @@ func (e *Errors) Put(ctx context.Context, replica string, text []byte) error {
 	})
 }
 
-// errorsOf is the place of a replica's text.
-func errorsOf(replica string) []byte { return []byte("errors of " + replica) }
+// errorsPlace returns the place that encryption binds a replica's text to.
+func errorsPlace(replica string) []byte { return []byte("errors of " + replica) }
 
 // Others returns the texts of the other replicas, by their names.
 func (e *Errors) Others(ctx context.Context, replica string) (map[string][]byte, error) {
@@ -73,14 +76,14 @@ func (e *Errors) Others(ctx context.Context, replica string) (map[string][]byte,
 		}
 		texts[name] = sealed
 		return nil
-	}, listErrors, noSubscription, replica, mostReplicas)
+	}, listErrors, noSubscription, replica, maxReplicas)
 	if err != nil {
 		return nil, fmt.Errorf("read the errors of replicas: %w", err)
 	}
 	for name, sealed := range texts {
-		text, err := e.database.Cipher.Decrypt(ctx, errorsOf(name), sealed)
+		text, err := e.database.Cipher.Decrypt(ctx, errorsPlace(name), sealed)
 		switch {
-		case errors.Is(err, encryption.ErrDecrypt): // the key is gone
+		case errors.Is(err, encryption.ErrDecrypt): // the key is lost
 			delete(texts, name)
 		case err != nil:
 			return nil, err

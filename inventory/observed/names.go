@@ -18,43 +18,43 @@ import (
 const (
 	// NamesKept is how long a name is kept after its caller was seen last.
 	NamesKept = 90 * 24 * time.Hour
-	// MostNames is how many names of one tenant are kept: those of whom was seen last.
+	// MostNames is how many names of one tenant are kept, the most recently seen ones.
 	MostNames = 10_000
 )
 
 const (
 	putName = `INSERT INTO caller_names (subscription, principal, until, name) VALUES (?, ?, ?, ?)
 		ON CONFLICT (subscription, principal) DO UPDATE SET until = excluded.until, name = excluded.name`
-	selectNames = `SELECT principal, name FROM caller_names WHERE subscription = ?`
-	countNames  = `SELECT COUNT(*) FROM caller_names WHERE subscription = ?`
-	oldestNames = `SELECT principal FROM caller_names WHERE subscription = ? ORDER BY until, principal LIMIT ?`
-	dropName    = `DELETE FROM caller_names WHERE subscription = ? AND principal = ?`
-	passedNames = `SELECT subscription, principal FROM caller_names WHERE until <= ? ORDER BY until LIMIT ?`
-	forgetName  = `DELETE FROM caller_names WHERE subscription = ? AND principal = ? AND until <= ?`
+	selectNames  = `SELECT principal, name FROM caller_names WHERE subscription = ?`
+	countNames   = `SELECT COUNT(*) FROM caller_names WHERE subscription = ?`
+	oldestNames  = `SELECT principal FROM caller_names WHERE subscription = ? ORDER BY until, principal LIMIT ?`
+	dropName     = `DELETE FROM caller_names WHERE subscription = ? AND principal = ?`
+	expiredNames = `SELECT subscription, principal FROM caller_names WHERE until <= ? ORDER BY until LIMIT ?`
+	forgetName   = `DELETE FROM caller_names WHERE subscription = ? AND principal = ? AND until <= ?`
 )
 
-// Names are the names that callers had in their tokens.
+// Names stores the names that callers had in their tokens.
 type Names struct {
 	database *transaction.Database
-	most     int
+	maxNames int
 }
 
-// NewNames returns the names of a database, at most so many of each tenant.
-func NewNames(d *transaction.Database, most int) *Names { return &Names{database: d, most: most} }
+// NewNames returns the names of a database. most bounds the names of each tenant.
+func NewNames(d *transaction.Database, most int) *Names { return &Names{database: d, maxNames: most} }
 
-// nameOf is the place of a name.
-func nameOf(partition, principal string) []byte {
+// namePlace returns the place that encryption binds a name to.
+func namePlace(partition, principal string) []byte {
 	return []byte("name of " + partition + " " + principal)
 }
 
-// Put keeps names of one tenant, by the ids of their callers. It is not flushed: whoever
-// comes again has a name again.
+// Put stores names of one tenant, by the ids of their callers. It is not durable, because a
+// caller's next request stores the name again.
 func (n *Names) Put(ctx context.Context, tenant string, names map[string]string) error {
 	partition := memory.TenantPartition(tenant)
 	return n.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(partition), func(t *transaction.Tx) error {
 		for principal, name := range names {
 			principal = arm.Fold(principal)
-			sealed, err := n.database.Cipher.Encrypt(t.Context, nameOf(partition, principal), []byte(name))
+			sealed, err := n.database.Cipher.Encrypt(t.Context, namePlace(partition, principal), []byte(name))
 			if err != nil {
 				return fmt.Errorf("encrypt the name of a caller: %w", err)
 			}
@@ -62,17 +62,17 @@ func (n *Names) Put(ctx context.Context, tenant string, names map[string]string)
 				return err
 			}
 		}
-		return n.bound(t, partition)
+		return n.dropOldest(t, partition)
 	})
 }
 
-// bound drops the names of a tenant that are too many, those that were seen longest ago.
-func (n *Names) bound(t *transaction.Tx, partition string) error {
+// dropOldest drops a tenant's excess names, the ones seen longest ago.
+func (n *Names) dropOldest(t *transaction.Tx, partition string) error {
 	var kept int
-	if err := t.One(countNames, partition)(&kept); err != nil || kept <= n.most {
+	if err := t.One(countNames, partition)(&kept); err != nil || kept <= n.maxNames {
 		return err
 	}
-	oldest, err := engine.Collect(t, engine.ScanOne[string], oldestNames, partition, kept-n.most)
+	oldest, err := engine.Collect(t, engine.ScanOne[string], oldestNames, partition, kept-n.maxNames)
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func (n *Names) bound(t *transaction.Tx, partition string) error {
 	return nil
 }
 
-// Of returns the names of callers of a tenant, by their folded ids. A caller without a
-// known name is absent.
+// Of returns the names of a tenant's callers by their folded ids. A caller without a known
+// name is absent.
 func (n *Names) Of(ctx context.Context, tenant string, principals []string) (map[string]string, error) {
 	partition, found := memory.TenantPartition(tenant), map[string]string{}
 	for some := range slices.Chunk(principals, engine.AmongAtOnce) {
@@ -96,9 +96,9 @@ func (n *Names) Of(ctx context.Context, tenant string, principals []string) (map
 			if err := scan(&principal, &sealed); err != nil {
 				return err
 			}
-			name, err := n.database.Cipher.Decrypt(ctx, nameOf(partition, principal), sealed)
+			name, err := n.database.Cipher.Decrypt(ctx, namePlace(partition, principal), sealed)
 			if errors.Is(err, encryption.ErrDecrypt) {
-				return nil // the key is gone
+				return nil // the key is lost
 			}
 			found[principal] = string(name)
 			return err
@@ -110,7 +110,7 @@ func (n *Names) Of(ctx context.Context, tenant string, principals []string) (map
 	return found, nil
 }
 
-// Forget deletes at most limit names whose time is over, and returns how many.
+// Forget deletes at most limit expired names, and returns how many.
 func (n *Names) Forget(ctx context.Context, limit int) (int, error) {
-	return engine.DeletePassed(ctx, n.database.Engine, passedNames, forgetName, n.database.Now(), limit)
+	return engine.DeletePassed(ctx, n.database.Engine, expiredNames, forgetName, n.database.Now(), limit)
 }

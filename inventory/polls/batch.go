@@ -13,18 +13,17 @@ import (
 	"portico/inventory/transaction"
 )
 
-// BatchJob is the kind of the job that runs the requests of a batch that was
-// too long to be answered at once. It belongs to no subscription.
+// BatchJob is the kind of the job that runs the requests of a batch in the background. It
+// belongs to no subscription.
 const BatchJob = "batch"
 
-// ErrTooManyBatches refuses another batch of a caller with too many unfinished ones.
+// ErrTooManyBatches refuses another batch of a caller who has too many unfinished ones.
 var ErrTooManyBatches = errors.New("inventory: the caller has too many batches under way")
 
-// Batches are the batches of a database, each with the job that runs it. Their requests
-// and answers are encrypted. A request that changes something is recorded before it is
-// sent, once and for good, so that the next holder of the job never sends it again. The
-// bytes of a batch count against quotas, for its caller and for all, until they are
-// deleted.
+// Batches stores batches of requests, each with the job that runs it. Requests and answers
+// are encrypted. A request that changes something is recorded as started before it is sent,
+// so that the next holder of the job never sends it again. Until a batch is deleted, its
+// bytes count against two quotas, its caller's and the total.
 type Batches struct{ database *transaction.Database }
 
 // NewBatches returns the batches of a database.
@@ -32,42 +31,41 @@ func NewBatches(d *transaction.Database) *Batches { return &Batches{database: d}
 
 // Batch is the record of a batch.
 type Batch struct {
-	Until time.Time // when it is forgotten
-	// Content is all that running the batch needs; none once the batch has ended.
+	Until time.Time // when the record expires
+	// Content is everything that is needed to run the batch; empty once it has ended.
 	Content []byte
 	// Parts are the recorded requests by their number.
 	Parts map[int]Part
 }
 
 // Part is the progress of one request of a batch. From Started on it may have been
-// sent; from Ended on it has an answer of Size bytes. A request that changes nothing
-// gets its Started only with its answer.
+// sent; from Ended on it has an answer of Size bytes. For a request that changes nothing,
+// Started is recorded only together with the answer.
 type Part struct {
 	Started, Ended time.Time
 	Answered       bool
 	Size           int64
 }
 
-// BatchLimits bound what is stored of batches; 0 means no bound.
+// BatchLimits bounds the stored batches; 0 means no bound.
 type BatchLimits struct {
 	Open        int // batches of one caller that have not ended
 	Stored      int // bytes of one caller's batches
 	TotalStored int // bytes of all batches
-	Answer      int // the bytes that have to be free for an answer
+	Answer      int // bytes that must be free for an answer
 }
 
-// free returns a limit less the room that an answer needs.
-func (l BatchLimits) free(limit int) int {
+// withoutAnswer returns a limit minus the bytes that must be free for an answer.
+func (l BatchLimits) withoutAnswer(limit int) int {
 	if limit <= 0 {
 		return 0
 	}
 	return max(1, limit-l.Answer)
 }
 
-// batchCaller returns the caller of a batch in its stored form.
 func batchCaller(tenant, object string) string { return tenant + " " + object }
 
-// chargeBatch counts bytes of a caller's batch, for the caller and for all.
+// chargeBatch adds bytes, which may be negative, to the usage of a caller and to the total.
 func chargeBatch(t *transaction.Tx, caller string, bytes int64, own, all int) error {
 	for _, c := range [...]struct {
 		group string
@@ -92,19 +90,19 @@ const (
 		ON CONFLICT (subscription, job) DO NOTHING`
 	countOpenBatches   = `SELECT COUNT(*) FROM request_batches WHERE subscription = ? AND caller = ? AND ended = 0`
 	selectRequestBatch = `SELECT content, until FROM request_batches WHERE subscription = ? AND job = ?`
-	// A batch's bytes are the number that its caller is charged.
+	// bytes is the number that the batch's caller is charged for.
 	lockRequestBatch   = `SELECT caller, token, bytes, LENGTH(content), ended, until FROM request_batches WHERE subscription = ? AND job = ?` + engine.ForUpdate
 	growRequestBatch   = `UPDATE request_batches SET bytes = bytes + ? WHERE subscription = ? AND job = ?`
 	endRequestBatch    = `UPDATE request_batches SET content = ?, bytes = bytes - ?, ended = ?, until = ? WHERE subscription = ? AND job = ?`
 	shortenBatch       = `UPDATE request_batches SET until = ? WHERE subscription = ? AND job = ?`
 	shortenOperation   = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ?`
-	endedBatches       = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
+	expiredBatches     = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteRequestBatch = `DELETE FROM request_batches WHERE subscription = ? AND job = ? AND until <= ?`
 
 	partColumns = `subscription, job, part, started, ended, size, answer`
 	beginPart   = `INSERT INTO request_parts (` + partColumns + `) VALUES (?, ?, ?, ?, 0, 0, ?)
 		ON CONFLICT (subscription, job, part) DO NOTHING`
-	// The first answer stands.
+	// The first answer stays.
 	endPart = `INSERT INTO request_parts (` + partColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, job, part) DO UPDATE
 		SET ended = excluded.ended, size = excluded.size, answer = excluded.answer WHERE request_parts.ended = 0`
@@ -113,21 +111,21 @@ const (
 	deleteParts = `DELETE FROM request_parts WHERE subscription = ? AND job = ?`
 )
 
-// partPlace is the place that encryption binds an answer of a batch to, or its
+// partContext returns the place that encryption binds an answer to, or the batch's
 // content.
-func partPlace(job [16]byte, part int) []byte {
+func partContext(job [16]byte, part int) []byte {
 	return binary.BigEndian.AppendUint64(job[:], uint64(int64(part)))
 }
 
-// contentPlace stands for the batch's content in place of a number.
-const contentPlace = -1
+// contentPart denotes the batch's content in place of a part's number.
+const contentPart = -1
 
-// Begin durably records a batch, the job that runs it, and the caller's operation,
-// whose Until is also the batch's. It refuses by ErrTooManyBatches, and by
-// *transaction.QuotaError if there is no room for the content and one answer.
+// Begin durably records a batch, the job that runs it, and the caller's operation. The batch
+// expires with the operation. The error is ErrTooManyBatches, or *transaction.QuotaError if
+// there is no room for the content and one answer.
 func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits BatchLimits) (jobrow.Job, error) {
 	job := jobrow.Job{ID: engine.NewID(), Kind: BatchJob, Incarnation: engine.NewID(), Payload: "{}"}
-	encrypted, err := b.database.Cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
+	encrypted, err := b.database.Cipher.Encrypt(ctx, partContext(job.ID, contentPart), content)
 	if err != nil {
 		return job, fmt.Errorf("encrypt the content of a batch: %w", err)
 	}
@@ -140,7 +138,7 @@ func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits
 		if limits.Open > 0 && open >= limits.Open {
 			return ErrTooManyBatches
 		}
-		if err := chargeBatch(t, caller, int64(len(encrypted)), limits.free(limits.Stored), limits.free(limits.TotalStored)); err != nil {
+		if err := chargeBatch(t, caller, int64(len(encrypted)), limits.withoutAnswer(limits.Stored), limits.withoutAnswer(limits.TotalStored)); err != nil {
 			return err
 		}
 		if _, err := t.Exec(insertRequestBatch, "", job.ID[:], caller, encrypted, len(encrypted), o.Token, engine.Micros(o.Until)); err != nil {
@@ -157,7 +155,7 @@ func (b *Batches) Begin(ctx context.Context, content []byte, o Operation, limits
 	})
 }
 
-// Batch returns the record of the batch of a job, or ErrNotFound.
+// Batch returns the batch of a job, or ErrNotFound.
 func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err error) {
 	from := b.database.Read(ctx)
 	var until int64
@@ -167,7 +165,7 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 		return found, engine.OrNotFound(err)
 	}
 	if len(found.Content) > 0 {
-		if found.Content, err = b.database.Cipher.Decrypt(ctx, partPlace(job, contentPlace), found.Content); err != nil {
+		if found.Content, err = b.database.Cipher.Decrypt(ctx, partContext(job, contentPart), found.Content); err != nil {
 			return found, fmt.Errorf("decrypt the content of a batch: %w", err)
 		}
 	}
@@ -188,8 +186,8 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 }
 
 // BeginPart durably records that a request of a batch may have been sent from now on.
-// Only one caller ever gets true, and no other may send the request. The error is
-// jobrow.ErrLeaseLost if the caller no longer holds the job.
+// It returns true only once for each request, and only that caller may send the request.
+// The error is jobrow.ErrLeaseLost if the caller no longer holds the job.
 func (b *Batches) BeginPart(ctx context.Context, j jobrow.Job, number int) (first bool, err error) {
 	return transaction.Commit(ctx, b.database, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) (bool, error) {
 		if err := j.CheckHeld(t.Tx); err != nil {
@@ -200,11 +198,10 @@ func (b *Batches) BeginPart(ctx context.Context, j jobrow.Job, number int) (firs
 	})
 }
 
-// EndPart durably records the answer to a request of a batch. The first answer stands,
-// even if its holder has lost the lease meanwhile. For an ended batch EndPart records
-// nothing.
+// EndPart durably records the answer to a request of a batch, unless the batch has ended.
+// The first answer stays, even if its caller has lost the job's lease meanwhile.
 func (b *Batches) EndPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
-	encrypted, err := b.database.Cipher.Encrypt(ctx, partPlace(job, number), answer)
+	encrypted, err := b.database.Cipher.Encrypt(ctx, partContext(job, number), answer)
 	if err != nil {
 		return fmt.Errorf("encrypt an answer of a batch: %w", err)
 	}
@@ -261,7 +258,7 @@ func (b *Batches) Answer(ctx context.Context, job [16]byte, number int) ([]byte,
 	if err != nil {
 		return nil, engine.OrNotFound(err)
 	}
-	return b.database.Cipher.Decrypt(ctx, partPlace(job, number), encrypted)
+	return b.database.Cipher.Decrypt(ctx, partContext(job, number), encrypted)
 }
 
 // End durably ends a batch and its job. It deletes the content, and keeps the answers,
@@ -275,7 +272,7 @@ func (b *Batches) End(ctx context.Context, j jobrow.Job, state jobrow.State, pay
 		}
 		batch, err := loadBatch(t, "", j.ID[:])
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil // its time was over before it was carried
+			return nil // it expired before it was run
 		}
 		if err != nil {
 			return err
@@ -290,8 +287,8 @@ func (b *Batches) End(ctx context.Context, j jobrow.Job, state jobrow.State, pay
 	})
 }
 
-// Shorten moves the end of an ended batch's record to an earlier time; a
-// later one changes nothing. Losing this is harmless: the record then stays longer.
+// Shorten makes an ended batch expire earlier; a later time changes nothing. If this write
+// is lost, the batch only stays longer.
 func (b *Batches) Shorten(ctx context.Context, job [16]byte, until time.Time) error {
 	return b.database.Write(ctx, engine.Unflushed, transaction.RecordLocks(""), func(t *transaction.Tx) error {
 		batch, err := loadBatch(t, "", job[:])
@@ -311,36 +308,34 @@ func (b *Batches) Shorten(ctx context.Context, job [16]byte, until time.Time) er
 	})
 }
 
-// forgottenBytes bounds the bytes of batches that one transaction deletes, except for a
+// forgetBytes bounds the bytes of batches that one transaction deletes, except for a
 // single larger batch.
-const forgottenBytes = 64 << 20
+const forgetBytes = 64 << 20
 
-// forgottenBatch names a batch whose time is over.
-type forgottenBatch struct {
+type expiredBatch struct {
 	subscription string
 	job          []byte
 	bytes        int64
 }
 
-// Forget deletes at most limit batches whose time is over, with their
-// answers, and returns how many it deleted.
+// Forget deletes at most limit expired batches, with their answers, and returns how many.
 func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error) {
 	now := engine.Micros(b.database.Now())
-	ended, err := engine.Collect(b.database.Read(ctx), func(scan engine.Scanner) (b forgottenBatch, err error) {
+	ended, err := engine.Collect(b.database.Read(ctx), func(scan engine.Scanner) (b expiredBatch, err error) {
 		err = scan(&b.subscription, &b.job, &b.bytes)
 		return b, err
-	}, endedBatches, now, engine.AtMost(limit))
+	}, expiredBatches, now, engine.AtMost(limit))
 	if err != nil {
 		return 0, fmt.Errorf("read ended batches: %w", err)
 	}
 	for first := 0; first < len(ended); {
 		last, bytes := first+1, ended[first].bytes
-		for last < len(ended) && bytes+ended[last].bytes <= forgottenBytes {
+		for last < len(ended) && bytes+ended[last].bytes <= forgetBytes {
 			bytes += ended[last].bytes
 			last++
 		}
 		n, err := transaction.InPieces(ctx, b.database, ended[first:last],
-			func(t *transaction.Tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
+			func(t *transaction.Tx, piece []expiredBatch) (int, error) { return forgetBatches(t, piece, now) })
 		if deleted += n; err != nil {
 			return deleted, err
 		}
@@ -349,11 +344,11 @@ func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error
 	return deleted, nil
 }
 
-func forgetBatches(t *transaction.Tx, piece []forgottenBatch, now int64) (deleted int, err error) {
+func forgetBatches(t *transaction.Tx, piece []expiredBatch, now int64) (deleted int, err error) {
 	for _, b := range piece {
 		batch, err := loadBatch(t, b.subscription, b.job)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && batch.until > now {
-			continue // another replica was first, or the batch has ended since and is kept for longer
+			continue // another replica was faster, or the batch has ended since and is kept longer
 		}
 		if err != nil {
 			return 0, err

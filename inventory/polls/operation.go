@@ -1,5 +1,5 @@
-// Package polls keeps the records that clients poll: polling URLs that Portico
-// handed out, and batches of requests with their answers.
+// Package polls stores the polling URLs that Portico returned to clients, and batches
+// of requests with their answers.
 package polls
 
 import (
@@ -16,37 +16,37 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Operation is a polling URL that Portico handed out, with the target of its polls.
+// Operation is a polling URL that Portico returned, with the target of its polls.
 type Operation struct {
-	Subscription string // empty: of a call of the tenant
+	Subscription string // empty for a call at the tenant
 	// Token is the hex SHA-256 of the folded path, '?' and the raw query. If another
-	// caller got the URL before, it is derived from that token and the caller.
+	// caller got the same URL before, it is derived from that hash and the caller.
 	Token string
 	// Identity is the same for all URLs of the operation, however they are spelled;
-	// empty if the URL stands for something else too.
+	// empty if the URL may also belong to another operation.
 	Identity   string
 	Resource   string // key of the resource that the operation works on, or empty
-	Method     string // of the request that began it
+	Method     string // of the request that started it
 	Namespace  string
 	Type       string
-	Region     string // whose endpoint is polled
+	Region     string // the region that is polled
 	APIVersion string
 	TenantID   string // the caller that started it; empty like ObjectID if unknown
 	ObjectID   string
-	// Origin is the path of the request that began it.
+	// Origin is the path of the request that started it.
 	Origin string
-	// Substitute: the URL is Portico's own, because clients cannot be given the
-	// provider's, or there was none.
+	// Substitute: the URL is Portico's own, because the provider returned none, or none
+	// that clients can use.
 	Substitute bool
-	// Target is the path and query that is polled instead of the URL's own; empty if
-	// that is polled, or for a substitute that has none.
+	// Target is the path and query to poll at the provider. Empty means the URL's own or,
+	// for a substitute, that there is nothing to poll.
 	Target string
-	// StatusTarget is the path and query of the operation's status, for a URL that is a
-	// substitute for the result because the provider named none.
+	// StatusTarget is the path and query of the operation's status. It is set for a
+	// substitute that returns the result because the provider named no URL for it.
 	StatusTarget string
-	Follow       [16]byte  // of SettleResult; zero where nothing is followed
+	Follow       [16]byte  // SettleResult.Follow, or the ID of the job; zero: none
 	Created      time.Time // the zero time means now
-	Until        time.Time // the record counts no longer from then on
+	Until        time.Time // when the record expires
 }
 
 // BelongsTo reports whether a caller may poll the operation; operations of unknown
@@ -58,21 +58,21 @@ func (o *Operation) BelongsTo(tenant, object string) bool {
 // UnknownOwner reports whether the caller that started the operation is unknown.
 func (o *Operation) UnknownOwner() bool { return o.TenantID == "" && o.ObjectID == "" }
 
-// sharedToken returns the token of a caller's record of a URL that another caller got
-// before: several callers may have started what a provider treats as one operation, and
-// each got its URL.
+// sharedToken returns the token for a caller that got the same URL as an earlier caller: a
+// provider may treat the requests of several callers as one operation, and return its URL to
+// each of them.
 func sharedToken(token, tenant, object string) string {
 	sum := sha256.Sum256([]byte(token + "\n" + arm.Fold(tenant) + "\n" + object))
 	return hex.EncodeToString(sum[:])
 }
 
-// HasToken reports whether the record is that of the exact URL with a token, and not of
-// another spelling.
+// HasToken reports whether the record's URL has this token, and is not merely another
+// spelling of the URL that has it.
 func (o *Operation) HasToken(token string) bool {
 	return o.Token == token || o.Token == sharedToken(token, o.TenantID, o.ObjectID)
 }
 
-// PollsAnotherURL reports whether a poll goes to another target than the URL itself.
+// PollsAnotherURL reports whether polls are not sent to the URL's own path and query.
 func (o *Operation) PollsAnotherURL() bool { return o.Substitute || o.Target != "" }
 
 const (
@@ -86,7 +86,7 @@ const (
 			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until,
 			origin = excluded.origin, target = excluded.target, substitute = excluded.substitute, identity = excluded.identity,
 			status_target = excluded.status_target`
-	// A record of another caller stays while it counts.
+	// Another caller's record stays until it expires.
 	putOperation = overwriteOperation + ` WHERE operations.until <= ? OR operations.tenant = excluded.tenant AND operations.object = excluded.object
 		OR operations.tenant = '' AND operations.object = ''`
 	proveOperation  = `SELECT 1 / COUNT(*) FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
@@ -94,58 +94,58 @@ const (
 	learnOperation  = overwriteOperation + ` WHERE operations.until <= ?`
 	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
 	selectEither    = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token IN (?, ?) AND until > ?`
-	// The first record of the next owner of an operation.
+	// Selects the first record of an operation's next owner.
 	nextOwner = `SELECT ` + operationColumns + ` FROM operations
 		WHERE subscription = ? AND identity = ? AND (tenant, object) > (?, ?) AND until > ? ORDER BY tenant, object LIMIT 1`
 	countOfCaller = `SELECT COUNT(*) FROM (SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? AND until > ? ` +
 		`LIMIT ?) AS counted`
 	oldestOfCaller       = `SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? ORDER BY until LIMIT ?`
 	dropLearnedOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
-	endedOperations      = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
+	expiredOperations    = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteOperation      = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
 )
 
-// Records are the operations of a database.
+// Records stores operations.
 type Records struct {
-	database *transaction.Database
-	learned  int // how many ownerless ones a subscription keeps; 0: all
+	database     *transaction.Database
+	maxOwnerless int // ownerless operations that a subscription keeps; 0: all
 }
 
 // NewRecords returns the operations of a database. learned bounds the operations of a
-// subscription whose owner is unknown; 0 for no bound.
+// subscription whose owner is unknown; 0 means no bound.
 func NewRecords(d *transaction.Database, learned int) *Records {
-	return &Records{database: d, learned: learned}
+	return &Records{database: d, maxOwnerless: learned}
 }
 
-// Record records a polling URL. It replaces the caller's own record of the URL, and
-// leaves those of other callers.
+// Record records a polling URL. It replaces the caller's own record of the URL, but no
+// other caller's.
 func (r *Records) Record(ctx context.Context, o Operation) error {
 	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(o.Subscription), o.Put)
 }
 
-// Renew extends the life of a polling URL's record. All else stays, including the
-// changes of other polls meanwhile.
+// Renew makes a polling URL's record expire later. It changes nothing else, so it keeps
+// the changes of concurrent polls.
 func (r *Records) Renew(ctx context.Context, sub, token string, until time.Time) error {
 	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(sub), func(t *transaction.Tx) error {
 		return t.Later(renewOperation, engine.Micros(until), arm.Fold(sub), token, engine.Micros(until))
 	})
 }
 
-// Learn records a polling URL that an answer named without starting its operation. An
-// existing record stays as it is, above all its owner. A subscription keeps a limited
-// number of ownerless records; the oldest are dropped.
+// Learn records a polling URL from an answer that did not start the operation. An existing
+// record stays unchanged, above all its owner. A subscription keeps a limited number of
+// ownerless records; the oldest are dropped.
 func (r *Records) Learn(ctx context.Context, o Operation) error {
 	return r.database.Write(ctx, engine.Flushed, transaction.RecordLocks(o.Subscription), func(t *transaction.Tx) error {
 		n, err := t.Exec(learnOperation, append(o.columns(t), engine.Micros(t.Now))...)
 		if err != nil || n == 0 || !o.UnknownOwner() {
 			return err
 		}
-		return dropLearned(t, arm.Fold(o.Subscription), r.learned)
+		return dropLearned(t, arm.Fold(o.Subscription), r.maxOwnerless)
 	})
 }
 
-// dropLearned removes the oldest ownerless operations beyond the limit. Each new one
-// removes those before it, so there are never many.
+// dropLearned removes the oldest ownerless operations beyond the limit. It runs after each
+// new one, so there are never many to remove.
 func dropLearned(t *transaction.Tx, sub string, limit int) error {
 	if limit <= 0 {
 		return nil
@@ -166,8 +166,7 @@ func dropLearned(t *transaction.Tx, sub string, limit int) error {
 	return nil
 }
 
-// Count returns the number of a caller's operations in a subscription, but counts no
-// further than limit.
+// Count returns the number of a caller's operations in a subscription, at most limit.
 func (r *Records) Count(ctx context.Context, sub, tenant, object string, limit int) (n int, err error) {
 	err = r.database.Read(ctx).One(countOfCaller, arm.Fold(sub), tenant, object, engine.Micros(r.database.Now()), limit)(&n)
 	return n, err
@@ -225,8 +224,8 @@ func scanOperation(scan engine.Scanner) (Operation, error) {
 	return o, err
 }
 
-// OperationFor is Operation for a caller: if the URL has several records, it returns
-// the caller's own.
+// OperationFor returns the record of a polling URL, like Operation. If the URL has several
+// records, it returns the caller's own.
 func (r *Records) OperationFor(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
 	known, err := engine.Collect(r.database.Read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object),
 		engine.Micros(r.database.Now()))
@@ -249,12 +248,12 @@ func (r *Records) OperationFor(ctx context.Context, sub, token, tenant, object s
 	return known[0], nil
 }
 
-// OperationByIdentity looks for an operation by its identity. others reports whether
-// another caller is known to have started it; if none is, own is a record of the
-// caller's, or the error is ErrNotFound.
+// OperationByIdentity finds an operation by its identity. others reports whether another
+// caller is known to have started it. If not, own is the caller's record, or the error is
+// ErrNotFound.
 func (r *Records) OperationByIdentity(ctx context.Context, sub, identity, tenant, object string) (own Operation, others bool, err error) {
 	err = engine.ErrNotFound
-	last := Operation{} // what is of unknown owner comes before all others
+	last := Operation{} // operations of unknown owner come first
 	for {
 		next, failure := scanOperation(r.database.Read(ctx).One(nextOwner, arm.Fold(sub), identity, last.TenantID, last.ObjectID,
 			engine.Micros(r.database.Now())))
@@ -270,8 +269,7 @@ func (r *Records) OperationByIdentity(ctx context.Context, sub, identity, tenant
 	}
 }
 
-// Forget deletes at most limit expired records and returns how many
-// it deleted.
+// Forget deletes at most limit expired records and returns how many.
 func (r *Records) Forget(ctx context.Context, limit int) (int, error) {
-	return engine.DeletePassed(ctx, r.database.Engine, endedOperations, deleteOperation, r.database.Now(), limit)
+	return engine.DeletePassed(ctx, r.database.Engine, expiredOperations, deleteOperation, r.database.Now(), limit)
 }

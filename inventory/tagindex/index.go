@@ -19,7 +19,7 @@ const (
 	deleteTag = `DELETE FROM resource_tags WHERE subscription = ? AND tag = ? AND resource = ?`
 )
 
-// Update keeps the index of tags in step with a row whose tags change.
+// Update updates the index of tags for a resource whose tags change.
 func Update(t *transaction.Tx, sub, key string, before, after map[string]string) error {
 	old, fresh := digests(before), digests(after)
 	for name := range old {
@@ -41,10 +41,11 @@ func Update(t *transaction.Tx, sub, key string, before, after map[string]string)
 	return nil
 }
 
-// UnknownValue stands for a value that has to be read from the resource.
+// UnknownValue is the digest of a value that has to be read from the resource, because the
+// resource has the tag in several casings.
 const UnknownValue = 0
 
-// digests are the digests of tags' values, by the folded names of the tags.
+// digests returns the digests of tags' values, by the folded names of the tags.
 func digests(tags map[string]string) map[string]int64 {
 	if len(tags) == 0 {
 		return nil
@@ -61,37 +62,37 @@ func digests(tags map[string]string) map[string]int64 {
 	return values
 }
 
-// Digest returns the digest by which a tag's value is found. Readers compare the value
-// too, because another may have the same digest by chance.
+// Digest returns the digest of a tag's value in the index. Readers also compare the value
+// itself, because digests may collide.
 func Digest(value string) int64 {
 	if !utf8.ValidString(value) {
-		value = string([]rune(value)) // as it is stored
+		value = string([]rune(value)) // as the store replaces invalid text
 	}
 	sum := sha256.Sum256([]byte(value))
 	return max(int64(binary.BigEndian.Uint64(sum[:])&math.MaxInt64), UnknownValue+1)
 }
 
-// The details are asked for one by one: an engine that joins may read all resources.
+// The details are selected one by one, because a join may read all resources.
 const countTagValues = `SELECT value, n,
 		COALESCE((SELECT details FROM resources WHERE resources.subscription = counted.subscription AND key = of_first), '')
 	FROM (SELECT subscription, value, COUNT(*) AS n, MIN(resource) AS of_first FROM resource_tags
 		WHERE subscription = ? AND tag = ? GROUP BY subscription, value) AS counted`
 
-// tagged is the tags in the details of a resource.
-type tagged struct {
+// taggedDetails decodes the tags in the details of a resource.
+type taggedDetails struct {
 	Tags map[string]string `json:"tags"`
 }
 
-// Use is the number of resources that have a tag with a value.
+// Use counts the resources that have a tag with a certain value.
 type Use struct {
-	Name, Value string // as one of the resources spells the name
+	Name, Value string // Name in the casing of one of the resources
 	Resources   int
 }
 
-// Uses counts the resources of a subscription that have a tag, for each of its values.
-// It reads an entry of an index for each of them, and one resource for each value. It
-// reports whether the index knows all values. It does not if a resource has the tag in
-// several casings. Then there are no counts, and the caller has to read the resources.
+// Uses counts the resources of a subscription that have a tag, for each of its values. It
+// reads one index entry for each resource, and one resource for each value. known is false,
+// and there are no counts, if a resource has the tag in several casings: the caller then has
+// to read the resources.
 func (d *Tags) Uses(ctx context.Context, sub, name string) (uses []Use, known bool, err error) {
 	known, name = true, arm.Fold(name)
 	err = d.database.Read(ctx).Each(func(scan engine.Scanner) error {
@@ -101,7 +102,7 @@ func (d *Tags) Uses(ctx context.Context, sub, name string) (uses []Use, known bo
 		if err := scan(&value, &n, &text); err != nil {
 			return err
 		}
-		use, found := useOf(name, value, text)
+		use, found := findUse(name, value, text)
 		known = known && found
 		use.Resources = n
 		uses = append(uses, use)
@@ -113,9 +114,9 @@ func (d *Tags) Uses(ctx context.Context, sub, name string) (uses []Use, known bo
 	return uses, true, nil
 }
 
-// useOf finds the tag with the value of a digest in the details of a resource.
-func useOf(name string, digest int64, text string) (use Use, found bool) {
-	var details tagged
+// findUse finds the tag whose value has the digest in the details of a resource.
+func findUse(name string, digest int64, text string) (use Use, found bool) {
+	var details taggedDetails
 	if digest == UnknownValue || json.Unmarshal([]byte(text), &details) != nil {
 		return Use{}, false
 	}

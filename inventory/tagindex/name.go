@@ -1,4 +1,4 @@
-// Package tagindex keeps the tag names that clients have defined ahead of their use, and an
+// Package tagindex stores the tag names that clients have defined before their use, and an
 // index of the tags that resources have.
 package tagindex
 
@@ -16,25 +16,24 @@ import (
 	"portico/inventory/transaction"
 )
 
-// Tags are those of a database.
+// Tags stores tag names and the index of tags.
 type Tags struct {
 	database *transaction.Database
 	limit    int
 }
 
-// New returns the tags of a database, with the limit of the names and values that are
-// defined in one subscription; 0 for none.
+// New returns the tags of a database. limit bounds the names and values that are defined in
+// one subscription; 0 means no limit.
 func New(d *transaction.Database, limit int) *Tags { return &Tags{database: d, limit: limit} }
 
-// Name is a tag name that clients have defined ahead of its use, with its defined
-// values.
+// Name is a tag name that clients have defined before its use, with its defined values.
 type Name struct {
 	Key    string // the folded name
-	Name   string // as the PUT that defined it wrote it
+	Name   string // in the casing of the PUT that defined it
 	Values []string
 }
 
-// Defines reports whether a value is defined or, with "", the name itself.
+// Defines reports whether a value is defined; "" stands for the name itself.
 func (n Name) Defines(value string) bool {
 	return value == "" && n.Name != "" || slices.Contains(n.Values, value)
 }
@@ -48,14 +47,14 @@ const (
 	nextTagInUse  = `SELECT tag FROM resource_tags WHERE subscription = ? AND tag > ? ORDER BY tag LIMIT 1`
 )
 
-// Define defines a tag name or, unless it is empty, a value for a defined name; the
-// error is engine.ErrNotFound if the name is not defined. Define returns the resulting
-// name, and whether the name or value is new. check judges the name as it was, the zero
-// Name if it was not defined: it runs inside the writing transaction and must be pure,
-// and Define returns its error as it is. The subscription must admit the change:
-// inventory.ErrSubscriptionNotFound, *inventory.SubscriptionStateError. The number of
-// names and values is limited: *transaction.QuotaError. etag is as for
-// inventory.Store.EditSubscriptionTags.
+// Define defines a tag name if value is empty, and otherwise a value of a defined name. It
+// returns the resulting name, and whether the name or value is new.
+//
+// check gets the present name, the zero Name if it is not defined. It runs in the writing
+// transaction and must be pure; Define returns its error unchanged. Other errors are
+// engine.ErrNotFound for a value of an undefined name, inventory.ErrSubscriptionNotFound and
+// *inventory.SubscriptionStateError if the subscription does not admit the change, and
+// *transaction.QuotaError at the limit. etag is as for inventory.Store.EditSubscriptionTags.
 func (d *Tags) Define(ctx context.Context, sub, name, value string, check func(Name) error, etag func(Name) string) (Name, bool, error) {
 	return transaction.Put(ctx, d.database, transaction.SubscriptionLocks(sub), func(t *transaction.Tx) (defined Name, created bool, err error) {
 		sub := arm.Fold(sub)
@@ -90,15 +89,14 @@ func (d *Tags) Define(ctx context.Context, sub, name, value string, check func(N
 		if etag != nil {
 			tag = etag(defined)
 		}
-		if err := record(t, sub, name, value, index.WriteVerb, tag); err != nil {
+		if err := recordChange(t, sub, name, value, index.WriteVerb, tag); err != nil {
 			return Name{}, false, err
 		}
 		return defined, true, t.RaiseUsage(transaction.UsageOf(sub, "", transaction.TagNames), 1, d.limit)
 	})
 }
 
-// record records that a tag name, or a value of it, was defined or removed.
-func record(t *transaction.Tx, sub, name, value, verb, etag string) error {
+func recordChange(t *transaction.Tx, sub, name, value, verb, etag string) error {
 	id, action := "/subscriptions/"+sub+"/tagNames/"+name, "Microsoft.Resources/subscriptions/tagNames"
 	if value != "" {
 		id, action = id+"/tagValues/"+value, action+"/tagValues"
@@ -109,9 +107,9 @@ func record(t *transaction.Tx, sub, name, value, verb, etag string) error {
 // ErrHasValues refuses to remove a tag name that has defined values.
 var ErrHasValues = errors.New("inventory: values are defined for the tag")
 
-// Remove removes a defined name or, unless it is empty, a value of it, and reports
-// whether there was one. The subscription must admit it, and check judges it, as for
-// Define; but check is not called if there is nothing to remove.
+// Remove removes a defined name if value is empty, and otherwise a value of it. It reports
+// whether there was one. check and the subscription may refuse the removal as in Define; check
+// is not called if there is nothing to remove.
 func (d *Tags) Remove(ctx context.Context, sub, name, value string, check func(Name) error) (removed bool, err error) {
 	return transaction.Commit(ctx, d.database, engine.Flushed, transaction.SubscriptionLocks(sub), func(t *transaction.Tx) (bool, error) {
 		sub := arm.Fold(sub)
@@ -134,7 +132,7 @@ func (d *Tags) Remove(ctx context.Context, sub, name, value string, check func(N
 		if _, err := t.Exec(deleteTagName, sub, defined.Key, value); err != nil {
 			return false, fmt.Errorf("delete a tag name: %w", err)
 		}
-		if err := record(t, sub, name, value, index.DeleteVerb, ""); err != nil {
+		if err := recordChange(t, sub, name, value, index.DeleteVerb, ""); err != nil {
 			return false, err
 		}
 		return true, t.LowerUsage(transaction.UsageOf(sub, "", transaction.TagNames), 1)
@@ -166,8 +164,8 @@ func loadTagName(from engine.Source, sub, name string) (Name, error) {
 	return defined, err
 }
 
-// Next returns the folded name, after the given one, of the next tag that is
-// defined or that a resource has; "" at the end.
+// Next returns the folded name of the next tag, after the given one, that is defined or
+// that a resource has; "" at the end.
 func (d *Tags) Next(ctx context.Context, sub, after string) (next string, err error) {
 	from := d.database.Read(ctx)
 	for _, statement := range [...]string{nextTagName, nextTagInUse} {

@@ -16,36 +16,36 @@ import (
 	"portico/inventory/index"
 )
 
-// recordEvents inserts a transaction's events behind its locks, at a time later than all
-// waiting events of the subscription, even those of a replica whose clock is ahead. Two
-// transactions that change one resource lock it, so the later one sees the row of the
-// earlier one, unless that has been numbered by then.
+// recordEvents inserts a transaction's events under its locks. Their time is later than the
+// time of any waiting event of the subscription, also if another replica's clock is ahead.
+// Two transactions that change one resource lock it, so the later one sees the row of the
+// earlier one, unless its events have been numbered by then.
 const recordEvents = `INSERT INTO unnumbered_events (subscription, at, id, count, recorded) VALUES (?, ` + eventTime + `, ?, ?, ?)
 	ON CONFLICT (subscription, at, id) DO NOTHING`
 
 const eventTime = `COALESCE((SELECT at + 1 FROM unnumbered_events WHERE subscription = ? AND at >= ? ORDER BY at DESC LIMIT 1), ?)`
 
-// mostRecorded is how many events share a row.
-const mostRecorded = 64
+// maxRecorded bounds the events in a row.
+const maxRecorded = 64
 
 // outbox holds the events that a transaction has recorded but not written yet.
-type outbox []*recorded
+type outbox []*outboxRow
 
-// recorded are events of one subscription, in their order.
-type recorded struct {
+// outboxRow holds events of one subscription, in order.
+type outboxRow struct {
 	subscription string
 	id           [16]byte // of the first one
 	n            int
 	text         []byte
 }
 
-// Record records an event of a change that the transaction makes. sub and key are
-// folded.
+// Record records an event of a change that the transaction makes. Its cause is the
+// transaction's. sub and key are folded.
 func (t *Tx) Record(sub, key string, payload events.Payload) error {
 	return t.RecordBy(events.CauseOf(t.Context), sub, key, payload)
 }
 
-// RecordBy is [Tx.Record] for another cause than that of the transaction.
+// RecordBy records an event, like [Tx.Record], with the given cause.
 func (t *Tx) RecordBy(cause events.Cause, sub, key string, payload events.Payload) error {
 	e, err := t.database.SealEvent(t.Context, cause, key, payload)
 	if err != nil {
@@ -54,13 +54,13 @@ func (t *Tx) RecordBy(cause events.Cause, sub, key string, payload events.Payloa
 	return t.RecordSealed(sub, key, e)
 }
 
-// RecordOwn records a change of a resource of Portico's own. A removed one has no entity
-// tag.
+// RecordOwn records a change of one of Portico's own resources. The event of a removal has
+// no entity tag.
 func (t *Tx) RecordOwn(sub string, payload events.Payload) error {
 	return t.RecordOwnBy(events.CauseOf(t.Context), sub, payload)
 }
 
-// RecordOwnBy is [Tx.RecordOwn] for another cause than that of the transaction.
+// RecordOwnBy records a change, like [Tx.RecordOwn], with the given cause.
 func (t *Tx) RecordOwnBy(cause events.Cause, sub string, payload events.Payload) error {
 	payload.Origin, payload.Began = events.Decided, t.Now.Truncate(time.Millisecond)
 	if payload.Status == events.Succeeded && strings.HasSuffix(payload.Action, index.DeleteVerb) {
@@ -69,14 +69,14 @@ func (t *Tx) RecordOwnBy(cause events.Cause, sub string, payload events.Payload)
 	return t.RecordBy(cause, sub, arm.Fold(payload.Resource), payload)
 }
 
-// SealedEvent is an event as it is stored.
+// SealedEvent is an encrypted event.
 type SealedEvent struct {
 	ID   [16]byte
 	text []byte // encrypted
 }
 
-// SealEvent encrypts a payload into an event. All events come through here, so that none holds
-// a secret of the request that ctx is of.
+// SealEvent encrypts a payload into an event. It masks the secrets of the request that ctx
+// belongs to, so every event must be made by it.
 func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string, payload events.Payload) (SealedEvent, error) {
 	payload.Cause, payload.Error = cause, events.Bounded(events.Masked(ctx, payload.Error))
 	text, err := json.Marshal(&payload)
@@ -88,22 +88,22 @@ func (d *Database) SealEvent(ctx context.Context, cause events.Cause, key string
 	return e, err
 }
 
-// RecordSealed is [Tx.Record] for an event that was sealed before.
+// RecordSealed records an event, like [Tx.Record], that was encrypted before.
 func (t *Tx) RecordSealed(sub, key string, e SealedEvent) error {
 	t.MarkChanged()
-	r := t.outbox.of(sub)
+	r := t.outbox.rowOf(sub)
 	if r == nil {
-		r = &recorded{subscription: sub, id: e.ID}
+		r = &outboxRow{subscription: sub, id: e.ID}
 		t.outbox = append(t.outbox, r)
 	}
 	r.add(e.ID, key, e.text)
-	if t.Isolated() && !t.Proves() || r.n >= mostRecorded {
-		return t.WriteOutbox() // a refusal must undo it, or it is enough
+	if t.Isolated() && !t.Proves() || r.n >= maxRecorded {
+		return t.WriteOutbox() // a refusal must undo the event, or the row is full
 	}
 	return nil
 }
 
-func (o outbox) of(sub string) *recorded {
+func (o outbox) rowOf(sub string) *outboxRow {
 	for _, r := range o {
 		if r.subscription == sub {
 			return r
@@ -113,7 +113,7 @@ func (o outbox) of(sub string) *recorded {
 }
 
 // WriteOutbox writes the recorded events. At the end of a transaction it writes one
-// row, however many members have changed something.
+// row for each subscription, however many members have changed something.
 func (t *Tx) WriteOutbox() error {
 	if len(t.outbox) == 0 {
 		return nil
@@ -131,7 +131,7 @@ func (t *Tx) WriteOutbox() error {
 }
 
 // add appends an event: its id, its key, and its encrypted payload.
-func (r *recorded) add(id [16]byte, key string, payload []byte) {
+func (r *outboxRow) add(id [16]byte, key string, payload []byte) {
 	r.n++
 	r.text = append(r.text, id[:]...)
 	r.text = append(binary.AppendUvarint(r.text, uint64(len(key))), key...)
@@ -140,14 +140,14 @@ func (r *recorded) add(id [16]byte, key string, payload []byte) {
 
 var errRecorded = errors.New("inventory: what was recorded of events cannot be read")
 
-// Recorded is an event that was recorded.
+// Recorded is an event that was recorded but is not numbered yet.
 type Recorded struct {
 	ID      [16]byte
 	Key     string
 	Payload []byte // encrypted
 }
 
-// SplitRecorded returns the events of a row, in their order.
+// SplitRecorded returns the n events of a row, in order.
 func SplitRecorded(text []byte, n int) ([]Recorded, error) {
 	all := make([]Recorded, 0, n)
 	for len(text) > 0 {
@@ -168,7 +168,7 @@ func SplitRecorded(text []byte, n int) ([]Recorded, error) {
 	return all, nil
 }
 
-// cutPiece cuts off a piece that begins with its length.
+// cutPiece cuts off a piece that is preceded by its length.
 func cutPiece(text []byte) (piece, rest []byte, ok bool) {
 	length, n := binary.Uvarint(text)
 	if n <= 0 || length > uint64(len(text)-n) {

@@ -11,9 +11,9 @@ import (
 	"portico/inventory/engine"
 )
 
-// Usage names a quota's count: the resources of a type in a group or, with neither, the
-// groups of a subscription. Other counts use, in place of the type, a name that no type
-// has.
+// Usage names a count that a quota bounds: the resources of a type in a group or, without
+// both, the groups of a subscription. Other counts have a name in place of the type that no
+// type has.
 type Usage struct {
 	Subscription, Group, Type string // folded
 }
@@ -21,13 +21,13 @@ type Usage struct {
 // The names of the counts other than groups and resources.
 const (
 	TagNames   = "tag names"
-	BatchBytes = "batch bytes" // of a caller, in the place of the group, or of all
+	BatchBytes = "batch bytes" // of the caller in place of the group, or of all callers
 )
 
-// UsageOf names the resources of a type in a group. All is folded.
+// UsageOf returns the Usage of a type's resources in a group. All names are folded.
 func UsageOf(sub, group, typ string) Usage { return Usage{sub, group, typ} }
 
-// UsageOfGroups names the groups of a subscription.
+// UsageOfGroups returns the Usage of a subscription's groups.
 func UsageOfGroups(sub string) Usage { return Usage{Subscription: arm.Fold(sub)} }
 
 // Kind returns the quota that bounds the usage.
@@ -50,7 +50,7 @@ func (u Usage) Read(from engine.Source) (n int, err error) {
 	return u.read(from, selectUsage)
 }
 
-// Lock is [Usage.Read], but locks the usage's row, if anything was ever counted.
+// Lock returns the amount used and locks the usage's row, if there is one yet.
 func (u Usage) Lock(from engine.Source) (n int, err error) {
 	return u.read(from, selectUsage+engine.ForUpdate)
 }
@@ -63,7 +63,7 @@ func (u Usage) read(from engine.Source, statement string) (n int, err error) {
 	return n, err
 }
 
-func (u Usage) order(other Usage) int {
+func (u Usage) compare(other Usage) int {
 	return cmp.Or(cmp.Compare(u.Subscription, other.Subscription), cmp.Compare(u.Group, other.Group), cmp.Compare(u.Type, other.Type))
 }
 
@@ -75,25 +75,24 @@ const (
 	selectUsage   = `SELECT used FROM usage WHERE subscription = ? AND resource_group = ? AND type = ?`
 )
 
-// tally holds by how much a transaction changes each usage, and the limit that it has
-// to keep. Many transactions change the same counts, so each changes them last, once,
-// and in the same order.
-type tally map[Usage]*tallied
+// tally holds the changes of usage that a transaction makes at its end. Many transactions
+// change the same counts, so each changes them last, once, and in the same order.
+type tally map[Usage]*usageChange
 
-type tallied struct {
+type usageChange struct {
 	by    int64
 	limit int
 }
 
-// CountUsage adds a change of a usage to the transaction's tally. The usage may rise up
-// to a limit; with a limit of 0 it is only counted.
+// CountUsage adds a change of a usage to the transaction's tally. limit bounds the usage
+// if the change raises it; 0 means no limit.
 func (t *Tx) CountUsage(u Usage, by int64, limit int) {
 	t.MarkChanged()
 	if t.tally == nil {
 		t.tally = tally{}
 	}
 	if t.tally[u] == nil {
-		t.tally[u] = &tallied{}
+		t.tally[u] = &usageChange{}
 	}
 	t.tally[u].by += by
 	if by > 0 && limit > 0 {
@@ -101,14 +100,14 @@ func (t *Tx) CountUsage(u Usage, by int64, limit int) {
 	}
 }
 
-// RaiseUsage raises a usage, or returns *QuotaError at the limit; with a limit of 0 it
-// only counts.
+// RaiseUsage raises a usage, or returns *QuotaError if that would exceed the limit; 0 means
+// no limit.
 func (t *Tx) RaiseUsage(u Usage, by int64, limit int) error {
 	if !t.Isolated() || t.Proves() {
 		t.CountUsage(u, by, limit)
 		return nil
 	}
-	fits, err := addTo(t, u, tallied{by: by, limit: limit})
+	fits, err := addWithinLimit(t, u, usageChange{by: by, limit: limit})
 	if err != nil || fits {
 		return err
 	}
@@ -119,37 +118,37 @@ func (t *Tx) RaiseUsage(u Usage, by int64, limit int) error {
 	return &QuotaError{Kind: u.Kind(), Limit: limit, Current: current}
 }
 
-// LowerUsage lowers a usage.
+// LowerUsage lowers a usage, at most to 0.
 func (t *Tx) LowerUsage(u Usage, by int64) error {
 	if !t.Isolated() || t.Proves() {
 		t.CountUsage(u, -by, 0)
 		return nil
 	}
-	return subtractFrom(t, u, by)
+	return subtractUsageOf(t, u, by)
 }
 
 // SettleUsage writes the tally. If that exceeds a limit, it returns
-// engine.ErrRunSeparately, so that the members run one by one.
+// engine.ErrRunSeparately, so that the members run separately.
 func (t *Tx) SettleUsage() error {
 	changed := make([]Usage, 0, len(t.tally))
 	for u := range t.tally {
 		changed = append(changed, u)
 	}
-	slices.SortFunc(changed, Usage.order)
+	slices.SortFunc(changed, Usage.compare)
 	for _, u := range changed {
 		c := *t.tally[u]
 		delete(t.tally, u)
 		switch {
 		case c.by < 0:
-			if err := subtractFrom(t, u, -c.by); err != nil {
+			if err := subtractUsageOf(t, u, -c.by); err != nil {
 				return err
 			}
 		case c.by > 0 && t.Proves():
-			if err := addLater(t, u, c); err != nil {
+			if err := addWithProof(t, u, c); err != nil {
 				return err
 			}
 		case c.by > 0:
-			if fits, err := addTo(t, u, c); err != nil {
+			if fits, err := addWithinLimit(t, u, c); err != nil {
 				return err
 			} else if !fits {
 				return engine.ErrRunSeparately
@@ -159,7 +158,7 @@ func (t *Tx) SettleUsage() error {
 	return nil
 }
 
-func addTo(t *Tx, u Usage, c tallied) (fits bool, err error) {
+func addWithinLimit(t *Tx, u Usage, c usageChange) (fits bool, err error) {
 	limit := engine.AtMost(c.limit)
 	if c.by > limit {
 		return false, nil
@@ -168,8 +167,8 @@ func addTo(t *Tx, u Usage, c tallied) (fits bool, err error) {
 	return n > 0, err
 }
 
-// addLater adds to a usage, and adds a proof that the limit is kept.
-func addLater(t *Tx, u Usage, c tallied) error {
+// addWithProof raises a usage, and looks up a proof that it is within the limit.
+func addWithProof(t *Tx, u Usage, c usageChange) error {
 	err := t.Later(addUsage, u.Subscription, u.Group, u.Type, c.by, engine.AtMost(0))
 	if err != nil || c.limit <= 0 {
 		return err
@@ -177,11 +176,11 @@ func addLater(t *Tx, u Usage, c tallied) error {
 	return t.LookUpLater(engine.Proof(usageFits, u.Subscription, u.Group, u.Type, engine.AtMost(c.limit)))
 }
 
-func subtractFrom(t *Tx, u Usage, by int64) error {
+func subtractUsageOf(t *Tx, u Usage, by int64) error {
 	return t.Later(subtractUsage, by, by, u.Subscription, u.Group, u.Type)
 }
 
-// QuotaKind names the limit that a QuotaError is about.
+// QuotaKind names the limit that a QuotaError reports.
 type QuotaKind uint8
 
 const (
