@@ -19,7 +19,7 @@ type jobPage struct {
 func (s *site) addJob(kind, subject, payload string) string {
 	s.t.Helper()
 	j := jobrow.Job{ID: jobrow.ID(kind, subject), Kind: kind, Subject: subject, Payload: payload}
-	if _, err := s.store.Jobs.AddJob(context.Background(), j); err != nil {
+	if _, err := s.store.Jobs.Add(context.Background(), j); err != nil {
 		s.t.Fatal(err)
 	}
 	return j.Name()
@@ -80,11 +80,11 @@ func TestAdminCancelsAJob(t *testing.T) {
 			t.Errorf("%s", got.text)
 		}
 	}
-	jobs, err := s.store.Jobs.ClaimJobs(t.Context(), "me", time.Minute, 1)
+	jobs, err := s.store.Jobs.Claim(t.Context(), "me", time.Minute, 1)
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}
-	must(t, s.store.Jobs.EndJob(t.Context(), jobs[0], jobrow.Cancelled, "{}"))
+	must(t, s.store.Jobs.End(t.Context(), jobs[0], jobrow.Cancelled, "{}"))
 	got := s.request(200, "", "GET", "/admin/jobs/"+name, "").text
 	if !strings.Contains(got, `"state":"Cancelled"`) || strings.Contains(got, "due") {
 		t.Errorf("%s", got)
@@ -104,7 +104,7 @@ func TestAcceptedWritesAreFollowed(t *testing.T) {
 		m := machinePath("g", mode)
 		s.machine("g", mode, "westus")
 		s.ok(202, "DELETE", m+api, "", "x-contoso-async", mode, "x-contoso-duration", "1h", "x-contoso-retry-after", "1800")
-		jobs, err := s.store.Jobs.Jobs(t.Context(), jobrow.Query{Kind: inventory.FollowJob})
+		jobs, err := s.store.Jobs.List(t.Context(), jobrow.Query{Kind: inventory.FollowJob})
 		must(t, err)
 		for _, j := range jobs {
 			if !strings.EqualFold(j.Subject, m) {

@@ -77,7 +77,7 @@ func TestStatusOfWhatWaits(t *testing.T) {
 	must(t, s.store.RequestVerify(t.Context(), subscription, machinePath("g", "flagged")))
 	name := s.addJob("survey", "a", "{}")
 	for range jobrow.ManyAttempts + 1 {
-		if _, err := s.store.Jobs.ClaimJobs(t.Context(), "me", 0, 1, "survey"); err != nil {
+		if _, err := s.store.Jobs.Claim(t.Context(), "me", 0, 1, "survey"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -235,7 +235,7 @@ func TestStatusOfSinks(t *testing.T) {
 	}}}})
 	s.work()
 	s.within("its job", func() bool {
-		_, err := s.store.Jobs.Job(t.Context(), "", jobrow.ID(eventlog.SinkJob, "audit"))
+		_, err := s.store.Jobs.Get(t.Context(), "", jobrow.ID(eventlog.SinkJob, "audit"))
 		return err == nil
 	})
 	s.group("g")

@@ -86,7 +86,7 @@ func TestAdminTakesOverASubscription(t *testing.T) {
 		t.Errorf("%s", created.text)
 	}
 	// Before any runner could order it of itself, as each does once.
-	ordered, err := s.store.Jobs.Jobs(t.Context(), jobrow.Query{Kind: sweep.Job})
+	ordered, err := s.store.Jobs.List(t.Context(), jobrow.Query{Kind: sweep.Job})
 	if err != nil || len(ordered) != 1 || ordered[0].Subscription != foreign {
 		t.Errorf("%+v, %v", ordered, err)
 	}

@@ -135,7 +135,7 @@ func (s *site) sealed(text string) {
 func TestBatchTakenOver(t *testing.T) {
 	s := waiting(t, setup{})
 	accepted := s.ok(202, "POST", batchPath, longBatch(10), "x-ms-correlation-request-id", "0f0e0d0c-0000-4000-8000-00000000c0de")
-	dead, err := s.store.Jobs.ClaimJobs(context.Background(), "dead", time.Second, 1, polls.BatchJob)
+	dead, err := s.store.Jobs.Claim(context.Background(), "dead", time.Second, 1, polls.BatchJob)
 	if err != nil || len(dead) != 1 {
 		t.Fatal(dead, err)
 	}
@@ -182,7 +182,7 @@ func TestBatchTakenOver(t *testing.T) {
 	if len(puts) != 8 || puts["m0"] != 0 || puts["m2"] != 0 {
 		t.Errorf("%v", puts)
 	}
-	job, err := s.store.Jobs.Job(context.Background(), "", dead[0].ID)
+	job, err := s.store.Jobs.Get(context.Background(), "", dead[0].ID)
 	if err != nil || job.State != jobrow.Done || job.Payload != `{"progress":{"total":20,"answered":19,"unknown":1}}` {
 		t.Errorf("%v %s %v", job.State, job.Payload, err)
 	}
@@ -193,7 +193,7 @@ func TestBatchTakenOver(t *testing.T) {
 func TestBatchTakenOverBeforeItsEnd(t *testing.T) {
 	s := waiting(t, setup{})
 	accepted := s.ok(202, "POST", batchPath, longBatch(10))
-	dead, err := s.store.Jobs.ClaimJobs(context.Background(), "dead", time.Hour, 1, polls.BatchJob)
+	dead, err := s.store.Jobs.Claim(context.Background(), "dead", time.Hour, 1, polls.BatchJob)
 	if err != nil || len(dead) != 1 {
 		t.Fatal(dead, err)
 	}
@@ -205,7 +205,7 @@ func TestBatchTakenOverBeforeItsEnd(t *testing.T) {
 	s.clock.advance(time.Hour)
 	s.work()
 	s.end(accepted)
-	job, err := s.store.Jobs.Job(context.Background(), "", dead[0].ID)
+	job, err := s.store.Jobs.Get(context.Background(), "", dead[0].ID)
 	if err != nil || job.Payload != `{"progress":{"total":20,"answered":19,"unknown":1}}` {
 		t.Errorf("%s %v", job.Payload, err)
 	}
@@ -215,7 +215,7 @@ func TestBatchTakenOverBeforeItsEnd(t *testing.T) {
 func TestBatchCanceled(t *testing.T) {
 	s := waiting(t, setup{})
 	accepted := s.ok(202, "POST", batchPath, longBatch(3))
-	jobs, err := s.store.Jobs.Jobs(context.Background(), jobrow.Query{Kind: polls.BatchJob})
+	jobs, err := s.store.Jobs.List(context.Background(), jobrow.Query{Kind: polls.BatchJob})
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}
@@ -229,7 +229,7 @@ func TestBatchCanceled(t *testing.T) {
 	if puts := s.puts(); len(puts) != 0 {
 		t.Errorf("%v", puts)
 	}
-	if job, err := s.store.Jobs.Job(context.Background(), "", jobs[0].ID); err != nil || job.State != jobrow.Cancelled {
+	if job, err := s.store.Jobs.Get(context.Background(), "", jobs[0].ID); err != nil || job.State != jobrow.Cancelled {
 		t.Errorf("%v %v", job.State, err)
 	}
 }
@@ -286,7 +286,7 @@ func TestAnswersOfABatchGo(t *testing.T) {
 			s.clock.advance(2 * time.Minute)
 		} else {
 			s.within("end of a batch", func() bool {
-				jobs, err := s.store.Jobs.CountJobsOf(context.Background(), polls.BatchJob, hour, hour)
+				jobs, err := s.store.Jobs.CountKind(context.Background(), polls.BatchJob, hour, hour)
 				return err == nil && jobs.All == 0
 			})
 			s.clock.advance(c.kept + time.Minute)

@@ -153,7 +153,7 @@ func TestExplainNamesNoticesAndSinks(t *testing.T) {
 	}
 	stop := s.working()
 	s.within("its job", func() bool {
-		_, err := s.store.Jobs.Job(t.Context(), "", jobrow.ID(eventlog.SinkJob, "audit"))
+		_, err := s.store.Jobs.Get(t.Context(), "", jobrow.ID(eventlog.SinkJob, "audit"))
 		return err == nil
 	})
 	g := s.group("g")

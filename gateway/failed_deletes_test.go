@@ -58,7 +58,7 @@ func TestWordsOfADeleteThatFailsLate(t *testing.T) {
 	group, err := p.store.Group(t.Context(), subscription, "g")
 	must(t, err)
 	p.within("the words", func() bool {
-		job, err := p.store.Jobs.Job(t.Context(), subscription, group.Generation)
+		job, err := p.store.Jobs.Get(t.Context(), subscription, group.Generation)
 		must(t, err)
 		text, err := p.store.Deletions.MemberError(t.Context(), job, arm.Fold(item))
 		return err == nil && strings.Contains(text, "It is in use.")

@@ -56,7 +56,7 @@ func (s *site) quiet(id string) {
 func (s *site) released(kind string) {
 	s.t.Helper()
 	s.within("the end of the attempts", func() bool {
-		jobs, err := s.store.Jobs.Jobs(s.t.Context(), jobrow.Query{Kind: kind})
+		jobs, err := s.store.Jobs.List(s.t.Context(), jobrow.Query{Kind: kind})
 		return err == nil && !slices.ContainsFunc(jobs, func(j jobrow.Job) bool { return j.Owner != "" })
 	})
 }
@@ -138,7 +138,7 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 	if _, _, err := s.store.PutSubscription(t.Context(), inventory.Subscription{ID: foreign, TenantID: tenant}, notify.Targets(s.config.Map.Provider("Contoso.Compute"))...); err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := s.store.Jobs.ClaimJobs(t.Context(), "dead", 0, 10, inventory.NoticeJob)
+	jobs, err := s.store.Jobs.Claim(t.Context(), "dead", 0, 10, inventory.NoticeJob)
 	if err != nil || len(jobs) != 3 {
 		t.Fatal(jobs, err)
 	}
@@ -146,7 +146,7 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 		n, err := inventory.ReadNotice(jobs[i])
 		must(t, err)
 		n.Ends = s.store.Now().Add(hour)
-		must(t, s.store.Jobs.SaveJob(t.Context(), &jobs[i], n.String()))
+		must(t, s.store.Jobs.Save(t.Context(), &jobs[i], n.String()))
 	}
 	s.work()
 	notices := func() (least int) {

@@ -37,7 +37,7 @@ func (s *site) moveByHand(from, to, id string) {
 		Operation: polls.Operation{Token: "x", Until: s.clock.now().Add(hour)},
 	})
 	fail(err)
-	jobs, err := s.store.Jobs.ClaimJobs(ctx, "by hand", time.Minute, 1, inventory.MoveJob)
+	jobs, err := s.store.Jobs.Claim(ctx, "by hand", time.Minute, 1, inventory.MoveJob)
 	fail(err)
 	if len(jobs) != 1 || jobs[0].ID != started.ID {
 		s.t.Fatalf("%+v", jobs)

@@ -52,7 +52,7 @@ func TestPatchesThatHaveNotEnded(t *testing.T) {
 // endFollows ends what is followed.
 func (s *site) endFollows() {
 	s.t.Helper()
-	jobs, err := s.store.Jobs.Jobs(s.t.Context(), jobrow.Query{Kind: inventory.FollowJob})
+	jobs, err := s.store.Jobs.List(s.t.Context(), jobrow.Query{Kind: inventory.FollowJob})
 	must(s.t, err)
 	for _, j := range jobs {
 		follow, err := inventory.ReadFollow(j)

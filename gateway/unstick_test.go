@@ -217,7 +217,7 @@ func TestUnstickStrayAndNotice(t *testing.T) {
 	}
 
 	s.request(201, "", "PUT", "/admin/subscriptions/"+foreign, fmt.Sprintf(`{"tenantId":%q}`, tenant))
-	jobs, err := s.store.Jobs.Jobs(t.Context(), jobrow.Query{Kind: inventory.NoticeJob})
+	jobs, err := s.store.Jobs.List(t.Context(), jobrow.Query{Kind: inventory.NoticeJob})
 	if err != nil || len(jobs) == 0 {
 		t.Fatal(jobs, err)
 	}

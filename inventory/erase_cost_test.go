@@ -99,7 +99,7 @@ func erased(t *testing.T, s *Store, groups, most int, fill func(context.Context)
 	if _, _, err := s.PutSubscription(t.Context(), Subscription{ID: "s", TenantID: "t", State: Deleted}); err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := s.Jobs.ClaimJobs(t.Context(), "test", time.Hour, 1, EraseJob)
+	jobs, err := s.Jobs.Claim(t.Context(), "test", time.Hour, 1, EraseJob)
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}

@@ -56,7 +56,7 @@ func TestManyTagsAreErasedInSteps(t *testing.T) {
 	if _, _, err := s.PutSubscription(t.Context(), Subscription{ID: "s", TenantID: "t", State: Deleted}); err != nil {
 		t.Fatal(err)
 	}
-	jobs, err := s.Jobs.ClaimJobs(t.Context(), "test", time.Minute, 1, EraseJob)
+	jobs, err := s.Jobs.Claim(t.Context(), "test", time.Minute, 1, EraseJob)
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}

@@ -51,7 +51,7 @@ func (follows *Follows) End(ctx context.Context, sub, key string, kind index.Wri
 // Get returns a follow, or ErrNotFound if it has ended. follow is the SettleResult.Follow
 // of the write.
 func (follows *Follows) Get(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Follow, error) {
-	job, err := follows.store.Jobs.Job(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
+	job, err := follows.store.Jobs.Get(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
 	switch {
 	case err != nil:
 		return Follow{}, err

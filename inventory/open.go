@@ -106,7 +106,7 @@ type Store struct {
 	Strays    *Strays
 
 	// These subjects have their own packages.
-	Jobs        *jobrow.Rows
+	Jobs        *jobrow.Jobs
 	Operations  *polls.Records
 	Batches     *polls.Batches
 	Deployments *deploymentrow.Deployments

@@ -457,7 +457,7 @@ func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := store.Jobs.Job(t.Context(), storetest.Sub, jobrow.ID(inventory.VerifyJob, row.Key)); err != nil {
+	if _, err := store.Jobs.Get(t.Context(), storetest.Sub, jobrow.ID(inventory.VerifyJob, row.Key)); err != nil {
 		t.Errorf("the job that asks: %v", err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 var acrossSubscriptions = []string{
 	// Claims, by kind and time, and what counts or ends what is due.
 	"dueJobs", "dueInRegion", "nextJobRegion", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "expiredOperations", "expiredBatches", "expiredLeases",
-	"countJobs", "CountJobs", "CountJobsOf", "countStrays", "openIntents", "countRows", "nextAbsent", "absentFrom",
+	"countJobs", "Count", "CountKind", "countStrays", "openIntents", "countRows", "nextAbsent", "absentFrom",
 	// Whether a role is assigned anywhere in its tenant, before it is deleted.
 	"roleAssigned",
 	// What has changed of late, for the memory of replicas.

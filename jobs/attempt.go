@@ -119,7 +119,7 @@ func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (ou
 	later := func(outcome string, pause time.Duration) (string, func(context.Context) error) {
 		due := r.Store.Now().Add(pause)
 		job.Step.Outcome = outcome
-		return outcome, func(ctx context.Context) error { return r.Store.Jobs.DeferJob(ctx, job, due, payload) }
+		return outcome, func(ctx context.Context) error { return r.Store.Jobs.Defer(ctx, job, due, payload) }
 	}
 	switch {
 	case errors.Is(err, jobrow.ErrLeaseLost), errors.Is(err, errLeaseLost):
@@ -130,7 +130,7 @@ func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (ou
 		if outcome = outcomeDone; err != nil {
 			outcome = r.failed(claim, err)
 		}
-		return outcome, func(ctx context.Context) error { return r.Store.Jobs.EndJob(ctx, job, result.End, payload) }
+		return outcome, func(ctx context.Context) error { return r.Store.Jobs.End(ctx, job, result.End, payload) }
 	case err == nil && result.Again > 0:
 		job.Attempts = 0
 		return later(outcomeAgain, result.Again)

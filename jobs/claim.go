@@ -16,14 +16,14 @@ import (
 type Claim struct {
 	Job jobrow.Job
 
-	store *jobrow.Rows
+	store *jobrow.Jobs
 	trace string // the id of the attempt's trace, "" if it is not sampled
 }
 
 // Save durably records progress. After jobrow.ErrLeaseLost another replica holds the
 // job, and the attempt has to end.
 func (c *Claim) Save(ctx context.Context, payload string) error {
-	return c.store.SaveJob(ctx, &c.Job, payload)
+	return c.store.Save(ctx, &c.Job, payload)
 }
 
 // Correlation is the id under which every log shows the calls of a job that no client's

@@ -110,8 +110,8 @@ type Hold struct {
 }
 
 // HoldOf returns the job of an ID with what it works on; none if it has ended.
-func HoldOf(ctx context.Context, store *jobrow.Rows, sub string, id [16]byte, on string) ([]Hold, error) {
-	j, err := store.Job(ctx, sub, id)
+func HoldOf(ctx context.Context, store *jobrow.Jobs, sub string, id [16]byte, on string) ([]Hold, error) {
+	j, err := store.Get(ctx, sub, id)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && j.State.Ended() {
 		return nil, nil
 	}

@@ -107,7 +107,7 @@ func (r *Runner) forget(ctx context.Context) (more bool, err error) {
 	}{
 		{"forget tombstones", r.Store.ForgetTombstones},
 		{"forget operations", r.Store.Operations.Forget},
-		{"forget jobs", r.Store.Jobs.ForgetJobs},
+		{"forget jobs", r.Store.Jobs.Forget},
 		{"forget batches", r.Store.Batches.Forget},
 		{"forget advisory leases", r.Store.Jobs.ForgetAdvisoryLeases},
 		{"forget events", r.Store.Events.Forget},
@@ -133,7 +133,7 @@ func (r *Runner) measure(ctx context.Context) error {
 	} else {
 		r.index.intents.Set(float64(intents))
 	}
-	stored, err := r.Store.Jobs.CountJobs(ctx, overdueAfter*r.Lease, 0)
+	stored, err := r.Store.Jobs.Count(ctx, overdueAfter*r.Lease, 0)
 	if err != nil {
 		return errors.Join(failures, fmt.Errorf("count jobs: %w", err))
 	}

@@ -14,7 +14,7 @@ var errLeaseLost = errors.New("the lease was lost")
 // lease is a holder's view of its lease. It counts from before the claim or renewal was
 // sent, so that the holder gives it up before others consider it over.
 type lease struct {
-	store  *jobrow.Rows
+	store  *jobrow.Jobs
 	length time.Duration
 	job    jobrow.Job // for renewals; the kind has its own copy
 	since  time.Time  // from when the lease counts
@@ -51,7 +51,7 @@ func (l *lease) renew(ctx context.Context, left time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
 	before := time.Now()
-	err := l.store.RenewJob(ctx, &l.job, l.length)
+	err := l.store.Renew(ctx, &l.job, l.length)
 	if err == nil {
 		l.since = before
 	}

@@ -50,7 +50,7 @@ func TestALeaseThatCannotBeRenewedEndsTheWork(t *testing.T) {
 func TestLeasesCountFromTheirBeginning(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "portico.db")
 	store := storeAt(t, path)
-	if _, err := store.Jobs.AddJob(t.Context(), jobrow.Job{Kind: "k", Subject: "s", Payload: "{}"}); err != nil {
+	if _, err := store.Jobs.Add(t.Context(), jobrow.Job{Kind: "k", Subject: "s", Payload: "{}"}); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", path)

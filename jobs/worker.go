@@ -74,6 +74,6 @@ func (w *worker) claim(ctx context.Context) (c claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.Lease)
 	defer cancel()
 	c.since = time.Now()
-	c.jobs, c.more, err = w.Store.Jobs.ClaimJobsByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room())
+	c.jobs, c.more, err = w.Store.Jobs.ClaimByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room())
 	return c, err
 }

@@ -77,7 +77,7 @@ func (l *listener) fenceWaiting(ctx context.Context, sub, id string, fences []in
 
 // openJob returns a job that has not ended, or nil.
 func (l *listener) openJob(ctx context.Context, sub string, id [16]byte) (*jobrow.Job, error) {
-	j, err := l.Store.Jobs.Job(ctx, sub, id)
+	j, err := l.Store.Jobs.Get(ctx, sub, id)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && j.State.Ended():
 		return nil, nil //nolint:nilnil // there is none

@@ -83,7 +83,7 @@ func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "kind", "it is one of "+strings.Join(kinds, ", ")).About("kind")
 	}
 	wanted.Limit++ // is there more?
-	found, err := l.Store.Jobs.Jobs(r.Context(), wanted)
+	found, err := l.Store.Jobs.List(r.Context(), wanted)
 	if err != nil {
 		return 0, nil, fmt.Errorf("list jobs: %w", err)
 	}
@@ -110,7 +110,7 @@ func (l *listener) namedJob(r *http.Request) (jobrow.Job, error) {
 	if err != nil {
 		return jobrow.Job{}, noJob()
 	}
-	j, err := l.Store.Jobs.Job(r.Context(), sub, id)
+	j, err := l.Store.Jobs.Get(r.Context(), sub, id)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return jobrow.Job{}, noJob()
 	}
@@ -140,7 +140,7 @@ func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, 
 	case err != nil:
 		return 0, nil, err
 	}
-	if j, err = l.Store.Jobs.Job(r.Context(), j.Subscription, j.ID); err != nil {
+	if j, err = l.Store.Jobs.Get(r.Context(), j.Subscription, j.ID); err != nil {
 		return 0, nil, fmt.Errorf("read a canceled job: %w", err)
 	}
 	return http.StatusAccepted, l.jobOf(j), nil

@@ -20,7 +20,7 @@ import (
 func (l unsticker) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Unstuck, err error) {
 	done.Outcome = "The job is due now."
 	for _, j := range jobs {
-		running, err := l.Store.Jobs.TriggerJob(ctx, j.Subscription, j.ID)
+		running, err := l.Store.Jobs.Trigger(ctx, j.Subscription, j.ID)
 		if err != nil {
 			return done, fmt.Errorf("trigger a job: %w", err)
 		}
@@ -122,7 +122,7 @@ func obstacleOf(w inventory.OpenWrite, now time.Time) error {
 func (l unsticker) resumeDeletion(ctx context.Context, sub, group string) {
 	g, err := l.Store.Group(ctx, sub, group)
 	if err == nil && g.State == index.GroupDeleting {
-		_, _ = l.Store.Jobs.TriggerJob(ctx, g.Subscription, g.Generation)
+		_, _ = l.Store.Jobs.Trigger(ctx, g.Subscription, g.Generation)
 		l.Jobs.Nudge(inventory.GroupDeleteJob)
 	}
 }
@@ -138,7 +138,7 @@ func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 	case g.State != index.GroupDeleting && g.State != index.GroupMoving:
 		return nil, arm.NewError(arm.Conflict).Saying("Nothing of the resource group waits.")
 	}
-	j, err := l.Store.Jobs.Job(ctx, g.Subscription, g.Generation)
+	j, err := l.Store.Jobs.Get(ctx, g.Subscription, g.Generation)
 	if errors.Is(err, inventory.ErrNotFound) && g.State == index.GroupMoving {
 		return nil, arm.NewError(arm.Conflict).Saying("The move is a job of the group that the resources come from: name that.")
 	}
@@ -155,7 +155,7 @@ func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 // stuckJob finds an open job, or the part of it that works on a resource. For a job that works
 // on a resource, a fence or a sink, it returns that instead.
 func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part string) (*stuck, error) {
-	j, err := l.Store.Jobs.Job(ctx, sub, id)
+	j, err := l.Store.Jobs.Get(ctx, sub, id)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return nil, noJob()

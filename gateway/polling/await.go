@@ -65,7 +65,7 @@ func (o *Operations) Await(ctx context.Context, x *exchange.Exchange, job jobrow
 		case <-time.After(pause):
 			waited += pause
 		}
-		now, err := o.Store.Jobs.Job(ctx, job.Subscription, job.ID)
+		now, err := o.Store.Jobs.Get(ctx, job.Subscription, job.ID)
 		if err != nil {
 			x.Warn("could not wait for the end of an operation", err)
 			return job, false

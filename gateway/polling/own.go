@@ -110,7 +110,7 @@ func (o *Operations) Job(r *http.Request, x *exchange.Exchange, s inventory.Subs
 	id = idOf(x)
 	record, err := o.findRecord(r.Context(), x, s.ID, s.TenantID)
 	if err == nil {
-		j, err = o.Store.Jobs.Job(r.Context(), s.ID, record.Follow)
+		j, err = o.Store.Jobs.Get(r.Context(), s.ID, record.Follow)
 		x.Span.LinkTo(j.Trace)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {

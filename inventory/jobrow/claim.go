@@ -33,14 +33,14 @@ const (
 	jobKind = `SELECT kind FROM jobs WHERE shard = ? AND kind > ? ORDER BY kind LIMIT 1`
 )
 
-// ClaimJobs claims at most limit due jobs of the given kinds (none: any kind) that no
+// Claim claims at most limit due jobs of the given kinds (none: any kind) that no
 // replica holds, the longest due first. The caller holds each until its lease ends; then
-// the job is due again, in case the holder died. The claim is durable when ClaimJobs
+// the job is due again, in case the holder died. The claim is durable when Claim
 // returns, so that an attempt is counted before it begins.
 //
 // The caller has to time the lease from before the call, so that the holder considers
 // the lease over before anyone else does.
-func (r *Rows) ClaimJobs(ctx context.Context, owner string, lease time.Duration, limit int, kinds ...string) ([]Job, error) {
+func (r *Jobs) Claim(ctx context.Context, owner string, lease time.Duration, limit int, kinds ...string) ([]Job, error) {
 	due, err := r.dueJobs(ctx, limit, kinds)
 	if err != nil || len(due) == 0 {
 		return nil, err
@@ -50,7 +50,7 @@ func (r *Rows) ClaimJobs(ctx context.Context, owner string, lease time.Duration,
 
 // claim claims the due jobs, except any that another replica has claimed since they were
 // read.
-func (r *Rows) claim(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
+func (r *Jobs) claim(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
 	if err := failpoint.Hit(failpoint.JobClaimBefore); err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (r *Rows) claim(ctx context.Context, due []Job, owner string, lease time.Du
 	return mine, nil
 }
 
-func (r *Rows) claimEach(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
+func (r *Jobs) claimEach(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
 	// One order for all claims, so that they cannot deadlock.
 	slices.SortFunc(due, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Subscription, b.Subscription), bytes.Compare(a.ID[:], b.ID[:]))
@@ -87,18 +87,18 @@ func (r *Rows) claimEach(ctx context.Context, due []Job, owner string, lease tim
 	})
 }
 
-// OpenJobs returns at most limit jobs of a kind that have not ended, in the order of their
+// ListOpen returns at most limit jobs of a kind that have not ended, in the order of their
 // due times.
-func (r *Rows) OpenJobs(ctx context.Context, kind string, limit int) ([]Job, error) {
+func (r *Jobs) ListOpen(ctx context.Context, kind string, limit int) ([]Job, error) {
 	return r.jobsBefore(ctx, math.MaxInt64, limit, []string{kind})
 }
 
 // dueJobs returns due jobs without claiming them.
-func (r *Rows) dueJobs(ctx context.Context, limit int, kinds []string) ([]Job, error) {
+func (r *Jobs) dueJobs(ctx context.Context, limit int, kinds []string) ([]Job, error) {
 	return r.jobsBefore(ctx, engine.Micros(r.engine.Now()), limit, kinds)
 }
 
-func (r *Rows) jobsBefore(ctx context.Context, moment int64, limit int, kinds []string) ([]Job, error) {
+func (r *Jobs) jobsBefore(ctx context.Context, moment int64, limit int, kinds []string) ([]Job, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
@@ -169,10 +169,10 @@ func (j *Job) updateHeld(t *engine.Tx, statement string, args ...any) error {
 	return err
 }
 
-// RenewJob extends the holder's lease, from now on, or returns ErrLeaseLost if the token has
+// Renew extends the holder's lease, from now on, or returns ErrLeaseLost if the token has
 // changed. The caller times the lease as for a claim. A renewal is not durable: if it is
 // lost, another replica may claim the job earlier.
-func (r *Rows) RenewJob(ctx context.Context, j *Job, lease time.Duration) error {
+func (r *Jobs) Renew(ctx context.Context, j *Job, lease time.Duration) error {
 	held := *j
 	until, err := engine.Commit(ctx, r.engine, engine.Unflushed, Locks(held.Subscription, held.Subject), func(u engine.Unit) (time.Time, error) {
 		t := u.Base()
@@ -185,8 +185,8 @@ func (r *Rows) RenewJob(ctx context.Context, j *Job, lease time.Duration) error 
 	return err
 }
 
-// SaveJob durably records progress, or returns ErrLeaseLost.
-func (r *Rows) SaveJob(ctx context.Context, j *Job, payload string) error {
+// Save durably records progress, or returns ErrLeaseLost.
+func (r *Jobs) Save(ctx context.Context, j *Job, payload string) error {
 	held := *j
 	err := r.write(ctx, engine.Flushed, Locks(held.Subscription, held.Subject), func(t *engine.Tx) error {
 		return held.Save(t, payload)
@@ -197,19 +197,19 @@ func (r *Rows) SaveJob(ctx context.Context, j *Job, payload string) error {
 	return err
 }
 
-// DeferJob releases a job until due and records its Attempts and Step, or returns
+// Defer releases a job until due and records its Attempts and Step, or returns
 // ErrLeaseLost. An empty payload keeps the one that was saved last, even by a call that
 // failed for the caller. With an unchanged payload the write is not durable: if it is lost,
 // the lease expires.
-func (r *Rows) DeferJob(ctx context.Context, j Job, due time.Time, payload string) error {
+func (r *Jobs) Defer(ctx context.Context, j Job, due time.Time, payload string) error {
 	return r.write(ctx, engine.Durability(payload != "" && payload != j.Payload), Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
 		return j.updateHeld(t, deferJob, engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now), j.releaseStep().encode(t.Now))
 	})
 }
 
-// EndJob durably ends a job, or returns ErrLeaseLost. It treats an empty payload as
-// DeferJob does. The job's record is kept for the retention time of [New].
-func (r *Rows) EndJob(ctx context.Context, j Job, state State, payload string) error {
+// End durably ends a job, or returns ErrLeaseLost. It treats an empty payload as
+// Defer does. The job's record is kept for the retention time of [New].
+func (r *Jobs) End(ctx context.Context, j Job, state State, payload string) error {
 	return r.write(ctx, engine.Flushed, Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
 		return j.End(t, state, payload, t.Now.Add(r.retention))
 	})
@@ -221,7 +221,7 @@ const firstDue = `(SELECT MIN(due) FROM jobs WHERE shard = ? AND kind = ?)`
 
 // DueKinds returns those kinds that have a due job which no replica holds. It costs one
 // round trip, and claims nothing.
-func (r *Rows) DueKinds(ctx context.Context, kinds []string) (due []string, err error) {
+func (r *Jobs) DueKinds(ctx context.Context, kinds []string) (due []string, err error) {
 	if len(kinds) == 0 {
 		return nil, nil
 	}

@@ -18,7 +18,7 @@ const (
 // claimPage bounds the due jobs that one query reads.
 const claimPage = 64
 
-// ClaimJobsByRegion claims due jobs of one kind, like ClaimJobs, with a limit for each
+// ClaimByRegion claims due jobs of one kind, like Claim, with a limit for each
 // region. It calls room for each due job; room reports whether one more job of the region
 // may be claimed, and counts those that it admits. more reports whether there may be due
 // jobs that were not claimed.
@@ -26,7 +26,7 @@ const claimPage = 64
 // Jobs of a full region hide no others, however many they are: if some of the oldest due
 // jobs are not admitted, the claim reads region by region, with at most two statements for
 // each.
-func (r *Rows) ClaimJobsByRegion(
+func (r *Jobs) ClaimByRegion(
 	ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool,
 ) (jobs []Job, more bool, err error) {
 	a := &regionClaim{

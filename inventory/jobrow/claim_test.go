@@ -18,7 +18,7 @@ func (unit) Forget()                    {}
 func (unit) Complete() error            { return nil }
 func (unit) Ended()                     {}
 
-func openRows(t *testing.T) *Rows {
+func openRows(t *testing.T) *Jobs {
 	t.Helper()
 	e, err := engine.Open(t.Context(), engine.Options{
 		DSN: filepath.Join(t.TempDir(), "test.db"), Migrations: os.DirFS("../migrations"),
@@ -39,20 +39,20 @@ func openRows(t *testing.T) *Rows {
 // that is over again: then it is not what was read.
 func TestAClaimIsOfWhatWasRead(t *testing.T) {
 	r := openRows(t)
-	if _, err := r.AddJob(t.Context(), Job{Kind: "k", Subject: "x", Payload: "{}"}); err != nil {
+	if _, err := r.Add(t.Context(), Job{Kind: "k", Subject: "x", Payload: "{}"}); err != nil {
 		t.Fatal(err)
 	}
 	read, err := r.dueJobs(t.Context(), 10, []string{"k"})
 	if err != nil || len(read) != 1 {
 		t.Fatal(read, err)
 	}
-	if first, err := r.ClaimJobs(t.Context(), "one", 0, 10, "k"); err != nil || len(first) != 1 {
+	if first, err := r.Claim(t.Context(), "one", 0, 10, "k"); err != nil || len(first) != 1 {
 		t.Fatal(first, err)
 	}
 	if late, err := r.claim(t.Context(), read, "another", time.Minute); err != nil || len(late) != 0 {
 		t.Errorf("claimed by what was read before: %+v, %v", late, err)
 	}
-	if anew, err := r.ClaimJobs(t.Context(), "another", time.Minute, 10, "k"); err != nil || len(anew) != 1 || anew[0].Token != read[0].Token+2 {
+	if anew, err := r.Claim(t.Context(), "another", time.Minute, 10, "k"); err != nil || len(anew) != 1 || anew[0].Token != read[0].Token+2 {
 		t.Errorf("claimed anew: %+v, %v", anew, err)
 	}
 }

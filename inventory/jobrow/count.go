@@ -28,10 +28,10 @@ type Counts struct {
 // ManyAttempts is how often a job may fail in a row before Counts.PutOff counts it.
 const ManyAttempts = 20
 
-// CountJobs counts the jobs of each kind that have not ended. Jobs that have been due for
+// Count counts the jobs of each kind that have not ended. Jobs that have been due for
 // longer than overdue count as overdue, jobs created longer ago than old as old. A kind
 // without jobs is absent.
-func (r *Rows) CountJobs(ctx context.Context, overdue, old time.Duration) (map[string]Counts, error) {
+func (r *Jobs) Count(ctx context.Context, overdue, old time.Duration) (map[string]Counts, error) {
 	now := r.engine.Now()
 	counts := map[string]Counts{}
 	err := r.engine.Read(ctx).Each(func(scan engine.Scanner) error {
@@ -42,8 +42,8 @@ func (r *Rows) CountJobs(ctx context.Context, overdue, old time.Duration) (map[s
 	return counts, err
 }
 
-// CountJobsOf counts the jobs of one kind, like CountJobs.
-func (r *Rows) CountJobsOf(ctx context.Context, kind string, overdue, old time.Duration) (counts Counts, err error) {
+// CountKind counts the jobs of one kind, like Count.
+func (r *Jobs) CountKind(ctx context.Context, kind string, overdue, old time.Duration) (counts Counts, err error) {
 	now := r.engine.Now()
 	err = r.engine.Read(ctx).Each(func(scan engine.Scanner) error {
 		_, counts, err = scanCounts(scan, now)
@@ -70,8 +70,8 @@ type jobKey struct {
 	id           []byte
 }
 
-// ForgetJobs deletes at most limit ended jobs whose retention is over, and returns how many.
-func (r *Rows) ForgetJobs(ctx context.Context, limit int) (int, error) {
+// Forget deletes at most limit ended jobs whose retention is over, and returns how many.
+func (r *Jobs) Forget(ctx context.Context, limit int) (int, error) {
 	from, now := r.engine.Read(ctx), engine.Micros(r.engine.Now())
 	kinds, err := jobKinds(from, endedShard)
 	if err != nil {

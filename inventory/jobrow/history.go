@@ -73,7 +73,7 @@ func (j *Job) expiredStep() Step {
 }
 
 // History returns the last steps of a job, the newest first; none if the job does not exist.
-func (r *Rows) History(ctx context.Context, sub string, id [16]byte) (steps []Step, err error) {
+func (r *Jobs) History(ctx context.Context, sub string, id [16]byte) (steps []Step, err error) {
 	err = r.engine.Read(ctx).Each(func(scan engine.Scanner) error {
 		var text string
 		if err := scan(&text); err != nil {

@@ -54,7 +54,7 @@ type Job struct {
 	Token       int64     // raised by every claim; every update checks it
 	Until       time.Time // end of the lease
 	// Attempts counts the claims since the last success. A claim raises it; the holder
-	// sets it by DeferJob.
+	// sets it by Defer.
 	Attempts int64
 	// Payload is JSON in a form of the job's kind. Operators see only its member
 	// progress.
@@ -64,7 +64,7 @@ type Job struct {
 	// Trace is the span that created the job, in the form of [spans.Span.Parent]; "" if
 	// the span was not sampled.
 	Trace string
-	// Step is the step that DeferJob or an end adds to the job's history; they set its
+	// Step is the step that Defer or an end adds to the job's history; they set its
 	// time, its replica and the outcome of an end. It is never read from the store.
 	Step Step
 }

@@ -32,7 +32,7 @@ type AdvisoryLease struct {
 // AcquireAdvisoryLease acquires the lease for a resource, for at most hold, unless another
 // caller has it. It protects read-modify-write changes, because one of two concurrent ones
 // would be lost.
-func (r *Rows) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (lease AdvisoryLease, taken bool, err error) {
+func (r *Jobs) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (lease AdvisoryLease, taken bool, err error) {
 	lease = AdvisoryLease{arm.Fold(sub), arm.Fold(key), engine.NewID()}
 	holds, err := engine.Commit(ctx, r.engine, engine.Unflushed, ownLocks(lease.subscription), func(u engine.Unit) (*bool, error) {
 		t, holds := u.Base(), new(bool) // set by the end of the transaction
@@ -46,7 +46,7 @@ func (r *Rows) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold t
 }
 
 // ReleaseAdvisoryLease releases a lease.
-func (r *Rows) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) error {
+func (r *Jobs) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) error {
 	return r.write(ctx, engine.Unflushed, ownLocks(lease.subscription), func(t *engine.Tx) error {
 		return t.Later(endLease, lease.subscription, lease.key, lease.token[:])
 	})
@@ -54,7 +54,7 @@ func (r *Rows) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) er
 
 // ForgetAdvisoryLeases deletes at most limit expired leases whose holders died, and all
 // replicas that died long ago. It returns how many records it deleted.
-func (r *Rows) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error) {
+func (r *Jobs) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error) {
 	dead, err := r.forgetDeadReplicas(ctx)
 	if err != nil {
 		return 0, err
@@ -80,7 +80,7 @@ const (
 
 // Present records for the time hold that the named replica is alive, and returns how many
 // are, including this one. With SQLite there is only one, and nothing is stored.
-func (r *Rows) Present(ctx context.Context, name string, hold time.Duration) (replicas int, err error) {
+func (r *Jobs) Present(ctx context.Context, name string, hold time.Duration) (replicas int, err error) {
 	if !r.shared {
 		return 1, nil
 	}
@@ -113,7 +113,7 @@ const (
 )
 
 // DeadReplicas lists the replicas that ended within the last hour without leaving.
-func (r *Rows) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
+func (r *Jobs) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
 	now := r.engine.Now()
 	dead, err := engine.Collect(r.engine.Read(ctx), func(scan engine.Scanner) (d DeadReplica, err error) {
 		var until int64
@@ -125,7 +125,7 @@ func (r *Rows) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
 }
 
 // forgetDeadReplicas forgets replicas that died longer ago, and returns how many.
-func (r *Rows) forgetDeadReplicas(ctx context.Context) (int, error) {
+func (r *Jobs) forgetDeadReplicas(ctx context.Context) (int, error) {
 	if !r.shared {
 		return 0, nil
 	}
@@ -137,7 +137,7 @@ func (r *Rows) forgetDeadReplicas(ctx context.Context) (int, error) {
 }
 
 // Leave ends the lease of Present.
-func (r *Rows) Leave(ctx context.Context, name string) error {
+func (r *Jobs) Leave(ctx context.Context, name string) error {
 	if !r.shared {
 		return nil
 	}

@@ -107,8 +107,8 @@ func load(from engine.Source, statement, sub string, id [16]byte) (Job, error) {
 	return j, engine.OrNotFound(err)
 }
 
-// Rows stores jobs.
-type Rows struct {
+// Jobs stores jobs.
+type Jobs struct {
 	engine *engine.Engine
 	// retention is how long the records of ended jobs are kept.
 	retention time.Duration
@@ -118,8 +118,8 @@ type Rows struct {
 
 // New returns the jobs of a database. records is how long ended jobs are kept; shared means
 // that several replicas may use the database.
-func New(e *engine.Engine, records time.Duration, shared bool) *Rows {
-	return &Rows{engine: e, retention: records, shared: shared}
+func New(e *engine.Engine, records time.Duration, shared bool) *Jobs {
+	return &Jobs{engine: e, retention: records, shared: shared}
 }
 
 // ownLocks returns the lock set of a write that changes only records of its own.
@@ -127,7 +127,7 @@ func ownLocks(sub string) engine.LockSet {
 	return engine.LockSet{Partition: sub, ChangesOwnOnly: true}
 }
 
-func (r *Rows) write(ctx context.Context, d engine.Durability, locks engine.LockSet, run func(*engine.Tx) error) error {
+func (r *Jobs) write(ctx context.Context, d engine.Durability, locks engine.LockSet, run func(*engine.Tx) error) error {
 	return r.engine.Do(ctx, &engine.Write{
 		Locks: locks, Durability: d,
 		Run: func(u engine.Unit) error { return run(u.Base()) },
@@ -142,10 +142,10 @@ func Locks(sub, subject string) engine.LockSet {
 	return engine.LockSet{Partition: arm.Fold(sub), Place: [2]string{group, key}, ChangesOwnOnly: true}
 }
 
-// AddJob durably creates a job, unless there is an open one of the same ID. added reports
+// Add durably creates a job, unless there is an open one of the same ID. added reports
 // whether it did. A random ID or Incarnation replaces a zero one, the present a zero Due;
 // the store sets State, Owner, Token, Until, Attempts and the other times.
-func (r *Rows) AddJob(ctx context.Context, j Job) (added bool, err error) {
+func (r *Jobs) Add(ctx context.Context, j Job) (added bool, err error) {
 	j.Subscription = arm.Fold(j.Subscription)
 	if j.ID == [16]byte{} {
 		j.ID = engine.NewID()
@@ -162,8 +162,8 @@ func (r *Rows) AddJob(ctx context.Context, j Job) (added bool, err error) {
 	})
 }
 
-// Job returns a job, or engine.ErrNotFound.
-func (r *Rows) Job(ctx context.Context, sub string, id [16]byte) (Job, error) {
+// Get returns a job, or engine.ErrNotFound.
+func (r *Jobs) Get(ctx context.Context, sub string, id [16]byte) (Job, error) {
 	return Load(r.engine.Read(ctx), arm.Fold(sub), id)
 }
 
@@ -176,8 +176,8 @@ type Query struct {
 	Limit             int // 0: all
 }
 
-// Jobs lists jobs, including ended ones.
-func (r *Rows) Jobs(ctx context.Context, q Query) ([]Job, error) {
+// List lists jobs, including ended ones.
+func (r *Jobs) List(ctx context.Context, q Query) ([]Job, error) {
 	statement, args := listJobs, []any{arm.Fold(q.AfterSubscription), q.AfterID[:]}
 	if q.Kind != "" {
 		statement, args = statement+` AND kind = ?`, append(args, q.Kind)
@@ -185,16 +185,16 @@ func (r *Rows) Jobs(ctx context.Context, q Query) ([]Job, error) {
 	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.AtMost(q.Limit))...)
 }
 
-// JobsOf lists at most limit open jobs of a kind in a subscription, in the order of their
+// ListKind lists at most limit open jobs of a kind in a subscription, in the order of their
 // IDs.
-func (r *Rows) JobsOf(ctx context.Context, sub, kind string, limit int) ([]Job, error) {
+func (r *Jobs) ListKind(ctx context.Context, sub, kind string, limit int) ([]Job, error) {
 	return engine.Collect(r.engine.Read(ctx), Scan, openJobsOf, arm.Fold(sub), kind, engine.AtMost(limit))
 }
 
-// TriggerJob makes a job due at once and resets its attempts. If a replica holds the job,
+// Trigger makes a job due at once and resets its attempts. If a replica holds the job,
 // it returns true and changes nothing. The error is ErrNotFound if the job does not exist,
 // and ErrEnded if it has ended.
-func (r *Rows) TriggerJob(ctx context.Context, sub string, id [16]byte) (held bool, err error) {
+func (r *Jobs) Trigger(ctx context.Context, sub string, id [16]byte) (held bool, err error) {
 	sub = arm.Fold(sub)
 	return engine.Commit(ctx, r.engine, engine.Flushed, engine.LockSet{Partition: sub, ChangesOwnOnly: true}, func(u engine.Unit) (bool, error) {
 		t := u.Base()

@@ -25,7 +25,7 @@ func (b *bench) deletion(group, token string) (jobrow.Job, error) {
 func (b *bench) claimDeletion() jobrow.Job {
 	b.Helper()
 	b.clock.Pass(time.Minute)
-	jobs, err := b.Jobs.ClaimJobs(b.ctx, "owner", time.Second, 10, inventory.GroupDeleteJob)
+	jobs, err := b.Jobs.Claim(b.ctx, "owner", time.Second, 10, inventory.GroupDeleteJob)
 	b.ok(err)
 	if len(jobs) != 1 {
 		b.Fatalf("%d jobs", len(jobs))
@@ -53,7 +53,7 @@ func testDeletion(t *testing.T, database Database) {
 		equal(b, g.Generation, job.ID)
 		equal(b, g.ETag, "1")
 		equal(b, job.Payload, `{"group":"RG"}`)
-		stored, err := b.Jobs.Job(b.ctx, Sub, job.ID)
+		stored, err := b.Jobs.Get(b.ctx, Sub, job.ID)
 		b.ok(err)
 		equal(b, stored.Subject, "rg")
 		for _, kind := range []index.WriteKind{index.Put, index.Delete} {
@@ -106,7 +106,7 @@ func testDeletion(t *testing.T, database Database) {
 		equal(b, left.Intents, 1)
 		b.settle(running, index.Ambiguous)
 		b.ok(b.Deletions.DeleteGroup(b.ctx, job, inventory.DeleteGroupConditions{}, `{"end":1}`))
-		ended, err := b.Jobs.Job(b.ctx, Sub, job.ID)
+		ended, err := b.Jobs.Get(b.ctx, Sub, job.ID)
 		b.ok(err)
 		equal(b, ended.State, jobrow.Done)
 		equal(b, ended.Payload, `{"end":1}`)

@@ -49,7 +49,7 @@ func testDeploymentEvents(t *testing.T, database Database) {
 			ContentOfCaller: deploymentrow.MostContent, Operation: operation,
 		})
 		b.ok(err)
-		jobs, err := b.Jobs.ClaimJobs(b.ctx, "me", time.Minute, 1, deploymentrow.Job)
+		jobs, err := b.Jobs.Claim(b.ctx, "me", time.Minute, 1, deploymentrow.Job)
 		b.ok(err)
 		return jobs[0]
 	}
@@ -113,7 +113,7 @@ func testDeploymentEvents(t *testing.T, database Database) {
 	j = begin("ann", outer, 9)
 	b.ok(b.CancelJob(by("bob"), Sub, j.ID))
 	b.ok(b.CancelJob(by("cora"), Sub, j.ID))
-	jobs, err := b.Jobs.ClaimJobs(b.ctx, "me", time.Minute, 1, deploymentrow.Job)
+	jobs, err := b.Jobs.Claim(b.ctx, "me", time.Minute, 1, deploymentrow.Job)
 	b.ok(err)
 	b.ok(b.Deployments.End(b.ctx, outer, jobs[0], ended(deploymentrow.Canceled, arm.NewError(arm.DeploymentCanceled, "Outer"))))
 	b.is(b.CancelJob(by("bob"), Sub, j.ID), jobrow.ErrEnded)

@@ -41,7 +41,7 @@ func testDeployments(t *testing.T, database Database) {
 	}
 	claim := func() jobrow.Job {
 		b.Helper()
-		jobs, err := b.Jobs.ClaimJobs(b.ctx, "me", time.Minute, 1, deploymentrow.Job)
+		jobs, err := b.Jobs.Claim(b.ctx, "me", time.Minute, 1, deploymentrow.Job)
 		b.ok(err)
 		equal(b, len(jobs), 1)
 		return jobs[0]
@@ -176,7 +176,7 @@ func testDeploymentsOfCallers(t *testing.T, database Database) {
 	b.ok(begin("dave", Sub, "dave's second", 1))
 	b.is(begin("carol", Sub, "one too many", 1), deploymentrow.ErrTooMany)
 
-	jobs, err := b.Jobs.ClaimJobs(b.ctx, "me", time.Minute, 10, deploymentrow.Job)
+	jobs, err := b.Jobs.Claim(b.ctx, "me", time.Minute, 10, deploymentrow.Job)
 	b.ok(err)
 	equal(b, len(jobs), 5)
 	for _, j := range jobs {
@@ -209,7 +209,7 @@ func testHistoryOfLargeDeployments(t *testing.T, database Database) {
 			Operation:       polls.Operation{Token: "token of " + name, TenantID: "t", ObjectID: "o", Until: b.clock.Now().Add(time.Hour)},
 		})
 		b.ok(err)
-		jobs, err := b.Jobs.ClaimJobs(b.ctx, "me", time.Minute, 1, deploymentrow.Job)
+		jobs, err := b.Jobs.Claim(b.ctx, "me", time.Minute, 1, deploymentrow.Job)
 		b.ok(err)
 		equal(b, jobs[0].ID, j.ID)
 		b.ok(b.Deployments.End(b.ctx, n, jobs[0],

@@ -23,7 +23,7 @@ func testDisarm(t *testing.T, database Database) {
 	held, _ := b.claim("a", 1, inventory.GroupDeleteJob)
 	ended := b.addJob(inventory.MoveJob, "m", time.Time{})
 	moving, _ := b.claim("a", 1, inventory.MoveJob)
-	b.ok(b.Jobs.EndJob(b.ctx, moving[0], jobrow.Failed, ""))
+	b.ok(b.Jobs.End(b.ctx, moving[0], jobrow.Failed, ""))
 	b.put(inventory.Subscription{State: inventory.Deleted})
 	done, err := b.Disarm(b.ctx, notResumed)
 	b.ok(err)

@@ -15,7 +15,7 @@ func (b *bench) addInRegion(region string, n int) {
 	b.Helper()
 	for i := range n {
 		subject := fmt.Sprint(region, i)
-		added, err := b.Jobs.AddJob(b.ctx, jobrow.Job{
+		added, err := b.Jobs.Add(b.ctx, jobrow.Job{
 			Subscription: Sub, ID: jobrow.ID("verify", subject), Kind: "verify", Subject: subject, Region: region, Payload: `{}`,
 		})
 		b.ok(err)
@@ -27,7 +27,7 @@ func (b *bench) addInRegion(region string, n int) {
 // by region.
 func (b *bench) claimInRegions(slots map[string]int) (got string, more bool) {
 	b.Helper()
-	jobs, more, err := b.Jobs.ClaimJobsByRegion(b.ctx, "owner", lease, "verify", func(region string) bool {
+	jobs, more, err := b.Jobs.ClaimByRegion(b.ctx, "owner", lease, "verify", func(region string) bool {
 		slots[region]--
 		return slots[region] >= 0
 	})

@@ -20,7 +20,7 @@ const (
 func (b *bench) addJob(kind, subject string, due time.Time) jobrow.Job {
 	b.Helper()
 	j := jobrow.Job{Subscription: Sub, ID: jobrow.ID(kind, subject), Kind: kind, Subject: subject, Due: due, Payload: `{}`}
-	added, err := b.Jobs.AddJob(b.ctx, j)
+	added, err := b.Jobs.Add(b.ctx, j)
 	b.ok(err)
 	equal(b, added, true)
 	return b.job(j.ID)
@@ -28,7 +28,7 @@ func (b *bench) addJob(kind, subject string, due time.Time) jobrow.Job {
 
 func (b *bench) job(id [16]byte) jobrow.Job {
 	b.Helper()
-	j, err := b.Jobs.Job(b.ctx, Sub, id)
+	j, err := b.Jobs.Get(b.ctx, Sub, id)
 	b.ok(err)
 	return j
 }
@@ -36,7 +36,7 @@ func (b *bench) job(id [16]byte) jobrow.Job {
 // claim claims jobs and returns their subjects, sorted.
 func (b *bench) claim(owner string, limit int, kinds ...string) (jobs []jobrow.Job, subjects string) {
 	b.Helper()
-	jobs, err := b.Jobs.ClaimJobs(b.ctx, owner, lease, limit, kinds...)
+	jobs, err := b.Jobs.Claim(b.ctx, owner, lease, limit, kinds...)
 	b.ok(err)
 	var names []string
 	for _, j := range jobs {
@@ -60,12 +60,12 @@ func (b *bench) one(owner string) jobrow.Job {
 // changed nothing.
 func (b *bench) lostLease(stale jobrow.Job) {
 	b.Helper()
-	before, known := b.Jobs.Job(b.ctx, Sub, stale.ID)
-	b.is(b.Jobs.RenewJob(b.ctx, &stale, lease), jobrow.ErrLeaseLost)
-	b.is(b.Jobs.SaveJob(b.ctx, &stale, nope), jobrow.ErrLeaseLost)
-	b.is(b.Jobs.DeferJob(b.ctx, stale, b.clock.Now().Add(time.Hour), nope), jobrow.ErrLeaseLost)
-	b.is(b.Jobs.EndJob(b.ctx, stale, jobrow.Done, nope), jobrow.ErrLeaseLost)
-	if after, err := b.Jobs.Job(b.ctx, Sub, stale.ID); known == nil {
+	before, known := b.Jobs.Get(b.ctx, Sub, stale.ID)
+	b.is(b.Jobs.Renew(b.ctx, &stale, lease), jobrow.ErrLeaseLost)
+	b.is(b.Jobs.Save(b.ctx, &stale, nope), jobrow.ErrLeaseLost)
+	b.is(b.Jobs.Defer(b.ctx, stale, b.clock.Now().Add(time.Hour), nope), jobrow.ErrLeaseLost)
+	b.is(b.Jobs.End(b.ctx, stale, jobrow.Done, nope), jobrow.ErrLeaseLost)
+	if after, err := b.Jobs.Get(b.ctx, Sub, stale.ID); known == nil {
 		b.ok(err)
 		equal(b, after, before)
 	}
@@ -80,16 +80,16 @@ func testJobs(t *testing.T, database Database) {
 		equal(b, first.Created, b.clock.Now())
 		equal(b, first.Incarnation == [16]byte{}, false)
 		again := jobrow.Job{Subscription: Sub, ID: first.ID, Kind: "sweep", Subject: "other", Payload: nope}
-		added, err := b.Jobs.AddJob(b.ctx, again)
+		added, err := b.Jobs.Add(b.ctx, again)
 		b.ok(err)
 		equal(b, added, false)
 		equal(b, b.job(first.ID), first)
 		held := b.one("a")
-		b.ok(b.Jobs.EndJob(b.ctx, held, jobrow.Done, `{"progress":1}`))
+		b.ok(b.Jobs.End(b.ctx, held, jobrow.Done, `{"progress":1}`))
 		ended := b.job(first.ID)
 		equal(b, ended.State, jobrow.Done)
 		equal(b, ended.Payload, `{"progress":1}`)
-		added, err = b.Jobs.AddJob(b.ctx, again)
+		added, err = b.Jobs.Add(b.ctx, again)
 		b.ok(err)
 		equal(b, added, true)
 		b.lostLease(held)
@@ -106,7 +106,7 @@ func testJobs(t *testing.T, database Database) {
 		b.clock.Pass(lease - time.Microsecond)
 		_, got := b.claim("b", 10)
 		equal(b, got, "")
-		b.ok(b.Jobs.RenewJob(b.ctx, &held, lease))
+		b.ok(b.Jobs.Renew(b.ctx, &held, lease))
 		b.clock.Pass(lease - time.Microsecond)
 		_, got = b.claim("b", 10)
 		equal(b, got, "")
@@ -117,8 +117,8 @@ func testJobs(t *testing.T, database Database) {
 		equal(b, taken.Token > held.Token, true)
 		equal(b, taken.Incarnation, held.Incarnation)
 		b.lostLease(held)
-		b.ok(b.Jobs.SaveJob(b.ctx, &taken, `{"n":1}`))
-		b.ok(b.Jobs.EndJob(b.ctx, taken, jobrow.Failed, taken.Payload))
+		b.ok(b.Jobs.Save(b.ctx, &taken, `{"n":1}`))
+		b.ok(b.Jobs.End(b.ctx, taken, jobrow.Failed, taken.Payload))
 		b.lostLease(taken)
 	})
 	t.Run("its last steps are kept, the newest first", func(t *testing.T) {
@@ -138,7 +138,7 @@ func testJobs(t *testing.T, database Database) {
 		want()
 		held := b.one("a")
 		held.Step = jobrow.Step{Outcome: "again", Did: strings.Repeat("ö<\n", 1000)}
-		b.ok(b.Jobs.DeferJob(b.ctx, held, b.clock.Now(), ""))
+		b.ok(b.Jobs.Defer(b.ctx, held, b.clock.Now(), ""))
 		b.one("a") // which dies
 		b.clock.Pass(lease)
 		held = b.one("b")
@@ -147,14 +147,14 @@ func testJobs(t *testing.T, database Database) {
 		equal(b, len(steps[1].Did) < 200 && strings.HasPrefix(steps[1].Did, "ö<\nö"), true)
 		b.ok(b.CancelJob(b.ctx, Sub, id))
 		b.lostLease(held)
-		b.ok(b.Jobs.EndJob(b.ctx, b.one("c"), jobrow.Cancelled, ""))
+		b.ok(b.Jobs.End(b.ctx, b.one("c"), jobrow.Cancelled, ""))
 		want("c cancelled", "cancelled", "a expired", "a again")
 		b.addJob("verify", "r", time.Time{}) // another one
 		want()
 		for range 60 {
 			held := b.one("host-0123456789abcdef")
 			held.Step = jobrow.Step{Outcome: "failed", Did: strings.Repeat("x", 100)}
-			b.ok(b.Jobs.DeferJob(b.ctx, held, b.clock.Now(), ""))
+			b.ok(b.Jobs.Defer(b.ctx, held, b.clock.Now(), ""))
 		}
 		equal(b, len(want(slices.Repeat([]string{"host-0123456789abcdef failed"}, 50)...)), 50)
 	})
@@ -169,7 +169,7 @@ func testJobs(t *testing.T, database Database) {
 		for _, owner := range []string{"x", "y", "z"} {
 			wait.Go(func() {
 				for range 10 {
-					jobs, err := b.Jobs.ClaimJobs(b.ctx, owner, lease, 3)
+					jobs, err := b.Jobs.Claim(b.ctx, owner, lease, 3)
 					if err != nil {
 						t.Error(err)
 					}
@@ -205,7 +205,7 @@ func testJobs(t *testing.T, database Database) {
 		b.addJob("verify", "r", time.Time{})
 		held := b.one("a")
 		held.Attempts = 0
-		b.ok(b.Jobs.DeferJob(b.ctx, held, b.clock.Now().Add(time.Minute), `{"n":2}`))
+		b.ok(b.Jobs.Defer(b.ctx, held, b.clock.Now().Add(time.Minute), `{"n":2}`))
 		b.clock.Pass(time.Minute - time.Microsecond)
 		_, got := b.claim("b", 10)
 		equal(b, got, "")
@@ -216,11 +216,11 @@ func testJobs(t *testing.T, database Database) {
 		b.lostLease(held)
 		// Progress that the holder does not know of is not undone.
 		stale := taken
-		b.ok(b.Jobs.SaveJob(b.ctx, &taken, `{"n":3}`))
-		b.ok(b.Jobs.DeferJob(b.ctx, stale, b.clock.Now(), ""))
+		b.ok(b.Jobs.Save(b.ctx, &taken, `{"n":3}`))
+		b.ok(b.Jobs.Defer(b.ctx, stale, b.clock.Now(), ""))
 		taken = b.one("c")
 		equal(b, taken.Payload, `{"n":3}`)
-		b.ok(b.Jobs.EndJob(b.ctx, taken, jobrow.Done, ""))
+		b.ok(b.Jobs.End(b.ctx, taken, jobrow.Done, ""))
 		equal(b, b.job(taken.ID).Payload, `{"n":3}`)
 	})
 	t.Run("cancelling ends the lease of the holder and is for the next one to carry out", func(t *testing.T) {
@@ -233,7 +233,7 @@ func testJobs(t *testing.T, database Database) {
 		taken := b.one("b")
 		equal(b, taken.State, jobrow.Cancelling)
 		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is running: no holder loses a lease
-		b.ok(b.Jobs.EndJob(b.ctx, taken, jobrow.Cancelled, taken.Payload))
+		b.ok(b.Jobs.End(b.ctx, taken, jobrow.Cancelled, taken.Payload))
 		b.is(b.CancelJob(b.ctx, Sub, held.ID), jobrow.ErrEnded)
 		b.is(b.CancelJob(b.ctx, Sub, [16]byte{1}), inventory.ErrNotFound)
 	})
@@ -241,18 +241,18 @@ func testJobs(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.addJob("sweep", "s", time.Time{})
 		held := b.one("a")
-		b.ok(b.Jobs.EndJob(b.ctx, held, jobrow.Done, held.Payload))
+		b.ok(b.Jobs.End(b.ctx, held, jobrow.Done, held.Payload))
 		b.clock.Pass(48*time.Hour - time.Microsecond)
 		_, got := b.claim("b", 10)
 		equal(b, got, "")
-		n, err := b.Jobs.ForgetJobs(b.ctx, 10)
+		n, err := b.Jobs.Forget(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 0)
 		b.clock.Pass(time.Microsecond)
-		n, err = b.Jobs.ForgetJobs(b.ctx, 10)
+		n, err = b.Jobs.Forget(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
-		_, err = b.Jobs.Job(b.ctx, Sub, held.ID)
+		_, err = b.Jobs.Get(b.ctx, Sub, held.ID)
 		b.is(err, inventory.ErrNotFound)
 		b.lostLease(held)
 	})
@@ -266,13 +266,13 @@ func testJobs(t *testing.T, database Database) {
 			}
 		}
 		all := jobrow.Job{ID: jobrow.ID("sweep", ""), Kind: "sweep"}
-		_, err := b.Jobs.AddJob(b.ctx, all)
+		_, err := b.Jobs.Add(b.ctx, all)
 		b.ok(err)
 		want[all.Name()] = true
 		var q jobrow.Query
 		q.Limit = 2
 		for range 4 {
-			page, err := b.Jobs.Jobs(b.ctx, q)
+			page, err := b.Jobs.List(b.ctx, q)
 			b.ok(err)
 			for _, j := range page {
 				equal(b, want[j.Name()], true)
@@ -284,7 +284,7 @@ func testJobs(t *testing.T, database Database) {
 			}
 		}
 		equal(b, len(want), 0)
-		sweeps, err := b.Jobs.Jobs(b.ctx, jobrow.Query{Kind: "sweep"})
+		sweeps, err := b.Jobs.List(b.ctx, jobrow.Query{Kind: "sweep"})
 		b.ok(err)
 		equal(b, len(sweeps), 4)
 		_, _, err = jobrow.ParseName("-.00")
@@ -306,7 +306,7 @@ func testJobs(t *testing.T, database Database) {
 			b.clock.Pass(time.Second)
 		}
 		held, _ := b.claim("a", 9, "verify")
-		b.ok(b.Jobs.EndJob(b.ctx, held[0], jobrow.Done, ""))
+		b.ok(b.Jobs.End(b.ctx, held[0], jobrow.Done, ""))
 		due, err := b.Jobs.DueKinds(b.ctx, kinds)
 		b.ok(err)
 		equal(b, strings.Join(due, " "), "follow") // the other is held
@@ -328,21 +328,21 @@ func testJobs(t *testing.T, database Database) {
 		b.clock.Pass(12 * time.Second)
 		b.addJob("verify", "g", now)
 		b.addJob("verify", "h", now.Add(time.Hour))
-		all, err := b.Jobs.CountJobs(b.ctx, 10*time.Second, time.Second)
+		all, err := b.Jobs.Count(b.ctx, 10*time.Second, time.Second)
 		b.ok(err)
 		equal(b, len(all), 2)
-		counts, err := b.Jobs.CountJobsOf(b.ctx, "verify", 10*time.Second, time.Second)
+		counts, err := b.Jobs.CountKind(b.ctx, "verify", 10*time.Second, time.Second)
 		b.ok(err)
 		equal(b, counts, jobrow.Counts{All: 7, Due: 6, Overdue: 4, Oldest: 12 * time.Second, Old: 5})
 		equal(b, all["verify"], counts)
 		for range jobrow.ManyAttempts + 1 {
-			counts, err = b.Jobs.CountJobsOf(b.ctx, "follow", 0, 0)
+			counts, err = b.Jobs.CountKind(b.ctx, "follow", 0, 0)
 			b.ok(err)
 			equal(b, counts.PutOff, 0)
 			held, _ := b.claim("a", 1, "follow")
-			b.ok(b.Jobs.DeferJob(b.ctx, held[0], b.clock.Now(), ""))
+			b.ok(b.Jobs.Defer(b.ctx, held[0], b.clock.Now(), ""))
 		}
-		counts, err = b.Jobs.CountJobsOf(b.ctx, "follow", 0, 0)
+		counts, err = b.Jobs.CountKind(b.ctx, "follow", 0, 0)
 		b.ok(err)
 		equal(b, counts, jobrow.Counts{All: 1, Due: 1, Overdue: 1, Old: 1, PutOff: 1})
 	})
@@ -363,7 +363,7 @@ func testJobsOutlive(t *testing.T, database Database) {
 	b := start(t)
 	b.addJob("sweep", "s", time.Time{})
 	held := b.one("a")
-	b.ok(b.Jobs.SaveJob(ctx, &held, `{"n":1}`))
+	b.ok(b.Jobs.Save(ctx, &held, `{"n":1}`))
 	b.ok(b.Close())
 	b = start(t)
 	defer func() { b.ok(b.Close()) }()

@@ -113,7 +113,7 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 	equal(b, n, 1)
 	// A change makes a waiting notice due earlier.
 	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
-	b.ok(b.Jobs.DeferJob(b.ctx, jobs[0], b.clock.Now().Add(time.Hour), ""))
+	b.ok(b.Jobs.Defer(b.ctx, jobs[0], b.clock.Now().Add(time.Hour), ""))
 	equal(b, b.notices(), "")
 	b.put(inventory.Subscription{OfferID: "free"})
 	n, err = b.Notices.CountOpen(b.ctx, Sub, "AUTO")
@@ -250,7 +250,7 @@ func testErasing(t *testing.T, database Database) {
 		e, err := b.EraseSubscription(b.ctx, jobs[0], "")
 		b.ok(err)
 		if !e.Done {
-			b.ok(b.Jobs.DeferJob(b.ctx, jobs[0], b.clock.Now(), ""))
+			b.ok(b.Jobs.Defer(b.ctx, jobs[0], b.clock.Now(), ""))
 		}
 		return e
 	}
@@ -258,7 +258,7 @@ func testErasing(t *testing.T, database Database) {
 	// A caller that has found the last one and is about to wait must not miss it.
 	held, _ := b.claim("eraser", 1, inventory.EraseJob)
 	equal(b, strings.Count(b.notices(), "@"), 4)
-	b.is(b.Jobs.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), jobrow.ErrLeaseLost)
+	b.is(b.Jobs.Defer(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), jobrow.ErrLeaseLost)
 	equal(b, step(), inventory.Erasure{Intents: 1})
 	b.settle(open, index.NotSent)
 	// A write open at their confirmation could have landed since: all are notified again.
@@ -308,7 +308,7 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 				break
 			}
 		}
-		_ = b.Jobs.DeferJob(b.ctx, jobs[0], b.clock.Now(), "") // it may have ended
+		_ = b.Jobs.Defer(b.ctx, jobs[0], b.clock.Now(), "") // it may have ended
 	}
 	jobs, subjects := b.claim("notifier", 100, inventory.NoticeJob)
 	equal(b, subjects, "auto eastus http://a2 auto westus http://a1")
@@ -443,7 +443,7 @@ func testChangeAgainstNotice(t *testing.T, database Database) {
 				learnt[j.Subject] = a.Subscription.Version
 				err = notifier.Notices.End(notifier.ctx, j, a.Subscription.Version, "")
 				if errors.Is(err, inventory.ErrChanged) {
-					err = notifier.Jobs.DeferJob(notifier.ctx, j, notifier.clock.Now(), "")
+					err = notifier.Jobs.Defer(notifier.ctx, j, notifier.clock.Now(), "")
 				}
 				notifier.ok(err)
 			}

@@ -67,7 +67,7 @@ func (m *mover) started(names ...string) jobrow.Job {
 func (m *mover) claimed(kind string) jobrow.Job {
 	m.Helper()
 	m.clock.Pass(time.Minute)
-	jobs, err := m.Jobs.ClaimJobs(m.ctx, "owner", time.Second, 10, kind)
+	jobs, err := m.Jobs.Claim(m.ctx, "owner", time.Second, 10, kind)
 	m.ok(err)
 	if len(jobs) != 1 {
 		m.Fatalf("%d jobs", len(jobs))
@@ -175,7 +175,7 @@ func testMove(t *testing.T, database Database) {
 		m.is(m.Moves.BeginCall(m.ctx, &j, m.call("vm"), `{}`), inventory.ErrChanged)
 		m.ok(m.Moves.End(m.ctx, j, m.from, m.to, jobrow.Failed, `{"end":1}`, nil))
 		m.states(index.GroupActive)
-		ended, err := m.Jobs.Job(m.ctx, Sub, j.ID)
+		ended, err := m.Jobs.Get(m.ctx, Sub, j.ID)
 		m.ok(err)
 		equal(m.bench, ended.State, jobrow.Failed)
 		equal(m.bench, ended.Payload, `{"end":1}`)
@@ -329,14 +329,14 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	m.ok(err)
 	equal(m.bench, len(byTag), 1)
 	equal(m.bench, byTag[0].Key, row.Key)
-	jobs, err := m.Jobs.Jobs(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
+	jobs, err := m.Jobs.List(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
 	m.ok(err)
 	equal(m.bench, len(jobs), 1)
 	equal(m.bench, jobs[0].Subject, row.Key)
 	equal(m.bench, jobs[0].Subscription, to)
 	equal(m.bench, jobs[0].Incarnation, follow.Follow)
 	equal(m.bench, m.jobs() != "", true) // each in its row's region
-	jobs, err = m.Jobs.Jobs(m.ctx, jobrow.Query{Kind: inventory.VerifyJob})
+	jobs, err = m.Jobs.List(m.ctx, jobrow.Query{Kind: inventory.VerifyJob})
 	m.ok(err)
 	equal(m.bench, len(jobs), 2)
 	locks, err := m.Locks.List(m.ctx, to, row.Key, true)
@@ -386,7 +386,7 @@ func (m *mover) end(key, sub string) error {
 		return nil
 	}
 	if row.FollowPut {
-		jobs, err := m.Jobs.Jobs(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
+		jobs, err := m.Jobs.List(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
 		if err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (m *mover) erase() inventory.Erasure {
 	e, err := m.EraseSubscription(m.ctx, j, "")
 	m.ok(err)
 	if !e.Done {
-		m.ok(m.Jobs.DeferJob(m.ctx, j, m.clock.Now(), ""))
+		m.ok(m.Jobs.Defer(m.ctx, j, m.clock.Now(), ""))
 	}
 	return e
 }

@@ -25,7 +25,7 @@ func (b *bench) order(content, object, token string) polls.Operation {
 // claimBatch claims the only batch that is due.
 func (b *bench) claimBatch(owner string) jobrow.Job {
 	b.Helper()
-	jobs, err := b.Jobs.ClaimJobs(b.ctx, owner, 10*time.Second, 10, polls.BatchJob)
+	jobs, err := b.Jobs.Claim(b.ctx, owner, 10*time.Second, 10, polls.BatchJob)
 	b.ok(err)
 	if len(jobs) != 1 {
 		b.Fatalf("%d batches are due", len(jobs))
@@ -82,7 +82,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		equal(b, len(got.Content), 0)
 		equal(b, len(got.Parts), 2)
 		equal(b, b.answer(job, 3), "written")
-		ended, err := b.Jobs.Job(b.ctx, "", job.ID)
+		ended, err := b.Jobs.Get(b.ctx, "", job.ID)
 		b.ok(err)
 		equal(b, ended.State, jobrow.Done)
 		b.ok(b.Batches.EndPart(b.ctx, job.ID, 5, []byte("too late")))
@@ -147,7 +147,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		b.ok(begin("bob", "3", 2000))
 		equal(b, as[*transaction.QuotaError](b, begin("eve", "4", 100)).Kind, transaction.QuotaAllBatches)
 		want("ann", 2000, 4000)
-		jobs, err := b.Jobs.ClaimJobs(b.ctx, "one", 10*time.Second, 10, polls.BatchJob)
+		jobs, err := b.Jobs.Claim(b.ctx, "one", 10*time.Second, 10, polls.BatchJob)
 		b.ok(err)
 		for _, job := range jobs {
 			b.ok(b.Batches.EndPart(b.ctx, job.ID, 0, make([]byte, 500-sealing)))
@@ -167,7 +167,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		equal(b, n, 1)
 		_, all := used("ann")
 		equal(b, all, 500)
-		n, err = b.Jobs.ForgetJobs(b.ctx, 10)
+		n, err = b.Jobs.Forget(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
 		n, err = b.Operations.Forget(b.ctx, 10)

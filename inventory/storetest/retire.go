@@ -80,7 +80,7 @@ func testRetirement(t *testing.T, database Database) {
 	job, err := b.deletion("rg", "token")
 	b.ok(err)
 	held := b.claimDeletion()
-	b.ok(b.Jobs.DeferJob(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
+	b.ok(b.Jobs.Defer(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
 	want.Groups, want.Waiting = 1, []inventory.GroupName{{Subscription: Sub, Name: "rg"}}
 	check(retirement(b.Retirement(b.ctx, mars)), want)
 	check(retirement(b.RetireRegion(b.ctx, mars)), want)
@@ -115,7 +115,7 @@ func testRetirement(t *testing.T, database Database) {
 	uncovered, err := b.Coverage.Uncovered(b.ctx, otherSub, vmType, []string{mars})
 	b.ok(err)
 	equal(b, len(uncovered), 1)
-	if again, err := b.Jobs.Job(b.ctx, Sub, job.ID); err != nil || again.Due.After(b.clock.Now()) {
+	if again, err := b.Jobs.Get(b.ctx, Sub, job.ID); err != nil || again.Due.After(b.clock.Now()) {
 		b.Errorf("the delete of the group is due at %v, %v", again.Due, err)
 	}
 	jobs, subjects := b.claim("worker", 100, inventory.FollowJob, inventory.VerifyJob)
@@ -153,7 +153,7 @@ func testRetirementOfNotices(t *testing.T, database Database) {
 	}
 	equal(b, left, 1)
 	erase, _ := b.claim("eraser", 1, inventory.EraseJob)
-	b.ok(b.Jobs.DeferJob(b.ctx, erase[0], b.clock.Now().Add(time.Hour), ""))
+	b.ok(b.Jobs.Defer(b.ctx, erase[0], b.clock.Now().Add(time.Hour), ""))
 	for _, want := range []inventory.Retirement{{Notices: 2}, {}} {
 		found, err := b.Retirement(b.ctx, "eastus")
 		b.ok(err)
@@ -171,7 +171,7 @@ func testRetirementOfNotices(t *testing.T, database Database) {
 		if e.Done {
 			break
 		}
-		b.ok(b.Jobs.DeferJob(b.ctx, erase[0], b.clock.Now(), ""))
+		b.ok(b.Jobs.Defer(b.ctx, erase[0], b.clock.Now(), ""))
 		equal(b, b.notices(), "auto west@a1 contoso.compute west@c1")
 	}
 	_, created, err := b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t2"}, endpoints[0])

@@ -15,7 +15,7 @@ import (
 // region.
 func (b *bench) jobs() string {
 	b.Helper()
-	all, err := b.Jobs.Jobs(b.ctx, jobrow.Query{})
+	all, err := b.Jobs.List(b.ctx, jobrow.Query{})
 	b.ok(err)
 	var names []string
 	for _, j := range all {
@@ -56,7 +56,7 @@ func (b *bench) endFollow(ticket inventory.Ticket, follow [16]byte) {
 // followed returns the one job that follows a write.
 func (b *bench) followed() (jobrow.Job, inventory.Follow) {
 	b.Helper()
-	all, err := b.Jobs.Jobs(b.ctx, jobrow.Query{Kind: inventory.FollowJob})
+	all, err := b.Jobs.List(b.ctx, jobrow.Query{Kind: inventory.FollowJob})
 	b.ok(err)
 	equal(b, len(all), 1)
 	follow, err := inventory.ReadFollow(all[0])
@@ -97,7 +97,7 @@ func testRowJobs(t *testing.T, database Database) {
 		held := b.one("a")
 		equal(b, held.Subject, b.row("rg", "vm").Key)
 		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm"))) // it is requested already
-		b.ok(b.Jobs.RenewJob(b.ctx, &held, lease))
+		b.ok(b.Jobs.Renew(b.ctx, &held, lease))
 		equal(b, observe(b, true), true)
 		equal(b, b.jobs(), "")
 		b.lostLease(held)
@@ -116,7 +116,7 @@ func testRowJobs(t *testing.T, database Database) {
 		b.settle(ticket, index.Ambiguous)
 		b.clock.Pass(time.Second)
 		held := b.one("a")
-		b.ok(b.Jobs.DeferJob(b.ctx, held, b.clock.Now().Add(24*time.Hour), held.Payload))
+		b.ok(b.Jobs.Defer(b.ctx, held, b.clock.Now().Add(24*time.Hour), held.Payload))
 		b.clock.Pass(intentLife)
 		n, err := b.Expire(b.ctx, 10)
 		b.ok(err)

@@ -367,11 +367,11 @@ func testTakeover(t *testing.T, database Database) {
 	shared := func(o *inventory.Options) { o.Now = clock.Now }
 	same := func(*testing.T) Opener { return open }
 	a, b := newBench(t, same, shared), newBench(t, same, shared)
-	_, err := a.Jobs.AddJob(a.ctx, jobrow.Job{Subscription: Sub, Kind: "test", Subject: "x", Payload: "{}"})
+	_, err := a.Jobs.Add(a.ctx, jobrow.Job{Subscription: Sub, Kind: "test", Subject: "x", Payload: "{}"})
 	a.ok(err)
 	claim := func(by *bench, want int) []jobrow.Job {
 		by.Helper()
-		jobs, err := by.Jobs.ClaimJobs(by.ctx, "owner", 10*time.Second, 5, "test")
+		jobs, err := by.Jobs.Claim(by.ctx, "owner", 10*time.Second, 5, "test")
 		by.ok(err)
 		equal(by, len(jobs), want)
 		return jobs
@@ -381,13 +381,13 @@ func testTakeover(t *testing.T, database Database) {
 	clock.Pass(10 * time.Second)
 	fresh := claim(b, 1)[0]
 	equal(b, fresh.Token > stale.Token, true)
-	a.is(a.Jobs.RenewJob(a.ctx, &stale, time.Minute), jobrow.ErrLeaseLost)
-	a.is(a.Jobs.SaveJob(a.ctx, &stale, `{"stale":true}`), jobrow.ErrLeaseLost)
-	a.is(a.Jobs.DeferJob(a.ctx, stale, clock.Now(), `{"stale":true}`), jobrow.ErrLeaseLost)
-	a.is(a.Jobs.EndJob(a.ctx, stale, jobrow.Done, `{"stale":true}`), jobrow.ErrLeaseLost)
-	b.ok(b.Jobs.SaveJob(b.ctx, &fresh, `{"step":1}`))
-	b.ok(b.Jobs.EndJob(b.ctx, fresh, jobrow.Done, `{"step":2}`))
-	seen, err := a.Jobs.Job(a.ctx, Sub, fresh.ID)
+	a.is(a.Jobs.Renew(a.ctx, &stale, time.Minute), jobrow.ErrLeaseLost)
+	a.is(a.Jobs.Save(a.ctx, &stale, `{"stale":true}`), jobrow.ErrLeaseLost)
+	a.is(a.Jobs.Defer(a.ctx, stale, clock.Now(), `{"stale":true}`), jobrow.ErrLeaseLost)
+	a.is(a.Jobs.End(a.ctx, stale, jobrow.Done, `{"stale":true}`), jobrow.ErrLeaseLost)
+	b.ok(b.Jobs.Save(b.ctx, &fresh, `{"step":1}`))
+	b.ok(b.Jobs.End(b.ctx, fresh, jobrow.Done, `{"step":2}`))
+	seen, err := a.Jobs.Get(a.ctx, Sub, fresh.ID)
 	a.ok(err)
 	equal(a, seen.Payload, `{"step":2}`)
 	equal(a, seen.State, jobrow.Done)
@@ -398,7 +398,7 @@ func testClaimedOnce(t *testing.T, database Database) {
 	pair := newPair(t, database)
 	const jobs = 60
 	for i := range jobs {
-		_, err := pair[0].Jobs.AddJob(pair[0].ctx, jobrow.Job{Subscription: Sub, Kind: "test", Subject: fmt.Sprint(i), Payload: "{}"})
+		_, err := pair[0].Jobs.Add(pair[0].ctx, jobrow.Job{Subscription: Sub, Kind: "test", Subject: fmt.Sprint(i), Payload: "{}"})
 		pair[0].ok(err)
 	}
 	var mu sync.Mutex
@@ -408,7 +408,7 @@ func testClaimedOnce(t *testing.T, database Database) {
 		b := pair[i%2]
 		wait.Go(func() {
 			for range 10 {
-				got, err := b.Jobs.ClaimJobs(b.ctx, fmt.Sprint("owner", i), time.Minute, 7, "test")
+				got, err := b.Jobs.Claim(b.ctx, fmt.Sprint("owner", i), time.Minute, 7, "test")
 				if err != nil {
 					b.Error(err)
 					return

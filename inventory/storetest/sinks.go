@@ -15,7 +15,7 @@ import (
 func (b *bench) addSinkJob() (id [16]byte) {
 	b.Helper()
 	id = jobrow.ID(eventlog.SinkJob, "s")
-	_, err := b.Jobs.AddJob(b.ctx, jobrow.Job{ID: id, Kind: eventlog.SinkJob, Subject: "s", Payload: `{}`})
+	_, err := b.Jobs.Add(b.ctx, jobrow.Job{ID: id, Kind: eventlog.SinkJob, Subject: "s", Payload: `{}`})
 	b.ok(err)
 	return id
 }
@@ -23,7 +23,7 @@ func (b *bench) addSinkJob() (id [16]byte) {
 // claimSinkJob claims that job, which is due.
 func (b *bench) claimSinkJob() jobrow.Job {
 	b.Helper()
-	jobs, err := b.Jobs.ClaimJobs(b.ctx, "owner", lease, 1, eventlog.SinkJob)
+	jobs, err := b.Jobs.Claim(b.ctx, "owner", lease, 1, eventlog.SinkJob)
 	b.ok(err)
 	equal(b, len(jobs), 1)
 	return jobs[0]
@@ -72,7 +72,7 @@ func testSinkEvents(t *testing.T, database Database) {
 	equal(b, numbers(eventlog.SinkRetrying, 0, 0), "[6]")
 
 	// Another holds the job: the former holder records nothing any more.
-	b.ok(b.Jobs.DeferJob(b.ctx, first, since, ""))
+	b.ok(b.Jobs.Defer(b.ctx, first, since, ""))
 	second := claim()
 	late := eventlog.SinkChanges{Payload: `{}`, Kept: []eventlog.SinkEvent{event(9, 0)}, Settled: []eventlog.SinkEvent{event(6, 0)}}
 	if err := b.Sinks.Save(b.ctx, &first, late); !errors.Is(err, jobrow.ErrLeaseLost) {
@@ -187,7 +187,7 @@ func testSinkOrders(t *testing.T, database Database) {
 
 	// A former holder answers none.
 	open := order("s", 19)
-	b.ok(b.Jobs.DeferJob(b.ctx, held, time.Time{}, ""))
+	b.ok(b.Jobs.Defer(b.ctx, held, time.Time{}, ""))
 	claim()
 	if err := b.Sinks.Save(b.ctx, &held, given(open)); !errors.Is(err, jobrow.ErrLeaseLost) {
 		t.Errorf("a former holder: %v", err)
@@ -218,7 +218,7 @@ func testSinkOrders(t *testing.T, database Database) {
 // loadJob reads a job that belongs to no subscription.
 func (b *bench) loadJob(id [16]byte) jobrow.Job {
 	b.Helper()
-	j, err := b.Jobs.Job(b.ctx, "", id)
+	j, err := b.Jobs.Get(b.ctx, "", id)
 	b.ok(err)
 	return j
 }

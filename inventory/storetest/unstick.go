@@ -162,19 +162,19 @@ func testUnstick(t *testing.T, database Database) {
 	})
 	t.Run("a job is due at once", func(t *testing.T) {
 		b := fresh(t)
-		_, err := b.Jobs.TriggerJob(b.ctx, Sub, [16]byte{1})
+		_, err := b.Jobs.Trigger(b.ctx, Sub, [16]byte{1})
 		b.is(err, inventory.ErrNotFound)
 		j := b.addJob("survey", "s", b.clock.Now())
 		held := b.one("a")
 		trigger := func(want bool) {
 			t.Helper()
-			held, err := b.Jobs.TriggerJob(b.ctx, j.Subscription, j.ID)
+			held, err := b.Jobs.Trigger(b.ctx, j.Subscription, j.ID)
 			b.ok(err)
 			equal(b, held, want)
 		}
 		trigger(true)
 		held.Attempts = 7
-		b.ok(b.Jobs.DeferJob(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
+		b.ok(b.Jobs.Defer(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
 		for range 2 {
 			trigger(false)
 			after := b.job(j.ID)
@@ -182,8 +182,8 @@ func testUnstick(t *testing.T, database Database) {
 			equal(b, after.Attempts, 0)
 		}
 		again := b.one("a")
-		b.ok(b.Jobs.EndJob(b.ctx, again, jobrow.Done, ""))
-		_, err = b.Jobs.TriggerJob(b.ctx, j.Subscription, j.ID)
+		b.ok(b.Jobs.End(b.ctx, again, jobrow.Done, ""))
+		_, err = b.Jobs.Trigger(b.ctx, j.Subscription, j.ID)
 		b.is(err, jobrow.ErrEnded)
 	})
 	t.Run("a notice is given up while no one sends it", func(t *testing.T) {
@@ -192,11 +192,11 @@ func testUnstick(t *testing.T, database Database) {
 		held, _ := b.claim("teller", 1, inventory.NoticeJob)
 		err := b.Notices.GiveUp(b.ctx, held[0])
 		b.refusedBy(err, inventory.CallUnderWay, held[0].Until)
-		b.ok(b.Jobs.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""))
-		loose, err := b.Jobs.Job(b.ctx, held[0].Subscription, held[0].ID)
+		b.ok(b.Jobs.Defer(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""))
+		loose, err := b.Jobs.Get(b.ctx, held[0].Subscription, held[0].ID)
 		b.ok(err)
 		b.ok(b.Notices.GiveUp(b.ctx, loose))
-		ended, err := b.Jobs.Job(b.ctx, loose.Subscription, loose.ID)
+		ended, err := b.Jobs.Get(b.ctx, loose.Subscription, loose.ID)
 		b.ok(err)
 		equal(b, ended.State, jobrow.Failed)
 		b.is(b.Notices.GiveUp(b.ctx, ended), inventory.ErrNotFound)
@@ -207,7 +207,7 @@ func testUnstick(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, notified, 0)
 		b.ok(b.Notices.NotifyNewTargets(b.ctx, Sub, at)) // as once for each configuration
-		again, err := b.Jobs.Job(b.ctx, loose.Subscription, loose.ID)
+		again, err := b.Jobs.Get(b.ctx, loose.Subscription, loose.ID)
 		b.ok(err)
 		equal(b, again.State.Ended(), false)
 	})

@@ -120,7 +120,7 @@ func testUnverifiedAmongJobs(b *bench) {
 		adding.Go(func() {
 			for i := range 80 {
 				j := jobrow.Job{Subscription: arm.Fold(Sub), Kind: "survey", Subject: fmt.Sprint(worker, " ", i), Payload: "{}"}
-				if _, err := b.Jobs.AddJob(b.ctx, j); err != nil {
+				if _, err := b.Jobs.Add(b.ctx, j); err != nil {
 					b.Error(err)
 				}
 			}

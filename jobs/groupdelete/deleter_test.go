@@ -200,8 +200,8 @@ func TestAnotherRunnerFinishesADeletion(t *testing.T) {
 		"stopped": func(_ *deletionBench, first *jobstest.Runner) { first.Stop() },
 		"deposed": func(y *deletionBench, first *jobstest.Runner) {
 			y.Within("a claim of the job that is held", func() bool {
-				_ = y.Store.Jobs.DeferJob(context.Background(), y.Load(y.job.ID), time.Now().Add(-time.Second), "")
-				stolen, err := y.Store.Jobs.ClaimJobs(context.Background(), "thief", time.Millisecond, 1, inventory.GroupDeleteJob)
+				_ = y.Store.Jobs.Defer(context.Background(), y.Load(y.job.ID), time.Now().Add(-time.Second), "")
+				stolen, err := y.Store.Jobs.Claim(context.Background(), "thief", time.Millisecond, 1, inventory.GroupDeleteJob)
 				return err == nil && len(stolen) == 1
 			})
 			y.Within("its end", func() bool { return first.Metric(y.T, "portico_job_attempts_total", "group-delete", "deposed") > 0 })
@@ -282,8 +282,8 @@ func TestDeletionSurvivesLostLeases(t *testing.T) {
 	thief := y.Open()
 	for stolen := 0; stolen < 6 && !y.Load(y.job.ID).State.Ended(); {
 		time.Sleep(7 * time.Millisecond)
-		_ = thief.Jobs.DeferJob(context.Background(), y.Load(y.job.ID), time.Now().Add(-time.Second), "")
-		jobs, err := thief.Jobs.ClaimJobs(context.Background(), "thief", time.Millisecond, 1, inventory.GroupDeleteJob)
+		_ = thief.Jobs.Defer(context.Background(), y.Load(y.job.ID), time.Now().Add(-time.Second), "")
+		jobs, err := thief.Jobs.Claim(context.Background(), "thief", time.Millisecond, 1, inventory.GroupDeleteJob)
 		if err == nil {
 			stolen += len(jobs)
 		}

@@ -55,7 +55,7 @@ func (d *Deleter) Measure(ctx context.Context, open int) error {
 		d.metrics.wait(nil)
 		return nil
 	}
-	deletions, err := d.Prober.Store.Jobs.OpenJobs(ctx, inventory.GroupDeleteJob, countedDeletions)
+	deletions, err := d.Prober.Store.Jobs.ListOpen(ctx, inventory.GroupDeleteJob, countedDeletions)
 	if err != nil {
 		return fmt.Errorf("read the deletions of groups: %w", err)
 	}

@@ -361,7 +361,7 @@ func (b *Bench) Gone() bool { _, ok := b.Row(Machine); return !ok }
 // Jobs lists all jobs.
 func (b *Bench) Jobs() []jobrow.Job {
 	b.T.Helper()
-	all, err := b.Store.Jobs.Jobs(context.Background(), jobrow.Query{})
+	all, err := b.Store.Jobs.List(context.Background(), jobrow.Query{})
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -379,7 +379,7 @@ func (b *Bench) AddJobIn(region, kind, subject string) [16]byte {
 	b.T.Helper()
 	id := jobrow.ID(kind, subject)
 	j := jobrow.Job{Subscription: Subscription, ID: id, Kind: kind, Subject: subject, Region: region, Payload: "{}"}
-	if _, err := b.Store.Jobs.AddJob(b.T.Context(), j); err != nil {
+	if _, err := b.Store.Jobs.Add(b.T.Context(), j); err != nil {
 		b.T.Fatal(err)
 	}
 	return id
@@ -388,7 +388,7 @@ func (b *Bench) AddJobIn(region, kind, subject string) [16]byte {
 // Load returns a job.
 func (b *Bench) Load(id [16]byte) jobrow.Job {
 	b.T.Helper()
-	j, err := b.Store.Jobs.Job(context.Background(), Subscription, id)
+	j, err := b.Store.Jobs.Get(context.Background(), Subscription, id)
 	if err != nil {
 		b.T.Fatal(err)
 	}

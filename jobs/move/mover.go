@@ -100,7 +100,7 @@ func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error)
 	if own, err := jobs.HoldOf(ctx, store.Jobs, group.Subscription, group.Generation, on); err != nil || len(own) > 0 {
 		return own, err
 	}
-	moves, err := store.Jobs.Jobs(ctx, jobrow.Query{Kind: inventory.MoveJob, Limit: mostMoves})
+	moves, err := store.Jobs.List(ctx, jobrow.Query{Kind: inventory.MoveJob, Limit: mostMoves})
 	if err != nil {
 		return nil, fmt.Errorf("list moves: %w", err)
 	}

@@ -44,7 +44,7 @@ func TestValidationThatDoesNotEnd(t *testing.T) {
 				Resources: []string{jobstest.Machine}, Path: "/", Commission: jobs.Commission{Correlation: "c"},
 			}
 			id := jobrow.ID(inventory.ValidateMoveJob, "g")
-			if _, err := b.Store.Jobs.AddJob(t.Context(), jobrow.Job{
+			if _, err := b.Store.Jobs.Add(t.Context(), jobrow.Job{
 				Subscription: jobstest.Subscription, ID: id, Kind: inventory.ValidateMoveJob, Subject: "g", Payload: payload.String(),
 			}); err != nil {
 				t.Fatal(err)

@@ -82,7 +82,7 @@ func (k *SubscriptionNotifier) heldAt(ctx context.Context, path *arm.Path) (all 
 	if !arm.EqualFold(path.String(), on) {
 		return nil, nil // they concern the subscription alone
 	}
-	notices, err := k.Store.Jobs.JobsOf(ctx, path.Subscription(), inventory.NoticeJob, mostNotices)
+	notices, err := k.Store.Jobs.ListKind(ctx, path.Subscription(), inventory.NoticeJob, mostNotices)
 	for _, j := range notices {
 		all = append(all, jobs.Hold{Job: j, On: on})
 	}

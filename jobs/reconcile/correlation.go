@@ -31,7 +31,7 @@ func deletionOf(ctx context.Context, store *inventory.Store, row inventory.Resou
 	if err != nil || group.State != index.GroupDeleting {
 		return jobs.Commission{}
 	}
-	job, err := store.Jobs.Job(ctx, row.Subscription, group.Generation)
+	job, err := store.Jobs.Get(ctx, row.Subscription, group.Generation)
 	if err != nil {
 		return jobs.Commission{}
 	}

@@ -66,7 +66,7 @@ func (f *FenceWatcher) Measure(ctx context.Context, open int) error {
 	}
 	var counts jobrow.Counts
 	if open > 0 {
-		if counts, err = f.Prober.Store.Jobs.CountJobsOf(ctx, inventory.FenceJob, f.Limit, f.Limit); err != nil {
+		if counts, err = f.Prober.Store.Jobs.CountKind(ctx, inventory.FenceJob, f.Limit, f.Limit); err != nil {
 			return fmt.Errorf("count the jobs of fences: %w", err)
 		}
 	}

@@ -17,7 +17,7 @@ func TestAnotherRunnerTakesOverAfterTheLease(t *testing.T) {
 	var dead []jobrow.Job
 	b.Within("a claim", func() bool {
 		var err error
-		if dead, err = b.Store.Jobs.ClaimJobs(t.Context(), "dead", time.Second, 10); err != nil {
+		if dead, err = b.Store.Jobs.Claim(t.Context(), "dead", time.Second, 10); err != nil {
 			t.Fatal(err)
 		}
 		return len(dead) == 1
@@ -27,7 +27,7 @@ func TestAnotherRunnerTakesOverAfterTheLease(t *testing.T) {
 	if time.Now().Before(dead[0].Until) {
 		t.Error("the job was taken from a holder whose lease was not over")
 	}
-	if err := b.Store.Jobs.EndJob(t.Context(), dead[0], jobrow.Failed, "{}"); !errors.Is(err, jobrow.ErrLeaseLost) {
+	if err := b.Store.Jobs.End(t.Context(), dead[0], jobrow.Failed, "{}"); !errors.Is(err, jobrow.ErrLeaseLost) {
 		t.Errorf("the dead one wrote: %v", err)
 	}
 }

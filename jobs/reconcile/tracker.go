@@ -63,7 +63,7 @@ func (t *OperationTracker) Measure(ctx context.Context, open int) error {
 		t.overLimit.Set(0)
 		return nil
 	}
-	counts, err := t.Prober.Store.Jobs.CountJobsOf(ctx, inventory.FollowJob, t.Limit, t.Limit)
+	counts, err := t.Prober.Store.Jobs.CountKind(ctx, inventory.FollowJob, t.Limit, t.Limit)
 	if err == nil {
 		t.overLimit.Set(float64(counts.Old))
 	}

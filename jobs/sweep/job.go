@@ -104,10 +104,10 @@ func (s *Sweeper) Order(ctx context.Context, order Order) (jobrow.Job, error) {
 
 func (s *Sweeper) job(ctx context.Context, j jobrow.Job) (jobrow.Job, error) {
 	j.Kind, j.ID = Job, jobrow.ID(Job, j.Subject)
-	if _, err := s.Prober.Store.Jobs.AddJob(ctx, j); err != nil {
+	if _, err := s.Prober.Store.Jobs.Add(ctx, j); err != nil {
 		return jobrow.Job{}, fmt.Errorf("record a sweep: %w", err)
 	}
-	return s.Prober.Store.Jobs.Job(ctx, j.Subscription, j.ID)
+	return s.Prober.Store.Jobs.Get(ctx, j.Subscription, j.ID)
 }
 
 // Describe implements [jobs.Kind].
@@ -231,7 +231,7 @@ func (s *Sweeper) scheduleAll(ctx context.Context) error {
 	if s.Interval <= 0 {
 		return nil
 	}
-	known, err := s.Prober.Store.Jobs.Job(ctx, "", jobrow.ID(Job, scheduledSubject))
+	known, err := s.Prober.Store.Jobs.Get(ctx, "", jobrow.ID(Job, scheduledSubject))
 	if !errors.Is(err, inventory.ErrNotFound) && (err != nil || !known.State.Ended()) {
 		return err
 	}
@@ -322,7 +322,7 @@ type Latest struct {
 // Latest returns the record of the latest sweep of everything, by any replica.
 func (s *Sweeper) Latest(ctx context.Context) (latest Latest, err error) {
 	for _, subject := range []string{scheduledSubject, Order{}.subject()} {
-		job, err := s.Prober.Store.Jobs.Job(ctx, "", jobrow.ID(Job, subject))
+		job, err := s.Prober.Store.Jobs.Get(ctx, "", jobrow.ID(Job, subject))
 		if errors.Is(err, inventory.ErrNotFound) {
 			continue
 		}

@@ -33,7 +33,7 @@ func (s *site) order(o sweep.Order) jobrow.Job {
 // state is where a job stands, and its report.
 func (s *site) state(j jobrow.Job) (jobrow.State, sweep.Report) {
 	s.T.Helper()
-	now, err := s.Store.Jobs.Job(context.Background(), j.Subscription, j.ID)
+	now, err := s.Store.Jobs.Get(context.Background(), j.Subscription, j.ID)
 	s.ok(err)
 	var payload struct{ Progress sweep.Report }
 	s.ok(json.Unmarshal([]byte(now.Payload), &payload))
@@ -108,7 +108,7 @@ func TestSweepResumes(t *testing.T) {
 		}
 	}
 	job := s.order(everything)
-	claimed, err := s.Store.Jobs.ClaimJobs(t.Context(), "dead", time.Millisecond, 1)
+	claimed, err := s.Store.Jobs.Claim(t.Context(), "dead", time.Millisecond, 1)
 	s.ok(err)
 	var payload map[string]any
 	s.ok(json.Unmarshal([]byte(claimed[0].Payload), &payload))
@@ -116,7 +116,7 @@ func TestSweepResumes(t *testing.T) {
 	payload["progress"] = map[string]any{"started": time.Now().Add(-time.Hour), "correlationId": "c", "missingRows": map[string]any{"count": 41}}
 	text, err := json.Marshal(payload)
 	s.ok(err)
-	s.ok(s.Store.Jobs.SaveJob(t.Context(), &claimed[0], string(text)))
+	s.ok(s.Store.Jobs.Save(t.Context(), &claimed[0], string(text)))
 	s.work()
 	report := s.ends(job, jobrow.Done)
 	if report.MissingRows.Count != 42 || report.CorrelationID != "c" || report.Done != 8 || report.Ended.Sub(report.Started) < time.Hour {

@@ -149,7 +149,7 @@ func (s *Sweeper) newLook(ctx context.Context) (*look, error) {
 			l.regional++
 		}
 	}
-	open, err := s.Prober.Store.Jobs.OpenJobs(ctx, Job, jobsHeard)
+	open, err := s.Prober.Store.Jobs.ListOpen(ctx, Job, jobsHeard)
 	for _, job := range open {
 		if p, unreadable := readPayload(job.Payload); unreadable == nil {
 			l.hear(p.missing())
@@ -186,7 +186,7 @@ func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncove
 	if err != nil {
 		return found, fmt.Errorf("read the coverage of a subscription: %w", err)
 	}
-	job, err := l.Prober.Store.Jobs.Job(ctx, sub.ID, jobrow.ID(Job, Order{Subscription: sub.ID, Uncovered: true}.subject()))
+	job, err := l.Prober.Store.Jobs.Get(ctx, sub.ID, jobrow.ID(Job, Order{Subscription: sub.ID, Uncovered: true}.subject()))
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return found, err
 	}

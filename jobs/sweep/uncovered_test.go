@@ -84,7 +84,7 @@ func TestUncoveredRegionsAndWhatTheySayLast(t *testing.T) {
 
 	// Its progress is no end, and it says what it waits for.
 	s.Within("a pause", func() bool {
-		now, err := s.Store.Jobs.Job(t.Context(), job.Subscription, job.ID)
+		now, err := s.Store.Jobs.Get(t.Context(), job.Subscription, job.ID)
 		s.ok(err)
 		shown := s.sweeper.Describe().Standing(now)
 		return now.Owner == "" && shown.Done == 2 && shown.Of == 4 && slices.Equal(shown.WaitingFor, []string{"eastus"}) && strings.Contains(shown.Outcome, "503")

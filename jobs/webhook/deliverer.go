@@ -159,7 +159,7 @@ func Begin(ctx context.Context, store *inventory.Store, sinks []*Sink) error {
 }
 
 func begin(ctx context.Context, store *inventory.Store, s *Sink) error {
-	job, err := store.Jobs.Job(ctx, "", jobID(s.Name))
+	job, err := store.Jobs.Get(ctx, "", jobID(s.Name))
 	if err == nil && !job.State.Ended() {
 		return resume(ctx, store.Jobs, job)
 	}
@@ -179,18 +179,18 @@ func begin(ctx context.Context, store *inventory.Store, s *Sink) error {
 	if from.Progress.Cursor = last; s.Earliest {
 		from.Progress.Cursor = first - 1
 	}
-	_, err = store.Jobs.AddJob(ctx, jobrow.Job{ID: jobID(s.Name), Kind: eventlog.SinkJob, Subject: s.Name, Payload: from.payload()})
+	_, err = store.Jobs.Add(ctx, jobrow.Job{ID: jobID(s.Name), Kind: eventlog.SinkJob, Subject: s.Name, Payload: from.payload()})
 	return err
 }
 
 // resume makes the job of a sink due at once if a replica without the sink has deferred
 // it.
-func resume(ctx context.Context, store *jobrow.Rows, job jobrow.Job) error {
+func resume(ctx context.Context, store *jobrow.Jobs, job jobrow.Job) error {
 	state, err := readState(job)
 	if err != nil || job.Owner != "" || state.AbsentSince.IsZero() {
 		return err
 	}
-	_, err = store.TriggerJob(ctx, "", job.ID)
+	_, err = store.Trigger(ctx, "", job.ID)
 	if errors.Is(err, jobrow.ErrEnded) || errors.Is(err, inventory.ErrNotFound) {
 		return nil // it was forgotten meanwhile, and the next call creates it again
 	}
@@ -211,7 +211,7 @@ func numberAll(ctx context.Context, store *eventlog.Log) error {
 func jobID(sink string) [16]byte { return jobrow.ID(eventlog.SinkJob, sink) }
 
 func (d *Deliverer) job(ctx context.Context, sink string) (jobrow.Job, error) {
-	return d.Store.Jobs.Job(ctx, "", jobID(sink))
+	return d.Store.Jobs.Get(ctx, "", jobID(sink))
 }
 
 // Measure implements [jobs.Measured]. It reads the store, so that every replica shows

@@ -106,7 +106,7 @@ func shownAs(s harness.TraceSpan) (label, kind string, shown bool) {
 	switch kind, _, _ = strings.Cut(s.Name, " "); kind {
 	case "store":
 		operation := a["db.operation.name"]
-		return "store write " + operation, kind, s.Name == "store write" && !strings.Contains(operation, "Progress") && !slices.Contains([]string{"Rows.RenewJob", "Rows.DeferJob", "Rows.SaveJob"}, operation)
+		return "store write " + operation, kind, s.Name == "store write" && !strings.Contains(operation, "Progress") && !slices.Contains([]string{"Jobs.Renew", "Jobs.Defer", "Jobs.Save"}, operation)
 	case "call":
 		return s.Name + " to " + a["portico.region"], kind, true
 	case "step":

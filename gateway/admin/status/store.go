@@ -50,7 +50,7 @@ func (s Sources) checkStore(ctx context.Context, f *finding) {
 
 // jobs finds jobs without a worker, and jobs whose attempts all fail.
 func (s Sources) jobs(ctx context.Context, f *finding) error {
-	counts, err := s.Store.Jobs.CountJobs(ctx, overdue*s.Config.Jobs.Lease, 0)
+	counts, err := s.Store.Jobs.Count(ctx, overdue*s.Config.Jobs.Lease, 0)
 	if err != nil {
 		return fmt.Errorf("count jobs: %w", err)
 	}
@@ -88,7 +88,7 @@ func (s Sources) longRunning(ctx context.Context, f *finding) error {
 func (s Sources) countLongJobs(ctx context.Context, f *finding, name string, kind jobs.Description) error {
 	p := kind.Problems
 	after := cmp.Or(p.After, kind.Limit)
-	counts, err := s.Store.Jobs.CountJobsOf(ctx, name, after, after)
+	counts, err := s.Store.Jobs.CountKind(ctx, name, after, after)
 	if err == nil && counts.Old > 0 {
 		f.add(api.Problem{Code: p.TooLong, Count: counts.Old, Summary: fmt.Sprintf(p.Summary, count(counts.Old, p.One, p.Many))})
 	}
@@ -101,7 +101,7 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 	if kind.Limit <= 0 {
 		return nil
 	}
-	open, err := s.Store.Jobs.OpenJobs(ctx, name, mostLongJobs)
+	open, err := s.Store.Jobs.ListOpen(ctx, name, mostLongJobs)
 	if err != nil {
 		return fmt.Errorf("list the open jobs of %s: %w", name, err)
 	}
