@@ -12,8 +12,9 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// The form of junit.xml, as build servers read it: a suite of tests for each profile. A
-// broken rule is a failure, an unreached one an error, one that was left out is skipped.
+// The form of junit.xml, as build servers read it: a test suite for each
+// profile. A broken rule is a failure, an unreached one an error, and one
+// that was left out is skipped.
 type junitSuites struct {
 	XMLName xml.Name     `xml:"testsuites"`
 	Name    string       `xml:"name,attr"`
@@ -119,7 +120,7 @@ func junitCaseOf(r contract.Result) junitCase {
 	return c
 }
 
-// junitSummary is what overviews of build servers show.
+// junitSummary returns the text that build servers show in overviews.
 func junitSummary(r contract.Result) string {
 	if len(r.Faults) == 0 {
 		return oneLine(r.Why)

@@ -9,8 +9,9 @@ import (
 	"portico/internal/schema"
 )
 
-// examples are bodies that the document gives as examples of the operation, the smallest
-// first: what it has is the least that is said to be enough.
+// examples returns the bodies that the document gives as examples of the
+// operation, the smallest first: the document claims that even its few
+// members are enough.
 func (m *maker) examples(o *schema.Operation) []any {
 	parameter, err := m.BodyParameter(o)
 	if err != nil {
@@ -39,7 +40,7 @@ func (m *maker) examples(o *schema.Operation) []any {
 	return bodies
 }
 
-// size is how many values a value holds.
+// size returns the number of values in a value.
 func size(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -55,7 +56,7 @@ func size(v any) int {
 	return n
 }
 
-// named are the examples by their names; those in files that are not there are left out.
+// named returns the examples sorted by name, without those in missing files.
 func (m *maker) named(doc *schema.Document, examples map[string]any) []map[string]any {
 	var all []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
