@@ -2,8 +2,8 @@ package contoso
 
 import "net/http"
 
-// refusedMove is the answer to a move that is refused, and what deliberate breaks do all
-// the same.
+// refusedMove returns the answer to a refused move, of which a break carries
+// out a part.
 func (t *tx) refusedMove(o *moveOrder, refusal error) (answer, error) {
 	switch {
 	case t.breaks[moveRefusedHalf]:
@@ -19,7 +19,7 @@ func (t *tx) refusedMove(o *moveOrder, refusal error) (answer, error) {
 	return answer{}, refusal
 }
 
-// moved is the answer to a move that is done.
+// moved returns the answer to a completed move.
 func (b breaks) moved(o *moveOrder) answer {
 	if b[moveAnswersBody] {
 		return jsonAnswer(http.StatusOK, map[string]any{"value": o.IDs})

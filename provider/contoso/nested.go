@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// mayDelete keeps a resource of a type whose deletionPolicy is refuse while it
-// has nested resources (addendum, Designing Resources: tracked ones are deleted
-// with their parent as the policy says).
+// mayDelete refuses to delete a resource that has nested ones if the
+// deletionPolicy of its type is refuse (addendum, Designing Resources: the
+// policy decides whether tracked ones are deleted with their parent).
 func (t *tx) mayDelete(kind *resourceType, r *resource) error {
 	if !kind.refuse || t.breaks[refuseIgnored] {
 		return nil

@@ -4,7 +4,7 @@ import "net/http"
 
 // get answers GET and HEAD of one resource (resource reference, Get Resource).
 func (p *Provider) get(c *call, t *resourceType) (answer, error) {
-	if a, weary := p.weary(c); weary {
+	if a, weary := p.refuseBurst(c); weary {
 		return a, nil
 	}
 	return p.transact(func(x *tx) (answer, error) {
@@ -26,14 +26,14 @@ func (t *tx) find(a address, kind *resourceType) (*resource, error) {
 	if err := t.checkParent(a, kind); err != nil {
 		return nil, err
 	}
-	r := t.held(a)
+	r := t.resourceAt(a)
 	if r == nil {
 		return nil, resourceNotFound(a)
 	}
 	return r, nil
 }
 
-// parentNotFound is the code of a child whose parent is not there.
+// parentNotFound is the code of the error about a missing parent.
 const parentNotFound = "ParentResourceNotFound"
 
 // checkParent refuses a resource below a parent that does not exist (addendum, Nested

@@ -15,7 +15,7 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 	}
 	stale := p.hesitate(c)
 	return p.transact(func(x *tx) (answer, error) {
-		w, err := p.judge(c, x, t, wanted{body, condition}, stale(x.held(c.address)))
+		w, err := p.judge(c, x, t, wanted{body, condition}, stale(x.resourceAt(c.address)))
 		if err != nil {
 			return answer{}, err
 		}
@@ -26,14 +26,14 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// wanted is what a PUT asks for.
+// wanted is the content of a PUT.
 type wanted struct {
 	body      object
 	condition precondition
 }
 
-// judge returns what a PUT would write in place of the current resource, or why it is
-// refused. It changes nothing.
+// judge returns the effect of a PUT on the current resource, or an error if
+// it is refused. It changes nothing.
 func (p *Provider) judge(c *call, x *tx, t *resourceType, w wanted, current *resource) (writing, error) {
 	if err := x.mayWrite(c, t); err != nil {
 		return writing{}, err
@@ -79,8 +79,8 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// desired reads the body and the preconditions of a PUT or PATCH. It has created the
-// parts of a composite resource when it returns.
+// desired reads the body and the preconditions of a PUT or PATCH. For a
+// composite resource it also creates the parts.
 func (p *Provider) desired(c *call, t *resourceType) (object, precondition, error) {
 	body, err := c.object()
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 			return answer{}, err
 		}
 		key := c.address.key()
-		current := x.held(c.address)
+		current := x.resourceAt(c.address)
 		if current == nil && x.breaks[deleteAbsent404] {
 			return answer{}, resourceNotFound(c.address)
 		}
@@ -118,7 +118,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 			return overlooked(c)
 		}
 		if current == nil {
-			x.overtake(key) // what has not appeared yet never will
+			x.overtake(key) // it will never appear
 			return emptyAnswer(http.StatusNoContent), nil
 		}
 		if err := condition.allows(current); err != nil {
@@ -146,7 +146,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 			return answer{status: http.StatusAccepted, header: links}, nil
 		}
 		x.overtake(key)
-		x.put(current.in(stateDeleting, o.ID))
+		x.put(current.inState(stateDeleting, o.ID))
 		return answer{status: http.StatusAccepted, header: links}, nil
 	})
 }
@@ -154,13 +154,13 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 // writing is the effect of a PUT or PATCH. current is nil if there was no resource.
 type writing struct {
 	current, next *resource
-	children      []*resource // those of a deep insert
+	children      []*resource // the children of a deep insert
 }
 
-// carryOut makes next the resource, at once or by an operation.
+// carryOut stores the next resource, at once or by an operation.
 func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer, error) {
 	key := w.next.key()
-	next, err := x.showing(w.next, t, w.children)
+	next, err := x.withChildren(w.next, t, w.children)
 	if err != nil {
 		return answer{}, err
 	}
@@ -169,14 +169,14 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 		status, running = http.StatusCreated, stateCreating
 	}
 	if t.free {
-		status = t.way().status(w.current)
+		status = t.writeStyle().status(w.current)
 	}
 	if c.order.mode == modeSynchronous {
 		if c.order.outcome != stateSucceeded {
 			return answer{}, outcomeFailure(c.order.outcome)
 		}
 		x.overtake(key)
-		next = next.in(stateSucceeded, "")
+		next = next.inState(stateSucceeded, "")
 		x.put(next)
 		x.insert(w.children)
 		return next.answer(status, c.etags), nil
@@ -197,7 +197,7 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 	if !accepted && c.breaks[asyncPutTerminalAtOnce] {
 		running = stateSucceeded
 	}
-	next = next.in(running, o.ID)
+	next = next.inState(running, o.ID)
 	x.put(next)
 	if accepted {
 		return answer{status: http.StatusAccepted, header: links}, nil
@@ -208,12 +208,12 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 }
 
 // overtake ends earlier writes of the resource that still run: the latest
-// write counts.
+// write wins.
 func (t *tx) overtake(key string) {
 	t.cancel(func(o *operation) bool { return o.Kind == writeOperation && o.Key == key })
 }
 
-// lastSettled is the resource as it was before the write that is under way.
+// lastSettled returns the resource before the write that is running.
 func (t *tx) lastSettled(r *resource) *resource {
 	if r == nil || r.Operation == "" {
 		return r
@@ -237,8 +237,8 @@ func (t *tx) mayWrite(c *call, kind *resourceType) error {
 
 func beingDeleted(r *resource) bool { return r != nil && r.State == stateDeleting }
 
-// mergeSystemData overlays the stored systemData with the front door's, so that a
-// header without the creation's members does not remove them.
+// mergeSystemData overlays the stored systemData with the front door's, so
+// that a header without the members about the creation does not remove them.
 func mergeSystemData(kept json.RawMessage, header string) (json.RawMessage, error) {
 	if header == "" {
 		return kept, nil
