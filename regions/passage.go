@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// PassesRequest returns the request headers, by canonical name, that pass to this
-// provider in addition to those that pass to all.
+// PassesRequest returns the request headers, by canonical name, that are
+// forwarded to this provider in addition to the headers for all providers.
 func (p *Provider) PassesRequest() map[string]bool { return p.requestHeaders }
 
-// PassesAnswer returns the headers of the provider's answers, by canonical name, that
-// pass to clients in addition to those that pass from all.
+// PassesAnswer returns the headers of the provider's answers, by canonical
+// name, that are forwarded to clients in addition to the headers of all
+// providers.
 func (p *Provider) PassesAnswer() map[string]bool { return p.answerHeaders }
 
 func canonicalNames(names []string) map[string]bool {
@@ -46,7 +47,8 @@ func (p *Provider) RedirectsTo(to *url.URL) bool {
 	})
 }
 
-// plainHost reports whether clients read a host and port exactly as net/url does.
+// plainHost reports whether clients read a host and port exactly as net/url
+// does.
 func plainHost(host string) bool {
 	return host != "" && strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789-.:") == ""
 }
