@@ -10,7 +10,7 @@ import (
 type body struct {
 	kind bodyKind
 	left int64 // of a body with a length, or of the chunk
-	err  error // what all further reads return
+	err  error // result of all further reads
 	chunks
 }
 
@@ -19,7 +19,8 @@ var (
 	errEarly  = fmt.Errorf("the answer ended before its length: %w", io.ErrUnexpectedEOF)
 )
 
-// Held reports whether the whole body is in memory, so that no read of it waits.
+// Held reports whether the whole body is in memory, so that no read of it
+// waits.
 func (x *exchange) Held() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -50,7 +51,7 @@ func (x *exchange) Read(p []byte) (n int, err error) {
 	switch {
 	case err == nil:
 		return n, nil
-	case err == io.EOF: //nolint:errorlint // the end, and no wrapped one
+	case err == io.EOF: //nolint:errorlint // the end itself, not a wrapped one
 		x.err = io.EOF
 		x.finish(true)
 		return n, io.EOF
