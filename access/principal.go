@@ -165,9 +165,9 @@ func GroupsOf(ids []string) Groups {
 // All returns the ids.
 func (g Groups) All() iter.Seq[string] { return strings.FieldsSeq(string(g)) }
 
-// LastModified returns the system data for a call by which Portico changes or
-// deletes a resource on behalf of p: its provider records the caller and the
-// time (common headers, x-ms-arm-resource-system-data).
+// LastModified returns the system data for Portico's own change or deletion
+// of a resource on behalf of p: the provider records the caller and the time
+// (common headers, x-ms-arm-resource-system-data).
 func (p Principal) LastModified(at time.Time) string {
 	text, err := json.Marshal(map[string]string{
 		"lastModifiedBy": p.Signature(), "lastModifiedByType": p.Kind(),

@@ -44,8 +44,8 @@ func asciiOnly(s string) bool {
 	return true
 }
 
-// Composed reports whether s is in Unicode normalization form C, in which each
-// character has one spelling.
+// Composed reports whether s is in Unicode normalization form C, which has
+// one spelling for each character.
 func Composed(s string) bool { return asciiOnly(s) || norm.NFC.IsNormalString(s) }
 
 // ignorable reports whether r is invisible by itself although it is a letter or a mark:

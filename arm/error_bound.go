@@ -14,8 +14,8 @@ const ErrorBytes = 64 << 10
 // that is kept: if few are kept, each keeps more text.
 const lengthOfOne = 8
 
-// Within returns an error of at most bound bytes of JSON. An error that is
-// cut says so in its message. All its texts and members are cut to the same
+// Within returns an error of at most bound bytes of JSON. The message of a
+// cut error mentions the cut. All texts and members are cut to the same
 // length, the longest that fits.
 func (e *Error) Within(bound int) *Error {
 	if e == nil {

@@ -54,7 +54,7 @@ func CheckTags(tags map[string]string, limit int) *Error {
 }
 
 // hasReserved reports whether a tag's name has a reserved character. Names
-// such as hidden-link:/subscriptions/…, with which tools link resources, may
+// such as hidden-link:/subscriptions/…, used by tools to link resources, may
 // have slashes.
 func hasReserved(name string) bool {
 	reserved := `<>%&\?/`

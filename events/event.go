@@ -93,8 +93,8 @@ type Payload struct {
 	// Action is the action, as roles name it.
 	Action string `json:"action"`
 	Status Status `json:"status"`
-	// New reports whether the write created the resource, as far as Portico
-	// knew.
+	// New reports whether the write created the resource, to Portico's
+	// knowledge.
 	New    bool   `json:"new,omitempty"`
 	Origin Origin `json:"origin"`
 	// Gone means that the write has failed and its resource no longer exists.

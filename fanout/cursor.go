@@ -84,7 +84,7 @@ func (w *cursor) remaining() []*regionCursor {
 	return open
 }
 
-// moveToEnd moves the regions for which late is true to the end.
+// moveToEnd moves the regions selected by late to the end.
 func (w *cursor) moveToEnd(late func(*regionCursor) bool) {
 	slices.SortStableFunc(w.regions, func(a, b *regionCursor) int {
 		switch {

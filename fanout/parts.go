@@ -35,8 +35,8 @@ type Parts interface {
 // maxParts bounds the parts, by region, that one page reads.
 const maxParts = 16
 
-// resumeParts loads the parts of a cursor again, and drops those in which the
-// caller may no longer read anything.
+// resumeParts loads the parts of a cursor again, and drops parts without
+// anything that the caller may still read.
 func (w *cursor) resumeParts(ctx context.Context, parts Parts) error {
 	var kept []*regionCursor
 	for _, r := range w.regions {

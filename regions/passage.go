@@ -63,7 +63,7 @@ func standardPort(scheme string) string {
 	return ""
 }
 
-// redirectHost is a host to which clients may be redirected.
+// redirectHost is a permitted host of redirects.
 type redirectHost struct {
 	name  string // in lower case
 	below bool   // matches all hosts below the name

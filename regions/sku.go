@@ -42,8 +42,8 @@ type SKUCost struct {
 	ExtendedUnit string
 }
 
-// ScaleType is the way in which a capacity changes (addendum, Enumerating
-// SKUs for an existing resource, capacity.scaleType).
+// ScaleType defines how a capacity changes (addendum, Enumerating SKUs for an
+// existing resource, capacity.scaleType).
 type ScaleType uint8
 
 // The scale types, in the words of the contract.
@@ -59,7 +59,8 @@ func ScaleTypes() []ScaleType { return []ScaleType{ScaleNone, ScaleManual, Scale
 func (s ScaleType) String() string { return name(s, "None", "Manual", "Automatic") }
 
 // OfferedIn reports whether an api-version, in any casing, offers the SKU to
-// a subscription with this offer and the features for which has returns true.
+// a subscription with this offer and features. has reports whether the
+// subscription has a feature.
 func (s *SKU) OfferedIn(apiVersion, offer string, has func(feature string) bool) bool {
 	same := func(a string) func(string) bool { return func(b string) bool { return arm.EqualFold(a, b) } }
 	if !slices.ContainsFunc(s.APIVersions, same(apiVersion)) {

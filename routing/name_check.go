@@ -74,7 +74,7 @@ func (s *resolution) routeToEach(names []string, endpoint func(region string) *r
 	return nil
 }
 
-// regionsOf returns the regions in which a provider has an endpoint, sorted.
+// regionsOf returns the regions with an endpoint of a provider, sorted.
 func regionsOf(p *regions.Provider) (names []string) {
 	for _, e := range p.Endpoints() { // by region
 		if e.Region != arm.GlobalLocation && (len(names) == 0 || names[len(names)-1] != e.Region) {

@@ -43,8 +43,8 @@ type Index interface {
 	Target(ctx context.Context, q inventory.Question) (inventory.Target, error)
 	Locate(ctx context.Context, subscription string, key []byte, now time.Time) (memory.Located, error)
 	// MayHold returns, sorted, the regions that may hold resources of a type:
-	// regions with rows, and those of the given ones in which a resource may
-	// exist without a row. held reports whether any of them has rows.
+	// regions with rows, and given regions that may have resources without a
+	// row. held reports whether any of them has rows.
 	MayHold(ctx context.Context, subscription, group, typeKey string, given []string) (names []string, held bool, err error)
 	// OperationFor returns the record of a polling URL, for a caller.
 	OperationFor(ctx context.Context, subscription, token, tenant, object string) (polls.Operation, error)
@@ -54,8 +54,8 @@ type Index interface {
 	// ResourceAndRemoval is like Resource, and reports whether an open DELETE
 	// may have ended the resource.
 	ResourceAndRemoval(ctx context.Context, subscription, key string) (row inventory.Resource, removalOpen bool, err error)
-	// Uncovered returns those of the regions in which a resource may exist
-	// without a row.
+	// Uncovered returns the given regions that may have resources without a
+	// row.
 	Uncovered(ctx context.Context, subscription, typeKey string, regions []string) ([]string, error)
 }
 

@@ -259,8 +259,8 @@ func (c *Client) auditCall(call *Call, began time.Time, response *http.Response,
 	(*auditor)(*call, began, status, err)
 }
 
-// maxSendAnswer bounds the answer to a write of Portico's own, of which only
-// the status and an error matter.
+// maxSendAnswer bounds the answer to a write of Portico's own. Only its
+// status and error matter.
 const maxSendAnswer = 1 << 20
 
 // Send makes a call like [Client.Do] and reads its complete answer,

@@ -74,8 +74,7 @@ type replayed struct {
 	io.Closer
 }
 
-// certificateAlerts lists the TLS alerts with which a peer refuses a
-// certificate.
+// certificateAlerts lists a peer's TLS alerts that refuse a certificate.
 var certificateAlerts = []tls.AlertError{41, 42, 43, 44, 45, 46, 48, 49, 116}
 
 // refusedByAlert reports whether the provider ended a connection because it

@@ -40,7 +40,7 @@ type Held struct {
 // Any reports whether the caller may have any grant.
 func (h Held) Any() bool { return !h.Whole || h.Grants.Any() }
 
-// fewGrants is the number of grants up to which a linear search is used.
+// fewGrants bounds the grants that are searched linearly.
 const fewGrants = 16
 
 // Sort puts grants in the order that the other methods need.

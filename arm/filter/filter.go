@@ -113,7 +113,7 @@ func (f Filter) needs(field Field, v verb) (string, bool) {
 const mostAlternatives = 16
 
 // Alternatives splits the filter: every match meets one of the returned
-// filters. They are the sides of an or, each of which may need more than the
+// filters. They are the sides of an or, and each may need more than the
 // whole. If there is no or, or too many sides, it returns the filter itself.
 func (f Filter) Alternatives() []Filter {
 	if f.root == nil {

@@ -69,7 +69,7 @@ func lex(s string, inWord func(byte) bool) ([]token, error) {
 	return append(tokens, token{end, "", len(s)}), nil
 }
 
-// lexQuoted reads a quoted text, in which two quotes stand for one.
+// lexQuoted reads a quoted text. Two quotes in it stand for one.
 func lexQuoted(s string, i int) (said string, next int, err error) {
 	var b strings.Builder
 	for j := i + 1; j < len(s); j++ {

@@ -97,7 +97,7 @@ func connOf(c net.Conn) (*conn, bool) {
 	}
 }
 
-// ConnState is the ConnState hook of an [http.Server].
+// ConnState implements the ConnState hook of an [http.Server].
 func (t *Table) ConnState(c net.Conn, state http.ConnState) {
 	own, ok := connOf(c)
 	if !ok {
@@ -134,7 +134,7 @@ func (t *Table) stopIdleTimer(c *conn) {
 
 type connKey struct{}
 
-// ConnContext is the ConnContext hook of an [http.Server].
+// ConnContext implements the ConnContext hook of an [http.Server].
 func (t *Table) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	own, ok := connOf(c)
 	if !ok {

@@ -69,9 +69,9 @@ func endsInPart(path string) bool {
 	return last[0] != '\n'
 }
 
-// Reopen opens the path again for further lines, and closes the former file. If the
-// path cannot be opened, lines still go to the former file. The error may also be that
-// of the former file.
+// Reopen opens the path again for further lines, and closes the former file.
+// If the path cannot be opened, lines still go to the former file. The error
+// may come from closing the former file.
 func (f *File) Reopen() error {
 	next, torn, err := openFile(f.path)
 	if err != nil {

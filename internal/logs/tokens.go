@@ -8,8 +8,8 @@ const (
 	shortestKey = 32
 )
 
-// redactTokens replaces JSON Web Tokens, and runs of key characters for which
-// secret returns true.
+// redactTokens replaces JSON Web Tokens, and runs of key characters that
+// secret selects.
 func redactTokens(text string, secret func(run string) bool) string {
 	var b strings.Builder
 	from := 0

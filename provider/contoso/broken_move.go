@@ -2,8 +2,8 @@ package contoso
 
 import "net/http"
 
-// refusedMove returns the answer to a refused move, of which a break carries
-// out a part.
+// refusedMove returns the answer to a refused move, after carrying out a part
+// of it if a break selects that.
 func (t *tx) refusedMove(o *moveOrder, refusal error) (answer, error) {
 	switch {
 	case t.breaks[moveRefusedHalf]:

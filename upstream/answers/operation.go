@@ -114,7 +114,7 @@ func State(ofStatus bool, text []byte) index.Report {
 	return state
 }
 
-// statusIn returns the status in the text of an object, whose name matches
+// statusIn returns the status in the text of an object. Its name matches
 // without case.
 func statusIn(text []byte) index.Report {
 	status := ""

@@ -7,7 +7,7 @@ import (
 	"portico/tracing/headers"
 )
 
-// bodyKind is the way in which an answer's body ends.
+// bodyKind defines how an answer's body ends.
 type bodyKind uint8
 
 const (

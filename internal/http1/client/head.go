@@ -99,8 +99,8 @@ func checkStatusLine(line []byte) error {
 	return nil
 }
 
-// checkField checks a header line. It refuses a space before the colon, with
-// which other readers see another name.
+// checkField checks a header line. It refuses a space before the colon,
+// because other readers then see another name.
 func checkField(line []byte) error {
 	if line[0] == ' ' || line[0] == '\t' {
 		return errFolded

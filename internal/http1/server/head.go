@@ -87,8 +87,8 @@ func checkRequestLine(line []byte) error {
 	return errRequestLine
 }
 
-// checkField checks a header line. It refuses a space before the colon, with
-// which other servers read another name.
+// checkField checks a header line. It refuses a space before the colon,
+// because other servers then read another name.
 func checkField(line []byte) (colon int, err error) {
 	if line[0] == ' ' || line[0] == '\t' {
 		return 0, errFolded

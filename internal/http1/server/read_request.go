@@ -12,8 +12,8 @@ import (
 // side of the connection, like a [Server] with the limit maxHead. It returns
 // the handler's request, below ctx, with its content still to be read. The
 // error is a *[connections.Refusal] for a request that is answered without
-// the handler, and [io.EOF] for an incomplete head, for which a server would
-// wait.
+// the handler, and [io.EOF] for an incomplete head; a server would wait for
+// the rest.
 func ReadRequest(ctx context.Context, sent []byte, maxHead int) (*http.Request, error) {
 	c := &conn{Conn: &sentBytes{Reader: bytes.NewReader(sent)}, server: New(Options{MaxHead: maxHead}), ctx: ctx, in: make([]byte, bufferSize)}
 	x, err := c.readRequest()

@@ -52,7 +52,7 @@ func (w *response) Header() http.Header {
 	return w.header
 }
 
-// usualHeaders is the size up to which a map needs no tables.
+// usualHeaders is the largest size of a map without tables.
 const usualHeaders = 8
 
 // SetOwn implements [headers.Owner].

@@ -212,8 +212,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// end closes the listeners, and the connections for which closes returns
-// true.
+// end closes the listeners, and the connections selected by closes.
 func (s *Server) end(closes func(*conn) bool) {
 	s.mu.Lock()
 	s.ended.Store(true)

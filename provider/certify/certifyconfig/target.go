@@ -94,8 +94,8 @@ type knownType struct {
 	Locations    []string `json:"locations"`
 }
 
-// regions returns the regions in which a front door has all described types
-// that are not global.
+// regions returns the front door's regions that have all described types,
+// except global ones.
 func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, error) {
 	names, err := c.displayNames(ctx, client)
 	if err != nil {

@@ -382,7 +382,7 @@ func (s *Scene) operationsBy(caller Caller, headers []Headers) iter.Seq[*Answer]
 	}
 }
 
-// way is a write and a pattern in which it is answered with a polling URL.
+// way is a write with a pattern that answers it with a polling URL.
 type way struct {
 	method  string
 	write   write

@@ -146,8 +146,8 @@ func (s *Scene) failing(p Pattern, outcome Headers) option {
 	return s.short(p, outcome)
 }
 
-// begins expects the answer with which the pattern starts an operation. If
-// the provider is not steered, begins fills in the pattern from the answer.
+// begins expects the pattern's answer to the start of an operation. If the
+// provider is not steered, begins fills in the pattern from the answer.
 func (s *Scene) begins(p *Pattern, a *Answer) *Answer {
 	if !p.natural {
 		if p.Accepted {

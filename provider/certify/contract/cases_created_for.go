@@ -12,8 +12,8 @@ type CreatedFor struct {
 	More Object `yaml:"more"`
 }
 
-// createdForTag is the tag that names the resource for which such a resource
-// was created.
+// createdForTag is the tag on such a resource with the id of the resource
+// that it was created for.
 const createdForTag = "resourceCreatedFor"
 
 // createdForCases check the tag of resources that a provider creates for its

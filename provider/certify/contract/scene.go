@@ -394,7 +394,7 @@ func (s *Scene) fatal(expected, got string) {
 // it.
 func (s *Scene) leaveUndescribed(means string) { s.leaveOut("the description does not have " + means) }
 
-// leaveOut ends a scene in which there is nothing to try, with a reason.
+// leaveOut ends a scene that has nothing to try, with a reason.
 func (s *Scene) leaveOut(why string) {
 	s.untried = why
 	panic(stop{})

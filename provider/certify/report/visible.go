@@ -21,7 +21,7 @@ func visible(text string) string {
 	}, text)
 }
 
-// oneLine is like visible, on one line.
+// oneLine applies visible, and puts the text on one line.
 func oneLine(text string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(visible(text))
 }

@@ -28,10 +28,10 @@ type Sample struct {
 	Update contract.Object
 }
 
-// Bodies makes a sample for each type, "Acme.Stuff/widgets/parts", for which
-// one of the documents has a PUT; other types have no entry. References may
-// lead to other files relative to a document. The error names the document,
-// the path and the member for which no value was found.
+// Bodies makes a sample for each type, "Acme.Stuff/widgets/parts", that has a
+// PUT in one of the documents; other types have no entry. References may lead
+// to other files relative to a document. The error names the document, the
+// path and the member without a value.
 func Bodies(files, types []string) (map[string]Sample, error) {
 	l := schema.Library{}
 	samples := map[string]Sample{}
@@ -87,7 +87,7 @@ func (m member) String() string {
 
 func (m member) to(name string) member { return append(slices.Clip(m), name) }
 
-// noValue returns an error about a member for which no value was found.
+// noValue returns an error about a member without a value.
 func noValue(at member, why string, args ...any) error {
 	return fmt.Errorf("%s: %s", at, fmt.Sprintf(why, args...))
 }
