@@ -73,7 +73,7 @@ func load(folder, issuer string, now time.Time) (*keySet, error) {
 		Fetched time.Time `json:"fetched"`
 	}
 	if err := json.Unmarshal(text, &k); err != nil || k.Issuer != issuer {
-		return nil, fmt.Errorf("%s is no file of this issuer's keys", keyFile(folder, issuer))
+		return nil, fmt.Errorf("%s is not a file of this issuer's keys", keyFile(folder, issuer))
 	}
 	if k.Fetched.After(now) { // the clock was set back
 		k.Fetched = now

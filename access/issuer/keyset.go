@@ -43,7 +43,7 @@ func parseKeys(text []byte, fetched time.Time) (*keySet, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return nil, errors.New("the keys are no JSON of that form")
+		return nil, errors.New("the keys are not JSON in the expected form")
 	}
 	set := &keySet{fetched: fetched, names: make(map[string]bool)}
 	for _, text := range raw.Keys[:min(len(raw.Keys), maxKeys)] {

@@ -14,7 +14,7 @@ var errBadTarget = errors.New("the path or the query holds what may not stand in
 // check refuses a request that would not be exactly one request on the wire.
 func (r *Request) check() error {
 	if !headers.IsToken(r.Method) {
-		return fmt.Errorf("%q is no method", r.Method)
+		return fmt.Errorf("%q is not a method", r.Method)
 	}
 	if r.Path == "" || r.Path[0] != '/' || !headers.IsVisible(r.Path) || !headers.IsVisible(r.Query) {
 		return errBadTarget
@@ -40,7 +40,7 @@ func (r *Request) check() error {
 	return nil
 }
 
-func badName(name string) error { return fmt.Errorf("%q is no name of a header", name) }
+func badName(name string) error { return fmt.Errorf("%q is not a valid header name", name) }
 
 func badValue(name string) error {
 	return fmt.Errorf("the header %s has a value with control characters", name)
