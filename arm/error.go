@@ -62,7 +62,7 @@ func NewError(code Code, args ...any) *Error {
 func format(text string, args []any) string {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
-			args[i] = shown(s)
+			args[i] = cutForError(s)
 		}
 	}
 	return fmt.Sprintf(text, args...)
@@ -73,8 +73,8 @@ func format(text string, args []any) string {
 // than what it refuses.
 const longestShown = 8 << 10
 
-// shown cuts a text for an error.
-func shown(s string) string {
+// cutForError cuts a text for an error.
+func cutForError(s string) string {
 	return strings.ToValidUTF8(beginning(s, longestShown), "\uFFFD")
 }
 
@@ -88,7 +88,7 @@ func beginning(s string, longest int) string {
 
 // About sets the target: the id, member or parameter at fault.
 func (e *Error) About(target string) *Error {
-	e.Target = shown(target)
+	e.Target = cutForError(target)
 	return e
 }
 
@@ -117,7 +117,7 @@ func (e *Error) WithStatus(status int) *Error {
 
 // Shown sets a provider's code and message, cut.
 func (e *Error) Shown(code, message string) *Error {
-	e.Code, e.Message = Code(shown(code)), shown(message)
+	e.Code, e.Message = Code(cutForError(code)), cutForError(message)
 	return e
 }
 

@@ -202,7 +202,7 @@ func (p *Path) walk(raw string, build bool) error {
 		} else {
 			p.ends[p.n] = uint16(end)
 		}
-		if at, err = p.place(at, segment); err != nil {
+		if at, err = p.placeSegment(at, segment); err != nil {
 			return err
 		}
 		p.n++
@@ -216,9 +216,9 @@ func (p *Path) walk(raw string, build bool) error {
 	return nil
 }
 
-// place records the meaning of segment p.n at the given position, and returns the next
+// placeSegment records the meaning of segment p.n at the given position, and returns the next
 // segment's position.
-func (p *Path) place(at position, segment string) (position, error) {
+func (p *Path) placeSegment(at position, segment string) (position, error) {
 	switch at {
 	case atRoot:
 		if EqualFold(segment, "subscriptions") {
@@ -429,12 +429,12 @@ func (p *Path) Prefix(n int) string {
 }
 
 // Subscription returns the subscription's id as written, "" outside one.
-func (p *Path) Subscription() string { return p.at(p.sub) }
+func (p *Path) Subscription() string { return p.segmentAt(p.sub) }
 
 // Group returns the resource group's name as written, "" outside one.
-func (p *Path) Group() string { return p.at(p.group) }
+func (p *Path) Group() string { return p.segmentAt(p.group) }
 
-func (p *Path) at(i int8) string {
+func (p *Path) segmentAt(i int8) string {
 	if i < 0 {
 		return ""
 	}

@@ -23,7 +23,7 @@ func (v visibility) hide(page *Page) {
 	var id arm.Path
 	var usual spelling
 	for i := range page.Elements {
-		if e := &page.Elements[i]; !v.visible(page, *e, &id, &usual) {
+		if e := &page.Elements[i]; !v.isVisible(page, *e, &id, &usual) {
 			e.end = e.begin
 			page.hidden++
 		}
@@ -33,10 +33,10 @@ func (v visibility) hide(page *Page) {
 	}
 }
 
-// visible reports whether an element is shown. A caller with partial access
+// isVisible reports whether an element is shown. A caller with partial access
 // never sees an element whose id readers could take for another id, or for
 // none. path is scratch space.
-func (v visibility) visible(page *Page, e Element, path *arm.Path, usual *spelling) bool {
+func (v visibility) isVisible(page *Page, e Element, path *arm.Path, usual *spelling) bool {
 	if e.idEnd-e.id <= uint32(len(`""`)) {
 		return v.shows == nil
 	}
@@ -57,7 +57,7 @@ func (v visibility) visible(page *Page, e Element, path *arm.Path, usual *spelli
 // listed reports whether an id is the unambiguous spelling of a resource that
 // the list can hold. path is scratch space.
 func (v visibility) listed(id string, path *arm.Path) bool {
-	return path.Parse(arm.PathOf(id)) == nil && path.String() == id && v.holds(path) && unambiguous(path)
+	return path.Parse(arm.PathOf(id)) == nil && path.String() == id && v.canHold(path) && unambiguous(path)
 }
 
 // belongs reports whether an id, in any spelling, names a resource that the
@@ -69,7 +69,7 @@ func (v visibility) belongs(id string, path *arm.Path, usual *spelling) bool {
 	for strings.Contains(id, "//") {
 		id = strings.ReplaceAll(id, "//", "/")
 	}
-	if path.Parse(arm.PathOf(id)) != nil || !v.holds(path) {
+	if path.Parse(arm.PathOf(id)) != nil || !v.canHold(path) {
 		return false
 	}
 	if path.String() == id {
@@ -87,10 +87,10 @@ func (v visibility) scope() int {
 	return v.list.Len() - 1
 }
 
-// holds reports whether the list can hold a resource: one of its type, in its
+// canHold reports whether the list can hold a resource: one of its type, in its
 // scope. A tenant's list holds no resource of a subscription, which may
 // belong to another tenant.
-func (v visibility) holds(path *arm.Path) bool {
+func (v visibility) canHold(path *arm.Path) bool {
 	if path.Hops() < v.list.Hops() || (path.Subscription() == "") != (v.list.Subscription() == "") {
 		return false
 	}

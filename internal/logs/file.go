@@ -81,7 +81,7 @@ func (f *File) Reopen() error {
 	before := f.file
 	f.file, f.torn = next, torn
 	f.mu.Unlock()
-	return finish(before)
+	return syncAndClose(before)
 }
 
 // Logger returns a logger of audit lines to the file. The File's log reports
@@ -138,10 +138,10 @@ func (f *File) Failures() uint64 { return f.failures.Load() }
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return finish(f.file)
+	return syncAndClose(f.file)
 }
 
-func finish(f file) error {
+func syncAndClose(f file) error {
 	err := f.Sync()
 	if failure := f.Close(); err == nil {
 		err = failure

@@ -42,7 +42,7 @@ func listKeys(r *resource) result {
 
 // runAction handles POST {resource}/{action}.
 func (p *Provider) runAction(c *call) (answer, error) {
-	on, ok := c.address.above()
+	on, ok := c.address.instanceAbove()
 	if !ok {
 		return answer{}, notFound("NotFound", "There is nothing at this path.")
 	}
@@ -64,7 +64,7 @@ func (p *Provider) runAction(c *call) (answer, error) {
 		if err := x.mayWrite(c, t); err != nil {
 			return answer{}, err
 		}
-		r, err := x.find(on, t)
+		r, err := x.findResource(on, t)
 		if err != nil {
 			return answer{}, err
 		}
@@ -84,7 +84,7 @@ func (p *Provider) runAction(c *call) (answer, error) {
 			}
 			return done.answer(), nil
 		}
-		o, links, err := p.begin(c, x, actionOperation, "Running", on)
+		o, links, err := p.beginOperation(c, x, actionOperation, "Running", on)
 		if err != nil {
 			return answer{}, err
 		}

@@ -14,8 +14,8 @@ var known = []string{
 	"systemData", "extendedLocation",
 }
 
-// judge returns the error of a body with unknown members.
-func (b breaks) judge(body object) error {
+// refuseUnknown returns the error of a body with unknown members.
+func (b breaks) refuseUnknown(body object) error {
 	if b[unknownMember500] && slices.ContainsFunc(body, func(m member) bool { return !slices.Contains(known, m.key) }) {
 		return errBroken
 	}

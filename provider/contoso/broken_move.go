@@ -12,7 +12,7 @@ func (t *tx) refusedMove(o *moveOrder, refusal error) (answer, error) {
 		return failed(refusal), t.relocate(&first)
 	case t.breaks[moveAgainLoses]:
 		for _, id := range o.IDs {
-			t.drop(fold(o.placeOf(id)))
+			t.dropResource(fold(o.placeOf(id)))
 		}
 		return failed(refusal), nil
 	}

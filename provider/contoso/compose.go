@@ -24,7 +24,7 @@ func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, cur
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.breaks.judge(body); err != nil {
+	if err := c.breaks.refuseUnknown(body); err != nil {
 		return nil, nil, err
 	}
 	members := object{}
@@ -183,7 +183,7 @@ func (p *Provider) placement(x *tx, a address, t *resourceType, body object, cur
 	case current != nil:
 		return current.Location, nil
 	case given == "":
-		parent, _ := a.above()
+		parent, _ := a.instanceAbove()
 		return x.resource(parent.key()).Location, nil
 	}
 	return given, nil

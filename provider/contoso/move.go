@@ -66,7 +66,7 @@ func (p *Provider) move(c *call) (answer, error) {
 			a := failed(fail(http.StatusInternalServerError, "MoveBrokeOff", "The move broke off in the middle as asked."))
 			return a, nil
 		}
-		o, links, err := p.begin(c, x, moveOperation, stateMoving, on)
+		o, links, err := p.beginOperation(c, x, moveOperation, stateMoving, on)
 		if err != nil {
 			return answer{}, err
 		}

@@ -31,8 +31,8 @@ func (t *tx) mayDelete(kind *resourceType, r *resource) error {
 		"The resource '%s' cannot be deleted while it has nested resources. Delete these first: %s%s.", r.ID, strings.Join(ids, ", "), rest)
 }
 
-// drop removes a resource with everything below it.
-func (t *tx) drop(key string) {
+// dropResource removes a resource with everything below it.
+func (t *tx) dropResource(key string) {
 	if t.breaks[childrenSurvive] {
 		t.cancel(func(o *operation) bool { return o.Kind != deleteOperation && o.Key == key })
 		t.setResource(key, nil)

@@ -76,9 +76,9 @@ func (r *result) answer() answer {
 	return a
 }
 
-// begin starts an operation on the resource at the address, and returns it
+// beginOperation starts an operation on the resource at the address, and returns it
 // with the headers of the first answer.
-func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*operation, http.Header, error) {
+func (p *Provider) beginOperation(c *call, x *tx, kind, status string, on address) (*operation, http.Header, error) {
 	o := &operation{
 		ID: uuid.NewString(), Kind: kind, Key: on.key(), Status: status, Outcome: c.order.outcome,
 		Started: x.now, Due: x.now.Add(c.order.duration), RetryAfter: c.order.retryAfter, ETags: c.etags,
@@ -88,7 +88,7 @@ func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*oper
 	}
 	o.Tenant, o.Caller = c.caller()
 	o.applyFreedom(c, x.now)
-	place := p.place(c, on)
+	place := p.pollSegments(c, on)
 	o.Place = "/" + strings.Join(place, "/")
 	links := http.Header{}
 	if o.RetryAfter != "" {
@@ -113,8 +113,8 @@ func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*oper
 	return o, links, nil
 }
 
-// place returns the first segments of the operation's polling URLs.
-func (p *Provider) place(c *call, on address) []string {
+// pollSegments returns the first segments of the operation's polling URLs.
+func (p *Provider) pollSegments(c *call, on address) []string {
 	if c.order.place == placeResource {
 		return slices.Clip(on.segments)
 	}
@@ -157,7 +157,7 @@ func (p *Provider) settle(now time.Time) error {
 			continue // ended by an earlier one
 		}
 		x := p.newTx(o.Due)
-		if err := x.finish(o); err != nil {
+		if err := x.finishOperation(o); err != nil {
 			return err
 		}
 		if err := p.commit(&x.change); err != nil {
@@ -167,8 +167,8 @@ func (p *Provider) settle(now time.Time) error {
 	return nil
 }
 
-// finish ends the operation with its outcome.
-func (t *tx) finish(o *operation) error {
+// finishOperation ends the operation with its outcome.
+func (t *tx) finishOperation(o *operation) error {
 	done := *o
 	done.Status, done.Ended, done.Hidden, done.Previous, done.Children, done.Move = o.Outcome, o.Due, nil, nil, nil, nil
 	current := t.resource(o.Key)
@@ -200,7 +200,7 @@ func (t *tx) finish(o *operation) error {
 	// The first of several deletes to end removes the resource: none may
 	// report success while the resource exists.
 	if o.Kind == deleteOperation && (current != nil || o.Unshown || beingDeleted(t.resource(o.Key))) {
-		t.drop(o.Key)
+		t.dropResource(o.Key)
 	}
 	if o.Kind == writeOperation && current != nil {
 		t.put(current.inState(stateSucceeded, ""))

@@ -110,7 +110,7 @@ func (p *Provider) judgePlanned(c *call, x *tx, text json.RawMessage) (id string
 		return id, err
 	}
 	current := x.resourceAt(put.address)
-	w, err := p.judge(put, x, t, wanted{body: body.without("apiVersion", "name", "type")}, current)
+	w, err := p.evaluatePut(put, x, t, wanted{body: body.without("apiVersion", "name", "type")}, current)
 	switch {
 	case err != nil:
 	case current != nil && x.breaks[preflightRefusesAll]:

@@ -8,7 +8,7 @@ func (p *Provider) get(c *call, t *resourceType) (answer, error) {
 		return a, nil
 	}
 	return p.transact(func(x *tx) (answer, error) {
-		r, err := x.find(c.address, t)
+		r, err := x.findResource(c.address, t)
 		if err != nil {
 			return answer{}, err
 		}
@@ -21,8 +21,8 @@ func (p *Provider) get(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// find returns a resource that must exist.
-func (t *tx) find(a address, kind *resourceType) (*resource, error) {
+// findResource returns a resource that must exist.
+func (t *tx) findResource(a address, kind *resourceType) (*resource, error) {
 	if err := t.checkParent(a, kind); err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (t *tx) checkParent(a address, kind *resourceType) error {
 	if !kind.nested() || t.breaks[childrenSurvive] {
 		return nil
 	}
-	parent, _ := a.above()
+	parent, _ := a.instanceAbove()
 	if t.resource(parent.key()) == nil {
 		return notFound(parentNotFound, "Can not perform requested operation on nested resource. Parent resource '%s' not found.", parent.name())
 	}

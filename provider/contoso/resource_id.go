@@ -124,9 +124,9 @@ func (a address) tail() string { return a.types[len(a.types)-1] }
 // "virtualMachines/disks".
 func (a address) typePath() string { return strings.Join(a.types, "/") }
 
-// above returns the instance above a collection, an action or a nested
+// instanceAbove returns the instance above a collection, an action or a nested
 // resource, and false for top-level ones.
-func (a address) above() (address, bool) {
+func (a address) instanceAbove() (address, bool) {
 	n, drop := len(a.types)-1, 1
 	if a.isInstance() {
 		drop = 2

@@ -104,7 +104,7 @@ func (p *Provider) routeCollection(c *call) (answer, error) {
 	if c.method != http.MethodGet {
 		return answer{}, notAllowed(http.MethodGet)
 	}
-	if host, ok := c.address.above(); ok && same(c.address.tail(), "skus") {
+	if host, ok := c.address.instanceAbove(); ok && same(c.address.tail(), "skus") {
 		return p.listSkus(host)
 	}
 	t, err := p.served(c.address)

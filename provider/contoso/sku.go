@@ -119,7 +119,7 @@ func (p *Provider) listSkus(host address) (answer, error) {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {
-		r, err := x.find(host, t)
+		r, err := x.findResource(host, t)
 		if err != nil {
 			return answer{}, err
 		}

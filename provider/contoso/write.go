@@ -15,7 +15,7 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 	}
 	stale := p.hesitate(c)
 	return p.transact(func(x *tx) (answer, error) {
-		w, err := p.judge(c, x, t, wanted{body, condition}, stale(x.resourceAt(c.address)))
+		w, err := p.evaluatePut(c, x, t, wanted{body, condition}, stale(x.resourceAt(c.address)))
 		if err != nil {
 			return answer{}, err
 		}
@@ -32,9 +32,9 @@ type wanted struct {
 	condition precondition
 }
 
-// judge returns the effect of a PUT on the current resource, or an error if
+// evaluatePut returns the effect of a PUT on the current resource, or an error if
 // it is refused. It changes nothing.
-func (p *Provider) judge(c *call, x *tx, t *resourceType, w wanted, current *resource) (writing, error) {
+func (p *Provider) evaluatePut(c *call, x *tx, t *resourceType, w wanted, current *resource) (writing, error) {
 	if err := x.mayWrite(c, t); err != nil {
 		return writing{}, err
 	}
@@ -61,7 +61,7 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 		if err := x.mayWrite(c, t); err != nil {
 			return answer{}, err
 		}
-		current, err := x.find(c.address, t)
+		current, err := x.findResource(c.address, t)
 		if err != nil {
 			return answer{}, err
 		}
@@ -134,10 +134,10 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 			if c.order.outcome != stateSucceeded {
 				return answer{}, outcomeFailure(c.order.outcome)
 			}
-			x.drop(key)
+			x.dropResource(key)
 			return emptyAnswer(http.StatusOK), nil
 		}
-		o, links, err := p.begin(c, x, deleteOperation, stateDeleting, c.address)
+		o, links, err := p.beginOperation(c, x, deleteOperation, stateDeleting, c.address)
 		if err != nil {
 			return answer{}, err
 		}
@@ -181,7 +181,7 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 		x.insert(w.children)
 		return next.answer(status, c.etags), nil
 	}
-	o, links, err := p.begin(c, x, writeOperation, running, c.address)
+	o, links, err := p.beginOperation(c, x, writeOperation, running, c.address)
 	if err != nil {
 		return answer{}, err
 	}
@@ -229,7 +229,7 @@ func (t *tx) mayWrite(c *call, kind *resourceType) error {
 	if err := t.checkParent(c.address, kind); err != nil {
 		return err
 	}
-	if parent, ok := c.address.above(); ok && beingDeleted(t.resource(parent.key())) {
+	if parent, ok := c.address.instanceAbove(); ok && beingDeleted(t.resource(parent.key())) {
 		return fail(http.StatusConflict, "ParentResourceBeingDeleted", "The parent resource '%s' is being deleted.", parent.name())
 	}
 	return nil

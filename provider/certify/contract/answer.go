@@ -164,14 +164,14 @@ func (a *Answer) empty() {
 	a.check(len(a.Body) == 0, a.call.String()+" has no body", "%s", a)
 }
 
-// named expects the resource to have this id, casing included.
-func (a *Answer) named(id string) {
+// showsExactID expects the resource to have this id, casing included.
+func (a *Answer) showsExactID(id string) {
 	a.check(bare(text(a.doc, "id")) == id, a.call.String()+" shows the id "+id, "%s", text(a.doc, "id"))
 	a.check(text(a.doc, "name") == nameOf(id), a.call.String()+" shows the name "+nameOf(id), "%s", text(a.doc, "name"))
 }
 
-// about expects the resource to have this id and its name, in any casing.
-func (a *Answer) about(id string) *Answer {
+// showsID expects the resource to have this id and its name, in any casing.
+func (a *Answer) showsID(id string) *Answer {
 	a.check(strings.EqualFold(bare(text(a.doc, "id")), id), a.call.String()+" shows the id "+id, "%s", show(text(a.doc, "id")))
 	a.check(strings.EqualFold(text(a.doc, "name"), nameOf(id)), a.call.String()+" shows the name "+nameOf(id), "%s", show(text(a.doc, "name")))
 	return a

@@ -25,9 +25,9 @@ func (s *Scene) needs(caller Caller) {
 	}
 }
 
-// named returns the caller's name in systemData. It leaves the case out if no
+// callerName returns the caller's name in systemData. It leaves the case out if no
 // name is given.
-func (s *Scene) named(caller Caller) string {
+func (s *Scene) callerName(caller Caller) string {
 	s.needs(caller)
 	name := s.Adapter.identities[caller].Name
 	if name == "" {

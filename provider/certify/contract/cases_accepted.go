@@ -37,7 +37,7 @@ func acceptedCases() []Case {
 					started := s.prepared(patchWrite, &p, id, s.short(p))
 					s.prepare(func() { s.followed(started) })
 					if !hasURL(started) {
-						s.ended(id)
+						s.awaitTerminal(id)
 					}
 					over := s.readSoon(id, func(a *Answer) bool { return terminal(a.state()) })
 					over.status(200).inState("Succeeded").shows(Object{"properties": plain(s.Type.Contract.Change)})
@@ -54,7 +54,7 @@ func acceptedCases() []Case {
 					if p.Location {
 						s.failed(s.result(started))
 					}
-					s.endedIn("Failed", id).status(200).shows(s.body(s.Type))
+					s.awaitState("Failed", id).status(200).shows(s.body(s.Type))
 				}
 			},
 		},
@@ -84,7 +84,7 @@ func acceptedCases() []Case {
 					started := s.prepared(deleteWrite, &p, id, s.short(p))
 					s.prepare(func() { s.followed(started) })
 					if !hasURL(started) {
-						s.ended(id)
+						s.awaitTerminal(id)
 					}
 					s.readSoon(id, (*Answer).isGone).gone()
 					s.check(len(s.listed(collection(id)).like(id)) == 0, "the collection no longer has it", "it has")
@@ -101,7 +101,7 @@ func acceptedCases() []Case {
 					if p.Location {
 						s.failed(s.result(started))
 					}
-					a := s.ended(id).status(200)
+					a := s.awaitTerminal(id).status(200)
 					a.check(a.state() != "Canceled", "the state is Failed or as before", "%s", a)
 				}
 			},

@@ -49,7 +49,7 @@ func argumentCases() []Case {
 			Rule: "a request with an api-version that the provider does not support is refused",
 			Run: func(s *Scene) {
 				s.created()
-				s.get(s.id, at("1999-12-31")).refused()
+				s.get(s.id, withVersion("1999-12-31")).refused()
 			},
 		},
 	}

@@ -73,7 +73,7 @@ func stateCases() []Case {
 				if !s.Description.Asynchrony.steered() {
 					s.leaveOut("the description has no headers for an operation that does not end")
 				}
-				p := s.shown()[0]
+				p := s.shownPatterns()[0]
 				s.prepare(func() { s.begins(&p, s.put(s.id, s.body(s.Type), s.long(p))) })
 				if terminal(current(s)) {
 					s.leaveOut("the state is terminal at once")
@@ -88,10 +88,10 @@ func stateCases() []Case {
 	}
 }
 
-// shown returns the PUT patterns that show the resource immediately, and
+// shownPatterns returns the PUT patterns that show the resource immediately, and
 // hidden the patterns that answer 202.
-func (s *Scene) shown() []Pattern  { return s.putPatterns(false) }
-func (s *Scene) hidden() []Pattern { return s.putPatterns(true) }
+func (s *Scene) shownPatterns() []Pattern  { return s.putPatterns(false) }
+func (s *Scene) hiddenPatterns() []Pattern { return s.putPatterns(true) }
 
 func (s *Scene) putPatterns(accepted bool) []Pattern {
 	var found []Pattern
@@ -192,17 +192,17 @@ func (a *Answer) links(p Pattern) {
 	}
 }
 
-// ended waits until a resource's state is terminal, or the resource is gone.
-func (s *Scene) ended(id string) *Answer {
+// awaitTerminal waits until a resource's state is terminal, or the resource is gone.
+func (s *Scene) awaitTerminal(id string) *Answer {
 	return s.await(id+" reaches a terminal state", func() (*Answer, bool) {
 		a := s.get(id)
 		return a, a.Status == 404 || a.Status == 200 && terminal(a.state())
 	})
 }
 
-// endedIn waits until a resource is in the state, or gone. A resource that
+// awaitState waits until a resource is in the state, or gone. A resource that
 // shows another terminal state first breaks another rule.
-func (s *Scene) endedIn(state, id string) *Answer {
+func (s *Scene) awaitState(state, id string) *Answer {
 	a := s.await(id+" shows the provisioningState "+state, func() (*Answer, bool) {
 		a := s.get(id)
 		return a, a.Status == 404 || a.Status == 200 && (a.state() == state || misspelled(a.state()))
@@ -213,9 +213,9 @@ func (s *Scene) endedIn(state, id string) *Answer {
 	return a
 }
 
-// statusEnded waits until the operation resource has a terminal status. Its
+// awaitStatus waits until the operation resource has a terminal status. Its
 // polls before that have a rule of their own.
-func (s *Scene) statusEnded(started *Answer) *Answer {
+func (s *Scene) awaitStatus(started *Answer) *Answer {
 	var link string
 	s.prepare(func() { link = started.link("Azure-AsyncOperation") })
 	return s.await("the operation ends", func() (*Answer, bool) {
@@ -228,11 +228,11 @@ func (s *Scene) statusEnded(started *Answer) *Answer {
 func (s *Scene) result(started *Answer) *Answer {
 	var link string
 	s.prepare(func() { link = started.link("Location") })
-	return s.locationEnded(link, started)
+	return s.awaitLocation(link, started)
 }
 
-// locationEnded polls a Location until it does not answer 202.
-func (s *Scene) locationEnded(link string, started *Answer) *Answer {
+// awaitLocation polls a Location until it does not answer 202.
+func (s *Scene) awaitLocation(link string, started *Answer) *Answer {
 	return s.await("the operation ends", func() (*Answer, bool) {
 		a := s.follow(link, started)
 		return a, a.Status != http.StatusAccepted
@@ -268,7 +268,7 @@ func asyncPutCases() []Case {
 			ID: "async-put/creates-in-a-state-that-is-not-terminal", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "201 with a provisioningState that is not terminal; GETs are 200 and show the same while it runs",
 			Run: func(s *Scene) {
-				for _, p := range s.shown() {
+				for _, p := range s.shownPatterns() {
 					id := s.variant(p)
 					s.inProgress(p, s.put(id, s.body(s.Type), s.long(p)), id, 201)
 				}
@@ -278,7 +278,7 @@ func asyncPutCases() []Case {
 			ID: "async-put/updates-in-a-state-that-is-not-terminal", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "200 with a provisioningState that is not terminal",
 			Run: func(s *Scene) {
-				for _, p := range s.shown() {
+				for _, p := range s.shownPatterns() {
 					id := s.variant(p)
 					s.create(id, s.body(s.Type))
 					s.overwritable(id)
@@ -290,7 +290,7 @@ func asyncPutCases() []Case {
 			ID: "async-put/shows-the-update-in-progress", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "properties reflect the update that is in progress: the state that the resource will be in",
 			Run: func(s *Scene) {
-				for _, p := range s.shown() {
+				for _, p := range s.shownPatterns() {
 					id := s.variant(p)
 					for _, body := range []Object{s.body(s.Type), s.other(s.Type)} {
 						started := s.preparedPut(id, body, s.short(p))
@@ -304,12 +304,12 @@ func asyncPutCases() []Case {
 			ID: "async-put/ends-in-succeeded", Profile: Asynchronous, Section: asyncPut, On: asyncTypes, First: true,
 			Rule: "after provisioning completes the state is terminal, and is returned on all later GETs",
 			Run: func(s *Scene) {
-				for _, p := range s.shown() {
+				for _, p := range s.shownPatterns() {
 					id := s.variant(p)
 					for _, body := range []Object{s.body(s.Type), s.other(s.Type)} {
 						started := s.preparedPut(id, body, s.short(p))
 						s.beginsShown(&p, started)
-						s.ended(id).status(200).inState("Succeeded").shows(body)
+						s.awaitTerminal(id).status(200).inState("Succeeded").shows(body)
 						s.get(id).status(200).inState("Succeeded")
 					}
 				}
@@ -319,7 +319,7 @@ func asyncPutCases() []Case {
 			ID: "async-put/the-state-stays-shown", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "the provisioningState is returned on all future GETs, even after it is complete",
 			Run: func(s *Scene) {
-				for _, p := range s.shown() {
+				for _, p := range s.shownPatterns() {
 					id := s.variant(p)
 					started := s.preparedPut(id, s.body(s.Type), s.short(p))
 					s.beginsShown(&p, started)
@@ -336,13 +336,13 @@ func asyncPutCases() []Case {
 			Rule: "if an update fails, the properties are reverted to their previous state, and the provisioningState is Failed",
 			Run: func(s *Scene) {
 				a := s.Description.Asynchrony
-				for _, p := range s.shown() {
+				for _, p := range s.shownPatterns() {
 					for outcome, headers := range map[string]Headers{"Failed": a.Failed, "Canceled": a.Canceled} {
 						id, body := sibling(s.id, p.Name+"-"+outcome), s.body(s.Type)
 						request := s.failing(p, headers)
 						s.create(id, body)
 						s.prepare(func() { s.put(id, s.other(s.Type), request).done() })
-						s.endedIn(outcome, id).status(200).shows(body)
+						s.awaitState(outcome, id).status(200).shows(body)
 					}
 				}
 			},
@@ -351,11 +351,11 @@ func asyncPutCases() []Case {
 			ID: "async-put/a-failed-creation", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
 			Rule: "after a failed creation the resource is in the state Failed, or does not exist",
 			Run: func(s *Scene) {
-				for _, p := range s.shown() {
+				for _, p := range s.shownPatterns() {
 					id := s.variant(p)
 					request := s.failing(p, s.Description.Asynchrony.Failed)
 					s.prepare(func() { s.put(id, s.body(s.Type), request).done() })
-					s.endedIn("Failed", id)
+					s.awaitState("Failed", id)
 				}
 			},
 		},
@@ -395,7 +395,7 @@ func acceptedPutCases() []Case {
 			ID: "202-put/invisible-until-it-is-done", Profile: Asynchronous, Section: accepted, On: asyncTypes, OwnGroup: true,
 			Rule: "a resource whose creation was answered with 202 is not visible before the operation completes: GETs are 404 and collections lack it",
 			Run: func(s *Scene) {
-				for _, p := range s.hidden() {
+				for _, p := range s.hiddenPatterns() {
 					id := s.variant(p)
 					started := s.preparedPut(id, s.body(s.Type), s.long(p))
 					s.beginsHidden(&p, started)
@@ -414,7 +414,7 @@ func acceptedPutCases() []Case {
 			Rule:    "when complete, the Location answers exactly as the synchronous operation would have",
 			Through: "a Location that the front door made answers 200 with the resource",
 			Run: func(s *Scene) {
-				for _, p := range s.hidden() {
+				for _, p := range s.hiddenPatterns() {
 					id := s.variant(p)
 					for i, body := range []Object{s.body(s.Type), s.other(s.Type)} {
 						started := s.preparedPut(id, body, s.short(p))
@@ -431,7 +431,7 @@ func acceptedPutCases() []Case {
 			ID: "202-put/ends-with-the-resource", Profile: Asynchronous, Section: accepted, On: asyncTypes, First: true,
 			Rule: "when the operation has completed, the resource is visible, with the body that was PUT",
 			Run: func(s *Scene) {
-				for _, p := range s.hidden() {
+				for _, p := range s.hiddenPatterns() {
 					id := s.variant(p)
 					started := s.preparedPut(id, s.body(s.Type), s.short(p))
 					s.beginsHidden(&p, started)
@@ -447,7 +447,7 @@ func acceptedPutCases() []Case {
 			ID: "202-put/a-failed-creation", Profile: Asynchronous, Section: accepted, On: asyncTypes,
 			Rule: "a failed creation leaves no resource; its Location answers with the error",
 			Run: func(s *Scene) {
-				for _, p := range s.hidden() {
+				for _, p := range s.hiddenPatterns() {
 					id := s.variant(p)
 					request := s.failing(p, s.Description.Asynchrony.Failed)
 					var started *Answer
@@ -480,7 +480,7 @@ func (s *Scene) sameAsSynchronous(result *Answer, id string, statuses ...int) {
 	read := s.read(id)
 	lack := absent(result.doc, read.doc, "")
 	if lack == "" {
-		lack = missing(result.doc, read.shown(s.Type.visible(s.body(s.Type))), "")
+		lack = missing(result.doc, read.shownOf(s.Type.visible(s.body(s.Type))), "")
 	}
 	result.check(lack == "", "the finished Location answers with the resource", "%s", lack)
 }

@@ -38,9 +38,9 @@ func casingCases() []Case {
 			Rule: "the most recently specified casing of group and name is returned, not a normalized one",
 			Run: func(s *Scene) {
 				s.created()
-				s.read(s.id).named(s.id)
+				s.read(s.id).showsExactID(s.id)
 				again := recasedPut(s)
-				s.read(again).named(again)
+				s.read(again).showsExactID(again)
 			},
 		},
 	}

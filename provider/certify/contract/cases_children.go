@@ -160,7 +160,7 @@ func extensionCases() []Case {
 			s.leaveOut("the type cannot have this scope")
 		}
 		s.settled(a.done(), id)
-		s.get(id).status(200).about(id).shows(s.body(s.Type))
+		s.get(id).status(200).showsID(id).shows(s.body(s.Type))
 		s.get(collection(s.id) + "/" + nameOf(id)).gone()
 		s.removed(id)
 		s.get(id).gone()

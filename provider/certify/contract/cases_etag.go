@@ -71,7 +71,7 @@ func etagCases() []Case {
 				tag := s.read(s.id).etag()
 				for _, version := range s.Type.APIVersions {
 					if !slices.Contains(s.Type.Contract.WithoutETags, version) {
-						got := s.read(s.id, at(version)).etag()
+						got := s.read(s.id, withVersion(version)).etag()
 						s.check(got == tag, "GET with api-version "+version+" has the ETag "+tag, "%s", got)
 					}
 				}
@@ -119,7 +119,7 @@ func etagCases() []Case {
 					}
 				}
 				after := s.get(s.id).status(200)
-				lack := missing(after.doc, before.shown(s.body(s.Type)), "")
+				lack := missing(after.doc, before.shownOf(s.body(s.Type)), "")
 				after.check(lack == "" && after.etag() == before.etag(), "the resource is as it was", "%s", after)
 			},
 		},
@@ -130,7 +130,7 @@ func etagCases() []Case {
 				s.created()
 				tag := s.read(s.id).etag()
 				for _, version := range s.Type.Contract.WithoutETags {
-					old := at(version)
+					old := withVersion(version)
 					read := s.get(s.id, old).status(200).lacks("etag")
 					read.check(read.Header.Get("ETag") == "", "GET with api-version "+version+" has no ETag", "%s", read.etag())
 					for _, value := range []string{tag, "*", `"other"`} {

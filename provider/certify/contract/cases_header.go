@@ -36,7 +36,7 @@ func headerCases() []Case {
 			Rule:    "a provider that shows systemData stores it from the request: the creation's with the first write, the modification's with each",
 			Through: "the gateway makes systemData from the caller",
 			Run: func(s *Scene) {
-				owner, colleague := s.named(Owner), s.named(Colleague)
+				owner, colleague := s.callerName(Owner), s.callerName(Colleague)
 				s.created()
 				read := s.read(s.id)
 				if _, shown := lookup(read.doc, "systemData"); !shown && !s.Type.Contract.SystemData {

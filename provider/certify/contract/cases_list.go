@@ -28,7 +28,7 @@ func listCases() []Case {
 					for _, member := range []string{"id", "name", "type"} {
 						s.check(strings.EqualFold(text(item, member), text(read.doc, member)), "the item has the "+member+" that a GET shows", "%s", show(item))
 					}
-					want := read.shown(s.Type.visible(Object{"properties": s.Type.Contract.Body["properties"]}))
+					want := read.shownOf(s.Type.visible(Object{"properties": s.Type.Contract.Body["properties"]}))
 					lack := missing(item, want, "")
 					s.check(lack == "", "the item has the properties that a GET shows", "%s", lack)
 				}

@@ -24,7 +24,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				defer s.discard(within(to, s.id))
+				defer s.discard(idInGroup(to, s.id))
 				s.move(to, s.id).status(forWay(s, []int{200, 202}, []int{202})...).empty()
 			},
 		},
@@ -38,7 +38,7 @@ func moveCases() []Case {
 				}
 				s.create(s.id, body)
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				s.moves(to, s.id)
 				read := s.get(moved).status(200).shows(Object{"location": body["location"], "tags": body["tags"]})
@@ -52,7 +52,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				defer s.discard(within(to, s.id))
+				defer s.discard(idInGroup(to, s.id))
 				s.moves(to, s.id)
 				s.get(s.id).gone()
 				s.listedOnce(s.id, true)
@@ -66,12 +66,12 @@ func moveCases() []Case {
 				s.create(s.id, s.body(s.Type))
 				s.create(other, s.body(s.Type))
 				to := s.neighbour()
-				defer s.discard(within(to, s.id))
-				defer s.discard(within(to, other))
+				defer s.discard(idInGroup(to, s.id))
+				defer s.discard(idInGroup(to, other))
 				end := s.concluded(s.move(to, s.id, other))
 				s.check(end.done, "the move succeeds", "%s", end)
 				for _, id := range []string{s.id, other} {
-					s.get(within(to, id)).status(200)
+					s.get(idInGroup(to, id)).status(200)
 				}
 			},
 		},
@@ -81,7 +81,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := foreignGroup(s)
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				if end := s.concluded(s.move(to, s.id)); !end.done {
 					end.restricts()
@@ -96,7 +96,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				var names []string
 				for _, child := range s.Description.children(s.Type) {
@@ -117,7 +117,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				defer s.discard(within(to, s.id))
+				defer s.discard(idInGroup(to, s.id))
 				end := s.concluded(s.move(to, s.id, sibling(s.id, "absent")))
 				s.check(!end.done && forWay(s, reportsAbsence(end.Answer), end.Status >= 400), "a move of a resource that does not exist ends with 404", "%s", end)
 			},
@@ -128,7 +128,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				s.prepare(func() {
 					end := s.concluded(s.move(to, s.id, sibling(s.id, "absent")))
@@ -144,7 +144,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				s.moves(to, s.id)
 				s.prepare(func() { s.get(moved).status(200) })
@@ -160,7 +160,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				started := s.move(to, s.id, s.slowly(http.MethodPost))
 				if started.Status != http.StatusAccepted {
@@ -190,7 +190,7 @@ func refusedMoves() []Case {
 		{"into-its-own-group", "the target group is the source group", func(s *Scene) string { return s.group }, nil},
 		{"into-a-group-that-is-not-there", "the target group does not exist", func(s *Scene) string { return s.group + "-absent" }, nil},
 		{"of-a-resource-of-another-group", "a resource is not from the source group", (*Scene).neighbour,
-			func(s *Scene) []any { return []any{within(s.group+"-other", s.id)} }},
+			func(s *Scene) []any { return []any{idInGroup(s.group+"-other", s.id)} }},
 		{"of-a-child", "a resource is a child", (*Scene).neighbour, func(s *Scene) []any { return []any{s.id + "/children/a"} }},
 		{"of-nothing", "no resource is named", (*Scene).neighbour, func(*Scene) []any { return []any{} }},
 		{"of-801-resources", "more than 800 resources are named", (*Scene).neighbour, func(s *Scene) []any {
@@ -236,7 +236,7 @@ func (s *Scene) move(to string, what ...any) *Answer {
 		}
 		ids = append(ids, w)
 	}
-	options = append([]option{at(forWay(s, s.Type.version(), resourcesVersion)), inPlaceOf(s.Type, s)}, options...)
+	options = append([]option{withVersion(forWay(s, s.Type.version(), resourcesVersion)), inPlaceOf(s.Type, s)}, options...)
 	body := Object{"targetResourceGroup": to, "resources": ids}
 	a := s.post(s.group+"/moveResources", body, options...)
 	if !s.Adapter.Through && (a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed) {
@@ -274,8 +274,8 @@ func (t *Type) hasChildren() bool {
 	return slices.ContainsFunc(t.provider.ResourceTypes, func(c *Type) bool { return c.parent == t && writable(c) })
 }
 
-// within returns the id that a resource has in another group.
-func within(group, id string) string {
+// idInGroup returns the id that a resource has in another group.
+func idInGroup(group, id string) string {
 	segments := strings.SplitN(id, "/", 6)
 	return group + "/" + segments[5]
 }

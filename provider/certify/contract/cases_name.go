@@ -22,7 +22,7 @@ func nameCases() []Case {
 				for _, scope := range s.Type.provider.CheckName {
 					path := "/subscriptions/" + s.Adapter.Subscription + "/providers/" + s.Type.provider.Namespace
 					if scope == "location" {
-						path += "/locations/" + s.place(s.Type)
+						path += "/locations/" + s.locationFor(s.Type)
 						if s.Type.global() {
 							continue
 						}
@@ -68,7 +68,7 @@ func nameCases() []Case {
 			Rule: "GET /providers/{namespace}/operations, if it is served, lists the operations, each with a name and display texts",
 			Run: func(s *Scene) {
 				for _, p := range s.Description.Providers {
-					a := s.get("/providers/"+p.Namespace+"/operations", at(p.ResourceTypes[0].version()))
+					a := s.get("/providers/"+p.Namespace+"/operations", withVersion(p.ResourceTypes[0].version()))
 					if a.Status >= 400 && a.Status < 500 {
 						s.leaveOut("the provider does not list its operations")
 					}
@@ -89,7 +89,7 @@ func nameCases() []Case {
 
 // inPlaceOf sends the call to the endpoint that serves the type.
 func inPlaceOf(t *Type, s *Scene) option {
-	return func(c *call) { c.region = s.place(t) }
+	return func(c *call) { c.region = s.locationFor(t) }
 }
 
 // hasText expects a text at the path.

@@ -43,7 +43,7 @@ func operationCases() []Case {
 			Rule: "the operation resource ends with the status Succeeded",
 			Run: func(s *Scene) {
 				started, link := s.statusURL(s.Description.Asynchrony.Short)
-				a := s.statusEnded(started).wellFormed(link)
+				a := s.awaitStatus(started).wellFormed(link)
 				a.check(text(a.doc, "status") == "Succeeded", "status Succeeded", "%s", a)
 			},
 		},
@@ -55,7 +55,7 @@ func operationCases() []Case {
 				for outcome, headers := range map[string]Headers{"Failed": d.Failed, "Canceled": d.Canceled} {
 					s.failing(Pattern{}, headers)
 					started, link := s.statusURL(d.Short, headers)
-					a := s.statusEnded(started).lacks("properties").envelope().wellFormed(link)
+					a := s.awaitStatus(started).lacks("properties").envelope().wellFormed(link)
 					a.check(text(a.doc, "status") == outcome, "status "+outcome, "%s", a)
 				}
 			},
@@ -136,7 +136,7 @@ func inPlace(s *Scene, started *Answer, form Place) {
 	want := strings.NewReplacer(
 		"{subscription}", "/subscriptions/"+s.Adapter.Subscription,
 		"{namespace}", s.Type.provider.Namespace,
-		"{location}", s.place(s.Type),
+		"{location}", s.locationFor(s.Type),
 		"{resource}", resource,
 	).Replace(form.Path)
 	got := collection(collection(u.EscapedPath()))
@@ -168,7 +168,7 @@ func pollerCases() []Case {
 			Run: func(s *Scene) {
 				started := s.operation(s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(started) {
-					s.follow(link, started, as(Colleague)).hidden()
+					s.follow(link, started, as(Colleague)).refusedToOthers()
 				}
 			},
 		},
@@ -180,7 +180,7 @@ func pollerCases() []Case {
 				s.prepare(func() { s.followed(started) })
 				for _, link := range pollingURLs(started) {
 					for _, caller := range []Caller{Colleague, Stranger} {
-						s.follow(link, started, as(caller)).hidden()
+						s.follow(link, started, as(caller)).refusedToOthers()
 					}
 				}
 			},
@@ -219,7 +219,7 @@ func pollerCases() []Case {
 				for _, link := range pollingURLs(started) {
 					s.follow(link, started, as(Passport)).done()
 					for _, caller := range []Caller{OtherPassport, Owner} {
-						s.follow(link, started, as(caller)).hidden()
+						s.follow(link, started, as(caller)).refusedToOthers()
 					}
 				}
 			},
@@ -306,8 +306,8 @@ func idOf(a *Answer) string {
 	return id
 }
 
-// hidden expects the poll by a caller who did not start the operation to be
+// refusedToOthers expects the poll by a caller who did not start the operation to be
 // refused.
-func (a *Answer) hidden() {
+func (a *Answer) refusedToOthers() {
 	a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
 }

@@ -52,7 +52,7 @@ func patchCases() []Case {
 			Run: func(s *Scene) {
 				s.created()
 				sent, _ := s.body(s.Type)["properties"].(Object)
-				before, _ := s.read(s.id).shown(Object{"properties": sent})["properties"].(Object)
+				before, _ := s.read(s.id).shownOf(Object{"properties": sent})["properties"].(Object)
 				change := s.Type.Contract.Change
 				s.settled(s.patch(s.id, Object{"properties": change}).succeeds(200), s.id)
 				want, _ := mergePatch(before, change).(Object)
@@ -83,7 +83,7 @@ func patchCases() []Case {
 				s.created(further)
 				before := s.read(s.id)
 				s.changed(s.id, Object{"properties": s.Type.Contract.Change})
-				s.read(s.id).shows(before.shown(further))
+				s.read(s.id).shows(before.shownOf(further))
 			},
 		},
 		{
@@ -97,10 +97,10 @@ func patchCases() []Case {
 				if a.Status == http.StatusAccepted {
 					s.leaveOut("the provider answered 202, which has no body")
 				}
-				a.about(s.id)
+				a.showsID(s.id)
 				properties, _ := mergePatch(before, s.Type.Contract.Change).(Object)
 				read := s.read(s.id)
-				lack := missing(a.doc, read.shown(Object{"properties": properties}), "")
+				lack := missing(a.doc, read.shownOf(Object{"properties": properties}), "")
 				a.check(lack == "", "the answer of PATCH has what a GET returns", "%s", lack)
 			},
 		},
@@ -116,7 +116,7 @@ func patchCases() []Case {
 				s.created(with)
 				before := s.read(s.id)
 				s.settled(s.patch(s.id, Object{"sku": s.Type.Contract.OtherSKU}).succeeds(200), s.id)
-				s.read(s.id).shows(overlay(before.shown(body), Object{"sku": s.Type.Contract.OtherSKU}))
+				s.read(s.id).shows(overlay(before.shownOf(body), Object{"sku": s.Type.Contract.OtherSKU}))
 			},
 		},
 		{
@@ -126,7 +126,7 @@ func patchCases() []Case {
 				s.created()
 				changes := []Object{{"name": "another"}, {"type": "Else.Where/things"}}
 				if isTracked(s.Type) {
-					changes = append(changes, Object{"location": s.Adapter.elsewhere(s.place(s.Type))})
+					changes = append(changes, Object{"location": s.Adapter.elsewhere(s.locationFor(s.Type))})
 				}
 				before := s.read(s.id)
 				for _, change := range changes {
@@ -134,7 +134,7 @@ func patchCases() []Case {
 						s.settled(a, s.id)
 					}
 				}
-				after := s.read(s.id).about(bare(text(before.doc, "id")))
+				after := s.read(s.id).showsID(bare(text(before.doc, "id")))
 				after.check(strings.EqualFold(text(after.doc, "type"), text(before.doc, "type")), "the type is still "+text(before.doc, "type"), "%s",
 					text(after.doc, "type"))
 				if isTracked(s.Type) {
@@ -173,10 +173,10 @@ func (s *Scene) patchBody() Object {
 	return Object{"properties": Object{}}
 }
 
-// shown returns the members of an object that the answer shows: a later
+// shownOf returns the members of an object that the answer shows: a later
 // answer must show them too. A member that was never shown breaks another
 // rule.
-func (a *Answer) shown(members Object) Object {
+func (a *Answer) shownOf(members Object) Object {
 	o, _ := a.doc.(Object)
 	return shownMembers(o, members)
 }

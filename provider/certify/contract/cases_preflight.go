@@ -89,7 +89,7 @@ func preflightCases() []Case {
 			Run: func(s *Scene) {
 				s.accepts()
 				a := postPreflight(s, []any{Object{
-					"name": nameOf(s.id), "type": s.Type.provider.Namespace + "/noSuchType", "apiVersion": s.Type.version(), "location": s.place(s.Type),
+					"name": nameOf(s.id), "type": s.Type.provider.Namespace + "/noSuchType", "apiVersion": s.Type.version(), "location": s.locationFor(s.Type),
 				}})
 				s.check(a.denied() || a.failed(), "the preflight is refused", "%s", a)
 			},
@@ -132,10 +132,10 @@ func (s *Scene) preflight(all ...planned) *Answer {
 func postPreflight(s *Scene, resources []any) *Answer {
 	scope, _, _ := strings.Cut(s.id, "/providers/")
 	if s.Adapter.Through {
-		return s.post("/providers/Microsoft.Resources/validateResources", Object{"scope": scope, "resources": resources}, at(preflightVersion))
+		return s.post("/providers/Microsoft.Resources/validateResources", Object{"scope": scope, "resources": resources}, withVersion(preflightVersion))
 	}
 	path := scope + "/providers/" + s.Type.provider.Namespace + "/deployments/" + uuid.NewString() + "/preflight"
-	return s.post(path, Object{"resources": resources}, at(preflightVersion), inPlaceOf(s.Type, s))
+	return s.post(path, Object{"resources": resources}, withVersion(preflightVersion), inPlaceOf(s.Type, s))
 }
 
 // accepts prepares a case by a preflight that must accept.

@@ -24,7 +24,7 @@ func putCases() []Case {
 				if created.Status == http.StatusAccepted {
 					s.leaveOut("the provider answered 202, which has no body")
 				}
-				created.about(s.id).hasText("type").shows(body)
+				created.showsID(s.id).hasText("type").shows(body)
 				if created.asynchronous() {
 					return
 				}
@@ -37,7 +37,7 @@ func putCases() []Case {
 			Rule: "a GET shows the body that was PUT, with name, id and type",
 			Run: func(s *Scene) {
 				s.created()
-				s.get(s.id).status(200).about(s.id).hasText("type").shows(s.body(s.Type))
+				s.get(s.id).status(200).showsID(s.id).hasText("type").shows(s.body(s.Type))
 			},
 		},
 		{
@@ -70,7 +70,7 @@ func putCases() []Case {
 				if s.prepare(func() { a.done() }); a.asynchronous() {
 					s.settled(a, s.id)
 				}
-				s.get(s.id).status(200).about(s.id)
+				s.get(s.id).status(200).showsID(s.id)
 				s.get(other).gone()
 			},
 		},
@@ -136,7 +136,7 @@ func (s *Scene) asNew() {
 	fresh := sibling(s.id, "fresh")
 	s.create(fresh, s.other(s.Type))
 	never, read := s.read(fresh), s.read(s.id)
-	read.shows(never.shown(s.other(s.Type)))
+	read.shows(never.shownOf(s.other(s.Type)))
 	was, _ := s.Type.Contract.Body["properties"].(Object)
 	is, _ := s.Type.Contract.Other["properties"].(Object)
 	gone := lost(was, is)
@@ -159,7 +159,7 @@ func locationCases() []Case {
 			ID: "put/location-ignores-case-and-spaces", Profile: TrackedResources, Section: putResource, On: isTracked,
 			Rule: `"West US", "westus" and "West us" are the same location`,
 			Run: func(s *Scene) {
-				where := s.place(s.Type)
+				where := s.locationFor(s.Type)
 				spaced := where
 				if len(where) > 4 {
 					spaced = strings.ToUpper(where[:1]) + where[1:len(where)-2] + " " + strings.ToUpper(where[len(where)-2:])
@@ -179,7 +179,7 @@ func locationCases() []Case {
 			Through: "the gateway answers 409 InvalidResourceLocation if the type is served in the other region",
 			Run: func(s *Scene) {
 				s.created()
-				elsewhere := s.Adapter.elsewhere(s.place(s.Type))
+				elsewhere := s.Adapter.elsewhere(s.locationFor(s.Type))
 				a := s.put(s.id, s.body(s.Type, Object{"location": elsewhere}))
 				if s.Adapter.Through {
 					a.refused()
@@ -213,5 +213,5 @@ func locationCases() []Case {
 func (s *Scene) unmoved() {
 	read := s.read(s.id)
 	got, _ := lookup(read.doc, "location")
-	read.check(samePlace(got, s.place(s.Type)), "the location is still "+s.place(s.Type), "%s", show(got))
+	read.check(samePlace(got, s.locationFor(s.Type)), "the location is still "+s.locationFor(s.Type), "%s", show(got))
 }

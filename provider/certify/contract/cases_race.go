@@ -44,7 +44,7 @@ func raceCases() []Case {
 					created, done, later := count(answers, 201), count(answers, 200), count(answers, 202)
 					s.check(created <= 1, "at most one PUT of a new resource answers 201", "%d do", created)
 					s.check(created+later > 0, "one PUT of a new resource creates it", "none does; %d answer 200", done)
-					finish(s, answers)
+					concludeAll(s, answers)
 					read := s.awaitEnd(id).status(200)
 					if read.state() == "Succeeded" {
 						fits := slices.ContainsFunc(alone, func(body any) bool { return missing(read.doc, body, "") == "" })
@@ -69,7 +69,7 @@ func raceCases() []Case {
 					}
 					answers := s.atOnce(calls)
 					plausible(s, answers)
-					finish(s, answers)
+					concludeAll(s, answers)
 					s.ordered(id, answers[1:], answers[0])
 				}
 			},
@@ -149,8 +149,8 @@ func plausible(s *Scene, answers []*Answer) {
 	}
 }
 
-// finish waits for the operations that the answers started.
-func finish(s *Scene, answers []*Answer) {
+// concludeAll waits for the operations that the answers started.
+func concludeAll(s *Scene, answers []*Answer) {
 	for _, a := range answers {
 		s.concluded(a)
 	}

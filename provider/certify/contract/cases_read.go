@@ -28,7 +28,7 @@ func readCases() []Case {
 			ID: "get/no-such-type", Profile: Core, Section: getResource, On: isFirst, Once: true,
 			Rule: "an unknown resource type is not found",
 			Run: func(s *Scene) {
-				s.get(s.group+"/providers/"+s.Type.provider.Namespace+"/noSuchThings/a", at(s.Type.version())).refused()
+				s.get(s.group+"/providers/"+s.Type.provider.Namespace+"/noSuchThings/a", withVersion(s.Type.version())).refused()
 			},
 		},
 		{

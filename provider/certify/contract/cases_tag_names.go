@@ -13,7 +13,7 @@ func tagNameCases() []Case {
 			name := fmt.Sprintf("certify-%d", s.number)
 			s.create(s.id, s.body(s.Type, Object{"tags": Object{name: "one"}}))
 			s.await("the tag names of the subscription have "+name, func() (*Answer, bool) {
-				names := s.walk("/subscriptions/"+s.Adapter.Subscription+"/tagNames", at(resourcesVersion))
+				names := s.walk("/subscriptions/"+s.Adapter.Subscription+"/tagNames", withVersion(resourcesVersion))
 				for _, item := range names.items {
 					values, _ := lookup(item, "values")
 					if text(item, "tagName") == name && missing(valueOf(values), Object{"tagValue": "one"}, "") == "" {

@@ -23,7 +23,7 @@ func urlCases() []Case {
 		started := func(s *Scene) []*Answer {
 			patterns := s.patterns(row.method)
 			if row.method == http.MethodPut {
-				patterns = s.hidden()
+				patterns = s.hiddenPatterns()
 			}
 			var all []*Answer
 			for _, p := range patterns {
@@ -60,7 +60,7 @@ func urlCases() []Case {
 		Rule: "Azure-AsyncOperation is an absolute URI on the host of the Referer header",
 		Run: func(s *Scene) {
 			found := false
-			for _, p := range s.shown() {
+			for _, p := range s.shownPatterns() {
 				var started *Answer
 				s.prepare(func() { started = s.put(s.variant(p), s.body(s.Type), s.long(p)).done() })
 				s.beginsShown(&p, started)

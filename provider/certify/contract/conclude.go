@@ -18,7 +18,7 @@ func (s *Scene) concluded(started *Answer) conclusion {
 		return conclusion{started, started.Status < 300}
 	}
 	if link := started.Header.Get("Location"); link != "" {
-		end := s.locationEnded(link, started)
+		end := s.awaitLocation(link, started)
 		return conclusion{end, end.Status < 300}
 	}
 	if link := started.Header.Get("Azure-AsyncOperation"); link != "" {

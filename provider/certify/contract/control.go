@@ -19,7 +19,7 @@ type control struct {
 	obstacles []Fault
 }
 
-func (c *controls) of(t *Type) *control {
+func (c *controls) controlOf(t *Type) *control {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.types == nil {
@@ -35,7 +35,7 @@ func (c *controls) of(t *Type) *control {
 // read; if not, it marks the scene as unreached. The first scene of a type
 // tries.
 func (c *controls) passed(s *Scene) bool {
-	control := c.of(s.Type)
+	control := c.controlOf(s.Type)
 	control.done.Do(func() {
 		first := newScene(s.ctx, *s.Target, trial{on: s.Type}, scenes.Add(1))
 		first.play(Case{Run: func(s *Scene) {

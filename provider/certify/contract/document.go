@@ -170,10 +170,10 @@ func lost(before, after Object) []string {
 }
 
 func samePlace(a, b any) bool {
-	return place(a) != "" && place(a) == place(b)
+	return locationOf(a) != "" && locationOf(a) == locationOf(b)
 }
 
-func place(v any) string {
+func locationOf(v any) string {
 	s, _ := v.(string)
 	return strings.ToLower(strings.Join(strings.Fields(s), ""))
 }

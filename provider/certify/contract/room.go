@@ -26,9 +26,9 @@ type room struct {
 	used int
 }
 
-// fit bounds the faults of a result: it keeps the first ones and the last,
+// boundResult bounds the faults of a result: it keeps the first ones and the last,
 // and cuts them if there is no room left.
-func (r *room) fit(result *Result) {
+func (r *room) boundResult(result *Result) {
 	if n := len(result.Faults); n > mostFaults {
 		last := result.Faults[n-1]
 		last.Got = fmt.Sprintf("%s (the last of %d faults, of which %d are not shown)", last.Got, n, n-mostFaults)

@@ -190,7 +190,7 @@ func (t trial) run(ctx context.Context, target Target) Result {
 	if result.Faults = s.faults; result.Outcome == Unreached {
 		result.Faults = s.obstacles
 	}
-	target.room.fit(&result)
+	target.room.boundResult(&result)
 	if result.Outcome == Broken {
 		result.Script, result.Created = s.script(), s.createdIDs()
 	}

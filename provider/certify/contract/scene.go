@@ -180,14 +180,14 @@ func (s *Scene) other(t *Type) Object {
 func (s *Scene) located(t *Type, body Object) Object {
 	if isTracked(t) {
 		if _, given := body["location"]; !given {
-			body["location"] = s.place(t)
+			body["location"] = s.locationFor(t)
 		}
 	}
 	return body
 }
 
-// place returns the location of this scene's resources of the type.
-func (s *Scene) place(t *Type) string {
+// locationFor returns the location of this scene's resources of the type.
+func (s *Scene) locationFor(t *Type) string {
 	if t.global() {
 		return Global
 	}
@@ -197,7 +197,7 @@ func (s *Scene) place(t *Type) string {
 // endpoint returns the region whose endpoint serves a path.
 func (s *Scene) endpoint(path string) string {
 	if t := s.Description.typeAt(path); t != nil {
-		return s.place(t)
+		return s.locationFor(t)
 	}
 	return s.region
 }
@@ -237,8 +237,8 @@ func query(part string) option {
 	return func(c *call) { c.target += "&" + part }
 }
 
-// at sets another api-version.
-func at(version string) option {
+// withVersion sets another api-version.
+func withVersion(version string) option {
 	return func(c *call) {
 		path, _, _ := strings.Cut(c.target, "?")
 		c.target = path + "?api-version=" + version

@@ -22,18 +22,18 @@ func Compare(w io.Writer, before, now Run) (worse bool, err error) {
 		case r.Outcome == contract.Broken && (!known || old.Outcome != contract.Broken):
 			broken = append(broken, brokenNow(r, old, known))
 		case !known:
-			fresh = append(fresh, fmt.Sprintf("%s: %s", named(r), r.Outcome))
+			fresh = append(fresh, fmt.Sprintf("%s: %s", trialName(r), r.Outcome))
 		case r.Outcome == old.Outcome:
 		case r.Outcome == contract.Kept && old.Outcome == contract.Broken:
-			again = append(again, named(r))
+			again = append(again, trialName(r))
 		default:
-			changed = append(changed, fmt.Sprintf("%s: %s, was %s%s", named(r), r.Outcome, old.Outcome, because(r)))
+			changed = append(changed, fmt.Sprintf("%s: %s, was %s%s", trialName(r), r.Outcome, old.Outcome, because(r)))
 			worse = worse || old.Outcome == contract.Kept
 		}
 	}
 	for _, r := range before.sorted() {
 		if _, still := is[trialOf(r)]; !still {
-			gone = append(gone, fmt.Sprintf("%s: was %s", named(r), r.Outcome))
+			gone = append(gone, fmt.Sprintf("%s: was %s", trialName(r), r.Outcome))
 		}
 	}
 	var b strings.Builder
@@ -60,8 +60,8 @@ type trial struct{ id, on string }
 
 func trialOf(r contract.Result) trial { return trial{r.Case, r.Type} }
 
-// named returns a trial's case and type.
-func named(r contract.Result) string {
+// trialName returns a trial's case and type.
+func trialName(r contract.Result) string {
 	return oneLine(strings.TrimSpace(r.Case + " " + r.Type))
 }
 
@@ -74,9 +74,9 @@ func byTrial(r Run) map[trial]contract.Result {
 }
 
 func brokenNow(r, old contract.Result, known bool) string {
-	line := named(r) + ", a new case"
+	line := trialName(r) + ", a new case"
 	if known {
-		line = fmt.Sprintf("%s, was %s", named(r), old.Outcome)
+		line = fmt.Sprintf("%s, was %s", trialName(r), old.Outcome)
 	}
 	for _, f := range r.Faults {
 		line += fmt.Sprintf("\n    expected: %s\n    got:      %s", oneLine(f.Expected), oneLine(f.Got))

@@ -269,14 +269,14 @@ func pageExchangeOf(e *contract.Exchange) *pageExchange {
 	}
 	return &pageExchange{
 		Request:     message(e.Method+" "+e.URL, e.RequestHeader, e.RequestBody),
-		RequestNote: note("request's body", e.RequestBodyNote),
+		RequestNote: bodyNote("request's body", e.RequestBodyNote),
 		Answer:      message(strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))), e.Header, e.Body),
-		AnswerNote:  note("answer's body", e.BodyNote),
+		AnswerNote:  bodyNote("answer's body", e.BodyNote),
 		Curl:        e.Curl,
 	}
 }
 
-func note(what, text string) string {
+func bodyNote(what, text string) string {
 	if text == "" {
 		return ""
 	}

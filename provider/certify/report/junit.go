@@ -107,7 +107,7 @@ func junitProperties(r Run, v Verdict) []junitProperty {
 
 func junitCaseOf(r contract.Result) junitCase {
 	family, _, _ := strings.Cut(r.Case, "/")
-	c := junitCase{ClassName: oneLine(string(r.Profile) + "." + family), Name: named(r), Time: seconds(r.Took)}
+	c := junitCase{ClassName: oneLine(string(r.Profile) + "." + family), Name: trialName(r), Time: seconds(r.Took)}
 	switch r.Outcome {
 	case contract.Broken:
 		c.Failure = &junitMessage{Message: junitSummary(r), Type: "broken", Text: junitText(r)}
@@ -141,7 +141,7 @@ func writeFaults(b *strings.Builder, r contract.Result) {
 	if r.Guideline != "" {
 		words = append(words, r.Guideline)
 	}
-	fmt.Fprintf(b, "\n%s: %s\n  %s: %s\n", named(r), r.Outcome, oneLine(strings.Join(words, ", ")), oneLine(r.Rule))
+	fmt.Fprintf(b, "\n%s: %s\n  %s: %s\n", trialName(r), r.Outcome, oneLine(strings.Join(words, ", ")), oneLine(r.Rule))
 	for _, f := range r.Faults {
 		fmt.Fprintf(b, "  expected: %s\n  got:      %s\n", oneLine(f.Expected), oneLine(f.Got))
 		if f.Exchange != nil && r.Script == "" {

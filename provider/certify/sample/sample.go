@@ -85,7 +85,7 @@ func (m member) String() string {
 	return strings.ReplaceAll(strings.Join(m, "."), ".[", "[")
 }
 
-func (m member) to(name string) member { return append(slices.Clip(m), name) }
+func (m member) child(name string) member { return append(slices.Clip(m), name) }
 
 // noValue returns an error about a member without a value.
 func noValue(at member, why string, args ...any) error {

@@ -27,10 +27,10 @@ func (m *maker) value(n schema.Node, at member, hints []any) ([]any, error) {
 	if err != nil {
 		return nil, noValue(at, "%v", err)
 	}
-	return m.fit(s, at, hints)
+	return m.fitValues(s, at, hints)
 }
 
-func (m *maker) fit(s *schema.Schema, at member, hints []any) ([]any, error) {
+func (m *maker) fitValues(s *schema.Schema, at member, hints []any) ([]any, error) {
 	if len(at) > deepest {
 		return nil, noValue(at, "required members are nested deeper than %d levels", deepest)
 	}
@@ -40,7 +40,7 @@ func (m *maker) fit(s *schema.Schema, at member, hints []any) ([]any, error) {
 			if err != nil {
 				return nil, noValue(at, "%v", err)
 			}
-			return m.fit(merged, at, hints)
+			return m.fitValues(merged, at, hints)
 		})
 	}
 	hints = hintsOf(s, hints)
@@ -118,7 +118,7 @@ func (m *maker) object(s *schema.Schema, at member, hints []any) (contract.Objec
 		if err == nil && object[name] == nil {
 			object[name] = s.OwnValue()
 		}
-		m.dropChange(at.to(name))
+		m.dropChange(at.child(name))
 		return object, err
 	}
 	object, err := firstOf(m, variants, func(v schema.Variant) ([]any, error) {
@@ -129,7 +129,7 @@ func (m *maker) object(s *schema.Schema, at member, hints []any) (contract.Objec
 		if o, ok := values[0].(contract.Object); ok {
 			o[name] = v.Value
 		}
-		m.dropChange(at.to(name))
+		m.dropChange(at.child(name))
 		return values, nil
 	})
 	if err != nil {
@@ -157,7 +157,7 @@ func (m *maker) members(s *schema.Schema, at member, hints []any) (contract.Obje
 		}
 	}
 	for _, name := range names {
-		its := at.to(name)
+		its := at.child(name)
 		if len(at) == 0 && slices.Contains(envelope, name) || its.String() == "properties.provisioningState" {
 			continue
 		}
@@ -166,7 +166,7 @@ func (m *maker) members(s *schema.Schema, at member, hints []any) (contract.Obje
 		}
 	}
 	for i := 0; float64(len(object)) < schema.Number(s.Keywords["minProperties"], 0); i++ {
-		if err := m.further(object, s, at.to(fmt.Sprintf("key%d", i))); err != nil {
+		if err := m.further(object, s, at.child(fmt.Sprintf("key%d", i))); err != nil {
 			return nil, err
 		}
 	}
@@ -219,14 +219,14 @@ func (m *maker) member(sample contract.Object, s *schema.Schema, at member, exem
 	wanted := required || exemplified
 	before := len(m.changes)
 	if !wanted && own.Kind() != "object" && own.Kind() != "array" && len(own.Options()) == 0 {
-		if values, err := m.fit(own, at, nil); err == nil {
+		if values, err := m.fitValues(own, at, nil); err == nil {
 			m.recordChange(own, n, at, values, false)
 		}
 	}
 	if !wanted {
 		return nil
 	}
-	values, err := m.fit(own, at, hints)
+	values, err := m.fitValues(own, at, hints)
 	if err != nil {
 		m.changes = m.changes[:before]
 		if required {
@@ -314,7 +314,7 @@ func (m *maker) array(s *schema.Schema, at member, hints []any) ([]any, error) {
 	}
 	list := []any{}
 	add := func(hints ...any) error {
-		values, err := m.value(n, at.to(fmt.Sprintf("[%d]", len(list))), hints)
+		values, err := m.value(n, at.child(fmt.Sprintf("[%d]", len(list))), hints)
 		if err != nil {
 			return err
 		}
