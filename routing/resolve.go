@@ -110,14 +110,14 @@ type Decision struct {
 // behind the store. A 404 or an empty list that a read got by it has to be
 // checked against the store.
 type Memory struct {
-	// Scopes reports that the subscription, the group or the registration did,
-	// without tags. If they have changed, the transaction of a write's intent
-	// refuses the write.
+	// Scopes reports whether the subscription, the group or the registration
+	// came from the cache, without tags. If they have changed, the transaction
+	// of a write's intent refuses the write.
 	Scopes bool
 	group  bool // the group is among them
-	// Location reports that the region did, which is possible only for reads.
-	// Key is the key of the tracked resource that is located there, "" for the
-	// instance itself.
+	// Location reports whether the region came from the cache, which is
+	// possible only for reads. Key is the key of the tracked resource that is
+	// located there, "" for the instance itself.
 	Location bool
 	Key      string
 }

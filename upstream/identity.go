@@ -69,7 +69,7 @@ func (c *Client) tlsConfig(p *pool) *tls.Config {
 }
 
 // UseIdentities makes new connections use other identities. Connections with
-// a changed identity are closed, used ones when they become idle: the last
+// a changed identity are closed, those in use when they become idle: the last
 // one closes after its call, or after its idle timeout. An identity is
 // unchanged if its pointer is.
 func (c *Client) UseIdentities(next Identities) {

@@ -32,7 +32,7 @@ func (c *Client) newTransports(p *pool) *transports {
 	}
 }
 
-// closeIdle closes idle connections. Used ones are closed when they become
+// closeIdle closes idle connections. Those in use are closed when they become
 // idle, unless the transports are used again.
 func (t *transports) closeIdle() {
 	t.writes.CloseIdle()

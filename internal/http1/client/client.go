@@ -78,7 +78,7 @@ func New(o Options) *Client {
 	}
 }
 
-// CloseIdle closes idle connections. Used ones are closed when they become
+// CloseIdle closes idle connections. Those in use are closed when they become
 // idle, unless another call is made.
 func (c *Client) CloseIdle() { c.pool.closeIdle() }
 

@@ -35,7 +35,7 @@ type pool struct {
 
 	mu      sync.Mutex
 	idle    []*conn
-	open    int // including used ones
+	open    int // including those in use
 	closing bool
 	sweep   *time.Timer
 	due     bool // sweep is set

@@ -88,8 +88,8 @@ func stateCases() []Case {
 	}
 }
 
-// shownPatterns returns the PUT patterns that show the resource immediately, and
-// hidden the patterns that answer 202.
+// shownPatterns returns the PUT patterns that show the resource immediately,
+// and hiddenPatterns the patterns that answer 202.
 func (s *Scene) shownPatterns() []Pattern  { return s.putPatterns(false) }
 func (s *Scene) hiddenPatterns() []Pattern { return s.putPatterns(true) }
 

@@ -17,7 +17,7 @@ type Limits struct {
 	Wait   time.Duration // for the end of one operation, 2 min
 	Scene  time.Duration // one case on one type, 10 min
 	// Pause is the longest time between two polls, 1 s. A longer Retry-After
-	// is cut to it, so that a run ends.
+	// is cut to it, except on a 429, so that a run ends.
 	Pause time.Duration
 }
 
