@@ -66,8 +66,7 @@ type Refusal struct {
 	*arm.Error
 	// Result is the reason in metrics.
 	Result string
-	// Description is the reason for the client. It quotes nothing that the
-	// client sent.
+	// Description is the reason for the client. It quotes nothing that the client sent.
 	Description string
 }
 
@@ -88,8 +87,7 @@ const (
 	Unavailable   = "unavailable"    // the issuer's keys or its revocation list are not available
 )
 
-// Methods authenticates by several methods: the first that knows a credential
-// decides.
+// Methods authenticates by several methods: the first that knows a credential decides.
 type Methods struct {
 	methods   []Method
 	authority string

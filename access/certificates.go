@@ -34,9 +34,8 @@ type Certificates struct {
 	now         func() time.Time
 }
 
-// NewCertificates returns the method for certificates that the authorities
-// have signed and not revoked. With nil revocations, no certificate counts as
-// revoked.
+// NewCertificates returns the method for certificates that the authorities have signed
+// and not revoked. With nil revocations, no certificate counts as revoked.
 func NewCertificates(authorities []*x509.Certificate, owners []CertificateOwner, revocations *Revocations) *Certificates {
 	return &Certificates{authorities: authorities, owners: owners, revocations: revocations, known: NewRemembered(), now: time.Now}
 }
@@ -84,8 +83,7 @@ func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, 
 	return p, true, nil
 }
 
-// authorityOf returns the configured authority of a chain, nil if there is
-// none.
+// authorityOf returns the configured authority of a chain, nil if there is none.
 func (c *Certificates) authorityOf(chains [][]*x509.Certificate) *x509.Certificate {
 	for _, chain := range chains {
 		root := chain[len(chain)-1]
@@ -166,19 +164,16 @@ func (c *Certificates) Valid(p Principal) bool {
 	return false
 }
 
-// signer returns the prefix of the names of credentials that an authority has
-// signed.
+// signer returns the prefix of the names of credentials that an authority has signed.
 func signer(authority *x509.Certificate) string {
 	sum := sha256.Sum256(authority.Raw)
 	return "certificate " + hex.EncodeToString(sum[:16]) + " "
 }
 
-// serialMark precedes the serial number in a credential's name; revocations
-// look for it.
+// serialMark precedes the serial number in a credential's name; revocations look for it.
 const serialMark = " by "
 
-// serialSuffix returns serialMark and the serial number of a chain's first
-// certificate.
+// serialSuffix returns serialMark and the serial number of a chain's first certificate.
 func serialSuffix(chain []*x509.Certificate) string {
 	if len(chain) < 2 {
 		return ""

@@ -22,8 +22,7 @@ type Explanation struct {
 	Advice string
 }
 
-// Trail collects the methods' findings about a credential, for an
-// explanation.
+// Trail collects the methods' findings about a credential, for an explanation.
 type Trail struct {
 	// Fetches permits fetching unknown keys, as for a request.
 	Fetches bool
@@ -78,8 +77,7 @@ const (
 	quotedTexts = 20
 )
 
-// Quoted returns a text of a token for people: in quotes, on one line, and
-// cut.
+// Quoted returns a text of a token for people: in quotes, on one line, and cut.
 func Quoted(text string) string {
 	var b strings.Builder
 	n := 0
@@ -96,8 +94,7 @@ func Quoted(text string) string {
 	return "'" + b.String() + "'"
 }
 
-// QuotedList returns the first of the texts for people; "nothing" if there
-// are none.
+// QuotedList returns the first of the texts for people; "nothing" if there are none.
 func QuotedList(texts []string) string {
 	if len(texts) == 0 {
 		return "nothing"

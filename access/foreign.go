@@ -46,11 +46,10 @@ func foreignIssuer() *Refusal {
 // foreign issuers.
 const foreignEvery = time.Minute
 
-// ForeignTokens logs the issuers of tokens that are refused because of their
-// issuer. It does so at intervals, because anybody can send such tokens.
-// Issuers that nearly equal a known one are logged separately, so that others
-// do not hide them. It outlives a configuration, and is safe for concurrent
-// use.
+// ForeignTokens logs the issuers of tokens that are refused because of their issuer. It
+// does so at intervals, because anybody can send such tokens. Issuers that nearly equal
+// a known one are logged separately, so that others do not hide them. It outlives a
+// configuration, and is safe for concurrent use.
 type ForeignTokens struct {
 	log *zap.Logger
 	now func() time.Time

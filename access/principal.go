@@ -54,8 +54,7 @@ func (p Principal) Outlasting(now time.Time) Principal {
 	return p
 }
 
-// same reports whether p and another principal are the same, regardless of
-// names.
+// same reports whether p and another principal are the same, regardless of names.
 func (p Principal) same(other Principal) bool {
 	return p.AnyTenant == other.AnyTenant && arm.EqualFold(p.TenantID, other.TenantID) && p.ObjectID == other.ObjectID && p.AppID == other.AppID
 }
@@ -103,9 +102,8 @@ func (p Principal) Kind() string {
 	return "User"
 }
 
-// UserPrincipalName returns the name by which a user signs in; "" for an
-// application, and if it is not known: an issuer's token may have only a
-// display name.
+// UserPrincipalName returns the name by which a user signs in; "" for an application,
+// and if it is not known: an issuer's token may have only a display name.
 func (p Principal) UserPrincipalName() string {
 	if p.Kind() != "User" || p.Issuer != "" && !strings.Contains(p.Name, "@") {
 		return ""
@@ -135,8 +133,7 @@ func (p Principal) Stamp(h tracing.Setter) {
 	stamps.Set(h)
 }
 
-// AuthorizationSource returns ARM's name for the source of the caller's
-// permissions.
+// AuthorizationSource returns ARM's name for the source of the caller's permissions.
 func (p Principal) AuthorizationSource() string {
 	if p.ByRoles {
 		return "RoleBased"
@@ -144,13 +141,11 @@ func (p Principal) AuthorizationSource() string {
 	return "Bypassed"
 }
 
-// Groups are the object ids of groups, in lower case, sorted and separated by
-// spaces. A string can be compared, and copying a principal does not
-// allocate.
+// Groups are the object ids of groups, in lower case, sorted and separated by spaces. A
+// string can be compared, and copying a principal does not allocate.
 type Groups string
 
-// GroupsOf returns the groups with these ids, without texts that are not
-// GUIDs.
+// GroupsOf returns the groups with these ids, without texts that are not GUIDs.
 func GroupsOf(ids []string) Groups {
 	var valid []string
 	for _, id := range ids {

@@ -11,22 +11,20 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// Bounds of the cache. A principal that signs in with more credentials than
-// its share displaces its own oldest one, so that no principal displaces the
-// others.
+// Bounds of the cache. A principal that signs in with more credentials than its share
+// displaces its own oldest one, so that no principal displaces the others.
 const (
 	maxRemembered    = 16384
 	rememberedShare  = 16
 	rememberedGroups = 4 << 20 // total bytes of group ids
 )
 
-// Remembered caches the principals of verified credentials, until the
-// principal expires or has not been looked up for a while. It keeps no
-// credential, only a keyed hash of each: GMAC with its own random key and one
-// nonce. Since no hash leaves it, no one can search for two credentials with
-// one hash, and the duration of a look-up reveals nothing about a credential.
-// The hash is made for every request; it takes a third of the time of
-// SHA-256. The cache is bounded, and safe for concurrent use.
+// Remembered caches the principals of verified credentials, until the principal expires
+// or has not been looked up for a while. It keeps no credential, only a keyed hash of
+// each: GMAC with its own random key and one nonce. Since no hash leaves it, no one can
+// search for two credentials with one hash, and the duration of a look-up reveals
+// nothing about a credential. The hash is made for every request; it takes a third of
+// the time of SHA-256. The cache is bounded, and safe for concurrent use.
 type Remembered struct {
 	mac      cipher.AEAD
 	mu       sync.Mutex

@@ -23,10 +23,9 @@ type revocationList struct {
 	revoked map[string]bool // serial numbers
 }
 
-// NewRevocations returns the lists, each signed by one of authorities; every
-// authority must have one. It refuses incomplete lists: deltas or parts.
-// ended, if not nil, is called for a certificate that is refused because its
-// issuer's list has expired.
+// NewRevocations returns the lists, each signed by one of authorities; every authority
+// must have one. It refuses incomplete lists: deltas or parts. ended, if not nil, is
+// called for a certificate that is refused because its issuer's list has expired.
 func NewRevocations(lists []*x509.RevocationList, authorities []*x509.Certificate, ended func(issuer string, at time.Time)) (*Revocations, error) {
 	r := &Revocations{lists: map[string]revocationList{}, ended: ended}
 	newest := map[string]time.Time{}

@@ -23,9 +23,8 @@ var absences = [...]string{"notfound", "doesnotexist", "notexist", "notexists"}
 // longer ones are something else.
 const MaxFaultBody = 256 << 10
 
-// firstFault makes decoding behave like json.Unmarshal, but stop at the first
-// member of the wrong kind: an error for each of many costs many times the
-// body.
+// firstFault makes decoding behave like json.Unmarshal, but stop at the first member of
+// the wrong kind: an error for each of many costs many times the body.
 var firstFault = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
 
 // SaysAbsent reports whether the body of a provider's 404 proves that the

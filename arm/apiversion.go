@@ -12,10 +12,9 @@ import (
 // comes after all of them.
 var milestones = []string{"alpha", "privatepreview", "beta", "preview", "rc"}
 
-// ValidAPIVersion reports whether v has the form of an api-version:
-// YYYY-MM-DD with an existing day, optionally followed by -preview, -alpha,
-// -beta, -rc or -privatepreview in any casing (resource reference,
-// arguments).
+// ValidAPIVersion reports whether v has the form of an api-version: YYYY-MM-DD with an
+// existing day, optionally followed by -preview, -alpha, -beta, -rc or -privatepreview
+// in any casing (resource reference, arguments).
 func ValidAPIVersion(v string) bool {
 	if len(v) < len(time.DateOnly) {
 		return false
@@ -38,8 +37,7 @@ func number(s string) bool {
 	return s != "" && len(s) <= most && strings.Trim(s, "0123456789") == ""
 }
 
-// milestone ranks the suffix of a version; -1 if the contract does not allow
-// it.
+// milestone ranks the suffix of a version; -1 if the contract does not allow it.
 func milestone(v string) int {
 	if len(v) == 10 {
 		return len(milestones)

@@ -29,8 +29,7 @@ type Error struct {
 	// Regions lists the regions that did not contribute to the answer, for
 	// logs and metrics.
 	Regions []string `json:"-"`
-	// Cause is the reason for the fault, only for the log: it never reaches a
-	// client.
+	// Cause is the reason for the fault, only for the log: it never reaches a client.
 	Cause error `json:"-"`
 }
 
@@ -38,8 +37,7 @@ const (
 	// MaxRetryAfter bounds the pauses requested from clients, which give up at
 	// once if a pause is longer.
 	MaxRetryAfter = time.Minute
-	// OutageRetryAfter is the pause requested while a dependency of the answer
-	// is down.
+	// OutageRetryAfter is the pause requested while a dependency of the answer is down.
 	OutageRetryAfter = 5 * time.Second
 )
 
@@ -68,9 +66,8 @@ func format(text string, args []any) string {
 	return fmt.Sprintf(text, args...)
 }
 
-// longestShown bounds one text of a client or a provider in an error: longer
-// than any ID, but short enough that an error is at most a few times longer
-// than what it refuses.
+// longestShown bounds one text of a client or a provider in an error: longer than any
+// ID, but short enough that an error is at most a few times longer than what it refuses.
 const longestShown = 8 << 10
 
 // cutForError cuts a text for an error.
@@ -92,9 +89,8 @@ func (e *Error) About(target string) *Error {
 	return e
 }
 
-// Withheld returns the error with only its code, and a sentence that explains
-// that. It also replaces a code with characters other than letters, which may
-// be anything.
+// Withheld returns the error with only its code, and a sentence that explains that. It
+// also replaces a code with characters other than letters, which may be anything.
 func (e *Error) Withheld(why string) *Error {
 	kept := &Error{Status: e.Status, Code: e.Code, Message: why}
 	if strings.ContainsFunc(string(e.Code), func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -182,15 +178,13 @@ func NotRegistered(namespace, state string) *Error {
 	return e.ofNamespace(namespace)
 }
 
-// NotRegisteredThere returns MissingRegistrationForLocation, with the same
-// details. typeName is the type without its namespace, location a region's
-// display name.
+// NotRegisteredThere returns MissingRegistrationForLocation, with the same details.
+// typeName is the type without its namespace, location a region's display name.
 func NotRegisteredThere(namespace, typeName, location string) *Error {
 	return NewError(MissingRegistrationForLocation, typeName, location).ofNamespace(namespace)
 }
 
-// TargetNotRegistered is like NotRegistered, for the target subscription of a
-// move.
+// TargetNotRegistered is like NotRegistered, for the target subscription of a move.
 func TargetNotRegistered(subscription, namespace, state string) *Error {
 	e := NewError(MissingSubscriptionRegistration, namespace)
 	if state == "" {

@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// ErrorBytes bounds the stored part of one error of a provider, in bytes of
-// its JSON.
+// ErrorBytes bounds the stored part of one error of a provider, in bytes of its JSON.
 const ErrorBytes = 64 << 10
 
 // lengthOfOne is the number of bytes of the text limit per detail or member

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// WeakETag returns the entity tag of a representation: weak and quoted,
-// SHA-512 over its compact JSON. The caller omits volatile fields (the tag
-// itself, times of systemData, provisioningState). It panics on a value
-// without a JSON form.
+// WeakETag returns the entity tag of a representation: weak and quoted, SHA-512 over its
+// compact JSON. The caller omits volatile fields (the tag itself, times of systemData,
+// provisioningState). It panics on a value without a JSON form.
 func WeakETag(representation any) string {
 	text, err := json.Marshal(representation)
 	if err != nil {

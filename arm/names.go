@@ -229,9 +229,8 @@ func Location(s string) string {
 // endpoint that serves them.
 const GlobalLocation = "global"
 
-// ValidLocation reports whether s, already normalised, may name a location:
-// an ASCII letter followed by ASCII letters and digits, at most 63
-// characters.
+// ValidLocation reports whether s, already normalised, may name a location: an ASCII
+// letter followed by ASCII letters and digits, at most 63 characters.
 func ValidLocation(s string) bool {
 	if s == "" || len(s) > 63 || s[0] < 'a' || s[0] > 'z' {
 		return false

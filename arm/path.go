@@ -1,12 +1,11 @@
-// Package arm is the vocabulary of the Azure Resource Manager contract:
-// resource IDs and request paths, api-versions, names, locations, tags,
-// entity tags and the error envelope. All of it is pure: nothing here reads a
-// clock, a file or the network, so every other package may use it.
+// Package arm is the vocabulary of the Azure Resource Manager contract: resource IDs and
+// request paths, api-versions, names, locations, tags, entity tags and the error
+// envelope. All of it is pure: nothing here reads a clock, a file or the network, so
+// every other package may use it.
 //
-// It compares in two ways. Names, namespaces, types and path literals match
-// without case: [Fold] returns the form for comparisons and keys, while
-// output keeps the client's spelling. Locations also ignore white space: see
-// [Location].
+// It compares in two ways. Names, namespaces, types and path literals match without
+// case: [Fold] returns the form for comparisons and keys, while output keeps the
+// client's spelling. Locations also ignore white space: see [Location].
 package arm
 
 import (
@@ -71,12 +70,11 @@ const (
 )
 
 // Parse parses raw, the path of a request target as received. It decodes
-// percent-encoding once. It collapses empty segments at the start, after a
-// namespace and at the end, because real clients send them; it decodes a
-// first segment that is an encoded scope (/subscriptions%2F…) into its
-// segments. Anything else that is ambiguous is a *[PathError]: dot segments,
-// other encoded slashes, double encoding, backslashes, control characters,
-// invalid UTF-8, a fragment.
+// percent-encoding once. It collapses empty segments at the start, after a namespace and
+// at the end, because real clients send them; it decodes a first segment that is an
+// encoded scope (/subscriptions%2F…) into its segments. Anything else that is ambiguous
+// is a *[PathError]: dot segments, other encoded slashes, double encoding, backslashes,
+// control characters, invalid UTF-8, a fragment.
 func (p *Path) Parse(raw string) error {
 	*p = Path{sub: -1, group: -1}
 	if raw == "" || raw[0] != '/' {
@@ -104,9 +102,8 @@ func (p *Path) Parse(raw string) error {
 	return err
 }
 
-// canonicalForm reports whether raw is already canonical: no escape, no empty
-// segment, no final slash. plain reports whether it is also its own encoded
-// form.
+// canonicalForm reports whether raw is already canonical: no escape, no empty segment,
+// no final slash. plain reports whether it is also its own encoded form.
 func canonicalForm(raw string) (canonical, plain bool, err error) {
 	canonical, plain = true, true
 	ascii := true
@@ -387,11 +384,10 @@ func plainText(s string) bool {
 	return true
 }
 
-// plainLow and plainHigh have a bit for each byte, below 64 and from 64 on,
-// that an escaped path contains unescaped. RFC 3986 allows more in a segment,
-// but some servers give four of them a meaning: a semicolon begins
-// parameters, which are cut off, a plus sign becomes a space, an ampersand
-// ends a parameter, and a colon ends a scheme.
+// plainLow and plainHigh have a bit for each byte, below 64 and from 64 on, that an
+// escaped path contains unescaped. RFC 3986 allows more in a segment, but some servers
+// give four of them a meaning: a semicolon begins parameters, which are cut off, a plus
+// sign becomes a space, an ampersand ends a parameter, and a colon ends a scheme.
 const (
 	plainLow  uint64 = 1<<'-' | 1<<'.' | 1<<'!' | 1<<'$' | 1<<'\'' | 1<<'(' | 1<<')' | 1<<'*' | 1<<',' | 1<<'=' | (1<<10-1)<<'0'
 	plainHigh uint64 = 1<<('_'-64) | 1<<('~'-64) | 1<<('@'-64) | (1<<26-1)<<('A'-64) | (1<<26-1)<<('a'-64)
@@ -471,8 +467,7 @@ func (p *Path) Hop(i int) Hop {
 	return Hop{path: p, start: int(p.hops[i]), end: end}
 }
 
-// LastHop returns the hop with the namespace and type of the path, which must
-// have hops.
+// LastHop returns the hop with the namespace and type of the path, which must have hops.
 func (p *Path) LastHop() Hop { return p.Hop(int(p.hopCount) - 1) }
 
 // Hop is one part "/providers/{ns}/{type}/{name}…" of a [Path].
@@ -485,8 +480,7 @@ type Hop struct {
 // of the hop's scope.
 func (h Hop) Start() int { return h.start }
 
-// Namespace returns the provider namespace as written, "" if the path ends
-// before it.
+// Namespace returns the provider namespace as written, "" if the path ends before it.
 func (h Hop) Namespace() string {
 	if h.start+1 >= h.end {
 		return ""

@@ -8,9 +8,8 @@ import "strings"
 // other character of a valid ID has another meaning in a path.
 func PathOf(id string) string { return strings.ReplaceAll(id, "#", "%23") }
 
-// ValidScope reports whether s is an unescaped scope for role assignments:
-// "/" for a whole tenant, or the ID of a subscription, of a group or of a
-// resource in a group.
+// ValidScope reports whether s is an unescaped scope for role assignments: "/" for a
+// whole tenant, or the ID of a subscription, of a group or of a resource in a group.
 func ValidScope(s string) bool {
 	if s == "/" {
 		return true
@@ -29,9 +28,8 @@ func ValidScope(s string) bool {
 	return p.Group() == "" || ValidGroupName(p.Group())
 }
 
-// ValidResourceID reports whether s is the unescaped, fully qualified ID of a
-// resource in a resource group, without host and query (resource reference,
-// arguments).
+// ValidResourceID reports whether s is the unescaped, fully qualified ID of a resource
+// in a resource group, without host and query (resource reference, arguments).
 func ValidResourceID(s string) bool {
 	var p Path
 	if p.Parse(PathOf(s)) != nil || p.String() != s || p.Hops() == 0 || !ValidGUID(p.Subscription()) || !ValidGroupName(p.Group()) {

@@ -14,8 +14,7 @@ const (
 	MaxTagValue = 256
 )
 
-// MaxTags bounds the tags that are read; everything with tags has a lower
-// limit.
+// MaxTags bounds the tags that are read; everything with tags has a lower limit.
 const MaxTags = 2000
 
 // CheckTags returns an error for invalid tags: more than limit of them, a
@@ -53,9 +52,8 @@ func CheckTags(tags map[string]string, limit int) *Error {
 	return nil
 }
 
-// hasReserved reports whether a tag's name has a reserved character. Names
-// such as hidden-link:/subscriptions/…, used by tools to link resources, may
-// have slashes.
+// hasReserved reports whether a tag's name has a reserved character. Names such as
+// hidden-link:/subscriptions/…, used by tools to link resources, may have slashes.
 func hasReserved(name string) bool {
 	reserved := `<>%&\?/`
 	if strings.HasPrefix(Fold(name), "hidden-") {

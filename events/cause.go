@@ -7,8 +7,7 @@ import (
 	"portico/arm"
 )
 
-// Cause is the origin of a change. It holds personal data: the store encrypts
-// it.
+// Cause is the origin of a change. It holds personal data: the store encrypts it.
 type Cause struct {
 	TenantID    string `json:"tenantId,omitempty"`
 	ObjectID    string `json:"objectId,omitempty"`
@@ -28,8 +27,7 @@ type Cause struct {
 	Method        string `json:"method,omitempty"`
 	// URI is the request's path.
 	URI string `json:"uri,omitempty"`
-	// Job is the kind of durable work that makes the change, "" for a request
-	// itself.
+	// Job is the kind of durable work that makes the change, "" for a request itself.
 	Job string `json:"job,omitempty"`
 	// Secrets reports whether the request may have held secrets.
 	Secrets bool `json:"secrets,omitempty"`
@@ -52,9 +50,8 @@ func CauseOf(ctx context.Context) Cause {
 	return Cause{}
 }
 
-// Caller returns the name of the caller, or else the object id. People choose
-// their names: a name that looks like an id is shown only if it is the
-// caller's own id.
+// Caller returns the name of the caller, or else the object id. People choose their
+// names: a name that looks like an id is shown only if it is the caller's own id.
 func (c Cause) Caller() string {
 	if c.Name == "" || arm.ValidGUID(c.Name) && !arm.EqualFold(c.Name, c.AppID) {
 		return c.ObjectID
@@ -62,9 +59,8 @@ func (c Cause) Caller() string {
 	return c.Name
 }
 
-// IsBy reports whether a text, in any casing, names the caller: the result of
-// Caller, the object id, or the id of an application that acts without a
-// user.
+// IsBy reports whether a text, in any casing, names the caller: the result of Caller,
+// the object id, or the id of an application that acts without a user.
 func (c Cause) IsBy(text string) bool {
 	return arm.EqualFold(text, c.Caller()) || arm.EqualFold(text, c.ObjectID) || c.Application && arm.EqualFold(text, c.AppID)
 }
@@ -76,8 +72,7 @@ const (
 	longestMessage = 4 << 10
 )
 
-// Bounded returns an error cut for an event: code, message and target. nil
-// stays nil.
+// Bounded returns an error cut for an event: code, message and target. nil stays nil.
 func Bounded(e *arm.Error) *arm.Error {
 	if e == nil {
 		return nil

@@ -12,8 +12,7 @@ import (
 // of Azure Event Grid for changes of resources.
 type CloudEvent struct {
 	SpecVersion string `json:"specversion"`
-	// ID identifies the event, so that a consumer recognizes a second
-	// delivery.
+	// ID identifies the event, so that a consumer recognizes a second delivery.
 	ID          string    `json:"id"`
 	Source      string    `json:"source"`
 	Type        string    `json:"type"`

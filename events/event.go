@@ -1,10 +1,9 @@
-// Package events describes changes: the changed resource, the caller and the
-// request. The activity log, the change feed and the history of a resource
-// consist of events.
+// Package events describes changes: the changed resource, the caller and the request.
+// The activity log, the change feed and the history of a resource consist of events.
 //
-// An [Event] is recorded in the transaction that records the change itself.
-// Its [Cause] comes with the context of the client's request, or of the
-// durable work that continues one.
+// An [Event] is recorded in the transaction that records the change itself. Its [Cause]
+// comes with the context of the client's request, or of the durable work that continues
+// one.
 package events
 
 import (
@@ -52,8 +51,7 @@ type Event struct {
 	// until the event has been numbered, shortly after the commit.
 	Number int64
 	At     time.Time
-	// Subscription is folded; for a change in a tenant it is the tenant's
-	// path.
+	// Subscription is folded; for a change in a tenant it is the tenant's path.
 	Subscription string
 	// Key is the folded ID of the resource.
 	Key string
@@ -66,9 +64,8 @@ func (e Event) Refused() bool {
 	return e.Status == Failed && e.Origin == Decided && e.HTTPStatus != 0 // 0 for a later failure
 }
 
-// AssignableIn returns the scopes in a subscription at which the event's
-// custom role is assignable; for a role that is assignable in the whole
-// tenant, the subscription's own.
+// AssignableIn returns the scopes in a subscription at which the event's custom role is
+// assignable; for a role that is assignable in the whole tenant, the subscription's own.
 func (e Event) AssignableIn(subscription string) (scopes []string) {
 	if e.AssignableAt == "" {
 		return nil
@@ -93,28 +90,24 @@ type Payload struct {
 	// Action is the action, as roles name it.
 	Action string `json:"action"`
 	Status Status `json:"status"`
-	// New reports whether the write created the resource, to Portico's
-	// knowledge.
+	// New reports whether the write created the resource, to Portico's knowledge.
 	New    bool   `json:"new,omitempty"`
 	Origin Origin `json:"origin"`
 	// Gone means that the write has failed and its resource no longer exists.
 	Gone bool `json:"gone,omitempty"`
-	// Unverified means that other writes were running, so that the state and
-	// the existence of the resource are unknown. A later event has the result
-	// of a GET.
+	// Unverified means that other writes were running, so that the state and the
+	// existence of the resource are unknown. A later event has the result of a GET.
 	Unverified bool `json:"inDoubt,omitempty"`
 	// HTTPStatus is the status of the provider's answer, or of Portico's own;
 	// 0 if no request was answered.
 	HTTPStatus int `json:"httpStatus,omitempty"`
-	// Began is when the change was requested; the zero time if that is
-	// unknown.
+	// Began is when the change was requested; the zero time if that is unknown.
 	Began time.Time `json:"began,omitzero"`
 	// From is the ID that the resource had before it was moved.
 	From string `json:"from,omitempty"`
 	// To is the ID that it has after the move.
 	To string `json:"to,omitempty"`
-	// ETag is the new entity tag of one of Portico's own resources, "" if it
-	// has none.
+	// ETag is the new entity tag of one of Portico's own resources, "" if it has none.
 	ETag string `json:"etag,omitempty"`
 	// AssignableAt lists the scopes at which a custom role was assignable
 	// before the change, or is now, separated by spaces.
@@ -127,9 +120,8 @@ type Payload struct {
 	Cause   Cause `json:"cause"`
 }
 
-// Exists reports whether the resource exists after the change; known is false
-// if only another event shows that. Replaying all events gives the existing
-// resources.
+// Exists reports whether the resource exists after the change; known is false if only
+// another event shows that. Replaying all events gives the existing resources.
 func (e Event) Exists() (exists, known bool) {
 	written, deleted := strings.HasSuffix(e.Action, "/write"), strings.HasSuffix(e.Action, "/delete")
 	switch {

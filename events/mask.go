@@ -12,15 +12,13 @@ type Mask func(*arm.Error) *arm.Error
 // MaskKey finds a [Mask] in a context.
 type MaskKey struct{}
 
-// WithMask returns a context for requests that may hold secrets. The mask
-// hides them in every error of such a request, because providers quote the
-// request.
+// WithMask returns a context for requests that may hold secrets. The mask hides them in
+// every error of such a request, because providers quote the request.
 func WithMask(ctx context.Context, m Mask) context.Context {
 	return context.WithValue(ctx, MaskKey{}, m)
 }
 
-// Masked applies the mask of a context to an error; without a mask it returns
-// the error.
+// Masked applies the mask of a context to an error; without a mask it returns the error.
 func Masked(ctx context.Context, e *arm.Error) *arm.Error {
 	if e == nil {
 		return nil

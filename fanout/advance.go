@@ -12,10 +12,9 @@ import (
 // busyRetry is the Retry-After of a list that got no memory.
 const busyRetry = 5 * time.Second
 
-// Bounds of a token. No further region is started if that would make the
-// token longer than tokenTarget; regions in progress may use it up to
-// tokenLimit, since a region's next query may be longer than its last. A few
-// bytes are left for the width.
+// Bounds of a token. No further region is started if that would make the token longer
+// than tokenTarget; regions in progress may use it up to tokenLimit, since a region's
+// next query may be longer than its last. A few bytes are left for the width.
 const (
 	tokenTarget = 4<<10 - widthRoom
 	widthRoom   = 8
@@ -136,9 +135,8 @@ func (p *pageBuild) advanceCursor() *arm.Error {
 	return nil
 }
 
-// adaptWidth sets the number of regions to call concurrently on the next
-// page: the number that fitted, if some did not; one more than before, if
-// there was room to spare.
+// adaptWidth sets the number of regions to call concurrently on the next page: the
+// number that fitted, if some did not; one more than before, if there was room to spare.
 func (p *pageBuild) adaptWidth(fitted int) {
 	crowded := slices.ContainsFunc(p.results, func(r *regionResult) bool { return r.outcome == outcomeDeferred || r.outcome == outcomeBusy })
 	spare := 2*p.memory.Size() < p.lister.options.Memory && 2*len(p.sealCursor()) < tokenTarget
@@ -190,10 +188,9 @@ func (p *pageBuild) fitToken(kept int) int {
 	return kept
 }
 
-// deferUnstarted moves unstarted regions after those in progress if the
-// latter leave no room in the token; they start when the others have ended.
-// It returns false if that cannot help: a region in progress does not fit, or
-// there is none.
+// deferUnstarted moves unstarted regions after those in progress if the latter leave no
+// room in the token; they start when the others have ended. It returns false if that
+// cannot help: a region in progress does not fit, or there is none.
 func (p *pageBuild) deferUnstarted() bool {
 	for _, r := range p.results {
 		if r.outcome == outcomeDeferred && r.before.state == inProgress {
@@ -224,8 +221,7 @@ func (p *pageBuild) linkTooLongFault(region string) *arm.Error {
 	return p.collection(regionCursor{name: region}).invalid("in the region '" + region + "' " + ErrLinkTooLong.Error()).About("nextLink")
 }
 
-// linkTooLong reports whether a region failed because of the length of its
-// link.
+// linkTooLong reports whether a region failed because of the length of its link.
 func linkTooLong(fault *arm.Error) bool { return errors.Is(fault.Cause, ErrLinkTooLong) }
 
 // sealCursor returns the token of the cursor, "" at the end of the list.

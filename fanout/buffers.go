@@ -2,11 +2,10 @@ package fanout
 
 import "sync"
 
-// buffers keeps the memory of written merged pages for later ones: otherwise
-// Go clears a page of megabytes before it is filled, and collects it
-// afterwards. The garbage collector frees unused buffers. They are not
-// charged to any list: they are as large as the pages of the last lists,
-// which a budget bounds.
+// buffers keeps the memory of written merged pages for later ones: otherwise Go clears a
+// page of megabytes before it is filled, and collects it afterwards. The garbage
+// collector frees unused buffers. They are not charged to any list: they are as large as
+// the pages of the last lists, which a budget bounds.
 type buffers struct {
 	texts    [largestText/textStep + 1]sync.Pool // of *[]byte, by capacity
 	elements sync.Pool                           // of *[]Element
@@ -32,8 +31,7 @@ func (b *buffers) text(n int64) []byte {
 	return make([]byte, n, class*textStep)
 }
 
-// keepText keeps memory that text returned, for reuse. It must not be read
-// any more.
+// keepText keeps memory that text returned, for reuse. It must not be read any more.
 func (b *buffers) keepText(text []byte) {
 	if n := cap(text); n >= textStep && n <= largestText && n%textStep == 0 {
 		b.texts[n/textStep].Put(&text)

@@ -33,10 +33,9 @@ type Collection struct {
 	singleResource bool // the path names a resource
 }
 
-// Each reads the collection to its end and calls visit with each page; it
-// holds one page at a time. The error is an *arm.Error if the provider
-// misbehaved, or the error of visit. If the provider does not know the scope,
-// the collection is empty.
+// Each reads the collection to its end and calls visit with each page; it holds one page
+// at a time. The error is an *arm.Error if the provider misbehaved, or the error of
+// visit. If the provider does not know the scope, the collection is empty.
 func (c Collection) Each(ctx context.Context, visit func(Page) error) error {
 	r := regionCursor{name: c.Endpoint.Region, query: c.Query}
 	for r.state != exhausted {

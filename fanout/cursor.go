@@ -53,10 +53,9 @@ const (
 	maxEmptyPages  = 1000 // empty ones in a row
 )
 
-// advance moves to the query of the region's next page. It returns false if
-// the pages are circular or endless. To find circles of any length it
-// remembers one query at a time, each for twice as many pages as the one
-// before.
+// advance moves to the query of the region's next page. It returns false if the pages
+// are circular or endless. To find circles of any length it remembers one query at a
+// time, each for twice as many pages as the one before.
 func (r *regionCursor) advance(next string, empty bool) bool {
 	mark := queryHash(next)
 	if r.pagesRead > 0 && mark == r.queryHash {

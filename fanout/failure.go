@@ -39,10 +39,9 @@ func (c Collection) statusError(answer upstream.Answer) *arm.Error {
 	return fault
 }
 
-// unknownScope reports whether a 404 is an ARM error which means that the
-// provider does not know the subscription, the group or the parent, and so
-// has no elements. Any other 404 may come from an intermediary and proves
-// nothing.
+// unknownScope reports whether a 404 is an ARM error which means that the provider does
+// not know the subscription, the group or the parent, and so has no elements. Any other
+// 404 may come from an intermediary and proves nothing.
 func unknownScope(body []byte) bool {
 	code, _ := errorOf(body)
 	switch code {

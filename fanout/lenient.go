@@ -12,12 +12,11 @@ import (
 // linkName is the name of the member, folded.
 const linkName = "nextlink"
 
-// MayHoldLink reports whether a less strict reader may see, in a text that is
-// not valid JSON here, an object with the member nextLink. Such readers
-// accept UTF-16, invalid UTF-8, comments, other quotes or none, more escapes,
-// and text around the object. The depth of the member does not matter,
-// because readers may disagree on it. No reader takes markup, or JSON that is
-// not an object, for such an object.
+// MayHoldLink reports whether a less strict reader may see, in a text that is not valid
+// JSON here, an object with the member nextLink. Such readers accept UTF-16, invalid
+// UTF-8, comments, other quotes or none, more escapes, and text around the object. The
+// depth of the member does not matter, because readers may disagree on it. No reader
+// takes markup, or JSON that is not an object, for such an object.
 func MayHoldLink(text []byte) bool {
 	if jsontext.Valid(text) == nil {
 		page, err := ParseLink(text)
@@ -53,19 +52,17 @@ func inName(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == inNames || c == '$' || c == '@' || c == '.' || c == '-'
 }
 
-// namesMember reports whether the text before after may be the name of a
-// member. A value is followed by a comma, a closing bracket or the end of the
-// text.
+// namesMember reports whether the text before after may be the name of a member. A value
+// is followed by a comma, a closing bracket or the end of the text.
 func namesMember(after []byte) bool {
 	after = bytes.TrimLeft(after, "\"'` ")
 	return len(after) > 0 && !inName(after[0]) && after[0] != ',' && after[0] != '}' && after[0] != ']'
 }
 
-// lenientText returns a text as the least strict readers may see it: letters
-// in lower case, escapes decoded, all kinds of space as a space. It leaves
-// out invisible characters and the non-ASCII bytes of other encodings. Some
-// readers turn invalid UTF-8 into characters, others into nothing: decode
-// selects one of them.
+// lenientText returns a text as the least strict readers may see it: letters in lower
+// case, escapes decoded, all kinds of space as a space. It leaves out invisible
+// characters and the non-ASCII bytes of other encodings. Some readers turn invalid UTF-8
+// into characters, others into nothing: decode selects one of them.
 func lenientText(text []byte, decode func([]byte) (rune, int)) []byte {
 	plain := make([]byte, 0, len(text))
 	for len(text) > 0 {
@@ -82,9 +79,8 @@ func lenientText(text []byte, decode func([]byte) (rune, int)) []byte {
 	return plain
 }
 
-// lenientByte returns the byte for a character, folded as in readers that
-// match names in any casing; seen is false for characters that they leave
-// out.
+// lenientByte returns the byte for a character, folded as in readers that match names in
+// any casing; seen is false for characters that they leave out.
 func lenientByte(r rune) (c byte, seen bool) {
 	switch folded := unicode.ToLower(unicode.ToUpper(r)); {
 	case unicode.IsSpace(r):

@@ -1,28 +1,27 @@
-// Package fanout lists one collection that is spread over several regions and
-// merges the regions' answers (resource reference, Get Resource: "ARM will
-// query each regional endpoint that has at least one resource for the
-// subscription and aggregate the responses").
+// Package fanout lists one collection that is spread over several regions and merges the
+// regions' answers (resource reference, Get Resource: "ARM will query each regional
+// endpoint that has at least one resource for the subscription and aggregate the
+// responses").
 //
-// A [Lister] builds one merged page per request. It calls all unfinished
-// regions concurrently (or sequentially, if the client asked for a page
-// size), buffers one page of each, and writes nothing before all have
-// answered, so that every failure becomes a proper error. Elements are
-// forwarded byte for byte. Clients take an absent element for a deleted one:
-// if a region still fails after one retry the whole list fails, unless the
-// caller prefers a partial list that names the missing regions.
+// A [Lister] builds one merged page per request. It calls all unfinished regions
+// concurrently (or sequentially, if the client asked for a page size), buffers one page
+// of each, and writes nothing before all have answered, so that every failure becomes a
+// proper error. Elements are forwarded byte for byte. Clients take an absent element for
+// a deleted one: if a region still fails after one retry the whole list fails, unless
+// the caller prefers a partial list that names the missing regions.
 //
-// A cursor holds the state between two pages: whether each region is not yet
-// started, continues with a query of its provider, or was given up. It is
-// sealed into the skip token, bound to this list, and stored nowhere else:
-// any replica with the same keys can continue the list.
+// A cursor holds the state between two pages: whether each region is not yet started,
+// continues with a query of its provider, or was given up. It is sealed into the skip
+// token, bound to this list, and stored nowhere else: any replica with the same keys can
+// continue the list.
 //
-// Buffered pages are charged to a memory budget, per list and for all lists.
-// A region keeps its position for a later page if its page does not fit the
-// memory or its query does not fit the token.
+// Buffered pages are charged to a memory budget, per list and for all lists. A region
+// keeps its position for a later page if its page does not fit the memory or its query
+// does not fit the token.
 //
-// Portico never calls a provider's nextLink: it checks host and path, and
-// sends only the query to the configured endpoint. Circular or endless pages
-// are detected and fail their region.
+// Portico never calls a provider's nextLink: it checks host and path, and sends only the
+// query to the configured endpoint. Circular or endless pages are detected and fail
+// their region.
 package fanout
 
 import (
@@ -109,15 +108,13 @@ type Request struct {
 	Endpoints []*regions.Endpoint
 	// Endpoint returns the endpoint of a region in a token, or nil.
 	Endpoint func(region string) *regions.Endpoint
-	// Sole reports that the only endpoint in Endpoints serves the list, and
-	// that the list is read here only to apply Shows: the provider's errors
-	// become the list's, and a skip token that this front door did not issue
-	// is the provider's.
+	// Sole reports that the only endpoint in Endpoints serves the list, and that the
+	// list is read here only to apply Shows: the provider's errors become the list's,
+	// and a skip token that this front door did not issue is the provider's.
 	Sole bool
-	// Shows reports whether the caller may read the resource with an id, in
-	// any casing; it must not keep the id. nil: all resources in the list. If
-	// a list is not shown in full, only elements with an unambiguous id are
-	// shown.
+	// Shows reports whether the caller may read the resource with an id, in any casing;
+	// it must not keep the id. nil: all resources in the list. If a list is not shown in
+	// full, only elements with an unambiguous id are shown.
 	Shows func(id string) bool
 	// Parts, unless nil, are the parts of the list that a caller with partial
 	// access may read: a list with Shows consists of them. They are needed for
@@ -234,8 +231,7 @@ func (l *Lister) resumeCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 	return w, nil
 }
 
-// checkRegions refuses a list that would continue in a region that has left
-// the map.
+// checkRegions refuses a list that would continue in a region that has left the map.
 func (r Request) checkRegions(w *cursor) *arm.Error {
 	for _, region := range w.regions {
 		if r.Endpoint(region.name) == nil {

@@ -138,9 +138,8 @@ func (m *MergedPage) addElements(i int, page Page, seen *idSet) {
 	m.Count += run
 }
 
-// idSet holds the case-folded ids of the elements of pages. It is a hash
-// table with open addressing, because its cost per element is a relevant part
-// of a list's cost.
+// idSet holds the case-folded ids of the elements of pages. It is a hash table with open
+// addressing, because its cost per element is a relevant part of a list's cost.
 type idSet struct {
 	pages  []Page
 	seed   maphash.Seed
@@ -148,8 +147,7 @@ type idSet struct {
 	folded []byte   // scratch buffer
 }
 
-// idSlot is the first element with an id, by the hash of the id; 0 is a free
-// slot.
+// idSlot is the first element with an id, by the hash of the id; 0 is a free slot.
 type idSlot struct {
 	hash          uint64
 	page, element uint32

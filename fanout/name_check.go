@@ -68,8 +68,7 @@ type nameReply struct {
 	fault     *arm.Error // if it failed
 }
 
-// checkRegion calls one region. The call is not repeated, because it is a
-// POST.
+// checkRegion calls one region. The call is not repeated, because it is a POST.
 func (c NameCheck) checkRegion(ctx context.Context, call upstream.Call) (r nameReply) {
 	answer, err := c.Send(ctx, call)
 	if err != nil {
@@ -98,8 +97,7 @@ func (c NameCheck) checkRegion(ctx context.Context, call upstream.Call) (r nameR
 	return r
 }
 
-// nameAvailable reads whether a name is available; known is false for any
-// other body.
+// nameAvailable reads whether a name is available; known is false for any other body.
 func nameAvailable(body []byte) (free, known bool) {
 	err := jsontext.Object(body, func(m jsontext.Member) error {
 		if bytes.EqualFold(m.Key, []byte("nameAvailable")) {

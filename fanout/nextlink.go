@@ -12,9 +12,8 @@ import (
 	"portico/upstream/answers"
 )
 
-// NextLinks checks the links in a provider's pages: they must point to the
-// listed path, on the front door or on the endpoint. It repairs common
-// mistakes in their queries.
+// NextLinks checks the links in a provider's pages: they must point to the listed path,
+// on the front door or on the endpoint. It repairs common mistakes in their queries.
 type NextLinks struct {
 	Public   *url.URL // scheme and host of the front door as clients see them
 	Endpoint *regions.Endpoint
@@ -33,10 +32,9 @@ const MaxTarget = 15 << 10
 // ErrLinkTooLong is the error of a link that no request could carry.
 var ErrLinkTooLong = fmt.Errorf("its nextLink is too long: path and query of the client's next request may have %d bytes", MaxTarget)
 
-// Query returns the raw query of a nextLink, "" at the end of the list. link
-// is the member's JSON value, nil if absent; null and "" count as absent. A
-// link to any other path or host is an error, and so is one that no request
-// can follow.
+// Query returns the raw query of a nextLink, "" at the end of the list. link is the
+// member's JSON value, nil if absent; null and "" count as absent. A link to any other
+// path or host is an error, and so is one that no request can follow.
 func (l NextLinks) Query(link []byte) (string, error) {
 	if jsontext.Null(link) {
 		return "", nil

@@ -151,8 +151,7 @@ func (p *Page) HideForeign(list *arm.Path) int {
 	return len(p.Elements) - p.hidden
 }
 
-// Shown returns a message with the visible elements, and a link unless it is
-// empty.
+// Shown returns a message with the visible elements, and a link unless it is empty.
 func (p Page) Shown(nextLink string) []byte {
 	m := &MergedPage{NextLink: nextLink, buffers: &buffers{}}
 	m.build([]Page{p})

@@ -124,9 +124,8 @@ func (p *pageBuild) fetchConcurrently(ctx context.Context, results []*regionResu
 	limits.ForEach(maxConcurrentRegions, len(results), func(i int) { p.fetch(ctx, results[i], fetchOptions{retry: repeats}) })
 }
 
-// fetchSequentially fills the page region by region, until a region has more
-// elements than fit: the next page continues there. It stops early enough to
-// retry failures.
+// fetchSequentially fills the page region by region, until a region has more elements
+// than fit: the next page continues there. It stops early enough to retry failures.
 func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor) {
 	soon := p.request.ReceivedAt.Add(p.lister.timeShare(sequentialShare))
 	for i, r := range open {
@@ -147,8 +146,7 @@ func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor)
 	}
 }
 
-// remaining returns the number of elements that a page of a given size still
-// needs.
+// remaining returns the number of elements that a page of a given size still needs.
 func (p *pageBuild) remaining() int {
 	n := p.top
 	for _, r := range p.results {

@@ -20,9 +20,8 @@ type Part struct {
 	Regions []string
 }
 
-// Parts are the parts of a list that the caller may read at least partly. A
-// list of parts reveals nothing about other parts, not even by the number of
-// its pages.
+// Parts are the parts of a list that the caller may read at least partly. A list of
+// parts reveals nothing about other parts, not even by the number of its pages.
 type Parts interface {
 	// Next returns the first part after a name. If it found none, it returns
 	// nil and the name that it has searched up to, "" at the end.
@@ -106,8 +105,7 @@ func (c Collection) atPart(part *Part) Collection {
 	return c
 }
 
-// singlePage returns a page with one resource, from the resource's own
-// representation.
+// singlePage returns a page with one resource, from the resource's own representation.
 func singlePage(text []byte) (Page, error) {
 	page := Page{Text: text}
 	begin := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))

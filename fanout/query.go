@@ -27,8 +27,7 @@ type ownQuery struct {
 	parameters []parameter
 }
 
-// parameter is a parameter of the client's query; raw is its current
-// spelling.
+// parameter is a parameter of the client's query; raw is its current spelling.
 type parameter struct{ name, value, raw string }
 
 func ownQueryOf(q routing.Query) ownQuery {

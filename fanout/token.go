@@ -14,11 +14,10 @@ import (
 	"sync"
 )
 
-// A token is base64url(version | key | sealed): key is the first bytes of a
-// hash over the key's id and the key, sealed is an encoded cursor under
-// AES-256-GCM, preceded by a random nonce. The digest of the list and the
-// caller are additional authenticated data, so a token is valid only for its
-// own list and caller.
+// A token is base64url(version | key | sealed): key is the first bytes of a hash over
+// the key's id and the key, sealed is an encoded cursor under AES-256-GCM, preceded by a
+// random nonce. The digest of the list and the caller are additional authenticated data,
+// so a token is valid only for its own list and caller.
 const (
 	tokenVersion = 1
 	keyHashLen   = 4 // bytes that identify a key
@@ -148,8 +147,7 @@ const (
 	encodingDeflate = 1
 )
 
-// compress returns the form of a cursor for sealing: deflated, or plain if it
-// is short.
+// compress returns the form of a cursor for sealing: deflated, or plain if it is short.
 func (k *Keys) compress(cursor []byte) []byte {
 	if len(cursor) < compressFrom {
 		return append([]byte{encodingPlain}, cursor...)

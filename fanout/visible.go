@@ -87,9 +87,8 @@ func (v visibility) scope() int {
 	return v.list.Len() - 1
 }
 
-// canHold reports whether the list can hold a resource: one of its type, in its
-// scope. A tenant's list holds no resource of a subscription, which may
-// belong to another tenant.
+// canHold reports whether the list can hold a resource: one of its type, in its scope. A
+// tenant's list holds no resource of a subscription, which may belong to another tenant.
 func (v visibility) canHold(path *arm.Path) bool {
 	if path.Hops() < v.list.Hops() || (path.Subscription() == "") != (v.list.Subscription() == "") {
 		return false
@@ -146,8 +145,7 @@ func plainName(text string) bool {
 	return text != ""
 }
 
-// namesResource reports whether readers may take a text for the id of a
-// resource.
+// namesResource reports whether readers may take a text for the id of a resource.
 func namesResource(text string) bool {
 	if strings.ContainsAny(text, `%\`) {
 		return true

@@ -20,9 +20,8 @@ type ProviderDeclaration struct {
 	Namespace    string
 	Registration Registration
 	Features     []string // names without namespace
-	// InternalSubscriptions are the provider's own subscriptions: resources
-	// that it creates there on behalf of customers must name the customer's
-	// resource.
+	// InternalSubscriptions are the provider's own subscriptions: resources that it
+	// creates there on behalf of customers must name the customer's resource.
 	InternalSubscriptions []string
 	// RequestHeaders and AnswerHeaders are forwarded in addition to the
 	// headers that are forwarded for every provider.
@@ -37,9 +36,8 @@ type ProviderDeclaration struct {
 	Addresses
 }
 
-// TLS names PEM files: CA replaces the authorities that all providers share,
-// Cert and Key (both or neither) are Portico's identity for this provider.
-// Each may be empty.
+// TLS names PEM files: CA replaces the authorities that all providers share, Cert and
+// Key (both or neither) are Portico's identity for this provider. Each may be empty.
 type TLS struct {
 	CA, Cert, Key string
 }

@@ -45,8 +45,7 @@ func Routings() []Routing { return []Routing{Regional, Global} }
 
 func (r Routing) String() string { return name(r, "regional", "global") }
 
-// DeletionPolicy defines what happens to a resource's children when it is
-// deleted.
+// DeletionPolicy defines what happens to a resource's children when it is deleted.
 type DeletionPolicy uint8
 
 // The deletion policies.
@@ -60,12 +59,10 @@ func DeletionPolicies() []DeletionPolicy { return []DeletionPolicy{Cascade, Refu
 
 func (p DeletionPolicy) String() string { return name(p, "cascade", "refuse") }
 
-// RegionFailure defines how a list over several regions answers if a region
-// fails.
+// RegionFailure defines how a list over several regions answers if a region fails.
 type RegionFailure uint8
 
-// The answers. Inherit is a type's zero value: the setting for all lists
-// applies.
+// The answers. Inherit is a type's zero value: the setting for all lists applies.
 const (
 	Inherit RegionFailure = iota
 	Fail                  // the list fails as a whole
@@ -78,8 +75,7 @@ func RegionFailures() []RegionFailure { return []RegionFailure{Fail, Partial} }
 
 func (f RegionFailure) String() string { return name(f, "inherit", "fail", "partial") }
 
-// Validation defines when bodies for a provider are validated against their
-// shapes.
+// Validation defines when bodies for a provider are validated against their shapes.
 type Validation uint8
 
 // The times of validation.

@@ -1,17 +1,15 @@
-// Package regions holds the region map: the regions, the resource providers,
-// the types that each provider serves, and the endpoint that serves a type in
-// a region (addendum, Regional Endpoints).
+// Package regions holds the region map: the regions, the resource providers, the types
+// that each provider serves, and the endpoint that serves a type in a region (addendum,
+// Regional Endpoints).
 //
-// A [Map] is immutable. [New] resolves it once from plain declarations, so
-// that a lookup for a request is a few map reads and never allocates; a
-// change of configuration builds a new Map and swaps the pointer. Slices and
-// URLs reached through a Map are shared and must not be changed.
+// A [Map] is immutable. [New] resolves it once from plain declarations, so that a lookup
+// for a request is a few map reads and never allocates; a change of configuration builds
+// a new Map and swaps the pointer. Slices and URLs reached through a Map are shared and
+// must not be changed.
 //
-// Package health keeps the health of endpoints' addresses, which outlives a
-// Map.
+// Package health keeps the health of endpoints' addresses, which outlives a Map.
 //
-// Nothing here reads files or reports faults: the caller has checked the
-// declarations.
+// Nothing here reads files or reports faults: the caller has checked the declarations.
 package regions
 
 import (

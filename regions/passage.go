@@ -12,9 +12,8 @@ import (
 // forwarded to this provider in addition to the headers for all providers.
 func (p *Provider) PassesRequest() map[string]bool { return p.requestHeaders }
 
-// PassesAnswer returns the headers of the provider's answers, by canonical
-// name, that are forwarded to clients in addition to the headers of all
-// providers.
+// PassesAnswer returns the headers of the provider's answers, by canonical name, that
+// are forwarded to clients in addition to the headers of all providers.
 func (p *Provider) PassesAnswer() map[string]bool { return p.answerHeaders }
 
 func canonicalNames(names []string) map[string]bool {
@@ -47,8 +46,7 @@ func (p *Provider) RedirectsTo(to *url.URL) bool {
 	})
 }
 
-// plainHost reports whether clients read a host and port exactly as net/url
-// does.
+// plainHost reports whether clients read a host and port exactly as net/url does.
 func plainHost(host string) bool {
 	return host != "" && strings.Trim(strings.ToLower(host), "abcdefghijklmnopqrstuvwxyz0123456789-.:") == ""
 }

@@ -96,8 +96,7 @@ type Endpoint struct {
 	// Identity is the namespace of the provider whose TLS settings and
 	// credential calls use, "" for the ones that all providers share.
 	Identity string
-	// Providers lists the namespaces of the providers that declare the
-	// endpoint.
+	// Providers lists the namespaces of the providers that declare the endpoint.
 	Providers []string
 }
 

@@ -56,8 +56,7 @@ type Capabilities struct {
 	Move  bool // instances can move between groups and subscriptions
 	Tags  bool // instances can be tagged
 	ETags bool // instances have entity tags and obey preconditions
-	// Preflight reports whether the provider answers preflights of planned
-	// instances.
+	// Preflight reports whether the provider answers preflights of planned instances.
 	Preflight bool
 }
 
@@ -94,15 +93,13 @@ func (t *ResourceType) OffersLocation(normalised string) bool {
 // served where its parent is), then the provider's.
 func (t *ResourceType) Endpoint(region string) *Endpoint { return t.endpoints[region] }
 
-// Fans reports whether lists of the type are merged from several regions, or
-// would be if the map had several: it is regional, tracked, and has no
-// parent.
+// Fans reports whether lists of the type are merged from several regions, or would be if
+// the map had several: it is regional, tracked, and has no parent.
 func (t *ResourceType) Fans() bool {
 	return t.Kind == Tracked && t.Routing == Regional && t.Parent == nil
 }
 
-// EffectiveRegions returns the regions whose endpoints may hold instances:
-// only "global" for global types, the parent's for nested ones. It does not
-// cover instances of a regional extension on a scope without a region: they
-// are at the global endpoint.
+// EffectiveRegions returns the regions whose endpoints may hold instances: only "global"
+// for global types, the parent's for nested ones. It does not cover instances of a
+// regional extension on a scope without a region: they are at the global endpoint.
 func (t *ResourceType) EffectiveRegions() []string { return t.Locations }

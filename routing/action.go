@@ -7,9 +7,8 @@ import (
 	"portico/arm"
 )
 
-// Actions of a request, below a subscription or a group, for something that
-// Portico does not have: its answer reveals whether the subscription or the
-// group exists.
+// Actions of a request, below a subscription or a group, for something that Portico does
+// not have: its answer reveals whether the subscription or the group exists.
 const (
 	readSubscription = "Microsoft.Resources/subscriptions/read"
 	readGroup        = "Microsoft.Resources/subscriptions/resourceGroups/read"
@@ -71,8 +70,7 @@ func (r *Request) LiteralAction() string {
 	return action.String()
 }
 
-// actionOf returns the action of a method among the three, and "action" for a
-// POST.
+// actionOf returns the action of a method among the three, and "action" for a POST.
 func actionOf(read, write, remove, method string) string {
 	switch method {
 	case http.MethodPut, http.MethodPatch:

@@ -22,9 +22,8 @@ type Body struct {
 	// LocationPending reports that the content is planned, and its location is
 	// not known yet.
 	LocationPending bool
-	// Tags are the top-level tags; HasTags reports whether there are any to
-	// check. TagCount is their number: tags beyond [arm.MaxTags] are only
-	// counted.
+	// Tags are the top-level tags; HasTags reports whether there are any to check.
+	// TagCount is their number: tags beyond [arm.MaxTags] are only counted.
 	Tags     map[string]string
 	HasTags  bool
 	TagCount int
@@ -37,10 +36,9 @@ type Body struct {
 // longestLocation bounds a location as written, far beyond any location's name.
 const longestLocation = 1024
 
-// ReadObject checks that content is one JSON object and reads its location
-// and tags, by a scan of the top-level members. It refuses content with
-// either of them twice or in another casing: the provider might read the
-// other one.
+// ReadObject checks that content is one JSON object and reads its location and tags, by
+// a scan of the top-level members. It refuses content with either of them twice or in
+// another casing: the provider might read the other one.
 func ReadObject(content []byte) (Body, *arm.Error) {
 	var body Body
 	var fault *arm.Error
@@ -159,11 +157,10 @@ func CheckJSON(content []byte) *arm.Error {
 	return nil
 }
 
-// CheckContentType refuses content unless its Content-Type, given once, is
-// JSON. It also refuses codings and character sets that would make a provider
-// read something else than was checked here. Empty content needs no
-// Content-Type. It returns an error, not an *arm.Error, so that nil stays
-// nil.
+// CheckContentType refuses content unless its Content-Type, given once, is JSON. It also
+// refuses codings and character sets that would make a provider read something else than
+// was checked here. Empty content needs no Content-Type. It returns an error, not an
+// *arm.Error, so that nil stays nil.
 func CheckContentType(h http.Header, content []byte) error {
 	if len(content) == 0 {
 		return nil
@@ -179,9 +176,8 @@ func CheckContentType(h http.Header, content []byte) error {
 	return nil
 }
 
-// plainJSON reports whether a media type is JSON in a character set that
-// agrees with UTF-8 on ASCII. Parameters that cannot be parsed may hide
-// another set.
+// plainJSON reports whether a media type is JSON in a character set that agrees with
+// UTF-8 on ASCII. Parameters that cannot be parsed may hide another set.
 func plainJSON(sent string) bool {
 	media, parameters, err := mime.ParseMediaType(sent)
 	if errors.Is(err, mime.ErrInvalidMediaParameter) && !strings.Contains(strings.ToLower(sent), "charset") {

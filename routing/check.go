@@ -170,8 +170,7 @@ func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 	return nil
 }
 
-// supportedVersions returns the api-versions to list in the error about a
-// malformed one.
+// supportedVersions returns the api-versions to list in the error about a malformed one.
 func (r *Request) supportedVersions() []string {
 	if r.Type != nil {
 		return r.Type.APIVersions

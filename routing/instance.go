@@ -41,9 +41,8 @@ func (s *resolution) ignoreAbsence(err error) error {
 	return err
 }
 
-// trackedAbove returns the number of segments, in a hop, of the nearest
-// tracked resource above the resource of type t in the first n segments; 0 if
-// there is none.
+// trackedAbove returns the number of segments, in a hop, of the nearest tracked resource
+// above the resource of type t in the first n segments; 0 if there is none.
 func trackedAbove(t *regions.ResourceType, n int) int {
 	for t := t.Parent; t != nil; t = t.Parent {
 		if n -= 2; t.Kind == regions.Tracked {
@@ -215,8 +214,7 @@ func (s *resolution) locationUnavailable(t *regions.ResourceType, offered []stri
 	return arm.NewError(arm.LocationNotAvailableForResourceType, s.body.Location, t.FullName, strings.Join(offered, ",")).About("location")
 }
 
-// absenceFault returns the answer for a tracked resource that the index does
-// not know.
+// absenceFault returns the answer for a tracked resource that the index does not know.
 func (s *resolution) absenceFault() error {
 	if s.d.Parent != "" {
 		hop := s.r.Path.LastHop()
@@ -288,9 +286,8 @@ func (s *resolution) routeBelow() error {
 	return s.routeTo(s.r.Type, region)
 }
 
-// ancestorRegion returns the region of the resource in the first segments
-// segments of a hop, which is the region of the nearest tracked resource at
-// or above it.
+// ancestorRegion returns the region of the resource in the first segments segments of a
+// hop, which is the region of the nearest tracked resource at or above it.
 func (s *resolution) ancestorRegion(hopIndex, segments int) (string, error) {
 	hop := s.r.Path.Hop(hopIndex)
 	provider := s.Map.Provider(hop.Namespace())
@@ -315,9 +312,8 @@ func (s *resolution) ancestorRegion(hopIndex, segments int) (string, error) {
 	return arm.GlobalLocation, nil
 }
 
-// hostRegion returns the region of extensions of type t at a hop: their
-// host's, or "global" if they have no host or t has no endpoint in its
-// region.
+// hostRegion returns the region of extensions of type t at a hop: their host's, or
+// "global" if they have no host or t has no endpoint in its region.
 func (s *resolution) hostRegion(t *regions.ResourceType, hopIndex int) (string, error) {
 	if t.Routing == regions.Global || hopIndex == 0 {
 		return arm.GlobalLocation, nil

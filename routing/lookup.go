@@ -28,8 +28,7 @@ type Sought struct {
 	Endpoints []*regions.Endpoint
 }
 
-// SearchNeededError means that a request cannot be resolved before a search
-// for Sought.
+// SearchNeededError means that a request cannot be resolved before a search for Sought.
 type SearchNeededError struct{ Sought Sought }
 
 func (e *SearchNeededError) Error() string {
@@ -55,9 +54,8 @@ func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Princ
 	return ""
 }
 
-// rowOrAbsence returns the row of the tracked resource in the first n
-// segments of hop. ErrNotFound means that the resource, or one above it, does
-// not exist.
+// rowOrAbsence returns the row of the tracked resource in the first n segments of hop.
+// ErrNotFound means that the resource, or one above it, does not exist.
 func (s *resolution) rowOrAbsence(hop arm.Hop, n int) (inventory.Resource, error) {
 	key := s.keyOf(hop, n)
 	row, err := s.from.row(s.ctx, s.d.Subscription.ID, key)
@@ -92,10 +90,9 @@ func (s *resolution) resolveUnindexed(hop arm.Hop, n int, key string) (inventory
 	return s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
 }
 
-// newSought returns the resource to search for and its endpoints: in every
-// region that may hold the type and whose coverage is missing; below a
-// tracked parent, only in the parent's region. ErrNotFound means that the
-// parent does not exist.
+// newSought returns the resource to search for and its endpoints: in every region that
+// may hold the type and whose coverage is missing; below a tracked parent, only in the
+// parent's region. ErrNotFound means that the parent does not exist.
 func (s *resolution) newSought(hop arm.Hop, n int, key string) (Sought, error) {
 	provider := s.Map.Provider(hop.Namespace())
 	t := typeOf(provider, hop, n/2)
@@ -142,9 +139,8 @@ func (s *resolution) mayHold(t *regions.ResourceType) ([]string, error) {
 	return s.regions, nil
 }
 
-// emptyUnasked reports whether the list of a namespace that the subscription
-// never registered is empty without a call: no region may hold a resource of
-// the type.
+// emptyUnasked reports whether the list of a namespace that the subscription never
+// registered is empty without a call: no region may hold a resource of the type.
 func (s *resolution) emptyUnasked() (bool, error) {
 	t := s.r.Type
 	if t.Kind != regions.Tracked {

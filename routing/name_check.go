@@ -10,8 +10,7 @@ import (
 	"portico/regions"
 )
 
-// nameCheckAction is the provider's action to check whether a name is
-// available.
+// nameCheckAction is the provider's action to check whether a name is available.
 const nameCheckAction = "checkNameAvailability"
 
 // ChecksName reports whether the request checks with a provider, for a
@@ -21,8 +20,7 @@ func (r *Request) ChecksName() bool {
 		arm.EqualFold(r.Path.LastHop().Segment(0), nameCheckAction)
 }
 
-// ReadNameCheck checks that content is JSON, and reads the type in a name
-// check.
+// ReadNameCheck checks that content is JSON, and reads the type in a name check.
 func ReadNameCheck(content []byte) (Body, *arm.Error) {
 	if fault := CheckJSON(content); fault != nil {
 		return Body{}, fault

@@ -13,9 +13,8 @@ import (
 	"portico/regions"
 )
 
-// Pollable reports whether the path may be a polling URL of a provider, which
-// may have any form. Paths of indexed resources and the front door's own
-// routes never are.
+// Pollable reports whether the path may be a polling URL of a provider, which may have
+// any form. Paths of indexed resources and the front door's own routes never are.
 func (r *Request) Pollable() bool {
 	switch r.Class {
 	case Poll:
@@ -68,11 +67,10 @@ func (rt *Router) Began(ctx context.Context, r *Request, p access.Principal) (bo
 	return began, err
 }
 
-// findRecord finds the operation with the request's URL. If the path also
-// names a resource of the map, the record counts only for the caller that
-// started the operation; for all others the path names the resource. Any
-// other path of an operation exists only for the caller that started it,
-// whatever the method.
+// findRecord finds the operation with the request's URL. If the path also names a
+// resource of the map, the record counts only for the caller that started the operation;
+// for all others the path names the resource. Any other path of an operation exists only
+// for the caller that started it, whatever the method.
 func (rt *Router) findRecord(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
 	p = p.In(d.Subscription.TenantID)
 	if r.Pollable() {
@@ -120,10 +118,9 @@ func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principa
 	return nil
 }
 
-// ownOperation finds the caller's operation with the request's URL, in any
-// spelling; nil if none serves the request. Operations of other callers do
-// not exist for this one, even if the caller started an operation whose URL
-// differs only in the query.
+// ownOperation finds the caller's operation with the request's URL, in any spelling; nil
+// if none serves the request. Operations of other callers do not exist for this one,
+// even if the caller started an operation whose URL differs only in the query.
 func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Principal, subscription string) (*polls.Operation, error) {
 	scopes := []string{subscription}
 	if subscription != "" && r.operationID() != "" {

@@ -7,12 +7,11 @@ import (
 	"portico/regions"
 )
 
-// outOfScope lists what clients of Azure request and this service does not
-// have: the beginning of a type, after its namespace, and the sentence of the
-// refusal. A namespace without a type stands for all of its types, and
-// anyNamespace for each namespace. Without a namespace, the type is the first
-// segment below the subscription or group of a route without a provider. The
-// first matching row counts.
+// outOfScope lists what clients of Azure request and this service does not have: the
+// beginning of a type, after its namespace, and the sentence of the refusal. A namespace
+// without a type stands for all of its types, and anyNamespace for each namespace.
+// Without a namespace, the type is the first segment below the subscription or group of
+// a route without a provider. The first matching row counts.
 var outOfScope = [...]struct{ prefix, sentence string }{
 	{"Microsoft.Resources/deploymentScripts", "Deployment scripts are out of the scope of this service."}, // before its prefixes
 	{"Microsoft.Resources/deploymentStacks", "Deployment stacks are out of the scope of this service."},
@@ -60,9 +59,8 @@ const (
 	noGraph      = "Microsoft Graph is out of the scope of this service: users, groups and applications are those of the issuer."
 )
 
-// OutOfScope refuses a request for something that this service does not have,
-// judging only by the types in its path. Types declared in the map belong to
-// providers.
+// OutOfScope refuses a request for something that this service does not have, judging
+// only by the types in its path. Types declared in the map belong to providers.
 func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
 	if i, below := r.Path.Own(); below {
 		return refuseOutOfScope("", r.Path.Segment(i), nil)

@@ -64,9 +64,8 @@ func versionsIn(raw string) string {
 	return strings.Join(sent, ",")
 }
 
-// hidesVersion reports whether a parser that takes semicolons for separators
-// would find an api-version in pair. Elsewhere a semicolon is plain text, as
-// in OData's $expand.
+// hidesVersion reports whether a parser that takes semicolons for separators would find
+// an api-version in pair. Elsewhere a semicolon is plain text, as in OData's $expand.
 func hidesVersion(pair string) bool {
 	for part := range strings.SplitSeq(pair, ";") {
 		key, _, _ := strings.Cut(part, "=")
@@ -101,10 +100,9 @@ func (q Query) Get(name string) (string, bool) {
 	return "", false
 }
 
-// CheckOptions refuses an option (a parameter whose name begins with a dollar
-// sign) that is given twice, in any casing and encoding, as OData does. It is
-// for requests whose options the front door interprets; for others the
-// provider decides.
+// CheckOptions refuses an option (a parameter whose name begins with a dollar sign) that
+// is given twice, in any casing and encoding, as OData does. It is for requests whose
+// options the front door interprets; for others the provider decides.
 func (q Query) CheckOptions() *arm.Error {
 	if strings.Count(q.Raw, "&") == 0 {
 		return nil

@@ -104,17 +104,15 @@ func (r *Request) namesOperation(hop arm.Hop, n int) bool {
 		r.Method == http.MethodGet && arm.EqualFold(segment, "operations") && r.typeOf(hop, n/2) == nil
 }
 
-// Classify classifies a request by its method, raw path and raw query, as
-// received. The error describes malformed parts; the request is then
-// classified by the readable ones.
+// Classify classifies a request by its method, raw path and raw query, as received. The
+// error describes malformed parts; the request is then classified by the readable ones.
 func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.Error) {
 	r := &Request{}
 	fault := r.Classify(m, method, rawPath, rawQuery)
 	return r, fault
 }
 
-// Classify is like the function Classify, for a request that is already
-// allocated.
+// Classify is like the function Classify, for a request that is already allocated.
 func (r *Request) Classify(m *regions.Map, method, rawPath, rawQuery string) (fault *arm.Error) {
 	r.Method, r.Class = method, NoRoute
 	if err := r.Path.Parse(rawPath); err != nil {
@@ -232,11 +230,10 @@ func (r *Request) namesOwnRoute(hop arm.Hop) bool {
 }
 
 // skuTypes returns the types whose SKUs for new resources are requested by a
-// subscription's {ns}/skus, {ns}/{type}/skus or
-// {ns}/locations/{l}[/{type}]/skus (addendum, Enumerating SKUs for a new
-// resource). It returns none if the map lists no SKUs or has a type of that
-// name: the request is then the provider's. Outside a group, no tracked type
-// has an instance of that name.
+// subscription's {ns}/skus, {ns}/{type}/skus or {ns}/locations/{l}[/{type}]/skus
+// (addendum, Enumerating SKUs for a new resource). It returns none if the map lists no
+// SKUs or has a type of that name: the request is then the provider's. Outside a group,
+// no tracked type has an instance of that name.
 func (r *Request) skuTypes(hop arm.Hop, n int) []*regions.ResourceType {
 	if r.Provider == nil || r.Path.Subscription() == "" {
 		return nil
@@ -262,10 +259,9 @@ func (r *Request) skuTypes(hop arm.Hop, n int) []*regions.ResourceType {
 	return []*regions.ResourceType{t}
 }
 
-// classifyOdd classifies a hop that ends in a type or an action. A declared
-// name is a type. Any other name is an action if the method is POST, and
-// "skus" of a resource may be read (addendum, Enumerating SKUs for an
-// existing resource).
+// classifyOdd classifies a hop that ends in a type or an action. A declared name is a
+// type. Any other name is an action if the method is POST, and "skus" of a resource may
+// be read (addendum, Enumerating SKUs for an existing resource).
 func (r *Request) classifyOdd(hop arm.Hop, n int) {
 	r.Class = Collection
 	if r.Type = r.typeOf(hop, n/2+1); r.Type != nil {
@@ -351,8 +347,7 @@ func lastSegment(s string) string {
 	return s[strings.LastIndexByte(s, '/')+1:]
 }
 
-// Name returns the name of the resource in lists: nested names joined by
-// slashes.
+// Name returns the name of the resource in lists: nested names joined by slashes.
 func (r *Request) Name() string {
 	hop := r.Path.LastHop()
 	name := ""

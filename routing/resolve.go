@@ -54,8 +54,7 @@ type Index interface {
 	// ResourceAndRemoval is like Resource, and reports whether an open DELETE
 	// may have ended the resource.
 	ResourceAndRemoval(ctx context.Context, subscription, key string) (row inventory.Resource, removalOpen bool, err error)
-	// Uncovered returns the given regions that may have resources without a
-	// row.
+	// Uncovered returns the given regions that may have resources without a row.
 	Uncovered(ctx context.Context, subscription, typeKey string, regions []string) ([]string, error)
 }
 
@@ -129,17 +128,15 @@ func (m *Memory) Any() bool { return m.Scopes || m.Location }
 type Router struct {
 	Map   *regions.Map
 	Index Index
-	// Scopes, if not nil, may answer from the cache; otherwise Index answers
-	// everything.
+	// Scopes, if not nil, may answer from the cache; otherwise Index answers everything.
 	Scopes Scopes
 }
 
-// Resolve routes a checked request of a principal. body comes from
-// [ReadObject] on the content of a PUT. If the index knows an operation by
-// the request's URL, the request becomes a Poll. The error is an *arm.Error,
-// an error of the index, or a *[SearchNeededError]: the caller then searches
-// for that resource and resolves again, with the resource's key among
-// searched.
+// Resolve routes a checked request of a principal. body comes from [ReadObject] on the
+// content of a PUT. If the index knows an operation by the request's URL, the request
+// becomes a Poll. The error is an *arm.Error, an error of the index, or a
+// *[SearchNeededError]: the caller then searches for that resource and resolves again,
+// with the resource's key among searched.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (*Decision, error) {
 	if rt.Scopes != nil && (r.Reads() || r.recordsIntent()) {
 		from := scopedDecision{scopes: scopes{Router: rt, memory: true, received: r.Received}}
@@ -150,8 +147,7 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	return (&scopedDecision{scopes: scopes{Router: rt}}).resolve(ctx, r, p, body, searched)
 }
 
-// scopedDecision is a decision with the scopes that it depends on, in one
-// allocation.
+// scopedDecision is a decision with the scopes that it depends on, in one allocation.
 type scopedDecision struct {
 	scopes
 	Decision
@@ -236,8 +232,7 @@ func (rt *Router) needsRegistration(r *Request, d *Decision) bool {
 	return r.Provider.Registration == regions.Required && d.Subscription.ID != ""
 }
 
-// GroupClosed returns the answer to a write into a group that is being
-// deleted or moved.
+// GroupClosed returns the answer to a write into a group that is being deleted or moved.
 func GroupClosed(state index.GroupState, name string) *arm.Error {
 	code := arm.ResourceGroupBeingDeleted
 	if state == index.GroupMoving {
@@ -291,8 +286,7 @@ func NotRegistered(p *regions.Provider, state inventory.RegistrationState) *arm.
 	return arm.NotRegistered(p.Namespace, endedState(state))
 }
 
-// endedState returns the state of a registration that existed; "" if there
-// was none.
+// endedState returns the state of a registration that existed; "" if there was none.
 func endedState(state inventory.RegistrationState) string {
 	if state == inventory.NotRegistered {
 		return ""
@@ -430,11 +424,10 @@ func (s *resolution) routeCollection() error {
 	return s.fanOutRegions(t)
 }
 
-// fanOutRegions sets the regions that may hold resources of t in the
-// request's scope: regions with rows in any phase, and regions without
-// coverage. If several regions serve the type, the list is merged even if
-// only one of them holds a resource: the next page may find others, and must
-// be able to read this page's token.
+// fanOutRegions sets the regions that may hold resources of t in the request's scope:
+// regions with rows in any phase, and regions without coverage. If several regions serve
+// the type, the list is merged even if only one of them holds a resource: the next page
+// may find others, and must be able to read this page's token.
 func (s *resolution) fanOutRegions(t *regions.ResourceType) error {
 	if s.r.Method != http.MethodGet { // a POST cannot go to several regions
 		fault := arm.NewError(arm.MethodNotAllowed, s.r.Method)
@@ -477,10 +470,9 @@ func (s *resolution) routeExtension(t *regions.ResourceType) error {
 	return s.routeTo(t, region)
 }
 
-// routePoll routes polls of an operation: to the recorded endpoint, the
-// location in the path, the region of the ancestor resource, or the global
-// endpoint, in this order. Without a record, any caller that sees the
-// subscription may poll.
+// routePoll routes polls of an operation: to the recorded endpoint, the location in the
+// path, the region of the ancestor resource, or the global endpoint, in this order.
+// Without a record, any caller that sees the subscription may poll.
 func (s *resolution) routePoll() error {
 	if s.d.Operation != nil {
 		return s.routeRecorded(*s.d.Operation)

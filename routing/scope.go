@@ -14,11 +14,10 @@ import (
 	"portico/regions"
 )
 
-// Scopes is the part of Index that the cache may answer for reads, and for
-// writes whose intent's transaction checks the scopes again: remembered
-// reports that it did. The cache is at most moments behind the store; now is
-// when the request arrived. Absence is inventory.ErrNotFound, and comes from
-// the store.
+// Scopes is the part of Index that the cache may answer for reads, and for writes whose
+// intent's transaction checks the scopes again: remembered reports that it did. The
+// cache is at most moments behind the store; now is when the request arrived. Absence is
+// inventory.ErrNotFound, and comes from the store.
 type Scopes interface {
 	Subscription(ctx context.Context, id string, now time.Time) (s inventory.Subscription, remembered bool, err error)
 	Group(ctx context.Context, subscription, name string, now time.Time) (g inventory.Group, remembered bool, err error)
@@ -35,8 +34,7 @@ type scopes struct {
 	memory   bool
 	received time.Time
 	noGroup  bool // the store has reported that there is no group
-	// target is the answer to one combined query; nil if everything is read
-	// one by one.
+	// target is the answer to one combined query; nil if everything is read one by one.
 	question inventory.Question
 	target   *inventory.Target
 }

@@ -26,14 +26,13 @@ var (
 	errInvalidStatus  = errors.New("the provider answered with what is no status")
 )
 
-// attempt sends a call to an address. If it cannot connect it tries others,
-// because nothing has been sent then. It avoids the addresses in tried while
-// there are others, and adds the ones that it calls. If tried is nil, it also
-// repeats a read whose connection broke off, once, at another address: the
-// caller has received nothing of an answer, and no other part of Portico
-// repeats the call. An answer counts as in flight until its body is closed.
-// now is when the attempt begins: the caller has just read the clock, which
-// costs as much as an allocation.
+// attempt sends a call to an address. If it cannot connect it tries others, because
+// nothing has been sent then. It avoids the addresses in tried while there are others,
+// and adds the ones that it calls. If tried is nil, it also repeats a read whose
+// connection broke off, once, at another address: the caller has received nothing of an
+// answer, and no other part of Portico repeats the call. An answer counts as in flight
+// until its body is closed. now is when the attempt begins: the caller has just read the
+// clock, which costs as much as an allocation.
 func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *health.Tried, now time.Time) attemptResult {
 	var own health.Tried
 	repeats := tried == nil && !isWrite(call.Method) && len(call.Content) == 0
@@ -105,8 +104,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 	return r
 }
 
-// roundTrip sends a call. In the address's health it records only new
-// connections.
+// roundTrip sends a call. In the address's health it records only new connections.
 func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call *Call, began time.Time) attemptResult {
 	x := &request{client: c, series: p.series, choice: choice, timing: timingOf(ctx), header: call.Header}
 	if of := spans.Of(ctx); of != nil {
@@ -160,19 +158,17 @@ func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call, 
 	return attemptResult{nil, x, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, call, got, err), err}
 }
 
-// refused reports whether the provider refused the whole connection because
-// of Portico's certificate or credential. A TLS alert proves it on a new
-// connection: the provider's side of the handshake has not ended then, so it
-// has read nothing of the request.
+// refused reports whether the provider refused the whole connection because of Portico's
+// certificate or credential. A TLS alert proves it on a new connection: the provider's
+// side of the handshake has not ended then, so it has read nothing of the request.
 func (x *request) refused(err error) bool {
 	return errors.Is(err, ErrUntrusted) || errors.Is(err, ErrCredential) || x.fresh.Load() && refusedByAlert(err)
 }
 
 func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
 
-// connected reports whether a failed call had a connection, or failed for
-// another reason than the lack of one. A dead connection that was to be
-// replaced does not count.
+// connected reports whether a failed call had a connection, or failed for another reason
+// than the lack of one. A dead connection that was to be replaced does not count.
 func connected(ctx context.Context, call *Call, got bool, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
@@ -181,8 +177,7 @@ func connected(ctx context.Context, call *Call, got bool, err error) bool {
 	return got || call.ended(ctx) != nil
 }
 
-// brokeOff reports whether a connection ended before the head of an answer
-// had arrived.
+// brokeOff reports whether a connection ended before the head of an answer had arrived.
 func brokeOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

@@ -1,27 +1,24 @@
-// Package upstream calls the regional endpoints of resource providers over
-// HTTP.
+// Package upstream calls the regional endpoints of resource providers over HTTP.
 //
-// [Client.Do] makes one attempt and streams the answer: it forwards the calls
-// of clients, whose writes must never be sent twice. [Client.Read] is for
-// Portico's own reads: it retries safe calls, through
-// hashicorp/go-retryablehttp and within a budget per endpoint, and buffers
-// the whole answer, bounded.
+// [Client.Do] makes one attempt and streams the answer: it forwards the calls of
+// clients, whose writes must never be sent twice. [Client.Read] is for Portico's own
+// reads: it retries safe calls, through hashicorp/go-retryablehttp and within a budget
+// per endpoint, and buffers the whole answer, bounded.
 //
-// Both take one of a limited number of slots of the endpoint; one caller has
-// at most a share. Waiting callers are served in turn, for a bounded time.
+// Both take one of a limited number of slots of the endpoint; one caller has at most a
+// share. Waiting callers are served in turn, for a bounded time.
 //
-// Both choose an address by package health, which learns from calls and from
-// the probes of [Client.Run], and move on to another one as long as nothing
-// was sent. A read whose connection breaks off before its answer moves on to
-// one other address.
+// Both choose an address by package health, which learns from calls and from the probes
+// of [Client.Run], and move on to another one as long as nothing was sent. A read whose
+// connection breaks off before its answer moves on to one other address.
 //
-// Package http1 makes most calls. Reads over TLS, which may use HTTP/2, are
-// made by net/http. Writes use HTTP/1.1: only a connection that carries one
-// request at a time shows whether a byte of it has left (package sendguard).
+// Package http1 makes most calls. Reads over TLS, which may use HTTP/2, are made by
+// net/http. Writes use HTTP/1.1: only a connection that carries one request at a time
+// shows whether a byte of it has left (package sendguard).
 //
-// The client never follows redirects, never decompresses a streamed answer,
-// and never calls a URL from an answer: a call names an endpoint of the
-// region map, with path and query.
+// The client never follows redirects, never decompresses a streamed answer, and never
+// calls a URL from an answer: a call names an endpoint of the region map, with path and
+// query.
 package upstream
 
 import (
@@ -49,8 +46,7 @@ type Options struct {
 	MaxAnswer   int64         // bytes of one answer, after decompression
 	Readers     int           // reads by [Client.Read] in flight to one endpoint; 0: 64
 	Calls       int           // reads, and writes, by [Client.Do] in flight to one endpoint; 0: 512
-	// ReadersPerCaller and CallsPerCaller bound one caller's share of these;
-	// 0: all.
+	// ReadersPerCaller and CallsPerCaller bound one caller's share of these; 0: all.
 	ReadersPerCaller, CallsPerCaller int
 	// Queue bounds the wait for both.
 	Queue Queue
@@ -136,8 +132,7 @@ func (c *Client) Close() {
 	}
 }
 
-// now returns the current time for package health, and at converts a given
-// one.
+// now returns the current time for package health, and at converts a given one.
 func (c *Client) now() time.Duration               { return time.Since(c.epoch) }
 func (c *Client) at(given time.Time) time.Duration { return given.Sub(c.epoch) }
 
@@ -155,10 +150,9 @@ type Call struct {
 	Caller string
 	// Provider is the called namespace, as the map spells it, for metrics.
 	Provider string
-	// SendWithin, counted from Since, bounds when the first byte of a write
-	// may leave; after that it stays unsent. EndWithin bounds every byte: a
-	// write that is still being sent then is cut off, and may have taken
-	// effect. 0 is no bound.
+	// SendWithin, counted from Since, bounds when the first byte of a write may leave;
+	// after that it stays unsent. EndWithin bounds every byte: a write that is still
+	// being sent then is cut off, and may have taken effect. 0 is no bound.
 	Since                 time.Time
 	SendWithin, EndWithin time.Duration
 	// Reserve is called by Read before it allocates n more bytes for an answer; an
@@ -170,8 +164,7 @@ type Call struct {
 	// IsRetry marks a Read that repeats a failed one. It is charged to the endpoint's
 	// retry budget.
 	IsRetry bool
-	// Job names the durable work that makes the call; the auditor receives
-	// such calls.
+	// Job names the durable work that makes the call; the auditor receives such calls.
 	Job string
 
 	deadline time.Time // in addition to the context's; zero: none

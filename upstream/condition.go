@@ -17,9 +17,8 @@ var conditions = [...]string{"unknown", "up", "degraded", "down"}
 
 func (c Condition) String() string { return conditions[c] }
 
-// Overall combines conditions, such as a region's from its endpoints: Down if
-// all are, Degraded if some are not up or only partly, Unknown if all are
-// unknown.
+// Overall combines conditions, such as a region's from its endpoints: Down if all are,
+// Degraded if some are not up or only partly, Unknown if all are unknown.
 func Overall(parts []Condition) Condition {
 	var counts [len(conditions)]int
 	for _, part := range parts {

@@ -68,10 +68,9 @@ func (c *Client) tlsConfig(p *pool) *tls.Config {
 	return c.identity(p).config(p.base.Hostname())
 }
 
-// UseIdentities makes new connections use other identities. Connections with
-// a changed identity are closed, those in use when they become idle: the last
-// one closes after its call, or after its idle timeout. An identity is
-// unchanged if its pointer is.
+// UseIdentities makes new connections use other identities. Connections with a changed
+// identity are closed, those in use when they become idle: the last one closes after its
+// call, or after its idle timeout. An identity is unchanged if its pointer is.
 func (c *Client) UseIdentities(next Identities) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

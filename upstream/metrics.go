@@ -19,8 +19,7 @@ import (
 	"portico/tracing"
 )
 
-// metrics has labels for regions and addresses of the map, and words from
-// fixed lists.
+// metrics has labels for regions and addresses of the map, and words from fixed lists.
 type metrics struct {
 	retries, refused                      *prometheus.CounterVec
 	requests, errors, connections         *prometheus.CounterVec
@@ -128,8 +127,7 @@ type addressMetrics struct {
 	removed atomic.Bool // the address is no longer in the map
 }
 
-// answerLabels are an answer's labels: a method that routes know, and
-// [meter.Code].
+// answerLabels are an answer's labels: a method that routes know, and [meter.Code].
 type answerLabels struct{ method, code string }
 
 // failed counts a request, or the body of an answer, that failed.

@@ -11,8 +11,7 @@ import (
 	"net/url"
 )
 
-// overNetHTTP sends a read by net/http, which uses HTTP/2 if the provider
-// supports it.
+// overNetHTTP sends a read by net/http, which uses HTTP/2 if the provider supports it.
 func (x *request) overNetHTTP(ctx context.Context, t *transports, p *pool, call *Call) (*http.Response, error) {
 	if !call.deadline.IsZero() {
 		ctx, x.cancel = context.WithDeadline(ctx, call.deadline)

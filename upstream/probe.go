@@ -179,8 +179,7 @@ func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error)
 	settings.NextProtos = speaks
 	conn, err := (&tls.Dialer{NetDialer: dialer, Config: settings}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if secured, ok := conn.(*tls.Conn); ok {
-		// Calls may keep using connections from before the certificate was
-		// renewed.
+		// Calls may keep using connections from before the certificate was renewed.
 		p.pool.series.recordCertificate(secured.ConnectionState())
 	}
 	return conn, err

@@ -10,9 +10,8 @@ import (
 	"portico/internal/jsontext"
 )
 
-// ReadAll reads and decompresses the body of an answer for parsing as JSON:
-// without a byte order mark. It returns [ErrTooLarge] if the decompressed
-// body exceeds limit.
+// ReadAll reads and decompresses the body of an answer for parsing as JSON: without a
+// byte order mark. It returns [ErrTooLarge] if the decompressed body exceeds limit.
 func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 	text, err := ReadBytes(h, body, limit)
 	return jsontext.WithoutMark(text), err

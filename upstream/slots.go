@@ -11,9 +11,8 @@ import (
 	"portico/limits"
 )
 
-// Queue bounds clients' calls that wait for slots of an endpoint: the time of
-// one, and the number of each kind, in total and for one caller. Zeros stand
-// for the defaults.
+// Queue bounds clients' calls that wait for slots of an endpoint: the time of one, and
+// the number of each kind, in total and for one caller. Zeros stand for the defaults.
 type Queue struct {
 	Time           time.Duration
 	All, PerCaller int

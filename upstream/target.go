@@ -75,9 +75,8 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	return t
 }
 
-// UseMap probes and exports the endpoints of a map, and applies h. It keeps
-// the state of addresses that stay, and drops the others; calls to those
-// continue.
+// UseMap probes and exports the endpoints of a map, and applies h. It keeps the state of
+// addresses that stay, and drops the others; calls to those continue.
 func (c *Client) UseMap(m *regions.Map, h Health) {
 	endpoints := m.Endpoints()
 	c.mu.Lock()

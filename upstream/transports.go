@@ -78,9 +78,8 @@ func (c *Client) transport(p *pool) *http.Transport {
 	return t
 }
 
-// maxIdle bounds the idle connections to one address by the number of
-// possible calls. With fewer, some calls would close theirs at the end while
-// others dial.
+// maxIdle bounds the idle connections to one address by the number of possible calls.
+// With fewer, some calls would close theirs at the end while others dial.
 func maxIdle(o Options) int { return o.Calls + o.Readers }
 
 // maxConnections bounds the connections of one kind to one address. Slots bound

@@ -33,9 +33,8 @@ var ErrCredential = errors.New("the provider does not accept Portico's credentia
 // maxRefusal bounds the error body of such a refusal.
 const maxRefusal = 64 << 10
 
-// refusal returns ErrUntrusted or ErrCredential if the answer is such a
-// refusal, and then closes it. The body of any other answer can be read as
-// before.
+// refusal returns ErrUntrusted or ErrCredential if the answer is such a refusal, and
+// then closes it. The body of any other answer can be read as before.
 func (i *Identity) refusal(answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusUnauthorized:
@@ -77,9 +76,8 @@ type replayed struct {
 // certificateAlerts lists a peer's TLS alerts that refuse a certificate.
 var certificateAlerts = []tls.AlertError{41, 42, 43, 44, 45, 46, 48, 49, 116}
 
-// refusedByAlert reports whether the provider ended a connection because it
-// does not trust Portico's certificate. Package tls has no type for alerts
-// received over TCP.
+// refusedByAlert reports whether the provider ended a connection because it does not
+// trust Portico's certificate. Package tls has no type for alerts received over TCP.
 func refusedByAlert(err error) bool {
 	var op *net.OpError
 	if !errors.As(err, &op) || op.Op != "remote error" || op.Err == nil {

@@ -120,8 +120,7 @@ func delegated(c claims, p access.Principal) bool {
 	return subject != "" && subject != p.AppID && !strings.EqualFold(subject, p.ObjectID)
 }
 
-// shown returns a name for people, "" if it cannot be in a header or is
-// invisible.
+// shown returns a name for people, "" if it cannot be in a header or is invisible.
 func shown(text string) string {
 	if len(text) > maxText || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return ""

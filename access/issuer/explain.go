@@ -60,8 +60,7 @@ func (s *unverifiedToken) timeClaim(claim string) string {
 
 func inWords(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// advice explains why a token is refused, or how long it is valid, and gives
-// a remedy.
+// advice explains why a token is refused, or how long it is valid, and gives a remedy.
 func (i *Issuer) advice(token unverifiedToken, refusal *access.Refusal, s *signature) string {
 	clock := fmt.Sprintf("the clock of the gateway says %s, and clockSkew is %s", inWords(s.now), i.options.ClockSkew)
 	switch {

@@ -48,8 +48,7 @@ func newFetcher(ca string) (*fetcher, error) {
 	}}, nil
 }
 
-// fetch reads the issuer's discovery document, and the keys at the address in
-// it.
+// fetch reads the issuer's discovery document, and the keys at the address in it.
 func (f *fetcher) fetch(ctx context.Context, issuer string) (*keySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
@@ -93,9 +92,8 @@ func (f *fetcher) keys(ctx context.Context, issuer string) (*keySet, error) {
 	return parseKeys(text, time.Now())
 }
 
-// mayFetch reports whether an issuer's keys may be fetched from an address:
-// by https from anywhere, by http only from this machine, and only if the
-// issuer is there too.
+// mayFetch reports whether an issuer's keys may be fetched from an address: by https
+// from anywhere, by http only from this machine, and only if the issuer is there too.
 func mayFetch(issuer, keys string) bool {
 	u, err := url.Parse(keys)
 	if err != nil || u.User != nil || u.Host == "" {

@@ -14,8 +14,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// storedKeys is the form of a file. Anyone who can write it can sign in as
-// anybody.
+// storedKeys is the form of a file. Anyone who can write it can sign in as anybody.
 type storedKeys struct {
 	Issuer  string            `json:"issuer"`
 	Fetched time.Time         `json:"fetched"`

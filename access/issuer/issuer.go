@@ -1,10 +1,9 @@
-// Package issuer authenticates bearer tokens signed by an OpenID Connect
-// issuer. An [Issuer] turns a token into a principal; its [Keys] are fetched
-// when they are first needed, and outlive both a configuration and the
-// issuer's outages.
+// Package issuer authenticates bearer tokens signed by an OpenID Connect issuer. An
+// [Issuer] turns a token into a principal; its [Keys] are fetched when they are first
+// needed, and outlive both a configuration and the issuer's outages.
 //
-// No content of a token is used before its signature is verified, with one
-// exception: the issuer in the token selects the [Issuer] that verifies it.
+// No content of a token is used before its signature is verified, with one exception:
+// the issuer in the token selects the [Issuer] that verifies it.
 package issuer
 
 import (
@@ -36,8 +35,7 @@ type Options struct {
 	Algorithms []string
 	// ClockSkew is the tolerated difference of the issuer's clock.
 	ClockSkew time.Duration
-	// TenantID is the tenant of all callers; "" if the claim TenantClaim names
-	// it.
+	// TenantID is the tenant of all callers; "" if the claim TenantClaim names it.
 	TenantID, TenantClaim string
 	Claims                ClaimNames
 }
@@ -130,9 +128,8 @@ func (i *Issuer) verify(ctx context.Context, token string, signature *signature)
 	return p, nil
 }
 
-// refuse returns the refusal of a token that was not verified: err is the
-// verifier's error, and failure the error of the signature's check, if it was
-// made.
+// refuse returns the refusal of a token that was not verified: err is the verifier's
+// error, and failure the error of the signature's check, if it was made.
 func refuse(err, failure error) *access.Refusal {
 	switch {
 	case errors.Is(failure, errUnavailable), errors.Is(failure, errMustFetch):
@@ -155,9 +152,8 @@ func invalid(result, what string, cause error) *access.Refusal {
 	}
 }
 
-// Valid reports whether a token of p would still be accepted. The key does
-// not count for a principal that outlasts its token: the issuer may have
-// removed it.
+// Valid reports whether a token of p would still be accepted. The key does not count for
+// a principal that outlasts its token: the issuer may have removed it.
 func (i *Issuer) Valid(p access.Principal) bool {
 	if p.Issuer != i.options.URL || i.options.TenantID != "" && !arm.EqualFold(p.TenantID, i.options.TenantID) {
 		return false

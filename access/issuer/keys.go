@@ -14,8 +14,7 @@ import (
 type KeyOptions struct {
 	// Refresh is the interval of fetches while tokens are used.
 	Refresh time.Duration
-	// AtMostEvery is the minimum time between two fetches, whatever tokens
-	// arrive.
+	// AtMostEvery is the minimum time between two fetches, whatever tokens arrive.
 	AtMostEvery time.Duration
 	// KeepFor bounds how long keys are used while they cannot be fetched.
 	KeepFor time.Duration
@@ -127,8 +126,7 @@ func (k *Keys) lookUp(id, algorithm string, now time.Time) ([]key, error) {
 	return nil, errUnknownKey
 }
 
-// mayFetch reports whether the last fetch is long enough ago. The caller
-// holds the lock.
+// mayFetch reports whether the last fetch is long enough ago. The caller holds the lock.
 func (k *Keys) mayFetch() bool { return k.last.IsZero() || time.Since(k.last) >= k.options.AtMostEvery }
 
 // fetch fetches the keys, or waits for a running fetch. If the last fetch is

@@ -36,8 +36,7 @@ type key struct {
 	algorithm string // "" for all that the key fits
 }
 
-// parseKeys reads a set of keys. It omits unusable keys, and fails if none is
-// left.
+// parseKeys reads a set of keys. It omits unusable keys, and fails if none is left.
 func parseKeys(text []byte, fetched time.Time) (*keySet, error) {
 	var raw struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -58,8 +57,7 @@ func parseKeys(text []byte, fetched time.Time) (*keySet, error) {
 	return set, nil
 }
 
-// parseKey reads one key; it returns false if that is not a public key for
-// signatures.
+// parseKey reads one key; it returns false if that is not a public key for signatures.
 func parseKey(text []byte) (key, bool) {
 	var k jose.JSONWebKey
 	if json.Unmarshal(text, &k) != nil || !k.Valid() || !k.IsPublic() || k.Use != "" && k.Use != "sig" {

@@ -24,8 +24,7 @@ type Definition struct {
 	// BuiltIn roles belong to every tenant, and cannot be changed.
 	BuiltIn     bool
 	Permissions []Permission
-	// AssignableScopes lists ids of subscriptions and groups; "/" for built-in
-	// roles.
+	// AssignableScopes lists ids of subscriptions and groups; "/" for built-in roles.
 	AssignableScopes     []string
 	CreatedOn, UpdatedOn time.Time
 	CreatedBy, UpdatedBy string // object ids, "" for built-in roles

@@ -10,8 +10,7 @@ import (
 type Grant struct {
 	Scope string // a folded id, or TenantScope
 	Role  *Role
-	// Assignment is the id of the role assignment; "" for a grant in the
-	// configuration.
+	// Assignment is the id of the role assignment; "" for a grant in the configuration.
 	Assignment string
 }
 
@@ -22,10 +21,9 @@ func (g Grant) Holds(scope string) bool {
 	return p == at || p == under
 }
 
-// Grants are the grants of one caller at, above and below one subscription,
-// in the order of Sort. A caller with grants in both the configuration and
-// the store has two lists: ask one after the other, which avoids building a
-// third.
+// Grants are the grants of one caller at, above and below one subscription, in the order
+// of Sort. A caller with grants in both the configuration and the store has two lists:
+// ask one after the other, which avoids building a third.
 type Grants []Grant
 
 // Held holds the grants of a caller that matter for a question at one scope.

@@ -1,13 +1,12 @@
-// Package roles decides which actions role assignments allow, like Azure's
-// role-based access control: a [Definition] lists the actions that its role
-// allows, a [Grant] gives a role to a caller at a scope, and everything below
-// the scope inherits it.
+// Package roles decides which actions role assignments allow, like Azure's role-based
+// access control: a [Definition] lists the actions that its role allows, a [Grant] gives
+// a role to a caller at a scope, and everything below the scope inherits it.
 //
-// The decisions are pure and do not allocate. Package inventory stores the
-// assignments, and package routing knows the action of a request.
+// The decisions are pure and do not allocate. Package inventory stores the assignments,
+// and package routing knows the action of a request.
 //
-// Data actions are stored and shown, but not checked: they concern interfaces
-// of providers outside the resource manager.
+// Data actions are stored and shown, but not checked: they concern interfaces of
+// providers outside the resource manager.
 package roles
 
 import "portico/arm"

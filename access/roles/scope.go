@@ -36,8 +36,7 @@ const (
 	over                     // the other is inside it
 )
 
-// relationTo returns the position of a scope, in any casing, relative to a folded
-// one.
+// relationTo returns the position of a scope, in any casing, relative to a folded one.
 func relationTo(scope, from string) relation {
 	scope, from, _ = cutCommonPrefix(rooted(scope), rooted(from))
 	switch {
@@ -64,9 +63,8 @@ func compare(scope, then, folded string) int {
 	return order
 }
 
-// cutCommonPrefix cuts the common prefix off a text, in any casing, and a
-// folded text. order compares the next characters, 0 if either text has
-// ended.
+// cutCommonPrefix cuts the common prefix off a text, in any casing, and a folded text.
+// order compares the next characters, 0 if either text has ended.
 func cutCommonPrefix(text, folded string) (restOfText, restOfFolded string, order int) {
 	if rest, ok := strings.CutPrefix(text, folded); ok { // the usual casing
 		return rest, "", 0

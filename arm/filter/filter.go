@@ -85,9 +85,8 @@ func (f Filter) NeedsPrefix(field Field) (string, bool) {
 	return f.needs(field, begins)
 }
 
-// NeedsTag returns the folded name of a tag that every match must have, and
-// its required value, nil if any will do. ok reports whether there is such a
-// tag.
+// NeedsTag returns the folded name of a tag that every match must have, and its required
+// value, nil if any will do. ok reports whether there is such a tag.
 func (f Filter) NeedsTag() (name string, value *string, ok bool) {
 	if f.root == nil {
 		return "", nil, false
@@ -144,8 +143,7 @@ func alternatives(n node) []node {
 			if len(sides) == 1 {
 				continue
 			}
-			// Only the first or is split: splitting more would multiply the
-			// parts.
+			// Only the first or is split: splitting more would multiply the parts.
 			rest := slices.Delete(slices.Clone(n), i, i+1)
 			for j, side := range sides {
 				sides[j] = append(all{side}, rest...)
@@ -163,8 +161,7 @@ func (f Filter) AsksForTags() bool { return f.root != nil && f.root.asksForTags(
 // node is a part of a filter.
 type node interface {
 	match(Item) bool
-	// needs returns the text with which the verb compares the field in every
-	// match.
+	// needs returns the text with which the verb compares the field in every match.
 	needs(Field, verb) (string, bool)
 	// needsTag returns a condition on one tag that every match meets,
 	// preferably one that requires a single value; nil if there is none.

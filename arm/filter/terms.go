@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Term is one comparison in a chain, such as caller eq 'name'. Its value is a
-// quoted text, or one word: the az CLI sends times and namespaces without
-// quotes.
+// Term is one comparison in a chain, such as caller eq 'name'. Its value is a quoted
+// text, or one word: the az CLI sends times and namespaces without quotes.
 type Term struct{ Field, Operator, Value string }
 
 // Terms parses a chain of comparisons joined by "and", for lists that support

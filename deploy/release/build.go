@@ -27,8 +27,7 @@ type commit struct {
 	time time.Time
 }
 
-// commit returns the checked-out commit, unless there are uncommitted
-// changes.
+// commit returns the checked-out commit, unless there are uncommitted changes.
 func (r repository) commit(ctx context.Context) (c commit, err error) {
 	changed, err := r.git(ctx, "status", "--porcelain")
 	if err != nil {

@@ -1,9 +1,8 @@
-// Command release builds Portico for installation: one static program for
-// each platform, with its list of components in CycloneDX form, and the
-// checksums of all files.
+// Command release builds Portico for installation: one static program for each platform,
+// with its list of components in CycloneDX form, and the checksums of all files.
 //
-// The output depends only on the commit and the Go version: --verify builds
-// everything once more, in another folder and without a cache, and compares.
+// The output depends only on the commit and the Go version: --verify builds everything
+// once more, in another folder and without a cache, and compares.
 package main
 
 import (

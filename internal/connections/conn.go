@@ -151,8 +151,7 @@ func Authenticated(ctx context.Context) {
 	}
 }
 
-// AmbiguousKey is the context key of a bool, set by a server, for
-// [Ambiguous].
+// AmbiguousKey is the context key of a bool, set by a server, for [Ambiguous].
 type AmbiguousKey struct{}
 
 // Ambiguous reports whether another parser could see another end of the

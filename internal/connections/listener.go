@@ -1,16 +1,14 @@
-// Package connections bounds the connections of a listener: their number,
-// their number per address, and how long one stays idle without an
-// authenticated request.
+// Package connections bounds the connections of a listener: their number, their number
+// per address, and how long one stays idle without an authenticated request.
 //
-// If all connections are in use, a new one evicts another: the newest of the
-// address with the most connections, unauthenticated ones first. So an
-// address that opens many evicts its own. Trusted proxies carry the requests
-// of many clients; they have no bound per address and are never evicted.
+// If all connections are in use, a new one evicts another: the newest of the address
+// with the most connections, unauthenticated ones first. So an address that opens many
+// evicts its own. Trusted proxies carry the requests of many clients; they have no bound
+// per address and are never evicted.
 //
-// A [Table] bounds one listener. [Table.Listen] or, for TLS,
-// [Table.ListenTLS] wraps the listener of a server, [Table.ConnState] and
-// [Table.ConnContext] are the server's hooks, and its handler calls
-// [Authenticated].
+// A [Table] bounds one listener. [Table.Listen] or, for TLS, [Table.ListenTLS] wraps the
+// listener of a server, [Table.ConnState] and [Table.ConnContext] are the server's
+// hooks, and its handler calls [Authenticated].
 package connections
 
 import (

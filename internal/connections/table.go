@@ -128,9 +128,8 @@ func Network(ip netip.Addr) netip.Prefix {
 	return prefix
 }
 
-// evictionCandidate returns the connection to evict for a new one from an
-// address; nil if no other address has more connections than that one would
-// have.
+// evictionCandidate returns the connection to evict for a new one from an address; nil
+// if no other address has more connections than that one would have.
 func (t *Table) evictionCandidate(to *address) *conn {
 	has := len(to.open) + 1
 	if to.trusted {
@@ -162,8 +161,7 @@ func (t *Table) add(c *conn) {
 	t.updateRank(a, func() { a.open = append(a.open, c) })
 }
 
-// remove removes a connection from the table and reports whether it was in
-// it.
+// remove removes a connection from the table and reports whether it was in it.
 func (t *Table) remove(c *conn) bool {
 	if !c.open {
 		return false

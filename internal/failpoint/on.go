@@ -10,9 +10,8 @@ import (
 // Enabled reports whether this build has the points.
 const Enabled = true
 
-// process holds the rules of this process. It is the package's only global:
-// the code at the points has no other way to get it, and a normal build does
-// not have it.
+// process holds the rules of this process. It is the package's only global: the code at
+// the points has no other way to get it, and a normal build does not have it.
 var process = NewRegistry(end)
 
 // Hit applies the rule of a point. The error is a [*Failure].
@@ -21,9 +20,8 @@ func Hit(p Point) error { return process.Hit(p) }
 // Pass is like Hit, for a point that never fails.
 func Pass(p Point) { _ = process.Hit(p) }
 
-// Start sets the rules in the environment and opens the control listener,
-// which stop closes. When ctx ends, all pauses end, and no rule applies any
-// more.
+// Start sets the rules in the environment and opens the control listener, which stop
+// closes. When ctx ends, all pauses end, and no rule applies any more.
 func Start(ctx context.Context, getenv func(string) string) (stop func(), err error) {
 	return process.start(ctx, getenv)
 }

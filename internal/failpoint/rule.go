@@ -108,8 +108,7 @@ func (r Rule) String() string {
 	return text
 }
 
-// parseRules parses the environment's rules: NAME=RULE, separated by
-// semicolons.
+// parseRules parses the environment's rules: NAME=RULE, separated by semicolons.
 func parseRules(text string) (map[Point]Rule, error) {
 	rules := map[Point]Rule{}
 	for part := range strings.SplitSeq(text, ";") {

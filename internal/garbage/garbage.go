@@ -1,16 +1,15 @@
-// Package garbage decides how much garbage the process accumulates before a
-// collection.
+// Package garbage decides how much garbage the process accumulates before a collection.
 //
-// Go collects when there is as much garbage as live memory. A gateway's live
-// memory is small, so that under load it would collect dozens of times a
-// second for a few megabytes. [Start] permits more garbage while the live
-// memory is small, and nothing more than Go does once it has grown. It keeps
-// the process within the memory of its container, and returns memory to the
-// system once the process is idle: otherwise nothing is collected for two
-// minutes, and most of a burst's memory stays mapped even then.
+// Go collects when there is as much garbage as live memory. A gateway's live memory is
+// small, so that under load it would collect dozens of times a second for a few
+// megabytes. [Start] permits more garbage while the live memory is small, and nothing
+// more than Go does once it has grown. It keeps the process within the memory of its
+// container, and returns memory to the system once the process is idle: otherwise
+// nothing is collected for two minutes, and most of a burst's memory stays mapped even
+// then.
 //
-// GOGC and GOMEMLIMIT in the environment have precedence. GOMAXPROCS follows
-// a container's share of processors by itself (Go 1.25 and later).
+// GOGC and GOMEMLIMIT in the environment have precedence. GOMAXPROCS follows a
+// container's share of processors by itself (Go 1.25 and later).
 package garbage
 
 import (

@@ -46,8 +46,7 @@ func fault(text []byte, open byte) error {
 	}
 }
 
-// firstInvalid returns the offset of the first invalid UTF-8, or the length
-// of the text.
+// firstInvalid returns the offset of the first invalid UTF-8, or the length of the text.
 func firstInvalid(text []byte) (at int) {
 	for at < len(text) {
 		r, size := utf8.DecodeRune(text[at:])

@@ -41,9 +41,8 @@ func (s *scanner) value(at, depth int) int {
 	return pastNumber(s.text, at)
 }
 
-// parts reads an object or an array, calling part, if given, to read each
-// member's or element's value. part gets the name of a member with its
-// quotes.
+// parts reads an object or an array, calling part, if given, to read each member's or
+// element's value. part gets the name of a member with its quotes.
 func (s *scanner) parts(at, depth int, part func(name []byte, at int) int) int {
 	t, closing := s.text, s.text[at]+2 // the brackets of a pair are two apart
 	if depth++; depth > maxDepth {
@@ -136,8 +135,7 @@ func pastDigits(t []byte, at int) int {
 	return at
 }
 
-// pastString skips eight ordinary bytes at a time, because most of a text is
-// strings.
+// pastString skips eight ordinary bytes at a time, because most of a text is strings.
 func pastString(t []byte, at int) int {
 	if at >= len(t) || t[at] != '"' {
 		return nowhere
@@ -166,9 +164,8 @@ func pastString(t []byte, at int) int {
 	}
 }
 
-// special examines eight bytes. The lowest bit of its result is in the first
-// byte that is a quote, a backslash or below a space; the result is 0 if none
-// is.
+// special examines eight bytes. The lowest bit of its result is in the first byte that
+// is a quote, a backslash or below a space; the result is 0 if none is.
 func special(v uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	// With its second bit inverted, a quote becomes a space; only it and the

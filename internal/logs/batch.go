@@ -18,9 +18,8 @@ const (
 	batchLimit = 4 << 20                // bound of waiting bytes while earlier ones are written
 )
 
-// Batch collects lines that may be lost and writes many at once: writing each
-// line by itself would cost a request more than composing it. It is safe for
-// concurrent use.
+// Batch collects lines that may be lost and writes many at once: writing each line by
+// itself would cost a request more than composing it. It is safe for concurrent use.
 type Batch struct {
 	to   zapcore.WriteSyncer
 	lost atomic.Uint64

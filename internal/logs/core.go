@@ -1,15 +1,13 @@
-// Package logs writes Portico's logs: JSON, one object per line, whatever the
-// texts contain, and without secrets. There are three kinds of lines,
-// distinguished by their logger: access (one per request), audit (one per
-// write), and all else.
+// Package logs writes Portico's logs: JSON, one object per line, whatever the texts
+// contain, and without secrets. There are three kinds of lines, distinguished by their
+// logger: access (one per request), audit (one per write), and all else.
 //
-// Access lines are written in batches ([Access]): they are by far the most,
-// and may be lost. All others are written one by one, before the logging
-// goroutine continues.
+// Access lines are written in batches ([Access]): they are by far the most, and may be
+// lost. All others are written one by one, before the logging goroutine continues.
 //
-// Redaction does not depend on the care of the calling code: every logged
-// text is searched for credentials, and a query shows only the values of
-// known harmless parameters.
+// Redaction does not depend on the care of the calling code: every logged text is
+// searched for credentials, and a query shows only the values of known harmless
+// parameters.
 package logs
 
 import (
@@ -45,8 +43,7 @@ func (c *core) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	return c.Core.Write(e, redacted(fields))
 }
 
-// redacted returns the fields without secrets; it copies only fields with
-// secrets.
+// redacted returns the fields without secrets; it copies only fields with secrets.
 func redacted(fields []zapcore.Field) []zapcore.Field {
 	var clean []zapcore.Field
 	for i, f := range fields {
@@ -121,8 +118,7 @@ func newCore(to zapcore.WriteSyncer, level zapcore.LevelEnabler) *core {
 	}
 }
 
-// Audit returns a logger of audit lines with the output of log, regardless of
-// its level.
+// Audit returns a logger of audit lines with the output of log, regardless of its level.
 func Audit(log *zap.Logger) *zap.Logger {
 	return log.Named(AuditName).WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
 		if own, ok := c.(*core); ok {

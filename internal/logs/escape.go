@@ -43,10 +43,9 @@ func escaped(line []byte) []byte {
 	return clean
 }
 
-// ascii reports whether a line has only ASCII characters, and none that
-// deceives in a line of JSON. It runs on each line, so it reads eight bytes
-// at a time: for a byte from 0x7f on, the highest bit is set in the byte or
-// in its successor.
+// ascii reports whether a line has only ASCII characters, and none that deceives in a
+// line of JSON. It runs on each line, so it reads eight bytes at a time: for a byte from
+// 0x7f on, the highest bit is set in the byte or in its successor.
 func ascii(line []byte) bool {
 	const ones, highest = 0x0101010101010101, 0x8080808080808080
 	for ; len(line) >= 8; line = line[8:] {

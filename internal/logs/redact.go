@@ -88,10 +88,9 @@ func harmlessValue(name, value string) string {
 // it removes everything that may be a key of any kind.
 func Detail(text string) string { return redactTokens(Text(text), opaque) }
 
-// Text redacts everything in a text that looks like a credential: user and
-// password in a URL, texts after Bearer, Authorization: or Cookie:, the
-// values of names such as token=, sig= or password=, JSON Web Tokens, and
-// keys in base64.
+// Text redacts everything in a text that looks like a credential: user and password in a
+// URL, texts after Bearer, Authorization: or Cookie:, the values of names such as
+// token=, sig= or password=, JSON Web Tokens, and keys in base64.
 func Text(text string) string {
 	if !suspicious(text) {
 		return text

@@ -8,8 +8,7 @@ const (
 	shortestKey = 32
 )
 
-// redactTokens replaces JSON Web Tokens, and runs of key characters that
-// secret selects.
+// redactTokens replaces JSON Web Tokens, and runs of key characters that secret selects.
 func redactTokens(text string, secret func(run string) bool) string {
 	var b strings.Builder
 	from := 0
@@ -101,8 +100,7 @@ func opaque(run string) bool {
 	return digit && longest >= shortestKey
 }
 
-// characterClasses reports which kinds of characters a run has, ignoring
-// escapes.
+// characterClasses reports which kinds of characters a run has, ignoring escapes.
 func characterClasses(run string) (upper, lower, digit bool) {
 	for i := 0; i < len(run); i++ {
 		switch c := run[i]; {

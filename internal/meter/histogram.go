@@ -14,8 +14,7 @@ func Seconds(name, help string) prometheus.HistogramOpts {
 	return native(name, help, prometheus.ExponentialBuckets(0.0005, 2, 18))
 }
 
-// Long returns the options of a histogram of times from 5 milliseconds to 20
-// minutes.
+// Long returns the options of a histogram of times from 5 milliseconds to 20 minutes.
 func Long(name, help string) prometheus.HistogramOpts {
 	return native(name, help, prometheus.ExponentialBuckets(0.005, 4, 10))
 }
@@ -30,9 +29,8 @@ func Counts(name, help string) prometheus.HistogramOpts {
 	return native(name, help, prometheus.ExponentialBuckets(1, 2, 9))
 }
 
-// native returns options that bound a native histogram: an eighth more from
-// bucket to bucket, at most 160 of them, and exemplars that are kept for
-// minutes each.
+// native returns options that bound a native histogram: an eighth more from bucket to
+// bucket, at most 160 of them, and exemplars that are kept for minutes each.
 func native(name, help string, buckets []float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
 		Name: name, Help: help, Buckets: buckets,
@@ -47,10 +45,9 @@ const (
 	TraceLabel       = "trace_id"
 )
 
-// Times is a histogram of times with exemplars. An exemplar costs more than
-// the rest of an observation, so among times of similar length, one per
-// second gets one, and one more if it is traced. It is safe for concurrent
-// use.
+// Times is a histogram of times with exemplars. An exemplar costs more than the rest of
+// an observation, so among times of similar length, one per second gets one, and one
+// more if it is traced. It is safe for concurrent use.
 type Times struct {
 	observer prometheus.Observer
 	latest   [24]atomic.Int64 // by length: the second of the latest exemplar

@@ -2,9 +2,8 @@ package meter
 
 import "sync"
 
-// Live sums the current values of several jobs, each identified by its ID.
-// Show gets the values of all jobs, one call at a time. The zero Live with a
-// Show is ready for use.
+// Live sums the current values of several jobs, each identified by its ID. Show gets the
+// values of all jobs, one call at a time. The zero Live with a Show is ready for use.
 type Live[T any] struct {
 	Show func(all []T)
 

@@ -48,8 +48,7 @@ func Build() (version, revision, compiler string) {
 	return info.Main.Version, revision, info.GoVersion
 }
 
-// Configuration exports the state of the configuration. It is safe for
-// concurrent use.
+// Configuration exports the state of the configuration. It is safe for concurrent use.
 type Configuration struct{ generation, last, success, removed prometheus.Gauge }
 
 // NewConfiguration registers the metrics of the configuration.

@@ -1,6 +1,5 @@
-// Package pemfile reads certificates, keys and lists of revoked certificates
-// from PEM files, and the subjects of certificates. Its errors do not quote
-// the files' contents.
+// Package pemfile reads certificates, keys and lists of revoked certificates from PEM
+// files, and the subjects of certificates. Its errors do not quote the files' contents.
 package pemfile
 
 import (
@@ -18,8 +17,7 @@ var (
 	ErrNoList = errors.New("it holds no list of revoked certificates")
 )
 
-// Certificates returns the certificates in a file, at least one. It skips
-// other blocks.
+// Certificates returns the certificates in a file, at least one. It skips other blocks.
 func Certificates(path string) ([]*x509.Certificate, error) {
 	return blocks(path, "CERTIFICATE", x509.ParseCertificate, ErrEmpty)
 }

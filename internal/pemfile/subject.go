@@ -134,8 +134,7 @@ func textOf(raw asn1.RawValue) (text string, ok bool) {
 	return text, ok
 }
 
-// nameSET is a part of a name; package asn1 recognizes the type SET by this
-// suffix.
+// nameSET is a part of a name; package asn1 recognizes the type SET by this suffix.
 type nameSET []struct {
 	Type  asn1.ObjectIdentifier
 	Value asn1.RawValue
@@ -164,8 +163,7 @@ func SubjectOf(raw []byte) Subject {
 	return subject
 }
 
-// Equal reports whether two subjects are the same name. An empty one equals
-// none.
+// Equal reports whether two subjects are the same name. An empty one equals none.
 func (s Subject) Equal(other Subject) bool {
 	return len(s) > 0 && slices.EqualFunc(s, other, slices.Equal)
 }

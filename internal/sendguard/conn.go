@@ -31,8 +31,7 @@ func NewConn(conn net.Conn) *Conn {
 // Detach ends the request that c carries. Later bytes belong to no request.
 func (c *Conn) Detach() { c.guard.Store(nil) }
 
-// maxPiece bounds the bytes that are written without consulting the guard
-// again.
+// maxPiece bounds the bytes that are written without consulting the guard again.
 const maxPiece = 64 << 10
 
 // Write refuses bytes that the guard does not allow. Without a request

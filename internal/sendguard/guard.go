@@ -1,10 +1,9 @@
-// Package sendguard decides which bytes of a write may leave, and records
-// whether any has: rule R1 of the index.
+// Package sendguard decides which bytes of a write may leave, and records whether any
+// has: rule R1 of the index.
 //
-// A [Guard] belongs to one request. A [Conn] consults the guard of its
-// request before each system call that writes, even if the process was
-// stopped or the call had to wait. It carries one request at a time: HTTP/1.1
-// without pipelining.
+// A [Guard] belongs to one request. A [Conn] consults the guard of its request before
+// each system call that writes, even if the process was stopped or the call had to wait.
+// It carries one request at a time: HTTP/1.1 without pipelining.
 package sendguard
 
 import (
@@ -37,17 +36,15 @@ var (
 	ErrSecondSend = errors.New("the request was sent before")
 )
 
-// Set sets the guard's bounds: the first byte may leave within
-// firstByteWithin of started, and any byte within lastByteWithin. 0 is no
-// bound.
+// Set sets the guard's bounds: the first byte may leave within firstByteWithin of
+// started, and any byte within lastByteWithin. 0 is no bound.
 func (g *Guard) Set(started time.Time, firstByteWithin, lastByteWithin time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.started, g.firstByteWithin, g.lastByteWithin = started, firstByteWithin, lastByteWithin
 }
 
-// Attach makes c carry the request; reused reports whether c has carried
-// others.
+// Attach makes c carry the request; reused reports whether c has carried others.
 func (g *Guard) Attach(c *Conn, reused bool) {
 	g.mu.Lock()
 	g.reused, g.stale = reused, false
@@ -105,9 +102,8 @@ func (g *Guard) Sent() bool {
 	return g.carrier != nil
 }
 
-// WithDeadlineError joins err with the deadline error if bytes were refused
-// because of a deadline: a client may report only that the connection was
-// closed.
+// WithDeadlineError joins err with the deadline error if bytes were refused because of a
+// deadline: a client may report only that the connection was closed.
 func (g *Guard) WithDeadlineError(err error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -117,8 +113,7 @@ func (g *Guard) WithDeadlineError(err error) error {
 	return err
 }
 
-// afterSend is the failpoint after bytes of the request have left. Sent waits
-// for it.
+// afterSend is the failpoint after bytes of the request have left. Sent waits for it.
 func (g *Guard) afterSend() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

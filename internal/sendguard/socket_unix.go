@@ -41,9 +41,8 @@ type pieceWrite struct {
 	err   error
 }
 
-// write writes as much of p as the socket takes at once. If it takes nothing,
-// write waits, or writes nothing. It consults the guard again after each
-// wait.
+// write writes as much of p as the socket takes at once. If it takes nothing, write
+// waits, or writes nothing. It consults the guard again after each wait.
 func (w *pieceWrite) write(socket syscall.RawConn, g *Guard, p []byte, wait bool) (n int, first bool, err error) {
 	w.guard, w.p, w.wait, w.n, w.first, w.err = g, p, wait, 0, false, nil
 	closed := socket.Write(w.step)

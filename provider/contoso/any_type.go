@@ -12,8 +12,7 @@ import (
 // freeDuration is the duration of free types' operations.
 const freeDuration = 20 * time.Millisecond
 
-// lookup returns a type of the catalogue, or a free one if the provider
-// serves any type.
+// lookup returns a type of the catalogue, or a free one if the provider serves any type.
 func (p *Provider) lookup(a address) (*resourceType, bool) {
 	t, ok := p.catalog.lookup(a.namespace, a.typePath())
 	if ok || !p.anyType {
@@ -69,8 +68,7 @@ func (w writeStyle) status(current *resource) int {
 	return w.replaced
 }
 
-// usual returns the order of a call, or a free type's own way if the headers
-// give none.
+// usual returns the order of a call, or a free type's own way if the headers give none.
 func (t *resourceType) usual(c *call) order {
 	o := c.order
 	if !t.free || o.mode != modeSynchronous {

@@ -22,8 +22,7 @@ func (b breaks) refuseUnknown(body object) error {
 	return nil
 }
 
-// staying returns the members of a PUT with the old managedBy and tags that
-// breaks keep.
+// staying returns the members of a PUT with the old managedBy and tags that breaks keep.
 func (b breaks) staying(members object, current *resource) object {
 	if current == nil {
 		return members

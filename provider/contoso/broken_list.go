@@ -7,8 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// ticket separates the key of a skip token from the number that limits the
-// token's use.
+// ticket separates the key of a skip token from the number that limits the token's use.
 const ticket = "\x00"
 
 // numberedKey returns the key of a skip token. It has a number if tokens can

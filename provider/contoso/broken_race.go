@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// encounters remembers earlier requests for deliberate breaks. The zero value
-// is empty.
+// encounters remembers earlier requests for deliberate breaks. The zero value is empty.
 type encounters struct {
 	mu    sync.Mutex
 	times map[string]int
@@ -65,9 +64,8 @@ func (p *Provider) awaitSignal(sign string) {
 	}
 }
 
-// hesitate makes a PUT read its resource and wait for another write. It
-// returns a function that replaces the present resource by the one that was
-// read.
+// hesitate makes a PUT read its resource and wait for another write. It returns a
+// function that replaces the present resource by the one that was read.
 func (p *Provider) hesitate(c *call) (stale func(*resource) *resource) {
 	present := func(r *resource) *resource { return r }
 	if !p.breaks[twoCreations] && !p.breaks[lostDelete] || c.header.Get("If-Match") != "" || c.header.Get("If-None-Match") != "" {
@@ -108,8 +106,7 @@ func (p *Provider) hesitateToDelete(c *call) (done func()) {
 	return func() { p.met.signal("delete "+key, true) }
 }
 
-// burstLimit is the number of reads of one resource that are answered
-// normally.
+// burstLimit is the number of reads of one resource that are answered normally.
 const burstLimit = 95
 
 // refuseBurst answers further reads of a resource.

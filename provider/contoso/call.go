@@ -39,8 +39,7 @@ type call struct {
 	order     order
 }
 
-// read reads the request with its body, which a fault may let outlive its
-// connection.
+// read reads the request with its body, which a fault may let outlive its connection.
 func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
 	c := &call{
 		method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), host: r.Host, fault: f, breaks: p.breaks,
@@ -72,8 +71,7 @@ func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
 	return c, err
 }
 
-// ownBase returns contoso's own URL. No proper answer has it, but some faults
-// show it.
+// ownBase returns contoso's own URL. No proper answer has it, but some faults show it.
 func ownBase(r *http.Request) string {
 	scheme := "http://"
 	if r.TLS != nil {

@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// A cluster is a composite resource: the provider creates its machines
-// through the front door, as a client of the other namespace, in its own
-// subscription. Each machine has a tag that names the customer's resource for
-// which it was created (addendum, Correlating resources created on behalf of
-// customer). The provider creates machines before the cluster shows them, and
-// deletes them before it removes the cluster.
+// A cluster is a composite resource: the provider creates its machines through the front
+// door, as a client of the other namespace, in its own subscription. Each machine has a
+// tag that names the customer's resource for which it was created (addendum, Correlating
+// resources created on behalf of customer). The provider creates machines before the
+// cluster shows them, and deletes them before it removes the cluster.
 
 // FrontDoor is a provider's access to other providers.
 type FrontDoor struct {
@@ -33,9 +32,8 @@ const (
 	callTime      = 30 * time.Second
 )
 
-// compose creates the machines that a PUT or PATCH of a cluster requests, and
-// returns the body with their ids. It returns bodies of other types
-// unchanged.
+// compose creates the machines that a PUT or PATCH of a cluster requests, and returns
+// the body with their ids. It returns bodies of other types unchanged.
 func (p *Provider) compose(c *call, t *resourceType, condition precondition, body object) (object, error) {
 	if !t.composite {
 		return body, nil
@@ -99,8 +97,7 @@ func (p *Provider) decompose(c *call, t *resourceType, condition precondition) e
 	return nil
 }
 
-// machines returns a cluster's present machines, if the precondition permits
-// the write.
+// machines returns a cluster's present machines, if the precondition permits the write.
 func (p *Provider) machines(c *call, condition precondition) (ids []string, err error) {
 	_, err = p.transact(func(x *tx) (answer, error) {
 		if err := x.permits(c); err != nil {
@@ -138,8 +135,7 @@ func (p *Provider) makeGroup(c *call) error {
 	return p.callFrontDoor(c, http.MethodPut, p.internalGroup(), object{{"location", encode(p.region)}})
 }
 
-// makeMachine creates a machine. If it exists, makeMachine sets its tag again
-// by PATCH.
+// makeMachine creates a machine. If it exists, makeMachine sets its tag again by PATCH.
 func (p *Provider) makeMachine(c *call, id string, exists bool) error {
 	body := object{{"tags", encode(p.breaks.createdFor(c))}}
 	method := http.MethodPatch

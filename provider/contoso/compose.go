@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// replacement returns the resource that a PUT requests, with the children in
-// its body. Apart from members that no client sets, it depends only on the
-// URL and the body.
+// replacement returns the resource that a PUT requests, with the children in its body.
+// Apart from members that no client sets, it depends only on the URL and the body.
 func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, current *resource) (*resource, []*resource, error) {
 	properties, err := body.object("properties")
 	if err != nil {

@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// Deep insert (addendum, Designing Resources): a member of a parent's
-// properties may hold proxy-only children, each {name, properties}. The named
-// children are created or replaced together with the parent; one without
-// properties is left as it is, or created empty; other children stay. The
-// parent shows all of its children in the same form.
+// Deep insert (addendum, Designing Resources): a member of a parent's properties may
+// hold proxy-only children, each {name, properties}. The named children are created or
+// replaced together with the parent; one without properties is left as it is, or created
+// empty; other children stay. The parent shows all of its children in the same form.
 
 // deepInsert removes the children from a parent's properties. It returns the
 // remaining properties, and the children to write.

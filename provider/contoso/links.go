@@ -9,9 +9,8 @@ import (
 // foreignBase is the wrong host in links of some faults.
 const foreignBase = "https://evil.example"
 
-// referer returns the public URL that the client used. Links are built from
-// it, never from the request's own host (async reference, 202 Accepted and
-// Location Headers).
+// referer returns the public URL that the client used. Links are built from it, never
+// from the request's own host (async reference, 202 Accepted and Location Headers).
 func (c *call) referer() (*url.URL, error) {
 	u, err := url.Parse(c.header.Get("Referer"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -20,9 +19,8 @@ func (c *call) referer() (*url.URL, error) {
 	return u, nil
 }
 
-// pollBase returns the scheme and host of polling URLs; locationBase returns
-// them for the Location header, which differ only if a rule is broken on
-// purpose.
+// pollBase returns the scheme and host of polling URLs; locationBase returns them for
+// the Location header, which differ only if a rule is broken on purpose.
 func (c *call) pollBase() (string, error) {
 	switch c.fault.Name {
 	case fault.ForeignLocation:
@@ -47,8 +45,7 @@ func (c *call) locationBase(base string) string {
 	return base
 }
 
-// nextLink returns the referer with the token of the page after the given
-// key.
+// nextLink returns the referer with the token of the page after the given key.
 func (c *call) nextLink(last string) (string, error) {
 	u, err := c.referer()
 	if err != nil {

@@ -64,8 +64,7 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// collectionPrefix returns the common prefix of the keys of a collection's
-// resources.
+// collectionPrefix returns the common prefix of the keys of a collection's resources.
 func collectionPrefix(a address, t *resourceType) string {
 	if t.kind != extension && len(a.scope) == 2 {
 		return a.scopeKey() + "/" // any group of the subscription

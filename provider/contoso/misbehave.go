@@ -43,8 +43,7 @@ func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) in
 	return p.spoil(w, r, c.fault, c.misprint(p.answer(c)))
 }
 
-// stateAtArrival returns the state of the call's subscription; "" if it is
-// unknown.
+// stateAtArrival returns the state of the call's subscription; "" if it is unknown.
 func (p *Provider) stateAtArrival(c *call) (state string) {
 	_, _ = p.transact(func(x *tx) (answer, error) { // an error here occurs again when the call is applied
 		state = x.stateFor(c.address)

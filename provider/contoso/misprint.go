@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// misprint returns the answer with the content that the call's fault selects,
-// if any.
+// misprint returns the answer with the content that the call's fault selects, if any.
 func (c *call) misprint(a answer) answer {
 	switch c.fault.Name {
 	case fault.NoValue:

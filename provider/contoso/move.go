@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Actions on a group that this endpoint serves (resource reference, Move
-// Resource). The contract does not have the second, which reports whether the
-// first would be refused.
+// Actions on a group that this endpoint serves (resource reference, Move Resource). The
+// contract does not have the second, which reports whether the first would be refused.
 const (
 	moveAction         = "moveResources"
 	validateMoveAction = "validateMoveResources"
@@ -180,8 +179,7 @@ func (t *tx) mayMove(c *call, order *moveOrder) error {
 	return f
 }
 
-// linkedWith returns the resources of a group that a resource names, or that
-// name it.
+// linkedWith returns the resources of a group that a resource names, or that name it.
 func (t *tx) linkedWith(r *resource, group string) (ids []string) {
 	for _, id := range r.links() {
 		if other := t.resource(fold(id)); other != nil && strings.HasPrefix(fold(id), group) {
@@ -211,8 +209,7 @@ func (r *resource) links() (ids []string) {
 	return ids
 }
 
-// placeOf returns the id in the target group that replaces one in the source
-// group.
+// placeOf returns the id in the target group that replaces one in the source group.
 func (o *moveOrder) placeOf(id string) string { return o.Target + id[len(o.Group):] }
 
 // relocate moves those resources of a move that exist.

@@ -20,8 +20,7 @@ const (
 	actionOperation = "action"
 )
 
-// operationKept is how long ended operations can be polled: longer than a
-// day.
+// operationKept is how long ended operations can be polled: longer than a day.
 const operationKept = 48 * time.Hour
 
 // operation is one asynchronous operation. The first transaction after Due ends it.
@@ -298,8 +297,7 @@ func (o *operation) resultAnswer() answer {
 	return o.Result.answer()
 }
 
-// statusAnswer returns the operation resource (addendum, Operation Resource
-// format).
+// statusAnswer returns the operation resource (addendum, Operation Resource format).
 func (o *operation) statusAnswer(now time.Time) answer {
 	status := operationStatus{
 		ID: o.Place + "/operationStatuses/" + o.ID, Name: o.ID, Status: o.Status,

@@ -38,12 +38,10 @@ type Options struct {
 	// AnyType makes the endpoint serve all other types too, with any bodies.
 	// Their names determine how they are carried out and answered.
 	AnyType bool
-	// FrontDoor creates the machines of clusters; if it is nil, clusters are
-	// refused.
+	// FrontDoor creates the machines of clusters; if it is nil, clusters are refused.
 	FrontDoor *FrontDoor
-	// Clients are the authorities of the certificates that a front door must
-	// show in the TLS handshake; everyone else is answered with 403. Nil
-	// requires no certificate.
+	// Clients are the authorities of the certificates that a front door must show in the
+	// TLS handshake; everyone else is answered with 403. Nil requires no certificate.
 	Clients *x509.CertPool
 	// Now is the clock of asynchronous operations, time.Now if nil.
 	Now func() time.Time
@@ -154,8 +152,7 @@ func (p *Provider) enter() bool {
 	return !p.closed
 }
 
-// ServeHTTP answers a request to the contract's API or to contoso's own
-// administration.
+// ServeHTTP answers a request to the contract's API or to contoso's own administration.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.enter() {
 		failed(fail(http.StatusServiceUnavailable, "ServiceUnavailable", "The provider is closed.")).send(w)
@@ -229,9 +226,8 @@ func (p *Provider) answer(c *call) answer {
 	return c.mistype(p.breaks.spoil(a))
 }
 
-// transact runs f on the current state, after ending all due operations. If
-// it returns no error, f's change is durable and visible; otherwise nothing
-// is changed.
+// transact runs f on the current state, after ending all due operations. If it returns
+// no error, f's change is durable and visible; otherwise nothing is changed.
 func (p *Provider) transact(f func(*tx) (answer, error)) (answer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

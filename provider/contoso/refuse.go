@@ -14,9 +14,8 @@ func refused(c *call) answer {
 	return jsonAnswer(c.fault.Number, errorBody{*refusal})
 }
 
-// wholeError returns an error with all members that an error may have. Each
-// quotes the content of the call. Some services use texts of the request as
-// member names.
+// wholeError returns an error with all members that an error may have. Each quotes the
+// content of the call. Some services use texts of the request as member names.
 func (c *call) wholeError() *errorDetail {
 	quoted := string(c.body)
 	refusal := &errorDetail{

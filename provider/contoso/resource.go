@@ -11,8 +11,7 @@ const (
 	stateFailed    = "Failed"
 	stateCanceled  = "Canceled"
 
-	// stateCancelled is not a state of the contract, but some providers write
-	// it.
+	// stateCancelled is not a state of the contract, but some providers write it.
 	stateCancelled = "Cancelled"
 )
 

@@ -120,8 +120,7 @@ func (a address) isInstance() bool { return len(a.types) > 0 && len(a.types) == 
 // or an action.
 func (a address) tail() string { return a.types[len(a.types)-1] }
 
-// typePath returns the path's type below its namespace, such as
-// "virtualMachines/disks".
+// typePath returns the path's type below its namespace, such as "virtualMachines/disks".
 func (a address) typePath() string { return strings.Join(a.types, "/") }
 
 // instanceAbove returns the instance above a collection, an action or a nested
@@ -196,8 +195,7 @@ func fold(s string) string {
 
 func same(a, b string) bool { return a == b || fold(a) == fold(b) }
 
-// location returns a region's form for comparison: without case and white
-// space.
+// location returns a region's form for comparison: without case and white space.
 func location(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), ""))
 }

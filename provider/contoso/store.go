@@ -50,9 +50,8 @@ func (s *state) apply(c *change) {
 	s.applyUnordered(c)
 }
 
-// applyUnordered applies a change without ordering the keys, which needs a
-// later call of order: replaying a long journal would otherwise take
-// quadratic time.
+// applyUnordered applies a change without ordering the keys, which needs a later call of
+// order: replaying a long journal would otherwise take quadratic time.
 func (s *state) applyUnordered(c *change) {
 	set(s.resources, c.Resources)
 	set(s.operations, c.Operations)
@@ -92,8 +91,7 @@ func (s *state) keysBelow(prefix, after string) []string {
 	return s.keys[min(from, to):to]
 }
 
-// tx is one transaction: the previous state, overlaid by the transaction's
-// own change.
+// tx is one transaction: the previous state, overlaid by the transaction's own change.
 type tx struct {
 	*state
 	catalog catalog

@@ -35,8 +35,7 @@ func (t *tx) showRun(o *operation, c *call, machine *resource) error {
 	return nil
 }
 
-// endRun shows the end of the run in the child, unless a newer run has
-// started.
+// endRun shows the end of the run in the child, unless a newer run has started.
 func (t *tx) endRun(o *operation) error {
 	shown := t.resource(o.Shown)
 	if o.Shown == "" || shown == nil || shown.Operation != o.ID {

@@ -207,8 +207,7 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 	return a, nil
 }
 
-// overtake ends earlier writes of the resource that still run: the latest
-// write wins.
+// overtake ends earlier writes of the resource that still run: the latest write wins.
 func (t *tx) overtake(key string) {
 	t.cancel(func(o *operation) bool { return o.Kind == writeOperation && o.Key == key })
 }

@@ -220,8 +220,7 @@ func (a *Address) connectFailed(s *Settings, now time.Duration, detail string) {
 	}
 }
 
-// circuitChanged handles a circuit that a connection has half-opened or
-// closed.
+// circuitChanged handles a circuit that a connection has half-opened or closed.
 func (a *Address) circuitChanged(now time.Duration, reason string) {
 	if a.circuit.state == Closed {
 		a.startSlowStart(now)

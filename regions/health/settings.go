@@ -29,8 +29,7 @@ type Settings struct {
 	// ejected at once.
 	MaxEjectedShare float64
 
-	// SlowStart is how long an address that returns gets a reduced part of the
-	// calls.
+	// SlowStart is how long an address that returns gets a reduced part of the calls.
 	SlowStart time.Duration
 }
 
@@ -43,8 +42,7 @@ func backoff(first, longest time.Duration, times int) time.Duration {
 	return max(first, min(pause, longest))
 }
 
-// ejectable returns how many of n addresses may be ejected at once; one
-// always stays.
+// ejectable returns how many of n addresses may be ejected at once; one always stays.
 func (s *Settings) ejectable(n int) int {
 	return max(0, min(int(s.MaxEjectedShare*float64(n)), n-1))
 }

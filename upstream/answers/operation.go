@@ -44,12 +44,11 @@ func NamesOperation(header string, status int) bool {
 	return header != "Location" || status == http.StatusAccepted
 }
 
-// ReadPoll reads an answer to a poll: the progress of the operation and, if
-// it may have failed, its error. ofStatus is the same as in
-// [index.ProgressOf]. An operation's result has the answer of a synchronous
-// write, so that a refusal may be the operation's end (async reference, 202
-// Accepted and Location Headers). A poll that failed, or could not be read,
-// has its own progress, and is not a failure of the operation.
+// ReadPoll reads an answer to a poll: the progress of the operation and, if it may have
+// failed, its error. ofStatus is the same as in [index.ProgressOf]. An operation's
+// result has the answer of a synchronous write, so that a refusal may be the operation's
+// end (async reference, 202 Accepted and Location Headers). A poll that failed, or could
+// not be read, has its own progress, and is not a failure of the operation.
 func ReadPoll(ofStatus bool, status int, text []byte) (progress index.Progress, failure string) {
 	report := State(ofStatus, text)
 	switch progress = index.ProgressOf(ofStatus, status, report); {
@@ -67,9 +66,8 @@ func ReadPoll(ofStatus bool, status int, text []byte) (progress index.Progress, 
 	return progress, Text(status, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
 }
 
-// RefusesRequest reports whether a status refuses a request for any caller at
-// any time. As an answer to a poll of a result, it may be the result of the
-// operation.
+// RefusesRequest reports whether a status refuses a request for any caller at any time.
+// As an answer to a poll of a result, it may be the result of the operation.
 func RefusesRequest(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -114,8 +112,7 @@ func State(ofStatus bool, text []byte) index.Report {
 	return state
 }
 
-// statusIn returns the status in the text of an object. Its name matches
-// without case.
+// statusIn returns the status in the text of an object. Its name matches without case.
 func statusIn(text []byte) index.Report {
 	status := ""
 	err := jsontext.Object(text, func(m jsontext.Member) error {
@@ -134,8 +131,7 @@ func statusIn(text []byte) index.Report {
 // 202 Accepted and Location Headers).
 const longestPause = 10 * time.Minute
 
-// RetryAfter returns the pause that an answer requests, within bounds; 0:
-// none.
+// RetryAfter returns the pause that an answer requests, within bounds; 0: none.
 func RetryAfter(header http.Header) time.Duration {
 	pause, _ := timing.RetryAfter(header, time.Now())
 	return min(pause, longestPause)

@@ -56,9 +56,8 @@ func Verdict(status int, header http.Header, about bool) (Meaning, time.Duration
 	return Refused, after
 }
 
-// About reports whether the answer to a call is about the resource with an
-// ID: any success with JSON or an empty body, and a 404 that reports the
-// resource's absence.
+// About reports whether the answer to a call is about the resource with an ID: any
+// success with JSON or an empty body, and a 404 that reports the resource's absence.
 func About(status int, body []byte, id string) bool {
 	if status == http.StatusNotFound {
 		return arm.SaysAbsent(body, id)
@@ -66,21 +65,18 @@ func About(status int, body []byte, id string) bool {
 	return State(false, body).Readable()
 }
 
-// ListAgain reports whether a list calls a region again, once, after such a
-// failure: any except a refusal of the request or of its caller, which would
-// only repeat.
+// ListAgain reports whether a list calls a region again, once, after such a failure: any
+// except a refusal of the request or of its caller, which would only repeat.
 func ListAgain(status int) bool {
 	return status != http.StatusBadRequest && status != http.StatusUnauthorized && status != http.StatusForbidden
 }
 
-// SweepAgain reports whether a sweep reads a page again after such an answer:
-// only if it is too fast, since the next sweep makes up for any other
-// failure.
+// SweepAgain reports whether a sweep reads a page again after such an answer: only if it
+// is too fast, since the next sweep makes up for any other failure.
 func SweepAgain(status int) bool { return status == http.StatusTooManyRequests }
 
-// EventAgain reports whether an event may be sent again after such an answer
-// of its receiver: after any except a refusal of its content, which does not
-// change.
+// EventAgain reports whether an event may be sent again after such an answer of its
+// receiver: after any except a refusal of its content, which does not change.
 func EventAgain(status int) bool {
 	refusals := []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 	return !slices.Contains(refusals, status)

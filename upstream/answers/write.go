@@ -1,8 +1,7 @@
-// Package answers interprets providers' answers: the effect of a write on the
-// index, the polling URL of an accepted operation, the end in a poll, the
-// reason of a failure, and the host of a link. It makes no calls. It keeps a
-// bounded part of an answer, because providers may answer anything at any
-// length.
+// Package answers interprets providers' answers: the effect of a write on the index, the
+// polling URL of an accepted operation, the end in a poll, the reason of a failure, and
+// the host of a link. It makes no calls. It keeps a bounded part of an answer, because
+// providers may answer anything at any length.
 package answers
 
 import (
@@ -29,10 +28,9 @@ type Write struct {
 	Caller   access.Principal
 }
 
-// Read returns the effect of a write's result on the index (see package
-// inventory, rules R3 to R5), from the answer and the error of
-// [upstream.Client.Send]. Without an answer, only an unsent write is known to
-// have changed nothing.
+// Read returns the effect of a write's result on the index (see package inventory, rules
+// R3 to R5), from the answer and the error of [upstream.Client.Send]. Without an answer,
+// only an unsent write is known to have changed nothing.
 func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
 	a := inventory.Answer{Status: got.Status}
 	if got.Status == 0 {
@@ -62,7 +60,6 @@ func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
 	return a
 }
 
-// BrokenOff reports whether the error of a call means that the status of its
-// answer cannot be trusted. The status of an answer that is too large is
-// valid.
+// BrokenOff reports whether the error of a call means that the status of its answer
+// cannot be trusted. The status of an answer that is too large is valid.
 func BrokenOff(err error) bool { return err != nil && !errors.Is(err, upstream.ErrTooLarge) }

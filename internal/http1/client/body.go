@@ -19,8 +19,7 @@ var (
 	errEarly  = fmt.Errorf("the answer ended before its length: %w", io.ErrUnexpectedEOF)
 )
 
-// Held reports whether the whole body is in memory, so that no read of it
-// waits.
+// Held reports whether the whole body is in memory, so that no read of it waits.
 func (x *exchange) Held() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

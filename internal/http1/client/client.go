@@ -1,24 +1,23 @@
-// Package http1 calls one address over HTTP/1.1, plain or over TLS, without a
-// goroutine for each connection: a call writes its request and reads its
-// answer in the caller's goroutine.
+// Package http1 calls one address over HTTP/1.1, plain or over TLS, without a goroutine
+// for each connection: a call writes its request and reads its answer in the caller's
+// goroutine.
 //
-// A call ends at its deadline or with its context, and so does the body of
-// its answer: a read with two seconds or more ends within a fiftieth of a
-// second, all others immediately. Its connection is used again once the
-// answer has been read to its end, unless anything about that end is
-// ambiguous: bytes after it, two lengths, a request that has not left
-// completely. Idle connections are checked before they are used: a closed
-// one, or one with unexpected bytes, is not used. A read checks, writes and
-// waits in one operation on the socket, which takes three system calls.
+// A call ends at its deadline or with its context, and so does the body of its answer: a
+// read with two seconds or more ends within a fiftieth of a second, all others
+// immediately. Its connection is used again once the answer has been read to its end,
+// unless anything about that end is ambiguous: bytes after it, two lengths, a request
+// that has not left completely. Idle connections are checked before they are used: a
+// closed one, or one with unexpected bytes, is not used. A read checks, writes and waits
+// in one operation on the socket, which takes three system calls.
 //
-// A request is repeated on another connection only if its connection had been
-// used before, and died: a write (with a [sendguard.Guard]) only if no byte
-// of it has left, a read only if nothing of an answer has arrived.
+// A request is repeated on another connection only if its connection had been used
+// before, and died: a write (with a [sendguard.Guard]) only if no byte of it has left, a
+// read only if nothing of an answer has arrived.
 //
-// Anything but an answer of HTTP/1.0 or HTTP/1.1 is an error. This package is
-// stricter than net/http's transport: it refuses folded header lines, a space
-// before a colon, unusual forms of lengths and chunks, and excessive numbers
-// of headers or interim answers.
+// Anything but an answer of HTTP/1.0 or HTTP/1.1 is an error. This package is stricter
+// than net/http's transport: it refuses folded header lines, a space before a colon,
+// unusual forms of lengths and chunks, and excessive numbers of headers or interim
+// answers.
 package http1
 
 import (
@@ -40,8 +39,7 @@ type Options struct {
 	Host    string // as in the Host header
 	Address string // host and port to dial
 	Dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	// TLS is used for all connections, with its own list of protocols; nil:
-	// plain.
+	// TLS is used for all connections, with its own list of protocols; nil: plain.
 	TLS              *tls.Config
 	HandshakeTimeout time.Duration
 	IdleTimeout      time.Duration
@@ -97,15 +95,13 @@ type Request struct {
 	// Started is when the call started, if the caller has just read the clock;
 	// zero: it has not.
 	Started time.Time
-	// Guard decides about each byte of a write; nil for requests that may be
-	// repeated.
+	// Guard decides about each byte of a write; nil for requests that may be repeated.
 	Guard *sendguard.Guard
 	// Observer may be nil.
 	Observer Observer
 }
 
-// Observer is notified of a request's connection, before the request is
-// written.
+// Observer is notified of a request's connection, before the request is written.
 type Observer interface {
 	// GotConn is called for each connection of the request. State is nil for a
 	// plain one.
@@ -116,10 +112,9 @@ type Observer interface {
 // first byte of an answer.
 var errUnanswered = errors.New("the connection ended before an answer")
 
-// Do sends a request and returns the answer. One goroutine must close its
-// Body or read it to its end; another one may close it. The answer's Request
-// is nil. If the call's time is over, the error is the context's, or
-// [context.DeadlineExceeded].
+// Do sends a request and returns the answer. One goroutine must close its Body or read
+// it to its end; another one may close it. The answer's Request is nil. If the call's
+// time is over, the error is the context's, or [context.DeadlineExceeded].
 func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	if err := r.check(); err != nil {
 		return nil, err

@@ -106,9 +106,8 @@ func (x *exchange) notifyConn() {
 	}
 }
 
-// mayHaveAnswer reports whether there may be an answer although the request
-// could not be written completely: the provider may have answered early and
-// closed the connection.
+// mayHaveAnswer reports whether there may be an answer although the request could not be
+// written completely: the provider may have answered early and closed the connection.
 func (x *exchange) mayHaveAnswer(unsent error) bool {
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -169,8 +168,7 @@ func (x *exchange) begin(kind bodyKind, length int64, ends bool) {
 	}
 }
 
-// fail ends the exchange and its connection, and returns the error for the
-// caller.
+// fail ends the exchange and its connection, and returns the error for the caller.
 func (x *exchange) fail(err error) error {
 	x.finish(false)
 	if cause := x.ctx.Err(); cause != nil {
@@ -195,8 +193,7 @@ func (x *exchange) interrupt() {
 	}
 }
 
-// endOverdue interrupts the exchange if it has to end, at each look until it
-// has ended.
+// endOverdue interrupts the exchange if it has to end, at each look until it has ended.
 func (x *exchange) endOverdue(now time.Time) {
 	if x.ctx.Err() != nil || !x.deadline.IsZero() && !now.Before(x.deadline) {
 		x.interrupt()

@@ -87,9 +87,8 @@ func (p *pool) keep(cn *conn) bool {
 	return true
 }
 
-// pause returns the time between two sweeps. A sweep closes a connection that
-// an earlier one has seen idle, once the timeout has passed since then:
-// within 5/4 of the timeout.
+// pause returns the time between two sweeps. A sweep closes a connection that an earlier
+// one has seen idle, once the timeout has passed since then: within 5/4 of the timeout.
 func (p *pool) pause() time.Duration { return p.timeout / 8 }
 
 // discard closes a connection.

@@ -75,8 +75,7 @@ func (w *wire) askOnce(fd uintptr) bool {
 	return true
 }
 
-// send writes as much as it can of the request, and reports whether that was
-// all.
+// send writes as much as it can of the request, and reports whether that was all.
 func (w *wire) send(fd uintptr) bool {
 	for {
 		switch n, err := syscall.Write(int(fd), w.request); {

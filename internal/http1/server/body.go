@@ -115,8 +115,7 @@ func (c *chunks) read(p []byte) (int, error) {
 	return n, c.dropTrailers()
 }
 
-// dropTrailers reads to the end of the trailers. It returns [io.EOF] if they
-// are valid.
+// dropTrailers reads to the end of the trailers. It returns [io.EOF] if they are valid.
 func (c *chunks) dropTrailers() error {
 	for room := maxTrailers; ; {
 		line, err := c.from.ReadSlice('\n')

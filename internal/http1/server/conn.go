@@ -142,8 +142,7 @@ func (c *conn) awaitRequest(reused bool) error {
 	return err
 }
 
-// park waits for the next request of a connection that keeps only a small
-// stack.
+// park waits for the next request of a connection that keeps only a small stack.
 func (c *conn) park() {
 	c.reads.exactly(c.SetReadDeadline, time.Now().Add(c.server.options.IdleTimeout-c.server.parkAfter))
 	if n, _ := c.Conn.Read(c.early.b[:]); n == 0 {

@@ -8,9 +8,8 @@ import (
 	"portico/internal/connections"
 )
 
-// requestContext is the context of a request, below its connection's. It
-// costs nothing until a goroutine waits for its end: most requests are
-// answered before.
+// requestContext is the context of a request, below its connection's. It costs nothing
+// until a goroutine waits for its end: most requests are answered before.
 type requestContext struct {
 	outer     context.Context // the connection's
 	ambiguous bool            // see connections.Ambiguous

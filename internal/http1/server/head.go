@@ -188,8 +188,7 @@ func plainTarget(target string) (path, query string, ok bool) {
 	return target[:end], target[end+1:], true
 }
 
-// plainInPath has the bytes that are the same in a parsed and in an escaped
-// path.
+// plainInPath has the bytes that are the same in a parsed and in an escaped path.
 var plainInPath = func() (plain [256]bool) {
 	for c := range 128 {
 		plain[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte("-_.~$&+,/:;=@", byte(c)) >= 0

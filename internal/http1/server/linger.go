@@ -17,10 +17,9 @@ const (
 	lingerBytes = 256 << 20
 )
 
-// Shorter bounds after all content of the request, during the server's
-// shutdown, after the client's time for its content, and while mostLingering
-// other connections linger, because lingering connections keep their places
-// in the listener.
+// Shorter bounds after all content of the request, during the server's shutdown, after
+// the client's time for its content, and while mostLingering other connections linger,
+// because lingering connections keep their places in the listener.
 const (
 	shortLinger      = 500 * time.Millisecond
 	shortLingerBytes = 256 << 10
@@ -65,8 +64,7 @@ func (c *conn) linger(content int64, until time.Time) {
 	}
 }
 
-// hurry shortens the lingering of a connection, because a shutdown waits for
-// it.
+// hurry shortens the lingering of a connection, because a shutdown waits for it.
 func (c *conn) hurry() {
 	if c.state.Load() == lingering {
 		_ = c.SetReadDeadline(time.Now().Add(shortLinger)) // if it fails, the next read fails

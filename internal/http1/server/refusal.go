@@ -7,8 +7,7 @@ import (
 	"portico/internal/connections"
 )
 
-// Reasons for refusals. net/http accepts the requests with a comment that
-// mentions it.
+// Reasons for refusals. net/http accepts the requests with a comment that mentions it.
 var (
 	errRequestLine = refusal(http.StatusBadRequest, "", "the request line is malformed")
 	errTarget      = refusal(http.StatusBadRequest, "", "the request target is malformed")
@@ -34,8 +33,7 @@ func refusal(status int, header, why string) *connections.Refusal {
 // refusalTime is the client's time to take a refusal.
 const refusalTime = 5 * time.Second
 
-// refuse answers bytes that are not a request, as the connection's last
-// answer.
+// refuse answers bytes that are not a request, as the connection's last answer.
 func (c *conn) refuse(why *connections.Refusal) {
 	c.writes.extend(c.Conn.SetWriteDeadline, time.Now().Add(refusalTime))
 	if _, err := c.Write(why.AppendAnswer(c.out[:0], c.server.options.Describe)); err == nil {

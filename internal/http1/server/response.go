@@ -207,8 +207,7 @@ func (w *response) bufferOrWrite(p []byte) {
 		return
 	}
 	if len(p) <= maxHeld || len(c.out) > 0 {
-		// The beginning of p fills the buffer, so that it is sent with the
-		// headers.
+		// The beginning of p fills the buffer, so that it is sent with the headers.
 		n := min(max(0, maxHeld-len(c.out)), len(p))
 		c.out, p = append(c.out, p[:n]...), p[n:]
 		w.send()

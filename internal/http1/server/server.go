@@ -1,25 +1,23 @@
-// Package http1 serves HTTP/1.1 on accepted and secured connections. It
-// replaces the HTTP/1 part of net/http's server, at less cost for each
-// request.
+// Package http1 serves HTTP/1.1 on accepted and secured connections. It replaces the
+// HTTP/1 part of net/http's server, at less cost for each request.
 //
-// A connection has one goroutine, which reads a head, calls the handler and
-// writes the answer. Only if the handler runs long, a second goroutine reads
-// meanwhile: it waits for the client to leave, and then ends the request's
-// context. An answer that fits into the buffer is sent in one write.
-// Deadlines are set on the socket when it may have to wait, and only when
-// they move by more than a little. A connection that waits long for its next
-// request gives up its buffers and its stack.
+// A connection has one goroutine, which reads a head, calls the handler and writes the
+// answer. Only if the handler runs long, a second goroutine reads meanwhile: it waits
+// for the client to leave, and then ends the request's context. An answer that fits into
+// the buffer is sent in one write. Deadlines are set on the socket when it may have to
+// wait, and only when they move by more than a little. A connection that waits long for
+// its next request gives up its buffers and its stack.
 //
-// It accepts no request that net/http's server would refuse, and interprets
-// each in the same way. It refuses requests that two readers may understand
-// differently: see the refusals. The connection is closed after any HTTP/1.0
-// request, and after any with chunks.
+// It accepts no request that net/http's server would refuse, and interprets each in the
+// same way. It refuses requests that two readers may understand differently: see the
+// refusals. The connection is closed after any HTTP/1.0 request, and after any with
+// chunks.
 //
 // Connections on which TLS negotiated HTTP/2 go to another server.
 //
-// Handlers work as with net/http, except that connections cannot be hijacked,
-// trailers are dropped, no Content-Type is guessed, interim answers other
-// than 100 Continue are not sent, and contexts do not have the server.
+// Handlers work as with net/http, except that connections cannot be hijacked, trailers
+// are dropped, no Content-Type is guessed, interim answers other than 100 Continue are
+// not sent, and contexts do not have the server.
 package http1
 
 import (
@@ -38,8 +36,7 @@ import (
 	"portico/internal/timing"
 )
 
-// Options configure a [Server]. Fields that [http.Server] also has mean the
-// same.
+// Options configure a [Server]. Fields that [http.Server] also has mean the same.
 type Options struct {
 	Handler           http.Handler
 	ReadHeaderTimeout time.Duration

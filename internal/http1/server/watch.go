@@ -13,8 +13,7 @@ import (
 // looks have seen may last, so that its client is watched.
 const watchEvery = 100 * time.Millisecond
 
-// States of a connection. Only Shutdown sets closing, and only a watch sets
-// watched.
+// States of a connection. Only Shutdown sets closing, and only a watch sets watched.
 const (
 	waiting   int32 = iota // for a request, so that Shutdown may close it
 	closing                // Shutdown closes it
@@ -78,8 +77,7 @@ func (c *conn) handle(x *exchange) {
 	c.state.Store(handling)
 }
 
-// handled records that the handler has returned, and ends the second
-// goroutine.
+// handled records that the handler has returned, and ends the second goroutine.
 func (c *conn) handled() {
 	if !c.state.CompareAndSwap(handling, active) {
 		c.endAwaiting()

@@ -22,8 +22,7 @@ type provider struct {
 	types     []*described
 }
 
-// described is a type as the file declares it, with the content of its member
-// contract.
+// described is a type as the file declares it, with the content of its member contract.
 type described struct {
 	regions.TypeDeclaration
 	namespace string
@@ -115,8 +114,7 @@ func (p provider) describe() *contract.Provider {
 	return all
 }
 
-// judgeType checks a type's parent, among the types of its provider, and its
-// endpoint.
+// judgeType checks a type's parent, among the types of its provider, and its endpoint.
 func (r *reader) judgeType(d *described, all []*described) {
 	if i := strings.LastIndexByte(d.Name, '/'); i >= 0 {
 		parent := d.Name[:i]

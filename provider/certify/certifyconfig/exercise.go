@@ -49,8 +49,7 @@ func actionRows(a *contract.Action) []*setting.Setting {
 	}
 }
 
-// asynchronyRows returns the rows that describe how to request asynchronous
-// answers.
+// asynchronyRows returns the rows that describe how to request asynchronous answers.
 func asynchronyRows(a *contract.Asynchrony) []*setting.Setting {
 	return []*setting.Setting{
 		headers("short", &a.Short, "Headers for an operation that soon ends."),

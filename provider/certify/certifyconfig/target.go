@@ -148,8 +148,7 @@ func namespaces(d *contract.Description) []string {
 	return names
 }
 
-// displayNames maps the display names of the front door's regions to their
-// names.
+// displayNames maps the display names of the front door's regions to their names.
 func (c *Config) displayNames(ctx context.Context, client *http.Client) (map[string]string, error) {
 	var list struct {
 		Value []struct {
@@ -170,8 +169,7 @@ func (c *Config) displayNames(ctx context.Context, client *http.Client) (map[str
 // maxAnswer bounds the front door's answers to readResource.
 const maxAnswer = 8 << 20
 
-// readResource reads one of the front door's own resources below the
-// subscription.
+// readResource reads one of the front door's own resources below the subscription.
 func (c *Config) readResource(ctx context.Context, client *http.Client, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Limits.Call)
 	defer cancel()

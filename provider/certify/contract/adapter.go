@@ -44,8 +44,7 @@ type Identity struct {
 // Adapter maps the suite's calls to requests: at a provider's own endpoints, with the
 // headers that the front door would set, or at a front door.
 type Adapter struct {
-	// Through reports whether a front door stands between the suite and the
-	// provider.
+	// Through reports whether a front door stands between the suite and the provider.
 	Through bool
 	// Public is the scheme and host that every link in an answer must have.
 	Public string
@@ -64,8 +63,7 @@ type Adapter struct {
 	tokens     map[Caller]string // through a front door
 }
 
-// Straight returns an adapter that calls provider endpoints directly, by
-// region.
+// Straight returns an adapter that calls provider endpoints directly, by region.
 func Straight(endpoints map[string]string) *Adapter {
 	a := &Adapter{
 		Public:       "https://front.contract.example",

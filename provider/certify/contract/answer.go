@@ -113,8 +113,7 @@ func (a *Answer) refused(allowed ...int) *Answer {
 // denied reports whether the answer is 4xx.
 func (a *Answer) denied() bool { return a.Status >= 400 && a.Status <= 499 }
 
-// gone expects a GET to show no resource. The exact status has a rule of its
-// own.
+// gone expects a GET to show no resource. The exact status has a rule of its own.
 func (a *Answer) gone() {
 	if !a.isGone() {
 		a.fatal(a.call.String()+" shows no resource", a.String())
@@ -130,8 +129,7 @@ func (a *Answer) envelope() *Answer {
 	return a
 }
 
-// shows expects at least the members of want, except members that the type
-// never shows.
+// shows expects at least the members of want, except members that the type never shows.
 func (a *Answer) shows(want Object) *Answer {
 	want = a.visible(want)
 	if len(want) == 0 {
@@ -142,8 +140,7 @@ func (a *Answer) shows(want Object) *Answer {
 	return a
 }
 
-// visible returns an object without the members that the answer's type never
-// shows.
+// visible returns an object without the members that the answer's type never shows.
 func (a *Answer) visible(o Object) Object {
 	t := a.s.Description.typeAt(idOf(a))
 	if t == nil {
@@ -195,9 +192,8 @@ func (a *Answer) state() string {
 	return "Succeeded"
 }
 
-// terminal reports whether a state ends an operation. It accepts a
-// misspelling that some providers write, which the case that expects Canceled
-// reports.
+// terminal reports whether a state ends an operation. It accepts a misspelling that some
+// providers write, which the case that expects Canceled reports.
 func terminal(state string) bool { return ofContract(state) || misspelled(state) }
 
 func ofContract(state string) bool {
@@ -248,8 +244,7 @@ func (a *Answer) public(header string) {
 		fmt.Sprintf("%s has a header %s with an absolute URL on %s", a.call, header, a.s.Adapter.Public), "%s", link)
 }
 
-// follow calls a link by its path and query, whatever its host: public checks
-// that.
+// follow calls a link by its path and query, whatever its host: public checks that.
 func (s *Scene) follow(link string, from *Answer, options ...option) *Answer {
 	u, err := url.Parse(link)
 	if err != nil {

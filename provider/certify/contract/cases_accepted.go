@@ -279,8 +279,7 @@ func (s *Scene) prepared(w write, p *Pattern, id string, options ...option) *Ans
 	return started
 }
 
-// hasLocation leaves out a case about a finished Location if the provider
-// sends none.
+// hasLocation leaves out a case about a finished Location if the provider sends none.
 func (s *Scene) hasLocation(p Pattern) bool {
 	if p.natural && !p.Location {
 		s.leaveOut("the 202 has no Location, which another case reports")
@@ -288,8 +287,7 @@ func (s *Scene) hasLocation(p Pattern) bool {
 	return p.Location
 }
 
-// whileItRuns checks the answer that starts an operation, and the first
-// polls.
+// whileItRuns checks the answer that starts an operation, and the first polls.
 func (s *Scene) whileItRuns(w write, method string) {
 	for _, p := range s.patterns(method) {
 		id := s.variant(p)
@@ -315,8 +313,7 @@ func (s *Scene) whileItRuns(w write, method string) {
 	}
 }
 
-// surelyRuns reports whether several polls in a row find the operation
-// running.
+// surelyRuns reports whether several polls in a row find the operation running.
 func (s *Scene) surelyRuns(started *Answer) bool {
 	for range certainPolls {
 		if !s.stillRuns(started) {
@@ -334,9 +331,8 @@ func (s *Scene) runs(started *Answer, p Pattern) {
 	}
 }
 
-// operation starts an operation on a new resource: by the PATCH pattern with
-// the most headers, or by the first write that the provider answers with a
-// polling URL.
+// operation starts an operation on a new resource: by the PATCH pattern with the most
+// headers, or by the first write that the provider answers with a polling URL.
 func (s *Scene) operation(headers ...Headers) *Answer { return s.operationBy(Owner, headers...) }
 
 func (s *Scene) operationBy(caller Caller, headers ...Headers) *Answer {
@@ -412,8 +408,7 @@ func (s *Scene) ways() []way {
 	return found
 }
 
-// fullest returns a method's pattern with the most headers, if any has
-// headers.
+// fullest returns a method's pattern with the most headers, if any has headers.
 func fullest(s *Scene, method string) (best Pattern, there bool) {
 	for _, p := range s.Description.Asynchrony.Patterns {
 		if p.Method != method || !p.Location && !p.Status {

@@ -362,9 +362,8 @@ func asyncPutCases() []Case {
 	}
 }
 
-// reportedState checks a state seen during an operation that may end at any
-// time: it must not be terminal if a later poll finds the operation still
-// running.
+// reportedState checks a state seen during an operation that may end at any time: it
+// must not be terminal if a later poll finds the operation still running.
 func reportedState(s *Scene, started *Answer, id string) {
 	link := started.Header.Get("Azure-AsyncOperation")
 	if link == "" {

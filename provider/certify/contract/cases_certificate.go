@@ -133,8 +133,7 @@ func forge(genuine *x509.Certificate) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// mistrusts expects the provider to refuse the adapter's calls: a read and a
-// write.
+// mistrusts expects the provider to refuse the adapter's calls: a read and a write.
 func mistrusts(s *Scene, untrusted *Adapter, shown certificate) {
 	s.create(s.id, s.body(s.Type))
 	for _, method := range []string{http.MethodGet, http.MethodPut} {
@@ -157,8 +156,7 @@ func (s *Scene) answered(untrusted *Adapter, c call) *Answer {
 	return a
 }
 
-// uncertified returns a call that is valid except for its caller's
-// certificate.
+// uncertified returns a call that is valid except for its caller's certificate.
 func (s *Scene) uncertified(method, id string, shown certificate) call {
 	c := call{method: method, target: escape(id) + "?api-version=" + s.Type.version(), region: s.endpoint(id), header: http.Header{}, certificate: shown}
 	if method == http.MethodPut {

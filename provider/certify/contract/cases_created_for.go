@@ -16,9 +16,8 @@ type CreatedFor struct {
 // that it was created for.
 const createdForTag = "resourceCreatedFor"
 
-// createdForCases check the tag of resources that a provider creates for its
-// users' resources. They can run only if the provider's own subscription is
-// readable.
+// createdForCases check the tag of resources that a provider creates for its users'
+// resources. They can run only if the provider's own subscription is readable.
 func createdForCases() []Case {
 	makes := func(t *Type) bool { return writable(t) && t.Contract.CreatedFor.IDs != "" }
 	return []Case{
@@ -89,8 +88,7 @@ func (s *Scene) createdFor(read *Answer) []string {
 	return ids
 }
 
-// tagged expects the tag on a resource that was created for the scene's
-// resource.
+// tagged expects the tag on a resource that was created for the scene's resource.
 func (s *Scene) tagged(id string) {
 	var read *Answer
 	s.prepare(func() { read = s.get(id).status(200) })

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// etagCases check how tags are made and shown, and preconditions outside the
-// contract's table. They read tags from a GET: tags in other answers have
-// rules of their own.
+// etagCases check how tags are made and shown, and preconditions outside the contract's
+// table. They read tags from a GET: tags in other answers have rules of their own.
 func etagCases() []Case {
 	return []Case{
 		{
@@ -167,8 +166,7 @@ func etagCases() []Case {
 	}
 }
 
-// oneWins expects one success, and otherwise refusals that a concurrent write
-// explains.
+// oneWins expects one success, and otherwise refusals that a concurrent write explains.
 func oneWins(s *Scene, statuses map[int]int) {
 	won, explained := statuses[200]+statuses[201]+statuses[202], statuses[412]+statuses[409]+statuses[429]
 	all := 0

@@ -16,8 +16,7 @@ func headerCases() []Case {
 			Rule: "every answer has its own x-ms-request-id, also among calls with one correlation id, and it is not the routing id",
 			Run: func(s *Scene) {
 				seen := map[string]bool{}
-				// All calls of a long-running client request have one correlation
-				// id.
+				// All calls of a long-running client request have one correlation id.
 				shared := withAll(Headers{"x-ms-correlation-request-id": uuid.NewString(), "x-ms-client-request-id": uuid.NewString()})
 				for _, a := range []*Answer{
 					s.get(s.id, shared), s.get(s.id, shared), s.created(), s.get(s.id), s.get(collection(s.id)), s.patch(s.id, s.patchBody()),

@@ -109,8 +109,7 @@ func listCases() []Case {
 	}
 }
 
-// emptyOrAbsent expects a list of an unregistered subscription to be empty,
-// or 404.
+// emptyOrAbsent expects a list of an unregistered subscription to be empty, or 404.
 func (s *Scene) emptyOrAbsent(subscription string) {
 	a := s.get(subscriptionCollection(subscription, s.Type)).status(200, 404)
 	a.check(len(values(a)) == 0, a.call.String()+" has no elements", "%s", a)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// longestLink bounds path and query of a nextLink, in bytes: a request line
-// and its headers share 16 KiB, and a front door that merges lists adds to
-// the link.
+// longestLink bounds path and query of a nextLink, in bytes: a request line and its
+// headers share 16 KiB, and a front door that merges lists adds to the link.
 const longestLink = 12 << 10
 
 // longLinkCases check that a request can carry a nextLink.

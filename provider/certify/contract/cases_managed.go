@@ -1,8 +1,7 @@
 package contract
 
-// managedCases check managedBy on types that are described to keep it.
-// Whether a complete deployment spares such resources is up to the template
-// engine.
+// managedCases check managedBy on types that are described to keep it. Whether a
+// complete deployment spares such resources is up to the template engine.
 func managedCases() []Case {
 	kept := func(t *Type) bool { return writable(t) && manager(t) != "" }
 	return []Case{
@@ -39,6 +38,5 @@ func managedCases() []Case {
 	}
 }
 
-// manager returns the managedBy that resources of the type keep, "" if they
-// keep none.
+// manager returns the managedBy that resources of the type keep, "" if they keep none.
 func manager(t *Type) string { return text(t.Contract.Kept, "managedBy") }

@@ -219,13 +219,11 @@ func refusedMoves() []Case {
 	return cases
 }
 
-// resourcesVersion is the api-version of the operations that a front door
-// serves itself.
+// resourcesVersion is the api-version of the operations that a front door serves itself.
 const resourcesVersion = "2021-04-01"
 
-// move requests a move of resources of the scene's group; the ids may include
-// options of the call. If the path is not found, it tries the contract's own
-// spelling.
+// move requests a move of resources of the scene's group; the ids may include options of
+// the call. If the path is not found, it tries the contract's own spelling.
 func (s *Scene) move(to string, what ...any) *Answer {
 	var options []option
 	ids := []any{}
@@ -253,8 +251,7 @@ func (s *Scene) moves(to string, ids ...any) {
 	})
 }
 
-// restricts leaves the case out if a restriction of the provider's own
-// forbids the move.
+// restricts leaves the case out if a restriction of the provider's own forbids the move.
 func (c conclusion) restricts() {
 	if c.Status >= 400 && c.Status < 500 || text(c.doc, "status") == "Failed" {
 		c.s.leaveOut("the provider does not permit such moves")
@@ -280,8 +277,7 @@ func idInGroup(group, id string) string {
 	return group + "/" + segments[5]
 }
 
-// neighbour creates another group in the scene's subscription, as the target
-// of moves.
+// neighbour creates another group in the scene's subscription, as the target of moves.
 func (s *Scene) neighbour() string {
 	group := s.furtherGroup(scenes.Add(1))
 	s.prepare(func() { s.makeGroup(group) })
@@ -300,8 +296,7 @@ func foreignGroup(s *Scene) string {
 	return subscription + "/resourceGroups/" + nameOf(s.furtherGroup(scenes.Add(1)))
 }
 
-// slowly requests an operation, by a described pattern with a Location if
-// there is one.
+// slowly requests an operation, by a described pattern with a Location if there is one.
 func (s *Scene) slowly(method string) option {
 	for _, p := range s.Description.Asynchrony.Patterns {
 		if p.Method == method && p.Location {

@@ -89,8 +89,7 @@ func pageCases() []Case {
 	}
 }
 
-// listable leaves the case out if the collection need not be served, and is
-// not.
+// listable leaves the case out if the collection need not be served, and is not.
 func (s *Scene) listable() {
 	s.prepare(func() {
 		if !s.required(collection(s.id)) {

@@ -173,9 +173,8 @@ func (s *Scene) patchBody() Object {
 	return Object{"properties": Object{}}
 }
 
-// shownOf returns the members of an object that the answer shows: a later
-// answer must show them too. A member that was never shown breaks another
-// rule.
+// shownOf returns the members of an object that the answer shows: a later answer must
+// show them too. A member that was never shown breaks another rule.
 func (a *Answer) shownOf(members Object) Object {
 	o, _ := a.doc.(Object)
 	return shownMembers(o, members)

@@ -12,16 +12,14 @@ import (
 func judgesPlans(t *Type) bool { return isFirst(t) && t.Capabilities.Preflight }
 
 const (
-	// preflightVersion is the api-version of a front door's preflight
-	// requests.
+	// preflightVersion is the api-version of a front door's preflight requests.
 	preflightVersion = "2020-10-01"
 	// preflightTime is how long a front door waits for the answer.
 	preflightTime = 5 * time.Second
 )
 
-// preflightCases check a provider's verdicts on planned resources. Through a
-// front door they send a deployment's validation, which combines the verdicts
-// of both.
+// preflightCases check a provider's verdicts on planned resources. Through a front door
+// they send a deployment's validation, which combines the verdicts of both.
 func preflightCases() []Case {
 	cases := []Case{
 		{

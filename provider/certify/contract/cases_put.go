@@ -125,8 +125,7 @@ func shownMembers(read, body Object) Object {
 	return shown
 }
 
-// sampleLacks begins the reason why a case could not be tried with the
-// sample's bodies.
+// sampleLacks begins the reason why a case could not be tried with the sample's bodies.
 const sampleLacks = "the sample cannot show it: it lacks "
 
 // asNew expects the scene's resource, after its body was replaced, to look as

@@ -140,8 +140,7 @@ func (s *Scene) atOnce(calls []call) []*Answer {
 	return answers
 }
 
-// plausible expects each of several concurrent calls to succeed or to be
-// refused.
+// plausible expects each of several concurrent calls to succeed or to be refused.
 func plausible(s *Scene, answers []*Answer) {
 	for _, a := range answers {
 		s.last = a

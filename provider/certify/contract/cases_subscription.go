@@ -21,8 +21,7 @@ func subscriptionCases() []Case {
 		s.prepare(func() { notice(s, subscription, "Registered").done() })
 		return subscription, strings.Replace(s.id, s.Adapter.Subscription, subscription, 1)
 	}
-	// leave deletes the subscription, so that the provider deletes its
-	// resources.
+	// leave deletes the subscription, so that the provider deletes its resources.
 	leave := func(s *Scene, subscription string) { notice(s, subscription, "Deleted") }
 	// Each state permits these statuses of GET, PUT and DELETE of an existing
 	// resource; 0 is any refusal.

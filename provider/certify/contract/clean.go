@@ -75,9 +75,8 @@ func (l *Ledger) isSpared(t *entry) bool {
 	return slices.ContainsFunc(l.spare, func(s string) bool { return strings.HasPrefix(path, s) || strings.HasPrefix(s, path) })
 }
 
-// untouched returns existing resources that Clean leaves as they are: spared
-// ones, and resources outside the run's groups that no answer proves to be
-// created by the run.
+// untouched returns existing resources that Clean leaves as they are: spared ones, and
+// resources outside the run's groups that no answer proves to be created by the run.
 func (l *Ledger) untouched(ctx context.Context) []*entry {
 	var there []*entry
 	for _, t := range l.entriesWhere(func(t *entry) bool { return t.kind == resource && t.certain && (!l.mayRemove(t) || l.isSpared(t)) }) {
@@ -222,8 +221,7 @@ func stateOf(a *Answer) string {
 	return "Succeeded"
 }
 
-// send makes a call about a thing; with an empty target it calls the thing
-// itself.
+// send makes a call about a thing; with an empty target it calls the thing itself.
 func (l *Ledger) send(ctx context.Context, t *entry, method, target string) (*Answer, error) {
 	if target == "" {
 		target = t.path + "?api-version=" + url.QueryEscape(l.versionOf(t))
@@ -264,8 +262,7 @@ func (l *Ledger) unnamed(ctx context.Context, known []*entry) []*entry {
 	return found
 }
 
-// restoreSubscriptions makes the subscriptions of the run's notices writable
-// again.
+// restoreSubscriptions makes the subscriptions of the run's notices writable again.
 func (l *Ledger) restoreSubscriptions(ctx context.Context, things []*entry) {
 	for _, t := range ofKind(things, subscription) {
 		_, _ = l.notify(ctx, t, "Registered") // what cannot be removed then is reported

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// credential names the variables that replace callers' bearer tokens in
-// reports.
+// credential names the variables that replace callers' bearer tokens in reports.
 var credential = map[Caller]string{Owner: "$OWNER_TOKEN", Colleague: "$COLLEAGUE_TOKEN", Stranger: "$STRANGER_TOKEN"}
 
 // concealed replaces a secret in a report.

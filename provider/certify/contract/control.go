@@ -31,9 +31,8 @@ func (c *controls) controlOf(t *Type) *control {
 	return c.types[t]
 }
 
-// passed reports whether resources of the scene's type can be created and
-// read; if not, it marks the scene as unreached. The first scene of a type
-// tries.
+// passed reports whether resources of the scene's type can be created and read; if not,
+// it marks the scene as unreached. The first scene of a type tries.
 func (c *controls) passed(s *Scene) bool {
 	control := c.controlOf(s.Type)
 	control.done.Do(func() {

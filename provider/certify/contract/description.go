@@ -20,9 +20,8 @@ const (
 // Global names the endpoint that serves global types.
 const Global = "global"
 
-// Description describes a provider to the suite. Its form is a region map's
-// list of providers, with a member "contract" at each type that describes how
-// to exercise it.
+// Description describes a provider to the suite. Its form is a region map's list of
+// providers, with a member "contract" at each type that describes how to exercise it.
 type Description struct {
 	Providers  []*Provider `yaml:"providers"`
 	Asynchrony Asynchrony  `yaml:"asynchrony"`
@@ -146,8 +145,7 @@ type Asynchrony struct {
 	Places   []Place   `yaml:"places"`
 }
 
-// steered reports whether the description has headers that request
-// asynchronous answers.
+// steered reports whether the description has headers that request asynchronous answers.
 func (a Asynchrony) steered() bool { return len(a.Patterns) > 0 }
 
 // Headers are request headers.
@@ -249,8 +247,7 @@ func (t *Type) nameOf(number int64) string {
 	return strings.ReplaceAll(cmp.Or(t.Contract.Names, usualNames), "{n}", strconv.FormatInt(number, 10))
 }
 
-// visible returns an object of the type without the members that the type
-// never shows.
+// visible returns an object of the type without the members that the type never shows.
 func (t *Type) visible(o Object) Object {
 	if t != nil {
 		for _, path := range t.Contract.WriteOnly {
@@ -260,8 +257,7 @@ func (t *Type) visible(o Object) Object {
 	return o
 }
 
-// hidden returns the members of an object of the type that the type never
-// shows.
+// hidden returns the members of an object of the type that the type never shows.
 func (t *Type) hidden(o Object) Object {
 	hidden := Object{}
 	for _, path := range t.Contract.WriteOnly {
@@ -283,8 +279,7 @@ func (t *Type) last() string {
 	return t.Name[strings.LastIndexByte(t.Name, '/')+1:]
 }
 
-// version returns the api-version for cases: the first stable one with entity
-// tags.
+// version returns the api-version for cases: the first stable one with entity tags.
 func (t *Type) version() string {
 	for _, v := range t.APIVersions {
 		if len(v) == len("2006-01-02") && !slices.Contains(t.Contract.WithoutETags, v) {

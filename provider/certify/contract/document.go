@@ -103,8 +103,7 @@ func missing(have, want any, at string) string {
 	return ""
 }
 
-// sameElements reports whether an array has one matching element for each
-// wanted one.
+// sameElements reports whether an array has one matching element for each wanted one.
 func sameElements(have any, want []any) bool {
 	h, ok := have.([]any)
 	if !ok || len(h) != len(want) {

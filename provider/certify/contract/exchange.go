@@ -46,23 +46,20 @@ func (a *Adapter) newFault(expected, got string, last *Answer) Fault {
 	return Fault{Expected: a.showText(expected), Got: a.showText(got), Exchange: last.exchange()}
 }
 
-// longestText bounds a fault's texts, which may quote a provider at any
-// length.
+// longestText bounds a fault's texts, which may quote a provider at any length.
 const longestText = 4 << 10
 
 func (a *Adapter) showText(text string) string {
 	return clip(strings.ToValidUTF8(a.conceal(clip(text, 2*longestText)), "�"), longestText)
 }
 
-// showBody returns a body for a report, and a note if that is not the whole
-// body.
+// showBody returns a body for a report, and a note if that is not the whole body.
 func (a *Adapter) showBody(body []byte) (shown, note string) {
 	if !isText(body) {
 		const most = 32
 		return fmt.Sprintf("% x", body[:min(len(body), most)]), fmt.Sprintf("binary, %d bytes; the first %d in hexadecimal", len(body), min(len(body), most))
 	}
-	// A token that begins within the limit is read completely, so that it is
-	// concealed.
+	// A token that begins within the limit is read completely, so that it is concealed.
 	shown = a.conceal(clip(string(body), 2*BodyLimit))
 	if len(shown) > BodyLimit || len(body) > 2*BodyLimit {
 		return strings.ToValidUTF8(shown[:min(len(shown), BodyLimit)], ""), fmt.Sprintf("the first %d of %d bytes", BodyLimit, len(body))

@@ -52,10 +52,9 @@ const (
 	subscription
 )
 
-// Keep starts the ledger of a target, which then sees each call of the
-// target's adapter. A started write is finished, for at most the limit, even
-// if the run ends meanwhile: an aborted one could take effect after its
-// resource was removed.
+// Keep starts the ledger of a target, which then sees each call of the target's adapter.
+// A started write is finished, for at most the limit, even if the run ends meanwhile: an
+// aborted one could take effect after its resource was removed.
 func Keep(target Target, limit time.Duration) *Ledger {
 	target.Group = cmp.Or(target.Group, usualGroup)
 	l := &Ledger{target: target, next: target.Adapter.Client.Transport, limit: limit, entries: map[string]*entry{}, groups: map[string]string{}}
@@ -76,8 +75,7 @@ func (l *Ledger) CloseIdleConnections() {
 // RoundTrip implements http.RoundTripper.
 func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) { return l.roundTrip(r, l.next) }
 
-// roundTrip makes a call with a transport, and records the object that it may
-// create.
+// roundTrip makes a call with a transport, and records the object that it may create.
 func (l *Ledger) roundTrip(r *http.Request, transport http.RoundTripper) (*http.Response, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || l.cleaning.Load() {
 		return transport.RoundTrip(r)
@@ -103,8 +101,7 @@ func (l *Ledger) roundTrip(r *http.Request, transport http.RoundTripper) (*http.
 // maxAnswer bounds the bytes read of an answer.
 const maxAnswer = 16 << 20
 
-// bufferBody reads an answer to its end, so that it outlives its call's
-// context.
+// bufferBody reads an answer to its end, so that it outlives its call's context.
 func bufferBody(resp *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	_ = resp.Body.Close() // only read

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// Announce notifies each of a provider's endpoints of the target's
-// subscription, once for each namespace, as a front door does before its
-// first call. It returns the refusals; the error names an endpoint that does
-// not answer at all.
+// Announce notifies each of a provider's endpoints of the target's subscription, once
+// for each namespace, as a front door does before its first call. It returns the
+// refusals; the error names an endpoint that does not answer at all.
 func Announce(ctx context.Context, target Target) (refusals []string, err error) {
 	a := target.Adapter
 	if a.Through {

@@ -36,12 +36,10 @@ type Result struct {
 	Outcome   Outcome `json:"outcome"`
 	Why       string  `json:"why,omitempty"`    // reason of an outcome that is neither kept nor broken
 	Faults    []Fault `json:"faults,omitempty"` // faults of a broken rule, or faults that prevented an unreached one
-	// Created lists the paths that a broken case has written, for
-	// [Ledger.Spare].
+	// Created lists the paths that a broken case has written, for [Ledger.Spare].
 	Created []string `json:"-"`
-	// Script is a POSIX shell script that repeats the calls of a broken case,
-	// from its preparation to the faults, on a provider that does not have the
-	// case's resources.
+	// Script is a POSIX shell script that repeats the calls of a broken case, from its
+	// preparation to the faults, on a provider that does not have the case's resources.
 	Script string        `json:"script,omitempty"`
 	Began  time.Time     `json:"began"`
 	Took   time.Duration `json:"tookNanoseconds"`
@@ -51,8 +49,7 @@ type Result struct {
 type Fault struct {
 	Expected string `json:"expected"`
 	Got      string `json:"got"`
-	// Exchange is the call that showed the violation; nil if none was
-	// answered.
+	// Exchange is the call that showed the violation; nil if none was answered.
 	Exchange *Exchange `json:"exchange,omitempty"`
 }
 

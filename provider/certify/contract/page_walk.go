@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Bounds of a walk through the pages of a list. Pages without records are
-// permitted, and concurrent writes may make a page repeat records of an
-// earlier one.
+// Bounds of a walk through the pages of a list. Pages without records are permitted, and
+// concurrent writes may make a page repeat records of an earlier one.
 const (
 	mostPages  = 1000
 	mostBarren = 50 // successive pages that show nothing new

@@ -39,8 +39,7 @@ func (r *room) boundResult(result *Result) {
 	}
 }
 
-// shorten cuts the text chosen by a provider in a fault, once there is no
-// room left.
+// shorten cuts the text chosen by a provider in a fault, once there is no room left.
 func (r *room) shorten(f *Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

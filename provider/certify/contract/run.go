@@ -19,9 +19,8 @@ type Target struct {
 	Types func(*Type) bool
 	// OnceEach runs each case only on the first type that it concerns.
 	OnceEach bool
-	// Group is the resource group of everything that the run creates,
-	// "certify" if empty. Cases about groups use further ones: Group-2 and so
-	// on.
+	// Group is the resource group of everything that the run creates, "certify" if
+	// empty. Cases about groups use further ones: Group-2 and so on.
 	Group string
 	// Workers is the number of cases that run at once, 4 if zero.
 	Workers int
@@ -144,8 +143,7 @@ func plan(target Target) []trial {
 // scenes numbers scenes, so that no two share a group or a name.
 var scenes atomic.Int64
 
-// stopped is the reason for leaving out the remaining cases of a run that
-// ended early.
+// stopped is the reason for leaving out the remaining cases of a run that ended early.
 const stopped = "the run was stopped"
 
 // run runs the trial, or gives the reason for leaving it out.

@@ -38,8 +38,7 @@ type Scene struct {
 	timed   bool          // a fault is about the time that answers take
 }
 
-// stop is the panic value that ends a scene whose further steps would be
-// meaningless.
+// stop is the panic value that ends a scene whose further steps would be meaningless.
 type stop struct{}
 
 func newScene(ctx context.Context, target Target, t trial, number int64) *Scene {
@@ -79,8 +78,7 @@ func (s *Scene) prepare(do func()) {
 	s.preparing--
 }
 
-// outcome returns the scene's outcome, and the reason if it is neither kept
-// nor broken.
+// outcome returns the scene's outcome, and the reason if it is neither kept nor broken.
 func (s *Scene) outcome() (Outcome, string) {
 	switch {
 	case len(s.faults) > 0:
@@ -166,8 +164,7 @@ func sibling(id, name string) string {
 	return collection(id) + "/" + first + "x" + plain
 }
 
-// body returns a valid body of the type, with location and tags if the type
-// has them.
+// body returns a valid body of the type, with location and tags if the type has them.
 func (s *Scene) body(t *Type, further ...Object) Object {
 	return s.located(t, overlay(t.Contract.Body, further...))
 }
@@ -202,8 +199,7 @@ func (s *Scene) endpoint(path string) string {
 	return s.region
 }
 
-// forWay returns the expectation for direct calls or for calls through a
-// front door.
+// forWay returns the expectation for direct calls or for calls through a front door.
 func forWay[T any](s *Scene, straight, through T) T {
 	if s.Adapter.Through {
 		return through
@@ -390,8 +386,7 @@ func (s *Scene) fatal(expected, got string) {
 	panic(stop{})
 }
 
-// leaveUndescribed leaves a case out if the description has no means to try
-// it.
+// leaveUndescribed leaves a case out if the description has no means to try it.
 func (s *Scene) leaveUndescribed(means string) { s.leaveOut("the description does not have " + means) }
 
 // leaveOut ends a scene that has nothing to try, with a reason.

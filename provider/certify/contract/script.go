@@ -93,8 +93,7 @@ func (s *Scene) script() string {
 	return b.String()
 }
 
-// forgery makes a certificate with the subject of the front door's own, as
-// forge does.
+// forgery makes a certificate with the subject of the front door's own, as forge does.
 const forgery = `FORGED=$(mktemp); trap 'rm -f "$FORGED"' EXIT
 openssl req -x509 -nodes -newkey rsa:2048 -days 1 -keyout "$FORGED" \
   -subj "$(openssl x509 -in "$TLS_CERT" -noout -subject -nameopt compat | sed 's,^subject= *,,')" 2>/dev/null >>"$FORGED"
@@ -131,8 +130,7 @@ const (
 	lastRounds  = 10
 )
 
-// firstAndLast returns the rounds for the script, and the number of omitted
-// ones.
+// firstAndLast returns the rounds for the script, and the number of omitted ones.
 func firstAndLast(rounds []round) (written []round, without int) {
 	if without = len(rounds) - firstRounds - lastRounds; without <= 0 {
 		return rounds, 0
@@ -188,9 +186,8 @@ func (r *round) write(common []string) {
 	}
 }
 
-// text returns the shell commands of a round. A call that was repeated until
-// its answer changed is repeated as long as a case waits: it may take longer
-// another time.
+// text returns the shell commands of a round. A call that was repeated until its answer
+// changed is repeated as long as a case waits: it may take longer another time.
 func (r *round) text(wait time.Duration) string {
 	pause := ""
 	if r.pause > 0 {
@@ -234,9 +231,8 @@ func (r *round) waitsWhile() (word, still string) {
 	return "", ""
 }
 
-// captures returns the lines that store values of the round's answer that
-// later calls repeat. It replaces these values by variables in the lines of
-// the later calls.
+// captures returns the lines that store values of the round's answer that later calls
+// repeat. It replaces these values by variables in the lines of the later calls.
 func (r *round) captures(number string, later []round) []string {
 	if len(r.answers) != 1 {
 		return nil

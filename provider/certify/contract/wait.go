@@ -95,9 +95,8 @@ func (s *Scene) readSoon(id string, there func(*Answer) bool) *Answer {
 	return a
 }
 
-// settled waits, like a client, for the end of the operation that a write
-// started, and returns the resource read then. An operation that does not end
-// breaks another rule.
+// settled waits, like a client, for the end of the operation that a write started, and
+// returns the resource read then. An operation that does not end breaks another rule.
 func (s *Scene) settled(a *Answer, id string) *Answer {
 	settled := a
 	s.prepare(func() {
@@ -123,8 +122,7 @@ func (s *Scene) settled(a *Answer, id string) *Answer {
 	return settled
 }
 
-// followed polls the URLs of a 202 until one of them reports the end of the
-// operation.
+// followed polls the URLs of a 202 until one of them reports the end of the operation.
 func (s *Scene) followed(started *Answer) {
 	location, status := started.Header.Get("Location"), started.Header.Get("Azure-AsyncOperation")
 	if location == "" && status == "" {
@@ -145,8 +143,7 @@ func (s *Scene) followed(started *Answer) {
 	})
 }
 
-// asynchronous reports whether a successful answer started something that has
-// not ended.
+// asynchronous reports whether a successful answer started something that has not ended.
 func (a *Answer) asynchronous() bool {
 	return a.Status == http.StatusAccepted ||
 		a.Status < 300 && (!terminal(a.state()) || a.Header.Get("Azure-AsyncOperation") != "")

@@ -313,8 +313,7 @@ func duration(d time.Duration) string {
 // class returns an outcome's name for the style sheet.
 func class(o contract.Outcome) string { return strings.ReplaceAll(string(o), " ", "-") }
 
-// word returns an outcome with a sign, for readers who cannot distinguish the
-// colours.
+// word returns an outcome with a sign, for readers who cannot distinguish the colours.
 func word(o contract.Outcome) string {
 	sign := map[contract.Outcome]string{contract.Kept: "✓", contract.Broken: "✗", contract.Unreached: "!", contract.LeftOut: "–"}[o]
 	return strings.TrimSpace(sign + " " + string(o))

@@ -17,8 +17,7 @@ type Verdict struct {
 	Counts
 }
 
-// Counts holds the numbers of trials, each a case on a type, by their
-// outcome.
+// Counts holds the numbers of trials, each a case on a type, by their outcome.
 type Counts struct {
 	Kept      int `json:"kept"`
 	Broken    int `json:"broken"`

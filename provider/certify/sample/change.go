@@ -30,9 +30,8 @@ func (m *maker) dropChange(at member) {
 	m.changes = slices.DeleteFunc(m.changes, func(c change) bool { return slices.Equal(c.at, at) })
 }
 
-// update returns a merge-patch that gives one member another value; nil if no
-// member can have one. If the body lacks the member, update adds it to the
-// body first.
+// update returns a merge-patch that gives one member another value; nil if no member can
+// have one. If the body lacks the member, update adds it to the body first.
 func (m *maker) update(create contract.Object) contract.Object {
 	if len(m.changes) == 0 {
 		return nil

@@ -9,9 +9,8 @@ import (
 	"portico/internal/schema"
 )
 
-// examples returns the bodies that the document gives as examples of the
-// operation, the smallest first: the document claims that even its few
-// members are enough.
+// examples returns the bodies that the document gives as examples of the operation, the
+// smallest first: the document claims that even its few members are enough.
 func (m *maker) examples(o *schema.Operation) []any {
 	parameter, err := m.BodyParameter(o)
 	if err != nil {

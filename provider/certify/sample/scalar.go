@@ -10,8 +10,7 @@ import (
 	"portico/internal/schema"
 )
 
-// scalars returns distinct values that fit a schema of strings, numbers or
-// booleans.
+// scalars returns distinct values that fit a schema of strings, numbers or booleans.
 func scalars(s *schema.Schema, at member, hints []any) ([]any, error) {
 	candidates := append(slices.Clone(hints), variations(s, hints)...)
 	enum, _ := s.Keywords["enum"].([]any)

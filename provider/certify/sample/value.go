@@ -19,9 +19,8 @@ type maker struct {
 	changes []change // possible changes of the body
 }
 
-// value makes values that fit a schema: at least one, and several scalars if
-// possible. The hints are probably valid values from examples, the best
-// first.
+// value makes values that fit a schema: at least one, and several scalars if possible.
+// The hints are probably valid values from examples, the best first.
 func (m *maker) value(n schema.Node, at member, hints []any) ([]any, error) {
 	s, err := m.Complete(n)
 	if err != nil {
@@ -142,12 +141,10 @@ func (m *maker) object(s *schema.Schema, at member, hints []any) (contract.Objec
 	return o, nil
 }
 
-// envelope lists the members of a resource that the suite adds or the server
-// sets.
+// envelope lists the members of a resource that the suite adds or the server sets.
 var envelope = []string{"location", "tags", "id", "name", "type", "systemData", "etag"}
 
-// members makes an object with its required members, and the members of the
-// hints.
+// members makes an object with its required members, and the members of the hints.
 func (m *maker) members(s *schema.Schema, at member, hints []any) (contract.Object, error) {
 	object := contract.Object{}
 	names := slices.Sorted(maps.Keys(s.Properties))
@@ -253,8 +250,7 @@ func (m *maker) further(sample contract.Object, s *schema.Schema, at member) err
 	return nil
 }
 
-// mutable reports whether clients may set a member when they "create" or
-// "update".
+// mutable reports whether clients may set a member when they "create" or "update".
 func mutable(s *schema.Schema, n schema.Node, when string) bool {
 	for _, keywords := range []map[string]any{n.Value, s.Keywords} {
 		if allowed, given := keywords["x-ms-mutability"]; given && !slices.Contains(schema.Texts(allowed), when) {

@@ -272,9 +272,8 @@ type Rule struct {
 }
 
 // matches reports whether the rule applies to a request. The front door sends
-// notifications at any time, so a rule applies to them only if it names a
-// part of their path. hidden-from-clients never applies to the front door's
-// own calls.
+// notifications at any time, so a rule applies to them only if it names a part of their
+// path. hidden-from-clients never applies to the front door's own calls.
 func (f Rule) matches(r *http.Request, notification bool) bool {
 	if f.PathContains == "" && notification || f.Fault == HiddenFromClients && !FromClient(r.Header) {
 		return false
