@@ -12,7 +12,7 @@
 // of [Client.Run], and move on to another one as long as nothing was sent. A read whose
 // connection breaks off before its answer moves on to one other address.
 //
-// Package http1 makes most calls. Reads over TLS, which may use HTTP/2, are made by
+// Package internal/http1/client makes most calls. Reads over TLS, which may use HTTP/2, are made by
 // net/http. Writes use HTTP/1.1: only a connection that carries one request at a time
 // shows whether a byte of it has left (package sendguard).
 //

@@ -28,7 +28,7 @@ type request struct {
 	gotConn atomic.Bool     // it had a connection
 	fresh   atomic.Bool     // it carried no request before
 	guard   sendguard.Guard // of a write
-	sent    http1.Request   // by package http1
+	sent    client.Request  // by package internal/http1/client
 
 	body         io.ReadCloser      // of the answer
 	cancel       context.CancelFunc // ends the context of net/http; may be nil

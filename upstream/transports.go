@@ -21,7 +21,7 @@ const (
 // and reads have separate connections.
 type transports struct {
 	identity      *Identity
-	writes, reads *http1.Client
+	writes, reads *client.Client
 	secureReads   *http.Transport // over TLS; a provider may use HTTP/2
 }
 

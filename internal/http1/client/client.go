@@ -1,4 +1,4 @@
-// Package http1 calls one address over HTTP/1.1, plain or over TLS, without a goroutine
+// Package client calls one address over HTTP/1.1, plain or over TLS, without a goroutine
 // for each connection: a call writes its request and reads its answer in the caller's
 // goroutine.
 //
@@ -18,7 +18,7 @@
 // than net/http's transport: it refuses folded header lines, a space before a colon,
 // unusual forms of lengths and chunks, and excessive numbers of headers or interim
 // answers.
-package http1
+package client
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-// Package http1 serves HTTP/1.1 on accepted and secured connections. It replaces the
+// Package server serves HTTP/1.1 on accepted and secured connections. It replaces the
 // HTTP/1 part of net/http's server, at less cost for each request.
 //
 // A connection has one goroutine, which reads a head, calls the handler and writes the
@@ -18,7 +18,7 @@
 // Handlers work as with net/http, except that connections cannot be hijacked, trailers
 // are dropped, no Content-Type is guessed, interim answers other than 100 Continue are
 // not sent, and contexts do not have the server.
-package http1
+package server
 
 import (
 	"context"

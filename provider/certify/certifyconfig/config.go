@@ -1,10 +1,10 @@
-// Package config reads certify.yaml: the provider that the suite judges, its addresses,
+// Package certifyconfig reads certify.yaml: the provider that the suite judges, its addresses,
 // its types and the profiles that it claims.
 //
 // Reading is strict: an unknown key, an invalid value and a type without a sample are
 // each reported with file and line, the fault and the permitted values, all in one run.
 // Tokens are read from separate files, and appear in no error.
-package config
+package certifyconfig
 
 import (
 	"fmt"
