@@ -13,8 +13,8 @@ import (
 	"portico/internal/pemfile"
 )
 
-// CertificateOwner says whose a client certificate is that has this subject or this
-// alternative name; the other is empty.
+// CertificateOwner is the owner of client certificates with this subject or
+// this alternative name; the other one is empty.
 type CertificateOwner struct {
 	// Subject is the whole subject.
 	Subject pemfile.Subject
@@ -23,9 +23,9 @@ type CertificateOwner struct {
 	Principal Principal
 }
 
-// Certificates authenticates by the client certificate of the connection, which TLS has
-// verified. An authority that is no longer configured counts no more, also for
-// connections that it was good enough for.
+// Certificates authenticates by the connection's client certificate, which
+// TLS has verified. It refuses certificates of an authority that is no longer
+// configured, also on connections that were made before.
 type Certificates struct {
 	authorities []*x509.Certificate
 	owners      []CertificateOwner
@@ -34,8 +34,8 @@ type Certificates struct {
 	now         func() time.Time
 }
 
-// NewCertificates returns the method for certificates that authorities have signed and not
-// revoked. Without revocations, no certificate counts as revoked.
+// NewCertificates returns the method for certificates that the authorities have signed
+// and not revoked. With nil revocations, no certificate counts as revoked.
 func NewCertificates(authorities []*x509.Certificate, owners []CertificateOwner, revocations *Revocations) *Certificates {
 	return &Certificates{authorities: authorities, owners: owners, revocations: revocations, known: NewRemembered(), now: time.Now}
 }
@@ -43,8 +43,8 @@ func NewCertificates(authorities []*x509.Certificate, owners []CertificateOwner,
 // Name implements [Method].
 func (c *Certificates) Name() string { return "certificate" }
 
-// Authenticate implements [Method]. It refuses a known certificate that has expired
-// since the connection began.
+// Authenticate implements [Method]. It refuses a known certificate that has
+// expired since the connection was made.
 func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, refusal *Refusal) {
 	state := sent.Request.TLS
 	if state == nil || len(state.VerifiedChains) == 0 {
@@ -59,7 +59,7 @@ func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, 
 	p, known = c.known.Get(raw, now)
 	if !known {
 		if p, known = c.ownerOf(leaf); !known {
-			refusal = ownedByNoOne(sent)
+			refusal = refuseUnowned(sent)
 			return Principal{}, refusal != nil, refusal
 		}
 		hash := sha256.Sum256(leaf.Raw)
@@ -69,7 +69,7 @@ func (c *Certificates) Authenticate(sent Credentials) (p Principal, known bool, 
 	if p.expired(now) {
 		return Principal{}, true, expired(time.Unix(p.Expires, 0), now, "client certificate")
 	}
-	switch c.revocations.judge(state.VerifiedChains, now) {
+	switch c.revocations.statusOfChains(state.VerifiedChains, now) {
 	case revoked:
 		return Principal{}, true, &Refusal{
 			arm.NewError(arm.InvalidAuthenticationToken), Revoked, "The authentication failed because the client certificate was revoked.",
@@ -96,8 +96,9 @@ func (c *Certificates) authorityOf(chains [][]*x509.Certificate) *x509.Certifica
 	return nil
 }
 
-// ownedByNoOne refuses the certificate of no known caller, unless the request also has a token.
-func ownedByNoOne(sent Credentials) *Refusal {
+// refuseUnowned refuses the certificate of an unknown caller, unless the
+// request also has a token.
+func refuseUnowned(sent Credentials) *Refusal {
 	if len(sent.Request.Header["Authorization"]) > 0 {
 		return nil
 	}
@@ -115,8 +116,8 @@ func (c *Certificates) ownerOf(leaf *x509.Certificate) (Principal, bool) {
 	return Principal{}, false
 }
 
-// hasName reports whether name is one of the certificate's alternative names. DNS names
-// have no case, and a wildcard is no caller's name.
+// hasName reports whether name is one of the certificate's alternative names.
+// DNS names match without case, and wildcards do not match.
 func hasName(leaf *x509.Certificate, name string) bool {
 	for _, dns := range leaf.DNSNames {
 		if strings.EqualFold(dns, name) && !strings.HasPrefix(dns, "*") {
@@ -152,7 +153,7 @@ func (c *Certificates) Valid(p Principal) bool {
 	if !signed {
 		return false
 	}
-	if _, serial, _ := strings.Cut(p.Credential, serialMark); c.revocations.of(serial, c.now()) != notRevoked {
+	if _, serial, _ := strings.Cut(p.Credential, serialMark); c.revocations.statusOf(serial, c.now()) != notRevoked {
 		return false
 	}
 	for _, owner := range c.owners {
@@ -163,16 +164,16 @@ func (c *Certificates) Valid(p Principal) bool {
 	return false
 }
 
-// signer begins the names of credentials that an authority has signed.
+// signer returns the prefix of the names of credentials that an authority has signed.
 func signer(authority *x509.Certificate) string {
 	sum := sha256.Sum256(authority.Raw)
 	return "certificate " + hex.EncodeToString(sum[:16]) + " "
 }
 
-// serialMark begins the part of a credential's name that revocations look for.
+// serialMark precedes the serial number in a credential's name; revocations look for it.
 const serialMark = " by "
 
-// serialSuffix is that part, of a chain's first certificate.
+// serialSuffix returns serialMark and the serial number of a chain's first certificate.
 func serialSuffix(chain []*x509.Certificate) string {
 	if len(chain) < 2 {
 		return ""
@@ -180,7 +181,7 @@ func serialSuffix(chain []*x509.Certificate) string {
 	return serialMark + serialOf(chain[0], chain[1])
 }
 
-// expired refuses a credential whose time is over.
+// expired refuses a credential that was valid until end.
 func expired(end, now time.Time, what string) *Refusal {
 	const form = "1/2/2006 3:04:05 PM"
 	return &Refusal{arm.NewError(arm.ExpiredAuthenticationToken, end.UTC().Format(form), now.UTC().Format(form)), Expired,

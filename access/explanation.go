@@ -6,29 +6,30 @@ import (
 	"unicode"
 )
 
-// Explanation is what signing in would come to, for operators who ask why. Nothing is
-// counted and nothing remembered for it.
+// Explanation is the hypothetical result of signing in, for operators. It
+// affects neither metrics nor caches.
 type Explanation struct {
-	// Method is the one that knows the credential, "" if none does.
+	// Method is the method that knows the credential, "" if none does.
 	Method string
 	// Principal is the caller, if Refusal is nil.
 	Principal Principal
 	Refusal   *Refusal
-	// MustFetch: it depends on keys that have to be fetched first. Refusal is set too.
+	// MustFetch reports whether the result depends on keys that have to be
+	// fetched first. Refusal is set too.
 	MustFetch bool
-	// Advice says why and what to do, "" if there is nothing to say. It may quote what a
-	// token says of itself, never the token.
+	// Advice gives the reason and a remedy, "" if there is nothing to say. It
+	// may quote a token's claims, never the token.
 	Advice string
 }
 
-// Trail is what the methods found out about a credential, for an explanation.
+// Trail collects the methods' findings about a credential, for an explanation.
 type Trail struct {
-	// Fetches: keys that are not known are fetched, as for a request.
+	// Fetches permits fetching unknown keys, as for a request.
 	Fetches bool
-	// MustFetch and Advice are those of the [Explanation].
+	// MustFetch and Advice become the [Explanation]'s.
 	MustFetch bool
 	Advice    string
-	// Issuer is the one that a token names; Issuers are the known ones.
+	// Issuer is the issuer in a token, Issuers the known ones.
 	Issuer  string
 	Issuers []string
 }
@@ -37,17 +38,17 @@ type Trail struct {
 func (m *Methods) Explain(r *http.Request, fetch bool) Explanation {
 	c, unreadable := credentialsOf(r)
 	c.Trail = &Trail{Fetches: fetch}
-	by, p, refusal := m.judge(c, unreadable)
-	said := Explanation{Principal: p, Refusal: refusal, MustFetch: c.Trail.MustFetch, Advice: c.Trail.Advice}
+	by, p, refusal := m.authenticate(c, unreadable)
+	explanation := Explanation{Principal: p, Refusal: refusal, MustFetch: c.Trail.MustFetch, Advice: c.Trail.Advice}
 	if by >= 0 {
-		said.Method = m.methods[by].Name()
-		return said
+		explanation.Method = m.methods[by].Name()
+		return explanation
 	}
-	said.Advice = c.adviceOfNoMethod(refusal)
-	return said
+	explanation.Advice = c.adviceOfNoMethod(refusal)
+	return explanation
 }
 
-// adviceOfNoMethod says why no method knew the credential.
+// adviceOfNoMethod explains why no method knew the credential.
 func (c *Credentials) adviceOfNoMethod(refusal *Refusal) string {
 	switch {
 	case refusal.Result == Missing:
@@ -69,13 +70,14 @@ func (Anyone) Explain(*http.Request, bool) Explanation {
 	return Explanation{Principal: fixed(), Advice: "auth.mode is none: whatever a client sends, it is the one caller that there is."}
 }
 
-// quotedRunes bounds what is quoted of a text, and quotedTexts how many of a list are.
+// quotedRunes bounds the quoted part of a text, and quotedTexts the quoted
+// elements of a list.
 const (
 	quotedRunes = 200
 	quotedTexts = 20
 )
 
-// Quoted returns a text that a token has, for people: in quotes, on one line, and cut.
+// Quoted returns a text of a token for people: in quotes, on one line, and cut.
 func Quoted(text string) string {
 	var b strings.Builder
 	n := 0
@@ -92,7 +94,7 @@ func Quoted(text string) string {
 	return "'" + b.String() + "'"
 }
 
-// QuotedList returns texts for people, the first of them; "nothing" if there are none.
+// QuotedList returns the first of the texts for people; "nothing" if there are none.
 func QuotedList(texts []string) string {
 	if len(texts) == 0 {
 		return "nothing"

@@ -13,16 +13,16 @@ import (
 // OfIssuer is a [Method] for the credentials of one issuer.
 type OfIssuer interface {
 	Method
-	// Issuer is the one whose credentials the method knows.
+	// Issuer returns the issuer whose credentials the method knows.
 	Issuer() string
-	// Named returns the issuer that a credential names, before anything of it is verified;
-	// "" for none.
+	// Named returns the issuer in a credential, which nothing has verified
+	// yet; "" if it names none.
 	Named(Credentials) string
 }
 
-// foreign returns the issuer that a credential names which no method knew, and those that
-// are known; "" where it names none.
-func (m *Methods) foreign(c Credentials) (named string, known []string) {
+// foreignIssuerOf returns the issuer named in a credential that no method knew, and
+// the known issuers; "" if it names none.
+func (m *Methods) foreignIssuerOf(c Credentials) (named string, known []string) {
 	for _, method := range m.methods {
 		if of, ok := method.(OfIssuer); ok {
 			if named == "" {
@@ -34,26 +34,28 @@ func (m *Methods) foreign(c Credentials) (named string, known []string) {
 	return named, known
 }
 
-// foreignIssuer refuses a credential that names an issuer that is not known. The name is
-// the client's text, and stands in the log alone.
+// foreignIssuer refuses a credential of an unknown issuer. The issuer's name
+// comes from the client, so only the log has it.
 func foreignIssuer() *Refusal {
 	e := arm.NewError(arm.InvalidAuthenticationToken)
 	e.Message = "The access token is of an issuer that is not trusted here."
 	return &Refusal{e, UnknownIssuer, "The authentication failed because the access token is of an issuer that is not trusted here: its claim 'iss'."}
 }
 
-// foreignEvery is the least time between two lines about tokens of foreign issuers.
+// foreignEvery is the minimum time between two log lines about tokens of
+// foreign issuers.
 const foreignEvery = time.Minute
 
-// ForeignTokens logs which issuers tokens name that are refused for that: now and then, as
-// anybody can send such tokens. Those whose issuer is nearly a known one are logged apart,
-// so that no others hide them. It outlives a configuration, and is safe for concurrent use.
+// ForeignTokens logs the issuers of tokens that are refused because of their issuer. It
+// does so at intervals, because anybody can send such tokens. Issuers that nearly equal
+// a known one are logged separately, so that others do not hide them. It outlives a
+// configuration, and is safe for concurrent use.
 type ForeignTokens struct {
 	log *zap.Logger
 	now func() time.Time
 
 	mu   sync.Mutex
-	seen map[string]*foreignCount // by the known issuer that is nearly the same; "" for none
+	seen map[string]*foreignCount // by the nearly equal known issuer; "" for none
 }
 
 type foreignCount struct {
@@ -61,13 +63,13 @@ type foreignCount struct {
 	logged time.Time
 }
 
-// NewForeignTokens returns what logs to log.
+// NewForeignTokens returns a ForeignTokens that logs to log.
 func NewForeignTokens(log *zap.Logger) *ForeignTokens {
 	return &ForeignTokens{log: log, now: time.Now, seen: map[string]*foreignCount{}}
 }
 
-// refused notes a token that names an issuer.
-func (f *ForeignTokens) refused(named string, known []string) {
+// recordRefused records a token refused for the issuer that it names.
+func (f *ForeignTokens) recordRefused(named string, known []string) {
 	near := ""
 	for _, issuer := range known {
 		if nearlySame(named, issuer) {
@@ -97,8 +99,8 @@ func (f *ForeignTokens) refused(named string, known []string) {
 	f.log.Warn("a token names an issuer that auth.issuers does not have", fields...)
 }
 
-// nearlySame reports whether two issuers differ in what people overlook: a slash at the
-// end, casing, or http for https.
+// nearlySame reports whether two issuers differ only in what people overlook:
+// a slash at the end, casing, or http for https.
 func nearlySame(one, other string) bool {
 	plain := func(issuer string) string {
 		issuer = strings.TrimRight(strings.ToLower(issuer), "/")

@@ -2,10 +2,11 @@ package access
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// noMethod is the method of what no method knows, in metrics.
+// noMethod stands in metrics for credentials that no method knows.
 const noMethod = "none"
 
-// Metrics counts who signs in and how. Those of a gateway outlive its configurations.
+// Metrics counts sign-ins by method and result. A gateway's metrics outlive
+// its configurations.
 type Metrics struct{ signIns *prometheus.CounterVec }
 
 type counter = prometheus.Counter
@@ -22,11 +23,11 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	}, []string{"method", "result"})}
 	registry.MustRegister(m.signIns)
 	for _, missed := range []string{Missing, Unknown, UnknownIssuer, Malformed} {
-		m.of(noMethod, missed)
+		m.counterOf(noMethod, missed)
 	}
 	return m
 }
 
-func (m *Metrics) of(method, result string) prometheus.Counter {
+func (m *Metrics) counterOf(method, result string) prometheus.Counter {
 	return m.signIns.WithLabelValues(method, result)
 }

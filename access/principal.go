@@ -17,37 +17,36 @@ type Principal struct {
 	// sees nothing.
 	TenantID string
 	ObjectID string
-	// AnyTenant marks the one principal that exists without authentication: it belongs to
-	// every tenant, and has no TenantID.
+	// AnyTenant marks the only principal that exists without authentication:
+	// it belongs to every tenant, and has no TenantID.
 	AnyTenant bool `json:",omitempty"`
 	// Name is the caller's display name, such as a user principal name.
 	Name string
 	// AppID is the calling application; "" for a user without a known one.
 	AppID string
-	// Credential distinguishes the credentials of one principal, and reveals nothing else
-	// of them. It is "" if there are none, or p's is not known.
+	// Credential distinguishes the credentials of one principal, and reveals
+	// nothing else about them. It is "" if there are none, or if the
+	// principal's own is not known.
 	Credential string `json:",omitempty"`
-	// Issuer is the issuer of the token that the caller signed in with, "" for another
-	// credential.
+	// Issuer is the issuer of the caller's token, "" for another credential.
 	Issuer string `json:",omitempty"`
-	// Delegated: a user acts, by way of the application AppID.
+	// Delegated reports whether the application AppID acts for a user.
 	Delegated bool `json:",omitempty"`
-	// Groups are those that the caller belongs to.
+	// Groups are the caller's groups.
 	Groups Groups `json:",omitempty"`
-	// ByRoles: the caller may do what its roles allow, and nothing else.
+	// ByRoles limits the caller to the actions that its roles allow.
 	ByRoles bool `json:",omitempty"`
-	// Expires is when the credential is no longer accepted, in seconds since 1970; 0:
-	// never.
+	// Expires is when the credential expires, in seconds since 1970; 0: never.
 	Expires int64 `json:",omitempty"`
 
-	caller string // as Caller returns it, if that is known
+	caller string // cached result of Caller, "" if none
 }
 
 // expired reports whether the principal's credential is no longer accepted.
 func (p *Principal) expired(now time.Time) bool { return p.Expires != 0 && now.Unix() >= p.Expires }
 
-// Outlasting returns p as the caller of work that may outlast its credential: one that has
-// expired does not end it.
+// Outlasting returns p as the caller of work that may outlast its credential:
+// an expired credential does not end it.
 func (p Principal) Outlasting(now time.Time) Principal {
 	if p.expired(now) {
 		p.Expires = 0
@@ -55,19 +54,19 @@ func (p Principal) Outlasting(now time.Time) Principal {
 	return p
 }
 
-// same reports whether p and another principal are the same, whatever their names.
+// same reports whether p and another principal are the same, regardless of names.
 func (p Principal) same(other Principal) bool {
 	return p.AnyTenant == other.AnyTenant && arm.EqualFold(p.TenantID, other.TenantID) && p.ObjectID == other.ObjectID && p.AppID == other.AppID
 }
 
-// CanSee reports whether a subscription of tenant exists for p. Subscriptions of other
-// tenants do not.
+// CanSee reports whether p may see subscriptions of tenant. For p,
+// subscriptions of other tenants do not exist.
 func (p Principal) CanSee(tenant string) bool {
 	return p.AnyTenant || p.TenantID != "" && arm.EqualFold(p.TenantID, tenant)
 }
 
-// Caller identifies the principal among all others, for budgets per caller. It is not
-// for logs.
+// Caller returns a unique key of the principal, for budgets per caller. It
+// must not be logged.
 func (p Principal) Caller() string {
 	if p.caller != "" {
 		return p.caller
@@ -75,8 +74,8 @@ func (p Principal) Caller() string {
 	return arm.Fold(p.TenantID) + " " + p.ObjectID
 }
 
-// In returns p as it acts in tenant: the principal of every tenant takes the tenant of
-// the subscription that it calls.
+// In returns p as it acts in tenant: the principal of every tenant gets the
+// tenant of the subscription that it calls.
 func (p Principal) In(tenant string) Principal {
 	if p.AnyTenant {
 		p.TenantID, p.AnyTenant, p.caller = tenant, false, ""
@@ -84,8 +83,8 @@ func (p Principal) In(tenant string) Principal {
 	return p
 }
 
-// UnmarshalJSON reads a principal from a stored payload. Older payloads hold the
-// principal of every tenant as its object id without a tenant.
+// UnmarshalJSON reads a principal from a stored payload. In older payloads,
+// the principal of every tenant is its object id without a tenant.
 func (p *Principal) UnmarshalJSON(text []byte) error {
 	type stored Principal
 	if err := json.Unmarshal(text, (*stored)(p)); err != nil {
@@ -95,7 +94,7 @@ func (p *Principal) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Kind returns the type of identity in systemData's words.
+// Kind returns the type of identity in systemData.
 func (p Principal) Kind() string {
 	if p.AppID != "" && !p.Delegated {
 		return "Application"
@@ -103,8 +102,8 @@ func (p Principal) Kind() string {
 	return "User"
 }
 
-// UserPrincipalName returns the name by which a user signs in; "" for an application, and if
-// it is not known: an issuer's token may name a user for people alone.
+// UserPrincipalName returns the name by which a user signs in; "" for an application,
+// and if it is not known: an issuer's token may have only a display name.
 func (p Principal) UserPrincipalName() string {
 	if p.Kind() != "User" || p.Issuer != "" && !strings.Contains(p.Name, "@") {
 		return ""
@@ -120,7 +119,7 @@ func (p Principal) Signature() string {
 	return p.ObjectID
 }
 
-// Stamps returns the caller's identity as providers are told it.
+// Stamps returns the caller's identity for calls to providers.
 func (p *Principal) Stamps() tracing.Stamps {
 	return tracing.Stamps{
 		TenantID: p.TenantID, ObjectID: p.ObjectID, PrincipalName: p.Name, AppID: p.AppID, Issuer: p.Issuer,
@@ -128,13 +127,13 @@ func (p *Principal) Stamps() tracing.Stamps {
 	}
 }
 
-// Stamp writes the caller's identity alone onto a call to a provider.
+// Stamp writes only the caller's identity onto a call to a provider.
 func (p Principal) Stamp(h tracing.Setter) {
 	stamps := p.Stamps()
 	stamps.Set(h)
 }
 
-// AuthorizationSource says in ARM's words by what the caller may do something.
+// AuthorizationSource returns ARM's name for the source of the caller's permissions.
 func (p Principal) AuthorizationSource() string {
 	if p.ByRoles {
 		return "RoleBased"
@@ -142,11 +141,11 @@ func (p Principal) AuthorizationSource() string {
 	return "Bypassed"
 }
 
-// Groups are the object ids of groups, in lower case and sorted, with a space between
-// two. A text can be compared, and costs a principal no allocation when it is copied.
+// Groups are the object ids of groups, in lower case, sorted and separated by spaces. A
+// string can be compared, and copying a principal does not allocate.
 type Groups string
 
-// GroupsOf returns the groups of these ids; texts that are no GUIDs name none.
+// GroupsOf returns the groups with these ids, without texts that are not GUIDs.
 func GroupsOf(ids []string) Groups {
 	var valid []string
 	for _, id := range ids {
@@ -161,9 +160,9 @@ func GroupsOf(ids []string) Groups {
 // All returns the ids.
 func (g Groups) All() iter.Seq[string] { return strings.FieldsSeq(string(g)) }
 
-// LastModified is the system data of a call by which Portico changes or deletes a
-// resource for p: its provider records by whom, and when (common headers,
-// x-ms-arm-resource-system-data).
+// LastModified returns the system data for Portico's own change or deletion
+// of a resource on behalf of p: the provider records the caller and the time
+// (common headers, x-ms-arm-resource-system-data).
 func (p Principal) LastModified(at time.Time) string {
 	text, err := json.Marshal(map[string]string{
 		"lastModifiedBy": p.Signature(), "lastModifiedByType": p.Kind(),

@@ -11,20 +11,20 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 )
 
-// The bounds of what is remembered. A principal that signs in with more credentials than
-// its share forgets its own oldest one, so that no principal pushes out the others.
+// Bounds of the cache. A principal that signs in with more credentials than its share
+// displaces its own oldest one, so that no principal displaces the others.
 const (
 	maxRemembered    = 16384
 	rememberedShare  = 16
-	rememberedGroups = 4 << 20 // bytes of group ids altogether
+	rememberedGroups = 4 << 20 // total bytes of group ids
 )
 
-// Remembered keeps the principals of verified credentials, until the principal expires or
-// was not asked for in a while. It keeps no credential, only a keyed hash of each: GMAC
-// under a key that it makes itself, with one nonce. No hash is ever shown, so no one can
-// search for two credentials with one hash, and the time of a look-up reveals nothing
-// about a credential. It takes a third of the time of SHA-256, and every request takes it. It is
-// bounded, and safe for concurrent use.
+// Remembered caches the principals of verified credentials, until the principal expires
+// or has not been looked up for a while. It keeps no credential, only a keyed hash of
+// each: GMAC with its own random key and one nonce. Since no hash leaves it, no one can
+// search for two credentials with one hash, and the duration of a look-up reveals
+// nothing about a credential. The hash is made for every request; it takes a third of
+// the time of SHA-256. The cache is bounded, and safe for concurrent use.
 type Remembered struct {
 	mac      cipher.AEAD
 	mu       sync.Mutex
@@ -40,26 +40,26 @@ type mac [aes.BlockSize]byte
 // oneNonce is the nonce of all hashes.
 var oneNonce [12]byte
 
-// NewRemembered returns an empty memory.
+// NewRemembered returns an empty cache.
 func NewRemembered() *Remembered {
 	m := &Remembered{byCaller: make(map[string][]mac)}
 	var key mac
-	_, _ = rand.Read(key[:]) // it ends the process rather than fail
+	_, _ = rand.Read(key[:]) // it ends the process instead of failing
 	block, err := aes.NewCipher(key[:])
 	if err == nil {
 		m.mac, err = cipher.NewGCM(block)
 	}
 	if err == nil {
-		m.entries, err = simplelru.NewLRU(maxRemembered, m.forgotten)
+		m.entries, err = simplelru.NewLRU(maxRemembered, m.onRemove)
 	}
 	if err != nil {
-		panic(err) // of another key's size, or of a size below 1 alone
+		panic(err) // only for a wrong key size, or a size below 1
 	}
 	return m
 }
 
-// of returns the hash of a credential, in memory that the lock guards.
-func (m *Remembered) of(credential string) mac {
+// hash returns the hash of a credential, in memory that the lock guards.
+func (m *Remembered) hash(credential string) mac {
 	m.mac.Seal(m.scratch[:0], oneNonce[:], nil, bytesOf(credential))
 	return m.scratch
 }
@@ -67,7 +67,7 @@ func (m *Remembered) of(credential string) mac {
 // Get returns the principal of a credential. It does not allocate.
 func (m *Remembered) Get(credential string, now time.Time) (Principal, bool) {
 	m.mu.Lock()
-	p, known := m.entries.Get(m.of(credential))
+	p, known := m.entries.Get(m.hash(credential))
 	m.mu.Unlock()
 	if !known || p.expired(now) {
 		return Principal{}, false
@@ -75,11 +75,11 @@ func (m *Remembered) Get(credential string, now time.Time) (Principal, bool) {
 	return p, true
 }
 
-// Add remembers the principal of a credential.
+// Add caches the principal of a credential.
 func (m *Remembered) Add(credential string, p Principal, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	hash := m.of(credential)
+	hash := m.hash(credential)
 	m.entries.Remove(hash)
 	if p.expired(now) {
 		return
@@ -96,8 +96,8 @@ func (m *Remembered) Add(credential string, p Principal, now time.Time) {
 	m.groups += len(p.Groups)
 }
 
-// forgotten is called for each entry that goes.
-func (m *Remembered) forgotten(hash mac, p Principal) {
+// onRemove updates the bookkeeping for an entry that leaves the cache.
+func (m *Remembered) onRemove(hash mac, p Principal) {
 	m.groups -= len(p.Groups)
 	own := slices.DeleteFunc(m.byCaller[p.caller], func(of mac) bool { return of == hash })
 	if len(own) == 0 {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Revocations are the lists of the certificates that authorities have revoked, one of
-// each. Nil: none are looked up.
+// Revocations holds the revocation lists of authorities, one for each. A nil
+// Revocations revokes nothing.
 type Revocations struct {
 	lists map[string]revocationList // by the issuer's key
 	ended func(issuer string, at time.Time)
@@ -23,10 +23,9 @@ type revocationList struct {
 	revoked map[string]bool // serial numbers
 }
 
-// NewRevocations returns lists, each signed by one of authorities, all of which must have
-// one. It refuses lists that are not whole: differences to others, or parts. Ended is
-// called for a certificate that is refused since the list of its issuer has ended; it may
-// be nil.
+// NewRevocations returns the lists, each signed by one of authorities; every authority
+// must have one. It refuses incomplete lists: deltas or parts. ended, if not nil, is
+// called for a certificate that is refused because its issuer's list has expired.
 func NewRevocations(lists []*x509.RevocationList, authorities []*x509.Certificate, ended func(issuer string, at time.Time)) (*Revocations, error) {
 	r := &Revocations{lists: map[string]revocationList{}, ended: ended}
 	newest := map[string]time.Time{}
@@ -58,8 +57,8 @@ func NewRevocations(lists []*x509.RevocationList, authorities []*x509.Certificat
 	return r, nil
 }
 
-// checkComplete refuses a list that does not cover all certificates of its issuer: the
-// extensions that say so are critical.
+// checkComplete refuses a list that does not cover all certificates of its
+// issuer: the extensions that restrict a list are critical.
 func checkComplete(list *x509.RevocationList) error {
 	for _, e := range list.Extensions {
 		if e.Critical {
@@ -87,28 +86,28 @@ func listOf(list *x509.RevocationList) revocationList {
 	return l
 }
 
-// issuerKey names an authority by its key.
+// issuerKey identifies an authority by its key.
 func issuerKey(authority *x509.Certificate) string {
 	sum := sha256.Sum256(authority.RawSubjectPublicKeyInfo)
 	return hex.EncodeToString(sum[:16])
 }
 
-// serialOf names a certificate by its issuer and its serial number.
+// serialOf identifies a certificate by its issuer and its serial number.
 func serialOf(certificate, issuer *x509.Certificate) string {
 	return issuerKey(issuer) + ":" + certificate.SerialNumber.Text(16)
 }
 
-// The ways in which a certificate stands to the lists.
-type standing uint8
+// certificateStatus is a certificate's status according to the lists.
+type certificateStatus uint8
 
 const (
-	notRevoked standing = iota
-	revoked             // by its issuer
-	unlisted            // its issuer has no list, or that has ended
+	notRevoked certificateStatus = iota
+	revoked                      // by its issuer
+	unlisted                     // its issuer has no list, or the list has expired
 )
 
-// of returns how a certificate stands, by its serialOf.
-func (r *Revocations) of(serial string, now time.Time) standing {
+// statusOf returns the status of a certificate, by its serialOf.
+func (r *Revocations) statusOf(serial string, now time.Time) certificateStatus {
 	if r == nil {
 		return notRevoked
 	}
@@ -128,9 +127,9 @@ func (r *Revocations) of(serial string, now time.Time) standing {
 	return notRevoked
 }
 
-// judge returns how the certificates of chains stand: one that was revoked counts
-// wherever it stands, else one chain has to be notRevoked.
-func (r *Revocations) judge(chains [][]*x509.Certificate, now time.Time) standing {
+// statusOfChains returns the status of a certificate's chains: revoked if any
+// certificate in them is, otherwise the best status of a chain.
+func (r *Revocations) statusOfChains(chains [][]*x509.Certificate, now time.Time) certificateStatus {
 	if r == nil {
 		return notRevoked
 	}
@@ -138,7 +137,7 @@ func (r *Revocations) judge(chains [][]*x509.Certificate, now time.Time) standin
 	for _, chain := range chains {
 		all := notRevoked
 		for i := range len(chain) - 1 {
-			switch r.of(serialOf(chain[i], chain[i+1]), now) {
+			switch r.statusOf(serialOf(chain[i], chain[i+1]), now) {
 			case revoked:
 				return revoked
 			case unlisted:

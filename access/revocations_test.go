@@ -139,7 +139,7 @@ func TestListsThatAreNotWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.of(issuerKey(root.Certificate)+":7", time.Now()) != revoked || r.of(issuerKey(root.Certificate)+":5", time.Now()) != notRevoked {
+		if r.statusOf(issuerKey(root.Certificate)+":7", time.Now()) != revoked || r.statusOf(issuerKey(root.Certificate)+":5", time.Now()) != notRevoked {
 			t.Error("the older list counts")
 		}
 	}

@@ -6,20 +6,20 @@ import (
 	"fmt"
 )
 
-// Tokens authenticates static bearer tokens. It keeps only their SHA-256 and looks
-// tokens up by that: timing reveals nothing about a token.
+// Tokens authenticates static bearer tokens. It keeps and looks up only their
+// SHA-256, so that timing reveals nothing about a token.
 type Tokens struct {
 	principals map[[sha256.Size]byte]Principal
 }
 
-// NewTokens returns the method for principals, keyed by the lower-case hexadecimal
-// SHA-256 of their tokens.
+// NewTokens returns the method for principals, keyed by their tokens' SHA-256
+// in lower-case hexadecimal.
 func NewTokens(principals map[string]Principal) (*Tokens, error) {
 	t := &Tokens{principals: make(map[[sha256.Size]byte]Principal, len(principals))}
 	for sum, principal := range principals {
 		raw, err := hex.DecodeString(sum)
 		if err != nil || len(raw) != sha256.Size {
-			return nil, fmt.Errorf("%q is no SHA-256 in hexadecimal", sum)
+			return nil, fmt.Errorf("%q is not a SHA-256 in hexadecimal", sum)
 		}
 		if principal.TenantID == "" || principal.AnyTenant {
 			return nil, fmt.Errorf("the token %s belongs to no tenant", sum)
@@ -52,8 +52,8 @@ func (t *Tokens) Valid(p Principal) bool {
 	return false
 }
 
-// CredentialOf names a credential by a hash of its hash, which does not reveal the
-// latter.
+// CredentialOf returns a credential's name: a hash of its hash, which does
+// not reveal the latter.
 func CredentialOf(sum []byte) string {
 	name := sha256.Sum256(append([]byte("credential "), sum...))
 	return hex.EncodeToString(name[:16])

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// otherThings are things other than a resource that the code of a 404 may name, folded.
+// otherThings lists things other than a resource that the code of a 404 may
+// name, folded.
 var otherThings = map[string]bool{
 	"tenant": true, "managementgroup": true, "subscription": true, "resourcegroup": true,
 	"provider": true, "resourceprovider": true, "namespace": true, "resourcenamespace": true, "registration": true,
@@ -15,22 +16,22 @@ var otherThings = map[string]bool{
 	"operation": true, "operationresult": true, "operationstatus": true,
 }
 
-// absences are the suffixes of codes that report an absence, folded.
+// absences lists the suffixes of codes that report an absence, folded.
 var absences = [...]string{"notfound", "doesnotexist", "notexist", "notexists"}
 
-// MaxFaultBody is the longest body, in bytes, that is read as a provider's error:
-// longer ones hold something else.
+// MaxFaultBody bounds a body that is read as a provider's error, in bytes:
+// longer ones are something else.
 const MaxFaultBody = 256 << 10
 
-// firstFault reads as json.Unmarshal does, but no further than the first member of the wrong
-// kind: an error for each of many costs many times the body.
+// firstFault makes decoding behave like json.Unmarshal, but stop at the first member of
+// the wrong kind: an error for each of many costs many times the body.
 var firstFault = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
 
-// SaysAbsent reports whether the body of a provider's 404 says that the resource of an
-// ID does not exist: it is ARM's error envelope, with a code about a resource. A code
-// about its subscription, group, namespace or route proves nothing, nor does a body of
-// any other form. If the code names no thing at all (NotFound), message or target must
-// name the resource.
+// SaysAbsent reports whether the body of a provider's 404 proves that the
+// resource with this ID does not exist: it must be ARM's error envelope, with
+// a code about a resource. A code about the subscription, group, namespace or
+// route proves nothing, nor does any other body. If the code names nothing at
+// all (NotFound), message or target must name the resource.
 func SaysAbsent(body []byte, id string) bool {
 	var envelope struct {
 		Error struct {

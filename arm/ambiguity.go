@@ -8,10 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// ambiguity says why servers may mistake a name for another, which may have a lock or a
-// permission; "" if it is unambiguous. Servers trim names, compose their letters, drop
-// invisible characters, and fold letters by their own tables; no encoding prevents
-// that.
+// ambiguity explains why servers may mistake a name for another one, which
+// may have a lock or a permission; "" if it is unambiguous. Servers trim
+// names, compose their letters, drop invisible characters, and fold letters
+// by their own tables; no encoding prevents that.
 func ambiguity(name string) string {
 	switch {
 	case name[0] == ' ' || name[len(name)-1] == ' ':
@@ -44,8 +44,8 @@ func asciiOnly(s string) bool {
 	return true
 }
 
-// Composed reports whether s is in Unicode normalization form C, in which each
-// character has one spelling.
+// Composed reports whether s is in Unicode normalization form C, which has
+// one spelling for each character.
 func Composed(s string) bool { return asciiOnly(s) || norm.NFC.IsNormalString(s) }
 
 // ignorable reports whether r is invisible by itself although it is a letter or a mark:
@@ -54,9 +54,9 @@ func ignorable(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r))
 }
 
-// foldsToASCII reports whether a case mapping of r, a letter beyond ASCII, is an ASCII
-// letter: İ, ı, ſ and the Kelvin sign. Portico does not fold them (see [Fold]), but
-// servers that map to the other case first do.
+// foldsToASCII reports whether a case mapping of r, a letter beyond ASCII, is
+// an ASCII letter: İ, ı, ſ and the Kelvin sign. Portico does not fold them
+// (see [Fold]), but servers that first map to the other case do.
 func foldsToASCII(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.ToUpper(r) < utf8.RuneSelf || unicode.ToLower(r) < utf8.RuneSelf)
 }

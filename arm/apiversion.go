@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// milestones are the suffixes that the contract allows after the date of an
+// milestones lists the suffixes that the contract allows after the date of an
 // api-version, from the least to the most finished; a version without suffix
-// follows them all.
+// comes after all of them.
 var milestones = []string{"alpha", "privatepreview", "beta", "preview", "rc"}
 
-// ValidAPIVersion reports whether v has the form of an api-version: YYYY-MM-DD of a day
-// that exists, optionally followed by -preview, -alpha, -beta, -rc or -privatepreview in
-// any casing (resource reference, arguments).
+// ValidAPIVersion reports whether v has the form of an api-version: YYYY-MM-DD with an
+// existing day, optionally followed by -preview, -alpha, -beta, -rc or -privatepreview
+// in any casing (resource reference, arguments).
 func ValidAPIVersion(v string) bool {
 	if len(v) < len(time.DateOnly) {
 		return false
@@ -25,7 +25,7 @@ func ValidAPIVersion(v string) bool {
 	return len(v) == 10 || v[10] == '-' && milestone(v) >= 0
 }
 
-// NumberedAPIVersion reports whether v has the form that versions had before they were
+// NumberedAPIVersion reports whether v has the form of api-versions before
 // dates, such as 1.0: two numbers of at most four digits.
 func NumberedAPIVersion(v string) bool {
 	major, minor, _ := strings.Cut(v, ".")
@@ -37,7 +37,7 @@ func number(s string) bool {
 	return s != "" && len(s) <= most && strings.Trim(s, "0123456789") == ""
 }
 
-// milestone ranks the suffix of a version; -1 if the contract does not know it.
+// milestone ranks the suffix of a version; -1 if the contract does not allow it.
 func milestone(v string) int {
 	if len(v) == 10 {
 		return len(milestones)
@@ -62,7 +62,7 @@ func CompareAPIVersions(a, b string) int {
 	return cmp.Compare(milestone(a), milestone(b))
 }
 
-// NewestFirst returns a copy of versions in the order in which ARM lists them.
+// NewestFirst returns a copy of versions in ARM's order for lists.
 func NewestFirst(versions []string) []string {
 	sorted := slices.Clone(versions)
 	slices.SortStableFunc(sorted, func(a, b string) int { return CompareAPIVersions(b, a) })

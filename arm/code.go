@@ -122,17 +122,17 @@ const (
 	UnsupportedMediaType                     Code = "UnsupportedMediaType"
 )
 
-// fault is the status of a code and the form of its message.
+// fault holds the status of a code and the form of its message.
 type fault struct {
 	status int
 	text   string
 }
 
-// StatusClientClosed is the status of [ClientClosedRequest], which the standard lacks.
-// It is for the log and the metrics: no client reads the answer.
+// StatusClientClosed is the status of [ClientClosedRequest], which HTTP
+// lacks. It is for the log and the metrics: no client reads the answer.
 const StatusClientClosed = 499
 
-// Known reports whether a code is one that this package has an error for.
+// Known reports whether this package defines the code.
 func (c Code) Known() bool {
 	_, known := faults[c]
 	return known

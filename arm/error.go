@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Error is ARM's error envelope and the status that carries it. Handlers return
-// it; one renderer writes it.
+// Error is ARM's error envelope with its status. Handlers return it; one
+// renderer writes it.
 type Error struct {
 	Status         int              `json:"-"`
 	Code           Code             `json:"code"`
@@ -17,38 +17,38 @@ type Error struct {
 	Target         string           `json:"target,omitempty"`
 	Details        []Error          `json:"details,omitempty"`
 	AdditionalInfo []AdditionalInfo `json:"additionalInfo,omitempty"`
-	// Further are the members of a provider's error that ARM's form lacks, such as innererror.
-	// Type is the name of one.
+	// Further holds the members of a provider's error that ARM's form lacks,
+	// such as innererror. Type is a member's name.
 	Further []AdditionalInfo `json:"-"`
 
-	// RetryAfter is the pause asked of the client, sent in whole seconds, rounded up; zero
-	// asks for none.
+	// RetryAfter is the requested pause, sent in whole seconds, rounded up;
+	// zero sends none.
 	RetryAfter time.Duration `json:"-"`
 	// Allow names the methods that a 405 permits.
 	Allow []string `json:"-"`
-	// Regions are those that did not say what the answer needed, for logs and metrics.
+	// Regions lists the regions that did not contribute to the answer, for
+	// logs and metrics.
 	Regions []string `json:"-"`
-	// Cause is the reason behind the fault, for the log only: it never reaches a client.
+	// Cause is the reason for the fault, only for the log: it never reaches a client.
 	Cause error `json:"-"`
 }
 
 const (
-	// MaxRetryAfter bounds the pauses asked of clients: they give up at once if it is
-	// longer.
+	// MaxRetryAfter bounds the pauses requested from clients, which give up at
+	// once if a pause is longer.
 	MaxRetryAfter = time.Minute
-	// OutageRetryAfter is the pause asked for while something that an answer needs is
-	// down.
+	// OutageRetryAfter is the pause requested while a dependency of the answer is down.
 	OutageRetryAfter = 5 * time.Second
 )
 
-// AdditionalInfo is one machine-readable supplement of an [Error].
+// AdditionalInfo is a machine-readable supplement of an [Error].
 type AdditionalInfo struct {
 	Type string          `json:"type"`
 	Info json.RawMessage `json:"info"`
 }
 
-// NewError returns the error of a code, its message filled with args in the order of
-// ARM's wording. Long texts among them are cut.
+// NewError returns the error of a code, with ARM's message filled with args
+// in order. It cuts long texts among them.
 func NewError(code Code, args ...any) *Error {
 	f, known := faults[code]
 	if !known {
@@ -60,19 +60,18 @@ func NewError(code Code, args ...any) *Error {
 func format(text string, args []any) string {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
-			args[i] = shown(s)
+			args[i] = cutForError(s)
 		}
 	}
 	return fmt.Sprintf(text, args...)
 }
 
-// longestShown is how much an error shows of one text from a client or a provider:
-// longer than any ID, but short enough that the error stays no longer than a few times
-// what it refuses.
+// longestShown bounds one text of a client or a provider in an error: longer than any
+// ID, but short enough that an error is at most a few times longer than what it refuses.
 const longestShown = 8 << 10
 
-// shown cuts a text to what an error shows of it.
-func shown(s string) string {
+// cutForError cuts a text for an error.
+func cutForError(s string) string {
 	return strings.ToValidUTF8(beginning(s, longestShown), "\uFFFD")
 }
 
@@ -84,14 +83,14 @@ func beginning(s string, longest int) string {
 	return strings.ToValidUTF8(s[:longest], "") + "…"
 }
 
-// About returns the error with target: the id, member or parameter at fault.
+// About sets the target: the id, member or parameter at fault.
 func (e *Error) About(target string) *Error {
-	e.Target = shown(target)
+	e.Target = cutForError(target)
 	return e
 }
 
-// Withheld returns the error by its code alone, with a sentence that says why. A code that is
-// more than letters may be anything.
+// Withheld returns the error with only its code, and a sentence that explains that. It
+// also replaces a code with characters other than letters, which may be anything.
 func (e *Error) Withheld(why string) *Error {
 	kept := &Error{Status: e.Status, Code: e.Code, Message: why}
 	if strings.ContainsFunc(string(e.Code), func(r rune) bool { return !unicode.IsLetter(r) }) {
@@ -100,25 +99,25 @@ func (e *Error) Withheld(why string) *Error {
 	return kept
 }
 
-// Because returns the error with a cause for the log.
+// Because sets a cause for the log.
 func (e *Error) Because(err error) *Error {
 	e.Cause = err
 	return e
 }
 
-// WithStatus returns the error under another status than its code's usual one.
+// WithStatus sets another status than the code's usual one.
 func (e *Error) WithStatus(status int) *Error {
 	e.Status = status
 	return e
 }
 
-// Shown returns the error with its code and message, which are a provider's, cut.
+// Shown sets a provider's code and message, cut.
 func (e *Error) Shown(code, message string) *Error {
-	e.Code, e.Message = Code(shown(code)), shown(message)
+	e.Code, e.Message = Code(cutForError(code)), cutForError(message)
 	return e
 }
 
-// Saying returns the error with its own message instead of the code's usual wording.
+// Saying sets another message than the code's usual wording.
 func (e *Error) Saying(message string, args ...any) *Error {
 	e.Message = format(message, args)
 	return e
@@ -140,9 +139,9 @@ func (e *Error) Body() []byte {
 	return body
 }
 
-// NoProviderFound returns NoRegisteredProviderFound in the wording that fits: location
-// is empty if the request has none. fullType is "Namespace/type/…"; the message names
-// the type without its namespace, as ARM does.
+// NoProviderFound returns NoRegisteredProviderFound in the matching wording:
+// location is empty if the request has none. fullType is "Namespace/type/…";
+// the message names the type without its namespace, as ARM does.
 func NoProviderFound(location, apiVersion, fullType string, versions, locations []string) *Error {
 	_, name, found := strings.Cut(fullType, "/")
 	if !found {
@@ -167,9 +166,9 @@ func Unreachable(namespace, region string) *Error {
 	return e.About(region)
 }
 
-// NotRegistered returns MissingSubscriptionRegistration. From its details, clients of
-// every age read the namespace to register. state is that of a registration that has
-// ended; empty if there never was one.
+// NotRegistered returns MissingSubscriptionRegistration. Clients of all
+// versions read the namespace to register from its details. state is the
+// state of a registration that has ended; empty if there never was one.
 func NotRegistered(namespace, state string) *Error {
 	e := NewError(MissingSubscriptionRegistration, namespace)
 	if state != "" {
@@ -179,13 +178,13 @@ func NotRegistered(namespace, state string) *Error {
 	return e.ofNamespace(namespace)
 }
 
-// NotRegisteredThere returns MissingRegistrationForLocation, with such details.
+// NotRegisteredThere returns MissingRegistrationForLocation, with the same details.
 // typeName is the type without its namespace, location a region's display name.
 func NotRegisteredThere(namespace, typeName, location string) *Error {
 	return NewError(MissingRegistrationForLocation, typeName, location).ofNamespace(namespace)
 }
 
-// TargetNotRegistered is NotRegistered for the target subscription of a move.
+// TargetNotRegistered is like NotRegistered, for the target subscription of a move.
 func TargetNotRegistered(subscription, namespace, state string) *Error {
 	e := NewError(MissingSubscriptionRegistration, namespace)
 	if state == "" {
@@ -198,7 +197,8 @@ func TargetNotRegistered(subscription, namespace, state string) *Error {
 	return e.ofNamespace(namespace)
 }
 
-// TargetNotRegisteredThere is NotRegisteredThere for the target subscription of a move.
+// TargetNotRegisteredThere is like NotRegisteredThere, for the target
+// subscription of a move.
 func TargetNotRegisteredThere(subscription, namespace, typeName, location string) *Error {
 	return NewError(MissingRegistrationForLocation, typeName, location).
 		Saying("The target subscription '%s' is not registered for the resource type '%s' in the location '%s'. Re-register it for this provider in order "+

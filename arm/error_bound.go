@@ -6,15 +6,16 @@ import (
 	"slices"
 )
 
-// ErrorBytes bounds what is kept of one error of a provider, in bytes of its JSON.
+// ErrorBytes bounds the stored part of one error of a provider, in bytes of its JSON.
 const ErrorBytes = 64 << 10
 
-// lengthOfOne is for how many bytes of the longest text one detail, or member, is kept: of few,
-// more is kept of each.
+// lengthOfOne is the number of bytes of the text limit per detail or member
+// that is kept: if few are kept, each keeps more text.
 const lengthOfOne = 8
 
-// Within returns an error that takes no more than bound bytes of JSON. One that is cut says so
-// in its message. All its texts and members are held to the same length, the longest that fits.
+// Within returns an error of at most bound bytes of JSON. The message of a
+// cut error mentions the cut. All texts and members are cut to the same
+// length, the longest that fits.
 func (e *Error) Within(bound int) *Error {
 	if e == nil {
 		return nil
@@ -32,8 +33,8 @@ func (e *Error) Within(bound int) *Error {
 	}
 }
 
-// cut keeps the beginning of each text, the members that are no longer, and the first of many
-// members and details.
+// cut keeps the beginning of each text, the members of at most that length,
+// and the first of many members and details.
 func (e *Error) cut(longest int) Error {
 	part := *e
 	part.Code, part.Message, part.Target = Code(beginning(string(e.Code), longest)), beginning(e.Message, longest), beginning(e.Target, longest)
@@ -55,19 +56,19 @@ func short(of []AdditionalInfo, longest int) (kept []AdditionalInfo) {
 
 func sizeOf(e Error) int {
 	text, err := json.Marshal(e)
-	if err != nil { // a part is no JSON, and cannot be kept
+	if err != nil { // invalid JSON cannot be kept
 		return 1 << 30
 	}
 	return len(text)
 }
 
-// DetailOf returns the error as a detail of another one: its target is the resource of an ID.
-// A target of its own becomes additional information.
+// DetailOf returns the error as a detail of another one, with the resource's
+// ID as its target. Its own target becomes additional information.
 func (e *Error) DetailOf(id string) Error {
 	detail := *e
 	detail.Target = id
 	if e.Target != "" && !EqualFold(e.Target, id) {
-		target, _ := json.Marshal(e.Target) // which all texts can be
+		target, _ := json.Marshal(e.Target) // a string always has a JSON form
 		detail.AdditionalInfo = append(slices.Clone(e.AdditionalInfo), AdditionalInfo{Type: "target", Info: target})
 	}
 	return detail

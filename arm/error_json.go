@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// mostLevels is how many levels of details are read as errors. What lies below is kept as
-// additional information: reading takes time for each level.
+// mostLevels bounds the levels of details that are read as errors. Deeper
+// ones are kept as additional information, because each level costs time.
 const mostLevels = 16
 
-// ReadError reads the error in a provider's answer, in ARM's envelope or without one; nil if
-// it has neither a code nor a message. The text may break off anywhere: what stands before
-// counts.
+// ReadError reads the error in a provider's answer, with or without ARM's
+// envelope; nil if it has neither a code nor a message. The text may be
+// truncated anywhere: the part before that counts.
 func ReadError(text []byte) *Error {
 	var enveloped, bare Error
 	_ = eachMember(text, func(name string, value []byte) {
@@ -32,9 +32,9 @@ func ReadError(text []byte) *Error {
 	return nil
 }
 
-// UnmarshalJSON reads an error as providers write it. Names match without case. A member of
-// the wrong kind is kept as additional information under its name, because clients cannot
-// read the error if it stays in its place.
+// UnmarshalJSON reads an error as providers write it. Names match without
+// case. A member of the wrong kind becomes additional information under its
+// name, because clients cannot read the error otherwise.
 func (e *Error) UnmarshalJSON(text []byte) error {
 	*e = Error{}
 	return e.read(text, 0)
@@ -67,8 +67,8 @@ func (e *Error) read(text []byte, level int) error {
 	})
 }
 
-// readText reads a text, and reports whether the value is one. The kind is looked at first,
-// because an error of the decoder takes more room than many a value.
+// readText reads a string, and reports whether the value is one. It checks
+// the kind first, because the decoder's error is larger than many values.
 func readText[T ~string](value []byte, into *T) bool {
 	return value[0] == '"' && json.Unmarshal(value, into) == nil
 }
@@ -90,8 +90,8 @@ func readDetails(text []byte, level int) (details []Error, fits bool) {
 
 var errNoObject = errors.New("an error is an object")
 
-// eachMember visits the members of an object. A value is valid during its visit. Of a text
-// that breaks off, the last value may break off as well.
+// eachMember visits the members of an object. A value is valid only during
+// its visit. If the text is truncated, the last value may be too.
 func eachMember(text []byte, visit func(name string, value []byte)) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	if d.PeekKind() != jsontext.KindBeginObject {
@@ -115,15 +115,15 @@ func eachMember(text []byte, visit func(name string, value []byte)) error {
 	return err
 }
 
-// MarshalJSON writes the members of ARM's form, and then the further ones.
+// MarshalJSON writes the members of ARM's form, followed by the further ones.
 func (e Error) MarshalJSON() ([]byte, error) {
 	type inForm Error
 	var text bytes.Buffer
 	w := json.NewEncoder(&text)
-	w.SetEscapeHTML(false) // the encoder around this one decides that
+	w.SetEscapeHTML(false) // the surrounding encoder escapes
 	err := w.Encode(inForm(e))
 	for _, m := range e.Further {
-		name, _ := json.Marshal(m.Type) // as all texts can be
+		name, _ := json.Marshal(m.Type) // a string always has a JSON form
 		text.Truncate(text.Len() - len("}\n"))
 		fmt.Fprintf(&text, ",%s:%s}\n", name, m.Info)
 	}

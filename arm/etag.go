@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// WeakETag returns the entity tag of a representation: weak and quoted, SHA-512 over
-// its compact JSON. The caller omits volatile fields (the tag itself, times of
-// systemData, provisioningState). It panics on a value without a JSON form.
+// WeakETag returns the entity tag of a representation: weak and quoted, SHA-512 over its
+// compact JSON. The caller omits volatile fields (the tag itself, times of systemData,
+// provisioningState). It panics on a value without a JSON form.
 func WeakETag(representation any) string {
 	text, err := json.Marshal(representation)
 	if err != nil {
@@ -21,8 +21,8 @@ func WeakETag(representation any) string {
 	return `W/"` + hex.EncodeToString(sum[:]) + `"`
 }
 
-// Preconditions are the entity-tag conditions of one request (addendum, ETags
-// for Resources). The zero value asks for nothing.
+// Preconditions holds the entity-tag conditions of one request (addendum,
+// ETags for Resources). The zero value has none.
 type Preconditions struct {
 	ifMatch, ifNoneMatch tagList
 }
@@ -30,10 +30,10 @@ type Preconditions struct {
 // tagList is one condition: absent, any representation, or one of tags.
 type tagList struct {
 	present, any bool
-	tags         []string // opaque parts: comparison is weak
+	tags         []string // only opaque parts: comparison is weak
 }
 
-// ParsePreconditions reads If-Match and If-None-Match, as lists and as *. An
+// ParsePreconditions reads If-Match and If-None-Match, each a list or *. An
 // empty value counts as absent.
 func ParsePreconditions(h http.Header) Preconditions {
 	return Preconditions{parseTagList(h.Values("If-Match")), parseTagList(h.Values("If-None-Match"))}
@@ -56,7 +56,7 @@ func parseTagList(lines []string) (list tagList) {
 	return list
 }
 
-// splitTags splits at the commas that stand outside quotes.
+// splitTags splits at the commas outside of quotes.
 func splitTags(line string) []string {
 	var fields []string
 	quoted, start := false, 0
@@ -72,8 +72,8 @@ func splitTags(line string) []string {
 	return append(fields, line[start:])
 }
 
-// opaque strips what weak comparison ignores: the weakness mark, and the quotes, which
-// some clients omit.
+// opaque strips the parts of a tag that weak comparison ignores: the weakness
+// mark, and the quotes, which some clients omit.
 func opaque(tag string) string {
 	tag = strings.TrimPrefix(tag, "W/")
 	if len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' {
@@ -94,8 +94,8 @@ func (l tagList) matches(etag string) bool {
 	return false
 }
 
-// Write checks the conditions of a write against the current state: etag is "" if
-// nothing exists. It returns nil or PreconditionFailed about target.
+// Write checks the conditions of a write against the current state: etag is
+// "" if nothing exists. It returns nil or PreconditionFailed with target.
 func (c Preconditions) Write(etag, target string) *Error {
 	if c.ifMatch.present && (etag == "" || !c.ifMatch.matches(etag)) {
 		return NewError(PreconditionFailed, "If-Match", target).About(target)

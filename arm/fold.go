@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// Fold returns the form in which identifiers are compared: two texts name the same
-// thing exactly if their folds are equal bytes. It returns s itself, without
-// allocating, if s is already folded.
+// Fold returns the form of identifiers for comparison: two texts name the
+// same thing exactly if their folds are equal bytes. It returns s itself,
+// without allocating, if s is already folded.
 //
-// Letters fold to lower case by Unicode's simple mappings. A letter beyond ASCII never
-// folds into ASCII: the Kelvin sign is not k, so no look-alike can pass for a name in a
-// rule or a lock.
+// Letters fold to lower case by Unicode's simple mappings. A letter beyond
+// ASCII never folds into ASCII: the Kelvin sign is not k, so that no
+// look-alike can match a name in a rule or a lock.
 func Fold(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
@@ -22,8 +22,8 @@ func Fold(s string) string {
 	return s
 }
 
-// AppendFold appends the fold of s to dst; see [Fold]. Nearly all names are ASCII, and a
-// request folds several: it takes eight bytes at a time.
+// AppendFold appends the fold of s to dst; see [Fold]. It folds eight bytes
+// at a time, because nearly all names are ASCII and a request folds several.
 func AppendFold(dst []byte, s string) []byte {
 	const ones, highest = 0x0101010101010101, 0x8080808080808080
 	from := len(dst)
@@ -33,7 +33,8 @@ func AppendFold(dst []byte, s string) []byte {
 		if w&highest != 0 {
 			break
 		}
-		// The highest bit of a byte is set from A on in the first, from Z on in the second.
+		// The highest bit of a byte is set from A on in the first sum, and
+		// above Z in the second.
 		capitals := (w + (0x80-'A')*ones) &^ (w + (0x7f-'Z')*ones) & highest
 		binary.LittleEndian.PutUint64(rest, w|capitals>>2)
 		from += 8
@@ -42,7 +43,7 @@ func AppendFold(dst []byte, s string) []byte {
 	return appendFold(dst[:from], s[done:])
 }
 
-// appendFold is AppendFold, character by character.
+// appendFold is like AppendFold, character by character.
 func appendFold(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -56,7 +57,7 @@ func appendFold(dst []byte, s string) []byte {
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		if r == utf8.RuneError && n == 1 {
-			dst = append(dst, c) // an invalid byte stays as it is
+			dst = append(dst, c) // invalid bytes stay
 			i++
 			continue
 		}
@@ -73,8 +74,8 @@ func foldRune(r rune) rune {
 	if f < utf8.RuneSelf {
 		return r
 	}
-	// Two letters without a capital that are one in all but form (U+FB05 and U+FB06) fold
-	// into the lesser.
+	// Two letters without a capital that differ only in form (U+FB05 and
+	// U+FB06) fold to the lesser.
 	for same := unicode.SimpleFold(f); same != f; same = unicode.SimpleFold(same) {
 		if unicode.ToUpper(same) == same && unicode.ToLower(same) == same {
 			f = min(f, same)

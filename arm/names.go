@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Lengths that the contract sets for names, in characters.
+// Maximum lengths of names in the contract, in characters.
 const (
 	MaxGroupName    = 90
 	MaxResourceName = 260
@@ -35,10 +35,10 @@ func ValidGUID(s string) bool {
 	return true
 }
 
-// ValidGroupName reports whether s may name a resource group: 1 to 90 Unicode letters,
-// decimal digits, and any of - _ . ( ), not ending in a full stop (resource reference,
-// arguments); in normalization form C, and without letters that servers mistake for
-// others.
+// ValidGroupName reports whether s may name a resource group: 1 to 90 Unicode
+// letters, decimal digits, and any of - _ . ( ), not ending in a full stop
+// (resource reference, arguments); in normalization form C, and without
+// letters that servers mistake for others.
 func ValidGroupName(s string) bool {
 	if s == "" || s[len(s)-1] == '.' {
 		return false
@@ -65,10 +65,10 @@ func groupNameRune(r rune) bool {
 	return (unicode.IsLetter(r) || unicode.Is(unicode.Nd, r)) && !ignorable(r) && !foldsToASCII(r)
 }
 
-// DeploymentNames says what [ValidDeploymentName] asks of a name.
+// DeploymentNames describes the names that [ValidDeploymentName] accepts.
 const DeploymentNames = "has 1 to 64 characters: letters, digits, '-', '_', '.', '(' and ')', and does not end in '.'"
 
-// ValidDeploymentName reports whether s may name a deployment, or one that is nested in it.
+// ValidDeploymentName reports whether s may name a deployment, nested or not.
 func ValidDeploymentName(s string) bool {
 	return s != "" && len(s) <= 64 && s[len(s)-1] != '.' && strings.IndexFunc(s, func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("-_.()", c)
@@ -90,9 +90,10 @@ func InvalidGroupNameCharacters(s string) string {
 // ValidResourceName reports whether s may name a resource; see [CheckResourceName].
 func ValidResourceName(s string) bool { return CheckResourceName(s) == nil }
 
-// CheckResourceName refuses what may not name a resource. The contract requires 1 to
-// 260 characters, none of < > % & : \ ? / and no control character (resource reference,
-// arguments). Names by which some servers find another resource are refused too.
+// CheckResourceName returns an error unless s may name a resource. The
+// contract requires 1 to 260 characters, none of < > % & : \ ? / and no
+// control character (resource reference, arguments). It also refuses names
+// that some servers take for another resource.
 func CheckResourceName(s string) *Error {
 	if !allowedName(s) {
 		return NewError(InvalidResourceName, s).About("resourceName")
@@ -135,8 +136,8 @@ func forbiddenInName(c byte) bool {
 	return false
 }
 
-// ValidNamespace reports whether s may be a provider namespace: ASCII letters, digits
-// and full stops, no full stop first, last or doubled.
+// ValidNamespace reports whether s may be a provider namespace: ASCII
+// letters, digits and full stops, with no full stop first, last or doubled.
 func ValidNamespace(s string) bool {
 	previous := byte('.')
 	for i := 0; i < len(s); i++ {
@@ -167,8 +168,8 @@ func asciiAlphanumeric(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 }
 
-// Trademarked words. The first ones may not be the name of a resource; the others may
-// not even be part of it.
+// Trademarked words. The first ones may not be a resource's name, the others
+// not even a part of it.
 var (
 	reservedNames = []string{
 		"access", "azure", "bing", "bizspark", "biztalk", "cortana", "directx", "dotnet", "dynamics", "excel",
@@ -178,8 +179,8 @@ var (
 	reservedParts = []string{"login", "microsoft", "windows", "xbox"}
 )
 
-// ReservedName reports whether a resource name is a reserved word, or contains one that
-// may not be part of a name, in any casing.
+// ReservedName reports whether a resource name, in any casing, is a reserved
+// word or contains one that may not be a part of a name.
 func ReservedName(name string) bool {
 	folded := Fold(name)
 	return slices.Contains(reservedNames, folded) ||
@@ -211,10 +212,10 @@ func CutFeature(full string) (namespace, name string, ok bool) {
 	return namespace, name, found && ValidNamespace(namespace) && ValidFeatureName(name)
 }
 
-// Location returns the normalised name of a location: lower case, without white space,
-// so that "West US", "westus" and "West us" are one (resource reference, Put Resource,
-// field location). It allocates only if s is not normalised yet. An empty result means
-// that s names no location.
+// Location returns the normalised name of a location: lower case, without
+// white space, so that "West US", "westus" and "West us" are equal (resource
+// reference, Put Resource, field location). It allocates only if s is not
+// normalised yet. An empty result means that s names no location.
 func Location(s string) string {
 	for i := 0; i < len(s); i++ {
 		if c := s[i]; c >= 0x80 || c <= ' ' || 'A' <= c && c <= 'Z' {
@@ -228,8 +229,8 @@ func Location(s string) string {
 // endpoint that serves them.
 const GlobalLocation = "global"
 
-// ValidLocation reports whether s, already normalised, can name a location: an
-// ASCII letter followed by ASCII letters and digits, 63 at most.
+// ValidLocation reports whether s, already normalised, may name a location: an ASCII
+// letter followed by ASCII letters and digits, at most 63 characters.
 func ValidLocation(s string) bool {
 	if s == "" || len(s) > 63 || s[0] < 'a' || s[0] > 'z' {
 		return false

@@ -1,10 +1,10 @@
-// Package arm is the vocabulary of the Azure Resource Manager contract: resource IDs
-// and request paths, api-versions, names, locations, tags, entity tags and the error
-// envelope. Everything in it is a pure value; nothing here reads a clock, a file or the
-// network, so every other package may use it.
+// Package arm is the vocabulary of the Azure Resource Manager contract: resource IDs and
+// request paths, api-versions, names, locations, tags, entity tags and the error
+// envelope. All of it is pure: nothing here reads a clock, a file or the network, so
+// every other package may use it.
 //
-// It has two notions of sameness. Names, namespaces, types and path literals match
-// without case: [Fold] gives the form for comparisons and keys, while output keeps the
+// It compares in two ways. Names, namespaces, types and path literals match without
+// case: [Fold] returns the form for comparisons and keys, while output keeps the
 // client's spelling. Locations also ignore white space: see [Location].
 package arm
 
@@ -18,7 +18,7 @@ const (
 	maxHops     = 8
 )
 
-// Path is a request path or resource ID, taken apart position by position
+// Path is a request path or resource ID, parsed by position
 // (addendum, Nested Resources; resource reference, arguments). Its grammar:
 //
 //	path  = scope tail
@@ -26,26 +26,26 @@ const (
 //	tail  = "" | own segments | hop+
 //	hop   = /providers/{ns} [ /{type}/{name} ]… [ /{type} ]
 //
-// Only a "providers" that stands where a type may stand begins a further hop;
-// elsewhere it is a name. The last hop decides namespace and type, everything
-// before it is the scope of an extension.
+// Only a "providers" in a type's place begins a further hop; elsewhere it is a
+// name. The last hop has the namespace and the type, and everything before it
+// is the scope of an extension.
 //
-// Parsing finds structure; whether the names in it are legal is for the caller
-// to ask. Parsing a path that needs no decoding allocates nothing.
+// Parsing finds the structure; the caller checks whether the names in it are
+// valid. Parsing a path that needs no decoding does not allocate.
 // The zero Path is the tenant root.
 type Path struct {
 	text     string // canonical: decoded, no empty segment, no final slash; "" is the root
 	plain    bool   // text is also the encoded form
 	n        int
-	ends     [maxSegments]uint16 // offset in text behind each segment
+	ends     [maxSegments]uint16 // end offset of each segment in text
 	sub      int8                // segment index, -1 when absent
 	group    int8
 	hops     [maxHops]int8 // index of each "providers"
 	hopCount int8
 }
 
-// PathError says why a text is not a path. Code is ARM's fault for the position of the
-// error.
+// PathError explains why a text is not a path. Code is ARM's code for the
+// position of the error.
 type PathError struct {
 	Code   Code
 	Reason string // ends the sentence "The request URI is invalid: …"
@@ -53,7 +53,7 @@ type PathError struct {
 
 func (e *PathError) Error() string { return e.Reason }
 
-// position says what the grammar expects next.
+// position is the grammar's expectation for the next segment.
 type position uint8
 
 const (
@@ -63,15 +63,15 @@ const (
 	atGroup
 	atGroupChild
 	atNamespace
-	atFirstType // directly behind a namespace
+	atFirstType // directly after a namespace
 	atName
-	atType // behind a type and name: a child type, or a further hop
-	atOwn  // below a route that only the front door knows
+	atType // after a type and name: a child type, or a further hop
+	atOwn  // below one of the front door's own routes
 )
 
-// Parse reads raw, the path of a request target as received. It decodes
-// percent-encoding once. It collapses empty segments at the start, behind a namespace
-// and at the end, because real clients send them; it decodes a first segment that is an
+// Parse parses raw, the path of a request target as received. It decodes
+// percent-encoding once. It collapses empty segments at the start, after a namespace and
+// at the end, because real clients send them; it decodes a first segment that is an
 // encoded scope (/subscriptions%2F…) into its segments. Anything else that is ambiguous
 // is a *[PathError]: dot segments, other encoded slashes, double encoding, backslashes,
 // control characters, invalid UTF-8, a fragment.
@@ -97,13 +97,13 @@ func (p *Path) Parse(raw string) error {
 	}
 	err = p.walk(expanded, true)
 	if err != nil {
-		*p = Path{sub: -1, group: -1} // it has no text that its positions could lie in
+		*p = Path{sub: -1, group: -1} // without text, positions must not point into it
 	}
 	return err
 }
 
-// canonicalForm reports whether raw is canonical already: no escape, no empty segment,
-// no final slash; and whether it is its own encoded form too.
+// canonicalForm reports whether raw is already canonical: no escape, no empty segment,
+// no final slash. plain reports whether it is also its own encoded form.
 func canonicalForm(raw string) (canonical, plain bool, err error) {
 	canonical, plain = true, true
 	ascii := true
@@ -199,7 +199,7 @@ func (p *Path) walk(raw string, build bool) error {
 		} else {
 			p.ends[p.n] = uint16(end)
 		}
-		if at, err = p.place(at, segment); err != nil {
+		if at, err = p.placeSegment(at, segment); err != nil {
 			return err
 		}
 		p.n++
@@ -213,9 +213,9 @@ func (p *Path) walk(raw string, build bool) error {
 	return nil
 }
 
-// place records the meaning of segment p.n at the given position, and returns the next
+// placeSegment records the meaning of segment p.n at the given position, and returns the next
 // segment's position.
-func (p *Path) place(at position, segment string) (position, error) {
+func (p *Path) placeSegment(at position, segment string) (position, error) {
 	switch at {
 	case atRoot:
 		if EqualFold(segment, "subscriptions") {
@@ -294,7 +294,7 @@ func decodeSegment(segment string) (string, error) {
 	return segment, nil
 }
 
-// checkDecoded refuses what must not result from an escape.
+// checkDecoded refuses characters that must not result from decoding.
 func checkDecoded(s string) error {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {
@@ -384,17 +384,16 @@ func plainText(s string) bool {
 	return true
 }
 
-// plainLow and plainHigh have a bit for each byte below and above 64 that an escaped
-// path contains as it is: those that RFC 3986 allows in a segment, except those that
-// some server takes for more than a character: a semicolon begins parameters that
-// servers cut off, a plus sign is taken for a space, an ampersand for the end of a
-// parameter, a colon for that of a scheme.
+// plainLow and plainHigh have a bit for each byte, below 64 and from 64 on, that an
+// escaped path contains unescaped. RFC 3986 allows more in a segment, but some servers
+// give four of them a meaning: a semicolon begins parameters, which are cut off, a plus
+// sign becomes a space, an ampersand ends a parameter, and a colon ends a scheme.
 const (
 	plainLow  uint64 = 1<<'-' | 1<<'.' | 1<<'!' | 1<<'$' | 1<<'\'' | 1<<'(' | 1<<')' | 1<<'*' | 1<<',' | 1<<'=' | (1<<10-1)<<'0'
 	plainHigh uint64 = 1<<('_'-64) | 1<<('~'-64) | 1<<('@'-64) | (1<<26-1)<<('A'-64) | (1<<26-1)<<('a'-64)
 )
 
-// plainByte reports whether an escaped path contains c as it is.
+// plainByte reports whether an escaped path contains c unescaped.
 func plainByte(c byte) bool {
 	switch {
 	case c < 64:
@@ -426,20 +425,21 @@ func (p *Path) Prefix(n int) string {
 }
 
 // Subscription returns the subscription's id as written, "" outside one.
-func (p *Path) Subscription() string { return p.at(p.sub) }
+func (p *Path) Subscription() string { return p.segmentAt(p.sub) }
 
 // Group returns the resource group's name as written, "" outside one.
-func (p *Path) Group() string { return p.at(p.group) }
+func (p *Path) Group() string { return p.segmentAt(p.group) }
 
-func (p *Path) at(i int8) string {
+func (p *Path) segmentAt(i int8) string {
 	if i < 0 {
 		return ""
 	}
 	return p.Segment(int(i))
 }
 
-// Own returns the index of the first segment below the scope that begins no provider
-// hop, and whether there is one: only the front door itself can know such a route.
+// Own returns the index of the first segment below the scope that does not
+// begin a provider hop, and whether there is one: only the front door itself
+// can serve such a route.
 func (p *Path) Own() (int, bool) {
 	if p.hopCount > 0 {
 		return 0, false
@@ -467,11 +467,10 @@ func (p *Path) Hop(i int) Hop {
 	return Hop{path: p, start: int(p.hops[i]), end: end}
 }
 
-// LastHop returns the hop that decides namespace and type. It must not be
-// called on a path without hops.
+// LastHop returns the hop with the namespace and type of the path, which must have hops.
 func (p *Path) LastHop() Hop { return p.Hop(int(p.hopCount) - 1) }
 
-// Hop is one run "/providers/{ns}/{type}/{name}…" of a [Path].
+// Hop is one part "/providers/{ns}/{type}/{name}…" of a [Path].
 type Hop struct {
 	path       *Path
 	start, end int
@@ -481,8 +480,7 @@ type Hop struct {
 // of the hop's scope.
 func (h Hop) Start() int { return h.start }
 
-// Namespace returns the provider namespace as written, "" when the path ends
-// before it.
+// Namespace returns the provider namespace as written, "" if the path ends before it.
 func (h Hop) Namespace() string {
 	if h.start+1 >= h.end {
 		return ""
@@ -490,12 +488,12 @@ func (h Hop) Namespace() string {
 	return h.path.Segment(h.start + 1)
 }
 
-// Len returns the number of segments behind the namespace: even for an
+// Len returns the number of segments after the namespace: even for an
 // instance, odd for a collection or an action.
 func (h Hop) Len() int { return max(0, h.end-h.start-2) }
 
-// Segment returns segment i behind the namespace: types at even places, names
-// at odd ones.
+// Segment returns segment i after the namespace: types are at even indexes,
+// names at odd ones.
 func (h Hop) Segment(i int) string { return h.path.Segment(h.start + 2 + i) }
 
 // AppendTypeKey appends the folded type of the hop's first pairs segments of

@@ -8,8 +8,8 @@ import "strings"
 // other character of a valid ID has another meaning in a path.
 func PathOf(id string) string { return strings.ReplaceAll(id, "#", "%23") }
 
-// ValidScope reports whether s is a scope as in bodies, at which roles are assigned: "/"
-// for a whole tenant, or the ID of a subscription, of a group or of a resource in a group.
+// ValidScope reports whether s is an unescaped scope for role assignments: "/" for a
+// whole tenant, or the ID of a subscription, of a group or of a resource in a group.
 func ValidScope(s string) bool {
 	if s == "/" {
 		return true
@@ -28,9 +28,8 @@ func ValidScope(s string) bool {
 	return p.Group() == "" || ValidGroupName(p.Group())
 }
 
-// ValidResourceID reports whether s is the fully qualified ID of a resource in a
-// resource group, as in bodies: unescaped, without host and query (resource reference,
-// arguments).
+// ValidResourceID reports whether s is the unescaped, fully qualified ID of a resource
+// in a resource group, without host and query (resource reference, arguments).
 func ValidResourceID(s string) bool {
 	var p Path
 	if p.Parse(PathOf(s)) != nil || p.String() != s || p.Hops() == 0 || !ValidGUID(p.Subscription()) || !ValidGroupName(p.Group()) {
@@ -44,7 +43,7 @@ func ValidResourceID(s string) bool {
 	return true
 }
 
-// Valid reports whether the hop's namespace, types and names may be such.
+// Valid reports whether the hop's namespace, types and names are valid.
 func (h Hop) Valid() bool {
 	for i := range h.Len() {
 		if i%2 == 0 && !ValidTypeName(h.Segment(i)) || i%2 == 1 && !ValidResourceName(h.Segment(i)) {
@@ -54,7 +53,7 @@ func (h Hop) Valid() bool {
 	return ValidNamespace(h.Namespace())
 }
 
-// TypeIn returns the type of the resource that an ID names, as it spells it, such as
+// TypeIn returns the resource type in an ID, in the ID's casing, such as
 // "Contoso.Compute/virtualMachines/disks"; "" for an ID of another form.
 func TypeIn(id string) string {
 	const providers = "/providers/"
@@ -85,8 +84,7 @@ func GroupOf(id string) (sub, group string) {
 	return "", ""
 }
 
-// ShortName returns an ID without the group that it lies in: it begins with the
-// namespace.
+// ShortName returns an ID without its group: it begins with the namespace.
 func ShortName(id string) string {
 	var p Path
 	if p.Parse(id) != nil || p.Hops() == 0 || p.Hop(0).Namespace() == "" {

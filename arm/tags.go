@@ -14,12 +14,12 @@ const (
 	MaxTagValue = 256
 )
 
-// MaxTags is how many tags are read at all; anything with tags has a lower limit.
+// MaxTags bounds the tags that are read; everything with tags has a lower limit.
 const MaxTags = 2000
 
-// CheckTags returns nil, or the fault of tags: more than limit of them, a name or value
-// of invalid length, a name with reserved or control characters, two names that differ
-// only in case.
+// CheckTags returns an error for invalid tags: more than limit of them, a
+// name or value of invalid length, a name with reserved or control
+// characters, or two names that differ only in case.
 func CheckTags(tags map[string]string, limit int) *Error {
 	if len(tags) > limit {
 		return NewError(TagCountExceeded, len(tags), limit).About("tags")
@@ -52,8 +52,8 @@ func CheckTags(tags map[string]string, limit int) *Error {
 	return nil
 }
 
-// hasReserved reports whether a tag's name holds a reserved character. In names such as
-// hidden-link:/subscriptions/…, by which tools link resources, slashes are allowed.
+// hasReserved reports whether a tag's name has a reserved character. Names such as
+// hidden-link:/subscriptions/…, used by tools to link resources, may have slashes.
 func hasReserved(name string) bool {
 	reserved := `<>%&\?/`
 	if strings.HasPrefix(Fold(name), "hidden-") {
@@ -71,8 +71,8 @@ const (
 	TagReplace TagOperation = iota
 	// TagMerge adds the tags sent; if a name exists already, its value changes.
 	TagMerge
-	// TagDelete removes the tags sent: by name and value or, if no value is sent, by name
-	// alone.
+	// TagDelete removes the tags sent: by name and value or, if no value is
+	// sent, only by name.
 	TagDelete
 )
 
@@ -86,8 +86,8 @@ func ParseTagOperation(text string) (TagOperation, bool) {
 	return 0, false
 }
 
-// Apply returns the tags after the operation, in a new map. Names match without case;
-// the spelling of the latest write is kept.
+// Apply returns the tags after the operation, in a new map. Names match
+// without case, and keep the spelling of the latest write.
 func (o TagOperation) Apply(current, sent map[string]string) map[string]string {
 	if o == TagReplace {
 		current = nil

@@ -7,8 +7,7 @@ import (
 	"portico/arm"
 )
 
-// Cause is who or what makes a change. Its texts are people's data: the store encrypts
-// them.
+// Cause is the origin of a change. It holds personal data: the store encrypts it.
 type Cause struct {
 	TenantID    string `json:"tenantId,omitempty"`
 	ObjectID    string `json:"objectId,omitempty"`
@@ -16,32 +15,33 @@ type Cause struct {
 	Name        string `json:"name,omitempty"`
 	Issuer      string `json:"issuer,omitempty"`
 	Application bool   `json:"application,omitempty"` // no user acts
-	// Operator: it came by the admin listener.
+	// Operator reports whether the request came through the admin listener.
 	Operator bool `json:"operator,omitempty"`
-	// Address is the client's.
+	// Address is the client's address.
 	Address string `json:"address,omitempty"`
-	// Correlation, Request and ClientRequest are the ids of the request that began it.
+	// Correlation, Request and ClientRequest are the ids of the request that
+	// started the change.
 	Correlation   string `json:"correlationId,omitempty"`
 	Request       string `json:"requestId,omitempty"`
 	ClientRequest string `json:"clientRequestId,omitempty"`
 	Method        string `json:"method,omitempty"`
 	// URI is the request's path.
 	URI string `json:"uri,omitempty"`
-	// Job is the kind of durable work that acts, "" for a request itself.
+	// Job is the kind of durable work that makes the change, "" for a request itself.
 	Job string `json:"job,omitempty"`
-	// Secrets: the request may have held secrets.
+	// Secrets reports whether the request may have held secrets.
 	Secrets bool `json:"secrets,omitempty"`
 }
 
 // CauseKey finds a *[Cause] in a context.
 type CauseKey struct{}
 
-// With returns a context whose changes have the cause.
+// With returns a context that gives its changes the cause.
 func With(ctx context.Context, c *Cause) context.Context {
 	return context.WithValue(ctx, CauseKey{}, c)
 }
 
-// CauseOf returns the cause of the changes that are made with a context; the zero Cause
+// CauseOf returns the cause of changes made with a context; the zero Cause
 // for Portico itself.
 func CauseOf(ctx context.Context) Cause {
 	if c, ok := ctx.Value(CauseKey{}).(*Cause); ok && c != nil {
@@ -50,8 +50,8 @@ func CauseOf(ctx context.Context) Cause {
 	return Cause{}
 }
 
-// Caller names who acts: by a name, else by the object id. People choose their names: one
-// that looks like an id is shown only where it is the caller's own.
+// Caller returns the name of the caller, or else the object id. People choose their
+// names: a name that looks like an id is shown only if it is the caller's own id.
 func (c Cause) Caller() string {
 	if c.Name == "" || arm.ValidGUID(c.Name) && !arm.EqualFold(c.Name, c.AppID) {
 		return c.ObjectID
@@ -59,21 +59,20 @@ func (c Cause) Caller() string {
 	return c.Name
 }
 
-// IsBy reports whether a text, in any casing, names who acts: as Caller does, by the object
-// id, or by the id of an application for which no user acts.
+// IsBy reports whether a text, in any casing, names the caller: the result of Caller,
+// the object id, or the id of an application that acts without a user.
 func (c Cause) IsBy(text string) bool {
 	return arm.EqualFold(text, c.Caller()) || arm.EqualFold(text, c.ObjectID) || c.Application && arm.EqualFold(text, c.AppID)
 }
 
-// Bounds of what an event keeps of an error, in bytes.
+// Bounds of an error in an event, in bytes.
 const (
 	longestCode    = 128
 	longestTarget  = 1 << 10
 	longestMessage = 4 << 10
 )
 
-// Bounded returns what an event keeps of an error: code, message and target, cut. nil stays
-// nil.
+// Bounded returns an error cut for an event: code, message and target. nil stays nil.
 func Bounded(e *arm.Error) *arm.Error {
 	if e == nil {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"github.com/google/uuid"
 )
 
-// CloudEvent is an event in the JSON form of CloudEvents 1.0, with the types that
-// Azure's Event Grid has for changes of resources.
+// CloudEvent is an event in the JSON form of CloudEvents 1.0, with the types
+// of Azure Event Grid for changes of resources.
 type CloudEvent struct {
 	SpecVersion string `json:"specversion"`
-	// ID is the event's own: by it a consumer recognizes a second delivery.
+	// ID identifies the event, so that a consumer recognizes a second delivery.
 	ID          string    `json:"id"`
 	Source      string    `json:"source"`
 	Type        string    `json:"type"`
@@ -32,14 +32,15 @@ type CloudData struct {
 	Status      Status `json:"status"`
 	Origin      Origin `json:"origin"`
 	Unverified  bool   `json:"inDoubt,omitempty"`
-	// Exists says whether the resource exists since; nil where the event does not tell.
+	// Exists reports whether the resource exists after the change; nil if the
+	// event does not show that.
 	Exists         *bool  `json:"exists,omitempty"`
 	HTTPStatus     int    `json:"httpStatus,omitempty"`
 	SubscriptionID string `json:"subscriptionId,omitempty"`
 	TenantID       string `json:"tenantId,omitempty"`
 	ObjectID       string `json:"objectId,omitempty"`
 	AppID          string `json:"appId,omitempty"`
-	Name           string `json:"name,omitempty"` // of the caller; operators alone see it
+	Name           string `json:"name,omitempty"` // of the caller; only operators see it
 	Correlation    string `json:"correlationId,omitempty"`
 	Job            string `json:"job,omitempty"`
 	MovedFrom      string `json:"movedFrom,omitempty"`
@@ -47,7 +48,7 @@ type CloudData struct {
 	ETag           string `json:"etag,omitempty"`
 }
 
-// CloudEvent returns the event's form for consumers.
+// CloudEvent converts the event to the form for consumers.
 func (e Event) CloudEvent() CloudEvent {
 	source, subscription := e.Subscription, ""
 	if !strings.HasPrefix(source, "/") { // else it is the path of a tenant
@@ -70,7 +71,8 @@ func (e Event) CloudEvent() CloudEvent {
 	}
 }
 
-// cloudType names what happened. Event Grid has no types for what has not ended.
+// cloudType returns the event's type. Event Grid has none for changes that
+// have not ended.
 func (e Event) cloudType() string {
 	verb := "Action"
 	switch {

@@ -1,9 +1,9 @@
-// Package events describes changes: what changed, the caller, and the request: what the
-// activity log, the change feed and the history of a resource are made of.
+// Package events describes changes: the changed resource, the caller and the request.
+// The activity log, the change feed and the history of a resource consist of events.
 //
-// An [Event] is recorded in the transaction that records the change itself. Its
-// [Cause] comes with the context of whatever acts: a client's request, or durable work
-// that goes on for one.
+// An [Event] is recorded in the transaction that records the change itself. Its [Cause]
+// comes with the context of the client's request, or of the durable work that continues
+// one.
 package events
 
 import (
@@ -13,58 +13,59 @@ import (
 	"portico/arm"
 )
 
-// Status is how far a change has come, in the words of ARM's activity log.
+// Status is the progress of a change, in the words of ARM's activity log.
 type Status string
 
 // The states.
 const (
-	// Started: the change may have been made, and its outcome is being asked for. A
-	// later event says what became of it.
+	// Started means that the change may have been made, and Portico is finding
+	// out. A later event has the outcome.
 	Started   Status = "Started"
 	Accepted  Status = "Accepted"
 	Succeeded Status = "Succeeded"
 	Failed    Status = "Failed"
-	// Canceled: a deployment has ended since it was canceled.
+	// Canceled means that a deployment ended after it was canceled.
 	Canceled Status = "Canceled"
 )
 
-// Origin says how Portico knows of a change.
+// Origin is Portico's source of knowledge about a change.
 type Origin string
 
 // The origins.
 const (
-	Answered Origin = "answer"       // the answer to the request said so
-	Verified Origin = "verification" // a GET of Portico's own said so
-	Swept    Origin = "sweep"        // a list of the provider showed it
+	Answered Origin = "answer"       // the answer to the request
+	Verified Origin = "verification" // a GET by Portico itself
+	Swept    Origin = "sweep"        // a list of the provider
 	Lapsed   Origin = "timeout"      // a write ended by time, without an answer
-	Landed   Origin = "landing"      // it came late: its group had been deleted
-	Retired  Origin = "retirement"   // the operator gave up the region that held it
-	Sworn    Origin = "operator"     // an operator said that it does not exist
-	Decided  Origin = "portico"      // Portico itself made the change: it is its own resource
+	Landed   Origin = "landing"      // the write took effect after its group had been deleted
+	Retired  Origin = "retirement"   // the operator retired its region
+	Sworn    Origin = "operator"     // an operator declared that it does not exist
+	Decided  Origin = "portico"      // Portico changed a resource of its own
 )
 
 // Event is one change of one resource.
 type Event struct {
 	ID [16]byte
-	// Number orders events: of one resource the later change has the higher one, and
-	// nothing is ever numbered lower than what has been numbered. It is 0 until the event
-	// has been numbered, shortly after the commit.
+	// Number orders events: a later change of a resource has a higher number,
+	// and no event gets a number below one that is already given. It is 0
+	// until the event has been numbered, shortly after the commit.
 	Number int64
 	At     time.Time
-	// Subscription is folded; for what belongs to a tenant it is that tenant's path.
+	// Subscription is folded; for a change in a tenant it is the tenant's path.
 	Subscription string
 	// Key is the folded ID of the resource.
 	Key string
 	Payload
 }
 
-// Refused reports whether Portico itself refused the request, so that nothing has changed.
+// Refused reports whether Portico itself refused the request, so that nothing
+// was changed.
 func (e Event) Refused() bool {
-	return e.Status == Failed && e.Origin == Decided && e.HTTPStatus != 0 // what failed later has none
+	return e.Status == Failed && e.Origin == Decided && e.HTTPStatus != 0 // 0 for a later failure
 }
 
-// AssignableIn returns the scopes in a subscription at which the custom role that the event
-// tells of is assignable: the subscription's own where that is any scope of the tenant.
+// AssignableIn returns the scopes in a subscription at which the event's custom role is
+// assignable; for a role that is assignable in the whole tenant, the subscription's own.
 func (e Event) AssignableIn(subscription string) (scopes []string) {
 	if e.AssignableAt == "" {
 		return nil
@@ -81,45 +82,46 @@ func (e Event) AssignableIn(subscription string) (scopes []string) {
 	return scopes
 }
 
-// Payload is the content of an event. Only callers who may read the resource see it,
-// and the store encrypts it.
+// Payload is the content of an event. Only callers who may read the resource
+// see it, and the store encrypts it.
 type Payload struct {
-	// Resource is the ID as it was written.
+	// Resource is the ID as the client wrote it.
 	Resource string `json:"resource"`
-	// Action is what was done, as roles name it.
+	// Action is the action, as roles name it.
 	Action string `json:"action"`
 	Status Status `json:"status"`
-	// New: a write of what did not exist, as far as Portico knew.
+	// New reports whether the write created the resource, to Portico's knowledge.
 	New    bool   `json:"new,omitempty"`
 	Origin Origin `json:"origin"`
-	// Gone: the write has failed, and its resource does not exist since.
+	// Gone means that the write has failed and its resource no longer exists.
 	Gone bool `json:"gone,omitempty"`
-	// Unverified: other writes were under way, so that it is not known what the resource is
-	// like since, or whether it stands. A later event says what a GET has found.
+	// Unverified means that other writes were running, so that the state and the
+	// existence of the resource are unknown. A later event has the result of a GET.
 	Unverified bool `json:"inDoubt,omitempty"`
-	// HTTPStatus is the provider's, or Portico's own, 0 where no request was answered.
+	// HTTPStatus is the status of the provider's answer, or of Portico's own;
+	// 0 if no request was answered.
 	HTTPStatus int `json:"httpStatus,omitempty"`
-	// Began is when the change was asked for; the zero time where that is not known.
+	// Began is when the change was requested; the zero time if that is unknown.
 	Began time.Time `json:"began,omitzero"`
 	// From is the ID that the resource had before it was moved.
 	From string `json:"from,omitempty"`
-	// To is the ID that it has since.
+	// To is the ID that it has after the move.
 	To string `json:"to,omitempty"`
-	// ETag is the entity tag that a resource of Portico's own has since, "" where it has none.
+	// ETag is the new entity tag of one of Portico's own resources, "" if it has none.
 	ETag string `json:"etag,omitempty"`
-	// AssignableAt are the scopes at which a custom role could be assigned before the change,
-	// or can be since, with spaces between them.
+	// AssignableAt lists the scopes at which a custom role was assignable
+	// before the change, or is now, separated by spaces.
 	AssignableAt string `json:"assignableAt,omitempty"`
-	// Error is the client's error, or what the provider said about an operation.
+	// Error is the client's error, or the provider's error about an operation.
 	Error *arm.Error `json:"error,omitempty"`
-	// Omitted is how many refusals of the same caller, shortly before, have no event, as
-	// there were too many.
+	// Omitted is the number of the caller's preceding refusals that have no
+	// event, because there were too many.
 	Omitted int   `json:"omitted,omitempty"`
 	Cause   Cause `json:"cause"`
 }
 
-// Exists says whether the resource exists since the change, as far as the event tells;
-// known is false where only another event can. Replayed, this gives what there is.
+// Exists reports whether the resource exists after the change; known is false if only
+// another event shows that. Replaying all events gives the existing resources.
 func (e Event) Exists() (exists, known bool) {
 	written, deleted := strings.HasSuffix(e.Action, "/write"), strings.HasSuffix(e.Action, "/delete")
 	switch {
@@ -128,9 +130,9 @@ func (e Event) Exists() (exists, known bool) {
 	case e.Status == Succeeded:
 		return written, true
 	case e.Status == Failed && e.Origin == Verified:
-		return !e.Gone, true // it was asked for after the write: what was found, the write left so
+		return !e.Gone, true // the GET was made after the write, so it shows the write's result
 	case (e.Status == Failed || e.Status == Canceled) && e.Origin == Decided && !e.Refused():
-		return !e.Gone, true // Portico's own work has ended so, and what it was about is left
+		return !e.Gone, true // Portico's own work has ended with this state of its resource
 	}
 	return false, false
 }

@@ -12,13 +12,13 @@ type Mask func(*arm.Error) *arm.Error
 // MaskKey finds a [Mask] in a context.
 type MaskKey struct{}
 
-// WithMask returns a context for requests that may hold secrets. The mask hides them in every
-// error of such a request: providers quote what they are sent.
+// WithMask returns a context for requests that may hold secrets. The mask hides them in
+// every error of such a request, because providers quote the request.
 func WithMask(ctx context.Context, m Mask) context.Context {
 	return context.WithValue(ctx, MaskKey{}, m)
 }
 
-// Masked returns an error as the mask of a context leaves it; without a mask, as it is.
+// Masked applies the mask of a context to an error; without a mask it returns the error.
 func Masked(ctx context.Context, e *arm.Error) *arm.Error {
 	if e == nil {
 		return nil
@@ -32,9 +32,9 @@ func Masked(ctx context.Context, e *arm.Error) *arm.Error {
 // HasMask reports whether the requests of a context may hold secrets.
 func HasMask(ctx context.Context) bool { return ctx.Value(MaskKey{}) != nil }
 
-// Late returns what is kept of an error that a provider gave after the request had ended. If
-// the request held secrets, nothing is at hand any more that could find them in the error, so
-// that its code alone is kept.
+// Late returns the part of a provider's error to keep after the request has
+// ended. If the request held secrets, they can no longer be found in the
+// error, so that only its code is kept.
 func (c Cause) Late(e *arm.Error) *arm.Error {
 	if e == nil || !c.Secrets {
 		return e

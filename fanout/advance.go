@@ -9,18 +9,18 @@ import (
 	"portico/upstream/answers"
 )
 
-// busyRetry is the Retry-After of a list for which there was no memory.
+// busyRetry is the Retry-After of a list that got no memory.
 const busyRetry = 5 * time.Second
 
-// Bounds of a token. No further region is started if that made the token longer
-// than tokenTarget; regions in progress may use it up to tokenLimit, since the next
-// query of one may be longer than its last. A few bytes are left for the width.
+// Bounds of a token. No further region is started if that would make the token longer
+// than tokenTarget; regions in progress may use it up to tokenLimit, since a region's
+// next query may be longer than its last. A few bytes are left for the width.
 const (
 	tokenTarget = 4<<10 - widthRoom
 	widthRoom   = 8
 )
 
-// tokenLimit returns what a token may have beside the rest of the next page's link.
+// tokenLimit returns the bytes left for a token in the next page's link.
 func (p *pageBuild) tokenLimit() int { return MaxTarget - len(p.nextTarget("")) - widthRoom }
 
 // nextTarget returns path and query of the next page.
@@ -32,15 +32,15 @@ func (p *pageBuild) nextTarget(token string) string {
 	return p.request.Path.Escaped() + "?" + query + skipToken + "=" + token
 }
 
-// checkFailures returns the fault if failed regions fail the list, and gives them up
-// if the list may be partial.
+// checkFailures returns the fault if failed regions fail the list. If the
+// list may be partial, it gives them up.
 func (p *pageBuild) checkFailures() *arm.Error {
 	var faults []failedRegion
 	refused, some := false, p.cursor.anyAnswered
 	for _, r := range p.results {
 		switch r.outcome {
 		case outcomeFailed:
-			if !slices.ContainsFunc(faults, func(f failedRegion) bool { return f.region == r.region.name }) { // another of its parts
+			if !slices.ContainsFunc(faults, func(f failedRegion) bool { return f.region == r.region.name }) { // another part of that region
 				faults = append(faults, failedRegion{r.region.name, r.fault})
 			}
 			refused = refused || denied(r.fault)
@@ -75,7 +75,7 @@ func (p *pageBuild) checkFailures() *arm.Error {
 	return nil
 }
 
-// regionCount returns how many regions were asked.
+// regionCount returns the number of regions that were called.
 func (p *pageBuild) regionCount() int {
 	names := map[string]bool{}
 	for _, r := range p.results {
@@ -86,7 +86,7 @@ func (p *pageBuild) regionCount() int {
 
 // noMemoryFault returns the fault of a page if no region had room, else nil.
 func (p *pageBuild) noMemoryFault() *arm.Error {
-	if len(p.results) == 0 { // a list of parts that hold nothing
+	if len(p.results) == 0 { // a list of parts without elements
 		return nil
 	}
 	share := false
@@ -99,8 +99,8 @@ func (p *pageBuild) noMemoryFault() *arm.Error {
 	return noMemory(share)
 }
 
-// noMemory returns the fault of a list that found no memory in the lists' budget.
-// ofCaller: the caller's own share is used up.
+// noMemory returns the fault of a list that got no memory of the lists'
+// budget. ofCaller means that the caller's own share is used up.
 func noMemory(ofCaller bool) *arm.Error {
 	fault := arm.NewError(arm.ServerBusy, "other lists hold all the memory that there is for them")
 	if ofCaller {
@@ -135,8 +135,8 @@ func (p *pageBuild) advanceCursor() *arm.Error {
 	return nil
 }
 
-// adaptWidth sets how many regions to call concurrently on the next page: as many as
-// fitted, if some did not; one more than before, if there was room to spare.
+// adaptWidth sets the number of regions to call concurrently on the next page: the
+// number that fitted, if some did not; one more than before, if there was room to spare.
 func (p *pageBuild) adaptWidth(fitted int) {
 	crowded := slices.ContainsFunc(p.results, func(r *regionResult) bool { return r.outcome == outcomeDeferred || r.outcome == outcomeBusy })
 	spare := 2*p.memory.Size() < p.lister.options.Memory && 2*len(p.sealCursor()) < tokenTarget
@@ -158,9 +158,9 @@ func (p *pageBuild) requeue() {
 	p.cursor.moveToEnd(func(r *regionCursor) bool { return late[r] })
 }
 
-// fitToken reverts regions, of the given number that advanced, until the token is
-// short enough, and returns how many are left. Reverted regions keep their position
-// for a later page.
+// fitToken reverts regions, of the given number that advanced, until the
+// token is short enough, and returns how many are left. Reverted regions keep
+// their position for a later page.
 func (p *pageBuild) fitToken(kept int) int {
 	var open []*regionResult
 	for _, r := range p.results {
@@ -182,14 +182,14 @@ func (p *pageBuild) fitToken(kept int) int {
 		}
 		*r.region = r.before
 		r.outcome, r.page = outcomeDeferred, Page{}
-		p.memory.Shrink(r.held)
+		p.memory.Shrink(r.memory)
 		kept--
 	}
 	return kept
 }
 
-// deferUnstarted moves unstarted regions behind those in progress if these leave no
-// room in the token; they start when those have ended. It returns false if that
+// deferUnstarted moves unstarted regions after those in progress if the latter leave no
+// room in the token; they start when the others have ended. It returns false if that
 // cannot help: a region in progress does not fit, or there is none.
 func (p *pageBuild) deferUnstarted() bool {
 	for _, r := range p.results {
@@ -215,13 +215,13 @@ func (p *pageBuild) tokenTooLongFault() *arm.Error {
 	return p.noMemoryFault()
 }
 
-// linkTooLongFault returns the fault of a list that a region's link ends: no other request
-// has room for it either.
+// linkTooLongFault returns the fault of a list that fails because of a
+// region's link: no other request has room for the link either.
 func (p *pageBuild) linkTooLongFault(region string) *arm.Error {
 	return p.collection(regionCursor{name: region}).invalid("in the region '" + region + "' " + ErrLinkTooLong.Error()).About("nextLink")
 }
 
-// linkTooLong reports whether a region failed for the length of its link.
+// linkTooLong reports whether a region failed because of the length of its link.
 func linkTooLong(fault *arm.Error) bool { return errors.Is(fault.Cause, ErrLinkTooLong) }
 
 // sealCursor returns the token of the cursor, "" at the end of the list.

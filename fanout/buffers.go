@@ -2,24 +2,24 @@ package fanout
 
 import "sync"
 
-// buffers keep the memory of written merged pages for later ones: otherwise Go clears a
+// buffers keeps the memory of written merged pages for later ones: otherwise Go clears a
 // page of megabytes before it is filled, and collects it afterwards. The garbage
-// collector frees unused buffers. They are charged to no list: they are as large as the
-// pages of the last lists, which their budget bounds.
+// collector frees unused buffers. They are not charged to any list: they are as large as
+// the pages of the last lists, which a budget bounds.
 type buffers struct {
 	texts    [largestText/textStep + 1]sync.Pool // of *[]byte, by capacity
 	elements sync.Pool                           // of *[]Element
 	ids      sync.Pool                           // of *idSet
 }
 
-// Texts are kept by capacity, which exceeds their length by less than a step. A short
-// one is not worth it, and one beyond the largest is rare.
+// Texts are kept by capacity, which exceeds their length by less than a step.
+// Short ones are not worth keeping, and ones beyond the largest are rare.
 const (
 	textStep    = 32 << 10
 	largestText = 8 << 20
 )
 
-// text returns n bytes with anything in them.
+// text returns n bytes with arbitrary content.
 func (b *buffers) text(n int64) []byte {
 	if n < textStep/2 || n > largestText {
 		return make([]byte, n)
@@ -31,14 +31,14 @@ func (b *buffers) text(n int64) []byte {
 	return make([]byte, n, class*textStep)
 }
 
-// keepText takes back memory that text returned. It must not be read any more.
+// keepText keeps memory that text returned, for reuse. It must not be read any more.
 func (b *buffers) keepText(text []byte) {
 	if n := cap(text); n >= textStep && n <= largestText && n%textStep == 0 {
 		b.texts[n/textStep].Put(&text)
 	}
 }
 
-// elementsOf returns room for the elements of a page.
+// elementsOf returns an empty slice with room for the elements of a page.
 func (b *buffers) elementsOf(text []byte) []Element {
 	if kept, ok := b.elements.Get().(*[]Element); ok {
 		return (*kept)[:0]

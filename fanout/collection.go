@@ -29,13 +29,13 @@ type Collection struct {
 	Header    http.Header // sent with each call; not modified
 	Caller    string      // as in [upstream.Call]
 
-	sole bool // as in [Request]
-	one  bool // the path is that of a resource
+	sole           bool // as in [Request]
+	singleResource bool // the path names a resource
 }
 
-// Each reads the collection to its end and calls visit with each page; it holds one
-// page at a time. The error is an *arm.Error if the provider misbehaved, else what
-// visit returned. If the provider does not know the scope, the collection is empty.
+// Each reads the collection to its end and calls visit with each page; it holds one page
+// at a time. The error is an *arm.Error if the provider misbehaved, or the error of
+// visit. If the provider does not know the scope, the collection is empty.
 func (c Collection) Each(ctx context.Context, visit func(Page) error) error {
 	r := regionCursor{name: c.Endpoint.Region, query: c.Query}
 	for r.state != exhausted {
@@ -55,10 +55,10 @@ func (c Collection) Each(ctx context.Context, visit func(Page) error) error {
 type pageOptions struct {
 	reserve func(ctx context.Context, n int64) error
 	retry   bool
-	buffers *buffers // nil: the page gets memory of its own
+	buffers *buffers // nil: the page gets its own memory
 }
 
-// maxRequestID bounds the provider request ids that are passed on to clients.
+// maxRequestID bounds the provider request ids that are forwarded to clients.
 const maxRequestID = 128
 
 type pageReply struct {
@@ -96,7 +96,7 @@ func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOption
 		return r, got, c.statusError(answer)
 	}
 	switch {
-	case c.one:
+	case c.singleResource:
 		if got.page, err = singlePage(answer.Body); err == nil {
 			got.page.pooled, r.state = pooled, exhausted
 			return r, got, nil

@@ -21,26 +21,26 @@ const (
 type regionCursor struct {
 	name  string
 	state regionState
-	query string // of the page to ask for, where state is at
-	part  string // the name of the part that is listed there; "" is the whole list
+	query string // of the page at the position of state
+	part  string // the name of the listed part; "" is the whole list
 	of    *Part  // that part, while a page is built
 
-	// History, to detect pages without end.
-	pagesRead  int    // that led to a next one
-	emptyPages int    // of them, the last ones that were empty
+	// History, to detect endless pages.
+	pagesRead  int    // that had a next page
+	emptyPages int    // consecutive empty ones, up to the latest
 	queryHash  uint64 // of an earlier query: see turn
 }
 
 // cursor is the state of a list between two of its pages.
 type cursor struct {
 	issued      time.Time       // to the second
-	partial     bool            // the client asked for what there is
+	partial     bool            // the client accepts a partial list
 	anyAnswered bool            // some region has answered so far
 	width       int             // regions whose pages fit at once; 0: all
 	regions     []*regionCursor // in the order of their calls
 
-	parts   bool   // the list is made of parts
-	more    bool   // further parts may lie behind reached
+	parts   bool   // the list consists of parts
+	more    bool   // there may be further parts after reached
 	reached string // the name of a part
 }
 
@@ -53,9 +53,9 @@ const (
 	maxEmptyPages  = 1000 // empty ones in a row
 )
 
-// advance moves to the query of the region's next page. It returns false if the
-// pages are circular or endless. To find circles of any length it remembers one
-// query at a time, each for twice as many pages as the one before.
+// advance moves to the query of the region's next page. It returns false if the pages
+// are circular or endless. To find circles of any length it remembers one query at a
+// time, each for twice as many pages as the one before.
 func (r *regionCursor) advance(next string, empty bool) bool {
 	mark := queryHash(next)
 	if r.pagesRead > 0 && mark == r.queryHash {
@@ -83,7 +83,7 @@ func (w *cursor) remaining() []*regionCursor {
 	return open
 }
 
-// moveToEnd moves the regions for which late is true to the end.
+// moveToEnd moves the regions selected by late to the end.
 func (w *cursor) moveToEnd(late func(*regionCursor) bool) {
 	slices.SortStableFunc(w.regions, func(a, b *regionCursor) int {
 		switch {
@@ -114,8 +114,8 @@ const (
 	flagParts
 )
 
-// partsMark stands where the state of a region stands in a list without parts, and is none:
-// gateways that know of no parts refuse the token.
+// partsMark takes the place of a region's state in a list without parts, but
+// is not a valid state: gateways that do not support parts refuse the token.
 const partsMark = 0xff
 
 // encode writes the cursor without exhausted regions.
@@ -167,7 +167,7 @@ func decodeCursor(text []byte, own ownQuery) (*cursor, bool) {
 	w.partial, w.anyAnswered = flags&flagPartial != 0, flags&flagAnswered != 0
 	w.width = in.count()
 	if w.parts = flags&flagParts != 0; w.parts {
-		w.more = true // the caller may read more by now
+		w.more = true // the caller may read more parts now
 		if in.byte() != partsMark {
 			return nil, false
 		}

@@ -26,8 +26,8 @@ func readFault(err error, namespace string) *arm.Error {
 	return arm.NewError(arm.BadGatewayConnection, namespace).Because(err)
 }
 
-// statusError returns the error for an unexpected status, with the region's own code
-// and message if its answer is an ARM error.
+// statusError returns the error for an unexpected status, with the region's
+// own code and message if its answer is an ARM error.
 func (c Collection) statusError(answer upstream.Answer) *arm.Error {
 	fault := c.invalid(fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)
 	if code, message := errorOf(answer.Body); code != "" {
@@ -39,7 +39,7 @@ func (c Collection) statusError(answer upstream.Answer) *arm.Error {
 	return fault
 }
 
-// unknownScope reports whether a 404 is an ARM error that says that the provider does
+// unknownScope reports whether a 404 is an ARM error which means that the provider does
 // not know the subscription, the group or the parent, and so has no elements. Any other
 // 404 may come from an intermediary and proves nothing.
 func unknownScope(body []byte) bool {
@@ -80,9 +80,9 @@ type failedRegion struct {
 	fault  *arm.Error
 }
 
-// listFault returns the error of a list if these of the called regions failed: 429 if
-// all of them were throttled, 504 if all timed out, else 503. If every region answered
-// 400, so does the list.
+// listFault returns the error of a list if these of the called regions
+// failed: 429 if all of them were throttled, 504 if all timed out, else 503.
+// If every region answered 400, the list does too.
 func listFault(faults []failedRegion, regions int, namespace string) *arm.Error {
 	all := func(status int) bool {
 		for _, f := range faults {
@@ -114,8 +114,8 @@ func listFault(faults []failedRegion, regions int, namespace string) *arm.Error 
 		regions, namespace)
 }
 
-// soleFault returns the error of a list whose only endpoint failed: its own, if that is
-// one.
+// soleFault returns the error of a list whose only endpoint failed: the
+// endpoint's own, if it is an error status.
 func soleFault(fault *arm.Error) *arm.Error {
 	if fault.Status < http.StatusBadRequest {
 		return fault.WithStatus(http.StatusBadGateway)

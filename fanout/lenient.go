@@ -12,11 +12,11 @@ import (
 // linkName is the name of the member, folded.
 const linkName = "nextlink"
 
-// MayHoldLink reports whether a text that is not JSON here may be, to a less strict reader,
-// an object with the member nextLink. Such readers take UTF-16, bytes that are not UTF-8,
-// comments, other quotes or none, more escapes, and text around the object. How deep the
-// member lies is not looked at, as they would have to agree on that. No reader takes JSON
-// that is not an object, or markup, for such an object.
+// MayHoldLink reports whether a less strict reader may see, in a text that is not valid
+// JSON here, an object with the member nextLink. Such readers accept UTF-16, invalid
+// UTF-8, comments, other quotes or none, more escapes, and text around the object. The
+// depth of the member does not matter, because readers may disagree on it. No reader
+// takes markup, or JSON that is not an object, for such an object.
 func MayHoldLink(text []byte) bool {
 	if jsontext.Valid(text) == nil {
 		page, err := ParseLink(text)
@@ -25,7 +25,7 @@ func MayHoldLink(text []byte) bool {
 	return holdsLink(lenientText(text, lenientRune)) || !utf8.Valid(text) && holdsLink(lenientText(text, utf8.DecodeRune))
 }
 
-// holdsLink is [MayHoldLink] of a text as a reader sees it.
+// holdsLink is like [MayHoldLink], for one reader's view of a text.
 func holdsLink(plain []byte) bool {
 	open := bytes.IndexByte(plain, '{')
 	if open < 0 || bytes.HasPrefix(bytes.TrimLeft(plain, " "), []byte{'<'}) {
@@ -40,29 +40,29 @@ func holdsLink(plain []byte) bool {
 			return true
 		}
 		rest = rest[at:]
-		rest[0] = inNames // so that the search goes on behind it
+		rest[0] = inNames // the search continues after it
 	}
 }
 
-// inNames stands for characters that are not ASCII and may be part of a name.
+// inNames replaces characters beyond ASCII that may be part of a name.
 const inNames = '_'
 
-// inName reports whether a character is part of the name that goes on behind it.
+// inName reports whether a character before a name is part of it.
 func inName(c byte) bool {
 	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == inNames || c == '$' || c == '@' || c == '.' || c == '-'
 }
 
-// namesMember reports whether what stands before after may be the name of a member. A value
-// ends a member, an element or the text.
+// namesMember reports whether the text before after may be the name of a member. A value
+// is followed by a comma, a closing bracket or the end of the text.
 func namesMember(after []byte) bool {
 	after = bytes.TrimLeft(after, "\"'` ")
 	return len(after) > 0 && !inName(after[0]) && after[0] != ',' && after[0] != '}' && after[0] != ']'
 }
 
-// lenientText returns a text as the least strict readers may see it: letters in lower case,
-// escapes decoded, all kinds of space as a space. The bytes of other encodings that are not
-// ASCII, and what is not seen, are left out. Of what is not UTF-8, some readers make characters
-// and others nothing: decode is one of them.
+// lenientText returns a text as the least strict readers may see it: letters in lower
+// case, escapes decoded, all kinds of space as a space. It leaves out invisible
+// characters and the non-ASCII bytes of other encodings. Some readers turn invalid UTF-8
+// into characters, others into nothing: decode selects one of them.
 func lenientText(text []byte, decode func([]byte) (rune, int)) []byte {
 	plain := make([]byte, 0, len(text))
 	for len(text) > 0 {
@@ -79,8 +79,8 @@ func lenientText(text []byte, decode func([]byte) (rune, int)) []byte {
 	return plain
 }
 
-// lenientByte returns the byte that stands for a character, folded as the readers do that
-// take names in any casing; seen is false for what they leave out.
+// lenientByte returns the byte for a character, folded as in readers that match names in
+// any casing; seen is false for characters that they leave out.
 func lenientByte(r rune) (c byte, seen bool) {
 	switch folded := unicode.ToLower(unicode.ToUpper(r)); {
 	case unicode.IsSpace(r):
@@ -93,8 +93,8 @@ func lenientByte(r rune) (c byte, seen bool) {
 	return inNames, true
 }
 
-// lenientRune decodes one character as decoders do that do not look for the shortest form.
-// What is none is a [utf8.RuneError] of one byte.
+// lenientRune decodes one character like decoders that accept longer forms
+// than the shortest. An invalid byte is a [utf8.RuneError] of one byte.
 func lenientRune(text []byte) (rune, int) {
 	first, more := text[0], 0
 	switch {
@@ -120,8 +120,8 @@ func lenientRune(text []byte) (rune, int) {
 	return r, 1 + more
 }
 
-// lenientEscape decodes what stands behind a backslash, where hexadecimal digits may have
-// bytes of UTF-16 between them.
+// lenientEscape decodes the text after a backslash. Hexadecimal digits may
+// have bytes of UTF-16 between them.
 func lenientEscape(text []byte) (rune, int) {
 	at := 0
 	next := func() byte {
@@ -141,7 +141,7 @@ func lenientEscape(text []byte) (rune, int) {
 		digits = 8
 	case 'x':
 		digits = 2
-	case '\r', '\n': // the string goes on in the next line
+	case '\r', '\n': // the string continues on the next line
 		if rest := text[at:]; c == '\r' && len(rest) > 0 && rest[0] == '\n' {
 			at++
 		}
@@ -169,7 +169,7 @@ func lenientEscape(text []byte) (rune, int) {
 	return r, at
 }
 
-// hexDigit returns the value of a hexadecimal digit, -1 if it is none.
+// hexDigit returns the value of a hexadecimal digit, -1 for any other byte.
 func hexDigit(c byte) rune {
 	switch {
 	case '0' <= c && c <= '9':

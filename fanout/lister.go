@@ -1,27 +1,27 @@
-// Package fanout lists one collection that is spread over several regions and
-// merges the regions' answers (resource reference, Get Resource: "ARM will query each
-// regional endpoint that has at least one resource for the subscription and
-// aggregate the responses").
+// Package fanout lists one collection that is spread over several regions and merges the
+// regions' answers (resource reference, Get Resource: "ARM will query each regional
+// endpoint that has at least one resource for the subscription and aggregate the
+// responses").
 //
 // A [Lister] builds one merged page per request. It calls all unfinished regions
-// concurrently (or sequentially, if the client asked for a page size), buffers one
-// page of each, and writes nothing before all have answered, so every failure
-// becomes a proper error. Elements are passed on byte for byte. Clients read absence
-// as deletion: if a region still fails after one retry the whole list fails, unless
+// concurrently (or sequentially, if the client asked for a page size), buffers one page
+// of each, and writes nothing before all have answered, so that every failure becomes a
+// proper error. Elements are forwarded byte for byte. Clients take an absent element for
+// a deleted one: if a region still fails after one retry the whole list fails, unless
 // the caller prefers a partial list that names the missing regions.
 //
-// A cursor holds the state between two pages: whether each region is not yet
-// started, continues with a query of its provider, or was given up. It is sealed into
-// the skip token, bound to this list, and stored nowhere else: any replica with the
-// same keys can continue the list.
+// A cursor holds the state between two pages: whether each region is not yet started,
+// continues with a query of its provider, or was given up. It is sealed into the skip
+// token, bound to this list, and stored nowhere else: any replica with the same keys can
+// continue the list.
 //
-// Buffered pages are charged to a memory budget, per list and for all lists. A
-// region keeps its position for a later page if its page does not fit the memory or
-// its query does not fit the token.
+// Buffered pages are charged to a memory budget, per list and for all lists. A region
+// keeps its position for a later page if its page does not fit the memory or its query
+// does not fit the token.
 //
-// Portico never dials a provider's nextLink: it checks host and path, and replays
-// only the query on the configured endpoint. Circular or endless pages are detected
-// and fail their region.
+// Portico never calls a provider's nextLink: it checks host and path, and sends only the
+// query to the configured endpoint. Circular or endless pages are detected and fail
+// their region.
 package fanout
 
 import (
@@ -72,7 +72,7 @@ func (l *Lister) WithOptions(o Options) *Lister {
 	return &Lister{o, l.metrics, l.buffers}
 }
 
-// ReadingBy returns a lister that asks regions by another reader, and counts nothing.
+// ReadingBy returns a lister with another reader, and without metrics.
 func (l *Lister) ReadingBy(r Reader) *Lister {
 	o := l.options
 	o.Reader = r
@@ -91,37 +91,37 @@ func (l *Lister) timeShare(of float64) time.Duration {
 	return time.Duration(of * float64(l.options.Timeout))
 }
 
-// Request describes one page of a list that a client asks for.
+// Request describes the page of a list that a client requests.
 type Request struct {
 	Namespace string
 	Path      arm.Path
 	Query     routing.Query
-	Header    http.Header // of each call; not changed
+	Header    http.Header // of each call; not modified
 	Caller    string      // is charged for memory and calls
-	Principal string      // the owner of its skip tokens; the same for every credential
-	// Charge is called with the number of regions before they are asked; nil: they are
-	// not counted. Asking a region again costs nothing.
+	Principal string      // owner of its skip tokens; the same for every credential
+	// Charge is called with the number of regions before they are called; nil:
+	// they are not counted. Calling a region again is free.
 	Charge     func(regions int)
 	ReceivedAt time.Time // when the request arrived
-	// Endpoints has one endpoint per region, sorted by region name. It is used for
-	// a first page; a token names its own regions.
+	// Endpoints has one endpoint per region, sorted by region name. It is used
+	// for a first page; a token names its own regions.
 	Endpoints []*regions.Endpoint
-	// Endpoint returns the endpoint of a region that a token names, or nil.
+	// Endpoint returns the endpoint of a region in a token, or nil.
 	Endpoint func(region string) *regions.Endpoint
-	// Sole reports that the one endpoint of Endpoints serves the list, which is read here
-	// only for what Shows hides: the provider's errors are the list's, and a skip token
-	// that this front door did not issue is the provider's.
+	// Sole reports that the only endpoint in Endpoints serves the list, and that the
+	// list is read here only to apply Shows: the provider's errors become the list's,
+	// and a skip token that this front door did not issue is the provider's.
 	Sole bool
-	// Shows reports whether the caller may read the resource with an id, in any casing; it
-	// must not keep the id. nil: all that lie in the list. If a list is not shown in full,
-	// only elements with one clear id are shown.
+	// Shows reports whether the caller may read the resource with an id, in any casing;
+	// it must not keep the id. nil: all resources in the list. If a list is not shown in
+	// full, only elements with an unambiguous id are shown.
 	Shows func(id string) bool
-	// Parts, unless nil, are the parts that a caller with access to some parts may read: a
-	// list with Shows consists of them. Every caller that continues such a list by its token
-	// needs them.
+	// Parts, unless nil, are the parts of the list that a caller with partial
+	// access may read: a list with Shows consists of them. They are needed for
+	// every caller that continues such a list by its token.
 	Parts Parts
-	// ClientMode is what the client asked for if a region fails. Inherit means that
-	// it did not say; ConfigMode applies then.
+	// ClientMode is the client's choice for a failed region, Inherit if it
+	// made none; then ConfigMode applies.
 	ClientMode, ConfigMode regions.RegionFailure
 }
 
@@ -131,15 +131,15 @@ func HasSkipToken(q routing.Query) bool {
 	return token != ""
 }
 
-// OwnsToken reports whether this front door issued the request's skip token, for
-// whatever list and caller.
+// OwnsToken reports whether this front door issued the request's skip token,
+// for any list and caller.
 func (l *Lister) OwnsToken(r Request) bool {
 	token, _ := r.Query.Get(skipToken)
 	return l.options.Keys.sealed(token)
 }
 
-// Page returns a page, which the caller must release, or an error: an *arm.Error or
-// that of ctx.
+// Page returns a page, which the caller must release, or an error: an
+// *arm.Error or the error of ctx.
 func (l *Lister) Page(ctx context.Context, r Request) (*MergedPage, error) {
 	started := time.Now()
 	merged, err := l.page(ctx, r)
@@ -188,7 +188,7 @@ func topOf(q routing.Query) (int, *arm.Error) {
 	return top, nil
 }
 
-// newCursor starts a list or continues the one of the request's token.
+// newCursor starts a list or continues the one in the request's token.
 func (l *Lister) newCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 	resumes := HasSkipToken(r.Query)
 	if resumes && !(r.Sole && !l.OwnsToken(r)) {
@@ -231,7 +231,7 @@ func (l *Lister) resumeCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 	return w, nil
 }
 
-// checkRegions refuses a list that would go on in a region that has left the map.
+// checkRegions refuses a list that would continue in a region that has left the map.
 func (r Request) checkRegions(w *cursor) *arm.Error {
 	for _, region := range w.regions {
 		if r.Endpoint(region.name) == nil {

@@ -18,30 +18,30 @@ import (
 type MergedPage struct {
 	// NextLink is the URI of the next page; "" on the last one.
 	NextLink string
-	// Complete reports whether no region was given up so far. Unreachable lists, on
-	// the last page, the regions that were.
+	// Complete reports whether no region was given up so far. On the last
+	// page, Unreachable lists the regions that were.
 	Complete    bool
 	Unreachable []string
 	// RequestIDs are the providers' request ids, in the order of the regions.
 	RequestIDs []string
-	// Count is the number of elements. Strays counts those that a second region
-	// returned as well; they are written once.
+	// Count is the number of elements. Strays is the number of elements that a
+	// second region returned too; they are written once.
 	Count, Strays int
 
-	parts   [][]byte // of the message, in order: parts of the providers' pages mostly
+	parts   [][]byte // parts of the message, in order: mostly parts of the providers' pages
 	size    int64
 	memory  *limits.Reservation
 	pages   []Page
 	buffers *buffers
-	written bool // to its end
+	written bool // completely written
 }
 
 // Release frees the page's memory. The page must not be written afterwards.
 func (m *MergedPage) Release() {
 	for _, page := range m.pages {
 		m.buffers.keepElements(page.Elements)
-		// A writer that failed may still be reading what it was given: an HTTP/2
-		// stream that was reset does.
+		// A failed writer may still be reading its buffer: an HTTP/2 stream
+		// that was reset does.
 		if page.pooled && m.written {
 			m.buffers.keepText(page.Text)
 		}
@@ -100,7 +100,7 @@ func (m *MergedPage) add(part []byte) {
 	m.size += int64(len(part))
 }
 
-// addElements adds the elements of a page that are new, in runs of neighbours.
+// addElements adds the new elements of a page, in runs of neighbours.
 func (m *MergedPage) addElements(i int, page Page, seen *idSet) {
 	begin, end := -1, 0
 	flush := func() {
@@ -138,8 +138,8 @@ func (m *MergedPage) addElements(i int, page Page, seen *idSet) {
 	m.Count += run
 }
 
-// idSet holds the case-folded ids of the elements of pages. It is a hash table with
-// open addressing: what it costs of each element is a part of what a list costs.
+// idSet holds the case-folded ids of the elements of pages. It is a hash table with open
+// addressing, because its cost per element is a relevant part of a list's cost.
 type idSet struct {
 	pages  []Page
 	seed   maphash.Seed
@@ -147,7 +147,7 @@ type idSet struct {
 	folded []byte   // scratch buffer
 }
 
-// idSlot is the first element with an id, by the hash of that; 0 is a free slot.
+// idSlot is the first element with an id, by the hash of the id; 0 is a free slot.
 type idSlot struct {
 	hash          uint64
 	page, element uint32
@@ -155,7 +155,7 @@ type idSlot struct {
 
 func newIDSet() *idSet { return &idSet{seed: maphash.MakeSeed()} }
 
-// reset makes the set an empty one for the elements of pages.
+// reset empties the set and sizes it for the elements of pages.
 func (k *idSet) reset(pages []Page) {
 	n := 0
 	for _, page := range pages {
@@ -171,8 +171,8 @@ func (k *idSet) reset(pages []Page) {
 	k.pages = pages
 }
 
-// add records element j of page i. It reports whether the id is known already, and
-// whether from another page.
+// add records element j of page i. It reports whether the id is known
+// already, and whether from another page.
 func (k *idSet) add(i, j int) (again, elsewhere bool) {
 	page, e := k.pages[i], k.pages[i].Elements[j]
 	if e.idEnd-e.id <= uint32(len(`""`)) {
@@ -184,7 +184,7 @@ func (k *idSet) add(i, j int) (again, elsewhere bool) {
 	for at := hash >> 1; ; at++ {
 		slot := &k.slots[at&mask]
 		if slot.hash == 0 {
-			*slot = idSlot{hash, uint32(i), uint32(j)} //nolint:gosec // there are not so many
+			*slot = idSlot{hash, uint32(i), uint32(j)} //nolint:gosec // the numbers are bounded
 			return false, false
 		}
 		if slot.hash != hash {
@@ -217,7 +217,8 @@ func lowerASCII(text []byte) bool {
 		if v&tops != 0 {
 			return false
 		}
-		// The first sum sets the top bit of bytes from A on, the second of bytes beyond Z.
+		// The first sum sets the top bit of bytes from A on, the second of
+		// bytes beyond Z.
 		capitals := ((v + (0x80-'A')*ones) ^ (v + (0x7f-'Z')*ones)) & tops
 		binary.LittleEndian.PutUint64(text, v|capitals>>2)
 		text = text[8:]

@@ -10,8 +10,8 @@ import (
 	"portico/internal/meter"
 )
 
-// metrics count merged pages. Regions come from the region map and outcomes from a
-// fixed list, so labels are bounded.
+// metrics counts merged pages. Regions come from the region map and outcomes
+// from a fixed list, so labels are bounded.
 type metrics struct {
 	regions *prometheus.CounterVec
 	pages   *prometheus.CounterVec

@@ -14,28 +14,28 @@ import (
 	"portico/upstream"
 )
 
-// maxNameAnswer bounds one region's answer about a name.
+// maxNameAnswer bounds one region's answer to a name check.
 const maxNameAnswer = 16 << 10
 
-// NameCheck asks several regions whether a name is free.
+// NameCheck is a check with several regions of whether a name is available.
 type NameCheck struct {
-	Send       func(context.Context, upstream.Call) (*http.Response, error) // as [upstream.Client.Do]
+	Send       func(context.Context, upstream.Call) (*http.Response, error) // see [upstream.Client.Do]
 	Calls      []upstream.Call                                              // one for each region, in the order of the regions
 	Namespace  string
 	Caller     string // is charged for the memory
 	ReceivedAt time.Time
 }
 
-// NameAnswer is the regions' joint answer about a name.
+// NameAnswer is the combined answer of the regions to a name check.
 type NameAnswer struct {
-	Body       []byte   // of the region that decides
-	RequestIDs []string // that the regions gave to the calls
+	Body       []byte   // of the deciding region
+	RequestIDs []string // the regions' ids of the calls
 }
 
-// CheckName asks all regions at once. A name is free if every region says so. A region
-// that says it is taken decides, whatever the others answer; otherwise a region that
-// fails makes the check fail, because it may have the name. The error is an *arm.Error or
-// that of ctx.
+// CheckName calls all regions concurrently. A name is available if it is in
+// every region. A region that reports it as taken decides, whatever the
+// others answer; otherwise a region that fails makes the check fail, because
+// it may have the name. The error is an *arm.Error or the error of ctx.
 func (l *Lister) CheckName(ctx context.Context, c NameCheck) (NameAnswer, error) {
 	memory := l.options.Budget.Reservation(c.Caller, l.options.Memory)
 	defer memory.Close()
@@ -47,20 +47,20 @@ func (l *Lister) CheckName(ctx context.Context, c NameCheck) (NameAnswer, error)
 	}
 	calls, cancel := context.WithDeadline(ctx, c.ReceivedAt.Add(l.timeShare(totalShare)))
 	defer cancel()
-	said := make([]nameReply, len(c.Calls))
+	replies := make([]nameReply, len(c.Calls))
 	limits.ForEach(maxConcurrentRegions, len(c.Calls), func(i int) {
-		said[i] = c.ask(calls, c.Calls[i])
-		if said[i].fault == nil && !said[i].free {
-			cancel() // no other answer changes that
+		replies[i] = c.checkRegion(calls, c.Calls[i])
+		if replies[i].fault == nil && !replies[i].free {
+			cancel() // no other answer changes the result
 		}
 	})
 	if err := ctx.Err(); err != nil {
 		return NameAnswer{}, err
 	}
-	return c.together(said)
+	return c.combine(replies)
 }
 
-// nameReply is one region's answer about a name.
+// nameReply is one region's answer to a name check.
 type nameReply struct {
 	free      bool
 	body      []byte
@@ -68,8 +68,8 @@ type nameReply struct {
 	fault     *arm.Error // if it failed
 }
 
-// ask asks one region. The call is not repeated: it is a POST.
-func (c NameCheck) ask(ctx context.Context, call upstream.Call) (r nameReply) {
+// checkRegion calls one region. The call is not repeated, because it is a POST.
+func (c NameCheck) checkRegion(ctx context.Context, call upstream.Call) (r nameReply) {
 	answer, err := c.Send(ctx, call)
 	if err != nil {
 		r.fault = readFault(err, c.Namespace)
@@ -97,7 +97,7 @@ func (c NameCheck) ask(ctx context.Context, call upstream.Call) (r nameReply) {
 	return r
 }
 
-// nameAvailable reads whether a name is free; known is false for any other body.
+// nameAvailable reads whether a name is available; known is false for any other body.
 func nameAvailable(body []byte) (free, known bool) {
 	err := jsontext.Object(body, func(m jsontext.Member) error {
 		if bytes.EqualFold(m.Key, []byte("nameAvailable")) {
@@ -108,12 +108,12 @@ func nameAvailable(body []byte) (free, known bool) {
 	return free, known && err == nil
 }
 
-// together returns the meaning of all regions' replies.
-func (c NameCheck) together(said []nameReply) (NameAnswer, error) {
+// combine returns the combined result of all regions' replies.
+func (c NameCheck) combine(replies []nameReply) (NameAnswer, error) {
 	answer := NameAnswer{}
 	var faults []failedRegion
 	taken := false
-	for i, r := range said {
+	for i, r := range replies {
 		if r.requestID != "" {
 			answer.RequestIDs = append(answer.RequestIDs, r.requestID)
 		}
@@ -128,12 +128,12 @@ func (c NameCheck) together(said []nameReply) (NameAnswer, error) {
 	switch {
 	case taken || len(faults) == 0:
 		return answer, nil
-	case len(faults) == len(said) && refusedAlike(faults):
+	case len(faults) == len(replies) && refusedAlike(faults):
 		return NameAnswer{}, faults[0].fault
 	}
-	fault := listFault(faults, len(said), c.Namespace)
+	fault := listFault(faults, len(replies), c.Namespace)
 	return NameAnswer{}, fault.Saying("Whether the name is available could not be found out: %d of %d regions of '%s' did not answer as they "+
-		"should. Please see details.", len(faults), len(said), c.Namespace)
+		"should. Please see details.", len(faults), len(replies), c.Namespace)
 }
 
 // refusedAlike reports whether all regions refuse the request for the same reason.

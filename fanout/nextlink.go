@@ -12,30 +12,29 @@ import (
 	"portico/upstream/answers"
 )
 
-// NextLinks checks the links in a provider's pages: they must point to the listed
-// path, on the front door or on the endpoint. It mends what providers get wrong in their
-// queries.
+// NextLinks checks the links in a provider's pages: they must point to the listed path,
+// on the front door or on the endpoint. It repairs common mistakes in their queries.
 type NextLinks struct {
 	Public   *url.URL // scheme and host of the front door as clients see them
 	Endpoint *regions.Endpoint
 	Path     string // of the request, canonical and decoded
-	// Longest is the longest path and query that a link may have, in bytes; 0: any.
+	// Longest bounds path and query of a link, in bytes; 0: unbounded.
 	Longest int
-	// Takes, if set, reports whether the front door takes a request for the path with a
-	// query. Version is an api-version that it takes.
+	// Takes, if set, reports whether the front door accepts a request for the
+	// path with a query. Version is an api-version that it accepts.
 	Takes   func(query string) bool
 	Version string
 }
 
-// MaxTarget is the longest path and query of a page: a request line may take 16 KiB.
+// MaxTarget bounds path and query of a page: a request line may have 16 KiB.
 const MaxTarget = 15 << 10
 
 // ErrLinkTooLong is the error of a link that no request could carry.
 var ErrLinkTooLong = fmt.Errorf("its nextLink is too long: path and query of the client's next request may have %d bytes", MaxTarget)
 
 // Query returns the raw query of a nextLink, "" at the end of the list. link is the
-// member's JSON value, nil if absent; null and "" count as absent. A link to any
-// other path or host is an error, and so is one that no request can follow.
+// member's JSON value, nil if absent; null and "" count as absent. A link to any other
+// path or host is an error, and so is one that no request can follow.
 func (l NextLinks) Query(link []byte) (string, error) {
 	if jsontext.Null(link) {
 		return "", nil
@@ -63,7 +62,7 @@ func (l NextLinks) Query(link []byte) (string, error) {
 	if target.RawQuery == "" {
 		return "", fmt.Errorf("its nextLink has no query")
 	}
-	query := separated(escapeInvalid(target.RawQuery))
+	query := separateAtQuestionMarks(escapeInvalid(target.RawQuery))
 	if l.Takes != nil && !l.Takes(query) {
 		if query = withVersion(query, l.Version); !l.Takes(query) {
 			return "", fmt.Errorf("its nextLink has a query that no request may have")
@@ -75,8 +74,9 @@ func (l NextLinks) Query(link []byte) (string, error) {
 	return query, nil
 }
 
-// escapeInvalid percent-encodes bytes that a request line cannot carry, and percent signs
-// that begin no escape: some providers send links with bare spaces and tokens.
+// escapeInvalid percent-encodes bytes that a request line cannot carry, and
+// percent signs that do not begin an escape: some providers send links with
+// bare spaces and tokens.
 func escapeInvalid(query string) string {
 	var b strings.Builder
 	for i := 0; i < len(query); i++ {
@@ -91,10 +91,10 @@ func escapeInvalid(query string) string {
 	return b.String()
 }
 
-// separated makes question marks that stand for separators ampersands: some providers put
-// their skip token behind the referer with a second one. Elsewhere it is text. An
-// api-version has none.
-func separated(query string) string {
+// separateAtQuestionMarks replaces question marks that act as separators by
+// ampersands: some providers append their skip token to the referer with a
+// second question mark. Elsewhere it is text. An api-version never has one.
+func separateAtQuestionMarks(query string) string {
 	if strings.IndexByte(query, '?') < 0 {
 		return query
 	}
@@ -122,7 +122,7 @@ func beginsWithSkipToken(text string) bool {
 	return found && parameterOf(name).name == arm.Fold(skipToken)
 }
 
-// withVersion returns a query with an api-version in place of those that it has.
+// withVersion returns a query with only this api-version.
 func withVersion(query, version string) string {
 	query = routing.Query{Raw: query}.Without(versionName)
 	if query != "" {

@@ -10,21 +10,21 @@ import (
 	"portico/internal/jsontext"
 )
 
-// Page is a buffered provider page: its text, and the positions of the members that
-// the front door uses.
+// Page is a buffered provider page: its text, and the positions of the
+// members that the front door uses.
 type Page struct {
 	Text           []byte
 	Elements       []Element
 	NextLink       []byte   // a slice of Text; nil if absent
 	NextLinkOffset int      // in Text
-	OtherMembers   []Member // all but value and nextLink
+	OtherMembers   []Member // all except value and nextLink
 
-	hidden int  // how many of Elements are
-	pooled bool // Text is of [buffers]
+	hidden int  // number of hidden Elements
+	pooled bool // Text belongs to [buffers]
 }
 
-// Element is an element of value, by its offsets in the page's text. One that is hidden
-// from the caller ends where it begins.
+// Element is an element of value, by its offsets in the page's text. An
+// element that is hidden from the caller is empty.
 type Element struct{ begin, end, id, idEnd uint32 }
 
 func (e Element) hidden() bool { return e.end == e.begin }
@@ -44,7 +44,7 @@ func (p Page) ID(e Element) string {
 // TextOf returns the text of an element.
 func (p Page) TextOf(e Element) []byte { return p.Text[e.begin:e.end] }
 
-// Bounds of what is kept of one page besides its text.
+// Bounds of the data kept for one page besides its text.
 const (
 	maxElements     = 100_000
 	typicalElement  = 1 << 10 // bytes
@@ -69,7 +69,7 @@ func ParsePage(text []byte) (Page, error) {
 	return parsePage(text, make([]Element, 0, len(text)/typicalElement))
 }
 
-// parsePage is ParsePage with room for elements.
+// parsePage is like ParsePage, with a slice for the elements.
 func parsePage(text []byte, elements []Element) (Page, error) {
 	page := Page{Text: text, Elements: elements}
 	if len(text) > math.MaxUint32 {
@@ -144,15 +144,14 @@ func (p Page) WithNextLink(link []byte) []byte {
 	return append(text, p.Text[p.NextLinkOffset+len(p.NextLink):]...)
 }
 
-// HideForeign hides the elements whose ids name something else than a resource of a list,
-// as a [Lister] hides them from everybody, and returns how many are left.
+// HideForeign hides the elements with ids that do not name a resource of a
+// list, as a [Lister] does for every caller, and returns how many are left.
 func (p *Page) HideForeign(list *arm.Path) int {
 	visibility{list: list}.hide(p)
 	return len(p.Elements) - p.hidden
 }
 
-// Shown returns a message with the elements that are not hidden, and a link unless it is
-// empty.
+// Shown returns a message with the visible elements, and a link unless it is empty.
 func (p Page) Shown(nextLink string) []byte {
 	m := &MergedPage{NextLink: nextLink, buffers: &buffers{}}
 	m.build([]Page{p})

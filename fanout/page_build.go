@@ -18,15 +18,15 @@ const (
 	maxEmptyPagesPerBuild = 16
 )
 
-// pageBuild builds one merged page: it fetches from regions, retries failures once,
-// decides whether a remaining failure fails the list, and advances the cursor as far
-// as the token has room.
+// pageBuild builds one merged page: it fetches from regions, retries failures
+// once, decides whether a remaining failure fails the list, and advances the
+// cursor as long as the token has room.
 type pageBuild struct {
 	lister  *Lister
 	request Request
 	query   ownQuery
 	cursor  *cursor
-	top     int // 0: as many as the providers return
+	top     int // 0: all that the providers return
 	memory  *limits.Reservation
 
 	firstDeadline time.Time       // when first attempts end
@@ -41,7 +41,7 @@ type regionResult struct {
 	after           regionCursor  // after this page, if it answered
 	outcome         outcome
 	page            Page
-	held            int64 // bytes of memory
+	memory          int64 // bytes of memory
 	ids             []string
 	fault           *arm.Error // if it failed
 	callerShareFull bool       // the caller's own share is used up
@@ -88,8 +88,8 @@ func (p *pageBuild) run(ctx context.Context) (*MergedPage, error) {
 	return p.mergedPage(), nil
 }
 
-// fetchAll fetches from the regions of this page, and retries those that failed once
-// the others have answered.
+// fetchAll fetches from the regions of this page, and retries failed ones
+// once the others have answered.
 func (p *pageBuild) fetchAll(ctx context.Context) {
 	first, cancel := context.WithDeadline(ctx, p.firstDeadline)
 	defer cancel()
@@ -124,8 +124,8 @@ func (p *pageBuild) fetchConcurrently(ctx context.Context, results []*regionResu
 	limits.ForEach(maxConcurrentRegions, len(results), func(i int) { p.fetch(ctx, results[i], fetchOptions{retry: repeats}) })
 }
 
-// fetchSequentially fills the page region by region, until one has more to give: the
-// next page continues there. It stops early enough to retry failures.
+// fetchSequentially fills the page region by region, until a region has more elements
+// than fit: the next page continues there. It stops early enough to retry failures.
 func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor) {
 	soon := p.request.ReceivedAt.Add(p.lister.timeShare(sequentialShare))
 	for i, r := range open {
@@ -146,7 +146,7 @@ func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor)
 	}
 }
 
-// remaining returns how many elements a page of a given size still needs.
+// remaining returns the number of elements that a page of a given size still needs.
 func (p *pageBuild) remaining() int {
 	n := p.top
 	for _, r := range p.results {
@@ -155,8 +155,8 @@ func (p *pageBuild) remaining() int {
 	return n
 }
 
-// fetchExclusive fetches from one region with the memory of a whole page if no
-// region had room, so that every list makes progress.
+// fetchExclusive fetches from one region with the memory of a whole page if
+// no region had room, so that every list makes progress.
 func (p *pageBuild) fetchExclusive(ctx context.Context) {
 	var first *regionResult
 	for _, r := range p.results {
@@ -182,7 +182,7 @@ func (p *pageBuild) fetchExclusive(ctx context.Context) {
 	p.fetch(ctx, first, fetchOptions{top: p.top, prepaid: room})
 }
 
-// retryFailed calls regions again whose failure is not permanent.
+// retryFailed calls the regions again whose failure is not permanent.
 func (p *pageBuild) retryFailed(ctx context.Context) {
 	var again []*regionResult
 	for _, r := range p.results {
@@ -212,7 +212,7 @@ func (p *pageBuild) retryFailed(ctx context.Context) {
 }
 
 type fetchOptions struct {
-	top     int   // 0: for whatever it gives
+	top     int   // 0: the provider's own size
 	prepaid int64 // taken from the share beforehand
 	retry   bool
 }
@@ -235,7 +235,7 @@ func (p *pageBuild) fetchPages(ctx context.Context, r *regionResult, as fetchOpt
 		from.query = p.query.raw
 	}
 	c := p.collection(from)
-	if c.one {
+	if c.singleResource {
 		from.query = c.Query
 	}
 	room := &pageMemory{build: p, exclusive: as.prepaid > 0, prepaid: as.prepaid}
@@ -271,8 +271,8 @@ func (p *pageBuild) fetchPages(ctx context.Context, r *regionResult, as fetchOpt
 	}
 }
 
-// fail records why there is no page. A retry that was not sent keeps the earlier
-// fault.
+// fail records the reason for a missing page. A retry that was not sent keeps
+// the earlier fault.
 func (r *regionResult) fail(err error, namespace string) {
 	var fault *arm.Error
 	r.callerShareFull = errors.Is(err, limits.ErrCallerShare)
@@ -304,16 +304,16 @@ func (p *pageBuild) collection(r regionCursor) Collection {
 		}
 	}
 	if r.of != nil {
-		return c.at(r.of)
+		return c.atPart(r.of)
 	}
 	return c
 }
 
-// pageMemory is the memory that one region's page takes.
+// pageMemory is the memory of one region's page.
 type pageMemory struct {
 	build     *pageBuild
-	exclusive bool  // what it can want was taken beforehand
-	prepaid   int64 // of that, not used so far
+	exclusive bool  // its maximum was taken beforehand
+	prepaid   int64 // the unused rest of that
 	taken     int64
 }
 
@@ -321,8 +321,8 @@ type pageMemory struct {
 // offsets, and its entry in the set of ids.
 const elementCost = 80
 
-// reserve takes memory before it is allocated. It waits, within bounds, if the list
-// holds none.
+// reserve takes memory before it is allocated. If the list holds none, it
+// waits within bounds.
 func (r *pageMemory) reserve(ctx context.Context, n int64) error {
 	if r.prepaid >= n {
 		r.prepaid -= n
@@ -347,7 +347,7 @@ func (r *pageMemory) reserveElements(ctx context.Context, n int) error {
 	return nil
 }
 
-// releaseAll returns what a page without elements took.
+// releaseAll returns the memory of a page without elements.
 func (r *pageMemory) releaseAll() {
 	if r.exclusive {
 		r.prepaid += r.taken
@@ -357,11 +357,11 @@ func (r *pageMemory) releaseAll() {
 	r.taken = 0
 }
 
-// finish records in the result what the page holds, and returns the rest.
+// finish records the memory of the page in the result, and returns the rest.
 func (r *pageMemory) finish(to *regionResult) {
 	if to.outcome != outcomeAnswered {
 		r.releaseAll()
 	}
-	to.held = r.taken
+	to.memory = r.taken
 	r.build.memory.Shrink(r.prepaid)
 }

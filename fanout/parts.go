@@ -11,31 +11,31 @@ import (
 	"portico/upstream/answers"
 )
 
-// Part is the part of a list that one group holds, or one resource.
+// Part is a part of a list: a group's resources, or one resource.
 type Part struct {
 	Name string   // parts follow each other in the order of their names
 	Path arm.Path // of the list at the group, or of the resource
-	One  bool     // Path is that of a resource
-	// Regions may hold something of the part.
+	One  bool     // Path names a resource
+	// Regions lists the regions that may hold elements of the part.
 	Regions []string
 }
 
-// Parts are the parts of a list that the caller may read at least partly. A list of parts
-// reveals nothing of the others to its caller, not even by the number of its pages.
+// Parts are the parts of a list that the caller may read at least partly. A list of
+// parts reveals nothing about other parts, not even by the number of its pages.
 type Parts interface {
-	// Next returns the first part after a name, and its name; or nil, and the name up to
-	// which it looked, "" at the end.
+	// Next returns the first part after a name. If it found none, it returns
+	// nil and the name that it has searched up to, "" at the end.
 	Next(ctx context.Context, after string) (part *Part, reached string, err error)
-	// Named returns the part with a name, without its regions; nil if the caller may
-	// read nothing in it.
+	// Named returns the part with a name, without its regions; nil if the
+	// caller may read nothing in it.
 	Named(ctx context.Context, name string) (*Part, error)
 }
 
-// maxParts bounds the parts, by region, that one page asks for.
+// maxParts bounds the parts, by region, that one page reads.
 const maxParts = 16
 
-// resumeParts finds the parts of a cursor again, and drops those in which the caller may
-// no longer read anything.
+// resumeParts loads the parts of a cursor again, and drops parts without
+// anything that the caller may still read.
 func (w *cursor) resumeParts(ctx context.Context, parts Parts) error {
 	var kept []*regionCursor
 	for _, r := range w.regions {
@@ -54,8 +54,8 @@ func (w *cursor) resumeParts(ctx context.Context, parts Parts) error {
 	return nil
 }
 
-// addParts adds the parts that come next to the cursor: as many as a page asks for, and
-// one, so that the page knows whether another follows.
+// addParts adds the next parts to the cursor: as many as a page reads, and
+// one more, so that the page knows whether another follows.
 func (w *cursor) addParts(ctx context.Context, parts Parts) error {
 	lost := w.unreachable()
 	for w.more && len(w.remaining()) <= maxParts {
@@ -94,9 +94,9 @@ func (w *cursor) dropLost() {
 	}
 }
 
-// at makes a collection that of a part.
-func (c Collection) at(part *Part) Collection {
-	c.Path, c.one, c.sole = part.Path, part.One, false
+// atPart returns the collection of a part.
+func (c Collection) atPart(part *Part) Collection {
+	c.Path, c.singleResource, c.sole = part.Path, part.One, false
 	if part.One {
 		c.Query = withoutTop(c.Query)
 	}
@@ -105,7 +105,7 @@ func (c Collection) at(part *Part) Collection {
 	return c
 }
 
-// singlePage is a page of one resource, by its own representation.
+// singlePage returns a page with one resource, from the resource's own representation.
 func singlePage(text []byte) (Page, error) {
 	page := Page{Text: text}
 	begin := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))

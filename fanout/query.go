@@ -20,14 +20,14 @@ const (
 	versionName = "api-version"
 )
 
-// ownQuery is the client's query without paging: it is equal on all pages of a list,
-// whatever the spelling and order of parameters.
+// ownQuery is the client's query without paging: it is equal on all pages of
+// a list, whatever the spelling and order of parameters.
 type ownQuery struct {
 	raw        string // without the skip token
 	parameters []parameter
 }
 
-// parameter is a parameter of the client's query; raw is its present spelling.
+// parameter is a parameter of the client's query; raw is its current spelling.
 type parameter struct{ name, value, raw string }
 
 func ownQueryOf(q routing.Query) ownQuery {
@@ -46,8 +46,8 @@ func ownQueryOf(q routing.Query) ownQuery {
 	return own
 }
 
-// parameterOf parses one parameter: it folds the name's case and decodes both parts.
-// Text that cannot be decoded is kept.
+// parameterOf parses one parameter: it folds the name's case and decodes both
+// parts. Text that cannot be decoded is kept.
 func parameterOf(raw string) parameter {
 	decoded := func(s string) string {
 		if d, err := url.QueryUnescape(s); err == nil {
@@ -79,7 +79,7 @@ func (o ownQuery) digest(path arm.Path) [32]byte {
 	return sha256.Sum256(text)
 }
 
-// Codes of a parameter of a query within a token: any text; a skip token in one of
+// Codes of a query's parameter in a token: any text; a skip token in one of
 // its spellings; from codeOwn on, a parameter of the client's own query.
 const (
 	codeText = 0
@@ -143,7 +143,7 @@ func (o ownQuery) decodeQuery(r *decoder) string {
 	return b.String()
 }
 
-// withTop returns a query with its $top, if it has one, set to n.
+// withTop returns a query with $top set to n, if it has a $top.
 func withTop(query string, n int) string {
 	pairs := strings.Split(query, "&")
 	for i, raw := range pairs {

@@ -15,16 +15,16 @@ import (
 )
 
 // A token is base64url(version | key | sealed): key is the first bytes of a hash over
-// the key's id and the key, sealed is an encoded cursor under AES-256-GCM with a random
-// nonce in front. The digest of the list and the caller are additional authenticated data,
-// so a token is valid only for its own list, and for its own caller.
+// the key's id and the key, sealed is an encoded cursor under AES-256-GCM, preceded by a
+// random nonce. The digest of the list and the caller are additional authenticated data,
+// so a token is valid only for its own list and caller.
 const (
 	tokenVersion = 1
 	keyHashLen   = 4 // bytes that identify a key
 	maxToken     = MaxTarget
 	// maxCursor bounds the decompressed cursor.
 	maxCursor = 64 << 10
-	// compressFrom is the length from which cursors are compressed.
+	// compressFrom is the minimum length of compressed cursors.
 	compressFrom = 1 << 10
 )
 
@@ -51,10 +51,10 @@ func NewKeys(keys ...Key) (*Keys, error) {
 		return nil, errors.New("fanout: no key for skip tokens")
 	}
 	k := &Keys{compressors: sync.Pool{New: func() any {
-		// A provider's cursor often has nothing that repeats. Lower levels store such text as it
-		// is; this one spares a quarter of it.
+		// A provider's cursor often has no repetitions. Lower levels store such
+		// text uncompressed; this one saves a quarter of it.
 		w, err := flate.NewWriter(io.Discard, 7)
-		if err != nil { // the level is a legal one
+		if err != nil { // the level is valid
 			panic(err)
 		}
 		return w
@@ -79,14 +79,14 @@ func NewRandomKeys() *Keys {
 	var key Key
 	rand.Read(key.Key[:]) // never fails
 	k, err := NewKeys(key)
-	if err != nil { // a key of this length is a good one
+	if err != nil { // the key has a valid length
 		panic(err)
 	}
 	return k
 }
 
-// seal returns the token of an encoded cursor for the list with this digest, and for a
-// caller.
+// seal returns the token of an encoded cursor for the list with this digest,
+// and for a caller.
 func (k *Keys) seal(cursor []byte, digest [32]byte, caller string) string {
 	first := k.tokenKeys[0]
 	head := append([]byte{tokenVersion}, first.keyHash[:]...)
@@ -117,8 +117,8 @@ func (k *Keys) sealed(token string) bool {
 	return false
 }
 
-// open returns the encoded cursor of a token. It returns false if no key sealed the
-// token for this list, or it is another caller's.
+// open returns the encoded cursor of a token. It returns false if no key
+// sealed the token for this list and caller.
 func (k *Keys) open(token string, digest [32]byte, caller string) ([]byte, bool) {
 	if len(token) > 2*maxToken {
 		return nil, false
@@ -147,7 +147,7 @@ const (
 	encodingDeflate = 1
 )
 
-// compress returns a cursor as it is sealed: deflated, or plain if it is short.
+// compress returns the form of a cursor for sealing: deflated, or plain if it is short.
 func (k *Keys) compress(cursor []byte) []byte {
 	if len(cursor) < compressFrom {
 		return append([]byte{encodingPlain}, cursor...)
@@ -194,8 +194,8 @@ func (l *Lister) OpenPosition(r Request) (string, bool) {
 	return string(position), ok && len(position) > 0
 }
 
-// positionDigest keeps tokens of the front door's own lists apart from those of
-// merged lists.
+// positionDigest makes tokens of the front door's own lists invalid for
+// merged lists, and vice versa.
 func positionDigest(r Request) [32]byte {
 	digest := ownQueryOf(r.Query).digest(r.Path)
 	return sha256.Sum256(append([]byte("own "), digest[:]...))

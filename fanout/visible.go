@@ -9,21 +9,21 @@ import (
 	"portico/internal/jsontext"
 )
 
-// visibility decides which elements of a list are shown: to every caller only those
-// that lie in the list, and to a caller that may read a part of it only those that it
-// may read.
+// visibility decides which elements of a list are shown: to every caller only
+// elements that belong to the list, and to a caller with partial access only
+// those that it may read.
 type visibility struct {
 	shows func(id string) bool // nil: the caller may read all of the list
 	list  *arm.Path
 }
 
-// hide hides the elements of a page that are not shown. It also hides other members that
-// may be sums over hidden elements.
+// hide hides the elements of a page that are not shown. It also hides other
+// members that may be sums over hidden elements.
 func (v visibility) hide(page *Page) {
 	var id arm.Path
 	var usual spelling
 	for i := range page.Elements {
-		if e := &page.Elements[i]; !v.visible(page, *e, &id, &usual) {
+		if e := &page.Elements[i]; !v.isVisible(page, *e, &id, &usual) {
 			e.end = e.begin
 			page.hidden++
 		}
@@ -33,51 +33,53 @@ func (v visibility) hide(page *Page) {
 	}
 }
 
-// visible reports whether an element is shown. To a caller that may read a part, an element
-// whose id readers could take for another, or for none, never is. path is scratch space.
-func (v visibility) visible(page *Page, e Element, path *arm.Path, usual *spelling) bool {
+// isVisible reports whether an element is shown. A caller with partial access
+// never sees an element whose id readers could take for another id, or for
+// none. path is scratch space.
+func (v visibility) isVisible(page *Page, e Element, path *arm.Path, usual *spelling) bool {
 	if e.idEnd-e.id <= uint32(len(`""`)) {
 		return v.shows == nil
 	}
 	quoted := page.Text[e.id:e.idEnd]
 	var id string
 	if bytes.IndexByte(quoted, '\\') < 0 {
-		// Without a copy of the id: nothing writes to the page, or keeps the id.
+		// The id is not copied: nothing writes to the page, or keeps the id.
 		id = unsafe.String(&quoted[1], len(quoted)-2)
 	} else {
 		id, _ = jsontext.Text(quoted)
 	}
 	if v.shows == nil {
-		return usual.of(id) || v.lies(id, path, usual) || !namesResource(id)
+		return usual.matches(id) || v.belongs(id, path, usual) || !namesResource(id)
 	}
 	return v.shows(id) && v.listed(id, path) && jsontext.Once(page.Text[e.begin:e.end], "id")
 }
 
-// listed reports whether an id is the one spelling of that of a resource that the list
-// can hold. path is scratch space.
+// listed reports whether an id is the unambiguous spelling of a resource that
+// the list can hold. path is scratch space.
 func (v visibility) listed(id string, path *arm.Path) bool {
-	return path.Parse(arm.PathOf(id)) == nil && path.String() == id && v.holds(path) && unambiguous(path)
+	return path.Parse(arm.PathOf(id)) == nil && path.String() == id && v.canHold(path) && unambiguous(path)
 }
 
-// lies reports whether an id, however it is spelled, is that of a resource that the list
-// can hold, and notes its spelling.
-func (v visibility) lies(id string, path *arm.Path, usual *spelling) bool {
+// belongs reports whether an id, in any spelling, names a resource that the
+// list can hold, and records its spelling.
+func (v visibility) belongs(id string, path *arm.Path, usual *spelling) bool {
 	if !strings.HasPrefix(id, "/") {
-		id = "/" + id // as some providers leave out
+		id = "/" + id // some providers omit it
 	}
 	for strings.Contains(id, "//") {
 		id = strings.ReplaceAll(id, "//", "/")
 	}
-	if path.Parse(arm.PathOf(id)) != nil || !v.holds(path) {
+	if path.Parse(arm.PathOf(id)) != nil || !v.canHold(path) {
 		return false
 	}
 	if path.String() == id {
-		usual.note(path, v.scope())
+		usual.record(path, v.scope())
 	}
 	return true
 }
 
-// scope returns how many segments of the list's ids name its scope, or the parent.
+// scope returns the number of segments in the list's ids that name its scope,
+// or the parent.
 func (v visibility) scope() int {
 	if hop := v.list.LastHop(); hop.Len() == 1 {
 		return hop.Start()
@@ -85,9 +87,9 @@ func (v visibility) scope() int {
 	return v.list.Len() - 1
 }
 
-// holds reports whether the list can hold a resource: one of its type, in its scope. A
+// canHold reports whether the list can hold a resource: one of its type, in its scope. A
 // tenant's list holds no resource of a subscription, which may belong to another tenant.
-func (v visibility) holds(path *arm.Path) bool {
+func (v visibility) canHold(path *arm.Path) bool {
 	if path.Hops() < v.list.Hops() || (path.Subscription() == "") != (v.list.Subscription() == "") {
 		return false
 	}
@@ -107,13 +109,13 @@ func (v visibility) holds(path *arm.Path) bool {
 	return true
 }
 
-// spelling is the spelling of the common part of ids, taken from one element of a list. It
-// saves checking each segment of the other ids.
+// spelling is the spelling of the common part of ids, taken from one element
+// of a list. It saves checking each segment of the other ids.
 type spelling struct {
 	scope, groups, tail string // "/subscriptions/S", "/resourceGroups/", "/providers/N.S/things/"
 }
 
-func (s *spelling) note(path *arm.Path, scope int) {
+func (s *spelling) record(path *arm.Path, scope int) {
 	hop := path.LastHop()
 	s.scope = path.Prefix(scope)
 	s.tail = path.String()[len(path.Prefix(max(scope, hop.Start()))) : len(path.Prefix(path.Len()-1))+1]
@@ -122,8 +124,8 @@ func (s *spelling) note(path *arm.Path, scope int) {
 	}
 }
 
-// of reports whether an id is spelled so.
-func (s *spelling) of(id string) bool {
+// matches reports whether an id has this spelling.
+func (s *spelling) matches(id string) bool {
 	end := strings.LastIndexByte(id, '/') + 1
 	if s.tail == "" || end < len(s.scope)+len(s.tail) || id[:len(s.scope)] != s.scope || id[end-len(s.tail):end] != s.tail || !plainName(id[end:]) {
 		return false
@@ -132,7 +134,8 @@ func (s *spelling) of(id string) bool {
 	return group == "" || s.groups != "" && strings.HasPrefix(group, s.groups) && plainName(group[len(s.groups):])
 }
 
-// plainName reports whether a text is a name that every reader takes for itself.
+// plainName reports whether a text is a name that every reader understands in
+// the same way.
 func plainName(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && c != '-' && c != '_' && (c != '.' || i == 0) {
@@ -142,7 +145,7 @@ func plainName(text string) bool {
 	return text != ""
 }
 
-// namesResource reports whether readers can take a text for the id of a resource.
+// namesResource reports whether readers may take a text for the id of a resource.
 func namesResource(text string) bool {
 	if strings.ContainsAny(text, `%\`) {
 		return true
@@ -155,8 +158,8 @@ func namesResource(text string) bool {
 	return false
 }
 
-// unambiguous reports whether no server takes a path for another one, by its names,
-// namespaces or types.
+// unambiguous reports whether no server takes a path for another one because
+// of its names, namespaces or types.
 func unambiguous(path *arm.Path) bool {
 	if group := path.Group(); group != "" && !arm.ValidGroupName(group) {
 		return false

@@ -14,20 +14,20 @@ type Declaration struct {
 	Providers []ProviderDeclaration
 }
 
-// ProviderDeclaration declares one resource provider. Endpoints and Template serve the
-// provider's own calls and every type that has none.
+// ProviderDeclaration declares one resource provider. Endpoints and Template
+// serve the provider's own calls and the types without endpoints.
 type ProviderDeclaration struct {
 	Namespace    string
 	Registration Registration
-	Features     []string // names without the namespace
-	// InternalSubscriptions are the provider's own: resources that it creates there on
-	// behalf of customers must name the customer's resource.
+	Features     []string // names without namespace
+	// InternalSubscriptions are the provider's own subscriptions: resources that it
+	// creates there on behalf of customers must name the customer's resource.
 	InternalSubscriptions []string
-	// RequestHeaders and AnswerHeaders pass in addition to those that pass for any
-	// provider.
+	// RequestHeaders and AnswerHeaders are forwarded in addition to the
+	// headers that are forwarded for every provider.
 	RequestHeaders, AnswerHeaders []string
-	// RedirectHosts are where the provider may redirect clients to: a host, or after "*."
-	// every host below a name, with an optional port.
+	// RedirectHosts are permitted targets of the provider's redirects: a host,
+	// or after "*." every host below a name, with an optional port.
 	RedirectHosts []string
 	TLS           TLS        // likewise
 	Credential    Credential // likewise
@@ -36,25 +36,24 @@ type ProviderDeclaration struct {
 	Addresses
 }
 
-// TLS names PEM files: CA in place of the authorities that all providers share, Cert
-// and Key (both or neither) as Portico's identity towards this provider. Each may be
-// empty.
+// TLS names PEM files: CA replaces the authorities that all providers share, Cert and
+// Key (both or neither) are Portico's identity for this provider. Each may be empty.
 type TLS struct {
 	CA, Cert, Key string
 }
 
-// Credential names the header that authenticates Portico to a provider, and the
-// file of its value. Both may be empty.
+// Credential names the header that authenticates Portico to a provider, and
+// the file with its value. Both may be empty.
 type Credential struct {
 	Header, File string
 }
 
-// Addresses names endpoints on one level, of a provider or of a type.
+// Addresses holds the endpoints of a provider or of a type.
 type Addresses struct {
 	// Endpoints are the addresses by normalised region, or by "global".
 	Endpoints map[string][]*url.URL
-	// Template is the address for every region that Endpoints lacks, with placeholders as
-	// in [Expand]. It never makes a global endpoint.
+	// Template is the address for every region that Endpoints lacks, with the
+	// placeholders of [Expand]. It never makes a global endpoint.
 	Template string
 }
 
@@ -69,8 +68,8 @@ type TypeDeclaration struct {
 	// Subservice fills templates; a nested type without one inherits its parent's.
 	Subservice  string
 	APIVersions []string
-	// Locations are normalised regions; none means every region with an endpoint of the
-	// type. Those of nested and global types are ignored.
+	// Locations are normalised regions; none means every region with an
+	// endpoint of the type. They are ignored for nested and global types.
 	Locations       []string
 	DeletionPolicy  DeletionPolicy
 	Capabilities    Capabilities
@@ -82,7 +81,7 @@ type TypeDeclaration struct {
 	Shapes map[string]*schema.Shape // of the bodies of PUTs, by folded api-versions
 }
 
-// Placeholders are the words, in braces, of an endpoint template.
+// Placeholders returns the words, in braces, of an endpoint template.
 func Placeholders() []string { return []string{"{region}", "{subservice}", "{namespace}"} }
 
 // Expand fills an endpoint template: {region}, {subservice} and {namespace},
@@ -95,6 +94,6 @@ func Expand(template, region, subservice, namespace string) string {
 	).Replace(template)
 }
 
-// WantsSubservice reports whether template contains {subservice}, and so serves only
-// types that have one.
+// WantsSubservice reports whether template contains {subservice}, so that it
+// serves only types with one.
 func WantsSubservice(template string) bool { return strings.Contains(template, "{subservice}") }

@@ -1,13 +1,13 @@
-// Package regions holds the region map: which regions and resource providers there are,
-// which resource types each provider serves, and which endpoint serves a type in a
-// region (addendum, Regional Endpoints).
+// Package regions holds the region map: the regions, the resource providers, the types
+// that each provider serves, and the endpoint that serves a type in a region (addendum,
+// Regional Endpoints).
 //
-// A [Map] is an immutable value. [New] resolves it once from plain declarations, so
-// that a lookup for a request is a few map reads and never allocates; a change of
-// configuration builds a new Map and swaps the pointer. Slices and URLs reached through
-// a Map are shared and must not be changed.
+// A [Map] is immutable. [New] resolves it once from plain declarations, so that a lookup
+// for a request is a few map reads and never allocates; a change of configuration builds
+// a new Map and swaps the pointer. Slices and URLs reached through a Map are shared and
+// must not be changed.
 //
-// The health of an endpoint's addresses outlives a Map; package health keeps it.
+// Package health keeps the health of endpoints' addresses, which outlives a Map.
 //
 // Nothing here reads files or reports faults: the caller has checked the declarations.
 package regions
@@ -19,8 +19,8 @@ import (
 	"portico/arm"
 )
 
-// Region is one region of the cloud. Name is normalised, as [arm.Location]
-// makes it; the fields from Geography on may be empty.
+// Region is one region of the cloud. Name is normalised by [arm.Location];
+// the fields from Geography on may be empty.
 type Region struct {
 	Name         string
 	DisplayName  string
@@ -41,7 +41,7 @@ type Map struct {
 	providers []*Provider
 	byKey     map[string]*Provider
 	longest   int                  // of the keys in byKey
-	internal  map[string]*Provider // by the folded ids of their subscriptions
+	internal  map[string]*Provider // by the folded ids of internal subscriptions
 	endpoints []*Endpoint
 }
 
@@ -66,15 +66,15 @@ func (m *Map) HasRegion(name string) bool {
 // Providers returns all providers, sorted by folded namespace.
 func (m *Map) Providers() []*Provider { return m.providers }
 
-// Endpoints returns every endpoint that serves anything, each once, by region and
-// addresses.
+// Endpoints returns every endpoint that serves anything, each once, by region
+// and addresses.
 func (m *Map) Endpoints() []*Endpoint { return m.endpoints }
 
 // Provider returns the provider of a namespace in any casing, or nil. It does
 // not allocate.
 func (m *Map) Provider(namespace string) *Provider {
-	// Keys are ASCII, and nothing beyond ASCII folds into ASCII: a longer text cannot
-	// match, and a shorter one fits the buffer except in extreme maps.
+	// Keys are ASCII, and nothing beyond ASCII folds into ASCII: a longer text
+	// cannot match, and a shorter one fits the buffer except in extreme maps.
 	if len(namespace) > m.longest {
 		return nil
 	}
@@ -101,5 +101,5 @@ func (m *Map) InternalTo(subscription string) *Provider {
 	return m.internal[arm.Fold(subscription)]
 }
 
-// keyBuffer is the stack space of lookups for a folded key.
+// keyBuffer is the stack space for a folded key in lookups.
 const keyBuffer = 256

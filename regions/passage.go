@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// PassesRequest returns the request headers, by canonical name, that pass to this
-// provider in addition to those that pass to all.
+// PassesRequest returns the request headers, by canonical name, that are
+// forwarded to this provider in addition to the headers for all providers.
 func (p *Provider) PassesRequest() map[string]bool { return p.requestHeaders }
 
 // PassesAnswer returns the headers of the provider's answers, by canonical name, that
-// pass to clients in addition to those that pass from all.
+// are forwarded to clients in addition to the headers of all providers.
 func (p *Provider) PassesAnswer() map[string]bool { return p.answerHeaders }
 
 func canonicalNames(names []string) map[string]bool {
@@ -61,7 +61,7 @@ func standardPort(scheme string) string {
 	return ""
 }
 
-// redirectHost is a host to which clients may be redirected.
+// redirectHost is a permitted host of redirects.
 type redirectHost struct {
 	name  string // in lower case
 	below bool   // matches all hosts below the name

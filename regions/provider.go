@@ -30,12 +30,11 @@ type Provider struct {
 	endpoints map[string]*Endpoint
 }
 
-// TLS returns how Portico and the provider authenticate to each other, if the provider
-// declares that.
+// TLS returns the provider's own TLS settings, if declared.
 func (p *Provider) TLS() TLS { return p.tls }
 
-// Credential returns the further credential by which Portico authenticates to the
-// provider, if the provider declares one.
+// Credential returns the credential by which Portico authenticates to the
+// provider besides TLS, if declared.
 func (p *Provider) Credential() Credential { return p.credential }
 
 // Types returns the provider's types in the order of their declaration.
@@ -72,7 +71,7 @@ func (p *Provider) Endpoints() []*Endpoint {
 	})
 }
 
-// Feature returns a feature of the provider by its name in any casing, as declared.
+// Feature returns the declared name of a feature, by its name in any casing.
 func (p *Provider) Feature(name string) (declared string, ok bool) {
 	i := slices.IndexFunc(p.Features, func(f string) bool { return arm.EqualFold(f, name) })
 	if i < 0 {
@@ -81,22 +80,23 @@ func (p *Provider) Feature(name string) (declared string, ok bool) {
 	return p.Features[i], true
 }
 
-// Endpoint returns the provider's own endpoint in a normalised region, or of "global",
-// which serves calls without a type; nil if it has none. A template with {subservice}
-// makes no such endpoint.
+// Endpoint returns the provider's own endpoint in a normalised region or in
+// "global", for calls without a type; nil if it has none. A template with
+// {subservice} makes no such endpoint.
 func (p *Provider) Endpoint(region string) *Endpoint { return p.endpoints[region] }
 
-// Endpoint is one regional endpoint of a provider, reachable at one or more addresses.
-// Within a Map, the same addresses in the same region are the same *Endpoint, wherever
-// they are declared: limits, health and connections belong to it. A provider with a TLS
-// or a credential of its own shares none with others. Each URL has a scheme and a host, nothing else.
+// Endpoint is one regional endpoint of a provider, with one or more
+// addresses. Within a Map, the same addresses in the same region are the same
+// *Endpoint, wherever they are declared: limits, health and connections
+// belong to it. A provider with its own TLS settings or credential shares no
+// endpoint with others. Each URL has a scheme and a host, nothing else.
 type Endpoint struct {
 	Region string // normalised, or "global"
 	URLs   []*url.URL
-	// Identity is the namespace of the provider whose TLS and credential calls use, ""
-	// for what all providers share.
+	// Identity is the namespace of the provider whose TLS settings and
+	// credential calls use, "" for the ones that all providers share.
 	Identity string
-	// Providers are the namespaces of those that declare the endpoint.
+	// Providers lists the namespaces of the providers that declare the endpoint.
 	Providers []string
 }
 

@@ -10,9 +10,9 @@ import (
 	"portico/arm"
 )
 
-// New resolves a checked declaration. It makes the least of invalid ones: of duplicates
-// the first counts, a template that does not expand to an address makes no endpoint, a
-// nested type whose parent is not declared has no parent.
+// New resolves a checked declaration. It tolerates invalid ones: the first of
+// duplicates counts, a template that does not expand to an address makes no
+// endpoint, a nested type whose parent is not declared has no parent.
 func New(d Declaration) *Map {
 	r := resolver{
 		m: &Map{
@@ -114,8 +114,8 @@ func (r *resolver) newType(p *Provider, d *TypeDeclaration) *ResourceType {
 	return t
 }
 
-// finishType adds what a type inherits from its parent, which is finished, and from its
-// provider.
+// finishType adds the inheritance of a type from its parent, which is
+// finished, and from its provider.
 func (r *resolver) finishType(t *ResourceType, declared map[*ResourceType]*TypeDeclaration, provider Addresses) {
 	if i := strings.LastIndexByte(t.Name, '/'); i > 0 {
 		t.Parent = t.Provider.TypeNamed(t.Name[:i])
@@ -157,7 +157,7 @@ func (r *resolver) locations(t *ResourceType, declared []string) []string {
 func (r *resolver) addMissing(dst map[string]*Endpoint, level Addresses, subservice string, p *Provider) {
 	for region, urls := range level.Endpoints {
 		if dst[region] == nil && len(urls) > 0 {
-			dst[region] = r.share(region, urls, p)
+			dst[region] = r.sharedEndpoint(region, urls, p)
 		}
 	}
 	if level.Template == "" || subservice == "" && WantsSubservice(level.Template) {
@@ -169,13 +169,14 @@ func (r *resolver) addMissing(dst map[string]*Endpoint, level Addresses, subserv
 		}
 		u, err := url.Parse(Expand(level.Template, region.Name, subservice, p.Namespace))
 		if err == nil && u.Host != "" {
-			dst[region.Name] = r.share(region.Name, []*url.URL{u}, p)
+			dst[region.Name] = r.sharedEndpoint(region.Name, []*url.URL{u}, p)
 		}
 	}
 }
 
-// share returns the one endpoint of these addresses in this region for a provider.
-func (r *resolver) share(region string, urls []*url.URL, p *Provider) *Endpoint {
+// sharedEndpoint returns the shared endpoint of these addresses in this region for a
+// provider.
+func (r *resolver) sharedEndpoint(region string, urls []*url.URL, p *Provider) *Endpoint {
 	e := &Endpoint{Region: region, URLs: slices.Clone(urls), Identity: p.identity(urls), Providers: []string{p.Namespace}}
 	key := region + " " + e.String() + " " + e.Identity
 	if known := r.shared[key]; known != nil {
@@ -188,7 +189,8 @@ func (r *resolver) share(region string, urls []*url.URL, p *Provider) *Endpoint 
 	return e
 }
 
-// identity returns whose TLS and credential calls of the provider use at these addresses.
+// identity returns the namespace whose TLS settings and credential calls of
+// the provider use at these addresses.
 func (p *Provider) identity(urls []*url.URL) string {
 	if p.credential != (Credential{}) {
 		return p.Namespace
@@ -199,8 +201,8 @@ func (p *Provider) identity(urls []*url.URL) string {
 	return p.Namespace
 }
 
-// parentsFirst orders types so that each follows its parent, in any order of
-// declaration.
+// parentsFirst orders types so that each comes after its parent, in any order
+// of declaration.
 func parentsFirst(types []*ResourceType) []*ResourceType {
 	ordered := slices.Clone(types)
 	slices.SortStableFunc(ordered, func(a, b *ResourceType) int {

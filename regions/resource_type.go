@@ -22,9 +22,9 @@ type ResourceType struct {
 	Routing     Routing // for a nested type, its parent's
 	Subservice  string
 	APIVersions []string // newest first
-	// Locations are where instances may be created, normalised: as declared, else every
-	// region with an endpoint; "global" alone for global types; the parent's for nested
-	// types.
+	// Locations are the normalised locations in which instances may be
+	// created: as declared, else every region with an endpoint; only "global"
+	// for global types; the parent's for nested types.
 	Locations      []string
 	DeletionPolicy DeletionPolicy
 	Capabilities   Capabilities
@@ -32,14 +32,14 @@ type ResourceType struct {
 	// effect; 0 means the setting for all types.
 	LateWriteWindow time.Duration
 	OnRegionFailure RegionFailure
-	SKUs            []SKU // for new resources; none: the map does not say
+	SKUs            []SKU // for new resources; none: the map lists none
 
 	endpoints map[string]*Endpoint
 	shapes    map[string]*schema.Shape // by folded api-versions
 }
 
-// Shape returns the shape of the bodies of an api-version, in any casing; nil if the map
-// does not know it.
+// Shape returns the shape of the bodies of an api-version, in any casing; nil
+// if the map has none.
 func (t *ResourceType) Shape(apiVersion string) *schema.Shape {
 	if len(t.shapes) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (t *ResourceType) Shape(apiVersion string) *schema.Shape {
 	return t.shapes[arm.Fold(apiVersion)]
 }
 
-// Actions are what roles allow of a type's resources, such as
+// Actions are the actions on a type's resources in roles, such as
 // Contoso.Compute/virtualMachines/read.
 type Actions struct{ Read, Write, Delete string }
 
@@ -56,7 +56,7 @@ type Capabilities struct {
 	Move  bool // instances can move between groups and subscriptions
 	Tags  bool // instances can be tagged
 	ETags bool // instances have entity tags and obey preconditions
-	// Preflight: the provider says of planned instances whether it would accept them.
+	// Preflight reports whether the provider answers preflights of planned instances.
 	Preflight bool
 }
 
@@ -71,8 +71,8 @@ func (t *ResourceType) Supports(apiVersion string) bool {
 	return false
 }
 
-// DefaultAPIVersion returns the newest stable version, or the newest preview if there
-// is no other.
+// DefaultAPIVersion returns the newest stable version, or the newest preview
+// if there is no other.
 func (t *ResourceType) DefaultAPIVersion() string {
 	for _, v := range t.APIVersions { // newest first
 		if arm.StableAPIVersion(v) {
@@ -87,19 +87,19 @@ func (t *ResourceType) OffersLocation(normalised string) bool {
 	return slices.Contains(t.Locations, normalised)
 }
 
-// Endpoint returns the endpoint of the type in a normalised region, or of "global", or
-// nil. The nearest level with the region decides: the type's own endpoints, its
-// template, then likewise those of its parents (a nested resource is served where its
-// parent is), then the provider's.
+// Endpoint returns the endpoint of the type in a normalised region or in
+// "global", or nil. The nearest level with the region decides: the type's own
+// endpoints, its template, then likewise its parents' (a nested resource is
+// served where its parent is), then the provider's.
 func (t *ResourceType) Endpoint(region string) *Endpoint { return t.endpoints[region] }
 
-// Fans reports whether lists of the type are merged from several regions, or would be
-// if the map had several: it is regional, tracked, and has no parent.
+// Fans reports whether lists of the type are merged from several regions, or would be if
+// the map had several: it is regional, tracked, and has no parent.
 func (t *ResourceType) Fans() bool {
 	return t.Kind == Tracked && t.Routing == Regional && t.Parent == nil
 }
 
-// EffectiveRegions returns the regions whose endpoints may hold instances: "global"
-// alone for global types, the parent's for nested ones. It omits instances of a
-// regional extension on a scope without a region: the global endpoint has them.
+// EffectiveRegions returns the regions whose endpoints may hold instances: only "global"
+// for global types, the parent's for nested ones. It does not cover instances of a
+// regional extension on a scope without a region: they are at the global endpoint.
 func (t *ResourceType) EffectiveRegions() []string { return t.Locations }

@@ -10,22 +10,23 @@ import (
 // addendum, Enumerating SKUs for a new resource). Unset fields are empty.
 type SKU struct {
 	Name, Tier, Size, Family, Kind string
-	// Locations are the type's locations, normalised, that offer the SKU, and Zones the
-	// zones in some of them.
+	// Locations are the type's normalised locations that offer the SKU, and
+	// Zones the zones in some of them.
 	Locations []string
 	Zones     map[string][]string
-	// APIVersions are the type's versions that offer it, newest first.
+	// APIVersions are the type's versions that offer the SKU, newest first.
 	APIVersions []string
-	// RequiredFeatures are features, "Namespace/name"; a subscription must be registered
-	// for all of them. RequiredQuotaIDs are offers; it must have one of them.
+	// RequiredFeatures are features, "Namespace/name"; a subscription must be
+	// registered for all of them. RequiredQuotaIDs are offers; a subscription
+	// must have one of them.
 	RequiredFeatures, RequiredQuotaIDs []string
 	Capacity                           *SKUCapacity // nil: it does not scale
 	Capabilities                       []SKUCapability
 	Costs                              []SKUCost
 }
 
-// SKUCapacity says how resources of a SKU scale. If the scale type is None, the numbers
-// mean nothing.
+// SKUCapacity describes how resources of a SKU scale. The numbers are
+// meaningless if the scale type is None.
 type SKUCapacity struct {
 	Minimum, Maximum, Default int64
 	ScaleType                 ScaleType
@@ -41,24 +42,25 @@ type SKUCost struct {
 	ExtendedUnit string
 }
 
-// ScaleType says who changes a capacity (addendum, Enumerating SKUs for an existing
-// resource, capacity.scaleType).
+// ScaleType defines how a capacity changes (addendum, Enumerating SKUs for an
+// existing resource, capacity.scaleType).
 type ScaleType uint8
 
-// The scale types, by the words of the contract.
+// The scale types, in the words of the contract.
 const (
 	ScaleNone ScaleType = iota
 	ScaleManual
 	ScaleAutomatic
 )
 
-// ScaleTypes returns every legal value.
+// ScaleTypes returns every valid value.
 func ScaleTypes() []ScaleType { return []ScaleType{ScaleNone, ScaleManual, ScaleAutomatic} }
 
 func (s ScaleType) String() string { return name(s, "None", "Manual", "Automatic") }
 
-// OfferedIn reports whether an api-version, in any casing, offers the SKU to a
-// subscription with this offer and the features that has finds.
+// OfferedIn reports whether an api-version, in any casing, offers the SKU to
+// a subscription with this offer and features. has reports whether the
+// subscription has a feature.
 func (s *SKU) OfferedIn(apiVersion, offer string, has func(feature string) bool) bool {
 	same := func(a string) func(string) bool { return func(b string) bool { return arm.EqualFold(a, b) } }
 	if !slices.ContainsFunc(s.APIVersions, same(apiVersion)) {
@@ -87,6 +89,6 @@ func (t *ResourceType) resolveSKUs(declared []SKU) {
 	}
 }
 
-// SKUTypes returns the provider's types that have SKUs in the map, parents before the
-// types nested in them.
+// SKUTypes returns the provider's types with SKUs in the map, parents before
+// nested types.
 func (p *Provider) SKUTypes() []*ResourceType { return p.skuTypes }

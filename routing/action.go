@@ -7,21 +7,20 @@ import (
 	"portico/arm"
 )
 
-// The actions of a request that asks, below a subscription or a group, for something
-// that Portico does not have: its answer reveals whether the subscription or the group
-// exists.
+// Actions of a request, below a subscription or a group, for something that Portico does
+// not have: its answer reveals whether the subscription or the group exists.
 const (
 	readSubscription = "Microsoft.Resources/subscriptions/read"
 	readGroup        = "Microsoft.Resources/subscriptions/resourceGroups/read"
 )
 
-// Action returns what the request does, in the words of roles: the namespace, the types,
-// and read, write, delete or, for a POST, the name of an action and "action". Names are
-// spelt as the map declares them; others keep the client's spelling. The route of an Own
-// request names its action: for such a request, and for one that leads nowhere, Action
-// returns the reading of the group or subscription that the path lies in. It is "" if no
-// role is needed: outside of both, and for a provider's list of the actions that roles
-// can allow.
+// Action returns the request's action, in the words of roles: the namespace,
+// the types, and read, write, delete or, for a POST, the name of an action
+// and "action". Declared names are spelt as in the map; others keep the
+// client's spelling. The route of an Own request names its action: for such a
+// request, and for one without a route, Action returns the action to read the
+// surrounding group or subscription. It is "" if no role is needed: outside
+// of both, and for a provider's list of the actions that roles can allow.
 func (r *Request) Action() string {
 	switch {
 	case r.Class == Own || r.Class == NoRoute:
@@ -44,11 +43,11 @@ func (r *Request) containerRead() string {
 	return ""
 }
 
-// LiteralAction returns the action that the last hop of the path spells, with the names
-// that the map declares.
+// LiteralAction returns the action that the last hop of the path spells, with
+// declared names as in the map.
 func (r *Request) LiteralAction() string {
 	hop := r.Path.LastHop()
-	base, named := hop.Namespace(), 0 // how many types base names
+	base, named := hop.Namespace(), 0 // number of types in base
 	if r.Provider != nil {
 		base = r.Provider.Namespace
 	}
@@ -71,8 +70,7 @@ func (r *Request) LiteralAction() string {
 	return action.String()
 }
 
-// actionOf returns the one of three actions that a method takes, and "action" for a
-// POST.
+// actionOf returns the action of a method among the three, and "action" for a POST.
 func actionOf(read, write, remove, method string) string {
 	switch method {
 	case http.MethodPut, http.MethodPatch:
@@ -85,10 +83,10 @@ func actionOf(read, write, remove, method string) string {
 	return read
 }
 
-// Scope returns the ID at which the request's action has to be allowed, in the client's
-// spelling: the resource that the path names; for a collection or an action its parent
-// or scope; for a call to a provider as a whole the subscription or group. It is a part
-// of the path's text.
+// Scope returns the ID at which the request's action has to be allowed, in
+// the client's spelling: the resource in the path; for a collection or an
+// action its parent or scope; for a call to a provider as a whole the
+// subscription or group. It is a part of the path's text.
 func (r *Request) Scope() string {
 	if r.Path.Hops() == 0 {
 		if i, below := r.Path.Own(); below {
@@ -113,7 +111,7 @@ func (r *Request) Scope() string {
 	return r.Path.Prefix(hop.Start() + 2 + n)
 }
 
-// scopeOf is the ID of the path's first segments.
+// scopeOf returns the ID in the path's first segments.
 func (r *Request) scopeOf(segments int) string {
 	if segments == 0 {
 		return TenantScope
@@ -124,7 +122,7 @@ func (r *Request) scopeOf(segments int) string {
 // TenantScope is the ID of a whole tenant, as a scope.
 const TenantScope = "/"
 
-// SubscriptionOf returns the id of the subscription that a scope lies in, in the scope's
+// SubscriptionOf returns the subscription's id in a scope, in the scope's
 // spelling; "" for a tenant's scope. It does not allocate.
 func SubscriptionOf(scope string) string {
 	const before = "/subscriptions/"

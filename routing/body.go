@@ -12,32 +12,33 @@ import (
 	"portico/internal/jsontext"
 )
 
-// Body is the part of a request's content that the front door reads; the bytes go on to
-// the provider unchanged.
+// Body is the part of a request's content that the front door reads; the
+// bytes are forwarded to the provider unchanged.
 type Body struct {
 	// Location is the top-level member of that name, as written; HasLocation reports
 	// whether it is present and not null.
 	Location    string
 	HasLocation bool
-	// LocationPending reports that the content is planned, and its location not known yet.
+	// LocationPending reports that the content is planned, and its location is
+	// not known yet.
 	LocationPending bool
 	// Tags are the top-level tags; HasTags reports whether there are any to check.
-	// TagCount is their number: those beyond [arm.MaxTags] are only counted.
+	// TagCount is their number: tags beyond [arm.MaxTags] are only counted.
 	Tags     map[string]string
 	HasTags  bool
 	TagCount int
-	// NullTags reports whether tags are sent as null.
+	// NullTags reports whether tags is null.
 	NullTags bool
-	// NamedType is the type whose name is checked, as [ReadNameCheck] found it.
+	// NamedType is the type in a name check, from [ReadNameCheck].
 	NamedType string
 }
 
 // longestLocation bounds a location as written, far beyond any location's name.
 const longestLocation = 1024
 
-// ReadObject checks that content is one JSON object and reads its location and
-// tags, by a scan of the top-level members. Either of them twice, or in another
-// casing, is refused: the provider might read the other one.
+// ReadObject checks that content is one JSON object and reads its location and tags, by
+// a scan of the top-level members. It refuses content with either of them twice or in
+// another casing: the provider might read the other one.
 func ReadObject(content []byte) (Body, *arm.Error) {
 	var body Body
 	var fault *arm.Error
@@ -97,7 +98,7 @@ func ambiguous(key []byte, name string, seen bool) *arm.Error {
 	return nil
 }
 
-// CheckTagCount returns the fault of more tags than limit.
+// CheckTagCount returns an error if there are more tags than limit.
 func (b Body) CheckTagCount(limit int) *arm.Error {
 	if b.TagCount > limit {
 		return arm.NewError(arm.TagCountExceeded, b.TagCount, limit).About("tags")
@@ -127,7 +128,7 @@ func readTags(value []byte, body *Body) *arm.Error {
 	return keepTags(value, body)
 }
 
-// keepTags reads tags that have been checked.
+// keepTags reads tags after they have been checked.
 func keepTags(value []byte, body *Body) (fault *arm.Error) {
 	_ = jsontext.Object(value, func(m jsontext.Member) error {
 		name := string(m.Key)
@@ -156,10 +157,10 @@ func CheckJSON(content []byte) *arm.Error {
 	return nil
 }
 
-// CheckContentType refuses content unless it is declared, once, to be JSON. It also
-// refuses codings and character sets that would make a provider read something else
-// than was checked here. Without content it needs no declaration. It returns an error,
-// not an *arm.Error, so that nil stays nil.
+// CheckContentType refuses content unless its Content-Type, given once, is JSON. It also
+// refuses codings and character sets that would make a provider read something else than
+// was checked here. Empty content needs no Content-Type. It returns an error, not an
+// *arm.Error, so that nil stays nil.
 func CheckContentType(h http.Header, content []byte) error {
 	if len(content) == 0 {
 		return nil

@@ -87,8 +87,8 @@ func checkNames(hop arm.Hop) *arm.Error {
 	return nil
 }
 
-// CheckNames checks the names in an ID, which [ClassifyID] read from a body, by the
-// rules for names in paths.
+// CheckNames checks the names in an ID from a body, parsed by [ClassifyID],
+// by the rules for names in paths.
 func (r *Request) CheckNames() *arm.Error {
 	if fault := r.checkScope(); fault != nil {
 		return fault
@@ -101,22 +101,22 @@ func (r *Request) CheckNames() *arm.Error {
 	return nil
 }
 
-// typeKnown reports whether a hop's type is declared, where its class demands that. The
-// host of an extension must be of a declared type. Only an extension, or a type below
-// one, stands on another resource.
+// typeKnown reports whether a hop's type is declared, if its class requires
+// that. The host of an extension must have a declared type. Only extensions,
+// and types below them, can be on another resource.
 func (r *Request) typeKnown(provider *regions.Provider, i int) bool {
 	t := r.Type
 	if i < r.Path.Hops()-1 {
 		hop := r.Path.Hop(i)
-		t = typeOf(provider, hop, hop.Len()/2) // a further hop begins only behind a name
+		t = typeOf(provider, hop, hop.Len()/2) // a further hop begins only after a name
 	} else if r.Class != Instance && r.Class != Collection && r.Class != Below {
 		return true
 	}
-	return t != nil && (i == 0 || top(t).Kind == regions.Extension)
+	return t != nil && (i == 0 || topLevelType(t).Kind == regions.Extension)
 }
 
-// top is the type at the beginning of a nested one's name.
-func top(t *regions.ResourceType) *regions.ResourceType {
+// topLevelType returns the type at the beginning of a nested type's name.
+func topLevelType(t *regions.ResourceType) *regions.ResourceType {
 	for t.Parent != nil {
 		t = t.Parent
 	}
@@ -127,7 +127,7 @@ func (r *Request) unknownType(provider *regions.Provider) *arm.Error {
 	return arm.NewError(arm.InvalidResourceType, provider.Namespace, r.Query.APIVersion).About("resourceType")
 }
 
-// methods are the verbs that each class understands.
+// methods maps classes to the methods that they support.
 var methods = map[Class][]string{
 	Instance:   {http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete},
 	Collection: {http.MethodGet, http.MethodPost},
@@ -170,7 +170,7 @@ func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 	return nil
 }
 
-// supportedVersions are those that the fault of a malformed api-version lists.
+// supportedVersions returns the api-versions to list in the error about a malformed one.
 func (r *Request) supportedVersions() []string {
 	if r.Type != nil {
 		return r.Type.APIVersions
@@ -178,7 +178,7 @@ func (r *Request) supportedVersions() []string {
 	return ownVersions
 }
 
-// checkSKUs requires that one of the types whose SKUs are requested supports the
+// checkSKUs requires that one of the types of the requested SKUs supports the
 // api-version and the location.
 func (r *Request) checkSKUs() *arm.Error {
 	supported, offered := false, r.Location == ""
@@ -200,7 +200,7 @@ func (r *Request) checkSKUs() *arm.Error {
 	return arm.NoProviderFound(r.Location, r.Query.APIVersion, r.Provider.Namespace+name, versions, locations).About(target)
 }
 
-// Unroutable is the answer to a well-formed path that leads nowhere.
+// Unroutable returns the answer to a well-formed path without a route.
 func (r *Request) Unroutable() *arm.Error {
 	return arm.NewError(arm.HTTPResourceNotFound, r.Path.String())
 }

@@ -11,14 +11,14 @@ import (
 	"portico/regions"
 )
 
-// instance serves a resource itself.
-func (s *resolution) instance() error {
+// routeInstance routes a request for a resource itself.
+func (s *resolution) routeInstance() error {
 	t := s.r.Type
 	switch {
 	case t.Kind == regions.Extension:
-		return s.unlessAbsent(s.extension(t))
+		return s.ignoreAbsence(s.routeExtension(t))
 	case t.Kind == regions.ProxyOnly:
-		return s.unlessAbsent(s.untracked(t))
+		return s.ignoreAbsence(s.routeUntracked(t))
 	case s.d.Group.Key == "":
 		return s.r.Unroutable() // tracked resources need a group
 	}
@@ -27,22 +27,22 @@ func (s *resolution) instance() error {
 		s.d.Parent = s.keyOf(hop, n)
 	}
 	if s.r.Method == http.MethodGet {
-		return s.read(t)
+		return s.routeRead(t)
 	}
-	return s.stored(t)
+	return s.routeWrite(t)
 }
 
-// unlessAbsent returns err, or nil if missing decided that a DELETE has nothing to
-// delete: it is answered without a call.
-func (s *resolution) unlessAbsent(err error) error {
+// ignoreAbsence returns err, or nil if missingFault has decided that a DELETE
+// has nothing to delete: it is answered without a call.
+func (s *resolution) ignoreAbsence(err error) error {
 	if s.d.Answer == Absent {
 		return nil
 	}
 	return err
 }
 
-// trackedAbove returns how many segments of a hop name the nearest tracked resource
-// above the one of type t that the first n segments name; 0 if there is none.
+// trackedAbove returns the number of segments, in a hop, of the nearest tracked resource
+// above the resource of type t in the first n segments; 0 if there is none.
 func trackedAbove(t *regions.ResourceType, n int) int {
 	for t := t.Parent; t != nil; t = t.Parent {
 		if n -= 2; t.Kind == regions.Tracked {
@@ -52,8 +52,8 @@ func trackedAbove(t *regions.ResourceType, n int) int {
 	return 0
 }
 
-// read routes a GET by the index's row, possibly a cached one.
-func (s *resolution) read(t *regions.ResourceType) error {
+// routeRead routes a GET by the index's row, possibly a cached one.
+func (s *resolution) routeRead(t *regions.ResourceType) error {
 	located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, arm.AppendFold(s.r.buffer[:0], s.r.Path.String()), s.r.Received)
 	if err != nil {
 		return fmt.Errorf("read where a resource lies: %w", err)
@@ -61,23 +61,23 @@ func (s *resolution) read(t *regions.ResourceType) error {
 	if located.Found {
 		s.d.inGroup = true
 		s.d.Memory.Location, s.d.Generation, s.d.NeedsVerify = located.Cached, located.Generation, located.NeedsVerify()
-		return s.serve(t, located.Region)
+		return s.routeTo(t, located.Region)
 	}
 	hop := s.r.Path.LastHop()
-	row, err := s.unindexed(hop, hop.Len(), s.r.Key())
+	row, err := s.resolveUnindexed(hop, hop.Len(), s.r.Key())
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return s.absent()
+		return s.absenceFault()
 	case err != nil:
 		return err
 	}
 	s.d.inGroup = true
 	s.d.Generation, s.d.NeedsVerify = row.Generation, row.NeedsVerify()
-	return s.serve(t, row.Region)
+	return s.routeTo(t, row.Region)
 }
 
-// stored routes writes and HEAD by the store itself, not the cache.
-func (s *resolution) stored(t *regions.ResourceType) error {
+// routeWrite routes writes and HEAD by the store itself, not the cache.
+func (s *resolution) routeWrite(t *regions.ResourceType) error {
 	row, removalOpen, err := s.currentRow()
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -102,11 +102,11 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 			return s.placeNew(t)
 		}
 	}
-	return s.serve(t, row.Region)
+	return s.routeTo(t, row.Region)
 }
 
-// currentRow returns the row of the instance that the request names. removalOpen is for
-// HEAD alone: for all other methods the provider is asked.
+// currentRow returns the row of the instance in the request. removalOpen is
+// only for HEAD: for all other methods the provider is called.
 func (s *resolution) currentRow() (row inventory.Resource, removalOpen bool, err error) {
 	key, hop := s.r.Key(), s.r.Path.LastHop()
 	switch {
@@ -117,7 +117,7 @@ func (s *resolution) currentRow() (row inventory.Resource, removalOpen bool, err
 	}
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		row, err = s.unindexed(hop, hop.Len(), key)
+		row, err = s.resolveUnindexed(hop, hop.Len(), key)
 	case err != nil:
 		err = fmt.Errorf("read a row: %w", err)
 	}
@@ -132,11 +132,11 @@ func (s *resolution) withoutRow(t *regions.ResourceType) error {
 		s.d.Answer = Absent
 		return nil
 	}
-	return s.absent()
+	return s.absenceFault()
 }
 
-// placeExisting checks the location of a PUT against the row. A location that differs
-// is refused when the intent is recorded, if the row still exists.
+// placeExisting checks the location of a PUT against the row. A different
+// location is refused when the intent is recorded, if the row still exists.
 func (s *resolution) placeExisting(t *regions.ResourceType, row inventory.Resource) error {
 	if s.body.LocationPending {
 		s.d.Location = row.Location
@@ -177,17 +177,17 @@ func (s *resolution) placeNew(t *regions.ResourceType) error {
 	return s.placeByType(t, s.d.Location)
 }
 
-// placeByType serves a new resource in a location, or at the global endpoint if its type has
-// that alone.
+// placeByType routes a new resource to a location, or to the global endpoint
+// if its type has only that.
 func (s *resolution) placeByType(t *regions.ResourceType, location string) error {
 	if t.Routing == regions.Global {
 		location = arm.GlobalLocation
 	}
-	return s.serve(t, location)
+	return s.routeTo(t, location)
 }
 
-// placeNested puts a new nested resource into the region of its nearest tracked
-// ancestor. If none is tracked, the types above have one region only.
+// placeNested routes a new nested resource to the region of its nearest
+// tracked ancestor. If none is tracked, the types above have only one region.
 func (s *resolution) placeNested(t *regions.ResourceType) error {
 	var region string
 	hop := s.r.Path.LastHop()
@@ -198,40 +198,40 @@ func (s *resolution) placeNested(t *regions.ResourceType) error {
 		}
 		s.d.Location = region
 	} else {
-		parent, err := s.row(hop, trackedAbove(t, hop.Len()))
+		parent, err := s.rowOrAbsence(hop, trackedAbove(t, hop.Len()))
 		if err != nil {
-			return s.parentMissing(err)
+			return s.parentFault(err)
 		}
 		region, s.d.Location = parent.Region, parent.Location
 	}
 	if s.body.HasLocation && s.d.Location != "" && arm.Location(s.body.Location) != s.d.Location {
 		return s.locationUnavailable(t, []string{s.d.Location})
 	}
-	return s.serve(t, region)
+	return s.routeTo(t, region)
 }
 
 func (s *resolution) locationUnavailable(t *regions.ResourceType, offered []string) error {
 	return arm.NewError(arm.LocationNotAvailableForResourceType, s.body.Location, t.FullName, strings.Join(offered, ",")).About("location")
 }
 
-// absent is the answer for a tracked resource that the index does not know.
-func (s *resolution) absent() error {
+// absenceFault returns the answer for a tracked resource that the index does not know.
+func (s *resolution) absenceFault() error {
 	if s.d.Parent != "" {
 		hop := s.r.Path.LastHop()
-		if _, err := s.row(hop, trackedAbove(s.r.Type, hop.Len())); err != nil {
-			return s.parentMissing(err)
+		if _, err := s.rowOrAbsence(hop, trackedAbove(s.r.Type, hop.Len())); err != nil {
+			return s.parentFault(err)
 		}
 	}
 	return s.r.NotFound()
 }
 
-// NotFound is ARM's answer if the instance that r names does not exist.
+// NotFound returns ARM's answer if the instance in r does not exist.
 func (r *Request) NotFound() *arm.Error {
 	hop := r.Path.LastHop()
 	return r.notFound(hop, hop.Len())
 }
 
-// notFound is NotFound for the resource that the first n segments of hop name.
+// notFound is like NotFound, for the resource in the first n segments of hop.
 func (r *Request) notFound(hop arm.Hop, n int) *arm.Error {
 	group := r.Path.Group()
 	if group == "" {
@@ -244,8 +244,8 @@ func (r *Request) notFound(hop arm.Hop, n int) *arm.Error {
 	return arm.NewError(arm.ResourceNotFound, name, group).About(r.Path.Prefix(hop.Start() + 2 + n))
 }
 
-// parentMissing returns ARM's answer if the tracked parent does not exist.
-func (s *resolution) parentMissing(err error) error {
+// parentFault returns ARM's answer if the tracked parent does not exist.
+func (s *resolution) parentFault(err error) error {
 	if !errors.Is(err, inventory.ErrNotFound) {
 		return err
 	}
@@ -253,41 +253,41 @@ func (s *resolution) parentMissing(err error) error {
 	return s.r.parentNotFound(hop, trackedAbove(s.r.Type, hop.Len()))
 }
 
-// parentNotFound is ARM's answer if the resource that the first n segments of hop name
-// does not exist, but the request is about one below it.
+// parentNotFound returns ARM's answer to a request about a resource below the
+// one in the first n segments of hop, which does not exist.
 func (r *Request) parentNotFound(hop arm.Hop, n int) *arm.Error {
 	return arm.NewError(arm.ParentResourceNotFound, hop.Segment(n-1)).About(r.Path.Prefix(hop.Start() + 2 + n))
 }
 
-// untracked serves proxy-only resources: top-level ones have one region, nested ones
-// that of their nearest tracked ancestor.
-func (s *resolution) untracked(t *regions.ResourceType) error {
+// routeUntracked routes proxy-only resources: top-level ones have one region,
+// nested ones the region of their nearest tracked ancestor.
+func (s *resolution) routeUntracked(t *regions.ResourceType) error {
 	if t.Parent == nil {
 		region := arm.GlobalLocation
 		if t.Routing == regions.Regional {
 			region = t.EffectiveRegions()[0]
 		}
-		return s.serve(t, region)
+		return s.routeTo(t, region)
 	}
 	region, err := s.ancestorRegion(s.r.Path.Hops()-1, s.r.Path.LastHop().Len())
 	if err != nil {
 		return err
 	}
-	return s.serve(t, region)
+	return s.routeTo(t, region)
 }
 
-// below serves actions on a resource and reads directly below it.
-func (s *resolution) below() error {
+// routeBelow routes actions on a resource and reads directly below it.
+func (s *resolution) routeBelow() error {
 	hop := s.r.Path.LastHop()
 	region, err := s.ancestorRegion(s.r.Path.Hops()-1, hop.Len()-1)
 	if err != nil {
 		return err
 	}
-	return s.serve(s.r.Type, region)
+	return s.routeTo(s.r.Type, region)
 }
 
-// ancestorRegion returns the region of the resource that the first segments segments
-// of a hop name: that of the nearest tracked resource at or above it.
+// ancestorRegion returns the region of the resource in the first segments segments of a
+// hop, which is the region of the nearest tracked resource at or above it.
 func (s *resolution) ancestorRegion(hopIndex, segments int) (string, error) {
 	hop := s.r.Path.Hop(hopIndex)
 	provider := s.Map.Provider(hop.Namespace())
@@ -302,7 +302,7 @@ func (s *resolution) ancestorRegion(hopIndex, segments int) (string, error) {
 		case t.Routing == regions.Global:
 			return arm.GlobalLocation, nil
 		case t.Kind == regions.Tracked:
-			return s.tracked(hop, n, segments)
+			return s.trackedRegion(hop, n, segments)
 		case t.Kind == regions.Extension:
 			return s.hostRegion(t, hopIndex)
 		case t.Parent == nil:
@@ -312,8 +312,8 @@ func (s *resolution) ancestorRegion(hopIndex, segments int) (string, error) {
 	return arm.GlobalLocation, nil
 }
 
-// hostRegion returns the region of extensions of type t at a hop: that of their host,
-// or "global" if they have no host or t has no endpoint there.
+// hostRegion returns the region of extensions of type t at a hop: their host's, or
+// "global" if they have no host or t has no endpoint in its region.
 func (s *resolution) hostRegion(t *regions.ResourceType, hopIndex int) (string, error) {
 	if t.Routing == regions.Global || hopIndex == 0 {
 		return arm.GlobalLocation, nil
@@ -325,10 +325,10 @@ func (s *resolution) hostRegion(t *regions.ResourceType, hopIndex int) (string, 
 	return region, err
 }
 
-// tracked returns the region of the tracked resource that the first n segments of hop
-// name; the request is about the resource that the first segments name. Reads use the
-// cache, everything else the store.
-func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
+// trackedRegion returns the region of the tracked resource in the first n
+// segments of hop, for a request about the resource in the first segments.
+// Reads use the cache, everything else the store.
+func (s *resolution) trackedRegion(hop arm.Hop, n, segments int) (string, error) {
 	end := hop.Start() + 2 + n
 	key := arm.AppendFold(s.r.buffer[:0], s.r.Path.Prefix(end))
 	if s.r.Reads() {
@@ -344,17 +344,17 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 			return located.Region, nil
 		}
 	}
-	row, err := s.row(hop, n)
+	row, err := s.rowOrAbsence(hop, n)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return "", s.missing(hop, n, segments)
+		return "", s.missingFault(hop, n, segments)
 	}
 	s.d.inGroup = err == nil
 	return row.Region, err
 }
 
-// missing returns the fault for what does not exist: the resource itself, an ancestor,
-// or the host of the extension that the request names or lies below.
-func (s *resolution) missing(hop arm.Hop, n, segments int) error {
+// missingFault returns the error for a resource that does not exist: the
+// requested one, an ancestor, or the host of the requested extension.
+func (s *resolution) missingFault(hop arm.Hop, n, segments int) error {
 	if s.r.Method == http.MethodDelete && s.r.Class == Instance {
 		s.d.Answer = Absent
 	}

@@ -13,9 +13,9 @@ import (
 	"portico/regions"
 )
 
-// Sought is a tracked resource without a row whose absence is not established: a front
-// door may stand before resources that already exist. It must not call one absent, nor
-// create it a second time.
+// Sought is a tracked resource without a row whose absence is not
+// established: resources may exist from before this front door. It must not
+// be reported as absent, nor be created a second time.
 type Sought struct {
 	Subscription inventory.Subscription
 	Group        inventory.Group
@@ -23,7 +23,8 @@ type Sought struct {
 	ID           string // names as in the request, the rest as declared
 	Key          string // the folded ID
 	APIVersion   string // one that the type supports
-	// Endpoints are those that may have it, one per region, in the map's order.
+	// Endpoints lists the endpoints that may have it, one per region, in the
+	// map's order.
 	Endpoints []*regions.Endpoint
 }
 
@@ -34,9 +35,9 @@ func (e *SearchNeededError) Error() string {
 	return "the index does not know whether the resource " + e.Sought.Key + " exists"
 }
 
-// StoredLocation returns the location of the tracked resource that r names, or of its
-// nearest tracked ancestor, from the index alone. It returns "" if there is none, or p
-// may not see it. Faults show it.
+// StoredLocation returns the location of the tracked resource in r, or of its
+// nearest tracked ancestor, only from the index. It returns "" if there is
+// none, or if p may not see it. Errors show it.
 func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Principal) string {
 	var d Decision
 	if r.Type == nil || (&scopes{Router: rt}).check(ctx, r, p, &d) != nil || d.Group.Key == "" {
@@ -53,14 +54,14 @@ func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Princ
 	return ""
 }
 
-// row returns the row of the tracked resource that the first n segments of hop
-// name. ErrNotFound means that the resource, or one above it, does not exist.
-func (s *resolution) row(hop arm.Hop, n int) (inventory.Resource, error) {
+// rowOrAbsence returns the row of the tracked resource in the first n segments of hop.
+// ErrNotFound means that the resource, or one above it, does not exist.
+func (s *resolution) rowOrAbsence(hop arm.Hop, n int) (inventory.Resource, error) {
 	key := s.keyOf(hop, n)
 	row, err := s.from.row(s.ctx, s.d.Subscription.ID, key)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return s.unindexed(hop, n, key)
+		return s.resolveUnindexed(hop, n, key)
 	case err != nil:
 		err = fmt.Errorf("read a row: %w", err)
 	}
@@ -71,14 +72,14 @@ func (s *resolution) keyOf(hop arm.Hop, n int) string {
 	return arm.Fold(s.r.Path.Prefix(hop.Start() + 2 + n))
 }
 
-// unindexed decides about a resource without a row. It returns ErrNotFound if the
-// resource's absence is established or it was searched for, else a
-// *[SearchNeededError].
-func (s *resolution) unindexed(hop arm.Hop, n int, key string) (inventory.Resource, error) {
+// resolveUnindexed handles a resource without a row. It returns ErrNotFound
+// if the absence of the resource is established or it was searched for, else
+// a *[SearchNeededError].
+func (s *resolution) resolveUnindexed(hop arm.Hop, n int, key string) (inventory.Resource, error) {
 	if s.d.Subscription.Covered || s.d.Group.Key == "" || slices.Contains(s.searched, key) {
 		return inventory.Resource{}, inventory.ErrNotFound
 	}
-	sought, err := s.sought(hop, n, key)
+	sought, err := s.newSought(hop, n, key)
 	switch {
 	case err != nil:
 		return inventory.Resource{}, err
@@ -89,10 +90,10 @@ func (s *resolution) unindexed(hop arm.Hop, n int, key string) (inventory.Resour
 	return s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
 }
 
-// sought returns what to search for and where: in every region that may hold the type
-// and whose coverage is missing; below a tracked parent, in the parent's region alone.
-// ErrNotFound means that the parent does not exist.
-func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
+// newSought returns the resource to search for and its endpoints: in every region that
+// may hold the type and whose coverage is missing; below a tracked parent, only in the
+// parent's region. ErrNotFound means that the parent does not exist.
+func (s *resolution) newSought(hop arm.Hop, n int, key string) (Sought, error) {
 	provider := s.Map.Provider(hop.Namespace())
 	t := typeOf(provider, hop, n/2)
 	sought := Sought{
@@ -104,7 +105,7 @@ func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
 	}
 	candidates := t.EffectiveRegions()
 	if above := trackedAbove(t, n); above > 0 {
-		parent, err := s.row(hop, above)
+		parent, err := s.rowOrAbsence(hop, above)
 		if err != nil {
 			return sought, err
 		}
@@ -124,8 +125,8 @@ func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
 	return sought, nil
 }
 
-// mayHold returns the regions that may hold resources of the type in the request's
-// scope. The store is asked once for a request.
+// mayHold returns the regions that may hold resources of the type in the
+// request's scope. It queries the store once per request.
 func (s *resolution) mayHold(t *regions.ResourceType) ([]string, error) {
 	if s.regionsKnown {
 		return s.regions, nil
@@ -139,7 +140,7 @@ func (s *resolution) mayHold(t *regions.ResourceType) ([]string, error) {
 }
 
 // emptyUnasked reports whether the list of a namespace that the subscription never
-// registered is empty without a call: no region may hold any resource of the type.
+// registered is empty without a call: no region may hold a resource of the type.
 func (s *resolution) emptyUnasked() (bool, error) {
 	t := s.r.Type
 	if t.Kind != regions.Tracked {
@@ -149,8 +150,8 @@ func (s *resolution) emptyUnasked() (bool, error) {
 	return len(names) == 0, err
 }
 
-// noEndpoint is the fault for a region that may hold a resource but has left the map:
-// an outage, not an absence.
+// noEndpoint returns the error for a region that may hold a resource but has
+// left the map: an outage, not an absence.
 func noEndpoint(t *regions.ResourceType, region string) *arm.Error {
 	return arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable).
 		Saying("No endpoint is configured that serves the type '%s' in the location '%s', where the resource lies.", t.FullName, region).About(region)

@@ -14,7 +14,7 @@ import (
 )
 
 // Pollable reports whether the path may be a polling URL of a provider, which may have
-// any form. The index's resources and the front door's own routes never are.
+// any form. Paths of indexed resources and the front door's own routes never are.
 func (r *Request) Pollable() bool {
 	switch r.Class {
 	case Poll:
@@ -26,9 +26,9 @@ func (r *Request) Pollable() bool {
 	return false
 }
 
-// FindOperation reports whether the request is a poll of an operation that the index
-// knows by its URL. Such a URL may lack some of the common arguments. If so, the
-// request becomes a Poll.
+// FindOperation reports whether the request polls an operation that the index
+// knows by its URL. Such a URL may lack some of the common arguments. If so,
+// the request becomes a Poll.
 func (rt *Router) FindOperation(ctx context.Context, r *Request, p access.Principal) (bool, error) {
 	if r.Class == Poll || !r.Pollable() {
 		return false, nil
@@ -40,12 +40,12 @@ func (rt *Router) FindOperation(ctx context.Context, r *Request, p access.Princi
 	} else if err != nil {
 		return false, err
 	}
-	err := rt.record(ctx, r, p, &d)
+	err := rt.findRecord(ctx, r, p, &d)
 	return d.Operation != nil, err
 }
 
-// Began reports whether the request polls an operation that p began, which needs no
-// right but that. If so, the request becomes a Poll.
+// Began reports whether the request polls an operation that p started, which
+// needs no other right. If so, the request becomes a Poll.
 func (rt *Router) Began(ctx context.Context, r *Request, p access.Principal) (bool, error) {
 	if !r.Pollable() {
 		return false, nil
@@ -54,7 +54,7 @@ func (rt *Router) Began(ctx context.Context, r *Request, p access.Principal) (bo
 	var d Decision
 	err := (&scopes{Router: rt}).checkSubscription(ctx, r, p, &d)
 	if err == nil {
-		err = rt.record(ctx, r, p, &d)
+		err = rt.findRecord(ctx, r, p, &d)
 	}
 	p = p.In(d.Subscription.TenantID)
 	began := err == nil && d.Operation != nil && !d.Operation.UnknownOwner() && d.Operation.BelongsTo(p.TenantID, p.ObjectID)
@@ -67,11 +67,11 @@ func (rt *Router) Began(ctx context.Context, r *Request, p access.Principal) (bo
 	return began, err
 }
 
-// record finds the operation whose URL the request has. If the path also names a
-// resource of the map, the record counts only for the caller that started the
-// operation; for all others the path names the resource. Any other path of an operation
-// exists only for the caller that started it, whatever the method.
-func (rt *Router) record(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
+// findRecord finds the operation with the request's URL. If the path also names a
+// resource of the map, the record counts only for the caller that started the operation;
+// for all others the path names the resource. Any other path of an operation exists only
+// for the caller that started it, whatever the method.
+func (rt *Router) findRecord(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
 	p = p.In(d.Subscription.TenantID)
 	if r.Pollable() {
 		if err := rt.recordedURL(ctx, r, p, d); err != nil {
@@ -101,8 +101,7 @@ func (rt *Router) record(ctx context.Context, r *Request, p access.Principal, d 
 	return nil
 }
 
-// recordedURL finds the operation that was recorded under the request's URL, spelled as
-// it is.
+// recordedURL finds the operation recorded under exactly the request's URL.
 func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
 	record, err := rt.Index.OperationFor(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query), p.TenantID, p.ObjectID)
 	switch {
@@ -112,21 +111,20 @@ func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principa
 		return fmt.Errorf("read the record of a polling URL: %w", err)
 	case r.Type != nil && (!record.BelongsTo(p.TenantID, p.ObjectID) || arm.EqualFold(record.Origin, r.Path.Escaped())):
 		return nil
-	case record.UnknownOwner() && d.Subscription.ID == "": // it could be any tenant's
+	case record.UnknownOwner() && d.Subscription.ID == "": // it could belong to any tenant
 		return nil
 	}
 	d.Operation = &record
 	return nil
 }
 
-// ownOperation finds the caller's operation whose URL the request has, in any spelling;
-// nil if none serves the request. An operation that another caller started does not
-// exist for this one, even if the caller started another one whose URL differs only in
-// the query.
+// ownOperation finds the caller's operation with the request's URL, in any spelling; nil
+// if none serves the request. Operations of other callers do not exist for this one,
+// even if the caller started an operation whose URL differs only in the query.
 func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Principal, subscription string) (*polls.Operation, error) {
 	scopes := []string{subscription}
 	if subscription != "" && r.operationID() != "" {
-		scopes = append(scopes, "") // the provider may serve it at the tenant level too
+		scopes = append(scopes, "") // the provider may also serve it at the tenant level
 	}
 	var own *polls.Operation
 	for _, scope := range scopes {

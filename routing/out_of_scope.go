@@ -7,13 +7,13 @@ import (
 	"portico/regions"
 )
 
-// outOfScope lists what clients of Azure ask for and this service does not have: the
+// outOfScope lists what clients of Azure request and this service does not have: the
 // beginning of a type, after its namespace, and the sentence of the refusal. A namespace
-// without a type stands for all of its types, and anyNamespace for each namespace. Without
-// a namespace, the type is the first segment below the subscription or group of a route
-// without a provider. The first row that fits counts.
+// without a type stands for all of its types, and anyNamespace for each namespace.
+// Without a namespace, the type is the first segment below the subscription or group of
+// a route without a provider. The first matching row counts.
 var outOfScope = [...]struct{ prefix, sentence string }{
-	{"Microsoft.Resources/deploymentScripts", "Deployment scripts are out of the scope of this service."}, // before what it begins with
+	{"Microsoft.Resources/deploymentScripts", "Deployment scripts are out of the scope of this service."}, // before its prefixes
 	{"Microsoft.Resources/deploymentStacks", "Deployment stacks are out of the scope of this service."},
 	{"Microsoft.Resources/templateSpecs", "Template specs are out of the scope of this service."},
 	{"Microsoft.Resources/links", "Resource links are out of the scope of this service."},
@@ -47,8 +47,8 @@ var outOfScope = [...]struct{ prefix, sentence string }{
 	{"Microsoft.AlertsManagement/", noAlerts},
 }
 
-// anyNamespace stands for every namespace in a row of outOfScope. No namespace is so
-// called.
+// anyNamespace stands for every namespace in a row of outOfScope. No
+// namespace has this name.
 const anyNamespace = "*"
 
 const (
@@ -59,8 +59,8 @@ const (
 	noGraph      = "Microsoft Graph is out of the scope of this service: users, groups and applications are those of the issuer."
 )
 
-// OutOfScope refuses a request for something that this service does not have, by the
-// types in its path alone. What the map declares is a provider's.
+// OutOfScope refuses a request for something that this service does not have, judging
+// only by the types in its path. Types declared in the map belong to providers.
 func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
 	if i, below := r.Path.Own(); below {
 		return refuseOutOfScope("", r.Path.Segment(i), nil)
@@ -80,8 +80,8 @@ func (r *Request) OutOfScope(m *regions.Map) *arm.Error {
 	return r.deploymentOutOfScope()
 }
 
-// deploymentOutOfScope refuses deployments to scopes that have none, and what is not kept of
-// deployments.
+// deploymentOutOfScope refuses deployments at scopes that have none, and data
+// about deployments that is not kept.
 func (r *Request) deploymentOutOfScope() *arm.Error {
 	if r.Path.Hops() == 0 {
 		return nil
@@ -101,8 +101,8 @@ func (r *Request) deploymentOutOfScope() *arm.Error {
 		"Deployments to management groups and tenants are out of the scope of this service: deploy to subscriptions and resource groups.").About("resourceType")
 }
 
-// refuseOutOfScope refuses a type unless its provider, nil for one that the map lacks,
-// has it.
+// refuseOutOfScope refuses a type unless its provider declares it; provider
+// is nil if the map lacks it.
 func refuseOutOfScope(namespace, first string, provider *regions.Provider) *arm.Error {
 	for _, row := range &outOfScope {
 		ns, typeName, _ := strings.Cut(row.prefix, "/")

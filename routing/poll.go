@@ -9,8 +9,8 @@ import (
 	"portico/arm"
 )
 
-// operationKinds are the suffixes, in lower case, of the type names that providers use
-// for operations.
+// operationKinds lists the suffixes, in lower case, of the type names that
+// providers use for operations.
 var operationKinds = []string{
 	"operations", "operation", "operationresults", "operationresult",
 	"operationstatuses", "operationstatus", "operationsstatus", "operationsstatuses",
@@ -21,8 +21,8 @@ func operationKind(segment string) bool {
 	return slices.ContainsFunc(operationKinds, func(kind string) bool { return strings.HasSuffix(folded, kind) })
 }
 
-// operationID returns the id of the operation that the path names or lies below; "" if
-// no segment names one.
+// operationID returns the operation's id in the path or above it; "" if no
+// segment names one.
 func (r *Request) operationID() string {
 	if r.Type != nil || r.Provider == nil || r.Class == Own || r.Class == NoRoute {
 		return ""
@@ -33,7 +33,7 @@ func (r *Request) operationID() string {
 		if !operationType(kind) && (!operationKind(kind) || r.typeOf(hop, i/2+1) != nil) {
 			continue
 		}
-		// Some servers ignore white space, and whatever follows a semicolon.
+		// Some servers ignore white space, and everything after a semicolon.
 		id, _, _ := strings.Cut(hop.Segment(i+1), ";")
 		if id = strings.TrimSpace(id); id != "" {
 			return id
@@ -42,8 +42,8 @@ func (r *Request) operationID() string {
 	return ""
 }
 
-// firstType is the index in the last hop at which the first type may stand: behind the
-// location, if the path names one.
+// firstType returns the index of the first possible type in the last hop:
+// after the location, if the path has one.
 func (r *Request) firstType() int {
 	if r.Location != "" {
 		return 2
@@ -51,10 +51,10 @@ func (r *Request) firstType() int {
 	return 0
 }
 
-// OperationIdentity returns what all URLs of an operation have in common: its namespace
-// and id, without the rest of the path and the query. If the path names the operation
-// by no usual type, its identity is the path with its location normalised. It is "" for
-// paths that may name something else.
+// OperationIdentity returns the common part of all URLs of an operation: its
+// namespace and id, without the rest of the path and the query. If no usual
+// type names the operation, its identity is the path with its location
+// normalised. It is "" for paths that may name something else.
 func (r *Request) OperationIdentity() string {
 	if r.Type != nil || r.Provider == nil {
 		return ""

@@ -7,17 +7,18 @@ import (
 	"portico/arm"
 )
 
-// Query is the query string of a request. It goes on to the provider unchanged; the
-// front door only reads it.
+// Query is the query string of a request. It is forwarded to the provider
+// unchanged; the front door only reads it.
 type Query struct {
 	Raw string
 	// APIVersion is the api-version as the client wrote it, "" if absent.
 	APIVersion string
 }
 
-// parseQuery reads a raw query. It refuses what two parsers could read in two ways: a
-// broken escape, a second api-version, an api-version next to a semicolon. Parameter
-// names match without case. A fault lists the supported api-versions.
+// parseQuery parses a raw query. It refuses queries that two parsers could
+// read differently: a broken escape, a second api-version, an api-version
+// next to a semicolon. Parameter names match without case. An error lists the
+// supported api-versions.
 func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 	q := Query{Raw: raw}
 	seen := false
@@ -46,8 +47,8 @@ func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 	return q, nil
 }
 
-// versionsIn returns all api-versions of a raw query, with commas between them, as ARM
-// quotes them; one with a broken escape as it was sent.
+// versionsIn returns all api-versions in a raw query, separated by commas, as
+// ARM quotes them; one with a broken escape is not decoded.
 func versionsIn(raw string) string {
 	var sent []string
 	for pair := range strings.SplitSeq(raw, "&") {
@@ -82,8 +83,9 @@ func unescapeQuery(s string) (string, error) {
 	return url.QueryUnescape(s)
 }
 
-// Get returns the decoded value of the first parameter of that name, in any casing and
-// encoding ($skipToken, $skiptoken and %24skipToken are one), and whether there is one.
+// Get returns the decoded value of the first parameter of that name, in any
+// casing and encoding ($skipToken, $skiptoken and %24skipToken are equal),
+// and whether there is one.
 func (q Query) Get(name string) (string, bool) {
 	for rest := q.Raw; rest != ""; {
 		var pair string
@@ -98,9 +100,9 @@ func (q Query) Get(name string) (string, bool) {
 	return "", false
 }
 
-// CheckOptions refuses an option, a parameter whose name begins with a dollar sign, that
-// is given twice in any casing and encoding, as OData does. It is for requests whose
-// options the front door interprets: elsewhere they are the provider's affair.
+// CheckOptions refuses an option (a parameter whose name begins with a dollar sign) that
+// is given twice, in any casing and encoding, as OData does. It is for requests whose
+// options the front door interprets; for others the provider decides.
 func (q Query) CheckOptions() *arm.Error {
 	if strings.Count(q.Raw, "&") == 0 {
 		return nil
@@ -120,7 +122,7 @@ func (q Query) CheckOptions() *arm.Error {
 	return nil
 }
 
-// Without returns the raw query without any parameter of that name.
+// Without returns the raw query without the parameters of that name.
 func (q Query) Without(name string) string {
 	var kept []string
 	for pair := range strings.SplitSeq(q.Raw, "&") {
@@ -133,8 +135,8 @@ func (q Query) Without(name string) string {
 	return strings.Join(kept, "&")
 }
 
-// ownVersions are listed to clients that send a malformed api-version where no type's
-// versions apply; any well-formed date is accepted there.
+// ownVersions are listed to clients that send a malformed api-version where
+// no type's versions apply; there, any well-formed date is accepted.
 var ownVersions = []string{"2022-12-01", "2022-09-01", "2021-04-01", "2019-05-01"}
 
 func invalidVersion(sent string, supported []string) *arm.Error {

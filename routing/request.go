@@ -9,18 +9,18 @@ import (
 	"portico/regions"
 )
 
-// Class says what kind of thing a request addresses.
+// Class is the kind of thing that a request addresses.
 type Class uint8
 
-// The classes. Everything but Own and NoRoute is for a resource provider.
+// The classes. All but Own and NoRoute are for a resource provider.
 const (
 	Own        Class = iota // a route that the front door answers itself
-	NoRoute                 // well-formed, but nothing is there
+	NoRoute                 // well-formed, but without a route
 	Instance                // a resource
 	Collection              // the resources of one type, in a scope or below a parent
 	Below                   // an action on a resource, or a read directly below it
 	AtProvider              // an action or a read of a provider as a whole
-	Located                 // something of a provider in the region that the path names
+	Located                 // something of a provider in the region in the path
 	Poll                    // the result or status of an asynchronous operation
 
 	Classes = iota // the number of classes
@@ -45,31 +45,31 @@ type Request struct {
 	// Provider is the provider of the last hop; nil for Own and NoRoute, and if the map
 	// has none of that namespace.
 	Provider *regions.Provider
-	// Type is the type of the instance or collection, for Below that of the resource acted
-	// on; nil if the map has none, and for the other classes.
+	// Type is the type of the instance or collection, for Below the type of
+	// the resource above; nil if the map has none, and for the other classes.
 	Type *regions.ResourceType
-	// Location is the normalised location in the path of a Located request or Poll; "" if
-	// a Poll names none.
+	// Location is the normalised location in the path of a Located request or
+	// Poll; "" if a Poll has none.
 	Location string
-	// SKUTypes are the types whose SKUs an Own request asks for, as far as the map knows
-	// them; limited to Location, if the request names one.
+	// SKUTypes are the types whose SKUs an Own request lists, as in the map;
+	// limited to Location, if the request has one.
 	SKUTypes []*regions.ResourceType
-	// Received is when the request arrived; it decides whether a cached location is fresh
-	// enough. If it is zero, none is.
+	// Received is when the request arrived; it decides whether a cached
+	// location is fresh enough. If it is zero, none is.
 	Received time.Time
 
-	buffer [256]byte // for a key, while it is looked up
+	buffer [256]byte // for keys during lookups
 }
 
 // ownNamespaces are the namespaces that belong to the front door itself.
 var ownNamespaces = []string{"Microsoft.Resources", "Microsoft.Authorization", featuresNamespace}
 
-// featuresNamespace is the namespace whose paths continue with another provider's
-// namespace, as if that were a resource's name.
+// featuresNamespace is the namespace whose paths continue with another
+// provider's namespace in the place of a resource's name.
 const featuresNamespace = "Microsoft.Features"
 
-// insightsNamespace is a namespace of which the front door owns some types. The others
-// may be a provider's.
+// insightsNamespace is a namespace with some types of the front door's own.
+// The others may be a provider's.
 const insightsNamespace = "Microsoft.Insights"
 
 // OwnNamespace reports whether ns, in any casing, belongs to the front door.
@@ -96,23 +96,23 @@ func operationType(segment string) bool {
 }
 
 // namesOperation reports whether the first n segments of hop end in a type of
-// operations, before a name. Many providers call it "operations", which may also be a
-// type of the map, or take other methods than GET.
+// operations, before a name. Many providers call it "operations", which may
+// also be a type of the map, or support other methods than GET.
 func (r *Request) namesOperation(hop arm.Hop, n int) bool {
 	segment := hop.Segment(n - 2)
 	return operationType(segment) ||
 		r.Method == http.MethodGet && arm.EqualFold(segment, "operations") && r.typeOf(hop, n/2) == nil
 }
 
-// Classify reads a request: method, raw path and raw query, as received. The error says
-// what is malformed in them; the request is then classified as far as it could be read.
+// Classify classifies a request by its method, raw path and raw query, as received. The
+// error describes malformed parts; the request is then classified by the readable ones.
 func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.Error) {
 	r := &Request{}
 	fault := r.Classify(m, method, rawPath, rawQuery)
 	return r, fault
 }
 
-// Classify is the function of that name for a request that has its memory already.
+// Classify is like the function Classify, for a request that is already allocated.
 func (r *Request) Classify(m *regions.Map, method, rawPath, rawQuery string) (fault *arm.Error) {
 	r.Method, r.Class = method, NoRoute
 	if err := r.Path.Parse(rawPath); err != nil {
@@ -123,7 +123,8 @@ func (r *Request) Classify(m *regions.Map, method, rawPath, rawQuery string) (fa
 	return fault
 }
 
-// ClassifyID reads a call to what an ID names, as IDs stand in bodies and in the index.
+// ClassifyID classifies a call to the resource with an unescaped ID from a
+// body or the index.
 func ClassifyID(m *regions.Map, method, id string) (*Request, *arm.Error) {
 	return Classify(m, method, arm.PathOf(id), "")
 }
@@ -171,9 +172,9 @@ func (r *Request) classify(m *regions.Map) {
 	r.classifyHop(hop)
 }
 
-// namesActivityLog reports whether the path is that of the activity log of a subscription
-// or a tenant, or of the kinds of its events. The rest of its namespace may be a
-// provider's.
+// namesActivityLog reports whether the path is the activity log of a
+// subscription or a tenant, or the list of the kinds of its events. The rest
+// of its namespace may be a provider's.
 func (r *Request) namesActivityLog(hop arm.Hop) bool {
 	if r.Path.Hops() != 1 || r.Path.Group() != "" || !arm.EqualFold(hop.Namespace(), insightsNamespace) {
 		return false
@@ -185,8 +186,8 @@ func (r *Request) namesActivityLog(hop arm.Hop) bool {
 		arm.EqualFold(hop.Segment(1), "management") && arm.EqualFold(hop.Segment(2), "values")
 }
 
-// namesMetadata reports whether the path is that of what clients need to know of the
-// cloud. Old ones ask for it by a version that is no date.
+// namesMetadata reports whether the path is the cloud's metadata for clients.
+// Old clients request it with a version that is not a date.
 func (r *Request) namesMetadata() bool { return arm.EqualFold(r.Path.String(), "/metadata/endpoints") }
 
 func (r *Request) classifyHop(hop arm.Hop) {
@@ -215,8 +216,8 @@ func (r *Request) classifyHop(hop arm.Hop) {
 	}
 }
 
-// namesOwnRoute reports whether the word behind a namespace, in a subscription, is a route
-// of the front door's.
+// namesOwnRoute reports whether the word after a namespace, in a
+// subscription, is one of the front door's own routes.
 func (r *Request) namesOwnRoute(hop arm.Hop) bool {
 	word := hop.Segment(0)
 	switch r.Method {
@@ -228,11 +229,11 @@ func (r *Request) namesOwnRoute(hop arm.Hop) bool {
 	return false
 }
 
-// skuTypes are the types whose SKUs for new resources are requested by a subscription's
-// {ns}/skus, {ns}/{type}/skus or {ns}/locations/{l}[/{type}]/skus (addendum,
-// Enumerating SKUs for a new resource). It returns none if the map lists no SKUs or has
-// a type of that name: the request is then the provider's. Outside a group, no tracked
-// type has an instance named so.
+// skuTypes returns the types whose SKUs for new resources are requested by a
+// subscription's {ns}/skus, {ns}/{type}/skus or {ns}/locations/{l}[/{type}]/skus
+// (addendum, Enumerating SKUs for a new resource). It returns none if the map lists no
+// SKUs or has a type of that name: the request is then the provider's. Outside a group,
+// no tracked type has an instance of that name.
 func (r *Request) skuTypes(hop arm.Hop, n int) []*regions.ResourceType {
 	if r.Provider == nil || r.Path.Subscription() == "" {
 		return nil
@@ -258,9 +259,9 @@ func (r *Request) skuTypes(hop arm.Hop, n int) []*regions.ResourceType {
 	return []*regions.ResourceType{t}
 }
 
-// classifyOdd classifies a hop that ends in a type or an action. What the map declares
-// is a type. Anything else is an action if the method is POST, and "skus" of a resource
-// may be read (addendum, Enumerating SKUs for an existing resource).
+// classifyOdd classifies a hop that ends in a type or an action. A declared name is a
+// type. Any other name is an action if the method is POST, and "skus" of a resource may
+// be read (addendum, Enumerating SKUs for an existing resource).
 func (r *Request) classifyOdd(hop arm.Hop, n int) {
 	r.Class = Collection
 	if r.Type = r.typeOf(hop, n/2+1); r.Type != nil {
@@ -288,21 +289,21 @@ func typeOf(p *regions.Provider, hop arm.Hop, pairs int) *regions.ResourceType {
 	return p.Type(hop.AppendTypeKey(buffer[:0], pairs))
 }
 
-// Reads reports whether the request's method is a safe one.
+// Reads reports whether the request's method is GET or HEAD.
 func (r *Request) Reads() bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// Key returns the folded ID of what the path names: its key in the index.
+// Key returns the folded ID in the path, which is its key in the index.
 func (r *Request) Key() string { return arm.Fold(r.Path.String()) }
 
-// ID returns the ID of the resource that the path names: literals, namespace and type
+// ID returns the ID of the resource in the path: literals, namespace and type
 // as declared; subscription, group and names as the client wrote them.
 func (r *Request) ID() string {
 	hop := r.Path.LastHop()
 	return r.idOf(r.Type, hop, hop.Len())
 }
 
-// idOf is ID for the resource, of type t, that the first n segments of hop name. A type
-// that the map lacks keeps the client's spelling.
+// idOf is like ID, for the resource of type t in the first n segments of hop.
+// A type that the map lacks keeps the client's spelling.
 func (r *Request) idOf(t *regions.ResourceType, hop arm.Hop, n int) string {
 	var provider *regions.Provider
 	namespace := hop.Namespace()
@@ -346,8 +347,7 @@ func lastSegment(s string) string {
 	return s[strings.LastIndexByte(s, '/')+1:]
 }
 
-// Name returns the name of the resource as lists show it: nested names joined
-// by slashes.
+// Name returns the name of the resource in lists: nested names joined by slashes.
 func (r *Request) Name() string {
 	hop := r.Path.LastHop()
 	name := ""

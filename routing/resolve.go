@@ -1,13 +1,13 @@
-// Package routing decides what a request is and who serves it.
+// Package routing decides what a request addresses and which endpoint serves it.
 //
 // [Classify] reads method, path and query by position, against the region map,
-// and touches nothing else. [Request.Check] checks the common arguments (resource
+// and nothing else. [Request.Check] checks the common arguments (resource
 // reference, arguments) in a fixed order: subscription, group, namespace, type,
 // names, api-version. [Router.Resolve] then reads the index. It returns the endpoint
-// to call, an answer that needs no call, the fault for the client, or what has to be
-// searched for first: this package never calls a provider.
+// to call, an answer that needs no call, the error for the client, or a resource to
+// search for first: this package never calls a provider.
 //
-// What serves a request follows from what it names:
+// The addressed thing determines the endpoint:
 //
 //	an instance of a tracked type     the region in the index; for a new one, the body's location
 //	a nested resource                 the region of its nearest tracked ancestor
@@ -15,7 +15,7 @@
 //	/locations/{l}/…                  that region
 //	a collection                      every region with a row of the type in that scope, or without coverage
 //	a global type, a tenant's call    the global endpoint
-//	an operation's status             the endpoint recorded with its URL, whatever the path says
+//	an operation's status             the endpoint recorded with its URL, whatever the path
 package routing
 
 import (
@@ -32,28 +32,29 @@ import (
 	"portico/regions"
 )
 
-// Index is what routing reads from the inventory. Absence is inventory.ErrNotFound.
+// Index is the part of the inventory that routing reads. Absence is
+// inventory.ErrNotFound.
 type Index interface {
 	Subscription(ctx context.Context, id string) (inventory.Subscription, error)
 	Group(ctx context.Context, subscription, name string) (inventory.Group, error)
 	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
-	// Target reads a resource and what it lies in together.
+	// Target reads a resource together with its scopes.
 	Target(ctx context.Context, q inventory.Question) (inventory.Target, error)
 	Locate(ctx context.Context, subscription string, key []byte, now time.Time) (memory.Located, error)
-	// MayHold returns, sorted, the regions that may hold resources of a type: those with
-	// rows, and those of the given ones where a resource may exist without a row. held
-	// reports whether any of them has rows.
+	// MayHold returns, sorted, the regions that may hold resources of a type:
+	// regions with rows, and given regions that may have resources without a
+	// row. held reports whether any of them has rows.
 	MayHold(ctx context.Context, subscription, group, typeKey string, given []string) (names []string, held bool, err error)
 	// OperationFor returns the record of a polling URL, for a caller.
 	OperationFor(ctx context.Context, subscription, token, tenant, object string) (polls.Operation, error)
 	// OperationByIdentity returns the caller's record of an operation, by its identity.
 	// others reports whether another caller started the operation.
 	OperationByIdentity(ctx context.Context, subscription, identity, tenant, object string) (own polls.Operation, others bool, err error)
-	// ResourceAndRemoval is Resource, and reports whether a DELETE is open that may have
-	// ended the resource.
+	// ResourceAndRemoval is like Resource, and reports whether an open DELETE
+	// may have ended the resource.
 	ResourceAndRemoval(ctx context.Context, subscription, key string) (row inventory.Resource, removalOpen bool, err error)
-	// Uncovered returns those of the regions where a resource may exist without a row.
+	// Uncovered returns the given regions that may have resources without a row.
 	Uncovered(ctx context.Context, subscription, typeKey string, regions []string) ([]string, error)
 }
 
@@ -64,13 +65,13 @@ type Answer uint8
 const (
 	Forward   Answer = iota // by the endpoint
 	Merge                   // by the endpoints of several regions
-	AskEach                 // by those of all regions together, which have to agree
+	AskEach                 // by the endpoints of all regions, which have to agree
 	EmptyList               // no region can hold any resource: an empty list, no call
 	Absent                  // a DELETE of a resource that does not exist: 204, no call
 	Present                 // a HEAD of a resource that the index knows: 204, no call
 )
 
-// Decision says who serves a request.
+// Decision is the result of resolving a request.
 type Decision struct {
 	Answer       Answer
 	Subscription inventory.Subscription // zero for the tenant's calls
@@ -79,19 +80,19 @@ type Decision struct {
 	// endpoint. Both are zero for a planned resource whose location is not known yet.
 	Region   string
 	Endpoint *regions.Endpoint
-	// Endpoints serve a Merge or AskEach, in the order of the region names; nil if the
-	// skip token names the regions.
+	// Endpoints serve a Merge or AskEach, in the order of the region names;
+	// nil if the skip token names the regions.
 	Endpoints []*regions.Endpoint
 	// Row is the index's row of the instance, as read from the store; nil if there is
 	// none, or a cached location was enough.
 	Row     *inventory.Resource
 	Memory  Memory
 	inGroup bool // the index knows a tracked resource in the group, by row or by location
-	// Locks are those that may forbid a request that is no read. Memory does not know
-	// them: they are missing if it answered for the scopes.
+	// Locks are the locks that may forbid a request that is not a read. The
+	// cache does not have them: they are missing if it provided the scopes.
 	Locks []inventory.Lock
-	// Generation is that of the row that routed a read; NeedsVerify reports
-	// whether the read's answer may settle something about it.
+	// Generation is the generation of the row that routed a read; NeedsVerify
+	// reports whether the read's answer may settle something about it.
 	Generation  [16]byte
 	NeedsVerify bool
 	// Parent is the key of the nearest tracked ancestor of a tracked instance, "" if there
@@ -104,54 +105,57 @@ type Decision struct {
 	Operation *polls.Operation
 }
 
-// Memory says what of a decision came from memory, which may be behind the store. A 404 or an
-// empty list that a read gets by it has to be checked against the store.
+// Memory records which parts of a decision came from the cache, which may be
+// behind the store. A 404 or an empty list that a read got by it has to be
+// checked against the store.
 type Memory struct {
-	// Scopes: the subscription, the group or the registration did, without tags. If they
-	// have changed, the transaction of a write's intent refuses the write.
+	// Scopes reports whether the subscription, the group or the registration
+	// came from the cache, without tags. If they have changed, the transaction
+	// of a write's intent refuses the write.
 	Scopes bool
 	group  bool // the group is among them
-	// Location: the region did, which only reads take from there. Key is that of the tracked
-	// resource that lies in it, "" for the instance itself.
+	// Location reports whether the region came from the cache, which is
+	// possible only for reads. Key is the key of the tracked resource that is
+	// located there, "" for the instance itself.
 	Location bool
 	Key      string
 }
 
-// Any reports whether anything came from memory.
+// Any reports whether anything came from the cache.
 func (m *Memory) Any() bool { return m.Scopes || m.Location }
 
 // Router resolves requests against one region map.
 type Router struct {
 	Map   *regions.Map
 	Index Index
-	// Scopes may answer in part; nil leaves all questions to Index.
+	// Scopes, if not nil, may answer from the cache; otherwise Index answers everything.
 	Scopes Scopes
 }
 
-// Resolve decides who serves a checked request of a principal. body is what
-// [ReadObject] found in the content of a PUT. If the index knows an operation by the
-// request's URL, the request becomes a Poll. The error is an *arm.Error, an error of
-// the index, or a *[SearchNeededError]: the caller then searches for that resource and
-// resolves again, with the resource's key among searched.
+// Resolve routes a checked request of a principal. body comes from [ReadObject] on the
+// content of a PUT. If the index knows an operation by the request's URL, the request
+// becomes a Poll. The error is an *arm.Error, an error of the index, or a
+// *[SearchNeededError]: the caller then searches for that resource and resolves again,
+// with the resource's key among searched.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (*Decision, error) {
 	if rt.Scopes != nil && (r.Reads() || r.recordsIntent()) {
-		from := decided{scopes: scopes{Router: rt, memory: true, received: r.Received}}
-		if d, err := from.resolve(ctx, r, p, body, searched); from.stands(d, err) {
+		from := scopedDecision{scopes: scopes{Router: rt, memory: true, received: r.Received}}
+		if d, err := from.resolve(ctx, r, p, body, searched); from.suffices(d, err) {
 			return d, err
 		}
 	}
-	return (&decided{scopes: scopes{Router: rt}}).resolve(ctx, r, p, body, searched)
+	return (&scopedDecision{scopes: scopes{Router: rt}}).resolve(ctx, r, p, body, searched)
 }
 
-// decided is a decision with the scopes that it depends on: one allocation.
-type decided struct {
+// scopedDecision is a decision with the scopes that it depends on, in one allocation.
+type scopedDecision struct {
 	scopes
 	Decision
 }
 
-func (of *decided) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (*Decision, error) {
+func (of *scopedDecision) resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched []string) (*Decision, error) {
 	s, d := &of.scopes, &of.Decision
-	if err := s.ask(ctx, r, d); err != nil {
+	if err := s.prefetch(ctx, r, d); err != nil {
 		return d, err
 	}
 	if err := s.check(ctx, r, p, d); err != nil {
@@ -174,49 +178,49 @@ func (of *decided) resolve(ctx context.Context, r *Request, p access.Principal, 
 	}
 	switch r.Class {
 	case Instance:
-		err = in.instance()
+		err = in.routeInstance()
 	case Collection:
-		err = in.collection()
+		err = in.routeCollection()
 	case Below:
-		err = in.below()
+		err = in.routeBelow()
 	case AtProvider:
 		if r.ChecksName() {
-			err = in.nameCheck()
+			err = in.routeNameCheck()
 		} else {
-			err = in.atGlobal()
+			err = in.routeToGlobal()
 		}
 	case Located:
-		err = in.located()
+		err = in.routeLocated()
 	case Poll:
-		err = in.poll()
+		err = in.routePoll()
 	case NoRoute, Own:
 	}
 	if err == nil {
-		err = s.registeredThere(r, d, registration)
+		err = s.checkRegisteredRegion(r, d, registration)
 	}
 	return d, err
 }
 
-// recordsIntent reports whether the request is a write whose intent is recorded: the
-// transaction that does so judges its scopes.
+// recordsIntent reports whether the request is a write whose intent is
+// recorded: the transaction that does so checks its scopes.
 func (r *Request) recordsIntent() bool {
 	return !r.Reads() && r.Class == Instance && r.Type.Kind == regions.Tracked
 }
 
-// ResolveOwn resolves the scope of the front door's own routes: it checks that
-// subscription and group exist, are visible and take the method.
+// ResolveOwn resolves the scope of the front door's own routes: it checks
+// that subscription and group exist, are visible and permit the method.
 func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal) (Decision, error) {
 	var d Decision
 	s := scopes{Router: rt}
-	err := s.ask(ctx, r, &d)
+	err := s.prefetch(ctx, r, &d)
 	if err == nil {
 		err = s.check(ctx, r, p, &d)
 	}
 	return d, err
 }
 
-// ResolveSubscription is ResolveOwn for records that outlive the group that the path
-// names.
+// ResolveSubscription is like ResolveOwn, for records that outlive the group
+// in the path.
 func (rt *Router) ResolveSubscription(ctx context.Context, r *Request, p access.Principal) (d Decision, err error) {
 	err = (&scopes{Router: rt}).checkSubscription(ctx, r, p, &d)
 	return d, err
@@ -228,7 +232,7 @@ func (rt *Router) needsRegistration(r *Request, d *Decision) bool {
 	return r.Provider.Registration == regions.Required && d.Subscription.ID != ""
 }
 
-// GroupClosed is the answer to a write into a group whose state allows none.
+// GroupClosed returns the answer to a write into a group that is being deleted or moved.
 func GroupClosed(state index.GroupState, name string) *arm.Error {
 	code := arm.ResourceGroupBeingDeleted
 	if state == index.GroupMoving {
@@ -237,9 +241,9 @@ func GroupClosed(state index.GroupState, name string) *arm.Error {
 	return arm.NewError(code, name).About("resourceGroupName")
 }
 
-// registeredThere refuses writes to a region that joined the provider after the
-// subscription's registration.
-func (rt *Router) registeredThere(r *Request, d *Decision, registration inventory.Registration) error {
+// checkRegisteredRegion refuses writes to a region that joined the provider
+// after the subscription's registration.
+func (rt *Router) checkRegisteredRegion(r *Request, d *Decision, registration inventory.Registration) error {
 	if r.Reads() || !rt.needsRegistration(r, d) {
 		return nil
 	}
@@ -282,7 +286,7 @@ func NotRegistered(p *regions.Provider, state inventory.RegistrationState) *arm.
 	return arm.NotRegistered(p.Namespace, endedState(state))
 }
 
-// endedState names the state of a registration that existed; "" if there was none.
+// endedState returns the state of a registration that existed; "" if there was none.
 func endedState(state inventory.RegistrationState) string {
 	if state == inventory.NotRegistered {
 		return ""
@@ -311,14 +315,14 @@ type resolution struct {
 	d        *Decision
 	from     *scopes
 
-	regions      []string // of [resolution.mayHold]
+	regions      []string // result of [resolution.mayHold]
 	regionsKnown bool
 }
 
-// serve sets the endpoint of t in region. If a region has rows but has left the map,
-// that is an outage, not an absence. The region is "" if the location of a planned resource
-// decides it, and is not known yet.
-func (s *resolution) serve(t *regions.ResourceType, region string) error {
+// routeTo sets the endpoint of t in region. If a region has rows but has left
+// the map, that is an outage, not an absence. The region is "" if it depends
+// on the unknown location of a planned resource.
+func (s *resolution) routeTo(t *regions.ResourceType, region string) error {
 	if region == "" {
 		return nil
 	}
@@ -337,8 +341,8 @@ func (s *resolution) noProvider(location string, t *regions.ResourceType) error 
 	return arm.NoProviderFound(location, s.r.Query.APIVersion, t.FullName, t.APIVersions, t.Locations).About("location")
 }
 
-// located serves what lies below /locations/{l}/ of a provider.
-func (s *resolution) located() error {
+// routeLocated routes requests below /locations/{l}/ of a provider.
+func (s *resolution) routeLocated() error {
 	provider, region := s.r.Provider, s.r.Location
 	endpoint := providerEndpoint(provider, region)
 	if endpoint == nil {
@@ -354,8 +358,8 @@ func (s *resolution) located() error {
 	return nil
 }
 
-// providerEndpoint returns the endpoint of a provider in region: its own, else that of
-// the first of its types with one there.
+// providerEndpoint returns the endpoint of a provider in region: its own,
+// else the first one of its types.
 func providerEndpoint(p *regions.Provider, region string) *regions.Endpoint {
 	if e := p.Endpoint(region); e != nil {
 		return e
@@ -388,8 +392,8 @@ func offers(types []*regions.ResourceType) (versions, locations []string) {
 	return arm.NewestFirst(versions), locations
 }
 
-// atGlobal serves calls that concern a provider as a whole.
-func (s *resolution) atGlobal() error {
+// routeToGlobal routes calls that concern a provider as a whole.
+func (s *resolution) routeToGlobal() error {
 	endpoint := providerEndpoint(s.r.Provider, arm.GlobalLocation)
 	if endpoint == nil {
 		versions, locations := offers(s.r.Provider.Types())
@@ -400,28 +404,28 @@ func (s *resolution) atGlobal() error {
 	return nil
 }
 
-// collection serves a list.
-func (s *resolution) collection() error {
+// routeCollection routes a list.
+func (s *resolution) routeCollection() error {
 	t, hop := s.r.Type, s.r.Path.LastHop()
 	switch {
 	case t.Kind == regions.Extension:
-		return s.extension(t)
+		return s.routeExtension(t)
 	case t.Parent != nil:
 		region, err := s.ancestorRegion(s.r.Path.Hops()-1, hop.Len()-1)
 		if err != nil {
 			return err
 		}
-		return s.serve(t, region)
+		return s.routeTo(t, region)
 	case t.Routing == regions.Global || s.r.Path.Subscription() == "":
-		return s.serve(t, arm.GlobalLocation)
+		return s.routeTo(t, arm.GlobalLocation)
 	case t.Kind == regions.ProxyOnly:
-		return s.serve(t, t.EffectiveRegions()[0])
+		return s.routeTo(t, t.EffectiveRegions()[0])
 	}
 	return s.fanOutRegions(t)
 }
 
-// fanOutRegions finds the regions that may hold resources of t in the request's scope:
-// those with rows in any phase, and those without coverage. If several regions serve
+// fanOutRegions sets the regions that may hold resources of t in the request's scope:
+// regions with rows in any phase, and regions without coverage. If several regions serve
 // the type, the list is merged even if only one of them holds a resource: the next page
 // may find others, and must be able to read this page's token.
 func (s *resolution) fanOutRegions(t *regions.ResourceType) error {
@@ -444,11 +448,11 @@ func (s *resolution) fanOutRegions(t *regions.ResourceType) error {
 		s.d.Answer = EmptyList
 		return nil
 	case len(names) == 1 && !several:
-		return s.serve(t, names[0])
+		return s.routeTo(t, names[0])
 	}
 	s.d.Answer = Merge
 	for _, name := range names {
-		if err := s.serve(t, name); err != nil {
+		if err := s.routeTo(t, name); err != nil {
 			return err
 		}
 		s.d.Endpoints = append(s.d.Endpoints, s.d.Endpoint)
@@ -457,42 +461,42 @@ func (s *resolution) fanOutRegions(t *regions.ResourceType) error {
 	return nil
 }
 
-// extension serves extension resources and their collections.
-func (s *resolution) extension(t *regions.ResourceType) error {
+// routeExtension routes extension resources and their collections.
+func (s *resolution) routeExtension(t *regions.ResourceType) error {
 	region, err := s.hostRegion(t, s.r.Path.Hops()-1)
 	if err != nil {
 		return err
 	}
-	return s.serve(t, region)
+	return s.routeTo(t, region)
 }
 
-// poll serves the result of an operation: from the recorded endpoint, the location in
-// the path, the region of the ancestor resource, or the global endpoint, in this order.
+// routePoll routes polls of an operation: to the recorded endpoint, the location in the
+// path, the region of the ancestor resource, or the global endpoint, in this order.
 // Without a record, any caller that sees the subscription may poll.
-func (s *resolution) poll() error {
+func (s *resolution) routePoll() error {
 	if s.d.Operation != nil {
-		return s.recorded(*s.d.Operation)
+		return s.routeRecorded(*s.d.Operation)
 	}
 	if s.r.Location != "" {
-		return s.located()
+		return s.routeLocated()
 	}
 	hop := s.r.Path.LastHop()
 	above := hop.Len() - 2
 	t := s.r.typeOf(hop, above/2)
 	if t == nil {
-		return s.atGlobal()
+		return s.routeToGlobal()
 	}
 	region, err := s.ancestorRegion(s.r.Path.Hops()-1, above)
 	if err != nil {
 		return err
 	}
-	return s.serve(t, region)
+	return s.routeTo(t, region)
 }
 
-func (s *resolution) recorded(record polls.Operation) error {
+func (s *resolution) routeRecorded(record polls.Operation) error {
 	provider := s.Map.Provider(record.Namespace)
 	if provider == nil {
-		return s.atGlobal()
+		return s.routeToGlobal()
 	}
 	var endpoint *regions.Endpoint
 	if t := provider.TypeNamed(record.Type); t != nil {

@@ -14,33 +14,34 @@ import (
 	"portico/regions"
 )
 
-// Scopes is the part of Index that memory may answer for reads, and for writes that the transaction
-// of their intent decides: remembered says that it did. Memory is at most moments behind the store;
-// now is when the request arrived. Absence is inventory.ErrNotFound, and comes from the store.
+// Scopes is the part of Index that the cache may answer for reads, and for writes whose
+// intent's transaction checks the scopes again: remembered reports that it did. The
+// cache is at most moments behind the store; now is when the request arrived. Absence is
+// inventory.ErrNotFound, and comes from the store.
 type Scopes interface {
 	Subscription(ctx context.Context, id string, now time.Time) (s inventory.Subscription, remembered bool, err error)
 	Group(ctx context.Context, subscription, name string, now time.Time) (g inventory.Group, remembered bool, err error)
 	Registration(ctx context.Context, subscription, namespace string, now time.Time) (r inventory.Registration, remembered bool, err error)
-	// Target is [Index].Target, all but the row from memory or nothing.
+	// Target is like [Index].Target; everything but the row comes from the
+	// cache, or nothing.
 	Target(ctx context.Context, q inventory.Question, now time.Time) (t inventory.Target, remembered bool, err error)
 }
 
 // scopes reads the scopes of one request.
 type scopes struct {
 	*Router
-	// memory may answer; otherwise the store does.
+	// memory permits answers from the cache; otherwise the store answers.
 	memory   bool
 	received time.Time
-	noGroup  bool // the store has said that there is no group
-	// target is the answer to the one question for everything; nil if everything is read
-	// one by one.
+	noGroup  bool // the store has reported that there is no group
+	// target is the answer to one combined query; nil if everything is read one by one.
 	question inventory.Question
 	target   *inventory.Target
 }
 
-// ask asks for all that the path names, in one question. Reads ask memory one by one:
-// it answers most of them.
-func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
+// prefetch reads everything in the path with one query. Reads use the cache
+// one by one, because it answers most of them.
+func (s *scopes) prefetch(ctx context.Context, r *Request, d *Decision) error {
 	s.question = inventory.Question{Subscription: r.Path.Subscription()}
 	if s.question.Subscription == "" || s.memory && r.Reads() {
 		return nil
@@ -69,8 +70,9 @@ func (s *scopes) ask(ctx context.Context, r *Request, d *Decision) error {
 	return nil
 }
 
-// rowKey is the key of the tracked resource that decides where a write goes, as far as
-// its path alone says that: of the one that it names, or of the nearest above that.
+// rowKey returns the key of the tracked resource that determines a write's
+// endpoint, if the path alone determines it: the resource in the path, or the
+// nearest tracked one above it.
 func (r *Request) rowKey() string {
 	if r.Class != Instance && r.Class != Below || r.Provider == nil {
 		return ""
@@ -90,13 +92,13 @@ func (r *Request) rowKey() string {
 // row reads the row of a tracked resource from the store.
 func (s *scopes) row(ctx context.Context, subscription, key string) (inventory.Resource, error) {
 	if s.target != nil && s.question.Key == key {
-		return existing(s.target.Row)
+		return valueOrNotFound(s.target.Row)
 	}
 	return s.Index.Resource(ctx, subscription, key)
 }
 
-// existing returns a record of the store, or ErrNotFound for nil.
-func existing[T any](of *T) (it T, err error) {
+// valueOrNotFound returns a record of the store, or ErrNotFound for nil.
+func valueOrNotFound[T any](of *T) (it T, err error) {
 	if of == nil {
 		return it, inventory.ErrNotFound
 	}
@@ -105,7 +107,7 @@ func existing[T any](of *T) (it T, err error) {
 
 func (s *scopes) subscription(ctx context.Context, d *Decision, id string) (inventory.Subscription, error) {
 	if s.target != nil {
-		return existing(s.target.Subscription)
+		return valueOrNotFound(s.target.Subscription)
 	}
 	if !s.memory {
 		return s.Index.Subscription(ctx, arm.Fold(id))
@@ -117,14 +119,14 @@ func (s *scopes) subscription(ctx context.Context, d *Decision, id string) (inve
 
 func (s *scopes) group(ctx context.Context, d *Decision, name string) (inventory.Group, error) {
 	if s.target != nil {
-		return existing(s.target.Group)
+		return valueOrNotFound(s.target.Group)
 	}
 	if !s.memory {
 		return s.Index.Group(ctx, d.Subscription.ID, name)
 	}
 	found, remembered, err := s.Scopes.Group(ctx, d.Subscription.ID, name, s.received)
 	d.Memory.Scopes, d.Memory.group = d.Memory.Scopes || remembered, remembered
-	s.noGroup = errors.Is(err, inventory.ErrNotFound) // memory knows of no absence
+	s.noGroup = errors.Is(err, inventory.ErrNotFound) // the cache knows no absences
 	return found, err
 }
 
@@ -140,11 +142,11 @@ func (s *scopes) registration(ctx context.Context, d *Decision, namespace string
 	return found, err
 }
 
-// stands reports whether memory's answer is enough for a decision. Only the store may
-// refuse, or say that something does not exist. It also decides on the existence of a
-// group that no tracked resource vouches for: a tracked resource is removed before its
-// group, and is then not found.
-func (s *scopes) stands(d *Decision, err error) bool {
+// suffices reports whether the cache's answer is enough for a decision. Only
+// the store may refuse, or report that something does not exist. It also
+// decides about the existence of a group without a known tracked resource: a
+// tracked resource is removed before its group, and is then not found.
+func (s *scopes) suffices(d *Decision, err error) bool {
 	switch {
 	case !d.Memory.Scopes, s.noGroup:
 		return true
@@ -162,7 +164,7 @@ func (s *scopes) check(ctx context.Context, r *Request, p access.Principal, d *D
 	if err := s.checkSubscription(ctx, r, p, d); err != nil {
 		return err
 	}
-	if err := s.record(ctx, r, p, d); err != nil || d.Operation != nil {
+	if err := s.findRecord(ctx, r, p, d); err != nil || d.Operation != nil {
 		return err // an operation's result outlives the group of its resource
 	}
 	name := r.Path.Group()
@@ -206,8 +208,8 @@ func (s *scopes) checkGroup(ctx context.Context, r *Request, d *Decision, name s
 	return nil
 }
 
-// checkRegistration refuses writes into a namespace that the subscription has not
-// registered. Of reads only lists differ without a registration.
+// checkRegistration refuses writes into a namespace that the subscription has
+// not registered. Among reads, only lists depend on a registration.
 func (s *scopes) checkRegistration(ctx context.Context, r *Request, d *Decision) (inventory.Registration, error) {
 	if !s.needsRegistration(r, d) || r.Reads() && r.Class != Collection {
 		return inventory.Registration{}, nil

@@ -19,20 +19,20 @@ import (
 // maxAddresses bounds the addresses that one attempt tries.
 const maxAddresses = 3
 
-// No call asks to switch protocols. net/http accepts statuses below 100 from a
-// server, and panics when a handler writes one.
+// No call requests a protocol switch. net/http accepts statuses below 100
+// from a server, and panics when a handler writes one.
 var (
 	errProtocolSwitch = errors.New("the provider switched to another protocol")
 	errInvalidStatus  = errors.New("the provider answered with what is no status")
 )
 
-// attempt sends a call to an address. If it cannot connect it tries others: nothing has
-// been sent then. It avoids the addresses in tried while there are others, and adds
-// those that it calls. Without tried it also repeats a read whose connection broke off,
-// once, at another address: the caller has had nothing of an answer, and no other part
-// of Portico repeats the call. An answer counts as in flight until its body is closed.
-// now is when the attempt begins: its caller has just read the clock, which costs as
-// much as an allocation.
+// attempt sends a call to an address. If it cannot connect it tries others, because
+// nothing has been sent then. It avoids the addresses in tried while there are others,
+// and adds the ones that it calls. If tried is nil, it also repeats a read whose
+// connection broke off, once, at another address: the caller has received nothing of an
+// answer, and no other part of Portico repeats the call. An answer counts as in flight
+// until its body is closed. now is when the attempt begins: the caller has just read the
+// clock, which costs as much as an allocation.
 func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *health.Tried, now time.Time) attemptResult {
 	var own health.Tried
 	repeats := tried == nil && !isWrite(call.Method) && len(call.Content) == 0
@@ -54,14 +54,14 @@ func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *heal
 		sent = sent || r.sent
 		r.sent = sent
 		*tried = tried.With(choice.Index)
-		if r.err == nil || n == maxAddresses || call.over(ctx) != nil {
+		if r.err == nil || n == maxAddresses || call.ended(ctx) != nil {
 			return r
 		}
 		if r.connected {
 			if !repeats || !brokeOff(r.err) {
 				return r
 			}
-			repeats = false // a request that ends its servers is not to end them all
+			repeats = false // a request that crashes its servers must not reach them all
 		}
 		now = r.request.ended
 		if choice, ok, err = t.addresses.Choose(c.at(now), rand.Uint64(), *tried); !ok || err != nil { //nolint:gosec // as above
@@ -73,9 +73,9 @@ func (c *Client) attempt(ctx context.Context, t *target, call *Call, tried *heal
 // attemptResult is the result of a call to one address, or to several.
 type attemptResult struct {
 	response  *http.Response
-	request   *request // the response's body; nil if none was made
+	request   *request // the response's body; nil if no request was made
 	sent      bool     // a byte of the request may have left
-	connected bool     // or this is unknown
+	connected bool     // or unknown
 	err       error
 }
 
@@ -96,7 +96,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 	case !r.connected:
 		choice.Unreachable(now, connectFailureReason(r.err))
 	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, sendguard.ErrTooLate), errors.Is(r.err, sendguard.ErrCutOff):
-		// The caller ended it: this proves nothing about the address.
+		// The caller ended it, which proves nothing about the address.
 	case r.sent, trustKind(r.err) != "":
 		choice.Failed(now)
 	}
@@ -104,7 +104,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 	return r
 }
 
-// roundTrip sends a call and, of its health, records only new connections.
+// roundTrip sends a call. In the address's health it records only new connections.
 func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call *Call, began time.Time) attemptResult {
 	x := &request{client: c, series: p.series, choice: choice, timing: timingOf(ctx), header: call.Header}
 	if of := spans.Of(ctx); of != nil {
@@ -146,7 +146,7 @@ func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call, 
 	if err != nil {
 		c.logTrust(p, t.identity, call, err, x.ended)
 	}
-	got := x.got.Load()
+	got := x.gotConn.Load()
 	switch {
 	case !isWrite(call.Method):
 		return attemptResult{response, x, got, err == nil || connected(ctx, call, got, err), err}
@@ -159,32 +159,31 @@ func (c *Client) sendOver(ctx context.Context, p *pool, x *request, call *Call, 
 }
 
 // refused reports whether the provider refused the whole connection because of Portico's
-// certificate or credential. An alert shows it on a connection that carried nothing before: the
-// provider's side of the handshake has not ended then, and nothing of the request was read.
+// certificate or credential. A TLS alert proves it on a new connection: the provider's
+// side of the handshake has not ended then, so it has read nothing of the request.
 func (x *request) refused(err error) bool {
 	return errors.Is(err, ErrUntrusted) || errors.Is(err, ErrCredential) || x.fresh.Load() && refusedByAlert(err)
 }
 
 func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
 
-// connected reports whether a failed call had a connection, or failed for another
-// reason than the lack of one. A dead connection that was to be replaced does not
-// count.
+// connected reports whether a failed call had a connection, or failed for another reason
+// than the lack of one. A dead connection that was to be replaced does not count.
 func connected(ctx context.Context, call *Call, got bool, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
 		return errors.Is(ctx.Err(), context.Canceled)
 	}
-	return got || call.over(ctx) != nil
+	return got || call.ended(ctx) != nil
 }
 
-// brokeOff reports whether a connection ended before the head of an answer had come.
+// brokeOff reports whether a connection ended before the head of an answer had arrived.
 func brokeOff(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// connectFailureReason describes why a connection failed, without details that vary
-// between failures.
+// connectFailureReason describes why a connection failed, without details
+// that vary between failures.
 func connectFailureReason(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError

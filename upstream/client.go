@@ -1,24 +1,24 @@
 // Package upstream calls the regional endpoints of resource providers over HTTP.
 //
-// [Client.Do] makes one attempt and streams the answer: it forwards the calls of clients,
-// whose writes must never be sent twice. [Client.Read] is for Portico's
-// own reads: it retries what is safe to retry, through hashicorp/go-retryablehttp and
-// within a budget per endpoint, and buffers the whole answer, bounded.
+// [Client.Do] makes one attempt and streams the answer: it forwards the calls of
+// clients, whose writes must never be sent twice. [Client.Read] is for Portico's own
+// reads: it retries safe calls, through hashicorp/go-retryablehttp and within a budget
+// per endpoint, and buffers the whole answer, bounded.
 //
-// Both take one of a limited number of slots of the endpoint; one caller has
-// at most a share. Waiting callers are served in turn, for a bounded time.
+// Both take one of a limited number of slots of the endpoint; one caller has at most a
+// share. Waiting callers are served in turn, for a bounded time.
 //
-// Both choose an address by package health, which learns from calls and from the
-// probes of [Client.Run], and move on to another one as long as nothing was sent. A read
-// whose connection breaks off before its answer goes on to one other address.
+// Both choose an address by package health, which learns from calls and from the probes
+// of [Client.Run], and move on to another one as long as nothing was sent. A read whose
+// connection breaks off before its answer moves on to one other address.
 //
 // Package internal/http1/client makes most calls. Reads over TLS, which may use HTTP/2, are made by
-// net/http. Writes go over HTTP/1.1: only a connection that carries one request at a time
+// net/http. Writes use HTTP/1.1: only a connection that carries one request at a time
 // shows whether a byte of it has left (package sendguard).
 //
-// The client never follows redirects, never decompresses an answer that its caller
-// streams, and never dials a URL out of an answer: a call names an endpoint of the
-// region map and gives path and query.
+// The client never follows redirects, never decompresses a streamed answer, and never
+// calls a URL from an answer: a call names an endpoint of the region map, with path and
+// query.
 package upstream
 
 import (
@@ -46,7 +46,7 @@ type Options struct {
 	MaxAnswer   int64         // bytes of one answer, after decompression
 	Readers     int           // reads by [Client.Read] in flight to one endpoint; 0: 64
 	Calls       int           // reads, and writes, by [Client.Do] in flight to one endpoint; 0: 512
-	// ReadersPerCaller and CallsPerCaller bound those of one caller; 0: all.
+	// ReadersPerCaller and CallsPerCaller bound one caller's share of these; 0: all.
 	ReadersPerCaller, CallsPerCaller int
 	// Queue bounds the wait for both.
 	Queue Queue
@@ -65,8 +65,8 @@ const (
 	defaultCalls   = 512
 )
 
-// Client calls regional endpoints. Each address has its own connections, so that a
-// slow region cannot use up those of another. It is safe for concurrent use.
+// Client calls regional endpoints. Each address has its own connections, so
+// that a slow region cannot use up another's. It is safe for concurrent use.
 type Client struct {
 	options    Options
 	metrics    *metrics
@@ -81,7 +81,7 @@ type Client struct {
 	calling    limits.Stats // for Options.Calls
 	idle       client.Idle
 	dial       dialer
-	onWrite    func(*sendguard.Guard) // what tests do to a write; nil for none
+	onWrite    func(*sendguard.Guard) // test hook for writes; nil for none
 
 	targets sync.Map // of *regions.Endpoint: *target
 
@@ -132,7 +132,7 @@ func (c *Client) Close() {
 	}
 }
 
-// now returns the time as package health counts it, and at returns a given one.
+// now returns the current time for package health, and at converts a given one.
 func (c *Client) now() time.Duration               { return time.Since(c.epoch) }
 func (c *Client) at(given time.Time) time.Duration { return given.Sub(c.epoch) }
 
@@ -143,33 +143,32 @@ type Call struct {
 	Path     string      // as in a request target
 	Query    string      // raw
 	Header   http.Header // Do may change it
-	// Own are further headers, those that the gateway sets. Header has none of them.
+	// Own holds further headers, set by the gateway. Header has none of them.
 	Own     headers.Fields
 	Content []byte
 	// Caller is charged for the slot; empty for Portico's own work.
 	Caller string
-	// Provider is the namespace that is called, as the map spells it, for metrics.
+	// Provider is the called namespace, as the map spells it, for metrics.
 	Provider string
-	// SendWithin, counted from Since, bounds when the first byte of a write may
-	// leave; later it stays unsent. EndWithin bounds every byte: a write still being
-	// sent then is cut off, and may have taken effect. 0 is no bound.
+	// SendWithin, counted from Since, bounds when the first byte of a write may leave;
+	// after that it stays unsent. EndWithin bounds every byte: a write that is still
+	// being sent then is cut off, and may have taken effect. 0 is no bound.
 	Since                 time.Time
 	SendWithin, EndWithin time.Duration
 	// Reserve is called by Read before it allocates n more bytes for an answer; an
 	// error ends the call. It may be nil.
 	Reserve func(ctx context.Context, n int64) error
-	// Buffer provides the n bytes for an answer whose length Read knows, with
-	// anything in them; they are the body of an answer then. It may be nil.
+	// Buffer provides n bytes, with arbitrary content, for an answer whose
+	// length Read knows; they become the answer's body. It may be nil.
 	Buffer func(n int64) []byte
 	// IsRetry marks a Read that repeats a failed one. It is charged to the endpoint's
 	// retry budget.
 	IsRetry bool
-	// Job names the durable work that makes the call; the auditor receives such
-	// calls.
+	// Job names the durable work that makes the call; the auditor receives such calls.
 	Job string
 
-	deadline time.Time // in addition to that of the context; zero: none
-	attempt  int       // which one of the call it is
+	deadline time.Time // in addition to the context's; zero: none
+	attempt  int       // number of the attempt
 	queued   time.Duration
 }
 
@@ -187,14 +186,14 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 		c.auditCall(&call, began, r.response, r.err)
 	}
 	if r.err != nil {
-		return nil, &Fault{Sent: r.sent, Region: call.Endpoint.Region, Err: withCause(call.over(ctx), r.err)}
+		return nil, &Fault{Sent: r.sent, Region: call.Endpoint.Region, Err: withCause(call.ended(ctx), r.err)}
 	}
 	r.request.left = c.options.MaxAnswer
 	return r.response, nil
 }
 
-// over returns why the call's time has ended; nil if it has not.
-func (call *Call) over(ctx context.Context) error {
+// ended returns the reason why the call's time has ended; nil if it has not.
+func (call *Call) ended(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -204,7 +203,7 @@ func (call *Call) over(ctx context.Context) error {
 	return nil
 }
 
-// withCause adds to err why a call ended, if something ended it.
+// withCause joins err with the reason why a call ended, if any.
 func withCause(cause, err error) error {
 	if cause == nil {
 		return err
@@ -212,8 +211,8 @@ func withCause(cause, err error) error {
 	return errors.Join(cause, err)
 }
 
-// attemptInSlot makes an attempt once a slot is free. The answer's body gives the slot
-// back.
+// attemptInSlot makes an attempt once a slot is free. Closing the answer's
+// body releases the slot.
 func (c *Client) attemptInSlot(ctx context.Context, t *target, call *Call, now time.Time) attemptResult {
 	slots := t.slots(call.Method)
 	if err := c.acquire(ctx, call.deadline, slots, call); err != nil {
@@ -253,14 +252,14 @@ func (c *Client) auditCall(call *Call, began time.Time, response *http.Response,
 	(*auditor)(*call, began, status, err)
 }
 
-// maxSendAnswer bounds the answer to a write of Portico's own. Only its status and an
-// error count.
+// maxSendAnswer bounds the answer to a write of Portico's own. Only its
+// status and error matter.
 const maxSendAnswer = 1 << 20
 
-// Send makes a call like [Client.Do] and reads its complete answer, decompressed.
-// Without an answer the Status is 0, and the error is that of Do. With an answer, an
-// error says that the body broke off or, by [ErrTooLarge], that it exceeds 1 MiB; there
-// is no Body then.
+// Send makes a call like [Client.Do] and reads its complete answer,
+// decompressed. Without an answer the Status is 0, and the error is Do's.
+// With an answer, an error means that the body broke off or, for
+// [ErrTooLarge], that it exceeds 1 MiB; there is no Body then.
 func (c *Client) Send(ctx context.Context, call Call) (Answer, error) {
 	response, err := c.Do(ctx, call)
 	if err != nil {
@@ -271,7 +270,7 @@ func (c *Client) Send(ctx context.Context, call Call) (Answer, error) {
 	return Answer{response.StatusCode, response.Header, body}, err
 }
 
-// Unsent reports whether err says that no byte of a call has left.
+// Unsent reports whether err means that no byte of a call has left.
 func Unsent(err error) bool {
 	fault, ok := errors.AsType[*Fault](err)
 	return ok && !fault.Sent

@@ -1,10 +1,11 @@
 package upstream
 
-// Condition is how an address, an endpoint or a region does.
+// Condition is the condition of an address, an endpoint or a region.
 type Condition uint8
 
-// The conditions. An endpoint or a region is Down if every call of it is refused, but those
-// that try whether an address can be reached again; an address if others are called instead.
+// The conditions. An endpoint or a region is Down if every call of it is
+// refused, except trials whether an address is reachable again; an address is
+// Down if others are called instead.
 const (
 	Unknown Condition = iota
 	Up
@@ -16,8 +17,8 @@ var conditions = [...]string{"unknown", "up", "degraded", "down"}
 
 func (c Condition) String() string { return conditions[c] }
 
-// Overall returns the condition of what has parts, as a region has endpoints: Down if all are, Degraded if some are not
-// up or not in full, Unknown if nothing is known of any.
+// Overall combines conditions, such as a region's from its endpoints: Down if all are,
+// Degraded if some are not up or only partly, Unknown if all are unknown.
 func Overall(parts []Condition) Condition {
 	var counts [len(conditions)]int
 	for _, part := range parts {

@@ -18,7 +18,7 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// NetConn returns the connection that is counted.
+// NetConn returns the counted connection.
 func (c *countedConn) NetConn() net.Conn { return c.Conn }
 
 func countedDial(dial dialer, of *addressMetrics) dialer {

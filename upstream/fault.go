@@ -13,15 +13,15 @@ import (
 
 // Fault is the error of a call without an answer.
 type Fault struct {
-	// Sent reports whether a byte of the request may have left. A write that was not
-	// sent has changed nothing; the effect of any other is unknown.
+	// Sent reports whether a byte of the request may have left. An unsent
+	// write has changed nothing; the effect of any other is unknown.
 	Sent   bool
 	Region string
 	Err    error
 }
 
-// FaultOf returns the fault in the error of a call to a region. Any other error counts as
-// one of a request that was sent.
+// FaultOf returns the fault in the error of a call to a region. Any other
+// error counts as a fault of a sent request.
 func FaultOf(err error, region string) *Fault {
 	if fault, ok := errors.AsType[*Fault](err); ok {
 		return fault
@@ -64,8 +64,8 @@ func (f *Fault) ARM(namespace string) *arm.Error {
 	return arm.Unreachable(namespace, f.Region).Because(f)
 }
 
-// Unavailable reports whether a status is one that what stands before a provider answers
-// if it finds none.
+// Unavailable reports whether a status is one that intermediaries answer when
+// they reach no provider.
 func Unavailable(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }

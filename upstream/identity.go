@@ -7,18 +7,18 @@ import (
 	"net/http"
 )
 
-// Identity is how Portico and providers authenticate to each other. It does not change.
-// Nil stands for no certificate and the system's authorities.
+// Identity is the mutual authentication of Portico and providers. It is
+// immutable. Nil stands for no certificate and the system's authorities.
 type Identity struct {
 	Authorities *x509.CertPool   // of providers; nil: the system's
 	Certificate *tls.Certificate // Portico's own, with its Leaf; nil: none
-	// Header is the canonical name of a header that calls carry, and Value the secret in
-	// it; "" for none.
+	// Header is the canonical name of a header in calls, and Value the secret
+	// in it; "" for none.
 	Header, Value string
 }
 
-// Identities are that of each provider with one of its own, by its namespace, and under
-// "" that of all others.
+// Identities maps the namespaces of providers with their own identity to it,
+// and "" to the identity for all others.
 type Identities map[string]*Identity
 
 // config returns the settings of connections to a host.
@@ -29,16 +29,16 @@ func (i *Identity) config(host string) *tls.Config {
 	}
 	c.RootCAs = i.Authorities
 	if i.Certificate != nil {
-		// With a list of certificates, Go sends only one that fits the authorities that
-		// the provider names, or else none. The provider should decide, so Portico
-		// always sends its certificate.
+		// With a list of certificates, Go sends only one that matches the
+		// authorities named by the provider, or else none. The provider should
+		// decide, so Portico always sends its certificate.
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return i.Certificate, nil }
 	}
 	return c
 }
 
-// stamp adds the credential to the headers of a call, which it does not change: they may
-// be those of calls to others as well.
+// stamp returns a copy of a call's headers with the credential. It does not
+// change the headers, which other calls may share.
 func (i *Identity) stamp(h http.Header) http.Header {
 	if i == nil || i.Header == "" {
 		return h
@@ -57,7 +57,7 @@ func (i *Identity) leaf() *x509.Certificate {
 	return i.Certificate.Leaf
 }
 
-// identity returns that of calls to the address.
+// identity returns the identity of calls to the address.
 func (c *Client) identity(p *pool) *Identity { return (*c.identities.Load())[p.identity] }
 
 // tlsConfig returns the settings of connections to the address; nil for plain ones.
@@ -68,9 +68,9 @@ func (c *Client) tlsConfig(p *pool) *tls.Config {
 	return c.identity(p).config(p.base.Hostname())
 }
 
-// UseIdentities makes new connections use other identities. Connections of one that has
-// changed are closed, those in use when they become idle: the last of them ends once
-// its call has, or its time of being idle. An identity is the same if its pointer is.
+// UseIdentities makes new connections use other identities. Connections with a changed
+// identity are closed, those in use when they become idle: the last one closes after its
+// call, or after its idle timeout. An identity is unchanged if its pointer is.
 func (c *Client) UseIdentities(next Identities) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -78,10 +78,10 @@ func (c *Client) UseIdentities(next Identities) {
 	for _, p := range c.pools {
 		identity, stays := next[p.identity]
 		if !stays && p.identity != "" {
-			continue // its endpoint leaves the map
+			continue // its endpoint has left the map
 		}
 		if p.identity == "" && p.base.Scheme == "http" {
-			continue // it shows nothing
+			continue // it has no certificate
 		}
 		if identity != before[p.identity] {
 			p.transports.Swap(c.newTransports(p)).closeIdle()
@@ -89,8 +89,8 @@ func (c *Client) UseIdentities(next Identities) {
 	}
 }
 
-// named returns the name of an address that is called by an identity.
-func named(address, identity string) string {
+// addressName returns the name of an address that is called with an identity.
+func addressName(address, identity string) string {
 	if identity == "" {
 		return address
 	}

@@ -19,8 +19,7 @@ import (
 	"portico/tracing"
 )
 
-// metrics are labelled by regions and addresses of the map, and by words from fixed
-// lists.
+// metrics has labels for regions and addresses of the map, and words from fixed lists.
 type metrics struct {
 	retries, refused                      *prometheus.CounterVec
 	requests, errors, connections         *prometheus.CounterVec
@@ -91,8 +90,8 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 	return m
 }
 
-// waited records a wait for a slot.
-func (m *metrics) waited(call *Call, length time.Duration, err error) {
+// recordWait records a wait for a slot.
+func (m *metrics) recordWait(call *Call, length time.Duration, err error) {
 	provider, region := cmp.Or(call.Provider, "none"), call.Endpoint.Region
 	m.queued.WithLabelValues(region).Observe(length.Seconds())
 	switch {
@@ -104,7 +103,7 @@ func (m *metrics) waited(call *Call, length time.Duration, err error) {
 	}
 }
 
-func (m *metrics) retried(region string, sent bool) {
+func (m *metrics) recordRetry(region string, sent bool) {
 	outcome := "refused"
 	if sent {
 		outcome = "sent"
@@ -112,8 +111,8 @@ func (m *metrics) retried(region string, sent bool) {
 	m.retries.WithLabelValues(region, outcome).Inc()
 }
 
-// addressMetrics are the metrics of one address. Error counters exist from the
-// start, so that the first error shows as an increase.
+// addressMetrics holds the metrics of one address. Error counters exist from
+// the start, so that the first error shows as an increase.
 type addressMetrics struct {
 	address        string
 	requests       *meter.Handles[answerLabels, prometheus.Counter]
@@ -128,7 +127,7 @@ type addressMetrics struct {
 	removed atomic.Bool // the address is no longer in the map
 }
 
-// answerLabels are those of an answer: a method that routes know, and [meter.Code].
+// answerLabels are an answer's labels: a method that routes know, and [meter.Code].
 type answerLabels struct{ method, code string }
 
 // failed counts a request, or the body of an answer, that failed.
@@ -158,7 +157,7 @@ func (s *addressMetrics) recordCertificate(state tls.ConnectionState) {
 	}
 }
 
-// addressOf returns host and port of a URL, as dialled and as used for labels.
+// addressOf returns host and port of a URL, for dialing and for labels.
 func addressOf(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Host
@@ -190,9 +189,9 @@ func (m *metrics) forAddress(region, address string) *addressMetrics {
 	}
 }
 
-// forget deletes the series of an address. Calls still in flight do not recreate
+// removeAddress deletes the series of an address. Calls still in flight do not recreate
 // them.
-func (m *metrics) forget(region string, s *addressMetrics) {
+func (m *metrics) removeAddress(region string, s *addressMetrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.removed.Store(true)

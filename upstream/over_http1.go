@@ -23,8 +23,7 @@ func (x *request) overHTTP1(ctx context.Context, t *transports, call *Call, bega
 	return t.writes.Do(ctx, &x.sent)
 }
 
-// targetPath returns a path as a request line may hold it, which nearly all already
-// are.
+// targetPath returns a path for a request line; nearly all paths are unchanged.
 func targetPath(path string) string {
 	for i := range len(path) {
 		switch c := path[i]; {

@@ -11,7 +11,7 @@ import (
 	"net/url"
 )
 
-// overNetHTTP sends a read by net/http, which speaks HTTP/2 with a provider that does.
+// overNetHTTP sends a read by net/http, which uses HTTP/2 if the provider supports it.
 func (x *request) overNetHTTP(ctx context.Context, t *transports, p *pool, call *Call) (*http.Response, error) {
 	if !call.deadline.IsZero() {
 		ctx, x.cancel = context.WithDeadline(ctx, call.deadline)
@@ -55,7 +55,7 @@ func (p *pool) request(ctx context.Context, call *Call, header http.Header) *htt
 	}
 	call.Own.AddTo(r.Header)
 	if len(r.Header["User-Agent"]) == 0 {
-		r.Header["User-Agent"] = []string{""} // none of net/http's own
+		r.Header["User-Agent"] = []string{""} // suppress net/http's own
 	}
 	if len(call.Content) > 0 {
 		// GetBody lets the transport replace a connection that died while idle.

@@ -26,8 +26,8 @@ type Health struct {
 
 // Probing configures probes. Each uses a new connection.
 type Probing struct {
-	// Path is requested by GET; a status below 400 is success. Without a path the
-	// probe only connects, with a TLS handshake for https.
+	// Path is requested by GET; a status below 400 is success. Without a path
+	// the probe only connects, with a TLS handshake for https.
 	Path     string
 	Interval time.Duration // between two probes of an address; 0: none
 	// Suspect is the interval while something is wrong, if it is shorter.
@@ -35,7 +35,7 @@ type Probing struct {
 	Timeout time.Duration // of one probe
 }
 
-// maxProbeAnswer bounds how much of a probe's answer is read.
+// maxProbeAnswer bounds the bytes read of a probe's answer.
 const maxProbeAnswer = 64 << 10
 
 // prober probes one address until it is stopped.
@@ -136,9 +136,9 @@ func (p *prober) wait(ctx context.Context, pause time.Duration) bool {
 func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.ProbeOutcome, detail string) {
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
-	speaks := []string{"h2", "http/1.1"} // as reads do
+	speaks := []string{"h2", "http/1.1"} // like reads
 	if settings.Path != "" {
-		speaks = speaks[1:] // the GET is plain
+		speaks = speaks[1:] // the GET uses HTTP/1.1
 	}
 	conn, err := p.connect(ctx, speaks)
 	if err != nil {
@@ -160,7 +160,7 @@ func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.P
 	return health.ProbeSucceeded, ""
 }
 
-// connect makes a connection as a call would, offering these protocols.
+// connect makes a connection like a call, offering these protocols.
 func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error) {
 	host, port := p.pool.base.Hostname(), p.pool.base.Port()
 	secured := p.pool.base.Scheme == "https"
@@ -179,7 +179,7 @@ func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error)
 	settings.NextProtos = speaks
 	conn, err := (&tls.Dialer{NetDialer: dialer, Config: settings}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if secured, ok := conn.(*tls.Conn); ok {
-		// Calls may long use connections made before the certificate was renewed.
+		// Calls may keep using connections from before the certificate was renewed.
 		p.pool.series.recordCertificate(secured.ConnectionState())
 	}
 	return conn, err
@@ -193,7 +193,7 @@ func (p *prober) get(ctx context.Context, conn net.Conn, path string) (status in
 		DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil },
 	}
 	defer conn.Close()
-	target, err := url.ParseRequestURI(path) // not an URL: it names no host
+	target, err := url.ParseRequestURI(path) // not url.Parse: it has no host
 	if err != nil {
 		return 0, err
 	}
@@ -215,8 +215,8 @@ func (p *prober) get(ctx context.Context, conn net.Conn, path string) (status in
 	return response.StatusCode, err
 }
 
-// logHealthChange logs a change of an address. If calls opened its circuit it
-// triggers a probe to confirm.
+// logHealthChange logs a change of an address. If calls opened its circuit,
+// it triggers a probe to confirm.
 func (c *Client) logHealthChange(change health.Change) {
 	a := change.Address
 	level := c.log.Info

@@ -7,16 +7,16 @@ import (
 	"portico/regions/health"
 )
 
-// Prospect is an address of an endpoint as a call would find it.
+// Prospect is the state of an endpoint's address for the next call.
 type Prospect struct {
 	Address string // such as https://host:port
 	Health  health.State
-	// Candidate: the next call goes to this address, or to another candidate.
+	// Candidate reports whether the next call may go to this address.
 	Candidate bool
 }
 
-// Prospects returns the addresses of an endpoint, and makes no call. The error is the
-// *[Fault] of a call where none of them can be called.
+// Prospects returns the addresses of an endpoint, without a call. If none of
+// them can be called, the error is the *[Fault] of a call.
 func (c *Client) Prospects(e *regions.Endpoint) ([]Prospect, error) {
 	t, now := c.target(e), c.now()
 	candidates, err := t.addresses.Candidates(now)
@@ -30,8 +30,8 @@ func (c *Client) Prospects(e *regions.Endpoint) ([]Prospect, error) {
 	return all, nil
 }
 
-// CredentialHeader is the name of the header that carries a secret in calls of an
-// endpoint, "" if there is none.
+// CredentialHeader returns the name of the header with a secret in calls of
+// an endpoint, "" if there is none.
 func (c *Client) CredentialHeader(e *regions.Endpoint) string {
 	if identity := (*c.identities.Load())[e.Identity]; identity != nil {
 		return identity.Header

@@ -31,14 +31,14 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	if call.Header == nil {
 		call.Header = http.Header{}
 	}
-	// The answer will be parsed: ask for it uncompressed.
+	// The answer will be parsed, so it is requested uncompressed.
 	call.Header.Del("Accept-Encoding")
 
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
 	attempt := &attempts{client: c, target: c.target(call.Endpoint), call: call}
 	if err := attempt.target.addresses.Check(c.now()); err != nil {
-		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: c.countRefusal(err)} // no retry is worth it
+		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: c.countRefusal(err)} // a retry is useless
 	}
 	if !attempt.admit() {
 		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: ErrOverBudget}
@@ -51,7 +51,7 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	response, err := attempt.retryClient().Do(request)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err // its URL is not that of the attempt
+			err = wrapped.Err // its URL is not the attempt's
 		}
 		return Answer{}, &Fault{Sent: attempt.sent, Region: call.Endpoint.Region, Err: withCause(ctx.Err(), err)}
 	}
@@ -69,8 +69,8 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	return Answer{response.StatusCode, response.Header, body}, nil
 }
 
-// attempts sends the attempts of one read, each to an address not yet tried if there
-// is one.
+// attempts sends the attempts of one read, each to an address not yet tried
+// if there is one.
 type attempts struct {
 	client *Client
 	target *target

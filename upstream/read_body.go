@@ -10,14 +10,15 @@ import (
 	"portico/internal/jsontext"
 )
 
-// ReadAll reads and decompresses the body of an answer, to be read as JSON: without a byte
-// order mark. It returns [ErrTooLarge] if the decompressed body exceeds limit.
+// ReadAll reads and decompresses the body of an answer for parsing as JSON: without a
+// byte order mark. It returns [ErrTooLarge] if the decompressed body exceeds limit.
 func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 	text, err := ReadBytes(h, body, limit)
 	return jsontext.WithoutMark(text), err
 }
 
-// ReadBytes is ReadAll for a body that is passed on, and so returned as it was sent.
+// ReadBytes is like ReadAll, for a body that is forwarded, so that it keeps
+// the byte order mark.
 func ReadBytes(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 	plain, _, err := decompressed(h, body)
 	if err != nil {
@@ -26,8 +27,8 @@ func ReadBytes(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 	return readGrowing(plain, limit, func(int64) error { return nil })
 }
 
-// readBody is ReadAll for an answer whose length may be known. It calls reserve
-// before it allocates.
+// readBody is like ReadAll, for an answer whose length may be known. It calls
+// reserve before it allocates.
 func readBody(answer *http.Response, limit int64, reserve func(int64) error, buffer func(int64) []byte) ([]byte, error) {
 	body, packed, err := decompressed(answer.Header, answer.Body)
 	switch {

@@ -16,40 +16,39 @@ import (
 	"portico/tracing/spans"
 )
 
-// request is one request to one address, however it is sent, and then the body of its
-// answer.
+// request is one request to one address, and then the body of its answer.
 type request struct {
-	client *Client
-	series *addressMetrics
-	choice health.Choice
-	timing *Timing
-	header http.Header     // the call's, with those for this address
-	ended  time.Time       // when the headers of the answer were there, or it had failed
-	span   *spans.Span     // until the answer was read
-	got    atomic.Bool     // a connection
-	fresh  atomic.Bool     // it carried no request before
-	guard  sendguard.Guard // of a write
-	sent   client.Request  // by package internal/http1/client
+	client  *Client
+	series  *addressMetrics
+	choice  health.Choice
+	timing  *Timing
+	header  http.Header     // the call's, with the address's own
+	ended   time.Time       // when the headers of the answer arrived, or it failed
+	span    *spans.Span     // until the answer has been read
+	gotConn atomic.Bool     // it had a connection
+	fresh   atomic.Bool     // it carried no request before
+	guard   sendguard.Guard // of a write
+	sent    client.Request  // by package internal/http1/client
 
-	body     io.ReadCloser      // of the answer
-	cancel   context.CancelFunc // ends the context of net/http; may be nil
-	held     bool               // the body is in memory: to read it takes no time
-	failed   bool               // the body
-	answered atomic.Bool        // the body was closed
+	body         io.ReadCloser      // of the answer
+	cancel       context.CancelFunc // ends the context of net/http; may be nil
+	bodyInMemory bool               // the body is in memory: reading it takes no time
+	failed       bool               // the body
+	answered     atomic.Bool        // the body was closed
 	bound
 	slot
 }
 
-// slot is what a call of [Client.Do] has of its endpoint's slots.
+// slot is a call's slot of its endpoint, for [Client.Do].
 type slot struct {
-	of     *limits.Concurrency // nil: none
-	caller string
-	given  atomic.Bool // back
+	of       *limits.Concurrency // nil: none
+	caller   string
+	released atomic.Bool // whether it was released
 }
 
-// release gives the slot back, once.
+// release releases the slot, once.
 func (s *slot) release() {
-	if s.of != nil && s.given.CompareAndSwap(false, true) {
+	if s.of != nil && s.released.CompareAndSwap(false, true) {
 		s.of.Release(s.caller)
 	}
 }
@@ -57,7 +56,7 @@ func (s *slot) release() {
 // GotConn counts the connection that the request got, and records a new one in the
 // health of the address.
 func (x *request) GotConn(_ net.Conn, reused bool, state *tls.ConnectionState) {
-	x.got.Store(true)
+	x.gotConn.Store(true)
 	x.fresh.Store(!reused)
 	if reused {
 		x.series.reused.Inc()
@@ -78,7 +77,7 @@ func (x *request) begin(now time.Time) {
 	x.timing.begin(now)
 }
 
-// end records the attempt. If there is an answer its body is measured from now on.
+// end records the attempt, and begins to measure an answer's body.
 func (x *request) end(started time.Time, response *http.Response, err error, call *Call) {
 	x.ended = time.Now()
 	x.timing.end(x.ended)
@@ -92,7 +91,7 @@ func (x *request) end(started time.Time, response *http.Response, err error, cal
 	x.left = unbounded
 	x.body, response.Body = response.Body, x
 	if body, ok := x.body.(interface{ Held() bool }); ok {
-		x.held = body.Held()
+		x.bodyInMemory = body.Held()
 	}
 }
 
@@ -103,11 +102,11 @@ func (x *request) abandon() {
 	}
 }
 
-// Read reads the answer. The time counts as the provider's, and a failure as an error.
-// It gives the call's slot back when the answer has been read.
+// Read reads the answer. The time counts as the provider's, and a failure as
+// an error. It releases the call's slot at the end of the answer.
 func (x *request) Read(p []byte) (int, error) {
 	n, err := x.read(measured{x}, p)
-	if err != nil && err != ErrTooLarge { //nolint:errorlint // of x alone
+	if err != nil && err != ErrTooLarge { //nolint:errorlint // only x returns it
 		x.release()
 	}
 	return n, err
@@ -117,7 +116,7 @@ func (x *request) Read(p []byte) (int, error) {
 type measured struct{ *request }
 
 func (m measured) Read(p []byte) (int, error) {
-	timed := m.timing != nil && !m.held
+	timed := m.timing != nil && !m.bodyInMemory
 	if timed {
 		m.timing.begin(time.Now())
 	}
@@ -133,7 +132,7 @@ func (m measured) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the call. Its address and its slot are free then.
+// Close ends the call, and releases its address and its slot.
 func (x *request) Close() error {
 	if x.answered.CompareAndSwap(false, true) {
 		x.choice.Release()
@@ -147,7 +146,7 @@ func (x *request) Close() error {
 	return err
 }
 
-// bound is what is left of an answer's bound.
+// bound holds the bytes left of an answer's bound.
 type bound struct{ left int64 }
 
 const unbounded = 1<<63 - 2

@@ -59,7 +59,7 @@ func (a *attempts) admit() bool {
 // takeRetry takes a retry from the endpoint's budget.
 func (a *attempts) takeRetry() bool {
 	allowed := a.target.retries.Retry(time.Now())
-	a.client.metrics.retried(a.call.Endpoint.Region, allowed)
+	a.client.metrics.recordRetry(a.call.Endpoint.Region, allowed)
 	return allowed
 }
 
@@ -69,7 +69,7 @@ func (a *attempts) checkRetry(ctx context.Context, response *http.Response, err 
 		return false, ended
 	}
 	if a.tries++; a.tries > readRetries {
-		return true, nil // the policy refuses it: nothing will be sent
+		return true, nil // the policy refuses it, so nothing will be sent
 	}
 	return a.takeRetry(), nil
 }
@@ -90,7 +90,7 @@ func retryRead(ctx context.Context, response *http.Response, err error) (bool, e
 	}
 	wanted := retryAfter(response)
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wanted {
-		return false, nil // the answer at hand is better than none
+		return false, nil // the present answer is better than none
 	}
 	return wanted <= maxRetryAfter, nil
 }
@@ -103,7 +103,7 @@ func retryBackoff(_, _ time.Duration, attempt int, response *http.Response) time
 	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy
 }
 
-// retryAfter returns the pause that an answer asks for; 0 if none.
+// retryAfter returns the pause that an answer requests; 0 if none.
 func retryAfter(response *http.Response) time.Duration {
 	if response == nil {
 		return 0

@@ -11,8 +11,8 @@ import (
 	"portico/limits"
 )
 
-// Queue bounds the wait of clients' calls for slots of an endpoint: how long one waits,
-// and how many calls of each kind do, also of one caller. Zeros stand for the defaults.
+// Queue bounds clients' calls that wait for slots of an endpoint: the time of one, and
+// the number of each kind, in total and for one caller. Zeros stand for the defaults.
 type Queue struct {
 	Time           time.Duration
 	All, PerCaller int
@@ -44,8 +44,8 @@ func (t *target) slots(method string) *limits.Concurrency {
 	return t.writes
 }
 
-// acquire waits for a slot. Portico's own work waits until ctx ends, or the deadline
-// comes, if there is one, however many wait.
+// acquire waits for a slot. Portico's own work waits until ctx ends or the
+// deadline passes, regardless of how many wait.
 func (c *Client) acquire(ctx context.Context, deadline time.Time, slots *limits.Concurrency, call *Call) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,11 +77,11 @@ func (c *Client) acquire(ctx context.Context, deadline time.Time, slots *limits.
 	case errors.Is(err, limits.ErrBusy), errors.Is(err, limits.ErrNoRoom):
 		err = errors.Join(waiting.Err(), errEndpointBusy)
 		if call.Caller != "" {
-			c.target(call.Endpoint).shed.note(time.Now())
+			c.target(call.Endpoint).shed.recordShed(time.Now())
 		}
 	}
 	call.queued = time.Since(began)
-	c.metrics.waited(call, call.queued, err)
+	c.metrics.recordWait(call, call.queued, err)
 	return err
 }
 
@@ -92,7 +92,7 @@ func queued(err error) bool {
 	return errors.Is(err, errCallerBusy) || errors.Is(err, errEndpointBusy)
 }
 
-// queueFault returns the client's error for such a call.
+// queueFault returns the client's error for a call that got no slot.
 func queueFault(f *Fault, namespace string) *arm.Error {
 	fault := arm.NewError(arm.ServerBusy, "as many calls of '"+namespace+"' are under way in '"+f.Region+"' as there may be")
 	if errors.Is(f.Err, errCallerBusy) {

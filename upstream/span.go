@@ -7,8 +7,8 @@ import (
 	"portico/tracing/spans"
 )
 
-// beginSpan begins the span of a request, and sends it to the provider as the parent.
-// The call's headers may be those of calls to others as well.
+// beginSpan begins the span of a request, and sends it to the provider as the
+// parent. It copies the headers, which other calls may share.
 func (x *request) beginSpan(of *spans.Span, call *Call) {
 	x.span = of.Below(spans.ProviderCall, "call "+call.Method)
 	header := make(http.Header, len(x.header)+2)
@@ -25,8 +25,8 @@ func (x *request) beginSpan(of *spans.Span, call *Call) {
 	}
 }
 
-// endSpan records the outcome of the request, and ends its span unless there is an
-// answer to read.
+// endSpan records the outcome of the request, and ends its span unless there
+// is an answer to read.
 func (x *request) endSpan(r attemptResult) {
 	if x.span == nil {
 		return

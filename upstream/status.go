@@ -9,12 +9,12 @@ import (
 	"portico/regions/health"
 )
 
-// EndpointStatus is the state of an endpoint, as this client knows it.
+// EndpointStatus is the state of an endpoint according to this client.
 type EndpointStatus struct {
 	State     Condition
 	Addresses []AddressStatus
-	// Shed counts the clients' calls that got no slot because all were taken; LastShed is
-	// when that last happened.
+	// Shed counts the clients' calls that got no slot because all were taken;
+	// LastShed is the latest time.
 	Shed     uint64
 	LastShed time.Time
 }
@@ -24,19 +24,19 @@ type AddressStatus struct {
 	URL     string
 	State   Condition // Unknown: it was neither called nor probed
 	Circuit health.Circuit
-	// Reason says why it came into its state, at Since: the zero time if it was so from
-	// the start.
+	// Reason explains the latest change of the state, at Since: the zero time
+	// if it never changed.
 	Reason string
 	Since  time.Time
-	// Requests and Failures (no whole answer, or a 5xx) are counted since the address is
-	// in the map. InFlight are calls under way.
+	// Requests and Failures (no complete answer, or a 5xx) are counted since
+	// the address is in the map. InFlight is the number of running calls.
 	Requests, Failures uint64
 	InFlight           int
-	// CertificateEnds is when the certificate that it showed last expires; the zero
-	// time if it showed none.
+	// CertificateEnds is the expiry of its latest certificate; the zero time
+	// if it has shown none.
 	CertificateEnds time.Time
-	// Distrust is why a call failed for lack of trust at LastDistrust, as an
-	// [ErrorKind]; empty: none did.
+	// Distrust is the [ErrorKind] of the latest call that failed for lack of
+	// trust, at LastDistrust; empty: none did.
 	Distrust     string
 	LastDistrust time.Time
 }
@@ -55,7 +55,7 @@ func (c *Client) statusOf(t *target, now time.Duration) EndpointStatus {
 		s.Addresses, conditions = append(s.Addresses, status), append(conditions, status.State)
 		reachable = reachable || status.Circuit == health.Closed
 	}
-	if s.State = Overall(conditions); s.State == Down && reachable { // if none is healthy, some are called all the same
+	if s.State = Overall(conditions); s.State == Down && reachable { // if none is healthy, some are called anyway
 		s.State = Degraded
 	}
 	return s
@@ -103,7 +103,7 @@ type tally struct {
 }
 
 func (t *tally) failed(kind string) {
-	// A call that its caller ended says nothing about the address.
+	// A call that its caller ended proves nothing about the address.
 	if kind != "cancelled" && kind != "unsent" {
 		t.failures.Add(1)
 	}
@@ -121,7 +121,7 @@ type shedding struct {
 	last  atomic.Int64 // in microseconds; 0: never
 }
 
-func (s *shedding) note(now time.Time) {
+func (s *shedding) recordShed(now time.Time) {
 	s.count.Add(1)
 	s.last.Store(now.UnixMicro())
 }

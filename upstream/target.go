@@ -16,8 +16,8 @@ type target struct {
 	addresses *health.Set
 	pools     []*pool             // by index of the address
 	readers   *limits.Concurrency // by [Client.Read]
-	// Calls by [Client.Do]. They have slots of their own, since a call may be open
-	// while Read is called on its behalf.
+	// Calls by [Client.Do]. They have their own slots, since a call may be
+	// open while Read is called on its behalf.
 	reads, writes *limits.Concurrency
 	retries       limits.RetryBudget
 	reading       prometheus.Gauge
@@ -45,15 +45,15 @@ func (c *Client) target(e *regions.Endpoint) *target {
 	return t
 }
 
-// resolve is target with c.mu held.
+// resolve is like target, with c.mu held.
 func (c *Client) resolve(e *regions.Endpoint) *target {
-	name := named(e.Region+" "+e.String(), e.Identity)
+	name := addressName(e.Region+" "+e.String(), e.Identity)
 	if t := c.byName[name]; t != nil {
 		return t
 	}
 	names := make([]string, len(e.URLs))
 	for i, u := range e.URLs {
-		names[i] = named(u.String(), e.Identity)
+		names[i] = addressName(u.String(), e.Identity)
 	}
 	t := &target{
 		addresses: c.registry.Set(e.Region, names...),
@@ -65,7 +65,7 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	for i, a := range t.addresses.Addresses() {
 		p := c.pools[a]
 		if p == nil {
-			p = &pool{base: e.URLs[i], identity: e.Identity, series: c.metrics.forAddress(e.Region, named(addressOf(e.URLs[i]), e.Identity))}
+			p = &pool{base: e.URLs[i], identity: e.Identity, series: c.metrics.forAddress(e.Region, addressName(addressOf(e.URLs[i]), e.Identity))}
 			p.transports.Store(c.newTransports(p))
 			c.pools[a] = p
 		}
@@ -75,8 +75,8 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	return t
 }
 
-// UseMap probes and exports the endpoints of a map, and applies h. It keeps the
-// state of addresses that stay, and drops the others; calls to those continue.
+// UseMap probes and exports the endpoints of a map, and applies h. It keeps the state of
+// addresses that stay, and drops the others; calls to those continue.
 func (c *Client) UseMap(m *regions.Map, h Health) {
 	endpoints := m.Endpoints()
 	c.mu.Lock()
@@ -109,16 +109,16 @@ func (c *Client) UseMap(m *regions.Map, h Health) {
 		}
 	}
 	c.registry.Retain(sets)
-	c.forget()
+	c.dropRemoved()
 	select {
 	case c.probersDue <- struct{}{}:
 	default: // already pending
 	}
 }
 
-// forget closes the connections to addresses that are no longer in the map, and
+// dropRemoved closes the connections to addresses that have left the map, and
 // deletes their metrics.
-func (c *Client) forget() {
+func (c *Client) dropRemoved() {
 	used := map[*health.Address]bool{}
 	for _, a := range c.registry.Addresses() {
 		used[a] = true
@@ -134,8 +134,8 @@ func (c *Client) forget() {
 	}
 	for a, p := range gone {
 		p.transports.Load().closeIdle()
-		if !stays[a.Region+" "+p.series.address] { // the same address may remain with another scheme
-			c.metrics.forget(a.Region, p.series)
+		if !stays[a.Region+" "+p.series.address] { // the same address may stay with another scheme
+			c.metrics.removeAddress(a.Region, p.series)
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Timing measures how long a request waited for providers: the time during which at
-// least one of its calls was in flight. The zero value is ready for use. It is safe
-// for concurrent use.
+// Timing measures the time that a request waited for providers, during which
+// at least one of its calls was in flight. The zero value is ready for use.
+// It is safe for concurrent use.
 type Timing struct {
 	outer *Timing // of the enclosing request
 
@@ -24,8 +24,8 @@ type Timing struct {
 // the context.
 type TimingKey struct{}
 
-// Within lets the timing of ctx, which is that of an enclosing request, measure the
-// calls of t as well.
+// Within makes the timing in ctx, which belongs to an enclosing request,
+// measure the calls of t as well.
 func (t *Timing) Within(ctx context.Context) { t.outer = timingOf(ctx) }
 
 func timingOf(ctx context.Context) *Timing {

@@ -17,12 +17,12 @@ const (
 	maxResponseHeader = 64 << 10
 )
 
-// transports are the connections to one address by one identity. Writes and reads have
-// connections of their own.
+// transports holds the connections to one address with one identity. Writes
+// and reads have separate connections.
 type transports struct {
 	identity      *Identity
 	writes, reads *client.Client
-	secureReads   *http.Transport // over TLS, by which a provider may speak HTTP/2
+	secureReads   *http.Transport // over TLS; a provider may use HTTP/2
 }
 
 func (c *Client) newTransports(p *pool) *transports {
@@ -32,8 +32,8 @@ func (c *Client) newTransports(p *pool) *transports {
 	}
 }
 
-// closeIdle closes idle connections. Those in use are closed when they become idle,
-// unless the transports are used again.
+// closeIdle closes idle connections. Those in use are closed when they become
+// idle, unless the transports are used again.
 func (t *transports) closeIdle() {
 	t.writes.CloseIdle()
 	t.reads.CloseIdle()
@@ -68,7 +68,7 @@ func (c *Client) transport(p *pool) *http.Transport {
 		MaxConnsPerHost:        maxConnections(c.options),
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHeader,
-		DisableCompression:     true, // bodies are passed on unchanged
+		DisableCompression:     true, // bodies are forwarded unchanged
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 		Protocols:              new(http.Protocols),
 	}
@@ -78,8 +78,8 @@ func (c *Client) transport(p *pool) *http.Transport {
 	return t
 }
 
-// maxIdle bounds the idle connections to one address: as many as there may be calls.
-// With fewer, some calls close theirs when they end while others dial.
+// maxIdle bounds the idle connections to one address by the number of possible calls.
+// With fewer, some calls would close theirs at the end while others dial.
 func maxIdle(o Options) int { return o.Calls + o.Readers }
 
 // maxConnections bounds the connections of one kind to one address. Slots bound

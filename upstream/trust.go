@@ -18,19 +18,19 @@ import (
 	"go.uber.org/zap"
 )
 
-// UntrustedCode is the code of the error with which a provider answers 403 to a client
-// certificate that it does not trust, or to none.
+// UntrustedCode is the code of a provider's 403 for an untrusted or missing
+// client certificate.
 const UntrustedCode = "UntrustedClientCertificate"
 
-// ErrUntrusted is wrapped by the error of a call that the provider refused, without
-// doing anything, since it does not trust Portico's certificate.
+// ErrUntrusted is wrapped by the error of a call that the provider refused,
+// without any effect, because it does not trust Portico's certificate.
 var ErrUntrusted = errors.New("the provider does not trust Portico's certificate")
 
 // ErrCredential is wrapped by the error of a call that the provider answered with 401: it
 // does not accept Portico's credential.
 var ErrCredential = errors.New("the provider does not accept Portico's credential")
 
-// maxRefusal bounds the error that may say so.
+// maxRefusal bounds the error body of such a refusal.
 const maxRefusal = 64 << 10
 
 // refusal returns ErrUntrusted or ErrCredential if the answer is such a refusal, and
@@ -67,17 +67,17 @@ func refusedByAnswer(answer *http.Response) error {
 	return nil
 }
 
-// replayed is a body that was partly read before.
+// replayed is a body that returns bytes read before, followed by the rest.
 type replayed struct {
 	io.Reader
 	io.Closer
 }
 
-// certificateAlerts are the TLS alerts of a peer that refuses a certificate.
+// certificateAlerts lists a peer's TLS alerts that refuse a certificate.
 var certificateAlerts = []tls.AlertError{41, 42, 43, 44, 45, 46, 48, 49, 116}
 
-// refusedByAlert reports whether the provider ended a connection since it does not trust
-// Portico's certificate. Package tls has no type for alerts that come over TCP.
+// refusedByAlert reports whether the provider ended a connection because it does not
+// trust Portico's certificate. Package tls has no type for alerts received over TCP.
 func refusedByAlert(err error) bool {
 	var op *net.OpError
 	if !errors.As(err, &op) || op.Op != "remote error" || op.Err == nil {
@@ -86,7 +86,7 @@ func refusedByAlert(err error) bool {
 	return slices.ContainsFunc(certificateAlerts, func(a tls.AlertError) bool { return a.Error() == op.Err.Error() })
 }
 
-// trustKind returns the kind of an error of TLS, as [ErrorKind] has it; "" for others.
+// trustKind returns the [ErrorKind] of a TLS error; "" for others.
 func trustKind(err error) string {
 	var (
 		verification *tls.CertificateVerificationError
@@ -111,10 +111,10 @@ func trustKind(err error) string {
 	return ""
 }
 
-// faultsApart is the least time between two lines of the log about one address.
+// faultsApart is the minimum time between two log lines about one address.
 const faultsApart = time.Minute
 
-// trustFaults are the failures of an address for lack of trust.
+// trustFaults records the failures of an address for lack of trust.
 type trustFaults struct {
 	mu    sync.Mutex
 	count int // not logged yet
@@ -130,8 +130,8 @@ func (f *trustFaults) latest() (kind string, seen time.Time) {
 	return f.kind, f.seen
 }
 
-// logTrust logs that Portico or the provider does not trust the other's certificate: at
-// once when that is new, then at most once in a while.
+// logTrust logs that Portico or the provider does not trust the other's
+// certificate: immediately if that is new, then at intervals.
 func (c *Client) logTrust(p *pool, by *Identity, call *Call, err error, now time.Time) {
 	kind := trustKind(err)
 	if kind == "" {

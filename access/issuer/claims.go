@@ -13,24 +13,25 @@ import (
 	"portico/arm"
 )
 
-// maxText bounds a name that a token gives.
+// maxText bounds a name in a token.
 const maxText = 256
 
-// ClaimNames are the claims that say who a caller is.
+// ClaimNames names the claims that identify a caller.
 type ClaimNames struct {
 	ObjectID string
-	// AppID are claims; the first that a token has names the application.
+	// AppID lists claims; the first one in a token names the application.
 	AppID []string
-	// Name names the caller. "" stands for preferred_username, else upn, else the id of an
-	// application for which no user acts, else name: many people may have the same name.
+	// Name is the claim with the caller's name. "" stands for
+	// preferred_username, else upn, else the id of an application without a
+	// user, else name: many people may have the same name.
 	Name   string
 	Groups string
 }
 
-// claims are those of a verified token.
+// claims holds the claims of a verified token.
 type claims map[string]json.RawMessage
 
-// text returns a claim that is a text, "" for any other.
+// text returns a claim that is a string, "" for any other.
 func (c claims) text(name string) string {
 	var text string
 	if json.Unmarshal(c[name], &text) != nil {
@@ -39,7 +40,7 @@ func (c claims) text(name string) string {
 	return text
 }
 
-// texts returns a claim that is a list of texts, or one text.
+// texts returns a claim that is a list of strings, or one string.
 func (c claims) texts(name string) (texts []string) {
 	if json.Unmarshal(c[name], &texts) != nil {
 		return []string{c.text(name)}
@@ -47,7 +48,8 @@ func (c claims) texts(name string) (texts []string) {
 	return texts
 }
 
-// begin is when the token becomes valid, the zero time if it does not say so.
+// begin returns when the token becomes valid, the zero time if it has no such
+// claim. ok is false if the claim is not a time.
 func (c claims) begin() (at time.Time, ok bool) {
 	raw, given := c["nbf"]
 	if !given || string(raw) == "null" {
@@ -60,14 +62,14 @@ func (c claims) begin() (at time.Time, ok bool) {
 	return time.Unix(int64(seconds), 0), true
 }
 
-// What a token may fail to name.
+// Descriptions of claims that a token may lack.
 const (
 	missingTenant = "the tenant of its caller"
 	missingCaller = "its caller"
 )
 
-// principal returns whose the claims are. Without a tenant or an object that is a GUID
-// there is no principal, and missing names the claim.
+// principal returns the principal of the claims. If the tenant or the object
+// is not a GUID, missing describes the claim.
 func (i *Issuer) principal(c claims) (p access.Principal, missing string) {
 	names := i.options.Claims
 	p = access.Principal{
@@ -93,7 +95,7 @@ func (i *Issuer) principal(c claims) (p access.Principal, missing string) {
 	return p, ""
 }
 
-// nameOf returns the name of a caller, as [ClaimNames] has it.
+// nameOf returns the name of a caller; see [ClaimNames].
 func (i *Issuer) nameOf(c claims, p access.Principal) string {
 	if name := i.options.Claims.Name; name != "" {
 		return shown(c.text(name))
@@ -105,8 +107,8 @@ func (i *Issuer) nameOf(c claims, p access.Principal) string {
 	return cmp.Or(shown(c.text("preferred_username")), shown(c.text("upn")), application, shown(c.text("name")))
 }
 
-// delegated reports whether the application acts for a user. Issuers say it in different
-// ways, some only by the subject being somebody else than the application.
+// delegated reports whether the application acts for a user. Issuers express
+// that in different ways, some only by a subject other than the application.
 func delegated(c claims, p access.Principal) bool {
 	switch kind := c.text("idtyp"); {
 	case kind != "":
@@ -118,7 +120,7 @@ func delegated(c claims, p access.Principal) bool {
 	return subject != "" && subject != p.AppID && !strings.EqualFold(subject, p.ObjectID)
 }
 
-// shown returns a name for people, "" for what cannot stand in a header or is not seen.
+// shown returns a name for people, "" if it cannot be in a header or is invisible.
 func shown(text string) string {
 	if len(text) > maxText || !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return ""

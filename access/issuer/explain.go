@@ -11,26 +11,26 @@ import (
 	"portico/access"
 )
 
-// explain is Authenticate for those who ask why: it remembers nothing, fetches keys only
-// if the trail says so, and leaves its reasons there.
+// explain is like Authenticate, for an explanation: it caches nothing,
+// fetches keys only if the trail permits it, and records its reasons there.
 func (i *Issuer) explain(c access.Credentials) (p access.Principal, known bool, refusal *access.Refusal) {
 	t := c.Trail
 	t.Issuers = append(t.Issuers, i.options.URL)
 	if t.Issuer = i.Named(c); t.Issuer != i.options.URL {
 		return p, false, nil
 	}
-	s := &signature{find: i.keys.known, algorithms: i.options.Algorithms, now: i.now()}
+	s := &signature{find: i.keys.findWithoutFetch, algorithms: i.options.Algorithms, now: i.now()}
 	if t.Fetches {
 		s.find = i.keys.find
 	}
 	p, refusal = i.verify(c.Request.Context(), c.Token, s)
 	t.MustFetch = errors.Is(s.err, errMustFetch)
-	t.Advice = i.advice(unverified(c.Token), refusal, s)
+	t.Advice = i.advice(readUnverified(c.Token), refusal, s)
 	return p, true, refusal
 }
 
-// said is what a token says of itself, whoever made it.
-type said struct {
+// unverifiedToken is the content of a token, which nothing has verified.
+type unverifiedToken struct {
 	KeyID     string `json:"kid"`
 	Algorithm string `json:"alg"`
 	Type      any    `json:"typ"`
@@ -38,10 +38,10 @@ type said struct {
 	claims claims
 }
 
-func unverified(token string) (s said) {
+func readUnverified(token string) (s unverifiedToken) {
 	header, payload, _ := partsOf(token)
 	if text, err := base64.RawURLEncoding.DecodeString(header); err == nil {
-		_ = json.Unmarshal(text, &s) // what cannot be read is empty
+		_ = json.Unmarshal(text, &s) // an unreadable part stays empty
 	}
 	if text, err := base64.RawURLEncoding.DecodeString(payload); err == nil {
 		_ = json.Unmarshal(text, &s.claims)
@@ -49,8 +49,8 @@ func unverified(token string) (s said) {
 	return s
 }
 
-// moment is a claim that is a time, in words.
-func (s *said) moment(claim string) string {
+// timeClaim formats a claim that is a time.
+func (s *unverifiedToken) timeClaim(claim string) string {
 	var seconds float64
 	if json.Unmarshal(s.claims[claim], &seconds) != nil || seconds < 0 || seconds > 1e11 {
 		return "a time that is none"
@@ -60,12 +60,12 @@ func (s *said) moment(claim string) string {
 
 func inWords(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// advice says why a token is refused, or until when it is not, and what can be done.
-func (i *Issuer) advice(token said, refusal *access.Refusal, s *signature) string {
+// advice explains why a token is refused, or how long it is valid, and gives a remedy.
+func (i *Issuer) advice(token unverifiedToken, refusal *access.Refusal, s *signature) string {
 	clock := fmt.Sprintf("the clock of the gateway says %s, and clockSkew is %s", inWords(s.now), i.options.ClockSkew)
 	switch {
 	case refusal == nil:
-		return "The token ends at " + token.moment("exp") + "."
+		return "The token ends at " + token.timeClaim("exp") + "."
 	case errors.Is(s.err, errMustFetch):
 		return fmt.Sprintf("The token is signed by the key %s, and the gateway has %s of the issuer %s: the next request with it has the keys fetched. "+
 			"Ask again with ask (--ask) to have that done now.",
@@ -83,9 +83,9 @@ func (i *Issuer) advice(token said, refusal *access.Refusal, s *signature) strin
 		return fmt.Sprintf("The key %s of the issuer has not made its signature: the token was changed or cut on its way, or it is forged.",
 			access.Quoted(token.KeyID))
 	case access.Expired:
-		return fmt.Sprintf("It ended at %s; %s. The client has to get a new token; if that is new, one of the clocks is wrong.", token.moment("exp"), clock)
+		return fmt.Sprintf("It ended at %s; %s. The client has to get a new token; if that is new, one of the clocks is wrong.", token.timeClaim("exp"), clock)
 	case access.Early:
-		return fmt.Sprintf("It begins at %s; %s. One of the clocks is wrong.", token.moment("nbf"), clock)
+		return fmt.Sprintf("It begins at %s; %s. One of the clocks is wrong.", token.timeClaim("nbf"), clock)
 	case access.Audience:
 		return fmt.Sprintf("It is for %s; audiences of the issuer in auth.issuers are %s. The client has to ask for a token for one of these.",
 			access.QuotedList(token.claims.texts("aud")), access.QuotedList(i.options.Audiences))
@@ -95,8 +95,8 @@ func (i *Issuer) advice(token said, refusal *access.Refusal, s *signature) strin
 	return i.adviceOfForm(token)
 }
 
-// adviceOfForm says why a token cannot be verified at all.
-func (i *Issuer) adviceOfForm(token said) string {
+// adviceOfForm explains why a token cannot be verified at all.
+func (i *Issuer) adviceOfForm(token unverifiedToken) string {
 	switch {
 	case !slices.Contains(i.options.Algorithms, token.Algorithm):
 		return fmt.Sprintf("It is signed by the algorithm %s; algorithms of the issuer in auth.issuers are %s.", access.Quoted(token.Algorithm),
@@ -107,7 +107,7 @@ func (i *Issuer) adviceOfForm(token said) string {
 	return "It cannot be read as a signed token: the client has cut or changed it."
 }
 
-// adviceOfClaims says which claim is missing, or is not what it has to be.
+// adviceOfClaims names the claim that is missing or wrong.
 func (i *Issuer) adviceOfClaims(c claims) string {
 	names := i.options.Claims
 	_, begins := c.begin()
@@ -127,7 +127,7 @@ func (i *Issuer) adviceOfClaims(c claims) string {
 	return fmt.Sprintf("Its claim %s (claims.objectId) is %s, and no GUID.", access.Quoted(names.ObjectID), access.Quoted(p.ObjectID))
 }
 
-// inWords says which keys there are.
+// inWords lists the present keys.
 func (k *Keys) inWords() string {
 	set := k.set.Load()
 	if set == nil {

@@ -24,7 +24,7 @@ const (
 	maxReason = 300             // of an issuer's text in an error
 )
 
-// fetcher asks issuers for their keys.
+// fetcher fetches issuers' keys.
 type fetcher struct{ client *http.Client }
 
 // newFetcher returns a fetcher that trusts the authorities in a PEM file, "" for the
@@ -43,18 +43,18 @@ func newFetcher(ca string) (*fetcher, error) {
 	}
 	return &fetcher{&http.Client{
 		Transport: boundedAnswers{transport},
-		// A redirect leads to another address than the one that was configured.
+		// A redirect would lead to an address that is not configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("it redirects, which is not followed") },
 	}}, nil
 }
 
-// fetch reads the issuer's discovery document, and the keys that this names.
+// fetch reads the issuer's discovery document, and the keys at the address in it.
 func (f *fetcher) fetch(ctx context.Context, issuer string) (*keySet, error) {
 	ctx, cancel := context.WithTimeout(ctx, fetchTime)
 	defer cancel()
 	set, err := f.keys(ctx, issuer)
 	if err != nil {
-		return nil, errors.New(cut(err.Error()))
+		return nil, errors.New(cutReason(err.Error()))
 	}
 	return set, nil
 }
@@ -92,8 +92,8 @@ func (f *fetcher) keys(ctx context.Context, issuer string) (*keySet, error) {
 	return parseKeys(text, time.Now())
 }
 
-// mayFetch reports whether an issuer may have its keys at an address: by https anywhere,
-// by http on this machine alone, and only if the issuer is there too.
+// mayFetch reports whether an issuer's keys may be fetched from an address: by https
+// from anywhere, by http only from this machine, and only if the issuer is there too.
 func mayFetch(issuer, keys string) bool {
 	u, err := url.Parse(keys)
 	if err != nil || u.User != nil || u.Host == "" {
@@ -109,14 +109,14 @@ func loopback(u *url.URL) bool {
 	return err == nil && address.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
 }
 
-func cut(text string) string {
+func cutReason(text string) string {
 	if len(text) > maxReason {
 		return strings.ToValidUTF8(text[:maxReason], "") + "…"
 	}
 	return text
 }
 
-// boundedAnswers ends the reading of an answer that is too large.
+// boundedAnswers fails the reading of an answer that is too large.
 type boundedAnswers struct{ next http.RoundTripper }
 
 func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -127,7 +127,7 @@ func (b boundedAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// CloseIdleConnections passes on what [http.Client.CloseIdleConnections] asks for.
+// CloseIdleConnections forwards [http.Client.CloseIdleConnections].
 func (b boundedAnswers) CloseIdleConnections() {
 	if t, ok := b.next.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()

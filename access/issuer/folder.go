@@ -14,25 +14,25 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// kept is the form of a file. Whoever can write it can sign in as anybody.
-type kept struct {
+// storedKeys is the form of a file. Anyone who can write it can sign in as anybody.
+type storedKeys struct {
 	Issuer  string            `json:"issuer"`
 	Fetched time.Time         `json:"fetched"`
 	Keys    []jose.JSONWebKey `json:"keys"`
 }
 
-// file is where the keys of an issuer are kept.
-func file(folder, issuer string) string {
+// keyFile returns the path of an issuer's stored keys.
+func keyFile(folder, issuer string) string {
 	sum := sha256.Sum256([]byte(issuer))
 	return filepath.Join(folder, "issuer-"+hex.EncodeToString(sum[:8])+".json")
 }
 
-// save keeps the keys. A crash leaves the old file or the new one.
+// save stores the keys. A crash leaves the old file or the new one.
 func save(folder, issuer string, set *keySet) error {
 	if folder == "" {
 		return nil
 	}
-	k := kept{Issuer: issuer, Fetched: set.fetched.UTC()}
+	k := storedKeys{Issuer: issuer, Fetched: set.fetched.UTC()}
 	for _, key := range set.keys {
 		k.Keys = append(k.Keys, key.jose)
 	}
@@ -47,7 +47,7 @@ func save(folder, issuer string, set *keySet) error {
 	_, err = next.Write(text)
 	err = errors.Join(err, next.Close())
 	if err == nil {
-		err = os.Rename(next.Name(), file(folder, issuer))
+		err = os.Rename(next.Name(), keyFile(folder, issuer))
 	}
 	if err != nil {
 		return errors.Join(err, os.Remove(next.Name()))
@@ -55,12 +55,12 @@ func save(folder, issuer string, set *keySet) error {
 	return nil
 }
 
-// load returns the kept keys, nil if there are none.
+// load returns the stored keys, nil if there are none.
 func load(folder, issuer string, now time.Time) (*keySet, error) {
 	if folder == "" {
 		return nil, nil //nolint:nilnil // nothing is kept
 	}
-	text, err := os.ReadFile(file(folder, issuer))
+	text, err := os.ReadFile(keyFile(folder, issuer))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil //nolint:nilnil // nothing is kept yet
@@ -72,7 +72,7 @@ func load(folder, issuer string, now time.Time) (*keySet, error) {
 		Fetched time.Time `json:"fetched"`
 	}
 	if err := json.Unmarshal(text, &k); err != nil || k.Issuer != issuer {
-		return nil, fmt.Errorf("%s is no file of this issuer's keys", file(folder, issuer))
+		return nil, fmt.Errorf("%s is not a file of this issuer's keys", keyFile(folder, issuer))
 	}
 	if k.Fetched.After(now) { // the clock was set back
 		k.Fetched = now

@@ -1,9 +1,9 @@
-// Package issuer authenticates the bearer tokens that an issuer of OpenID Connect
-// signs. An [Issuer] turns a token into a principal; its [Keys] are fetched when they are
-// first needed, and outlive both a configuration and the issuer's outages.
+// Package issuer authenticates bearer tokens signed by an OpenID Connect issuer. An
+// [Issuer] turns a token into a principal; its [Keys] are fetched when they are first
+// needed, and outlive both a configuration and the issuer's outages.
 //
-// Nothing of a token counts before its signature is verified, with one exception: the
-// issuer that it names decides whether this issuer judges it.
+// No content of a token is used before its signature is verified, with one exception:
+// the issuer in the token selects the [Issuer] that verifies it.
 package issuer
 
 import (
@@ -21,26 +21,26 @@ import (
 	"portico/arm"
 )
 
-// maxToken is the length of a token that is read. All headers of a request together have
-// hardly more.
+// maxToken bounds a token in bytes. All headers of a request together may
+// hardly be longer.
 const maxToken = 16 << 10
 
-// Options say which tokens of an issuer are accepted, and whose they are.
+// Options describe the accepted tokens of an issuer, and their callers.
 type Options struct {
 	// URL is the issuer, as tokens and its discovery document name it.
 	URL string
-	// Audiences: a token must have one of them.
+	// Audiences lists the accepted audiences: a token must have one of them.
 	Audiences []string
 	// Algorithms are the accepted signature algorithms, all asymmetric.
 	Algorithms []string
-	// ClockSkew is by how much the issuer's clock may differ.
+	// ClockSkew is the tolerated difference of the issuer's clock.
 	ClockSkew time.Duration
-	// TenantID is the tenant of all callers; "": the claim TenantClaim says it.
+	// TenantID is the tenant of all callers; "" if the claim TenantClaim names it.
 	TenantID, TenantClaim string
 	Claims                ClaimNames
 }
 
-// Issuer is the method of one issuer's tokens.
+// Issuer is the [access.Method] for one issuer's tokens.
 type Issuer struct {
 	options Options
 	keys    *Keys
@@ -48,7 +48,7 @@ type Issuer struct {
 	now     func() time.Time
 }
 
-// New returns the method for an issuer's tokens. keys are that issuer's.
+// New returns the method for an issuer's tokens, with that issuer's keys.
 func New(o Options, keys *Keys) *Issuer {
 	return &Issuer{options: o, keys: keys, known: access.NewRemembered(), now: time.Now}
 }
@@ -67,8 +67,8 @@ func (i *Issuer) Named(c access.Credentials) string {
 	return issuerOf(c.Token)
 }
 
-// Authenticate implements [access.Method]. It knows the tokens that name the issuer. A
-// token that was verified once is remembered as long as it and its key are valid.
+// Authenticate implements [access.Method]. It knows the tokens of the issuer.
+// A verified token is cached as long as it and its key are valid.
 func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known bool, refusal *access.Refusal) {
 	if c.Token == "" {
 		return p, false, nil
@@ -93,13 +93,13 @@ func (i *Issuer) Authenticate(c access.Credentials) (p access.Principal, known b
 	return p, true, nil
 }
 
-// verify returns the principal of a token that is valid. Its Credential is the name of
-// the key.
+// verify returns the principal of a valid token. Its Credential begins with
+// the name of the key.
 func (i *Issuer) verify(ctx context.Context, token string, signature *signature) (access.Principal, *access.Refusal) {
 	now := signature.now
 	verifier := oidc.NewVerifier(i.options.URL, signature, &oidc.Config{
 		SupportedSigningAlgs: i.options.Algorithms,
-		SkipClientIDCheck:    true, SkipExpiryCheck: true, // both are judged below: of several audiences, with another skew
+		SkipClientIDCheck:    true, SkipExpiryCheck: true, // both are checked below: several audiences, another skew
 	})
 	verified, err := verifier.Verify(ctx, token)
 	if err != nil {
@@ -128,8 +128,8 @@ func (i *Issuer) verify(ctx context.Context, token string, signature *signature)
 	return p, nil
 }
 
-// refuse says why a token was not verified: err is what the verifier says, and failure
-// what its signature's check said, if it came to that.
+// refuse returns the refusal of a token that was not verified: err is the verifier's
+// error, and failure the error of the signature's check, if it was made.
 func refuse(err, failure error) *access.Refusal {
 	switch {
 	case errors.Is(failure, errUnavailable), errors.Is(failure, errMustFetch):
@@ -152,8 +152,8 @@ func invalid(result, what string, cause error) *access.Refusal {
 	}
 }
 
-// Valid reports whether a token of p would still be accepted. Of a principal that outlasts its
-// token the key does not count: an issuer need not show it any longer.
+// Valid reports whether a token of p would still be accepted. The key does not count for
+// a principal that outlasts its token: the issuer may have removed it.
 func (i *Issuer) Valid(p access.Principal) bool {
 	if p.Issuer != i.options.URL || i.options.TenantID != "" && !arm.EqualFold(p.TenantID, i.options.TenantID) {
 		return false
@@ -162,8 +162,8 @@ func (i *Issuer) Valid(p access.Principal) bool {
 	return p.Expires == 0 || now.Unix() < p.Expires && (!i.keys.fetched() || i.keys.has(keyOf(p.Credential), now))
 }
 
-// issuerOf returns the issuer that a token in compact form names, "" if it is none. It
-// says so before anybody has verified it.
+// issuerOf returns the issuer in a token in compact form, "" if it is not
+// such a token. Nothing has verified the token yet.
 func issuerOf(token string) string {
 	_, payload, ok := partsOf(token)
 	if !ok {
@@ -189,8 +189,8 @@ func partsOf(token string) (header, payload string, ok bool) {
 	return header, payload, found && header != "" && signature != "" && !strings.Contains(signature, ".")
 }
 
-// A credential's name begins with this, and the name of the key goes on to the next
-// space.
+// credentialPrefix begins a credential's name; the name of the key follows,
+// up to the next space.
 const credentialPrefix = "key "
 
 // keyOf returns the name of the key that signed a principal's token.

@@ -340,7 +340,7 @@ func TestKeysOutliveAnOutage(t *testing.T) {
 	if got := result(old, good.Token(t)); got != access.Unavailable {
 		t.Errorf("with keys that are too old: %s", got)
 	}
-	if err := os.WriteFile(file(o.Folder, good.URL), []byte(`{"issuer":"https://evil.example","keys":[]}`), 0o600); err != nil {
+	if err := os.WriteFile(keyFile(o.Folder, good.URL), []byte(`{"issuer":"https://evil.example","keys":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	foreign := New(options(good.URL), keysOf(t, good.URL, o))

@@ -10,24 +10,25 @@ import (
 	"go.uber.org/zap"
 )
 
-// KeyOptions say how an issuer's keys are had.
+// KeyOptions configure how an issuer's keys are fetched and kept.
 type KeyOptions struct {
-	// Refresh is how often they are fetched while tokens are used.
+	// Refresh is the interval of fetches while tokens are used.
 	Refresh time.Duration
-	// AtMostEvery is the least time between two fetches, whatever tokens come.
+	// AtMostEvery is the minimum time between two fetches, whatever tokens arrive.
 	AtMostEvery time.Duration
-	// KeepFor is how long they are used while they cannot be fetched.
+	// KeepFor bounds how long keys are used while they cannot be fetched.
 	KeepFor time.Duration
-	// Folder keeps the keys for the next start; "": memory alone does.
+	// Folder stores the keys for the next start; "" keeps them only in memory.
 	Folder string
-	// CA is a PEM file of the authorities of the issuer's certificate; "": the system's.
+	// CA is a PEM file with the authorities of the issuer's certificate; "":
+	// the system's.
 	CA string
 }
 
-// maxWaiting is how many requests may wait for one fetch.
+// maxWaiting bounds the requests that wait for one fetch.
 const maxWaiting = 256
 
-// Keys are those of one issuer. They are safe for concurrent use.
+// Keys holds the keys of one issuer. It is safe for concurrent use.
 type Keys struct {
 	issuer  string
 	options KeyOptions
@@ -35,19 +36,19 @@ type Keys struct {
 	log     *zap.Logger
 	metrics *Metrics
 
-	set  atomic.Pointer[keySet] // nil: none was had yet
+	set  atomic.Pointer[keySet] // nil: none was fetched yet
 	used atomic.Bool            // since the last fetch
 
 	mu      sync.Mutex
-	flight  chan struct{} // closed at the end of the fetch under way
+	flight  chan struct{} // closed at the end of the running fetch
 	waiting int           // for it
-	last    time.Time     // when the last one began
-	failed  error         // of the last one
-	failing time.Time     // since when they have failed; zero: the last one did not
+	last    time.Time     // when the last fetch began
+	failed  error         // the last fetch's error
+	failing time.Time     // when fetches began to fail; zero: the last one succeeded
 }
 
-// newKeys returns the keys of an issuer: those of the last good fetch, if a folder has
-// them.
+// newKeys returns the keys of an issuer, from the last successful fetch if a
+// folder stores them.
 func newKeys(issuer string, o KeyOptions, f *fetcher, log *zap.Logger, metrics *Metrics) *Keys {
 	k := &Keys{issuer: issuer, options: o, fetcher: f, log: log, metrics: metrics}
 	set, err := load(o.Folder, issuer, time.Now())
@@ -60,7 +61,7 @@ func newKeys(issuer string, o KeyOptions, f *fetcher, log *zap.Logger, metrics *
 	return k
 }
 
-// fetched reports whether there are any.
+// fetched reports whether any keys are present.
 func (k *Keys) fetched() bool { return k.set.Load() != nil }
 
 // current returns the keys unless they are too old.
@@ -72,7 +73,7 @@ func (k *Keys) current(now time.Time) *keySet {
 	return set
 }
 
-// has reports whether the issuer still shows the key of this name.
+// has reports whether the issuer still publishes the key of this name.
 func (k *Keys) has(name string, now time.Time) bool {
 	if !k.used.Load() {
 		k.used.Store(true)
@@ -81,8 +82,8 @@ func (k *Keys) has(name string, now time.Time) bool {
 	return set != nil && set.names[name]
 }
 
-// find returns the keys that may have signed a token with this key id. It fetches
-// them anew if there is no such key.
+// find returns the keys that may have signed a token with this key id. If no
+// such key is present, find fetches the keys again.
 func (k *Keys) find(ctx context.Context, id, algorithm string, now time.Time) ([]key, error) {
 	k.used.Store(true)
 	if found, err := k.lookUp(id, algorithm, now); err == nil {
@@ -94,9 +95,9 @@ func (k *Keys) find(ctx context.Context, id, algorithm string, now time.Time) ([
 	return k.lookUp(id, algorithm, now)
 }
 
-// known is find without a fetch: the error is errMustFetch where find would make one, or
-// wait for one.
-func (k *Keys) known(_ context.Context, id, algorithm string, now time.Time) ([]key, error) {
+// findWithoutFetch is like find without a fetch: it returns errMustFetch if find would
+// start or await a fetch.
+func (k *Keys) findWithoutFetch(_ context.Context, id, algorithm string, now time.Time) ([]key, error) {
 	found, err := k.lookUp(id, algorithm, now)
 	if err == nil {
 		return found, nil
@@ -112,8 +113,8 @@ func (k *Keys) known(_ context.Context, id, algorithm string, now time.Time) ([]
 	return nil, err
 }
 
-// lookUp returns keys that there are. The error is errUnavailable where there are none at
-// all, else errUnknownKey.
+// lookUp returns matching keys that are present. The error is errUnavailable
+// if there are no keys at all, else errUnknownKey.
 func (k *Keys) lookUp(id, algorithm string, now time.Time) ([]key, error) {
 	set := k.current(now)
 	if set == nil {
@@ -125,11 +126,11 @@ func (k *Keys) lookUp(id, algorithm string, now time.Time) ([]key, error) {
 	return nil, errUnknownKey
 }
 
-// mayFetch reports whether the last fetch is long enough ago. The lock is held.
+// mayFetch reports whether the last fetch is long enough ago. The caller holds the lock.
 func (k *Keys) mayFetch() bool { return k.last.IsZero() || time.Since(k.last) >= k.options.AtMostEvery }
 
-// fetch fetches the keys, waits for a fetch that is under way, or leaves it at the last
-// one that was not long ago.
+// fetch fetches the keys, or waits for a running fetch. If the last fetch is
+// too recent, it returns that fetch's result.
 func (k *Keys) fetch(ctx context.Context) error {
 	k.mu.Lock()
 	if flight := k.flight; flight != nil {
@@ -159,7 +160,7 @@ func (k *Keys) fetch(ctx context.Context) error {
 	k.flight, k.last = make(chan struct{}), time.Now()
 	k.mu.Unlock()
 
-	// Others wait for it too, so it goes on without this caller.
+	// Other callers wait for the fetch too, so it continues without this one.
 	err := k.fetchNow(context.WithoutCancel(ctx))
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -180,7 +181,7 @@ func (k *Keys) fetchNow(ctx context.Context) error {
 	set, err := k.fetcher.fetch(ctx, k.issuer)
 	k.metrics.fetched(k.issuer, err)
 	if err != nil {
-		k.used.Store(true) // whoever asked has not got them
+		k.used.Store(true) // the caller still needs them
 		k.log.Warn("the keys of an issuer cannot be fetched; those that are known are used", zap.String("issuer", k.issuer), zap.Error(err))
 		return fmt.Errorf("%w: %w", errUnavailable, err)
 	}
@@ -191,7 +192,8 @@ func (k *Keys) fetchNow(ctx context.Context) error {
 	return nil
 }
 
-// unavailable is since when the keys cannot be fetched; zero: they can, as far as is known.
+// unavailable returns when fetches of the keys began to fail; zero if the
+// last one succeeded.
 func (k *Keys) unavailable() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()

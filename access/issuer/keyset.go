@@ -13,15 +13,15 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// Bounds of what an issuer may show.
+// Bounds of an issuer's published keys.
 const (
 	maxKeys    = 64
-	maxSameKey = 4 // of one id: each is tried
+	maxSameKey = 4 // with one id: each is tried
 	minRSA     = 2048
-	maxRSA     = 8192 // larger ones make a signature's check dear
+	maxRSA     = 8192 // larger ones make verification expensive
 )
 
-// keySet is what an issuer showed at one time. It does not change.
+// keySet holds an issuer's keys at one time. It is immutable.
 type keySet struct {
 	fetched time.Time
 	keys    []key
@@ -33,17 +33,16 @@ type key struct {
 	jose      jose.JSONWebKey
 	public    any
 	name      string // its thumbprint
-	algorithm string // "" for all that it fits
+	algorithm string // "" for all that the key fits
 }
 
-// parseKeys reads a set of keys. It leaves out what it cannot use, and fails if nothing
-// is left.
+// parseKeys reads a set of keys. It omits unusable keys, and fails if none is left.
 func parseKeys(text []byte, fetched time.Time) (*keySet, error) {
 	var raw struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return nil, errors.New("the keys are no JSON of that form")
+		return nil, errors.New("the keys are not JSON in the expected form")
 	}
 	set := &keySet{fetched: fetched, names: make(map[string]bool)}
 	for _, text := range raw.Keys[:min(len(raw.Keys), maxKeys)] {
@@ -58,7 +57,7 @@ func parseKeys(text []byte, fetched time.Time) (*keySet, error) {
 	return set, nil
 }
 
-// parseKey reads one key, unless it is no public key for signatures.
+// parseKey reads one key; it returns false if that is not a public key for signatures.
 func parseKey(text []byte) (key, bool) {
 	var k jose.JSONWebKey
 	if json.Unmarshal(text, &k) != nil || !k.Valid() || !k.IsPublic() || k.Use != "" && k.Use != "sig" {
@@ -80,8 +79,8 @@ func parseKey(text []byte) (key, bool) {
 	return key{jose: k, public: k.Key, name: hex.EncodeToString(sum[:16]), algorithm: k.Algorithm}, true
 }
 
-// find returns the keys that may have made a signature. A token that names no key is
-// judged only by a set of one.
+// find returns the keys that may have made a signature. A token without a key
+// id can only be checked by a set with one key.
 func (s *keySet) find(id, algorithm string) (found []key) {
 	if id == "" && len(s.keys) != 1 {
 		return nil

@@ -2,8 +2,8 @@ package issuer
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Metrics tell how old the issuers' keys are. The names of issuers are the
-// configuration's.
+// Metrics reports the age of issuers' keys. The names of issuers come from
+// the configuration.
 type Metrics struct {
 	fetches *prometheus.CounterVec
 	age     *prometheus.Desc

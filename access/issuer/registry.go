@@ -11,11 +11,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// tick is how often it is looked whether keys are due.
+// tick is the interval of looking for keys that are due.
 const tick = time.Second
 
-// Registry has the keys of all issuers. They outlive the configuration that names them.
-// It is safe for concurrent use.
+// Registry holds the keys of all issuers, which outlive a configuration. It
+// is safe for concurrent use.
 type Registry struct {
 	log     *zap.Logger
 	metrics *Metrics
@@ -24,7 +24,7 @@ type Registry struct {
 	keys map[identity]*Keys
 }
 
-// identity is what keys depend on.
+// identity identifies keys by everything that they depend on.
 type identity struct {
 	issuer  string
 	options KeyOptions
@@ -38,8 +38,8 @@ func NewRegistry(log *zap.Logger, registry prometheus.Registerer) *Registry {
 	return r
 }
 
-// Prepare returns the keys of issuers, those of before where they are had in the same
-// way. It asks no issuer.
+// Prepare returns the keys of issuers. It reuses present keys with the same
+// identity, and contacts no issuer.
 func (r *Registry) Prepare(issuers map[string]KeyOptions) (*Prepared, error) {
 	p := &Prepared{registry: r, keys: make(map[identity]*Keys)}
 	for issuer, o := range issuers {
@@ -66,7 +66,7 @@ func (r *Registry) Prepare(issuers map[string]KeyOptions) (*Prepared, error) {
 	return p, nil
 }
 
-// Prepared are the keys of one configuration, before it takes effect.
+// Prepared holds the keys of one configuration, before it takes effect.
 type Prepared struct {
 	registry *Registry
 	keys     map[identity]*Keys
@@ -82,7 +82,7 @@ func (p *Prepared) Of(issuer string) *Keys {
 	return nil
 }
 
-// Use makes these keys the ones that are kept fresh.
+// Use makes the registry refresh these keys.
 func (p *Prepared) Use() {
 	p.registry.mu.Lock()
 	defer p.registry.mu.Unlock()
@@ -94,7 +94,7 @@ func (p *Prepared) Use() {
 	p.registry.keys = p.keys
 }
 
-// Run keeps the keys fresh that are in use, until ctx ends.
+// Run refreshes the keys that are in use until ctx ends.
 func (r *Registry) Run(ctx context.Context) {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -107,7 +107,7 @@ func (r *Registry) Run(ctx context.Context) {
 		var fetches sync.WaitGroup
 		for _, keys := range r.all() {
 			if keys.due() {
-				fetches.Go(func() { _ = keys.fetch(ctx) }) // it is logged
+				fetches.Go(func() { _ = keys.fetch(ctx) }) // fetch logs its error
 			}
 		}
 		fetches.Wait()

@@ -12,7 +12,7 @@ import (
 	jose "github.com/go-jose/go-jose/v4"
 )
 
-// Why a signature does not count.
+// Reasons for not accepting a signature.
 var (
 	errUnavailable = errors.New("the issuer's keys cannot be had")
 	errUnknownKey  = errors.New("the issuer has no such key")
@@ -20,14 +20,14 @@ var (
 	errMustFetch   = errors.New("the issuer's keys would have to be fetched")
 )
 
-// signature checks one token's signature for the verifier, which hides errors: it keeps
-// what it found out.
+// signature checks one token's signature. It keeps its findings, because the
+// verifier hides errors.
 type signature struct {
 	find       func(ctx context.Context, id, algorithm string, now time.Time) ([]key, error)
 	algorithms []string
 	now        time.Time
 
-	key string // the name of the one that signed
+	key string // the name of the signing key
 	err error
 }
 
@@ -43,7 +43,7 @@ func (s *signature) verify(ctx context.Context, token string) ([]byte, error) {
 	for i, a := range s.algorithms {
 		algorithms[i] = jose.SignatureAlgorithm(a)
 	}
-	// The compact form alone: the other one can hold unsigned headers.
+	// Only the compact form: the other one can have unsigned headers.
 	parsed, err := jose.ParseSignedCompact(token, algorithms)
 	if err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func (s *signature) verify(ctx context.Context, token string) ([]byte, error) {
 	return nil, errSignature
 }
 
-// tokenType reports whether a token's type is that of an access token: JWT, at+jwt (RFC
-// 9068) or none.
+// tokenType reports whether a token's type is an access token's: JWT, at+jwt
+// (RFC 9068) or none.
 func tokenType(typ any) bool {
 	if typ == nil {
 		return true

@@ -7,8 +7,8 @@ import (
 	"portico/arm"
 )
 
-// Permission is one set of actions. Within it, what NotActions name is taken from what
-// Actions name; another permission of the same role may still allow that.
+// Permission is one set of actions: Actions without NotActions. Another
+// permission of the same role may still allow the latter.
 type Permission struct {
 	Actions        []string `json:"actions"`
 	NotActions     []string `json:"notActions"`
@@ -19,22 +19,22 @@ type Permission struct {
 // Definition is a role definition.
 type Definition struct {
 	ID          string // a GUID in lower case
-	Name        string // as people read it
+	Name        string // display name
 	Description string
 	// BuiltIn roles belong to every tenant, and cannot be changed.
 	BuiltIn     bool
 	Permissions []Permission
-	// AssignableScopes are ids of subscriptions and groups; "/" for built-in roles.
+	// AssignableScopes lists ids of subscriptions and groups; "/" for built-in roles.
 	AssignableScopes     []string
 	CreatedOn, UpdatedOn time.Time
 	CreatedBy, UpdatedBy string // object ids, "" for built-in roles
 }
 
-// AssignableAt reports whether the role may be assigned at a folded scope: at one of its
-// assignable scopes, or below.
+// AssignableAt reports whether the role may be assigned at a folded scope:
+// one of its assignable scopes, or a scope below one.
 func (d Definition) AssignableAt(scope string) bool {
 	for _, s := range d.AssignableScopes {
-		if p := place(scope, arm.Fold(s)); p == at || p == under {
+		if p := relationTo(scope, arm.Fold(s)); p == at || p == under {
 			return true
 		}
 	}
@@ -43,7 +43,7 @@ func (d Definition) AssignableAt(scope string) bool {
 
 // AssignableBelow reports whether the role can be assigned somewhere below a scope.
 func (d Definition) AssignableBelow(scope string) bool {
-	return slices.ContainsFunc(d.AssignableScopes, func(s string) bool { return place(scope, arm.Fold(s)) == over })
+	return slices.ContainsFunc(d.AssignableScopes, func(s string) bool { return relationTo(scope, arm.Fold(s)) == over })
 }
 
 // The ids of the built-in roles.
@@ -54,7 +54,7 @@ const (
 	UserAccessAdministrator = "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9"
 )
 
-// BuiltInFor are the names of the built-in roles that allow an action.
+// BuiltInFor returns the names of the built-in roles that allow an action.
 func BuiltInFor(action string) (names []string) {
 	for _, d := range BuiltIn() {
 		if Compile(d).Allows(action) {

@@ -6,38 +6,39 @@ import (
 	"strings"
 )
 
-// Grant is a role that somebody has at a scope, and at all that lies below.
+// Grant is a caller's role at a scope and at everything below it.
 type Grant struct {
 	Scope string // a folded id, or TenantScope
 	Role  *Role
-	// Assignment is the id of the role assignment; "" for a grant of the configuration.
+	// Assignment is the id of the role assignment; "" for a grant in the configuration.
 	Assignment string
 }
 
-// Holds reports whether a grant is at a scope, in any casing, or above it.
+// Holds reports whether the grant applies at a scope, in any casing: at the
+// grant's own scope or below it.
 func (g Grant) Holds(scope string) bool {
-	p := place(scope, g.Scope)
+	p := relationTo(scope, g.Scope)
 	return p == at || p == under
 }
 
-// Grants are what one caller has been granted at, above and below one subscription, as
-// Sort orders them. A caller with grants of two kinds, as those of the configuration
-// besides those of the store, has two lists: ask one after the other, which needs no
-// third list.
+// Grants are the grants of one caller at, above and below one subscription, in the order
+// of Sort. A caller with grants in both the configuration and the store has two lists:
+// ask one after the other, which avoids building a third.
 type Grants []Grant
 
-// Held are the grants of a caller as a question at one scope needs them.
+// Held holds the grants of a caller that matter for a question at one scope.
 type Held struct {
 	Grants
-	// Whole: these are all of its grants at, above and below the subscription. A caller
-	// with many has those at the scope and above alone.
+	// Whole reports whether Grants has all of the caller's grants at, above
+	// and below the subscription. For a caller with many, it has only the
+	// grants at and above the scope.
 	Whole bool
 }
 
-// Any reports whether anything at all is granted somewhere.
+// Any reports whether the caller may have any grant.
 func (h Held) Any() bool { return !h.Whole || h.Grants.Any() }
 
-// fewGrants are looked through one by one, in any order.
+// fewGrants bounds the grants that are searched linearly.
 const fewGrants = 16
 
 // Sort puts grants in the order that the other methods need.
@@ -47,22 +48,22 @@ func (g Grants) Sort() {
 	})
 }
 
-// Any reports whether anything at all is granted somewhere.
+// Any reports whether there is a grant.
 func (g Grants) Any() bool { return len(g) > 0 }
 
-// Find returns a grant that allows an action at a scope: one at the scope, or above.
-// Both may have any casing. It allocates nothing.
+// Find returns a grant at a scope, or above it, that allows an action there.
+// Both may have any casing. It does not allocate.
 func (g Grants) Find(action, scope string) (Grant, bool) {
 	scope = rooted(scope)
 	if len(g) <= fewGrants {
 		for i := range g {
-			if p := place(scope, g[i].Scope); (p == at || p == under) && g[i].Role.Allows(action) {
+			if p := relationTo(scope, g[i].Scope); (p == at || p == under) && g[i].Role.Allows(action) {
 				return g[i], true
 			}
 		}
 		return Grant{}, false
 	}
-	for end := 0; ; end++ { // whatever holds the scope begins it, and ends at a slash
+	for end := 0; ; end++ { // a scope above is a prefix that ends at a slash
 		if next := strings.IndexByte(scope[end:], '/'); next >= 0 {
 			end += next
 		} else {
@@ -74,9 +75,9 @@ func (g Grants) Find(action, scope string) (Grant, bool) {
 	}
 }
 
-// at returns a grant at the very scope that allows an action.
+// at returns a grant at exactly this scope that allows an action.
 func (g Grants) at(action, scope string) (Grant, bool) {
-	for i := g.search(scope, ""); i < len(g) && place(scope, g[i].Scope) == at; i++ {
+	for i := g.search(scope, ""); i < len(g) && relationTo(scope, g[i].Scope) == at; i++ {
 		if g[i].Role.Allows(action) {
 			return g[i], true
 		}
@@ -84,19 +85,19 @@ func (g Grants) at(action, scope string) (Grant, bool) {
 	return Grant{}, false
 }
 
-// Below reports whether a grant strictly below a scope allows an action there. Both may
-// have any casing. It allocates nothing.
+// Below reports whether a grant strictly below a scope allows an action
+// there. Both may have any casing. It does not allocate.
 func (g Grants) Below(action, scope string) bool {
 	scope = rooted(scope)
 	if len(g) <= fewGrants {
 		for i := range g {
-			if place(scope, g[i].Scope) == over && g[i].Role.Allows(action) {
+			if relationTo(scope, g[i].Scope) == over && g[i].Role.Allows(action) {
 				return true
 			}
 		}
 		return false
 	}
-	for i := g.search(scope, "/"); i < len(g) && place(scope, g[i].Scope) == over; i++ {
+	for i := g.search(scope, "/"); i < len(g) && relationTo(scope, g[i].Scope) == over; i++ {
 		if g[i].Role.Allows(action) {
 			return true
 		}
@@ -104,8 +105,8 @@ func (g Grants) Below(action, scope string) bool {
 	return false
 }
 
-// search returns the first grant whose scope is not less than a scope, in any casing,
-// and what follows it.
+// search returns the index of the first grant whose scope is not less than
+// scope, in any casing, followed by then.
 func (g Grants) search(scope, then string) int {
 	low, high := 0, len(g)
 	for low < high {
@@ -119,7 +120,7 @@ func (g Grants) search(scope, then string) int {
 	return low
 }
 
-// Size is about how many bytes the grants take.
+// Size returns the approximate size of the grants in bytes.
 func (g Grants) Size() int {
 	n := 0
 	seen := map[*Role]bool{}
@@ -133,11 +134,11 @@ func (g Grants) Size() int {
 	return n
 }
 
-// AppendBelow appends the scopes strictly below one, in any casing, at which an action is
-// allowed. Some may lie in others.
+// AppendBelow appends the scopes strictly below a scope, in any casing, at
+// which an action is allowed. They may overlap.
 func (g Grants) AppendBelow(to []string, action, scope string) []string {
 	for i := range g {
-		if place(scope, g[i].Scope) == over && g[i].Role.Allows(action) {
+		if relationTo(scope, g[i].Scope) == over && g[i].Role.Allows(action) {
 			to = append(to, g[i].Scope)
 		}
 	}

@@ -1,12 +1,12 @@
-// Package roles decides what role assignments allow, as Azure's role-based access
-// control does: a [Definition] says which actions its role allows, a [Grant] gives a
-// role to a caller at a scope, and whatever lies below the scope inherits it.
+// Package roles decides which actions role assignments allow, like Azure's role-based
+// access control: a [Definition] lists the actions that its role allows, a [Grant] gives
+// a role to a caller at a scope, and everything below the scope inherits it.
 //
-// The decisions are pure and allocate nothing. Package inventory stores the assignments,
+// The decisions are pure and do not allocate. Package inventory stores the assignments,
 // and package routing knows the action of a request.
 //
-// Data actions are kept and shown, but not judged: they concern what providers offer
-// past the resource manager.
+// Data actions are stored and shown, but not checked: they concern interfaces of
+// providers outside the resource manager.
 package roles
 
 import "portico/arm"
@@ -38,10 +38,10 @@ func folded(patterns []string) []string {
 	return all
 }
 
-// ID is that of the definition.
+// ID returns the folded id of the definition.
 func (r *Role) ID() string { return r.id }
 
-// Name is that of the definition.
+// Name returns the name of the definition.
 func (r *Role) Name() string { return r.name }
 
 // Allows reports whether the role allows an action, in any casing.
@@ -63,15 +63,15 @@ func anyMatches(patterns []string, action string) bool {
 	return false
 }
 
-// matches reports whether an action matches a folded pattern, in which each "*" stands
-// for any run of characters, also for none. Characters beyond ASCII match as they are
-// written: no action has any.
+// matches reports whether an action matches a folded pattern, in which each
+// "*" stands for any, possibly empty, run of characters. Characters beyond
+// ASCII match as they are written: no action has any.
 func matches(pattern, action string) bool {
 	if pattern == "*" {
 		return true
 	}
 	p, a := 0, 0
-	star, from := -1, 0 // the last "*", and where what it stands for ends
+	star, from := -1, 0 // the last "*", and the end of its match
 	for a < len(action) {
 		switch {
 		case p < len(pattern) && pattern[p] == '*':
@@ -100,7 +100,7 @@ func lower(c byte) byte {
 	return c
 }
 
-// Size is about how many bytes the role takes.
+// Size returns the approximate size of the role in bytes.
 func (r *Role) Size() int {
 	n := 64
 	for _, p := range r.permissions {

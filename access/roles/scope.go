@@ -8,11 +8,11 @@ import (
 	"portico/arm"
 )
 
-// TenantScope is the scope that holds all of a tenant.
+// TenantScope is the scope of a whole tenant.
 const TenantScope = "/"
 
-// Above returns a scope and all that hold it, the tenant's first. The scope may have any
-// casing, and need not be the ID of anything.
+// Above returns a scope and all scopes that contain it, the tenant's first.
+// The scope may have any casing, and need not be an ID.
 func Above(scope string) []string {
 	above := []string{TenantScope}
 	for i := range len(scope) {
@@ -26,19 +26,19 @@ func Above(scope string) []string {
 	return above
 }
 
-// relation says where a scope lies as seen from another.
+// relation is the position of a scope relative to another.
 type relation uint8
 
 const (
-	disjoint relation = iota // neither holds the other
-	at                       // they are one
-	under                    // it lies in the other
-	over                     // the other lies in it
+	disjoint relation = iota // neither contains the other
+	at                       // they are equal
+	under                    // it is inside the other
+	over                     // the other is inside it
 )
 
-// place says where a scope, in any casing, lies as seen from a folded one.
-func place(scope, from string) relation {
-	scope, from, _ = meet(rooted(scope), rooted(from))
+// relationTo returns the position of a scope, in any casing, relative to a folded one.
+func relationTo(scope, from string) relation {
+	scope, from, _ = cutCommonPrefix(rooted(scope), rooted(from))
 	switch {
 	case scope == "" && from == "":
 		return at
@@ -50,10 +50,10 @@ func place(scope, from string) relation {
 	return disjoint
 }
 
-// compare compares a scope, in any casing, and what follows it with a folded one, by
-// their bytes.
+// compare compares a scope, in any casing, followed by then, with a folded
+// scope, by bytes.
 func compare(scope, then, folded string) int {
-	rest, from, order := meet(scope, folded)
+	rest, from, order := cutCommonPrefix(scope, folded)
 	if rest == "" && order == 0 {
 		return cmp.Compare(then, from)
 	}
@@ -63,11 +63,10 @@ func compare(scope, then, folded string) int {
 	return order
 }
 
-// meet cuts off what a text, in any casing, and a folded one have in common. It also
-// returns how the next character of the one compares with that of the other, 0 where
-// either has come to its end.
-func meet(text, folded string) (restOfText, restOfFolded string, order int) {
-	if rest, ok := strings.CutPrefix(text, folded); ok { // as most scopes are written
+// cutCommonPrefix cuts the common prefix off a text, in any casing, and a folded text.
+// order compares the next characters, 0 if either text has ended.
+func cutCommonPrefix(text, folded string) (restOfText, restOfFolded string, order int) {
+	if rest, ok := strings.CutPrefix(text, folded); ok { // the usual casing
 		return rest, "", 0
 	}
 	for len(text) > 0 && len(folded) > 0 {
@@ -89,7 +88,7 @@ func meet(text, folded string) (restOfText, restOfFolded string, order int) {
 	return text, folded, 0
 }
 
-// rooted cuts the slash off the tenant's scope, so that all ids lie below "".
+// rooted returns "" for the tenant's scope, so that all ids lie below it.
 func rooted(scope string) string {
 	if scope == TenantScope {
 		return ""

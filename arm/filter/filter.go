@@ -1,14 +1,14 @@
-// Package filter reads the $filter of ARM's own lists and applies it.
+// Package filter parses and applies the $filter of ARM's own lists.
 //
 // The language is the part of OData that ARM's lists of resources and groups
-// understand: eq and ne on a fixed set of fields, substringof and startswith,
-// and, or, not and parentheses. Text is compared without case, locations without
-// white space as well, the values of tags as they are.
+// support: eq and ne on a fixed set of fields, substringof and startswith,
+// and, or, not and parentheses. Text is compared without case, locations also
+// without white space, and tag values exactly.
 //
-// A filter is applied to one item at a time. [Filter.Needs] and [Filter.NeedsPrefix]
-// return what every match must equal or begin with, so that a list can be read by an
-// index instead of from its beginning; [Filter.Alternatives] splits a filter into sides
-// of which each may need more.
+// A filter is applied to one item at a time. [Filter.Needs] and
+// [Filter.NeedsPrefix] return a text that every match must equal or begin
+// with, so that an index can find the matches; [Filter.Alternatives] splits a
+// filter into parts, each of which may need more.
 package filter
 
 import (
@@ -18,7 +18,7 @@ import (
 	"portico/arm"
 )
 
-// Field is what a filter can ask about.
+// Field is a field that a filter can test.
 type Field uint8
 
 // The fields.
@@ -38,7 +38,7 @@ const (
 	TagValue
 )
 
-// fields are the names of the fields in a filter; they match without case.
+// fields maps the names of the fields in a filter, which match without case.
 var fields = map[string]Field{
 	"location":             Location,
 	"resourcetype":         ResourceType,
@@ -56,16 +56,16 @@ var fields = map[string]Field{
 	"tagvalue":             TagValue,
 }
 
-// Item is something that a filter is applied to.
+// Item is an element of a filtered list.
 type Item interface {
-	// Value returns a field's text, "" where the item has none. It is not
-	// asked for tags.
+	// Value returns a field's text, "" if the item has none. It is never
+	// called for tags.
 	Value(Field) string
 	// Tags returns the item's tags.
 	Tags() map[string]string
 }
 
-// Filter is a filter that was read. The zero Filter matches everything.
+// Filter is a parsed filter. The zero Filter matches everything.
 type Filter struct {
 	root node
 }
@@ -73,21 +73,20 @@ type Filter struct {
 // Match reports whether item passes.
 func (f Filter) Match(item Item) bool { return f.root == nil || f.root.match(item) }
 
-// Needs returns the text that the field of every match must equal, folded, and
-// whether there is such a text. It does not speak of
-// tags; see NeedsTag.
+// Needs returns the folded text that the field of every match must equal, and
+// whether there is such a text. For tags, see NeedsTag.
 func (f Filter) Needs(field Field) (string, bool) {
 	return f.needs(field, equal)
 }
 
-// NeedsPrefix returns the text that the field of every match must begin with, folded,
-// and whether there is such a text. It does not speak of tags.
+// NeedsPrefix returns the folded text that the field of every match must
+// begin with, and whether there is such a text. It does not support tags.
 func (f Filter) NeedsPrefix(field Field) (string, bool) {
 	return f.needs(field, begins)
 }
 
-// NeedsTag returns the folded name of a tag that every match must have, and the value of
-// it that it must be, unless any will do. ok reports whether there is such a tag.
+// NeedsTag returns the folded name of a tag that every match must have, and its required
+// value, nil if any will do. ok reports whether there is such a tag.
 func (f Filter) NeedsTag() (name string, value *string, ok bool) {
 	if f.root == nil {
 		return "", nil, false
@@ -109,12 +108,12 @@ func (f Filter) needs(field Field, v verb) (string, bool) {
 	return f.root.needs(field, v)
 }
 
-// mostAlternatives bounds into how many parts a filter falls.
+// mostAlternatives bounds the parts that a filter is split into.
 const mostAlternatives = 16
 
-// Alternatives returns filters of which each match meets one: the sides of an or, of
-// which each may need what the whole does not. It is the filter alone where there are
-// none, or too many.
+// Alternatives splits the filter: every match meets one of the returned
+// filters. They are the sides of an or, and each may need more than the
+// whole. If there is no or, or too many sides, it returns the filter itself.
 func (f Filter) Alternatives() []Filter {
 	if f.root == nil {
 		return []Filter{f}
@@ -144,7 +143,7 @@ func alternatives(n node) []node {
 			if len(sides) == 1 {
 				continue
 			}
-			// The first or alone: those of further ones would multiply.
+			// Only the first or is split: splitting more would multiply the parts.
 			rest := slices.Delete(slices.Clone(n), i, i+1)
 			for j, side := range sides {
 				sides[j] = append(all{side}, rest...)
@@ -155,26 +154,26 @@ func alternatives(n node) []node {
 	return []node{n}
 }
 
-// AsksForTags reports whether the filter is about tags; lists then leave the
-// tags out of what they show, as ARM does.
+// AsksForTags reports whether the filter tests tags; lists then omit the tags
+// from their elements, as ARM does.
 func (f Filter) AsksForTags() bool { return f.root != nil && f.root.asksForTags() }
 
 // node is a part of a filter.
 type node interface {
 	match(Item) bool
-	// needs returns what the verb of every match compares the field with.
+	// needs returns the text with which the verb compares the field in every match.
 	needs(Field, verb) (string, bool)
-	// needsTag returns a condition, on a tag of one name, that every match meets; best
-	// one that wants one value. nil: there is none.
+	// needsTag returns a condition on one tag that every match meets,
+	// preferably one that requires a single value; nil if there is none.
 	needsTag() *tag
 	asksForTags() bool
 }
 
-// comparison compares a field that is no tag.
+// comparison compares a field other than tags.
 type comparison struct {
 	field  Field
 	verb   verb
-	folded string // what it is compared with
+	folded string // the text that it is compared with
 }
 
 type verb uint8
@@ -219,11 +218,11 @@ func (comparison) needsTag() *tag { return nil }
 
 func (comparison) asksForTags() bool { return false }
 
-// tag asks for one tag of which all of its parts hold: a name and a value in
-// one conjunction mean the same tag.
+// tag is a condition on one tag, which must meet all parts: a name and a
+// value in one conjunction concern the same tag.
 type tag struct {
 	name  *part // folded
-	value *part // as it is
+	value *part // not folded
 }
 
 type part struct {
@@ -268,7 +267,7 @@ func (t tag) ofOneValue() bool { return t.value != nil && t.value.verb == equal 
 
 func (tag) asksForTags() bool { return true }
 
-// all holds when each of its parts does, either when one does.
+// all matches if each of its parts does, either if one does.
 type (
 	all    []node
 	either []node

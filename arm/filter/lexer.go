@@ -18,8 +18,8 @@ const (
 
 type token struct {
 	kind tokenKind
-	text string // of a word, or what a quoted text says
-	at   int    // byte offset, for faults
+	text string // of a word, or the content of a quoted text
+	at   int    // byte offset, for error messages
 }
 
 func (t token) String() string {
@@ -50,7 +50,7 @@ func lex(s string, inWord func(byte) bool) ([]token, error) {
 			tokens = append(tokens, token{comma, ",", i})
 			i++
 		case c == '\'':
-			quoted, next, err := lexText(s, i)
+			quoted, next, err := lexQuoted(s, i)
 			if err != nil {
 				return nil, err
 			}
@@ -69,8 +69,8 @@ func lex(s string, inWord func(byte) bool) ([]token, error) {
 	return append(tokens, token{end, "", len(s)}), nil
 }
 
-// lexText reads a quoted text; two quotes stand for one.
-func lexText(s string, i int) (said string, next int, err error) {
+// lexQuoted reads a quoted text. Two quotes in it stand for one.
+func lexQuoted(s string, i int) (said string, next int, err error) {
 	var b strings.Builder
 	for j := i + 1; j < len(s); j++ {
 		if s[j] != '\'' {

@@ -15,9 +15,9 @@ const (
 	maxDepth  = 32
 )
 
-// Parse reads a filter. An empty one is the zero [Filter]. allowed are the
-// fields that the list at hand knows; none means all. The error says what is
-// wrong and where.
+// Parse parses a filter. An empty text is the zero [Filter]. allowed lists
+// the fields that the list supports; none means all. The error describes the
+// fault and its position.
 func Parse(s string, allowed ...Field) (Filter, error) {
 	if strings.TrimSpace(s) == "" {
 		return Filter{}, nil
@@ -71,7 +71,7 @@ func (p *parser) takeWord(w string) bool {
 	return false
 }
 
-func (p *parser) take(kind tokenKind, what string) (token, error) {
+func (p *parser) expect(kind tokenKind, what string) (token, error) {
 	if p.peek().kind != kind {
 		return token{}, p.unexpected(what)
 	}
@@ -117,9 +117,9 @@ func (p *parser) conjunction() (node, error) {
 	return joinTags(nodes)
 }
 
-// joinTags makes one of the tag conditions of a conjunction: a value is the
-// value of the tag that is named beside it. A name and a value that were joined
-// in parentheses stay a condition of their own.
+// joinTags joins the tag conditions of a conjunction: a value belongs to the
+// tag that is named next to it. A name and a value that were joined in
+// parentheses stay a separate condition.
 func joinTags(nodes all) (node, error) {
 	var joined tag
 	rest := nodes[:0:0]
@@ -157,7 +157,7 @@ func (p *parser) term() (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, err = p.take(closed, "a closing parenthesis")
+		_, err = p.expect(closed, "a closing parenthesis")
 		return n, err
 	case t.kind != word:
 		return nil, p.unexpected("a condition")
@@ -184,13 +184,13 @@ func (p *parser) term() (node, error) {
 // call reads substringof('text', field) or startswith(field, 'text').
 func (p *parser) call(v verb) (node, error) {
 	p.next()
-	if _, err := p.take(open, "an opening parenthesis"); err != nil {
+	if _, err := p.expect(open, "an opening parenthesis"); err != nil {
 		return nil, err
 	}
 	var field Field
 	var said token
 	read := []func() error{
-		func() (err error) { said, err = p.take(text, "a quoted text"); return err },
+		func() (err error) { said, err = p.expect(text, "a quoted text"); return err },
 		func() (err error) { field, err = p.field(); return err },
 	}
 	if v == begins {
@@ -199,13 +199,13 @@ func (p *parser) call(v verb) (node, error) {
 	if err := read[0](); err != nil {
 		return nil, err
 	}
-	if _, err := p.take(comma, "a comma"); err != nil {
+	if _, err := p.expect(comma, "a comma"); err != nil {
 		return nil, err
 	}
 	if err := read[1](); err != nil {
 		return nil, err
 	}
-	if _, err := p.take(closed, "a closing parenthesis"); err != nil {
+	if _, err := p.expect(closed, "a closing parenthesis"); err != nil {
 		return nil, err
 	}
 	return condition(field, v, said.text), nil
@@ -224,7 +224,7 @@ func (p *parser) compare() (node, error) {
 	default:
 		return nil, p.unexpected("eq or ne")
 	}
-	said, err := p.take(text, "a quoted text")
+	said, err := p.expect(text, "a quoted text")
 	if err != nil {
 		return nil, err
 	}
@@ -244,7 +244,7 @@ func condition(field Field, v verb, said string) node {
 }
 
 func (p *parser) field() (Field, error) {
-	t, err := p.take(word, "a field")
+	t, err := p.expect(word, "a field")
 	if err != nil {
 		return 0, err
 	}

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Term is one comparison of a chain of them, such as caller eq 'name'. Its value is a text
-// in quotes, or one word: the az CLI sends times and namespaces so.
+// Term is one comparison in a chain, such as caller eq 'name'. Its value is a quoted
+// text, or one word: the az CLI sends times and namespaces without quotes.
 type Term struct{ Field, Operator, Value string }
 
-// Terms reads a chain of comparisons that are joined by "and", for lists that understand
-// no more. What fields, operators and values there are is the caller's to know. The error
-// says what is wrong and where.
+// Terms parses a chain of comparisons joined by "and", for lists that support
+// nothing else. The caller checks fields, operators and values. The error
+// describes the fault and its position.
 func Terms(s string) (terms []Term, err error) {
 	if strings.TrimSpace(s) == "" {
 		return nil, nil
@@ -39,11 +39,11 @@ func Terms(s string) (terms []Term, err error) {
 }
 
 func (p *parser) chained() (Term, error) {
-	field, err := p.take(word, "a field")
+	field, err := p.expect(word, "a field")
 	if err != nil {
 		return Term{}, err
 	}
-	operator, err := p.take(word, "an operator")
+	operator, err := p.expect(word, "an operator")
 	if err != nil {
 		return Term{}, err
 	}

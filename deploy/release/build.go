@@ -15,19 +15,19 @@ type platform struct{ os, arch string }
 
 func (p platform) String() string { return p.os + "/" + p.arch }
 
-// name is the name of the program for a platform.
+// name returns the name of the program for a platform.
 func (p platform) name() string { return "portico-" + p.os + "-" + p.arch }
 
 // repository is a working copy.
 type repository struct{ folder string }
 
-// commit is what is released.
+// commit is the released commit.
 type commit struct {
 	id   string
 	time time.Time
 }
 
-// commit returns what is checked out, unless something was changed since.
+// commit returns the checked-out commit, unless there are uncommitted changes.
 func (r repository) commit(ctx context.Context) (c commit, err error) {
 	changed, err := r.git(ctx, "status", "--porcelain")
 	if err != nil {
@@ -56,9 +56,9 @@ func (r repository) git(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// build builds the program for a platform. It is static, and knows neither the folder
-// nor the machine that it was built in. What it strips the compiler need not write; so it
-// shares compiled packages with what make builds.
+// build builds the program for a platform. It is static, and contains neither
+// the folder nor the machine of the build. The compiler leaves out what the
+// linker would strip, so the build shares compiled packages with make build.
 func (r repository) build(ctx context.Context, p platform, program string, environment []string) error {
 	program, err := filepath.Abs(program)
 	if err != nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// writeComponents writes beside a program which modules are in it, as the program
-// itself says. It refuses one that does not say that it was built from a commit.
+// writeComponents writes the list of the modules in a program next to it,
+// from the program's build information. It refuses a program whose build
+// information lacks the commit.
 func writeComponents(program string, from commit) error {
 	info, err := buildinfo.ReadFile(program)
 	if err != nil {
@@ -51,7 +52,7 @@ func componentsOf(info *debug.BuildInfo, name string, sum [sha256.Size]byte, at 
 		})
 	}
 	bom := cyclonedx.NewBOM()
-	// The same program has the same number.
+	// The serial number depends only on the program.
 	bom.SerialNumber = uuid.NewSHA1(uuid.NameSpaceOID, sum[:]).URN()
 	bom.Metadata = &cyclonedx.Metadata{
 		Timestamp: at.UTC().Format(time.RFC3339),

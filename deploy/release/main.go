@@ -1,8 +1,8 @@
-// Command release builds Portico for those who install it: one static program for each
-// platform, with its list of components in CycloneDX form, and the checksums of all.
+// Command release builds Portico for installation: one static program for each platform,
+// with its list of components in CycloneDX form, and the checksums of all files.
 //
-// What it builds follows from the commit and the Go version alone: --verify builds
-// everything once more, from another folder and with nothing cached, and compares.
+// The output depends only on the commit and the Go version: --verify builds everything
+// once more, in another folder and without a cache, and compares.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 )
 
-// platforms are those that releases are built for.
+// platforms lists the platforms of a release.
 var platforms = []platform{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"darwin", "amd64"}, {"darwin", "arm64"},
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// checksums is the file that lists all others.
+// checksums is the name of the file with all checksums.
 const checksums = "SHA256SUMS"
 
 // writeChecksums writes the checksums of all files, in the form of sha256sum.
@@ -31,8 +31,8 @@ func writeChecksums(folder string) error {
 	return os.WriteFile(filepath.Join(folder, checksums), []byte(text.String()), 0o644)
 }
 
-// verify builds everything again from a clone elsewhere, with nothing cached, and
-// compares what comes out.
+// verify builds everything again from a clone elsewhere, without a cache, and
+// compares the results.
 func (r repository) verify(ctx context.Context, at commit, folder string, wanted []platform) (err error) {
 	elsewhere, err := os.MkdirTemp("", "release")
 	if err != nil {
@@ -51,7 +51,7 @@ func (r repository) verify(ctx context.Context, at commit, folder string, wanted
 		if err := clone.build(ctx, p, again, []string{"GOCACHE=" + filepath.Join(elsewhere, "cache")}); err != nil {
 			return err
 		}
-		if err := same(filepath.Join(folder, p.name()), again); err != nil {
+		if err := compareFiles(filepath.Join(folder, p.name()), again); err != nil {
 			return err
 		}
 		fmt.Println("built again, the same:", p.name())
@@ -59,7 +59,7 @@ func (r repository) verify(ctx context.Context, at commit, folder string, wanted
 	return nil
 }
 
-func same(one, other string) error {
+func compareFiles(one, other string) error {
 	a, err := os.ReadFile(one)
 	if err != nil {
 		return err

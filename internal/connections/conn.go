@@ -28,8 +28,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets a client that still sends read the answer before the connection is
-// closed.
+// CloseWrite ends the answer, so that a client that is still sending can read
+// it before the connection is closed.
 func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -52,8 +52,8 @@ func (c *conn) closeFor(reason string) bool {
 	return open
 }
 
-// setIdleTimer closes the connection after a time unless cleared. The table is
-// locked.
+// setIdleTimer closes the connection after a time unless cleared. The caller
+// holds the table's lock.
 func (c *conn) setIdleTimer(after time.Duration) {
 	c.clearIdleTimer()
 	if !c.open {
@@ -83,7 +83,7 @@ func (c *conn) expire(timer **time.Timer) {
 	}
 }
 
-// connOf finds the table's connection below wrappers.
+// connOf returns the table's connection below wrappers.
 func connOf(c net.Conn) (*conn, bool) {
 	for {
 		if own, ok := c.(*conn); ok {
@@ -97,13 +97,13 @@ func connOf(c net.Conn) (*conn, bool) {
 	}
 }
 
-// ConnState is the ConnState hook of an [http.Server].
+// ConnState implements the ConnState hook of an [http.Server].
 func (t *Table) ConnState(c net.Conn, state http.ConnState) {
 	own, ok := connOf(c)
 	if !ok {
 		return
 	}
-	if own.authenticated.Load() { // its timer stopped with that request's begin
+	if own.authenticated.Load() { // the request's start stopped its timer
 		return
 	}
 	switch state {
@@ -134,7 +134,7 @@ func (t *Table) stopIdleTimer(c *conn) {
 
 type connKey struct{}
 
-// ConnContext is the ConnContext hook of an [http.Server].
+// ConnContext implements the ConnContext hook of an [http.Server].
 func (t *Table) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	own, ok := connOf(c)
 	if !ok {
@@ -143,20 +143,20 @@ func (t *Table) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, own)
 }
 
-// Authenticated records that the request with this context was authenticated: the
-// idle bound no longer applies to its connection.
+// Authenticated records that the request with this context was authenticated:
+// its connection no longer has an idle bound.
 func Authenticated(ctx context.Context) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.authenticated.Store(true)
 	}
 }
 
-// AmbiguousKey is the context key under which a server says, as a bool, whether another
-// reader could see another end of the request.
+// AmbiguousKey is the context key of a bool, set by a server, for [Ambiguous].
 type AmbiguousKey struct{}
 
-// Ambiguous reports whether the head of a request has both Content-Length and
-// Transfer-Encoding, or a Content-Length that another parser could read differently.
+// Ambiguous reports whether another parser could see another end of the
+// request: its head has both Content-Length and Transfer-Encoding, or a
+// Content-Length that others may read differently.
 func Ambiguous(ctx context.Context) bool {
 	ambiguous, _ := ctx.Value(AmbiguousKey{}).(bool)
 	return ambiguous

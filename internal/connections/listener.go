@@ -2,12 +2,12 @@
 // per address, and how long one stays idle without an authenticated request.
 //
 // If all connections are in use, a new one evicts another: the newest of the address
-// that has most, unauthenticated ones first. So an address that opens many evicts its
-// own, not those of others. Trusted proxies carry the requests of many clients; they
-// have no bound per address and are never evicted.
+// with the most connections, unauthenticated ones first. So an address that opens many
+// evicts its own. Trusted proxies carry the requests of many clients; they have no bound
+// per address and are never evicted.
 //
-// A [Table] bounds one listener. [Table.Listen] or, for TLS, [Table.ListenTLS] wraps
-// the listener of a server, [Table.ConnState] and [Table.ConnContext] are the server's
+// A [Table] bounds one listener. [Table.Listen] or, for TLS, [Table.ListenTLS] wraps the
+// listener of a server, [Table.ConnState] and [Table.ConnContext] are the server's
 // hooks, and its handler calls [Authenticated].
 package connections
 
@@ -17,8 +17,8 @@ import (
 	"sync"
 )
 
-// Listen returns an HTTP/1.x listener whose connections the table bounds. Close closes
-// connections that were not yet accepted.
+// Listen returns an HTTP/1.x listener with connections bounded by the table.
+// Close closes connections that were not accepted yet.
 func (t *Table) Listen(l net.Listener) net.Listener { return t.listen(l, nil) }
 
 func (t *Table) listen(l net.Listener, h *TLSOptions) *listener {
@@ -31,7 +31,7 @@ func (t *Table) listen(l net.Listener, h *TLSOptions) *listener {
 	return created
 }
 
-// listener passes on what its table admits.
+// listener returns the connections that its table admits.
 type listener struct {
 	net.Listener
 	table      *Table
@@ -55,7 +55,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements [net.Listener]. It returns when all handshakes have ended.
+// Close implements [net.Listener]. It waits for the end of all handshakes.
 func (l *listener) Close() error {
 	l.end()
 	err := l.Listener.Close()
@@ -93,7 +93,7 @@ func (l *listener) offer(c *conn, spoken net.Conn) {
 	}
 }
 
-// acceptAdmitted accepts a connection. It closes refused ones at once.
+// acceptAdmitted accepts a connection. It closes refused ones immediately.
 func (l *listener) acceptAdmitted() (*conn, error) {
 	for {
 		c, err := l.Listener.Accept()

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Refusal says why bytes are no request.
+// Refusal explains why bytes are not a request.
 type Refusal struct {
 	Status int
-	Header string // which one is wrong, "*" for their number or form; "": the request line
-	Why    string // for the client, without anything that it sent
+	Header string // the wrong header, "*" for their number or form; "": the request line
+	Why    string // for the client; it quotes nothing that the client sent
 }
 
 // Error implements error.
@@ -19,8 +19,8 @@ func (r *Refusal) Error() string { return r.Why }
 // Describer returns the content of the answer to a refusal, and its type.
 type Describer func(Refusal) (contentType string, content []byte)
 
-// AppendAnswer appends the answer to a refusal, the last one of its connection. It is
-// plain text if describe is nil.
+// AppendAnswer appends the answer to a refusal, the connection's last one. It
+// is plain text if describe is nil.
 func (r *Refusal) AppendAnswer(to []byte, describe Describer) []byte {
 	contentType, content := "text/plain; charset=utf-8", []byte(r.Why)
 	if describe != nil {

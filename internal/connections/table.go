@@ -29,10 +29,10 @@ type Options struct {
 	// IdleUnauthenticated bounds how long a connection without an authenticated
 	// request waits for the next one.
 	IdleUnauthenticated time.Duration
-	// Trusted reports whether an address is that of a trusted proxy.
+	// Trusted reports whether an address belongs to a trusted proxy.
 	Trusted func(netip.Addr) bool
-	// Describe, unless it is nil, words the answer to a request without TLS where there is
-	// TLS.
+	// Describe, unless nil, returns the answer to a request without TLS on a
+	// TLS listener.
 	Describe Describer
 	// OnRefused is called when a connection is refused or closed.
 	OnRefused func(reason string)
@@ -68,7 +68,7 @@ func (t *Table) Count() int {
 	return t.count
 }
 
-// admit adds a connection to the table, or returns nil.
+// admit adds a connection to the table, or returns nil if it is refused.
 func (t *Table) admit(c net.Conn) *conn {
 	admitted, displaced, reason := t.insert(c)
 	if displaced != nil {
@@ -103,7 +103,7 @@ func (t *Table) insert(c net.Conn) (admitted, displaced *conn, reason string) {
 	return admitted, displaced, reason
 }
 
-// origin returns the prefix to which a remote address counts.
+// origin returns the prefix under which a remote address is counted.
 func (t *Table) origin(remote net.Addr) (prefix netip.Prefix, trusted bool) {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok {
@@ -116,20 +116,20 @@ func (t *Table) origin(remote net.Addr) (prefix netip.Prefix, trusted bool) {
 	return Network(ip), false
 }
 
-// Network is the network of a single client: an address of IPv4, or the /64 of one of
-// IPv6.
+// Network returns the network of a single client: an IPv4 address, or the /64
+// of an IPv6 one.
 func Network(ip netip.Addr) netip.Prefix {
 	ip = ip.Unmap().WithZone("")
 	bits := ip.BitLen()
 	if ip.Is6() {
 		bits = 64
 	}
-	prefix, _ := ip.Prefix(bits) // of an address, it fits
+	prefix, _ := ip.Prefix(bits) // the size fits an address
 	return prefix
 }
 
-// evictionCandidate finds the connection to evict for a new one from an address; nil
-// if no address has more connections than that one would have.
+// evictionCandidate returns the connection to evict for a new one from an address; nil
+// if no other address has more connections than that one would have.
 func (t *Table) evictionCandidate(to *address) *conn {
 	has := len(to.open) + 1
 	if to.trusted {
@@ -161,7 +161,7 @@ func (t *Table) add(c *conn) {
 	t.updateRank(a, func() { a.open = append(a.open, c) })
 }
 
-// remove takes a connection out of the table and reports whether it was in it.
+// remove removes a connection from the table and reports whether it was in it.
 func (t *Table) remove(c *conn) bool {
 	if !c.open {
 		return false

@@ -13,14 +13,15 @@ import (
 // TLSOptions configure a TLS listener.
 type TLSOptions struct {
 	Config  *tls.Config
-	Timeout time.Duration // of one handshake
+	Timeout time.Duration // for one handshake
 	// OnFailed is called for each failed handshake, except if the table closed its
 	// connection.
 	OnFailed func(from net.Addr, err error)
 }
 
-// ListenTLS is Listen for TLS. It makes each handshake in a goroutine of its own, and its
-// connections are of type [*tls.Conn], of which the server learns whether HTTP/2 was agreed.
+// ListenTLS is like Listen, for TLS. Each handshake runs in its own
+// goroutine. The connections are of type [*tls.Conn], from which the server
+// learns whether HTTP/2 was negotiated.
 func (t *Table) ListenTLS(l net.Listener, h TLSOptions) net.Listener { return t.listen(l, &h) }
 
 // handshake makes a connection's handshake and passes it to Accept.
@@ -44,14 +45,14 @@ func (l *listener) handshake(ctx context.Context, c *conn) {
 	l.offer(c, session)
 }
 
-// How long and for how many bytes a connection without TLS is read after its answer.
+// Bounds of reading a connection without TLS after its answer.
 const (
 	plainLinger      = 2 * time.Second
 	plainLingerBytes = 64 << 20
 )
 
-// answerPlainHTTP answers a client that speaks HTTP without TLS, as net/http does, and
-// reads on while it sends its content, so that it sees the answer.
+// answerPlainHTTP answers a client that sends HTTP without TLS, as net/http
+// does, and keeps reading its content, so that it sees the answer.
 func answerPlainHTTP(ctx context.Context, err error, describe Describer) {
 	var header tls.RecordHeaderError
 	if !errors.As(err, &header) || header.Conn == nil {
@@ -66,6 +67,6 @@ func answerPlainHTTP(ctx context.Context, err error, describe Describer) {
 		}
 		_ = header.Conn.SetReadDeadline(time.Now().Add(plainLinger))
 		defer context.AfterFunc(ctx, func() { _ = header.Conn.SetReadDeadline(time.Unix(1, 0)) })()
-		_, _ = io.CopyN(io.Discard, header.Conn, plainLingerBytes) // to its end, whatever that is
+		_, _ = io.CopyN(io.Discard, header.Conn, plainLingerBytes) // until its end, or an error
 	}
 }

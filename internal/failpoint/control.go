@@ -18,11 +18,11 @@ const (
 	ListenVariable = "PORTICO_FAILPOINTS_LISTEN"
 )
 
-// longestRule is the most that a request to the control listener may carry.
+// longestRule bounds a request to the control listener.
 const longestRule = 1 << 10
 
-// start takes the rules of the environment, and listens where that says so; see
-// Start.
+// start sets the rules in the environment, and opens the control listener if
+// the environment has an address; see Start.
 func (r *Registry) start(ctx context.Context, getenv func(string) string) (stop func(), err error) {
 	rules, err := parseRules(getenv(RulesVariable))
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *Registry) control() http.Handler {
 			name := q.PathValue("name")
 			d, ok := known(name)
 			if !ok {
-				http.Error(w, unknown(name).Error(), http.StatusNotFound)
+				http.Error(w, unknownPoint(name).Error(), http.StatusNotFound)
 				return
 			}
 			if err := do(d, q); err != nil {

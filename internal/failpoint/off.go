@@ -7,11 +7,11 @@ import "context"
 // Enabled reports whether this build has the points.
 const Enabled = false
 
-// Hit does what the rule of a point says; here there is none.
+// Hit applies the rule of a point; in this build there is none.
 func Hit(Point) error { return nil }
 
-// Pass is Hit for a point that never fails.
+// Pass is like Hit, for a point that never fails.
 func Pass(Point) {}
 
-// Start takes the rules of the environment; here there are none.
+// Start sets the rules in the environment; in this build there are none.
 func Start(context.Context, func(string) string) (stop func(), err error) { return func() {}, nil }

@@ -8,32 +8,32 @@
 //
 //	go build -tags failpoints ./cmd/portico
 //
-// In such a build rules say what happens at a point:
+// In such a build, a rule defines what happens at a point:
 //
-//	store.commit.after=kill,once,after=3     at the fourth time that it is reached
-//	answer.settle.before=pause:2s            until released, for 2 seconds at most
-//	job.claim.after=fail,p=0.1               with a probability, each time
-//	upstream.send.after=exit                 at the next time
+//	store.commit.after=kill,once,after=3     at the fourth hit
+//	answer.settle.before=pause:2s            until released, at most for 2 seconds
+//	job.claim.after=fail,p=0.1               with a probability, at each hit
+//	upstream.send.after=exit                 at the next hit
 //
-// The actions are pause (for [LongestPause] at most, DefaultPause where no bound is
-// given), fail (the step ends with a [*Failure], as it would where the store or
-// the network fails), exit (with [ExitCode], without any end in good order) and
-// kill (by SIGKILL). Each of them happens every time, but as after, p and once say.
+// The actions are pause (at most for [LongestPause], or for DefaultPause without a
+// bound), fail (the step returns a [*Failure], as if the store or the network had
+// failed), exit (with [ExitCode], without cleanup) and kill (by SIGKILL). Each
+// applies at every hit, unless restricted by after, p or once.
 //
-// The environment variable PORTICO_FAILPOINTS holds rules for the start, separated
-// by semicolons. PORTICO_FAILPOINTS_LISTEN is a loopback address on which rules are
-// set and taken back while the process runs:
+// The environment variable PORTICO_FAILPOINTS holds initial rules, separated by
+// semicolons. PORTICO_FAILPOINTS_LISTEN is a loopback address at which rules are
+// set and cleared while the process runs:
 //
-//	GET    /points                 every point with its rule, and how often it was reached
-//	PUT    /points/{name}          the rule in the body, such as: pause:2s,once
-//	POST   /points/{name}/release  lets go on what is paused there
-//	DELETE /points/{name}          takes the rule back, and releases
+//	GET    /points                 all points with their rules and numbers of hits
+//	PUT    /points/{name}          sets the rule in the body, such as: pause:2s,once
+//	POST   /points/{name}/release  ends the pauses at the point
+//	DELETE /points/{name}          clears the rule, and ends the pauses
 package failpoint
 
 // Point is the name of a point.
 type Point string
 
-// The points; [All] says where each lies.
+// The points; [All] describes them.
 const (
 	StoreCommitBefore Point = "store.commit.before"
 	StoreCommitAfter  Point = "store.commit.after"
@@ -93,14 +93,14 @@ const (
 	DeployEndAfter     Point = "deploy.end.after"
 )
 
-// Description says where a point lies.
+// Description describes a point.
 type Description struct {
 	Point Point
 	Fails bool // it can fail on request
 	Says  string
 }
 
-// All is the closed list of the points: no other name has a rule.
+// All returns the closed list of points: no other name can have a rule.
 func All() []Description {
 	return []Description{
 		{StoreCommitBefore, true, "A transaction has written everything and is about to be committed; a failure loses it."},
@@ -171,7 +171,7 @@ func known(name string) (Description, bool) {
 	return Description{}, false
 }
 
-// Failure is the error of a step that a point makes fail.
+// Failure is the error of a step whose point fails.
 type Failure struct{ Point Point }
 
 func (f *Failure) Error() string { return "failed at the point " + string(f.Point) + " by its rule" }

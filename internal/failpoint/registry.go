@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Registry holds the rules, and counts how often each point is reached. It may be
-// used from any goroutine.
+// Registry holds the rules, and counts the hits of each point. It is safe for
+// concurrent use.
 type Registry struct {
 	end func(Action) // ends the process
 
@@ -16,27 +16,27 @@ type Registry struct {
 	closed bool
 }
 
-// state is what is known of one point.
+// state is the state of one point.
 type state struct {
 	rule        *Rule
-	seen        int // how often it was reached under the rule
+	seen        int // hits under the current rule
 	hits, fired int
 	paused      int
-	release     chan struct{} // closed to let go on what is paused
+	release     chan struct{} // closed to end pauses
 }
 
-// State is what the control listener shows of a point.
+// State is a point's state for the control listener.
 type State struct {
 	Name   Point  `json:"name"`
 	Says   string `json:"says"`
 	Rule   string `json:"rule,omitempty"`
 	Hits   int    `json:"hits"`   // how often it was reached
-	Fired  int    `json:"fired"`  // how often a rule did something there
-	Paused int    `json:"paused"` // goroutines that are
+	Fired  int    `json:"fired"`  // how often a rule was applied
+	Paused int    `json:"paused"` // paused goroutines
 }
 
-// NewRegistry returns a registry without rules. end ends the process as the action
-// says, [Exit] or [Kill].
+// NewRegistry returns a registry without rules. end ends the process with the
+// action [Exit] or [Kill].
 func NewRegistry(end func(Action)) *Registry {
 	r := &Registry{end: end, points: map[Point]*state{}}
 	for _, d := range All() {
@@ -45,7 +45,7 @@ func NewRegistry(end func(Action)) *Registry {
 	return r
 }
 
-// Set gives a point a rule, in the place of the one that it has.
+// Set replaces the rule of a point.
 func (r *Registry) Set(p Point, rule Rule) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,40 +53,40 @@ func (r *Registry) Set(p Point, rule Rule) {
 	s.rule, s.seen = &rule, 0
 }
 
-// Clear takes a point's rule back and lets go on what is paused there.
+// Clear removes a point's rule and ends the pauses there.
 func (r *Registry) Clear(p Point) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.points[p]
 	s.rule = nil
-	s.letGo()
+	s.releasePaused()
 }
 
-// Release lets go on what is paused at a point.
+// Release ends the pauses at a point.
 func (r *Registry) Release(p Point) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.points[p].letGo()
+	r.points[p].releasePaused()
 }
 
-// Close clears all points for good.
+// Close clears all points permanently.
 func (r *Registry) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	for _, s := range r.points {
-		s.letGo()
+		s.releasePaused()
 	}
 }
 
-func (s *state) letGo() {
+func (s *state) releasePaused() {
 	close(s.release)
 	s.release = make(chan struct{})
 }
 
-// Hit does what the point's rule says.
+// Hit applies the point's rule.
 func (r *Registry) Hit(p Point) error {
-	rule, release := r.meet(p)
+	rule, release := r.countHit(p)
 	switch rule.Action {
 	case Fail:
 		return &Failure{p}
@@ -106,9 +106,9 @@ func (r *Registry) Hit(p Point) error {
 	return nil
 }
 
-// meet counts that a point was reached, and returns the rule that applies now: the
-// zero Rule where nothing is to be done.
-func (r *Registry) meet(p Point) (Rule, <-chan struct{}) {
+// countHit counts a hit of a point, and returns the rule to apply now: the
+// zero Rule if nothing is to be done.
+func (r *Registry) countHit(p Point) (Rule, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s := r.points[p]
@@ -131,7 +131,7 @@ func (r *Registry) meet(p Point) (Rule, <-chan struct{}) {
 	return rule, s.release
 }
 
-// States shows all points, in the order of [All].
+// States returns the states of all points, in the order of [All].
 func (r *Registry) States() []State {
 	r.mu.Lock()
 	defer r.mu.Unlock()

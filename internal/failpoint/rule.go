@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Action is what happens at a point.
+// Action is the effect of a rule.
 type Action string
 
 // The actions.
@@ -25,21 +25,21 @@ const (
 	LongestPause = time.Minute
 )
 
-// ExitCode is that of a process which a rule has ended by [Exit].
+// ExitCode is the exit code of a process that a rule has ended by [Exit].
 const ExitCode = 86
 
-// Rule says what happens at a point, and when.
+// Rule defines what happens at a point, and when.
 type Rule struct {
 	Action      Action
 	Bound       time.Duration // of a pause
-	After       int           // how often the point is passed before that
-	Probability float64       // of each time; 0: always
-	Once        bool          // and then never again
+	After       int           // number of hits before it applies
+	Probability float64       // at each hit; 0: always
+	Once        bool          // only once
 }
 
 const grammar = "want pause, pause:DURATION, fail, exit or kill, and behind it any of ,after=COUNT ,p=PROBABILITY ,once"
 
-// ParseRule reads a rule, such as pause:2s,after=3,once.
+// ParseRule parses a rule, such as pause:2s,after=3,once.
 func ParseRule(text string) (Rule, error) {
 	parts := strings.Split(strings.TrimSpace(text), ",")
 	action, bound, bounded := strings.Cut(parts[0], ":")
@@ -72,7 +72,7 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// restrict takes in what says when the rule holds, and reports whether that can be.
+// restrict parses a restriction of the rule, and reports whether it is valid.
 func (r *Rule) restrict(part string) bool {
 	name, value, _ := strings.Cut(part, "=")
 	var err error
@@ -90,7 +90,7 @@ func (r *Rule) restrict(part string) bool {
 	return false
 }
 
-// String is the rule as [ParseRule] reads it.
+// String formats the rule for [ParseRule].
 func (r Rule) String() string {
 	text := string(r.Action)
 	if r.Action == Pause {
@@ -108,7 +108,7 @@ func (r Rule) String() string {
 	return text
 }
 
-// parseRules reads what the environment says: NAME=RULE, separated by semicolons.
+// parseRules parses the environment's rules: NAME=RULE, separated by semicolons.
 func parseRules(text string) (map[Point]Rule, error) {
 	rules := map[Point]Rule{}
 	for part := range strings.SplitSeq(text, ";") {
@@ -118,7 +118,7 @@ func parseRules(text string) (map[Point]Rule, error) {
 		name, rule, _ := strings.Cut(part, "=")
 		d, ok := known(name)
 		if !ok {
-			return nil, unknown(name)
+			return nil, unknownPoint(name)
 		}
 		var err error
 		if rules[d.Point], err = d.rule(rule); err != nil {
@@ -128,7 +128,7 @@ func parseRules(text string) (map[Point]Rule, error) {
 	return rules, nil
 }
 
-// rule reads a rule for the point.
+// rule parses a rule for the point.
 func (d Description) rule(text string) (Rule, error) {
 	r, err := ParseRule(text)
 	if err == nil && r.Action == Fail && !d.Fails {
@@ -140,7 +140,7 @@ func (d Description) rule(text string) (Rule, error) {
 	return r, nil
 }
 
-func unknown(name string) error {
+func unknownPoint(name string) error {
 	var names []string
 	for _, d := range All() {
 		names = append(names, string(d.Point))

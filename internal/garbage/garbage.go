@@ -1,14 +1,15 @@
-// Package garbage decides how much garbage the process keeps before it is collected.
+// Package garbage decides how much garbage the process accumulates before a collection.
 //
 // Go collects when there is as much garbage as live memory. A gateway's live memory is
-// small, so that it collects dozens of times a second under load for a few megabytes.
-// [Start] lets more lie while the live memory is small, and nothing more than Go does
-// once it has grown. It keeps the process within the memory of its container, and gives
-// memory back to the system once the process rests: until then nothing is collected for
-// two minutes, and most of what a burst took stays mapped after that.
+// small, so that under load it would collect dozens of times a second for a few
+// megabytes. [Start] permits more garbage while the live memory is small, and nothing
+// more than Go does once it has grown. It keeps the process within the memory of its
+// container, and returns memory to the system once the process is idle: otherwise
+// nothing is collected for two minutes, and most of a burst's memory stays mapped even
+// then.
 //
-// GOGC and GOMEMLIMIT in the environment win. GOMAXPROCS follows a container's share of
-// processors without help (Go 1.25 and later).
+// GOGC and GOMEMLIMIT in the environment have precedence. GOMAXPROCS follows a
+// container's share of processors by itself (Go 1.25 and later).
 package garbage
 
 import (
@@ -23,24 +24,24 @@ import (
 )
 
 const (
-	// Bounds of the garbage that may lie, in percent of live memory: Go's own, and what
-	// gains more than a twentieth of the processor time.
+	// Bounds of the garbage, in percent of live memory: Go's own, and a value
+	// beyond which less than a twentieth of the processor time is gained.
 	leastPercent, mostPercent = 100, 400
 
 	tick = time.Second
-	// restTicks are longer than it takes until idle connections have given up their buffers.
+	// restTicks take longer than idle connections keep their buffers.
 	restTicks = 8
-	// restfulTick is what a tick of rest allocates at most, in bytes: probes, scrapes and the
-	// look-ups of jobs take less.
+	// restfulTick bounds the bytes allocated during an idle tick: probes,
+	// scrapes and the look-ups of jobs take less.
 	restfulTick = 4 << 20
-	// leastGain is worth a collection.
+	// leastGain is the minimum gain that justifies a collection.
 	leastGain = 16 << 20
 )
 
-// Start does all of it until stop, which the caller calls also after an error. Garbage may
-// lie up to headroom, or as much as is live if that is more; share is the part of the
-// container's memory to stay below. It returns the bound of memory, math.MaxInt64 without
-// one.
+// Start paces garbage and bounds memory until stop, which the caller must
+// call even after an error. Garbage may grow to headroom, or to the size of
+// live memory if that is more; share is the usable part of the container's
+// memory. It returns the bound of memory, math.MaxInt64 without one.
 func Start(headroom int64, share float64) (limit int64, stop func(), err error) {
 	stop = func() {}
 	if os.Getenv("GOGC") == "" {
@@ -50,7 +51,7 @@ func Start(headroom int64, share float64) (limit int64, stop func(), err error) 
 	return limit, stop, err
 }
 
-// begin paces garbage by ticks in a goroutine of its own, until stop.
+// begin paces garbage by ticks in its own goroutine, until stop.
 func begin(headroom int64, ticks <-chan time.Time) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -65,20 +66,20 @@ func begin(headroom int64, ticks <-chan time.Time) (stop func()) {
 	}
 }
 
-// GiveBack gives unused memory back at once. It collects twice: pools give up what they
-// hold at the second collection.
+// GiveBack returns unused memory to the system. It collects twice, because
+// pools release their content at the second collection.
 func GiveBack() {
 	runtime.GC()
 	debug.FreeOSMemory()
 }
 
-// pace follows what the process has live, and gives memory back when it rests. A process
-// that gets no processor in the middle of a burst looks like one that rests: what it
-// allocates afterwards is given back later.
+// pace follows the live memory, and returns memory to the system when the
+// process is idle. A process that gets no processor during a burst looks
+// idle: its later allocations are returned later.
 func pace(ctx context.Context, headroom int64, ticks <-chan time.Time) {
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	var rested int
-	var before, given uint64 // allocated at the last tick, and when memory was given back
+	var before, given uint64 // allocated bytes at the last tick, and when memory was returned
 	for {
 		select {
 		case <-ctx.Done():

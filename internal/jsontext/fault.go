@@ -15,18 +15,18 @@ type syntaxError string
 
 func (e syntaxError) Error() string { return string(e) }
 
-// Place tells an offset in text as faults do: by a line, counted from 1, and how many bytes
-// are before it in the line.
+// Place returns the line of an offset in text, counted from 1, and the number
+// of bytes before it in the line, as faults show them.
 func Place(text []byte, offset int) (line, position int) {
 	before := text[:min(offset, len(text))]
 	return 1 + bytes.Count(before, []byte{'\n'}), len(before) - 1 - bytes.LastIndexByte(before, '\n')
 }
 
-// fault looks for what is wrong with a text that is not well-formed, or does not begin
-// with open if that is given.
+// fault returns the error of a text that is not well-formed, or does not
+// begin with open if that is given.
 func fault(text []byte, open byte) error {
 	if at := firstInvalid(text); at < len(text) {
-		return located(text, at, "the text is not UTF-8", "")
+		return errorAt(text, at, "the text is not UTF-8", "")
 	}
 	begin := pastSpace(text, 0)
 	if begin == len(text) || open != 0 && text[begin] != open {
@@ -35,18 +35,18 @@ func fault(text []byte, open byte) error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for {
 		if _, err := d.ReadToken(); err != nil {
-			return explained(text, d, err)
+			return explain(text, d, err)
 		}
 		switch d.StackDepth() {
 		case 0:
 			return unexpected(text, pastSpace(text, int(d.InputOffset())), "the end", "")
 		case maxDepth + 1:
-			return located(text, int(d.InputOffset())-1, fmt.Sprintf("The content is nested deeper than %d levels", maxDepth), pathTo(d.StackPointer(), d))
+			return errorAt(text, int(d.InputOffset())-1, fmt.Sprintf("The content is nested deeper than %d levels", maxDepth), pathTo(d.StackPointer(), d))
 		}
 	}
 }
 
-// firstInvalid returns where a text stops being UTF-8: at its end, or before it.
+// firstInvalid returns the offset of the first invalid UTF-8, or the length of the text.
 func firstInvalid(text []byte) (at int) {
 	for at < len(text) {
 		r, size := utf8.DecodeRune(text[at:])
@@ -58,8 +58,8 @@ func firstInvalid(text []byte) (at int) {
 	return at
 }
 
-// explained says what a decoder found in the words of this package.
-func explained(text []byte, d *jsontext.Decoder, err error) error {
+// explain rewords a decoder's error.
+func explain(text []byte, d *jsontext.Decoder, err error) error {
 	found, is := errors.AsType[*jsontext.SyntacticError](err)
 	if !is {
 		return err
@@ -79,7 +79,7 @@ func explained(text []byte, d *jsontext.Decoder, err error) error {
 		wanted = "a value"
 	}
 	if next := pastSpace(text, at+1); at < len(text) && text[at] == ',' && next < len(text) && (text[next] == '}' || text[next] == ']') {
-		at = next // the decoder finds a comma wrong before it looks behind it
+		at = next // the decoder reports a comma before it looks after it
 	}
 	return unexpected(text, at, wanted, path)
 }
@@ -93,20 +93,21 @@ func unexpected(text []byte, at int, wanted, path string) error {
 	if wanted != "" {
 		reason += ", where " + wanted + " should stand"
 	}
-	return located(text, at, reason, path)
+	return errorAt(text, at, reason, path)
 }
 
-// located says why a text is not well-formed, and where: path is the members and elements
-// down to the fault, such as properties.disks[2], and empty at the outermost level.
-func located(text []byte, at int, reason, path string) error {
+// errorAt returns the error of a text that is not well-formed, with its
+// position. path is the path of members and elements to the fault, such as
+// properties.disks[2], and empty at the outermost level.
+func errorAt(text []byte, at int, reason, path string) error {
 	line, position := Place(text, at)
 	return syntaxError(fmt.Sprintf("%s. Path '%s', line %d, position %d.", reason, path, line, position))
 }
 
-// longestStep is how much of a member's name the path to a fault shows.
+// longestStep bounds a member's name in the path to a fault.
 const longestStep = 256
 
-// pathTo writes a pointer to where a decoder is as a path.
+// pathTo converts a pointer to the decoder's position to a path.
 func pathTo(pointer jsontext.Pointer, d *jsontext.Decoder) string {
 	var path strings.Builder
 	depth := 0

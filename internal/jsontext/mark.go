@@ -6,9 +6,9 @@ import "bytes"
 const mark = "\ufeff"
 
 // WithoutMark returns text without the byte order mark that some writers put in front of
-// JSON, which readers may ignore (RFC 8259, 8.1). All that is read from outside passes
-// here once, so that every reader takes the same text for JSON. A mark that nothing
-// follows stays: such a text is not empty.
+// JSON, and that readers may ignore (RFC 8259, 8.1). Everything read from outside passes
+// through here once, so that all readers agree on what is JSON. A text with nothing but
+// the mark is returned unchanged: it is not empty.
 func WithoutMark(text []byte) []byte {
 	if len(text) == len(mark) {
 		return text

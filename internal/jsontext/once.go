@@ -2,9 +2,9 @@ package jsontext
 
 import "bytes"
 
-// Once reports whether all readers of a JSON object find the same member called key: it
-// has the member once and without escapes in its name, and no other whose name differs
-// only in casing. object must be well-formed, as [Elements] hands it out.
+// Once reports whether all readers of a JSON object find the same member called key: the
+// object has it once, without escapes in its name, and no other member whose name
+// differs only in casing. object must be well-formed, like the text of an [Element].
 func Once(object []byte, key string) bool {
 	if len(object) == 0 || object[0] != '{' {
 		return false

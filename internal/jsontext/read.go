@@ -1,15 +1,15 @@
 // Package jsontext reads JSON text without decoding it.
 //
-// Reading checks the whole text for well-formedness in one pass and hands out the members
-// of the outermost object, or the elements of the outermost array, as the bytes that
-// they are: numbers, key order and escapes stay unchanged, and a resource of a
-// megabyte costs no more memory than itself. On the way of a request only a few
-// top-level members matter (location, tags, value, nextLink); decoding into
-// maps for their sake would cost several times as much.
+// Reading checks the whole text for well-formedness in one pass and passes
+// the members of the outermost object, or the elements of the outermost
+// array, to visitors as unchanged bytes: numbers, key order and escapes stay,
+// and a resource of a megabyte costs no more memory than itself. A request
+// needs only a few top-level members (location, tags, value, nextLink);
+// decoding all into maps would cost several times as much.
 //
-// What a string says, and what is wrong with a text, encoding/json/jsontext tells. Its
-// Decoder would also tell where values end, but a list of eight regions took 1.4 times the
-// processor time by it.
+// encoding/json/jsontext decodes strings and explains faults. Its Decoder
+// could also find the ends of values, but then a list of eight regions took
+// 1.4 times the processor time.
 package jsontext
 
 import (
@@ -20,18 +20,18 @@ import (
 
 // Member is one member of the outermost object.
 type Member struct {
-	Key    []byte // decoded; valid during the visit only
+	Key    []byte // decoded; valid only during the visit
 	Value  []byte // the bytes of the value, without surrounding space: a part of the text
-	Offset int    // where in the text Value begins
+	Offset int    // offset of Value in the text
 }
 
-// Element is one element of the array that [Elements] looks into.
+// Element is one element of the array that [Elements] reads.
 type Element struct {
 	Text   []byte // without surrounding space: a part of the text
-	Offset int    // where in the text Text begins
-	// Key is the value of the element's first member of the name asked for: a
-	// part of the text, nil where the element is no object or has none. It begins
-	// at KeyAt.
+	Offset int    // offset of Text in the text
+	// Key is the value of the element's first member with the requested name:
+	// a part of the text, nil if the element is not an object or has no such
+	// member. It begins at KeyAt.
 	Key   []byte
 	KeyAt int
 }
@@ -42,24 +42,25 @@ func Valid(text []byte) error {
 	return s.read(0, func(at int) int { return s.value(at, 0) })
 }
 
-// Object checks text, which must be one JSON object and nothing else, and calls
-// visit for each member of it in order. The error tells where text stops being JSON, or
-// is what visit returned.
+// Object checks text, which must be one JSON object and nothing else, and
+// calls visit for each member of it in order. The error describes where text
+// stops being JSON, or is the error of visit.
 func Object(text []byte, visit func(Member) error) error {
 	return Elements(text, "", "", visit, nil)
 }
 
-// Array checks text, which must be one JSON array and nothing else, and calls visit
-// for each element of it in order, without a key. The error tells where text stops being
-// JSON, or is what visit returned.
+// Array checks text, which must be one JSON array and nothing else, and calls
+// visit for each element of it in order, without a key. The error describes
+// where text stops being JSON, or is the error of visit.
 func Array(text []byte, visit func(Element) error) error {
 	s := scanner{text: text}
 	return s.read('[', func(at int) int { return s.elements(at, 0, "", visit) })
 }
 
-// Elements is [Object] for a text with one array member whose elements matter, in a
-// single pass: each element of a member called array that is an array goes to element,
-// with the value of its own member called key, before the member itself goes to member.
+// Elements is like [Object], and also visits the elements of one array
+// member, in a single pass: for a member called array that is an array, it
+// calls element with each element and the value of the element's own member
+// called key, before it calls member with the array itself.
 func Elements(text []byte, array, key string, member func(Member) error, element func(Element) error) error {
 	s := scanner{text: text}
 	return s.read('{', func(at int) int {
@@ -72,15 +73,15 @@ func Elements(text []byte, array, key string, member func(Member) error, element
 	})
 }
 
-// member hands out a member that has been read.
+// member passes a member to its visitor.
 func (s *scanner) member(name []byte, at, end int, visit func(Member) error) int {
 	if end < 0 || visit == nil {
 		return end
 	}
-	return s.unless(visit(Member{s.name(name), s.text[at:end], at}), end)
+	return s.stopOr(visit(Member{s.name(name), s.text[at:end], at}), end)
 }
 
-// elements reads an array and hands out its elements.
+// elements reads an array and passes its elements to the visitor.
 func (s *scanner) elements(at, depth int, key string, visit func(Element) error) int {
 	var e Element
 	member := func(name []byte, at int) int {
@@ -101,7 +102,7 @@ func (s *scanner) elements(at, depth int, key string, visit func(Element) error)
 			return end
 		}
 		e.Text = s.text[at:end]
-		return s.unless(visit(e), end)
+		return s.stopOr(visit(e), end)
 	})
 }
 
@@ -120,16 +121,16 @@ func (s *scanner) read(open byte, outermost func(at int) int) error {
 	return fault(s.text, open)
 }
 
-// unless returns end, or nowhere if a visitor stops.
-func (s *scanner) unless(stopped error, end int) int {
+// stopOr returns end, or nowhere if a visitor stopped.
+func (s *scanner) stopOr(stopped error, end int) int {
 	if s.stopped = stopped; stopped != nil {
 		return nowhere
 	}
 	return end
 }
 
-// Text returns what value says when it is a JSON string, and whether it is one.
-// value must be well-formed, as [Object] hands it out.
+// Text returns the decoded value of a JSON string, and whether value is one.
+// value must be well-formed, like the value of a [Member].
 func Text(value []byte) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false
@@ -144,9 +145,9 @@ func Text(value []byte) (string, bool) {
 // Null reports whether value is absent or the word null.
 func Null(value []byte) bool { return len(value) == 0 || string(value) == "null" }
 
-// Value returns the value of an object's member as it is written, of the last one where
-// several have the key; nil where none has, or where the text is no object as far as the
-// member. Whether the object is well-formed to its end is not said.
+// Value returns the unchanged value of an object's member, of the last one if
+// several have the key; nil if none has, or if the text up to the member is
+// not an object. It does not check the rest of the text.
 func Value(object []byte, key string) (value []byte) {
 	_ = Object(object, func(m Member) error {
 		if string(m.Key) == key {

@@ -8,16 +8,16 @@ import (
 	"math/bits"
 )
 
-// maxDepth bounds nesting, and with it the stack that hostile text can claim.
+// maxDepth bounds nesting, and with it the stack that hostile text can use.
 const maxDepth = 512
 
-// scanner finds where values end. Its methods return where what begins at a place has
-// ended, or nowhere: text that is not well-formed, or a visitor that stops. [fault] tells
-// what is wrong with the text.
+// scanner finds the ends of values. Its methods take the start of something
+// and return its end, or nowhere if the text is not well-formed or a visitor
+// stopped. [fault] then describes the fault.
 type scanner struct {
 	text    []byte
-	key     []byte // of the member at hand, if its name holds an escape
-	stopped error  // by a visitor
+	key     []byte // of the current member, if its name has an escape
+	stopped error  // error of a visitor that stopped
 }
 
 const nowhere = -1
@@ -41,8 +41,8 @@ func (s *scanner) value(at, depth int) int {
 	return pastNumber(s.text, at)
 }
 
-// parts reads an object or an array, the value of each member or element by a function if
-// one is given. It gets the name of a member with its quotes.
+// parts reads an object or an array, calling part, if given, to read each member's or
+// element's value. part gets the name of a member with its quotes.
 func (s *scanner) parts(at, depth int, part func(name []byte, at int) int) int {
 	t, closing := s.text, s.text[at]+2 // the brackets of a pair are two apart
 	if depth++; depth > maxDepth {
@@ -80,7 +80,7 @@ func (s *scanner) parts(at, depth int, part func(name []byte, at int) int) int {
 	}
 }
 
-// name returns what a member's name says. It is valid until the next one is read.
+// name returns the decoded name of a member. It is valid until the next call.
 func (s *scanner) name(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -89,7 +89,7 @@ func (s *scanner) name(quoted []byte) []byte {
 	return s.key
 }
 
-// pastSpace returns where the first byte is that is no space.
+// pastSpace returns the offset of the first byte that is not a space.
 func pastSpace(t []byte, at int) int {
 	for at < len(t) && t[at] <= ' ' && (t[at] == ' ' || t[at] == '\n' || t[at] == '\t' || t[at] == '\r') {
 		at++
@@ -135,8 +135,7 @@ func pastDigits(t []byte, at int) int {
 	return at
 }
 
-// pastString passes over eight bytes at a time that are nothing special: strings are
-// most of a text.
+// pastString skips eight ordinary bytes at a time, because most of a text is strings.
 func pastString(t []byte, at int) int {
 	if at >= len(t) || t[at] != '"' {
 		return nowhere
@@ -165,12 +164,12 @@ func pastString(t []byte, at int) int {
 	}
 }
 
-// special looks at eight bytes. The lowest bit that it returns is in the first of them
-// that is a quote, a backslash or below a space; 0: none is.
+// special examines eight bytes. The lowest bit of its result is in the first byte that
+// is a quote, a backslash or below a space; the result is 0 if none is.
 func special(v uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	// With its second bit turned over, a quote is a space: it and what is below a space
-	// are below '!' then, and nothing else is.
+	// With its second bit inverted, a quote becomes a space; only it and the
+	// bytes below a space are below '!' then.
 	low, escape := v^2*ones, v^'\\'*ones
 	return ((low-'!'*ones)&^low | (escape-ones)&^escape) & tops
 }

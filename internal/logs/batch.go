@@ -14,31 +14,31 @@ import (
 // Bounds of a batch of lines.
 const (
 	batchDelay = 100 * time.Millisecond // how long a line waits for others
-	batchSize  = 64 << 10               // of so many bytes nothing waits any more
-	batchLimit = 4 << 20                // that wait while earlier ones are written
+	batchSize  = 64 << 10               // bytes from which nothing waits any more
+	batchLimit = 4 << 20                // bound of waiting bytes while earlier ones are written
 )
 
-// Batch collects lines that may be lost and writes many at once: writing each by itself
-// would cost a request more than making it. It is safe for concurrent use.
+// Batch collects lines that may be lost and writes many at once: writing each line by
+// itself would cost a request more than composing it. It is safe for concurrent use.
 type Batch struct {
 	to   zapcore.WriteSyncer
 	lost atomic.Uint64
 
-	started, full chan struct{} // there is a line; there are enough
+	started, full chan struct{} // signals: there is a line, or a full batch
 
 	mu      sync.Mutex
 	waiting []byte // whole lines
-	spare   []byte // the memory for the next ones
+	spare   []byte // memory for the next lines
 
-	writing sync.Mutex // keeps batches in their order
+	writing sync.Mutex // keeps batches in order
 }
 
 func newBatch() *Batch {
 	return &Batch{started: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 }
 
-// Access returns the logger of access lines that go where those of log do, and the
-// batch that they wait in, which the caller has to run.
+// Access returns a logger of access lines with the output of log, and the
+// batch that buffers them, which the caller has to run.
 func Access(log *zap.Logger) (*zap.Logger, *Batch) {
 	b := newBatch()
 	return log.Named(AccessName).WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
@@ -51,7 +51,7 @@ func Access(log *zap.Logger) (*zap.Logger, *Batch) {
 	})), b
 }
 
-// Write takes a line. It implements [zapcore.WriteSyncer].
+// Write buffers a line. It implements [zapcore.WriteSyncer].
 func (b *Batch) Write(line []byte) (int, error) {
 	b.mu.Lock()
 	if len(b.waiting)+len(line) > batchLimit {
@@ -79,8 +79,8 @@ func signal(to chan struct{}) {
 	}
 }
 
-// Run writes the lines until ctx ends, and then those that still wait. Each is
-// written within a second, unless what takes them is slower.
+// Run writes the lines until ctx ends, and then the waiting ones. Each is
+// written within a second, unless the output is slower.
 func (b *Batch) Run(ctx context.Context) {
 	for {
 		select {
@@ -94,7 +94,7 @@ func (b *Batch) Run(ctx context.Context) {
 	}
 }
 
-// wait gives a line time to be joined by others.
+// wait waits for further lines to join the batch.
 func (b *Batch) wait(ctx context.Context) {
 	delay := time.NewTimer(batchDelay)
 	defer delay.Stop()
@@ -105,7 +105,7 @@ func (b *Batch) wait(ctx context.Context) {
 	}
 }
 
-// Sync writes the lines that wait. It implements [zapcore.WriteSyncer].
+// Sync writes the waiting lines. It implements [zapcore.WriteSyncer].
 func (b *Batch) Sync() error {
 	b.flush()
 	return nil
@@ -124,12 +124,13 @@ func (b *Batch) flush() {
 	if n, err := b.to.Write(lines); err != nil {
 		b.lost.Add(uint64(bytes.Count(lines[n:], []byte{'\n'}))) //nolint:gosec // not below 0
 	}
-	if cap(lines) <= 4*batchSize || len(lines) >= cap(lines)/8 { // more is for floods alone
+	if cap(lines) <= 4*batchSize || len(lines) >= cap(lines)/8 { // larger buffers are only for floods
 		b.mu.Lock()
 		b.spare = lines
 		b.mu.Unlock()
 	}
 }
 
-// Lost counts the lines that were not written: too many waited, or the write failed.
+// Lost returns the number of lines that were not written: too many waited, or
+// the write failed.
 func (b *Batch) Lost() uint64 { return b.lost.Load() }

@@ -1,13 +1,13 @@
-// Package logs writes Portico's logs: JSON, one object per line, whatever is in it, and
-// without secrets. There are three kinds of lines, distinguished by their logger:
-// access (one per request), audit (one per write), and all else.
+// Package logs writes Portico's logs: JSON, one object per line, whatever the texts
+// contain, and without secrets. There are three kinds of lines, distinguished by their
+// logger: access (one per request), audit (one per write), and all else.
 //
 // Access lines are written in batches ([Access]): they are by far the most, and may be
-// lost. All others are written one by one, before the logging goroutine goes on.
+// lost. All others are written one by one, before the logging goroutine continues.
 //
-// Redaction does not depend on the care of the calling code: every text that goes out
-// is searched for credentials, and of a query only the values of parameters that are
-// known to be harmless are shown.
+// Redaction does not depend on the care of the calling code: every logged text is
+// searched for credentials, and a query shows only the values of known harmless
+// parameters.
 package logs
 
 import (
@@ -18,11 +18,11 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// core redacts every text on its way to the encoder. Fields that marshal themselves
-// have to redact their own texts, by [Text].
+// core redacts every text before it is encoded. Fields that marshal
+// themselves have to redact their own texts with [Text].
 type core struct {
 	zapcore.Core
-	all zapcore.Core // the same place, for lines that no level holds back
+	all zapcore.Core // the same output, for lines of every level
 	to  zapcore.WriteSyncer
 }
 
@@ -43,8 +43,7 @@ func (c *core) Write(e zapcore.Entry, fields []zapcore.Field) error {
 	return c.Core.Write(e, redacted(fields))
 }
 
-// redacted returns the fields without secrets; those that hold none are not
-// copied.
+// redacted returns the fields without secrets; it copies only fields with secrets.
 func redacted(fields []zapcore.Field) []zapcore.Field {
 	var clean []zapcore.Field
 	for i, f := range fields {
@@ -77,7 +76,7 @@ func redactField(f zapcore.Field) (zapcore.Field, bool) {
 		}
 		text = err.Error()
 	case zapcore.StringerType:
-		return f, false // addresses and enumerations of our own
+		return f, false // our own addresses and enumerations
 	case zapcore.ReflectType:
 		text = fmt.Sprint(f.Interface)
 		return zap.String(f.Key, Text(text)), true
@@ -91,14 +90,14 @@ func redactField(f zapcore.Field) (zapcore.Field, bool) {
 	return zap.String(f.Key, plain), true
 }
 
-// Names of the loggers that have lines of their own form.
+// Names of the loggers with special lines.
 const (
 	AccessName = "access"
 	AuditName  = "audit"
 )
 
-// New returns a logger that writes lines of a level (debug, info, warn, error) or
-// above, one write for each.
+// New returns a logger for lines of a level (debug, info, warn, error) or
+// above, each in one write.
 func New(level string, to io.Writer) (*zap.Logger, error) {
 	l, err := zapcore.ParseLevel(level)
 	if err != nil {
@@ -119,8 +118,7 @@ func newCore(to zapcore.WriteSyncer, level zapcore.LevelEnabler) *core {
 	}
 }
 
-// Audit returns the logger of audit lines that go where those of log do,
-// whatever its level is.
+// Audit returns a logger of audit lines with the output of log, regardless of its level.
 func Audit(log *zap.Logger) *zap.Logger {
 	return log.Named(AuditName).WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
 		if own, ok := c.(*core); ok {

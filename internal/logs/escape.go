@@ -10,9 +10,9 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// escaping escapes, in lines of JSON, the characters that JSON allows in a string but
-// that a reader may take for the end of a line, a command to a terminal, a change of
-// the direction of writing, or may not show at all.
+// escaping escapes characters in lines of JSON that JSON allows in a string
+// but that a reader may take for the end of a line, a terminal command, or a
+// change of the writing direction, or may not show at all.
 type escaping struct{ zapcore.WriteSyncer }
 
 func (e escaping) Write(line []byte) (int, error) {
@@ -23,14 +23,14 @@ func (e escaping) Write(line []byte) (int, error) {
 }
 
 func escaped(line []byte) []byte {
-	if ascii(line) { // nearly all are
+	if ascii(line) { // nearly all lines are
 		return line
 	}
 	clean := make([]byte, 0, len(line)+64)
 	for len(line) > 0 {
 		r, n := utf8.DecodeRune(line)
 		switch {
-		case !deceives(r):
+		case !isDeceptive(r):
 			clean = append(clean, line[:n]...)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)
@@ -44,8 +44,8 @@ func escaped(line []byte) []byte {
 }
 
 // ascii reports whether a line has only ASCII characters, and none that deceives in a
-// line of JSON. It runs on each line, so it reads eight bytes at a time: for a byte
-// from 0x7f on, the highest bit is set in the byte or in its successor.
+// line of JSON. It runs on each line, so it reads eight bytes at a time: for a byte from
+// 0x7f on, the highest bit is set in the byte or in its successor.
 func ascii(line []byte) bool {
 	const ones, highest = 0x0101010101010101, 0x8080808080808080
 	for ; len(line) >= 8; line = line[8:] {
@@ -61,9 +61,9 @@ func ascii(line []byte) bool {
 	return true
 }
 
-// deceives reports whether a character is a control character beyond ASCII, changes how
-// others look, or is invisible.
-func deceives(r rune) bool {
+// isDeceptive reports whether a character is a control character beyond
+// ASCII, changes how others look, or is invisible.
+func isDeceptive(r rune) bool {
 	if r < 0x7f {
 		return false
 	}

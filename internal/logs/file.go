@@ -11,18 +11,18 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// File is a file of audit lines. A tool that rotates it may move it away and then have
-// the gateway reopen it, or copy and truncate it.
+// File is a file of audit lines. A tool that rotates it may move it away and
+// then make the gateway reopen it, or copy and truncate it.
 type File struct {
 	path     string
 	log      *zap.Logger
 	failures atomic.Uint64
 
-	mu      sync.Mutex // guards all below, so that no line goes to a file that is closed
+	mu      sync.Mutex // guards all below, so that no line goes to a closed file
 	file    file
 	torn    bool   // it ends in a part of a line
-	failing bool   // it did not take the last line
-	since   uint64 // failures before those
+	failing bool   // it failed to take the latest line
+	since   uint64 // number of failures before those
 }
 
 // file is an *os.File.
@@ -31,8 +31,9 @@ type file interface {
 	Sync() error
 }
 
-// OpenFile opens a file for lines to be added, for its owner's eyes only if it has to
-// be made. log reports when the file takes no more lines, and when it does again.
+// OpenFile opens a file to append lines. If it has to create the file, only
+// its owner can read it. log reports when the file stops taking lines, and
+// when it takes them again.
 func OpenFile(path string, log *zap.Logger) (*File, error) {
 	opened, torn, err := openFile(path)
 	if err != nil {
@@ -68,9 +69,9 @@ func endsInPart(path string) bool {
 	return last[0] != '\n'
 }
 
-// Reopen opens the path again for further lines, and closes the former file. If the
-// path cannot be opened, lines still go to the former file. The error may also be that
-// of the former file.
+// Reopen opens the path again for further lines, and closes the former file.
+// If the path cannot be opened, lines still go to the former file. The error
+// may come from closing the former file.
 func (f *File) Reopen() error {
 	next, torn, err := openFile(f.path)
 	if err != nil {
@@ -80,12 +81,11 @@ func (f *File) Reopen() error {
 	before := f.file
 	f.file, f.torn = next, torn
 	f.mu.Unlock()
-	return finish(before)
+	return syncAndClose(before)
 }
 
-// Logger returns the logger of audit lines that go to the file. The log reports lines
-// that the file does not take; zap would write about each to stderr, in a form of its
-// own.
+// Logger returns a logger of audit lines to the file. The File's log reports
+// failed writes; zap would report each to stderr, in its own form.
 func (f *File) Logger() *zap.Logger {
 	return zap.New(newCore(zapcore.Lock(f), zapcore.InfoLevel), zap.ErrorOutput(zapcore.AddSync(io.Discard))).Named(AuditName)
 }
@@ -95,22 +95,23 @@ func (f *File) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	text := line
-	if f.torn { // the part becomes a line of its own
+	if f.torn { // the part becomes its own line
 		text = append([]byte{'\n'}, line...)
 	}
 	n, err := f.file.Write(text)
 	if n > 0 {
 		f.torn = text[n-1] != '\n'
 	}
-	f.tell(err)
+	f.reportFailure(err)
 	if err != nil {
 		return min(n, len(line)), err
 	}
 	return len(line), nil
 }
 
-// tell counts a line that was not written, and logs when such failures begin and end.
-func (f *File) tell(err error) {
+// reportFailure counts a line that was not written, and logs when such
+// failures begin and end.
+func (f *File) reportFailure(err error) {
 	switch {
 	case err != nil:
 		if before := f.failures.Add(1) - 1; !f.failing {
@@ -130,17 +131,17 @@ func (f *File) Sync() error {
 	return f.file.Sync()
 }
 
-// Failures counts the lines that could not be written.
+// Failures returns the number of lines that could not be written.
 func (f *File) Failures() uint64 { return f.failures.Load() }
 
-// Close brings what was written to the disk and closes the file.
+// Close syncs the file to the disk and closes it.
 func (f *File) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return finish(f.file)
+	return syncAndClose(f.file)
 }
 
-func finish(f file) error {
+func syncAndClose(f file) error {
 	err := f.Sync()
 	if failure := f.Close(); err == nil {
 		err = failure

@@ -87,7 +87,7 @@ func TestOneLineEach(t *testing.T) {
 			t.Fatalf("%q", line)
 		}
 		for _, c := range strings.TrimSuffix(line, "\n") {
-			if c < ' ' || deceives(c) {
+			if c < ' ' || isDeceptive(c) {
 				t.Fatalf("%q holds a control character", line)
 			}
 		}

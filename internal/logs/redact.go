@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// Redacted stands where a secret was.
+// Redacted replaces a secret.
 const Redacted = "REDACTED"
 
-// Clip shortens a client's text to at most n bytes, and says so.
+// Clip shortens a client's text to at most n bytes, and marks the cut.
 func Clip(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -20,7 +20,7 @@ func Clip(text string, n int) string {
 	return text[:n] + "…"
 }
 
-// harmless are the parameters whose values may be seen, folded.
+// harmless reports whether a parameter, folded, may be logged with its value.
 func harmless(name string) bool {
 	switch name {
 	case "api-version", "$top", "$filter", "$expand", "$select", "$orderby":
@@ -29,11 +29,11 @@ func harmless(name string) bool {
 	return false
 }
 
-// mostParameters of a query are shown.
+// mostParameters bounds the logged parameters of a query.
 const mostParameters = 32
 
-// Query returns a raw query with the values of all parameters redacted but for
-// those that are known to be harmless: a signature or a token can have any name.
+// Query returns a raw query with the values of all parameters redacted,
+// except known harmless ones: a signature or a token can have any name.
 func Query(raw string) string {
 	if raw == "" {
 		return ""
@@ -72,11 +72,11 @@ func Query(raw string) string {
 	return b.String()
 }
 
-// longestVersion is how long an api-version is that may be one.
+// longestVersion bounds a plausible api-version.
 const longestVersion = 30
 
-// harmlessValue returns the value of a parameter that is known to be harmless,
-// unless it holds what may be a secret all the same.
+// harmlessValue returns the value of a harmless parameter, redacted if it may
+// contain a secret nevertheless.
 func harmlessValue(name, value string) string {
 	if name == "api-version" && len(value) > longestVersion {
 		return Redacted
@@ -84,13 +84,13 @@ func harmlessValue(name, value string) string {
 	return Detail(value)
 }
 
-// Detail is Text for texts that need not show the name of a resource: it removes all
-// that may be a key of any kind.
+// Detail is like Text, for texts that need not show the name of a resource:
+// it removes everything that may be a key of any kind.
 func Detail(text string) string { return redactTokens(Text(text), opaque) }
 
-// Text returns a text without what looks like a credential: user and password in
-// a URL, what follows Bearer, Authorization: or Cookie:, the values of names such
-// as token=, sig= or password=, JSON Web Tokens, and keys in base64.
+// Text redacts everything in a text that looks like a credential: user and password in a
+// URL, texts after Bearer, Authorization: or Cookie:, the values of names such as
+// token=, sig= or password=, JSON Web Tokens, and keys in base64.
 func Text(text string) string {
 	if !suspicious(text) {
 		return text
@@ -103,7 +103,7 @@ func Text(text string) string {
 
 func suspicious(text string) bool {
 	for i := range len(text) {
-		if !telling[text[i]] {
+		if !suspects[text[i]] {
 			continue
 		}
 		switch text[i] {
@@ -126,15 +126,15 @@ func suspicious(text string) bool {
 	return false
 }
 
-// telling holds the bytes at which suspicious looks closer.
-var telling = [256]bool{'=': true, '@': true, '%': true, '+': true, ' ': true, '\t': true, 'J': true, ':': true}
+// suspects holds the bytes that make suspicious examine a text closely.
+var suspects = [256]bool{'=': true, '@': true, '%': true, '+': true, ' ': true, '\t': true, 'J': true, ':': true}
 
 func hasFoldSuffix(text, suffix string) bool {
 	return len(text) >= len(suffix) && strings.EqualFold(text[len(text)-len(suffix):], suffix)
 }
 
-// redactHeaders takes what follows a credential's name to the end of its line,
-// and what follows Bearer to the end of its word.
+// redactHeaders redacts the rest of the line after a credential's name, and
+// the next word after Bearer.
 func redactHeaders(text string) string {
 	var b strings.Builder
 	from := 0
@@ -158,7 +158,8 @@ func redactHeaders(text string) string {
 	return b.String()
 }
 
-// endOf is where the first of some bytes stands from a place on, or the end.
+// endOf returns the index of the first of some bytes at or after from, or the
+// length of the text.
 func endOf(text string, from int, ends string) int {
 	if i := strings.IndexAny(text[from:], ends); i >= 0 {
 		return from + i
@@ -166,7 +167,7 @@ func endOf(text string, from int, ends string) int {
 	return len(text)
 }
 
-// redactUserinfo takes user and password out of URLs.
+// redactUserinfo redacts user and password in URLs.
 func redactUserinfo(text string) string {
 	var b strings.Builder
 	for {
@@ -184,7 +185,7 @@ func redactUserinfo(text string) string {
 	}
 }
 
-// redactValues takes the values of secret names.
+// redactValues redacts the values of secret names.
 func redactValues(text string) string {
 	var b strings.Builder
 	for {
@@ -203,8 +204,8 @@ func redactValues(text string) string {
 	}
 }
 
-// indexEquals is where the first equals sign of a text stands, escaped or not, and
-// how long it is; -1 where there is none.
+// indexEquals returns the index and length of the first equals sign of a
+// text, escaped or not; the index is -1 if there is none.
 func indexEquals(text string) (at, length int) {
 	for i := range len(text) {
 		switch {
@@ -217,7 +218,7 @@ func indexEquals(text string) (at, length int) {
 	return -1, 0
 }
 
-// nameBefore is the name that a text ends with.
+// nameBefore returns the name at the end of a text.
 func nameBefore(text string) string {
 	i := len(text)
 	for i > 0 {
@@ -235,7 +236,7 @@ func secretName(name string) bool {
 		name = decoded
 	}
 	name = strings.ToLower(name)
-	name = name[strings.LastIndexAny(name, "&?;/")+1:] // what was escaped in front of it
+	name = name[strings.LastIndexAny(name, "&?;/")+1:] // without an escaped prefix
 	switch name {
 	case "sig", "code", "key", "pwd", "signature":
 		return true

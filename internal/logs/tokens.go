@@ -2,14 +2,13 @@ package logs
 
 import "strings"
 
-// Lengths from which a run of characters may be a secret.
+// Minimum lengths of runs of characters that may be secrets.
 const (
 	shortestJWT = 20
 	shortestKey = 32
 )
 
-// redactTokens replaces JSON Web Tokens, and runs of the characters of keys that
-// secret holds for.
+// redactTokens replaces JSON Web Tokens, and runs of key characters that secret selects.
 func redactTokens(text string, secret func(run string) bool) string {
 	var b strings.Builder
 	from := 0
@@ -37,9 +36,8 @@ func redactTokens(text string, secret func(run string) bool) string {
 	return b.String()
 }
 
-// runEnd is where a run of the characters of tokens and keys ends that begins at
-// a place: those of base64 but for the slash, which separates the parts of paths, and those of
-// both that are escaped.
+// runEnd returns the end of the run of token and key characters at i: base64
+// without the slash, which separates the parts of paths, and their escapes.
 func runEnd(text string, i int) int {
 	for i < len(text) {
 		switch c := text[i]; {
@@ -70,8 +68,8 @@ func escapedKeyByte(text string) bool {
 	return false
 }
 
-// indexJWT is where a JSON Web Token begins in a run: its header is the base64 of
-// an object, which begins with {".
+// indexJWT returns the index of a JSON Web Token in a run, -1 if there is
+// none: its header is the base64 of an object, which begins with {".
 func indexJWT(run string) int {
 	for i := 0; i+shortestJWT <= len(run); i++ {
 		if strings.HasPrefix(run[i:], "eyJ") && (i == 0 || !letterOrDigit(run[i-1]) || strings.HasSuffix(run[:i], "%2F")) {
@@ -81,17 +79,17 @@ func indexJWT(run string) int {
 	return -1
 }
 
-// base64Key reports whether a run can be no name: it has letters of both cases, digits,
-// and one of base64's further characters.
+// base64Key reports whether a run cannot be a name: it has letters of both
+// cases, digits, and one of base64's further characters.
 func base64Key(run string) bool {
-	upper, lower, digit := classes(run)
+	upper, lower, digit := characterClasses(run)
 	return upper && lower && digit && (strings.ContainsAny(run, "+=") || strings.Contains(run, "%2B") || strings.Contains(run, "%3D"))
 }
 
-// opaque reports whether a run may be a key of any kind, hexadecimal as well. It is for
-// values that need not show a resource's name.
+// opaque reports whether a run may be a key of any kind, also hexadecimal. It
+// is for values that need not show a resource's name.
 func opaque(run string) bool {
-	upper, lower, digit := classes(run)
+	upper, lower, digit := characterClasses(run)
 	if upper && lower && digit {
 		return true
 	}
@@ -102,8 +100,8 @@ func opaque(run string) bool {
 	return digit && longest >= shortestKey
 }
 
-// classes reports which kinds of characters a run has, escapes aside.
-func classes(run string) (upper, lower, digit bool) {
+// characterClasses reports which kinds of characters a run has, ignoring escapes.
+func characterClasses(run string) (upper, lower, digit bool) {
 	for i := 0; i < len(run); i++ {
 		switch c := run[i]; {
 		case c == '%':

@@ -24,8 +24,8 @@ type budget struct {
 	stats *limits.Stats
 }
 
-// ShowBudget exports the statistics of a budget under a name, which is that of the
-// setting that bounds the budget.
+// ShowBudget exports the statistics of a budget under a name: the setting
+// that bounds the budget.
 func ShowBudget(registry prometheus.Registerer, name string, stats *limits.Stats) {
 	b := &budgets{
 		waiting: prometheus.NewDesc("portico_budget_waiting",

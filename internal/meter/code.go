@@ -15,12 +15,12 @@ var codes = func() (all [600]string) {
 			all[status] = strconv.Itoa(status)
 		}
 	}
-	all[arm.StatusClientClosed] = strconv.Itoa(arm.StatusClientClosed) // is no error like others
+	all[arm.StatusClientClosed] = strconv.Itoa(arm.StatusClientClosed) // not a standard status
 	return all
 }()
 
-// Code is the label for a status: itself where the standard has it, or where the
-// client went away, else its class, such as 4xx.
+// Code returns the label for a status: the status itself if it is a standard
+// one or the client left, else its class, such as 4xx.
 func Code(status int) string {
 	switch {
 	case status < 100 || status >= len(codes):
@@ -31,7 +31,7 @@ func Code(status int) string {
 	return codes[status]
 }
 
-// Label is the value of a label of a metric that was gathered, "" where it has none.
+// Label returns the value of a label of a gathered metric, "" if it has none.
 func Label(m *dto.Metric, name string) string {
 	for _, l := range m.GetLabel() {
 		if l.GetName() == name {

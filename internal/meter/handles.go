@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// Handles keeps what was made for sets of labels, so that a request need not look for
-// its series by their texts. Nothing is removed: the labels must come from lists that
-// do not grow. It is safe for concurrent use.
+// Handles caches the series of sets of labels, so that a request need not
+// look them up by text. Nothing is removed: the labels must come from lists
+// that do not grow. It is safe for concurrent use.
 type Handles[Labels comparable, Series any] struct {
 	create func(Labels) Series
 
 	mu  sync.Mutex                        // held while all is replaced
-	all atomic.Pointer[map[Labels]Series] // which never changes
+	all atomic.Pointer[map[Labels]Series] // an immutable map
 }
 
-// NewHandles returns handles, none of them created yet.
+// NewHandles returns an empty cache, which makes series with create.
 func NewHandles[Labels comparable, Series any](create func(Labels) Series) *Handles[Labels, Series] {
 	h := &Handles[Labels, Series]{create: create}
 	h.all.Store(&map[Labels]Series{})
 	return h
 }
 
-// Of returns what belongs to a set of labels. It is made at the first time.
+// Of returns the series of a set of labels. It creates the series on the first call.
 func (h *Handles[Labels, Series]) Of(l Labels) Series {
 	if s, ok := (*h.all.Load())[l]; ok {
 		return s

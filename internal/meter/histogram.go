@@ -8,28 +8,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Seconds are the options of a histogram of times, from half a millisecond to a
-// minute, native as well as classic.
+// Seconds returns the options of a histogram of times, from half a
+// millisecond to a minute, native as well as classic.
 func Seconds(name, help string) prometheus.HistogramOpts {
 	return native(name, help, prometheus.ExponentialBuckets(0.0005, 2, 18))
 }
 
-// Long are those of a histogram of times from 5 milliseconds to 20 minutes.
+// Long returns the options of a histogram of times from 5 milliseconds to 20 minutes.
 func Long(name, help string) prometheus.HistogramOpts {
 	return native(name, help, prometheus.ExponentialBuckets(0.005, 4, 10))
 }
 
-// Bytes are those of a histogram of sizes, from 1 KiB to 64 MiB.
+// Bytes returns the options of a histogram of sizes, from 1 KiB to 64 MiB.
 func Bytes(name, help string) prometheus.HistogramOpts {
 	return native(name, help, prometheus.ExponentialBuckets(1<<10, 4, 9))
 }
 
-// Counts are those of a histogram of numbers, from 1 to 256.
+// Counts returns the options of a histogram of numbers, from 1 to 256.
 func Counts(name, help string) prometheus.HistogramOpts {
 	return native(name, help, prometheus.ExponentialBuckets(1, 2, 9))
 }
 
-// native bounds what a native histogram takes: an eighth more from bucket to
+// native returns options that bound a native histogram: an eighth more from bucket to
 // bucket, at most 160 of them, and exemplars that are kept for minutes each.
 func native(name, help string, buckets []float64) prometheus.HistogramOpts {
 	return prometheus.HistogramOpts{
@@ -39,15 +39,15 @@ func native(name, help string, buckets []float64) prometheus.HistogramOpts {
 	}
 }
 
-// The labels of exemplars. Only those of traces that are sampled have the second.
+// Labels of exemplars. Only exemplars of sampled traces have the second.
 const (
 	CorrelationLabel = "correlation_id"
 	TraceLabel       = "trace_id"
 )
 
-// Times is a histogram of times with exemplars: of those that are about as long,
-// one a second gets one, and one that is traced, as an exemplar costs more than the
-// rest of an observation. It is safe for concurrent use.
+// Times is a histogram of times with exemplars. An exemplar costs more than the rest of
+// an observation, so among times of similar length, one per second gets one, and one
+// more if it is traced. It is safe for concurrent use.
 type Times struct {
 	observer prometheus.Observer
 	latest   [24]atomic.Int64 // by length: the second of the latest exemplar
@@ -57,8 +57,8 @@ type Times struct {
 // NewTimes returns the histogram of one set of labels.
 func NewTimes(o prometheus.Observer) *Times { return &Times{observer: o} }
 
-// Observe counts a time that ended at a moment. correlation may be empty, and trace is
-// where no trace is sampled.
+// Observe counts a time that ended at the given moment. correlation may be
+// empty, and trace is empty if the request is not sampled.
 func (t *Times) Observe(took time.Duration, ended time.Time, correlation, trace string) {
 	if correlation != "" && t.exemplary(took, ended, trace != "") {
 		if o, ok := t.observer.(prometheus.ExemplarObserver); ok {
@@ -73,7 +73,7 @@ func (t *Times) Observe(took time.Duration, ended time.Time, correlation, trace 
 	t.observer.Observe(took.Seconds())
 }
 
-// exemplary reports whether a time is to have an exemplar.
+// exemplary reports whether a time should get an exemplar.
 func (t *Times) exemplary(took time.Duration, ended time.Time, traced bool) bool {
 	latest := &t.latest
 	if traced {

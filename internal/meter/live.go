@@ -2,8 +2,8 @@ package meter
 
 import "sync"
 
-// Live shows the sum of what several jobs are at the moment, each known by its ID. Show gets
-// what all of them are, one call at a time. The zero Live with a Show is ready for use.
+// Live sums the current values of several jobs, each identified by its ID. Show gets the
+// values of all jobs, one call at a time. The zero Live with a Show is ready for use.
 type Live[T any] struct {
 	Show func(all []T)
 
@@ -11,12 +11,12 @@ type Live[T any] struct {
 	jobs map[[16]byte]T
 }
 
-// Set tells what a job is now.
+// Set sets a job's current value.
 func (l *Live[T]) Set(job [16]byte, v T) {
 	l.change(func() { l.jobs[job] = v })
 }
 
-// Forget stops counting a job.
+// Forget removes a job.
 func (l *Live[T]) Forget(job [16]byte) {
 	l.change(func() { delete(l.jobs, job) })
 }

@@ -6,15 +6,15 @@ import (
 	"portico/limits"
 )
 
-// Memory names a memory that all callers share.
+// Memory describes a memory budget that all callers share.
 type Memory struct {
-	Setting string // that bounds it
+	Setting string // the setting that bounds it
 	Metric  string // prefix of its metrics
-	Holds   string // what holds the memory
+	Holds   string // the holders of the memory, for the help texts
 }
 
-// New returns a memory of so many bytes, perCaller of them for one caller, and shows it in
-// the metrics.
+// New returns a budget of so many bytes, perCaller of them for one caller,
+// with its metrics.
 func (m Memory) New(registry prometheus.Registerer, bytes, perCaller int64) *limits.Memory {
 	stats := &limits.Stats{}
 	ShowBudget(registry, m.Setting, stats)

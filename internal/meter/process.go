@@ -1,10 +1,10 @@
-// Package meter holds what all metrics have in common: histograms, native and classic,
-// with exemplars; and what concerns the process as a whole: its build, its configuration,
-// its certificates.
+// Package meter holds the common parts of all metrics: histograms, native and
+// classic, with exemplars; and the metrics of the process: its build, its
+// configuration, its certificates.
 //
-// Each package defines its own metrics. Their names begin with portico_, units
-// are seconds and bytes, and no label holds what a client sent: labels are names
-// of the region map, or words from lists in the code.
+// Each package defines its own metrics. Their names begin with portico_,
+// units are seconds and bytes, and no label has text from clients: labels are
+// names in the region map, or words from lists in the code.
 package meter
 
 import (
@@ -28,11 +28,12 @@ func Process(r prometheus.Registerer) {
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build)
 }
 
-// stamped is the revision of a build that did not see its repository, as that of
-// an image; the linker sets it (-X portico/internal/meter.stamped=…).
+// stamped is the revision of a build without access to its repository, such
+// as an image's; the linker sets it (-X portico/internal/meter.stamped=…).
 var stamped string
 
-// Build returns which build this is, as far as the build recorded it.
+// Build returns the version, the revision and the compiler of the build,
+// "unknown" if they were not recorded.
 func Build() (version, revision, compiler string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -47,7 +48,7 @@ func Build() (version, revision, compiler string) {
 	return info.Main.Version, revision, info.GoVersion
 }
 
-// Configuration shows which configuration is in use. It is safe for concurrent use.
+// Configuration exports the state of the configuration. It is safe for concurrent use.
 type Configuration struct{ generation, last, success, removed prometheus.Gauge }
 
 // NewConfiguration registers the metrics of the configuration.
@@ -72,29 +73,30 @@ func NewConfiguration(r prometheus.Registerer) *Configuration {
 	return c
 }
 
-// Loaded says that a configuration was taken, and which number it has.
+// Loaded records that a configuration with this number was applied.
 func (c *Configuration) Loaded(generation int64, at time.Time) {
 	c.generation.Set(float64(generation))
 	c.last.Set(timestamp(at))
 	c.success.Set(1)
 }
 
-// Refused says that a configuration was read and not taken.
+// Refused records that a configuration was read but refused.
 func (c *Configuration) Refused(at time.Time) {
 	c.last.Set(timestamp(at))
 	c.success.Set(0)
 }
 
-// Removed says how many credentials are accepted that the file has no more.
+// Removed sets the number of credentials that are still accepted although the
+// file no longer has them.
 func (c *Configuration) Removed(credentials int) { c.removed.Set(float64(credentials)) }
 
-// Certificates show when the gateway's own certificates expire. It is safe for
-// concurrent use.
+// Certificates exports the expiry of the gateway's own certificates. It is
+// safe for concurrent use.
 type Certificates struct {
 	expiry *prometheus.GaugeVec
 
 	mu      sync.Mutex
-	towards map[string]time.Time // those that providers are shown, by use
+	towards map[string]time.Time // expiry of certificates shown to providers, by use
 }
 
 // The uses of certificates.
@@ -114,8 +116,7 @@ func NewCertificates(r prometheus.Registerer) *Certificates {
 	return c
 }
 
-// Use says which certificate is in use now, by when it ends; the zero time: none
-// is.
+// Use sets the expiry of the certificate for a use; the zero time removes it.
 func (c *Certificates) Use(use string, ends time.Time) {
 	if ends.IsZero() {
 		c.expiry.DeleteLabelValues(use)
@@ -124,8 +125,8 @@ func (c *Certificates) Use(use string, ends time.Time) {
 	c.expiry.WithLabelValues(use).Set(timestamp(ends))
 }
 
-// UseTowards says when the certificates end that providers are shown, by their use; the
-// zero time: none is. Uses that it leaves out are over.
+// UseTowards sets the expiry of the certificates that providers are shown, by
+// use; the zero time means none. It removes all other uses.
 func (c *Certificates) UseTowards(ends map[string]time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,6 +1,5 @@
 // Package pemfile reads certificates, keys and lists of revoked certificates from PEM
-// files, and the subjects of certificates. Its errors quote nothing of the files'
-// contents.
+// files, and the subjects of certificates. Its errors do not quote the files' contents.
 package pemfile
 
 import (
@@ -12,14 +11,13 @@ import (
 	"os"
 )
 
-// Errors of files that hold nothing of what is read from them.
+// Errors of files without the expected content.
 var (
 	ErrEmpty  = errors.New("it holds no certificate")
 	ErrNoList = errors.New("it holds no list of revoked certificates")
 )
 
-// Certificates returns the certificates of a file, at least one. Other blocks are
-// skipped.
+// Certificates returns the certificates in a file, at least one. It skips other blocks.
 func Certificates(path string) ([]*x509.Certificate, error) {
 	return blocks(path, "CERTIFICATE", x509.ParseCertificate, ErrEmpty)
 }
@@ -74,8 +72,8 @@ func PoolOf(authorities []*x509.Certificate) *x509.CertPool {
 	return pool
 }
 
-// Pair returns the certificate of one file, with those that lead to its root, and its
-// key of another. Its Leaf is set.
+// Pair returns the certificate and its intermediates from one file, with the
+// key from another. Its Leaf is set.
 func Pair(cert, key string) (*tls.Certificate, error) {
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {

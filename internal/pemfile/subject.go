@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// Subject is a distinguished name as it stands in a certificate: its parts in their order,
-// of each part the attributes, sorted, as their types and values. Nothing is joined or left
-// out, so that equal subjects are of equal names.
+// Subject is a distinguished name in a certificate's order: for each part the
+// sorted attributes, as type and value. Nothing is joined or left out, so
+// that only equal names have equal subjects.
 type Subject [][]string
 
-// attributeTypes are the types of attributes by the names that openssl writes.
+// attributeTypes maps openssl's names of attribute types to the types.
 var attributeTypes = map[string]string{
 	"CN": "2.5.4.3", "SN": "2.5.4.4", "SERIALNUMBER": "2.5.4.5", "C": "2.5.4.6", "L": "2.5.4.7", "ST": "2.5.4.8", "STREET": "2.5.4.9",
 	"O": "2.5.4.10", "OU": "2.5.4.11", "TITLE": "2.5.4.12", "DESCRIPTION": "2.5.4.13", "BUSINESSCATEGORY": "2.5.4.15", "POSTALCODE": "2.5.4.17",
@@ -24,9 +24,10 @@ var attributeTypes = map[string]string{
 	"JURISDICTIONL": "1.3.6.1.4.1.311.60.2.1.1", "JURISDICTIONST": "1.3.6.1.4.1.311.60.2.1.2", "JURISDICTIONC": "1.3.6.1.4.1.311.60.2.1.3",
 }
 
-// ParseSubject reads a subject as RFC 2253 writes it, the last part first, such as
-// "CN=ann,O=Contoso". Types are the usual names, in any casing, or numbers with dots; a value
-// may be its encoding in hexadecimal behind a "#". Spaces around a value do not count.
+// ParseSubject parses a subject in the form of RFC 2253, the last part first,
+// such as "CN=ann,O=Contoso". Types are the usual names, in any casing, or
+// numbers with dots; a value may be a "#" with its encoding in hexadecimal.
+// Spaces around a value are ignored.
 func ParseSubject(text string) (Subject, error) {
 	var subject Subject
 	part := []string{}
@@ -45,7 +46,8 @@ func ParseSubject(text string) (Subject, error) {
 	return subject, nil
 }
 
-// readAttribute reads one attribute, and what follows it: a comma, a plus, or 0 for the end.
+// readAttribute reads one attribute and the separator after it: a comma, a
+// plus, or 0 for the end.
 func readAttribute(text string) (attribute string, separator byte, rest string, err error) {
 	name, text, found := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
@@ -63,11 +65,11 @@ func readAttribute(text string) (attribute string, separator byte, rest string, 
 	return oid + "=" + value, separator, rest, nil
 }
 
-// readValue reads a value up to what follows it, as readAttribute does.
+// readValue reads a value and the separator after it, like readAttribute.
 func readValue(text string) (value string, separator byte, rest string, err error) {
 	text = strings.TrimLeft(text, " ")
 	var read []byte
-	end, last := 0, len(text) // behind the last byte that counts; of the value
+	end, last := 0, len(text) // end of the last byte that counts; end of the value
 	for i := 0; i < last; i++ {
 		c := text[i]
 		switch {
@@ -88,7 +90,7 @@ func readValue(text string) (value string, separator byte, rest string, err erro
 			}
 		case c == ' ':
 			read = append(read, c)
-			continue // it counts only if something follows
+			continue // it counts only before other characters
 		}
 		read = append(read, c)
 		end = len(read)
@@ -100,7 +102,7 @@ func readValue(text string) (value string, separator byte, rest string, err erro
 	return string(read[:end]), separator, rest, nil
 }
 
-// readEncoded reads a value that is written as its encoding in hexadecimal.
+// readEncoded reads a value in the form of its hexadecimal encoding.
 func readEncoded(text string) (string, error) {
 	var raw asn1.RawValue
 	der, err := hex.DecodeString(text)
@@ -115,9 +117,9 @@ func readEncoded(text string) (string, error) {
 	return "", errors.New("begins with # and is no encoded text in hexadecimal; a # itself needs a backslash in front")
 }
 
-// textOf returns the text of a value, and false for what is none.
+// textOf returns the text of a value, and false if it is not text.
 func textOf(raw asn1.RawValue) (text string, ok bool) {
-	if raw.Class == asn1.ClassUniversal && raw.Tag == asn1.TagT61String { // by what most write in it, Latin-1
+	if raw.Class == asn1.ClassUniversal && raw.Tag == asn1.TagT61String { // most writers use it for Latin-1
 		letters := make([]rune, len(raw.Bytes))
 		for i, c := range raw.Bytes {
 			letters[i] = rune(c)
@@ -132,14 +134,14 @@ func textOf(raw asn1.RawValue) (text string, ok bool) {
 	return text, ok
 }
 
-// nameSET is a part of a name: by this ending its type is known to be a SET.
+// nameSET is a part of a name; package asn1 recognizes the type SET by this suffix.
 type nameSET []struct {
 	Type  asn1.ObjectIdentifier
 	Value asn1.RawValue
 }
 
-// SubjectOf reads the subject of a certificate from its own bytes. It is nil where a value
-// is no text.
+// SubjectOf reads the subject of a certificate from its raw bytes. It returns
+// nil if a value is not text.
 func SubjectOf(raw []byte) Subject {
 	var name []nameSET
 	if rest, err := asn1.Unmarshal(raw, &name); err != nil || len(rest) > 0 {

@@ -31,19 +31,19 @@ func NewConn(conn net.Conn) *Conn {
 // Detach ends the request that c carries. Later bytes belong to no request.
 func (c *Conn) Detach() { c.guard.Store(nil) }
 
-// maxPiece bounds what is written without consulting the guard again.
+// maxPiece bounds the bytes that are written without consulting the guard again.
 const maxPiece = 64 << 10
 
-// Write refuses bytes that the guard does not allow. Without a request (a TLS
-// handshake) everything passes. If the connection died while idle and took no byte,
-// the request may use another one.
+// Write refuses bytes that the guard does not allow. Without a request
+// (during a TLS handshake) everything passes. If the connection died while
+// idle and took no byte, the request may use another one.
 //
-// A large write may block repeatedly, and the process may be stopped meanwhile, so
-// the guard is consulted before each piece.
+// A large write may block repeatedly, and the process may be stopped
+// meanwhile, so the guard is consulted before each piece.
 func (c *Conn) Write(p []byte) (n int, err error) { return c.write(p, true) }
 
-// TryWrite is Write as far as that does not have to wait. It writes nothing where it
-// cannot tell.
+// TryWrite is like Write, but writes only bytes that need no waiting. It
+// writes nothing if it cannot tell.
 func (c *Conn) TryWrite(p []byte) (n int, err error) {
 	if c.socket == nil || c.guard.Load() == nil {
 		return 0, nil
@@ -75,7 +75,7 @@ func (c *Conn) write(p []byte, wait bool) (n int, err error) {
 	}
 	if failpoint.Enabled && started && err == nil {
 		if err = g.afterSend(); err != nil {
-			_ = c.Close() // or an answer that is on its way would still be read
+			_ = c.Close() // otherwise an answer in flight would still be read
 		}
 	}
 	return n, err

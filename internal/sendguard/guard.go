@@ -1,10 +1,9 @@
-// Package sendguard decides which bytes of a write may leave, and knows whether any
+// Package sendguard decides which bytes of a write may leave, and records whether any
 // has: rule R1 of the index.
 //
-// A [Guard] belongs to one request. A [Conn] consults the guard of the request that
-// it carries before each system call that writes, also when the process was stopped
-// or the call had to wait. It carries one request at a time: HTTP/1.1 without
-// pipelining.
+// A [Guard] belongs to one request. A [Conn] consults the guard of its request before
+// each system call that writes, even if the process was stopped or the call had to wait.
+// It carries one request at a time: HTTP/1.1 without pipelining.
 package sendguard
 
 import (
@@ -27,17 +26,17 @@ type Guard struct {
 	started         time.Time
 	firstByteWithin time.Duration
 	lastByteWithin  time.Duration
-	lateErr         error // why a byte was refused after a deadline
+	lateErr         error // error of a byte refused after a deadline
 }
 
-// Errors of bytes that were refused.
+// Errors of refused bytes.
 var (
 	ErrTooLate    = errors.New("the time in which the request could be sent is over")
 	ErrCutOff     = errors.New("the request was broken off: its time ended before its last byte was sent")
 	ErrSecondSend = errors.New("the request was sent before")
 )
 
-// Set gives the guard its bounds: the first byte may leave within firstByteWithin of
+// Set sets the guard's bounds: the first byte may leave within firstByteWithin of
 // started, and any byte within lastByteWithin. 0 is no bound.
 func (g *Guard) Set(started time.Time, firstByteWithin, lastByteWithin time.Duration) {
 	g.mu.Lock()
@@ -45,7 +44,7 @@ func (g *Guard) Set(started time.Time, firstByteWithin, lastByteWithin time.Dura
 	g.started, g.firstByteWithin, g.lastByteWithin = started, firstByteWithin, lastByteWithin
 }
 
-// Attach makes c carry the request; reused says whether it has carried others.
+// Attach makes c carry the request; reused reports whether c has carried others.
 func (g *Guard) Attach(c *Conn, reused bool) {
 	g.mu.Lock()
 	g.reused, g.stale = reused, false
@@ -86,8 +85,8 @@ func (g *Guard) undoFirstByte(failed bool) {
 	}
 }
 
-// RetryStale reports, once, that the request may be sent on another connection: the
-// one that it had died while it was idle, and took no byte.
+// RetryStale reports, once, that the request may be sent on another
+// connection, because its connection died while idle and took no byte.
 func (g *Guard) RetryStale() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,8 +102,8 @@ func (g *Guard) Sent() bool {
 	return g.carrier != nil
 }
 
-// WithDeadlineError adds the deadline error to err if bytes were refused for it: a
-// client may report only the connection that it closed then.
+// WithDeadlineError joins err with the deadline error if bytes were refused because of a
+// deadline: a client may report only that the connection was closed.
 func (g *Guard) WithDeadlineError(err error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -114,7 +113,7 @@ func (g *Guard) WithDeadlineError(err error) error {
 	return err
 }
 
-// afterSend is the point at which bytes of the request have left. Sent waits for it.
+// afterSend is the failpoint after bytes of the request have left. Sent waits for it.
 func (g *Guard) afterSend() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Socket returns nil: raw socket writes are not supported here. A piece that blocks
-// may then leave late.
+// Socket returns nil: raw socket writes are not supported here. A blocked
+// piece may then leave late.
 func Socket(net.Conn) syscall.RawConn { return nil }
 
 type pieceWrite struct {

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// Socket returns the socket of a connection, or of the one that it wraps; nil if it
-// has none.
+// Socket returns the socket of a connection, or of the connection that it
+// wraps; nil if it has none.
 func Socket(conn net.Conn) syscall.RawConn {
 	for {
 		wrapper, ok := conn.(interface{ NetConn() net.Conn })
@@ -27,8 +27,8 @@ func Socket(conn net.Conn) syscall.RawConn {
 	return nil
 }
 
-// pieceWrite is a write to a socket. It belongs to its connection, which writes one
-// piece at a time, so that a write allocates nothing.
+// pieceWrite is a write to a socket. Its connection reuses it for one piece
+// at a time, so that a write does not allocate.
 type pieceWrite struct {
 	conn *Conn
 	step func(fd uintptr) bool // writeOnce
@@ -41,8 +41,8 @@ type pieceWrite struct {
 	err   error
 }
 
-// write writes as much of p as the socket takes at once. While it takes nothing,
-// write waits, or writes nothing. It asks the guard again after each wait.
+// write writes as much of p as the socket takes at once. If it takes nothing, write
+// waits, or writes nothing. It consults the guard again after each wait.
 func (w *pieceWrite) write(socket syscall.RawConn, g *Guard, p []byte, wait bool) (n int, first bool, err error) {
 	w.guard, w.p, w.wait, w.n, w.first, w.err = g, p, wait, 0, false, nil
 	closed := socket.Write(w.step)

@@ -1,6 +1,6 @@
-// Package timing measures the time that has passed on a machine that may be suspended,
-// or whose clock may be set. It orders times, paces repeated tries, and looks at many
-// things by one timer.
+// Package timing measures elapsed time on a machine that may be suspended, or
+// whose clock may be set. It also compares times, paces retries, and watches
+// many things with one timer.
 package timing
 
 import (
@@ -18,7 +18,7 @@ func Elapsed(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
-// Earlier is the earlier one of two times.
+// Earlier returns the earlier of two times.
 func Earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
@@ -26,7 +26,7 @@ func Earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// Later is the later one of two times.
+// Later returns the later of two times.
 func Later(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -37,13 +37,13 @@ func Later(a, b time.Time) time.Time {
 // mostDoublings keeps a pause from overflowing.
 const mostDoublings = 10
 
-// Backoff is the pause after a number of failures in a row: first after one, then
-// twice as long after each, up to longest.
+// Backoff returns the pause after a number of failures in a row: first after
+// one, then twice as long after each, up to longest.
 func Backoff(first, longest time.Duration, failures int) time.Duration {
 	return min(longest, first<<min(max(failures-1, 0), mostDoublings))
 }
 
-// Jitter is a random pause between the half of one and the whole.
+// Jitter returns a random pause between half of the given one and the whole.
 func Jitter(pause time.Duration) time.Duration { return pause/2 + rand.N(pause/2+1) }
 
 // Sleep waits for a pause, or until ctx ends.

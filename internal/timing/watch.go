@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Watch looks periodically at all things that it was given, while there are any. A timer
-// and a function for each would cost more than the whole rest of a short request. Every
+// Watch looks periodically at all its things while there are any. A timer and
+// a function for each would cost more than the rest of a short request. Every
 // and Look are set before the first use.
 type Watch[T any] struct {
 	sync.Mutex // held while it looks
@@ -18,13 +18,13 @@ type Watch[T any] struct {
 	due   bool // timer is set
 }
 
-// Watched is the place of one thing in a [Watch].
+// Watched is the entry of one thing in a [Watch].
 type Watched[T any] struct {
 	next, before *Watched[T]
 	of           T
 }
 
-// Add adds a thing, which is looked at until its place is removed.
+// Add adds a thing, which is looked at until its entry is removed.
 func (w *Watch[T]) Add(at *Watched[T], of T) {
 	w.Lock()
 	defer w.Unlock()
@@ -44,7 +44,7 @@ func (w *Watch[T]) Add(at *Watched[T], of T) {
 	}
 }
 
-// Remove ends the looks at the thing of a place.
+// Remove removes the thing of an entry.
 func (w *Watch[T]) Remove(at *Watched[T]) {
 	w.Lock()
 	defer w.Unlock()

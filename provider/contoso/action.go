@@ -9,7 +9,7 @@ import (
 // action is a POST below a resource.
 type action struct {
 	name  string
-	async bool // even if the client does not ask for it
+	async bool // even if the client does not request it
 	tests bool // a child of the resource shows the latest run
 	run   func(*resource) result
 }
@@ -30,7 +30,7 @@ type accessKey struct {
 	Value   string `json:"value"`
 }
 
-// listKeys makes keys that are the same at every call for the same resource.
+// listKeys returns the resource's keys, which are the same at every call.
 func listKeys(r *resource) result {
 	keys := []accessKey{}
 	for _, name := range []string{"primary", "secondary"} {
@@ -40,9 +40,9 @@ func listKeys(r *resource) result {
 	return result{Status: http.StatusOK, Body: encode(map[string]any{"keys": keys})}
 }
 
-// act carries out POST {resource}/{action}.
-func (p *Provider) act(c *call) (answer, error) {
-	on, ok := c.address.above()
+// runAction handles POST {resource}/{action}.
+func (p *Provider) runAction(c *call) (answer, error) {
+	on, ok := c.address.instanceAbove()
 	if !ok {
 		return answer{}, notFound("NotFound", "There is nothing at this path.")
 	}
@@ -64,7 +64,7 @@ func (p *Provider) act(c *call) (answer, error) {
 		if err := x.mayWrite(c, t); err != nil {
 			return answer{}, err
 		}
-		r, err := x.find(on, t)
+		r, err := x.findResource(on, t)
 		if err != nil {
 			return answer{}, err
 		}
@@ -84,7 +84,7 @@ func (p *Provider) act(c *call) (answer, error) {
 			}
 			return done.answer(), nil
 		}
-		o, links, err := p.begin(c, x, actionOperation, "Running", on)
+		o, links, err := p.beginOperation(c, x, actionOperation, "Running", on)
 		if err != nil {
 			return answer{}, err
 		}

@@ -33,8 +33,8 @@ func jsonAnswer(status int, v any) answer {
 	return bodyAnswer(status, encode(v))
 }
 
-// encode renders values of contoso's own types, which always have a JSON form.
-// It leaves <, > and & as they are: client text comes back as it went in.
+// encode renders values of contoso's own types, which always have a JSON
+// form. It does not escape <, > and &: clients get their text back unchanged.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -9,10 +9,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// freeDuration is how long the operations of free types take.
+// freeDuration is the duration of free types' operations.
 const freeDuration = 20 * time.Millisecond
 
-// lookup returns a type of the catalogue, or if the provider takes any type, a free one.
+// lookup returns a type of the catalogue, or a free one if the provider serves any type.
 func (p *Provider) lookup(a address) (*resourceType, bool) {
 	t, ok := p.catalog.lookup(a.namespace, a.typePath())
 	if ok || !p.anyType {
@@ -34,15 +34,15 @@ func (p *Provider) namespace(name string) (string, error) {
 	return known, err
 }
 
-// way is how writes of a free type are carried out: the modes of PUT and DELETE, and the
-// statuses of a PUT that creates and of one that replaces.
-type way struct {
+// writeStyle is how writes of a free type are carried out: the modes of PUT
+// and DELETE, and the statuses of a creating and of a replacing PUT.
+type writeStyle struct {
 	put, remove       string
 	created, replaced int
 }
 
-// ways differ as public providers do.
-var ways = [...]way{
+// writeStyles are typical of public providers.
+var writeStyles = [...]writeStyle{
 	{modeSynchronous, modeSynchronous, http.StatusCreated, http.StatusOK},
 	{modeState, modeLocation, http.StatusCreated, http.StatusOK},
 	{modeAzureAsync, modeAzureAsync, http.StatusCreated, http.StatusOK},
@@ -53,21 +53,22 @@ var ways = [...]way{
 	{modeAcceptedStatus, modeAzureAsyncOnly, http.StatusOK, http.StatusOK},
 }
 
-// way follows from the type's name: each type keeps to one, and all occur.
-func (t *resourceType) way() way {
+// writeStyle derives the type's way from its name, so that each type keeps
+// one, and all occur.
+func (t *resourceType) writeStyle() writeStyle {
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(fold(t.name()))) // a hash takes everything
-	return ways[sum.Sum32()%uint32(len(ways))]
+	return writeStyles[sum.Sum32()%uint32(len(writeStyles))]
 }
 
-func (w way) status(current *resource) int {
+func (w writeStyle) status(current *resource) int {
 	if current == nil {
 		return w.created
 	}
 	return w.replaced
 }
 
-// usual returns the order of a call. If its headers say nothing, a free type's own way counts.
+// usual returns the order of a call, or a free type's own way if the headers give none.
 func (t *resourceType) usual(c *call) order {
 	o := c.order
 	if !t.free || o.mode != modeSynchronous {
@@ -75,20 +76,20 @@ func (t *resourceType) usual(c *call) order {
 	}
 	switch o.duration = freeDuration; c.method {
 	case http.MethodPut:
-		o.mode = t.way().put
+		o.mode = t.writeStyle().put
 	case http.MethodDelete:
-		o.mode = t.way().remove
+		o.mode = t.writeStyle().remove
 	}
 	return o
 }
 
-// assign adds members that no client sends, and spells the ID and the location as many
-// providers do.
+// assign adds members that no client sends, and writes the ID and the
+// location as many providers do.
 func (r *resource) assign() {
 	own := encode(uuid.NewSHA1(uuid.NameSpaceURL, []byte(r.key())))
 	r.ID, r.Location = strings.Replace(r.ID, "/resourceGroups/", "/resourcegroups/", 1), location(r.Location)
 	for _, m := range []member{{"resourceGuid", own}, {"principalId", own}, {"endpoint", encode("https://" + fold(r.Name) + ".contoso.example/")}} {
-		if _, sent := r.Properties.given(m.key); !sent {
+		if _, sent := r.Properties.present(m.key); !sent {
 			r.Properties = r.Properties.with(m.key, m.value)
 		}
 	}
@@ -97,7 +98,8 @@ func (r *resource) assign() {
 	}
 }
 
-// listAnything answers an action with all that callers of actions named list… look for.
+// listAnything answers an action with every member that callers of actions
+// named list… look for.
 func listAnything(r *resource) result {
 	secret := "secret of " + fold(r.Name)
 	return result{Status: http.StatusOK, Body: encode(map[string]any{

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// spoil applies to an answer the changes that deliberate breaks make to every answer.
+// spoil applies the deliberate breaks that affect every answer.
 func (b breaks) spoil(a answer) answer {
 	if b[etagHeaderMissing] && len(a.body) > 0 {
 		a.header.Del("ETag")
@@ -28,7 +28,7 @@ func (b breaks) spoil(a answer) answer {
 	return a
 }
 
-// mistype gives JSON another Content-Type, in the answers that are to have it.
+// mistype sets another Content-Type on the JSON answers that a break selects.
 func (c *call) mistype(a answer) answer {
 	_, polls := pollForm(c.address)
 	success := a.status < 300
@@ -43,8 +43,8 @@ func (c *call) mistype(a answer) answer {
 	return a
 }
 
-// held returns the resource at an address, nil if there is none.
-func (t *tx) held(a address) *resource {
+// resourceAt returns the resource at an address, nil if there is none.
+func (t *tx) resourceAt(a address) *resource {
 	r := t.resource(a.key())
 	if r == nil || !t.breaks[caseSensitiveNames] {
 		return r
@@ -70,8 +70,8 @@ func (a address) lowered() address {
 	return a
 }
 
-// sendHeadWithBody answers HEAD as no server may, for which it must take the
-// connection over. It is false where that is not possible.
+// sendHeadWithBody answers HEAD with a body, which no server may do, so it
+// takes the connection over. It returns false if that is not possible.
 func sendHeadWithBody(w http.ResponseWriter, a answer) bool {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -5,42 +5,42 @@ import (
 	"slices"
 )
 
-// errBroken has no answer of its own, and so becomes a 500.
+// errBroken has no answer of its own, so it becomes a 500.
 var errBroken = errors.New("broken on purpose")
 
-// known are the members that may stand next to properties.
+// known lists the members that may stand next to properties.
 var known = []string{
 	"id", "name", "type", "location", "tags", "properties", "kind", "sku", "plan", "managedBy", "identity", "zones", "etag",
 	"systemData", "extendedLocation",
 }
 
-// judge returns the error of a body with unknown members.
-func (b breaks) judge(body object) error {
+// refuseUnknown returns the error of a body with unknown members.
+func (b breaks) refuseUnknown(body object) error {
 	if b[unknownMember500] && slices.ContainsFunc(body, func(m member) bool { return !slices.Contains(known, m.key) }) {
 		return errBroken
 	}
 	return nil
 }
 
-// staying returns the members of a PUT with the managedBy and the tags that stay.
+// staying returns the members of a PUT with the old managedBy and tags that breaks keep.
 func (b breaks) staying(members object, current *resource) object {
 	if current == nil {
 		return members
 	}
-	if tags, there := current.Members.given("tags"); there && b[tagsKeptByPut] {
-		if _, given := members.given("tags"); !given {
+	if tags, there := current.Members.present("tags"); there && b[tagsKeptByPut] {
+		if _, given := members.present("tags"); !given {
 			members = members.with("tags", tags)
 		}
 	}
-	old, was := current.Members.given("managedBy")
-	_, given := members.given("managedBy")
+	old, was := current.Members.present("managedBy")
+	_, given := members.present("managedBy")
 	if was && (given && b[managedByFixed] || !given && b[managedByKept]) {
 		return members.with("managedBy", old)
 	}
 	return members
 }
 
-// spoilEnvelope puts members where they do not belong.
+// spoilEnvelope adds members in wrong places.
 func (b breaks) spoilEnvelope(r *resource) {
 	if b[envelopeRepeated] {
 		r.Properties = r.Properties.with("name", encode(r.Name))
@@ -59,8 +59,8 @@ func (b breaks) createdFor(c *call) map[string]string {
 	return map[string]string{createdForTag: c.address.id()}
 }
 
-// lie returns an operation as its status shows it.
-func (b breaks) lie(o *operation) *operation {
+// falsify returns the operation with the status that a break shows.
+func (b breaks) falsify(o *operation) *operation {
 	if !b[deleteStatusFails] || o.Kind != deleteOperation || o.Status != stateSucceeded {
 		return o
 	}
@@ -69,8 +69,8 @@ func (b breaks) lie(o *operation) *operation {
 	return &lie
 }
 
-// mistake returns the address that the provider takes a call to name.
-func (b breaks) mistake(a address, all catalog) address {
+// misreadAddress returns the address that a break takes for the call's.
+func (b breaks) misreadAddress(a address, all catalog) address {
 	if !a.isInstance() {
 		return a
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/google/uuid"
 )
 
-// ticket parts the key of a skip token from the number that makes it good for one page.
+// ticket separates the key of a skip token from the number that limits the token's use.
 const ticket = "\x00"
 
-// numbered is the key of a skip token, with a number where tokens are read once, or while
-// nothing changes.
-func (t *tx) numbered(key string) string {
+// numberedKey returns the key of a skip token. It has a number if tokens can
+// be read only once, or only while nothing changes.
+func (t *tx) numberedKey(key string) string {
 	switch {
 	case t.breaks[nextLinkOnce]:
 		return key + ticket + uuid.NewString()
@@ -22,14 +22,15 @@ func (t *tx) numbered(key string) string {
 	return key
 }
 
-// edition changes with the resources of the group that a key lies in.
+// edition returns a text that changes with the resources of the key's group.
 func (t *tx) edition(key string) string {
 	parts := strings.SplitAfterN(key, "/", 6)
 	return strings.Join(t.keysBelow(strings.Join(parts[:min(5, len(parts))], ""), ""), "\n")
 }
 
-// onlyOnce refuses a skip token that was read before, where tokens are read once.
-func (p *Provider) onlyOnce(after string) (key, number string, err error) {
+// readTokenOnce refuses a skip token that was read before, if tokens can be
+// read only once.
+func (p *Provider) readTokenOnce(after string) (key, number string, err error) {
 	key, number, _ = strings.Cut(after, ticket)
 	if p.breaks[nextLinkOnce] && number != "" && p.met.again("token "+number) {
 		err = badRequest("InvalidSkipToken", "The query parameter $skipToken was read before.")
@@ -37,8 +38,8 @@ func (p *Provider) onlyOnce(after string) (key, number string, err error) {
 	return key, number, err
 }
 
-// misread refuses a further page in another casing of its group, or after a change.
-func (t *tx) misread(c *call, after, number string, p page) error {
+// refusePage refuses a further page in another casing of its group, or after a change.
+func (t *tx) refusePage(c *call, after, number string, p page) error {
 	if t.breaks[nextLinkStale] && number != "" && number != t.edition(after) {
 		return badRequest("InvalidSkipToken", "The query parameter $skipToken is of an earlier state.")
 	}
@@ -51,8 +52,8 @@ func (t *tx) misread(c *call, after, number string, p page) error {
 	return nil
 }
 
-// pageByOffset is a page that begins after a number of resources. What stands for the key
-// of a token is that number.
+// pageByOffset returns a page that begins after a number of resources, which
+// the token holds instead of a key.
 func (t *tx) pageByOffset(kind *resourceType, prefix, after string, size int) page {
 	from, _ := strconv.Atoi(strings.TrimPrefix(after, "/"))
 	var all []*resource

@@ -2,8 +2,8 @@ package contoso
 
 import "net/http"
 
-// refusedMove is the answer to a move that is refused, and what deliberate breaks do all
-// the same.
+// refusedMove returns the answer to a refused move, after carrying out a part
+// of it if a break selects that.
 func (t *tx) refusedMove(o *moveOrder, refusal error) (answer, error) {
 	switch {
 	case t.breaks[moveRefusedHalf]:
@@ -12,14 +12,14 @@ func (t *tx) refusedMove(o *moveOrder, refusal error) (answer, error) {
 		return failed(refusal), t.relocate(&first)
 	case t.breaks[moveAgainLoses]:
 		for _, id := range o.IDs {
-			t.drop(fold(o.placeOf(id)))
+			t.dropResource(fold(o.placeOf(id)))
 		}
 		return failed(refusal), nil
 	}
 	return answer{}, refusal
 }
 
-// moved is the answer to a move that is done.
+// moved returns the answer to a completed move.
 func (b breaks) moved(o *moveOrder) answer {
 	if b[moveAnswersBody] {
 		return jsonAnswer(http.StatusOK, map[string]any{"value": o.IDs})

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// encounters is the memory of deliberate breaks about earlier requests. The zero value
-// is empty.
+// encounters remembers earlier requests for deliberate breaks. The zero value is empty.
 type encounters struct {
 	mu    sync.Mutex
 	times map[string]int
 	signs map[string]chan struct{}
 }
 
-// count counts a key, and returns how often it was counted.
+// count counts a key, and returns its count.
 func (e *encounters) count(what string) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -29,8 +28,8 @@ func (e *encounters) count(what string) int {
 // again reports whether a key was counted before.
 func (e *encounters) again(what string) bool { return e.count(what) > 1 }
 
-// sign is a channel that is closed once the sign was given.
-func (e *encounters) sign(name string, give bool) <-chan struct{} {
+// signal returns a channel that is closed once the sign has been given.
+func (e *encounters) signal(name string, give bool) <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.signs == nil {
@@ -51,22 +50,22 @@ func (e *encounters) sign(name string, give bool) <-chan struct{} {
 	return c
 }
 
-// hesitation is how long a write waits for another one to interfere.
+// hesitation bounds how long a write waits for another one to interfere.
 const hesitation = 200 * time.Millisecond
 
-// await waits a moment for a sign.
-func (p *Provider) await(sign string) {
+// awaitSignal waits for a sign, at most for the hesitation.
+func (p *Provider) awaitSignal(sign string) {
 	patience := time.NewTimer(hesitation)
 	defer patience.Stop()
 	select {
-	case <-p.met.sign(sign, false):
+	case <-p.met.signal(sign, false):
 	case <-patience.C:
 	case <-p.closing:
 	}
 }
 
-// hesitate makes a PUT read its resource, wait for another write, and then go on with
-// what it has read. It returns what the PUT takes for the present resource.
+// hesitate makes a PUT read its resource and wait for another write. It returns a
+// function that replaces the present resource by the one that was read.
 func (p *Provider) hesitate(c *call) (stale func(*resource) *resource) {
 	present := func(r *resource) *resource { return r }
 	if !p.breaks[twoCreations] && !p.breaks[lostDelete] || c.header.Get("If-Match") != "" || c.header.Get("If-None-Match") != "" {
@@ -74,7 +73,7 @@ func (p *Provider) hesitate(c *call) (stale func(*resource) *resource) {
 	}
 	var seen *resource
 	if _, err := p.transact(func(x *tx) (answer, error) {
-		seen = x.held(c.address)
+		seen = x.resourceAt(c.address)
 		return answer{}, nil
 	}); err != nil {
 		return present
@@ -83,35 +82,36 @@ func (p *Provider) hesitate(c *call) (stale func(*resource) *resource) {
 	switch {
 	case p.breaks[twoCreations] && seen == nil:
 		if p.met.again("create " + key) {
-			p.met.sign("create "+key, true)
+			p.met.signal("create "+key, true)
 		} else {
-			p.await("create " + key)
+			p.awaitSignal("create " + key)
 		}
 	case p.breaks[lostDelete] && seen != nil:
-		p.met.sign("put "+key, true)
-		p.await("delete " + key)
+		p.met.signal("put "+key, true)
+		p.awaitSignal("delete " + key)
 	default:
 		return present
 	}
 	return func(*resource) *resource { return seen }
 }
 
-// hesitateToDelete makes a DELETE wait for a PUT, and returns what to do at its end.
+// hesitateToDelete makes a DELETE wait for a PUT, and returns a function to
+// call after it.
 func (p *Provider) hesitateToDelete(c *call) (done func()) {
 	if !p.breaks[lostDelete] {
 		return func() {}
 	}
 	key := c.address.key()
-	p.await("put " + key)
-	return func() { p.met.sign("delete "+key, true) }
+	p.awaitSignal("put " + key)
+	return func() { p.met.signal("delete "+key, true) }
 }
 
-// enough is how many reads of one resource are too many.
-const enough = 95
+// burstLimit is the number of reads of one resource that are answered normally.
+const burstLimit = 95
 
-// weary answers a read that is one too many.
-func (p *Provider) weary(c *call) (answer, bool) {
-	if !p.breaks[throttledBare] && !p.breaks[throttledWithoutError] && !p.breaks[burst500] || p.met.count("read "+c.uri) < enough {
+// refuseBurst answers further reads of a resource.
+func (p *Provider) refuseBurst(c *call) (answer, bool) {
+	if !p.breaks[throttledBare] && !p.breaks[throttledWithoutError] && !p.breaks[burst500] || p.met.count("read "+c.uri) < burstLimit {
 		return answer{}, false
 	}
 	if p.breaks[burst500] {
@@ -125,9 +125,9 @@ func (p *Provider) weary(c *call) (answer, bool) {
 	return a, true
 }
 
-// nowhere discards an answer.
-type nowhere struct{}
+// discardAnswer discards an answer.
+type discardAnswer struct{}
 
-func (nowhere) Header() http.Header         { return http.Header{} }
-func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
-func (nowhere) WriteHeader(int)             {}
+func (discardAnswer) Header() http.Header         { return http.Header{} }
+func (discardAnswer) Write(b []byte) (int, error) { return len(b), nil }
+func (discardAnswer) WriteHeader(int)             {}

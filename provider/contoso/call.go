@@ -12,35 +12,34 @@ import (
 	"time"
 )
 
-// maxBody is the most that a request may carry, as at the front door.
+// maxBody bounds a request's body, as at the front door.
 const maxBody = 4 << 20
 
-// call is one request, completely read.
+// call is one request, read completely.
 type call struct {
 	method  string
 	header  http.Header
 	query   url.Values // keys folded
-	uri     string     // path and query as they came
-	own     string     // scheme and host of the listener that took it
-	host    string     // the Host header, which no link may be built from
+	uri     string     // path and query as received
+	own     string     // scheme and host of the listener
+	host    string     // the Host header, which no link may use
 	address address
 	body    []byte
 	fault   fault.Fault
 	breaks  breaks
 	habits  habits
 
-	// known is the subscription's state that judges the call, if that is not the
-	// present one: a call that takes effect late was admitted when it came.
+	// known is the subscription's state at the call's arrival, if the call
+	// takes effect later; otherwise "".
 	known string
 
-	requestID string // the answer's
+	requestID string // the id of the answer
 	version   string
 	etags     bool
 	order     order
 }
 
-// read takes the request's body in, which a fault may let outlive its
-// connection.
+// read reads the request with its body, which a fault may let outlive its connection.
 func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
 	c := &call{
 		method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), host: r.Host, fault: f, breaks: p.breaks,
@@ -67,13 +66,12 @@ func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
 	if err := c.address.checkGroup(); err != nil && !p.breaks[anyGroupName] {
 		return nil, err
 	}
-	c.address = p.breaks.mistake(c.address, p.catalog)
+	c.address = p.breaks.misreadAddress(c.address, p.catalog)
 	c.order, err = readOrder(c.method, c.header, f)
 	return c, err
 }
 
-// ownBase is the URL at which contoso itself was reached: no proper answer has it, but
-// some faults show it.
+// ownBase returns contoso's own URL. No proper answer has it, but some faults show it.
 func ownBase(r *http.Request) string {
 	scheme := "http://"
 	if r.TLS != nil {
@@ -85,7 +83,7 @@ func ownBase(r *http.Request) string {
 	return scheme + r.Host
 }
 
-// checkVersion judges the api-version.
+// checkVersion checks the api-version.
 func (p *Provider) checkVersion(c *call) error {
 	given := c.query["api-version"]
 	if len(given) == 0 {
@@ -123,8 +121,8 @@ func (c *call) object() (object, error) {
 	return o, nil
 }
 
-// caller identifies the caller that started an operation, the only one that may see it
-// (async reference, Operation result rules).
+// caller identifies the call's sender: only the caller that started an
+// operation may see it (async reference, Operation result rules).
 func (c *call) caller() (tenant, who string) {
 	who = c.header.Get("x-ms-client-object-id")
 	if who == "" {

@@ -11,8 +11,8 @@ const (
 	insightNamespace = "Contoso.Insight"
 )
 
-// oldVersion is the api-version from before ETags: its answers carry none, and
-// preconditions on its writes are 406.
+// oldVersion is the api-version from before ETags: its answers have none, and
+// its writes with preconditions are 406.
 const oldVersion = "2023-01-01"
 
 var apiVersions = [...]string{"2024-06-01-preview", "2024-01-01", oldVersion}
@@ -27,7 +27,7 @@ func (p *Provider) knownVersion(v string) (string, bool) {
 	return "", false
 }
 
-// kind is the design of a resource, in the addendum's term.
+// kind is the addendum's kind of a resource.
 type kind int
 
 const (
@@ -41,12 +41,12 @@ type resourceType struct {
 	namespace string
 	path      string // below the namespace, such as "virtualMachines/disks"
 	kind      kind
-	global    bool   // served by the global endpoint alone
-	refuse    bool   // its deletionPolicy: it stays while it has nested resources; else they go with it
+	global    bool   // served only by the global endpoint
+	refuse    bool   // deletionPolicy refuse: it cannot be deleted while it has nested resources; otherwise they are deleted with it
 	readOnly  bool   // only the provider itself writes it
 	free      bool   // it takes any body
 	composite bool   // the provider creates its parts by calls of its own
-	deep      string // the type of children that its properties may bring along, "" for none
+	deep      string // the type of the children that its properties may contain, "" for none
 	actions   []action
 	skus      []sku
 }
@@ -55,7 +55,7 @@ func (t *resourceType) name() string { return t.namespace + "/" + t.path }
 
 func (t *resourceType) nested() bool { return strings.Contains(t.path, "/") }
 
-// located says whether resources of the type show a location and tags.
+// located reports whether resources of the type show a location and tags.
 func (t *resourceType) located() bool { return t.kind == tracked }
 
 func (t *resourceType) action(name string) (action, bool) {

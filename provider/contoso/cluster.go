@@ -13,16 +13,16 @@ import (
 	"time"
 )
 
-// A cluster is a composite resource: the provider makes its machines through the front
-// door, as a client of the other namespace, in a subscription of its own. Each machine
-// has the tag that names the customer's resource for which it was created (addendum,
-// Correlating resources created on behalf of customer). The provider creates machines
-// before the cluster shows them, and deletes them before it removes the cluster.
+// A cluster is a composite resource: the provider creates its machines through the front
+// door, as a client of the other namespace, in its own subscription. Each machine has a
+// tag that names the customer's resource for which it was created (addendum, Correlating
+// resources created on behalf of customer). The provider creates machines before the
+// cluster shows them, and deletes them before it removes the cluster.
 
-// FrontDoor is how a provider reaches other providers.
+// FrontDoor is a provider's access to other providers.
 type FrontDoor struct {
 	URL          string // scheme and host
-	Token        string // of its own identity there, "" for none
+	Token        string // of the provider's identity there, "" for none
 	Subscription string // the provider's internal one
 }
 
@@ -32,8 +32,8 @@ const (
 	callTime      = 30 * time.Second
 )
 
-// compose creates the machines that a PUT or PATCH of a cluster asks for, and returns
-// the body that names them. It returns bodies of other types unchanged.
+// compose creates the machines that a PUT or PATCH of a cluster requests, and returns
+// the body with their ids. It returns bodies of other types unchanged.
 func (p *Provider) compose(c *call, t *resourceType, condition precondition, body object) (object, error) {
 	if !t.composite {
 		return body, nil
@@ -50,7 +50,7 @@ func (p *Provider) compose(c *call, t *resourceType, condition precondition, bod
 		return nil, err
 	}
 	workers := max(1, len(now))
-	if v, given := properties.given("workers"); given {
+	if v, given := properties.present("workers"); given {
 		if json.Unmarshal(v, &workers) != nil || workers < 1 || workers > mostWorkers {
 			return nil, badRequest("InvalidWorkers", "The member 'properties.workers' must be a whole number from 1 to %d.", mostWorkers)
 		}
@@ -69,7 +69,7 @@ func (p *Provider) compose(c *call, t *resourceType, condition precondition, bod
 		created = append(created, id)
 	}
 	for i := workers; i < len(now); i++ {
-		if err := p.through(c, http.MethodDelete, now[i], nil); err != nil {
+		if err := p.callFrontDoor(c, http.MethodDelete, now[i], nil); err != nil {
 			return nil, err
 		}
 	}
@@ -90,22 +90,22 @@ func (p *Provider) decompose(c *call, t *resourceType, condition precondition) e
 		return err
 	}
 	for _, id := range now {
-		if err := p.through(c, http.MethodDelete, id, nil); err != nil {
+		if err := p.callFrontDoor(c, http.MethodDelete, id, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// machines returns a cluster's present machines, if the cluster may be written.
+// machines returns a cluster's present machines, if the precondition permits the write.
 func (p *Provider) machines(c *call, condition precondition) (ids []string, err error) {
 	_, err = p.transact(func(x *tx) (answer, error) {
 		if err := x.permits(c); err != nil {
 			return answer{}, err
 		}
-		current := x.held(c.address)
+		current := x.resourceAt(c.address)
 		if current != nil {
-			if v, given := current.Properties.given("machines"); given {
+			if v, given := current.Properties.present("machines"); given {
 				_ = json.Unmarshal(v, &ids) // the provider's own
 			}
 		}
@@ -124,30 +124,30 @@ func (p *Provider) internalGroup() string {
 	return "/subscriptions/" + p.frontDoor.Subscription + "/resourceGroups/clusters-" + p.region
 }
 
-// machine returns the id of a cluster's machine. It is always the same, so that an
-// interrupted write continues where it stopped.
+// machine returns the id of a cluster's machine. It is always the same, so
+// that an interrupted write continues at the same machine.
 func (p *Provider) machine(cluster address, i int) string {
 	sum := sha256.Sum256([]byte(cluster.key()))
 	return fmt.Sprintf("%s/providers/%s/virtualMachines/%s-%d", p.internalGroup(), computeNamespace, hex.EncodeToString(sum[:6]), i)
 }
 
 func (p *Provider) makeGroup(c *call) error {
-	return p.through(c, http.MethodPut, p.internalGroup(), object{{"location", encode(p.region)}})
+	return p.callFrontDoor(c, http.MethodPut, p.internalGroup(), object{{"location", encode(p.region)}})
 }
 
-// makeMachine creates a machine. If it exists, it sets its tag again by PATCH.
+// makeMachine creates a machine. If it exists, makeMachine sets its tag again by PATCH.
 func (p *Provider) makeMachine(c *call, id string, exists bool) error {
 	body := object{{"tags", encode(p.breaks.createdFor(c))}}
 	method := http.MethodPatch
 	if !exists {
 		method, body = http.MethodPut, body.with("location", encode(p.region))
 	}
-	return p.through(c, method, id, body)
+	return p.callFrontDoor(c, method, id, body)
 }
 
-// through makes a call through the front door on behalf of the call c. A refusal by the
-// front door becomes the cluster's refusal.
-func (p *Provider) through(c *call, method, id string, body object) error {
+// callFrontDoor makes a call through the front door on behalf of the call c.
+// A refusal by the front door becomes the cluster's refusal.
+func (p *Provider) callFrontDoor(c *call, method, id string, body object) error {
 	var content []byte
 	if body != nil {
 		content = body.bytes()

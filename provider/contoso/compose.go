@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// replacement makes the resource that a PUT asks for, and the children that come with
-// it. Apart from members that no client sets, it depends only on the URL and the body.
+// replacement returns the resource that a PUT requests, with the children in its body.
+// Apart from members that no client sets, it depends only on the URL and the body.
 func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, current *resource) (*resource, []*resource, error) {
 	properties, err := body.object("properties")
 	if err != nil {
@@ -23,7 +23,7 @@ func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, cur
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.breaks.judge(body); err != nil {
+	if err := c.breaks.refuseUnknown(body); err != nil {
 		return nil, nil, err
 	}
 	members := object{}
@@ -45,8 +45,8 @@ func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, cur
 	return next, children, t.checkSku(next, current)
 }
 
-// patched makes the resource that a PATCH asks for: tags are replaced as a whole,
-// everything else is merged (RFC 7396).
+// patched returns the resource that a PATCH requests: tags are replaced as a
+// whole, everything else is merged (RFC 7396).
 func (p *Provider) patched(c *call, x *tx, t *resourceType, body object, current *resource) (*resource, []*resource, error) {
 	if err := x.checkImmutable(body, current); err != nil {
 		return nil, nil, err
@@ -56,7 +56,7 @@ func (p *Provider) patched(c *call, x *tx, t *resourceType, body object, current
 		next.Location = place
 	}
 	patch := body.without(ownMembers...)
-	if _, sent := patch.given("sku"); sent && c.breaks[skuPatchClearsRest] {
+	if _, sent := patch.present("sku"); sent && c.breaks[skuPatchClearsRest] {
 		next.Members, next.Properties = object{}, object{}
 	}
 	children, err := p.patchProperties(c, x, t, body, &next)
@@ -99,11 +99,11 @@ func (p *Provider) patchProperties(c *call, x *tx, t *resourceType, body object,
 }
 
 func (r *resource) patchMembers(patch object, b breaks) error {
-	if v, sent := patch.given("tags"); sent && !b[tagsMergedOnPatch] {
+	if v, sent := patch.present("tags"); sent && !b[tagsMergedOnPatch] {
 		r.Members = r.Members.with("tags", v)
 		patch = patch.without("tags")
 	}
-	if _, sent := patch.given("sku"); sent {
+	if _, sent := patch.present("sku"); sent {
 		wanted, err := patch.object("sku")
 		if err != nil {
 			return err
@@ -119,8 +119,8 @@ func (r *resource) patchMembers(patch object, b breaks) error {
 	return nil
 }
 
-// complete sets the members that follow from the URL, the header and the content, and
-// checks the content.
+// complete sets the members that depend on the URL, the header and the
+// content, and checks the content.
 func (r *resource) complete(c *call, a address, t *resourceType) error {
 	if c.breaks[normalisedCasing] {
 		a = a.lowered()
@@ -130,11 +130,11 @@ func (r *resource) complete(c *call, a address, t *resourceType) error {
 	c.breaks.spoilEnvelope(r)
 	switch {
 	case t.kind == proxyOnly && c.breaks[proxyChildHasTags]:
-		if _, given := r.Members.given("tags"); !given {
+		if _, given := r.Members.present("tags"); !given {
 			r.Members = r.Members.with("tags", object{}.bytes())
 		}
 	case !t.located():
-		r.Members = r.Members.without("tags") // not applicable to such resources
+		r.Members = r.Members.without("tags") // such resources have no tags
 	}
 	if t.free {
 		r.assign()
@@ -151,8 +151,8 @@ func (r *resource) complete(c *call, a address, t *resourceType) error {
 	return r.tag(c.breaks)
 }
 
-// placement checks the body's location and returns the one to keep: "" for resources
-// that show none.
+// placement checks the body's location and returns the resource's: "" if the
+// type shows none.
 func (p *Provider) placement(x *tx, a address, t *resourceType, body object, current *resource) (string, error) {
 	given, err := body.text("location")
 	if err != nil {
@@ -182,16 +182,16 @@ func (p *Provider) placement(x *tx, a address, t *resourceType, body object, cur
 	case current != nil:
 		return current.Location, nil
 	case given == "":
-		parent, _ := a.above()
+		parent, _ := a.instanceAbove()
 		return x.resource(parent.key()).Location, nil
 	}
 	return given, nil
 }
 
 // checkState keeps provisioningState read-only (addendum, ProvisioningState
-// property): one that matches is ignored, any other refused.
+// property): a matching one is ignored, any other refused.
 func (t *tx) checkState(properties object, current *resource) error {
-	v, given := properties.given("provisioningState")
+	v, given := properties.present("provisioningState")
 	if !given || t.breaks[provisioningStateAccepted] {
 		return nil
 	}
@@ -202,7 +202,7 @@ func (t *tx) checkState(properties object, current *resource) error {
 	return badRequest("InvalidProvisioningState", "The property provisioningState is read-only and differs from the resource's own.")
 }
 
-// checkImmutable refuses a PATCH of what identifies a resource.
+// checkImmutable refuses a PATCH of members that identify a resource.
 func (t *tx) checkImmutable(body object, current *resource) error {
 	for _, m := range []struct{ key, now string }{{"id", current.ID}, {"name", current.Name}, {"type", current.Type}, {"location", current.Location}} {
 		v, sent := body.get(m.key)

@@ -8,20 +8,19 @@ import (
 	"strings"
 )
 
-// Deep insert (addendum, Designing Resources): a member of a parent's
-// properties may hold proxy-only children, each {name, properties}. Those that
-// it names are created or replaced together with the parent; one named without
-// properties is left as it is, or created empty; children that it does not name
-// stay. The parent shows all of its children in the same form.
+// Deep insert (addendum, Designing Resources): a member of a parent's properties may
+// hold proxy-only children, each {name, properties}. The named children are created or
+// replaced together with the parent; one without properties is left as it is, or created
+// empty; other children stay. The parent shows all of its children in the same form.
 
-// deepInsert takes the children out of a parent's properties. It returns the remaining
-// properties, and the children as they shall be.
+// deepInsert removes the children from a parent's properties. It returns the
+// remaining properties, and the children to write.
 func (p *Provider) deepInsert(c *call, x *tx, t *resourceType, properties object) (object, []*resource, error) {
 	if t.deep == "" {
 		return properties, nil, nil
 	}
 	rest := properties.without(t.deep)
-	v, given := properties.given(t.deep)
+	v, given := properties.present(t.deep)
 	if !given {
 		return rest, nil, nil
 	}
@@ -66,14 +65,14 @@ func insertedChild(c *call, x *tx, kind *resourceType, deep string, entry object
 		kept := *current
 		next = &kept
 	}
-	if _, given := entry.given("properties"); given || current == nil {
+	if _, given := entry.present("properties"); given || current == nil {
 		next.Members, next.Properties = object{}, properties
 	}
 	err = next.complete(c, a, kind)
-	return next.in(stateSucceeded, ""), err
+	return next.inState(stateSucceeded, ""), err
 }
 
-// insert puts the children of a deep insert.
+// insert writes the children of a deep insert.
 func (t *tx) insert(children []*resource) {
 	for _, r := range children {
 		t.overtake(r.key())
@@ -81,9 +80,9 @@ func (t *tx) insert(children []*resource) {
 	}
 }
 
-// relist updates the deep-inserted children that parents show, after the transaction's
-// change. A parent with a running operation shows the operation's target, and is
-// updated when the operation ends.
+// relist updates the deep-inserted children that parents show, after the
+// transaction's change. A parent with a running operation shows the target
+// state, and is updated when the operation ends.
 func (t *tx) relist() error {
 	parents := map[string]*resourceType{}
 	for key, r := range t.change.Resources {
@@ -108,7 +107,7 @@ func (t *tx) relist() error {
 		if r == nil || r.Operation != "" {
 			continue
 		}
-		next, err := t.showing(r, kind, nil)
+		next, err := t.withChildren(r, kind, nil)
 		if err != nil {
 			return err
 		}
@@ -119,8 +118,8 @@ func (t *tx) relist() error {
 	return nil
 }
 
-// showing returns the parent with its children, overlaid by the new ones.
-func (t *tx) showing(parent *resource, kind *resourceType, coming []*resource) (*resource, error) {
+// withChildren returns the parent with its children, including the new ones.
+func (t *tx) withChildren(parent *resource, kind *resourceType, coming []*resource) (*resource, error) {
 	if kind.deep == "" {
 		return parent, nil
 	}

@@ -34,11 +34,11 @@
 // explains, to show that a conformance suite can fail. A break changes the
 // answers of one rule and no others.
 //
-// Options.Habits has the provider take freedoms that the contract leaves, such as defaults
-// that it adds to properties.
+// Options.Habits makes the provider take freedoms that the contract leaves, such as
+// adding defaults to properties.
 //
-// Options.AnyType has the provider serve types that it does not know, with any body. The way
-// in which one's resources are created, replaced and deleted follows from its name.
+// Options.AnyType makes the provider serve unknown types, with any body. A type's name
+// determines how its resources are created, replaced and deleted.
 //
 // Where the contract leaves a choice, contoso chose:
 //   - a PUT of a machine creates or replaces the children in its
@@ -61,8 +61,8 @@
 // checks). The property linkedTo names one id or a list of ids in the same group,
 // which must move together with the resource: otherwise 400 with the missing ids.
 //
-// With Options.Clients it answers only to front doors that show a certificate of these
-// authorities; all others get 403 UntrustedClientCertificate, whatever they ask for.
+// With Options.Clients it serves only front doors that show a certificate of these
+// authorities; all other calls get 403 UntrustedClientCertificate.
 //
 // Below /contoso/ it serves its own administration, outside the contract: POST,
 // GET and DELETE /contoso/faults (faults for requests that match a method and a

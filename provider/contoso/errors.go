@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// failure is an error that has an answer of its own: a status, and the code and
-// message of the contract's error envelope.
+// failure is an error with its own answer: a status, and the code and message
+// of the contract's error envelope.
 type failure struct {
 	status  int
 	code    string
@@ -48,8 +48,8 @@ func invalidContent(format string, args ...any) *failure {
 	return badRequest("InvalidRequestContent", format, args...)
 }
 
-// failed renders err; an error without an answer of its own becomes a 500 that does not
-// reveal the cause.
+// failed renders err. An error without its own answer becomes a 500 that does
+// not reveal the cause.
 func failed(err error) answer {
 	var f *failure
 	if !errors.As(err, &f) {
@@ -69,7 +69,7 @@ type errorDetail struct {
 	Message string        `json:"message"`
 	Target  string        `json:"target,omitempty"`
 	Details []errorDetail `json:"details,omitempty"`
-	// Those that follow are of the fault refuse alone.
+	// Only the fault refuse sets the members below.
 	AdditionalInfo []any          `json:"additionalInfo,omitempty"`
 	InnerError     map[string]any `json:"innererror,omitempty"`
 	TraceID        string         `json:"traceId,omitempty"`

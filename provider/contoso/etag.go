@@ -9,8 +9,8 @@ import (
 )
 
 // tag sets a resource's weak entity tag: SHA-512 over its canonical form
-// without what changes by itself (the tag, systemData, provisioningState). Two
-// writes of the same content get the same tag.
+// without members that change by themselves (the tag, systemData,
+// provisioningState). Two writes of the same content get the same tag.
 func (r *resource) tag(b breaks) error {
 	o := object{
 		{"id", encode(r.ID)}, {"type", encode(r.Type)}, {"location", encode(r.Location)}, {"members", r.Members.bytes()},
@@ -28,7 +28,7 @@ func (r *resource) tag(b breaks) error {
 	return nil
 }
 
-// precondition is what If-Match and If-None-Match ask for (addendum, ETags for
+// precondition holds If-Match and If-None-Match (addendum, ETags for
 // Resources). Values are lists; an empty one counts as absent.
 type precondition struct {
 	match, noneMatch tagList
@@ -75,8 +75,8 @@ func parseTags(lines []string) tagList {
 	return l
 }
 
-// nextTag cuts the first tag off a list. A quoted one may hold commas; one
-// without quotes ends at the next.
+// nextTag cuts the first tag off a list. A quoted tag may contain commas; an
+// unquoted one ends at the next comma.
 func nextTag(list string) (tag, rest string) {
 	open := len(list) - len(strings.TrimPrefix(list, "W/"))
 	if strings.HasPrefix(list[open:], `"`) {
@@ -89,12 +89,12 @@ func nextTag(list string) (tag, rest string) {
 	return strings.TrimSpace(tag), rest
 }
 
-// opaque strips what weak comparison ignores.
+// opaque strips the parts of a tag that weak comparison ignores.
 func opaque(tag string) string {
 	return strings.Trim(strings.TrimPrefix(tag, "W/"), `"`)
 }
 
-// allows judges a write. current is nil where there is no resource.
+// allows checks a write against the current resource, nil if there is none.
 func (p precondition) allows(current *resource) error {
 	if !p.match.empty() && !p.match.has(current) || !p.noneMatch.empty() && p.noneMatch.has(current) {
 		return fail(http.StatusPreconditionFailed, "PreconditionFailed", "The condition of If-Match or If-None-Match does not hold for the resource as it is.")
@@ -102,8 +102,8 @@ func (p precondition) allows(current *resource) error {
 	return nil
 }
 
-// preconditions reads a write's preconditions; the api-version without ETags
-// knows none.
+// preconditions reads a write's preconditions, which the api-version without
+// ETags does not support.
 func (c *call) preconditions() (precondition, error) {
 	p := parsePrecondition(c.header)
 	if c.breaks[ifNoneMatchIgnored] {

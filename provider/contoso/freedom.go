@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// These faults are freedoms that real providers take. A front door must live with
-// them, though they make it hard to know which resources exist.
+// These faults are freedoms that real providers take. A front door must
+// tolerate them, although they obscure which resources exist.
 
-// ingressPage is the argument of not-found for a page of an ingress, without a
-// provider's error body.
+// ingressPage is the argument of not-found for an ingress's page, which lacks
+// a provider's error body.
 const ingressPage = "page"
 
-// absence is a 404 that proves nothing about the requested resource.
+// absence returns a 404 that proves nothing about the requested resource.
 func absence(code string) answer {
 	if code != ingressPage {
 		return failed(notFound(code, "Something else than the resource was not found, as asked."))
@@ -28,8 +28,8 @@ func absence(code string) answer {
 	return a
 }
 
-// free applies the fault of the call to its new operation.
-func (o *operation) free(c *call, now time.Time) {
+// applyFreedom applies the fault of the call to its new operation.
+func (o *operation) applyFreedom(c *call, now time.Time) {
 	switch c.fault.Name {
 	case fault.PollsLate:
 		o.Unseen = now.Add(c.fault.Duration)
@@ -51,7 +51,7 @@ func (o *operation) permits(c *call) error {
 	return badRequest("InvalidApiVersionParameter", "The api-version '%s' is invalid. The supported version is '%s'.", given, o.Version)
 }
 
-// overlooked answers a DELETE that ignores an accepted create.
+// overlooked answers a DELETE that ignores an accepted creation.
 func overlooked(c *call) (answer, error) {
 	if c.fault.Number == http.StatusNotFound {
 		return answer{}, resourceNotFound(c.address)
@@ -59,8 +59,8 @@ func overlooked(c *call) (answer, error) {
 	return emptyAnswer(http.StatusNoContent), nil
 }
 
-// endUnshown ends the deletes that are not shown for a resource that is gone, and
-// for those below it: they must not remove a later resource of the same name.
+// endUnshown ends the unshown deletes of a resource that is gone, and of
+// resources below it: they must not remove a later resource of the same name.
 func (t *tx) endUnshown(key string) {
 	for id, o := range t.running {
 		if !o.Unshown || o.Key != key && !strings.HasPrefix(o.Key, key+"/") {
@@ -84,7 +84,7 @@ func receiveHalf(w http.ResponseWriter, r *http.Request) {
 func sendHalf(w http.ResponseWriter, a answer) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // as near as other transports come
+		panic(http.ErrAbortHandler) // the closest that other transports offer
 	}
 	defer conn.Close()
 	a.copyHeader(w)

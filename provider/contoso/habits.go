@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// Habits are freedoms that real providers take. None breaks the contract. All but the last
-// are what they make of the properties that clients send, and make it harder to tell a
-// change from what is as it was sent. They are names for Options.Habits and contoso --habit.
+// Habits are freedoms that real providers take without breaking the contract.
+// All but the last change the properties that clients send, which makes it
+// harder to distinguish changed properties from unchanged ones. They are
+// names for Options.Habits and contoso --habit.
 const (
-	AddDefaults      = "add-defaults"    // each object has "enabled": true where it has no other
+	AddDefaults      = "add-defaults"    // each object gets "enabled": true unless it has that member
 	ReorderArrays    = "reorder-arrays"  // arrays come back sorted from the last text to the first
 	ChangeCasing     = "change-casing"   // texts come back in lower case
-	HideProperties   = "hide-properties" // what ends in "password" or "secret" does not come back
-	AppendToken      = "append-token"    // a nextLink is the referer as it came, with a token behind it
+	HideProperties   = "hide-properties" // members whose names end in "password" or "secret" are not shown
+	AppendToken      = "append-token"    // a nextLink is the unchanged referer with a token appended
 	enabledByDefault = "enabled"         // the member of AddDefaults
 )
 
@@ -35,8 +36,8 @@ func newHabits(names []string) (habits, error) {
 	return h, nil
 }
 
-// object is what the habits make of an object in a resource's properties. Applied again,
-// they change nothing further.
+// object applies the habits to an object in a resource's properties. Applying
+// them again changes nothing.
 func (h habits) object(o object) object {
 	if len(h) == 0 {
 		return o

@@ -12,12 +12,12 @@ import (
 
 const journalFormat = "contoso-journal-1"
 
-// A journal below this size is not worth rewriting.
+// journalFloor is the size below which a journal is not rewritten.
 const journalFloor = 8 << 20
 
-// journal is the state on disk: one JSON line for each change, replayed at the
-// start. It is rewritten as a snapshot at each start and whenever it has grown
-// to four times the last snapshot.
+// journal is the state on disk: one JSON line for each change, replayed at
+// the start. It is rewritten as a snapshot at each start and whenever it has
+// grown to four times the last snapshot.
 type journal struct {
 	path      string
 	region    string
@@ -33,7 +33,7 @@ type journalHeader struct {
 	Region string `json:"region"`
 }
 
-// openJournal reads the state at path, which need not exist yet.
+// openJournal reads the state at path, which may not exist yet.
 func openJournal(path, region string) (*journal, *state, error) {
 	lock, err := lockFile(path + ".lock")
 	if err != nil {
@@ -99,8 +99,8 @@ func (j *journal) replayLine(s *state, n int, line []byte) error {
 	return nil
 }
 
-// append makes the change durable. After an error nothing of it is on disk, or
-// the journal refuses all that follows.
+// append makes the change durable. After an error, either nothing of the
+// change is on disk or the journal refuses all later changes.
 func (j *journal) append(c *change) error {
 	if j.broken != nil {
 		return j.broken
@@ -109,7 +109,7 @@ func (j *journal) append(c *change) error {
 	_, err := j.file.Write(line)
 	if err == nil {
 		err = j.file.Sync()
-		if err != nil { // what is on disk now is unknown
+		if err != nil { // the content of the file is unknown now
 			j.broken = fmt.Errorf("state file: %w", err)
 			return j.broken
 		}
@@ -122,8 +122,8 @@ func (j *journal) append(c *change) error {
 	return err
 }
 
-// rewrite replaces the journal by a snapshot of s: all at once, so that a crash
-// leaves either the old one or the new.
+// rewrite replaces the journal by a snapshot of s, atomically: a crash leaves
+// either the old one or the new.
 func (j *journal) rewrite(s *state) error {
 	temp := j.path + ".new"
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -155,7 +155,7 @@ func writeSnapshot(f io.Writer, region string, s *state) (int64, error) {
 	var size int64
 	w := bufio.NewWriter(f)
 	line := func(v any) {
-		n, _ := w.Write(append(encode(v), '\n')) // the writer keeps its error for Flush
+		n, _ := w.Write(append(encode(v), '\n')) // Flush returns the writer's error
 		size += int64(n)
 	}
 	line(journalHeader{journalFormat, region})

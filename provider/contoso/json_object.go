@@ -7,8 +7,8 @@ import (
 	"fmt"
 )
 
-// object is a JSON object that keeps its members' order and bytes, so that a client
-// gets its own numbers, escapes and order back.
+// object is a JSON object that keeps its members' order and bytes, so that
+// clients get their own numbers, escapes and order back.
 type object []member
 
 type member struct {
@@ -25,8 +25,8 @@ func (o object) get(key string) (json.RawMessage, bool) {
 	return nil, false
 }
 
-// given is get without members that are null, which count as not sent.
-func (o object) given(key string) (json.RawMessage, bool) {
+// present is like get, but treats members that are null as absent.
+func (o object) present(key string) (json.RawMessage, bool) {
 	v, ok := o.get(key)
 	return v, ok && !isNull(v)
 }
@@ -60,10 +60,10 @@ next:
 	return out
 }
 
-// text gives the member as a string. A member that is absent or null is "";
-// one that is no string is an error.
+// text returns the member as a string, "" if it is absent or null; another
+// type is an error.
 func (o object) text(key string) (string, error) {
-	v, ok := o.given(key)
+	v, ok := o.present(key)
 	if !ok {
 		return "", nil
 	}
@@ -74,9 +74,9 @@ func (o object) text(key string) (string, error) {
 	return s, nil
 }
 
-// object gives the member as an object, empty when it is absent or null.
+// object returns the member as an object, empty if it is absent or null.
 func (o object) object(key string) (object, error) {
-	v, ok := o.given(key)
+	v, ok := o.present(key)
 	if !ok {
 		return object{}, nil
 	}
@@ -87,7 +87,7 @@ func (o object) object(key string) (object, error) {
 	return out, nil
 }
 
-// UnmarshalJSON refuses other values than objects, and a member given twice.
+// UnmarshalJSON refuses values that are not objects, and duplicate members.
 func (o *object) UnmarshalJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	if t, err := d.Token(); err != nil {
@@ -101,7 +101,7 @@ func (o *object) UnmarshalJSON(data []byte) error {
 		if err != nil {
 			return err
 		}
-		key := t.(string) // the decoder yields nothing else where a key stands
+		key := t.(string) // the decoder yields only strings at a key's place
 		if _, twice := o.get(key); twice {
 			return fmt.Errorf("the member %q is given twice", key)
 		}
@@ -157,15 +157,15 @@ func mergeValue(into object, m member) json.RawMessage {
 	}
 	var old object
 	if v, ok := into.get(m.key); !ok || json.Unmarshal(v, &old) != nil {
-		old = object{} // a patch that is an object begins from an empty one
+		old = object{} // an object as a patch starts from an empty one
 	}
 	return old.merge(patch).bytes()
 }
 
 func isNull(v json.RawMessage) bool { return string(v) == "null" }
 
-// canonical gives equal bytes for equal values: members sorted, no white space,
-// numbers as they were written.
+// canonical returns equal bytes for equal values: members sorted, no white
+// space, numbers as they were written.
 func canonical(v json.RawMessage) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(v))
 	d.UseNumber()

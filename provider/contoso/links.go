@@ -6,12 +6,11 @@ import (
 	"strings"
 )
 
-// foreignBase is the wrong host that faults put into links.
+// foreignBase is the wrong host in links of some faults.
 const foreignBase = "https://evil.example"
 
-// referer is the public URL that the client used. Links are built from it,
-// never from the request's own host (async reference, 202 Accepted and Location
-// Headers).
+// referer returns the public URL that the client used. Links are built from it, never
+// from the request's own host (async reference, 202 Accepted and Location Headers).
 func (c *call) referer() (*url.URL, error) {
 	u, err := url.Parse(c.header.Get("Referer"))
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -20,8 +19,8 @@ func (c *call) referer() (*url.URL, error) {
 	return u, nil
 }
 
-// pollBase is the scheme and host of polling URLs; locationBase is that of the
-// Location header, the same unless a rule is broken on purpose.
+// pollBase returns the scheme and host of polling URLs; locationBase returns them for
+// the Location header, which differ only if a rule is broken on purpose.
 func (c *call) pollBase() (string, error) {
 	switch c.fault.Name {
 	case fault.ForeignLocation:
@@ -46,7 +45,7 @@ func (c *call) locationBase(base string) string {
 	return base
 }
 
-// nextLink is the referer with the token of the page after the given key.
+// nextLink returns the referer with the token of the page after the given key.
 func (c *call) nextLink(last string) (string, error) {
 	u, err := c.referer()
 	if err != nil {

@@ -26,7 +26,7 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 		return answer{}, err
 	}
 	var number string
-	if after, number, err = p.onlyOnce(after); err != nil {
+	if after, number, err = p.readTokenOnce(after); err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {
@@ -38,7 +38,7 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 			prefix = "/"
 		}
 		page := x.page(t, prefix, after, size)
-		if err := x.misread(c, after, number, page); err != nil {
+		if err := x.refusePage(c, after, number, page); err != nil {
 			return answer{}, err
 		}
 		if x.stateFor(c.address) == subscriptionUnregistered {
@@ -52,7 +52,7 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 			if x.breaks[nextLinkLoops] && after != "" {
 				page.after = after
 			}
-			next, err := c.nextLink(x.numbered(page.after))
+			next, err := c.nextLink(x.numberedKey(page.after))
 			if err != nil {
 				return answer{}, err
 			}
@@ -64,7 +64,7 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// collectionPrefix is what the keys of a collection's resources begin with.
+// collectionPrefix returns the common prefix of the keys of a collection's resources.
 func collectionPrefix(a address, t *resourceType) string {
 	if t.kind != extension && len(a.scope) == 2 {
 		return a.scopeKey() + "/" // any group of the subscription
@@ -111,8 +111,8 @@ func (p page) value(etags bool) json.RawMessage {
 	return append(out, ']')
 }
 
-// pageOf gives the page's size: the least of what the provider, its steering
-// header and $top allow.
+// pageOf returns the page's size: the minimum of the provider's limit, its
+// steering header and $top.
 func (p *Provider) pageOf(c *call) (int, error) {
 	size := p.pageSize
 	if v := c.header.Get("x-contoso-page-size"); v != "" {
@@ -132,8 +132,8 @@ func (p *Provider) pageOf(c *call) (int, error) {
 	return size, nil
 }
 
-// A skip token holds the last key that was sent, so a page begins at the right
-// place however the collection changes between pages.
+// skipToken returns a token with the last key that was sent, so a page begins
+// at the right place even if the collection changes between pages.
 func skipToken(key string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte("1" + key))
 }

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lockFile takes the lock that keeps two providers off one state file. The
-// system gives it up when the process ends, however it ends.
+// lockFile locks the state file against other providers. The system releases
+// the lock when the process ends, in any way.
 func lockFile(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"portico/provider/contoso/fault"
 )
 
-// misbehave answers the call as its fault demands, properly if it has none, and returns
-// the status that was sent (0 for a reset connection).
+// misbehave answers the call with its fault, normally if it has none, and
+// returns the status that was sent (0 for a reset connection).
 func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) int {
 	if a, refused := p.refusal(c); refused {
 		a.send(w)
@@ -34,7 +34,7 @@ func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) in
 		}
 		return 0
 	case fault.Delay:
-		// A client that goes away meanwhile does not stop the write.
+		// The write continues if the client leaves meanwhile.
 		if !p.wait(c.fault.Duration, nil) {
 			reset(w)
 			return 0
@@ -43,17 +43,16 @@ func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) in
 	return p.spoil(w, r, c.fault, c.misprint(p.answer(c)))
 }
 
-// stateAtArrival returns the state of the call's subscription; "" if that cannot be
-// found out.
+// stateAtArrival returns the state of the call's subscription; "" if it is unknown.
 func (p *Provider) stateAtArrival(c *call) (state string) {
-	_, _ = p.transact(func(x *tx) (answer, error) { // what fails here fails again when it is applied
+	_, _ = p.transact(func(x *tx) (answer, error) { // an error here occurs again when the call is applied
 		state = x.stateFor(c.address)
 		return answer{}, nil
 	})
 	return state
 }
 
-// refusal answers for the faults that keep the call from being carried out.
+// refusal answers for faults that prevent the call from being carried out.
 func (p *Provider) refusal(c *call) (answer, bool) {
 	switch f := c.fault; f.Name {
 	case fault.Status:
@@ -158,7 +157,7 @@ func (p *Provider) spoil(w http.ResponseWriter, r *http.Request, f fault.Fault, 
 	return a.status
 }
 
-// stall sends half of what it announces and hangs.
+// stall sends half of the announced body and hangs.
 func (p *Provider) stall(w http.ResponseWriter, r *http.Request, a answer) {
 	if len(a.body) == 0 {
 		a.status, a.body = http.StatusOK, []byte(`{"value":[]}`)
@@ -171,8 +170,8 @@ func (p *Provider) stall(w http.ResponseWriter, r *http.Request, a answer) {
 	p.wait(fault.StallTime, r.Context().Done())
 }
 
-// sendBig sends well-formed JSON of exactly the size that the fault names,
-// without holding it.
+// sendBig sends well-formed JSON of exactly the size in the fault, without
+// keeping it in memory.
 func sendBig(w http.ResponseWriter, f fault.Fault) {
 	const head, tail = `{"value":[],"padding":"`, `"}`
 	w.Header().Set("Content-Type", jsonContent)
@@ -180,7 +179,7 @@ func sendBig(w http.ResponseWriter, f fault.Fault) {
 		w.Header().Set("Content-Length", strconv.Itoa(f.Number))
 	}
 	w.WriteHeader(http.StatusOK)
-	// The client may break it off at any point.
+	// The client may close the connection at any point.
 	_ = http.NewResponseController(w).Flush()
 	_, _ = fmt.Fprint(w, head)
 	filler := bytes.Repeat([]byte("a"), 32<<10)
@@ -199,7 +198,7 @@ func sendBig(w http.ResponseWriter, f fault.Fault) {
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		panic(http.ErrAbortHandler) // as near as other transports come
+		panic(http.ErrAbortHandler) // the closest that other transports offer
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -207,7 +206,7 @@ func reset(w http.ResponseWriter) {
 	_ = conn.Close()
 }
 
-// wait waits for d, or less when gone is closed. It is false when the provider
+// wait waits for d, or until gone is closed. It returns false if the provider
 // closes first.
 func (p *Provider) wait(d time.Duration, gone <-chan struct{}) bool {
 	t := time.NewTimer(d)

@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// misprint gives the answer with the content that the call's fault demands, if
-// it demands any.
+// misprint returns the answer with the content that the call's fault selects, if any.
 func (c *call) misprint(a answer) answer {
 	switch c.fault.Name {
 	case fault.NoValue:
@@ -34,7 +33,7 @@ func (c *call) misprint(a answer) answer {
 	return a
 }
 
-// emptyPage leads to the page after key.
+// emptyPage returns an empty page with a link to the page after key.
 func (c *call) emptyPage(key string) answer {
 	next, err := c.nextLink(key)
 	if err != nil {

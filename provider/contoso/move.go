@@ -16,8 +16,8 @@ const (
 	validateMoveAction = "validateMoveResources"
 )
 
-// linkedTo is the property with which a resource names others, by id or a list of ids:
-// within a group, linked resources move together or not at all.
+// linkedTo is the property in which a resource names others, by id or a list
+// of ids: within a group, linked resources move together or not at all.
 const linkedTo = "linkedTo"
 
 const (
@@ -28,11 +28,11 @@ const (
 // moveOrder is a requested move.
 type moveOrder struct {
 	Group      string          `json:"group"`  // the id of the source group
-	Target     string          `json:"target"` // that of the target group
+	Target     string          `json:"target"` // the id of the target group
 	IDs        []string        `json:"ids"`
 	SystemData json.RawMessage `json:"systemData,omitempty"`
-	Half       bool            `json:"half,omitempty"`  // it breaks off in the middle
-	Moves      string          `json:"moves,omitempty"` // what is done instead, and said to be all
+	Half       bool            `json:"half,omitempty"`  // it stops in the middle
+	Moves      string          `json:"moves,omitempty"` // what is done instead while the answer claims success
 }
 
 // move moves resources, with everything below them, to another group.
@@ -65,7 +65,7 @@ func (p *Provider) move(c *call) (answer, error) {
 			a := failed(fail(http.StatusInternalServerError, "MoveBrokeOff", "The move broke off in the middle as asked."))
 			return a, nil
 		}
-		o, links, err := p.begin(c, x, moveOperation, stateMoving, on)
+		o, links, err := p.beginOperation(c, x, moveOperation, stateMoving, on)
 		if err != nil {
 			return answer{}, err
 		}
@@ -73,7 +73,7 @@ func (p *Provider) move(c *call) (answer, error) {
 		if !validates {
 			o.Move = order
 			for _, id := range order.IDs {
-				x.put(x.resource(fold(id)).in(stateMoving, o.ID))
+				x.put(x.resource(fold(id)).inState(stateMoving, o.ID))
 			}
 		}
 		if p.breaks[moveNoLocation] {
@@ -83,7 +83,8 @@ func (p *Provider) move(c *call) (answer, error) {
 	})
 }
 
-// moveOrder reads which resources have to move where. on is the first of the resources.
+// moveOrder reads the resources and the target of a move. on is the first of
+// the resources.
 func (p *Provider) moveOrder(c *call) (order *moveOrder, on address, err error) {
 	body, err := c.object()
 	if err != nil {
@@ -133,7 +134,7 @@ func (p *Provider) moveOrder(c *call) (order *moveOrder, on address, err error) 
 	return order, on, nil
 }
 
-// mayMove judges a move by the present resources.
+// mayMove checks a move against the present resources.
 func (t *tx) mayMove(c *call, order *moveOrder) error {
 	moving := map[string]bool{}
 	for _, id := range order.IDs {
@@ -145,7 +146,7 @@ func (t *tx) mayMove(c *call, order *moveOrder) error {
 		if err != nil {
 			return err
 		}
-		r := t.held(a)
+		r := t.resourceAt(a)
 		if r == nil && t.breaks[moveAbsentSkipped] {
 			continue
 		}
@@ -178,7 +179,7 @@ func (t *tx) mayMove(c *call, order *moveOrder) error {
 	return f
 }
 
-// linkedWith are the resources of a group that a resource names, or that name it.
+// linkedWith returns the resources of a group that a resource names, or that name it.
 func (t *tx) linkedWith(r *resource, group string) (ids []string) {
 	for _, id := range r.links() {
 		if other := t.resource(fold(id)); other != nil && strings.HasPrefix(fold(id), group) {
@@ -195,7 +196,7 @@ func (t *tx) linkedWith(r *resource, group string) (ids []string) {
 }
 
 func (r *resource) links() (ids []string) {
-	text, given := r.Properties.given(linkedTo)
+	text, given := r.Properties.present(linkedTo)
 	if !given {
 		return nil
 	}
@@ -208,10 +209,10 @@ func (r *resource) links() (ids []string) {
 	return ids
 }
 
-// placeOf returns the id in the target group for one in the source group.
+// placeOf returns the id in the target group that replaces one in the source group.
 func (o *moveOrder) placeOf(id string) string { return o.Target + id[len(o.Group):] }
 
-// relocate moves the resources that a move names, as far as they exist.
+// relocate moves those resources of a move that exist.
 func (t *tx) relocate(o *moveOrder) error {
 	ids := o.IDs
 	switch {
@@ -253,8 +254,8 @@ func (t *tx) relocateOne(o *moveOrder, key string) error {
 	if next.State == stateMoving {
 		next.State, next.Operation = stateSucceeded, ""
 	}
-	for _, id := range r.links() { // the resources that it names by id move as well
-		text, _ := next.Properties.given(linkedTo)
+	for _, id := range r.links() { // the ids of resources that it names change too
+		text, _ := next.Properties.present(linkedTo)
 		next.Properties = next.Properties.with(linkedTo, bytes.ReplaceAll(text, encode(id), encode(o.placeOf(id))))
 	}
 	if next.SystemData, err = mergeSystemData(r.SystemData, string(o.SystemData)); err != nil {
@@ -276,7 +277,7 @@ func (t *tx) relocateOne(o *moveOrder, key string) error {
 func (t *tx) finishMove(o, done *operation) error {
 	for _, id := range o.Move.IDs {
 		if r := t.resource(fold(id)); r != nil && r.Operation == o.ID {
-			t.put(r.in(stateSucceeded, ""))
+			t.put(r.inState(stateSucceeded, ""))
 		}
 	}
 	if done.Error != nil {

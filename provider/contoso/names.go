@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// checkName answers whether a name is free at this endpoint.
+// checkName reports whether a name is available at this endpoint.
 func (p *Provider) checkName(c *call) (answer, error) {
 	if c.method != http.MethodPost {
 		return answer{}, notAllowed(http.MethodPost)
@@ -14,7 +14,7 @@ func (p *Provider) checkName(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if _, given := body.given("name"); !given {
+	if _, given := body.present("name"); !given {
 		return answer{}, invalidContent("The member 'name' is required: the name to check.")
 	}
 	name, err := body.text("name")
@@ -49,14 +49,15 @@ func (t *tx) availability(name string, kind *resourceType) availability {
 	if !validName(name) {
 		return availability{Reason: "Invalid", Message: "The name is not valid. A name has 1 to 260 characters, none of <>%&:\\?/ and no control characters."}
 	}
-	if t.taken(name, kind) && !t.breaks[checkNameWrong] {
+	if t.nameTaken(name, kind) && !t.breaks[checkNameWrong] {
 		return availability{Reason: "AlreadyExists", Message: "The name '" + name + "' is already in use. Choose another."}
 	}
 	return availability{NameAvailable: true}
 }
 
-// taken checks the present resources, and those that are about to appear.
-func (t *tx) taken(name string, kind *resourceType) bool {
+// nameTaken reports whether a present resource, or one that is about to
+// appear, has the name.
+func (t *tx) nameTaken(name string, kind *resourceType) bool {
 	is := func(r *resource) bool { return r != nil && r.Type == kind.name() && same(r.Name, name) }
 	for _, r := range t.resources {
 		if is(r) {
@@ -83,7 +84,8 @@ type localized struct {
 	LocalizedValue string `json:"localizedValue"`
 }
 
-// usages answers how many resources of each type the subscription has here.
+// usages returns the number of the subscription's resources of each type at
+// this endpoint.
 func (p *Provider) usages(c *call) (answer, error) {
 	if c.method != http.MethodGet {
 		return answer{}, notAllowed(http.MethodGet)
@@ -116,7 +118,7 @@ type operationDisplay struct {
 	Description string `json:"description"`
 }
 
-// listOperations answers GET /providers/{namespace}/operations.
+// listOperations handles GET /providers/{namespace}/operations.
 func (p *Provider) listOperations(c *call) (answer, error) {
 	if c.method != http.MethodGet {
 		return answer{}, notAllowed(http.MethodGet)

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// mayDelete keeps a resource of a type whose deletionPolicy is refuse while it
-// has nested resources (addendum, Designing Resources: tracked ones are deleted
-// with their parent as the policy says).
+// mayDelete refuses to delete a resource that has nested ones if the
+// deletionPolicy of its type is refuse (addendum, Designing Resources: the
+// policy decides whether tracked ones are deleted with their parent).
 func (t *tx) mayDelete(kind *resourceType, r *resource) error {
 	if !kind.refuse || t.breaks[refuseIgnored] {
 		return nil
@@ -31,8 +31,8 @@ func (t *tx) mayDelete(kind *resourceType, r *resource) error {
 		"The resource '%s' cannot be deleted while it has nested resources. Delete these first: %s%s.", r.ID, strings.Join(ids, ", "), rest)
 }
 
-// drop removes a resource with everything below it.
-func (t *tx) drop(key string) {
+// dropResource removes a resource with everything below it.
+func (t *tx) dropResource(key string) {
 	if t.breaks[childrenSurvive] {
 		t.cancel(func(o *operation) bool { return o.Kind != deleteOperation && o.Key == key })
 		t.setResource(key, nil)

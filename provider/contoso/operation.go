@@ -20,7 +20,7 @@ const (
 	actionOperation = "action"
 )
 
-// Ended operations can be polled for this long, so that one outlives a day.
+// operationKept is how long ended operations can be polled: longer than a day.
 const operationKept = 48 * time.Hour
 
 // operation is one asynchronous operation. The first transaction after Due ends it.
@@ -28,34 +28,34 @@ type operation struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`
 	Key     string    `json:"key"`    // the resource's
-	Status  string    `json:"status"` // a word of its own while it runs, then the outcome
+	Status  string    `json:"status"` // a word of contoso's own while it runs, then the outcome
 	Outcome string    `json:"outcome"`
 	Started time.Time `json:"started"`
 	Due     time.Time `json:"due"`
 	Ended   time.Time `json:"ended,omitzero"`
 
-	Place      string `json:"place"` // the path that its polls lie below
+	Place      string `json:"place"` // the path of its polling URLs without the operation's id
 	Location   string `json:"location,omitempty"`
 	RetryAfter string `json:"retryAfter,omitempty"`
 	Tenant     string `json:"tenant,omitempty"`
 	Caller     string `json:"caller,omitempty"`
 	ETags      bool   `json:"etags"`
 
-	// Unseen is until when no poll finds it. Version, if set, is the only api-version
-	// that polls may use.
+	// Unseen is the time until polls are answered 404. Version, if set, is the
+	// only api-version that polls may use.
 	Unseen  time.Time `json:"unseen,omitzero"`
 	Version string    `json:"version,omitempty"`
-	// Unshown: the resource does not show that it is being deleted.
+	// Unshown means that the resource does not show that it is being deleted.
 	Unshown bool `json:"unshown,omitempty"`
 
-	Move     *moveOrder   `json:"move,omitempty"`     // is carried out when it succeeds
-	Hidden   *resource    `json:"hidden,omitempty"`   // appears when the operation succeeds
-	Children []*resource  `json:"children,omitempty"` // are put when it succeeds
-	Previous *resource    `json:"previous,omitempty"` // stands again when it fails
-	Shown    string       `json:"shown,omitempty"`    // the key of the resource that tells of it
-	Result   *result      `json:"result,omitempty"`   // what a synchronous answer would have been
+	Move     *moveOrder   `json:"move,omitempty"`     // carried out when it succeeds
+	Hidden   *resource    `json:"hidden,omitempty"`   // appears when it succeeds
+	Children []*resource  `json:"children,omitempty"` // written when it succeeds
+	Previous *resource    `json:"previous,omitempty"` // restored when it fails
+	Shown    string       `json:"shown,omitempty"`    // the key of the resource that shows it
+	Result   *result      `json:"result,omitempty"`   // the answer of a synchronous call
 	Error    *errorDetail `json:"error,omitempty"`
-	Refusal  *errorDetail `json:"refusal,omitempty"` // the error that it ends with, if one was asked for
+	Refusal  *errorDetail `json:"refusal,omitempty"` // the error that it ends with, if one was requested
 }
 
 type result struct {
@@ -75,9 +75,9 @@ func (r *result) answer() answer {
 	return a
 }
 
-// begin starts an operation on the resource at the address and gives it with
-// the headers of the first answer.
-func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*operation, http.Header, error) {
+// beginOperation starts an operation on the resource at the address, and returns it
+// with the headers of the first answer.
+func (p *Provider) beginOperation(c *call, x *tx, kind, status string, on address) (*operation, http.Header, error) {
 	o := &operation{
 		ID: uuid.NewString(), Kind: kind, Key: on.key(), Status: status, Outcome: c.order.outcome,
 		Started: x.now, Due: x.now.Add(c.order.duration), RetryAfter: c.order.retryAfter, ETags: c.etags,
@@ -86,8 +86,8 @@ func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*oper
 		o.ID = fold(c.requestID)
 	}
 	o.Tenant, o.Caller = c.caller()
-	o.free(c, x.now)
-	place := p.place(c, on)
+	o.applyFreedom(c, x.now)
+	place := p.pollSegments(c, on)
 	o.Place = "/" + strings.Join(place, "/")
 	links := http.Header{}
 	if o.RetryAfter != "" {
@@ -112,8 +112,8 @@ func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*oper
 	return o, links, nil
 }
 
-// place gives the segments that the operation's polling URLs lie below.
-func (p *Provider) place(c *call, on address) []string {
+// pollSegments returns the first segments of the operation's polling URLs.
+func (p *Provider) pollSegments(c *call, on address) []string {
 	if c.order.place == placeResource {
 		return slices.Clip(on.segments)
 	}
@@ -136,8 +136,8 @@ func (t *tx) forgetOperations() {
 	}
 }
 
-// settle ends the due operations in the order of their due times, each in a change of
-// its own.
+// settle ends the due operations in the order of their due times, each in its
+// own change.
 func (p *Provider) settle(now time.Time) error {
 	var due []*operation
 	for _, o := range p.state.running {
@@ -153,10 +153,10 @@ func (p *Provider) settle(now time.Time) error {
 	})
 	for _, o := range due {
 		if p.state.running[o.ID] != o {
-			continue // ended by one before it
+			continue // ended by an earlier one
 		}
 		x := p.newTx(o.Due)
-		if err := x.finish(o); err != nil {
+		if err := x.finishOperation(o); err != nil {
 			return err
 		}
 		if err := p.commit(&x.change); err != nil {
@@ -166,8 +166,8 @@ func (p *Provider) settle(now time.Time) error {
 	return nil
 }
 
-// finish ends the operation as its outcome says.
-func (t *tx) finish(o *operation) error {
+// finishOperation ends the operation with its outcome.
+func (t *tx) finishOperation(o *operation) error {
 	done := *o
 	done.Status, done.Ended, done.Hidden, done.Previous, done.Children, done.Move = o.Outcome, o.Due, nil, nil, nil, nil
 	current := t.resource(o.Key)
@@ -184,7 +184,7 @@ func (t *tx) finish(o *operation) error {
 			}
 		}
 		if current != nil {
-			t.put(t.settled(current, o.Previous).in(o.Outcome, ""))
+			t.put(t.settled(current, o.Previous).inState(o.Outcome, ""))
 		}
 		t.setOperation(o.ID, &done)
 		return errors.Join(t.endRun(&done), t.relist())
@@ -196,13 +196,13 @@ func (t *tx) finish(o *operation) error {
 	if o.Hidden != nil {
 		current = o.Hidden
 	}
-	// Of several deletes the first that is done takes the resource with it: none
-	// may report success while it stands.
+	// The first of several deletes to end removes the resource: none may
+	// report success while the resource exists.
 	if o.Kind == deleteOperation && (current != nil || o.Unshown || beingDeleted(t.resource(o.Key))) {
-		t.drop(o.Key)
+		t.dropResource(o.Key)
 	}
 	if o.Kind == writeOperation && current != nil {
-		t.put(current.in(stateSucceeded, ""))
+		t.put(current.inState(stateSucceeded, ""))
 		t.insert(o.Children)
 		if err := t.relist(); err != nil {
 			return err
@@ -219,8 +219,8 @@ func (t *tx) finish(o *operation) error {
 	return t.endRun(&done)
 }
 
-// settled returns the resource after a failure: the one before, or the resource whose
-// creation failed.
+// settled returns the resource after a failure: the previous one, or the
+// resource whose creation failed.
 func (t *tx) settled(current, previous *resource) *resource {
 	if previous != nil && !t.breaks[failedUpdateKept] {
 		return previous
@@ -228,7 +228,7 @@ func (t *tx) settled(current, previous *resource) *resource {
 	return current
 }
 
-// outcomeFailure is the answer to a write that was ordered to fail.
+// outcomeFailure returns the error of a write that was ordered to fail.
 func outcomeFailure(outcome string) *failure {
 	if outcome == stateCanceled || outcome == stateCancelled {
 		return fail(http.StatusConflict, "OperationCanceled", "The operation was canceled as the request asked.")
@@ -236,8 +236,7 @@ func outcomeFailure(outcome string) *failure {
 	return fail(http.StatusConflict, "OperationFailed", "The operation failed as the request asked.")
 }
 
-// pollForm says whether the address is an operation's, and which of its two
-// forms.
+// pollForm returns the form of a polling URL, and whether the address is one.
 func pollForm(a address) (form string, ok bool) {
 	if !a.isInstance() || a.subscription == "" {
 		return "", false
@@ -246,8 +245,8 @@ func pollForm(a address) (form string, ok bool) {
 	return form, form == "operationresults" || form == "operationstatuses"
 }
 
-// poll answers an operation's polling URLs (async reference, Operation result rules):
-// 404 to callers other than the one that started it.
+// poll handles an operation's polling URLs (async reference, Operation result
+// rules): 404 to callers who did not start it.
 func (p *Provider) poll(c *call, form string) (answer, error) {
 	if c.method != http.MethodGet {
 		return answer{}, notAllowed(http.MethodGet)
@@ -266,7 +265,7 @@ func (p *Provider) poll(c *call, form string) (answer, error) {
 			return answer{}, err
 		}
 		if form == "operationstatuses" {
-			a := x.breaks.lie(o).statusAnswer(x.now)
+			a := x.breaks.falsify(o).statusAnswer(x.now)
 			if x.breaks[statusPoll202] && o.Ended.IsZero() {
 				a.status = http.StatusAccepted
 			}
@@ -279,8 +278,8 @@ func (p *Provider) poll(c *call, form string) (answer, error) {
 	})
 }
 
-// resultAnswer is 202 while the operation runs, then what a synchronous answer
-// would have been.
+// resultAnswer returns 202 while the operation runs, and then the answer of a
+// synchronous call.
 func (o *operation) resultAnswer() answer {
 	switch {
 	case o.Ended.IsZero():
@@ -298,7 +297,7 @@ func (o *operation) resultAnswer() answer {
 	return o.Result.answer()
 }
 
-// statusAnswer is the operation resource (addendum, Operation Resource format).
+// statusAnswer returns the operation resource (addendum, Operation Resource format).
 func (o *operation) statusAnswer(now time.Time) answer {
 	status := operationStatus{
 		ID: o.Place + "/operationStatuses/" + o.ID, Name: o.ID, Status: o.Status,

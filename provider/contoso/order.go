@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Ways of carrying out a write, by the header x-contoso-async.
+// Modes of carrying out a write, by the header x-contoso-async.
 const (
 	modeSynchronous    = ""
-	modeState          = "state"            // PUT: 201 or 200, the state tells
+	modeState          = "state"            // PUT: 201 or 200, provisioningState shows the end
 	modeAzureAsync     = "azure-async"      // the same with Azure-AsyncOperation; else 202 with both headers
 	modeAccepted       = "accepted"         // PUT: 202 with Location
 	modeAcceptedAsync  = "accepted-async"   // PUT: 202 with both headers
@@ -34,7 +34,7 @@ const (
 	endless         = 100 * 365 * 24 * time.Hour
 )
 
-// order is how the client wants its write carried out.
+// order holds the client's wishes for a write.
 type order struct {
 	mode       string
 	duration   time.Duration
@@ -106,8 +106,8 @@ func choice(h http.Header, name, fallback string, allowed ...string) (string, er
 	return v, nil
 }
 
-// links says which headers the first answer carries. Only a PUT that shows its
-// state has none of Location.
+// links reports which polling headers the first answer has. Only a PUT that
+// shows its state has no Location.
 func (o order) links(method string) (location, status bool) {
 	switch o.mode {
 	case modeAccepted, modeLocation:
@@ -122,7 +122,7 @@ func (o order) links(method string) (location, status bool) {
 	return false, false
 }
 
-// accepted says whether the first answer is a bodiless 202.
+// accepted reports whether the first answer is a 202 without a body.
 func (o order) accepted(method string) bool {
 	return method != http.MethodPut || o.mode == modeAccepted || o.mode == modeAcceptedAsync || o.mode == modeAcceptedStatus
 }

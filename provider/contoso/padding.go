@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 )
 
-// paddingMark parts a skip token from what makes it long.
+// paddingMark separates a skip token from its padding.
 const paddingMark = "."
 
-// padding returns n bytes behind a skip token that nothing can pack, as state that a
-// provider has encrypted.
+// padding returns n bytes to append to a skip token. They cannot be
+// compressed, like state that a provider has encrypted.
 func padding(n int) string {
 	random := rand.NewChaCha8([32]byte{})
 	state := make([]byte, n)

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// preflightVersion is the api-version of the question itself.
+// preflightVersion is the api-version of preflights.
 const preflightVersion = "2020-10-01"
 
-// tooSlow is longer than a front door waits.
+// tooSlow is longer than a front door waits for a preflight.
 const tooSlow = 6 * time.Second
 
-// asksPreflight reports whether a call asks what would become of planned resources.
-func asksPreflight(c *call) bool {
+// isPreflight reports whether a call is a preflight of planned resources.
+func isPreflight(c *call) bool {
 	return c.method == http.MethodPost && same(c.address.typePath(), "deployments/preflight") && len(c.address.names) == 1 && !c.address.extends
 }
 
-// preflight says whether the PUTs of planned resources would be accepted as things are. It
-// changes nothing.
+// preflight reports whether the PUTs of planned resources would be accepted
+// now. It changes nothing.
 func (p *Provider) preflight(c *call) (answer, error) {
 	if given := c.query["api-version"]; len(given) != 1 || given[0] != preflightVersion {
 		return answer{}, badRequest("InvalidApiVersionParameter", "The api-version of a preflight is '%s'.", preflightVersion)
@@ -53,7 +53,7 @@ func (p *Provider) preflight(c *call) (answer, error) {
 			case f.code == "InvalidResourceType" && x.breaks[preflightUnknown500]:
 				return answer{}, errBroken
 			case f.code == "LocationNotAvailableForResourceType" && x.breaks[preflightAcceptsAll]:
-			case f.code != parentNotFound: // it may be made before
+			case f.code != parentNotFound: // the parent may be created first
 				refused = append(refused, errorDetail{Code: f.code, Message: f.message, Target: id, Details: f.details})
 			}
 		}
@@ -80,7 +80,7 @@ func verdict(refused []errorDetail) answer {
 		said{stateFailed, &errorDetail{Code: "MultipleErrorsOccurred", Message: "Several resources would be refused. See details.", Details: refused}})
 }
 
-// judgePlanned judges a planned resource as its PUT is judged.
+// judgePlanned checks a planned resource like its PUT.
 func (p *Provider) judgePlanned(c *call, x *tx, text json.RawMessage) (id string, err error) {
 	var planned struct{ Name, Type, APIVersion string }
 	var body object
@@ -109,14 +109,14 @@ func (p *Provider) judgePlanned(c *call, x *tx, text json.RawMessage) (id string
 	if err != nil {
 		return id, err
 	}
-	current := x.held(put.address)
-	w, err := p.judge(put, x, t, wanted{body: body.without("apiVersion", "name", "type")}, current)
+	current := x.resourceAt(put.address)
+	w, err := p.evaluatePut(put, x, t, wanted{body: body.without("apiVersion", "name", "type")}, current)
 	switch {
 	case err != nil:
 	case current != nil && x.breaks[preflightRefusesAll]:
 		err = fail(http.StatusConflict, "ResourceAlreadyExists", "The resource '%s' already exists.", current.ID)
 	case current == nil && x.breaks[preflightCreates]:
-		x.put(w.next.in(stateSucceeded, ""))
+		x.put(w.next.inState(stateSucceeded, ""))
 	}
 	return id, err
 }

@@ -17,38 +17,38 @@ type Options struct {
 	// Region is the one region that the endpoint serves; "global" makes it the
 	// endpoint of the global types.
 	Region string
-	// StateFile keeps the state across restarts; empty keeps it in memory. A
-	// write is on disk before it is acknowledged. The file belongs to one
-	// provider at a time.
+	// StateFile keeps the state across restarts; if it is empty, the state is
+	// only in memory. A write is on disk before it is acknowledged. Only one
+	// provider may use the file at a time.
 	StateFile string
-	// PageSize is the most resources on a page of a list, 50 if zero.
+	// PageSize bounds the resources on a page of a list, 50 if zero.
 	PageSize int
 	// Log gets one entry per request, at level info; nil logs nothing.
 	Log *zap.Logger
 	// Breaks names rules of the contract that the provider breaks, each from
-	// [Breaks]; an unknown one is an error of New.
+	// [Breaks]; New refuses unknown ones.
 	Breaks []string
-	// Habits are freedoms that the provider takes with properties and links, each by the name
-	// of a constant such as [AddDefaults]; an unknown one is an error of New.
+	// Habits names freedoms that the provider takes with properties and links,
+	// by constants such as [AddDefaults]; New refuses unknown ones.
 	Habits []string
-	// Types are further resource types that the endpoint serves, each with its
-	// api-version, as "Namespace/type@2024-01-01": tracked ones, and below those
-	// proxy-only ones. They have no rules of their own.
+	// Types lists further resource types with their api-versions, as
+	// "Namespace/type@2024-01-01": tracked ones, and proxy-only ones below
+	// those. They have no special rules.
 	Types []string
-	// AnyType has the endpoint serve all other types too, with whatever bodies they are sent.
-	// How they are carried out and answered follows from their names.
+	// AnyType makes the endpoint serve all other types too, with any bodies.
+	// Their names determine how they are carried out and answered.
 	AnyType bool
-	// FrontDoor creates the machines of clusters; nil: there can be no clusters.
+	// FrontDoor creates the machines of clusters; if it is nil, clusters are refused.
 	FrontDoor *FrontDoor
-	// Clients are the authorities of the certificates that a front door must show, by
-	// TLS; everyone else is answered with 403. Nil: none is asked for.
+	// Clients are the authorities of the certificates that a front door must show in the
+	// TLS handshake; everyone else is answered with 403. Nil requires no certificate.
 	Clients *x509.CertPool
 	// Now is the clock of asynchronous operations, time.Now if nil.
 	Now func() time.Time
 }
 
-// Provider is one isolated regional endpoint. It is an http.Handler for any
-// number of requests at once, and may be mounted on several servers.
+// Provider is one isolated regional endpoint. It is an http.Handler for
+// concurrent requests, and may be mounted on several servers.
 type Provider struct {
 	region   string
 	pageSize int
@@ -67,12 +67,12 @@ type Provider struct {
 	faults    fault.Table
 	requests  recorder
 
-	// closing, once closed, ends waits that a fault has a request make; active
-	// counts requests under way, which may outlive their connections.
+	// closing, once closed, ends the waits of requests with a fault; active
+	// counts running requests, which may outlive their connections.
 	closing chan struct{}
 	active  sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	state   *state
 	journal *journal // nil without a state file
 	closed  bool
@@ -124,7 +124,7 @@ func New(o Options) (*Provider, error) {
 	return p, nil
 }
 
-// Close ends the waits of requests under way, lets these requests finish, and
+// Close ends the waits of running requests, lets these requests finish, and
 // closes the state file. Later requests are answered with 503.
 func (p *Provider) Close() error {
 	p.mu.Lock()
@@ -152,8 +152,7 @@ func (p *Provider) enter() bool {
 	return !p.closed
 }
 
-// ServeHTTP answers one request of the front door, or of contoso's own
-// administration.
+// ServeHTTP answers a request to the contract's API or to contoso's own administration.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.enter() {
 		failed(fail(http.StatusServiceUnavailable, "ServiceUnavailable", "The provider is closed.")).send(w)
@@ -162,7 +161,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer p.active.Done()
 	if err := p.trusts(r); err != nil {
 		if p.breaks[certificateTooLate] {
-			p.serve(nowhere{}, r)
+			p.serve(discardAnswer{}, r)
 		}
 		failed(err).send(w)
 		return
@@ -171,7 +170,7 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.admin(w, r)
 		return
 	}
-	if !isNotice(r) { // the subscription has a journal of these
+	if !isNotice(r) { // the subscription keeps these
 		p.requests.add(p.now(), r)
 	}
 	id := uuid.NewString()
@@ -192,8 +191,8 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		zap.String("clientRequestId", r.Header.Get("x-ms-client-request-id")))
 }
 
-// serve answers, with the fault that the request drew, and gives the status and
-// the fault for the log.
+// serve answers the request with its fault, if any, and returns the status
+// and the fault for the log.
 func (p *Provider) serve(w http.ResponseWriter, r *http.Request) (int, string) {
 	f, ok := p.faults.Take(r, isNotice(r))
 	if !ok {
@@ -215,7 +214,7 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) (int, string) {
 	return p.misbehave(w, r, c), f.Name
 }
 
-// answer is the contract's answer to the call.
+// answer returns the contract's answer to the call.
 func (p *Provider) answer(c *call) answer {
 	a, err := p.route(c)
 	if err != nil {
@@ -227,9 +226,8 @@ func (p *Provider) answer(c *call) answer {
 	return c.mistype(p.breaks.spoil(a))
 }
 
-// transact runs f on the state as it is now: with every operation settled that
-// has fallen due. What f changes is durable and visible when transact returns
-// without an error, else nothing of it is.
+// transact runs f on the current state, after ending all due operations. If it returns
+// no error, f's change is durable and visible; otherwise nothing is changed.
 func (p *Provider) transact(f func(*tx) (answer, error)) (answer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,7 +264,7 @@ func (p *Provider) commit(c *change) error {
 	p.state.apply(c)
 	if p.journal.size > p.journal.rewriteAt {
 		if err := p.journal.rewrite(p.state); err != nil {
-			// The change itself is safe in the old journal.
+			// The old journal already holds the change itself.
 			p.log.Error("state file not rewritten", zap.Error(err))
 			p.journal.rewriteAt *= 2
 		}

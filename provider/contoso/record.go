@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// recordsKept bounds the memory of requests.
+// recordsKept bounds the recorded requests.
 const recordsKept = 1000
 
-// recorded is one request as it arrived, its target as it stood on the wire.
-type recorded struct {
+// recordedRequest is one request as it arrived, with its unparsed target.
+type recordedRequest struct {
 	Time             time.Time   `json:"time"`
 	Method           string      `json:"method"`
 	Path             string      `json:"path"`
@@ -23,22 +23,22 @@ type recorded struct {
 	TransferEncoding []string    `json:"transferEncoding,omitempty"`
 }
 
-// recorder remembers the latest requests.
+// recorder keeps the latest requests.
 type recorder struct {
 	mu   sync.Mutex
-	list []recorded
+	list []recordedRequest
 	next int // the oldest, once the list is full
 }
 
 func (r *recorder) add(now time.Time, q *http.Request) {
 	target := q.RequestURI
-	if target == "" { // a request that came through no server
+	if target == "" { // a request that did not come through a server
 		target = q.URL.RequestURI()
 	}
 	path, query, _ := strings.Cut(target, "?")
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	record := recorded{now.UTC(), q.Method, path, query, q.Host, q.Proto, q.Header.Clone(), q.ContentLength, q.TransferEncoding}
+	record := recordedRequest{now.UTC(), q.Method, path, query, q.Host, q.Proto, q.Header.Clone(), q.ContentLength, q.TransferEncoding}
 	if len(r.list) < recordsKept {
 		r.list = append(r.list, record)
 		return
@@ -47,10 +47,10 @@ func (r *recorder) add(now time.Time, q *http.Request) {
 	r.next = (r.next + 1) % recordsKept
 }
 
-func (r *recorder) all() []recorded {
+func (r *recorder) all() []recordedRequest {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append(append([]recorded{}, r.list[r.next:]...), r.list[:r.next]...)
+	return append(append([]recordedRequest{}, r.list[r.next:]...), r.list[:r.next]...)
 }
 
 func (r *recorder) clear() {

@@ -5,17 +5,17 @@ import (
 	"strings"
 )
 
-// refused answers a call by the error of the fault refuse.
+// refused returns the answer of the fault refuse.
 func refused(c *call) answer {
 	refusal := c.wholeError()
-	if asksPreflight(c) {
+	if isPreflight(c) {
 		return verdict([]errorDetail{*refusal})
 	}
 	return jsonAnswer(c.fault.Number, errorBody{*refusal})
 }
 
-// wholeError is an error with all members that an error may have, each of which quotes the
-// content of the call. Some services write the names of what they were sent as names.
+// wholeError returns an error with all members that an error may have. Each quotes the
+// content of the call. Some services use texts of the request as member names.
 func (c *call) wholeError() *errorDetail {
 	quoted := string(c.body)
 	refusal := &errorDetail{

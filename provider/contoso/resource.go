@@ -22,38 +22,39 @@ const (
 	stateDeleting = "Deleting"
 )
 
-// resource is one resource as it is kept. Values are never changed once they
-// are in the store; a write puts a new one in their place.
+// resource is a stored resource. Values in the store are immutable; a write
+// stores a new one.
 type resource struct {
 	ID         string          `json:"id"` // in the casing of the latest write
 	Name       string          `json:"name"`
 	Type       string          `json:"type"`
-	Scope      string          `json:"scope"` // folded; what the type's provider part hangs on
+	Scope      string          `json:"scope"` // folded; the part before the last provider part
 	Location   string          `json:"location,omitempty"`
-	Members    object          `json:"members"`            // tags, sku, plan, kind and what else stands at the top
+	Members    object          `json:"members"`            // tags, sku, plan, kind and other top-level members
 	Properties object          `json:"properties"`         // without provisioningState
-	Children   json.RawMessage `json:"children,omitempty"` // a member for properties, of children that came by deep insert
+	Children   json.RawMessage `json:"children,omitempty"` // a member for properties, with the children of deep inserts
 	SystemData json.RawMessage `json:"systemData,omitempty"`
 	State      string          `json:"state"`
 	ETag       string          `json:"etag"`
-	Operation  string          `json:"operation,omitempty"` // the one under way
+	Operation  string          `json:"operation,omitempty"` // the running one
 }
 
 func (r *resource) key() string { return fold(r.ID) }
 
-// in gives a copy in another provisioning state, with the operation that
-// brings it about ("" for none).
-func (r *resource) in(state, operation string) *resource {
+// inState returns a copy in another provisioning state, with the operation
+// that leads to it ("" for none).
+func (r *resource) inState(state, operation string) *resource {
 	c := *r
 	c.State, c.Operation = state, operation
 	return &c
 }
 
-// Members of a resource that its owner cannot set, or that are kept apart.
+// ownMembers lists the members that a resource's owner cannot set, or that
+// have their own fields.
 var ownMembers = []string{"id", "name", "type", "location", "properties", "systemData", "etag"}
 
-// render writes the resource as clients see it. Without etags it is the form of
-// the api-version that has none.
+// render writes the resource as clients see it; etags is false for the
+// api-version without ETags.
 func (r *resource) render(etags bool) []byte {
 	out := object{{"id", encode(r.ID)}, {"name", encode(r.Name)}, {"type", encode(r.Type)}}
 	if etags {
@@ -79,7 +80,7 @@ func (r *resource) shownChildren() object {
 	return o
 }
 
-// answer is a response whose body is the resource.
+// answer returns an answer with the resource as its body.
 func (r *resource) answer(status int, etags bool) answer {
 	a := bodyAnswer(status, r.render(etags))
 	if etags {

@@ -10,20 +10,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// address is a request path taken apart by position (resource reference, Arguments for
-// CRUD on Resource). Its texts are decoded, in the client's casing.
+// address is a request path parsed by position (resource reference, Arguments
+// for CRUD on Resource). Its texts are decoded, in the client's casing.
 //
-// A path whose last provider part has as many names as types names an
-// instance; with one type more than names it names a collection or an action.
+// If the last provider part has as many names as types, the path names an
+// instance; with one more type than names it names a collection or an action.
 type address struct {
 	segments     []string
 	subscription string
 	group        string
-	scope        []string // what stands before the last "providers"
+	scope        []string // the segments before the last "providers"
 	namespace    string
 	types, names []string
 	extends      bool   // the scope is itself a resource
-	action       string // on the group; the path ends with it
+	action       string // an action on the group, the last segment
 }
 
 func parseAddress(escaped string) (address, error) {
@@ -41,7 +41,7 @@ func (a *address) checkGroup() error {
 	return nil
 }
 
-// parsePath is parseAddress without what is said of a group's name.
+// parsePath is like parseAddress, without checking a group's name.
 func parsePath(escaped string) (address, error) {
 	var a address
 	text := strings.TrimSuffix(strings.TrimPrefix(escaped, "/"), "/")
@@ -93,8 +93,8 @@ func (a *address) parseProviders(at int) error {
 		a.scope = a.segments[:at]
 		a.namespace = a.segments[at+1]
 		a.types, a.names = nil, nil
-		// A name may be "providers"; only where a type must stand does the word
-		// begin another provider part.
+		// A name may be "providers"; the word begins another provider part only
+		// in a type's place.
 		for at += 2; at < len(a.segments) && !same(a.segments[at], "providers"); at += 2 {
 			a.types = append(a.types, a.segments[at])
 			if at+1 < len(a.segments) {
@@ -107,7 +107,7 @@ func (a *address) parseProviders(at int) error {
 
 func (a address) id() string { return "/" + strings.Join(a.segments, "/") }
 
-// key returns the form of an id for comparing, storing and ordering.
+// key returns the id's form for comparison, storage and ordering.
 func (a address) key() string { return fold(a.id()) }
 
 func (a address) scopeKey() string { return fold("/" + strings.Join(a.scope, "/")) }
@@ -116,17 +116,16 @@ func (a address) name() string { return a.names[len(a.names)-1] }
 
 func (a address) isInstance() bool { return len(a.types) > 0 && len(a.types) == len(a.names) }
 
-// tail is the last type of a path that names no instance: a collection or an
-// action.
+// tail returns the last type of a path that names no instance: a collection
+// or an action.
 func (a address) tail() string { return a.types[len(a.types)-1] }
 
-// typePath is the path's type below its namespace, such as
-// "virtualMachines/disks".
+// typePath returns the path's type below its namespace, such as "virtualMachines/disks".
 func (a address) typePath() string { return strings.Join(a.types, "/") }
 
-// above returns the instance above a collection, an action or a nested resource. It is
-// false for top-level ones.
-func (a address) above() (address, bool) {
+// instanceAbove returns the instance above a collection, an action or a nested
+// resource, and false for top-level ones.
+func (a address) instanceAbove() (address, bool) {
 	n, drop := len(a.types)-1, 1
 	if a.isInstance() {
 		drop = 2
@@ -139,7 +138,7 @@ func (a address) above() (address, bool) {
 	return a, true
 }
 
-// child is the address of an instance nested below this one.
+// child returns the address of an instance nested below this one.
 func (a address) child(kind, name string) address {
 	a.segments = slices.Concat(a.segments, []string{kind, name})
 	a.types = slices.Concat(a.types, []string{kind})
@@ -147,7 +146,7 @@ func (a address) child(kind, name string) address {
 	return a
 }
 
-// addressOf takes the id of a resource apart, which is not escaped.
+// addressOf parses the id of a resource, which is not escaped.
 func addressOf(id string) (address, error) {
 	return parseAddress(escaped(strings.Split(strings.TrimPrefix(id, "/"), "/")...))
 }
@@ -180,8 +179,8 @@ func validGroup(s string) bool {
 	})
 }
 
-// fold maps names that are the same without case to equal text. Letters beyond
-// ASCII never become ASCII ones.
+// fold maps names that match without case to equal text. Letters beyond ASCII
+// never become ASCII ones.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < utf8.RuneSelf {
@@ -196,7 +195,7 @@ func fold(s string) string {
 
 func same(a, b string) bool { return a == b || fold(a) == fold(b) }
 
-// location returns the form of a region for comparing: without case and white space.
+// location returns a region's form for comparison: without case and white space.
 func location(s string) string {
 	return strings.ToLower(strings.Join(strings.Fields(s), ""))
 }

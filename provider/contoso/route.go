@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// route finds what the call asks for by the position of its segments.
+// route dispatches the call by the position of its segments.
 func (p *Provider) route(c *call) (answer, error) {
 	a := c.address
 	if a.action != "" {
@@ -24,7 +24,7 @@ func (p *Provider) route(c *call) (answer, error) {
 	if form, ok := pollForm(a); ok {
 		return p.poll(c, form)
 	}
-	if asksPreflight(c) {
+	if isPreflight(c) {
 		return p.preflight(c)
 	}
 	if err := p.checkVersion(c); err != nil {
@@ -48,7 +48,7 @@ func (p *Provider) route(c *call) (answer, error) {
 		return p.routeInstance(c)
 	}
 	if c.method == http.MethodPost {
-		return p.act(c)
+		return p.runAction(c)
 	}
 	return p.routeCollection(c)
 }
@@ -60,7 +60,7 @@ func (p *Provider) routeTenant(c *call) (answer, error) {
 	return p.listOperations(c)
 }
 
-// routeLocation serves /subscriptions/{s}/providers/{ns}/locations/{l}/….
+// routeLocation handles /subscriptions/{s}/providers/{ns}/locations/{l}/….
 func (p *Provider) routeLocation(c *call) (answer, error) {
 	a := c.address
 	if len(a.names) == 0 || len(a.names) > 1 || len(a.types) != 2 {
@@ -104,7 +104,7 @@ func (p *Provider) routeCollection(c *call) (answer, error) {
 	if c.method != http.MethodGet {
 		return answer{}, notAllowed(http.MethodGet)
 	}
-	if host, ok := c.address.above(); ok && same(c.address.tail(), "skus") {
+	if host, ok := c.address.instanceAbove(); ok && same(c.address.tail(), "skus") {
 		return p.listSkus(host)
 	}
 	t, err := p.served(c.address)
@@ -114,8 +114,8 @@ func (p *Provider) routeCollection(c *call) (answer, error) {
 	return p.list(c, t)
 }
 
-// served finds the type of an instance or a collection, and judges whether such
-// a path exists and lies in this endpoint's care.
+// served returns the type of an instance or a collection, and checks that the
+// path is valid and that this endpoint serves it.
 func (p *Provider) served(a address) (*resourceType, error) {
 	t, ok := p.lookup(a)
 	if !ok {
@@ -124,16 +124,16 @@ func (p *Provider) served(a address) (*resourceType, error) {
 	if t.free {
 		return t, nil
 	}
-	// A group or a subscription lies in no region: what hangs on one is kept
-	// at the global endpoint.
+	// A group or a subscription has no region: extensions on one are kept at
+	// the global endpoint.
 	if everywhere := t.kind == extension && p.region == "global"; !everywhere && t.global != (p.region == "global") {
 		return nil, notFound("ResourceTypeNotServed", "The resource type '%s' is not served by the endpoint of '%s'.", t.name(), p.region)
 	}
 	if t.kind == extension {
 		return t, nil
 	}
-	// Other resources lie in a group; those at the top can be listed for the
-	// whole subscription too.
+	// Other resources lie in a group; top-level ones can also be listed for
+	// the whole subscription.
 	listed := !a.isInstance() && !t.nested() && len(a.scope) == 2
 	if a.extends || len(a.scope) != 4 && !listed {
 		return nil, notFound("InvalidResourceType", "The resource type '%s' has no resources at the scope '/%s'.", t.name(), strings.Join(a.scope, "/"))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// sku is one element of an answer to "which SKUs may this resource have"
+// sku is an element of the list of an existing resource's valid SKUs
 // (addendum, Enumerating SKUs for an existing resource).
 type sku struct {
 	ResourceType string      `json:"resourceType"`
@@ -47,8 +47,8 @@ func (t *resourceType) sku(name string) (sku, bool) {
 	return t.skus[i], true
 }
 
-// skuOf gives the catalogue's entry of the SKU that a resource has. It is
-// false for a resource without one.
+// skuOf returns the catalogue's entry for a resource's SKU, and false for a
+// resource without one.
 func (t *resourceType) skuOf(r *resource) (sku, bool) {
 	if r == nil {
 		return sku{}, false
@@ -64,10 +64,10 @@ func (t *resourceType) skuOf(r *resource) (sku, bool) {
 	return t.sku(name)
 }
 
-// checkSku judges a resource's SKU where its type has a catalogue of them: a
+// checkSku checks a resource's SKU if its type has a catalogue of them: a
 // resource can only change within its family.
 func (t *resourceType) checkSku(next, current *resource) error {
-	given, sent := next.Members.given("sku")
+	given, sent := next.Members.present("sku")
 	if !sent || len(t.skus) == 0 {
 		return nil
 	}
@@ -100,8 +100,8 @@ func (t *resourceType) checkSku(next, current *resource) error {
 	return nil
 }
 
-// mergeSku lays a PATCH's SKU over the resource's. Another name is another SKU, and the
-// old one's tier, size and capacity do not apply to it.
+// mergeSku merges a PATCH's SKU into the resource's. Another name is another
+// SKU, so that the old tier, size and capacity do not apply.
 func mergeSku(old, patch object) object {
 	now, err := old.text("name")
 	name, bad := patch.text("name")
@@ -111,15 +111,15 @@ func mergeSku(old, patch object) object {
 	return object{}.merge(patch)
 }
 
-// listSkus answers which SKUs an existing resource can change to: the others of
-// its family, or any where it has none yet.
+// listSkus returns the SKUs that an existing resource can change to: the
+// others of its family, or any if it has none yet.
 func (p *Provider) listSkus(host address) (answer, error) {
 	t, err := p.served(host)
 	if err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {
-		r, err := x.find(host, t)
+		r, err := x.findResource(host, t)
 		if err != nil {
 			return answer{}, err
 		}

@@ -11,9 +11,9 @@ type state struct {
 	resources     map[string]*resource
 	keys          []string // of resources, in order
 	operations    map[string]*operation
-	running       map[string]*operation // those of operations that have not ended
+	running       map[string]*operation // the operations that have not ended
 	subscriptions map[string]*subscription
-	forgotten     time.Time // when old operations were last looked for
+	forgotten     time.Time // when old operations were last removed
 }
 
 func newState() *state {
@@ -25,8 +25,8 @@ func newState() *state {
 	}
 }
 
-// change is the effect of one transaction on the state: it is journalled and becomes
-// visible as a whole. A nil value removes the key.
+// change is the effect of one transaction on the state. It is journalled and
+// becomes visible as a whole. A nil value removes the key.
 type change struct {
 	Resources     map[string]*resource     `json:"resources,omitempty"`
 	Operations    map[string]*operation    `json:"operations,omitempty"`
@@ -50,8 +50,8 @@ func (s *state) apply(c *change) {
 	s.applyUnordered(c)
 }
 
-// applyUnordered leaves the order of keys to a later call of order: replaying
-// a long journal would otherwise take quadratic time.
+// applyUnordered applies a change without ordering the keys, which needs a later call of
+// order: replaying a long journal would otherwise take quadratic time.
 func (s *state) applyUnordered(c *change) {
 	set(s.resources, c.Resources)
 	set(s.operations, c.Operations)
@@ -83,7 +83,7 @@ func set[V any](into, from map[string]*V) {
 	}
 }
 
-// keysBelow gives the keys that begin with prefix and come after the key
+// keysBelow returns the keys that begin with prefix and come after the key
 // "after", in order.
 func (s *state) keysBelow(prefix, after string) []string {
 	from, _ := slices.BinarySearch(s.keys, max(prefix, after+"\x00"))
@@ -91,8 +91,7 @@ func (s *state) keysBelow(prefix, after string) []string {
 	return s.keys[min(from, to):to]
 }
 
-// tx is one transaction: the state as it was with the transaction's own
-// change over it.
+// tx is one transaction: the previous state, overlaid by the transaction's own change.
 type tx struct {
 	*state
 	catalog catalog
@@ -145,7 +144,7 @@ func (t *tx) setOperation(id string, o *operation) {
 	t.change.Operations[id] = o
 }
 
-// cancel ends the running operations that another write has overtaken.
+// cancel ends the running operations that another write has superseded.
 func (t *tx) cancel(overtaken func(*operation) bool) {
 	for id, o := range t.running {
 		if !overtaken(o) {

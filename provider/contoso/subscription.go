@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// subscription is the state of a subscription by its notifications, PUT
-// /subscriptions/{id}.
+// subscription is the state of a subscription according to its notifications,
+// PUT /subscriptions/{id}.
 type subscription struct {
 	State  string          `json:"state"`
 	Notice json.RawMessage `json:"notice"`
-	// Namespaces has the states of notifications for a single namespace.
-	// Keys are folded.
+	// Namespaces holds the states from notifications for a single namespace,
+	// by folded namespace.
 	Namespaces map[string]string `json:"namespaces,omitempty"`
-	// Notices are the latest of each of these namespaces.
+	// Notices holds the latest notice of each of these namespaces.
 	Notices map[string]json.RawMessage `json:"notices,omitempty"`
-	// Journal has the latest notifications, in the order of their arrival.
-	Journal []noticed `json:"journal,omitempty"`
+	// Journal holds the latest notifications, in the order of their arrival.
+	Journal []journalledNotice `json:"journal,omitempty"`
 }
 
-// noticed is a notice as the journal keeps it.
-type noticed struct {
+// journalledNotice is a notice in the journal.
+type journalledNotice struct {
 	Namespace   string    `json:"namespace,omitempty"` // folded; "": all that the endpoint serves
 	State       string    `json:"state"`
 	QuotaID     string    `json:"quotaId,omitempty"`
@@ -60,9 +60,9 @@ func (t *tx) stateFor(a address) string {
 	return s.State
 }
 
-// permits refuses a method that the subscription's state forbids. It allows all methods
-// while the subscription is registered, reads and deletes while it is warned or
-// suspended, and otherwise only reads.
+// permits refuses a method that the subscription's state forbids. A
+// registered subscription permits all methods, a warned or suspended one
+// reads and deletes, any other only reads.
 func (t *tx) permits(c *call) error {
 	state := cmp.Or(c.known, t.stateFor(c.address))
 	switch {
@@ -81,10 +81,10 @@ func isNotice(r *http.Request) bool {
 	return found && r.Method == http.MethodPut && !strings.Contains(rest, "/")
 }
 
-// subscriptionNotice handles a notification of a subscription. A deleted subscription's
-// resources go with it. A notice that names a namespace counts for that alone, in
-// properties.additionalProperties as the contract has it or in the query parameter
-// namespace; any other for all that the endpoint serves.
+// subscriptionNotice handles a notification of a subscription. It removes a
+// deleted subscription's resources. A notice applies to all namespaces of the
+// endpoint, unless it names one in properties.additionalProperties, as in the
+// contract, or in the query parameter namespace.
 func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 	if c.method != http.MethodPut {
 		return answer{}, notAllowed(http.MethodPut)
@@ -114,17 +114,17 @@ func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 	}
 	return p.transact(func(t *tx) (answer, error) {
 		key := fold(c.address.subscription)
-		entry := noticed{fold(namespace), state, quotaOf(body), p.now().UTC(), c.header.Get("x-ms-correlation-request-id")}
+		entry := journalledNotice{fold(namespace), state, quotaOf(body), p.now().UTC(), c.header.Get("x-ms-correlation-request-id")}
 		t.change.Subscriptions = map[string]*subscription{key: t.subscriptions[key].notified(namespace, entry, body.bytes())}
 		if state == subscriptionDeleted {
-			t.forget(c.address.key(), namespace)
+			t.removeResources(c.address.key(), namespace)
 		}
 		return bodyAnswer(http.StatusOK, body.bytes()), nil
 	})
 }
 
-// namespaceOf is the namespace that a notice names (subscription lifecycle,
-// AdditionalProperties), "" where it names none.
+// namespaceOf returns the namespace that a notice names (subscription
+// lifecycle, AdditionalProperties), "" if it names none.
 func namespaceOf(body object) string {
 	var at struct {
 		Properties struct {
@@ -135,13 +135,13 @@ func namespaceOf(body object) string {
 			} `json:"additionalProperties"`
 		} `json:"properties"`
 	}
-	if json.Unmarshal(body.bytes(), &at) != nil { // whatever else it is, it is no name
+	if json.Unmarshal(body.bytes(), &at) != nil { // not a name, whatever else it is
 		return ""
 	}
 	return at.Properties.AdditionalProperties.ResourceProviderProperties.ResourceProviderNamespace
 }
 
-// quotaOf is the quotaId of a notification, "" if it has none.
+// quotaOf returns the quotaId of a notification, "" if it has none.
 func quotaOf(body object) string {
 	var at struct {
 		Properties struct {
@@ -155,7 +155,7 @@ func quotaOf(body object) string {
 }
 
 // notified returns the subscription after a notification. s may be nil.
-func (s *subscription) notified(namespace string, entry noticed, notice json.RawMessage) *subscription {
+func (s *subscription) notified(namespace string, entry journalledNotice, notice json.RawMessage) *subscription {
 	next := &subscription{State: entry.State, Notice: notice}
 	if s != nil {
 		next.Journal = slices.Clone(s.Journal)
@@ -176,9 +176,9 @@ func (s *subscription) notified(namespace string, entry noticed, notice json.Raw
 	return next
 }
 
-// forget removes a deleted subscription's resources, of one namespace or ("")
-// of all.
-func (t *tx) forget(key, namespace string) {
+// removeResources removes a deleted subscription's resources of one
+// namespace, or ("") of all.
+func (t *tx) removeResources(key, namespace string) {
 	if namespace == "" {
 		t.removeTree(key)
 		return

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// A test run may take more than a day, and its client may have lost the polling
-// URLs: the newest run is also shown by a proxy-only child of the
-// machine (async reference, Long running operations running more than a day).
+// A test run may take more than a day, and its client may have lost the
+// polling URLs: a proxy-only child of the machine also shows the newest run
+// (async reference, Long running operations running more than a day).
 const (
 	testResults = "testResults"
 	latestRun   = "latest"
@@ -18,7 +18,7 @@ func runTests(*resource) result {
 	return result{Status: http.StatusOK, Body: encode(map[string]int{"passed": 12, "failed": 0})}
 }
 
-// showRun puts the child that shows the new run.
+// showRun writes the child that shows the new run.
 func (t *tx) showRun(o *operation, c *call, machine *resource) error {
 	on, err := addressOf(machine.ID)
 	if err != nil {
@@ -31,11 +31,11 @@ func (t *tx) showRun(o *operation, c *call, machine *resource) error {
 		return err
 	}
 	o.Shown = r.key()
-	t.put(r.in(stateTests, o.ID))
+	t.put(r.inState(stateTests, o.ID))
 	return nil
 }
 
-// endRun shows the end of the run in the child, if no newer run has begun.
+// endRun shows the end of the run in the child, unless a newer run has started.
 func (t *tx) endRun(o *operation) error {
 	shown := t.resource(o.Shown)
 	if o.Shown == "" || shown == nil || shown.Operation != o.ID {
@@ -51,6 +51,6 @@ func (t *tx) endRun(o *operation) error {
 	if err := next.tag(t.breaks); err != nil {
 		return err
 	}
-	t.put(next.in(o.Status, ""))
+	t.put(next.inState(o.Status, ""))
 	return nil
 }

@@ -5,15 +5,15 @@ import (
 	"net/http"
 )
 
-// untrusted answers a front door that has not shown a certificate of the authorities
-// that the provider trusts. This is the one use of 403 (resource reference); its code
-// distinguishes it from the 403 of a provider that uses the status for more.
+// untrusted returns the answer to a front door that has not shown a certificate of the
+// trusted authorities. This is the only use of 403 (resource reference); the code
+// distinguishes it from providers that use the status for more.
 func untrusted(why string) *failure {
 	return fail(http.StatusForbidden, "UntrustedClientCertificate", "The client certificate is not trusted: %s.", why)
 }
 
-// trusts reports whether the front door may call at all. The listener has asked for a
-// certificate and not judged it, or the handshake would have failed without an answer.
+// trusts refuses a front door that may not call. The listener requests a certificate but
+// does not verify it, because a failed handshake would have no answer.
 func (p *Provider) trusts(r *http.Request) error {
 	if p.clients == nil {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"portico/provider/contoso/fault"
 )
 
-// page returns an answer with a page of HTML in place of its text.
+// page returns the answer with a page of HTML as its body.
 func (a answer) page() answer {
 	a.header = a.header.Clone()
 	a.header.Set("Content-Type", "text/html; charset=utf-8")
@@ -16,8 +16,8 @@ func (a answer) page() answer {
 	return a
 }
 
-// unreadable returns a success with another text in place of its own. Any other answer
-// stays as it is.
+// unreadable returns a success with another text as its body. Any other
+// answer stays as it is.
 func (a answer) unreadable(text string) answer {
 	if a.status < http.StatusOK || a.status >= http.StatusMultipleChoices || !bodyAllowed(a.status) {
 		return a
@@ -41,7 +41,8 @@ func (a answer) unreadable(text string) answer {
 	return a
 }
 
-// asUTF16 encodes a text as some services' files are: little-endian, after a mark.
+// asUTF16 encodes a text like some services' files: little-endian, after a
+// byte order mark.
 func asUTF16(text []byte) []byte {
 	encoded := []byte{0xff, 0xfe}
 	for _, unit := range utf16.Encode([]rune(string(text))) {

@@ -15,7 +15,7 @@ var kindForm = regexp.MustCompile(`^[-\w.,()]+$`)
 
 var identityForms = [...]string{"None", "SystemAssigned", "UserAssigned", "SystemAssigned,UserAssigned"}
 
-// checkMembers judges the top-level members whose form the contract fixes
+// checkMembers checks the top-level members with a form fixed by the contract
 // (resource reference, Put Resource, Request Body).
 func checkMembers(members object) error {
 	if err := checkTags(members); err != nil {
@@ -43,14 +43,14 @@ func checkMembers(members object) error {
 			return err
 		}
 	}
-	if v, ok := members.given("zones"); ok && json.Unmarshal(v, new([]string)) != nil {
+	if v, ok := members.present("zones"); ok && json.Unmarshal(v, new([]string)) != nil {
 		return invalidContent("The member 'zones' must be an array of strings.")
 	}
 	return nil
 }
 
 func checkObject(members object, key string, required []string) error {
-	if _, given := members.given(key); !given {
+	if _, given := members.present(key); !given {
 		return nil
 	}
 	o, err := members.object(key)
@@ -62,13 +62,13 @@ func checkObject(members object, key string, required []string) error {
 			return invalidContent("The member '%s.%s' must be a string that is not empty.", key, name)
 		}
 	}
-	if v, ok := o.given("capacity"); ok && key == "sku" && json.Unmarshal(v, new(int64)) != nil {
+	if v, ok := o.present("capacity"); ok && key == "sku" && json.Unmarshal(v, new(int64)) != nil {
 		return invalidContent("The member 'sku.capacity' must be an integer.")
 	}
 	return nil
 }
 
-// checkIdentity judges the managed identities of a resource.
+// checkIdentity checks the managed identities of a resource.
 func checkIdentity(members object) error {
 	if err := checkObject(members, "identity", []string{"type"}); err != nil {
 		return err

@@ -15,7 +15,7 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 	}
 	stale := p.hesitate(c)
 	return p.transact(func(x *tx) (answer, error) {
-		w, err := p.judge(c, x, t, wanted{body, condition}, stale(x.held(c.address)))
+		w, err := p.evaluatePut(c, x, t, wanted{body, condition}, stale(x.resourceAt(c.address)))
 		if err != nil {
 			return answer{}, err
 		}
@@ -26,15 +26,15 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// wanted is what a PUT asks for.
+// wanted is the content of a PUT.
 type wanted struct {
 	body      object
 	condition precondition
 }
 
-// judge returns what a PUT would write in place of the current resource, or why it is
-// refused. It changes nothing.
-func (p *Provider) judge(c *call, x *tx, t *resourceType, w wanted, current *resource) (writing, error) {
+// evaluatePut returns the effect of a PUT on the current resource, or an error if
+// it is refused. It changes nothing.
+func (p *Provider) evaluatePut(c *call, x *tx, t *resourceType, w wanted, current *resource) (writing, error) {
 	if err := x.mayWrite(c, t); err != nil {
 		return writing{}, err
 	}
@@ -61,7 +61,7 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 		if err := x.mayWrite(c, t); err != nil {
 			return answer{}, err
 		}
-		current, err := x.find(c.address, t)
+		current, err := x.findResource(c.address, t)
 		if err != nil {
 			return answer{}, err
 		}
@@ -79,8 +79,8 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 	})
 }
 
-// desired reads the body and the preconditions of a PUT or PATCH. It has created the
-// parts of a composite resource when it returns.
+// desired reads the body and the preconditions of a PUT or PATCH. For a
+// composite resource it also creates the parts.
 func (p *Provider) desired(c *call, t *resourceType) (object, precondition, error) {
 	body, err := c.object()
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 			return answer{}, err
 		}
 		key := c.address.key()
-		current := x.held(c.address)
+		current := x.resourceAt(c.address)
 		if current == nil && x.breaks[deleteAbsent404] {
 			return answer{}, resourceNotFound(c.address)
 		}
@@ -118,7 +118,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 			return overlooked(c)
 		}
 		if current == nil {
-			x.overtake(key) // what has not appeared yet never will
+			x.overtake(key) // it will never appear
 			return emptyAnswer(http.StatusNoContent), nil
 		}
 		if err := condition.allows(current); err != nil {
@@ -134,10 +134,10 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 			if c.order.outcome != stateSucceeded {
 				return answer{}, outcomeFailure(c.order.outcome)
 			}
-			x.drop(key)
+			x.dropResource(key)
 			return emptyAnswer(http.StatusOK), nil
 		}
-		o, links, err := p.begin(c, x, deleteOperation, stateDeleting, c.address)
+		o, links, err := p.beginOperation(c, x, deleteOperation, stateDeleting, c.address)
 		if err != nil {
 			return answer{}, err
 		}
@@ -146,7 +146,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 			return answer{status: http.StatusAccepted, header: links}, nil
 		}
 		x.overtake(key)
-		x.put(current.in(stateDeleting, o.ID))
+		x.put(current.inState(stateDeleting, o.ID))
 		return answer{status: http.StatusAccepted, header: links}, nil
 	})
 }
@@ -154,13 +154,13 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 // writing is the effect of a PUT or PATCH. current is nil if there was no resource.
 type writing struct {
 	current, next *resource
-	children      []*resource // those of a deep insert
+	children      []*resource // the children of a deep insert
 }
 
-// carryOut makes next the resource, at once or by an operation.
+// carryOut stores the next resource, at once or by an operation.
 func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer, error) {
 	key := w.next.key()
-	next, err := x.showing(w.next, t, w.children)
+	next, err := x.withChildren(w.next, t, w.children)
 	if err != nil {
 		return answer{}, err
 	}
@@ -169,19 +169,19 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 		status, running = http.StatusCreated, stateCreating
 	}
 	if t.free {
-		status = t.way().status(w.current)
+		status = t.writeStyle().status(w.current)
 	}
 	if c.order.mode == modeSynchronous {
 		if c.order.outcome != stateSucceeded {
 			return answer{}, outcomeFailure(c.order.outcome)
 		}
 		x.overtake(key)
-		next = next.in(stateSucceeded, "")
+		next = next.inState(stateSucceeded, "")
 		x.put(next)
 		x.insert(w.children)
 		return next.answer(status, c.etags), nil
 	}
-	o, links, err := p.begin(c, x, writeOperation, running, c.address)
+	o, links, err := p.beginOperation(c, x, writeOperation, running, c.address)
 	if err != nil {
 		return answer{}, err
 	}
@@ -197,7 +197,7 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 	if !accepted && c.breaks[asyncPutTerminalAtOnce] {
 		running = stateSucceeded
 	}
-	next = next.in(running, o.ID)
+	next = next.inState(running, o.ID)
 	x.put(next)
 	if accepted {
 		return answer{status: http.StatusAccepted, header: links}, nil
@@ -207,13 +207,12 @@ func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer,
 	return a, nil
 }
 
-// overtake ends earlier writes of the resource that still run: the latest
-// write counts.
+// overtake ends earlier writes of the resource that still run: the latest write wins.
 func (t *tx) overtake(key string) {
 	t.cancel(func(o *operation) bool { return o.Kind == writeOperation && o.Key == key })
 }
 
-// lastSettled is the resource as it was before the write that is under way.
+// lastSettled returns the resource before the write that is running.
 func (t *tx) lastSettled(r *resource) *resource {
 	if r == nil || r.Operation == "" {
 		return r
@@ -229,7 +228,7 @@ func (t *tx) mayWrite(c *call, kind *resourceType) error {
 	if err := t.checkParent(c.address, kind); err != nil {
 		return err
 	}
-	if parent, ok := c.address.above(); ok && beingDeleted(t.resource(parent.key())) {
+	if parent, ok := c.address.instanceAbove(); ok && beingDeleted(t.resource(parent.key())) {
 		return fail(http.StatusConflict, "ParentResourceBeingDeleted", "The parent resource '%s' is being deleted.", parent.name())
 	}
 	return nil
@@ -237,8 +236,8 @@ func (t *tx) mayWrite(c *call, kind *resourceType) error {
 
 func beingDeleted(r *resource) bool { return r != nil && r.State == stateDeleting }
 
-// mergeSystemData overlays the stored systemData with the front door's, so that a
-// header without the creation's members does not remove them.
+// mergeSystemData overlays the stored systemData with the front door's, so
+// that a header without the members about the creation does not remove them.
 func mergeSystemData(kept json.RawMessage, header string) (json.RawMessage, error) {
 	if header == "" {
 		return kept, nil

@@ -23,21 +23,21 @@ type Address struct {
 	window        window
 	slowCheckedAt time.Duration
 	returnedAt    time.Duration
-	ramping       bool   // slow start: it gets a reduced part of the calls
-	trials        uint64 // started so far
+	ramping       bool   // in slow start, with a reduced part of the calls
+	trials        uint64 // trials started so far
 	counts        Counts
 	last          transition
 	pending       []Change // for notify once mu is unlocked
 }
 
-// transition is the latest change between healthy and not.
+// transition is the latest change between healthy and unhealthy.
 type transition struct {
 	up     bool
 	at     time.Duration
 	reason string
 }
 
-// probes are the results of an address's probes.
+// probes holds the results of an address's probes.
 type probes struct {
 	enabled             bool
 	successes, failures int // in a row
@@ -51,7 +51,7 @@ type ejection struct {
 	on           bool
 }
 
-// Counts are totals since the address became known.
+// Counts holds totals since the address became known.
 type Counts struct {
 	Ejections       map[string]uint64       // by reason: ReasonErrors, ReasonSlow
 	CircuitOpenings uint64                  // circuits
@@ -71,7 +71,7 @@ type ProbeOutcome uint8
 const (
 	ProbeSucceeded   ProbeOutcome = iota
 	ProbeFailed                   // it connected and got no good answer
-	ProbeUnreachable              // no connection
+	ProbeUnreachable              // it could not connect
 )
 
 func (p ProbeOutcome) String() string {
@@ -91,8 +91,8 @@ type Change struct {
 	Up      bool // it is healthy
 	Circuit Circuit
 	Reason  string
-	// Trial marks transitions between trials of a circuit that stays unclosed. They
-	// are frequent as long as nothing connects.
+	// Trial marks transitions between trials of a circuit that does not close.
+	// They are frequent while nothing connects.
 	Trial bool
 }
 
@@ -104,7 +104,8 @@ type State struct {
 	Ejected     bool
 	Outstanding int64 // calls in flight
 	Counts      Counts
-	// Reason says why the address became what it is, at Since; empty: it never changed.
+	// Reason is the reason for the latest change of the health, at Since;
+	// empty: it never changed.
 	Reason string
 	Since  time.Duration
 }
@@ -124,8 +125,8 @@ func (a *Address) State(now time.Duration) State {
 	return s
 }
 
-// SetProbed sets whether the address is probed. If it is, an open circuit alone does
-// not make it [Down]: the last probe must have failed to connect too.
+// SetProbed sets whether the address is probed. A probed address with an open
+// circuit is [Down] only if the last probe failed to connect too.
 func (a *Address) SetProbed(probed bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -227,8 +228,8 @@ func (a *Address) circuitChanged(now time.Duration, reason string) {
 	a.queueChange(now, reason)
 }
 
-// recordCall records the result of a call that had a connection, and reports whether
-// the address returns too many errors.
+// recordCall records the result of a call that had a connection, and reports
+// whether the address returns too many errors.
 func (a *Address) recordCall(now, took time.Duration, bad, answered bool) (tooManyErrors bool) {
 	s := a.registry.settings.Load()
 	a.mu.Lock()
@@ -247,8 +248,8 @@ func (a *Address) recordCall(now, took time.Duration, bad, answered bool) (tooMa
 	return s.ErrorRatio > 0 && a.window.calls() >= max(1, s.Calls) && a.window.errorRatio() >= s.ErrorRatio
 }
 
-// dueForSlowCheck reports, at most four times per window, that the latency of the
-// address should be compared.
+// dueForSlowCheck reports, at most four times per window, that the latency of
+// the address should be compared.
 func (a *Address) dueForSlowCheck(now time.Duration) bool {
 	s := a.registry.settings.Load()
 	a.mu.Lock()
@@ -278,7 +279,7 @@ func (a *Address) eject(now time.Duration, reason, detail string) {
 	if e.on {
 		return
 	}
-	if s.Eject > 0 { // each Eject of use forgives one earlier ejection
+	if s.Eject > 0 { // after each Eject of use, one earlier ejection is forgotten
 		e.times = max(0, e.times-int((now-e.until)/s.Eject))
 	}
 	e.times++

@@ -37,7 +37,7 @@ func (d *Down) Error() string {
 	return fmt.Sprintf("no address in %s can be reached; the next trial is due within %v", d.Region, d.RetryAfter)
 }
 
-// Bounds of the Retry-After of clients.
+// Bounds of the Retry-After for clients.
 const (
 	minRetryAfter = time.Second
 	maxRetryAfter = time.Minute
@@ -107,7 +107,7 @@ func (s *Set) Choose(now time.Duration, random uint64, tried Tried) (c Choice, o
 	return Choice{}, false, s.downError(v, now)
 }
 
-// tiers are the addresses that calls go to, the best first.
+// tiers returns the addresses to call, the best first.
 func (v *snapshot) tiers() [3][]*member { return [...][]*member{v.healthy, v.usable, v.unconfirmed} }
 
 // triesFirst reports whether the next call is the trial of a half-open circuit.
@@ -115,8 +115,8 @@ func (v *snapshot) triesFirst() bool {
 	return len(v.trials) > 0 && (len(v.healthy) == 0 || !v.trials[0].isProbed())
 }
 
-// Candidates returns the indexes of the addresses that Choose may take now, and
-// takes none. The error is a *[Down].
+// Candidates returns the indexes of the addresses that Choose may choose now,
+// without choosing one. The error is a *[Down].
 func (s *Set) Candidates(now time.Duration) ([]int, error) {
 	v := s.current(now)
 	if v.triesFirst() {
@@ -185,8 +185,8 @@ func pickUntried(of []*member, random uint64, tried Tried) *member {
 	return best
 }
 
-// shedsCall reports, by 16 random bits, whether an address in slow start leaves this
-// call to another: nine of ten at first, none at the end.
+// shedsCall reports, by 16 random bits, whether an address in slow start
+// leaves this call to another: nine of ten at first, none at the end.
 func (m *member) shedsCall(now time.Duration, random uint64) bool {
 	slowStart := m.registry.settings.Load().SlowStart
 	m.mu.Lock()
@@ -204,7 +204,7 @@ func (m *member) isProbed() bool {
 	return m.probes.enabled
 }
 
-// takeTrial takes the single trial of a half-open circuit.
+// takeTrial takes the only trial of a half-open circuit.
 func (m *member) takeTrial() (trial uint64, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -237,7 +237,7 @@ func (c Choice) Answered(now, took time.Duration, status int) {
 	}
 }
 
-// Failed records that the call got a connection and no answer.
+// Failed records that the call had a connection but got no answer.
 func (c Choice) Failed(now time.Duration) {
 	if m := c.member(); m.recordCall(now, 0, true, false) {
 		c.set.considerEjection(m, now, true)

@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 )
 
-// Registry holds the health of all addresses and endpoints. Endpoints of a region
-// share an address that they have in common. It is safe for concurrent use.
+// Registry holds the health of all addresses and endpoints. Endpoints in a
+// region share the state of a common address. It is safe for concurrent use.
 type Registry struct {
 	settings   atomic.Pointer[Settings]
 	notify     func(Change)
@@ -37,8 +37,8 @@ func (r *Registry) Configure(s Settings) {
 // invalidate makes every set rebuild its snapshot before the next choice.
 func (r *Registry) invalidate() { r.generation.Add(1) }
 
-// Set returns the set of these addresses, at least one, in a region; it is always
-// the same one.
+// Set returns the set of these addresses, at least one, in a region. The same
+// arguments always return the same set.
 func (r *Registry) Set(region string, names ...string) *Set {
 	key := region + " " + strings.Join(names, ",")
 	r.mu.Lock()

@@ -99,8 +99,8 @@ func (s *Set) buildSnapshot(now time.Duration) *snapshot {
 	return v
 }
 
-// ignoredEjections returns the members whose ejection this set ignores because,
-// through another endpoint, more are ejected than its limit permits.
+// ignoredEjections returns the members whose ejection this set ignores: through another
+// endpoint, more may be ejected than this set's limit permits.
 func (s *Set) ignoredEjections() map[*member]bool {
 	ejected := make([]*member, 0, len(s.members))
 	since := map[*member]time.Duration{}
@@ -152,8 +152,7 @@ func (s *Set) considerEjection(m *member, now time.Duration, tooManyErrors bool)
 	}
 }
 
-// isSlow reports whether a member takes factor times as long as the median of the
-// others.
+// isSlow reports whether a member takes at least factor times the median of the others.
 func (s *Set) isSlow(m *member, now time.Duration, factor float64) bool {
 	own, ok := m.meanLatency(now)
 	if !ok || own < slowFloor {

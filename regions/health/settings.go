@@ -2,7 +2,7 @@ package health
 
 import "time"
 
-// Settings bound the decisions of a [Registry]. A zero value disables its rule.
+// Settings configure a [Registry]. A zero value disables its rule.
 type Settings struct {
 	// Failures is the number of failed connections in a row that opens the circuit of
 	// an address. Failures further apart than Window are not in a row.
@@ -25,8 +25,8 @@ type Settings struct {
 	// Eject is the length of the first ejection; it doubles with every ejection that
 	// follows soon, up to MaxEject.
 	Eject, MaxEject time.Duration
-	// MaxEjectedShare is the share of an endpoint's addresses that may be ejected at
-	// once.
+	// MaxEjectedShare bounds the share of an endpoint's addresses that are
+	// ejected at once.
 	MaxEjectedShare float64
 
 	// SlowStart is how long an address that returns gets a reduced part of the calls.
@@ -42,8 +42,7 @@ func backoff(first, longest time.Duration, times int) time.Duration {
 	return max(first, min(pause, longest))
 }
 
-// ejectable returns how many of n addresses may be ejected at once; one always
-// stays.
+// ejectable returns how many of n addresses may be ejected at once; one always stays.
 func (s *Settings) ejectable(n int) int {
 	return max(0, min(int(s.MaxEjectedShare*float64(n)), n-1))
 }

@@ -30,7 +30,7 @@ func (w *window) rotate(length, now time.Duration) {
 
 func (w *window) calls() int { return w.now.calls + w.before.calls }
 
-// errorRatio is the share of the calls that failed or got a 5xx.
+// errorRatio returns the share of calls that failed or got a 5xx.
 func (w *window) errorRatio() float64 {
 	return float64(w.now.errors+w.before.errors) / float64(max(1, w.calls()))
 }

@@ -185,6 +185,6 @@ func testReportWithoutScript(b *tab, at string) {
 	set(true)
 	b.open(at)
 	set(false)
-	b.sees("Not kept: core", "Expected", "The request again", "curl -i")
+	b.sees("Not kept: core", "Expected", "Repeat the request", "curl -i")
 	b.holds("what needs the script is not there", `document.querySelector('form').hidden && !document.querySelector('button')`)
 }

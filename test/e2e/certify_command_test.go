@@ -126,7 +126,7 @@ func TestCertifyShowsItsCertificate(t *testing.T) {
 		t.Errorf("of who is refused it says\n%s", c.stdout)
 	}
 	f["tls"] = map[string]string{"ca": servers.File}
-	if c := certify(t, f, 1, "--case", "put/creates-with-201"); !strings.Contains(c.stderr, "refuses to be told of the subscription: 403") || c.verdict("core") != "not kept" {
+	if c := certify(t, f, 1, "--case", "put/creates-with-201"); !strings.Contains(c.stderr, "refuses the notice of the subscription: 403") || c.verdict("core") != "not kept" {
 		t.Errorf("without a certificate it says\n%s%s", c.stdout, c.stderr)
 	}
 	delete(f, "tls")

@@ -7,8 +7,8 @@ import (
 	"portico/arm"
 )
 
-// Detail is one resource that could not be deleted, or moved. Its form is that of an
-// ARM error's detail with nothing left out.
+// Detail is one resource that could not be deleted or moved, in the form of
+// an ARM error's detail with all members.
 type Detail struct {
 	Code           *string              `json:"code"`
 	Target         string               `json:"target"`
@@ -17,12 +17,12 @@ type Detail struct {
 	AdditionalInfo []arm.AdditionalInfo `json:"additionalInfo"`
 }
 
-// DetailBytes bounds what the details of one error take together.
+// DetailBytes bounds the details of one error together.
 const DetailBytes = 4 << 20
 
-// NewDetail is the detail of a resource whose provider answered text: the provider's
-// own code and message, where text has them, else the text itself as the message. It
-// takes no more than about bound bytes.
+// NewDetail returns the detail of a resource whose provider answered text:
+// with the provider's own code and message if text has them, else with the
+// text itself as the message. It takes at most about bound bytes.
 func NewDetail(id, text string, bound int) Detail {
 	d := Detail{Target: id, Message: text}
 	if fault := arm.ReadError([]byte(text)); fault != nil {

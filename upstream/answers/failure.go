@@ -8,7 +8,7 @@ import (
 	"portico/arm"
 )
 
-// answerBytes bounds the part of a provider's answer that is kept.
+// answerBytes bounds the stored part of a provider's answer.
 const answerBytes = 4 << 10
 
 // FaultText returns an error of Portico's own as the text of an answer.
@@ -16,8 +16,8 @@ func FaultText(code arm.Code, message string) string {
 	return string((&arm.Error{Code: code, Message: message}).Body())
 }
 
-// Text returns the part of a provider's answer that is kept, or a sentence that it gave
-// no reason.
+// Text returns the part of a provider's answer to store, or a sentence that
+// it gave no reason.
 func Text(status int, body []byte) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "\uFFFD"))
 	if text == "" {
@@ -26,8 +26,8 @@ func Text(status int, body []byte) string {
 	return Cut(text, answerBytes)
 }
 
-// Error returns the whole error that a provider's answer holds, nil if it has none in ARM's
-// form.
+// Error returns the complete error in a provider's answer, nil if it has none
+// in ARM's form.
 func Error(status int, text string) *arm.Error {
 	fault := arm.ReadError([]byte(strings.ToValidUTF8(text, "\uFFFD")))
 	if fault != nil {
@@ -36,7 +36,7 @@ func Error(status int, text string) *arm.Error {
 	return fault
 }
 
-// FaultBody returns the error that an operation ended with, as clients get it.
+// FaultBody returns the error of an operation for clients.
 func FaultBody(fault *arm.Error, details []Detail) json.RawMessage {
 	type body struct {
 		Code    arm.Code `json:"code"`

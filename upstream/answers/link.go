@@ -17,15 +17,15 @@ func PublicLink(public *url.URL, escapedPath, query string) string {
 	return public.Scheme + "://" + public.Host + escapedPath + "?" + query
 }
 
-// Referer returns the Referer of a call to a provider, whose path and query these are on
-// the front door.
+// Referer returns the Referer of a call to a provider, from the path and
+// query on the front door.
 func Referer(public *url.URL, escapedPath, query string) string {
 	return headers.Referer(PublicLink(public, escapedPath, query))
 }
 
-// OwnLink returns a polling URL as it is on the front door, and reports whether the
-// provider may name it: its host is the front door, the provider's own endpoint, or
-// missing (async reference, 202 Accepted and Location Headers).
+// OwnLink converts a polling URL to the front door's, and reports whether the
+// provider may use it: its host must be the front door, the provider's own
+// endpoint, or missing (async reference, 202 Accepted and Location Headers).
 func OwnLink(link string, public *url.URL, endpoint *regions.Endpoint) (*url.URL, bool) {
 	target, err := url.Parse(link)
 	if err != nil || target.User != nil || target.Opaque != "" || !strings.HasPrefix(target.EscapedPath(), "/") {

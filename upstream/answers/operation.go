@@ -18,9 +18,9 @@ import (
 	"portico/regions"
 )
 
-// PollOf returns where the operation of an accepted write is polled, nil if the answer
-// names no URL: by path and query alone, on the endpoint that the write went to, at the
-// pace that the provider asked for, on behalf of the write's caller.
+// PollOf returns how to poll the operation of an accepted write, nil if the
+// answer has no polling URL: only by path and query, on the endpoint of the
+// write, at the provider's pace, on behalf of the write's caller.
 func PollOf(status int, header http.Header, public *url.URL, endpoint *regions.Endpoint, caller access.Principal) *inventory.Poll {
 	for _, name := range [...]string{"Azure-Asyncoperation", "Operation-Location", "Location"} {
 		values := header[name]
@@ -38,21 +38,21 @@ func PollOf(status int, header http.Header, public *url.URL, endpoint *regions.E
 	return nil
 }
 
-// NamesOperation reports whether a header names an operation: the Location of any
-// answer but a 202 is the resource's own.
+// NamesOperation reports whether a header names an operation: a Location does
+// so only on a 202; otherwise it is the resource's own.
 func NamesOperation(header string, status int) bool {
 	return header != "Location" || status == http.StatusAccepted
 }
 
-// ReadPoll reads an answer to a poll: how far the operation is and, if it may have ended in
-// failure, its error. ofStatus is as in [index.ProgressOf]. An operation's result is answered
-// as the write would have been, so that a refusal may be the operation's end (async
-// reference, 202 Accepted and Location Headers). A poll that failed, or could not be read,
-// is a progress of its own, and no failure of the operation.
+// ReadPoll reads an answer to a poll: the progress of the operation and, if it may have
+// failed, its error. ofStatus is the same as in [index.ProgressOf]. An operation's
+// result has the answer of a synchronous write, so that a refusal may be the operation's
+// end (async reference, 202 Accepted and Location Headers). A poll that failed, or could
+// not be read, has its own progress, and is not a failure of the operation.
 func ReadPoll(ofStatus bool, status int, text []byte) (progress index.Progress, failure string) {
 	report := State(ofStatus, text)
 	switch progress = index.ProgressOf(ofStatus, status, report); {
-	case progress == index.PollFailed && !ofStatus && RefusesRequest(status) && !misunderstood(text):
+	case progress == index.PollFailed && !ofStatus && RefusesRequest(status) && !refusesVersion(text):
 		return index.PollRefused, Text(status, text)
 	case progress != index.PollFinished || report.Succeeded():
 		return progress, ""
@@ -66,8 +66,8 @@ func ReadPoll(ofStatus bool, status int, text []byte) (progress index.Progress, 
 	return progress, Text(status, slices.Concat([]byte(`{"error":`), fault, []byte{'}'}))
 }
 
-// RefusesRequest reports whether a status refuses a request for any caller at any time. If
-// it answers a poll of a result, it may be the result of the operation.
+// RefusesRequest reports whether a status refuses a request for any caller at any time.
+// As an answer to a poll of a result, it may be the result of the operation.
 func RefusesRequest(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
@@ -76,9 +76,9 @@ func RefusesRequest(status int) bool {
 	return status >= http.StatusBadRequest && status < http.StatusInternalServerError
 }
 
-// misunderstood reports whether the provider refused the poll for its api-version,
-// which says nothing about the operation.
-func misunderstood(text []byte) bool {
+// refusesVersion reports whether the provider refused the poll because of its
+// api-version, which proves nothing about the operation.
+func refusesVersion(text []byte) bool {
 	if len(text) > arm.MaxFaultBody {
 		return false
 	}
@@ -87,16 +87,16 @@ func misunderstood(text []byte) bool {
 }
 
 // MayHaveEnded reports whether an answer to a client's poll may mean that the
-// operation is over. It proves nothing: the provider may know no operation by the
-// URL that the client polled.
+// operation has ended. It proves nothing: the provider may have no operation
+// at the URL that the client polled.
 func MayHaveEnded(status int, text []byte) bool {
 	progress, _ := ReadPoll(false, status, text)
 	return progress == index.PollFinished || progress == index.PollMissing || progress == index.PollRefused
 }
 
-// State returns the state that a poll's text reports: the operation's status or, in the
-// result of an operation, the provisioningState of the resource. The text of a status is
-// an object with a status; a result is any JSON, or nothing.
+// State returns the state in a poll's text: the operation's status or, in the
+// result of an operation, the provisioningState of the resource. The text of
+// a status is an object with a status; a result is any JSON, or empty.
 func State(ofStatus bool, text []byte) index.Report {
 	if !utf8.Valid(text) { // a message in another encoding leaves the state readable
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
@@ -112,7 +112,7 @@ func State(ofStatus bool, text []byte) index.Report {
 	return state
 }
 
-// statusIn returns the status in the text of an object, whose name matches without case.
+// statusIn returns the status in the text of an object. Its name matches without case.
 func statusIn(text []byte) index.Report {
 	status := ""
 	err := jsontext.Object(text, func(m jsontext.Member) error {
@@ -127,18 +127,18 @@ func statusIn(text []byte) index.Report {
 	return index.Reported(status)
 }
 
-// longestPause bounds the pause that an answer can request (async reference, 202
-// Accepted and Location Headers).
+// longestPause bounds the pause that an answer can request (async reference,
+// 202 Accepted and Location Headers).
 const longestPause = 10 * time.Minute
 
-// RetryAfter is the pause that an answer asks for, within bounds; 0: none.
+// RetryAfter returns the pause that an answer requests, within bounds; 0: none.
 func RetryAfter(header http.Header) time.Duration {
 	pause, _ := timing.RetryAfter(header, time.Now())
 	return min(pause, longestPause)
 }
 
-// StateWord is the state in a poll's body if it is one word, which is all that a
-// state can be.
+// StateWord returns the state in a poll's body if it is one word, as every
+// valid state is.
 func StateWord(text []byte) string {
 	state := State(false, text).State()
 	if len(state) > 40 {

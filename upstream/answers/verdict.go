@@ -9,7 +9,7 @@ import (
 	"portico/upstream"
 )
 
-// Meaning is what the answer to a call of durable work means for what the call asked.
+// Meaning is the meaning of the answer to a call of durable work.
 type Meaning uint8
 
 // The meanings.
@@ -17,26 +17,27 @@ const (
 	Done        Meaning = iota
 	Accepted            // the provider works on it
 	Absent              // the resource does not exist
-	Refused             // as things stand
+	Refused             // for now, by the current state
 	Later               // not now
 	Unreachable         // the region does not answer
 )
 
-// Verdict returns what the answer to a call of durable work means, and the pause that it
-// asks for. about: the text speaks of what the call asked. An ingress's 404 does not, nor
-// its page with a 200, and both pass. 502 to 504 are what stands before a provider answers
-// without one: they speak of the region, and not of a resource.
+// Verdict returns the meaning of the answer to a call of durable work, and the
+// pause that it requests. about reports whether the text is about the resource of
+// the call: an ingress's 404, or its page with a 200, is not, and both pass. 502 to
+// 504 come from intermediaries that got no answer from a provider: they concern the
+// region, not a resource.
 //
-// After what each kind of work tries again, side by side:
+// What each kind of work retries:
 //
-//   - a read of package upstream: Unreachable, at once. A provider's own failure is left to
-//     the caller, who may know better.
-//   - a deletion of a group or of complete mode: Later, within the budget of a resource;
-//     Unreachable, until the whole is late, as no resource is to blame for its region;
-//     Refused, when another resource has gone.
-//   - a deployment's step: Later and Unreachable, within one budget, so that its caller
-//     learns in time that a region is away.
-//   - a move: Later with 429. After any other failure it asks first what has moved.
+//   - a read of package upstream: Unreachable, immediately. It leaves a provider's
+//     own failure to the caller, who may know better.
+//   - a deletion of a group or of complete mode: Later, within the budget of a
+//     resource; Unreachable, until the deletion's deadline, as no resource is to
+//     blame for its region; Refused, after another resource has gone.
+//   - a deployment's step: Later and Unreachable, within one budget, so that its
+//     caller learns in time that a region is unreachable.
+//   - a move: Later with 429. After any other failure it first checks what has moved.
 //   - lists, sweeps and events: see [ListAgain], [SweepAgain] and [EventAgain].
 func Verdict(status int, header http.Header, about bool) (Meaning, time.Duration) {
 	after := RetryAfter(header)
@@ -55,8 +56,8 @@ func Verdict(status int, header http.Header, about bool) (Meaning, time.Duration
 	return Refused, after
 }
 
-// About reports whether the answer to a call speaks of the resource of an ID: any success
-// with JSON or nothing, and a 404 in such words.
+// About reports whether the answer to a call is about the resource with an ID: any
+// success with JSON or an empty body, and a 404 that reports the resource's absence.
 func About(status int, body []byte, id string) bool {
 	if status == http.StatusNotFound {
 		return arm.SaysAbsent(body, id)
@@ -65,17 +66,17 @@ func About(status int, body []byte, id string) bool {
 }
 
 // ListAgain reports whether a list calls a region again, once, after such a failure: any
-// but a refusal of the request or of its caller, which it would only repeat.
+// except a refusal of the request or of its caller, which would only repeat.
 func ListAgain(status int) bool {
 	return status != http.StatusBadRequest && status != http.StatusUnauthorized && status != http.StatusForbidden
 }
 
 // SweepAgain reports whether a sweep reads a page again after such an answer: only if it
-// goes too fast, since the next sweep makes up for any other failure.
+// is too fast, since the next sweep makes up for any other failure.
 func SweepAgain(status int) bool { return status == http.StatusTooManyRequests }
 
-// EventAgain reports whether an event may be taken after such an answer of its receiver:
-// any but a refusal of its content, which does not change.
+// EventAgain reports whether an event may be sent again after such an answer of its
+// receiver: after any except a refusal of its content, which does not change.
 func EventAgain(status int) bool {
 	refusals := []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity}
 	return !slices.Contains(refusals, status)

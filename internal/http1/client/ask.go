@@ -5,17 +5,17 @@ import (
 	"io"
 )
 
-// errStale is the error of a request that was not sent, because its connection was
-// closed or had unexpected bytes on it.
+// errStale is the error of a request that was not sent, because its
+// connection was closed or had unexpected bytes.
 var errStale = errors.New("the idle connection cannot be used")
 
-// ask checks an idle connection, writes the request without content that c.out holds, and
-// waits for the beginning of its answer, which is in the buffer then. It notifies the
-// exchange before it writes anything.
+// ask checks an idle connection, writes the request without content in c.out,
+// and waits for the beginning of its answer, which it leaves in the buffer.
+// It notifies the exchange before it writes anything.
 //
-// All of it is one operation on the socket. Bytes that come after the check wake the
-// wait, so ask need not try to read before it waits, which would nearly always be in
-// vain.
+// All of this is one operation on the socket. Bytes that arrive after the
+// check end the wait, so ask need not try to read before it waits, which
+// would nearly always be useless.
 func (c *conn) ask(by *exchange) error {
 	if c.r != c.w {
 		return errStale
@@ -26,7 +26,7 @@ func (c *conn) ask(by *exchange) error {
 	switch {
 	case err != nil:
 		return err
-	case len(rest) > 0: // the socket takes no more at once
+	case len(rest) > 0: // the socket takes no more now
 		_, err = c.Write(rest)
 		return err
 	case n == 0:
@@ -35,7 +35,7 @@ func (c *conn) ask(by *exchange) error {
 	return nil
 }
 
-// asks reports whether ask can send a request over c.
-func (c *conn) asks(r *Request) bool {
+// canAsk reports whether ask can send a request over c.
+func (c *conn) canAsk(r *Request) bool {
 	return c.reused && c.state == nil && c.wire.socket != nil && r.Guard == nil && len(r.Content) == 0
 }

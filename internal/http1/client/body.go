@@ -10,7 +10,7 @@ import (
 type body struct {
 	kind bodyKind
 	left int64 // of a body with a length, or of the chunk
-	err  error // what all further reads return
+	err  error // result of all further reads
 	chunks
 }
 
@@ -50,7 +50,7 @@ func (x *exchange) Read(p []byte) (n int, err error) {
 	switch {
 	case err == nil:
 		return n, nil
-	case err == io.EOF: //nolint:errorlint // the end, and no wrapped one
+	case err == io.EOF: //nolint:errorlint // the end itself, not a wrapped one
 		x.err = io.EOF
 		x.finish(true)
 		return n, io.EOF

@@ -7,12 +7,12 @@ import (
 	"io"
 )
 
-// Bounds of what surrounds the data of chunks.
+// Bounds of the overhead around the data of chunks.
 const (
 	maxChunkLine = 4 << 10
 	maxTrailers  = 4 << 10
-	// A chunk may have 16 bytes and twice its data as overhead; more counts against
-	// maxExcess.
+	// A chunk may have 16 bytes and twice its data as overhead; more counts
+	// against maxExcess.
 	freeExcess = 16
 	maxExcess  = 16 << 10
 )
@@ -25,20 +25,21 @@ var (
 
 // chunks is the state of a chunked body, without the data left of the chunk.
 type chunks struct {
-	behind bool  // the line's end behind a chunk is due
-	last   bool  // only trailers are left
-	excess int64 // bytes of overhead beyond the free ones
-	tail   int   // bytes of trailers
+	lineEndDue bool  // the line end after a chunk is next
+	last       bool  // only trailers are left
+	excess     int64 // bytes of overhead beyond the free ones
+	tail       int   // bytes of trailers
 }
 
-// readChunked reads into p, which is not empty. It waits only while it has nothing.
+// readChunked reads into p, which must not be empty. It waits only until it
+// has some bytes.
 func (x *exchange) readChunked(p []byte) (n int, err error) {
 	for {
 		if n > 0 && (x.left > 0 && x.cn.r == x.cn.w || x.left == 0 && !x.cn.hasLine()) {
 			return n, nil
 		}
 		switch {
-		case x.behind:
+		case x.lineEndDue:
 			err = x.endChunk()
 		case x.last:
 			err = x.readTrailer()
@@ -51,7 +52,7 @@ func (x *exchange) readChunked(p []byte) (n int, err error) {
 			m, err = x.cn.read(p[:min(int64(len(p)), x.left)])
 			n, p = n+m, p[m:]
 			x.left -= int64(m)
-			x.behind = x.left == 0
+			x.lineEndDue = x.left == 0
 		}
 		switch {
 		case err == io.EOF && x.last && x.tail < 0: //nolint:errorlint // readTrailer's
@@ -64,7 +65,7 @@ func (x *exchange) readChunked(p []byte) (n int, err error) {
 	}
 }
 
-// endChunk reads the end of the line behind a chunk's data.
+// endChunk reads the line end after a chunk's data.
 func (x *exchange) endChunk() error {
 	line, err := x.cn.line(2)
 	switch {
@@ -73,7 +74,7 @@ func (x *exchange) endChunk() error {
 	case err != nil:
 		return err
 	}
-	x.behind = false
+	x.lineEndDue = false
 	return nil
 }
 
@@ -95,8 +96,8 @@ func (x *exchange) beginChunk() error {
 	return nil
 }
 
-// chunkSize parses a line: a number in hexadecimal digits, and maybe an extension
-// behind a semicolon.
+// chunkSize parses a line: a number in hexadecimal digits, optionally
+// followed by a semicolon and an extension.
 func chunkSize(line []byte) (int64, error) {
 	text, ok := bytes.CutSuffix(line, []byte("\r\n"))
 	if !ok || bytes.IndexByte(text, '\r') >= 0 {
@@ -129,8 +130,8 @@ func chunkSize(line []byte) (int64, error) {
 	return size, nil
 }
 
-// readTrailer reads a trailer and forgets it. After the last one it returns [io.EOF],
-// with a tail below 0.
+// readTrailer reads and drops a trailer. After the last one it returns
+// [io.EOF], and sets tail below 0.
 func (x *exchange) readTrailer() error {
 	line, err := x.cn.line(maxTrailers - x.tail)
 	if err != nil {

@@ -1,23 +1,23 @@
-// Package client calls one address over HTTP/1.1, plain or over TLS, without a
-// goroutine of its own for a connection: a call writes its request and reads its
-// answer in the caller's goroutine.
+// Package client calls one address over HTTP/1.1, plain or over TLS, without a goroutine
+// for each connection: a call writes its request and reads its answer in the caller's
+// goroutine.
 //
 // A call ends at its deadline or with its context, and so does the body of its answer: a
-// read that has two seconds or more within a fiftieth of a second, all others at once.
-// Its connection is used again once the answer has been read to its end, unless anything
-// about the answer's end is ambiguous: bytes behind it, two lengths, a request that has
-// not left completely. Idle connections are checked before they are used: one that was
-// closed, or that has unexpected bytes, is not used. A read looks, writes and waits in
-// one operation on the socket, which takes three system calls.
+// read with two seconds or more ends within a fiftieth of a second, all others
+// immediately. Its connection is used again once the answer has been read to its end,
+// unless anything about that end is ambiguous: bytes after it, two lengths, a request
+// that has not left completely. Idle connections are checked before they are used: a
+// closed one, or one with unexpected bytes, is not used. A read checks, writes and waits
+// in one operation on the socket, which takes three system calls.
 //
-// A request is repeated on another connection only if the one it was given had been
-// used before, and died: a write (with a [sendguard.Guard]) only if no byte of it has
-// left, a read only if nothing of an answer has come.
+// A request is repeated on another connection only if its connection had been used
+// before, and died: a write (with a [sendguard.Guard]) only if no byte of it has left, a
+// read only if nothing of an answer has arrived.
 //
-// What is no answer of HTTP/1.0 or HTTP/1.1 is an error. Where net/http's transport is
-// lenient this package is not: it refuses folded header lines, space before a colon,
-// lengths and chunks in other than their one form, and excessive numbers of headers or
-// interim answers.
+// Anything but an answer of HTTP/1.0 or HTTP/1.1 is an error. This package is stricter
+// than net/http's transport: it refuses folded header lines, a space before a colon,
+// unusual forms of lengths and chunks, and excessive numbers of headers or interim
+// answers.
 package client
 
 import (
@@ -49,9 +49,10 @@ type Options struct {
 }
 
 const (
-	// watchEvery is how late a call may end after its deadline or its context.
+	// watchEvery bounds how long a call may continue after its deadline or its
+	// context's end.
 	watchEvery = 20 * time.Millisecond
-	// watchFrom is the least time for a call whose end may be so late.
+	// watchFrom is the minimum duration of a call that may end so late.
 	watchFrom = 2 * time.Second
 )
 
@@ -59,7 +60,7 @@ const (
 type Client struct {
 	options Options
 	pool    pool
-	watch   timing.Watch[*exchange] // ends calls whose time is over or whose callers have gone
+	watch   timing.Watch[*exchange] // ends calls after their deadline or their caller's end
 }
 
 // New returns a client. [Client.CloseIdle] closes its idle connections.
@@ -75,46 +76,45 @@ func New(o Options) *Client {
 	}
 }
 
-// CloseIdle closes idle connections. Those in use are closed when they become idle,
-// unless another call is made.
+// CloseIdle closes idle connections. Those in use are closed when they become
+// idle, unless another call is made.
 func (c *Client) CloseIdle() { c.pool.closeIdle() }
 
 // Request is one request.
 type Request struct {
 	Method      string
 	Path, Query string // as on the wire; no query if it is empty
-	// Header and Own, which both hold headers, are not changed. What frames the message is
-	// not taken from them, nor is Host.
+	// Header and Own both hold headers, and are not changed. Host and headers
+	// that frame the message are ignored.
 	Header  http.Header
 	Own     headers.Fields
 	Content []byte
-	// Deadline bounds the call and the reading of its answer, as that of the context
-	// does; zero: none.
+	// Deadline bounds the call and the reading of its answer, in addition to
+	// the context's; zero: none.
 	Deadline time.Time
-	// Started is when the call started, as the caller read the clock just before; zero:
-	// it did not read the clock.
+	// Started is when the call started, if the caller has just read the clock;
+	// zero: it has not.
 	Started time.Time
-	// Guard decides about each byte of a write; nil for what may be repeated.
+	// Guard decides about each byte of a write; nil for requests that may be repeated.
 	Guard *sendguard.Guard
 	// Observer may be nil.
 	Observer Observer
 }
 
-// Observer learns which connection a request got, before the request is written.
+// Observer is notified of a request's connection, before the request is written.
 type Observer interface {
-	// GotConn is called for each connection that the request is given. State is nil
-	// for a plain one.
+	// GotConn is called for each connection of the request. State is nil for a
+	// plain one.
 	GotConn(conn net.Conn, reused bool, state *tls.ConnectionState)
 }
 
-// errUnanswered is wrapped by the error of a connection that ended before the first
-// byte of an answer.
+// errUnanswered is wrapped by the error of a connection that ended before the
+// first byte of an answer.
 var errUnanswered = errors.New("the connection ended before an answer")
 
-// Do sends a request and returns the answer, whose Body must be closed or read to its
-// end by one goroutine; it may be closed by another. The answer's Request is nil. The
-// error is that of the context, or [context.DeadlineExceeded], if the call's time is
-// over.
+// Do sends a request and returns the answer. One goroutine must close its Body or read
+// it to its end; another one may close it. The answer's Request is nil. If the call's
+// time is over, the error is the context's, or [context.DeadlineExceeded].
 func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	if err := r.check(); err != nil {
 		return nil, err
@@ -153,19 +153,19 @@ func (c *Client) Do(ctx context.Context, r *Request) (*http.Response, error) {
 	}
 }
 
-// connection returns an idle connection, or a new one that was made before the deadline.
-// It has the exact deadline itself, if that is not zero. It does not check an idle
-// connection for a request that does so itself.
+// connection returns an idle connection, or a new one that was made before
+// the deadline. The connection itself has the exact deadline, if that is not
+// zero. An idle connection is not checked for a request that does so itself.
 func (c *Client) connection(ctx context.Context, r *Request, deadline, exact time.Time) (*conn, error) {
 	for {
-		cn, err := c.pool.take()
+		cn, err := c.pool.takeOrCount()
 		if err != nil {
 			return nil, err
 		}
 		if cn == nil {
 			break
 		}
-		if err := cn.bound(exact); err == nil && (cn.asks(r) || cn.alive()) {
+		if err := cn.bound(exact); err == nil && (cn.canAsk(r) || cn.alive()) {
 			return cn, nil
 		}
 		c.pool.discard(cn)
@@ -177,7 +177,7 @@ func (c *Client) connection(ctx context.Context, r *Request, deadline, exact tim
 	}
 	cn, err := c.dial(ctx)
 	if err != nil {
-		c.pool.forget()
+		c.pool.countClosed()
 		return nil, err
 	}
 	if err := cn.bound(exact); err != nil {

@@ -12,10 +12,10 @@ import (
 	"portico/internal/sendguard"
 )
 
-// conn is a connection with its buffers. One exchange has it at a time.
+// conn is a connection with its buffers, used by one exchange at a time.
 type conn struct {
 	net.Conn           // wire, or TLS over it
-	wire      *wire    // what is guarded
+	wire      *wire    // the guarded connection
 	dialled   net.Conn // below wire
 	state     *tls.ConnectionState
 	reused    bool      // it has carried a request
@@ -23,7 +23,7 @@ type conn struct {
 	abort     func()    // makes all reads and writes fail
 	bounded   bool      // it has a deadline
 
-	in   []byte // what was read and not consumed: in[r:w]
+	in   []byte // read and not consumed: in[r:w]
 	r, w int
 	out  []byte // for heads of requests
 }
@@ -39,7 +39,7 @@ func newConn(dialled net.Conn) *conn {
 	return cn
 }
 
-// bound sets the deadline of all that follows; zero: there is none.
+// bound sets the deadline of all further operations; zero removes it.
 func (c *conn) bound(deadline time.Time) error {
 	if deadline.IsZero() && !c.bounded {
 		return nil
@@ -48,11 +48,11 @@ func (c *conn) bound(deadline time.Time) error {
 	return c.SetDeadline(deadline)
 }
 
-// readUntil bounds reading alone.
+// readUntil sets only the read deadline.
 func (c *conn) readUntil(deadline time.Time) { _ = c.dialled.SetReadDeadline(deadline) }
 
-// alive reports whether an idle connection is open, and has brought nothing. Bytes
-// that come before they are asked for must not become the next answer.
+// alive reports whether an idle connection is open and has no unexpected
+// bytes, which must not become the next answer.
 func (c *conn) alive() bool {
 	if c.r != c.w {
 		return false
@@ -75,7 +75,7 @@ func (c *conn) fill() error {
 	n, err := c.Conn.Read(c.in[c.w:])
 	c.w += n
 	if n > 0 {
-		return nil // the error comes again
+		return nil // the next read returns the error again
 	}
 	if err == nil {
 		return io.ErrNoProgress
@@ -83,7 +83,7 @@ func (c *conn) fill() error {
 	return err
 }
 
-// read reads into p, past the buffer if that is empty and p is larger.
+// read reads into p, directly if the buffer is empty and p is larger.
 func (c *conn) read(p []byte) (n int, err error) {
 	if c.r == c.w {
 		c.r, c.w = 0, 0
@@ -123,7 +123,7 @@ func (c *conn) line(limit int) ([]byte, error) {
 	}
 }
 
-// room makes the buffer larger if it is full of what was not consumed.
+// room enlarges the buffer if it is full of unconsumed bytes.
 func (c *conn) room() {
 	if c.r > 0 || c.w < len(c.in) {
 		return
@@ -145,7 +145,7 @@ func (c *conn) skip(n int64) bool {
 	return true
 }
 
-// shrink gives up buffers that one exchange made large.
+// shrink replaces buffers that one exchange made large.
 func (c *conn) shrink() {
 	c.r, c.w = 0, 0
 	if len(c.in) > initialBuffer {
@@ -160,20 +160,20 @@ func (c *conn) shrink() {
 type wire struct {
 	*sendguard.Conn
 	socket  syscall.RawConn
-	probing bool // by its one reader
+	probing bool // used by its one reader
 
 	tryStep, askStep func(fd uintptr) bool // readOnce, askOnce
 	p                []byte                // to read into
 	n                int
 	err              error
 
-	request []byte // what is left of it
-	tried   bool   // the socket was looked at
+	request []byte // its unsent rest
+	tried   bool   // the socket was checked
 	by      *exchange
 }
 
-// nothingYet is the error of a read that would have to wait. TLS takes it for a
-// timeout, after which it can read on.
+// nothingYet is the error of a read that would have to wait. TLS takes it for
+// a timeout, after which it can continue.
 type nothingYet struct{}
 
 func (nothingYet) Error() string   { return "nothing has come yet" }

@@ -19,8 +19,8 @@ type exchange struct {
 	ctx      context.Context
 	client   *Client
 	deadline time.Time
-	request  *Request    // until the answer has come
-	stop     func() bool // ends a watch of its own over ctx; nil: it has none
+	request  *Request    // until the answer has arrived
+	stop     func() bool // ends its own watch of ctx; nil without one
 	shared   bool        // the client's watch ends it
 	reused   bool        // cn has carried a request before
 	writer   *writer     // nil if the request was written before its answer was read
@@ -30,8 +30,8 @@ type exchange struct {
 	cut     bool       // cn was aborted
 	watched timing.Watched[*exchange]
 
-	mu   sync.Mutex // guards what follows once run has returned
-	ends bool       // the connection ends with the exchange
+	mu   sync.Mutex // guards the fields below once run has returned
+	ends bool       // close the connection after the exchange
 	body
 }
 
@@ -52,7 +52,7 @@ func (x *exchange) run() error {
 		return x.fail(unsent)
 	}
 	if x.ends = unsent != nil; x.ends {
-		x.cn.readUntil(time.Now().Add(writeGrace)) // an answer would have come already
+		x.cn.readUntil(time.Now().Add(writeGrace)) // an answer would have arrived already
 	}
 	err := x.receive()
 	x.request = nil
@@ -65,16 +65,16 @@ func (x *exchange) run() error {
 	return x.fail(err)
 }
 
-// Contents up to inlineContent leave with the head in one piece.
+// Contents up to inlineContent are sent with the head in one piece.
 const inlineContent = 8 << 10
 
 func (x *exchange) send() error {
 	cn, rest := x.cn, x.request.Content
 	cn.out = x.request.appendHead(cn.out[:0], x.client.options.Host)
-	if cn.asks(x.request) {
+	if cn.canAsk(x.request) {
 		return cn.ask(x)
 	}
-	x.opened()
+	x.notifyConn()
 	if len(rest) <= inlineContent {
 		cn.out = append(cn.out, rest...)
 		rest = nil
@@ -88,14 +88,14 @@ func (x *exchange) send() error {
 			return err
 		}
 	}
-	// The provider may answer before it has read everything, or instead.
+	// The provider may answer before, or without, reading everything.
 	x.writer = &writer{conn: cn, done: make(chan struct{})}
 	go x.writer.write(rest)
 	return nil
 }
 
-// opened notifies the observer of the request's connection.
-func (x *exchange) opened() {
+// notifyConn notifies the observer of the request's connection.
+func (x *exchange) notifyConn() {
 	r, cn := x.request, x.cn
 	cn.reused = true
 	if r.Observer != nil {
@@ -106,8 +106,8 @@ func (x *exchange) opened() {
 	}
 }
 
-// mayHaveAnswer reports whether an answer may have come though the request could not
-// be written to its end: the provider answered early, and hung up.
+// mayHaveAnswer reports whether there may be an answer although the request could not be
+// written completely: the provider may have answered early and closed the connection.
 func (x *exchange) mayHaveAnswer(unsent error) bool {
 	var timeout interface{ Timeout() bool }
 	switch {
@@ -125,7 +125,7 @@ func (x *exchange) receive() error {
 		head, lines, err := x.cn.readHead(limit)
 		if err != nil {
 			if n > 0 && errors.Is(err, errUnanswered) {
-				return errEndedInHead // of interim answers something has come
+				return errEndedInHead // interim answers have arrived
 			}
 			return err
 		}
@@ -149,15 +149,15 @@ func (x *exchange) receive() error {
 // begin hands the body to its reader.
 func (x *exchange) begin(kind bodyKind, length int64, ends bool) {
 	x.kind, x.left = kind, length
-	if x.ends || x.writer.answer() {
+	if x.ends || x.writer.answerArrived() {
 		x.ends = true
 		x.cn.readUntil(x.deadline)
 		if x.ctx.Err() != nil {
-			x.cn.abort() // this may have come before
+			x.cn.abort() // the deadline may have passed before
 		}
 	}
 	if x.response.StatusCode >= http.StatusBadRequest && !x.writer.stop(0) {
-		x.ends = true // it refuses the request: what did not leave stays
+		x.ends = true // it refuses the request, so the rest stays unsent
 	}
 	x.ends = x.ends || ends
 	x.response.Close = x.ends
@@ -168,15 +168,14 @@ func (x *exchange) begin(kind bodyKind, length int64, ends bool) {
 	}
 }
 
-// fail ends the exchange and its connection, and returns the error that the caller
-// gets.
+// fail ends the exchange and its connection, and returns the error for the caller.
 func (x *exchange) fail(err error) error {
 	x.finish(false)
 	if cause := x.ctx.Err(); cause != nil {
 		return cause
 	}
 	if unsent := x.writer.failure(); unsent != nil {
-		err = unsent // the other error comes of it
+		err = unsent // the other error is a consequence
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return context.DeadlineExceeded
@@ -184,7 +183,7 @@ func (x *exchange) fail(err error) error {
 	return err
 }
 
-// interrupt makes a read that is under way fail.
+// interrupt makes a running read fail.
 func (x *exchange) interrupt() {
 	x.holding.Lock()
 	defer x.holding.Unlock()
@@ -201,7 +200,8 @@ func (x *exchange) endOverdue(now time.Time) {
 	}
 }
 
-// release takes the connection from the exchange, and reports whether it is as it was.
+// release takes the connection from the exchange, and reports whether it was
+// never aborted.
 func (x *exchange) release() (cn *conn, intact bool) {
 	x.holding.Lock()
 	defer x.holding.Unlock()
@@ -209,11 +209,11 @@ func (x *exchange) release() (cn *conn, intact bool) {
 	return cn, !x.cut
 }
 
-// writeGrace is how long the rest of a request may take after its whole answer.
+// writeGrace is the time for the rest of a request after its whole answer.
 const writeGrace = 50 * time.Millisecond
 
-// finish ends the exchange. Its connection is used again if all of the answer was
-// read, and nothing forbids it.
+// finish ends the exchange. Its connection is used again if the answer was
+// read completely and nothing forbids it.
 func (x *exchange) finish(complete bool) {
 	cn, intact := x.release()
 	again := complete && intact && !x.ends && cn.r == cn.w

@@ -7,7 +7,7 @@ import (
 	"portico/tracing/headers"
 )
 
-// bodyKind says where an answer's body ends.
+// bodyKind defines how an answer's body ends.
 type bodyKind uint8
 
 const (
@@ -23,9 +23,9 @@ var (
 	errTrailer  = errors.New("the answer names a trailer that would frame it")
 )
 
-// frame decides where the body of an answer ends (RFC 9112, 6.3), and whether the
-// connection ends with it: because the answer says so, or because others might see
-// its end elsewhere. It removes headers that are of the connection alone.
+// frame determines the end of an answer's body (RFC 9112, 6.3), and whether
+// to close the connection after it: because the answer requests it, or
+// because others might see another end. It removes hop-by-hop headers.
 func frame(response *http.Response, method string) (kind bodyKind, length int64, ends bool, err error) {
 	h := response.Header
 	ends = closes(response)
@@ -46,7 +46,7 @@ func frame(response *http.Response, method string) (kind bodyKind, length int64,
 		response.ContentLength = length
 		return noBody, 0, ends, nil
 	case status < http.StatusOK || status == http.StatusNoContent || status == http.StatusNotModified:
-		// What announces a body here may send one.
+		// An answer that announces a body here may send one.
 		announced := chunked || length > 0 && status != http.StatusNotModified
 		return noBody, 0, ends || announced || status < http.StatusOK, nil
 	case chunked:
@@ -64,7 +64,7 @@ func frame(response *http.Response, method string) (kind bodyKind, length int64,
 	return lengthBody, length, ends, nil
 }
 
-// closes reports whether the connection ends with the answer.
+// closes reports whether the provider closes the connection after the answer.
 func closes(response *http.Response) bool {
 	connection := response.Header["Connection"]
 	if response.ProtoMinor == 0 {
@@ -89,7 +89,7 @@ func isChunked(response *http.Response) (bool, error) {
 	return true, nil
 }
 
-// checkTrailers checks the names of trailers. Trailers themselves are dropped.
+// checkTrailers checks the names of trailers, which are otherwise dropped.
 func checkTrailers(h http.Header, chunked bool) error {
 	named, sent := h["Trailer"]
 	if !sent || !chunked {

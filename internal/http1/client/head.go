@@ -11,10 +11,10 @@ import (
 	"portico/tracing/headers"
 )
 
-// Bounds of what comes before an answer's body.
+// Bounds of the bytes before an answer's body.
 const (
 	maxLines   = 2000 // of one head
-	maxInterim = 64   // answers before the one that counts
+	maxInterim = 64   // interim answers before the final one
 )
 
 var (
@@ -27,9 +27,9 @@ var (
 	errEndedInHead = fmt.Errorf("the connection ended within the answer's headers: %w", io.ErrUnexpectedEOF)
 )
 
-// readHead reads a head of at most limit bytes. Each line is checked as it comes, so
-// that what is no answer does not have to end first. The head is valid until the next
-// read.
+// readHead reads a head of at most limit bytes. It checks each line as it
+// arrives, so that it need not wait for the end of something that is not an
+// answer. The head is valid until the next read.
 func (c *conn) readHead(limit int) (head []byte, lines int, err error) {
 	if c.r == c.w {
 		c.r, c.w = 0, 0
@@ -69,8 +69,8 @@ func (c *conn) readHead(limit int) (head []byte, lines int, err error) {
 	}
 }
 
-// endedInHead tells a connection that ended before an answer from one that ended
-// within it.
+// endedInHead distinguishes a connection that ended before an answer from one
+// that ended in it.
 func (c *conn) endedInHead(err error) error {
 	switch {
 	case c.r == c.w:
@@ -83,8 +83,8 @@ func (c *conn) endedInHead(err error) error {
 
 const protocol = "HTTP/1."
 
-// checkStatusLine checks HTTP/1.x, a space, three digits, and nothing or a space and
-// more.
+// checkStatusLine checks for HTTP/1.x, a space, three digits, and either the
+// end or a space and more.
 func checkStatusLine(line []byte) error {
 	const status = len(protocol) + 2
 	switch {
@@ -99,8 +99,8 @@ func checkStatusLine(line []byte) error {
 	return nil
 }
 
-// checkField checks a header line. There is no space in front of the colon: others
-// take such a name for another one.
+// checkField checks a header line. It refuses a space before the colon,
+// because other readers then see another name.
 func checkField(line []byte) error {
 	if line[0] == ' ' || line[0] == '\t' {
 		return errFolded
@@ -112,10 +112,10 @@ func checkField(line []byte) error {
 	return nil
 }
 
-// parseHead fills in the parts of a response that its head gives. The head was
-// checked, and has so many header lines.
+// parseHead fills in the response's status and headers from a checked head
+// with so many header lines.
 func parseHead(head []byte, lines int, response *http.Response) {
-	text := string(head) // all strings are parts of it
+	text := string(head) // all strings share its memory
 	line, text := cutLine(text)
 	response.Proto = line[:len(protocol)+1]
 	response.ProtoMajor, response.ProtoMinor = 1, int(line[len(protocol)]-'0')
@@ -135,7 +135,7 @@ func parseHead(head []byte, lines int, response *http.Response) {
 		header[name], values = values[:1:1], values[1:]
 	}
 	if pragma := header["Pragma"]; len(pragma) > 0 && pragma[0] == "no-cache" && header["Cache-Control"] == nil {
-		header["Cache-Control"] = []string{"no-cache"} // as RFC 7234 5.4 and net/http read it
+		header["Cache-Control"] = []string{"no-cache"} // like RFC 7234 5.4 and net/http
 	}
 	response.Header = header
 }

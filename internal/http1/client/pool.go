@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Idle counts the idle connections of several clients, which may be so many at most.
+// Idle counts and bounds the idle connections of several clients together.
 type Idle struct {
 	Max  int64
 	open atomic.Int64
@@ -23,11 +23,11 @@ func (i *Idle) add() bool {
 
 func (i *Idle) remove(n int) { i.open.Add(-int64(n)) }
 
-// errFull is the error of a call for which there may be no connection more.
+// errFull is the error of a call that may not open another connection.
 var errFull = errors.New("as many connections to the address are open as there may be")
 
-// pool keeps a client's idle connections. The one used last is used first, so that
-// surplus ones reach their timeout.
+// pool keeps a client's idle connections. It returns the most recently used
+// one first, so that surplus ones reach their timeout.
 type pool struct {
 	maxIdle, maxOpen int
 	inAll            *Idle
@@ -35,15 +35,15 @@ type pool struct {
 
 	mu      sync.Mutex
 	idle    []*conn
-	open    int // those in use included
+	open    int // including those in use
 	closing bool
 	sweep   *time.Timer
 	due     bool // sweep is set
 }
 
-// take returns an idle connection, or nil after it has counted one that the caller is
-// to make.
-func (p *pool) take() (*conn, error) {
+// takeOrCount returns an idle connection, or nil after it has counted one
+// that the caller will make.
+func (p *pool) takeOrCount() (*conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closing = false
@@ -69,7 +69,7 @@ func (p *pool) put(cn *conn) {
 }
 
 func (p *pool) keep(cn *conn) bool {
-	cn.idleSince = time.Time{} // the next sweep says
+	cn.idleSince = time.Time{} // the next sweep sets it
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closing || len(p.idle) >= p.maxIdle || !p.inAll.add() {
@@ -87,25 +87,25 @@ func (p *pool) keep(cn *conn) bool {
 	return true
 }
 
-// pause is the time between two sweeps. A connection is closed by that which comes when
-// another one has seen it idle for the timeout: within 5/4 of it.
+// pause returns the time between two sweeps. A sweep closes a connection that an earlier
+// one has seen idle, once the timeout has passed since then: within 5/4 of the timeout.
 func (p *pool) pause() time.Duration { return p.timeout / 8 }
 
 // discard closes a connection.
 func (p *pool) discard(cn *conn) {
 	_ = cn.Close()
-	p.forget()
+	p.countClosed()
 }
 
-// forget counts a connection as closed.
-func (p *pool) forget() {
+// countClosed counts a connection as closed.
+func (p *pool) countClosed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open--
 }
 
-// sweepIdle closes connections that were idle for too long, or that their other end
-// has closed.
+// sweepIdle closes connections that were idle for too long, or that the other
+// end has closed.
 func (p *pool) sweepIdle() {
 	var ended []*conn
 	p.mu.Lock()
@@ -114,7 +114,7 @@ func (p *pool) sweepIdle() {
 		if cn.idleSince.IsZero() {
 			cn.idleSince = now
 		}
-		// Its deadline is that of the exchange before.
+		// It still has the previous exchange's deadline.
 		if now.Sub(cn.idleSince) >= p.timeout || cn.bound(time.Time{}) != nil || !cn.alive() {
 			ended = append(ended, cn)
 		} else {

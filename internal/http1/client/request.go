@@ -11,10 +11,10 @@ import (
 
 var errBadTarget = errors.New("the path or the query holds what may not stand in a request line")
 
-// check refuses what would not be one request on the wire.
+// check refuses a request that would not be exactly one request on the wire.
 func (r *Request) check() error {
 	if !headers.IsToken(r.Method) {
-		return fmt.Errorf("%q is no method", r.Method)
+		return fmt.Errorf("%q is not a method", r.Method)
 	}
 	if r.Path == "" || r.Path[0] != '/' || !headers.IsVisible(r.Path) || !headers.IsVisible(r.Query) {
 		return errBadTarget
@@ -40,7 +40,7 @@ func (r *Request) check() error {
 	return nil
 }
 
-func badName(name string) error { return fmt.Errorf("%q is no name of a header", name) }
+func badName(name string) error { return fmt.Errorf("%q is not a valid header name", name) }
 
 func badValue(name string) error {
 	return fmt.Errorf("the header %s has a value with control characters", name)
@@ -61,7 +61,7 @@ func (r *Request) appendHead(b []byte, host string) []byte {
 	if agents := r.Header["User-Agent"]; len(agents) > 0 && agents[0] != "" {
 		b = appendField(b, "User-Agent", agents[0])
 	}
-	// Servers expect a length where the method gives the content a meaning.
+	// Servers expect a length if the method gives content a meaning.
 	if len(r.Content) > 0 || r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch {
 		b = append(b, "Content-Length: "...)
 		b = strconv.AppendInt(b, int64(len(r.Content)), 10)
@@ -83,8 +83,8 @@ func (r *Request) appendHead(b []byte, host string) []byte {
 	return append(b, "\r\n"...)
 }
 
-// framesRequest reports whether a header is not the caller's to set, or was written
-// before.
+// framesRequest reports whether a header may not be set by the caller, or is
+// already written.
 func framesRequest(name string) bool {
 	switch len(name) {
 	case len("Host"), len("Trailer"), len("User-Agent"), len("Content-Length"), len("Transfer-Encoding"):

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// tryRead reads what there is, or returns errNothingYet.
+// tryRead reads the available bytes, or returns errNothingYet.
 func (w *wire) tryRead(p []byte) (int, error) {
 	w.p = p
 	closed := w.socket.Read(w.tryStep)
@@ -17,7 +17,7 @@ func (w *wire) tryRead(p []byte) (int, error) {
 	switch {
 	case closed != nil:
 		return 0, closed
-	case w.err == syscall.EAGAIN: //nolint:errorlint // as the system call returned it
+	case w.err == syscall.EAGAIN: //nolint:errorlint // unwrapped from the system call
 		return 0, errNothingYet
 	case w.err != nil:
 		return 0, w.err
@@ -32,8 +32,9 @@ func (w *wire) readOnce(fd uintptr) bool {
 	return true // never wait
 }
 
-// ask is what [conn.ask] does with the socket. It returns how much has come, and the rest
-// of the request if the socket did not take all of it; nothing was awaited then.
+// ask is the socket operation of [conn.ask]. It returns the number of bytes
+// of the answer, and the rest of the request if the socket did not take all
+// of it; then it has not waited for the answer.
 func (w *wire) ask(request, answer []byte, by *exchange) (n int, rest []byte, err error) {
 	w.request, w.p, w.by, w.tried = request, answer, by, false
 	w.n, w.err = 0, nil
@@ -59,8 +60,8 @@ func (w *wire) askOnce(fd uintptr) bool {
 			return true
 		}
 		w.tried = true
-		w.by.opened()
-		return !w.send(fd) // nothing can have come yet
+		w.by.notifyConn()
+		return !w.send(fd) // nothing can have arrived yet
 	}
 	n, err := readSocket(fd, w.p)
 	switch {
@@ -74,7 +75,7 @@ func (w *wire) askOnce(fd uintptr) bool {
 	return true
 }
 
-// send writes what it can of the request, and reports whether that was all.
+// send writes as much as it can of the request, and reports whether that was all.
 func (w *wire) send(fd uintptr) bool {
 	for {
 		switch n, err := syscall.Write(int(fd), w.request); {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// writer writes the rest of a request while its answer is awaited. All methods but
-// write take a nil writer for one that has written all.
+// writer writes the rest of a request during the wait for its answer. In all
+// methods but write, a nil writer stands for one that has written everything.
 type writer struct {
 	conn *conn
 	done chan struct{} // closed when write has returned
@@ -17,7 +17,7 @@ type writer struct {
 	err      error
 }
 
-// write writes the rest. If that fails the answer is not awaited much longer.
+// write writes the rest. If that fails, it shortens the wait for the answer.
 func (w *writer) write(rest []byte) {
 	defer close(w.done)
 	_, err := w.conn.Write(rest)
@@ -28,9 +28,9 @@ func (w *writer) write(rest []byte) {
 	}
 }
 
-// answer says that the head of the answer has come, and reports whether the writing
-// has failed before.
-func (w *writer) answer() (failed bool) {
+// answerArrived records that the head of the answer has arrived, and reports whether
+// the writing had failed before.
+func (w *writer) answerArrived() (failed bool) {
 	if w == nil {
 		return false
 	}
@@ -40,7 +40,7 @@ func (w *writer) answer() (failed bool) {
 	return w.err != nil
 }
 
-// failure returns why the writing failed, unless it was stopped.
+// failure returns the error of the writing, unless it was stopped.
 func (w *writer) failure() error {
 	if w == nil {
 		return nil
@@ -53,8 +53,8 @@ func (w *writer) failure() error {
 	return w.err
 }
 
-// stop ends the writing after a time, waits for its end, and reports whether all was
-// written.
+// stop ends the writing after a time, waits for its end, and reports whether
+// everything was written.
 func (w *writer) stop(grace time.Duration) bool {
 	if w == nil {
 		return true

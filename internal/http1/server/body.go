@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// maxTrailers bounds what follows the last chunk.
+// maxTrailers bounds the trailers after the last chunk.
 const maxTrailers = 4 << 10
 
 var (
@@ -24,25 +24,25 @@ var (
 type body struct {
 	x *exchange
 
-	mu      sync.Mutex
-	left    int64 // of content with a length
-	chunks  *chunks
-	awaited bool // the client waits for 100 Continue before it sends
-	invited bool // that was sent
-	ended   bool
-	closed  bool
-	err     error
-	until   time.Time // for reading; zero: for ever
+	mu        sync.Mutex
+	left      int64 // of content with a length
+	chunks    *chunks
+	awaited   bool // the client waits for 100 Continue before sending
+	invited   bool // 100 Continue was sent
+	ended     bool
+	closed    bool
+	err       error
+	readUntil time.Time // read deadline; zero: none
 }
 
-// chunks are content without a length. Nothing follows it on its connection, so that
-// they may read beyond its end.
+// chunks is content without a declared length. It is the last on its
+// connection, so that the parser may read beyond its end.
 type chunks struct {
 	from *bufio.Reader
 	data io.Reader
 }
 
-// openBody gives the request its body.
+// openBody prepares the request's body.
 func (x *exchange) openBody() {
 	b, r := &x.body, &x.request
 	b.x, b.left = x, r.ContentLength
@@ -59,10 +59,10 @@ func (x *exchange) openBody() {
 	r.Body = b
 }
 
-// wireReader reads the connection below a body.
+// wireReader reads from the connection below a body.
 type wireReader struct{ b *body }
 
-func (w wireReader) Read(p []byte) (int, error) { return w.b.x.conn.read(p, w.b.until) }
+func (w wireReader) Read(p []byte) (int, error) { return w.b.x.conn.read(p, w.b.readUntil) }
 
 // Read implements [io.Reader].
 func (b *body) Read(p []byte) (n int, err error) {
@@ -89,7 +89,7 @@ func (b *body) read(p []byte) (n int, err error) {
 	case b.chunks != nil:
 		n, err = b.chunks.read(p)
 	default:
-		n, err = b.x.conn.read(p[:min(int64(len(p)), b.left)], b.until)
+		n, err = b.x.conn.read(p[:min(int64(len(p)), b.left)], b.readUntil)
 		if b.left -= int64(n); b.left == 0 {
 			err = io.EOF
 		} else if errors.Is(err, io.EOF) {
@@ -97,16 +97,16 @@ func (b *body) read(p []byte) (n int, err error) {
 		}
 	}
 	switch {
-	case err == io.EOF: //nolint:errorlint // the end, and no wrapped one
+	case err == io.EOF: //nolint:errorlint // the end itself, not a wrapped one
 		b.ended = true
 		b.x.received.Store(true)
-	case err != nil && !timedOut(err): // after a deadline it may go on
+	case err != nil && !timedOut(err): // reading may continue after a deadline
 		b.err = err
 	}
 	return n, err
 }
 
-// read reads data and, behind the last chunk, drops the trailers.
+// read reads data and, after the last chunk, drops the trailers.
 func (c *chunks) read(p []byte) (int, error) {
 	n, err := c.data.Read(p)
 	if !errors.Is(err, io.EOF) {
@@ -115,8 +115,7 @@ func (c *chunks) read(p []byte) (int, error) {
 	return n, c.dropTrailers()
 }
 
-// dropTrailers reads to the end of what follows the last chunk. Its error is [io.EOF]
-// if all is well.
+// dropTrailers reads to the end of the trailers. It returns [io.EOF] if they are valid.
 func (c *chunks) dropTrailers() error {
 	for room := maxTrailers; ; {
 		line, err := c.from.ReadSlice('\n')
@@ -148,13 +147,13 @@ func (b *body) Close() error {
 	return nil
 }
 
-// maxUnread is how much content that the handler has not read is read after it, so that
-// another request can follow on the connection.
+// maxUnread bounds the content that is read after the handler has left it
+// unread, so that another request can follow on the connection.
 const maxUnread = 256 << 10
 
-// drop reads what is left of the content, if that is little, and reports whether all of
-// it was read.
-func (b *body) drop() bool {
+// discard reads the rest of the content, if that is short, and reports
+// whether it reached the end.
+func (b *body) discard() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {

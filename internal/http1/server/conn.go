@@ -15,8 +15,8 @@ import (
 	"portico/internal/connections"
 )
 
-// parkAfter is how long a connection keeps its buffers and its goroutine's stack while
-// it waits for its next request.
+// parkAfter is how long a connection keeps its buffers and its goroutine's
+// stack while it waits for the next request.
 const parkAfter = 5 * time.Second
 
 // conn is a connection.
@@ -32,7 +32,7 @@ type conn struct {
 	buffers *buffers
 	in      []byte // what was read and not consumed: in[r:w]
 	r, w    int
-	out     []byte // an answer's beginning
+	out     []byte // the beginning of an answer
 	lines   []span // of the head
 
 	lastWasPost bool
@@ -50,7 +50,7 @@ func (c *conn) begin() {
 		state := session.ConnectionState()
 		c.tls = &state
 	}
-	c.ctx = context.Background() // requests end by themselves
+	c.ctx = context.Background() // requests have their own ends
 	if hook := c.server.options.ConnContext; hook != nil {
 		c.ctx = hook(c.ctx, c.Conn)
 	}
@@ -58,12 +58,12 @@ func (c *conn) begin() {
 	c.serve(false)
 }
 
-// serve serves requests until the connection ends or is parked; reused says whether it
-// has carried one.
+// serve serves requests until the connection ends or is parked; reused
+// reports whether it has carried a request before.
 func (c *conn) serve(reused bool) {
 	parked := false
 	defer func() {
-		if failure := recover(); failure != nil && failure != http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+		if failure := recover(); failure != nil && failure != http.ErrAbortHandler { //nolint:errorlint // net/http compares it in the same way
 			c.logPanic(failure)
 		}
 		if !parked {
@@ -73,7 +73,7 @@ func (c *conn) serve(reused bool) {
 	}()
 	c.acquire()
 	for {
-		switch err := c.await(reused); {
+		switch err := c.awaitRequest(reused); {
 		case errors.Is(err, errPark):
 			parked = true
 			c.release()
@@ -123,17 +123,17 @@ func (c *conn) hook(state http.ConnState) {
 	}
 }
 
-// errPark is the error of a wait that goes on without buffers.
+// errPark is returned by a wait that continues without buffers.
 var errPark = errors.New("the connection is to be parked")
 
-// await waits for the first bytes of a request.
-func (c *conn) await(reused bool) error {
+// awaitRequest waits for the first bytes of a request.
+func (c *conn) awaitRequest(reused bool) error {
 	if c.r < c.w {
 		return nil
 	}
 	c.r, c.w = 0, 0
 	if reused {
-		c.reads.until(c.SetReadDeadline, time.Now().Add(min(c.server.parkAfter, c.server.options.IdleTimeout)))
+		c.reads.extend(c.SetReadDeadline, time.Now().Add(min(c.server.parkAfter, c.server.options.IdleTimeout)))
 	}
 	err := c.fill()
 	if reused && errors.Is(err, os.ErrDeadlineExceeded) && c.server.options.IdleTimeout > c.server.parkAfter {
@@ -142,7 +142,7 @@ func (c *conn) await(reused bool) error {
 	return err
 }
 
-// park waits for the next request of a connection that has nothing but a small stack.
+// park waits for the next request of a connection that keeps only a small stack.
 func (c *conn) park() {
 	c.reads.exactly(c.SetReadDeadline, time.Now().Add(c.server.options.IdleTimeout-c.server.parkAfter))
 	if n, _ := c.Conn.Read(c.early.b[:]); n == 0 {
@@ -162,7 +162,7 @@ type early struct {
 // bufferSize is the size of each of a connection's two buffers.
 const bufferSize = 4 << 10
 
-// buffers are what a connection needs while it serves.
+// buffers holds the memory that a connection needs while it serves.
 type buffers struct {
 	in, out [bufferSize]byte
 	lines   [usualLines]span
@@ -182,8 +182,8 @@ func (c *conn) acquire() {
 	}
 }
 
-// release gives up the buffers. What they hold of a request is overwritten before it is
-// read.
+// release returns the buffers to the pool. Their content is overwritten
+// before it is read again.
 func (c *conn) release() {
 	c.server.watch.Remove(&c.place)
 	c.seen = nil
@@ -196,7 +196,7 @@ func (c *conn) fill() error {
 	n, err := c.Conn.Read(c.in[c.w:])
 	c.w += n
 	if n > 0 {
-		return nil // the error comes again
+		return nil // the next read returns the error again
 	}
 	if err == nil {
 		return io.ErrNoProgress
@@ -204,7 +204,7 @@ func (c *conn) fill() error {
 	return err
 }
 
-// room makes room in a buffer that is full.
+// room makes room in a full buffer.
 func (c *conn) room() {
 	if c.w < len(c.in) {
 		return
@@ -219,7 +219,7 @@ func (c *conn) room() {
 	c.in = larger
 }
 
-// shrink gives up buffers that one request made large, once nothing is in them.
+// shrink replaces buffers that one request made large, once they are empty.
 func (c *conn) shrink() {
 	if len(c.in) > bufferSize && c.w-c.r <= bufferSize {
 		c.w = copy(c.buffers.in[:], c.in[c.r:c.w])
@@ -228,12 +228,12 @@ func (c *conn) shrink() {
 	c.out, c.lines = c.buffers.out[:0], c.buffers.lines[:0]
 }
 
-// read reads into p, past the buffer if that is empty and p is larger. It may wait until
-// the given time.
+// read reads into p, directly if the buffer is empty and p is larger. It
+// waits at most until the given time.
 func (c *conn) read(p []byte, until time.Time) (n int, err error) {
 	if c.r == c.w {
 		c.r, c.w = 0, 0
-		c.reads.until(c.SetReadDeadline, until)
+		c.reads.extend(c.SetReadDeadline, until)
 		if len(p) >= len(c.in) {
 			return c.Conn.Read(p)
 		}

@@ -8,17 +8,17 @@ import (
 	"portico/internal/connections"
 )
 
-// requestContext is the context of a request, below that of its connection. It costs
-// nothing until someone waits for its end: most requests are answered before.
+// requestContext is the context of a request, below its connection's. It costs nothing
+// until a goroutine waits for its end: most requests are answered before.
 type requestContext struct {
 	outer     context.Context // the connection's
-	ambiguous bool            // another reader could see another end of the request
+	ambiguous bool            // see connections.Ambiguous
 	ended     atomic.Bool     // it was cancelled
 	awaited   atomic.Pointer[awaitedEnd]
 }
 
-// awaitedEnd is the cancellable context behind a request's context, made once a
-// goroutine waits for its end.
+// awaitedEnd is the cancellable context behind a request's context, created
+// once a goroutine waits for its end.
 type awaitedEnd struct {
 	context.Context
 	cancel context.CancelFunc
@@ -43,7 +43,7 @@ func (c *requestContext) Done() <-chan struct{} {
 			cancel()
 			awaited = c.awaited.Load()
 		}
-		if c.ended.Load() { // maybe before it could be seen that someone waits
+		if c.ended.Load() { // end may have run before it could see the waiting goroutine
 			awaited.cancel()
 		}
 	}
@@ -61,8 +61,9 @@ func (c *requestContext) Err() error {
 // Deadline implements [context.Context].
 func (c *requestContext) Deadline() (time.Time, bool) { return c.outer.Deadline() }
 
-// Value implements [context.Context]. A context below this one has called Done when it
-// is made, and finds here the context that ends. So it needs no goroutine to end too.
+// Value implements [context.Context]. A derived context has called Done when
+// it is created, so it finds the cancellable context here and needs no
+// goroutine to be cancelled with it.
 func (c *requestContext) Value(key any) any {
 	if _, ok := key.(connections.AmbiguousKey); ok {
 		return c.ambiguous

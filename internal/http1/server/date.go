@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// date is the value of Date, which is the same for a second.
+// date caches the value of Date for a second.
 type date struct {
 	now atomic.Pointer[dateText]
 }

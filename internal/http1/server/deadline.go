@@ -2,8 +2,8 @@ package server
 
 import "time"
 
-// slack is how much later than wanted a deadline of the socket may be. Deadlines move
-// on with each request, and to set one costs more than to read the clock.
+// slack is the tolerated lateness of a socket's deadline. Deadlines move with
+// each request, and setting one costs more than reading the clock.
 const slack = time.Second
 
 // deadline is one of the socket's two deadlines.
@@ -11,12 +11,12 @@ type deadline struct {
 	onSocket time.Time // zero: none
 }
 
-// past is before all times.
+// past is before any current time.
 var past = time.Unix(1, 0)
 
-// until sees to it that the socket's deadline is at the given time, or a little later;
-// zero: that there is none.
-func (d *deadline) until(set func(time.Time) error, at time.Time) {
+// extend sets the socket's deadline to the given time, or a little later;
+// zero removes it.
+func (d *deadline) extend(set func(time.Time) error, at time.Time) {
 	if at.IsZero() {
 		if !d.onSocket.IsZero() {
 			d.exactly(set, at)
@@ -30,5 +30,5 @@ func (d *deadline) until(set func(time.Time) error, at time.Time) {
 
 func (d *deadline) exactly(set func(time.Time) error, at time.Time) {
 	d.onSocket = at
-	_ = set(at) // a connection that refuses it fails at the next read or write
+	_ = set(at) // if it fails, the next read or write fails
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// exchange is a request with its answer: one allocation.
+// exchange is a request with its answer, in one allocation.
 type exchange struct {
 	conn    *conn
 	context requestContext
@@ -15,8 +15,8 @@ type exchange struct {
 	url     url.URL
 	body    body
 	response
-	last     bool        // the connection ends with the answer
-	received atomic.Bool // all content
+	last     bool        // close the connection after the answer
+	received atomic.Bool // all content has been received
 }
 
 // readRequest reads a request up to its content.
@@ -38,7 +38,7 @@ func (c *conn) readRequest() (*exchange, error) {
 	if err := x.frame(); err != nil {
 		return nil, err
 	}
-	if err := x.expects(); err != nil {
+	if err := x.checkExpect(); err != nil {
 		return nil, err
 	}
 	c.lastWasPost = r.Method == http.MethodPost
@@ -64,8 +64,8 @@ func (c *conn) skipEmptyLines() error {
 	return nil
 }
 
-// bind gives the request its context. It is not inlined, as run would hold the copies on
-// its stack while the handler waits.
+// bind sets the request's context. It is not inlined, because run would then
+// hold the copies on its stack while the handler waits.
 //
 //go:noinline
 func (x *exchange) bind() {
@@ -81,12 +81,12 @@ func (x *exchange) run() (goOn bool) {
 	c.handle(x)
 	returned := false
 	defer func() {
-		if x.context.end(); !returned { // it panicked
+		if x.context.end(); !returned { // the handler panicked
 			c.handled()
-			// A goroutine that still reads the content must not read the buffer of another
-			// connection.
+			// A goroutine that still reads the content must not read from the
+			// buffer of another connection.
 			_ = c.SetReadDeadline(past)
-			_ = x.body.Close() // nothing fails
+			_ = x.body.Close() // never fails
 		}
 	}()
 	c.server.options.Handler.ServeHTTP(&x.response, &x.request)
@@ -96,5 +96,5 @@ func (x *exchange) run() (goOn bool) {
 	return x.finish()
 }
 
-// writeUntil returns until when the client may take the next bytes; zero: for ever.
-func (x *exchange) writeUntil(t time.Time) { x.conn.writes.until(x.conn.SetWriteDeadline, t) }
+// writeUntil bounds the client's time to take the next bytes; zero: no bound.
+func (x *exchange) writeUntil(t time.Time) { x.conn.writes.extend(x.conn.SetWriteDeadline, t) }

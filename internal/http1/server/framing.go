@@ -8,14 +8,14 @@ import (
 	"portico/tracing/headers"
 )
 
-// frame decides where the content of a request ends, whether another reader could see
-// its end elsewhere, and whether the connection ends with the answer.
+// frame determines the end of a request's content, whether another reader
+// could see another end, and whether the connection closes after the answer.
 func (x *exchange) frame() error {
 	r := &x.request
 	old := r.ProtoMinor == 0
 	closes := headers.HasToken(r.Header["Connection"], "close")
 	r.Close = closes || old && !headers.HasToken(r.Header["Connection"], "keep-alive")
-	x.last = closes || old || saysClose(r.Header["Connection"]) // what stays open in HTTP/1.0 may be read otherwise in between
+	x.last = closes || old || hasClose(r.Header["Connection"]) // others may read a kept HTTP/1.0 connection differently
 	chunked, err := isChunked(r)
 	if err != nil {
 		return err
@@ -38,9 +38,9 @@ func (x *exchange) frame() error {
 	return nil
 }
 
-// saysClose reports whether the first value contains close. net/http reads only that
-// value as a wish to end the connection.
-func saysClose(values []string) bool {
+// hasClose reports whether the first value contains close. net/http honours
+// only that value.
+func hasClose(values []string) bool {
 	if len(values) == 0 {
 		return false
 	}
@@ -66,7 +66,7 @@ func isChunked(r *http.Request) (bool, error) {
 	return true, nil
 }
 
-// dropTrailers checks the names of trailers. Trailers themselves are dropped.
+// dropTrailers checks the names of trailers, which are otherwise dropped.
 func dropTrailers(h http.Header) error {
 	for _, value := range h["Trailer"] {
 		for name := range strings.SplitSeq(value, ",") {
@@ -80,8 +80,9 @@ func dropTrailers(h http.Header) error {
 	return nil
 }
 
-// expects decides what the client waits for before it sends its content.
-func (x *exchange) expects() error {
+// checkExpect determines whether the client waits for 100 Continue before it
+// sends its content.
+func (x *exchange) checkExpect() error {
 	expected := x.request.Header["Expect"]
 	if len(expected) == 0 || expected[0] == "" {
 		return nil

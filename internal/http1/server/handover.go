@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// handover is a listener for a server of HTTP/2, whose connections another one has
-// accepted.
+// handover is a listener for an HTTP/2 server. It returns connections that
+// another server has accepted.
 type handover struct {
 	address  net.Addr
 	accepted chan net.Conn
@@ -19,7 +19,8 @@ func newHandover(address net.Addr) *handover {
 	return &handover{address: address, accepted: make(chan net.Conn), ended: make(chan struct{})}
 }
 
-// serve runs a server on the passed connections until the returned function is called.
+// serve runs an HTTP/2 server on the passed connections until the returned
+// function is called.
 func (h *handover) serve(by *http.Server) (stop func()) {
 	if by == nil {
 		_ = h.Close()
@@ -33,7 +34,7 @@ func (h *handover) serve(by *http.Server) (stop func()) {
 	}
 }
 
-func (h *handover) pass(c net.Conn) {
+func (h *handover) handOver(c net.Conn) {
 	select {
 	case h.accepted <- c:
 	case <-h.ended:

@@ -14,12 +14,12 @@ import (
 // MaxLines bounds the lines of a head; each costs more than its bytes.
 const MaxLines = 4000
 
-// span is a header line within a head: its name, a colon, its value.
+// span is the position of a header line in a head: start, colon and end.
 type span struct{ from, colon, to int }
 
-// readHead reads a head. Each line is checked as it comes, so that what is no request
-// does not have to end first. The head is valid until the next read; c.lines says where
-// its header lines are.
+// readHead reads a head. It checks each line as it arrives, so that it need
+// not wait for the end of something that is not a request. The head is valid
+// until the next read; c.lines has the positions of its header lines.
 func (c *conn) readHead() (head []byte, err error) {
 	limit := c.server.options.MaxHead
 	c.lines = c.lines[:0]
@@ -32,7 +32,7 @@ func (c *conn) readHead() (head []byte, err error) {
 			}
 			if !waits {
 				waits = true
-				c.reads.until(c.SetReadDeadline, time.Now().Add(c.server.options.ReadHeaderTimeout))
+				c.reads.extend(c.SetReadDeadline, time.Now().Add(c.server.options.ReadHeaderTimeout))
 			}
 			c.room()
 			if err := c.fill(); err != nil {
@@ -51,7 +51,7 @@ func (c *conn) readHead() (head []byte, err error) {
 		switch {
 		case first:
 			first = false
-			limit += at // the headers have as much again: links to pages are long, and so are tokens
+			limit += at // the headers have the same limit again: links to pages and tokens are long
 			err = checkRequestLine(line)
 		case len(line) == 0:
 			head = c.in[c.r : c.r+at]
@@ -70,8 +70,8 @@ func (c *conn) readHead() (head []byte, err error) {
 	}
 }
 
-// checkRequestLine checks a method, a target and a version with a space between them.
-// The target is parsed later.
+// checkRequestLine checks that a line is a method, a target and a version,
+// separated by spaces. The target is parsed later.
 func checkRequestLine(line []byte) error {
 	method, rest, ok := bytes.Cut(line, []byte{' '})
 	target, version, ok2 := bytes.Cut(rest, []byte{' '})
@@ -87,8 +87,8 @@ func checkRequestLine(line []byte) error {
 	return errRequestLine
 }
 
-// checkField checks a header line. There is no space in front of the colon: others take
-// such a name for another one.
+// checkField checks a header line. It refuses a space before the colon,
+// because other servers then read another name.
 func checkField(line []byte) (colon int, err error) {
 	if line[0] == ' ' || line[0] == '\t' {
 		return 0, errFolded
@@ -100,9 +100,9 @@ func checkField(line []byte) (colon int, err error) {
 	return colon, nil
 }
 
-// parseHead makes a request of a head that was checked.
+// parseHead fills the request from a checked head.
 func (c *conn) parseHead(head []byte, r *http.Request, u *url.URL) error {
-	text := string(head) // all strings are parts of it
+	text := string(head) // all strings share its memory
 	line, _, _ := strings.Cut(text, "\n")
 	line = strings.TrimSuffix(line, "\r")
 	r.Method, line, _ = strings.Cut(line, " ")
@@ -124,7 +124,7 @@ func (c *conn) parseHead(head []byte, r *http.Request, u *url.URL) error {
 	}
 	delete(r.Header, "Host")
 	if pragma := r.Header["Pragma"]; len(pragma) > 0 && pragma[0] == "no-cache" && r.Header["Cache-Control"] == nil {
-		r.Header["Cache-Control"] = []string{"no-cache"} // as net/http reads it
+		r.Header["Cache-Control"] = []string{"no-cache"} // like net/http
 	}
 	return nil
 }
@@ -143,8 +143,8 @@ func parseFields(text string, lines []span) http.Header {
 	return header
 }
 
-// parseTarget parses a request target as [url.ParseRequestURI] does, the usual ones
-// without its cost.
+// parseTarget parses a request target like [url.ParseRequestURI], but cheaply
+// for usual targets.
 func parseTarget(r *http.Request, u *url.URL) error {
 	r.URL = u
 	target := r.RequestURI
@@ -166,8 +166,8 @@ func parseTarget(r *http.Request, u *url.URL) error {
 	return nil
 }
 
-// plainTarget splits a target whose path has no byte with a meaning, nor one that would
-// be escaped, and whose query no control byte.
+// plainTarget splits a target if its path has no byte with a meaning or in
+// need of escaping, and its query no control byte.
 func plainTarget(target string) (path, query string, ok bool) {
 	if target[0] != '/' {
 		return "", "", false
@@ -188,8 +188,7 @@ func plainTarget(target string) (path, query string, ok bool) {
 	return target[:end], target[end+1:], true
 }
 
-// plainInPath are the bytes that a parsed path holds as they were sent, and that are
-// sent again like that.
+// plainInPath has the bytes that are the same in a parsed and in an escaped path.
 var plainInPath = func() (plain [256]bool) {
 	for c := range 128 {
 		plain[c] = '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || strings.IndexByte("-_.~$&+,/:;=@", byte(c)) >= 0

@@ -6,29 +6,29 @@ import (
 	"portico/internal/timing"
 )
 
-// How long and for how many bytes a connection is read after its last answer. A client
-// that writes on before it reads would have its connection reset if that were closed, and
-// never see the answer. The time is of nginx's lingering_close; a client that pauses
-// reads, or has gone. The bytes are many times the largest content that is taken, as
-// clients announce too much by any factor.
+// Bounds of reading a connection after its last answer. If the connection
+// were closed at once, a client that is still sending would have it reset and
+// would never see the answer. The time is from nginx's lingering_close; a
+// client that pauses longer is reading, or has gone. The bytes are many times
+// the accepted content, because clients may announce far too much.
 const (
 	lingerTime  = 30 * time.Second
 	lingerPause = 5 * time.Second
 	lingerBytes = 256 << 20
 )
 
-// What is left of that behind all content of the request, while the server shuts down,
-// when the client has used up the time for its content, and while mostLingering other
-// connections linger: those that do hold their places in the listener.
+// Shorter bounds after all content of the request, during the server's shutdown, after
+// the client's time for its content, and while mostLingering other connections linger,
+// because lingering connections keep their places in the listener.
 const (
 	shortLinger      = 500 * time.Millisecond
 	shortLingerBytes = 256 << 10
 	mostLingering    = 256
 )
 
-// linger closes the way to the client and reads what it still sends: content of so many
-// bytes, below 0 if their number is not known, and a little behind it. until is when the
-// content must have arrived; zero: at no certain time.
+// linger closes the way to the client and reads the data that it still sends:
+// content of so many bytes, negative if unknown, and a little more. until is
+// the deadline of the content; zero: none.
 func (c *conn) linger(content int64, until time.Time) {
 	known := content >= 0
 	half, ok := c.Conn.(interface{ CloseWrite() error })
@@ -53,7 +53,7 @@ func (c *conn) linger(content int64, until time.Time) {
 			soon, end = true, timing.Earlier(end, time.Now().Add(shortLinger))
 		}
 		c.reads.exactly(c.SetReadDeadline, timing.Earlier(end, time.Now().Add(lingerPause)))
-		if !soon && c.server.ended.Load() { // hurry may have come before that deadline
+		if !soon && c.server.ended.Load() { // hurry may have set its deadline before ours
 			continue
 		}
 		n, err := c.Conn.Read(into[:])
@@ -64,10 +64,10 @@ func (c *conn) linger(content int64, until time.Time) {
 	}
 }
 
-// hurry ends the lingering of a connection soon: a server that shuts down waits for it.
+// hurry shortens the lingering of a connection, because a shutdown waits for it.
 func (c *conn) hurry() {
 	if c.state.Load() == lingering {
-		_ = c.SetReadDeadline(time.Now().Add(shortLinger)) // a connection that refuses it fails at its next read
+		_ = c.SetReadDeadline(time.Now().Add(shortLinger)) // if it fails, the next read fails
 	}
 }
 
@@ -75,7 +75,7 @@ func (c *conn) hurry() {
 func (x *exchange) lingerForContent() {
 	b := &x.body
 	b.mu.Lock()
-	ended, left, until := b.ended, b.left, b.until
+	ended, left, until := b.ended, b.left, b.readUntil
 	b.mu.Unlock()
 	if ended {
 		return

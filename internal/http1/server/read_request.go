@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// ReadRequest reads what a client sends, and then ends its side of the connection, as a
-// [Server] whose heads may have maxHead bytes. It returns the request that the handler
-// would get, with its content still to be read, below ctx. The error is a
+// ReadRequest reads a request from the bytes of a client that then closes its side of
+// the connection, like a [Server] with the limit maxHead. It returns the handler's
+// request, below ctx, with its content still to be read. The error is a
 // *[connections.Refusal] for a request that is answered without the handler, and
-// [io.EOF] if the head does not end, for which a server would wait.
+// [io.EOF] for an incomplete head; a server would wait for the rest.
 func ReadRequest(ctx context.Context, sent []byte, maxHead int) (*http.Request, error) {
 	c := &conn{Conn: &sentBytes{Reader: bytes.NewReader(sent)}, server: New(Options{MaxHead: maxHead}), ctx: ctx, in: make([]byte, bufferSize)}
 	x, err := c.readRequest()
@@ -22,8 +22,7 @@ func ReadRequest(ctx context.Context, sent []byte, maxHead int) (*http.Request, 
 	return x.request.WithContext(&x.context), nil
 }
 
-// sentBytes is a connection with a client that has sent everything and takes any
-// answer.
+// sentBytes is a connection of a client that has sent everything and accepts any answer.
 type sentBytes struct{ *bytes.Reader }
 
 var _ net.Conn = (*sentBytes)(nil)

@@ -12,32 +12,32 @@ import (
 	"portico/tracing/headers"
 )
 
-// maxHeld is how much of an answer is held until the handler returns or writes more. A
-// single write that does not fit is not copied.
+// maxHeld bounds the part of an answer that is buffered until the handler
+// returns or writes more. A single write that does not fit is not copied.
 const maxHeld = bufferSize
 
-// headRoom is the most that start adds to the held bytes.
+// headRoom bounds the bytes that start adds to the buffered ones.
 const headRoom = 128
 
-// response is the [http.ResponseWriter] of an exchange. Written bytes go out when the
-// handler returns, when it flushes, or when they are too many to hold.
+// response is the [http.ResponseWriter] of an exchange. It sends buffered
+// bytes when the handler returns or flushes, or when they no longer fit.
 type response struct {
 	x            *exchange
 	status       int   // 0: WriteHeader was not called
-	length       int64 // as the handler declares it; -1: it does not
+	length       int64 // the length declared by the handler; -1: none
 	written      int64
 	headComplete bool // its head is complete
 	chunked      bool
 	bodyless     bool // the answer has no content
 	over         bool // the handler has returned
 	err          error
-	until        time.Time // for writing; zero: for ever
+	until        time.Time // write deadline; zero: none
 	began        time.Time // when its head was written
 
-	header http.Header // a map for each answer, so that a handler that keeps it changes no other answer
+	header http.Header // a new map for each answer: a handler may keep it
 	own    headers.Fields
 
-	head int // the end of the handler's headers in the held bytes
+	head int // the end of the handler's headers in the buffered bytes
 }
 
 func (x *exchange) begin() { x.response.x, x.length = x, -1 }
@@ -52,7 +52,7 @@ func (w *response) Header() http.Header {
 	return w.header
 }
 
-// usualHeaders is as many as a map has room for without tables.
+// usualHeaders is the largest size of a map without tables.
 const usualHeaders = 8
 
 // SetOwn implements [headers.Owner].
@@ -78,8 +78,8 @@ func (w *response) WriteHeader(status int) {
 	}
 }
 
-// writeHead writes the headers as they are now, up to those that depend on how the
-// answer goes on.
+// writeHead writes the current headers, except those that depend on the rest
+// of the answer.
 func (w *response) writeHead() {
 	c := w.x.conn
 	out := c.out[:0]
@@ -98,13 +98,13 @@ func (w *response) writeHead() {
 	for name, values := range w.header {
 		switch name {
 		case "Content-Length":
-			w.declare(values)
+			w.declareLength(values)
 			continue
 		case "Connection":
 			w.x.last = w.x.last || headers.HasToken(values, "close")
 			continue
 		case "Transfer-Encoding", "Trailer":
-			continue // what frames the answer is decided here
+			continue // the server itself frames the answer
 		case "Content-Type":
 			if w.status == http.StatusNotModified {
 				continue
@@ -131,8 +131,8 @@ func (w *response) writeHead() {
 	c.out, w.head = out, len(out)
 }
 
-// declare takes the length that the handler declares.
-func (w *response) declare(values []string) {
+// declareLength sets the length that the handler declares.
+func (w *response) declareLength(values []string) {
 	if w.bodyless || len(values) == 0 {
 		return
 	}
@@ -144,7 +144,7 @@ func (w *response) declare(values []string) {
 	w.length = n
 }
 
-// appendValue appends a header's value. Nothing of it ends the line.
+// appendValue appends a header's value without line breaks.
 func appendValue(out []byte, value string) []byte {
 	value = headers.TrimSpace(value)
 	if strings.IndexByte(value, '\n') < 0 && strings.IndexByte(value, '\r') < 0 {
@@ -188,10 +188,10 @@ func (w *response) Write(p []byte) (int, error) {
 	case w.chunked:
 		c.out = strconv.AppendInt(c.out, int64(len(p)), 16)
 		c.out = append(c.out, "\r\n"...)
-		w.put(p)
+		w.bufferOrWrite(p)
 		c.out = append(c.out, "\r\n"...)
 	default:
-		w.put(p)
+		w.bufferOrWrite(p)
 	}
 	if w.err != nil {
 		return 0, w.err
@@ -199,15 +199,15 @@ func (w *response) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// put writes p after the held bytes, or holds it too.
-func (w *response) put(p []byte) {
+// bufferOrWrite buffers p, or writes it after the buffered bytes.
+func (w *response) bufferOrWrite(p []byte) {
 	c := w.x.conn
 	if len(c.out)+len(p) <= maxHeld {
 		c.out = append(c.out, p...)
 		return
 	}
 	if len(p) <= maxHeld || len(c.out) > 0 {
-		// The beginning of p fills the buffer, so that it goes out with the headers.
+		// The beginning of p fills the buffer, so that it is sent with the headers.
 		n := min(max(0, maxHeld-len(c.out)), len(p))
 		c.out, p = append(c.out, p[:n]...), p[n:]
 		w.send()
@@ -219,19 +219,19 @@ func (w *response) put(p []byte) {
 	w.write(p)
 }
 
-// start decides how the answer is framed, and completes its head. The content that is
-// held so far is whole, or only its beginning.
+// start decides how the answer is framed, and completes its head. complete
+// reports whether the buffered content is the whole content.
 func (w *response) start(complete bool) {
 	w.headComplete = true
 	c, x := w.x.conn, w.x
-	if !x.last && !x.body.drop() {
+	if !x.last && !x.body.discard() {
 		x.last = true
 	}
 	if c.server.ended.Load() {
 		x.last = true
 	}
 	head := x.request.Method == http.MethodHead
-	content := bytes.Clone(c.out[w.head:]) // nothing, unless the handler has not declared a length
+	content := bytes.Clone(c.out[w.head:]) // empty, unless the handler has not declared a length
 	out := c.out[:w.head]
 	switch {
 	case w.bodyless:
@@ -264,7 +264,7 @@ func appendLength(out []byte, n int64) []byte {
 	return append(strconv.AppendInt(append(out, "Content-Length: "...), n, 10), "\r\n"...)
 }
 
-// send writes the held bytes.
+// send writes the buffered bytes.
 func (w *response) send() {
 	c := w.x.conn
 	if len(c.out) > 0 {
@@ -299,7 +299,7 @@ func (w *response) finish() bool {
 	w.send()
 	w.over = true
 	short := w.length >= 0 && w.written != w.length && x.request.Method != http.MethodHead
-	_ = x.body.Close() // nothing fails
+	_ = x.body.Close() // never fails
 	if w.err != nil || short {
 		return false
 	}
@@ -314,7 +314,7 @@ func (w *response) finish() bool {
 // Flush implements [http.Flusher].
 func (w *response) Flush() { _ = w.FlushError() }
 
-// FlushError is called by [http.ResponseController].
+// FlushError implements [http.ResponseController.Flush].
 func (w *response) FlushError() error {
 	if w.over {
 		return errOver
@@ -329,23 +329,23 @@ func (w *response) FlushError() error {
 	return w.err
 }
 
-// SetReadDeadline is called by [http.ResponseController]. It bounds the reading of the
-// request's content.
+// SetReadDeadline implements [http.ResponseController.SetReadDeadline] for
+// the request's content.
 func (w *response) SetReadDeadline(t time.Time) error {
 	w.x.body.mu.Lock()
 	defer w.x.body.mu.Unlock()
-	w.x.body.until = t
+	w.x.body.readUntil = t
 	return nil
 }
 
-// SetWriteDeadline is called by [http.ResponseController].
+// SetWriteDeadline implements [http.ResponseController.SetWriteDeadline].
 func (w *response) SetWriteDeadline(t time.Time) error {
 	w.until = t
 	return nil
 }
 
-// WriteWithin bounds the time in which the client has to take all of the answer. It counts
-// from the writing of the head, or from now.
+// WriteWithin bounds the client's time to take the whole answer, from the
+// writing of the head, or from now.
 func (w *response) WriteWithin(d time.Duration) {
 	began := w.began
 	if began.IsZero() {
@@ -354,8 +354,8 @@ func (w *response) WriteWithin(d time.Duration) {
 	w.until = began.Add(d)
 }
 
-// askForContent tells a client that waits to send its content. Once an answer has begun
-// it no longer does so.
+// askForContent tells a waiting client to send its content. It fails once the
+// answer has started.
 func (x *exchange) askForContent() error {
 	if x.headComplete {
 		return http.ErrBodyReadAfterClose

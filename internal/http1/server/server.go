@@ -2,21 +2,22 @@
 // HTTP/1 part of net/http's server, at less cost for each request.
 //
 // A connection has one goroutine, which reads a head, calls the handler and writes the
-// answer. Only if the handler takes long, a second goroutine reads meanwhile: it waits
-// for the client to go away, so that the request's context ends. An answer that fits
-// into the buffer goes out in one write. Deadlines are set on the socket when it may
-// have to wait, and only when they move by more than a little. A connection that waits
-// long for its next request gives up its buffers and its stack.
+// answer. Only if the handler runs long, a second goroutine reads meanwhile: it waits
+// for the client to leave, and then ends the request's context. An answer that fits into
+// the buffer is sent in one write. Deadlines are set on the socket when it may have to
+// wait, and only when they move by more than a little. A connection that waits long for
+// its next request gives up its buffers and its stack.
 //
-// It accepts no request that net/http's server would refuse, and reads each as that
-// does. It refuses what two readers may understand in two ways: see the refusals. The
-// connection ends with the answer to any request of HTTP/1.0, and to any with chunks.
+// It accepts no request that net/http's server would refuse, and interprets each in the
+// same way. It refuses requests that two readers may understand differently: see the
+// refusals. The connection is closed after any HTTP/1.0 request, and after any with
+// chunks.
 //
-// HTTP/2 is another server's, which gets the connections on which TLS agreed to it.
+// Connections on which TLS negotiated HTTP/2 go to another server.
 //
-// Handlers find what they are used to, except that connections cannot be hijacked,
-// that trailers are dropped, that nothing guesses a Content-Type, that interim answers
-// other than 100 Continue are not sent, and that contexts do not name the server.
+// Handlers work as with net/http, except that connections cannot be hijacked, trailers
+// are dropped, no Content-Type is guessed, interim answers other than 100 Continue are
+// not sent, and contexts do not have the server.
 package server
 
 import (
@@ -35,7 +36,7 @@ import (
 	"portico/internal/timing"
 )
 
-// Options configure a [Server]. Those that [http.Server] has as well mean the same.
+// Options configure a [Server]. Fields that [http.Server] also has mean the same.
 type Options struct {
 	Handler           http.Handler
 	ReadHeaderTimeout time.Duration
@@ -44,22 +45,23 @@ type Options struct {
 	ConnState         func(net.Conn, http.ConnState)
 	ConnContext       func(context.Context, net.Conn) context.Context
 	ErrorLog          *log.Logger
-	// Describe words the answers to bytes that are no request; nil: plain text.
+	// Describe returns the content of answers to bytes that are not a request;
+	// nil: plain text.
 	Describe connections.Describer
-	// HTTP2 serves connections on which a client has agreed to HTTP/2; nil: they are closed.
+	// HTTP2 serves connections that negotiated HTTP/2; nil: they are closed.
 	HTTP2 *http.Server
 }
 
-// Server serves HTTP/1.1 on the connections of listeners, which are TCP's or TLS's whose
-// handshakes have been made.
+// Server serves HTTP/1.1 on listeners of TCP connections, or of TLS
+// connections after their handshakes.
 type Server struct {
 	options Options
-	watch   timing.Watch[*conn] // over those that have buffers
+	watch   timing.Watch[*conn] // over connections that have buffers
 	date    date
 	ended   atomic.Bool // Shutdown or Close was called
 
 	mostLingering int32
-	lingering     atomic.Int32 // how many connections do
+	lingering     atomic.Int32 // number of lingering connections
 
 	parkAfter time.Duration
 
@@ -77,20 +79,20 @@ func New(o Options) *Server {
 	}
 }
 
-// Pauses after a connection could not be accepted.
+// Pauses after a failed Accept.
 const (
 	shortestPause = 5 * time.Millisecond
 	longestPause  = time.Second
 )
 
-// Serve accepts connections until the listener fails or the server is ended, when it
-// returns [http.ErrServerClosed]. It closes the listener.
+// Serve accepts connections until the listener fails or the server is ended;
+// then it returns [http.ErrServerClosed]. It closes the listener.
 func (s *Server) Serve(l net.Listener) error {
 	defer func() { _ = l.Close() }()
 	if !s.track(l) {
 		return http.ErrServerClosed
 	}
-	defer s.forget(l)
+	defer s.untrack(l)
 	over := newHandover(l.Addr())
 	defer over.serve(s.options.HTTP2)()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -101,26 +103,26 @@ func (s *Server) Serve(l net.Listener) error {
 			if s.ended.Load() {
 				return http.ErrServerClosed
 			}
-			if !passes(err) {
+			if !isTemporary(err) {
 				return err
 			}
 			s.logf("http: Accept error: %v; retrying in %v", err, pause)
-			_ = timing.Sleep(ctx, pause) // to its end
+			_ = timing.Sleep(ctx, pause) // ctx is never cancelled
 			pause = min(2*pause, longestPause)
 			continue
 		}
 		pause = shortestPause
 		if session, ok := accepted.(*tls.Conn); ok && session.ConnectionState().NegotiatedProtocol == "h2" {
-			over.pass(accepted)
+			over.handOver(accepted)
 			continue
 		}
 		s.begin(accepted)
 	}
 }
 
-// passes reports whether the listener accepts again after such an error: the process or
-// the machine lacked something that others give back.
-func passes(err error) bool {
+// isTemporary reports whether accepting can work again after an error: the
+// process or the machine lacked a resource that others release.
+func isTemporary(err error) bool {
 	for _, lack := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EINTR, syscall.ECONNABORTED} {
 		if errors.Is(err, lack) {
 			return true
@@ -150,7 +152,7 @@ func (s *Server) track(l net.Listener) bool {
 	return true
 }
 
-func (s *Server) forget(l net.Listener) {
+func (s *Server) untrack(l net.Listener) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.listeners, l)
@@ -174,8 +176,8 @@ func (s *Server) remove(c *conn) {
 	s.running.Done()
 }
 
-// Shutdown closes the listeners and all connections without a request under way, and
-// waits until the others have ended or ctx has.
+// Shutdown closes the listeners and all connections without a running
+// request, and waits until the others have ended or ctx is done.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.end(func(c *conn) bool {
 		c.hurry()
@@ -186,7 +188,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = s.options.HTTP2.Shutdown(ctx)
 	}
 	done := make(chan struct{})
-	go func() { // ends with the connections, which have bounds of their own
+	go func() { // ends with the connections, which have their own bounds
 		defer close(done)
 		s.running.Wait()
 	}()
@@ -207,7 +209,7 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// end closes the listeners, and the connections that have to be closed.
+// end closes the listeners, and the connections selected by closes.
 func (s *Server) end(closes func(*conn) bool) {
 	s.mu.Lock()
 	s.ended.Store(true)

@@ -9,34 +9,34 @@ import (
 	"portico/internal/timing"
 )
 
-// watchEvery is the time between two looks at the connections. A request that is seen
-// by two looks may last, so that its client is watched.
+// watchEvery is the interval of looks at the connections. A request that two
+// looks have seen may last, so that its client is watched.
 const watchEvery = 100 * time.Millisecond
 
-// What a connection does. Only Shutdown makes it closing, only a watch makes it watched.
+// States of a connection. Only Shutdown sets closing, and only a watch sets watched.
 const (
 	waiting   int32 = iota // for a request, so that Shutdown may close it
 	closing                // Shutdown closes it
-	active                 // it reads a request, or writes an answer
-	handling               // its handler is called
-	watched                // its handler is called, and a second goroutine reads
-	lingering              // it has answered for the last time, and drops what still comes
+	active                 // it reads a request or writes an answer
+	handling               // its handler runs
+	watched                // its handler runs, and a second goroutine reads
+	lingering              // it has sent its last answer, and drops further input
 )
 
 // presence is a watch's record of a connection.
 type presence struct {
 	state   atomic.Int32
-	request atomic.Pointer[exchange] // while the handler is called
+	request atomic.Pointer[exchange] // while the handler runs
 
 	place timing.Watched[*conn]
 	// Guarded by the watch.
-	seen    *exchange     // by the last look
-	awaited chan struct{} // closed when the second goroutine has ended; nil: there is none
+	seen    *exchange     // by the latest look
+	awaited chan struct{} // closed when the second goroutine has ended; nil without one
 }
 
-// look starts a second goroutine on the connection of each request that it sees for the
-// second time and whose content has all come. The goroutine notices if the client of
-// such a long request goes away. The connections of short requests cost nothing.
+// look starts a second goroutine for a request that it sees for the second
+// time and whose content has been received. The goroutine notices if the
+// client leaves. Connections of short requests cost nothing.
 func (c *conn) look(time.Time) {
 	x := c.request.Load()
 	if x == nil || x != c.seen {
@@ -48,8 +48,8 @@ func (c *conn) look(time.Time) {
 	}
 }
 
-// awaitAlongside starts a second goroutine that reads, unless the handler serves another
-// request by now.
+// awaitAlongside starts a second goroutine that reads, unless the handler
+// already serves another request.
 func (c *conn) awaitAlongside(x *exchange) {
 	if c.request.Load() != x {
 		c.state.Store(handling)
@@ -60,8 +60,8 @@ func (c *conn) awaitAlongside(x *exchange) {
 	go c.awaitEnd(x, c.awaited)
 }
 
-// awaitEnd reads while a handler runs. If the client goes away, it ends the request's
-// context; if the client sends a byte of its next request, it keeps the byte.
+// awaitEnd reads while a handler runs. If the client leaves, it ends the
+// request's context; a byte of the next request is kept.
 func (c *conn) awaitEnd(x *exchange, ended chan<- struct{}) {
 	defer close(ended)
 	n, err := c.Conn.Read(c.early.b[:])
@@ -71,13 +71,13 @@ func (c *conn) awaitEnd(x *exchange, ended chan<- struct{}) {
 	}
 }
 
-// handle notes that a handler is called.
+// handle records that a handler runs.
 func (c *conn) handle(x *exchange) {
 	c.request.Store(x)
 	c.state.Store(handling)
 }
 
-// handled notes that the handler has returned, and ends the second goroutine.
+// handled records that the handler has returned, and ends the second goroutine.
 func (c *conn) handled() {
 	if !c.state.CompareAndSwap(handling, active) {
 		c.endAwaiting()
@@ -87,7 +87,7 @@ func (c *conn) handled() {
 
 func (c *conn) endAwaiting() {
 	w := &c.server.watch
-	w.Lock() // look has done what it began
+	w.Lock() // look has finished what it started
 	awaited := c.awaited
 	c.awaited = nil
 	c.state.Store(active)

@@ -1,9 +1,9 @@
-// Package certifyconfig reads certify.yaml: which provider the suite judges, how it is
-// reached, what its types are and what it claims.
+// Package certifyconfig reads certify.yaml: the provider that the suite judges, its addresses,
+// its types and the profiles that it claims.
 //
-// Reading is strict: a key that means nothing, a value that cannot be, a type without a
-// sample are each reported with file and line, what is wrong and what is allowed, all in
-// one run. Tokens are read from files of their own, and are in no error.
+// Reading is strict: an unknown key, an invalid value and a type without a sample are
+// each reported with file and line, the fault and the permitted values, all in one run.
+// Tokens are read from separate files, and appear in no error.
 package certifyconfig
 
 import (
@@ -24,11 +24,11 @@ import (
 // Config is a checked certify.yaml, with defaults filled in.
 type Config struct {
 	Subscription  string
-	Sibling       string // "": one that the provider has never heard of
+	Sibling       string // "": one that the provider does not know
 	Tenant        string // "" only through a front door
 	ResourceGroup string
-	// Endpoints are the provider's addresses by region, "global" among them; empty through
-	// a front door.
+	// Endpoints holds the provider's addresses by region, "global" included;
+	// empty through a front door.
 	Endpoints  map[string]string
 	Portico    Portico
 	TLS        regions.TLS
@@ -44,14 +44,14 @@ type Config struct {
 
 // Portico is a front door and its callers. A caller without a token is absent.
 type Portico struct {
-	URL                        string // "" straight at a provider
+	URL                        string // "" for direct calls to the provider
 	Owner, Colleague, Stranger contract.Token
 }
 
 // Limits bound how long parts of a run may take.
 type Limits struct{ Call, Wait, Pause, Case, Run, Cleanup time.Duration }
 
-// Through reports whether a front door stands before the provider.
+// Through reports whether the provider is called through a front door.
 func (c *Config) Through() bool { return c.Portico.URL != "" }
 
 // Load reads a file. Its error is a [yamltree.Faults].
@@ -72,7 +72,7 @@ func Load(file string) (*Config, error) {
 	return r.c, nil
 }
 
-// reader is the state of one reading.
+// reader holds the state of reading one file.
 type reader struct {
 	*files.Reader
 	c           *Config
@@ -88,11 +88,11 @@ func WriteReference(b *strings.Builder) {
 	setting.WriteReference(b, (&reader{Reader: &files.Reader{}, c: &Config{}}).rows())
 }
 
-// Defaults of the bounds of a run.
+// Defaults of a run's limits.
 const (
 	defaultParallel = 4
 	mostParallel    = 64
-	defaultCall     = 75 * time.Second // beyond a front door's minute, so that a slow answer is seen
+	defaultCall     = 75 * time.Second // longer than a front door's minute, so that a slow answer is seen
 	defaultWait     = 2 * time.Minute
 	defaultPause    = time.Second
 	defaultCase     = 10 * time.Minute
@@ -104,35 +104,35 @@ func (r *reader) rows() []*setting.Setting {
 	c := r.c
 	return []*setting.Setting{
 		setting.Required("subscription", &c.Subscription, rule.GUID(),
-			"The subscription in which the suite works. The provider is told of it first, as a front door tells it; a front door must know it."),
+			"The subscription in which the suite works. The suite first notifies the provider of it, as a front door does; a front door must know it."),
 		setting.Value("tenant", &c.Tenant, rule.GUID(), "",
-			"The tenant of the subscription and of its callers, as the provider is to see it. Required with `endpoints`; a front door knows it by the tokens.").
+			"The tenant of the subscription and of its callers, for the provider. Required with `endpoints`; a front door reads it from the tokens.").
 			Conditional(),
 		setting.Value("sibling", &c.Sibling, rule.GUID(), "",
-			"Another subscription of the same tenant, in which nothing is registered.").Default("one that no one knows"),
+			"Another subscription of the same tenant, without registrations.").Default("a new one"),
 		setting.Value("resourceGroup", &c.ResourceGroup, groupName(), "certify",
-			"Everything is made below this resource group, and removed in the end; it must not hold anything when a run begins. "+
-				"Where a rule is about several groups, they are named after it: `certify-2`, `certify-3`."),
-		setting.Free("endpoints", "addresses by region", "Straight at the provider: the address of each region's endpoint under the region's name, "+
-			"and under `global` the one that serves global types. Either this or `portico`.", r.readEndpoints),
-		setting.Mapping("portico", "Through a front door, in place of `endpoints`. Its answers say in which regions the types are.",
+			"Everything is created below this resource group, and removed in the end; it must be empty when a run begins. "+
+				"Rules about several groups use further groups named after it: `certify-2`, `certify-3`."),
+		setting.Free("endpoints", "addresses by region", "To call the provider directly: the address of each region's endpoint under the region's name, "+
+			"and under `global` the endpoint of global types. Either this or `portico`.", r.readEndpoints),
+		setting.Mapping("portico", "To call the provider through a front door, instead of `endpoints`. The suite asks it for the regions of the types.",
 			setting.Required("url", &c.Portico.URL, rule.WebURL(), "Its public URL."),
 			setting.Value("tokenFile", &r.token[contract.Owner], rule.File(), "",
-				"A file that holds the bearer token of the caller who makes everything, on one line.").
-				Default("none: the front door asks no one who they are, as `portico demo`"),
-			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "What the front door calls that caller in `systemData`.").
+				"A file with the bearer token, on one line, of the caller who creates everything.").
+				Default("none: the front door does not authenticate, like `portico demo`"),
+			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "That caller's name in the front door's `systemData`.").
 				Default("none: rules about it are left out"),
 			setting.Value("colleagueTokenFile", &r.token[contract.Colleague], rule.File(), "",
-				"The token of another caller of the same tenant, who may do the same.").Default("none: rules about several callers are left out"),
-			setting.Value("colleagueName", &c.Portico.Colleague.Name, rule.Text(), "", "As `name`, of that caller.").
+				"The token of another caller of the same tenant, with the same rights.").Default("none: rules about several callers are left out"),
+			setting.Value("colleagueName", &c.Portico.Colleague.Name, rule.Text(), "", "Like `name`, for that caller.").
 				Default("none: rules about it are left out"),
 			setting.Value("strangerTokenFile", &r.token[contract.Stranger], rule.File(), "",
 				"The token of a caller of another tenant.").Default("none: rules about strangers are left out"),
 		).Check(r.readTokens).IfGiven(),
 		setting.Mapping("tls", "TLS towards the provider, or the front door.",
-			setting.Value("ca", &c.TLS.CA, rule.PEMFile(), "", "The authorities that its certificate must come from.").Default("those of the system"),
+			setting.Value("ca", &c.TLS.CA, rule.PEMFile(), "", "The authorities that may issue its certificate.").Default("the system's authorities"),
 			setting.Value("cert", &c.TLS.Cert, rule.PEMFile(), "",
-				"The certificate by which the provider knows a front door, followed by those that lead to its root.").Default("none is shown"),
+				"The certificate by which the provider recognizes a front door, followed by its intermediates.").Default("none is shown"),
 			setting.Value("key", &c.TLS.Key, rule.PEMFile(), "", "The private key of that certificate.").Default("none"),
 		).Check(func(o *setting.Object) {
 			files.CheckPEM(r.Reader, o, "ca", &c.TLS.CA)
@@ -142,36 +142,36 @@ func (r *reader) rows() []*setting.Setting {
 		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).
 			Default("none"),
 		setting.List("specifications", rule.File(),
-			"OpenAPI documents (2 or 3, also as TypeSpec writes them) from which the bodies of types without a sample are made. "+
-				"A sample is better where a body must name something that exists.", func(at *yamltree.Node, name string) {
+			"OpenAPI documents (2 or 3, also TypeSpec's output). The suite makes the bodies of types without a sample from them. "+
+				"A sample is better if a body must name something that exists.", func(at *yamltree.Node, name string) {
 				r.documents, r.places = append(r.documents, name), append(r.places, at)
 			}).Default("none"),
-		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to keep. What it does not claim is left out.",
+		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to keep. Others are left out.",
 			func(_ *yamltree.Node, name string) { c.Profiles = append(c.Profiles, contract.Profile(name)) }).AtLeastOne(strings.Join(ProfileNames(), ", ")),
-		setting.Value("disruptive", &c.Disruptive, rule.Bool(), false, "Run the cases that may disturb others who use the provider, too."),
-		setting.Value("pageSize", &r.description.PageSize, headerName(), "", "The header by which a request asks for small pages of a list.").
-			Default("none: `$top` alone makes small pages"),
-		setting.Mapping("asynchrony", "The headers by which a request asks for an asynchronous answer. A provider that has none leaves this out; "+
-			"how it answers by itself is found out. See [Asynchronous answers](#asynchronous-answers).",
+		setting.Value("disruptive", &c.Disruptive, rule.Bool(), false, "Also run the cases that may disturb other users of the provider."),
+		setting.Value("pageSize", &r.description.PageSize, headerName(), "", "The header that requests small pages of a list.").
+			Default("none: only `$top` requests small pages"),
+		setting.Mapping("asynchrony", "The headers that request an asynchronous answer. Leave this out if the provider has none; "+
+			"the suite then judges its own way of answering. See [Asynchronous answers](#asynchronous-answers).",
 			asynchronyRows(&r.description.Asynchrony)...),
 		setting.Value("parallel", &c.Parallel, rule.CountTo(mostParallel), defaultParallel, "How many cases run at once."),
 		setting.Mapping("limits", "Bounds of a run.",
-			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Of a call. One that takes longer counts as one without an answer."),
-			setting.Value("wait", &c.Limits.Wait, rule.PositiveDuration(), defaultWait, "Of a wait for an operation's end."),
+			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Of a call. A longer one counts as unanswered."),
+			setting.Value("wait", &c.Limits.Wait, rule.PositiveDuration(), defaultWait, "Of waiting for an operation's end."),
 			setting.Value("pause", &c.Limits.Pause, rule.PositiveDuration(), defaultPause,
-				"Of the time between two polls. A longer `Retry-After` is not waited for, save that of a 429."),
+				"Of the time between two polls. A longer `Retry-After` is ignored, except on a 429."),
 			setting.Value("case", &c.Limits.Case, rule.PositiveDuration(), defaultCase, "Of a case on a type."),
 			setting.Value("run", &c.Limits.Run, rule.PositiveDuration(), defaultRun, "Of all cases together."),
-			setting.Value("cleanup", &c.Limits.Cleanup, rule.PositiveDuration(), defaultCleanup, "Of removing what was made."),
+			setting.Value("cleanup", &c.Limits.Cleanup, rule.PositiveDuration(), defaultCleanup, "Of removing what the run created."),
 		),
 	}
 }
 
-// leave leaves the samples to what reads them once the types are known.
+// leave reads nothing: addSamples reads the samples once the types are known.
 func leave(*setting.Object) {}
 
 func groupName() rule.Rule[string] {
-	const most = 60 // leaves room for a number
+	const most = 60 // leaves room for the suffix -number
 	return rule.Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidGroupName(text) && len(text) <= most },
 		Noun:    "name of a resource group",
@@ -193,7 +193,7 @@ func validHeader(name string) bool {
 	})
 }
 
-// ProfileNames are the names of all profiles.
+// ProfileNames returns the names of all profiles.
 func ProfileNames() []string {
 	var names []string
 	for _, p := range contract.Profiles() {
@@ -210,9 +210,9 @@ func profile() rule.Rule[string] {
 	}
 }
 
-// checkWay checks that the file names exactly one of the two ways to the provider.
+// checkWay checks that the file has either endpoints or portico.
 func (r *reader) checkWay(root *setting.Object) {
-	const ways = "endpoints: {westus: https://host}, straight at the provider; or portico: {url: https://host, tokenFile: file}, through a front door"
+	const ways = "endpoints: {westus: https://host}, to call the provider directly; or portico: {url: https://host, tokenFile: file}, to call it through a front door"
 	straight, through := root.Get("endpoints"), root.Get("portico")
 	switch {
 	case straight == nil && through == nil:
@@ -238,7 +238,7 @@ func (r *reader) readEndpoints(o *setting.Object) {
 	for _, e := range n.Entries {
 		region := arm.Location(e.Key.Text)
 		if !arm.ValidLocation(region) {
-			r.Fault(e.Key, yamltree.Quote(e.Key.Text)+" is no region", "a letter followed by letters and digits, such as westus; or global")
+			r.Fault(e.Key, yamltree.Quote(e.Key.Text)+" is not a region", "a letter followed by letters and digits, such as westus; or global")
 			continue
 		}
 		regional = regional || region != arm.GlobalLocation
@@ -256,6 +256,6 @@ func (r *reader) readEndpoints(o *setting.Object) {
 		}
 	}
 	if !regional {
-		r.Fault(n, "endpoints has no region", "at least one beside global, such as westus: https://host")
+		r.Fault(n, "endpoints has no region", "at least one besides global, such as westus: https://host")
 	}
 }

@@ -122,7 +122,7 @@ func TestFaults(t *testing.T) {
 		{"an address with a path", replace("http://127.0.0.1:9001", "http://127.0.0.1:9001/x"), `3: endpoints.westus "http://127.0.0.1:9001/x" has a path (allowed: https://host`},
 		{"credentials in an address", replace("http://127.0.0.1:9001", "http://a:secret@127.0.0.1"), "3: endpoints.westus holds credentials (allowed: https://host"},
 		{"a list of endpoints", replace(`{West US: "http://127.0.0.1:9001", global: "http://127.0.0.1:9000"}`, "[a]"), "3: endpoints is a list, not a mapping (allowed: {westus: "},
-		{"no region", replace(`West US: "http://127.0.0.1:9001", `, ""), "3: endpoints has no region (allowed: at least one beside global"},
+		{"no region", replace(`West US: "http://127.0.0.1:9001", `, ""), "3: endpoints has no region (allowed: at least one besides global"},
 		{"one region twice", replace("West US:", `westus: "http://127.0.0.1:1", West US:`), `3: endpoint of region "westus" is given twice`},
 		{"a global type without its endpoint", replace(`, global: "http://127.0.0.1:9000"`, ""), `9: type "plans" has routing: global, but endpoints has no global (allowed: add global: `},
 		{"an unknown profile", replace("profiles: [core, tracked]", "profiles: [core, trackd]"), `15: profiles: "trackd" is no profile (allowed: core, tracked, `},

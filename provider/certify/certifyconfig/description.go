@@ -14,7 +14,7 @@ import (
 	"portico/regions"
 )
 
-// provider is one as it is read.
+// provider is a provider as the file declares it.
 type provider struct {
 	regions.ProviderDeclaration
 	at        *setting.Object
@@ -22,7 +22,7 @@ type provider struct {
 	types     []*described
 }
 
-// described is a type as it is read, with what its member contract says.
+// described is a type as the file declares it, with the content of its member contract.
 type described struct {
 	regions.TypeDeclaration
 	namespace string
@@ -32,8 +32,8 @@ type described struct {
 
 func (d *described) full() string { return d.namespace + "/" + d.Name }
 
-// providerRows are those of a region map that say what providers and types are, and those of
-// the suite's own.
+// providerRows returns a region map's rows that describe providers and types,
+// with the suite's own rows.
 func (r *reader) providerRows() *setting.Setting {
 	namespaces := r.Unique("namespace")
 	return setting.Mappings("providers", "A part of a region map: the namespaces, and the types of each.", r.rowsOfProvider,
@@ -49,9 +49,9 @@ func (r *reader) providerRows() *setting.Setting {
 func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
 	names := r.Unique("type")
 	return append(regionmap.ProviderRows(&p.ProviderDeclaration),
-		setting.List("checkNameAvailability", rule.OneOf("subscription", "location"), "Where the provider answers it.",
+		setting.List("checkNameAvailability", rule.OneOf("subscription", "location"), "The scopes at which the provider serves it.",
 			func(_ *yamltree.Node, scope string) { p.checkName = append(p.checkName, scope) }).Default("nowhere"),
-		setting.Mappings("resourceTypes", "The types. What a nested one leaves out it has from its parent.", r.rowsOfType,
+		setting.Mappings("resourceTypes", "The types. A nested type inherits what it leaves out from its parent.", r.rowsOfType,
 			func(o *setting.Object, t described) {
 				at := o.Right("name")
 				if at != nil && regionmap.CheckTypeName(&r.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
@@ -67,7 +67,7 @@ func (r *reader) rowsOfType(t *described) []*setting.Setting {
 		setting.Mapping("contract", "What cases may try with the type, see [The types](#the-types).", exerciseRows(&t.exercise)...))
 }
 
-// describe makes the description of the provider from the file.
+// describe builds the description of the provider from the file.
 func (r *reader) describe(root *setting.Object) {
 	var all []*described
 	for _, p := range r.providers {
@@ -94,7 +94,7 @@ func (r *reader) describe(root *setting.Object) {
 	r.c.Description = &r.description
 }
 
-// describe returns the provider in the form that the suite reads.
+// describe converts the provider to the suite's form.
 func (p provider) describe() *contract.Provider {
 	all := &contract.Provider{Namespace: p.Namespace, CheckName: p.checkName}
 	if p.at.Right("registration") != nil {
@@ -106,7 +106,7 @@ func (p provider) describe() *contract.Provider {
 		}
 		can, is := &t.Capabilities, d.Capabilities
 		can.Move, can.Tags, can.ETags, can.Preflight = is.Move, is.Tags, is.ETags, is.Preflight
-		if d.at.Right("deletionPolicy") != nil { // without it the suite finds out
+		if d.at.Right("deletionPolicy") != nil { // if it is not given, the suite finds out
 			t.DeletionPolicy = d.DeletionPolicy.String()
 		}
 		all.ResourceTypes = append(all.ResourceTypes, t)
@@ -114,8 +114,7 @@ func (p provider) describe() *contract.Provider {
 	return all
 }
 
-// judgeType judges a type by its parent, among the types of its provider, and by the
-// endpoints.
+// judgeType checks a type's parent, among the types of its provider, and its endpoint.
 func (r *reader) judgeType(d *described, all []*described) {
 	if i := strings.LastIndexByte(d.Name, '/'); i >= 0 {
 		parent := d.Name[:i]
@@ -132,7 +131,7 @@ func (r *reader) judgeType(d *described, all []*described) {
 	}
 }
 
-// addSamples gives the types their bodies.
+// addSamples sets the types' bodies from the file's samples.
 func (r *reader) addSamples(root *setting.Object, all []*described) {
 	n := mappingAt(root, "samples", "keys with values, such as {a: b}")
 	if n == nil {
@@ -161,8 +160,8 @@ func (r *reader) addSamples(root *setting.Object, all []*described) {
 	}
 }
 
-// refuseEnvelope reports what the suite itself adds to bodies, and properties that it cannot
-// change.
+// refuseEnvelope reports members of a sample that the suite itself adds to
+// bodies, and properties that are not a mapping.
 func (r *reader) refuseEnvelope(sample yamltree.Entry) {
 	for _, body := range sample.Value.Entries {
 		for _, member := range body.Value.Entries {
@@ -178,7 +177,8 @@ func (r *reader) refuseEnvelope(sample yamltree.Entry) {
 	}
 }
 
-// bodies sets the bodies that are made of a sample; false if there are others.
+// bodies sets the type's bodies from a sample; it returns false if the type
+// already has a body.
 func (d *described) bodies(create, update contract.Object) bool {
 	e := &d.exercise
 	if e.Body != nil {
@@ -196,7 +196,7 @@ func (d *described) bodies(create, update contract.Object) bool {
 
 func (d *described) lacksBody() bool { return d.exercise.Body == nil && !d.exercise.ReadOnly }
 
-// requireBodies reports the types without a body to create them.
+// requireBodies reports the types without a body for their creation.
 func (r *reader) requireBodies(all []*described) {
 	for _, d := range all {
 		if d.lacksBody() {

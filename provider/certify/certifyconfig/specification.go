@@ -5,7 +5,7 @@ import (
 	"portico/provider/certify/sample"
 )
 
-// addSpecified gives types without a body the bodies from the specifications.
+// addSpecified sets the bodies of types without one from the specifications.
 func (r *reader) addSpecified(all []*described) {
 	for i, name := range r.documents {
 		var without []string

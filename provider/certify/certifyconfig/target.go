@@ -19,8 +19,8 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// Target returns the provider that the suite judges. Through a front door it first asks
-// that for the regions of the types.
+// Target returns the provider that the suite judges. Through a front door it
+// first asks the front door for the regions of the types.
 func (c *Config) Target(ctx context.Context) (contract.Target, error) {
 	transport, err := c.transport()
 	if err != nil {
@@ -50,7 +50,8 @@ func (c *Config) Target(ctx context.Context) (contract.Target, error) {
 	return target, nil
 }
 
-// transport calls the provider or the front door; it uses no proxy of the environment.
+// transport returns the transport for the provider or the front door. It
+// ignores proxies of the environment.
 func (c *Config) transport() (*http.Transport, error) {
 	settings := &tls.Config{MinVersion: tls.VersionTLS12}
 	if c.TLS.CA != "" {
@@ -65,13 +66,13 @@ func (c *Config) transport() (*http.Transport, error) {
 		if err != nil {
 			return nil, fmt.Errorf("tls.cert and tls.key: %w", err)
 		}
-		// Shown whatever authorities the provider names, as the front door shows its own.
+		// Shown whatever authorities the provider names, as a front door does.
 		settings.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return pair, nil }
 	}
 	return &http.Transport{TLSClientConfig: settings, MaxIdleConnsPerHost: mostParallel, ForceAttemptHTTP2: true, DisableCompression: true}, nil
 }
 
-// door is the adapter to a front door.
+// door returns the adapter to a front door.
 func (c *Config) door(ctx context.Context, client *http.Client) (*contract.Adapter, error) {
 	regions, err := c.regions(ctx, client)
 	if err != nil {
@@ -93,8 +94,8 @@ type knownType struct {
 	Locations    []string `json:"locations"`
 }
 
-// regions returns the regions where a front door has all described types that are not
-// global.
+// regions returns the front door's regions that have all described types,
+// except global ones.
 func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, error) {
 	names, err := c.displayNames(ctx, client)
 	if err != nil {
@@ -106,7 +107,7 @@ func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, er
 		var known struct {
 			ResourceTypes []knownType `json:"resourceTypes"`
 		}
-		if err := c.ask(ctx, client, "/providers/"+p.Namespace+"?api-version=2021-04-01", &known); err != nil {
+		if err := c.readResource(ctx, client, "/providers/"+p.Namespace+"?api-version=2021-04-01", &known); err != nil {
 			return nil, err
 		}
 		for _, t := range p.ResourceTypes {
@@ -125,12 +126,12 @@ func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, er
 		}
 	}
 	if len(common) == 0 {
-		return nil, fmt.Errorf("the front door has no region in which all types of %s are", strings.Join(namespaces(c.Description), ", "))
+		return nil, fmt.Errorf("the front door has no region with all types of %s", strings.Join(namespaces(c.Description), ", "))
 	}
 	return common, nil
 }
 
-// locations are a type's regions, by their names.
+// locations returns the names of a type's regions.
 func locations(t knownType, names map[string]string) []string {
 	all := make([]string, len(t.Locations))
 	for i, location := range t.Locations {
@@ -147,7 +148,7 @@ func namespaces(d *contract.Description) []string {
 	return names
 }
 
-// displayNames are the names of the front door's regions, by what people call them.
+// displayNames maps the display names of the front door's regions to their names.
 func (c *Config) displayNames(ctx context.Context, client *http.Client) (map[string]string, error) {
 	var list struct {
 		Value []struct {
@@ -155,7 +156,7 @@ func (c *Config) displayNames(ctx context.Context, client *http.Client) (map[str
 			DisplayName string `json:"displayName"`
 		} `json:"value"`
 	}
-	if err := c.ask(ctx, client, "/locations?api-version=2022-12-01", &list); err != nil {
+	if err := c.readResource(ctx, client, "/locations?api-version=2022-12-01", &list); err != nil {
 		return nil, err
 	}
 	names := map[string]string{}
@@ -165,11 +166,11 @@ func (c *Config) displayNames(ctx context.Context, client *http.Client) (map[str
 	return names, nil
 }
 
-// maxAnswer bounds what is read of a front door's answer about itself.
+// maxAnswer bounds the front door's answers to readResource.
 const maxAnswer = 8 << 20
 
-// ask reads one of the front door's own resources below the subscription.
-func (c *Config) ask(ctx context.Context, client *http.Client, path string, into any) error {
+// readResource reads one of the front door's own resources below the subscription.
+func (c *Config) readResource(ctx context.Context, client *http.Client, path string, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Limits.Call)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.Portico.URL+"/subscriptions/"+c.Subscription+path, nil)
@@ -182,7 +183,7 @@ func (c *Config) ask(ctx context.Context, client *http.Client, path string, into
 	}
 	resp, err := client.Do(r)
 	if err != nil {
-		return fmt.Errorf("ask the front door: %w", err)
+		return fmt.Errorf("call the front door: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }() // only read
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -196,7 +197,7 @@ func (c *Config) ask(ctx context.Context, client *http.Client, path string, into
 		return fmt.Errorf("GET %s: the front door answers %d: %.300q", r.URL, resp.StatusCode, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("GET %s: the front door answers no JSON: %w", r.URL, err)
+		return fmt.Errorf("GET %s: the front door's answer is not JSON: %w", r.URL, err)
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 // maxToken bounds a token, as servers bound headers.
 const maxToken = 16 << 10
 
-// readTokens reads the tokens of the callers of a front door.
+// readTokens reads the tokens of the front door's callers.
 func (r *reader) readTokens(o *setting.Object) {
 	p := &r.c.Portico
 	p.URL = strings.TrimSuffix(p.URL, "/")
@@ -38,7 +38,7 @@ func (r *reader) readToken(o *setting.Object, key, file string, into *contract.T
 	token := strings.TrimSpace(string(text))
 	visible := func(c rune) bool { return c > ' ' && c < 0x7f }
 	if token == "" || len(token) > maxToken || strings.ContainsFunc(token, func(c rune) bool { return !visible(c) }) {
-		r.Fault(at, name+": "+path+" holds no token", allowed) // what it holds is not quoted
+		r.Fault(at, name+": "+path+" holds no token", allowed) // the content is not quoted
 		return
 	}
 	into.Raw = token

@@ -22,9 +22,9 @@ import (
 // Caller is one of the identities that the suite uses.
 type Caller int
 
-// The callers. Owner and Colleague belong to one tenant, Stranger to another. Passport
-// has only a puid, OtherPassport another; both belong to the owner's tenant and exist
-// only without a gateway, which does not know such ids.
+// Owner and Colleague belong to one tenant, Stranger to another. Passport has
+// only a puid, and OtherPassport another puid; both belong to the owner's
+// tenant and exist only without a gateway, which does not know such ids.
 const (
 	Owner Caller = iota
 	Colleague
@@ -44,16 +44,16 @@ type Identity struct {
 // Adapter maps the suite's calls to requests: at a provider's own endpoints, with the
 // headers that the front door would set, or at a front door.
 type Adapter struct {
-	// Through: a front door stands between the suite and the provider.
+	// Through reports whether a front door stands between the suite and the provider.
 	Through bool
 	// Public is the scheme and host that every link in an answer must have.
 	Public string
 	// Regions are the provider's regions, without "global".
 	Regions []string
-	// HasGlobal: the global types are served.
+	// HasGlobal reports whether the provider serves global types.
 	HasGlobal bool
-	// Subscription is the owner's, Sibling another of the same tenant, without registered
-	// namespaces.
+	// Subscription is the owner's. Sibling is another one of the same tenant,
+	// without registered namespaces.
 	Subscription, Sibling string
 	// Client makes the calls; it must not follow redirects.
 	Client *http.Client
@@ -63,7 +63,7 @@ type Adapter struct {
 	tokens     map[Caller]string // through a front door
 }
 
-// Straight is an adapter that calls provider endpoints directly, by region.
+// Straight returns an adapter that calls provider endpoints directly, by region.
 func Straight(endpoints map[string]string) *Adapter {
 	a := &Adapter{
 		Public:       "https://front.contract.example",
@@ -89,7 +89,7 @@ func Straight(endpoints map[string]string) *Adapter {
 	return a
 }
 
-// Door is what the suite needs to know about a front door.
+// Door describes a front door to the suite.
 type Door struct {
 	URL       string // the public URL, reachable
 	Regions   []string
@@ -104,7 +104,7 @@ type Door struct {
 // Token is a bearer token and its bearer's name at the door.
 type Token struct{ Raw, Name string }
 
-// ThroughDoor is an adapter that calls a front door.
+// ThroughDoor returns an adapter that calls a front door.
 func ThroughDoor(d Door) *Adapter {
 	return &Adapter{
 		Through: true, Public: d.URL, Regions: d.Regions, HasGlobal: d.HasGlobal,
@@ -146,7 +146,7 @@ const (
 // ids are the ids sent with a request.
 type ids struct{ correlation, client, routing string }
 
-// request makes the HTTP request of a call.
+// request builds the HTTP request of a call.
 func (a *Adapter) request(ctx context.Context, c call) (*http.Request, ids, error) {
 	base := a.Public
 	if !a.Through {
@@ -175,8 +175,8 @@ func (a *Adapter) request(ctx context.Context, c call) (*http.Request, ids, erro
 	return r, sent, nil
 }
 
-// stamp sets a front door's headers (resource reference, the common request headers;
-// addendum, Instrumentation and Tracing).
+// stamp sets the headers that a front door sets (resource reference, the
+// common request headers; addendum, Instrumentation and Tracing).
 func (a *Adapter) stamp(r *http.Request, c call, sent ids) {
 	i := a.identities[c.caller]
 	h := r.Header
@@ -230,7 +230,7 @@ func (a *Adapter) send(ctx context.Context, c call) (*Answer, error) {
 	return &Answer{call: c, ids: sent, sent: r, Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
 }
 
-// dial opens a connection to where a URL leads, as the client would.
+// dial opens a connection to the host of a URL, as the client would.
 func (a *Adapter) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	address := u.Host
 	if u.Port() == "" {
@@ -247,8 +247,8 @@ func (a *Adapter) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
 }
 
-// transport is the one that makes the connections, whether or not a ledger stands before
-// it; nil if it is of another kind.
+// transport returns the transport that makes the connections, also if a
+// ledger wraps it; nil if it is of another kind.
 func (a *Adapter) transport() *http.Transport {
 	inner := a.Client.Transport
 	if l, ok := inner.(*Ledger); ok {
@@ -258,12 +258,13 @@ func (a *Adapter) transport() *http.Transport {
 	return t
 }
 
-// by is an adapter that makes its connections in another way; a ledger sees its calls too.
-func (a *Adapter) by(transport *http.Transport) *Adapter {
+// withTransport returns an adapter that makes its connections with another
+// transport. A ledger sees its calls too.
+func (a *Adapter) withTransport(transport *http.Transport) *Adapter {
 	adapter, client := *a, *a.Client
 	client.Transport = transport
 	if l, ok := a.Client.Transport.(*Ledger); ok {
-		client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) { return l.over(r, transport) })
+		client.Transport = roundTrip(func(r *http.Request) (*http.Response, error) { return l.roundTrip(r, transport) })
 	}
 	adapter.Client = &client
 	return &adapter
@@ -273,8 +274,8 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// prepare registers what the first write needs, and returns the answers; only a front door
-// requires that.
+// prepare registers the namespaces, which only a front door requires, and
+// returns the answers.
 func (a *Adapter) prepare(ctx context.Context, d *Description) ([]*Answer, error) {
 	if !a.Through {
 		return nil, nil
@@ -297,8 +298,8 @@ func (a *Adapter) prepare(ctx context.Context, d *Description) ([]*Answer, error
 	return answers, nil
 }
 
-// putGroup creates a resource group, which only a front door knows: of others there is no
-// answer.
+// putGroup creates a resource group through a front door. Without a front
+// door there are no groups to create, and it returns no answers.
 func (a *Adapter) putGroup(ctx context.Context, group, region string) ([]*Answer, error) {
 	if !a.Through {
 		return nil, nil
@@ -324,7 +325,7 @@ func (a *Adapter) serves(t *Type) bool {
 	return len(a.Regions) > 0
 }
 
-// elsewhere is a region other than the given one.
+// elsewhere returns a region other than the given one.
 func (a *Adapter) elsewhere(region string) string {
 	for _, other := range a.Regions {
 		if other != region {

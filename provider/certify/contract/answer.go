@@ -22,7 +22,7 @@ type Answer struct {
 	doc  any
 }
 
-// String is the call, formatted for a report.
+// String formats the call for a report.
 func (c call) String() string {
 	path, rest, _ := strings.Cut(c.target, "?")
 	if at := strings.Index(path, "/resourceGroups/"); at >= 0 {
@@ -88,8 +88,8 @@ func (a *Answer) done() *Answer {
 	return a
 }
 
-// succeeds expects the status of a synchronous success or, instead of it, the beginning
-// of an operation: 202, or of a PUT a state that is not terminal.
+// succeeds expects the status of a synchronous success or the start of an
+// operation: 202, or for a PUT a state that is not terminal.
 func (a *Answer) succeeds(status int) *Answer {
 	if a.Status == http.StatusAccepted || a.call.method == http.MethodPut && a.Status == http.StatusCreated && a.asynchronous() {
 		return a
@@ -97,9 +97,9 @@ func (a *Answer) succeeds(status int) *Answer {
 	return a.status(status)
 }
 
-// refused expects one of these statuses, or without any the refusal of a request that is
-// the client's fault: 4xx, but for 403, which tells of the front door's certificate alone.
-// Whether an error has its body is a rule of its own.
+// refused expects one of these statuses. Without any it expects a refusal
+// that is the client's fault: a 4xx other than 403, which is only for
+// untrusted certificates. The body of the error has a rule of its own.
 func (a *Answer) refused(allowed ...int) *Answer {
 	if len(allowed) > 0 {
 		return a.status(allowed...)
@@ -113,7 +113,7 @@ func (a *Answer) refused(allowed ...int) *Answer {
 // denied reports whether the answer is 4xx.
 func (a *Answer) denied() bool { return a.Status >= 400 && a.Status <= 499 }
 
-// gone expects that a GET shows no resource. Which status says so is a rule of its own.
+// gone expects a GET to show no resource. The exact status has a rule of its own.
 func (a *Answer) gone() {
 	if !a.isGone() {
 		a.fatal(a.call.String()+" shows no resource", a.String())
@@ -122,14 +122,14 @@ func (a *Answer) gone() {
 
 func (a *Answer) isGone() bool { return a.Status > 299 && a.Status < 500 || len(a.Body) == 0 }
 
-// envelope expects the body that every error has.
+// envelope expects the body that every error must have.
 func (a *Answer) envelope() *Answer {
 	code, message := text(a.doc, "error.code"), text(a.doc, "error.message")
 	a.check(code != "" && message != "", a.call.String()+": the error has an error.code and an error.message", "%s", a)
 	return a
 }
 
-// shows expects the members of want, at least, but for those that the type never shows.
+// shows expects at least the members of want, except members that the type never shows.
 func (a *Answer) shows(want Object) *Answer {
 	want = a.visible(want)
 	if len(want) == 0 {
@@ -140,7 +140,7 @@ func (a *Answer) shows(want Object) *Answer {
 	return a
 }
 
-// visible is an object without the members that the type of the answer never shows.
+// visible returns an object without the members that the answer's type never shows.
 func (a *Answer) visible(o Object) Object {
 	t := a.s.Description.typeAt(idOf(a))
 	if t == nil {
@@ -149,7 +149,7 @@ func (a *Answer) visible(o Object) Object {
 	return t.visible(o)
 }
 
-// lacks expects no member at the path.
+// lacks expects the path to be absent or null.
 func (a *Answer) lacks(path string) *Answer {
 	v, there := lookup(a.doc, path)
 	a.check(!there || v == nil, a.call.String()+" shows no "+path, "%s: %s", path, show(v))
@@ -161,21 +161,21 @@ func (a *Answer) empty() {
 	a.check(len(a.Body) == 0, a.call.String()+" has no body", "%s", a)
 }
 
-// named expects the resource to have this id, casing included.
-func (a *Answer) named(id string) {
+// showsExactID expects the resource to have this id, casing included.
+func (a *Answer) showsExactID(id string) {
 	a.check(bare(text(a.doc, "id")) == id, a.call.String()+" shows the id "+id, "%s", text(a.doc, "id"))
 	a.check(text(a.doc, "name") == nameOf(id), a.call.String()+" shows the name "+nameOf(id), "%s", text(a.doc, "name"))
 }
 
-// about expects the resource to have this id and its name, in any casing.
-func (a *Answer) about(id string) *Answer {
+// showsID expects the resource to have this id and its name, in any casing.
+func (a *Answer) showsID(id string) *Answer {
 	a.check(strings.EqualFold(bare(text(a.doc, "id")), id), a.call.String()+" shows the id "+id, "%s", show(text(a.doc, "id")))
 	a.check(strings.EqualFold(text(a.doc, "name"), nameOf(id)), a.call.String()+" shows the name "+nameOf(id), "%s", show(text(a.doc, "name")))
 	return a
 }
 
-// bare is the id in what a resource shows as its id: what is around it is the matter of a
-// rule of its own.
+// bare returns the path of a resource's id that is shown as a URL. Another
+// rule judges the rest of the URL.
 func bare(shown string) string {
 	u, err := url.Parse(shown)
 	if err != nil || u.Path == "" {
@@ -184,7 +184,7 @@ func bare(shown string) string {
 	return u.Path
 }
 
-// state is the provisioningState; a resource without one has succeeded.
+// state returns the provisioningState; a resource without one has succeeded.
 func (a *Answer) state() string {
 	if state := text(a.doc, "properties.provisioningState"); state != "" {
 		return state
@@ -192,9 +192,8 @@ func (a *Answer) state() string {
 	return "Succeeded"
 }
 
-// terminal reports whether a state ends what was begun, so that nothing more is waited for:
-// one of the contract, or the misspelling of one that some providers write, which the case
-// that expects Canceled reports.
+// terminal reports whether a state ends an operation. It accepts a misspelling that some
+// providers write, which the case that expects Canceled reports.
 func terminal(state string) bool { return ofContract(state) || misspelled(state) }
 
 func ofContract(state string) bool {
@@ -215,8 +214,8 @@ func (a *Answer) running() *Answer {
 	return a
 }
 
-// etag is the tag of the resource: the header's, or where that is missing, which is a
-// rule of its own, the body's.
+// etag returns the resource's tag: the header's, or the body's if there is no
+// header. A missing header breaks a rule of its own.
 func (a *Answer) etag() string {
 	if tag := a.Header.Get("ETag"); tag != "" {
 		return tag
@@ -224,7 +223,7 @@ func (a *Answer) etag() string {
 	return text(a.doc, "etag")
 }
 
-// link is the URL of a header that the answer must have.
+// link returns the URL in a header that the answer must have.
 func (a *Answer) link(header string) string {
 	link := a.Header.Get(header)
 	if link == "" {
@@ -245,8 +244,7 @@ func (a *Answer) public(header string) {
 		fmt.Sprintf("%s has a header %s with an absolute URL on %s", a.call, header, a.s.Adapter.Public), "%s", link)
 }
 
-// follow calls the URL of a link by its path and query, whatever its host: link checks
-// that.
+// follow calls a link by its path and query, whatever its host: public checks that.
 func (s *Scene) follow(link string, from *Answer, options ...option) *Answer {
 	u, err := url.Parse(link)
 	if err != nil {

@@ -1,13 +1,13 @@
 package contract
 
-// words name the callers for people.
-var words = map[Caller]string{
+// callerNames name the callers for people.
+var callerNames = map[Caller]string{
 	Owner: "the caller", Colleague: "another caller of the tenant", Stranger: "a caller of another tenant",
-	Passport: "a caller with a puid alone", OtherPassport: "another caller with a puid alone",
+	Passport: "a caller with only a puid", OtherPassport: "another caller with only a puid",
 }
 
-// InTenant makes all callers but the stranger those of a tenant. Only without a front door,
-// which knows them by their tokens.
+// InTenant sets the tenant of all callers but the stranger. It has no effect
+// through a front door, which knows callers by their tokens.
 func (a *Adapter) InTenant(id string) {
 	for caller, identity := range a.identities {
 		if caller != Stranger {
@@ -17,20 +17,21 @@ func (a *Adapter) InTenant(id string) {
 	}
 }
 
-// needs leaves the case out if there is no such caller. A front door without
-// authentication has one caller, without a token.
+// needs leaves the case out if the caller does not exist. A front door
+// without authentication has one caller, without a token.
 func (s *Scene) needs(caller Caller) {
 	if s.Adapter.Through && caller != Owner && s.Adapter.tokens[caller] == "" {
-		s.leave("there is no token of " + words[caller])
+		s.leaveOut("there is no token of " + callerNames[caller])
 	}
 }
 
-// named returns the caller's name in systemData; without one it leaves the case out.
-func (s *Scene) named(caller Caller) string {
+// callerName returns the caller's name in systemData. It leaves the case out if no
+// name is given.
+func (s *Scene) callerName(caller Caller) string {
 	s.needs(caller)
 	name := s.Adapter.identities[caller].Name
 	if name == "" {
-		s.leave("the name of " + words[caller] + " is not given")
+		s.leaveOut("the name of " + callerNames[caller] + " is not given")
 	}
 	return name
 }

@@ -5,39 +5,40 @@ import "slices"
 // Case is one rule, and how to check it. Most run once for each resource type that the
 // rule concerns.
 type Case struct {
-	// ID is stable over versions of the suite: "family/what". An id that was once
-	// released is never given to another rule.
+	// ID is stable over versions of the suite: "family/rule". A released id is
+	// never given to another rule.
 	ID      string
 	Profile Profile
-	Section string // of the contract
-	// Guideline is the number of the [Guideline] that says the same, "RPC-Put-V1-11"; ""
-	// if none does.
+	Section string // section of the contract
+	// Guideline is the number of the [Guideline] with the same rule,
+	// "RPC-Put-V1-11"; "" if there is none.
 	Guideline string
 	Rule      string
 	// Disruptive cases may disturb other users of the provider; they run only on request.
 	Disruptive bool
-	// Through says what a front door changes in the rule; "" for nothing.
+	// Through describes how a front door changes the rule; "" if it does not.
 	Through string
-	// On selects the types; nil is for a case that concerns none in particular, and runs
-	// once.
+	// On selects the types. A case with a nil On concerns no type in
+	// particular and runs once.
 	On func(*Type) bool
 	// Once runs the case only for the first type that On selects.
 	Once bool
-	// First cases are tried even if no resource of the type can be created and read,
+	// First cases run even if no resource of the type can be created and read,
 	// because that is their rule.
 	First bool
-	// OwnGroup gives the case a resource group of its own on each type: it is about groups,
-	// or about all that a collection has.
+	// OwnGroup gives the case its own resource group for each type, because it
+	// is about groups or about a whole collection.
 	OwnGroup bool
 	// AtEnd runs the case after all others, one at a time, because it judges the answers
 	// that they got.
 	AtEnd bool
-	// Side limits the case to one of the two ways; zero means both.
+	// Side limits the case to direct calls or to calls through a front door;
+	// zero means both.
 	Side Side
 	Run  func(*Scene)
 }
 
-// Side is a way on which a case can run.
+// Side is a way to reach the provider.
 type Side int
 
 // The sides.
@@ -83,7 +84,7 @@ const (
 	preflights      = "preflight"
 )
 
-// All are the cases, family by family.
+// All returns the cases, family by family.
 func All() []Case {
 	cases := families()
 	for i, c := range cases {
@@ -111,7 +112,7 @@ func writable(t *Type) bool { return !t.Contract.ReadOnly }
 
 func isTracked(t *Type) bool { return t.Kind == Tracked }
 
-// isFirst selects types whose resources lie in a group themselves.
+// isFirst selects types whose resources lie directly in a group.
 func isFirst(t *Type) bool { return writable(t) && !t.nested() && t.Kind != Extension }
 
 func isTop(t *Type) bool { return isFirst(t) && isTracked(t) }

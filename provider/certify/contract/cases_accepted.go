@@ -17,29 +17,29 @@ func acceptedCases() []Case {
 		},
 		{
 			ID: "202-patch/ends-as-the-synchronous-call-would-have", Profile: Asynchronous, Section: asyncPatch, On: asyncTypes,
-			Rule: "on completion the Location returns what would have been the successful response",
+			Rule: "on completion the Location answers as the synchronous request would have succeeded",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
 					id := s.variant(p)
 					started := s.prepared(patchWrite, &p, id, s.short(p))
 					if s.hasLocation(p) {
-						s.same(s.result(started), id, 200)
+						s.sameAsSynchronous(s.result(started), id, 200)
 					}
 				}
 			},
 		},
 		{
 			ID: "202-patch/ends-with-the-update", Profile: Asynchronous, Section: asyncPatch, On: func(t *Type) bool { return asyncTypes(t) && hasChange(t) },
-			Rule: "on completion the resource is as the PATCH asks, in the state Succeeded",
+			Rule: "on completion the resource has the changes of the PATCH, in the state Succeeded",
 			Run: func(s *Scene) {
 				for _, p := range s.patterns(http.MethodPatch) {
 					id := s.variant(p)
 					started := s.prepared(patchWrite, &p, id, s.short(p))
 					s.prepare(func() { s.followed(started) })
 					if !hasURL(started) {
-						s.ended(id)
+						s.awaitTerminal(id)
 					}
-					over := s.soon(id, func(a *Answer) bool { return terminal(a.state()) })
+					over := s.readSoon(id, func(a *Answer) bool { return terminal(a.state()) })
 					over.status(200).inState("Succeeded").shows(Object{"properties": plain(s.Type.Contract.Change)})
 				}
 			},
@@ -54,7 +54,7 @@ func acceptedCases() []Case {
 					if p.Location {
 						s.failed(s.result(started))
 					}
-					s.endedIn("Failed", id).status(200).shows(s.body(s.Type))
+					s.awaitState("Failed", id).status(200).shows(s.body(s.Type))
 				}
 			},
 		},
@@ -84,10 +84,10 @@ func acceptedCases() []Case {
 					started := s.prepared(deleteWrite, &p, id, s.short(p))
 					s.prepare(func() { s.followed(started) })
 					if !hasURL(started) {
-						s.ended(id)
+						s.awaitTerminal(id)
 					}
-					s.soon(id, (*Answer).isGone).gone()
-					s.check(len(s.listed(collection(id)).like(id)) == 0, "the collection has it no more", "it has")
+					s.readSoon(id, (*Answer).isGone).gone()
+					s.check(len(s.listed(collection(id)).like(id)) == 0, "the collection no longer has it", "it has")
 				}
 			},
 		},
@@ -101,7 +101,7 @@ func acceptedCases() []Case {
 					if p.Location {
 						s.failed(s.result(started))
 					}
-					a := s.ended(id).status(200)
+					a := s.awaitTerminal(id).status(200)
 					a.check(a.state() != "Canceled", "the state is Failed or as before", "%s", a)
 				}
 			},
@@ -113,7 +113,7 @@ func acceptedCases() []Case {
 		},
 		{
 			ID: "202-post/ends-as-the-synchronous-call-would-have", Profile: Asynchronous, Section: asyncPost, On: hasActions,
-			Rule: "on completion the Location returns what would have been the successful response; 200 or 204 where there is none",
+			Rule: "on completion the Location answers as the synchronous request would have succeeded, or 200 or 204",
 			Run: func(s *Scene) {
 				s.created()
 				tried := false
@@ -131,7 +131,7 @@ func acceptedCases() []Case {
 					}
 				}
 				if !tried {
-					s.leave("the provider answered synchronously")
+					s.leaveOut("the provider answered synchronously")
 				}
 			},
 		},
@@ -149,7 +149,7 @@ func acceptedCases() []Case {
 		{
 			ID: "202/retry-after-is-from-10-to-600", Profile: Asynchronous, Section: accepted, On: asyncTypes, Once: true,
 			Rule:    "Retry-After of a 202 is from 10 seconds to 10 minutes",
-			Through: "what a provider sends outside these bounds is brought inside",
+			Through: "values outside these bounds are moved to the nearest bound",
 			Run: func(s *Scene) {
 				for _, a := range s.retryAfters() {
 					seconds, err := strconv.Atoi(a.Header.Get("Retry-After"))
@@ -160,11 +160,11 @@ func acceptedCases() []Case {
 		{
 			ID: "202/retry-after-is-what-the-provider-asks-for", Profile: Asynchronous, Section: accepted, On: asyncTypes, Once: true, Side: ThroughOnly,
 			Rule:    "clients wait for the interval that the provider has specified",
-			Through: "what a provider sends within the bounds passes, the rest is brought inside",
+			Through: "values within the bounds pass, others are moved to the nearest bound",
 			Run: func(s *Scene) {
 				name := s.Description.Asynchrony.RetryAfter
 				if name == "" {
-					s.pass("asynchrony.retryAfter")
+					s.leaveUndescribed("asynchrony.retryAfter")
 				}
 				for _, row := range []struct{ sent, got string }{{"42", "42"}, {"10", "10"}, {"600", "600"}, {"3", "10"}, {"86400", "600"}} {
 					started := s.operation(s.Description.Asynchrony.Long, Headers{name: row.sent})
@@ -195,7 +195,8 @@ func acceptedCases() []Case {
 	}
 }
 
-// plain are the members of a merge-patch that mean the same if properties are replaced.
+// plain returns the members of a merge-patch that have the same effect if
+// properties are replaced.
 func plain(change Object) Object {
 	set := Object{}
 	for name, value := range change {
@@ -206,7 +207,8 @@ func plain(change Object) Object {
 	return set
 }
 
-// retryAfters are answers of an operation, and of its polls, with a Retry-After.
+// retryAfters returns the answers of an operation and of its polls that have
+// a Retry-After.
 func (s *Scene) retryAfters() []*Answer {
 	wanted := Headers{}
 	if name := s.Description.Asynchrony.RetryAfter; name != "" {
@@ -221,13 +223,13 @@ func (s *Scene) retryAfters() []*Answer {
 		}
 	}
 	if len(found) == 0 {
-		s.leave("no answer had a Retry-After, which is optional")
+		s.leaveOut("no answer had a Retry-After, which is optional")
 	}
 	return found
 }
 
-// write creates what the request needs at the id, and then makes a request that may be
-// answered with 202.
+// write creates the resource that its request needs, and then makes a request
+// that may be answered with 202.
 type write func(s *Scene, id string, options ...option) *Answer
 
 func putWrite(s *Scene, id string, options ...option) *Answer {
@@ -269,29 +271,29 @@ func (s *Scene) prepared(w write, p *Pattern, id string, options ...option) *Ans
 	})
 	s.begins(p, started)
 	if p.natural && !p.Accepted {
-		s.leave("the provider did not answer 202")
+		s.leaveOut("the provider did not answer 202")
 	}
-	if p.natural { // that it has a Location is a rule of its own
+	if p.natural { // a missing Location breaks a rule of its own
 		p.Location = started.Header.Get("Location") != ""
 	}
 	return started
 }
 
-// hasLocation leaves a case about the end of a Location where the provider sends none.
+// hasLocation leaves out a case about a finished Location if the provider sends none.
 func (s *Scene) hasLocation(p Pattern) bool {
 	if p.natural && !p.Location {
-		s.leave("the 202 has no Location, which another case reports")
+		s.leaveOut("the 202 has no Location, which another case reports")
 	}
 	return p.Location
 }
 
-// whileItRuns checks the answer that begins an operation, and the first polls.
+// whileItRuns checks the answer that starts an operation, and the first polls.
 func (s *Scene) whileItRuns(w write, method string) {
 	for _, p := range s.patterns(method) {
 		id := s.variant(p)
 		started := s.begins(&p, w(s, id, s.long(p)))
 		if p.natural && !p.Accepted {
-			s.leave("the provider did not answer 202")
+			s.leaveOut("the provider did not answer 202")
 		}
 		started.links(p)
 		read := s.get(id)
@@ -311,7 +313,7 @@ func (s *Scene) whileItRuns(w write, method string) {
 	}
 }
 
-// surelyRuns reports whether polls in a row find an operation running.
+// surelyRuns reports whether several polls in a row find the operation running.
 func (s *Scene) surelyRuns(started *Answer) bool {
 	for range certainPolls {
 		if !s.stillRuns(started) {
@@ -321,14 +323,15 @@ func (s *Scene) surelyRuns(started *Answer) bool {
 	return true
 }
 
-// runs checks the poll of a running operation: the Location answers 202, with itself.
+// runs checks the poll of a running operation: the Location answers 202, with
+// a Location.
 func (s *Scene) runs(started *Answer, p Pattern) {
 	if p.Location {
 		s.follow(started.link("Location"), started).status(202).link("Location")
 	}
 }
 
-// operation starts an operation on a new resource: by the pattern of PATCH with the most
+// operation starts an operation on a new resource: by the PATCH pattern with the most
 // headers, or by the first write that the provider answers with a polling URL.
 func (s *Scene) operation(headers ...Headers) *Answer { return s.operationBy(Owner, headers...) }
 
@@ -339,8 +342,8 @@ func (s *Scene) operationBy(caller Caller, headers ...Headers) *Answer {
 	return nil // operationsBy has left the case
 }
 
-// operations starts one operation by each way of writing that leads to one, and yields its
-// answer before it starts the next.
+// operations starts one operation with each kind of write that can start one,
+// and yields its answer before it starts the next.
 func (s *Scene) operations(headers ...Headers) iter.Seq[*Answer] {
 	return s.operationsBy(Owner, headers)
 }
@@ -370,21 +373,21 @@ func (s *Scene) operationsBy(caller Caller, headers []Headers) iter.Seq[*Answer]
 			}
 		}
 		if !found {
-			s.leave("no write was answered with a polling URL")
+			s.leaveOut("no write was answered with a polling URL")
 		}
 	}
 }
 
-// way is a write, and a pattern that answers it with a polling URL.
+// way is a write with a pattern that answers it with a polling URL.
 type way struct {
 	method  string
 	write   write
 	pattern Pattern
 }
 
-// ways returns the ways in the description: only PATCH if it is answered with a
-// Location, since such an operation shows all that one can show; otherwise one of each
-// write.
+// ways returns the ways in the description: only PATCH if it is answered with
+// a Location, since such an operation shows everything; otherwise one for
+// each kind of write.
 func (s *Scene) ways() []way {
 	var found []way
 	for _, w := range []way{
@@ -400,12 +403,12 @@ func (s *Scene) ways() []way {
 		}
 	}
 	if len(found) == 0 {
-		s.pass("a pattern of PATCH, DELETE or PUT with a polling URL")
+		s.leaveUndescribed("a pattern of PATCH, DELETE or PUT with a polling URL")
 	}
 	return found
 }
 
-// fullest is the pattern of a method with the most headers, if one has any.
+// fullest returns a method's pattern with the most headers, if any has headers.
 func fullest(s *Scene, method string) (best Pattern, there bool) {
 	for _, p := range s.Description.Asynchrony.Patterns {
 		if p.Method != method || !p.Location && !p.Status {

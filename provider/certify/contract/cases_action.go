@@ -9,7 +9,7 @@ func actionCases() []Case {
 	return []Case{
 		{
 			ID: "action/answers", Profile: Core, Section: asyncPost, On: hasActions,
-			Rule: "an action that is done at once answers 200 or 204, another 202",
+			Rule: "a synchronous action answers 200 or 204, an asynchronous one 202",
 			Run: func(s *Scene) {
 				s.created()
 				tried := false
@@ -23,13 +23,13 @@ func actionCases() []Case {
 					}
 				}
 				if !tried {
-					s.leave("the description has asynchronous actions alone")
+					s.leaveOut("the description has only asynchronous actions")
 				}
 			},
 		},
 		{
 			ID: "action/unknown", Profile: Core, Section: asyncPost, On: isFirst,
-			Rule: "an action that the type does not have is refused",
+			Rule: "an action that does not exist on the type is refused",
 			Run: func(s *Scene) {
 				s.created()
 				s.post(s.id+"/noSuchAction", nil).refused()

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// argumentCases check the common arguments: names and api-versions. Every status of the
-// family 4xx is a refusal: the contract names none.
+// argumentCases check the common arguments: names and api-versions. Every 4xx
+// counts as a refusal, because the contract names no status.
 func argumentCases() []Case {
 	cases := []Case{
 		{
@@ -23,7 +23,7 @@ func argumentCases() []Case {
 			Run: func(s *Scene) {
 				id := s.id + " (of its own) ö"
 				if a := s.put(id, s.body(s.Type)); a.Status >= 400 && a.Status < 500 {
-					id = s.id // providers may have names that need no encoding alone
+					id = s.id // providers may permit only names that need no encoding
 					s.created()
 				} else {
 					s.prepare(func() { s.settled(a.done(), id) })
@@ -35,7 +35,7 @@ func argumentCases() []Case {
 		},
 		{
 			ID: "arguments/api-version-is-required", Profile: Core, Section: arguments, On: isFirst, Once: true,
-			Rule: "a request without an api-version, or with one that is no date, is refused",
+			Rule: "a request without an api-version, or with one that is not a date, is refused",
 			Run: func(s *Scene) {
 				s.created()
 				path := escape(s.id)
@@ -46,10 +46,10 @@ func argumentCases() []Case {
 		},
 		{
 			ID: "arguments/api-version-is-one-of-the-providers", Profile: Core, Section: arguments, On: isFirst, Once: true,
-			Rule: "a request with an api-version that the provider does not have is refused",
+			Rule: "a request with an api-version that the provider does not support is refused",
 			Run: func(s *Scene) {
 				s.created()
-				s.get(s.id, at("1999-12-31")).refused()
+				s.get(s.id, withVersion("1999-12-31")).refused()
 			},
 		},
 	}
@@ -72,7 +72,7 @@ func argumentCases() []Case {
 		cases = append(cases, Case{
 			ID: "arguments/group-with-" + row.what, Profile: Core, Section: arguments, On: isFirst, Once: true,
 			Rule:    "a group name has at most 90 letters, digits and -_(). and does not end with a dot",
-			Through: "the gateway refuses it; groups are its own",
+			Through: "the gateway, which owns the groups, refuses it",
 			Run: func(s *Scene) {
 				bad := collection(s.group) + "/" + row.group + "/providers/" + s.Type.FullName() + "/a?api-version=" + s.Type.version()
 				s.put(s.id, s.body(s.Type), target(bad)).refused()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// bodyCases check the members whose form the contract fixes.
+// bodyCases check members with a form fixed by the contract.
 func bodyCases() []Case {
 	return []Case{
 		{
@@ -44,7 +44,7 @@ func bodyCases() []Case {
 		},
 		{
 			ID: "body/no-json-object", Profile: Core, Section: putResource, On: writable,
-			Rule: "a body that is no well-formed JSON object is refused",
+			Rule: "a body that is not a well-formed JSON object is refused",
 			Run: func(s *Scene) {
 				for _, body := range []string{`{"location":`, `[]`, `"text"`} {
 					s.put(s.id, body).refused()
@@ -55,7 +55,7 @@ func bodyCases() []Case {
 	}
 }
 
-// ordered writes an object with its members in an order.
+// ordered writes an object's members in the given order.
 func ordered(o Object, names []string) string {
 	var members []string
 	for _, name := range names {
@@ -108,7 +108,7 @@ func tagCases() []Case {
 	} {
 		cases = append(cases, Case{
 			ID: "tags/" + row.what, Profile: Tags, Section: putResource, On: isTop, Once: true,
-			Rule: "tags are pairs of a key and a value: others are refused, or do not come back",
+			Rule: "tags map keys to texts: other values are refused or not stored",
 			Run: func(s *Scene) {
 				a := s.put(s.id, s.body(s.Type, Object{"tags": row.tags}))
 				if a.Status >= 400 && a.Status < 500 {
@@ -132,7 +132,7 @@ func fifteen() Object {
 	return tags
 }
 
-// pairs reports whether tags have the form of tags, or are not there.
+// pairs reports whether tags are absent or map names to texts.
 func pairs(tags any) bool {
 	if tags == nil {
 		return true

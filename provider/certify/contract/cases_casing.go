@@ -5,12 +5,13 @@ import (
 	"strings"
 )
 
-// casingCases check that names match in any casing, and come back in the latest.
+// casingCases check that names match in any casing, and are shown in the
+// casing of the latest write.
 func casingCases() []Case {
 	return []Case{
 		{
 			ID: "arguments/group-and-names-match-in-any-casing", Profile: Core, Section: putResource, On: writable,
-			Rule: "a resource made in group rG1 is the one that is read, and deleted, in RG1",
+			Rule: "a resource created in group rG1 can be read and deleted in RG1",
 			Run: func(s *Scene) {
 				s.created()
 				for _, id := range []string{shout(s.id), recased(s.id, strings.ToLower)} {
@@ -24,7 +25,7 @@ func casingCases() []Case {
 		},
 		{
 			ID: "arguments/another-casing-is-no-other-resource", Profile: Core, Section: putResource, On: writable, OwnGroup: true,
-			Rule: "a PUT in another casing writes the resource that is there",
+			Rule: "a PUT in another casing overwrites the existing resource",
 			Run: func(s *Scene) {
 				s.created()
 				recasedPut(s)
@@ -37,16 +38,16 @@ func casingCases() []Case {
 			Rule: "the most recently specified casing of group and name is returned, not a normalized one",
 			Run: func(s *Scene) {
 				s.created()
-				s.read(s.id).named(s.id)
+				s.read(s.id).showsExactID(s.id)
 				again := recasedPut(s)
-				s.read(again).named(again)
+				s.read(again).showsExactID(again)
 			},
 		},
 	}
 }
 
-// recasedPut prepares the scene's resource in another casing, and returns that: of group
-// and name, or of the group alone where a type restricts its names.
+// recasedPut prepares the scene's resource under an id in another casing, and
+// returns that id. Only the group is recased if the type restricts its names.
 func recasedPut(s *Scene) string {
 	again := recase(s.id)
 	s.prepare(func() {
@@ -60,8 +61,7 @@ func recasedPut(s *Scene) string {
 	return again
 }
 
-// shout and recase are the id in other casings of the parts that a client may spell
-// freely: group and name.
+// shout and recase return the id with group and name in another casing.
 func shout(id string) string { return recased(id, strings.ToUpper) }
 
 func recase(id string) string { return recased(id, swapCase) }

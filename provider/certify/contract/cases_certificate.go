@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// certificateCases check that a provider serves only the front door. They need the
-// certificate that the provider trusts: a provider without one admits every caller on
-// purpose.
+// certificateCases check that a provider serves only the front door. They
+// need the certificate that the provider trusts: without it, a provider
+// admits every caller on purpose.
 func certificateCases() []Case {
 	once := func(c Case) Case {
 		c.Profile, c.Section, c.On, c.Once, c.Side = Certificates, putResource, writable, true, StraightOnly
@@ -36,7 +36,7 @@ func certificateCases() []Case {
 		}),
 		once(Case{
 			ID:   "certificate/an-untrusted-call-does-nothing",
-			Rule: "a call that is refused for its certificate has no effect",
+			Rule: "a call that is refused because of its certificate has no effect",
 			Run: func(s *Scene) {
 				untrusted := s.withCertificate(nil)
 				absent := sibling(s.id, "absent")
@@ -54,7 +54,8 @@ func certificateCases() []Case {
 	}
 }
 
-// ownCertificate is the front door's, nil if none is shown to the provider.
+// ownCertificate returns the front door's certificate, nil if the provider is
+// shown none.
 func (a *Adapter) ownCertificate() *tls.Certificate {
 	t := a.transport()
 	switch {
@@ -72,23 +73,24 @@ func (a *Adapter) ownCertificate() *tls.Certificate {
 	return nil
 }
 
-// withCertificate is an adapter that shows another certificate, or none. Without one of
-// the front door's own the case cannot be tried.
+// withCertificate returns an adapter that shows another certificate, or none.
+// It leaves the case out if the front door has no certificate.
 func (s *Scene) withCertificate(c *tls.Certificate) *Adapter {
 	if s.Adapter.ownCertificate() == nil {
-		s.leave("the front door shows the provider no certificate")
+		s.leaveOut("the front door shows the provider no certificate")
 	}
 	transport := s.Adapter.transport().Clone()
 	transport.DisableKeepAlives = true
 	transport.TLSClientConfig.Certificates = nil
-	// Asked outright: a client sends a certificate only if the server names its issuer.
+	// With GetClientCertificate set, the certificate is sent even if the
+	// server does not name its issuer.
 	transport.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		if c == nil {
 			return &tls.Certificate{}, nil
 		}
 		return c, nil
 	}
-	return s.Adapter.by(transport)
+	return s.Adapter.withTransport(transport)
 }
 
 // counterfeit makes a self-signed certificate with the subject of the front door's own.
@@ -97,7 +99,7 @@ func counterfeit(s *Scene) *tls.Certificate {
 	s.prepare(func() {
 		own := s.Adapter.ownCertificate()
 		if own == nil {
-			s.leave("the front door shows the provider no certificate")
+			s.leaveOut("the front door shows the provider no certificate")
 		}
 		genuine, err := x509.ParseCertificate(own.Certificate[0])
 		if err != nil {
@@ -110,7 +112,7 @@ func counterfeit(s *Scene) *tls.Certificate {
 	return forged
 }
 
-// forge makes a certificate with the contents of another one, signed by itself.
+// forge makes a self-signed certificate with the contents of another one.
 func forge(genuine *x509.Certificate) (*tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -131,7 +133,7 @@ func forge(genuine *x509.Certificate) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// mistrusts expects the provider to refuse calls of the adapter: a read and a write.
+// mistrusts expects the provider to refuse the adapter's calls: a read and a write.
 func mistrusts(s *Scene, untrusted *Adapter, shown certificate) {
 	s.create(s.id, s.body(s.Type))
 	for _, method := range []string{http.MethodGet, http.MethodPut} {
@@ -141,8 +143,8 @@ func mistrusts(s *Scene, untrusted *Adapter, shown certificate) {
 	}
 }
 
-// answered is the answer to a call of the adapter, nil if there is none: a handshake that
-// fails is a refusal too.
+// answered returns the answer to the adapter's call, nil if there is none: a
+// failed handshake is a refusal too.
 func (s *Scene) answered(untrusted *Adapter, c call) *Answer {
 	a, err := untrusted.send(s.ctx, c)
 	if err != nil {
@@ -150,11 +152,11 @@ func (s *Scene) answered(untrusted *Adapter, c call) *Answer {
 	}
 	a.s, a.doc = s, decode(a.Body)
 	s.last = a
-	s.took(a)
+	s.recordStep(a)
 	return a
 }
 
-// uncertified is a call that is valid except for its caller's certificate.
+// uncertified returns a call that is valid except for its caller's certificate.
 func (s *Scene) uncertified(method, id string, shown certificate) call {
 	c := call{method: method, target: escape(id) + "?api-version=" + s.Type.version(), region: s.endpoint(id), header: http.Header{}, certificate: shown}
 	if method == http.MethodPut {

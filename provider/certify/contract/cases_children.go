@@ -7,7 +7,7 @@ import (
 
 func isNested(t *Type) bool { return t.nested() && writable(t) }
 
-// children are the types nested directly in one.
+// children returns the types nested directly in the given type.
 func (d *Description) children(of *Type) []*Type {
 	var found []*Type
 	for _, t := range d.types() {
@@ -24,8 +24,8 @@ func childCases() []Case {
 	return []Case{
 		{
 			ID: "child/of-a-parent-that-is-not-there", Profile: Nested, Section: nested, On: isNested,
-			Rule:    "a nested resource hangs below its parent: without it there is none, and none can be made",
-			Through: "of a tracked parent: ParentResourceNotFound, or ResourceNotFound of what cannot be there, by the gateway",
+			Rule:    "a nested resource needs its parent: without it, it cannot be read or created",
+			Through: "if the parent is tracked, the gateway answers ParentResourceNotFound or ResourceNotFound",
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
 				orphan := sibling(parent, "absent") + "/" + s.Type.last() + "/" + nameOf(s.id)
@@ -35,7 +35,7 @@ func childCases() []Case {
 		},
 		{
 			ID: "child/parents-are-apart", Profile: Nested, Section: nested, On: func(t *Type) bool { return isNested(t) && writable(t.parent) },
-			Rule: "children of one parent are not another's",
+			Rule: "a parent shows only its own children",
 			Run: func(s *Scene) {
 				s.created()
 				other := sibling(collection(collection(s.id)), "other")
@@ -55,13 +55,13 @@ func childCases() []Case {
 				s.created()
 				a := s.remove(parent)
 				if a.Status >= 400 && a.Status < 500 {
-					s.leave("the provider refuses to delete a resource that has nested ones")
+					s.leaveOut("the provider refuses to delete a resource with nested ones")
 				}
 				s.prepare(func() { s.settled(a.done(), parent) })
 				s.get(s.id).gone()
 				a = s.put(parent, s.body(s.Type.parent))
 				if a.Status == http.StatusConflict {
-					s.leave("the provider keeps the name of what was deleted")
+					s.leaveOut("the provider reserves the name of a deleted resource")
 				}
 				s.settled(a.done(), parent)
 				s.get(s.id).gone()
@@ -69,14 +69,14 @@ func childCases() []Case {
 		},
 		{
 			ID: "child/goes-with-its-parents-asynchronous-delete", Profile: Nested, Section: designing, On: cascades,
-			Rule: "the same, when the parent's DELETE was answered with 202",
+			Rule: "a nested resource is deleted when its parent is, also if the parent's DELETE is answered with 202",
 			Run: func(s *Scene) {
 				parent := collection(collection(s.id))
 				p := s.patterns(http.MethodDelete)[0]
 				s.created()
 				a := s.remove(parent, s.short(p))
 				if a.Status != http.StatusAccepted {
-					s.leave("the provider did not answer 202")
+					s.leaveOut("the provider did not answer 202")
 				}
 				s.settled(a, parent)
 				s.get(s.id).gone()
@@ -91,7 +91,7 @@ func childCases() []Case {
 				s.created()
 				a := s.remove(parent)
 				if a.Status < 300 && s.Type.parent.DeletionPolicy == "" {
-					s.leave("the provider deletes nested resources with their parent")
+					s.leaveOut("the provider deletes nested resources with their parent")
 				}
 				a.refused()
 				s.get(s.id).status(200)
@@ -103,7 +103,7 @@ func childCases() []Case {
 		{
 			ID: "child/proxy-only-has-no-tags-and-no-location", Profile: Core, Section: designing,
 			On:   func(t *Type) bool { return t.Kind != Tracked && writable(t) },
-			Rule: "location and tags are not applicable to a resource that is not tracked; it shows none, whatever was sent",
+			Rule: "a resource that is not tracked has no location and no tags, and shows none even if they were sent",
 			Run: func(s *Scene) {
 				a := s.put(s.id, s.body(s.Type, Object{"tags": Object{"a": "b"}}))
 				if a.Status >= 400 && a.Status < 500 {
@@ -116,7 +116,7 @@ func childCases() []Case {
 		},
 		{
 			ID: "child/deep-insert", Profile: Nested, Section: designing, On: func(t *Type) bool { return t.Contract.DeepInsert != "" },
-			Rule: "a proxy-only resource can be PUT with its parent in a single call, and is then a resource like any other",
+			Rule: "a proxy-only resource can be PUT with its parent in a single call, and then behaves like any other",
 			Run: func(s *Scene) {
 				name := s.Type.Contract.DeepInsert
 				var child *Type
@@ -126,7 +126,7 @@ func childCases() []Case {
 					}
 				}
 				if child == nil {
-					s.leave("the description has no child type " + name)
+					s.leaveOut("the description has no child type " + name)
 				}
 				insert := func(names ...string) Object {
 					elements := []any{}
@@ -157,10 +157,10 @@ func extensionCases() []Case {
 		id := scope + "/providers/" + s.Type.FullName() + "/" + s.Type.nameOf(scenes.Add(1))
 		a := s.put(id, s.body(s.Type))
 		if a.Status >= 400 && a.Status < 500 {
-			s.leave("the type cannot have this scope")
+			s.leaveOut("the type cannot have this scope")
 		}
 		s.settled(a.done(), id)
-		s.get(id).status(200).about(id).shows(s.body(s.Type))
+		s.get(id).status(200).showsID(id).shows(s.body(s.Type))
 		s.get(collection(s.id) + "/" + nameOf(id)).gone()
 		s.removed(id)
 		s.get(id).gone()
@@ -168,11 +168,11 @@ func extensionCases() []Case {
 	return []Case{
 		{
 			ID: "extension/on-a-resource", Profile: Extensions, Section: designing, On: on,
-			Rule: "an extension resource can hang on a resource, and is found there alone",
+			Rule: "an extension resource can be created on a resource, and is found only there",
 			Run: func(s *Scene) {
 				host := s.Description.host()
 				if host == nil {
-					s.leave("the description has no type that an extension can hang on")
+					s.leaveOut("the description has no type that can have extensions")
 				}
 				id := s.group + "/providers/" + host.FullName() + "/" + host.nameOf(scenes.Add(1))
 				s.create(id, s.body(host))
@@ -181,17 +181,17 @@ func extensionCases() []Case {
 		},
 		{
 			ID: "extension/on-a-group", Profile: Extensions, Section: designing, On: on,
-			Rule: "an extension resource can hang on a group, and is found there alone",
+			Rule: "an extension resource can be created on a group, and is found only there",
 			Run: func(s *Scene) {
 				if s.Description.host() == nil {
-					s.leave("the description has no other scope")
+					s.leaveOut("the description has no other scope")
 				}
 				scoped(s, s.group)
 			},
 		},
 		{
 			ID: "extension/on-a-subscription", Profile: Extensions, Section: designing, On: on,
-			Rule: "an extension resource can hang on a subscription, and is found there alone",
+			Rule: "an extension resource can be created on a subscription, and is found only there",
 			Run:  func(s *Scene) { scoped(s, "/subscriptions/"+s.Adapter.Subscription) },
 		},
 	}

@@ -2,27 +2,28 @@ package contract
 
 import "strings"
 
-// CreatedFor says how to find the resources that a provider creates in its own
+// CreatedFor locates the resources that a provider creates in its own
 // subscription for a resource of the type.
 type CreatedFor struct {
-	// IDs is the path of a member of the resource that names what was made for it, by id
-	// or a list of ids: "properties.machines".
+	// IDs is the path of the resource's member that names these resources, by
+	// id or as a list of ids: "properties.machines".
 	IDs string `yaml:"ids"`
-	// More is a merge-patch of properties upon which the provider makes more.
+	// More is a merge-patch of properties that makes the provider create more.
 	More Object `yaml:"more"`
 }
 
-// createdForTag is the key of the tag with which such resources name their cause.
+// createdForTag is the tag on such a resource with the id of the resource
+// that it was created for.
 const createdForTag = "resourceCreatedFor"
 
 // createdForCases check the tag of resources that a provider creates for its users'
-// resources. It is visible only if the provider's own subscription can be read.
+// resources. They can run only if the provider's own subscription is readable.
 func createdForCases() []Case {
 	makes := func(t *Type) bool { return writable(t) && t.Contract.CreatedFor.IDs != "" }
 	return []Case{
 		{
 			ID: "created-for/upon-put", Profile: ResourceCreatedFor, Section: createdFor, On: makes,
-			Rule: "what a provider makes in its own subscription upon a PUT has the tag resourceCreatedFor, with the id of the resource that was PUT",
+			Rule: "resources that a provider creates in its own subscription for a PUT have the tag resourceCreatedFor, with the id of the resource that was PUT",
 			Run: func(s *Scene) {
 				read := s.create(s.id, s.body(s.Type))
 				defer s.discard(s.id)
@@ -34,7 +35,7 @@ func createdForCases() []Case {
 		{
 			ID: "created-for/upon-patch", Profile: ResourceCreatedFor, Section: createdFor,
 			On:   func(t *Type) bool { return makes(t) && len(t.Contract.CreatedFor.More) > 0 },
-			Rule: "what a provider makes in its own subscription upon a PATCH has the tag resourceCreatedFor, with the id of the resource that was patched",
+			Rule: "resources that a provider creates in its own subscription for a PATCH have the tag resourceCreatedFor, with the id of the resource that was patched",
 			Run: func(s *Scene) {
 				before := s.createdFor(s.create(s.id, s.body(s.Type)))
 				defer s.discard(s.id)
@@ -42,8 +43,8 @@ func createdForCases() []Case {
 				s.prepare(func() {
 					end := s.concluded(s.patch(s.id, Object{"properties": s.Type.Contract.CreatedFor.More}))
 					s.check(end.done, "the PATCH succeeds", "%s", end)
-					after = s.createdFor(s.over(s.id).status(200))
-					s.check(len(after) > len(before), "the provider makes more resources", "%d before, %d after", len(before), len(after))
+					after = s.createdFor(s.awaitEnd(s.id).status(200))
+					s.check(len(after) > len(before), "the provider creates more resources", "%d before, %d after", len(before), len(after))
 				})
 				for _, id := range after {
 					if !containsFold(before, id) {
@@ -54,7 +55,7 @@ func createdForCases() []Case {
 		},
 		{
 			ID: "created-for/not-at-the-customers", Profile: ResourceCreatedFor, Section: createdFor, On: makes,
-			Rule: "the tag is not visible to the customer: what was PUT does not have it",
+			Rule: "the tag is not visible to the customer: the resource that was PUT does not have it",
 			Run: func(s *Scene) {
 				read := s.create(s.id, s.body(s.Type))
 				defer s.discard(s.id)
@@ -64,9 +65,9 @@ func createdForCases() []Case {
 	}
 }
 
-// createdFor returns the ids of the resources that the provider created for a resource,
-// as that names them. Those in the customer's own subscription are left out, as they need
-// no tag.
+// createdFor returns the ids, named by a resource, of resources that the
+// provider created for it. Resources in the customer's own subscription need
+// no tag and are left out.
 func (s *Scene) createdFor(read *Answer) []string {
 	var ids []string
 	s.prepare(func() {
@@ -82,12 +83,12 @@ func (s *Scene) createdFor(read *Answer) []string {
 				ids = append(ids, id)
 			}
 		}
-		s.check(len(ids) > 0, "the provider makes resources in another subscription than the customer's", "%s", show(named))
+		s.check(len(ids) > 0, "the provider creates resources in another subscription than the customer's", "%s", show(named))
 	})
 	return ids
 }
 
-// tagged expects the tag on a resource that was created for the scene's own.
+// tagged expects the tag on a resource that was created for the scene's resource.
 func (s *Scene) tagged(id string) {
 	var read *Answer
 	s.prepare(func() { read = s.get(id).status(200) })

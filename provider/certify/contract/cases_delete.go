@@ -9,7 +9,7 @@ func deleteCases() []Case {
 	return []Case{
 		{
 			ID: "delete/200-then-204", Profile: Core, Section: deleteResource, On: writable,
-			Rule: "200 if the object exists and was deleted, or the beginning of an operation; 204 if it does not exist",
+			Rule: "200, or the start of an operation, if the resource exists; 204 if it does not exist",
 			Run: func(s *Scene) {
 				s.created()
 				a := s.remove(s.id).succeeds(200)
@@ -25,14 +25,14 @@ func deleteCases() []Case {
 				var a *Answer
 				s.prepare(func() { a = s.remove(s.id).done() })
 				if a.Status == http.StatusAccepted {
-					s.leave("the provider answered 202, which has a rule of its own")
+					s.leaveOut("the provider answered 202, which has a rule of its own")
 				}
 				a.empty()
 			},
 		},
 		{
 			ID: "delete/removes", Profile: Core, Section: deleteResource, On: writable, OwnGroup: true,
-			Rule: "what was deleted is gone: a GET is 404, and the collection lacks it",
+			Rule: "a deleted resource is gone: a GET is 404, and the collection lacks it",
 			Run: func(s *Scene) {
 				s.created()
 				var a *Answer
@@ -45,24 +45,24 @@ func deleteCases() []Case {
 					})
 				}
 				s.get(s.id).gone()
-				s.check(len(s.listed(collection(s.id)).like(s.id)) == 0, "the collection has the resource no more", "it has")
+				s.check(len(s.listed(collection(s.id)).like(s.id)) == 0, "the collection no longer has the resource", "it has")
 			},
 		},
 		{
 			ID: "delete/of-what-never-was", Profile: Core, Section: deleteResource, On: writable,
 			Rule:    "204 is used if the resource does not exist and the request is well formed",
-			Through: "of a tracked resource that the gateway does not know: 204, by the gateway",
+			Through: "the gateway answers 204 for a tracked resource that it does not know",
 			Run:     func(s *Scene) { s.remove(sibling(s.id, "never")).status(204) },
 		},
 		{
 			ID: "delete/and-made-anew", Profile: Core, Section: deleteResource, On: hasOther,
-			Rule: "a resource that was deleted can be created again, from its new body alone",
+			Rule: "a deleted resource can be created again, and has nothing of its old body",
 			Run: func(s *Scene) {
 				s.created()
 				s.removed(s.id)
 				a := s.put(s.id, s.other(s.Type))
 				if a.Status == http.StatusConflict {
-					s.leave("the provider keeps the name of what was deleted")
+					s.leaveOut("the provider reserves the name of a deleted resource")
 				}
 				s.settled(a.done(), s.id)
 				s.asNew()
@@ -71,5 +71,5 @@ func deleteCases() []Case {
 	}
 }
 
-// hasURL reports whether an answer tells where its operation can be polled.
+// hasURL reports whether an answer has a polling URL.
 func hasURL(a *Answer) bool { return len(pollingURLs(a)) > 0 }

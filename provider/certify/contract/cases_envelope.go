@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// envelopeMembers may stand next to properties, in any casing: those of the contract,
-// and those of today's ARM resources.
+// envelopeMembers may stand next to properties, in any casing: the contract's
+// members and members of today's ARM resources.
 var envelopeMembers = []string{
 	"id", "name", "type", "location", "tags", "properties", "kind", "sku", "plan", "managedby", "managedbyextended",
 	"identity", "zones", "etag", "systemdata", "extendedlocation", "scale", "placement",
@@ -18,7 +18,7 @@ func envelopeCases() []Case {
 	return []Case{
 		{
 			ID: "envelope/is-not-repeated-in-properties", Profile: Core, Section: putResource, On: writable,
-			Rule: "what is defined outside of properties, such as name, tags and location, is not repeated inside",
+			Rule: "members defined outside of properties, such as name, tags and location, are not repeated inside",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				if isTracked(s.Type) {
@@ -37,14 +37,14 @@ func envelopeCases() []Case {
 			Run: func(s *Scene) {
 				read, _ := s.create(s.id, s.body(s.Type)).doc.(Object)
 				for name, value := range read {
-					s.check(slices.Contains(envelopeMembers, strings.ToLower(name)), "beside properties there are members of ARM's envelope alone",
+					s.check(slices.Contains(envelopeMembers, strings.ToLower(name)), "only members of ARM's envelope are next to properties",
 						"%s: %s", name, show(value))
 				}
 			},
 		},
 		{
 			ID: "envelope/a-member-that-nobody-knows", Profile: Core, Section: putResource, On: writable,
-			Rule: "a member beside properties that the provider does not know is a client's matter: it is let be or refused, never a server error",
+			Rule: "an unknown member next to properties is ignored or refused, never a server error",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				body := s.body(s.Type, Object{"certifyUnknown": Object{"a": 1}})
@@ -53,18 +53,18 @@ func envelopeCases() []Case {
 		},
 		{
 			ID: "envelope/properties-null-in-a-patch", Profile: Core, Section: patchResource, On: writable,
-			Rule: "a PATCH whose properties are null is a client's matter: it is carried out or refused, never a server error, and the resource stays",
+			Rule: "a PATCH with null for properties succeeds or is refused, never a server error, and the resource stays",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				s.concluded(s.patch(s.id, Object{"properties": nil}).notServerError("with properties that are null"))
-				s.over(s.id).status(200)
+				s.awaitEnd(s.id).status(200)
 			},
 		},
 	}
 }
 
-// repeats reports whether the envelope has a member of this name with the same value.
-// Only that is certain to be a repetition: a property may have the name for itself.
+// repeats reports whether the envelope has a member of this name with the
+// same value. With another value, a property may have the name for itself.
 func repeats(envelope Object, name string, value any) bool {
 	for outer, same := range envelope {
 		if outer == "properties" || !strings.EqualFold(outer, name) || same == nil || same == "" {

@@ -10,19 +10,19 @@ import (
 )
 
 // etagCases check how tags are made and shown, and preconditions outside the contract's
-// table. A tag is read from a GET: which other answers have it is a rule of its own.
+// table. They read tags from a GET: tags in other answers have rules of their own.
 func etagCases() []Case {
 	return []Case{
 		{
 			ID: "etag/header-body-and-list-item", Profile: ETags, Section: getResource, On: hasETags,
-			Rule: "an etag in the body is also in the header; a list item's is that of its resource",
+			Rule: "an etag in the body is also in the header; a list item has the etag of its resource",
 			Run: func(s *Scene) {
 				s.created()
 				read := s.read(s.id)
 				tag := read.Header.Get("ETag")
 				read.check(tag != "", "the answer of GET has a header ETag", "none")
 				if inBody := text(read.doc, "etag"); inBody != "" && tag != "" {
-					read.check(inBody == tag, "the etag of the body is that of the header, "+tag, "%s", inBody)
+					read.check(inBody == tag, "the body has the etag of the header, "+tag, "%s", inBody)
 				}
 				for _, item := range s.listed(collection(s.id)).like(s.id) {
 					if shown := text(item, "etag"); shown != "" {
@@ -43,21 +43,21 @@ func etagCases() []Case {
 		},
 		{
 			ID: "etag/changes-with-the-resource", Profile: ETags, Section: etagSpec, On: func(t *Type) bool { return hasETags(t) && hasOther(t) },
-			Rule: "a request that modifies a resource makes a new etag; reading makes none",
+			Rule: "a request that modifies a resource changes its etag; reading does not",
 			Run: func(s *Scene) {
 				s.created()
 				first := s.read(s.id).etag()
 				again := s.read(s.id).etag()
-				s.check(again == first, "reading leaves the ETag "+first, "%s", again)
+				s.check(again == first, "reading does not change the ETag "+first, "%s", again)
 				s.create(s.id, s.other(s.Type))
 				put := s.read(s.id).etag()
-				s.check(put != "" && put != first, "after a PUT there is a new ETag", "%q after %q", put, first)
+				s.check(put != "" && put != first, "a PUT changes the ETag", "%q after %q", put, first)
 				if hasChange(s.Type) {
 					s.create(s.id, s.body(s.Type))
 					before := s.read(s.id).etag()
 					s.changed(s.id, Object{"properties": s.Type.Contract.Change})
 					patched := s.read(s.id).etag()
-					s.check(patched != "" && patched != before, "after a PATCH there is a new ETag", "%q after %q", patched, before)
+					s.check(patched != "" && patched != before, "a PATCH changes the ETag", "%q after %q", patched, before)
 				}
 			},
 		},
@@ -70,7 +70,7 @@ func etagCases() []Case {
 				tag := s.read(s.id).etag()
 				for _, version := range s.Type.APIVersions {
 					if !slices.Contains(s.Type.Contract.WithoutETags, version) {
-						got := s.read(s.id, at(version)).etag()
+						got := s.read(s.id, withVersion(version)).etag()
 						s.check(got == tag, "GET with api-version "+version+" has the ETag "+tag, "%s", got)
 					}
 				}
@@ -78,28 +78,28 @@ func etagCases() []Case {
 		},
 		{
 			ID: "etag/the-bodys-own-is-ignored", Profile: ETags, Section: putResource, On: hasETags,
-			Rule: "etag is the provider's own: one in the body of a PUT is not taken over",
+			Rule: "the provider makes the etag: one in the body of a PUT is not stored",
 			Run: func(s *Scene) {
 				s.created()
 				s.overwritable(s.id)
 				a := s.put(s.id, s.body(s.Type, Object{"etag": `W/"mine"`}))
 				if a.Status >= 400 && a.Status < 500 {
-					s.leave("the provider refuses an etag in a body")
+					s.leaveOut("the provider refuses an etag in a body")
 				}
 				s.settled(a.done(), s.id)
 				got := s.read(s.id).etag()
-				s.check(got != `W/"mine"`, "the ETag is the provider's own", "%s", got)
+				s.check(got != `W/"mine"`, "the ETag is not the one in the body", "%s", got)
 			},
 		},
 		{
 			ID: "etag/if-none-match-on-get", Profile: ETags, Section: etags, On: hasETags,
-			Rule: "a GET whose If-None-Match names the tag may be 304, and then has no body; one that names another is 200",
+			Rule: "a GET with the tag in If-None-Match may answer 304 without a body; with another tag it answers 200",
 			Run: func(s *Scene) {
 				s.created()
 				tag := s.read(s.id).etag()
 				a := s.get(s.id, with("If-None-Match", tag)).status(200, 304)
 				if a.Status == http.StatusOK {
-					s.leave("the provider does not serve conditional reads")
+					s.leaveOut("the provider does not serve conditional reads")
 				}
 				a.empty()
 				s.get(s.id, with("If-None-Match", `W/"other"`)).status(200)
@@ -107,29 +107,29 @@ func etagCases() []Case {
 		},
 		{
 			ID: "etag/a-refused-write-changes-nothing", Profile: ETags, Section: etags, On: func(t *Type) bool { return hasETags(t) && hasOther(t) },
-			Rule: "what 412 answers was not applied",
+			Rule: "a write that is answered with 412 has no effect",
 			Run: func(s *Scene) {
 				s.created()
 				before := s.read(s.id)
 				stale := with("If-Match", `W/"stale"`)
 				for _, a := range []*Answer{s.put(s.id, s.other(s.Type), stale), s.patch(s.id, s.patchBody(), stale), s.remove(s.id, stale)} {
 					if a.Status != http.StatusPreconditionFailed {
-						s.leave("the provider did not answer 412")
+						s.leaveOut("the provider did not answer 412")
 					}
 				}
 				after := s.get(s.id).status(200)
-				lack := missing(after.doc, before.shown(s.body(s.Type)), "")
+				lack := missing(after.doc, before.shownOf(s.body(s.Type)), "")
 				after.check(lack == "" && after.etag() == before.etag(), "the resource is as it was", "%s", after)
 			},
 		},
 		{
 			ID: "etag/version-without-tags", Profile: ETags, Section: etagClients, On: hasOldVersion,
-			Rule: "an api-version from before etags shows none, and a write with If-Match is 406",
+			Rule: "an api-version older than etags shows none, and refuses a write with If-Match with 406",
 			Run: func(s *Scene) {
 				s.created()
 				tag := s.read(s.id).etag()
 				for _, version := range s.Type.Contract.WithoutETags {
-					old := at(version)
+					old := withVersion(version)
 					read := s.get(s.id, old).status(200).lacks("etag")
 					read.check(read.Header.Get("ETag") == "", "GET with api-version "+version+" has no ETag", "%s", read.etag())
 					for _, value := range []string{tag, "*", `"other"`} {
@@ -149,7 +149,7 @@ func etagCases() []Case {
 				s.changed(s.id, s.patchBody())
 				tag := s.read(s.id).etag()
 				if tag == first {
-					s.leave("the ETag does not change, which another case reports")
+					s.leaveOut("the ETag does not change, which another case reports")
 				}
 				oneWins(s, s.race(20, http.MethodPatch, "If-Match", tag, func(i int) any {
 					return Object{"tags": Object{"winner": fmt.Sprint(i)}}
@@ -166,7 +166,7 @@ func etagCases() []Case {
 	}
 }
 
-// oneWins expects one success, and refusals that a concurrent write explains.
+// oneWins expects one success, and otherwise refusals that a concurrent write explains.
 func oneWins(s *Scene, statuses map[int]int) {
 	won, explained := statuses[200]+statuses[201]+statuses[202], statuses[412]+statuses[409]+statuses[429]
 	all := 0
@@ -176,7 +176,7 @@ func oneWins(s *Scene, statuses map[int]int) {
 	s.check(won == 1 && explained == all-1, "one success, and 412 for the others", "%s", tally(statuses))
 }
 
-// tally says how many answers had each status.
+// tally lists how many answers had each status.
 func tally(statuses map[int]int) string {
 	var parts []string
 	for _, status := range slices.Sorted(maps.Keys(statuses)) {
@@ -185,8 +185,8 @@ func tally(statuses map[int]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// race makes concurrent writes of the scene's resource, all with one condition, and
-// counts the statuses of their answers.
+// race sends concurrent writes of the scene's resource, all with one
+// condition, and counts the statuses of their answers.
 func (s *Scene) race(writers int, method, header, value string, body func(int) any) map[int]int {
 	var calls []call
 	for i := range writers {
@@ -205,7 +205,7 @@ func (s *Scene) race(writers int, method, header, value string, body func(int) a
 	for _, a := range s.atOnce(calls) {
 		statuses[a.Status]++
 		if a.Status != http.StatusPreconditionFailed {
-			s.last = a // a fault shows one that was not refused, where there is one
+			s.last = a // a fault shows one that was not refused, if there is one
 		}
 	}
 	return statuses
@@ -249,7 +249,7 @@ var etagRows = []struct {
 	{"DELETE", true, "If-Match", "{old}", 412},
 }
 
-// valueWords name the values of the table in the ids of its cases.
+// valueWords name the table's values in the ids of its cases.
 var valueWords = map[string]string{
 	"": "empty", "*": "any", `W/"xyz"`: "other", "{tag}": "current", "{old}": "old", `W/"xyz", "abc"`: "list-of-others",
 }
@@ -274,7 +274,7 @@ func etagTable() []Case {
 				unconditional(s, row.method, row.exists)
 				a := s.call(row.method, s.id, tableBody(s, row.method), condition)
 				if row.status == http.StatusOK || row.status == http.StatusCreated {
-					a.done() // which success is a rule of its own
+					a.done() // the exact status has a rule of its own
 					return
 				}
 				a.status(row.status)
@@ -284,8 +284,8 @@ func etagTable() []Case {
 	return cases
 }
 
-// tableValue creates the resource if the row requires one, and returns the header that
-// refers to it.
+// tableValue creates the resource if the row requires one, and returns the
+// precondition's value.
 func tableValue(s *Scene, value string, exists bool) string {
 	if !exists {
 		return value
@@ -298,15 +298,15 @@ func tableValue(s *Scene, value string, exists bool) string {
 		old := s.currentTag()
 		s.create(s.id, s.other(s.Type))
 		if s.currentTag() == old {
-			s.leave("the ETag does not change, which another case reports")
+			s.leaveOut("the ETag does not change, which another case reports")
 		}
 		return old
 	}
 	return value
 }
 
-// unconditional makes sure that the provider answers as it should where there is no
-// condition, on another resource.
+// unconditional checks, on another resource, that the provider answers
+// correctly without a condition.
 func unconditional(s *Scene, method string, exists bool) {
 	id := sibling(s.id, "bare")
 	s.prepare(func() {
@@ -325,7 +325,7 @@ func unconditional(s *Scene, method string, exists bool) {
 	})
 }
 
-// currentTag is the tag of the scene's resource, which must have one.
+// currentTag returns the tag of the scene's resource, which must have one.
 func (s *Scene) currentTag() string {
 	read := s.read(s.id)
 	s.prepare(func() { read.check(read.etag() != "", "the resource has an ETag", "%s", read) })

@@ -13,10 +13,10 @@ func headerCases() []Case {
 	return []Case{
 		{
 			ID: "header/request-id", Profile: Core, Section: tracing, On: isFirst,
-			Rule: "every answer has an x-ms-request-id of its own, which is not the routing id; calls of one correlation id have several",
+			Rule: "every answer has its own x-ms-request-id, also among calls with one correlation id, and it is not the routing id",
 			Run: func(s *Scene) {
 				seen := map[string]bool{}
-				// A request that goes on for long has one correlation id on all of its calls.
+				// All calls of a long-running client request have one correlation id.
 				shared := withAll(Headers{"x-ms-correlation-request-id": uuid.NewString(), "x-ms-client-request-id": uuid.NewString()})
 				for _, a := range []*Answer{
 					s.get(s.id, shared), s.get(s.id, shared), s.created(), s.get(s.id), s.get(collection(s.id)), s.patch(s.id, s.patchBody()),
@@ -32,16 +32,16 @@ func headerCases() []Case {
 		},
 		{
 			ID: "header/systemdata", Profile: TrackedResources, Section: systemData, On: writableTracked,
-			Rule:    "a provider that shows systemData keeps what it is sent: the creation's with the first write, the modification's with each",
-			Through: "the gateway makes it, from who calls",
+			Rule:    "a provider that shows systemData stores it from the request: the creation's with the first write, the modification's with each",
+			Through: "the gateway makes systemData from the caller",
 			Run: func(s *Scene) {
-				owner, colleague := s.named(Owner), s.named(Colleague)
+				owner, colleague := s.callerName(Owner), s.callerName(Colleague)
 				s.created()
 				read := s.read(s.id)
 				if _, shown := lookup(read.doc, "systemData"); !shown && !s.Type.Contract.SystemData {
-					s.leave("the type shows no systemData")
+					s.leaveOut("the type shows no systemData")
 				}
-				read.says("systemData.createdAt").says("systemData.lastModifiedAt")
+				read.hasText("systemData.createdAt").hasText("systemData.lastModifiedAt")
 				read.shows(Object{"systemData": Object{"createdBy": owner, "lastModifiedBy": owner}})
 				created := text(read.doc, "systemData.createdAt")
 				s.changed(s.id, Object{"tags": Object{"a": "b"}}, as(Colleague))
@@ -62,7 +62,7 @@ func headerCases() []Case {
 				}
 				for _, a := range answers {
 					if a.Status < 400 || a.Status == http.StatusMethodNotAllowed {
-						continue // that it is an error, or served at all, is the matter of another rule
+						continue // whether it may succeed is another rule
 					}
 					a.envelope()
 					a.isJSON("an error")
@@ -71,7 +71,7 @@ func headerCases() []Case {
 		},
 		{
 			ID: "header/answers-are-json", Profile: Core, Section: getResource, On: writable,
-			Rule: "a resource and a list are application/json by their Content-Type too",
+			Rule: "resources and lists have the Content-Type application/json",
 			Run: func(s *Scene) {
 				s.created()
 				s.read(s.id).isJSON("a resource")
@@ -80,7 +80,7 @@ func headerCases() []Case {
 		},
 		{
 			ID: "header/answers-to-writes-are-json", Profile: Core, Section: putResource, On: writable,
-			Rule: "what a PUT, a PATCH or an action is answered with is application/json by its Content-Type too",
+			Rule: "answers to PUT, PATCH and actions have the Content-Type application/json",
 			Run: func(s *Scene) {
 				answers := []*Answer{s.put(s.id, s.body(s.Type))}
 				s.prepare(func() { s.settled(answers[0].done(), s.id).inState("Succeeded") })
@@ -95,23 +95,23 @@ func headerCases() []Case {
 					tried = a.resultIsJSON("the answer to a "+a.call.method) || tried
 				}
 				if !tried {
-					s.leave("no write was answered with a body")
+					s.leaveOut("no write was answered with a body")
 				}
 			},
 		},
 		{
 			ID: "operation/is-json", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
-			Rule: "the operation resource is application/json by its Content-Type too",
+			Rule: "the operation resource has the Content-Type application/json",
 			Run: func(s *Scene) {
 				started, link := s.statusURL(s.Description.Asynchrony.Long)
 				if !s.follow(link, started).resultIsJSON("an operation") {
-					s.leave("no operation was shown")
+					s.leaveOut("no operation resource was shown")
 				}
 			},
 		},
 		{
 			ID: "202/results-are-json", Profile: Asynchronous, Section: accepted, On: asyncTypes,
-			Rule: "what a Location answers when the operation has ended is application/json by its Content-Type too",
+			Rule: "the answer of a finished Location has the Content-Type application/json",
 			Run: func(s *Scene) {
 				tried := false
 				for started := range s.operations(s.Description.Asynchrony.Short) {
@@ -123,16 +123,15 @@ func headerCases() []Case {
 					tried = end.resultIsJSON("the result of a "+started.call.method) || tried
 				}
 				if !tried {
-					s.leave("no operation ended with a body at its Location")
+					s.leaveOut("no operation ended with a body at its Location")
 				}
 			},
 		},
 	}
 }
 
-// isJSON expects an answer to be JSON by its Content-Type: by the type itself, whatever the
-// parameters. Clients read text/json and types that end in +json as they read
-// application/json.
+// isJSON expects the Content-Type of JSON, with any parameters. Clients read
+// text/json and types that end in +json like application/json.
 func (a *Answer) isJSON(what string) {
 	kind := a.Header.Get("Content-Type")
 	media, _, err := mime.ParseMediaType(kind)
@@ -140,8 +139,8 @@ func (a *Answer) isJSON(what string) {
 	a.check(err == nil && json, what+" is application/json", "%q", kind)
 }
 
-// resultIsJSON is isJSON for an answer of success that has a body. It reports whether the
-// answer is one.
+// resultIsJSON is like isJSON for a success with a body. It reports whether
+// the answer is one.
 func (a *Answer) resultIsJSON(what string) bool {
 	if a.Status > 299 || len(a.Body) == 0 {
 		return false

@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// listCases check collections, and what is in them.
+// listCases check collections and their elements.
 func listCases() []Case {
 	return []Case{
 		{
 			ID: "list/of-what-it-hangs-on", Profile: Core, Section: getResource, On: writable, OwnGroup: true,
-			Rule: "a collection has its resource once, and nothing else",
+			Rule: "a collection has each of its resources once, and nothing else",
 			Run: func(s *Scene) {
 				s.created()
 				items := s.collected(collection(s.id))
@@ -20,7 +20,7 @@ func listCases() []Case {
 		},
 		{
 			ID: "list/items-are-resources", Profile: Core, Section: paging, On: writable, OwnGroup: true,
-			Rule: "an item has id, name, type and properties as the resource itself",
+			Rule: "a list item has the same id, name, type and properties as its resource",
 			Run: func(s *Scene) {
 				s.created()
 				read := s.read(s.id)
@@ -28,7 +28,7 @@ func listCases() []Case {
 					for _, member := range []string{"id", "name", "type"} {
 						s.check(strings.EqualFold(text(item, member), text(read.doc, member)), "the item has the "+member+" that a GET shows", "%s", show(item))
 					}
-					want := read.shown(s.Type.visible(Object{"properties": s.Type.Contract.Body["properties"]}))
+					want := read.shownOf(s.Type.visible(Object{"properties": s.Type.Contract.Body["properties"]}))
 					lack := missing(item, want, "")
 					s.check(lack == "", "the item has the properties that a GET shows", "%s", lack)
 				}
@@ -36,7 +36,7 @@ func listCases() []Case {
 		},
 		{
 			ID: "list/of-a-subscription", Profile: Core, Section: getResource, On: isFirst,
-			Rule: "the collection of a type under a subscription has its resources of every group",
+			Rule: "the collection of a type under a subscription has the resources of all groups",
 			Run: func(s *Scene) {
 				s.created()
 				path := subscriptionCollection(s.Adapter.Subscription, s.Type)
@@ -47,7 +47,7 @@ func listCases() []Case {
 					}
 				}
 				if items.pages > 1 {
-					s.leave("the list has several pages, and the resource on none: whether pages have everything is another case's rule")
+					s.leaveOut("no page of the list has the resource; another case checks that pages are complete")
 				}
 				s.fault("the collection has "+s.id, fmt.Sprintf("it has not; %d others", len(items.items)))
 			},
@@ -55,8 +55,8 @@ func listCases() []Case {
 		{
 			ID: "list/over-several-regions", Profile: TrackedResources, Section: getResource, On: func(t *Type) bool { return isTop(t) && !t.global() },
 			Side: ThroughOnly, OwnGroup: true,
-			Rule:    "each regional endpoint is asked that has such resources, and the answers are one collection",
-			Through: "the gateway puts it together, for a group and for a subscription",
+			Rule:    "a collection combines the answers of all regional endpoints that have such resources",
+			Through: "the gateway combines them, for a group and for a subscription",
 			Run: func(s *Scene) {
 				var ids []string
 				for i, region := range s.Adapter.Regions {
@@ -65,7 +65,7 @@ func listCases() []Case {
 					ids = append(ids, id)
 				}
 				inGroup := s.collected(collection(s.id))
-				s.check(len(inGroup.items) == len(ids), "the group's collection has one of each region", "%s", inGroup)
+				s.check(len(inGroup.items) == len(ids), "the group's collection has one resource of each region", "%s", inGroup)
 				inSubscription := s.collected(subscriptionCollection(s.Adapter.Subscription, s.Type))
 				for _, id := range ids {
 					s.check(len(inGroup.like(id)) == 1, "the group's collection has "+id, "%s", inGroup)
@@ -75,41 +75,41 @@ func listCases() []Case {
 		},
 		{
 			ID: "list/groups-are-apart", Profile: Core, Section: getResource, On: isFirst, OwnGroup: true,
-			Rule: "a group's collection has resources of that group alone, whatever the names",
+			Rule: "a group's collection has only resources of that group, whatever the names",
 			Run: func(s *Scene) {
 				s.created()
-				// The name of the configured group is the beginning of that of this case's own.
+				// The configured group's name is a prefix of the name of this
+				// case's group.
 				other := s.groupID(s.Group) + "/providers/" + s.Type.FullName() + "/" + nameOf(s.id)
 				s.create(other, s.body(s.Type))
 				for _, row := range []struct{ own, others string }{{s.id, other}, {other, s.id}} {
 					items := s.collected(collection(row.own))
-					s.check(len(items.like(row.others)) == 0, "the collection of "+collection(row.own)+" has not "+row.others, "it has")
+					s.check(len(items.like(row.others)) == 0, "the collection of "+collection(row.own)+" does not have "+row.others, "it has")
 				}
 			},
 		},
 		{
 			ID: "list/an-empty-collection", Profile: Core, Section: paging, On: isFirst, OwnGroup: true,
-			Rule: "when there are none and all parents exist, the collection is empty: 200, value []",
+			Rule: "if there are no resources and all parents exist, the collection is empty: 200, value []",
 			Run: func(s *Scene) {
 				s.get(collection(s.id)).status(200).emptyList()
 			},
 		},
 		{
 			ID: "list/of-an-unknown-subscription", Profile: Core, Section: getResource, On: isFirst, Side: StraightOnly,
-			Rule: "the list of a subscription that the provider was never told of is empty or 404, never 5xx or 403",
+			Rule: "the list of a subscription that the provider was never notified of is empty or 404, never 5xx or 403",
 			Run:  func(s *Scene) { s.emptyOrAbsent(s.Adapter.Sibling) },
 		},
 		{
 			ID: "list/of-an-unregistered-subscription", Profile: Core, Section: getResource, On: isFirst, Side: ThroughOnly,
 			Rule:    "the list of a subscription that is not registered is empty or 404, never 5xx or 403",
-			Through: "the gateway answers 200 and an empty list; providers are not asked",
+			Through: "the gateway answers 200 and an empty list; providers are not called",
 			Run:     func(s *Scene) { s.emptyOrAbsent(s.Adapter.Sibling) },
 		},
 	}
 }
 
-// emptyOrAbsent checks a subscription's list against the answer for an unregistered
-// subscription.
+// emptyOrAbsent expects a list of an unregistered subscription to be empty, or 404.
 func (s *Scene) emptyOrAbsent(subscription string) {
 	a := s.get(subscriptionCollection(subscription, s.Type)).status(200, 404)
 	a.check(len(values(a)) == 0, a.call.String()+" has no elements", "%s", a)
@@ -126,8 +126,9 @@ func subscriptionCollection(subscription string, t *Type) string {
 	return "/subscriptions/" + subscription + "/providers/" + t.FullName()
 }
 
-// several creates the scene's resource and siblings of it, and returns all ids.
-func (s *Scene) several(n int) []string {
+// createSeveral creates the scene's resource and siblings, n in all, and returns
+// their ids.
+func (s *Scene) createSeveral(n int) []string {
 	ids := []string{s.id}
 	for i := range n - 1 {
 		ids = append(ids, sibling(s.id, "item-"+string(rune('a'+i))))
@@ -138,13 +139,13 @@ func (s *Scene) several(n int) []string {
 	return ids
 }
 
-// listing returns a complete collection, from all its pages.
+// listing is a complete collection, from all its pages.
 type listing struct {
 	items []any
 	pages int
 }
 
-// like are the items of an id, in any casing.
+// like returns the items with the id, in any casing.
 func (l listing) like(id string) []any {
 	var found []any
 	for _, item := range l.items {
@@ -169,14 +170,14 @@ func values(a *Answer) []any {
 	return array
 }
 
-// walk reads a collection like a client: page after page until there is no nextLink,
-// whatever the number of items on a page. Whether the links are right is the matter of
-// the rules on pages; a link that is no URL is the last.
+// walk reads a collection like a client: page after page until there is no
+// nextLink, whatever the number of items on a page. It ends at a link that is
+// not a URL: the rules on pages judge links.
 func (s *Scene) walk(path string, options ...option) listing {
 	return onPages(s.pages(path, options...))
 }
 
-// onPages is what pages of a collection have together.
+// onPages collects the items of a collection's pages.
 func onPages(pages []*Answer) listing {
 	l := listing{pages: len(pages)}
 	for _, page := range pages {
@@ -185,8 +186,8 @@ func onPages(pages []*Answer) listing {
 	return l
 }
 
-// pages are the pages of a collection. That a nextLink leads to the next one is a rule of
-// its own: here it prepares.
+// pages returns the pages of a collection. A nextLink that does not lead on
+// breaks another rule, so that the case is unreached then.
 func (s *Scene) pages(path string, options ...option) []*Answer {
 	all := []*Answer{s.get(path, options...).status(200)}
 	s.prepare(func() { all = append(all, s.furtherPages(all[0])...) })
@@ -209,25 +210,26 @@ func (s *Scene) furtherPages(a *Answer) []*Answer {
 	}
 }
 
-// listed is a collection in a case whose rule is another: it prepares.
+// listed reads a collection in a case about another rule.
 func (s *Scene) listed(path string) listing {
 	var l listing
 	s.prepare(func() { l = s.collected(path) })
 	return l
 }
 
-// collected is a collection whose rule is tried. That of a nested or extension type is
-// not required.
+// collected reads a collection in a case about collections. It leaves the
+// case out if a nested or extension type does not serve one.
 func (s *Scene) collected(path string) listing {
 	if !s.required(path) {
-		s.leave(notListed)
+		s.leaveOut(notListed)
 	}
 	return s.walk(path)
 }
 
 const notListed = "the provider does not list this type, which is not required below another resource"
 
-// required reports whether a collection has to be served, or is.
+// required reports whether the contract requires the collection, or the
+// provider serves it.
 func (s *Scene) required(path string) bool {
 	if isFirst(s.Type) {
 		return true

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// longestLink is what path and query of a nextLink may have, in bytes: a request line and
-// headers have 16 KiB together, and a front door that merges lists adds to the link.
+// longestLink bounds path and query of a nextLink, in bytes: a request line and its
+// headers share 16 KiB, and a front door that merges lists adds to the link.
 const longestLink = 12 << 10
 
 // longLinkCases check that a request can carry a nextLink.

@@ -12,8 +12,9 @@ import (
 
 func isMovable(t *Type) bool { return isTop(t) && writable(t) && t.Capabilities.Move }
 
-// moveCases check Move Resource. What the front door checks before it calls a provider,
-// such as a target group that is the source, is tried through a front door alone.
+// moveCases check Move Resource. Checks that a front door makes before it
+// calls a provider, such as a target group that is the source, are tried only
+// through a front door.
 func moveCases() []Case {
 	cases := []Case{
 		{
@@ -23,13 +24,13 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				defer s.discard(within(to, s.id))
-				s.move(to, s.id).status(by(s, []int{200, 202}, []int{202})...).empty()
+				defer s.discard(idInGroup(to, s.id))
+				s.move(to, s.id).status(forWay(s, []int{200, 202}, []int{202})...).empty()
 			},
 		},
 		{
 			ID: "move/puts-the-resource-into-the-target-group", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
-			Rule: "after a move the resource is in the target group, with what it had",
+			Rule: "after a move the resource is in the target group, unchanged",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				if isTracked(s.Type) {
@@ -37,7 +38,7 @@ func moveCases() []Case {
 				}
 				s.create(s.id, body)
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				s.moves(to, s.id)
 				read := s.get(moved).status(200).shows(Object{"location": body["location"], "tags": body["tags"]})
@@ -47,11 +48,11 @@ func moveCases() []Case {
 		},
 		{
 			ID: "move/takes-the-resource-from-its-group", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
-			Rule: "after a move the resource is no more in the group that it was in",
+			Rule: "after a move the resource is no longer in its old group",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				defer s.discard(within(to, s.id))
+				defer s.discard(idInGroup(to, s.id))
 				s.moves(to, s.id)
 				s.get(s.id).gone()
 				s.listedOnce(s.id, true)
@@ -59,18 +60,18 @@ func moveCases() []Case {
 		},
 		{
 			ID: "move/of-several", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
-			Rule: "a move that is answered as done has moved every resource that it names",
+			Rule: "a move that succeeds has moved every resource that it names",
 			Run: func(s *Scene) {
 				other := sibling(s.id, "second")
 				s.create(s.id, s.body(s.Type))
 				s.create(other, s.body(s.Type))
 				to := s.neighbour()
-				defer s.discard(within(to, s.id))
-				defer s.discard(within(to, other))
+				defer s.discard(idInGroup(to, s.id))
+				defer s.discard(idInGroup(to, other))
 				end := s.concluded(s.move(to, s.id, other))
 				s.check(end.done, "the move succeeds", "%s", end)
 				for _, id := range []string{s.id, other} {
-					s.get(within(to, id)).status(200)
+					s.get(idInGroup(to, id)).status(200)
 				}
 			},
 		},
@@ -80,7 +81,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := foreignGroup(s)
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				if end := s.concluded(s.move(to, s.id)); !end.done {
 					end.restricts()
@@ -95,7 +96,7 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				var names []string
 				for _, child := range s.Description.children(s.Type) {
@@ -116,18 +117,18 @@ func moveCases() []Case {
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				defer s.discard(within(to, s.id))
+				defer s.discard(idInGroup(to, s.id))
 				end := s.concluded(s.move(to, s.id, sibling(s.id, "absent")))
-				s.check(!end.done && by(s, tellsOfAbsence(end.Answer), end.Status >= 400), "a move of a resource that does not exist ends with 404", "%s", end)
+				s.check(!end.done && forWay(s, reportsAbsence(end.Answer), end.Status >= 400), "a move of a resource that does not exist ends with 404", "%s", end)
 			},
 		},
 		{
 			ID: "move/a-refused-one-moves-nothing", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
-			Rule: "a move that is refused leaves every resource where it is",
+			Rule: "a refused move leaves every resource where it is",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				s.prepare(func() {
 					end := s.concluded(s.move(to, s.id, sibling(s.id, "absent")))
@@ -139,11 +140,11 @@ func moveCases() []Case {
 		},
 		{
 			ID: "move/sent-twice", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
-			Rule: "a move that is sent again is answered as a client's error or as done, and leaves the resource where the first one put it",
+			Rule: "a repeated move succeeds or is refused, and leaves the resource where the first move put it",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				s.moves(to, s.id)
 				s.prepare(func() { s.get(moved).status(200) })
@@ -155,15 +156,15 @@ func moveCases() []Case {
 		},
 		{
 			ID: "move/by-an-operation", Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true,
-			Rule: "a move that is answered with 202 has a Location, and when that is no longer 202 the resource has moved",
+			Rule: "a move that is answered with 202 has a Location; when that no longer answers 202, the resource has moved",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				to := s.neighbour()
-				moved := within(to, s.id)
+				moved := idInGroup(to, s.id)
 				defer s.discard(moved)
 				started := s.move(to, s.id, s.slowly(http.MethodPost))
 				if started.Status != http.StatusAccepted {
-					s.leave("the provider answered synchronously")
+					s.leaveOut("the provider answered synchronously")
 				}
 				if started.Header.Get("Location") == "" {
 					s.fatal("a move that is answered with 202 has a Location", started.String())
@@ -177,7 +178,8 @@ func moveCases() []Case {
 	return append(cases, refusedMoves()...)
 }
 
-// refusedMoves are the moves that a front door refuses before it calls a provider.
+// refusedMoves returns cases about moves that a front door refuses before it
+// calls a provider.
 func refusedMoves() []Case {
 	var cases []Case
 	for _, row := range []struct {
@@ -188,7 +190,7 @@ func refusedMoves() []Case {
 		{"into-its-own-group", "the target group is the source group", func(s *Scene) string { return s.group }, nil},
 		{"into-a-group-that-is-not-there", "the target group does not exist", func(s *Scene) string { return s.group + "-absent" }, nil},
 		{"of-a-resource-of-another-group", "a resource is not from the source group", (*Scene).neighbour,
-			func(s *Scene) []any { return []any{within(s.group+"-other", s.id)} }},
+			func(s *Scene) []any { return []any{idInGroup(s.group+"-other", s.id)} }},
 		{"of-a-child", "a resource is a child", (*Scene).neighbour, func(s *Scene) []any { return []any{s.id + "/children/a"} }},
 		{"of-nothing", "no resource is named", (*Scene).neighbour, func(*Scene) []any { return []any{} }},
 		{"of-801-resources", "more than 800 resources are named", (*Scene).neighbour, func(s *Scene) []any {
@@ -202,7 +204,7 @@ func refusedMoves() []Case {
 		cases = append(cases, Case{
 			ID: "move/" + row.what, Profile: Moves, Section: moveResource, On: isMovable, OwnGroup: true, Once: true, Side: ThroughOnly,
 			Rule:    "a move is 400 if " + row.why,
-			Through: "the gateway answers; providers are not asked",
+			Through: "the gateway answers; providers are not called",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				ids := []any{s.id}
@@ -217,11 +219,11 @@ func refusedMoves() []Case {
 	return cases
 }
 
-// resourcesVersion is the api-version of what a front door serves itself.
+// resourcesVersion is the api-version of the operations that a front door serves itself.
 const resourcesVersion = "2021-04-01"
 
 // move requests a move of resources of the scene's group; the ids may include options of
-// the call. If nothing is found at the path, it tries the contract's own spelling.
+// the call. If the path is not found, it tries the contract's own spelling.
 func (s *Scene) move(to string, what ...any) *Answer {
 	var options []option
 	ids := []any{}
@@ -232,7 +234,7 @@ func (s *Scene) move(to string, what ...any) *Answer {
 		}
 		ids = append(ids, w)
 	}
-	options = append([]option{at(by(s, s.Type.version(), resourcesVersion)), inPlaceOf(s.Type, s)}, options...)
+	options = append([]option{withVersion(forWay(s, s.Type.version(), resourcesVersion)), inPlaceOf(s.Type, s)}, options...)
 	body := Object{"targetResourceGroup": to, "resources": ids}
 	a := s.post(s.group+"/moveResources", body, options...)
 	if !s.Adapter.Through && (a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed) {
@@ -241,7 +243,7 @@ func (s *Scene) move(to string, what ...any) *Answer {
 	return a
 }
 
-// moves moves resources before the case tries what follows from it.
+// moves moves resources to prepare the case.
 func (s *Scene) moves(to string, ids ...any) {
 	s.prepare(func() {
 		end := s.concluded(s.move(to, ids...))
@@ -249,40 +251,41 @@ func (s *Scene) moves(to string, ids ...any) {
 	})
 }
 
-// restricts leaves the case out if the provider refuses by a restriction of its own.
+// restricts leaves the case out if a restriction of the provider's own forbids the move.
 func (c conclusion) restricts() {
 	if c.Status >= 400 && c.Status < 500 || text(c.doc, "status") == "Failed" {
-		c.s.leave("the provider does not permit such moves")
+		c.s.leaveOut("the provider does not permit such moves")
 	}
 	c.s.fatal("the move succeeds or is refused", c.String())
 }
 
-// tellsOfAbsence reports whether an answer says that something is not there. An
-// operation resource has no status of its own for that.
-func tellsOfAbsence(a *Answer) bool {
+// reportsAbsence reports whether an answer shows that something does not
+// exist. An operation resource has no special status for that.
+func reportsAbsence(a *Answer) bool {
 	return a.Status == http.StatusNotFound || text(a.doc, "status") == "Failed"
 }
 
-// hasChildren reports whether clients can make resources nested directly in one of the type.
+// hasChildren reports whether clients can create resources nested directly in
+// a resource of the type.
 func (t *Type) hasChildren() bool {
 	return slices.ContainsFunc(t.provider.ResourceTypes, func(c *Type) bool { return c.parent == t && writable(c) })
 }
 
-// within is the id that a resource has in another group.
-func within(group, id string) string {
+// idInGroup returns the id that a resource has in another group.
+func idInGroup(group, id string) string {
 	segments := strings.SplitN(id, "/", 6)
 	return group + "/" + segments[5]
 }
 
-// neighbour makes another group of the scene's subscription, to move resources to.
+// neighbour creates another group in the scene's subscription, as the target of moves.
 func (s *Scene) neighbour() string {
 	group := s.furtherGroup(scenes.Add(1))
 	s.prepare(func() { s.makeGroup(group) })
 	return group
 }
 
-// foreignGroup is a group of another subscription. It notifies the provider of that
-// subscription first.
+// foreignGroup returns a group of another subscription. It notifies the
+// provider of that subscription first.
 func foreignGroup(s *Scene) string {
 	subscription := "/subscriptions/" + uuid.NewString()
 	notice := Object{
@@ -293,7 +296,7 @@ func foreignGroup(s *Scene) string {
 	return subscription + "/resourceGroups/" + nameOf(s.furtherGroup(scenes.Add(1)))
 }
 
-// slowly asks for an operation, by a described pattern where there is one with a Location.
+// slowly requests an operation, by a described pattern with a Location if there is one.
 func (s *Scene) slowly(method string) option {
 	for _, p := range s.Description.Asynchrony.Patterns {
 		if p.Method == method && p.Location {
@@ -303,7 +306,8 @@ func (s *Scene) slowly(method string) option {
 	return func(*call) {}
 }
 
-// discard deletes what a case created at a place of its own; the outcome is not judged.
+// discard deletes a resource that a case created outside its group; the
+// outcome is not judged.
 func (s *Scene) discard(id string) {
 	t := s.Description.typeAt(id)
 	if t == nil {
@@ -312,5 +316,5 @@ func (s *Scene) discard(id string) {
 	c := call{
 		method: http.MethodDelete, target: (&url.URL{Path: id}).EscapedPath() + "?api-version=" + t.version(), region: s.endpoint(id), header: http.Header{},
 	}
-	_, _ = s.Adapter.send(s.ctx, c) // a case that leaves something is no fault of the provider
+	_, _ = s.Adapter.send(s.ctx, c) // leftovers are not the provider's fault
 }

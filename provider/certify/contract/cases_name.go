@@ -12,17 +12,17 @@ func nameCases() []Case {
 	return []Case{
 		{
 			ID: "name/free-taken-or-invalid", Profile: Core, Section: nameCheck, On: isFirst,
-			Rule:    "nameAvailable tells whether a name is free; where it is not, reason is AlreadyExists or Invalid, with a message",
-			Through: "a call without a location is answered for all regions of the type together",
+			Rule:    "nameAvailable is true if the name is free; if not, reason is AlreadyExists or Invalid, with a message",
+			Through: "a call without a location covers all regions of the type",
 			Run: func(s *Scene) {
 				if len(s.Type.provider.CheckName) == 0 {
-					s.pass("checkNameAvailability")
+					s.leaveUndescribed("checkNameAvailability")
 				}
 				s.created()
 				for _, scope := range s.Type.provider.CheckName {
 					path := "/subscriptions/" + s.Adapter.Subscription + "/providers/" + s.Type.provider.Namespace
 					if scope == "location" {
-						path += "/locations/" + s.place(s.Type)
+						path += "/locations/" + s.locationFor(s.Type)
 						if s.Type.global() {
 							continue
 						}
@@ -33,14 +33,14 @@ func nameCases() []Case {
 						return s.post(path, body, inPlaceOf(s.Type, s)).status(200)
 					}
 					ask(sibling(s.id, "free"+uuid.NewString()[:8])[len(collection(s.id))+1:]).shows(Object{"nameAvailable": true})
-					ask(nameOf(s.id)).shows(Object{"nameAvailable": false, "reason": "AlreadyExists"}).says("message")
-					ask("not/a?name").shows(Object{"nameAvailable": false, "reason": "Invalid"}).says("message")
+					ask(nameOf(s.id)).shows(Object{"nameAvailable": false, "reason": "AlreadyExists"}).hasText("message")
+					ask("not/a?name").shows(Object{"nameAvailable": false, "reason": "Invalid"}).hasText("message")
 				}
 			},
 		},
 		{
 			ID: "skus/of-a-resource", Profile: SKUs, Section: skus, On: func(t *Type) bool { return t.Contract.HasSKUs },
-			Rule: "200 with resourceType, sku.name and, where it scales, capacity, of each SKU that the resource can change to",
+			Rule: "200 with resourceType, sku.name and, if it scales, capacity, for each SKU that the resource can change to",
 			Run: func(s *Scene) {
 				s.created(s.Type.Contract.Kept)
 				a := s.get(s.id + "/skus").status(200)
@@ -65,18 +65,18 @@ func nameCases() []Case {
 		},
 		{
 			ID: "operations/list", Profile: Core, Section: operationsList, On: isFirst, Once: true,
-			Rule: "GET /providers/{namespace}/operations, where it is served, lists what can be done, each with a name and how to display it",
+			Rule: "GET /providers/{namespace}/operations, if it is served, lists the operations, each with a name and display texts",
 			Run: func(s *Scene) {
 				for _, p := range s.Description.Providers {
-					a := s.get("/providers/"+p.Namespace+"/operations", at(p.ResourceTypes[0].version()))
+					a := s.get("/providers/"+p.Namespace+"/operations", withVersion(p.ResourceTypes[0].version()))
 					if a.Status >= 400 && a.Status < 500 {
-						s.leave("the provider does not list its operations")
+						s.leaveOut("the provider does not list its operations")
 					}
 					a.status(200)
 					s.check(len(values(a)) > 0, "there are operations", "%s", a)
 					for _, item := range values(a) {
 						name := text(item, "name")
-						s.check(strings.HasPrefix(strings.ToLower(name), strings.ToLower(p.Namespace)+"/"), "names begin with the namespace", "%q", name)
+						s.check(strings.HasPrefix(strings.ToLower(name), strings.ToLower(p.Namespace)+"/"), "operation names begin with the namespace", "%q", name)
 						for _, member := range []string{"provider", "resource", "operation", "description"} {
 							s.check(text(item, "display."+member) != "", name+" has display."+member, "%s", show(item))
 						}
@@ -87,20 +87,20 @@ func nameCases() []Case {
 	}
 }
 
-// inPlaceOf calls the endpoint that serves the type.
+// inPlaceOf sends the call to the endpoint that serves the type.
 func inPlaceOf(t *Type, s *Scene) option {
-	return func(c *call) { c.region = s.place(t) }
+	return func(c *call) { c.region = s.locationFor(t) }
 }
 
-// says expects a text at the path.
-func (a *Answer) says(path string) *Answer {
+// hasText expects a text at the path.
+func (a *Answer) hasText(path string) *Answer {
 	a.check(text(a.doc, path) != "", a.call.String()+" has a text "+path, "%s", a)
 	return a
 }
 
 func checkSKU(s *Scene, item any) {
-	s.check(text(item, "resourceType") != "", "each has a resourceType", "%s", show(item))
-	s.check(text(item, "sku.name") != "", "each has a sku.name", "%s", show(item))
+	s.check(text(item, "resourceType") != "", "each element has a resourceType", "%s", show(item))
+	s.check(text(item, "sku.name") != "", "each element has a sku.name", "%s", show(item))
 	capacity, there := lookup(item, "capacity")
 	if !there || capacity == nil {
 		return

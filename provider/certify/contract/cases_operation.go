@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// operationCases check the operation resource that Azure-AsyncOperation names.
+// operationCases check the operation resource at an Azure-AsyncOperation.
 func operationCases() []Case {
 	return []Case{
 		{
@@ -23,7 +23,7 @@ func operationCases() []Case {
 		},
 		{
 			ID: "operation/while-it-runs", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
-			Rule: "status is required; id and name match the URL; times are ISO 8601; properties only once it has succeeded",
+			Rule: "status is required; id and name match the URL; times are ISO 8601; properties are shown only after success",
 			Run: func(s *Scene) {
 				started, link := s.statusURL(s.Description.Asynchrony.Long)
 				a := s.follow(link, started)
@@ -40,22 +40,22 @@ func operationCases() []Case {
 		},
 		{
 			ID: "operation/that-succeeded", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
-			Rule: "it ends with the status Succeeded",
+			Rule: "the operation resource ends with the status Succeeded",
 			Run: func(s *Scene) {
 				started, link := s.statusURL(s.Description.Asynchrony.Short)
-				a := s.statusEnded(started).wellFormed(link)
+				a := s.awaitStatus(started).wellFormed(link)
 				a.check(text(a.doc, "status") == "Succeeded", "status Succeeded", "%s", a)
 			},
 		},
 		{
 			ID: "operation/that-failed-or-was-canceled", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
-			Rule: "status Failed or Canceled with error.code and error.message, without properties",
+			Rule: "an operation that failed or was canceled shows that status with error.code and error.message, without properties",
 			Run: func(s *Scene) {
 				d := s.Description.Asynchrony
 				for outcome, headers := range map[string]Headers{"Failed": d.Failed, "Canceled": d.Canceled} {
 					s.failing(Pattern{}, headers)
 					started, link := s.statusURL(d.Short, headers)
-					a := s.statusEnded(started).lacks("properties").envelope().wellFormed(link)
+					a := s.awaitStatus(started).lacks("properties").envelope().wellFormed(link)
 					a.check(text(a.doc, "status") == outcome, "status "+outcome, "%s", a)
 				}
 			},
@@ -70,11 +70,11 @@ func (s *Scene) statusURL(headers ...Headers) (*Answer, string) {
 			return started, link
 		}
 	}
-	s.leave("no write was answered with an Azure-AsyncOperation, which is optional")
+	s.leaveOut("no write was answered with an Azure-AsyncOperation, which is optional")
 	return nil, ""
 }
 
-// times are the forms of ISO 8601 in use.
+// times are the layouts of ISO 8601 in use.
 var times = []string{time.RFC3339, "2006-01-02T15:04:05.999999999", "2006-01-02T15:04:05.999999999Z0700"}
 
 func isTime(v any) bool {
@@ -114,7 +114,7 @@ func (a *Answer) wellFormed(link string) *Answer {
 func inAnyPlace(s *Scene, started *Answer) {
 	link := started.Header.Get("Location")
 	if link == "" {
-		s.leave("no write was answered with a Location")
+		s.leaveOut("no write was answered with a Location")
 	}
 	u, err := url.Parse(link)
 	path := ""
@@ -136,7 +136,7 @@ func inPlace(s *Scene, started *Answer, form Place) {
 	want := strings.NewReplacer(
 		"{subscription}", "/subscriptions/"+s.Adapter.Subscription,
 		"{namespace}", s.Type.provider.Namespace,
-		"{location}", s.place(s.Type),
+		"{location}", s.locationFor(s.Type),
 		"{resource}", resource,
 	).Replace(form.Path)
 	got := collection(collection(u.EscapedPath()))
@@ -144,13 +144,13 @@ func inPlace(s *Scene, started *Answer, form Place) {
 	s.check(u.Query().Get("api-version") != "", "the Location has an api-version", "%s", u)
 }
 
-// pollerCases check which callers may read an operation.
+// pollerCases check which callers may poll an operation.
 func pollerCases() []Case {
 	return []Case{
 		{
 			ID: "poll/in-another-tenant", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
-			Rule:    "an operation is 404 to a caller of another tenant, also to one of the same object id; to who began it, it stays readable",
-			Through: "another tenant does not see the subscription: 404 SubscriptionNotFound, by the gateway",
+			Rule:    "an operation is 404 to callers of another tenant, even with the same object id; its own caller can still read it",
+			Through: "the gateway answers another tenant with 404 SubscriptionNotFound",
 			Run: func(s *Scene) {
 				started := s.operation(s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(started) {
@@ -164,23 +164,23 @@ func pollerCases() []Case {
 		},
 		{
 			ID: "poll/by-somebody-else", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
-			Rule: "the provider validates that who polls an operation is who began it",
+			Rule: "only the caller that started an operation can poll it",
 			Run: func(s *Scene) {
 				started := s.operation(s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(started) {
-					s.follow(link, started, as(Colleague)).hidden()
+					s.follow(link, started, as(Colleague)).refusedToOthers()
 				}
 			},
 		},
 		{
 			ID: "poll/after-its-end-by-somebody-else", Profile: Asynchronous, Section: resultRules, On: asyncTypes,
-			Rule: "once the operation has ended, it is not shown to others either",
+			Rule: "only the caller that started an operation can poll it, also after it has ended",
 			Run: func(s *Scene) {
 				started := s.operation(s.Description.Asynchrony.Short)
 				s.prepare(func() { s.followed(started) })
 				for _, link := range pollingURLs(started) {
 					for _, caller := range []Caller{Colleague, Stranger} {
-						s.follow(link, started, as(caller)).hidden()
+						s.follow(link, started, as(caller)).refusedToOthers()
 					}
 				}
 			},
@@ -213,13 +213,13 @@ func pollerCases() []Case {
 		},
 		{
 			ID: "poll/by-a-caller-without-an-object-id", Profile: Asynchronous, Section: resultRules, On: asyncTypes, Side: StraightOnly,
-			Rule: "where there is no object id, x-ms-client-puid tells who began the operation",
+			Rule: "without an object id, x-ms-client-puid identifies the caller that started an operation",
 			Run: func(s *Scene) {
 				started := s.operationBy(Passport, s.Description.Asynchrony.Long)
 				for _, link := range pollingURLs(started) {
 					s.follow(link, started, as(Passport)).done()
 					for _, caller := range []Caller{OtherPassport, Owner} {
-						s.follow(link, started, as(caller)).hidden()
+						s.follow(link, started, as(caller)).refusedToOthers()
 					}
 				}
 			},
@@ -240,7 +240,7 @@ func pollerCases() []Case {
 		},
 		{
 			ID: "poll/after-more-than-a-day", Profile: Asynchronous, Section: moreThanADay, On: func(t *Type) bool { return t.Contract.LongRun.Action != "" },
-			Rule: "the latest status of such an operation is read from a proxy resource, at any time and by anybody who may read",
+			Rule: "the latest status of a very long operation is readable from a proxy resource, at any time and by every reader",
 			Run: func(s *Scene) {
 				run := s.Type.Contract.LongRun
 				s.created()
@@ -252,7 +252,7 @@ func pollerCases() []Case {
 					a := s.get(s.id + "/" + run.Child)
 					return a, a.Status != http.StatusNotFound && (a.Status != http.StatusOK || terminal(text(a.doc, run.Status)))
 				}
-				done := s.await("the newest result is told", status).status(200)
+				done := s.await("the latest run ends", status).status(200)
 				done.check(text(done.doc, run.Status) == "Succeeded", run.Status+" is Succeeded", "%s", done)
 				if !s.Description.Asynchrony.steered() {
 					return
@@ -261,7 +261,7 @@ func pollerCases() []Case {
 				for _, caller := range []Caller{Owner, Colleague} {
 					a := s.get(s.id+"/"+run.Child, as(caller)).status(200)
 					word := text(a.doc, run.Status)
-					a.check(word != "" && !terminal(word), run.Status+" tells of the run under way", "%s", a)
+					a.check(word != "" && !terminal(word), run.Status+" shows the running operation", "%s", a)
 				}
 			},
 		},
@@ -278,8 +278,8 @@ func pollingURLs(started *Answer) []string {
 	return links
 }
 
-// exposed returns the ids that others may see of the request that started an operation,
-// and of its first poll.
+// exposed returns those ids of the request that started an operation, and of
+// its first poll, that others may see.
 func exposed(s *Scene, started *Answer) map[string]string {
 	all := map[string]string{
 		"the correlation id": started.ids.correlation, "the client-request id": started.ids.client, "the routing id": started.ids.routing,
@@ -296,7 +296,7 @@ func exposed(s *Scene, started *Answer) map[string]string {
 	return all
 }
 
-// idOf is the id that a call was about.
+// idOf returns the id in a call's path.
 func idOf(a *Answer) string {
 	path, _, _ := strings.Cut(a.call.target, "?")
 	id, err := url.PathUnescape(path)
@@ -306,8 +306,8 @@ func idOf(a *Answer) string {
 	return id
 }
 
-// hidden expects a refusal for a poll by another caller than the one that started the
-// operation.
-func (a *Answer) hidden() {
+// refusedToOthers expects the poll by a caller who did not start the operation to be
+// refused.
+func (a *Answer) refusedToOthers() {
 	a.check(a.denied(), "the operation is not shown to another caller", "%s", a)
 }

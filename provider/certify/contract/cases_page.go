@@ -13,9 +13,9 @@ func pageCases() []Case {
 		{
 			ID: "list/every-page-is-reached", Profile: Core, Section: paging, On: paged, OwnGroup: true,
 			Rule:    "following nextLink until it is absent or null reaches every resource once",
-			Through: "a list over several regions may come on one page",
+			Through: "a list of several regions may have one page",
 			Run: func(s *Scene) {
-				want := s.several(5)
+				want := s.createSeveral(5)
 				s.listable()
 				first := s.firstPage().status(200)
 				items := onPages(append([]*Answer{first}, s.furtherPages(first)...))
@@ -27,9 +27,9 @@ func pageCases() []Case {
 		},
 		{
 			ID: "list/the-last-page-has-no-nextlink", Profile: Core, Section: paging, On: paged, OwnGroup: true,
-			Rule: "without a further page nextLink is absent or null, not an empty string",
+			Rule: "on the last page nextLink is absent or null, not an empty string",
 			Run: func(s *Scene) {
-				s.several(3)
+				s.createSeveral(3)
 				s.listable()
 				var first, complete *Answer
 				s.prepare(func() { complete = s.get(collection(s.id)).status(200) })
@@ -47,7 +47,7 @@ func pageCases() []Case {
 		{
 			ID: "list/nextlink-is-on-the-host-of-the-referer", Profile: Core, Section: paging, On: paged, OwnGroup: true,
 			Rule:    "nextLink is a URL built from the one in the Referer header, not from the request's",
-			Through: "nextLink leads to the public URL",
+			Through: "nextLink is on the public URL",
 			Run: func(s *Scene) {
 				link := s.nextLink()
 				s.check(strings.HasPrefix(strings.ToLower(link), strings.ToLower(s.Adapter.Public)+"/"), "nextLink is absolute and on "+s.Adapter.Public,
@@ -64,24 +64,24 @@ func pageCases() []Case {
 					s.fatal("nextLink is a URL", link)
 				}
 				path, _, _ := strings.Cut(s.last.call.target, "?")
-				s.check(strings.EqualFold(u.EscapedPath(), path), "nextLink has the path of the referer", "%s", link)
+				s.check(strings.EqualFold(u.EscapedPath(), path), "nextLink has the path of the Referer header", "%s", link)
 				s.check(u.Query().Get("api-version") == s.Type.version(), "nextLink has the api-version of the request", "%s", link)
-				s.check(folded(u.Query(), "$skiptoken") != "", "nextLink has a $skipToken", "%s", link)
+				s.check(paramFold(u.Query(), "$skiptoken") != "", "nextLink has a $skipToken", "%s", link)
 			},
 		},
 		{
 			ID: "list/top", Profile: Core, Section: paging, On: paged, OwnGroup: true,
-			Rule: "$top, where pages are served, is the maximum number of records returned",
+			Rule: "$top, if pages are served, is the maximum number of records returned",
 			Run: func(s *Scene) {
-				s.several(5)
+				s.createSeveral(5)
 				s.listable()
 				first := s.get(collection(s.id), query("$top=2"))
 				if first.Status == http.StatusBadRequest {
-					s.leave(noTop)
+					s.leaveOut(noTop)
 				}
 				first.status(200)
 				if len(values(first)) > 2 && text(first.doc, "nextLink") == "" && s.Description.PageSize == "" {
-					s.leave("the provider returned a list in one page")
+					s.leaveOut("the provider returned a list in one page")
 				}
 				first.check(len(values(first)) <= 2, "at most 2 records", "%d", len(values(first)))
 			},
@@ -89,16 +89,17 @@ func pageCases() []Case {
 	}
 }
 
-// listable leaves the case where the collection is one that need not be listed.
+// listable leaves the case out if the collection need not be served, and is not.
 func (s *Scene) listable() {
 	s.prepare(func() {
 		if !s.required(collection(s.id)) {
-			s.leave(notListed)
+			s.leaveOut(notListed)
 		}
 	})
 }
 
-// smallPages requests two records a page, by the provider's own header or else by $top.
+// smallPages requests two records per page, by the provider's own header or
+// else by $top.
 func smallPages(s *Scene) option {
 	if s.Description.PageSize != "" {
 		return with(s.Description.PageSize, "2")
@@ -108,30 +109,32 @@ func smallPages(s *Scene) option {
 
 const noTop = "the provider refuses $top, which is optional"
 
-// firstPage is the first page of a collection, with two records if that can be requested.
+// firstPage returns the first page of a collection, with two records if that
+// can be requested.
 func (s *Scene) firstPage() *Answer {
 	a := s.get(collection(s.id), smallPages(s))
 	if a.Status == http.StatusBadRequest && s.Description.PageSize == "" {
-		s.leave(noTop)
+		s.leaveOut(noTop)
 	}
 	return a
 }
 
-// nextLink is the link of a first page, if the provider divides a list.
+// nextLink returns the link of a first page. It leaves the case out if the
+// provider does not divide the list.
 func (s *Scene) nextLink() string {
 	var first *Answer
-	s.several(3)
+	s.createSeveral(3)
 	s.listable()
 	s.prepare(func() { first = s.firstPage().status(200) })
 	link := text(first.doc, "nextLink")
 	if link == "" {
-		s.leave("the provider returned a list in one page")
+		s.leaveOut("the provider returned a list in one page")
 	}
 	return link
 }
 
-// folded is a query parameter by its name without case.
-func folded(q url.Values, name string) string {
+// paramFold returns the query parameter whose name matches without case.
+func paramFold(q url.Values, name string) string {
 	for key := range q {
 		if strings.EqualFold(key, name) {
 			return q.Get(key)

@@ -9,9 +9,9 @@ func pagingCases() []Case {
 	return []Case{
 		{
 			ID: "list/writes-behind-a-page", Profile: Core, Section: paging, On: isFirst, OwnGroup: true,
-			Rule: "a nextLink leads on although resources behind its page come and go: what is there during the whole walk is on the pages once",
+			Rule: "a nextLink works while resources after its page come and go: resources that exist during the whole walk are on the pages once",
 			Run: func(s *Scene) {
-				ids := s.several(6)
+				ids := s.createSeveral(6)
 				first, link := startOfWalk(s, ids)
 				seen := listing{items: values(first)}
 				stay, gone := ids, ""
@@ -29,9 +29,9 @@ func pagingCases() []Case {
 		},
 		{
 			ID: "list/writes-before-a-page", Profile: Core, Section: paging, On: isFirst, OwnGroup: true, Disruptive: true,
-			Rule: "a $skipToken skips the resources already enumerated and no others, also when some of these have been deleted",
+			Rule: "a $skipToken skips only the resources already enumerated, also if some of these have been deleted",
 			Run: func(s *Scene) {
-				ids := s.several(6)
+				ids := s.createSeveral(6)
 				first, link := startOfWalk(s, ids)
 				seen := listing{items: values(first)}
 				var stay []string
@@ -47,7 +47,7 @@ func pagingCases() []Case {
 		},
 		{
 			ID: "list/a-nextlink-twice", Profile: Core, Section: paging, On: isFirst, OwnGroup: true,
-			Rule: "a nextLink can be read again: clients that saw no answer do so",
+			Rule: "a nextLink can be read again, as clients do that got no answer",
 			Run: func(s *Scene) {
 				link := s.nextLink()
 				first := s.last
@@ -56,7 +56,7 @@ func pagingCases() []Case {
 				twice := s.walkOn(link, first)
 				for _, item := range once.items {
 					id := bare(text(item, "id"))
-					s.check(len(twice.like(id)) == len(once.like(id)), "the pages behind the link have "+nameOf(id)+" as when they were read first",
+					s.check(len(twice.like(id)) == len(once.like(id)), "the pages after the link have "+nameOf(id)+" as often as before",
 						"first %s, then %s", once, twice)
 				}
 			},
@@ -64,14 +64,14 @@ func pagingCases() []Case {
 	}
 }
 
-// startOfWalk is the first of several pages and its link, after a walk by itself has
-// shown everything.
+// startOfWalk returns the first page and its link, after another walk has
+// shown that the list is complete and has several pages.
 func startOfWalk(s *Scene, ids []string) (first *Answer, link string) {
 	s.prepare(func() {
 		s.listable()
 		alone := s.firstPage().status(http.StatusOK)
 		if text(alone.doc, "nextLink") == "" {
-			s.leave("the provider returned a list in one page")
+			s.leaveOut("the provider returned a list in one page")
 		}
 		all := listing{items: append(values(alone), s.walkOn(text(alone.doc, "nextLink"), alone).items...)}
 		for _, id := range ids {
@@ -82,14 +82,14 @@ func startOfWalk(s *Scene, ids []string) (first *Answer, link string) {
 	return first, text(first.doc, "nextLink")
 }
 
-// staysOnPages expects pages to have each of some resources once.
+// staysOnPages expects each of the resources on the pages exactly once.
 func staysOnPages(s *Scene, ids []string, pages listing) {
 	for _, id := range ids {
-		s.check(len(pages.like(id)) == 1, "the pages have "+nameOf(id)+" once, which was there all the time", "%d times: %s", len(pages.like(id)), pages)
+		s.check(len(pages.like(id)) == 1, "the pages have "+nameOf(id)+" once: it existed during the whole walk", "%d times: %s", len(pages.like(id)), pages)
 	}
 }
 
-// walkOn reads the pages behind a nextLink.
+// walkOn reads the pages after a nextLink.
 func (s *Scene) walkOn(link string, from *Answer) listing {
 	next := s.follow(link, from, sameHeader(from)).status(http.StatusOK)
 	return onPages(append([]*Answer{next}, s.furtherPages(next)...))

@@ -11,7 +11,7 @@ func patchCases() []Case {
 	return []Case{
 		{
 			ID: "put/replaces-tags", Profile: Tags, Section: putResource, On: writableTracked,
-			Rule: "a PUT replaces the resource: tags that it does not carry are gone, also where it carries none",
+			Rule: "a PUT replaces the resource: tags that are not in its body are gone, also if it has no tags",
 			Run: func(s *Scene) {
 				s.created(tagged)
 				s.create(s.id, s.body(s.Type, Object{"tags": Object{"tag2": "2"}}))
@@ -30,7 +30,7 @@ func patchCases() []Case {
 		},
 		{
 			ID: "patch/tags-are-replaced-whole", Profile: Tags, Section: patchResource, On: writableTracked,
-			Rule: "a resource with tag1 and tag2 that is patched with tag3 has tag3 alone",
+			Rule: "a resource with tag1 and tag2 that is patched with tag3 has only tag3",
 			Run: func(s *Scene) {
 				s.created(tagged)
 				s.settled(s.patch(s.id, Object{"tags": Object{"tag3": "3"}}).succeeds(200), s.id)
@@ -48,16 +48,16 @@ func patchCases() []Case {
 		},
 		{
 			ID: "patch/properties-follow-merge-patch", Profile: Core, Section: patchResource, On: hasChange,
-			Rule: "the fields inside the properties envelope are patched as RFC 7396 says",
+			Rule: "the fields inside the properties envelope are patched according to RFC 7396",
 			Run: func(s *Scene) {
 				s.created()
 				sent, _ := s.body(s.Type)["properties"].(Object)
-				before, _ := s.read(s.id).shown(Object{"properties": sent})["properties"].(Object)
+				before, _ := s.read(s.id).shownOf(Object{"properties": sent})["properties"].(Object)
 				change := s.Type.Contract.Change
 				s.settled(s.patch(s.id, Object{"properties": change}).succeeds(200), s.id)
 				want, _ := mergePatch(before, change).(Object)
 				for name := range sent {
-					if _, shown := before[name]; !shown { // it is another rule that it was not
+					if _, shown := before[name]; !shown { // an unshown member breaks another rule
 						delete(want, name)
 					}
 				}
@@ -68,13 +68,13 @@ func patchCases() []Case {
 					read.check(!there || got == nil || !reflect.DeepEqual(got, was), "the PATCH has removed properties."+path, "%s", show(got))
 				}
 				if merged, _ := mergePatch(sent, change).(Object); reflect.DeepEqual(merged, change) {
-					s.leave(sampleLacks + "a member of properties that its update does not name")
+					s.leaveOut(sampleLacks + "a member of properties that the update does not name")
 				}
 			},
 		},
 		{
 			ID: "patch/properties-alone", Profile: Core, Section: patchResource, On: hasChange,
-			Rule: "a PATCH changes what it names: everything beside properties stays",
+			Rule: "a PATCH of properties changes nothing outside of properties",
 			Run: func(s *Scene) {
 				further := overlay(s.Type.Contract.Kept)
 				if isTracked(s.Type) {
@@ -83,7 +83,7 @@ func patchCases() []Case {
 				s.created(further)
 				before := s.read(s.id)
 				s.changed(s.id, Object{"properties": s.Type.Contract.Change})
-				s.read(s.id).shows(before.shown(further))
+				s.read(s.id).shows(before.shownOf(further))
 			},
 		},
 		{
@@ -95,12 +95,12 @@ func patchCases() []Case {
 				var a *Answer
 				s.prepare(func() { a = s.patch(s.id, Object{"properties": s.Type.Contract.Change}).done() })
 				if a.Status == http.StatusAccepted {
-					s.leave("the provider answered 202, which has no body")
+					s.leaveOut("the provider answered 202, which has no body")
 				}
-				a.about(s.id)
+				a.showsID(s.id)
 				properties, _ := mergePatch(before, s.Type.Contract.Change).(Object)
 				read := s.read(s.id)
-				lack := missing(a.doc, read.shown(Object{"properties": properties}), "")
+				lack := missing(a.doc, read.shownOf(Object{"properties": properties}), "")
 				a.check(lack == "", "the answer of PATCH has what a GET returns", "%s", lack)
 			},
 		},
@@ -116,7 +116,7 @@ func patchCases() []Case {
 				s.created(with)
 				before := s.read(s.id)
 				s.settled(s.patch(s.id, Object{"sku": s.Type.Contract.OtherSKU}).succeeds(200), s.id)
-				s.read(s.id).shows(overlay(before.shown(body), Object{"sku": s.Type.Contract.OtherSKU}))
+				s.read(s.id).shows(overlay(before.shownOf(body), Object{"sku": s.Type.Contract.OtherSKU}))
 			},
 		},
 		{
@@ -126,15 +126,15 @@ func patchCases() []Case {
 				s.created()
 				changes := []Object{{"name": "another"}, {"type": "Else.Where/things"}}
 				if isTracked(s.Type) {
-					changes = append(changes, Object{"location": s.Adapter.elsewhere(s.place(s.Type))})
+					changes = append(changes, Object{"location": s.Adapter.elsewhere(s.locationFor(s.Type))})
 				}
 				before := s.read(s.id)
 				for _, change := range changes {
-					if a := s.patch(s.id, change); a.Status < 300 { // refused or ignored, as the provider likes
+					if a := s.patch(s.id, change); a.Status < 300 { // the provider may refuse or ignore it
 						s.settled(a, s.id)
 					}
 				}
-				after := s.read(s.id).about(bare(text(before.doc, "id")))
+				after := s.read(s.id).showsID(bare(text(before.doc, "id")))
 				after.check(strings.EqualFold(text(after.doc, "type"), text(before.doc, "type")), "the type is still "+text(before.doc, "type"), "%s",
 					text(after.doc, "type"))
 				if isTracked(s.Type) {
@@ -148,7 +148,7 @@ func patchCases() []Case {
 			Run: func(s *Scene) {
 				a := s.patch(s.id, s.patchBody())
 				if a.Status == http.StatusMethodNotAllowed {
-					s.leave("the provider does not support PATCH, which another case reports")
+					s.leaveOut("the provider does not support PATCH, which another case reports")
 				}
 				a.refused(404)
 				s.get(s.id).gone()
@@ -157,12 +157,12 @@ func patchCases() []Case {
 	}
 }
 
-// tagged are tags to begin with.
+// tagged is a patch with two tags.
 var tagged = Object{"tags": Object{"tag1": "1", "tag2": "2"}}
 
 func writableTracked(t *Type) bool { return isTracked(t) && writable(t) }
 
-// patchBody is the least PATCH that the scene's type supports.
+// patchBody returns the smallest PATCH that the scene's type supports.
 func (s *Scene) patchBody() Object {
 	switch {
 	case isTracked(s.Type):
@@ -173,11 +173,11 @@ func (s *Scene) patchBody() Object {
 	return Object{"properties": Object{}}
 }
 
-// shown is what the answer shows of the members that an object names: what a later answer
-// must show too. What it never showed is the matter of another rule.
-func (a *Answer) shown(members Object) Object {
+// shownOf returns the members of an object that the answer shows: a later answer must
+// show them too. A member that was never shown breaks another rule.
+func (a *Answer) shownOf(members Object) Object {
 	o, _ := a.doc.(Object)
-	return sent(o, members)
+	return shownMembers(o, members)
 }
 
 // removed lists the paths that a merge-patch removes.

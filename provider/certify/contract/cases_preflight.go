@@ -12,18 +12,18 @@ import (
 func judgesPlans(t *Type) bool { return isFirst(t) && t.Capabilities.Preflight }
 
 const (
-	// preflightVersion is the api-version of what a front door asks of planned resources.
+	// preflightVersion is the api-version of a front door's preflight requests.
 	preflightVersion = "2020-10-01"
 	// preflightTime is how long a front door waits for the answer.
 	preflightTime = 5 * time.Second
 )
 
-// preflightCases check what a provider says of planned resources. Through a front door the
-// question is another one, which holds the verdicts of both.
+// preflightCases check a provider's verdicts on planned resources. Through a front door
+// they send a deployment's validation, which combines the verdicts of both.
 func preflightCases() []Case {
 	cases := []Case{
 		{
-			ID: "preflight/accepts-what-the-put-accepts", Rule: "what a PUT accepts, its preflight does, for a new resource and for one that is there",
+			ID: "preflight/accepts-what-the-put-accepts", Rule: "a preflight accepts every body that a PUT accepts, for new and for existing resources",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				accepted := s.preflight(planned{s.id, body})
@@ -34,10 +34,10 @@ func preflightCases() []Case {
 			},
 		},
 		{
-			ID: "preflight/refuses-what-the-put-refuses", Rule: "what a PUT refuses for its body, its preflight refuses, with a code and a message",
+			ID: "preflight/refuses-what-the-put-refuses", Rule: "a preflight refuses every body that a PUT refuses, with a code and a message",
 			Run: func(s *Scene) {
 				refused := 0
-				for _, body := range s.spoiled() {
+				for _, body := range s.invalidBodies() {
 					verdict := s.preflight(planned{s.id, body})
 					put := s.put(s.id, body)
 					if !put.denied() {
@@ -48,7 +48,7 @@ func preflightCases() []Case {
 					s.check(verdict.failed(), "the status is Failed, as the PUT is refused with "+http.StatusText(put.Status), "%s", verdict)
 				}
 				if refused == 0 {
-					s.leave("the provider refuses none of the bodies that were tried")
+					s.leaveOut("the provider accepts all bodies that were tried")
 				}
 			},
 		},
@@ -56,7 +56,7 @@ func preflightCases() []Case {
 			ID: "preflight/answers-200", Side: StraightOnly, Rule: "a preflight is answered with 200, whether it accepts or refuses",
 			Run: func(s *Scene) {
 				s.preflight(planned{s.id, s.body(s.Type)}).status(200).verdict()
-				for _, body := range s.spoiled() {
+				for _, body := range s.invalidBodies() {
 					s.preflight(planned{s.id, body}).status(200).verdict()
 				}
 			},
@@ -69,27 +69,27 @@ func preflightCases() []Case {
 			},
 		},
 		{
-			ID: "preflight/of-several", Side: StraightOnly, Rule: "of several resources each is judged",
+			ID: "preflight/of-several", Side: StraightOnly, Rule: "a preflight of several resources checks each of them",
 			Run: func(s *Scene) {
 				good := planned{sibling(s.id, "good"), s.body(s.Type)}
-				s.check(s.preflight(good, planned{sibling(s.id, "better"), s.body(s.Type)}).succeeded(), "two good ones are accepted", "%s", s.last)
-				for _, body := range s.spoiled() {
+				s.check(s.preflight(good, planned{sibling(s.id, "better"), s.body(s.Type)}).succeeded(), "two good resources are accepted", "%s", s.last)
+				for _, body := range s.invalidBodies() {
 					if s.preflight(planned{s.id, body}).failed() {
-						s.check(s.preflight(good, planned{s.id, body}).failed(), "a bad one behind a good one is refused", "%s", s.last)
+						s.check(s.preflight(good, planned{s.id, body}).failed(), "a bad resource after a good one is refused", "%s", s.last)
 						return
 					}
 				}
-				s.leave("the provider refuses none of the bodies that were tried")
+				s.leaveOut("the provider accepts all bodies that were tried")
 			},
 		},
 		{
-			ID: "preflight/of-an-unknown-type", Side: StraightOnly, Rule: "a resource of a type that the provider does not have is refused",
+			ID: "preflight/of-an-unknown-type", Side: StraightOnly, Rule: "a preflight refuses a resource of an unknown type",
 			Run: func(s *Scene) {
 				s.accepts()
-				a := askPreflight(s, []any{Object{
-					"name": nameOf(s.id), "type": s.Type.provider.Namespace + "/noSuchType", "apiVersion": s.Type.version(), "location": s.place(s.Type),
+				a := postPreflight(s, []any{Object{
+					"name": nameOf(s.id), "type": s.Type.provider.Namespace + "/noSuchType", "apiVersion": s.Type.version(), "location": s.locationFor(s.Type),
 				}})
-				s.check(a.denied() || a.failed(), "it is refused", "%s", a)
+				s.check(a.denied() || a.failed(), "the preflight is refused", "%s", a)
 			},
 		},
 		{
@@ -99,7 +99,7 @@ func preflightCases() []Case {
 				began := time.Now()
 				s.accepts()
 				took := time.Since(began)
-				s.check(took < preflightTime, "the answer comes within 5 s", "it took %s", took.Round(time.Millisecond))
+				s.check(took < preflightTime, "the answer takes less than 5 s", "it took %s", took.Round(time.Millisecond))
 			},
 		},
 	}
@@ -110,13 +110,13 @@ func preflightCases() []Case {
 	return cases
 }
 
-// planned is a resource that does not exist yet, and the body of its PUT.
+// planned is a resource that does not exist yet, with the body of its PUT.
 type planned struct {
 	id   string
 	body Object
 }
 
-// preflight asks for the verdict on planned resources of the scene's type.
+// preflight requests a verdict on planned resources of the scene's type.
 func (s *Scene) preflight(all ...planned) *Answer {
 	var resources []any
 	for _, p := range all {
@@ -124,19 +124,19 @@ func (s *Scene) preflight(all ...planned) *Answer {
 		maps.Copy(resource, p.body)
 		resources = append(resources, resource)
 	}
-	return askPreflight(s, resources)
+	return postPreflight(s, resources)
 }
 
-func askPreflight(s *Scene, resources []any) *Answer {
+func postPreflight(s *Scene, resources []any) *Answer {
 	scope, _, _ := strings.Cut(s.id, "/providers/")
 	if s.Adapter.Through {
-		return s.post("/providers/Microsoft.Resources/validateResources", Object{"scope": scope, "resources": resources}, at(preflightVersion))
+		return s.post("/providers/Microsoft.Resources/validateResources", Object{"scope": scope, "resources": resources}, withVersion(preflightVersion))
 	}
 	path := scope + "/providers/" + s.Type.provider.Namespace + "/deployments/" + uuid.NewString() + "/preflight"
-	return s.post(path, Object{"resources": resources}, at(preflightVersion), inPlaceOf(s.Type, s))
+	return s.post(path, Object{"resources": resources}, withVersion(preflightVersion), inPlaceOf(s.Type, s))
 }
 
-// accepts prepares a case by a preflight that accepts.
+// accepts prepares a case by a preflight that must accept.
 func (s *Scene) accepts() {
 	s.prepare(func() {
 		a := s.preflight(planned{s.id, s.body(s.Type)})
@@ -155,14 +155,14 @@ func (a *Answer) succeeded() bool {
 	return text(a.doc, "status") == "Succeeded" || validated && a.s.Adapter.Through
 }
 
-// failed reports whether a preflight refuses, and says why.
+// failed reports whether a preflight refuses and gives a reason.
 func (a *Answer) failed() bool {
 	said := text(a.doc, "status") == "Failed" || a.s.Adapter.Through && text(a.doc, "error.code") == "ResourceValidationFailed"
 	return said && text(a.doc, "error.code") != "" && text(a.doc, "error.message") != ""
 }
 
-// spoiled are bodies that most providers refuse.
-func (s *Scene) spoiled() []Object {
+// invalidBodies returns bodies that most providers refuse.
+func (s *Scene) invalidBodies() []Object {
 	bodies := []Object{s.body(s.Type, Object{"properties": "none"})}
 	if isTracked(s.Type) && !s.Type.global() {
 		bodies = append(bodies, s.body(s.Type, Object{"location": "nowhere"}))

@@ -11,20 +11,20 @@ func putCases() []Case {
 	return []Case{
 		{
 			ID: "put/creates-with-201", Profile: Core, Section: putResource, On: writable, First: true,
-			Rule: "a PUT of what is not there answers 201, or begins an operation",
+			Rule: "a PUT that creates a resource answers 201, or starts an operation",
 			Run:  func(s *Scene) { s.put(s.id, s.body(s.Type)).succeeds(201) },
 		},
 		{
 			ID: "put/answers-with-what-was-put", Profile: Core, Section: putResource, On: writable,
-			Rule: "the response body has at least what was sent, with name, id and type, and any other properties that a GET returns",
+			Rule: "the response body has at least the members that were sent, with name, id and type, and any other properties that a GET returns",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				var created *Answer
 				s.prepare(func() { created = s.put(s.id, body).done() })
 				if created.Status == http.StatusAccepted {
-					s.leave("the provider answered 202, which has no body")
+					s.leaveOut("the provider answered 202, which has no body")
 				}
-				created.about(s.id).says("type").shows(body)
+				created.showsID(s.id).hasText("type").shows(body)
 				if created.asynchronous() {
 					return
 				}
@@ -34,15 +34,15 @@ func putCases() []Case {
 		},
 		{
 			ID: "put/what-was-put-is-read", Profile: Core, Section: putResource, On: writable, First: true,
-			Rule: "a GET shows what was PUT, with name, id and type",
+			Rule: "a GET shows the body that was PUT, with name, id and type",
 			Run: func(s *Scene) {
 				s.created()
-				s.get(s.id).status(200).about(s.id).says("type").shows(s.body(s.Type))
+				s.get(s.id).status(200).showsID(s.id).hasText("type").shows(s.body(s.Type))
 			},
 		},
 		{
 			ID: "put/overwrites-with-200", Profile: Core, Section: putResource, On: hasOther,
-			Rule: "a PUT is always allowed to overwrite an existing resource, and answers 200 then, or begins an operation",
+			Rule: "a PUT may always overwrite an existing resource; it then answers 200 or starts an operation",
 			Run: func(s *Scene) {
 				s.created()
 				s.put(s.id, s.other(s.Type)).succeeds(200)
@@ -50,7 +50,7 @@ func putCases() []Case {
 		},
 		{
 			ID: "put/replaces-what-was-there", Profile: Core, Section: putResource, On: hasOther,
-			Rule: "after a PUT the resource has what the PUT says, as if it had made it",
+			Rule: "after a PUT the resource is as if that PUT had created it",
 			Run: func(s *Scene) {
 				s.created()
 				s.create(s.id, s.other(s.Type))
@@ -65,18 +65,18 @@ func putCases() []Case {
 				strange := Object{"name": nameOf(other), "id": other}
 				a := s.put(s.id, s.body(s.Type, strange))
 				if a.Status >= 400 && a.Status < 500 {
-					s.leave("the provider refuses a body whose name and id are not the URL's")
+					s.leaveOut("the provider refuses a body with another name and id than the URL")
 				}
 				if s.prepare(func() { a.done() }); a.asynchronous() {
 					s.settled(a, s.id)
 				}
-				s.get(s.id).status(200).about(s.id)
+				s.get(s.id).status(200).showsID(s.id)
 				s.get(other).gone()
 			},
 		},
 		{
 			ID: "put/what-was-read-can-be-put", Profile: Core, Section: putResource, On: writable,
-			Rule: "the body of a GET, put back as it is, is accepted and changes nothing",
+			Rule: "the body of a GET, PUT back unchanged, is accepted and changes nothing",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				s.created()
@@ -85,14 +85,14 @@ func putCases() []Case {
 				again, _ := mergePatch(read, s.Type.hidden(body)).(Object)
 				s.settled(s.put(s.id, again).done(), s.id)
 				after := s.read(s.id)
-				lack := missing(after.doc, after.visible(sent(read, body)), "")
+				lack := missing(after.doc, after.visible(shownMembers(read, body)), "")
 				after.check(lack == "", "the resource is as it was", "%s", lack)
 			},
 		},
 		{
 			ID: "put/no-such-group", Profile: Core, Section: putResource, On: isFirst, Side: ThroughOnly,
 			Rule:    "if the subscription or the resource group does not exist, 404 is returned",
-			Through: "the gateway answers, with ResourceGroupNotFound and SubscriptionNotFound; providers are not asked",
+			Through: "the gateway answers, with ResourceGroupNotFound and SubscriptionNotFound; providers are not called",
 			Run: func(s *Scene) {
 				for _, absent := range []string{s.group + "-absent", "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/g"} {
 					id := absent + "/providers/" + s.Type.FullName() + "/a"
@@ -107,8 +107,9 @@ func putCases() []Case {
 	}
 }
 
-// sent is what a resource shows of the members that a body names.
-func sent(read, body Object) Object {
+// shownMembers returns those members of a body that a resource shows, with the
+// resource's values.
+func shownMembers(read, body Object) Object {
 	shown := Object{}
 	for name, value := range body {
 		got, there := read[name]
@@ -117,35 +118,35 @@ func sent(read, body Object) Object {
 		}
 		inner, isObject := value.(Object)
 		if was, ok := got.(Object); ok && isObject {
-			got = sent(was, inner)
+			got = shownMembers(was, inner)
 		}
 		shown[name] = got
 	}
 	return shown
 }
 
-// sampleLacks begins why a case that has bodies could not be tried with them.
+// sampleLacks begins the reason why a case could not be tried with the sample's bodies.
 const sampleLacks = "the sample cannot show it: it lacks "
 
-// asNew expects the scene's resource, which had another body before, to be as one that
-// never had: what the earlier body alone names is absent, or has the value that the
-// provider gives to what is not said.
+// asNew expects the scene's resource, after its body was replaced, to look as
+// if it never had the earlier body: members that only the earlier body names
+// are absent or have the provider's default.
 func (s *Scene) asNew() {
 	fresh := sibling(s.id, "fresh")
 	s.create(fresh, s.other(s.Type))
 	never, read := s.read(fresh), s.read(s.id)
-	read.shows(never.shown(s.other(s.Type)))
+	read.shows(never.shownOf(s.other(s.Type)))
 	was, _ := s.Type.Contract.Body["properties"].(Object)
 	is, _ := s.Type.Contract.Other["properties"].(Object)
 	gone := lost(was, is)
 	if len(gone) == 0 {
-		s.leave(sampleLacks + "a member of properties that the changed body has not; its update can have null for one")
+		s.leaveOut(sampleLacks + "a member of properties that the changed body does not have; the update can set one to null")
 	}
 	for _, name := range gone {
 		got, _ := lookup(read.doc, "properties."+name)
 		usual, _ := lookup(never.doc, "properties."+name)
 		if !reflect.DeepEqual(got, usual) {
-			read.check(!reflect.DeepEqual(got, was[name]), "properties."+name+", which is not in the later body, is gone", "%s in %s", show(got), read)
+			read.check(!reflect.DeepEqual(got, was[name]), "properties."+name+", which the later body does not have, is gone", "%s in %s", show(got), read)
 		}
 	}
 }
@@ -157,7 +158,7 @@ func locationCases() []Case {
 			ID: "put/location-ignores-case-and-spaces", Profile: TrackedResources, Section: putResource, On: isTracked,
 			Rule: `"West US", "westus" and "West us" are the same location`,
 			Run: func(s *Scene) {
-				where := s.place(s.Type)
+				where := s.locationFor(s.Type)
 				spaced := where
 				if len(where) > 4 {
 					spaced = strings.ToUpper(where[:1]) + where[1:len(where)-2] + " " + strings.ToUpper(where[len(where)-2:])
@@ -174,14 +175,14 @@ func locationCases() []Case {
 		{
 			ID: "put/location-never-changes", Profile: TrackedResources, Section: putResource, On: isTop,
 			Rule:    "the region of a resource never changes after it is created",
-			Through: "of a region that the type is served in: 409 InvalidResourceLocation, by the gateway",
+			Through: "the gateway answers 409 InvalidResourceLocation if the type is served in the other region",
 			Run: func(s *Scene) {
 				s.created()
-				elsewhere := s.Adapter.elsewhere(s.place(s.Type))
+				elsewhere := s.Adapter.elsewhere(s.locationFor(s.Type))
 				a := s.put(s.id, s.body(s.Type, Object{"location": elsewhere}))
 				if s.Adapter.Through {
 					a.refused()
-				} else if a.Status < 300 { // what it began, not what it said, is the rule's matter
+				} else if a.Status < 300 { // only the location counts, not the status
 					s.settled(a, s.id)
 				}
 				s.unmoved()
@@ -197,8 +198,8 @@ func locationCases() []Case {
 		},
 		{
 			ID: "put/location-is-one-that-is-served", Profile: TrackedResources, Section: putResource, On: isTop, Side: ThroughOnly,
-			Rule:    "the location is one of those that the provider has registered",
-			Through: "the gateway refuses another",
+			Rule:    "the location is one of the provider's registered locations",
+			Through: "the gateway refuses other locations",
 			Run: func(s *Scene) {
 				s.put(s.id, s.body(s.Type, Object{"location": "nowhere at all"})).refused()
 				s.get(s.id).gone()
@@ -207,9 +208,9 @@ func locationCases() []Case {
 	}
 }
 
-// unmoved expects the scene's resource in the location that it was made in.
+// unmoved expects the scene's resource to be still in its first location.
 func (s *Scene) unmoved() {
 	read := s.read(s.id)
 	got, _ := lookup(read.doc, "location")
-	read.check(samePlace(got, s.place(s.Type)), "the location is still "+s.place(s.Type), "%s", show(got))
+	read.check(samePlace(got, s.locationFor(s.Type)), "the location is still "+s.locationFor(s.Type), "%s", show(got))
 }

@@ -7,26 +7,27 @@ import (
 	"sync"
 )
 
-// racers is how many requests for one resource are sent at once, and rounds how often.
+// racers is the number of simultaneous requests for one resource, and rounds
+// how often they are sent.
 const (
 	racers = 8
 	rounds = 3
 )
 
-// raceCases check concurrent requests for one resource. The provider decides which of them
-// it refuses; the final state must be one that some order of the successful ones would
-// have left.
+// raceCases check concurrent requests for one resource. The provider may
+// refuse any of them; the final state must be one that some order of the
+// successful ones would have left.
 func raceCases() []Case {
 	return []Case{
 		{
 			ID: "race/one-creation", Profile: Core, Section: putResource, On: writable,
-			Rule: "of PUTs of one new resource at the same time exactly one creates it; the resource is then what one of them asked for, once",
+			Rule: "of concurrent PUTs of one new resource exactly one creates it; there is then one resource, with the body of one of them",
 			Run: func(s *Scene) {
 				bodies := []Object{s.body(s.Type)}
 				if hasOther(s.Type) {
 					bodies = append(bodies, s.other(s.Type))
 				}
-				var alone []any // what is seen of each body without a race
+				var alone []any // what each body shows without a race
 				for i, body := range bodies {
 					id := sibling(s.id, fmt.Sprintf("alone-%d", i))
 					createdNew(s, id, body)
@@ -43,11 +44,11 @@ func raceCases() []Case {
 					created, done, later := count(answers, 201), count(answers, 200), count(answers, 202)
 					s.check(created <= 1, "at most one PUT of a new resource answers 201", "%d do", created)
 					s.check(created+later > 0, "one PUT of a new resource creates it", "none does; %d answer 200", done)
-					finish(s, answers)
-					read := s.over(id).status(200)
+					concludeAll(s, answers)
+					read := s.awaitEnd(id).status(200)
 					if read.state() == "Succeeded" {
 						fits := slices.ContainsFunc(alone, func(body any) bool { return missing(read.doc, body, "") == "" })
-						s.check(fits, "the resource is what one of the PUTs asked for", "%s", read)
+						s.check(fits, "the resource has the body of one of the PUTs", "%s", read)
 					}
 					s.listedOnce(id, false)
 				}
@@ -55,7 +56,7 @@ func raceCases() []Case {
 		},
 		{
 			ID: "race/put-and-delete", Profile: Core, Section: deleteResource, On: writable,
-			Rule: "PUTs and a DELETE of one resource at the same time leave what some order of them would have left",
+			Rule: "concurrent PUTs and a DELETE of one resource have the result of some order of them",
 			Run: func(s *Scene) {
 				createdNew(s, s.id, s.body(s.Type))
 				s.removed(s.id)
@@ -68,7 +69,7 @@ func raceCases() []Case {
 					}
 					answers := s.atOnce(calls)
 					plausible(s, answers)
-					finish(s, answers)
+					concludeAll(s, answers)
 					s.ordered(id, answers[1:], answers[0])
 				}
 			},
@@ -76,8 +77,8 @@ func raceCases() []Case {
 	}
 }
 
-// createdNew prepares a resource whose answer shows the creation. Whether that answer is
-// right, and whether a DELETE removes, are other rules.
+// createdNew prepares a resource whose answer shows that it was created. That
+// status, and a DELETE that removes, have rules of their own.
 func createdNew(s *Scene, id string, body Object) {
 	s.prepare(func() { s.settled(s.put(id, body).status(201, 202), id) })
 }
@@ -85,7 +86,7 @@ func createdNew(s *Scene, id string, body Object) {
 // ordered checks the state of an existing resource after PUTs and a DELETE: some order of
 // the successful ones must lead to it.
 func (s *Scene) ordered(id string, puts []*Answer, remove *Answer) {
-	read := s.over(id)
+	read := s.awaitEnd(id)
 	gone := read.isGone()
 	s.listedOnce(id, gone)
 	synchronous := remove.Status != http.StatusAccepted && count(puts, http.StatusAccepted) == 0
@@ -98,14 +99,14 @@ func (s *Scene) ordered(id string, puts []*Answer, remove *Answer) {
 	case remove.Status >= 300:
 		s.check(!gone && created == 0, what+" the resource is there and was not created again", "GET answers %d", read.Status)
 	case !gone:
-		// That no two create it is race/one-creation.
+		// race/one-creation checks that no two requests create it.
 		s.check(created > 0, what+" a resource that is there was created again", "no PUT answers 201")
 	default:
 		s.check(created == 0, what+" a resource that is gone was not created again", "%d PUTs answer 201", created)
 	}
 }
 
-// writing is a call of the scene's type.
+// writing returns a call of the scene's type.
 func (s *Scene) writing(method, id string, body Object) call {
 	c := call{method: method, target: escape(id) + "?api-version=" + s.Type.version(), region: s.endpoint(id), header: http.Header{}}
 	if body != nil {
@@ -114,8 +115,8 @@ func (s *Scene) writing(method, id string, body Object) call {
 	return c
 }
 
-// atOnce makes calls side by side and returns their answers in the same order. A call
-// without an answer ends the scene.
+// atOnce makes calls concurrently and returns their answers in the same
+// order. A call without an answer ends the scene.
 func (s *Scene) atOnce(calls []call) []*Answer {
 	answers, failures := make([]*Answer, len(calls)), make([]error, len(calls))
 	start := make(chan struct{})
@@ -135,20 +136,20 @@ func (s *Scene) atOnce(calls []call) []*Answer {
 		}
 	}
 	s.last = answers[0]
-	s.took(answers...)
+	s.recordStep(answers...)
 	return answers
 }
 
-// plausible expects each of several answers at the same time to be a success or a refusal.
+// plausible expects each of several concurrent calls to succeed or to be refused.
 func plausible(s *Scene, answers []*Answer) {
 	for _, a := range answers {
 		s.last = a
-		s.check(a.Status < 500 || isThrottled(a), a.call.String()+" is carried out or refused while others are under way", "%s", a)
+		s.check(a.Status < 500 || isThrottled(a), a.call.String()+" succeeds or is refused while other calls run", "%s", a)
 	}
 }
 
-// finish waits for the operations that answers have begun.
-func finish(s *Scene, answers []*Answer) {
+// concludeAll waits for the operations that the answers started.
+func concludeAll(s *Scene, answers []*Answer) {
 	for _, a := range answers {
 		s.concluded(a)
 	}

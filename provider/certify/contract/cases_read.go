@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// readCases check GET and HEAD. The contract does not speak of HEAD: what holds where a
-// provider serves it is what HTTP says.
+// readCases check GET and HEAD. The contract does not mention HEAD: if a
+// provider serves it, HTTP's rules hold.
 func readCases() []Case {
 	return []Case{
 		{
 			ID: "get/what-is-not-there", Profile: Core, Section: getResource, On: func(*Type) bool { return true },
 			Rule:    "if the resource does not exist, 404 is returned",
-			Through: "of a tracked resource that the gateway does not know: its own ResourceNotFound",
+			Through: "the gateway answers ResourceNotFound for a tracked resource that it does not know",
 			Run: func(s *Scene) {
 				a := s.get(sibling(s.id, "absent")).refused(404)
 				if s.Adapter.Through && isTracked(s.Type) {
@@ -26,29 +26,29 @@ func readCases() []Case {
 		},
 		{
 			ID: "get/no-such-type", Profile: Core, Section: getResource, On: isFirst, Once: true,
-			Rule: "a type that the provider does not have is not found",
+			Rule: "an unknown resource type is not found",
 			Run: func(s *Scene) {
-				s.get(s.group+"/providers/"+s.Type.provider.Namespace+"/noSuchThings/a", at(s.Type.version())).refused()
+				s.get(s.group+"/providers/"+s.Type.provider.Namespace+"/noSuchThings/a", withVersion(s.Type.version())).refused()
 			},
 		},
 		{
 			ID: "get/head", Profile: Core, Section: httpSemantics, On: writable,
-			Rule:    "HEAD, where it is served, answers as GET does",
-			Through: "the gateway answers 204 where the resource is",
+			Rule:    "HEAD, if it is served, answers as GET does",
+			Through: "the gateway answers 204 if the resource exists",
 			Run: func(s *Scene) {
 				s.created()
 				a := s.call(http.MethodHead, s.id, nil)
 				if a.Status == http.StatusNotFound || a.Status == http.StatusMethodNotAllowed || a.Status == http.StatusNotImplemented {
-					s.leave("the provider does not serve HEAD")
+					s.leaveOut("the provider does not serve HEAD")
 				}
-				a.status(by(s, 200, 204))
+				a.status(forWay(s, 200, 204))
 				s.call(http.MethodHead, sibling(s.id, "absent"), nil).status(404)
 			},
 		},
 		{
 			ID: "get/head-has-no-body-on-the-wire", Profile: Core, Section: httpSemantics, On: isFirst, Once: true,
-			Rule:    "the answer of HEAD ends with its header",
-			Through: "as without",
+			Rule:    "the answer to HEAD has no body",
+			Through: "the same",
 			Run: func(s *Scene) {
 				s.created()
 				a, err := rawHead(s, s.id)
@@ -57,15 +57,15 @@ func readCases() []Case {
 					s.fatal("HEAD is answered on a plain connection", err.Error())
 				}
 				a.s, s.last = s, a
-				s.took(a)
-				s.check(len(a.Body) == 0, "nothing follows the header of the answer to HEAD", "%q", clip(string(a.Body), 200))
+				s.recordStep(a)
+				s.check(len(a.Body) == 0, "the answer to HEAD has no body", "%q", clip(string(a.Body), 200))
 			},
 		},
 	}
 }
 
-// rawHead makes a HEAD call on a new connection. The answer's body are the bytes after its
-// header, which client libraries hide.
+// rawHead makes a HEAD call on a new connection. The answer's body holds the
+// bytes after its header, which client libraries hide.
 func rawHead(s *Scene, id string) (*Answer, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
 	defer cancel()
@@ -79,7 +79,7 @@ func rawHead(s *Scene, id string) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = conn.Close() }() // read to its end, or failed
+	defer func() { _ = conn.Close() }() // read to the end, or failed
 	if err := conn.SetDeadline(time.Now().Add(s.Limits.Call)); err != nil {
 		return nil, err
 	}

@@ -4,14 +4,14 @@ import (
 	"net/http"
 )
 
-// retryCases check that requests may be sent again: clients do so when they saw no
-// answer. What the second answer is the contract leaves open in most places; that nothing
-// is spoiled by it is checked.
+// retryCases check that requests may be sent again, as clients do when they
+// got no answer. The contract mostly leaves the second answer open; these
+// cases check that it does no harm.
 func retryCases() []Case {
 	return []Case{
 		{
 			ID: "retry/put-while-the-first-runs", Profile: Core, Section: retrying, On: writable,
-			Rule: "a PUT that is sent again while the first one runs is carried out or refused, never a server error, and the resource becomes what was asked",
+			Rule: "a PUT that is sent again while the first one runs succeeds or is refused, never a server error, and the resource gets the body that was PUT",
 			Run: func(s *Scene) {
 				body := s.body(s.Type)
 				slowly := s.slowly(http.MethodPut)
@@ -19,10 +19,10 @@ func retryCases() []Case {
 				s.prepare(func() { first.status(200, 201, 202) })
 				second := s.put(s.id, body, slowly).notServerError("as a PUT sent again")
 				if second.Status >= 300 {
-					s.leave("the provider refuses another PUT while the first runs")
+					s.leaveOut("the provider refuses another PUT while the first runs")
 				}
 				s.concluded(second)
-				s.await(s.id+" is what was asked", func() (*Answer, bool) {
+				s.await(s.id+" has the body that was PUT", func() (*Answer, bool) {
 					a := s.get(s.id)
 					return a, a.Status == 200 && terminal(a.state()) || a.Status > 499
 				}).status(200).inState("Succeeded")
@@ -31,7 +31,7 @@ func retryCases() []Case {
 		},
 		{
 			ID: "retry/delete-while-the-first-runs", Profile: Core, Section: retrying, On: writable,
-			Rule: "a DELETE that is sent again while the first one runs is carried out or refused, never a server error, and the resource goes",
+			Rule: "a DELETE that is sent again while the first one runs succeeds or is refused, never a server error, and the resource is deleted",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				s.removed(s.id) // that a DELETE removes is another rule
@@ -43,7 +43,7 @@ func retryCases() []Case {
 					second := s.remove(s.id, slowly).notServerError("as a DELETE sent again")
 					ended := first.Status == 202 && (second.Status == 204 || second.Status == 404) && !s.stillRuns(first)
 					s.concluded(first)
-					s.over(s.id).gone()
+					s.awaitEnd(s.id).gone()
 					if !ended {
 						return
 					}
@@ -52,7 +52,7 @@ func retryCases() []Case {
 		},
 		{
 			ID: "retry/post-twice", Profile: Core, Section: retrying, On: hasActions,
-			Rule: "an action that is sent again is carried out or refused, never a server error, and the resource stays",
+			Rule: "an action that is sent again succeeds or is refused, never a server error, and the resource stays",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				for _, action := range s.Type.Contract.Actions {
@@ -66,7 +66,7 @@ func retryCases() []Case {
 		},
 		{
 			ID: "operation/ends-as-its-location-does", Profile: Asynchronous, Section: operationFormat, On: asyncTypes,
-			Rule: "an operation with both URLs ends alike at both: Succeeded where the Location answers 2xx, Failed or Canceled where it answers an error",
+			Rule: "an operation with both URLs ends alike at both: Succeeded if the Location answers 2xx, Failed or Canceled if it answers an error",
 			Run: func(s *Scene) {
 				outcomes := []Headers{nil}
 				if wanted := s.Description.Asynchrony.Failed; len(wanted) > 0 {
@@ -82,7 +82,7 @@ func retryCases() []Case {
 					}
 					tried = true
 					var end *Answer
-					s.prepare(func() { // that it ends, and can be read, are other rules
+					s.prepare(func() { // its end, and the read after it, have rules of their own
 						end = s.await("the operation ends", func() (*Answer, bool) {
 							a := s.follow(started.Header.Get("Azure-AsyncOperation"), started)
 							return a, a.Status >= 400 || terminal(text(a.doc, "status"))
@@ -93,22 +93,23 @@ func retryCases() []Case {
 						a := s.follow(started.Header.Get("Location"), started)
 						return a, a.Status != http.StatusAccepted
 					})
-					s.check((text(end.doc, "status") == "Succeeded") == (result.Status < 300), "the Location ends as the status "+text(end.doc, "status"),
+					s.check((text(end.doc, "status") == "Succeeded") == (result.Status < 300), "the Location ends like the status "+text(end.doc, "status"),
 						"%s", result)
 				}
 				if !tried {
-					s.leave("no operation has both URLs")
+					s.leaveOut("no operation has both URLs")
 				}
 			},
 		},
 	}
 }
 
-// deletesTried is how often a DELETE is sent again, where the first one has always ended
-// by then. Such operations are short, so that it costs little to try often.
+// deletesTried is how often a DELETE is sent again if the first one has
+// always ended already. Such operations are short, so many tries cost little.
 const deletesTried = 20
 
-// lasting asks for an operation that does not end by itself, where that is described.
+// lasting requests an operation that does not end by itself, if the
+// description has a pattern for it.
 func lasting(s *Scene, method string) option {
 	for _, p := range s.Description.Asynchrony.Patterns {
 		if p.Method == method && !p.Accepted {
@@ -118,7 +119,8 @@ func lasting(s *Scene, method string) option {
 	return func(*call) {}
 }
 
-// slowlyWithBoth asks for an operation with both polling URLs, where that is described.
+// slowlyWithBoth requests an operation with both polling URLs, if the
+// description has a pattern for it.
 func (s *Scene) slowlyWithBoth(method string) option {
 	for _, p := range s.Description.Asynchrony.Patterns {
 		if p.Method == method && p.Location && p.Status {

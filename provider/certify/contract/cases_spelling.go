@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// spellingCases check ids in other casings than they were written in. The contract has
-// group and name match without case. Of the rest of an id it says nothing: a provider may
-// know it in one casing alone, but it must not take an id in another for another resource.
+// spellingCases check ids in another casing than they were written in. In the
+// contract, group and name match without case. It says nothing about the rest
+// of an id: a provider may know it in one casing only, but must not take an
+// id in another casing for another resource.
 func spellingCases() []Case {
 	var cases []Case
 	for _, row := range []struct {
@@ -17,29 +18,29 @@ func spellingCases() []Case {
 	}{{"subscription", subscriptionPart}, {"literals", literalPart}, {"namespace", namespacePart}, {"type", typePart}} {
 		cases = append(cases, Case{
 			ID: "casing/of-the-" + row.what, Profile: Core, Section: arguments, On: writable,
-			Rule: "an id in another casing of its " + row.what + " is the same resource's or nothing's, never another resource's",
+			Rule: "an id in another casing of its " + row.what + " names the same resource or none, never another one",
 			Run: func(s *Scene) {
 				other := partsCased(s.id, row.which, swapCase)
 				if other == s.id {
-					s.leave("there are no letters in the " + row.what)
+					s.leaveOut("there are no letters in the " + row.what)
 				}
 				s.create(s.id, s.body(s.Type))
 				s.prepare(func() { s.get(recase(s.id)).status(200) }) // that names match is another rule
 				again := s.put(other, s.body(s.Type))
-				s.check(again.Status != http.StatusCreated, again.call.String()+" makes no second resource", "%s", again)
+				s.check(again.Status != http.StatusCreated, again.call.String()+" creates no second resource", "%s", again)
 				s.concluded(again)
 				s.listedOnce(s.id, false)
 				if again.Status >= 300 {
 					return
 				}
-				s.check(s.over(other).Status == http.StatusOK, "what was PUT as "+other+" can be read so", "%s", s.last)
+				s.check(s.awaitEnd(other).Status == http.StatusOK, "a resource PUT as "+other+" can be read as that", "%s", s.last)
 			},
 		})
 	}
 	return append(cases,
 		Case{
 			ID: "casing/of-a-next-link", Profile: Core, Section: paging, On: isFirst, OwnGroup: true,
-			Rule: "the group of a nextLink may be written in another casing: the next page is the same",
+			Rule: "a nextLink leads to the same page with its group in another casing",
 			Run: func(s *Scene) {
 				link := s.nextLink()
 				first := s.last
@@ -52,7 +53,7 @@ func spellingCases() []Case {
 		},
 		Case{
 			ID: "casing/of-a-polling-url", Profile: Asynchronous, Section: accepted, On: asyncTypes,
-			Rule: "the group of a polling URL below a resource may be written in another casing: the operation is the same",
+			Rule: "a polling URL below a resource leads to the same operation with its group in another casing",
 			Run: func(s *Scene) {
 				s.create(s.id, s.body(s.Type))
 				started := s.remove(s.id, s.slowlyWithBoth(http.MethodDelete), belowTheResource(s))
@@ -67,19 +68,20 @@ func spellingCases() []Case {
 					s.follow(other, started).status(200, 202, 204)
 				}
 				if !below {
-					s.leave("no polling URL is below a resource group")
+					s.leaveOut("no polling URL is below a resource group")
 				}
 			},
 		},
 	)
 }
 
-// sameHeader sends what another call sent.
+// sameHeader sends the headers of another call.
 func sameHeader(as *Answer) option {
 	return func(c *call) { c.header = as.call.header }
 }
 
-// belowTheResource asks for polling URLs below the resource, where that is described.
+// belowTheResource requests polling URLs below the resource, if the
+// description has headers for it.
 func belowTheResource(s *Scene) option {
 	for _, place := range s.Description.Asynchrony.Places {
 		if place.Path == "{resource}" {
@@ -89,7 +91,7 @@ func belowTheResource(s *Scene) option {
 	return func(*call) {}
 }
 
-// inOtherGroupCasing writes the group's name in a URL in the other casing.
+// inOtherGroupCasing writes the group's name in a URL in another casing.
 func inOtherGroupCasing(link, group string) string {
 	u, err := url.Parse(link)
 	if err != nil {
@@ -105,7 +107,7 @@ func inOtherGroupCasing(link, group string) string {
 	return u.String()
 }
 
-// part is what a segment of an id is.
+// part is the kind of an id's segment.
 type part int
 
 const (
@@ -113,10 +115,10 @@ const (
 	subscriptionPart
 	namespacePart
 	typePart
-	namePart // of a group too
+	namePart // also a group's
 )
 
-// parts are what the segments of an id are.
+// parts returns the kind of each segment of an id.
 func parts(segments []string) []part {
 	found := make([]part, len(segments))
 	inside := -1 // where the last provider part began
@@ -140,7 +142,7 @@ func parts(segments []string) []part {
 	return found
 }
 
-// partsCased writes one kind of an id's segments in another casing.
+// partsCased rewrites the casing of an id's segments of one kind.
 func partsCased(id string, which part, write func(string) string) string {
 	segments := strings.Split(id, "/")
 	for i, is := range parts(segments) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// subscriptionCases are the rules for notifications about subscriptions.
+// subscriptionCases check notifications about subscriptions.
 func subscriptionCases() []Case {
 	notice := func(s *Scene, subscription, state string) *Answer {
 		body := Object{
@@ -21,11 +21,10 @@ func subscriptionCases() []Case {
 		s.prepare(func() { notice(s, subscription, "Registered").done() })
 		return subscription, strings.Replace(s.id, s.Adapter.Subscription, subscription, 1)
 	}
-	// leave ends what the case has made: the provider deletes what a deleted subscription
-	// has.
+	// leave deletes the subscription, so that the provider deletes its resources.
 	leave := func(s *Scene, subscription string) { notice(s, subscription, "Deleted") }
-	// What each state permits: the statuses of GET, PUT and DELETE of an existing
-	// resource. 0 is any refusal.
+	// Each state permits these statuses of GET, PUT and DELETE of an existing
+	// resource; 0 is any refusal.
 	rows := []struct {
 		state            string
 		get, put, remove int
@@ -57,7 +56,7 @@ func subscriptionCases() []Case {
 		},
 		{
 			ID: "subscription/deleted", Profile: Subscriptions, Section: lifecycle, On: isFirst, Side: StraightOnly,
-			Rule: "Deleted: the provider deletes what the subscription has; no DELETE comes for it",
+			Rule: "Deleted: the provider deletes the subscription's resources without DELETE calls",
 			Run: func(s *Scene) {
 				subscription, id := in(s)
 				s.create(id, s.body(s.Type))
@@ -72,7 +71,7 @@ func subscriptionCases() []Case {
 	for _, row := range rows {
 		cases = append(cases, Case{
 			ID: "subscription/while-" + strings.ToLower(row.state), Profile: Subscriptions, Section: lifecycle, On: isFirst, Side: StraightOnly,
-			Rule: "Registered: everything; Warned and Suspended: GET and DELETE; Unregistered: GET alone",
+			Rule: "Registered permits everything, Warned and Suspended permit GET and DELETE, Unregistered only GET",
 			Run: func(s *Scene) {
 				subscription, id := in(s)
 				s.create(id, s.body(s.Type))

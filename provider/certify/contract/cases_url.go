@@ -4,8 +4,8 @@ import (
 	"net/http"
 )
 
-// urlCases check the headers and the bodies of what begins an operation, in each way of
-// writing.
+// urlCases check the headers and bodies of answers that start an operation,
+// for each kind of write.
 func urlCases() []Case {
 	var cases []Case
 	for _, row := range []struct {
@@ -18,12 +18,12 @@ func urlCases() []Case {
 		{"202-delete", http.MethodDelete, asyncDelete, asyncTypes, deleteWrite},
 		{"202-post", http.MethodPost, asyncPost, hasActions, postWrite},
 	} {
-		// started returns the answers of 202 to the write, with the first polls of their
-		// Location.
+		// started returns the 202 answers to the write, with the first polls of
+		// their Location.
 		started := func(s *Scene) []*Answer {
 			patterns := s.patterns(row.method)
 			if row.method == http.MethodPut {
-				patterns = s.hidden()
+				patterns = s.hiddenPatterns()
 			}
 			var all []*Answer
 			for _, p := range patterns {
@@ -46,7 +46,7 @@ func urlCases() []Case {
 			},
 		}, Case{
 			ID: row.family + "/its-urls-are-absolute-and-public", Profile: Asynchronous, Section: row.section, On: row.on,
-			Rule: "Location and Azure-AsyncOperation are absolute URIs, on the host of the Referer header",
+			Rule: "Location and Azure-AsyncOperation are absolute URIs on the host of the Referer header",
 			Run: func(s *Scene) {
 				for _, a := range started(s) {
 					a.public("Location")
@@ -57,10 +57,10 @@ func urlCases() []Case {
 	}
 	return append(cases, Case{
 		ID: "async-put/its-url-is-absolute-and-public", Profile: Asynchronous, Section: asyncPut, On: asyncTypes,
-		Rule: "Azure-AsyncOperation is an absolute URI, on the host of the Referer header",
+		Rule: "Azure-AsyncOperation is an absolute URI on the host of the Referer header",
 		Run: func(s *Scene) {
 			found := false
-			for _, p := range s.shown() {
+			for _, p := range s.shownPatterns() {
 				var started *Answer
 				s.prepare(func() { started = s.put(s.variant(p), s.body(s.Type), s.long(p)).done() })
 				s.beginsShown(&p, started)
@@ -68,12 +68,12 @@ func urlCases() []Case {
 				started.public("Azure-AsyncOperation")
 			}
 			if !found {
-				s.leave("the provider sends no Azure-AsyncOperation, which is optional")
+				s.leaveOut("the provider sends no Azure-AsyncOperation, which is optional")
 			}
 		},
 	}, Case{
 		ID: "202/says-where-it-ends", Profile: Core, Section: accepted, On: writable,
-		Rule: "a write that is answered with 202 has a Location, by which its end can be known",
+		Rule: "a write that is answered with 202 has a Location that shows its end",
 		Run: func(s *Scene) {
 			tried := false
 			for _, write := range []struct {
@@ -91,7 +91,7 @@ func urlCases() []Case {
 				s.settled(a, s.id)
 			}
 			if !tried {
-				s.leave("no write was answered with 202")
+				s.leaveOut("no write was answered with 202")
 			}
 		},
 	})

@@ -8,60 +8,60 @@ import (
 	"time"
 )
 
-// watch remembers what all scenes of a run have met, for rules about every answer. It is
-// safe for concurrent use; nil remembers nothing.
+// watch collects observations of all scenes of a run, for rules about every
+// answer. It is safe for concurrent use; a nil watch collects nothing.
 type watch struct {
 	mu        sync.Mutex
-	calls     int // that were answered or took too long
+	calls     int // that were answered or timed out
 	slowest   time.Duration
 	slow      string  // the call that took so long
 	slowed    *Answer // its answer, nil without one
 	throttled []*Answer
-	kept      bool // a case that did not come last is
+	kept      bool // a case that did not come last was kept
 }
 
-// mostThrottled bounds the answers that are kept.
+// mostThrottled bounds the throttled answers that are kept.
 const mostThrottled = 32
 
-// saw takes notice of an answer that came after a while.
-func (w *watch) saw(a *Answer, took time.Duration) {
+// recordAnswer records an answer and how long it took.
+func (w *watch) recordAnswer(a *Answer, took time.Duration) {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.took(a.call, a, took)
+	w.recordDelay(a.call, a, took)
 	if isThrottled(a) && len(w.throttled) < mostThrottled {
 		w.throttled = append(w.throttled, a)
 	}
 }
 
-// missed takes notice of a call that had no answer after a while.
-func (w *watch) missed(c call, took time.Duration) {
+// recordTimeout records a call that was not answered in time.
+func (w *watch) recordTimeout(c call, took time.Duration) {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.took(c, nil, took)
+	w.recordDelay(c, nil, took)
 }
 
-func (w *watch) took(c call, a *Answer, took time.Duration) {
+func (w *watch) recordDelay(c call, a *Answer, took time.Duration) {
 	w.calls++
 	if took > w.slowest {
 		w.slowest, w.slow, w.slowed = took, c.String(), a
 	}
 }
 
-// keeps takes notice of a case that is kept.
-func (w *watch) keeps() {
+// recordKept records that a case was kept.
+func (w *watch) recordKept() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.kept = true
 }
 
-// keptAny reports whether any case is: an answer that comes in time says nothing of a
-// provider that is wrong in all else.
+// keptAny reports whether any case was kept: punctual answers prove nothing
+// about a provider that is wrong in everything else.
 func (w *watch) keptAny() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,16 +72,16 @@ func isThrottled(a *Answer) bool {
 	return a.Status == http.StatusTooManyRequests || a.Status == http.StatusServiceUnavailable
 }
 
-// watchCases are about what the other cases met; they come last.
+// watchCases check the observations of the other cases; they run last.
 func watchCases() []Case {
 	return []Case{
 		{
 			ID: "time/every-answer-within-60-seconds", Profile: Core, Section: accepted, AtEnd: true,
-			Rule: "a request is answered within 60 seconds; what takes longer is answered first and then carried out",
+			Rule: "a request is answered within 60 seconds; longer work continues after the answer",
 			Run: func(s *Scene) {
 				w := s.watch
 				if w.calls == 0 {
-					s.leave("no call was made")
+					s.leaveOut("no call was made")
 				}
 				limit := s.Limits.Answer
 				s.last = w.slowed
@@ -90,7 +90,7 @@ func watchCases() []Case {
 		},
 		{
 			ID: "throttle/says-when-to-come-again", Profile: Core, Section: retrying, AtEnd: true,
-			Rule: "the server defines when a client tries again: every 429 and 503 has a Retry-After, in whole seconds or as an HTTP date",
+			Rule: "every 429 and 503 has a Retry-After, in whole seconds or as an HTTP date",
 			Run: func(s *Scene) {
 				for _, a := range throttledAnswers(s) {
 					s.last = a
@@ -113,10 +113,11 @@ func watchCases() []Case {
 	}
 }
 
-// throttledAnswers are those of the run; without any, the case cannot be tried.
+// throttledAnswers returns the run's throttled answers; without any, the case
+// is left out.
 func throttledAnswers(s *Scene) []*Answer {
 	if len(s.watch.throttled) == 0 {
-		s.leave("no call was answered with 429 or 503")
+		s.leaveOut("no call was answered with 429 or 503")
 	}
 	return s.watch.throttled
 }
@@ -129,10 +130,10 @@ func isRetryAfter(value string) bool {
 	return err == nil
 }
 
-// burst is how many reads are sent at once.
+// burst is the number of reads sent at once.
 const burst = 100
 
-// burstCases send more than a client usually does.
+// burstCases send more requests than a client usually does.
 func burstCases() []Case {
 	return []Case{{
 		ID: "throttle/a-burst-of-reads", Profile: Core, Section: retrying, On: func(t *Type) bool { return isTop(t) && writable(t) },

@@ -14,7 +14,7 @@ import (
 	"portico/internal/timing"
 )
 
-// How often Clean tries to remove what it cannot remove at once.
+// Bounds of how often Clean tries to remove a resource.
 const (
 	shortestPause = 100 * time.Millisecond
 	longestPause  = 5 * time.Second
@@ -22,18 +22,18 @@ const (
 	workersAtOnce = 4
 )
 
-// Clean removes everything created since the ledger began, until nothing is left or ctx
-// ends, but what is spared. It returns the ids of objects that it could not remove, that it
-// does not know to be gone, or that are spared and there.
+// Clean removes everything that the run created, except what is spared, until
+// nothing is left or ctx ends. It returns the ids of objects that it could
+// not remove or verify as gone, and of spared objects that exist.
 func (l *Ledger) Clean(ctx context.Context) (left []string) {
 	l.cleaning.Store(true)
-	things := l.noted(l.mayRemove)
+	things := l.entriesWhere(l.mayRemove)
 	l.restoreSubscriptions(ctx, things)
 	known := ofKind(things, resource)
 	things = slices.DeleteFunc(slices.Clone(things), l.isSpared)
-	remaining := l.rounds(ctx, ofKind(things, resource))
-	remaining = append(remaining, l.rounds(ctx, slices.DeleteFunc(l.unnamed(ctx, known), l.isSpared))...)
-	remaining = append(remaining, l.rounds(ctx, ofKind(things, resourceGroup))...)
+	remaining := l.removeRepeatedly(ctx, ofKind(things, resource))
+	remaining = append(remaining, l.removeRepeatedly(ctx, slices.DeleteFunc(l.unnamed(ctx, known), l.isSpared))...)
+	remaining = append(remaining, l.removeRepeatedly(ctx, ofKind(things, resourceGroup))...)
 	if len(remaining) == 0 {
 		remaining = l.endSubscriptions(ctx, ofKind(things, subscription))
 	}
@@ -46,8 +46,8 @@ func (l *Ledger) Clean(ctx context.Context) (left []string) {
 	return slices.Compact(left)
 }
 
-// noted returns the objects that match, those below others before these.
-func (l *Ledger) noted(right func(*entry) bool) []*entry {
+// entriesWhere returns the entries that match, children before parents.
+func (l *Ledger) entriesWhere(right func(*entry) bool) []*entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var all []*entry
@@ -62,7 +62,8 @@ func (l *Ledger) noted(right func(*entry) bool) []*entry {
 	return all
 }
 
-// Spare has Clean leave what these paths name, what is below that, and what it lies in.
+// Spare makes Clean leave the objects at these paths, their descendants and
+// their ancestors.
 func (l *Ledger) Spare(paths []string) {
 	for _, p := range paths {
 		l.spare = append(l.spare, strings.ToLower(p)+"/")
@@ -74,12 +75,11 @@ func (l *Ledger) isSpared(t *entry) bool {
 	return slices.ContainsFunc(l.spare, func(s string) bool { return strings.HasPrefix(path, s) || strings.HasPrefix(s, path) })
 }
 
-// untouched are resources that are there, and that Clean leaves as they are: those that are
-// spared, and those that were written outside of the run's groups, where no answer says
-// that the run made them.
+// untouched returns existing resources that Clean leaves as they are: spared ones, and
+// resources outside the run's groups that no answer proves to be created by the run.
 func (l *Ledger) untouched(ctx context.Context) []*entry {
 	var there []*entry
-	for _, t := range l.noted(func(t *entry) bool { return t.kind == resource && t.certain && (!l.mayRemove(t) || l.isSpared(t)) }) {
+	for _, t := range l.entriesWhere(func(t *entry) bool { return t.kind == resource && t.certain && (!l.mayRemove(t) || l.isSpared(t)) }) {
 		if got, err := l.send(ctx, t, http.MethodGet, ""); err != nil || got.Status != http.StatusNotFound {
 			there = append(there, t)
 		}
@@ -91,12 +91,12 @@ func ofKind(all []*entry, k entryKind) []*entry {
 	return slices.DeleteFunc(slices.Clone(all), func(t *entry) bool { return t.kind != k })
 }
 
-// rounds tries to remove things repeatedly while that helps or may help soon, and
-// returns those that remain.
-func (l *Ledger) rounds(ctx context.Context, things []*entry) []*entry {
+// removeRepeatedly tries to remove things as long as that makes or promises
+// progress, and returns the remaining ones.
+func (l *Ledger) removeRepeatedly(ctx context.Context, things []*entry) []*entry {
 	pause, vain := shortestPause, 0
 	for len(things) > 0 && ctx.Err() == nil && vain < vainRounds {
-		outcomes := l.round(ctx, things)
+		outcomes := l.removeOnce(ctx, things)
 		var remaining []*entry
 		waiting := false
 		for i, t := range things {
@@ -125,12 +125,13 @@ type removal int
 
 const (
 	stays removal = iota
-	going         // its end is to be expected
+	going         // expected to end
 	gone
 )
 
-// round tries each thing once: those below others first, a few of one depth at a time.
-func (l *Ledger) round(ctx context.Context, things []*entry) []removal {
+// removeOnce tries to remove each thing once: children before parents, a few
+// of one depth at a time.
+func (l *Ledger) removeOnce(ctx context.Context, things []*entry) []removal {
 	outcomes := make([]removal, len(things))
 	for begin := 0; begin < len(things); {
 		end := begin
@@ -191,8 +192,8 @@ func (l *Ledger) remove(ctx context.Context, t *entry) removal {
 	return stays
 }
 
-// absent judges a thing that does not exist: it is gone unless a running operation may
-// still create it.
+// absent judges a thing that does not exist: it is gone unless a running
+// operation may still create it.
 func (l *Ledger) absent(ctx context.Context, t *entry) removal {
 	if t.poll == "" {
 		return gone
@@ -209,7 +210,7 @@ func (l *Ledger) absent(ctx context.Context, t *entry) removal {
 		got.Status == http.StatusOK && text(decode(got.Body), "status") != "" && !terminal(text(decode(got.Body), "status")) {
 		return going
 	}
-	t.poll, t.deleted = "", false // once more: it may have been made since
+	t.poll, t.deleted = "", false // it may have been created since
 	return going
 }
 
@@ -220,15 +221,15 @@ func stateOf(a *Answer) string {
 	return "Succeeded"
 }
 
-// send makes a call about a thing; of a target of "" about the thing itself.
+// send makes a call about a thing; with an empty target it calls the thing itself.
 func (l *Ledger) send(ctx context.Context, t *entry, method, target string) (*Answer, error) {
 	if target == "" {
 		target = t.path + "?api-version=" + url.QueryEscape(l.versionOf(t))
 	}
-	return l.target.ask(ctx, call{method: method, target: target, region: t.region, body: t.body})
+	return l.target.sendBounded(ctx, call{method: method, target: target, region: t.region, body: t.body})
 }
 
-// versionOf is an api-version that a thing surely has.
+// versionOf returns an api-version that the thing's type certainly has.
 func (l *Ledger) versionOf(t *entry) string {
 	if t.kind == resource {
 		if of := l.target.Description.typeAt(unescape(t.path)); of != nil {
@@ -238,11 +239,11 @@ func (l *Ledger) versionOf(t *entry) string {
 	return t.version
 }
 
-// unnamed returns resources in the lists of the run's groups that the ledger does not
-// know: moved ones, and those that a provider created by mistake. Through a front door
-// they go with their groups.
+// unnamed returns resources in the lists of the run's groups that the ledger
+// does not know: moved ones, and ones that a provider created by mistake.
+// Through a front door, deleting the groups removes them.
 func (l *Ledger) unnamed(ctx context.Context, known []*entry) []*entry {
-	if l.target.Adapter.Through || !l.vacant { // unless nothing was there, it may be another's
+	if l.target.Adapter.Through || !l.vacant { // they may be another's, unless the groups were empty before
 		return nil
 	}
 	seen := map[string]bool{}
@@ -261,23 +262,23 @@ func (l *Ledger) unnamed(ctx context.Context, known []*entry) []*entry {
 	return found
 }
 
-// restoreSubscriptions makes the subscriptions that notices were about writable again.
+// restoreSubscriptions makes the subscriptions of the run's notices writable again.
 func (l *Ledger) restoreSubscriptions(ctx context.Context, things []*entry) {
 	for _, t := range ofKind(things, subscription) {
-		_, _ = l.notify(ctx, t, "Registered") // what cannot be removed is reported then
+		_, _ = l.notify(ctx, t, "Registered") // what cannot be removed then is reported
 	}
 }
 
-// endSubscriptions notifies the provider that the subscriptions invented by the run are
-// deleted, and returns those whose notification failed.
-func (l *Ledger) endSubscriptions(ctx context.Context, things []*entry) (untold []*entry) {
+// endSubscriptions notifies the provider that the subscriptions invented by
+// the run are deleted, and returns those with a failed notification.
+func (l *Ledger) endSubscriptions(ctx context.Context, things []*entry) (unnotified []*entry) {
 	for _, t := range things {
 		got, err := l.notify(ctx, t, "Deleted")
 		if t.certain && (err != nil || got.Status >= http.StatusInternalServerError) {
-			untold = append(untold, t)
+			unnotified = append(unnotified, t)
 		}
 	}
-	return untold
+	return unnotified
 }
 
 func (l *Ledger) notify(ctx context.Context, t *entry, state string) (*Answer, error) {
@@ -295,7 +296,7 @@ func (l *Ledger) notify(ctx context.Context, t *entry, state string) (*Answer, e
 	return l.send(ctx, &notice, http.MethodPut, "")
 }
 
-// unescape is an escaped path without its escapes.
+// unescape returns a path without its escapes.
 func unescape(path string) string {
 	if p, err := url.PathUnescape(path); err == nil {
 		return p

@@ -117,7 +117,7 @@ func (s *store) keep() (Target, *Ledger) {
 func put(t *testing.T, target Target, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
-		_, _ = target.ask(t.Context(), call{method: http.MethodPut, target: escape(id) + "?api-version=2020-01-01", region: "westus", body: []byte(`{}`)})
+		_, _ = target.sendBounded(t.Context(), call{method: http.MethodPut, target: escape(id) + "?api-version=2020-01-01", region: "westus", body: []byte(`{}`)})
 	}
 }
 
@@ -306,7 +306,7 @@ func TestCleanEndsInventedSubscriptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	const invented = "/subscriptions/11111111-0000-0000-0000-000000000000"
-	_, _ = target.ask(t.Context(), call{method: http.MethodPut, target: invented + "?api-version=2.0", region: "westus", body: []byte(`{"state":"Unregistered"}`)})
+	_, _ = target.sendBounded(t.Context(), call{method: http.MethodPut, target: invented + "?api-version=2.0", region: "westus", body: []byte(`{"state":"Unregistered"}`)})
 	clean(t, ledger)
 	want := []string{"/subscriptions/" + target.Adapter.Subscription + " Registered", invented + " Unregistered", invented + " Registered", invented + " Deleted"}
 	if !slices.Equal(s.notices, want) {
@@ -330,8 +330,8 @@ func TestWritesAreFinishedWhenTheRunStops(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = target.ask(ctx, call{method: http.MethodPut, target: below(target, "mine", "a") + "?api-version=2020-01-01", region: "westus"})
-		_, _ = target.ask(ctx, call{method: http.MethodPut, target: below(target, "mine", "b") + "?api-version=2020-01-01", region: "westus"})
+		_, _ = target.sendBounded(ctx, call{method: http.MethodPut, target: below(target, "mine", "a") + "?api-version=2020-01-01", region: "westus"})
+		_, _ = target.sendBounded(ctx, call{method: http.MethodPut, target: below(target, "mine", "b") + "?api-version=2020-01-01", region: "westus"})
 	}()
 	<-arrived
 	stop()

@@ -10,15 +10,15 @@ import (
 	"strings"
 )
 
-// credential names the variable that stands for a caller's bearer token in what is shown.
+// credential names the variables that replace callers' bearer tokens in reports.
 var credential = map[Caller]string{Owner: "$OWNER_TOKEN", Colleague: "$COLLEAGUE_TOKEN", Stranger: "$STRANGER_TOKEN"}
 
-// concealed stands for a secret in what is shown.
+// concealed replaces a secret in a report.
 const concealed = "(removed)"
 
-// conceal replaces secrets in a text that goes into a report: the callers' tokens,
-// wherever a provider repeats them, and the values of JSON members that are named like
-// secrets. The end of a value may be cut off.
+// conceal replaces secrets in a text for a report: the callers' tokens, also
+// where a provider repeats them, and the values of JSON members with the
+// names of secrets, even if a value is cut off.
 func (a *Adapter) conceal(text string) string {
 	return secretMember.ReplaceAllString(a.concealTokens(text), `${1}"`+concealed+`"`)
 }
@@ -29,7 +29,7 @@ var secretMember = regexp.MustCompile(`(?i)("[^"\\]*` +
 
 func (a *Adapter) concealTokens(text string) string {
 	callers := slices.SortedFunc(maps.Keys(a.tokens), func(x, y Caller) int {
-		return cmp.Compare(len(a.tokens[y]), len(a.tokens[x])) // a token may begin with another
+		return cmp.Compare(len(a.tokens[y]), len(a.tokens[x])) // longest first: a token may be a prefix of another
 	})
 	var pairs []string
 	for _, caller := range callers {
@@ -40,7 +40,7 @@ func (a *Adapter) concealTokens(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text)
 }
 
-// Bounds of the headers that are shown of an answer, for a provider that sends many.
+// Bounds of the headers that a report shows, for a provider that sends many.
 const (
 	longestValue = 4 << 10
 	mostValues   = 200

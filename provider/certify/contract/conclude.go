@@ -5,20 +5,20 @@ import (
 	"net/http"
 )
 
-// conclusion is how a write ended.
+// conclusion is the end of a write.
 type conclusion struct {
-	*Answer      // the last answer about it
-	done    bool // it did what was asked
+	*Answer      // the last one about the write
+	done    bool // the write took effect
 }
 
-// concluded waits for the end of the operation that a 202 started; any other answer is
-// the end itself. A 202 without a polling URL counts as done.
+// concluded waits for the end of the operation that a 202 started; any other
+// answer is the end already. A 202 without a polling URL counts as done.
 func (s *Scene) concluded(started *Answer) conclusion {
 	if started.Status != http.StatusAccepted {
 		return conclusion{started, started.Status < 300}
 	}
 	if link := started.Header.Get("Location"); link != "" {
-		end := s.locationEnded(link, started)
+		end := s.awaitLocation(link, started)
 		return conclusion{end, end.Status < 300}
 	}
 	if link := started.Header.Get("Azure-AsyncOperation"); link != "" {
@@ -31,18 +31,18 @@ func (s *Scene) concluded(started *Answer) conclusion {
 	return conclusion{started, true}
 }
 
-// over waits until a resource is settled: its state is terminal, or it is absent, whatever
-// status a GET gives for that.
-func (s *Scene) over(id string) *Answer {
+// awaitEnd waits until a resource's state is terminal, or the resource is
+// absent by any status of a GET.
+func (s *Scene) awaitEnd(id string) *Answer {
 	return s.await(id+" reaches a terminal state", func() (*Answer, bool) {
 		a := s.get(id)
 		return a, a.isGone() || a.Status == http.StatusOK && terminal(a.state())
 	})
 }
 
-// listedOnce expects the collection of a resource not to have it twice, or with absent not
-// at all. A collection that is not served, whose pages do not lead on or which lacks what
-// is there is another case's.
+// listedOnce expects the resource's collection to show it at most once, and
+// not at all if absent is set. Collections that are not served, whose pages
+// do not lead on, or that lack existing resources are for other cases.
 func (s *Scene) listedOnce(id string, absent bool) {
 	var items listing
 	page := s.get(collection(id))
@@ -62,14 +62,14 @@ func (s *Scene) listedOnce(id string, absent bool) {
 	}
 	most, words := 1, "once"
 	if absent {
-		most, words = 0, "no more"
+		most, words = 0, "not at all"
 	}
 	got := len(items.like(id))
 	s.check(got <= most, "the collection has "+id+" "+words, "%d times", got)
 }
 
-// echoed are the members of a body that a provider shows as they were sent. Others it may
-// keep to itself or write in another form.
+// echoed returns the members of a body that a provider shows as they were
+// sent. It may hide others or show them in another form.
 func echoed(body, read any) any {
 	b, ok := body.(Object)
 	r, same := read.(Object)
@@ -85,7 +85,7 @@ func echoed(body, read any) any {
 	return kept
 }
 
-// notServerError expects anything but a 5xx; 501 is a refusal.
+// notServerError expects no 5xx; 501 counts as a refusal.
 func (a *Answer) notServerError(why string) *Answer {
 	a.s.check(a.Status < 500 || a.Status == http.StatusNotImplemented, fmt.Sprintf("%s is answered or refused, %s", a.call, why), "%s", a)
 	return a

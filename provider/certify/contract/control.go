@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// controls make and read one resource of each type, once. A provider that cannot do that
-// keeps no rule by refusing everything, or by answering everything with nothing.
+// controls create and read one resource of each type, once. A provider that
+// cannot do that keeps no rule by refusing everything or by answering
+// everything with an empty body.
 type controls struct {
 	mu    sync.Mutex
 	types map[*Type]*control
@@ -18,7 +19,7 @@ type control struct {
 	obstacles []Fault
 }
 
-func (c *controls) of(t *Type) *control {
+func (c *controls) controlOf(t *Type) *control {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.types == nil {
@@ -30,10 +31,10 @@ func (c *controls) of(t *Type) *control {
 	return c.types[t]
 }
 
-// passed reports whether resources of the scene's type can be made and read, and tells
-// the scene if not. The first scene of a type tries.
+// passed reports whether resources of the scene's type can be created and read; if not,
+// it marks the scene as unreached. The first scene of a type tries.
 func (c *controls) passed(s *Scene) bool {
-	control := c.of(s.Type)
+	control := c.controlOf(s.Type)
 	control.done.Do(func() {
 		first := newScene(s.ctx, *s.Target, trial{on: s.Type}, scenes.Add(1))
 		first.play(Case{Run: func(s *Scene) {
@@ -41,14 +42,14 @@ func (c *controls) passed(s *Scene) bool {
 			s.prepare(func() {
 				read := s.get(s.id).status(200)
 				id := text(read.doc, "id") + "/" + text(read.doc, "name")
-				read.check(strings.Contains(strings.ToLower(id), "/"+strings.ToLower(nameOf(s.id))), "GET shows what was made", "%s", read)
+				read.check(strings.Contains(strings.ToLower(id), "/"+strings.ToLower(nameOf(s.id))), "GET shows the created resource", "%s", read)
 			})
 			control.passed = true
 		}})
 		control.obstacles = first.obstacles
 	})
 	if !control.passed {
-		s.unreached, s.obstacles = "no resource of the type can be made and read", control.obstacles
+		s.unreached, s.obstacles = "no resource of the type can be created and read", control.obstacles
 	}
 	return control.passed
 }

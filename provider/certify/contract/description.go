@@ -17,17 +17,16 @@ const (
 	Extension = "extension"
 )
 
-// Global is the name of the endpoint that serves global types.
+// Global names the endpoint that serves global types.
 const Global = "global"
 
-// Description is all that the suite knows about a provider. Its form is that of the
-// providers in a region map, with a member "contract" at each type that says how to
-// exercise it.
+// Description describes a provider to the suite. Its form is a region map's list of
+// providers, with a member "contract" at each type that describes how to exercise it.
 type Description struct {
 	Providers  []*Provider `yaml:"providers"`
 	Asynchrony Asynchrony  `yaml:"asynchrony"`
-	// PageSize is the header that requests small pages of a list; without it only $top
-	// tests the rules on several pages.
+	// PageSize is the header that requests small pages of a list. Without it,
+	// rules on several pages are tried only with $top.
 	PageSize string `yaml:"pageSize"`
 }
 
@@ -64,8 +63,8 @@ type Type struct {
 // Object is a JSON object.
 type Object = map[string]any
 
-// Exercise says how to test a type. Bodies carry neither location
-// nor tags: the suite adds them.
+// Exercise describes how to test a type. Bodies carry neither location nor
+// tags: the suite adds them.
 type Exercise struct {
 	Body   Object `yaml:"body"`   // a valid body with properties
 	Other  Object `yaml:"other"`  // another, whose properties have other members
@@ -77,31 +76,32 @@ type Exercise struct {
 	// SKU and OtherSKU are two values of sku between which a resource can change.
 	SKU      Object `yaml:"sku"`
 	OtherSKU Object `yaml:"otherSKU"`
-	// SKUs means that the type serves {resource}/skus; HasSKUs that there are any.
+	// SKUs reports whether the type serves {resource}/skus, HasSKUs whether
+	// that list has elements.
 	SKUs    bool     `yaml:"skus"`
 	HasSKUs bool     `yaml:"hasSKUs"`
 	Actions []Action `yaml:"actions"`
-	// DeepInsert is the last name of the proxy-only child type whose instances a PUT of
-	// this type may contain, as an array of {name, properties} in the member of properties
-	// with the same name.
+	// DeepInsert is the last name of a proxy-only child type. A PUT of this
+	// type may contain instances of it, as an array of {name, properties} in
+	// the member of properties with that name.
 	DeepInsert string `yaml:"deepInsert"`
-	// LongRun is an action that outlives its polling URLs, and the proxy-only child that
-	// shows its state at any time.
+	// LongRun is an action that outlives its polling URLs, with the proxy-only
+	// child that shows its state at any time.
 	LongRun LongRun `yaml:"longRun"`
-	// CreatedFor shows what the provider makes in its own subscription for a resource of
-	// the type.
+	// CreatedFor locates the resources that the provider creates in its own
+	// subscription for a resource of the type.
 	CreatedFor CreatedFor `yaml:"createdFor"`
 	// ReadOnly types accept no writes from clients.
 	ReadOnly bool `yaml:"readOnly"`
-	// WriteOnly are the paths of members that the type never shows, such as
+	// WriteOnly lists the paths of members that the type never shows, such as
 	// "properties.password".
 	WriteOnly []string `yaml:"writeOnly"`
-	// Names is the form of names, with {n} for a number, of a type that restricts them:
-	// "certify{n}". Names derived from one without a hyphen have only small letters and
-	// digits more.
+	// Names is the form of names of a type that restricts them, with {n} for a
+	// number: "certify{n}". If it has no hyphen, derived names add only
+	// lowercase letters and digits.
 	Names string `yaml:"names"`
-	// SystemData means that the type shows systemData; without it, the rules about it hold
-	// only where a resource shows some.
+	// SystemData reports whether the type shows systemData. Without it, the
+	// rules on systemData hold only for resources that show some.
 	SystemData bool `yaml:"systemData"`
 	// WithoutETags are the api-versions older than ETags.
 	WithoutETags []string `yaml:"withoutETags"`
@@ -121,14 +121,14 @@ type Action struct {
 	Asynchronous bool   `yaml:"asynchronous"` // even if not requested
 }
 
-// LongRun see [Exercise].
+// LongRun describes an action that outlives its polling URLs; see [Exercise].
 type LongRun struct {
 	Action string `yaml:"action"`
 	Child  string `yaml:"child"` // "testResults/latest"
 	Status string `yaml:"status"`
 }
 
-// Asynchrony says how to request an asynchronous answer.
+// Asynchrony describes how to request an asynchronous answer.
 type Asynchrony struct {
 	// Short and Long are headers for an operation that ends soon, and for one that does
 	// not end during the suite.
@@ -139,13 +139,13 @@ type Asynchrony struct {
 	Canceled Headers `yaml:"canceled"`
 	// RetryAfter is the header that requests a Retry-After in seconds.
 	RetryAfter string `yaml:"retryAfter"`
-	// Patterns are the ways of answering that can be requested. Without any, the provider
-	// answers as it does, and the suite finds out how.
+	// Patterns are the ways of answering that can be requested. Without any,
+	// the suite judges the provider's own way.
 	Patterns []Pattern `yaml:"patterns"`
 	Places   []Place   `yaml:"places"`
 }
 
-// steered reports whether the description says how to request asynchronous answers.
+// steered reports whether the description has headers that request asynchronous answers.
 func (a Asynchrony) steered() bool { return len(a.Patterns) > 0 }
 
 // Headers are request headers.
@@ -162,11 +162,11 @@ type Pattern struct {
 	Location bool `yaml:"location"` // the answer has a Location
 	Status   bool `yaml:"status"`   // the answer has an Azure-AsyncOperation
 
-	natural bool // the provider is not steered: its answer shows the rest
+	natural bool // the provider is not steered: its answer fills in the rest
 	derived bool // the Location is the front door's, the provider sends none
 }
 
-// Place is one of the forms of a polling URL.
+// Place is a form of polling URLs.
 type Place struct {
 	Name    string  `yaml:"name"`
 	Headers Headers `yaml:"headers"`
@@ -175,7 +175,8 @@ type Place struct {
 	Path string `yaml:"path"`
 }
 
-// Complete judges a description and relates its types. Cases need that.
+// Complete validates a description and links its types to their parents,
+// which cases need.
 func (d *Description) Complete() error {
 	if len(d.Providers) == 0 {
 		return errors.New("contract: the description has no providers")
@@ -231,7 +232,7 @@ func (t *Type) normalise() error {
 	return nil
 }
 
-// FullName is the type with its namespace.
+// FullName returns the type's name with its namespace.
 func (t *Type) FullName() string { return t.provider.Namespace + "/" + t.Name }
 
 func (t *Type) nested() bool { return t.parent != nil }
@@ -241,12 +242,12 @@ func (t *Type) global() bool { return t.Routing == Global }
 // usualNames is the form of names of a type that does not restrict them.
 const usualNames = "Certify-{n}"
 
-// nameOf is the name of the resource with a number.
+// nameOf returns the name of the resource with a number.
 func (t *Type) nameOf(number int64) string {
 	return strings.ReplaceAll(cmp.Or(t.Contract.Names, usualNames), "{n}", strconv.FormatInt(number, 10))
 }
 
-// visible is an object of the type without what the type never shows.
+// visible returns an object of the type without the members that the type never shows.
 func (t *Type) visible(o Object) Object {
 	if t != nil {
 		for _, path := range t.Contract.WriteOnly {
@@ -256,7 +257,7 @@ func (t *Type) visible(o Object) Object {
 	return o
 }
 
-// hidden is the part of an object of the type that the type never shows.
+// hidden returns the members of an object of the type that the type never shows.
 func (t *Type) hidden(o Object) Object {
 	hidden := Object{}
 	for _, path := range t.Contract.WriteOnly {
@@ -273,12 +274,12 @@ func (t *Type) hidden(o Object) Object {
 	return hidden
 }
 
-// last is the type's own name, without its parents'.
+// last returns the type's own name, without its parents'.
 func (t *Type) last() string {
 	return t.Name[strings.LastIndexByte(t.Name, '/')+1:]
 }
 
-// version is the api-version for cases: the first stable one with entity tags.
+// version returns the api-version for cases: the first stable one with entity tags.
 func (t *Type) version() string {
 	for _, v := range t.APIVersions {
 		if len(v) == len("2006-01-02") && !slices.Contains(t.Contract.WithoutETags, v) {
@@ -288,7 +289,7 @@ func (t *Type) version() string {
 	return t.APIVersions[0]
 }
 
-// types are all types, in the order of the description.
+// types returns all types, in the order of the description.
 func (d *Description) types() []*Type {
 	var all []*Type
 	for _, p := range d.Providers {
@@ -297,7 +298,7 @@ func (d *Description) types() []*Type {
 	return all
 }
 
-// host is the type whose resources can have extensions.
+// host returns the type whose resources can have extensions.
 func (d *Description) host() *Type {
 	for _, t := range d.types() {
 		if isTop(t) && !t.global() {
@@ -307,8 +308,8 @@ func (d *Description) host() *Type {
 	return nil
 }
 
-// typeAt finds the type that the last provider part of a path names, whether of an
-// instance, a collection or an action; nil if it names none.
+// typeAt returns the type in the last provider part of a path, whether of an
+// instance, a collection or an action; nil if there is none.
 func (d *Description) typeAt(path string) *Type {
 	at := strings.LastIndex(strings.ToLower(path), "/providers/")
 	if at < 0 {

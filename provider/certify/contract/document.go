@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// decode reads JSON into the values of encoding/json; nil if it is invalid.
+// decode parses JSON into the values of encoding/json; nil if it is invalid.
 func decode(text []byte) any {
 	var v any
 	if json.Unmarshal(text, &v) != nil {
@@ -33,7 +33,7 @@ func lookup(v any, path string) (any, bool) {
 	return v, true
 }
 
-// text is the string at a path, "" if there is none.
+// text returns the string at a path, "" if there is none.
 func text(v any, path string) string {
 	found, _ := lookup(v, path)
 	s, _ := found.(string)
@@ -72,9 +72,9 @@ func overlay(base Object, further ...Object) Object {
 	return out
 }
 
-// missing compares an answer with its required members, and describes what is missing;
-// "" if nothing is. Locations are compared as locations, arrays as sets whose elements
-// may have further members.
+// missing compares an answer with its required members, and describes the
+// first difference; "" if there is none. Locations are compared as locations,
+// arrays as sets whose elements may have further members.
 func missing(have, want any, at string) string {
 	if w, ok := want.([]any); ok && sameElements(have, w) {
 		return ""
@@ -103,7 +103,7 @@ func missing(have, want any, at string) string {
 	return ""
 }
 
-// sameElements reports whether an array has one element for each that is wanted.
+// sameElements reports whether an array has one matching element for each wanted one.
 func sameElements(have any, want []any) bool {
 	h, ok := have.([]any)
 	if !ok || len(h) != len(want) {
@@ -120,8 +120,8 @@ func sameElements(have any, want []any) bool {
 	return true
 }
 
-// absent names a member that an answer has not, of those that another shows, whatever
-// their values; "" if it has all.
+// absent returns the path of a member that want has and have lacks, whatever
+// its value; "" if there is none.
 func absent(have, want any, at string) string {
 	w, _ := want.(Object)
 	h, _ := have.(Object)
@@ -140,7 +140,7 @@ func absent(have, want any, at string) string {
 	return ""
 }
 
-// without is an object without the member at a path; the object itself stays.
+// without returns a copy of the object without the member at a path.
 func without(o Object, path []string) Object {
 	value, there := o[path[0]]
 	if !there {
@@ -155,8 +155,8 @@ func without(o Object, path []string) Object {
 	return rest
 }
 
-// lost names a member that one object has and the other does not; a replacement must
-// have removed it.
+// lost lists the members of before that after lacks; a replacement must have
+// removed them.
 func lost(before, after Object) []string {
 	var names []string
 	for name := range before {
@@ -169,10 +169,10 @@ func lost(before, after Object) []string {
 }
 
 func samePlace(a, b any) bool {
-	return place(a) != "" && place(a) == place(b)
+	return locationOf(a) != "" && locationOf(a) == locationOf(b)
 }
 
-func place(v any) string {
+func locationOf(v any) string {
 	s, _ := v.(string)
 	return strings.ToLower(strings.Join(strings.Fields(s), ""))
 }
@@ -195,7 +195,7 @@ func clip(s string, most int) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// showFull is the JSON of a value.
+// showFull returns the JSON of a value.
 func showFull(v any) string {
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 // BodyLimit bounds how much of a body an [Exchange] shows.
 const BodyLimit = 64 << 10
 
-// longestURL bounds a URL that is shown, as a provider chooses its own links.
+// longestURL bounds a URL in a report, as a provider chooses its own links.
 const longestURL = 32 << 10
 
-// exchange is what a report shows of an answer and its request.
+// exchange returns an answer and its request for a report.
 func (a *Answer) exchange() *Exchange {
 	if a == nil || a.sent == nil {
 		return nil
@@ -46,20 +46,20 @@ func (a *Adapter) newFault(expected, got string, last *Answer) Fault {
 	return Fault{Expected: a.showText(expected), Got: a.showText(got), Exchange: last.exchange()}
 }
 
-// longestText bounds a fault's texts: a provider chooses the length of what they quote.
+// longestText bounds a fault's texts, which may quote a provider at any length.
 const longestText = 4 << 10
 
 func (a *Adapter) showText(text string) string {
 	return clip(strings.ToValidUTF8(a.conceal(clip(text, 2*longestText)), "�"), longestText)
 }
 
-// showBody is a body as a report shows it, and a note on what is not shown; "" if all is.
+// showBody returns a body for a report, and a note if that is not the whole body.
 func (a *Adapter) showBody(body []byte) (shown, note string) {
 	if !isText(body) {
 		const most = 32
 		return fmt.Sprintf("% x", body[:min(len(body), most)]), fmt.Sprintf("binary, %d bytes; the first %d in hexadecimal", len(body), min(len(body), most))
 	}
-	// A token that begins within the limit is seen whole, and concealed.
+	// A token that begins within the limit is read completely, so that it is concealed.
 	shown = a.conceal(clip(string(body), 2*BodyLimit))
 	if len(shown) > BodyLimit || len(body) > 2*BodyLimit {
 		return strings.ToValidUTF8(shown[:min(len(shown), BodyLimit)], ""), fmt.Sprintf("the first %d of %d bytes", BodyLimit, len(body))
@@ -77,8 +77,8 @@ func isText(body []byte) bool {
 // mostOctal bounds a binary body that is written out in a line for a shell.
 const mostOctal = 4 << 10
 
-// curlWords are the options of curl that make the request that e shows, its URL, and what
-// stands before curl, in a POSIX shell.
+// curlWords returns curl's options and URL for the request in e, and what
+// must stand before curl in a POSIX shell.
 func (a *Answer) curlWords(e *Exchange) (before string, options []string, url string) {
 	body := a.call.body
 	switch {
@@ -129,8 +129,8 @@ func octal(body []byte) string {
 	return b.String()
 }
 
-// quote quotes a word for a POSIX shell; variables in it are replaced only where that is
-// said.
+// quote quotes a word for a POSIX shell; variables in it are expanded only if
+// variables is set.
 func quote(word string, variables bool) string {
 	if variables {
 		return `"` + word + `"`

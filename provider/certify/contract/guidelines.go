@@ -1,12 +1,12 @@
 package contract
 
-// Guideline is one of Microsoft's guidelines for resource providers, as its public tools
-// number them. Those tools judge a provider's specification; a case that holds a guideline
-// judges what the provider does.
+// Guideline is one of Microsoft's guidelines for resource providers, with the
+// number of their public tools. Those tools judge a provider's specification;
+// a case judges the provider's behaviour.
 type Guideline struct {
 	Number string // "RPC-Put-V1-11", or "RPC007" of the older series
-	Name   string // of the public linter's rule that checks it; "" if none does
-	URL    string // a public page that says what it demands
+	Name   string // the public linter's rule that checks it; "" if there is none
+	URL    string // a public page with its text
 }
 
 // Pages on which guidelines are explained.
@@ -16,7 +16,7 @@ const (
 	seriesPage  = "https://azure.github.io/typespec-azure/docs/howtos/arm/rpc-guidelines-coverage"
 )
 
-// Guidelines are all guidelines that a case holds.
+// Guidelines returns all guidelines that a case checks.
 func Guidelines() []Guideline {
 	return []Guideline{
 		{"RPC-Async-V1-01", "", reviewPage},
@@ -44,9 +44,9 @@ func Guidelines() []Guideline {
 	}
 }
 
-// heldGuidelines says by the ids of cases which guideline each holds. A case is here only
-// if every provider that breaks the one breaks the other; most rules of the contract have
-// no guideline.
+// heldGuidelines maps ids of cases to the guideline that each checks. A case
+// is here only if every provider that breaks one breaks the other; most rules
+// of the contract have no guideline.
 var heldGuidelines = map[string]string{
 	"202-delete/while-it-runs":                          "RPC-Async-V1-09",
 	"202-patch/while-it-runs":                           "RPC-Async-V1-08",

@@ -14,32 +14,32 @@ import (
 	"time"
 )
 
-// Ledger notes the objects that the calls of a run create, so that all of them can be
-// removed ([Ledger.Clean]). It notes a write before it leaves, because one without an
-// answer may have taken effect all the same.
+// Ledger records the objects that the calls of a run create, so that
+// [Ledger.Clean] can remove all of them. It records a write before sending
+// it, because a write without an answer may have taken effect.
 type Ledger struct {
 	target Target
 	next   http.RoundTripper
 	limit  time.Duration // of a write
 
-	cleaning atomic.Bool // nothing is noted any more
-	spare    []string    // paths in lower case, each with a slash behind it
-	vacant   bool        // lists have shown that the run's groups held nothing before
+	cleaning atomic.Bool // nothing is recorded any more
+	spare    []string    // paths in lower case, each ending in a slash
+	vacant   bool        // lists have shown that the run's groups were empty before
 
 	mu      sync.Mutex
 	entries map[string]*entry // by path, in lower case
-	groups  map[string]string // those of the run, by their ids in lower case: their lists show what no call named
+	groups  map[string]string // the run's groups, by their ids in lower case: their lists show objects that no call named
 }
 
-// entry is something that a run may have made.
+// entry is an object that a run may have created.
 type entry struct {
 	kind    entryKind
 	path    string // as it was sent, escaped
 	version string // the api-version
 	region  string // whose endpoint was called; "" through a front door
-	certain bool   // an answer says that it was made, or there was none
-	created bool   // an answer says that it was not there before: 201
-	poll    string // of an operation that may make it later
+	certain bool   // an answer proves that it was created, or there was no answer
+	created bool   // an answer (201) proves that it did not exist before
+	poll    string // of an operation that may create it later
 	body    []byte // of a notice
 	deleted bool   // its DELETE was accepted
 }
@@ -52,9 +52,9 @@ const (
 	subscription
 )
 
-// Keep begins the ledger of a target: from now on it sees each call of the target's
-// adapter. A write that has begun is finished, for at most the limit, even if the run ends
-// meanwhile: one that is broken off could take effect after its resource was removed.
+// Keep starts the ledger of a target, which then sees each call of the target's adapter.
+// A started write is finished, for at most the limit, even if the run ends meanwhile: an
+// aborted one could take effect after its resource was removed.
 func Keep(target Target, limit time.Duration) *Ledger {
 	target.Group = cmp.Or(target.Group, usualGroup)
 	l := &Ledger{target: target, next: target.Adapter.Client.Transport, limit: limit, entries: map[string]*entry{}, groups: map[string]string{}}
@@ -65,7 +65,7 @@ func Keep(target Target, limit time.Duration) *Ledger {
 	return l
 }
 
-// CloseIdleConnections closes those of the client that the ledger stands before.
+// CloseIdleConnections closes idle connections of the wrapped transport.
 func (l *Ledger) CloseIdleConnections() {
 	if t, ok := l.next.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
@@ -73,10 +73,10 @@ func (l *Ledger) CloseIdleConnections() {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) { return l.over(r, l.next) }
+func (l *Ledger) RoundTrip(r *http.Request) (*http.Response, error) { return l.roundTrip(r, l.next) }
 
-// over makes a call by a transport, and notes what it may make.
-func (l *Ledger) over(r *http.Request, transport http.RoundTripper) (*http.Response, error) {
+// roundTrip makes a call with a transport, and records the object that it may create.
+func (l *Ledger) roundTrip(r *http.Request, transport http.RoundTripper) (*http.Response, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead || l.cleaning.Load() {
 		return transport.RoundTrip(r)
 	}
@@ -85,10 +85,10 @@ func (l *Ledger) over(r *http.Request, transport http.RoundTripper) (*http.Respo
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), l.limit)
 	defer cancel()
-	noted := l.note(r)
+	noted := l.recordRequest(r)
 	resp, err := transport.RoundTrip(r.WithContext(ctx))
 	if err == nil {
-		err = hold(resp)
+		err = bufferBody(resp)
 	}
 	if err != nil {
 		l.unanswered(noted)
@@ -98,23 +98,23 @@ func (l *Ledger) over(r *http.Request, transport http.RoundTripper) (*http.Respo
 	return resp, nil
 }
 
-// maxAnswer is how much of an answer is read.
+// maxAnswer bounds the bytes read of an answer.
 const maxAnswer = 16 << 20
 
-// hold reads an answer to its end, so that it outlives its call's context.
-func hold(resp *http.Response) error {
+// bufferBody reads an answer to its end, so that it outlives its call's context.
+func bufferBody(resp *http.Response) error {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	_ = resp.Body.Close() // only read
 	resp.Body = io.NopCloser(bytes.NewReader(text))
 	return err
 }
 
-// note remembers the object that a request may create; nil if it creates nothing with a
-// name.
-func (l *Ledger) note(r *http.Request) *entry {
+// recordRequest records the object that a request may create; it returns nil
+// if the request creates nothing with a name.
+func (l *Ledger) recordRequest(r *http.Request) *entry {
 	path := r.URL.EscapedPath()
 	if r.Method == http.MethodPost && r.GetBody != nil {
-		l.noteMove(r)
+		l.recordMove(r)
 	}
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	if r.Method != http.MethodPut || !strings.EqualFold(segments[0], "subscriptions") || len(segments) < 2 || len(segments)%2 != 0 {
@@ -142,8 +142,8 @@ func (l *Ledger) note(r *http.Request) *entry {
 	return t
 }
 
-// noteMove remembers the group that resources are moved to.
-func (l *Ledger) noteMove(r *http.Request) {
+// recordMove records the target group of a move.
+func (l *Ledger) recordMove(r *http.Request) {
 	var body struct {
 		Target string `json:"targetResourceGroup"`
 	}
@@ -196,7 +196,7 @@ func (l *Ledger) answered(t *entry, resp *http.Response) {
 	}
 }
 
-// regionOf is the region whose endpoint a URL is at.
+// regionOf returns the region of a URL's endpoint.
 func (l *Ledger) regionOf(u *url.URL) string {
 	for region, endpoint := range l.target.Adapter.endpoints {
 		if endpoint == u.Scheme+"://"+u.Host {
@@ -206,8 +206,8 @@ func (l *Ledger) regionOf(u *url.URL) string {
 	return ""
 }
 
-// ownGroup is the group that a path lies in, and whether it is the run's
-// own: that of the target, or one that is numbered after it.
+// ownGroup returns the group in a path, and whether it is the run's own: the
+// target's group, or one numbered after it.
 func (l *Ledger) ownGroup(path string) (group string, own bool) {
 	segments := strings.Split(strings.Trim(path, "/"), "/")
 	if len(segments) < 4 || !strings.EqualFold(segments[0], "subscriptions") || !strings.EqualFold(segments[2], "resourceGroups") {
@@ -220,8 +220,8 @@ func (l *Ledger) ownGroup(path string) (group string, own bool) {
 	return "/" + strings.Join(segments[:4], "/"), OwnGroup(l.target.Group, name)
 }
 
-// OwnGroup reports whether a group of that name belongs to runs whose group is the given
-// one.
+// OwnGroup reports whether a group of that name belongs to runs with the
+// configured group.
 func OwnGroup(configured, name string) bool {
 	configured, name = strings.ToLower(configured), strings.ToLower(name)
 	number, numbered := strings.CutPrefix(name, configured+"-")

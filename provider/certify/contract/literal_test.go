@@ -250,7 +250,7 @@ func (p *literal) move(r *http.Request) (int, any, map[string]string) {
 		for _, id := range sent.Resources {
 			t := p.resources[strings.ToLower(id)]
 			delete(p.resources, strings.ToLower(id))
-			t.id = within(sent.Target, id)
+			t.id = idInGroup(sent.Target, id)
 			t.body = overlay(t.body, Object{"id": t.id})
 			p.resources[strings.ToLower(t.id)] = t
 		}

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Announce notifies each endpoint of a provider of the target's subscription, once for
-// each namespace, as a front door does before its first call. It returns the refusals;
-// the error says which endpoint does not answer at all.
+// Announce notifies each of a provider's endpoints of the target's subscription, once
+// for each namespace, as a front door does before its first call. It returns the
+// refusals; the error names an endpoint that does not answer at all.
 func Announce(ctx context.Context, target Target) (refusals []string, err error) {
 	a := target.Adapter
 	if a.Through {
@@ -24,14 +24,14 @@ func Announce(ctx context.Context, target Target) (refusals []string, err error)
 			if err != nil {
 				return nil, err
 			}
-			got, err := target.ask(ctx, call{
+			got, err := target.sendBounded(ctx, call{
 				method: http.MethodPut, target: "/subscriptions/" + a.Subscription + "?api-version=2.0", region: region, body: body,
 			})
 			if err != nil {
 				return nil, fmt.Errorf("the endpoint of %s: %w", region, err)
 			}
 			if got.Status >= http.StatusMultipleChoices {
-				refusals = append(refusals, fmt.Sprintf("%s refuses to be told of the subscription: %s", region, a.showText(got.String())))
+				refusals = append(refusals, fmt.Sprintf("%s refuses the notice of the subscription: %s", region, a.showText(got.String())))
 				break
 			}
 		}
@@ -39,14 +39,14 @@ func Announce(ctx context.Context, target Target) (refusals []string, err error)
 	return refusals, nil
 }
 
-// ask makes a call of the suite's own, in bounded time.
-func (t Target) ask(ctx context.Context, c call) (*Answer, error) {
+// sendBounded makes a call outside of any scene, within the target's limit.
+func (t Target) sendBounded(ctx context.Context, c call) (*Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Limits.orDefault().Call)
 	defer cancel()
 	return t.Adapter.send(ctx, c)
 }
 
-// registered is the notice of a subscription in good order.
+// registered returns the notice of a registered subscription.
 func registered(tenant, namespace string) Object {
 	return Object{
 		"state": "Registered", "registrationDate": time.Now().UTC().Format(http.TimeFormat),

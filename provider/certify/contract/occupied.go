@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// Occupied returns the ids of the resources that the target's group, and the groups
-// numbered after it, already hold. A run starts only if there are none, since it removes
-// everything below these groups in the end. The error says that the target cannot be
-// asked.
+// Occupied returns the ids of resources that already exist in the target's
+// group and the groups numbered after it. A run starts only if there are
+// none, because it finally removes everything in these groups. The error
+// means that the target could not be queried.
 func (l *Ledger) Occupied(ctx context.Context) ([]string, error) {
 	if l.target.Adapter.Through {
 		return l.occupiedGroups(ctx)
@@ -35,20 +35,20 @@ func (l *Ledger) Occupied(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// found is a resource that a list shows, and the region whose endpoint listed it.
+// found is a listed resource, and the region of the endpoint that listed it.
 type found struct{ id, region string }
 
-// held is what lists show.
-type held struct {
+// listed holds the results of lists.
+type listedResources struct {
 	ids      []found
-	complete bool  // every list was answered, to its end
+	complete bool  // every list was answered to its end
 	err      error // of a call without an answer
 }
 
-// list lists what the run's groups have of the top-level types below a scope, at the
-// provider's endpoints: each resource behind its children.
-func (l *Ledger) list(ctx context.Context, scope string) held {
-	all := held{complete: true}
+// list lists the resources of the run's groups, by top-level types below a
+// scope, at the provider's endpoints: each resource after its children.
+func (l *Ledger) list(ctx context.Context, scope string) listedResources {
+	all := listedResources{complete: true}
 	for _, t := range l.target.Description.types() {
 		if t.nested() || t.Kind == Extension || !l.target.Adapter.serves(t) {
 			continue
@@ -64,18 +64,18 @@ func (l *Ledger) list(ctx context.Context, scope string) held {
 	return all
 }
 
-// pagesRead is how many pages of a list are read.
+// pagesRead bounds the pages that are read of a list.
 const pagesRead = 200
 
-func (l *Ledger) listBelow(ctx context.Context, all *held, collection string, t *Type, region string) {
+func (l *Ledger) listBelow(ctx context.Context, all *listedResources, collection string, t *Type, region string) {
 	next, walk := escape(collection)+"?api-version="+t.version(), pageWalk{}
 	for range pagesRead {
-		a, err := l.target.ask(ctx, call{method: http.MethodGet, target: next, region: region})
+		a, err := l.target.sendBounded(ctx, call{method: http.MethodGet, target: next, region: region})
 		if err != nil {
 			all.err = err
 			return
 		}
-		if a.Status != http.StatusOK { // whether that is right is for the cases to judge
+		if a.Status != http.StatusOK { // the cases judge whether that is right
 			all.complete = all.complete && a.Status == http.StatusNotFound
 			return
 		}
@@ -98,7 +98,7 @@ func (l *Ledger) listBelow(ctx context.Context, all *held, collection string, t 
 	all.complete = false
 }
 
-func (l *Ledger) listChildren(ctx context.Context, all *held, id string, t *Type, region string) {
+func (l *Ledger) listChildren(ctx context.Context, all *listedResources, id string, t *Type, region string) {
 	for _, child := range l.target.Description.types() {
 		if child.parent == t {
 			l.listBelow(ctx, all, id+"/"+child.last(), child, region)
@@ -108,15 +108,15 @@ func (l *Ledger) listChildren(ctx context.Context, all *held, id string, t *Type
 
 const groupVersion = "?api-version=2021-04-01"
 
-// occupiedGroups asks a front door for its groups, and what they hold.
+// occupiedGroups asks a front door for its groups and their resources.
 func (l *Ledger) occupiedGroups(ctx context.Context) ([]string, error) {
 	groups := "/subscriptions/" + l.target.Adapter.Subscription + "/resourceGroups"
 	var ids []string
-	err := l.each(ctx, groups, func(group any) error {
+	err := l.eachListed(ctx, groups, func(group any) error {
 		if !OwnGroup(l.target.Group, text(group, "name")) {
 			return nil
 		}
-		return l.each(ctx, groups+"/"+text(group, "name")+"/resources", func(item any) error {
+		return l.eachListed(ctx, groups+"/"+text(group, "name")+"/resources", func(item any) error {
 			ids = append(ids, text(item, "id"))
 			return nil
 		})
@@ -124,11 +124,11 @@ func (l *Ledger) occupiedGroups(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// each reads a list of the front door's own, page by page.
-func (l *Ledger) each(ctx context.Context, path string, visit func(item any) error) error {
+// eachListed reads one of the front door's own lists, page by page.
+func (l *Ledger) eachListed(ctx context.Context, path string, visit func(item any) error) error {
 	walk := pageWalk{}
 	for next := escape(path) + groupVersion; next != ""; {
-		a, err := l.target.ask(ctx, call{method: http.MethodGet, target: next})
+		a, err := l.target.sendBounded(ctx, call{method: http.MethodGet, target: next})
 		if err != nil {
 			return err
 		}

@@ -158,7 +158,7 @@ func (o *outside) putThing(w http.ResponseWriter, r *http.Request, id, kind stri
 		if location, _ := body["location"].(string); location != "" {
 			t.location = location
 			if !o.odd {
-				t.location = place(location)
+				t.location = locationOf(location)
 			}
 		}
 		tags, _ := body["tags"].(Object)

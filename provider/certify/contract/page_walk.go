@@ -6,10 +6,10 @@ import (
 )
 
 // Bounds of a walk through the pages of a list. Pages without records are permitted, and
-// while others write a page may show again what an earlier one has.
+// concurrent writes may make a page repeat records of an earlier one.
 const (
 	mostPages  = 1000
-	mostBarren = 50 // pages in succession that show nothing new
+	mostBarren = 50 // successive pages that show nothing new
 )
 
 // pageWalk is a walk through the pages of one list. It notices a list that does not end.
@@ -20,8 +20,8 @@ type pageWalk struct {
 	barren int // the latest pages that showed nothing new
 }
 
-// onward returns the link of the next page, "" at the end of the list. endless says why
-// the walk cannot go on, if it cannot.
+// onward returns the link of the next page, "" at the end of the list. If the
+// walk cannot go on, endless is the reason.
 func (w *pageWalk) onward(a *Answer) (link, endless string) {
 	if w.links == nil {
 		w.links, w.ids = map[string]bool{}, map[string]bool{}
@@ -40,7 +40,7 @@ func (w *pageWalk) onward(a *Answer) (link, endless string) {
 	case w.links[link]:
 		return "", fmt.Sprintf("page %d has the nextLink of an earlier one: %s", w.pages, clip(link, 200))
 	case w.barren >= mostBarren:
-		return "", fmt.Sprintf("%d pages in succession show nothing that an earlier one did not, and have a nextLink", w.barren)
+		return "", fmt.Sprintf("%d pages in succession have a nextLink but show nothing new", w.barren)
 	case w.pages >= mostPages:
 		return "", fmt.Sprintf("page %d has a nextLink", w.pages)
 	}

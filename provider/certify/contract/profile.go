@@ -1,7 +1,7 @@
 package contract
 
-// Profile is a part of the contract that a provider claims to keep. What it does not
-// claim is left out of a run and counted as such.
+// Profile is a part of the contract that a provider claims to keep. Profiles
+// that it does not claim are left out of a run and counted as such.
 type Profile string
 
 // The profiles.
@@ -21,27 +21,27 @@ const (
 	Preflights         Profile = "preflight"
 )
 
-// ProfileDescription says what a profile holds.
+// ProfileDescription describes a profile.
 type ProfileDescription struct {
 	Name  Profile
 	About string // one sentence
 }
 
-// Profiles are all profiles, in the order of reports.
+// Profiles returns all profiles, in the order of reports.
 func Profiles() []ProfileDescription {
 	return []ProfileDescription{
-		{Core, "What every provider must: names, bodies, PUT, PATCH, GET, DELETE, lists and errors, and the actions that it describes."},
+		{Core, "Required of every provider: names, bodies, PUT, PATCH, GET, DELETE, lists, errors, and the described actions."},
 		{TrackedResources, "Resources with a location, which the front door keeps in its index."},
 		{Nested, "Children below other resources."},
 		{Extensions, "Resources below any scope."},
-		{Asynchronous, "Operations that outlive the request that began them."},
+		{Asynchronous, "Operations that outlive the request that started them."},
 		{Tags, "The tags of tracked resources."},
 		{ETags, "Entity tags and preconditions."},
 		{Moves, "Moves of resources to other groups and subscriptions."},
-		{SKUs, "SKUs of a resource and the change between them."},
+		{SKUs, "SKUs of a resource and changes between them."},
 		{Subscriptions, "Notices of the life cycle of subscriptions."},
-		{ResourceCreatedFor, "Resources that a provider makes in its own subscription for those of its users."},
-		{Certificates, "No one is served but who shows the front door's client certificate."},
+		{ResourceCreatedFor, "Resources that a provider creates in its own subscription for its users' resources."},
+		{Certificates, "Only callers with the front door's client certificate are served."},
 		{Preflights, "Verdicts on planned resources."},
 	}
 }

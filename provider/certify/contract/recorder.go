@@ -20,7 +20,7 @@ func (r *Recorder) Report(result Result) {
 	r.results = append(r.results, result)
 }
 
-// Results are the results so far, ordered by case and type.
+// Results returns the results so far, ordered by case and type.
 func (r *Recorder) Results() []Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,26 +9,26 @@ import (
 	"sync"
 )
 
-// What the reports of a run hold is bounded, whatever a provider answers.
+// Bounds of a run's reports, whatever a provider answers.
 const (
 	mostFaults = 8       // of a result
-	shownRoom  = 8 << 20 // what providers choose of all faults of a run together
-	// What is shown once there is no room left.
+	shownRoom  = 8 << 20 // text chosen by providers, in all faults of a run together
+	// Bounds of one fault once there is no room left.
 	shortBody   = 1 << 10
 	shortText   = 300
 	shortHeader = 20 // lines
 )
 
-// room counts what the faults of a run hold of a provider's choosing. It is safe for
-// concurrent use.
+// room counts the text chosen by a provider in the faults of a run. It is
+// safe for concurrent use.
 type room struct {
 	mu   sync.Mutex
 	used int
 }
 
-// fit bounds the faults of a result: the first ones and the last are kept, and cut where
-// there is no room for the whole.
-func (r *room) fit(result *Result) {
+// boundResult bounds the faults of a result: it keeps the first ones and the last,
+// and cuts them if there is no room left.
+func (r *room) boundResult(result *Result) {
 	if n := len(result.Faults); n > mostFaults {
 		last := result.Faults[n-1]
 		last.Got = fmt.Sprintf("%s (the last of %d faults, of which %d are not shown)", last.Got, n, n-mostFaults)
@@ -39,7 +39,7 @@ func (r *room) fit(result *Result) {
 	}
 }
 
-// shorten cuts what a provider chose of a fault, once there is no room left.
+// shorten cuts the text chosen by a provider in a fault, once there is no room left.
 func (r *room) shorten(f *Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -19,13 +19,13 @@ type Target struct {
 	Types func(*Type) bool
 	// OnceEach runs each case only on the first type that it concerns.
 	OnceEach bool
-	// Group is the resource group of everything that is made, "certify" if empty. Cases
-	// about groups use further ones: Group-2 and so on.
+	// Group is the resource group of everything that the run creates, "certify" if
+	// empty. Cases about groups use further ones: Group-2 and so on.
 	Group string
-	// Workers is how many cases run at once, 4 if zero.
+	// Workers is the number of cases that run at once, 4 if zero.
 	Workers int
 	Limits  Limits
-	// Claimed are the profiles that the provider claims; nil means all.
+	// Claimed lists the profiles that the provider claims; nil means all.
 	Claimed []Profile
 	// Disruptive runs the disruptive cases too.
 	Disruptive bool
@@ -35,13 +35,13 @@ type Target struct {
 	controls *controls
 	watch    *watch    // of the run
 	room     *room     // in its results
-	founding []*Answer // to what made the things that all scenes share
+	founding []*Answer // from creating the objects that all scenes share
 }
 
 // usualGroup is the resource group of a target that names none.
 const usualGroup = "certify"
 
-// usualWorkers is how many cases run at once if the target does not say.
+// usualWorkers is the number of cases that run at once by default.
 const usualWorkers = 4
 
 // Try checks every case on the target and reports each. Its error means that the suite
@@ -87,7 +87,7 @@ func Try(ctx context.Context, target Target, to Reporter) error {
 	return ctx.Err()
 }
 
-// prepare makes what all scenes share.
+// prepare creates the objects that all scenes share.
 func (t Target) prepare(ctx context.Context) ([]*Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Limits.Wait)
 	defer cancel()
@@ -99,7 +99,7 @@ func (t Target) prepare(ctx context.Context) ([]*Answer, error) {
 	return append(registered, prepared...), err
 }
 
-// groupID is the id of a resource group in the owner's subscription.
+// groupID returns the id of a resource group in the owner's subscription.
 func (t Target) groupID(name string) string {
 	return "/subscriptions/" + t.Adapter.Subscription + "/resourceGroups/" + name
 }
@@ -110,7 +110,7 @@ type trial struct {
 	on *Type
 }
 
-// Trials is how many results a run on the target has.
+// Trials returns the number of results of a run on the target.
 func Trials(target Target) int { return len(plan(target)) }
 
 // plan lists the trials for the target.
@@ -143,10 +143,10 @@ func plan(target Target) []trial {
 // scenes numbers scenes, so that no two share a group or a name.
 var scenes atomic.Int64
 
-// stopped is why a case is left out of a run that ended before.
+// stopped is the reason for leaving out the remaining cases of a run that ended early.
 const stopped = "the run was stopped"
 
-// run runs the trial, or says why it is left out.
+// run runs the trial, or gives the reason for leaving it out.
 func (t trial) run(ctx context.Context, target Target) Result {
 	result := Result{
 		Case: t.ID, Profile: t.Profile, Section: t.Section, Guideline: t.Guideline, Rule: t.Rule, Through: t.Through,
@@ -181,14 +181,14 @@ func (t trial) run(ctx context.Context, target Target) Result {
 	switch {
 	case result.Outcome != Kept:
 	case !t.AtEnd:
-		target.watch.keeps()
+		target.watch.recordKept()
 	case !target.watch.keptAny():
 		result.Outcome, result.Why = LeftOut, "the provider keeps no other rule"
 	}
 	if result.Faults = s.faults; result.Outcome == Unreached {
 		result.Faults = s.obstacles
 	}
-	target.room.fit(&result)
+	target.room.boundResult(&result)
 	if result.Outcome == Broken {
 		result.Script, result.Created = s.script(), s.createdIDs()
 	}

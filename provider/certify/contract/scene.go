@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Scene is the setting of one trial: a resource id of its own, and the parents and hosts
-// that the resource needs. Scenes share a resource group unless their case asks for one
-// of its own.
+// Scene is the setting of one trial: its own resource id, with the parents
+// and hosts that the resource needs. Scenes share a resource group unless
+// their case asks for its own.
 type Scene struct {
 	*Target
 	Type *Type // nil if the case concerns no type
@@ -26,19 +26,19 @@ type Scene struct {
 	id     string // of the case's resource
 
 	faults    []Fault // in the rule
-	obstacles []Fault // in what the rule needs first
-	preparing int     // how many calls of prepare are under way
+	obstacles []Fault // in its preparation
+	preparing int     // nesting depth of prepare
 	unreached string  // why the rule could not be tried
 	untried   string  // why there was nothing to try
 	last      *Answer // the latest
 
 	steps   []step        // what was sent, in order
-	paused  time.Duration // since the latest of them
-	showing []*Answer     // those that show faults
-	timed   bool          // how long each answer takes shows them
+	paused  time.Duration // since the latest step
+	showing []*Answer     // answers that show faults
+	timed   bool          // a fault is about the time that answers take
 }
 
-// stop ends a scene whose further steps would be meaningless.
+// stop is the panic value that ends a scene whose further steps would be meaningless.
 type stop struct{}
 
 func newScene(ctx context.Context, target Target, t trial, number int64) *Scene {
@@ -51,7 +51,7 @@ func newScene(ctx context.Context, target Target, t trial, number int64) *Scene 
 	return s
 }
 
-// play sets the scene and runs the case in it.
+// play prepares the scene and runs the case in it.
 func (s *Scene) play(c Case) {
 	defer func() {
 		failure := recover()
@@ -70,15 +70,15 @@ func (s *Scene) play(c Case) {
 	c.Run(s)
 }
 
-// prepare does what a case needs before it can try its rule. A fault in it breaks
-// another rule: it ends the scene, and the case counts as unreached.
+// prepare runs preparations of a case. A fault in them breaks another rule:
+// it ends the scene, and the case counts as unreached.
 func (s *Scene) prepare(do func()) {
 	s.preparing++
 	do()
 	s.preparing--
 }
 
-// outcome is what the scene found out, and why if it is neither kept nor broken.
+// outcome returns the scene's outcome, and the reason if it is neither kept nor broken.
 func (s *Scene) outcome() (Outcome, string) {
 	switch {
 	case len(s.faults) > 0:
@@ -106,12 +106,12 @@ func (s *Scene) makeGroup(group string) {
 	}
 	for _, a := range answers {
 		a.s = s
-		s.took(a)
+		s.recordStep(a)
 	}
 }
 
-// home creates the parent or host of a resource of the type, if it needs one, and
-// returns the path of its collection.
+// home creates the parent or host of a resource of the type, if it needs one,
+// and returns the path of its collection.
 func (s *Scene) home(t *Type) string {
 	switch {
 	case t.nested():
@@ -124,8 +124,8 @@ func (s *Scene) home(t *Type) string {
 	return s.group + "/providers/" + t.FullName()
 }
 
-// newHost creates a resource that can have extensions; where no type can be their host,
-// the group is.
+// newHost creates a resource that can have extensions. If no type can be
+// their host, the group is.
 func (s *Scene) newHost() string {
 	host := s.Description.host()
 	if host == nil {
@@ -136,7 +136,7 @@ func (s *Scene) newHost() string {
 	return id
 }
 
-// collection is the path of a resource's collection.
+// collection returns the path of a resource's collection.
 func collection(id string) string {
 	before, _, _ := strings.CutLast(id, "/")
 	return before
@@ -147,9 +147,9 @@ func nameOf(id string) string {
 	return name
 }
 
-// sibling returns the id of another resource in the same collection. Its name begins
-// with that of the first, so that scenes do not collide, and uses no other kinds of
-// characters: a type may restrict its names.
+// sibling returns the id of another resource in the same collection. Its name
+// begins with the first one's, so that scenes do not collide, and uses no
+// other kinds of characters: a type may restrict its names.
 func sibling(id, name string) string {
 	first := nameOf(id)
 	if strings.Contains(first, "-") {
@@ -164,12 +164,12 @@ func sibling(id, name string) string {
 	return collection(id) + "/" + first + "x" + plain
 }
 
-// body is a valid body of the type, with location and tags if the type has them.
+// body returns a valid body of the type, with location and tags if the type has them.
 func (s *Scene) body(t *Type, further ...Object) Object {
 	return s.located(t, overlay(t.Contract.Body, further...))
 }
 
-// other is another valid body.
+// other returns another valid body.
 func (s *Scene) other(t *Type) Object {
 	return s.located(t, overlay(t.Contract.Other))
 }
@@ -177,30 +177,30 @@ func (s *Scene) other(t *Type) Object {
 func (s *Scene) located(t *Type, body Object) Object {
 	if isTracked(t) {
 		if _, given := body["location"]; !given {
-			body["location"] = s.place(t)
+			body["location"] = s.locationFor(t)
 		}
 	}
 	return body
 }
 
-// place is the location of this scene's resources of the type.
-func (s *Scene) place(t *Type) string {
+// locationFor returns the location of this scene's resources of the type.
+func (s *Scene) locationFor(t *Type) string {
 	if t.global() {
 		return Global
 	}
 	return s.region
 }
 
-// endpoint is the region whose endpoint is called for a path.
+// endpoint returns the region whose endpoint serves a path.
 func (s *Scene) endpoint(path string) string {
 	if t := s.Description.typeAt(path); t != nil {
-		return s.place(t)
+		return s.locationFor(t)
 	}
 	return s.region
 }
 
-// by returns the expectation for the suite's way: straight or through a front door.
-func by[T any](s *Scene, straight, through T) T {
+// forWay returns the expectation for direct calls or for calls through a front door.
+func forWay[T any](s *Scene, straight, through T) T {
 	if s.Adapter.Through {
 		return through
 	}
@@ -233,8 +233,8 @@ func query(part string) option {
 	return func(c *call) { c.target += "&" + part }
 }
 
-// at sets another api-version.
-func at(version string) option {
+// withVersion sets another api-version.
+func withVersion(version string) option {
 	return func(c *call) {
 		path, _, _ := strings.Cut(c.target, "?")
 		c.target = path + "?api-version=" + version
@@ -272,28 +272,28 @@ func (s *Scene) call(method, path string, body any, options ...option) *Answer {
 	return s.do(c)
 }
 
-// do makes a call; without an answer the scene ends. A call that is refused because there
-// were too many is made again when that is permitted.
+// do makes a call; without an answer the scene ends. It repeats a throttled
+// call when the provider permits that.
 func (s *Scene) do(c call) *Answer {
 	s.needs(c.caller)
 	for waits := s.newWait(); ; {
 		a, err := s.send(c)
 		if errors.Is(err, context.DeadlineExceeded) && s.ctx.Err() == nil {
-			s.late(c) // time/every-answer-within-60-seconds is about it
+			s.endLate(c) // time/every-answer-within-60-seconds is about it
 		}
 		if err != nil {
 			s.unlessStopped(err)
 			s.fatal(c.String()+" is answered", err.Error())
 		}
 		s.last = a
-		s.took(a)
+		s.recordStep(a)
 		if a.Status != http.StatusTooManyRequests || !waits.until(a) {
 			return a
 		}
 	}
 }
 
-// send makes a call within its limit.
+// send makes a call within its time limit.
 func (s *Scene) send(c call) (*Answer, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.Limits.Call)
 	defer cancel()
@@ -301,9 +301,9 @@ func (s *Scene) send(c call) (*Answer, error) {
 	a, err := s.Adapter.send(ctx, c)
 	if err == nil {
 		a.s, a.doc = s, decode(a.Body)
-		s.watch.saw(a, time.Since(began))
+		s.watch.recordAnswer(a, time.Since(began))
 	} else if ctx.Err() != nil && s.ctx.Err() == nil {
-		s.watch.missed(c, time.Since(began))
+		s.watch.recordTimeout(c, time.Since(began))
 	}
 	return a, err
 }
@@ -333,8 +333,8 @@ func (s *Scene) created(further ...Object) *Answer {
 	return s.create(s.id, s.body(s.Type, further...))
 }
 
-// create prepares a resource: it PUTs the body, waits for the end of what that begins and
-// returns the resource as it is then.
+// create prepares a resource: it PUTs the body, waits for the end of the
+// operation and returns the resource as it is then.
 func (s *Scene) create(id string, body any) *Answer {
 	var created *Answer
 	s.prepare(func() { created = s.settled(s.put(id, body).done(), id).inState("Succeeded") })
@@ -346,8 +346,8 @@ func (s *Scene) changed(id string, body any, options ...option) {
 	s.prepare(func() { s.settled(s.patch(id, body, options...).done(), id).inState("Succeeded") })
 }
 
-// overwritable makes sure that the provider lets a resource be overwritten, before a rule
-// about that is tried.
+// overwritable checks that the provider lets a resource be overwritten,
+// before a rule about that is tried.
 func (s *Scene) overwritable(id string) { s.create(id, s.body(s.Type)) }
 
 // removed prepares the absence of a resource.
@@ -355,7 +355,7 @@ func (s *Scene) removed(id string) {
 	s.prepare(func() { s.settled(s.remove(id).done(), id).gone() })
 }
 
-// read is a resource that must be there.
+// read returns a resource that must exist.
 func (s *Scene) read(id string, options ...option) *Answer {
 	var read *Answer
 	s.prepare(func() { read = s.get(id, options...).status(http.StatusOK) })
@@ -386,25 +386,24 @@ func (s *Scene) fatal(expected, got string) {
 	panic(stop{})
 }
 
-// pass ends a scene that the description gives no means to try: it is left out, rather
-// than kept.
-func (s *Scene) pass(means string) { s.leave("the description does not give " + means) }
+// leaveUndescribed leaves a case out if the description has no means to try it.
+func (s *Scene) leaveUndescribed(means string) { s.leaveOut("the description does not have " + means) }
 
-// leave ends a scene in which there is nothing to try, and says why.
-func (s *Scene) leave(why string) {
+// leaveOut ends a scene that has nothing to try, with a reason.
+func (s *Scene) leaveOut(why string) {
 	s.untried = why
 	panic(stop{})
 }
 
-// late ends the scene because a call was not answered in time.
-func (s *Scene) late(c call) {
+// endLate ends the scene because a call was not answered in time.
+func (s *Scene) endLate(c call) {
 	s.unreached = c.String() + " was not answered within " + s.Limits.Call.String()
 	s.obstacles = append(s.obstacles, Fault{"an answer within " + s.Limits.Call.String(), "none", s.last.exchange()})
 	panic(stop{})
 }
 
-// unlessStopped ends the scene if it has no time left, or the run was stopped: that is
-// no fault of the provider's.
+// unlessStopped ends the scene if it has no time left or the run was stopped,
+// which is not the provider's fault.
 func (s *Scene) unlessStopped(err error) {
 	if s.ctx.Err() == nil {
 		return

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// step is what a scene sent at one time: a call, or several side by side.
+// step is what a scene sent at one time: a call, or several concurrent ones.
 type step struct {
-	pause   time.Duration // before it
+	pause   time.Duration // before the step
 	ended   time.Time
 	answers []*Answer
 }
 
-// took notes what the scene has sent.
-func (s *Scene) took(answers ...*Answer) {
+// recordStep records the calls that the scene has made.
+func (s *Scene) recordStep(answers ...*Answer) {
 	s.steps = append(s.steps, step{s.paused, time.Now(), answers})
 	s.paused = 0
 }
 
-// createdIDs are the paths that the scene has PUT.
+// createdIDs returns the paths that the scene has PUT.
 func (s *Scene) createdIDs() []string {
 	var paths []string
 	for _, step := range s.steps {
@@ -39,7 +39,7 @@ func (s *Scene) createdIDs() []string {
 	return paths
 }
 
-// shared are the steps that prepared what all scenes share.
+// shared returns the steps that created the objects that all scenes share.
 func (s *Scene) shared() []step {
 	var steps []step
 	for _, a := range s.founding {
@@ -50,14 +50,15 @@ func (s *Scene) shared() []step {
 	return steps
 }
 
-// script writes the calls of a scene, from the first one to the latest that shows a fault,
-// for a POSIX shell: run by itself, where nothing of what it makes is there, it shows the
-// fault again. What an answer chooses anew each time is taken from the answer.
+// script writes the calls of a scene as a POSIX shell script, from the first
+// call to the latest that shows a fault. Run on a provider without the
+// scene's resources, it shows the fault again. It takes values that an answer
+// chooses anew each time from the answer.
 func (s *Scene) script() string {
 	if len(s.showing) == 0 || s.showing[0] == nil || s.showing[0].s == nil {
 		return ""
 	}
-	of, end := s.showing[0].s, -1 // of another scene, where the case judges what others got
+	of, end := s.showing[0].s, -1 // of another scene, if the case judges other scenes' answers
 	for i, step := range of.steps {
 		if slices.ContainsFunc(step.answers, func(a *Answer) bool { return slices.Contains(s.showing, a) }) {
 			end = i
@@ -92,8 +93,7 @@ func (s *Scene) script() string {
 	return b.String()
 }
 
-// forgery are the lines that make a certificate with the subject of the front door's own, as
-// forge does.
+// forgery makes a certificate with the subject of the front door's own, as forge does.
 const forgery = `FORGED=$(mktemp); trap 'rm -f "$FORGED"' EXIT
 openssl req -x509 -nodes -newkey rsa:2048 -days 1 -keyout "$FORGED" \
   -subj "$(openssl x509 -in "$TLS_CERT" -noout -subject -nameopt compat | sed 's,^subject= *,,')" 2>/dev/null >>"$FORGED"
@@ -103,11 +103,11 @@ openssl req -x509 -nodes -newkey rsa:2048 -days 1 -keyout "$FORGED" \
 type round struct {
 	step
 	times   int
-	earlier *Answer  // the one before the latest, nil if there was but one
+	earlier *Answer  // the second to last one, nil if there was only one
 	lines   []string // a line for each of its calls
 }
 
-// repeated are steps, with those that make the same call again as one.
+// repeated merges successive steps that make the same call.
 func repeated(steps []step) []round {
 	var rounds []round
 	for i, s := range steps {
@@ -117,20 +117,20 @@ func repeated(steps []step) []round {
 			continue
 		}
 		if i > 0 && steps[i-1].answers[0].underWay() && !s.answers[0].underWay() {
-			s.pause = max(s.pause, s.ended.Sub(steps[i-1].ended)) // what was under way had that time
+			s.pause = max(s.pause, s.ended.Sub(steps[i-1].ended)) // a running operation had that time
 		}
 		rounds = append(rounds, round{step: s, times: 1})
 	}
 	return rounds
 }
 
-// Of a long script the first and the last rounds are written.
+// A long script has only the first and the last rounds.
 const (
 	firstRounds = 30
 	lastRounds  = 10
 )
 
-// firstAndLast are the rounds that are written, and how many others there are.
+// firstAndLast returns the rounds for the script, and the number of omitted ones.
 func firstAndLast(rounds []round) (written []round, without int) {
 	if without = len(rounds) - firstRounds - lastRounds; without <= 0 {
 		return rounds, 0
@@ -143,7 +143,7 @@ func sameCall(a, b call) bool {
 		bytes.Equal(a.body, b.body) && maps.EqualFunc(a.header, b.header, slices.Equal)
 }
 
-// commonOptions are those that each of several calls has.
+// commonOptions returns the options that all of the calls have.
 func commonOptions(rounds []round) []string {
 	var common []string
 	first := true
@@ -186,9 +186,8 @@ func (r *round) write(common []string) {
 	}
 }
 
-// text is what the shell does of a round. What was repeated until the answer was another
-// one is repeated until then, for as long as a case waits: at another time it may take
-// longer.
+// text returns the shell commands of a round. A call that was repeated until its answer
+// changed is repeated as long as a case waits: it may take longer another time.
 func (r *round) text(wait time.Duration) string {
 	pause := ""
 	if r.pause > 0 {
@@ -210,21 +209,21 @@ func (r *round) text(wait time.Duration) string {
 	return pause + r.lines[0] + "\n"
 }
 
-// underWay reports whether an answer tells of something that has not ended.
+// underWay reports whether an answer shows an operation that has not ended.
 func (a *Answer) underWay() bool {
 	status := text(a.doc, "status") // of an operation
 	return a.Status == http.StatusAccepted || !terminal(a.state()) || status != "" && !terminal(status)
 }
 
-// stateMember is a JSON member that says how far something is.
+// stateMember matches a JSON member with a state or status.
 var stateMember = regexp.MustCompile(`"(?:status|provisioningState)"\s*:\s*"[A-Za-z]+"`)
 
-// waitsWhile is a word of the shell and the pattern that it matches as long as the answers
-// to a repeated call are the earlier ones; "" if they did not change.
+// waitsWhile returns a shell word, and the pattern that it matches while the
+// answers to a repeated call are unchanged; "" if they did not change.
 func (r *round) waitsWhile() (word, still string) {
 	before, last := r.earlier, r.answers[0]
 	if before.Status != last.Status {
-		return `${answer#* }`, fmt.Sprint(before.Status, "*") // behind the version of HTTP
+		return `${answer#* }`, fmt.Sprint(before.Status, "*") // after the version of HTTP
 	}
 	if state := stateMember.Find(before.Body); state != nil && !bytes.Contains(last.Body, state) {
 		return `"$answer"`, "*" + quote(string(state), false) + "*"
@@ -232,8 +231,8 @@ func (r *round) waitsWhile() (word, still string) {
 	return "", ""
 }
 
-// captures are the lines that keep what later calls repeat of the round's answer. They put
-// variables in the place of that in the lines of these calls.
+// captures returns the lines that store values of the round's answer that later calls
+// repeat. It replaces these values by variables in the lines of the later calls.
 func (r *round) captures(number string, later []round) []string {
 	if len(r.answers) != 1 {
 		return nil
@@ -246,7 +245,7 @@ func (r *round) captures(number string, later []round) []string {
 	)
 	var lines []string
 	keep := func(name, value, command string) {
-		if len(value) < 8 { // what is shorter stands in a line by chance
+		if len(value) < 8 { // shorter values can be in a line by chance
 			return
 		}
 		found := false

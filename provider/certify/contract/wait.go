@@ -9,15 +9,15 @@ import (
 	"portico/internal/timing"
 )
 
-// Limits bound a run. What is zero has the default.
+// Limits bound a run. Zero values stand for the defaults.
 type Limits struct {
 	Call time.Duration // one call, 75 s
 	// Answer is how long a front door waits for an answer, 60 s.
 	Answer time.Duration
 	Wait   time.Duration // for the end of one operation, 2 min
 	Scene  time.Duration // one case on one type, 10 min
-	// Pause is the longest time between two polls, 1 s. A provider's Retry-After counts
-	// up to it, so that a run ends.
+	// Pause is the longest time between two polls, 1 s. A longer Retry-After
+	// is cut to it, except on a 429, so that a run ends.
 	Pause time.Duration
 }
 
@@ -27,7 +27,7 @@ func (l Limits) orDefault() Limits {
 			*d = usual
 		}
 	}
-	set(&l.Call, 75*time.Second) // beyond the front door's minute, so that a slow answer is seen
+	set(&l.Call, 75*time.Second) // longer than the front door's minute, so that a slow answer is seen
 	set(&l.Answer, time.Minute)
 	set(&l.Wait, 2*time.Minute)
 	set(&l.Scene, 10*time.Minute)
@@ -38,7 +38,7 @@ func (l Limits) orDefault() Limits {
 // firstPause is the time between the first two polls; it doubles.
 const firstPause = 20 * time.Millisecond
 
-// wait is a wait for something that happens by itself.
+// wait is a wait for a condition.
 type wait struct {
 	s     *Scene
 	end   time.Time
@@ -49,8 +49,8 @@ func (s *Scene) newWait() *wait {
 	return &wait{s: s, end: time.Now().Add(s.Limits.Wait), pause: min(firstPause, s.Limits.Pause)}
 }
 
-// until pauses before the next try, as the answer asks for it; false means that the wait
-// is over.
+// until pauses before the next try, as long as the answer requests; false
+// means that the wait is over.
 func (w *wait) until(a *Answer) bool {
 	pause := w.pause
 	w.pause = min(2*w.pause, w.s.Limits.Pause)
@@ -71,8 +71,8 @@ func (w *wait) until(a *Answer) bool {
 	return true
 }
 
-// await repeats a question until the answer is right; after the limit, that is a fault
-// and the scene ends.
+// await repeats a query until its answer is as expected; after the limit it
+// records a fault and ends the scene.
 func (s *Scene) await(what string, ask func() (*Answer, bool)) *Answer {
 	for w := s.newWait(); ; {
 		a, there := ask()
@@ -85,9 +85,9 @@ func (s *Scene) await(what string, ask func() (*Answer, bool)) *Answer {
 	}
 }
 
-// soon reads a resource after its operation is said to have ended, which a provider may
-// show a moment later.
-func (s *Scene) soon(id string, there func(*Answer) bool) *Answer {
+// readSoon reads a resource after its operation has ended, which a provider
+// may show a moment later.
+func (s *Scene) readSoon(id string, there func(*Answer) bool) *Answer {
 	a := s.get(id)
 	for w, n := s.newWait(), 1; n < certainPolls && !there(a) && w.until(a); n++ {
 		a = s.get(id)
@@ -95,8 +95,8 @@ func (s *Scene) soon(id string, there func(*Answer) bool) *Answer {
 	return a
 }
 
-// settled waits, like a client, for the end of what a write began, and returns what is
-// then read. That a write ends is a rule of its own: here it prepares.
+// settled waits, like a client, for the end of the operation that a write started, and
+// returns the resource read then. An operation that does not end breaks another rule.
 func (s *Scene) settled(a *Answer, id string) *Answer {
 	settled := a
 	s.prepare(func() {
@@ -113,7 +113,7 @@ func (s *Scene) settled(a *Answer, id string) *Answer {
 			})
 		case a.Status != http.StatusAccepted && a.call.method == http.MethodPut && !a.asynchronous() && text(a.doc, "id") != "":
 		default:
-			settled = s.await(id+" is there, in a terminal state", func() (*Answer, bool) {
+			settled = s.await(id+" exists, in a terminal state", func() (*Answer, bool) {
 				read := s.get(id)
 				return read, read.Status == http.StatusOK && terminal(read.state())
 			})
@@ -122,8 +122,7 @@ func (s *Scene) settled(a *Answer, id string) *Answer {
 	return settled
 }
 
-// followed polls the URLs of a 202 until one of them tells that the operation is no more
-// running.
+// followed polls the URLs of a 202 until one of them reports the end of the operation.
 func (s *Scene) followed(started *Answer) {
 	location, status := started.Header.Get("Location"), started.Header.Get("Azure-AsyncOperation")
 	if location == "" && status == "" {
@@ -144,7 +143,7 @@ func (s *Scene) followed(started *Answer) {
 	})
 }
 
-// asynchronous reports whether an answer of success began something that is not over.
+// asynchronous reports whether a successful answer started something that has not ended.
 func (a *Answer) asynchronous() bool {
 	return a.Status == http.StatusAccepted ||
 		a.Status < 300 && (!terminal(a.state()) || a.Header.Get("Azure-AsyncOperation") != "")

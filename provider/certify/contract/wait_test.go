@@ -100,7 +100,7 @@ func TestOutcomes(t *testing.T) {
 		"a broken rule":           {func(s *Scene) { s.get("/subscriptions/s").status(200) }, Broken},
 		"a step that prepares":    {func(s *Scene) { s.read("/subscriptions/s") }, Unreached},
 		"a rule, then a step":     {func(s *Scene) { s.get("/subscriptions/s").check(false, "a", "b"); s.read("/subscriptions/s") }, Broken},
-		"nothing to try":          {func(s *Scene) { s.leave("there is nothing") }, LeftOut},
+		"nothing to try":          {func(s *Scene) { s.leaveOut("there is nothing") }, LeftOut},
 		"a rule that is kept":     {func(s *Scene) { s.get("/subscriptions/s").refused() }, Kept},
 		"a fault of the suite's":  {func(*Scene) { panic("oh") }, Unreached},
 		"a check before any call": {func(s *Scene) { s.check(false, "a", "b") }, Broken},

@@ -46,13 +46,13 @@ func TestTimeOfAnswers(t *testing.T) {
 		want   Outcome
 	}{{time.Second, false, Kept}, {time.Minute, false, Kept}, {61 * time.Second, false, Broken}, {75 * time.Second, true, Broken}} {
 		w := &watch{}
-		w.saw(answered(200, ""), time.Millisecond)
+		w.recordAnswer(answered(200, ""), time.Millisecond)
 		if row.missed {
-			w.missed(call{method: "PUT", target: "/slow"}, row.took)
+			w.recordTimeout(call{method: "PUT", target: "/slow"}, row.took)
 		} else {
-			w.saw(answered(200, ""), row.took)
+			w.recordAnswer(answered(200, ""), row.took)
 		}
-		w.saw(answered(200, ""), 2*time.Millisecond)
+		w.recordAnswer(answered(200, ""), 2*time.Millisecond)
 		if got, faults := atEnd(t, "time/every-answer-within-60-seconds", w); got != row.want {
 			t.Errorf("an answer after %s: %s, %+v", row.took, got, faults)
 		}
@@ -79,7 +79,7 @@ func TestThrottledAnswers(t *testing.T) {
 		{"no message", answered(503, `{"error":{"code":"a"}}`, "Retry-After", "7"), Kept, Broken},
 	} {
 		w := &watch{}
-		w.saw(row.answer, time.Second)
+		w.recordAnswer(row.answer, time.Second)
 		if got, faults := atEnd(t, "throttle/says-when-to-come-again", w); got != row.after {
 			t.Errorf("%s: when to come again: %s, %+v", row.what, got, faults)
 		}

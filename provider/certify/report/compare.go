@@ -8,32 +8,32 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// Compare writes the changes from one run to the next: rules that are newly broken, rules
-// that are kept again, cases that are new or gone, and other changes of an outcome. worse
-// reports whether something is broken that was not broken before, or whether something
-// that was kept was not tried, or not reached, this time. A case that only one of the runs
-// has is new or gone; of these, only a new one that is broken makes it worse.
+// Compare writes the changes from one run to the next: newly broken rules,
+// rules that are kept again, new or gone cases, and other changes of an
+// outcome. It returns worse if a rule is broken that was not broken before,
+// or if a rule that was kept was not tried or not reached this time. Of the
+// cases in only one of the runs, only a new broken one counts as worse.
 func Compare(w io.Writer, before, now Run) (worse bool, err error) {
 	was, is := byTrial(before), byTrial(now)
-	var broken, mended, fresh, gone, changed []string
+	var broken, again, fresh, gone, changed []string
 	for _, r := range now.sorted() {
 		old, known := was[trialOf(r)]
 		switch {
 		case r.Outcome == contract.Broken && (!known || old.Outcome != contract.Broken):
 			broken = append(broken, brokenNow(r, old, known))
 		case !known:
-			fresh = append(fresh, fmt.Sprintf("%s: %s", named(r), r.Outcome))
+			fresh = append(fresh, fmt.Sprintf("%s: %s", trialName(r), r.Outcome))
 		case r.Outcome == old.Outcome:
 		case r.Outcome == contract.Kept && old.Outcome == contract.Broken:
-			mended = append(mended, named(r))
+			again = append(again, trialName(r))
 		default:
-			changed = append(changed, fmt.Sprintf("%s: %s, was %s%s", named(r), r.Outcome, old.Outcome, because(r)))
+			changed = append(changed, fmt.Sprintf("%s: %s, was %s%s", trialName(r), r.Outcome, old.Outcome, because(r)))
 			worse = worse || old.Outcome == contract.Kept
 		}
 	}
 	for _, r := range before.sorted() {
 		if _, still := is[trialOf(r)]; !still {
-			gone = append(gone, fmt.Sprintf("%s: was %s", named(r), r.Outcome))
+			gone = append(gone, fmt.Sprintf("%s: was %s", trialName(r), r.Outcome))
 		}
 	}
 	var b strings.Builder
@@ -42,13 +42,13 @@ func Compare(w io.Writer, before, now Run) (worse bool, err error) {
 		title string
 		lines []string
 	}{
-		{"newly broken", broken}, {"mended", mended}, {"changed otherwise", changed}, {"new cases", fresh}, {"gone cases", gone},
+		{"newly broken", broken}, {"kept again", again}, {"other changes", changed}, {"new cases", fresh}, {"removed cases", gone},
 	} {
 		if len(part.lines) > 0 {
 			fmt.Fprintf(&b, "\n%s: %d\n  %s\n", part.title, len(part.lines), strings.Join(part.lines, "\n  "))
 		}
 	}
-	if len(broken)+len(mended)+len(changed)+len(fresh)+len(gone) == 0 {
+	if len(broken)+len(again)+len(changed)+len(fresh)+len(gone) == 0 {
 		b.WriteString("\nnothing has changed\n")
 	}
 	_, err = io.WriteString(w, b.String())
@@ -60,8 +60,8 @@ type trial struct{ id, on string }
 
 func trialOf(r contract.Result) trial { return trial{r.Case, r.Type} }
 
-// named is a trial's case and type.
-func named(r contract.Result) string {
+// trialName returns a trial's case and type.
+func trialName(r contract.Result) string {
 	return oneLine(strings.TrimSpace(r.Case + " " + r.Type))
 }
 
@@ -74,9 +74,9 @@ func byTrial(r Run) map[trial]contract.Result {
 }
 
 func brokenNow(r, old contract.Result, known bool) string {
-	line := named(r) + ", a new case"
+	line := trialName(r) + ", a new case"
 	if known {
-		line = fmt.Sprintf("%s, was %s", named(r), old.Outcome)
+		line = fmt.Sprintf("%s, was %s", trialName(r), old.Outcome)
 	}
 	for _, f := range r.Faults {
 		line += fmt.Sprintf("\n    expected: %s\n    got:      %s", oneLine(f.Expected), oneLine(f.Got))

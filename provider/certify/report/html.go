@@ -17,7 +17,7 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// The page's parts. It loads nothing, and works without its script.
+// Parts of the page. It loads nothing, and works without its script.
 var (
 	//go:embed report.tmpl
 	pageText string
@@ -27,8 +27,8 @@ var (
 	pageScript string
 )
 
-// page is what report.html shows. All texts of a provider are plain strings: the template
-// escapes them.
+// page is the content of report.html. All texts of a provider are plain
+// strings, which the template escapes.
 type page struct {
 	Policy    string
 	Style     template.CSS
@@ -54,13 +54,13 @@ type pageProfile struct {
 
 type pageFact struct{ Name, Value string }
 
-// pageGroup are the trials with one outcome.
+// pageGroup holds the trials with one outcome.
 type pageGroup struct {
 	ID, Title, About string
 	Trials           []pageTrial
 }
 
-// pageReason are the trials that were left out for one reason.
+// pageReason holds the trials that were left out for one reason.
 type pageReason struct {
 	Why    string
 	Trials []pageTrial
@@ -118,13 +118,13 @@ func newPage(r Run) page {
 	return p
 }
 
-// digest is a text's hash as a content security policy names it.
+// digest returns a text's hash in the form of a content security policy.
 func digest(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// subject are the namespaces that were tried.
+// subject returns the namespaces that were tried.
 func subject(t Target) string {
 	var namespaces []string
 	for _, name := range t.Types {
@@ -139,7 +139,7 @@ func subject(t Target) string {
 	return strings.Join(namespaces, ", ")
 }
 
-// headline is the verdict on all claimed profiles.
+// headline returns the verdict on all claimed profiles.
 func headline(claimed []pageProfile, c Counts) (outcome contract.Outcome, words, explanation string) {
 	with := func(o contract.Outcome) string {
 		var names []string
@@ -154,12 +154,12 @@ func headline(claimed []pageProfile, c Counts) (outcome contract.Outcome, words,
 	case c.Broken > 0:
 		explanation = fmt.Sprintf("%d of %d trials found a rule of the contract broken.", c.Broken, c.Broken+c.Kept+c.Unreached)
 		if c.Unreached > 0 {
-			explanation += fmt.Sprintf(" %d did not come to their rule.", c.Unreached)
+			explanation += fmt.Sprintf(" %d did not reach their rule.", c.Unreached)
 		}
 		return contract.Broken, "Not kept: " + with(contract.Broken), explanation
 	case c.Unreached > 0:
-		return contract.Unreached, "Not shown: " + with(contract.Unreached),
-			fmt.Sprintf("No rule was found broken, but %d trials did not come to their rule.", c.Unreached)
+		return contract.Unreached, "Not reached: " + with(contract.Unreached),
+			fmt.Sprintf("No rule was found broken, but %d trials did not reach their rule.", c.Unreached)
 	case with(contract.LeftOut) != "":
 		return contract.LeftOut, "Not tried: " + with(contract.LeftOut), "No rule was found broken, but nothing of these claimed profiles was tried."
 	}
@@ -170,7 +170,7 @@ func headline(claimed []pageProfile, c Counts) (outcome contract.Outcome, words,
 	}
 	if untried > 0 {
 		words += fmt.Sprintf("; %d of %d not tried", untried, all)
-		explanation = fmt.Sprintf("The %d trials that were made found the rules of the contract kept. What was left out, and why, is below.", c.Kept)
+		explanation = fmt.Sprintf("The %d trials that ran found the rules of the contract kept. The trials that were left out are listed below, with the reasons.", c.Kept)
 	}
 	return contract.Kept, words, explanation
 }
@@ -185,7 +185,7 @@ func facts(r Run) []pageFact {
 	}
 	disruptive := "left out"
 	if r.Disruptive {
-		disruptive = "tried too"
+		disruptive = "included"
 	}
 	all := []pageFact{
 		{"Tried at", strings.Join(at, ", ")}, {"Resource types", strings.Join(r.Target.Types, ", ")},
@@ -198,7 +198,7 @@ func facts(r Run) []pageFact {
 	return slices.DeleteFunc(all, func(f pageFact) bool { return f.Value == "" })
 }
 
-// group divides the trials by their outcome.
+// group groups the trials by their outcome.
 func (p *page) group(results []contract.Result) {
 	guidelines := map[string]contract.Guideline{}
 	for _, g := range contract.Guidelines() {
@@ -212,8 +212,8 @@ func (p *page) group(results []contract.Result) {
 		outcome      contract.Outcome
 		title, about string
 	}{
-		{contract.Broken, "Broken", "Each names its rule, what was expected, what came, and the request that showed it."},
-		{contract.Unreached, "Unreached", "What these cases need first was not to be had."},
+		{contract.Broken, "Broken", "Each names its rule, the expected and the actual answer, and the request that showed it."},
+		{contract.Unreached, "Unreached", "These cases could not be prepared."},
 		{contract.Kept, "Kept", "These rules were tried and held."},
 	} {
 		if found := trials[g.outcome]; len(found) > 0 {
@@ -231,7 +231,7 @@ func (p *page) group(results []contract.Result) {
 	}
 }
 
-// byCount are the keys, the most frequent first.
+// byCount returns the keys, the most frequent first.
 func byCount(counts map[string]int) []string {
 	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
 		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
@@ -247,7 +247,7 @@ func pageTrialOf(r contract.Result, guidelines map[string]contract.Guideline) pa
 	}
 	if r.Guideline != "" {
 		g, known := guidelines[r.Guideline]
-		if !known { // of another version of the suite
+		if !known { // from another version of the suite
 			g.Number = visible(r.Guideline)
 		}
 		t.Guideline = &g
@@ -258,7 +258,7 @@ func pageTrialOf(r contract.Result, guidelines map[string]contract.Guideline) pa
 	return t
 }
 
-// Anchor is a trial's id in report.html, the same in each run.
+// Anchor returns a trial's id in report.html, which is the same in each run.
 func Anchor(r contract.Result) string {
 	return strings.Join(strings.Fields(strings.Trim(r.Case+"@"+r.Type, "@")), "-")
 }
@@ -269,21 +269,21 @@ func pageExchangeOf(e *contract.Exchange) *pageExchange {
 	}
 	return &pageExchange{
 		Request:     message(e.Method+" "+e.URL, e.RequestHeader, e.RequestBody),
-		RequestNote: note("request's body", e.RequestBodyNote),
+		RequestNote: bodyNote("request's body", e.RequestBodyNote),
 		Answer:      message(strings.TrimSpace(fmt.Sprintf("%d %s", e.Status, http.StatusText(e.Status))), e.Header, e.Body),
-		AnswerNote:  note("answer's body", e.BodyNote),
+		AnswerNote:  bodyNote("answer's body", e.BodyNote),
 		Curl:        e.Curl,
 	}
 }
 
-func note(what, text string) string {
+func bodyNote(what, text string) string {
 	if text == "" {
 		return ""
 	}
-	return "Of the " + what + ": " + text + "."
+	return "Of the " + what + ", the report shows: " + text + "."
 }
 
-// message is a request or an answer, as HTTP writes it.
+// message formats a request or an answer as HTTP does.
 func message(first string, header http.Header, body string) string {
 	var b strings.Builder
 	b.WriteString(first)
@@ -310,7 +310,7 @@ func duration(d time.Duration) string {
 	return d.Round(time.Microsecond).String()
 }
 
-// class names an outcome for the style.
+// class returns an outcome's name for the style sheet.
 func class(o contract.Outcome) string { return strings.ReplaceAll(string(o), " ", "-") }
 
 // word returns an outcome with a sign, for readers who cannot distinguish the colours.

@@ -12,8 +12,9 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// The form of junit.xml, as build servers read it: a suite of tests for each profile. A
-// broken rule is a failure, an unreached one an error, one that was left out is skipped.
+// The form of junit.xml, as build servers read it: a test suite for each
+// profile. A broken rule is a failure, an unreached one an error, and one
+// that was left out is skipped.
 type junitSuites struct {
 	XMLName xml.Name     `xml:"testsuites"`
 	Name    string       `xml:"name,attr"`
@@ -106,7 +107,7 @@ func junitProperties(r Run, v Verdict) []junitProperty {
 
 func junitCaseOf(r contract.Result) junitCase {
 	family, _, _ := strings.Cut(r.Case, "/")
-	c := junitCase{ClassName: oneLine(string(r.Profile) + "." + family), Name: named(r), Time: seconds(r.Took)}
+	c := junitCase{ClassName: oneLine(string(r.Profile) + "." + family), Name: trialName(r), Time: seconds(r.Took)}
 	switch r.Outcome {
 	case contract.Broken:
 		c.Failure = &junitMessage{Message: junitSummary(r), Type: "broken", Text: junitText(r)}
@@ -119,7 +120,7 @@ func junitCaseOf(r contract.Result) junitCase {
 	return c
 }
 
-// junitSummary is what overviews of build servers show.
+// junitSummary returns the text that build servers show in overviews.
 func junitSummary(r contract.Result) string {
 	if len(r.Faults) == 0 {
 		return oneLine(r.Why)
@@ -140,7 +141,7 @@ func writeFaults(b *strings.Builder, r contract.Result) {
 	if r.Guideline != "" {
 		words = append(words, r.Guideline)
 	}
-	fmt.Fprintf(b, "\n%s: %s\n  %s: %s\n", named(r), r.Outcome, oneLine(strings.Join(words, ", ")), oneLine(r.Rule))
+	fmt.Fprintf(b, "\n%s: %s\n  %s: %s\n", trialName(r), r.Outcome, oneLine(strings.Join(words, ", ")), oneLine(r.Rule))
 	for _, f := range r.Faults {
 		fmt.Fprintf(b, "  expected: %s\n  got:      %s\n", oneLine(f.Expected), oneLine(f.Got))
 		if f.Exchange != nil && r.Script == "" {

@@ -139,7 +139,7 @@ func TestHeadline(t *testing.T) {
 			Counts{Kept: 75, LeftOut: 20}, contract.Kept, "All claimed profiles are kept; 9 of 84 not tried",
 		},
 		{claimed(contract.Broken, contract.Unreached, contract.Broken), Counts{Broken: 3}, contract.Broken, "Not kept: a, c"},
-		{claimed(contract.Kept, contract.Unreached), Counts{Kept: 1, Unreached: 1}, contract.Unreached, "Not shown: b"},
+		{claimed(contract.Kept, contract.Unreached), Counts{Kept: 1, Unreached: 1}, contract.Unreached, "Not reached: b"},
 		{claimed(contract.Kept, contract.LeftOut), Counts{Kept: 1}, contract.LeftOut, "Not tried: b"},
 	} {
 		if outcome, words, _ := headline(row.claimed, row.counts); outcome != row.outcome || words != row.words {
@@ -194,7 +194,7 @@ func TestHTML(t *testing.T) {
 		}
 	}
 	for _, wanted := range []string{
-		"Certification of Acme.Stuff", "Not kept: core", "1 of 3 trials found a rule of the contract broken. 1 did not come to their rule.", "1 kept, 1 broken, 0 unreached, 0 left out", "Not claimed, and not tried: move (1 trials).",
+		"Certification of Acme.Stuff", "Not kept: core", "1 of 3 trials found a rule of the contract broken. 1 did not reach their rule.", "1 kept, 1 broken, 0 unreached, 0 left out", "Not claimed, and not tried: move (1 trials).",
 		`id="put/b@Acme.Stuff/widgets"`, "https://github.com/Azure/azure-openapi-validator/blob/main/docs/put-response-codes.md", "RPC-Put-V1-11 (PutResponseCodes)",
 		"500 Internal Server Error", "the first 65536 of 70000 bytes", "curl -i &#39;https://west.example/a?b&#39;", "23 November 2026, 09:30 UTC", "westus https://west.example",
 		"the profile move is not claimed", "Not removed", contract.Edition,
@@ -229,12 +229,12 @@ func TestCompare(t *testing.T) {
 		{"broken once it is reached", of(result("a", contract.Unreached)), of(result("a", contract.Broken)), true, "newly broken: 1\n  a T/x, was unreached\n"},
 		{"a new broken one", of(), of(result("a", contract.Broken)), true, "newly broken: 1\n  a T/x, a new case\n"},
 		{"a new kept one", of(), of(result("a", contract.Kept)), false, "new cases: 1\n  a T/x: kept\n"},
-		{"mended", of(result("a", contract.Broken)), of(result("a", contract.Kept)), false, "mended: 1\n  a T/x\n"},
-		{"gone", of(result("a", contract.Kept)), of(), false, "gone cases: 1\n  a T/x: was kept\n"},
-		{"no more reached", of(result("a", contract.Kept)), of(result("a", contract.Unreached)), true, "changed otherwise: 1\n  a T/x: unreached, was kept\n"},
-		{"no more tried", of(result("a", contract.Kept)), of(result("a", contract.LeftOut)), true, "changed otherwise: 1\n  a T/x: left out, was kept\n"},
-		{"broken and no more tried", of(result("a", contract.Broken)), of(result("a", contract.LeftOut)), false, "changed otherwise: 1\n  a T/x: left out, was broken\n"},
-		{"tried at last", of(result("a", contract.LeftOut)), of(result("a", contract.Kept)), false, "changed otherwise: 1\n  a T/x: kept, was left out\n"},
+		{"kept again", of(result("a", contract.Broken)), of(result("a", contract.Kept)), false, "kept again: 1\n  a T/x\n"},
+		{"gone", of(result("a", contract.Kept)), of(), false, "removed cases: 1\n  a T/x: was kept\n"},
+		{"no more reached", of(result("a", contract.Kept)), of(result("a", contract.Unreached)), true, "other changes: 1\n  a T/x: unreached, was kept\n"},
+		{"no more tried", of(result("a", contract.Kept)), of(result("a", contract.LeftOut)), true, "other changes: 1\n  a T/x: left out, was kept\n"},
+		{"broken and no more tried", of(result("a", contract.Broken)), of(result("a", contract.LeftOut)), false, "other changes: 1\n  a T/x: left out, was broken\n"},
+		{"tried at last", of(result("a", contract.LeftOut)), of(result("a", contract.Kept)), false, "other changes: 1\n  a T/x: kept, was left out\n"},
 	} {
 		var b strings.Builder
 		worse, err := Compare(&b, row.old, row.now)

@@ -14,15 +14,15 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// resultsFormat marks results.json and numbers its form. Members may be added to a form;
-// if one is renamed, removed or changes its meaning, the number rises.
+// resultsFormat marks results.json and numbers its form. Added members keep
+// the number; a renamed, removed or reinterpreted one raises it.
 const resultsFormat = "portico-certify/1"
 
 // resultsDocument is the form of results.json.
 type resultsDocument struct {
 	Format string `json:"format"`
 	Run
-	// Profiles are for programs that read the file; Read makes nothing of them.
+	// Profiles is for programs that read the file; Read ignores it.
 	Profiles []Verdict `json:"profiles"`
 }
 
@@ -41,14 +41,14 @@ func WriteResults(w io.Writer, r Run) error {
 	return e.Encode(document)
 }
 
-// filled makes an array of what would be null.
+// filled replaces a nil list, which JSON shows as null, by an empty one.
 func filled[T any](list *[]T) {
 	if *list == nil {
 		*list = []T{}
 	}
 }
 
-// Read reads a results.json. Its error names the file and what is wrong in it.
+// Read reads a results.json. Its error names the file and the fault.
 func Read(file string) (Run, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the caller's own file
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package report shows what a run of the suite found out: on a terminal, and as files for
-// people (report.html), for build servers (junit.xml) and for programs (results.json).
-// [Compare] shows the changes between two runs.
+// Package report shows the results of a run: on a terminal, and as files for
+// people (report.html), build servers (junit.xml) and programs
+// (results.json). [Compare] shows the changes between two runs.
 package report
 
 import (
@@ -20,12 +20,12 @@ type Run struct {
 	Disruptive bool          `json:"disruptive"`
 	// Results has each case once for each type on which it was tried or left out.
 	Results []contract.Result `json:"results"`
-	// Left are the ids of resources and groups that the run made and did not remove: it could
-	// not, or was to keep them.
+	// Left lists the ids of resources and groups that the run created and did
+	// not remove, because it could not or was told to keep them.
 	Left []string `json:"left"`
 }
 
-// Target is what a run was directed at.
+// Target is the provider that a run judged.
 type Target struct {
 	Portico   string            `json:"portico,omitempty"`   // the front door's URL
 	Endpoints map[string]string `json:"endpoints,omitempty"` // by region, without a front door

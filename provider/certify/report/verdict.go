@@ -7,17 +7,17 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// Verdict is what a run found out about one profile.
+// Verdict is the verdict of a run about one profile.
 type Verdict struct {
 	Profile contract.Profile `json:"profile"`
 	Claimed bool             `json:"claimed"`
-	// Outcome is Broken if a rule is; else Unreached if a trial of a rule was; else Kept
-	// if a rule was tried, and LeftOut if none was.
+	// Outcome is Broken if any rule is broken; else Unreached if any trial was
+	// unreached; else Kept if any rule was tried, and LeftOut if none was.
 	Outcome contract.Outcome `json:"outcome"`
 	Counts
 }
 
-// Counts are the numbers of trials, each a case on a type, by their outcome.
+// Counts holds the numbers of trials, each a case on a type, by their outcome.
 type Counts struct {
 	Kept      int `json:"kept"`
 	Broken    int `json:"broken"`
@@ -25,7 +25,7 @@ type Counts struct {
 	LeftOut   int `json:"leftOut"`
 }
 
-// All is the number of trials.
+// All returns the number of trials.
 func (c Counts) All() int { return c.Kept + c.Broken + c.Unreached + c.LeftOut }
 
 func (c *Counts) add(o contract.Outcome) {
@@ -53,15 +53,15 @@ func (c Counts) outcome() contract.Outcome {
 	return contract.LeftOut
 }
 
-// Verdicts are the profiles that were claimed, and then those that only have trials that
-// were left out.
+// Verdicts returns the verdicts on the claimed profiles, followed by profiles
+// whose trials were all left out.
 func (r Run) Verdicts() []Verdict {
 	var profiles []contract.Profile
 	for _, p := range contract.Profiles() {
 		profiles = append(profiles, p.Name)
 	}
 	add := func(p contract.Profile) {
-		if !slices.Contains(profiles, p) { // of another version of the suite
+		if !slices.Contains(profiles, p) { // from another version of the suite
 			profiles = append(profiles, p)
 		}
 	}
@@ -99,7 +99,7 @@ func rank(v Verdict) int {
 	return 1
 }
 
-// Counts are the numbers of all trials of the run.
+// Counts counts all trials of the run.
 func (r Run) Counts() Counts {
 	var c Counts
 	for _, result := range r.Results {
@@ -108,7 +108,7 @@ func (r Run) Counts() Counts {
 	return c
 }
 
-// sorted are the results by case and type.
+// sorted returns the results by case and type.
 func (r Run) sorted() []contract.Result {
 	results := slices.Clone(r.Results)
 	slices.SortStableFunc(results, func(a, b contract.Result) int {

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// visible returns a text of a provider without what would act on a terminal, or turn the
-// order of what is shown: a mark stands for such characters. Line breaks and tabs stay.
+// visible replaces the characters of a provider's text that would control a
+// terminal or reorder the shown text by a mark. Line breaks and tabs stay.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -21,7 +21,7 @@ func visible(text string) string {
 	}, text)
 }
 
-// oneLine is the same on one line.
+// oneLine applies visible, and puts the text on one line.
 func oneLine(text string) string {
 	return strings.NewReplacer("\n", " ", "\t", " ").Replace(visible(text))
 }

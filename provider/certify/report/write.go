@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 )
 
-// The files that Write makes.
+// The files that Write creates.
 const (
 	HTMLFile    = "report.html"
 	JUnitFile   = "junit.xml"
 	ResultsFile = "results.json"
 )
 
-// Write makes report.html, junit.xml and results.json in a directory, which it makes if it
-// is not there.
+// Write writes report.html, junit.xml and results.json to a directory, which
+// it creates if necessary.
 func Write(dir string, r Run) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return err

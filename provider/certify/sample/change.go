@@ -8,16 +8,16 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// change is a member of properties that could have another value.
+// change is a member of properties that an update could change.
 type change struct {
 	at      member
 	values  []any
-	applied bool // the body has it
-	odd     bool // it has a format: what another value means is less sure
+	applied bool // the created body has the member
+	odd     bool // it has a format: another value may be invalid
 }
 
-// note remembers a member that could be changed.
-func (m *maker) note(s *schema.Schema, n schema.Node, at member, values []any, created bool) {
+// recordChange records a member that could be changed.
+func (m *maker) recordChange(s *schema.Schema, n schema.Node, at member, values []any, created bool) {
 	secret := s.Keywords["x-ms-secret"] == true || n.Value["x-ms-secret"] == true || s.Keywords["format"] == "password"
 	if len(values) < 2 || len(at) < 2 || at[0] != "properties" || secret || !mutable(s, n, "update") {
 		return
@@ -25,13 +25,13 @@ func (m *maker) note(s *schema.Schema, n schema.Node, at member, values []any, c
 	m.changes = append(m.changes, change{at, values, created, s.Keywords["format"] != nil && s.Kind() == "string"})
 }
 
-// keep forgets that a member could be changed.
-func (m *maker) keep(at member) {
+// dropChange removes a recorded change.
+func (m *maker) dropChange(at member) {
 	m.changes = slices.DeleteFunc(m.changes, func(c change) bool { return slices.Equal(c.at, at) })
 }
 
-// update is a merge-patch that gives one member another value; nil if none can have one. A
-// member that the body lacks is added to it first.
+// update returns a merge-patch that gives one member another value; nil if no member can
+// have one. If the body lacks the member, update adds it to the body first.
 func (m *maker) update(create contract.Object) contract.Object {
 	if len(m.changes) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (m *maker) update(create contract.Object) contract.Object {
 	inner := patch
 	for _, name := range c.at[:last] {
 		next, ok := object[name].(contract.Object)
-		if !ok { // a member of what was not taken after all
+		if !ok { // a member of an object that is not in the body
 			return nil
 		}
 		deeper := contract.Object{}

@@ -9,8 +9,8 @@ import (
 	"portico/internal/schema"
 )
 
-// examples are bodies that the document gives as examples of the operation, the smallest
-// first: what it has is the least that is said to be enough.
+// examples returns the bodies that the document gives as examples of the operation, the
+// smallest first: the document claims that even its few members are enough.
 func (m *maker) examples(o *schema.Operation) []any {
 	parameter, err := m.BodyParameter(o)
 	if err != nil {
@@ -22,11 +22,11 @@ func (m *maker) examples(o *schema.Operation) []any {
 	if example, given := media["example"]; given {
 		bodies = append(bodies, example)
 	}
-	for _, example := range m.named(parameter.Doc, schema.At(media, "examples")) {
+	for _, example := range m.namedExamples(parameter.Doc, schema.At(media, "examples")) {
 		bodies = append(bodies, example["value"])
 	}
 	name, _ := parameter.Value["name"].(string)
-	for _, example := range m.named(o.Doc, schema.At(o.Value, "x-ms-examples")) {
+	for _, example := range m.namedExamples(o.Doc, schema.At(o.Value, "x-ms-examples")) {
 		parameters := schema.At(example, "parameters")
 		for _, key := range []string{name, "parameters", "resource", "body", "properties"} {
 			if body := schema.At(parameters, key); body != nil {
@@ -39,7 +39,7 @@ func (m *maker) examples(o *schema.Operation) []any {
 	return bodies
 }
 
-// size is how many values a value holds.
+// size returns the number of values in a value.
 func size(v any) int {
 	n := 1
 	switch v := v.(type) {
@@ -55,8 +55,8 @@ func size(v any) int {
 	return n
 }
 
-// named are the examples by their names; those in files that are not there are left out.
-func (m *maker) named(doc *schema.Document, examples map[string]any) []map[string]any {
+// namedExamples returns the examples sorted by name, without those in missing files.
+func (m *maker) namedExamples(doc *schema.Document, examples map[string]any) []map[string]any {
 	var all []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
 		if n, err := m.Resolve(schema.Node{Doc: doc, Value: schema.At(examples, name)}); err == nil && n.Value != nil {

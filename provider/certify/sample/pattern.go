@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// matching are texts that fit a pattern, of at least so many characters where that can be
-// reached by repeating what may be repeated; none if the pattern is beyond RE2, as one with
-// a lookahead is.
+// matching returns texts that match a pattern and have at least so many
+// characters, if repetition can reach that; none if RE2 cannot parse the
+// pattern, for example with a lookahead.
 func matching(pattern string, least int) []string {
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
@@ -31,22 +31,22 @@ func matching(pattern string, least int) []string {
 	return texts
 }
 
-// writer writes a text that fits an expression.
+// writer writes a text that matches an expression.
 type writer struct {
 	*strings.Builder
-	repeat  int  // how often what may be repeated is, beyond what must be
-	variant int  // which of several characters or alternatives is taken
-	steps   *int // how much may still be written: repeated parts repeat their own
+	repeat  int  // further repetitions of repeated parts, beyond the required ones
+	variant int  // the character or alternative to choose
+	steps   *int // remaining steps: nested repetitions multiply
 }
 
-// write reports false if there is no such text, or none of bearable length.
+// write returns false if no text matches, or only a very long one.
 func (w writer) write(e *syntax.Regexp) bool {
 	if *w.steps--; *w.steps < 0 || w.Len() > longestText {
 		return false
 	}
 	switch e.Op {
 	case syntax.OpEmptyMatch, syntax.OpBeginLine, syntax.OpEndLine, syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary:
-		return true // whether they hold, the whole pattern says at the end
+		return true // the complete pattern checks them at the end
 	case syntax.OpLiteral:
 		w.WriteString(string(e.Rune))
 		return true

@@ -1,11 +1,12 @@
-// Package sample makes bodies for the suite from a provider's own OpenAPI documents, of
-// version 2 or 3, as JSON or YAML: for each resource type one that creates a resource, and
-// a change of it.
+// Package sample makes bodies for the suite from a provider's own OpenAPI
+// documents, of version 2 or 3, as JSON or YAML: for each resource type a
+// body that creates a resource, and a change of it.
 //
-// A body has what its schema requires and nothing that only a server sets. Values come
-// from the operation's examples, the schema's examples and defaults, enumerations, and
-// else from the schema's bounds. What a schema does not say, such as that a string is the
-// name of something that must exist, no document tells: then the body has to be given.
+// A body has the members that its schema requires, except those that only a
+// server sets. Values come from the operation's examples, the schema's
+// examples and defaults, enumerations, and otherwise from the schema's
+// bounds. A document cannot express everything, for example that a string
+// must be the name of an existing resource: then the body has to be given.
 package sample
 
 import (
@@ -17,20 +18,20 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// Sample is what was made for one resource type.
+// Sample holds the bodies for one resource type.
 type Sample struct {
-	// Create is a body that creates a resource, without location and tags: the suite adds
-	// these.
+	// Create is a body that creates a resource, without location and tags,
+	// which the suite adds.
 	Create contract.Object
 	// Update is a merge-patch of Create that changes one of its properties; nil if no
 	// property can be changed.
 	Update contract.Object
 }
 
-// Bodies makes a sample for each type, "Acme.Stuff/widgets/parts", that one of the
-// documents has a PUT for; what the others lack has no entry. References may lead to
-// other files relative to a document. The error names the document, the path and the
-// member for which there is no value.
+// Bodies makes a sample for each type, "Acme.Stuff/widgets/parts", that has a
+// PUT in one of the documents; other types have no entry. References may lead
+// to other files relative to a document. The error names the document, the
+// path and the member without a value.
 func Bodies(files, types []string) (map[string]Sample, error) {
 	l := schema.Library{}
 	samples := map[string]Sample{}
@@ -74,7 +75,7 @@ func sampled(l schema.Library, o *schema.Operation) (Sample, error) {
 	return Sample{Create: create, Update: m.update(create)}, nil
 }
 
-// member is the way to a member from the body: names, and indexes of arrays.
+// member is the path of a member in the body: names, and indexes of arrays.
 type member []string
 
 func (m member) String() string {
@@ -84,9 +85,9 @@ func (m member) String() string {
 	return strings.ReplaceAll(strings.Join(m, "."), ".[", "[")
 }
 
-func (m member) to(name string) member { return append(slices.Clip(m), name) }
+func (m member) child(name string) member { return append(slices.Clip(m), name) }
 
-// noValue says for which member there is none.
+// noValue returns an error about a member without a value.
 func noValue(at member, why string, args ...any) error {
 	return fmt.Errorf("%s: %s", at, fmt.Sprintf(why, args...))
 }

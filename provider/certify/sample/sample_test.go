@@ -119,19 +119,19 @@ func TestMembers(t *testing.T) {
 // Each error names the document, the path and the member.
 func TestNoBody(t *testing.T) {
 	for _, row := range []struct{ what, properties, want string }{
-		{"a lookahead", `{"required": ["o"], "properties": {"o": {"required": ["a"], "properties": {"a": {"type": "string", "pattern": "^(?!x)y$"}}}}}`, `properties.o.a: no value is found for the pattern "^(?!x)y$"`},
+		{"a lookahead", `{"required": ["o"], "properties": {"o": {"required": ["a"], "properties": {"a": {"type": "string", "pattern": "^(?!x)y$"}}}}}`, `properties.o.a: no value was found for the pattern "^(?!x)y$"`},
 		{"another resource", `{"required": ["a"], "properties": {"a": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "arm-id"}}}}`, `properties.a[0]: it is the ID of another resource`},
-		{"a loop", `{"required": ["a"], "properties": {"a": {"$ref": "#/definitions/Loop"}}}`, `what is required goes deeper than`},
+		{"a loop", `{"required": ["a"], "properties": {"a": {"$ref": "#/definitions/Loop"}}}`, `required members are nested deeper than`},
 		{"a reference to itself", `{"required": ["a"], "properties": {"a": {"$ref": "#/definitions/Self"}}}`, `properties.a: more than 32 references lead to each other`},
 		{"an heir of itself", `{"required": ["a"], "properties": {"a": {"$ref": "#/definitions/Heir"}}}`, `properties.a: more than 24 schemas extend each other`},
 		{"nowhere", `{"required": ["a"], "properties": {"a": {"$ref": "#/definitions/Absent"}}}`, `properties.a: the reference "#/definitions/Absent": it leads to no object`},
 		{"an absent file", `{"required": ["a"], "properties": {"a": {"$ref": "absent.json#/a"}}}`, `properties.a: the reference "absent.json#/a": there is no such file`},
 		{"another host", `{"required": ["a"], "properties": {"a": {"$ref": "https://example.com/a.json#/a"}}}`, `only files are read`},
-		{"impossible bounds", `{"required": ["a"], "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}}}`, `properties.a: no value is found within the bounds`},
+		{"impossible bounds", `{"required": ["a"], "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}}}`, `properties.a: no value was found within the bounds`},
 		{"too much", `{"required": ["a"], "properties": {"a": {"type": "array", "minItems": 1e9, "items": {"type": "string"}}}}`, `properties.a: at least 1000000000 items are required`},
-		{"too long", `{"required": ["a"], "properties": {"a": {"type": "string", "minLength": 1e9}}}`, `properties.a: no value is found within the bounds`},
+		{"too long", `{"required": ["a"], "properties": {"a": {"type": "string", "minLength": 1e9}}}`, `properties.a: no value was found within the bounds`},
 		{"an odd type", `{"required": ["a"], "properties": {"a": {"type": "file"}}}`, `properties.a: the type "file" is not known`},
-		{"too few that differ", `{"required": ["a"], "properties": {"a": {"type": "array", "minItems": 3, "uniqueItems": true, "items": {"type": "boolean"}}}}`, `properties.a: 3 items that differ are required, but 2 are found`},
+		{"too few that differ", `{"required": ["a"], "properties": {"a": {"type": "array", "minItems": 3, "uniqueItems": true, "items": {"type": "boolean"}}}}`, `properties.a: 3 different items are required, but only 2 were found`},
 	} {
 		name := things(t, row.properties)
 		_, err := Bodies([]string{name}, []string{"A.B/things"})

@@ -10,7 +10,7 @@ import (
 	"portico/internal/schema"
 )
 
-// scalars are values that fit a schema of strings, numbers or booleans, each once.
+// scalars returns distinct values that fit a schema of strings, numbers or booleans.
 func scalars(s *schema.Schema, at member, hints []any) ([]any, error) {
 	candidates := append(slices.Clone(hints), variations(s, hints)...)
 	enum, _ := s.Keywords["enum"].([]any)
@@ -45,13 +45,13 @@ func scalars(s *schema.Schema, at member, hints []any) ([]any, error) {
 	case format == "arm-id":
 		return nil, noValue(at, "it is the ID of another resource: give the body in the samples")
 	case pattern != "":
-		return nil, noValue(at, "no value is found for the pattern %q: give the body in the samples", pattern)
+		return nil, noValue(at, "no value was found for the pattern %q: give the body in the samples", pattern)
 	}
-	return nil, noValue(at, "no value is found within the bounds of its schema: give the body in the samples")
+	return nil, noValue(at, "no value was found within the bounds of its schema: give the body in the samples")
 }
 
-// variations returns values that differ little from the hints: a close neighbour of a
-// hinted value is most likely valid too.
+// variations returns values that differ little from the hints: a value close
+// to a hint is probably valid too.
 func variations(s *schema.Schema, hints []any) []any {
 	var all []any
 	_, _, step := s.Bounds()
@@ -71,7 +71,7 @@ func variations(s *schema.Schema, hints []any) []any {
 
 func equal(a, b any) bool { return reflect.DeepEqual(a, b) }
 
-// numbers are candidates, the simplest first.
+// numbers returns candidates, the simplest first.
 func numbers(s *schema.Schema) []any {
 	least, greatest, step := s.Bounds()
 	from := step
@@ -94,7 +94,7 @@ func numbers(s *schema.Schema) []any {
 	return candidates
 }
 
-// formats are two values for each known format of strings.
+// formats has two values for each known format of strings.
 var formats = map[string][]any{
 	"uuid":              {"00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"},
 	"guid":              {"00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"},
@@ -121,10 +121,10 @@ var formats = map[string][]any{
 	"arm-id":            {},
 }
 
-// longestText bounds what minLength may ask for.
+// longestText bounds the minLength that is honoured.
 const longestText = 64 << 10
 
-// plainTexts are candidates, the simplest first.
+// plainTexts returns candidates, the simplest first.
 func plainTexts(s *schema.Schema) []any {
 	format, _ := s.Keywords["format"].(string)
 	if values, known := formats[format]; known {

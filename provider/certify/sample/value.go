@@ -10,28 +10,28 @@ import (
 	"portico/provider/certify/contract"
 )
 
-// deepest bounds how deep what is required holds itself.
+// deepest bounds the depth of required members.
 const deepest = 24
 
 // maker makes one body.
 type maker struct {
 	schema.Library
-	changes []change // what could be changed of the body
+	changes []change // possible changes of the body
 }
 
-// value makes values that fit a schema: at least one, and several scalars if possible. The
-// hints are values from examples that are likely to fit, the best first.
+// value makes values that fit a schema: at least one, and several scalars if possible.
+// The hints are probably valid values from examples, the best first.
 func (m *maker) value(n schema.Node, at member, hints []any) ([]any, error) {
 	s, err := m.Complete(n)
 	if err != nil {
 		return nil, noValue(at, "%v", err)
 	}
-	return m.fit(s, at, hints)
+	return m.fitValues(s, at, hints)
 }
 
-func (m *maker) fit(s *schema.Schema, at member, hints []any) ([]any, error) {
+func (m *maker) fitValues(s *schema.Schema, at member, hints []any) ([]any, error) {
 	if len(at) > deepest {
-		return nil, noValue(at, "what is required goes deeper than %d members", deepest)
+		return nil, noValue(at, "required members are nested deeper than %d levels", deepest)
 	}
 	if options := s.Options(); len(options) > 0 {
 		return firstOf(m, options, func(o schema.Node) ([]any, error) {
@@ -39,7 +39,7 @@ func (m *maker) fit(s *schema.Schema, at member, hints []any) ([]any, error) {
 			if err != nil {
 				return nil, noValue(at, "%v", err)
 			}
-			return m.fit(merged, at, hints)
+			return m.fitValues(merged, at, hints)
 		})
 	}
 	hints = hintsOf(s, hints)
@@ -60,7 +60,7 @@ func (m *maker) fit(s *schema.Schema, at member, hints []any) ([]any, error) {
 	return scalars(s, at, hints)
 }
 
-// hintsOf adds those of the schema itself.
+// hintsOf adds the schema's own examples and default to the hints.
 func hintsOf(s *schema.Schema, hints []any) []any {
 	hints = slices.Clone(hints)
 	for _, keyword := range []string{"example", "default"} {
@@ -89,7 +89,8 @@ func firstOf[T any](m *maker, possibilities []T, try func(T) ([]any, error)) ([]
 	return nil, first
 }
 
-// object makes an object, of the first known kind if it has several.
+// object makes an object; if the schema has several kinds, of the first one
+// that it can make.
 func (m *maker) object(s *schema.Schema, at member, hints []any) (contract.Object, error) {
 	name := s.Discriminator()
 	if name == "" {
@@ -116,7 +117,7 @@ func (m *maker) object(s *schema.Schema, at member, hints []any) (contract.Objec
 		if err == nil && object[name] == nil {
 			object[name] = s.OwnValue()
 		}
-		m.keep(at.to(name))
+		m.dropChange(at.child(name))
 		return object, err
 	}
 	object, err := firstOf(m, variants, func(v schema.Variant) ([]any, error) {
@@ -127,7 +128,7 @@ func (m *maker) object(s *schema.Schema, at member, hints []any) (contract.Objec
 		if o, ok := values[0].(contract.Object); ok {
 			o[name] = v.Value
 		}
-		m.keep(at.to(name))
+		m.dropChange(at.child(name))
 		return values, nil
 	})
 	if err != nil {
@@ -140,10 +141,10 @@ func (m *maker) object(s *schema.Schema, at member, hints []any) (contract.Objec
 	return o, nil
 }
 
-// envelope are the members of a resource that the suite adds or the server sets.
+// envelope lists the members of a resource that the suite adds or the server sets.
 var envelope = []string{"location", "tags", "id", "name", "type", "systemData", "etag"}
 
-// members makes an object with the members that are required, and those of the hints.
+// members makes an object with its required members, and the members of the hints.
 func (m *maker) members(s *schema.Schema, at member, hints []any) (contract.Object, error) {
 	object := contract.Object{}
 	names := slices.Sorted(maps.Keys(s.Properties))
@@ -153,24 +154,24 @@ func (m *maker) members(s *schema.Schema, at member, hints []any) (contract.Obje
 		}
 	}
 	for _, name := range names {
-		its := at.to(name)
+		its := at.child(name)
 		if len(at) == 0 && slices.Contains(envelope, name) || its.String() == "properties.provisioningState" {
 			continue
 		}
-		if err := m.member(object, s, its, exemplified(hints, name), of(hints, name)); err != nil {
+		if err := m.member(object, s, its, exemplified(hints, name), hintsFor(hints, name)); err != nil {
 			return nil, err
 		}
 	}
 	for i := 0; float64(len(object)) < schema.Number(s.Keywords["minProperties"], 0); i++ {
-		if err := m.further(object, s, at.to(fmt.Sprintf("key%d", i))); err != nil {
+		if err := m.further(object, s, at.child(fmt.Sprintf("key%d", i))); err != nil {
 			return nil, err
 		}
 	}
 	return object, nil
 }
 
-// exemplified reports whether the best example of an object has a member, and one that does
-// not name another resource: none such is there.
+// exemplified reports whether the best example of an object has the member,
+// unless its value names another resource, which would not exist.
 func exemplified(hints []any, name string) bool {
 	for _, hint := range hints {
 		if o, ok := hint.(contract.Object); ok {
@@ -180,8 +181,8 @@ func exemplified(hints []any, name string) bool {
 	return false
 }
 
-// of are the hints for a member.
-func of(hints []any, name string) []any {
+// hintsFor returns the hints for a member.
+func hintsFor(hints []any, name string) []any {
 	var all []any
 	for _, hint := range hints {
 		if o, ok := hint.(contract.Object); ok {
@@ -193,8 +194,8 @@ func of(hints []any, name string) []any {
 	return all
 }
 
-// member adds a member to an object if it is required or exemplified, and notes how it could
-// be changed.
+// member adds a member to an object if it is required or exemplified, and
+// records how it could be changed.
 func (m *maker) member(sample contract.Object, s *schema.Schema, at member, exemplified bool, hints []any) error {
 	name := at[len(at)-1]
 	n, declared := s.Properties[name]
@@ -215,14 +216,14 @@ func (m *maker) member(sample contract.Object, s *schema.Schema, at member, exem
 	wanted := required || exemplified
 	before := len(m.changes)
 	if !wanted && own.Kind() != "object" && own.Kind() != "array" && len(own.Options()) == 0 {
-		if values, err := m.fit(own, at, nil); err == nil {
-			m.note(own, n, at, values, false)
+		if values, err := m.fitValues(own, at, nil); err == nil {
+			m.recordChange(own, n, at, values, false)
 		}
 	}
 	if !wanted {
 		return nil
 	}
-	values, err := m.fit(own, at, hints)
+	values, err := m.fitValues(own, at, hints)
 	if err != nil {
 		m.changes = m.changes[:before]
 		if required {
@@ -231,7 +232,7 @@ func (m *maker) member(sample contract.Object, s *schema.Schema, at member, exem
 		return nil
 	}
 	sample[name] = values[0]
-	m.note(own, n, at, values, true)
+	m.recordChange(own, n, at, values, true)
 	return nil
 }
 
@@ -249,7 +250,7 @@ func (m *maker) further(sample contract.Object, s *schema.Schema, at member) err
 	return nil
 }
 
-// mutable reports whether clients may set a member, when they "create" or "update".
+// mutable reports whether clients may set a member when they "create" or "update".
 func mutable(s *schema.Schema, n schema.Node, when string) bool {
 	for _, keywords := range []map[string]any{n.Value, s.Keywords} {
 		if allowed, given := keywords["x-ms-mutability"]; given && !slices.Contains(schema.Texts(allowed), when) {
@@ -259,7 +260,8 @@ func mutable(s *schema.Schema, n schema.Node, when string) bool {
 	return true
 }
 
-// refersToResource reports whether an example names another resource, which is not there.
+// refersToResource reports whether an example names another resource, which
+// would not exist.
 func refersToResource(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -276,8 +278,8 @@ func refersToResource(v any) bool {
 	return false
 }
 
-// similar reports whether a value was made after an example: of an object or an array
-// some of it is enough.
+// similar reports whether a value was made after an example. An object or
+// array needs to contain only part of the example.
 func similar(sample, example any) bool {
 	switch example.(type) {
 	case contract.Object, []any:
@@ -286,16 +288,16 @@ func similar(sample, example any) bool {
 	return equal(sample, example)
 }
 
-// mostItems bounds what minItems may ask for.
+// mostItems bounds the minItems that is honoured.
 const mostItems = 1000
 
 // array makes as many items as are required, or as the first hint has.
 func (m *maker) array(s *schema.Schema, at member, hints []any) ([]any, error) {
 	before := len(m.changes)
-	defer func() { m.changes = m.changes[:before] }() // a merge-patch cannot change items alone
+	defer func() { m.changes = m.changes[:before] }() // a merge-patch cannot change single items
 	least, most := int(schema.Number(s.Keywords["minItems"], 0)), int(schema.Number(s.Keywords["maxItems"], mostItems))
 	if least > mostItems {
-		return nil, noValue(at, "at least %d items are required, but %d are made at most", least, mostItems)
+		return nil, noValue(at, "at least %d items are required, but at most %d are generated", least, mostItems)
 	}
 	items, _ := s.Keywords["items"].(map[string]any)
 	n := schema.Node{Doc: s.From.Doc, Value: items}
@@ -308,7 +310,7 @@ func (m *maker) array(s *schema.Schema, at member, hints []any) ([]any, error) {
 	}
 	list := []any{}
 	add := func(hints ...any) error {
-		values, err := m.value(n, at.to(fmt.Sprintf("[%d]", len(list))), hints)
+		values, err := m.value(n, at.child(fmt.Sprintf("[%d]", len(list))), hints)
 		if err != nil {
 			return err
 		}
@@ -321,11 +323,11 @@ func (m *maker) array(s *schema.Schema, at member, hints []any) ([]any, error) {
 				return nil
 			}
 		}
-		return noValue(at, "%d items that differ are required, but %d are found", least, len(list))
+		return noValue(at, "%d different items are required, but only %d were found", least, len(list))
 	}
 	for _, hint := range hinted {
 		if len(list) < most && !refersToResource(hint) {
-			_ = add(hint) // one that does not fit is left out
+			_ = add(hint) // a hint that does not fit is left out
 		}
 	}
 	for len(list) < least {

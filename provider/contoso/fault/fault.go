@@ -1,5 +1,5 @@
-// Package fault reads the faults that contoso can be asked to commit, and decides
-// which one a request gets. It only names them: package contoso commits them.
+// Package fault parses the faults that contoso can commit on request, and selects
+// the one for a request. It only names them: package contoso commits them.
 // It knows requests, but no resources.
 //
 // These refuse the request without applying it:
@@ -47,8 +47,8 @@
 //	                   still hidden: 204 (overlook=404: 404), and the create lands
 //	unshown            the resource does not show an accepted DELETE until it ends and
 //	                   removes later writes too; a DELETE without a polling URL is
-//	                   shown all the same. An accepted PATCH: the resource shows what
-//	                   was before, as Succeeded, until it ends
+//	                   shown anyway. An accepted PATCH: the resource shows its old
+//	                   state, as Succeeded, until it ends
 //	polls-late=D       polls of its operation are answered 404 for D
 //	polls-strict       polls of its operation are answered 400, except with the
 //	                   api-version of its URL
@@ -64,7 +64,7 @@
 //	big-chunked=N      the same, its length not declared
 //	foreign-location   polling URLs on another host (the write becomes asynchronous)
 //	own-location       polling URLs on its own host (the same)
-//	foreign-elements   a list shows also what lies outside of its scope: in other
+//	foreign-elements   a list also shows resources outside of its scope: in other
 //	                   subscriptions, groups and parents
 //	foreign-next       nextLink on another host
 //	own-next           nextLink on its own host
@@ -89,7 +89,7 @@ import (
 	"time"
 )
 
-// The names of faults; the package comment says what each does.
+// The names of faults; the package comment explains them.
 const (
 	Status          = "status"
 	Quote           = "quote"
@@ -138,7 +138,7 @@ const (
 	CutAnswer         = "cut-answer"
 )
 
-// What a provider does that says it has moved resources.
+// What a provider does when it claims to have moved resources.
 const (
 	MovesNone = "none"
 	MovesHalf = "half"
@@ -161,7 +161,7 @@ var unreadable = [...]string{TextPage, TextEmpty, TextNull, TextList, TextObject
 // Bounds of arguments.
 const (
 	maxWait = 10 * time.Minute
-	// StallTime is how long stall hangs at most.
+	// StallTime bounds how long stall hangs.
 	StallTime  = 2 * time.Minute
 	minBig     = 64
 	maxBig     = 1 << 30
@@ -212,7 +212,7 @@ func Parse(text string) (Fault, bool) {
 		ok = f.Number >= least && f.Number <= most
 	case Refuse:
 		if _, err = fmt.Sscanf(arg, "%d,%d,%s", &f.Number, &f.Details, &f.Mode); errors.Is(err, io.ErrUnexpectedEOF) {
-			err = nil // the last ones may be missing
+			err = nil // trailing arguments are optional
 		}
 		ok = f.Number >= 400 && f.Number <= 599 && f.Details >= 0 && f.Details <= maxDetails
 	case Delay, Late, Slow, PollsLate:
@@ -241,7 +241,7 @@ func Parse(text string) (Fault, bool) {
 	return f, true
 }
 
-// bounds returns the least and the most that the number of a fault may be.
+// bounds returns the permitted range of a fault's number.
 func bounds(name string) (least, most int) {
 	switch name {
 	case Status:
@@ -254,13 +254,13 @@ func bounds(name string) (least, most int) {
 	return minBig, maxBig
 }
 
-// isWord reports whether the text can be an error code.
+// isWord reports whether the text may be an error code.
 func isWord(text string) bool {
 	return text != "" && strings.IndexFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') }) < 0
 }
 
-// FromClient reports whether a call comes from a client: the front door passes on
-// the caller's identity, and sends none with its own calls.
+// FromClient reports whether a call comes from a client: the front door
+// forwards the caller's identity, and sends none with its own calls.
 func FromClient(h http.Header) bool { return h.Get("x-ms-client-object-id") != "" }
 
 // Rule gives its fault to matching requests without a fault header.
@@ -268,12 +268,12 @@ type Rule struct {
 	Method       string `json:"method"`       // "" for any
 	PathContains string `json:"pathContains"` // compared without case; "" for any
 	Fault        string `json:"fault"`
-	Count        int    `json:"count"` // how many more requests; negative: no limit
+	Count        int    `json:"count"` // remaining requests; negative: no limit
 }
 
 // matches reports whether the rule applies to a request. The front door sends
-// notifications at any time, so only a rule that names a part of their path
-// applies to them. hidden-from-clients never applies to the front door's own calls.
+// notifications at any time, so a rule applies to them only if it names a part of their
+// path. hidden-from-clients never applies to the front door's own calls.
 func (f Rule) matches(r *http.Request, notification bool) bool {
 	if f.PathContains == "" && notification || f.Fault == HiddenFromClients && !FromClient(r.Header) {
 		return false
@@ -309,9 +309,9 @@ func (t *Table) Clear() {
 	t.rules = nil
 }
 
-// Take returns the fault of the request's header, or else that of the first rule
-// that matches, and counts the rule as used once. It reports whether that text is
-// a fault; no fault at all is the zero value.
+// Take returns the fault in the request's header, or else the fault of the
+// first rule that matches, and counts the rule as used once. It returns false
+// if that text is not a fault; without a fault it returns the zero value.
 func (t *Table) Take(r *http.Request, notification bool) (Fault, bool) {
 	if v := r.Header.Get("x-contoso-fault"); v != "" {
 		return Parse(v)
