@@ -34,6 +34,19 @@ func pages(t *testing.T) []string {
 	return names
 }
 
+// reports are the READMEs of suites, by their paths from the root: contributors read them.
+func reports(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"test/*/README.md", "test/*/*/README.md"} {
+		found, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		names = append(names, found...)
+	}
+	return names
+}
+
 func readNamed(t *testing.T, name string) (string, page) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))
@@ -45,7 +58,7 @@ func readNamed(t *testing.T, name string) (string, page) {
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	all := 0
-	for _, name := range pages(t) {
+	for _, name := range append(pages(t), reports(t)...) {
 		broken, links, err := brokenLinks(os.DirFS(root), name)
 		if err != nil {
 			t.Fatal(err)
@@ -60,9 +73,10 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Everybody reads these; what one reader needs stands on a page of its own.
-func TestPagesForEverybodyAreShort(t *testing.T) {
-	for name, most := range map[string]int{"README.md": 150, "SECURITY.md": 90} {
+// Everybody reads the first two; operators decide by the third. A page of its own, or the
+// README of a suite, has what only one reader needs.
+func TestPagesAreShort(t *testing.T) {
+	for name, most := range map[string]int{"README.md": 150, "SECURITY.md": 90, "docs/evidence.md": 250} {
 		text, _ := readNamed(t, name)
 		if n := strings.Count(text, "\n"); n > most {
 			t.Errorf("%s has %d lines, of %d at most", name, n, most)

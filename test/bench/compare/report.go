@@ -8,7 +8,7 @@ import (
 	"portico/test/evidence"
 )
 
-// report renders a comparison for the page.
+// report renders all that was compared.
 func report(c evidence.Circumstances, s samples, workers []int, rounds int) string {
 	most := slices.Max(workers)
 	sections := []string{
@@ -30,6 +30,23 @@ func report(c evidence.Circumstances, s samples, workers []int, rounds int) stri
 		sections[i] = strings.TrimSpace(section)
 	}
 	return strings.Join(sections, "\n\n")
+}
+
+// summary renders what operators decide by: the aims, and the medians of each proxy.
+func summary(c evidence.Circumstances, s samples, workers []int, rounds int) string {
+	most := slices.Max(workers)
+	head := []string{"", "GET, µs", "PUT, existing, µs", "PUT, new, µs", "GET, TLS with HTTP/2, µs", "time added, p50, ms", "p99 over 512 connections, ms", "memory at the start, MiB", "at most, MiB"}
+	var rows [][]string
+	for _, who := range allOfThem {
+		of := func(load string, what quantity) string { return s.of(key{load, who, most, what}).Middle() }
+		added := s.above(key{steadyRate, who, most, p50}, key{steadyRate, direct, most, p50})
+		rows = append(rows, []string{who, of(getInstance, cpuTime), of(putExisting, cpuTime), of(putNew, cpuTime), of(getSecure, cpuTime),
+			added.Middle(), of(manyConnections, p99), of("", idle), of(manyConnections, busy)})
+	}
+	return strings.Join([]string{
+		c.Brief(plural(rounds, "round")), strings.TrimSpace(aimList(aims(s, most))),
+		"Medians; µs are processor time of a request.", evidence.Table(head, rows),
+	}, "\n\n")
 }
 
 func aimList(all []aim) string {
