@@ -103,7 +103,7 @@ func (c *callers) unpollable() string {
 			accepted++
 		}
 	}
-	return fmt.Sprintf("Of %d operations, %d were accepted while the store went away and could not be polled afterwards: their callers, who have a role at a group alone, got 403.\n",
+	return fmt.Sprintf("Of %d operations, %d were accepted while the store went away and could not be polled afterwards: their callers, who have a role only at a group, got 403.\n",
 		accepted, len(c.unpolled))
 }
 

@@ -77,7 +77,7 @@ func measureChanges(t *testing.T) string {
 		l.stop()
 		rows = append(rows, append(row, fmt.Sprintf("%d of %d", l.lost(t, get, list, patch), l.total())))
 	}
-	return evidence.Table([]string{"the gateway is told by", "idle, ms", "under load, ms", "calls that failed"}, rows)
+	return evidence.Table([]string{"notice of the change", "idle, ms", "under load, ms", "calls that failed"}, rows)
 }
 
 // defaults names the settings that the summary shows.

@@ -103,7 +103,7 @@ func quantities() []quantity {
 		read("changes of a resource", "{m}/providers/Microsoft.Resources/changes?api-version=2022-05-01"),
 		feed("first 100 events of the feed", func(*estate, int) string { return "limit=100" }, 100),
 		feed("newest 100 events of the feed", func(*estate, int) string { return "limit=100&last=100" }, 100),
-		feed("1,000 events anywhere in the feed, for one who is behind", (*estate).anywhere, 1000),
+		feed("1,000 events anywhere in the feed, for a reader that lags", (*estate).anywhere, 1000),
 		{decides: true, name: "sweep of a subscription, ms", measure: func(t *testing.T, e *estate) (took []float64) {
 			for i := range 3 {
 				took = append(took, milliseconds(func() { e.sweep(t, i*e.subscriptions/3) }))

@@ -13,7 +13,7 @@ func report(c evidence.Circumstances, s samples, workers []int, rounds int) stri
 	most := slices.Max(workers)
 	sections := []string{
 		c.Describe(plural(rounds, "round")),
-		fmt.Sprintf("Each cell has the least, the **median** and the greatest of the rounds. Where nothing else is said, each proxy had %s.", plural(most, "worker")),
+		fmt.Sprintf("Each cell has the least, the **median** and the greatest of the rounds. Unless a table says otherwise, each proxy had %s.", plural(most, "worker")),
 		"### The aims\n\n" + aimList(aims(s, most)),
 		"### Where Portico loses\n\n" + losses(s, most),
 		"### Processor time of a request, as a multiple of the peer's\n\n" + ratios(s, most, cpuTime) + "\n" + overPostgres(s, most),
@@ -97,7 +97,7 @@ func overPostgres(s samples, workers int) string {
 			parts = append(parts, fmt.Sprintf("%s: %s", load, used.Middle()))
 		}
 	}
-	return "PostgreSQL's own processor time of a request, in µs, is in none of these: " + strings.Join(parts, "; ") + ".\n"
+	return "These figures exclude PostgreSQL's own processor time of a request, in µs: " + strings.Join(parts, "; ") + ".\n"
 }
 
 func lists(s samples, workers int) string {

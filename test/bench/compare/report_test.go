@@ -37,7 +37,7 @@ func TestAimsSayWhetherTheyAreMet(t *testing.T) {
 		want     string
 	}{
 		{evidence.Spread{None: true}, "A GET: at most 2.50 × the CPU of nginx. Not measured."},
-		{evidence.Spread{Least: 1, Median: 2.5, Most: 4}, "A GET: at most 2.50 × the CPU of nginx. Met, at 1.00 of what is allowed: 1.00–**2.50**–4.00 ×."},
+		{evidence.Spread{Least: 1, Median: 2.5, Most: 4}, "A GET: at most 2.50 × the CPU of nginx. Met, at 1.00 of the bound: 1.00–**2.50**–4.00 ×."},
 		{evidence.Spread{Least: 2, Median: 5, Most: 6}, "A GET: at most 2.50 × the CPU of nginx. **Not met**, by a factor of 2.00: 2.00–**5.00**–6.00 ×."},
 	} {
 		if a.measured = c.measured; a.sentence() != c.want {
