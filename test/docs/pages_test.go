@@ -84,6 +84,14 @@ func TestPagesAreShort(t *testing.T) {
 	}
 }
 
+// A page more is a page that its reader has to find: it needs a reader of its own.
+func TestPagesAreFew(t *testing.T) {
+	found, err := fs.Glob(os.DirFS(root), "docs/*.md")
+	if err != nil || len(found) > 13 {
+		t.Errorf("docs has %d pages, of 13 at most: %v", len(found), err)
+	}
+}
+
 func TestReadmeLinksEveryPage(t *testing.T) {
 	_, readme := readNamed(t, "README.md")
 	links := relativeLinks(readme)
