@@ -15,8 +15,8 @@ import (
 const (
 	root = "../.."
 
-	// wholeConfiguration stands behind the fence of a block that can be used as it
-	// is; a part of a configuration is marked yaml alone.
+	// wholeConfiguration marks a block that is a complete configuration; a part of one is
+	// marked only yaml.
 	wholeConfiguration = "yaml portico.yaml"
 )
 
@@ -131,7 +131,7 @@ func TestWholeConfigurationsAreRight(t *testing.T) {
 // repositoryPath is a file or folder below a folder at the top.
 var repositoryPath = regexp.MustCompile(`^[a-z0-9_]+(/[a-z0-9_]+)+(\.[a-z]+)?$`)
 
-// Whoever changes the code finds each file and folder that the page names.
+// Contributors find each file and folder that the page names.
 func TestPathsForContributorsExist(t *testing.T) {
 	_, p := readNamed(t, "CONTRIBUTING.md")
 	seen := 0
@@ -192,14 +192,14 @@ func TestCommandsExist(t *testing.T) {
 	}
 }
 
-// flag is a long flag, without a value.
+// flag matches a long flag, without its value.
 var flag = regexp.MustCompile(`(?:^|[\s(\[` + "`" + `])--([a-z][a-z-]*)`)
 
-// The flags that pages show beside commands are theirs.
+// Each flag that a page shows with a command exists.
 func TestFlagsExist(t *testing.T) {
 	text, _ := readNamed(t, "docs/commands.md")
 	common, sections, _ := strings.Cut(text, "\n## portico ")
-	known := map[string]string{} // what is said of a command, of those below it, and of all
+	known := map[string]string{} // the text on a command, on its subcommands, and on all
 	for section := range strings.SplitSeq(sections, "\n## portico ") {
 		name, _, _ := strings.Cut(section, "\n")
 		known[name] = common + section
