@@ -46,7 +46,7 @@ test-long: programs race-programs ## the longer forms of the suites of test: an 
 bench: ## everything that is measured; PORTICO_BENCH_LONG=1 goes to 10 million rows
 	go test -timeout 60m -run '^$$' -bench . -benchmem ./...
 
-evidence: programs ## measures faults at each failpoint, of the store and during reloads, and scale, into docs/evidence.md: an hour
+evidence: programs ## measures faults at each failpoint, of the store and during reloads, and scale, into docs/evidence.md and the READMEs beside the tests: an hour
 	test/prepare.sh evidence
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/blows -count=1 -timeout 60m -parallel 6 -v -blows.long -blows.write | grep -v '^=== '
 	$(call PROGRAMS,test) $(MEMORY) go test ./test/reload -count=1 -timeout 30m -v -run TestMeasured -reload.long -reload.write | grep -v '^=== '

@@ -26,7 +26,6 @@ import (
 	"portico/gateway/polling"
 	"portico/gateway/preflight"
 	"portico/gateway/proxy"
-	"portico/gateway/throttle"
 	"portico/inventory"
 	"portico/inventory/engine"
 	"portico/probe"
@@ -55,7 +54,7 @@ type ports struct {
 	// Authentication, roles and limits.
 	authenticator access.Authenticator
 	authorizer    *authorize.Authorizer
-	throttle      *throttle.Throttle
+	throttle      *chain.Throttle
 	counts        *admission.Counts
 	// Metrics, logs and traces.
 	spoofed  prometheus.Counter

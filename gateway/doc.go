@@ -2,8 +2,8 @@
 // kinds of durable work. Each package below it has one job:
 //
 //   - exchange: the state of one request
-//   - chain: the links that every request passes before a handler answers it
-//   - throttle: how many requests a caller may send
+//   - chain: the links that every request passes before a handler answers it, from ids to
+//     the throttle
 //   - authorize: the caller's roles
 //   - observe: logs and metrics of requests
 //   - admission: which provider serves a request, and when one is refused

@@ -19,12 +19,10 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/authorize"
 	"portico/gateway/chain"
-	"portico/gateway/compression"
 	"portico/gateway/exchange"
 	"portico/gateway/explain"
 	"portico/gateway/observe"
 	"portico/gateway/polling"
-	"portico/gateway/throttle"
 	"portico/internal/logs"
 	"portico/internal/meter"
 	"portico/inventory"
@@ -232,7 +230,7 @@ func (l *longLived) servicePorts(c *config.Config, prober probe.Prober, lister *
 		index: storeIndex{l.store, l.store.Coverage, l.store.Operations, l.store.Locations}, scopes: l.store.Scopes,
 		intents: l.store, nesting: l.store.Deployments, readLock: l.store.Locks.Get,
 		authorizer: authorize.New(&c.Auth, l.store.Roles, l.store.Scopes, l.authorizations),
-		throttle: throttle.New(throttle.Options{
+		throttle: chain.NewThrottle(chain.ThrottleOptions{
 			Config: &c.Throttle, Levels: l.levels, Replicas: l.runner.Replicas, Scopes: l.store.Scopes, Metrics: l.throttled,
 		}),
 		counts: l.counts, spoofed: l.metrics.Spoofed, activity: l.activity,
@@ -253,7 +251,7 @@ type storeIndex struct {
 func (g *Gateway) Public() http.Handler {
 	var compress chain.Middleware
 	if c := g.config.Server.Compression; !c.Off {
-		compress = compression.New(c.Minimum, g.contentMemory).Compress
+		compress = chain.NewCompressor(c.Minimum, g.contentMemory).Compress
 	}
 	return chain.Of(g.Last,
 		g.closeConnections, // while draining, each answer is its connection's last

@@ -1,5 +1,6 @@
-// Package chain holds the links of the chain that a request passes before anything
-// answers it, and composes them.
+// Package chain holds the links that a request passes before anything answers it, and
+// composes them: ids, the guard on hosts, sign-in, classification, limits of rate,
+// compression.
 package chain
 
 import "slices"

@@ -13,7 +13,6 @@ import (
 	"portico/gateway/chain"
 	"portico/gateway/exchange"
 	"portico/gateway/preflight"
-	"portico/gateway/throttle"
 	"portico/inventory"
 	"portico/upstream"
 )
@@ -24,7 +23,7 @@ type Explainer struct {
 	Store         *inventory.Store
 	Upstream      *upstream.Client
 	Authenticator access.Authenticator
-	Throttle      *throttle.Throttle
+	Throttle      *chain.Throttle
 	Preflight     *preflight.Preflight
 	// Rehearse returns the links of a chain that rolls back each write and records each call
 	// to a provider in calls. If askProviders is set, searches are

@@ -21,26 +21,9 @@
 package health
 
 import (
-	"fmt"
 	"math"
 	"net/http"
 	"time"
-)
-
-// Down is the error of an endpoint without a reachable address: nothing is sent.
-type Down struct {
-	Region     string
-	RetryAfter time.Duration // until the next trial: 1 to 60 seconds
-}
-
-func (d *Down) Error() string {
-	return fmt.Sprintf("no address in %s can be reached; the next trial is due within %v", d.Region, d.RetryAfter)
-}
-
-// Bounds of the Retry-After for clients.
-const (
-	minRetryAfter = time.Second
-	maxRetryAfter = time.Minute
 )
 
 // Choice is an address chosen for a call. The caller must release it.
@@ -62,24 +45,6 @@ func (t Tried) With(index int) Tried {
 }
 
 func (t Tried) has(index int) bool { return index <= 63 && t&(1<<index) != 0 }
-
-// Check returns nil if an address can be called, else a *[Down].
-func (s *Set) Check(now time.Duration) error {
-	v := s.current(now)
-	if len(v.usable) > 0 || len(v.trials) > 0 || len(v.unconfirmed) > 0 {
-		return nil
-	}
-	return s.downError(v, now)
-}
-
-func (s *Set) downError(v *snapshot, now time.Duration) error {
-	after := minRetryAfter // a trial is running
-	if v.nextTrial != math.MaxInt64 {
-		after = v.nextTrial - now
-	}
-	after = (after + time.Second - 1).Truncate(time.Second)
-	return &Down{s.Region, max(minRetryAfter, min(after, maxRetryAfter))}
-}
 
 // Choose takes an address for a call, by 64 random bits. It does not choose
 // addresses tried already; ok is false if no other is left. The error is a *[Down].

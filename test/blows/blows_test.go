@@ -20,7 +20,7 @@ import (
 var (
 	long  = flag.Bool("blows.long", false, "strike each kind at each point that it comes to, in each way")
 	only  = flag.String("blows.only", "", "with one kind alone, by its name")
-	write = flag.Bool("blows.write", false, "write what came of all blows into docs/evidence.md")
+	write = flag.Bool("blows.write", false, "write how all blows ended into README.md and docs/evidence.md")
 	at    = flag.String("blows.at", "", "strike only where this is in a blow's words, such as \"pause at store.commit.after\"")
 )
 
@@ -82,9 +82,9 @@ func TestEveryPointAndEveryJobHasAKind(t *testing.T) {
 func TestEveryKindEndsAsUndisturbed(t *testing.T) {
 	t.Parallel()
 	e := newEstate(t)
-	place := evidence.Place{File: "../../docs/evidence.md", Subject: "Blows", Command: "make evidence"}
+	report := evidence.ReportOn("../../docs", "Blows", "make evidence")
 	if *write {
-		harness.OK(t, place.Check())
+		harness.OK(t, report.Check())
 	}
 	struck := &table{seen: evidence.Observe("make evidence", evidence.PostgresVersion())}
 	t.Run("kinds", func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestEveryKindEndsAsUndisturbed(t *testing.T) {
 	})
 	t.Logf("%d blows in %v", len(struck.blows), time.Since(struck.seen.Started).Round(time.Second))
 	if *write {
-		harness.OK(t, place.Write(struck.page()))
+		harness.OK(t, report.Write(struck.report()))
 	}
 }
 
@@ -118,9 +118,10 @@ type table struct {
 	blows []*blow
 }
 
-// page is the table for readers: how many blows struck each kind, and how many ends differed.
-func (s *table) page() string {
-	rows := [][]string{}
+// report returns how many blows struck each kind, and how many ends differed; and the sums
+// of all kinds.
+func (s *table) report() (whole, summary string) {
+	rows, sums, otherEnds := [][]string{}, map[string]int{}, 0
 	for _, k := range kinds() {
 		of, points, differ := map[string]int{}, map[failpoint.Point]bool{}, 0
 		for _, b := range s.blows {
@@ -128,15 +129,25 @@ func (s *table) page() string {
 				continue
 			}
 			of[b.way]++
+			sums[b.way]++
 			points[b.point] = true
 			if b.differ != "" || b.fell == 0 {
 				differ++
 			}
 		}
-		rows = append(rows, []string{k.name, fmt.Sprint(len(points)), fmt.Sprint(of[kill]), fmt.Sprint(of[repeat]), fmt.Sprint(of[pause]), fmt.Sprint(of[fail]), fmt.Sprint(differ)})
+		otherEnds += differ
+		rows = append(rows, append(append([]string{k.name, fmt.Sprint(len(points))}, countsOf(of)...), fmt.Sprint(differ)))
 	}
-	return s.seen.Describe(fmt.Sprintf("%d blows", len(s.blows))) + "\n\n" +
-		evidence.Table([]string{"work", "points", "killed", "killed twice", "stands still", "step fails", "other end"}, rows)
+	extent, ways := fmt.Sprintf("%d blows", len(s.blows)), []string{"killed", "killed twice", "stands still", "step fails", "other end"}
+	whole = s.seen.Describe(extent) + "\n\n" + evidence.Table(append([]string{"work", "points"}, ways...), rows)
+	summary = s.seen.Brief(extent) + "\n\n" +
+		evidence.Table(append([]string{"kinds of work"}, ways...), [][]string{append(append([]string{fmt.Sprint(len(rows))}, countsOf(sums)...), fmt.Sprint(otherEnds))})
+	return whole, summary
+}
+
+// countsOf returns the number of blows of each way, in the order of the tables.
+func countsOf(ways map[string]int) []string {
+	return []string{fmt.Sprint(ways[kill]), fmt.Sprint(ways[repeat]), fmt.Sprint(ways[pause]), fmt.Sprint(ways[fail])}
 }
 
 // add adds a blow, which must have fallen and changed nothing.

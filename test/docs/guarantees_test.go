@@ -1,4 +1,4 @@
-// Package docs holds what the pages for readers are held to.
+// Package docs tests the pages for readers.
 package docs
 
 import (
@@ -9,16 +9,16 @@ import (
 	"testing"
 )
 
-// named is a test as the page names it: the folder of its package, and its name.
+// named matches a test on the page: the folder of its package, and its name.
 var named = regexp.MustCompile("`([a-z0-9/]+)` ((?:Test|Fuzz)[A-Za-z0-9]+)")
 
-// A promise is worth no more than the test that fails when it is broken.
+// Each promise names a test that exists.
 func TestGuaranteesNameTestsThatExist(t *testing.T) {
 	promises, _, _ := strings.Cut(guarantees(t), attacks)
 	namesTests(t, promises, 30)
 }
 
-// A defence is no more than the attack that finds it gone.
+// Each defence names a test that exists.
 func TestAttacksNameTestsThatExist(t *testing.T) {
 	_, rest, _ := strings.Cut(guarantees(t), attacks)
 	namesTests(t, rest, 40)

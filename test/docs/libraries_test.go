@@ -9,7 +9,7 @@ import (
 	"portico/test/harness"
 )
 
-// Whoever adds a library says in one line what it is for; one that goes takes its line along.
+// The page has a line for each library in go.mod, and for no other.
 func TestLibrariesAreNamed(t *testing.T) {
 	read := func(name string) string {
 		text, err := os.ReadFile(root + "/" + name)

@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// block is a fenced code block: what stands behind its fence, and its lines.
+// block is a fenced code block: the text after its fence, and its lines.
 type block struct{ info, text string }
 
 // page is a Markdown page, read as far as the tests need it.
@@ -69,8 +69,8 @@ func readPage(text string) page {
 	return p
 }
 
-// slug is the fragment that GitHub gives a heading: its text without marks, in
-// lower case, with hyphens for spaces, and a number where it is taken.
+// slug returns the fragment that GitHub gives a heading: its text without marks, in
+// lower case, with hyphens for spaces, and a number if the fragment is taken.
 func slug(text string, taken []string) string {
 	text = linkText.ReplaceAllString(text, "$1")
 	base := strings.Map(func(r rune) rune {
@@ -89,7 +89,7 @@ func slug(text string, taken []string) string {
 	return unique
 }
 
-// relativeLinks returns the targets of a page's links that are no URLs.
+// relativeLinks returns the targets of a page's links, except URLs.
 func relativeLinks(p page) []string {
 	var links []string
 	for _, match := range target.FindAllStringSubmatch(p.prose, -1) {
@@ -100,7 +100,8 @@ func relativeLinks(p page) []string {
 	return links
 }
 
-// brokenLinks says of each relative link of a page why it leads nowhere.
+// brokenLinks returns the broken relative links of a page, each with the reason, and the
+// number of all.
 func brokenLinks(root fs.FS, name string) (broken []string, links int, err error) {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 const (
 	root = "../.."
 
-	// wholeConfiguration stands behind the fence of a block that can be used as it
-	// is; a part of a configuration is marked yaml alone.
+	// wholeConfiguration marks a block that is a complete configuration; a part of one is
+	// marked only yaml.
 	wholeConfiguration = "yaml portico.yaml"
 )
 
@@ -25,6 +25,19 @@ func pages(t *testing.T) []string {
 	t.Helper()
 	names := []string{"README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md"}
 	for _, pattern := range []string{"docs/*.md", "deploy/*.md", "configs/*.md"} {
+		found, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		names = append(names, found...)
+	}
+	return names
+}
+
+// reports are the READMEs of suites, by their paths from the root: contributors read them.
+func reports(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"test/*/README.md", "test/*/*/README.md"} {
 		found, err := fs.Glob(os.DirFS(root), pattern)
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %v", pattern, err)
@@ -45,7 +58,7 @@ func readNamed(t *testing.T, name string) (string, page) {
 
 func TestLinksLeadSomewhere(t *testing.T) {
 	all := 0
-	for _, name := range pages(t) {
+	for _, name := range append(pages(t), reports(t)...) {
 		broken, links, err := brokenLinks(os.DirFS(root), name)
 		if err != nil {
 			t.Fatal(err)
@@ -60,13 +73,22 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// Everybody reads these; what one reader needs stands on a page of its own.
-func TestPagesForEverybodyAreShort(t *testing.T) {
-	for name, most := range map[string]int{"README.md": 150, "SECURITY.md": 90} {
+// Everybody reads the first two; operators decide by the third. A page of its own, or the
+// README of a suite, has what only one reader needs.
+func TestPagesAreShort(t *testing.T) {
+	for name, most := range map[string]int{"README.md": 150, "SECURITY.md": 90, "docs/evidence.md": 250} {
 		text, _ := readNamed(t, name)
 		if n := strings.Count(text, "\n"); n > most {
 			t.Errorf("%s has %d lines, of %d at most", name, n, most)
 		}
+	}
+}
+
+// A page more is a page that its reader has to find: it needs a reader of its own.
+func TestPagesAreFew(t *testing.T) {
+	found, err := fs.Glob(os.DirFS(root), "docs/*.md")
+	if err != nil || len(found) > 13 {
+		t.Errorf("docs has %d pages, of 13 at most: %v", len(found), err)
 	}
 }
 
@@ -109,7 +131,7 @@ func TestWholeConfigurationsAreRight(t *testing.T) {
 // repositoryPath is a file or folder below a folder at the top.
 var repositoryPath = regexp.MustCompile(`^[a-z0-9_]+(/[a-z0-9_]+)+(\.[a-z]+)?$`)
 
-// Whoever changes the code finds each file and folder that the page names.
+// Contributors find each file and folder that the page names.
 func TestPathsForContributorsExist(t *testing.T) {
 	_, p := readNamed(t, "CONTRIBUTING.md")
 	seen := 0
@@ -170,14 +192,14 @@ func TestCommandsExist(t *testing.T) {
 	}
 }
 
-// flag is a long flag, without a value.
+// flag matches a long flag, without its value.
 var flag = regexp.MustCompile(`(?:^|[\s(\[` + "`" + `])--([a-z][a-z-]*)`)
 
-// The flags that pages show beside commands are theirs.
+// Each flag that a page shows with a command exists.
 func TestFlagsExist(t *testing.T) {
 	text, _ := readNamed(t, "docs/commands.md")
 	common, sections, _ := strings.Cut(text, "\n## portico ")
-	known := map[string]string{} // what is said of a command, of those below it, and of all
+	known := map[string]string{} // the text on a command, on its subcommands, and on all
 	for section := range strings.SplitSeq(sections, "\n## portico ") {
 		name, _, _ := strings.Cut(section, "\n")
 		known[name] = common + section

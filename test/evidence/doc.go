@@ -1,4 +1,5 @@
-// Package evidence writes what suites have measured into pages for readers: where and with
-// what it was measured, tables, and the least, the median and the greatest of figures. Each
-// suite has a place of its own on its page, between two lines that name the command.
+// Package evidence writes what suites have measured: where and with which versions, tables,
+// and the least, the median and the greatest of figures. A suite writes its whole report into
+// the README in its folder, and what operators decide by into docs/evidence.md. Each place on
+// a page is bounded by two comments that name the command.
 package evidence

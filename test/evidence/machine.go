@@ -33,10 +33,14 @@ func Observe(command string, versions ...string) Circumstances {
 	}
 }
 
-// Describe says it in the words of the pages; extent is how much was measured.
+// Brief says when, how and where extent was measured, such as "3 rounds".
+func (c Circumstances) Brief(extent string) string {
+	return fmt.Sprintf("Measured %s by `%s`, %s, on %s.", c.Started.Format("2006-01-02 15:04 MST"), c.Command, extent, c.Machine)
+}
+
+// Describe adds the machine's load and the versions to Brief.
 func (c Circumstances) Describe(extent string) string {
-	return fmt.Sprintf("Measured %s by `%s`, %s, on %s. The load average was %s at the start.\n\nVersions: %s.",
-		c.Started.Format("2006-01-02 15:04 MST"), c.Command, extent, c.Machine, c.Load, c.Versions)
+	return fmt.Sprintf("%s The load average was %s at the start.\n\nVersions: %s.", c.Brief(extent), c.Load, c.Versions)
 }
 
 // VersionOf returns a name with the version that its program prints about itself.
@@ -63,7 +67,7 @@ func revision() string {
 	if !commitID.MatchString(commit) {
 		return unknown
 	}
-	if changes := said("git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs"); changes != "" {
+	if changes := said("git", "status", "--porcelain", "--", ":/", ":(top,exclude)docs", ":(top,exclude,glob)test/**/README.md"); changes != "" {
 		return commit + " with changes"
 	}
 	return commit

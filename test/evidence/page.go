@@ -1,16 +1,40 @@
 package evidence
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 )
 
-// Place is where a page has what one suite has measured: between two lines that show to
-// no one but who edits the page.
+// Report names the two places of what a suite measures: the README in the suite's folder has
+// all of it, and a page below docs what operators decide by.
+type Report struct{ Whole, Summary Place }
+
+// ReportOn returns the report on a subject, which the command writes. Docs is the path of
+// docs from the suite's folder.
+func ReportOn(docs, subject, command string) Report {
+	return Report{
+		Whole:   Place{File: "README.md", Subject: subject, Command: command},
+		Summary: Place{File: docs + "/evidence.md", Subject: subject, Command: command},
+	}
+}
+
+// Check reports why the report could not be written.
+func (r Report) Check() error {
+	return errors.Join(r.Whole.Check(), r.Summary.Check())
+}
+
+// Write writes both texts into their places.
+func (r Report) Write(whole, summary string) error {
+	return errors.Join(r.Whole.Write(whole), r.Summary.Write(summary))
+}
+
+// Place is the part of a page that has what one suite has measured. Two comments bound it,
+// which readers do not see.
 type Place struct {
 	File string
-	// Subject names what was measured, and Command what writes it.
+	// Subject names what was measured. Command writes it.
 	Subject, Command string
 }
 

@@ -11,5 +11,6 @@
 // providers, what was deleted is in none of them, and what had begun before has ended.
 //
 // The short form shortens how long memory answers. The long one, that of make evidence,
-// leaves it as it is in production, repeats the outage, and writes docs/evidence.md.
+// leaves it as it is in production, repeats the outage, and writes README.md
+// here and its part of docs/evidence.md.
 package outage

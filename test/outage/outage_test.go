@@ -16,13 +16,15 @@ import (
 
 var (
 	long  = flag.Bool("outage.long", false, "let memory answer for as long as in production, and repeat the outage")
-	write = flag.Bool("outage.write", false, "write what is measured into docs/evidence.md")
+	write = flag.Bool("outage.write", false, "write what is measured into README.md and docs/evidence.md")
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
-// page is where the figures go.
-var page = evidence.Place{File: "../../docs/evidence.md", Subject: "Outages of the store", Command: "make evidence"}
+// outages is where the figures go.
+var outages = evidence.ReportOn("../../docs", "Outages of the store", command)
+
+const command = "make evidence"
 
 // bound is the longest that anything is waited for.
 const bound = 5 * time.Minute
@@ -43,7 +45,7 @@ func TestStoreThatIsAway(t *testing.T) {
 	if *long {
 		tried = course{rounds: 3, ttl: time.Minute, think: 200 * time.Millisecond, before: 65 * time.Second, calls: 20}
 	}
-	seen := evidence.Observe(page.Command, evidence.PostgresVersion())
+	seen := evidence.Observe(command, evidence.PostgresVersion())
 	postgres := harness.StartPostgres(t)
 	s := newSite(t, postgres.CreateDatabase(t, "portico"), tried.ttl)
 	c := newCallers(s, tried.think)
@@ -56,15 +58,16 @@ func TestStoreThatIsAway(t *testing.T) {
 	c.end()
 	c.judge(t, rounds)
 	c.audit(t)
-	text := c.report(seen, rounds)
-	t.Log("\n" + text)
+	whole := c.report(seen, rounds)
+	t.Log("\n" + whole)
 	if *write {
-		harness.OK(t, page.Write(text))
+		harness.OK(t, outages.Write(whole, c.summary(seen, rounds)))
 	}
 }
 
 func TestPageHasAPlaceForWhatIsMeasured(t *testing.T) {
-	harness.OK(t, page.Check())
+	harness.OK(t, outages.Check())
+	harness.OK(t, failovers.Check())
 }
 
 // marks are the times of one outage, by the clock of the journal.

@@ -11,8 +11,8 @@ import (
 	"portico/test/harness"
 )
 
-// failoverPage is where the figures go.
-var failoverPage = evidence.Place{File: page.File, Subject: "Failovers by Patroni", Command: page.Command}
+// failovers is where the figures go.
+var failovers = evidence.ReportOn("../../docs", "Failovers by Patroni", command)
 
 // change is one of the leader, by the clock of the journal.
 type change struct {
@@ -27,7 +27,7 @@ func TestFailoverByPatroni(t *testing.T) {
 		t.Skip("it takes minutes, and Debian's patroni and etcd-server: make evidence")
 	}
 	const times = 3
-	seen := evidence.Observe(failoverPage.Command, evidence.PostgresVersion(),
+	seen := evidence.Observe(command, evidence.PostgresVersion(),
 		evidence.VersionOf("Patroni", "patroni", "--version"), evidence.VersionOf("etcd", "etcd", "--version"))
 	store := harness.StartPatroni(t)
 	c := newCallers(newSite(t, store.CreateDatabase(t, "portico"), time.Minute), 100*time.Millisecond)
@@ -43,13 +43,11 @@ func TestFailoverByPatroni(t *testing.T) {
 	c.end()
 	c.judgeFailover(t, changes)
 	c.audit(t)
-	text := strings.Join([]string{
-		seen.Describe(fmt.Sprintf("%d switchovers and %d failovers", times, times)),
-		strings.TrimSpace(c.failovers(changes)), "Where Portico loses:\n\n- " + c.unpollable(),
-	}, "\n\n")
-	t.Log("\n" + text)
+	extent, table := fmt.Sprintf("%d switchovers and %d failovers", times, times), strings.TrimSpace(c.failovers(changes))
+	whole := strings.Join([]string{seen.Describe(extent), table, "Where Portico loses:\n\n- " + c.unpollable()}, "\n\n")
+	t.Log("\n" + whole)
 	if *write {
-		harness.OK(t, failoverPage.Write(text))
+		harness.OK(t, failovers.Write(whole, seen.Brief(extent)+"\n\n"+table))
 	}
 }
 

@@ -26,7 +26,7 @@ func (c *callers) parts() []part {
 	}
 }
 
-// report renders what was measured for the page.
+// report renders all that was measured.
 func (c *callers) report(seen evidence.Circumstances, rounds []marks) string {
 	var away []float64
 	for _, m := range rounds {
@@ -38,6 +38,39 @@ func (c *callers) report(seen evidence.Circumstances, rounds []marks) string {
 			"Spreads have the least, the **median** and the greatest of the rounds and gateways.", evidence.SpreadOf(away), evidence.Short(c.ttl.Seconds())),
 		strings.TrimSpace(c.table(rounds)),
 		"Where Portico loses:\n\n" + c.losses(rounds),
+	}, "\n\n")
+}
+
+// summary renders what operators decide by: which calls are served without the store.
+func (c *callers) summary(seen evidence.Circumstances, rounds []marks) string {
+	head := []string{"calls"}
+	for _, p := range c.parts() {
+		head = append(head, p.name)
+	}
+	var rows [][]string
+	for _, group := range []struct {
+		name  string
+		kinds []kind
+	}{
+		{string(readResource), []kind{readResource}},
+		{"other reads and lists", slices.DeleteFunc(slices.Clone(reads), func(k kind) bool { return k == readResource })},
+		{"polls", polls}, {"writes", writes},
+		{"GET without a role, or after it was taken away", []kind{unassigned, revoked}},
+		{string(revokedLast), []kind{revokedLast}},
+	} {
+		row := []string{group.name}
+		for _, p := range c.parts() {
+			row = append(row, c.share(group.kinds, p, rounds))
+		}
+		rows = append(rows, row)
+	}
+	var again []float64
+	for _, k := range slices.Concat(reads, polls, writes) {
+		again = append(again, c.servedAgain(k, rounds)...)
+	}
+	return strings.Join([]string{
+		seen.Brief(fmt.Sprintf("%d outages", len(rounds))), strings.TrimSpace(evidence.Table(head, rows)),
+		fmt.Sprintf("Once the store answered again, each kind of call was served within %s s.", evidence.Short(slices.Max(again))),
 	}, "\n\n")
 }
 
@@ -70,7 +103,7 @@ func (c *callers) unpollable() string {
 			accepted++
 		}
 	}
-	return fmt.Sprintf("Of %d operations, %d were accepted while the store went away and could not be polled afterwards: their callers, who have a role at a group alone, got 403.\n",
+	return fmt.Sprintf("Of %d operations, %d were accepted while the store went away and could not be polled afterwards: their callers, who have a role only at a group, got 403.\n",
 		accepted, len(c.unpolled))
 }
 
@@ -86,19 +119,20 @@ func (c *callers) table(rounds []marks) string {
 	for _, k := range slices.Concat(reads, polls, writes, denied) {
 		row := []string{string(k)}
 		for _, p := range c.parts() {
-			row = append(row, c.share(k, p, rounds))
+			row = append(row, c.share([]kind{k}, p, rounds))
 		}
-		rows = append(rows, append(row, c.servedFor(k, rounds), c.servedAgain(k, rounds), c.refusals(k, rounds), c.refusalTime(k, rounds)))
+		rows = append(rows, append(row, c.servedFor(k, rounds), evidence.SpreadOf(c.servedAgain(k, rounds)).String(), c.refusals(k, rounds), c.refusalTime(k, rounds)))
 	}
 	return evidence.Table(head, rows)
 }
 
-// share is which share of calls was served, over all rounds and gateways, and their number.
-func (c *callers) share(k kind, p part, rounds []marks) string {
+// share returns which share of the calls of some kinds was served, over all rounds and
+// gateways, and their number.
+func (c *callers) share(of []kind, p part, rounds []marks) string {
 	all, served := 0, 0
 	for _, m := range rounds {
 		for _, one := range c.since(p.begin(m)) {
-			if one.kind == k && one.ended <= p.end(m) {
+			if slices.Contains(of, one.kind) && one.ended <= p.end(m) {
 				all++
 				if one.served() {
 					served++
@@ -129,9 +163,9 @@ func (c *callers) servedFor(k kind, rounds []marks) string {
 	return evidence.SpreadOf(all).String()
 }
 
-// servedAgain is when each gateway first served such a call, from when the store answered.
-func (c *callers) servedAgain(k kind, rounds []marks) string {
-	var all []float64
+// servedAgain returns the seconds between the store's first answer and the first such call
+// that a gateway served, for each round and gateway.
+func (c *callers) servedAgain(k kind, rounds []marks) (all []float64) {
 	for _, m := range rounds {
 		first := [gatewayCount]time.Duration{}
 		for _, one := range c.since(m.starting) {
@@ -145,7 +179,7 @@ func (c *callers) servedAgain(k kind, rounds []marks) string {
 			}
 		}
 	}
-	return evidence.SpreadOf(all).String()
+	return all
 }
 
 // refusals are the answers without success while the store was away, with their number.

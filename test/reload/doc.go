@@ -6,7 +6,7 @@
 //
 // The short forms hold that no call fails because of a reload, and no read because of an
 // address that goes down. They compare counts alone, and no times. The long form measures,
-// and with -reload.write it writes what it has found into docs/evidence.md:
+// and with -reload.write it writes README.md here and its part of docs/evidence.md:
 //
 //	go test ./test/reload -count=1 -timeout 30m -v -run TestMeasured -reload.long -reload.write
 package reload

@@ -2,6 +2,7 @@ package reload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,21 +24,28 @@ func TestMeasured(t *testing.T) {
 	if !*long {
 		t.Skip("it takes seven minutes, and the machine alone: make evidence")
 	}
-	place := evidence.Place{File: "../../docs/evidence.md", Subject: "Reload and flapping", Command: "make evidence"}
+	report := evidence.ReportOn("../../docs", "Reload and flapping", "make evidence")
 	if *write {
-		harness.OK(t, place.Check())
+		harness.OK(t, report.Check())
 	}
 	seen := evidence.Observe("make evidence")
 	changed := measureChanges(t)
 	flapped := measureFlaps(t)
-	text := strings.Join([]string{
-		seen.Describe(fmt.Sprintf("%d changes by each way (%d by default's), %d times down for each address", changes, slowChanges, flaps)),
-		"#### From the changed file to its effect\n\n" + changed,
-		"#### An address that goes down and comes up every 3 s\n\n" + flapped,
-	}, "\n\n")
-	t.Log(text)
+	extent := fmt.Sprintf("%d changes by each way (%d by default's), %d times down for each address", changes, slowChanges, flaps)
+	render := func(circumstances string, flapped [][]string) string {
+		return strings.Join([]string{
+			circumstances,
+			"### From the changed file to its effect\n\n" + strings.TrimSpace(changed),
+			"### An address that goes down and comes up every 3 s\n\n" + evidence.Table([]string{
+				"while it is down it", "settings", "GETs lost", "slowest, ms", "lists lost", "slowest, ms", "writes lost", "slowest, ms",
+			}, flapped),
+		}, "\n\n")
+	}
+	whole := render(seen.Describe(extent), flapped)
+	t.Log(whole)
 	if *write {
-		harness.OK(t, place.Write(text))
+		byDefault := slices.DeleteFunc(slices.Clone(flapped), func(row []string) bool { return row[1] != defaults })
+		harness.OK(t, report.Write(whole, render(seen.Brief(extent), byDefault)))
 	}
 }
 
@@ -69,18 +77,20 @@ func measureChanges(t *testing.T) string {
 		l.stop()
 		rows = append(rows, append(row, fmt.Sprintf("%d of %d", l.lost(t, get, list, patch), l.total())))
 	}
-	return evidence.Table([]string{"the gateway is told by", "idle, ms", "under load, ms", "calls that failed"}, rows)
+	return evidence.Table([]string{"notice of the change", "idle, ms", "under load, ms", "calls that failed"}, rows)
 }
 
-func measureFlaps(t *testing.T) string {
+// defaults names the settings that the summary shows.
+const defaults = "defaults"
+
+func measureFlaps(t *testing.T) (rows [][]string) {
 	t.Helper()
-	var rows [][]string
 	for _, kind := range []struct {
 		name  string
 		start func(*testing.T, *harness.Contoso) address
 	}{{"refuses connections", refusing}, {"answers 503", unavailable}, {"takes requests, and is silent", silent}} {
 		for _, health := range []struct{ name, settings string }{
-			{"defaults", ""},
+			{defaults, ""},
 			{"without ejection", "\nhealth: {ejection: {errors: 0%, slowerThan: 0}}\n"},
 			{"without ejection, circuit and probes", "\nhealth: {ejection: {errors: 0%, slowerThan: 0}, circuit: {failures: 0}, probe: {interval: 0s}}\n"},
 		} {
@@ -92,9 +102,7 @@ func measureFlaps(t *testing.T) string {
 			rows = append(rows, row)
 		}
 	}
-	return evidence.Table([]string{
-		"while it is down it", "settings", "GETs lost", "slowest, ms", "lists lost", "slowest, ms", "writes lost", "slowest, ms",
-	}, rows)
+	return rows
 }
 
 // flap has one of two addresses go down and come up under traffic.

@@ -14,7 +14,7 @@ import (
 
 var (
 	long  = flag.Bool("reload.long", false, "measure at length, which takes seven minutes and the machine alone")
-	write = flag.Bool("reload.write", false, "write what is measured into docs/evidence.md")
+	write = flag.Bool("reload.write", false, "write what is measured into README.md and docs/evidence.md")
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }

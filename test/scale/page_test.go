@@ -23,8 +23,8 @@ func TestScale(t *testing.T) {
 			if len(powers) == 1 {
 				subject, command = fmt.Sprintf("10^%d resources over %s", powers[0], engine), "make scale"
 			}
-			publish(t, subject, command, fmt.Sprintf("estates of 10 to the powers of %s resources", *decades), func() string {
-				return measure(t, quantities(), powers, []int{7, 9}, func(t *testing.T, power int) *estate {
+			publish(t, subject, command, fmt.Sprintf("estates of 10 to the powers of %s resources", *decades), powers, []int{7, 9}, func() []measured {
+				return measure(t, quantities(), powers, func(t *testing.T, power int) *estate {
 					return newEstate(t, engine, int(math.Pow10(power)), harness.Config{})
 				})
 			})
@@ -46,58 +46,103 @@ func powersOf(t *testing.T, list string) (powers []int) {
 	return powers
 }
 
-// publish shows a table, and puts it into its place in the evidence if asked for that.
-func publish(t *testing.T, subject, command, extent string, table func() string) {
+// publish measures over estates of these powers of ten, logs the whole report, and writes it
+// and its summary if -scale.write is set.
+func publish(t *testing.T, subject, command, extent string, powers, further []int, do func() []measured) {
 	t.Helper()
-	place := evidence.Place{File: "../../docs/evidence.md", Subject: subject, Command: command}
+	report := evidence.ReportOn("../../docs", subject, command)
 	if *write {
-		harness.OK(t, place.Check())
+		harness.OK(t, report.Check())
 	}
-	text := evidence.Observe(command, evidence.PostgresVersion()).Describe(extent) + "\n\n" + table()
-	t.Log(text)
+	seen := evidence.Observe(command, evidence.PostgresVersion())
+	all := do()
+	whole := seen.Describe(extent) + "\n\n" + wholeTable(t, all, powers, further)
+	t.Log(whole)
 	if *write {
-		harness.OK(t, place.Write(text))
+		harness.OK(t, report.Write(whole, seen.Brief(extent)+"\n\n"+summaryTable(all, powers)))
 	}
 }
 
-// measure measures quantities over the estates of all powers of ten, and renders a row for
-// each, with what it comes to at further powers.
-func measure(t *testing.T, all []quantity, powers, further []int, estateOf func(*testing.T, int) *estate) string {
+// measured is a quantity with what was measured of it over each estate.
+type measured struct {
+	quantity
+	figures []evidence.Spread
+}
+
+// measure measures quantities over the estates of all powers of ten.
+func measure(t *testing.T, quantities []quantity, powers []int, estateOf func(*testing.T, int) *estate) (all []measured) {
 	t.Helper()
-	measured := map[string][]evidence.Spread{}
-	head := []string{""}
+	for _, q := range quantities {
+		all = append(all, measured{quantity: q})
+	}
 	for _, power := range powers {
-		head = append(head, fmt.Sprintf("10^%d", power))
 		t.Run(strconv.Itoa(power), func(t *testing.T) {
 			e := estateOf(t, power)
-			for _, q := range all {
-				measured[q.name] = append(measured[q.name], evidence.SpreadOf(q.measure(t, e)))
+			for i := range all {
+				all[i].figures = append(all[i].figures, evidence.SpreadOf(all[i].measure(t, e)))
 			}
 		})
 	}
-	further = beyond(further, powers)
+	for _, q := range all {
+		if len(q.figures) != len(powers) {
+			t.Fatalf("%s was not measured in each size", q.name)
+		}
+	}
+	return all
+}
+
+// summaryTable renders the medians of the quantities that operators decide by.
+func summaryTable(all []measured, powers []int) string {
+	var rows [][]string
+	for _, q := range all {
+		if !q.decides {
+			continue
+		}
+		row := []string{q.name}
+		for _, f := range q.figures {
+			row = append(row, f.Middle())
+		}
+		if len(powers) > 1 {
+			row = append(row, evidence.Short(growthOf(q.figures, powers).factor))
+		}
+		rows = append(rows, row)
+	}
+	return evidence.Table(heading(powers), rows)
+}
+
+// heading names the columns of the measured powers and, if there are several, of growth.
+func heading(powers []int) []string {
+	head := []string{""}
+	for _, power := range powers {
+		head = append(head, fmt.Sprintf("10^%d", power))
+	}
 	if len(powers) > 1 {
 		head = append(head, "factor a decade")
 	}
+	return head
+}
+
+// wholeTable renders a row for each quantity, with what it comes to at further powers. It
+// fails the test if a quantity grows faster than its answer.
+func wholeTable(t *testing.T, all []measured, powers, further []int) string {
+	t.Helper()
+	head := heading(powers)
+	further = beyond(further, powers)
 	for _, power := range further {
 		head = append(head, fmt.Sprintf("at 10^%d, derived", power))
 	}
 	var rows [][]string
 	for _, q := range all {
-		figures := measured[q.name]
-		if len(figures) != len(powers) {
-			t.Fatalf("%s was not measured in each size", q.name)
-		}
 		row := []string{q.name}
-		for _, f := range figures {
+		for _, f := range q.figures {
 			row = append(row, f.String())
 		}
 		if len(powers) == 1 {
 			rows = append(rows, row)
 			continue
 		}
-		g := growthOf(figures, powers)
-		if err := g.check(q); err != nil {
+		g := growthOf(q.figures, powers)
+		if err := g.check(q.quantity); err != nil {
 			t.Error(err)
 		}
 		row = append(row, evidence.Short(g.factor))

@@ -33,8 +33,8 @@ func TestRoles(t *testing.T) {
 	powers := powersOf(t, *assignments)
 	for _, engine := range engines {
 		t.Run(engine, func(t *testing.T) {
-			publish(t, "Roles over "+engine, "make evidence", fmt.Sprintf("10 to the powers of %s assignments", *assignments), func() string {
-				return measure(t, roleQuantities(), powers, nil, func(t *testing.T, power int) *estate {
+			publish(t, "Roles over "+engine, "make evidence", fmt.Sprintf("10 to the powers of %s assignments", *assignments), powers, nil, func() []measured {
+				return measure(t, roleQuantities(), powers, func(t *testing.T, power int) *estate {
 					return newEstate(t, engine, 10_000, harness.Config{
 						Tokens: []harness.Token{alice, dora}, Owners: []string{alice.ObjectID},
 						Extra: "limits: {roleAssignmentsPerSubscription: 100000}\n",
@@ -55,9 +55,9 @@ func roleQuantities() []quantity {
 	machine := func(i int) string { return machineID(0, i%10) + "?api-version=" + harness.Version }
 	first := func(int) string { return subscription0 + "/resources?api-version=2021-04-01&$top=100" }
 	return []quantity{
-		byDora("GET of a resource", machine),
-		byDora("first page of the resources that the caller may read, at most 100", first),
-		{name: "GET of a resource right after a role was assigned in its subscription, ms", measure: func(t *testing.T, e *estate) (took []float64) {
+		decides(byDora("GET of a resource", machine)),
+		decides(byDora("first page of the resources that the caller may read, at most 100", first)),
+		{decides: true, name: "GET of a resource right after a role was assigned in its subscription, ms", measure: func(t *testing.T, e *estate) (took []float64) {
 			for i := range 20 {
 				e.Do(t, assign(i)).Want(t, 201)
 				took = append(took, milliseconds(func() { e.Do(t, asDora(machine(i))).Want(t, 200) }))
@@ -73,15 +73,15 @@ func roleQuantities() []quantity {
 		{name: "GET of an assignment, ms", measure: func(t *testing.T, e *estate) []float64 {
 			return e.each(t, 100, func(int) harness.Request { return harness.Request{Path: assign(100).Path} })
 		}},
-		{"first page of the assignments, 100 at most, ms", func(t *testing.T, e *estate) []float64 {
+		{name: "first page of the assignments, 100 at most, ms", grows: 1, measure: func(t *testing.T, e *estate) []float64 {
 			return e.each(t, 100, func(int) harness.Request { return harness.Request{Path: listed + "&$top=100"} })
-		}, 1},
-		{"assignments of one principal, ms", func(t *testing.T, e *estate) []float64 {
+		}},
+		{name: "assignments of one principal, ms", grows: 1, measure: func(t *testing.T, e *estate) []float64 {
 			return e.each(t, 100, func(int) harness.Request {
 				return harness.Request{Path: listed + "&$filter=principalId%20eq%20'" + principalOf(100) + "'"}
 			})
-		}, 1},
-		{"all assignments, page by page, ms", func(t *testing.T, e *estate) (took []float64) {
+		}},
+		{name: "all assignments, page by page, ms", grows: 10, measure: func(t *testing.T, e *estate) (took []float64) {
 			for range 10 {
 				took = append(took, milliseconds(func() {
 					for next := listed; next != ""; {
@@ -92,7 +92,7 @@ func roleQuantities() []quantity {
 				}))
 			}
 			return took
-		}, 10},
+		}},
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 var (
 	decades     = flag.String("scale.decades", "", "measure estates of 10 to these powers, such as 4,5,6")
 	assignments = flag.String("scale.assignments", "", "measure what 10 to these powers role assignments cost, such as 1,2,3,4")
-	write       = flag.Bool("scale.write", false, "write what is measured into docs/evidence.md")
+	write       = flag.Bool("scale.write", false, "write what is measured into README.md and docs/evidence.md")
 )
 
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -29,6 +29,13 @@ type quantity struct {
 	// grows is by what its answer, or what it is to do, is multiplied with each decade; 0
 	// stands for 1.
 	grows float64
+	// decides marks what the page for operators shows.
+	decides bool
+}
+
+func decides(q quantity) quantity {
+	q.decides = true
+	return q
 }
 
 // estate is a gateway over a store of so many resources.
@@ -53,7 +60,7 @@ func read(name, path string) quantity {
 
 func quantities() []quantity {
 	return []quantity{
-		{name: "start until ready, ms", measure: func(t *testing.T, e *estate) []float64 {
+		{decides: true, name: "start until ready, ms", measure: func(t *testing.T, e *estate) []float64 {
 			var took []float64
 			for range 3 {
 				e.Stop(t)
@@ -74,30 +81,30 @@ func quantities() []quantity {
 			}
 			return took
 		}},
-		read("GET of a resource", "{m}?api-version="+harness.Version),
-		{name: "PUT of an existing resource, ms", measure: func(t *testing.T, e *estate) []float64 {
+		decides(read("GET of a resource", "{m}?api-version="+harness.Version)),
+		{decides: true, name: "PUT of an existing resource, ms", measure: func(t *testing.T, e *estate) []float64 {
 			e.register(t)
 			return e.each(t, 100, func(s int) harness.Request { return put(machineID(e.registered(s), 7), regionOf(7)) })
 		}},
-		{name: "PUT of a new resource, ms", measure: func(t *testing.T, e *estate) []float64 {
+		{decides: true, name: "PUT of a new resource, ms", measure: func(t *testing.T, e *estate) []float64 {
 			return e.each(t, 100, func(s int) harness.Request {
 				e.fresh++
 				return put(machineID(e.registered(s), 0)+"-new-"+strconv.Itoa(e.fresh), regionOf(e.fresh))
 			})
 		}},
-		read("first page of a subscription's resources, 100 of them", "{s}/resources?api-version=2021-04-01&$top=100"),
+		decides(read("first page of a subscription's resources, 100 of them", "{s}/resources?api-version=2021-04-01&$top=100")),
 		read("resources with a tag", "{s}/resources?api-version=2021-04-01&$top=100&$filter=tagName%20eq%20'tier'%20and%20tagValue%20eq%20'gold'"),
 		read("groups of a subscription", "{s}/resourceGroups?api-version=2021-04-01"),
-		read("machines of a subscription, asked of 50 regions", "{s}/providers/Contoso.Compute/virtualMachines?api-version="+harness.Version),
+		decides(read("machines of a subscription, asked of 50 regions", "{s}/providers/Contoso.Compute/virtualMachines?api-version="+harness.Version)),
 		read("`tagNames`", "{s}/tagNames?api-version=2021-04-01"),
 		read("role assignments of a subscription", "{s}/providers/Microsoft.Authorization/roleAssignments?api-version=2022-04-01"),
-		{"first page of all subscriptions, ms", read("", "/subscriptions?api-version=2022-12-01").measure, 10},
+		{name: "first page of all subscriptions, ms", grows: 10, measure: read("", "/subscriptions?api-version=2022-12-01").measure},
 		read("first page of a subscription's activity log", "{s}/providers/Microsoft.Insights/eventtypes/management/values?api-version=2015-04-01&$top=100&$filter=eventTimestamp%20ge%20'2020-01-01T00:00:00Z'"),
 		read("changes of a resource", "{m}/providers/Microsoft.Resources/changes?api-version=2022-05-01"),
 		feed("first 100 events of the feed", func(*estate, int) string { return "limit=100" }, 100),
 		feed("newest 100 events of the feed", func(*estate, int) string { return "limit=100&last=100" }, 100),
-		feed("1,000 events anywhere in the feed, for one who is behind", (*estate).anywhere, 1000),
-		{name: "sweep of a subscription, ms", measure: func(t *testing.T, e *estate) (took []float64) {
+		feed("1,000 events anywhere in the feed, for a reader that lags", (*estate).anywhere, 1000),
+		{decides: true, name: "sweep of a subscription, ms", measure: func(t *testing.T, e *estate) (took []float64) {
 			for i := range 3 {
 				took = append(took, milliseconds(func() { e.sweep(t, i*e.subscriptions/3) }))
 			}
@@ -109,9 +116,9 @@ func quantities() []quantity {
 			}
 			return took
 		}},
-		{"erasing of a subscription with a tenth of all resources, ms", func(t *testing.T, e *estate) []float64 { return e.eraseLargest(t) }, 10},
+		{decides: true, name: "erasing of a subscription with a tenth of all resources, ms", grows: 10, measure: func(t *testing.T, e *estate) []float64 { return e.eraseLargest(t) }},
 		{name: "GET of a resource meanwhile, ms", measure: func(_ *testing.T, e *estate) []float64 { return e.meanwhile }},
-		{name: "memory at most, MiB", measure: func(t *testing.T, e *estate) []float64 {
+		{decides: true, name: "memory at most, MiB", measure: func(t *testing.T, e *estate) []float64 {
 			_, peak, err := peers.Memory(e.Pid())
 			harness.OK(t, err)
 			return []float64{float64(peak) / (1 << 20)}

@@ -23,7 +23,7 @@ func (a aim) sentence() string {
 	if a.measured.Median > a.most {
 		return fmt.Sprintf("%s **Not met**, by a factor of %s: %s ×.", begin, share, a.measured)
 	}
-	return fmt.Sprintf("%s Met, at %s of what is allowed: %s ×.", begin, share, a.measured)
+	return fmt.Sprintf("%s Met, at %s of the bound: %s ×.", begin, share, a.measured)
 }
 
 // aims returns all aims with what was measured for this number of workers.
@@ -32,8 +32,8 @@ func aims(s samples, workers int) []aim {
 	return []aim{
 		{"A GET of an instance", "the CPU of ReverseProxy", 1, s.ratio(cpu(getInstance, portico), cpu(getInstance, reverseProxy))},
 		{"A GET of an instance", "the CPU of nginx", 2.5, s.ratio(cpu(getInstance, portico), cpu(getInstance, nginx))},
-		{"p99 of a GET over 512 connections", "that of HAProxy", 2, s.ratio(key{manyConnections, portico, workers, p99}, key{manyConnections, haproxy, workers, p99})},
-		{"A GET by OpenID Connect and roles", "the CPU of one by static tokens without roles", 1.05, s.ratio(cpu(signedIn, porticoIssuer), cpu(signedIn, porticoKnown))},
+		{"p99 of a GET over 512 connections", "HAProxy's", 2, s.ratio(key{manyConnections, portico, workers, p99}, key{manyConnections, haproxy, workers, p99})},
+		{"A GET by OpenID Connect and roles", "the CPU of a GET by static tokens without roles", 1.05, s.ratio(cpu(signedIn, porticoIssuer), cpu(signedIn, porticoKnown))},
 		{"A PUT of an existing resource on SQLite", "the CPU of a GET through ReverseProxy", 300. / 55, s.ratio(cpu(putExisting, portico), cpu(getInstance, reverseProxy))},
 	}
 }

@@ -16,11 +16,11 @@ var (
 	rounds = flag.Int("peers.rounds", 0, "compare Portico with its peers in so many rounds")
 	limit  = flag.Duration("peers.limit", 14*time.Minute, "begin no round that would not end by then")
 	only   = flag.String("peers.only", "", "measure the load with this name alone, and write nothing")
-	write  = flag.Bool("peers.write", false, "write what is measured into docs/performance.md")
+	write  = flag.Bool("peers.write", false, "write what is measured into README.md and docs/evidence.md")
 )
 
-// page is where the figures go.
-var page = evidence.Place{File: "../../../docs/performance.md", Subject: "What was measured", Command: "make bench-peers"}
+// comparison is where the figures go.
+var comparison = evidence.ReportOn("../../../docs", "Comparison with proxies", "make bench-peers")
 
 // TestMain runs the comparison or, as a process of its own, a peer.
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestPeers(t *testing.T) {
 	if *rounds == 0 {
 		t.Skip("it takes minutes, and the machine alone: make bench-peers")
 	}
-	harness.OK(t, page.Check())
+	harness.OK(t, comparison.Check())
 	command := "make bench-peers"
 	if *rounds != 5 {
 		command += fmt.Sprintf(" PEERS_ROUNDS=%d", *rounds)
@@ -54,9 +54,9 @@ func TestPeers(t *testing.T) {
 			break
 		}
 	}
-	text := report(seen, r.samples, r.site.workers, r.rounds)
-	t.Log(text)
+	whole := report(seen, r.samples, r.site.workers, r.rounds)
+	t.Log(whole)
 	if *write && *only == "" {
-		harness.OK(t, page.Write(text))
+		harness.OK(t, comparison.Write(whole, summary(seen, r.samples, r.site.workers, r.rounds)))
 	}
 }

@@ -1,5 +1,5 @@
 // Package compare measures Portico beside nginx, HAProxy, Caddy and Go's ReverseProxy, and
-// writes what it finds into docs/performance.md:
+// writes what it finds into README.md and docs/evidence.md:
 //
 //	make bench-peers                   # five rounds, some twelve minutes
 //	make bench-peers PEERS_ROUNDS=2    # five minutes

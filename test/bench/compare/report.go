@@ -8,12 +8,12 @@ import (
 	"portico/test/evidence"
 )
 
-// report renders a comparison for the page.
+// report renders all that was compared.
 func report(c evidence.Circumstances, s samples, workers []int, rounds int) string {
 	most := slices.Max(workers)
 	sections := []string{
 		c.Describe(plural(rounds, "round")),
-		fmt.Sprintf("Each cell has the least, the **median** and the greatest of the rounds. Where nothing else is said, each proxy had %s.", plural(most, "worker")),
+		fmt.Sprintf("Each cell has the least, the **median** and the greatest of the rounds. Unless a table says otherwise, each proxy had %s.", plural(most, "worker")),
 		"### The aims\n\n" + aimList(aims(s, most)),
 		"### Where Portico loses\n\n" + losses(s, most),
 		"### Processor time of a request, as a multiple of the peer's\n\n" + ratios(s, most, cpuTime) + "\n" + overPostgres(s, most),
@@ -30,6 +30,23 @@ func report(c evidence.Circumstances, s samples, workers []int, rounds int) stri
 		sections[i] = strings.TrimSpace(section)
 	}
 	return strings.Join(sections, "\n\n")
+}
+
+// summary renders what operators decide by: the aims, and the medians of each proxy.
+func summary(c evidence.Circumstances, s samples, workers []int, rounds int) string {
+	most := slices.Max(workers)
+	head := []string{"", "GET, µs", "PUT, existing, µs", "PUT, new, µs", "GET, TLS with HTTP/2, µs", "time added, p50, ms", "p99 over 512 connections, ms", "memory at the start, MiB", "at most, MiB"}
+	var rows [][]string
+	for _, who := range allOfThem {
+		of := func(load string, what quantity) string { return s.of(key{load, who, most, what}).Middle() }
+		added := s.above(key{steadyRate, who, most, p50}, key{steadyRate, direct, most, p50})
+		rows = append(rows, []string{who, of(getInstance, cpuTime), of(putExisting, cpuTime), of(putNew, cpuTime), of(getSecure, cpuTime),
+			added.Middle(), of(manyConnections, p99), of("", idle), of(manyConnections, busy)})
+	}
+	return strings.Join([]string{
+		c.Brief(plural(rounds, "round")), strings.TrimSpace(aimList(aims(s, most))),
+		"Medians; µs are processor time of a request.", evidence.Table(head, rows),
+	}, "\n\n")
 }
 
 func aimList(all []aim) string {
@@ -80,7 +97,7 @@ func overPostgres(s samples, workers int) string {
 			parts = append(parts, fmt.Sprintf("%s: %s", load, used.Middle()))
 		}
 	}
-	return "PostgreSQL's own processor time of a request, in µs, is in none of these: " + strings.Join(parts, "; ") + ".\n"
+	return "These figures exclude PostgreSQL's own processor time of a request, in µs: " + strings.Join(parts, "; ") + ".\n"
 }
 
 func lists(s samples, workers int) string {

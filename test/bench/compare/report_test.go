@@ -37,7 +37,7 @@ func TestAimsSayWhetherTheyAreMet(t *testing.T) {
 		want     string
 	}{
 		{evidence.Spread{None: true}, "A GET: at most 2.50 × the CPU of nginx. Not measured."},
-		{evidence.Spread{Least: 1, Median: 2.5, Most: 4}, "A GET: at most 2.50 × the CPU of nginx. Met, at 1.00 of what is allowed: 1.00–**2.50**–4.00 ×."},
+		{evidence.Spread{Least: 1, Median: 2.5, Most: 4}, "A GET: at most 2.50 × the CPU of nginx. Met, at 1.00 of the bound: 1.00–**2.50**–4.00 ×."},
 		{evidence.Spread{Least: 2, Median: 5, Most: 6}, "A GET: at most 2.50 × the CPU of nginx. **Not met**, by a factor of 2.00: 2.00–**5.00**–6.00 ×."},
 	} {
 		if a.measured = c.measured; a.sentence() != c.want {
@@ -86,7 +86,7 @@ func TestPassesAreSummarized(t *testing.T) {
 
 // The runner writes the page only after minutes of measuring.
 func TestPageHasAPlaceForWhatIsMeasured(t *testing.T) {
-	if err := page.Check(); err != nil {
+	if err := comparison.Check(); err != nil {
 		t.Error(err)
 	}
 }
@@ -130,6 +130,15 @@ func TestReportHasEveryLoad(t *testing.T) {
 	} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s is not in the report:\n%s", part, text)
+		}
+	}
+	short := summary(evidence.Circumstances{}, s, workers, 3)
+	for _, part := range []string{
+		s.of(key{putNew, caddy, 2, cpuTime}).Middle(), s.above(key{steadyRate, portico, 2, p50}, key{steadyRate, direct, 2, p50}).Middle(),
+		s.of(key{manyConnections, nginx, 2, p99}).Middle(), s.of(key{manyConnections, haproxy, 2, busy}).Middle(),
+	} {
+		if !strings.Contains(short, " "+part+" |") {
+			t.Errorf("%s is not in the summary:\n%s", part, short)
 		}
 	}
 	if strings.Contains(text, "\n\n\n") || strings.Contains(text, "NaN") {

@@ -1,11 +1,4 @@
-// Package compression compresses answers by gzip for clients that accept it (RFC 9110,
-// section 12.5.3), in one middleware: the handler of a request does not know of it.
-//
-// An answer is sent unchanged if it is encoded already, short, a part, or not text, or if
-// it has a strong entity tag or a digest, which hold for its very bytes. Weak tags stay:
-// they name the representation, in any coding. Compression takes memory, which its caller
-// is charged for; if there is none left, answers are sent uncompressed.
-package compression
+package chain
 
 import (
 	"compress/gzip"
@@ -21,7 +14,13 @@ import (
 // writerMemory is what compressing one answer takes of memory: the tables of its writer.
 const writerMemory = 1280 << 10
 
-// Compressor compresses answers. It is safe for concurrent use.
+// Compressor compresses answers by gzip for clients that accept it (RFC 9110, section
+// 12.5.3): the handler of a request does not know of it. It is safe for concurrent use.
+//
+// An answer is sent unchanged if it is encoded already, short, a part, or not text, or if
+// it has a strong entity tag or a digest, which hold for its very bytes. Weak tags stay:
+// they name the representation, in any coding. Compression takes memory, which its caller
+// is charged for; if there is none left, answers are sent uncompressed.
 type Compressor struct {
 	minimum int64
 	memory  *limits.Memory
@@ -29,11 +28,11 @@ type Compressor struct {
 	answers sync.Pool // reused: most clients accept gzip, and most answers are short
 }
 
-// New returns a compressor of answers of at least so many bytes. The memory it takes is
+// NewCompressor returns a compressor of answers of at least so many bytes. The memory it takes is
 // charged to the callers.
-func New(minimum int64, memory *limits.Memory) *Compressor {
+func NewCompressor(minimum int64, memory *limits.Memory) *Compressor {
 	c := &Compressor{minimum: minimum, memory: memory}
-	c.answers.New = func() any { return &answer{} }
+	c.answers.New = func() any { return &compressedAnswer{} }
 	c.writers.New = func() any {
 		w, err := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed)
 		if err != nil { // the level is valid
@@ -60,8 +59,8 @@ func (c *Compressor) Compress(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		a := c.answers.Get().(*answer) //nolint:forcetypeassert // the only type in it
-		*a = answer{ResponseWriter: w, compressor: c, exchange: exchange.From(r), mustCompress: !accepted.Identity, length: -1}
+		a := c.answers.Get().(*compressedAnswer) //nolint:forcetypeassert // the only type in it
+		*a = compressedAnswer{ResponseWriter: w, compressor: c, exchange: exchange.From(r), mustCompress: !accepted.Identity, length: -1}
 		defer a.release() // also after a panic
 		next.ServeHTTP(a, r)
 		a.finish()

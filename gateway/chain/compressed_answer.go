@@ -1,4 +1,4 @@
-package compression
+package chain
 
 import (
 	"compress/gzip"
@@ -10,9 +10,9 @@ import (
 	"portico/tracing/headers"
 )
 
-// answer is the writer of an answer that may be compressed. It decides once the headers
+// compressedAnswer is the writer of an answer that may be compressed. It decides once the headers
 // are written or, if they declare no length, with the first bytes.
-type answer struct {
+type compressedAnswer struct {
 	http.ResponseWriter
 	compressor   *Compressor
 	exchange     *exchange.Exchange
@@ -28,10 +28,10 @@ type answer struct {
 }
 
 // SetOwn implements [headers.Owner]. None of these headers matters for compression.
-func (a *answer) SetOwn(own headers.Fields) { headers.SetOwn(a.ResponseWriter, own) }
+func (a *compressedAnswer) SetOwn(own headers.Fields) { headers.SetOwn(a.ResponseWriter, own) }
 
 // WriteHeader implements [http.ResponseWriter].
-func (a *answer) WriteHeader(status int) {
+func (a *compressedAnswer) WriteHeader(status int) {
 	if status < http.StatusOK || a.status != 0 {
 		if a.status == 0 || a.headersSent {
 			a.ResponseWriter.WriteHeader(status) // informational, or a misuse that the server reports
@@ -51,7 +51,7 @@ func (a *answer) WriteHeader(status int) {
 }
 
 // worthCompressing reports whether to compress an answer of n bytes.
-func (a *answer) worthCompressing(n int64) bool {
+func (a *compressedAnswer) worthCompressing(n int64) bool {
 	return n >= a.compressor.minimum || a.mustCompress && n > 0
 }
 
@@ -79,7 +79,7 @@ func compressible(h http.Header, status int) bool {
 }
 
 // begin sends the headers.
-func (a *answer) begin(compress bool) {
+func (a *compressedAnswer) begin(compress bool) {
 	a.headersSent = true
 	h := a.Header()
 	if !headers.HasToken(h["Vary"], "accept-encoding") && !headers.HasToken(h["Vary"], "*") {
@@ -97,7 +97,7 @@ func (a *answer) begin(compress bool) {
 }
 
 // Write implements [http.ResponseWriter].
-func (a *answer) Write(p []byte) (int, error) {
+func (a *compressedAnswer) Write(p []byte) (int, error) {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -114,7 +114,7 @@ func (a *answer) Write(p []byte) (int, error) {
 }
 
 // FlushError flushes the answer for [http.ResponseController].
-func (a *answer) FlushError() error {
+func (a *compressedAnswer) FlushError() error {
 	if a.status == 0 {
 		a.WriteHeader(http.StatusOK)
 	}
@@ -130,11 +130,11 @@ func (a *answer) FlushError() error {
 }
 
 // Unwrap lets [http.ResponseController] reach the connection.
-func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+func (a *compressedAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 // finish ends an answer whose handler has returned. If the answer is shorter than
 // declared, it aborts the connection, as the server would for an uncompressed one.
-func (a *answer) finish() {
+func (a *compressedAnswer) finish() {
 	if a.status != 0 && !a.headersSent {
 		a.begin(false)
 	}
@@ -152,12 +152,12 @@ func (a *answer) finish() {
 }
 
 // release frees the memory, and the writer if nothing refers to it any more.
-func (a *answer) release() {
+func (a *compressedAnswer) release() {
 	if a.memory != nil {
 		a.memory.Close()
 	}
 	if of, ended := a.compressor, a.ended; ended {
-		*a = answer{}
+		*a = compressedAnswer{}
 		of.answers.Put(a)
 	}
 }

@@ -1,4 +1,4 @@
-package compression
+package chain
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ type answered struct {
 // from 100 bytes on.
 func ask(t *testing.T, method, accept string, memory *limits.Memory, handle http.HandlerFunc) (got answered) {
 	t.Helper()
-	h := exchange.Begin(&exchange.Settings{})(New(100, memory).Compress(handle))
+	h := exchange.Begin(&exchange.Settings{})(NewCompressor(100, memory).Compress(handle))
 	r := httptest.NewRequestWithContext(t.Context(), method, "/", nil)
 	if accept != "" {
 		r.Header.Set("Accept-Encoding", accept)
@@ -195,7 +195,7 @@ func TestFlush(t *testing.T) {
 	long := strings.Repeat("0123456789", 100)
 	var got answered
 	recorder := httptest.NewRecorder()
-	h := exchange.Begin(&exchange.Settings{})(New(100, room()).Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	h := exchange.Begin(&exchange.Settings{})(NewCompressor(100, room()).Compress(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		write(200, long)(w, r)
 		if err := http.NewResponseController(w).Flush(); err != nil {
 			t.Error(err)

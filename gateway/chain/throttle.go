@@ -1,6 +1,4 @@
-// Package throttle limits the rate of requests: each takes tokens of its caller's and of
-// its subscription's buckets.
-package throttle
+package chain
 
 import (
 	"context"
@@ -14,8 +12,8 @@ import (
 	"portico/limits"
 )
 
-// Options are the dependencies of [Throttle].
-type Options struct {
+// ThrottleOptions are the dependencies of [Throttle].
+type ThrottleOptions struct {
 	Config   *config.Throttle
 	Levels   *limits.BucketLevels
 	Replicas func() int
@@ -23,14 +21,15 @@ type Options struct {
 	Metrics  *limits.ThrottleMetrics
 }
 
-// Throttle counts requests for one configuration. A nil Throttle counts nothing.
+// Throttle limits the rate of requests, for one configuration: each takes tokens of its
+// caller's and of its subscription's buckets. A nil Throttle limits nothing.
 type Throttle struct {
-	Options
+	ThrottleOptions
 	buckets *limits.Throttle
 }
 
-// New returns a Throttle; nil if the configuration disables it.
-func New(o Options) *Throttle {
+// NewThrottle returns a Throttle; nil if the configuration disables it.
+func NewThrottle(o ThrottleOptions) *Throttle {
 	c := o.Config
 	if !c.Enabled {
 		return nil
@@ -61,7 +60,7 @@ func (t *Throttle) Limit(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 	kind, id := limits.RequestKindOf(r.Method), x.Request.Path.Subscription()
 	if refusal := t.chargeRequest(r.Context(), x, kind, id); refusal != nil {
 		t.Metrics.Refused(kind, refusal)
-		exchange.Fail(w, r, fault(x, kind, id, refusal))
+		exchange.Fail(w, r, throttleFault(x, kind, id, refusal))
 		return false
 	}
 	return true
@@ -80,7 +79,7 @@ func (t *Throttle) Explain(w http.ResponseWriter, r *http.Request) (goesOn bool)
 	x.Ticket.Return()
 	x.Ticket, x.Trail.Limit = limits.Ticket{}, refusal
 	if refusal != nil {
-		exchange.Fail(w, r, fault(x, kind, id, refusal))
+		exchange.Fail(w, r, throttleFault(x, kind, id, refusal))
 		return false
 	}
 	return true
@@ -104,7 +103,7 @@ func (t *Throttle) ChargeReads(ctx context.Context, x *exchange.Exchange, id str
 	x.Ticket.Return()
 	if refusal := t.chargeRequest(ctx, x, limits.Reads, id); refusal != nil {
 		t.Metrics.Refused(limits.Reads, refusal)
-		return fault(x, limits.Reads, id, refusal)
+		return throttleFault(x, limits.Reads, id, refusal)
 	}
 	x.Ticket.ChargeLeft(n - 1)
 	return nil
@@ -117,8 +116,8 @@ func (t *Throttle) exists(ctx context.Context, x *exchange.Exchange, id string) 
 	return err == nil && found.State != inventory.Deleted && x.Principal.CanSee(found.TenantID)
 }
 
-// fault returns the client's error. It blames the caller only if its own bucket is empty.
-func fault(x *exchange.Exchange, of limits.RequestKind, id string, refusal *limits.Refusal) *arm.Error {
+// throttleFault returns the client's error. It blames the caller only if its own bucket is empty.
+func throttleFault(x *exchange.Exchange, of limits.RequestKind, id string, refusal *limits.Refusal) *arm.Error {
 	kind, who := of.String(), x.Principal
 	seconds := int(refusal.RetryAfter / time.Second)
 	fault := arm.NewError(arm.SubscriptionRequestsThrottled, kind, id, who.ObjectID, seconds)
