@@ -116,17 +116,27 @@ func allocated(f func()) float64 {
 // less is less than any allocation for each request would add.
 const less = 0.5
 
+// fewest is how much a function allocates, in the least of a few means: in each of them,
+// what else the process does in the meantime counts as well.
+func fewest(f func()) float64 {
+	least := testing.AllocsPerRun(500, f)
+	for range 3 {
+		least = min(least, testing.AllocsPerRun(500, f))
+	}
+	return least
+}
+
 // The allocations of a warm read, with all checks, metrics and a line of the log, do
 // not depend on the machine: they are held to bounds. Those of the gateway itself are
 // a request, an exchange, what is observed of it, its ids, its caller, a map of headers
 // with their values, and its call of the provider.
 func TestWarmReadAllocatesLittle(t *testing.T) {
 	reads := newReads(t, warmSite(t).gateway.Public())
-	if n := testing.AllocsPerRun(500, func() { reads.read(t) }); n > mostInGateway {
+	if n := fewest(func() { reads.read(t) }); n > mostInGateway {
 		t.Errorf("%v allocations in the gateway, want %d at most", n, mostInGateway)
 	}
 	way := newWholeWay(t, warmSite(t))
-	if n := testing.AllocsPerRun(500, func() { way.read(t) }); n > mostOnTheWay {
+	if n := fewest(func() { way.read(t) }); n > mostOnTheWay {
 		t.Errorf("%v allocations from the client's request to its answer, want %d at most", n, mostOnTheWay)
 	}
 }

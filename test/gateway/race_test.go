@@ -4,6 +4,6 @@ package gateway_test
 
 // With the race detector pools forget some of what they hold.
 const (
-	mostInGateway = 16
+	mostInGateway = 24
 	mostOnTheWay  = 33
 )
