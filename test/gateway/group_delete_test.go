@@ -103,20 +103,6 @@ func (s *site) blocked(group string, ids ...string) deletionFault {
 	return fault
 }
 
-func TestEmptyGroupIsDeleted(t *testing.T) {
-	s := newSite(t, setup{})
-	g := s.group("g")
-	got := s.ok(200, "DELETE", g+own, "")
-	if got.text != "" || got.header.Get("Content-Length") != "0" {
-		t.Errorf("%q %v", got.text, got.header)
-	}
-	for _, method := range []string{"GET", "DELETE", "PATCH"} {
-		s.want(404, "ResourceGroupNotFound", method, g+own, "")
-	}
-	s.ok(404, "HEAD", g+own, "")
-	s.group("g")
-}
-
 func TestGroupIsDeletedWithItsResources(t *testing.T) {
 	s := newSite(t, setup{})
 	g := s.group("g")
@@ -211,57 +197,10 @@ func TestDeletionsAreTheirCallers(t *testing.T) {
 	}
 }
 
-// What cannot be deleted stays, each with its provider's own word; the rest has
-// gone, and another attempt begins with what is left.
-func TestGroupThatCannotBeDeleted(t *testing.T) {
-	s := newSite(t, setup{})
-	s.work()
-	g := s.group("g")
-	stubborn, needed := s.machine("g", "Stubborn", "westus"), s.machine("g", "Needed", "eastus")
-	s.machine("g", "x", "eastus")
-	s.rule("westus", "DELETE", "stubborn", "status=423", -1)
-	s.rule("eastus", "DELETE", "needed", "status=403", -1)
-	fault := s.blocked(g, needed, stubborn)
-	if !strings.Contains(fault.Error.Message, "'Contoso.Compute/virtualMachines/Needed,Contoso.Compute/virtualMachines/Stubborn'") {
-		t.Errorf("%s", fault.Error.Message)
-	}
-	for i, status := range []string{"403", "423"} {
-		if d := fault.Error.Details[i]; *d.Code != "ContosoFault" || !strings.Contains(d.Message, status) {
-			t.Errorf("%s %s", *d.Code, d.Message)
-		}
-	}
-	s.at("westus").do("DELETE", "/contoso/faults", "", 204)
-	s.blocked(g, needed)
-	s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
-	s.removed(g)
-}
-
 // rule has a provider misbehave.
 func (s *site) rule(region, method, path, fault string, count int) {
 	s.t.Helper()
 	s.at(region).do("POST", "/contoso/faults", fmt.Sprintf(`{"method":%q,"pathContains":%q,"fault":%q,"count":%d}`, method, path, fault, count), 201)
-}
-
-// A resource that others need waits for those, as its refusal names them; a
-// network interface waits for its configurations.
-func TestGroupIsDeletedInOrder(t *testing.T) {
-	s := newSite(t, setup{})
-	s.work()
-	g := s.group("g")
-	a, b, c := s.machine("g", "a", "westus"), s.machine("g", "b", "westus"), s.machine("g", "c", "westus")
-	s.rule("westus", "DELETE", "virtualMachines/a", "refuse-until="+b, -1)
-	s.rule("westus", "DELETE", "virtualMachines/b", "refuse-until="+c, -1)
-	s.at("westus").requests()
-	s.removed(g)
-	tries := map[string]int{}
-	for _, r := range s.at("westus").requests() {
-		if r.Method == http.MethodDelete {
-			tries[r.Path]++
-		}
-	}
-	if tries[a] > 2 || tries[b] > 2 || tries[c] != 1 {
-		t.Errorf("%v", tries)
-	}
 }
 
 // Deletes that are accepted are followed to their end; one that fails is told in
@@ -339,30 +278,6 @@ func TestGroupStaysWhileACallMayRun(t *testing.T) {
 	}
 }
 
-// Failures that pass are tried again; a region that does not answer is named,
-// and what it holds is not given up.
-func TestGroupWaitsForItsRegions(t *testing.T) {
-	s := newSite(t, setup{})
-	g := s.group("g")
-	s.machine("g", "m", "eastus")
-	s.machine("g", "n", "westus")
-	s.rule("westus", "DELETE", "", "throttle=0", 2)
-	s.rule("eastus", "", "machines/m", "status=503", -1)
-	s.work()
-	accepted := s.ok(202, "DELETE", g+own, "")
-	s.within("the status", func() bool {
-		now := decode[operationStatus](t, s.ok(200, "GET", s.statusOf(accepted), ""))
-		return now.Deleted == 1 && slices.Equal(now.WaitingFor, []string{"eastus"}) && now.PercentComplete == 50
-	})
-	s.ok(202, "GET", s.local(accepted.header.Get("Location")), "")
-	s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
-	s.within("the last resource's end", func() bool { return len(s.at("eastus").holds()) == 0 })
-	s.clock.advance(2 * time.Minute) // what was answered 503 may land until then
-	if got := s.end(accepted); got.status != 200 {
-		t.Errorf("%d %s", got.status, got.text)
-	}
-}
-
 func TestGroupDeleteHasALimit(t *testing.T) {
 	s := newSite(t, setup{})
 	g := s.group("g")
@@ -383,36 +298,6 @@ func TestGroupDeleteHasALimit(t *testing.T) {
 	if status.Status != "Failed" || !strings.Contains(string(status.Error), "ResourceGroupDeletionTimeout") {
 		t.Errorf("%+v", status)
 	}
-}
-
-func TestGroupDeleteIsCancelled(t *testing.T) {
-	s := newSite(t, setup{})
-	g := s.group("g")
-	s.machine("g", "m", "eastus")
-	s.rule("eastus", "DELETE", "machines/m", "status=503", -1)
-	s.work()
-	accepted := s.ok(202, "DELETE", g+own, "")
-	group, err := s.store.Group(t.Context(), subscription, "g")
-	must(t, err)
-	s.within("a try", func() bool { return s.openWrites("g") > 0 })
-	s.rule("eastus", "GET", "machines/m", "status=503", -1)
-	s.within("the wait for a region", func() bool {
-		return len(decode[operationStatus](t, s.do("GET", s.statusOf(accepted), "")).WaitingFor) > 0
-	})
-	must(t, s.store.CancelJob(t.Context(), subscription, group.Generation))
-	time.Sleep(50 * time.Millisecond)
-	s.ok(202, "GET", s.local(accepted.header.Get("Location")), "") // its call may still land
-	if got := s.endAsTimePasses(time.Second, accepted); got.status != 409 || got.code != "OperationCanceled" {
-		t.Errorf("%d %s", got.status, got.text)
-	}
-	if text := s.ok(200, "GET", g+own, "").text; !strings.Contains(text, `"Succeeded"`) {
-		t.Errorf("%s", text)
-	}
-	status := decode[operationStatus](t, s.do("GET", s.statusOf(accepted), ""))
-	if status.Status != "Canceled" || len(status.WaitingFor) != 0 || !strings.Contains(string(status.Error), "OperationCanceled") {
-		t.Errorf("%+v", status)
-	}
-	s.ok(201, "PUT", machinePath("g", "new")+api, westus)
 }
 
 func TestGroupIsCreatedAnew(t *testing.T) {

@@ -113,34 +113,6 @@ func TestRelayedCalls(t *testing.T) {
 	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/resourceGroups/g/providers"+api, "")
 }
 
-// What a provider's answer may not say.
-func TestHeadersOfAnswers(t *testing.T) {
-	s := newSite(t, setup{})
-	s.group("g")
-	m := s.machine("g", "a", "westus")
-	got := s.ok(200, "GET", m+api, "", "x-contoso-fault", "hop-headers", "x-ms-client-request-id", "mine", "x-ms-return-client-request-id", "true")
-	for _, name := range []string{"X-Hop", "Keep-Alive", "Alt-Svc", "Server", "X-Powered-By", "X-Ms-Failure-Cause"} {
-		if v := got.header.Get(name); v != "" {
-			t.Errorf("%s: %s", name, v)
-		}
-	}
-	for name, want := range map[string]string{
-		"Cache-Control": "no-cache", "Pragma": "no-cache", "Expires": "-1", "X-Content-Type-Options": "nosniff", "X-Ms-Client-Request-Id": "mine",
-	} {
-		if got.header.Get(name) != want {
-			t.Errorf("%s: %q, want %q", name, got.header.Get(name), want)
-		}
-	}
-	if id := got.header.Get("X-Ms-Correlation-Request-Id"); id == "00000000-0000-0000-0000-00000000c0de" || id == "" {
-		t.Errorf("correlation id %q", id)
-	}
-	if got.header.Get("ETag") == "" || got.header.Get("X-Ms-Request-Id") == "" || got.header.Get("Strict-Transport-Security") != "" {
-		t.Errorf("%v", got.header)
-	}
-	s.ok(304, "GET", m+api, "", "If-None-Match", got.header.Get("ETag"))
-	s.want(412, "PreconditionFailed", "PUT", m+api, westus, "If-Match", `"stale"`)
-}
-
 // metric is the value of a series, by its name with its labels.
 func (s *site) metric(series string) string {
 	s.t.Helper()

@@ -253,18 +253,6 @@ func TestPollThatNamesAFurtherURL(t *testing.T) {
 	}
 }
 
-func TestPollingURLs(t *testing.T) {
-	s := newSite(t, setup{})
-	s.group("g")
-	for _, mode := range []string{"accepted", "accepted-async"} {
-		own := s.ok(202, "PUT", machinePath("g", "own"+mode)+api, westus, "x-contoso-fault", "own-location", "x-contoso-async", mode, "x-contoso-duration", "1h")
-		s.ok(202, "GET", s.local(own.header.Get("Location")), "")
-		if mode == "accepted-async" {
-			s.ok(200, "GET", s.local(own.header.Get("Azure-Asyncoperation")), "")
-		}
-	}
-}
-
 // The runner that a gateway makes asks for what clients do not.
 func TestRunner(t *testing.T) {
 	s := newSite(t, setup{})
