@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every malformed path is refused before anything interprets it, and none is
+// A path that is malformed for any reason is refused before anything interprets it, and none is
 // redirected: a redirect would leave the decision to the client.
 func testHostilePaths(t *testing.T, w *world) {
 	const q = "?" + V
@@ -31,57 +31,24 @@ func testHostilePaths(t *testing.T, w *world) {
 	group := S + "/resourceGroups/"
 	rows := []row{
 		malformed("P1 group with an encoded slash", group+"g%2fproviders"+q, encodedSlash),
-		malformed("P1 group with an encoded slash, in capitals", group+"paths%2Fproviders%2FContoso.Compute"+c+"/n"+q, encodedSlash),
 		malformed("P1 name with an encoded slash", vm+"%2Fdisks"+q, encodedSlash),
-		malformed("P1 namespace with an encoded slash", g+"/providers/Contoso.Compute%2FvirtualMachines/n"+q, encodedSlash),
-		malformed("P1 type with an encoded slash", vm+"/disks%2Fd"+q, encodedSlash),
-		malformed("P1 subscription with an encoded slash", "/subscriptions/"+subscription+"%2FresourceGroups"+q, encodedSlash),
 		malformed("P2 ..", group+"%2e%2e"+q, dots),
-		malformed("P2 .. in capitals", group+"%2E%2E/providers"+q, dots),
-		malformed("P2 half encoded", group+".%2e/x"+q, dots),
-		malformed("P2 .", group+"%2e"+q, dots),
-		malformed("P2 at the end", vm+"/%2e%2e"+q, dots),
-		malformed("P3 up and out", g+"/../../../admin"+q, dots),
 		malformed("P3 ..", group+".."+q, dots),
-		malformed("P3 .", group+"."+q, dots),
-		malformed("P3 within a resource", vm+"/../m"+q, dots),
-		malformed("P3 at the start", "/.."+S+q, dots),
-		malformed("P3 . at the start", "/./subscriptions"+q, dots),
-		malformed("P3 .. at the end", g+"/.."+q, dots),
 		malformed("P3 to the admin paths", "/subscriptions/../metrics"+q, dots),
 		malformed("P4 ..%2f..%2fadmin", group+"..%2f..%2fadmin"+q, encodedSlash),
 		malformed("P4 %252e%252e%252f", group+"%252e%252e%252f"+q, twice),
-		malformed("P4 %252F", group+"g%252Fproviders"+q, twice),
-		malformed("P4 %2525", vm+"%2525"+q, twice),
-		malformed("P4 a scope escaped twice", "/subscriptions%252F"+subscription+q, twice),
-		malformed("P4 .. in a scope escaped whole", "/subscriptions%2F"+subscription+"%2FresourceGroups%2F..%2Fx"+q, dots),
 		malformed("P5 an empty type name", vm+"//d"+q, empty),
 		{"P5 an empty resource name", message{target: g + c + "//disks/d" + q}, invalidName("")},
 		{"P5 an empty group", message{target: S + "/resourceGroups/" + c + "/n" + q}, want{status: 400, code: "InvalidResourceGroup", text: "The provided resource group name '' is empty.", about: "resourceGroupName"}},
 		{"P5 an empty subscription", message{target: "/subscriptions//resourceGroups/g" + q}, want{status: 400, code: "InvalidSubscriptionId", text: "The provided subscription identifier '' is malformed or invalid.", about: "subscriptionId"}},
 		malformed("P5 an empty namespace", g+"/providers//virtualMachines/n"+q, empty),
-		malformed("P5 before providers", g+"/"+c+"/n"+q, empty),
-		malformed("P5 three slashes within", vm+"///disks"+q, empty),
 		malformed("P7 %00", group+"a%00b"+q, control),
 		malformed("P7 %0d%0a", group+"a%0d%0aX-Evil:%201"+q, control),
-		malformed("P7 %7f", vm+"%7f"+q, control),
-		malformed("P7 %1b", vm+"%1b[31m"+q, control),
-		malformed("P7 %00 in a namespace", g+"/providers/Contoso.Compute%00/virtualMachines/n"+q, control),
-		malformed("P7 %0a in a type", g+"/providers/Contoso.Compute/virtualMachines%0a/n"+q, control),
-		malformed("P7 %00 at the end", vm+"/%00"+q, control),
 		malformed(`P8 \`, group+`a\b`+q, backslash),
 		malformed("P8 %5c", group+"a%5cb"+q, backslash),
 		malformed(`P8 ..\..`, group+`..\..\admin`+q, backslash),
-		malformed("P8 %5c in a name", vm+"%5C..%5Cm"+q, backslash),
 		malformed("P9 #frag", vm+"#frag", fragment),
-		malformed("P9 # before the query", vm+"#frag"+q, fragment),
-		malformed("P9 # after the query", vm+q+"#frag", fragment),
-		malformed("P9 # in a group", group+"a#b"+q, fragment),
 		malformed("P11 overlong %C0%AF", vm+"%C0%AF"+q, utf8),
-		malformed("P11 overlong in a group", group+"a%C0%AFb"+q, utf8),
-		malformed("P11 invalid UTF-8", vm+"%FF"+q, utf8),
-		malformed("P11 half a letter", vm+"%C3"+q, utf8),
-		malformed("P11 a surrogate", vm+"%ED%A0%80"+q, utf8),
 		// net/http may refuse these first.
 		{"P7 raw NUL", message{target: group + "a\x00b" + q}, want{status: 400}},
 		{"P7 raw DEL", message{target: group + "a\x7fb" + q}, want{status: 400}},

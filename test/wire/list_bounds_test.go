@@ -41,40 +41,12 @@ func testListBounds(t *testing.T, w *world) {
 			t.Errorf("memory grew by %.0f MiB", grown/(1<<20))
 		}
 	})
-	t.Run("R1 Retry-After", func(t *testing.T) {
-		for value, passed := range map[string]string{"3600": "60", "-1": "", "Wed, 21 Oct 2015 07:28:00 GMT": "", "soon": ""} {
-			w.pages("westus", map[string]string{"": ok(503, "{}", "Retry-After: "+value)})
-			got := w.send(t, message{target: first})
-			if got.status != 503 || got.header.Get("Retry-After") != passed {
-				t.Errorf("%s: %s", value, got)
+	t.Run("what to do about a failure is a word of its own", func(t *testing.T) {
+		for _, lines := range [][]string{{"x-ms-portico-on-region-failure: maybe"}, {"x-ms-portico-on-region-failure:"}, {"x-ms-portico-on-region-failure: fail", "x-ms-portico-on-region-failure: partial"}} {
+			got := w.send(t, message{target: first, header: lines})
+			if got.status != 400 || got.failure(t).Error.Code != "InvalidRequestHeader" {
+				t.Errorf("%q: %s", lines, got)
 			}
-		}
-	})
-	t.Run("R1 the largest of several", func(t *testing.T) {
-		w.pages("westus", map[string]string{"": ok(429, `{"error":{"code":"Slow","message":"w"}}`, "Retry-After: 17")})
-		w.pages("eastus", map[string]string{"": ok(429, `{"error":{"code":"Slow","message":"e"}}`, "Retry-After: 16")})
-		defer w.pages("eastus", map[string]string{"": good})
-		w.run(t, row{message: message{target: first}, want: want{status: 429, code: "TooManyRequests", either: true,
-			text: "The list could not be completed: 2 of 2 regions of 'Contoso.Raw' did not answer as they should. Please see details.",
-			check: func(t *testing.T, got reply, _ []received) {
-				if d := got.failure(t).Error.Details; got.header.Get("Retry-After") != "17" || len(d) != 2 || d[0].Target != "eastus" || d[0].Message != "e" || d[1].Target != "westus" || d[1].Message != "w" {
-					t.Errorf("got %s", got)
-				}
-			}}})
-	})
-	t.Run("a region that knows nothing of the subscription has nothing", func(t *testing.T) {
-		w.pages("westus", map[string]string{"": ok(404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`)})
-		got := w.send(t, message{target: first})
-		if got.status != 200 || string(got.body) != `{"value":["e1"]}` || got.header.Get("x-ms-portico-completed") != "true" {
-			t.Errorf("got %s", got)
-		}
-	})
-	t.Run("R5 the provider's own error", func(t *testing.T) {
-		w.pages("westus", map[string]string{"": ok(503, `{"error":{"code":"Maintenance","message":"Back at nine.","details":[]}}`)})
-		got := w.send(t, message{target: first})
-		f := got.failure(t).Error
-		if len(f.Details) != 1 || f.Details[0].Code != "Maintenance" || f.Details[0].Message != "Back at nine." || f.Details[0].Target != "westus" {
-			t.Errorf("got %s", got)
 		}
 	})
 	t.Run("R4 everything fails", func(t *testing.T) { w.everythingFails(t, first) })

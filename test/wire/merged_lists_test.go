@@ -136,26 +136,12 @@ func testMergedLists(t *testing.T, w *world) {
 			t.Errorf("%v strays were counted, want 1", n)
 		}
 	})
-	own := map[string]string{"westus": w.scripted["westus"].url, "eastus": w.scripted["eastus"].url}
-	for name, base := range map[string]string{"on the provider's own host": own["westus"], "on the public host": publicURL, "relative": ""} {
-		t.Run("F2 next links "+name, func(t *testing.T) {
-			next := func(token string) string { return quote(base + path + q + "&$skipToken=" + token) }
-			pages("westus", map[string]string{"": page(next("2"), item("w1")), "2": page(next("3%2B%20")), "3%2B%20": page("", item("w3"))})
-			pages("eastus", map[string]string{"": page("", item("e1"))})
-			expect(t, walk(t, ""), "w1", "w3", "e1")
-		})
-	}
-	for name, next := range map[string]string{"empty": `""`, "null": `null`} {
-		t.Run("F2 "+name, func(t *testing.T) {
-			pages("westus", map[string]string{"": page(next, item("w1"))})
-			pages("eastus", map[string]string{"": page(next, item("e1"))})
-			expect(t, walk(t, ""), "w1", "e1")
-		})
-	}
-	t.Run("nothing anywhere", func(t *testing.T) {
-		pages("westus", map[string]string{"": page("")})
-		pages("eastus", map[string]string{"": page("")})
-		expect(t, walk(t, ""))
+	own := w.scripted["westus"].url
+	t.Run("F2 next links on the provider's own host", func(t *testing.T) {
+		next := func(token string) string { return quote(own + path + q + "&$skipToken=" + token) }
+		pages("westus", map[string]string{"": page(next("2"), item("w1")), "2": page(next("3%2B%20")), "3%2B%20": page("", item("w3"))})
+		pages("eastus", map[string]string{"": page("", item("e1"))})
+		expect(t, walk(t, ""), "w1", "w3", "e1")
 	})
 
 	// fails requests a list that fails as a whole, because the region in the west fails.
@@ -192,22 +178,11 @@ func testMergedLists(t *testing.T, w *world) {
 			}
 		}
 	}
-	foreign := foreignAddresses(x, own["westus"])
-	foreign["the public host over HTTP"] = strings.Replace(publicURL, "https:", "http:", 1)
-	for name, address := range foreign {
-		t.Run("F1 "+name, func(t *testing.T) {
-			pages("westus", map[string]string{"": page(quote(address+path+q+"&$skipToken=2"), item("w1")), "2": page("", item("w2"))})
-			pages("eastus", map[string]string{"": page("", item("e1"))})
-			fails(t, "", fault{Code: "InvalidProviderResponse"})
-		})
-	}
-	for name, other := range map[string]string{"another path": S + "/resourceGroups/other" + list, "the path of another list": S + list, "up and down": path + "/../pages", "an empty path": ""} {
-		t.Run("F1 "+name, func(t *testing.T) {
-			pages("westus", map[string]string{"": page(quote(own["westus"]+other+q+"&$skipToken=2"), item("w1")), "2": page("", item("w2"))})
-			pages("eastus", map[string]string{"": page("", item("e1"))})
-			fails(t, "", fault{Code: "InvalidProviderResponse"})
-		})
-	}
+	t.Run("F1 another port of loopback", func(t *testing.T) {
+		pages("westus", map[string]string{"": page(quote("http://"+x.address+path+q+"&$skipToken=2"), item("w1")), "2": page("", item("w2"))})
+		pages("eastus", map[string]string{"": page("", item("e1"))})
+		fails(t, "", fault{Code: "InvalidProviderResponse"})
+	})
 	good := page("", item("e1"))
 	for name, answer := range badPages(item("w1"), x) {
 		t.Run("F8 one region: "+name, func(t *testing.T) {
@@ -221,7 +196,7 @@ func testMergedLists(t *testing.T, w *world) {
 		})
 	}
 	t.Run("F8 the second page of one region", func(t *testing.T) {
-		pages("westus", map[string]string{"": page(quote(own["westus"]+path+q+"&$skipToken=2"), item("w1")), "2": ok(503, "{}")})
+		pages("westus", map[string]string{"": page(quote(own+path+q+"&$skipToken=2"), item("w1")), "2": ok(503, "{}")})
 		pages("eastus", map[string]string{"": good})
 		got, _ := ask(t, "")
 		next := readPage(t, got).NextLink
@@ -257,7 +232,7 @@ func testMergedLists(t *testing.T, w *world) {
 // badPageFaults are the details of those bad pages whose error is more specific than an
 // invalid response: the provider's own, or one without its words.
 var badPageFaults = map[string]fault{
-	"503": {Code: "Busy", Message: "m"}, "429": {Code: "Slow", Message: "m"}, "401": {Code: "Who", Message: "m"}, "403": {Code: "Denied", Message: "m"},
+	"429":                     {Code: "Slow", Message: "m"},
 	"hang up":                 {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw' in the location 'westus'; cannot fulfill the request."},
 	"reset":                   {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw' in the location 'westus'; cannot fulfill the request."},
 	"broken off in the array": {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw' in the location 'westus'; cannot fulfill the request."},
@@ -266,14 +241,13 @@ var badPageFaults = map[string]fault{
 	"over 8 MiB":              {Code: "ResponseTooLarge", Message: "The response of 'Contoso.Raw' exceeds the maximum size of a page and was dropped."},
 }
 
-// badPages are invalid pages that a provider may send.
+// badPages are invalid pages that a provider may send, by what a client of HTTP makes of them.
+// What their text may be wrong in is shown by package fanout.
 func badPages(item string, x *trap) map[string]string {
 	return map[string]string{
-		"503": ok(503, `{"error":{"code":"Busy","message":"m"}}`), "500": ok(500, "{}"), "404 of anybody": ok(404, "<html></html>"), "HTML": "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<html></html>",
-		"invalid JSON": ok(200, `{"value":[`+item+`,]}`), "cut JSON": ok(200, `{"value":[`+item), "value missing": ok(200, `{}`), "value is an object": ok(200, `{"value":{}}`), "value is null": ok(200, `{"value":null}`),
-		"an array": ok(200, `[]`), "nothing": ok(200, ""), "hang up": hangUp, "reset": reset, "a redirect": ok(307, "", "Location: http://"+x.address+"/"), "over 8 MiB": ok(200, `{"value":[],"x":"`+strings.Repeat("x", 9<<20)+`"}`),
+		"HTML": "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<html></html>", "hang up": hangUp, "reset": reset, "a redirect": ok(307, "", "Location: http://"+x.address+"/"), "over 8 MiB": ok(200, `{"value":[],"x":"`+strings.Repeat("x", 9<<20)+`"}`),
 		"broken off in the array": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nConnection: close\r\n\r\n{\"value\":[" + item + ",",
 		"no gzip":                 ok(200, `{"value":[]}`, "Content-Encoding: gzip"), "another encoding": ok(200, `{"value":[]}`, "Content-Encoding: br"),
-		"429": ok(429, `{"error":{"code":"Slow","message":"m"}}`, "Retry-After: 3600"), "401": ok(401, `{"error":{"code":"Who","message":"m"}}`), "403": ok(403, `{"error":{"code":"Denied","message":"m"}}`),
+		"429": ok(429, `{"error":{"code":"Slow","message":"m"}}`, "Retry-After: 3600"),
 	}
 }

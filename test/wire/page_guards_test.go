@@ -34,9 +34,7 @@ func testPageGuards(t *testing.T, w *world) {
 			t.Errorf("%q reached the client: %s", part, got)
 		}
 	}}
-	for name, address := range foreignAddresses(x, own) {
-		t.Run("F1 foreign: "+name, func(t *testing.T) { get(t, plain, ok(200, pageOf(quote(address+tail))), refused) })
-	}
+	t.Run("F1 foreign: another port of loopback", func(t *testing.T) { get(t, plain, ok(200, pageOf(quote("http://"+x.address+tail))), refused) })
 	t.Run("F1 the member's name escaped", func(t *testing.T) {
 		get(t, plain, ok(200, `{"value":[],"next\u004cink":"https://evil.example/x"}`), refused)
 	})

@@ -1,11 +1,8 @@
 package wire
 
 import (
-	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -67,7 +64,6 @@ func testWalks(t *testing.T, w *world) {
 	if !strings.HasPrefix(second, first+"&$skipToken=") {
 		t.Fatalf("the next page is %s", second)
 	}
-	_, token, _ := strings.Cut(second, "$skipToken=")
 	const otherKey = "YWJjZGVmZ2hpamtsbW5vcHFyc3R1dnd4eXphYmNkZWY="
 	with := func(lists string) gateway {
 		return w.start(t, "", func(c string) string {
@@ -88,47 +84,14 @@ func testWalks(t *testing.T, w *world) {
 		body(t, replica.send(t, message{target: third}), `{"value":["w3"]}`)
 		wantRefused(t, w, w.gateway, third, 400, "InvalidSkipToken") // it does not know the new key yet
 	})
-	t.Run("Q3 every spelling", func(t *testing.T) {
-		for _, spelled := range []string{"$skiptoken", "$SkipToken", "%24skipToken", "%24skiptoken", "%24%73kiptoken"} {
-			body(t, w.send(t, message{target: strings.Replace(second, "$skipToken", spelled, 1)}), `{"value":["w2"]`)
-		}
-		body(t, w.send(t, message{target: pagesOfRegions + "?%24skiptoken=" + token + "&API-version=2024-01-01"}), `{"value":["w2"]`)
+	t.Run("F7 garbage", func(t *testing.T) {
+		wantRefused(t, w, w.gateway, first+"&$skipToken=garbage", 400, "InvalidSkipToken")
 	})
-	t.Run("F5 bit flips", func(t *testing.T) {
-		raw, err := base64.RawURLEncoding.DecodeString(token)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range raw {
-			flipped := slices.Clone(raw)
-			flipped[i] ^= 1 << (i % 8)
-			wantRefused(t, w, w.gateway, first+"&$skipToken="+base64.RawURLEncoding.EncodeToString(flipped), 400, "InvalidSkipToken")
-		}
-	})
-	past := subscriptionStates["PastDue"]
-	for name, target := range map[string]string{
-		"F5 another subscription": strings.Replace(second, subscription, past, 1),
-		"F5 a filter":             strings.Replace(second, "$skipToken", "$filter=a&$skipToken", 1),
-		"F5 another api-version":  strings.Replace(second, "2024-01-01", "2023-01-01", 1),
-		"F5 a group":              strings.Replace(second, S, S+"/resourceGroups/walks", 1),
-		"F7 garbage":              first + "&$skipToken=garbage",
-		"F7 a provider's":         first + "&$skipToken=2",
-		"F7 long":                 first + "&$skipToken=" + strings.Repeat("A", 8<<10),
-		"F7 odd letters":          first + "&$skipToken=%00%ff%22",
-		"F7 padded":               second + "==",
-		"F7 cut":                  second[:len(second)-1],
-	} {
-		t.Run(name, func(t *testing.T) { wantRefused(t, w, w.gateway, target, 400, "InvalidSkipToken") })
-	}
-	t.Run("F7 where there is nothing", func(t *testing.T) {
-		// The type has no rows in any region here: a token is checked all the same.
-		wantRefused(t, w, w.gateway, S+"/providers/Contoso.Insight/workspaces?"+V+"&$skipToken=garbage", 400, "InvalidSkipToken")
+	t.Run("F5 a filter", func(t *testing.T) {
+		wantRefused(t, w, w.gateway, strings.Replace(second, "$skipToken", "$filter=a&$skipToken", 1), 400, "InvalidSkipToken")
 	})
 	t.Run("F5 a retired key", func(t *testing.T) {
 		wantRefused(t, w, with("tokenKeys: [{id: two, key: "+otherKey+"}]"), second, 400, "InvalidSkipToken")
-	})
-	t.Run("F5 expired", func(t *testing.T) {
-		wantRefused(t, w, with("tokenLifetime: 1ns, tokenKeys: [{id: one, key: "+tokenKey+"}]"), second, 410, "ExpiredSkipToken")
 	})
 	t.Run("F6 a region that left the map", func(t *testing.T) {
 		w.pages("eastus", map[string]string{"": pageText("2", `"e1"`), "2": pageText("", `"e2"`)})
@@ -145,21 +108,6 @@ func testWalks(t *testing.T, w *world) {
 	t.Run("F3 the same token for ever", func(t *testing.T) {
 		w.pages("westus", map[string]string{"": pageText("2", `"w1"`), "2": pageText("2", `"w1"`)})
 		w.endsWithAnError(t, first, 3)
-	})
-	t.Run("F3 round in a circle", func(t *testing.T) {
-		w.pages("westus", map[string]string{"": pageText("2", `"w1"`), "2": pageText("3"), "3": pageText("4", `"w1"`), "4": pageText("5"), "5": pageText("2", `"w1"`)})
-		w.endsWithAnError(t, first, 20)
-	})
-	t.Run("F3 empty pages without end", func(t *testing.T) {
-		n := 0
-		w.scripted["westus"].on(pagesOfRegions, func(received) string {
-			n++
-			return pageText(fmt.Sprint(n))
-		})
-		w.endsWithAnError(t, first, 100)
-		if n > 1500 {
-			t.Errorf("%d pages were asked for", n)
-		}
 	})
 }
 

@@ -72,7 +72,6 @@ func TestWire(t *testing.T) {
 		{"page guards", testPageGuards},
 		{"merged lists", testMergedLists},
 		{"walks", testWalks},
-		{"partial lists", testPartialLists},
 		{"list bounds", testListBounds},
 		{"one attempt", testOneAttempt},
 		{"locks", testLocks},
