@@ -2,18 +2,20 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"portico/internal/timing"
+	"portico/inventory"
 	"portico/inventory/jobrow"
 )
 
 // notClaimed is the log message for failed queries or claims.
 const notClaimed = "jobs could not be claimed"
 
-// worker works on the jobs of one kind. It claims when it is nudged, by watchDue or by
-// the creator of a job, and when a slot is freed while more jobs are due.
+// worker works on the jobs of one kind. It claims when it is nudged, by the scheduler or
+// by the creator of a job, and when a slot is freed while more jobs are due.
 type worker struct {
 	*Runner
 	name   string
@@ -76,4 +78,44 @@ func (w *worker) claim(ctx context.Context) (c claimed, err error) {
 	c.since = time.Now()
 	c.jobs, c.more, err = w.Store.ClaimJobsByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room())
 	return c, err
+}
+
+var errLeaseLost = errors.New("the lease was lost")
+
+// lease is a holder's view of its lease on a job. It counts from before the claim or
+// renewal was sent, so that the holder stops before another replica may claim the job.
+// Stopping the work has to end the context that keep runs with.
+type lease struct {
+	store  *inventory.Store
+	length time.Duration
+	job    jobrow.Job // for renewals; the kind has its own copy
+	since  time.Time  // from when the lease counts
+}
+
+// keep renews the lease at a third of its length until ctx ends. It stops the work when
+// the lease is lost, or runs out before a renewal succeeded.
+func (l *lease) keep(ctx context.Context, stop context.CancelCauseFunc) {
+	interval := max(l.length/10, time.Millisecond)
+	tick(ctx, interval, interval, func() {
+		passed := timing.Elapsed(l.since, time.Now())
+		if passed >= l.length {
+			stop(errLeaseLost)
+			return
+		}
+		if passed >= l.length/3 && errors.Is(l.renew(ctx, l.length-passed), jobrow.ErrLeaseLost) {
+			stop(errLeaseLost)
+		}
+	})
+}
+
+// renew tries to renew the lease once, while it lasts.
+func (l *lease) renew(ctx context.Context, left time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	before := time.Now()
+	err := l.store.RenewJob(ctx, &l.job, l.length)
+	if err == nil {
+		l.since = before
+	}
+	return err
 }
