@@ -22,11 +22,6 @@ type Description struct {
 	// Target is what an operator acts on in place of a job.
 	Target Target
 
-	// Parts: the admin listener lists the parts of a job that are left to do.
-	Parts bool
-	// Deployment: a job is one of a deployment, whose steps the admin listener shows.
-	Deployment bool
-
 	// Limit is the time from its creation within which a job should end; 0: no limit.
 	// LimitSetting names the setting of the limit.
 	Limit        time.Duration
@@ -45,6 +40,12 @@ type Description struct {
 	// Show reads the progress of a job from its row; nil: operators see only the row
 	// itself.
 	Show func(jobrow.Job) Standing
+	// Remaining lists at most limit of the resources that a job has left to work on; nil:
+	// the kind does not list them.
+	Remaining func(ctx context.Context, j jobrow.Job, limit int) ([]Remaining, error)
+	// Breakdown shows a job step by step; nil: the kind does not. Its errors include
+	// ErrNoBreakdown.
+	Breakdown func(ctx context.Context, j jobrow.Job) (Breakdown, error)
 	// Remedy are the words of the command that moves a job on, or shows more of it;
 	// nil: the command that shows the job.
 	Remedy func(jobrow.Job) []string

@@ -63,8 +63,8 @@ type Deployer struct {
 
 // Describe implements [jobs.Kind].
 func (d *Deployer) Describe() jobs.Description {
-	return jobs.Description{Cancellable: true, Deployment: true, AfterRestore: jobs.Cancelled, Limit: d.Limit, LimitSetting: "deployments.limit",
-		Problems: jobs.Problems{Subject: "A deployment"}, GiveUpPart: d.giveUp,
+	return jobs.Description{Cancellable: true, AfterRestore: jobs.Cancelled, Limit: d.Limit, LimitSetting: "deployments.limit",
+		Problems: jobs.Problems{Subject: "A deployment"}, GiveUpPart: d.giveUp, Breakdown: d.breakdown,
 		Show: func(j jobrow.Job) jobs.Standing {
 			var p payload
 			_ = j.Read(&p) // it is this package's

@@ -133,11 +133,11 @@ func ReadPayload(j jobrow.Job) (p Payload, err error) {
 // Describe implements [jobs.Kind].
 func (d *Deleter) Describe() jobs.Description {
 	return jobs.Description{
-		Cancellable: true, AfterRestore: jobs.Cancelled, Parts: true,
+		Cancellable: true, AfterRestore: jobs.Cancelled,
 		Limit: d.Limit, LimitSetting: "groupDelete.limit",
 		Problems: jobs.Problems{TooLong: "groupDeleteTooLong", Waiting: "groupDeleteWaiting", Slow: "groupDeleteSlow", Subject: "The deletion of a group"},
 		Reason:   "deletionUnderWay", Message: "The group is being deleted with all that it holds.",
-		Refusals: []arm.Code{arm.ResourceGroupBeingDeleted}, HeldAt: d.heldAt, Show: show,
+		Refusals: []arm.Code{arm.ResourceGroupBeingDeleted}, HeldAt: d.heldAt, Show: show, Remaining: d.remaining,
 	}
 }
 
@@ -172,9 +172,6 @@ func show(j jobrow.Job) jobs.Standing {
 	}
 	return s
 }
-
-// ErrNoDeletion refuses a job that is no group's deletion.
-var ErrNoDeletion = errors.New("the job deletes no group")
 
 // Caused reports whether the deletion of a group caused the change that an event
 // reports.
