@@ -96,12 +96,6 @@ func (d *Deleter) limits() deletionplan.Limits {
 	return deletionplan.Limits{PerEndpoint: d.PerEndpoint, PerJob: d.PerJob, Budget: d.Budget, Pause: d.Floor, Longest: deletionplan.LongestWait}
 }
 
-// Progress is the progress of a deletion.
-type Progress = deletionplan.Progress
-
-// Wait is one thing that a deletion waits for.
-type Wait = deletionplan.Wait
-
 // Payload is the payload of a group deletion's job.
 type Payload struct {
 	Group       string   `json:"group"` // as it was written

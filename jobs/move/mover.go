@@ -127,9 +127,6 @@ func show(j jobrow.Job) jobs.Standing {
 	return s
 }
 
-// Progress is the progress of a move.
-type Progress = moveplan.Progress
-
 // Payload is the payload of a move's job, and of its validation's.
 type Payload struct {
 	Source    inventory.GroupName `json:"source"` // as it is written

@@ -12,8 +12,10 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory/jobrow"
 	"portico/jobs"
+	"portico/jobs/deletion/deletionplan"
 	"portico/jobs/groupdelete"
 	"portico/jobs/move"
+	"portico/jobs/move/moveplan"
 	"portico/probe"
 	"portico/regions"
 )
@@ -162,14 +164,14 @@ type operationHead struct {
 type (
 	operationStatus struct {
 		operationHead
-		groupdelete.Progress
+		deletionplan.Progress
 		// Waits are what it waits for, each with why and until when at the latest. They are
 		// no properties, which only an operation that has succeeded has.
-		Waits []groupdelete.Wait `json:"waits,omitempty"`
+		Waits []deletionplan.Wait `json:"waits,omitempty"`
 	}
 	moveStatus struct {
 		operationHead
-		move.Progress
+		moveplan.Progress
 	}
 )
 

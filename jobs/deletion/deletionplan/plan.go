@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/internal/timing"
+	"portico/inventory"
 	"portico/upstream/answers"
 )
 
@@ -93,7 +94,7 @@ type Plan struct {
 	below   map[string][]*Member
 	waiters map[string][]*Member // by the member that they wait for
 	before  map[string]map[string]bool
-	Learnt  []TypeOrder // not recorded yet
+	Learnt  []inventory.TypeOrder // not recorded yet
 	tally   tally
 
 	counts     [Parked + 1]int // by state
@@ -108,7 +109,7 @@ type Plan struct {
 
 // New returns a plan without members. known is the order of types that earlier
 // deletions have learnt.
-func New(limits Limits, known []TypeOrder) *Plan {
+func New(limits Limits, known []inventory.TypeOrder) *Plan {
 	p := &Plan{
 		limits: limits, Members: map[string]*Member{}, below: map[string][]*Member{}, waiters: map[string][]*Member{},
 		before: map[string]map[string]bool{}, tally: newTally(), activeOf: map[string]int{}, atEndpoint: map[string]int{}, pass: 1,
@@ -359,7 +360,7 @@ func (p *Plan) park(m *Member, s Result) {
 	for _, key := range s.Blockers {
 		if b := p.Members[key]; b != nil && b != m && !slices.Contains(blockers, key) {
 			blockers = append(blockers, key)
-			p.learn(TypeOrder{Before: b.Type, After: m.Type})
+			p.learn(inventory.TypeOrder{Before: b.Type, After: m.Type})
 		}
 	}
 	m.Blind, m.RefusedAt = s.blind(m), m.Tried

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"portico/inventory"
 )
 
 var testLimits = Limits{PerEndpoint: 4, PerJob: 8, Budget: 15 * time.Minute, Pause: 100 * time.Millisecond, Longest: time.Minute}
@@ -81,9 +83,9 @@ func endsRight(t *rapid.T) {
 	things := drawThings(t)
 	w := newWorld(rapid.Uint64().Draw(t, "seed"), naming(rapid.IntRange(0, 2).Draw(t, "naming")), things)
 	want := w.mustStay()
-	var order []TypeOrder
+	var order []inventory.TypeOrder
 	for range rapid.IntRange(0, 3).Draw(t, "hints") {
-		order = append(order, TypeOrder{
+		order = append(order, inventory.TypeOrder{
 			Before: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "before"), After: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "after"),
 		})
 	}

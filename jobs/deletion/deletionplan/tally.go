@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"portico/inventory"
 )
 
 // score counts calls that were answered, and those of them that succeeded.
@@ -67,9 +69,9 @@ func (t *tally) note(typ string, others []string, success bool) {
 }
 
 // orders returns the orders that the tally shows, the clearest first.
-func (t *tally) orders() []TypeOrder {
+func (t *tally) orders() []inventory.TypeOrder {
 	type finding struct {
-		TypeOrder
+		inventory.TypeOrder
 		refusals int
 	}
 	var found []finding
@@ -78,13 +80,13 @@ func (t *tally) orders() []TypeOrder {
 		without := score{all.calls - with.calls, all.successes - with.successes}
 		refusals := with.calls - with.successes
 		if refusals >= leastRefusals && 2*with.successes <= with.calls && without.calls > 0 && 10*without.successes >= 9*without.calls {
-			found = append(found, finding{TypeOrder{Before: pair[1], After: pair[0]}, refusals})
+			found = append(found, finding{inventory.TypeOrder{Before: pair[1], After: pair[0]}, refusals})
 		}
 	}
 	slices.SortFunc(found, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(b.refusals, a.refusals), cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After))
 	})
-	orders := make([]TypeOrder, len(found))
+	orders := make([]inventory.TypeOrder, len(found))
 	for i, f := range found {
 		orders[i] = f.TypeOrder
 	}

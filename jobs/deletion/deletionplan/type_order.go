@@ -2,12 +2,9 @@ package deletionplan
 
 import "portico/inventory"
 
-// TypeOrder says that the resources of one type go before those of another.
-type TypeOrder = inventory.TypeOrder
-
 // orderTypes adds an order to the known ones unless these say the contrary:
 // contradicting orders would order nothing.
-func (p *Plan) orderTypes(o TypeOrder) (added bool) {
+func (p *Plan) orderTypes(o inventory.TypeOrder) (added bool) {
 	if p.before[o.After][o.Before] || p.goesBefore(o.After, o.Before) {
 		return false
 	}
@@ -42,7 +39,7 @@ func (p *Plan) goesBefore(typ, other string) bool {
 
 // learn keeps the order that a refusal shows, as a hint for later deletions and the
 // rest of this one. A hint holds no resource back for ever.
-func (p *Plan) learn(o TypeOrder) {
+func (p *Plan) learn(o inventory.TypeOrder) {
 	if p.orderTypes(o) {
 		p.Learnt = append(p.Learnt, o)
 	}
@@ -67,6 +64,6 @@ func (p *Plan) learnFromSuccess(m *Member) {
 		}
 	}
 	if other != "" {
-		p.learn(TypeOrder{Before: other, After: m.Type})
+		p.learn(inventory.TypeOrder{Before: other, After: m.Type})
 	}
 }

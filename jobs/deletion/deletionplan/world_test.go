@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"portico/inventory"
 )
 
 // thing is a resource of a simulated provider.
@@ -345,7 +347,7 @@ func (w *world) clear(left []bool, i int) {
 
 // plan makes the deletion from what the inventory has, and maybe from what an
 // earlier one has recorded.
-func (w *world) plan(limits Limits, order []TypeOrder, earlier *Plan) *Plan {
+func (w *world) plan(limits Limits, order []inventory.TypeOrder, earlier *Plan) *Plan {
 	d := New(limits, order)
 	for _, th := range w.things {
 		if r := w.rows[th.key]; r != nil {
@@ -413,7 +415,7 @@ type ending struct {
 
 // run deletes everything, as the job does, and kills the runner with a chance of
 // one in kill at each step (0: never).
-func (w *world) run(limits Limits, order []TypeOrder, kill int) (ending, error) {
+func (w *world) run(limits Limits, order []inventory.TypeOrder, kill int) (ending, error) {
 	started, watch := w.now, 50*time.Millisecond
 	d := w.plan(limits, order, nil)
 	seen := w.now

@@ -1,6 +1,9 @@
 package deployplan
 
-import deletion "portico/jobs/deletion/deletionplan"
+import (
+	"portico/inventory"
+	deletion "portico/jobs/deletion/deletionplan"
+)
 
 // Removes reports whether the deployment now has to delete what its template lacks: it is in
 // complete mode, and each of its steps has succeeded. Remove then says what that is.
@@ -11,7 +14,7 @@ func (p *Plan) Removes() bool {
 
 // Remove begins the deletions, of which the caller adds the members. The plan of a group's
 // deletion decides their order, and what the refusal of one means for the others.
-func (p *Plan) Remove(known []deletion.TypeOrder) {
+func (p *Plan) Remove(known []inventory.TypeOrder) {
 	p.removal = deletion.New(deletion.Limits{
 		PerEndpoint: p.limits.PerEndpoint, PerJob: p.limits.PerDeployment, Budget: p.limits.Budget, Pause: p.limits.Pause, Longest: deletion.LongestWait,
 	}, known)
