@@ -19,13 +19,13 @@ type (
 	}
 	operationStatus struct {
 		operationHead
-		deletionplan.Progress
+		deletionplan.Summary
 		Waits   []deletionplan.Wait
 		Message string
 	}
 	moveStatus struct {
 		operationHead
-		moveplan.Progress
+		moveplan.Summary
 	}
 	lockBody struct {
 		ID, Name, Type, ETag string

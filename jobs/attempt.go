@@ -154,7 +154,7 @@ func (r *Runner) did(job jobrow.Job, payload string, err error) string {
 	if payload != "" {
 		job.Payload = payload
 	}
-	s := r.Describe(job.Kind).Standing(job)
+	s := r.Describe(job.Kind).Progress(job)
 	if s.Outcome == "" && s.Of > 0 {
 		return fmt.Sprintf("%d of %d steps are done.", s.Done, s.Of)
 	}

@@ -34,12 +34,12 @@ type Description struct {
 	Reason, Message string
 	// Refusals are the codes by which requests are refused until a job ends.
 	Refusals []arm.Code
-	// HeldAt finds the open jobs that hold up requests for a path; nil: none do.
-	HeldAt func(ctx context.Context, path *arm.Path) ([]Hold, error)
+	// HoldsAt finds the open jobs that hold up requests for a path; nil: none do.
+	HoldsAt func(ctx context.Context, path *arm.Path) ([]Hold, error)
 
 	// Show reads the progress of a job from its row; nil: operators see only the row
 	// itself.
-	Show func(jobrow.Job) Standing
+	Show func(jobrow.Job) ProgressReport
 	// Remaining lists at most limit of the resources that a job has left to work on; nil:
 	// the kind does not list them.
 	Remaining func(ctx context.Context, j jobrow.Job, limit int) ([]Remaining, error)
@@ -91,8 +91,8 @@ type Problems struct {
 	One, Many string        // what is counted
 }
 
-// Standing is the progress of a job, from its row.
-type Standing struct {
+// ProgressReport shows the progress of a job, as its row has it.
+type ProgressReport struct {
 	On      string // the ID of what it works on, if the row's subject is no ID
 	Write   string // the kind of write that it works for
 	Region  string // that it depends on
@@ -126,8 +126,8 @@ type GivenUp struct {
 	Count   func() // counts it, unless it is only tried; nil: it is not counted
 }
 
-// Standing returns the progress of a job, from its row.
-func (d Description) Standing(j jobrow.Job) (s Standing) {
+// Progress returns the progress of a job, from its row.
+func (d Description) Progress(j jobrow.Job) (s ProgressReport) {
 	if d.Show != nil {
 		s = d.Show(j)
 	}

@@ -86,7 +86,7 @@ func reasonOfWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
 // waitingFor is work that a job does.
 func (l *listener) waitingFor(j jobrow.Job) api.Waiting {
 	kind := l.Jobs.Describe(j.Kind)
-	standing := kind.Standing(j)
+	standing := kind.Progress(j)
 	w := api.Waiting{
 		Reason: kind.Reason, Message: cmp.Or(standing.Message, kind.Message), Kind: standing.Write, Region: standing.Region,
 		Job: j.Name(), Attempts: j.Attempts, LastOutcome: lastOutcome(standing), Progress: progressOf(j),
@@ -99,7 +99,7 @@ func (l *listener) waitingFor(j jobrow.Job) api.Waiting {
 }
 
 // lastOutcome says what came of a job last, and what it waits for.
-func lastOutcome(s jobs.Standing) string {
+func lastOutcome(s jobs.ProgressReport) string {
 	said := s.Outcome
 	if len(s.WaitingFor) > 0 {
 		said += " These regions do not answer: " + strings.Join(s.WaitingFor, ", ") + "."

@@ -22,7 +22,7 @@ import (
 // hold what only the job's own calls may use.
 func (l *listener) jobOf(j jobrow.Job) api.Job {
 	kind := l.Jobs.Describe(j.Kind)
-	standing := kind.Standing(j)
+	standing := kind.Progress(j)
 	shown := api.Job{
 		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, On: standing.On, State: j.State.String(), Owner: j.Owner,
 		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed, Progress: progressOf(j), Parts: kind.Remaining != nil, Deployment: kind.Breakdown != nil,

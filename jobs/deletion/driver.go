@@ -27,15 +27,15 @@ import (
 // Kind is what differs from one kind of deletion to another.
 type Kind interface {
 	// Call returns what sends the DELETE of a member.
-	Call(*deletionplan.Member) Sender
+	Call(*deletionplan.Resource) Sender
 	// Answered records an answer that the plan has. Its error, or the answer's, ends the
 	// attempt.
-	Answered(Answer) error
+	Answered(CallResult) error
 	// Rows reads the resources that count, as rows.
 	Rows(ctx context.Context, each func(inventory.Resource) error) error
 	// Unknown reports whether it is not known yet what became of a member, whatever its row
 	// says, or that the plan has it already.
-	Unknown(context.Context, *deletionplan.Member, inventory.Resource) (bool, error)
+	Unknown(context.Context, *deletionplan.Resource, inventory.Resource) (bool, error)
 	// Failure returns what the provider said of a member's accepted deletion that failed.
 	Failure(ctx context.Context, key string) (text string, err error)
 	// Save records progress while calls are under way.
@@ -49,12 +49,12 @@ type Kind interface {
 
 // Sender sends one DELETE, beside others. It begins nothing once ctx has ended; what has left
 // goes on under calling.
-type Sender func(ctx, calling context.Context) Answer
+type Sender func(ctx, calling context.Context) CallResult
 
 // Driver is an attempt at a deletion.
 type Driver struct {
 	Kind
-	Plan   *deletionplan.Plan
+	Queue  *deletionplan.Queue
 	Store  *inventory.Store
 	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
 
@@ -71,12 +71,12 @@ type Driver struct {
 
 	writing map[string]string // the open writes of resources by key, without an answer yet
 	stale   bool              // the plan has to be refreshed from the inventory
-	answers chan Answer
+	answers chan CallResult
 	calls   sync.WaitGroup
 }
 
 // Answer is what became of a member's call.
-type Answer struct {
+type CallResult struct {
 	deletionplan.Result
 	Key  string
 	Text string // of a failure
@@ -88,11 +88,13 @@ type Answer struct {
 }
 
 // Result returns an answer of which nothing but the outcome is known.
-func Result(o deletionplan.Outcome) Answer { return Answer{Result: deletionplan.Result{Outcome: o}} }
+func Result(o deletionplan.Outcome) CallResult {
+	return CallResult{Result: deletionplan.Result{Outcome: o}}
+}
 
 // Run makes calls and takes their answers until the deletion can only wait, or has ended.
 func (d *Driver) Run(ctx context.Context) (jobs.Result, error) {
-	d.answers = make(chan Answer, d.PerJob)
+	d.answers = make(chan CallResult, d.PerJob)
 	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer d.calls.Wait()
 	defer cut()
@@ -109,7 +111,7 @@ func (d *Driver) Run(ctx context.Context) (jobs.Result, error) {
 		if fail(context.Cause(ctx)); failure == nil {
 			d.send(ctx, calling)
 		}
-		if d.Plan.In(deletionplan.InFlight) == 0 {
+		if d.Queue.In(deletionplan.InFlight) == 0 {
 			if failure != nil {
 				return jobs.Result{}, failure
 			}
@@ -149,14 +151,14 @@ func (d *Driver) send(ctx, calling context.Context) (sent bool) {
 	if d.late() {
 		return false
 	}
-	members := d.Plan.Next(d.Store.Now())
+	members := d.Queue.Next(d.Store.Now())
 	for _, m := range members {
 		d.launch(ctx, calling, m, d.Call(m))
 	}
 	return len(members) > 0
 }
 
-func (d *Driver) launch(ctx, calling context.Context, m *deletionplan.Member, send Sender) {
+func (d *Driver) launch(ctx, calling context.Context, m *deletionplan.Resource, send Sender) {
 	key, id := m.Key, arm.Fold(m.ID)
 	d.calls.Go(func() {
 		a := Result(deletionplan.OutcomeUnsent)
@@ -176,7 +178,7 @@ func (d *Driver) launch(ctx, calling context.Context, m *deletionplan.Member, se
 	})
 }
 
-func (d *Driver) onAnswer(a Answer) error {
+func (d *Driver) onAnswer(a CallResult) error {
 	d.stale = d.stale || a.Stale
 	if a.Outcome == deletionplan.OutcomeRefused {
 		a.Blockers, a.Named = d.blockers(a.Key, a.Text)
@@ -184,7 +186,7 @@ func (d *Driver) onAnswer(a Answer) error {
 	if a.Note != nil {
 		a.Note()
 	}
-	d.Plan.OnResult(a.Key, a.Result, d.Store.Now())
+	d.Queue.OnResult(a.Key, a.Result, d.Store.Now())
 	return d.Answered(a)
 }
 
@@ -205,7 +207,7 @@ func (d *Driver) onIdle(ctx, calling context.Context, idle int) (result jobs.Res
 			return jobs.Result{}, true, err
 		}
 	}
-	result, ended, err = d.End(ctx, d.Plan.End(), d.late())
+	result, ended, err = d.End(ctx, d.Queue.End(), d.late())
 	if ended || err != nil || d.send(ctx, calling) {
 		return result, ended, err
 	}
@@ -217,7 +219,7 @@ func (d *Driver) onIdle(ctx, calling context.Context, idle int) (result jobs.Res
 }
 
 // AwaitsOthers reports whether what other jobs find out lets the deletion go on.
-func (d *Driver) AwaitsOthers() bool { return d.Plan.In(deletionplan.Accepted)+d.Plan.Busy() > 0 }
+func (d *Driver) AwaitsOthers() bool { return d.Queue.In(deletionplan.Accepted)+d.Queue.Busy() > 0 }
 
 // pause returns how long there is nothing to do.
 func (d *Driver) pause(idle int) time.Duration {
@@ -225,7 +227,7 @@ func (d *Driver) pause(idle int) time.Duration {
 	if d.AwaitsOthers() {
 		pause = d.Watch(idle)
 	}
-	if at, waits := d.Plan.Wake(); waits {
+	if at, waits := d.Queue.Wake(); waits {
 		pause = max(d.Floor, min(pause, at.Sub(d.Store.Now())))
 	}
 	return max(min(pause, d.Until.Sub(d.Store.Now())), time.Millisecond)

@@ -41,8 +41,8 @@ func (d *Driver) GroupRows(ctx context.Context, visible bool, each func(inventor
 }
 
 // Member returns what has to go, as its row and an earlier attempt's record have it.
-func Member(row inventory.Resource, recorded deletionplan.Record) *deletionplan.Member {
-	m := &deletionplan.Member{Key: row.Key, ID: row.ID, Type: row.Type, Region: row.Region, Parent: row.Parent, Manager: arm.Fold(row.Details.ManagedBy)}
+func ResourceOf(row inventory.Resource, recorded deletionplan.Record) *deletionplan.Resource {
+	m := &deletionplan.Resource{Key: row.Key, ID: row.ID, Type: row.Type, Region: row.Region, Parent: row.Parent, Manager: arm.Fold(row.Details.ManagedBy)}
 	m.Restore(recorded)
 	if Followed(row) && m.State != deletionplan.Accepted { // by somebody else: if that fails, it is sent
 		m.State, m.Orphan, m.Blockers = deletionplan.Accepted, true, nil
@@ -52,13 +52,13 @@ func Member(row inventory.Resource, recorded deletionplan.Record) *deletionplan.
 }
 
 // Add adds the resource of a row to the plan.
-func (d *Driver) Add(row inventory.Resource, recorded deletionplan.Record) *deletionplan.Member {
-	m := Member(row, recorded)
+func (d *Driver) Add(row inventory.Resource, recorded deletionplan.Record) *deletionplan.Resource {
+	m := ResourceOf(row, recorded)
 	if q, endpoint, err := d.Target(row); err == nil {
 		m.Endpoint, m.Refuses = endpoint.Region+" "+endpoint.String(), q.Type.DeletionPolicy == regions.Refuse
 	}
 	m.Busy = cmp.Or(d.underWay(row), m.Busy)
-	d.Plan.Add(m)
+	d.Queue.Add(m)
 	return m
 }
 
@@ -86,11 +86,11 @@ func (d *Driver) underWay(row inventory.Resource) string {
 // Find reads the resources, adds new ones to the plan, and compares the others with it. It
 // returns the keys of all.
 func (d *Driver) Find(ctx context.Context, recorded map[string]deletionplan.Record) (found map[string]bool, err error) {
-	found = make(map[string]bool, len(d.Plan.Members))
-	var unverified []*deletionplan.Member
+	found = make(map[string]bool, len(d.Queue.Resources))
+	var unverified []*deletionplan.Resource
 	err = d.Rows(ctx, func(row inventory.Resource) error {
 		found[row.Key] = true
-		m := d.Plan.Members[row.Key]
+		m := d.Queue.Resources[row.Key]
 		switch {
 		case m != nil:
 			return d.compare(ctx, m, row)
@@ -103,8 +103,8 @@ func (d *Driver) Find(ctx context.Context, recorded map[string]deletionplan.Reco
 		return nil
 	})
 	for _, m := range unverified { // its parent has gone, so it is being verified
-		if d.Plan.Members[m.Parent] == nil {
-			d.Plan.AwaitProof(m)
+		if d.Queue.Resources[m.Parent] == nil {
+			d.Queue.AwaitProof(m)
 		}
 	}
 	return found, err
@@ -113,7 +113,7 @@ func (d *Driver) Find(ctx context.Context, recorded map[string]deletionplan.Reco
 // Refresh updates the plan from the inventory.
 func (d *Driver) Refresh(ctx context.Context) error {
 	d.stale = false
-	if d.Plan.In(deletionplan.Parked) > 0 {
+	if d.Queue.In(deletionplan.Parked) > 0 {
 		if err := d.ReadOpenWrites(ctx); err != nil {
 			return fmt.Errorf("read the open writes of a group: %w", err)
 		}
@@ -122,16 +122,16 @@ func (d *Driver) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for key := range d.Plan.Members {
+	for key := range d.Queue.Resources {
 		if !found[key] {
-			d.Plan.Drop(key)
+			d.Queue.Drop(key)
 		}
 	}
 	return nil
 }
 
 // compare compares a member with its row.
-func (d *Driver) compare(ctx context.Context, m *deletionplan.Member, row inventory.Resource) error {
+func (d *Driver) compare(ctx context.Context, m *deletionplan.Resource, row inventory.Resource) error {
 	if unknown, err := d.Unknown(ctx, m, row); unknown || err != nil {
 		return err
 	}
@@ -147,20 +147,20 @@ func (d *Driver) compare(ctx context.Context, m *deletionplan.Member, row invent
 		}
 		state.Failure.Blockers, state.Failure.Named = d.blockers(row.Key, text)
 	}
-	d.Plan.Observe(row.Key, state)
+	d.Queue.Observe(row.Key, state)
 	return nil
 }
 
 // blockers returns the members that a refusal names.
 func (d *Driver) blockers(self, text string) ([]string, bool) {
 	scope := arm.Fold(routing.GroupID(d.Subscription, d.Group)) + "/"
-	return deletionplan.BlockersIn(text, scope, self, func(key string) bool { return d.Plan.Members[key] != nil })
+	return deletionplan.BlockersIn(text, scope, self, func(key string) bool { return d.Queue.Resources[key] != nil })
 }
 
 // Unconfigured returns the answer for a member that has no endpoint. If the map lacks its
 // region, the member waits until the region comes back or is retired: no resource is to
 // blame for its region.
-func Unconfigured(err error) (a Answer, fault *arm.Error) {
+func Unconfigured(err error) (a CallResult, fault *arm.Error) {
 	a, message := Result(deletionplan.OutcomeRefused), err.Error()
 	if missing, is := errors.AsType[probe.MissingEndpointError](err); is {
 		a.Outcome, message = deletionplan.OutcomeUnreachable, message+". "+probe.MissingRegionRemedy(missing.Region)

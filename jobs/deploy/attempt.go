@@ -27,7 +27,7 @@ type attempt struct {
 	claim   *jobs.Claim
 	name    deploymentrow.Name
 	call    Sender
-	plan    *deployplan.Plan
+	plan    *deployplan.Graph
 	records []stepRecord
 	space   atomic.Int64  // how many bytes more may be kept of what is nested in it
 	expired []int         // the steps that ran when its time was over

@@ -30,7 +30,7 @@ type Call struct {
 
 // Sender sends a call as a deployment's caller, through all that a request of its own goes
 // through. An error means that nothing is known of what became of it.
-type Sender func(ctx context.Context, c Call) (Answer, error)
+type Sender func(ctx context.Context, c Call) (Response, error)
 
 // Deployer runs deployments. It is a kind of durable work.
 type Deployer struct {
@@ -65,10 +65,10 @@ type Deployer struct {
 func (d *Deployer) Describe() jobs.Description {
 	return jobs.Description{Cancellable: true, AfterRestore: jobs.Cancelled, Limit: d.Limit, LimitSetting: "deployments.limit",
 		Problems: jobs.Problems{Subject: "A deployment"}, GiveUpPart: d.giveUp, Breakdown: d.breakdown,
-		Show: func(j jobrow.Job) jobs.Standing {
+		Show: func(j jobrow.Job) jobs.ProgressReport {
 			var p payload
 			_ = j.Read(&p) // it is this package's
-			return jobs.Standing{Done: p.Progress.Done, Of: p.Progress.Of}
+			return jobs.ProgressReport{Done: p.Progress.Done, Of: p.Progress.Of}
 		}}
 }
 

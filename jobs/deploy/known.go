@@ -59,7 +59,7 @@ func (k *known) mask(fault *arm.Error) *arm.Error { return k.secrets().Error(fau
 
 // masked sends calls whose errors tell no secret, wherever they are recorded.
 func (k *known) masked(send Sender) Sender {
-	return func(ctx context.Context, c Call) (Answer, error) {
+	return func(ctx context.Context, c Call) (Response, error) {
 		for range k.hidden.Range {
 			return send(events.WithMask(ctx, k.mask), c)
 		}

@@ -236,7 +236,7 @@ func (a *attempt) unfold(
 var errUnknown = errors.New("the answer to a question is not recorded")
 
 // grow adds what a nested deployment holds to the steps.
-func (a *attempt) grow(number int, p *template.Plan) (added []deployplan.Step, holds []int) {
+func (a *attempt) grow(number int, p *template.Plan) (added []deployplan.PlannedStep, holds []int) {
 	from := len(a.steps)
 	all := stepsOf(p, from, number)
 	for i := range all {
@@ -258,7 +258,7 @@ func withPlan(d *template.Deployment, p *template.Plan) *template.Deployment {
 }
 
 // regrow adds what nested deployments held when they began, in the order in which they did.
-func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps []deployplan.Step) ([]deployplan.Step, error) {
+func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps []deployplan.PlannedStep) ([]deployplan.PlannedStep, error) {
 	began := slices.DeleteFunc(slices.Collect(maps.Keys(records)), func(i int) bool { return records[i].Unfolded == nil })
 	slices.SortFunc(began, func(x, y int) int { return records[x].Unfolded.From - records[y].Unfolded.From })
 	for _, i := range began {

@@ -39,9 +39,9 @@ func TestRequestsWithoutSecretsAreNotMasked(t *testing.T) {
 	t.Parallel()
 	var k known
 	masked := false
-	send := k.masked(func(ctx context.Context, _ Call) (Answer, error) {
+	send := k.masked(func(ctx context.Context, _ Call) (Response, error) {
 		masked = events.HasMask(ctx)
-		return Answer{}, nil
+		return Response{}, nil
 	})
 	if _, _ = send(t.Context(), Call{}); masked {
 		t.Error("masked")

@@ -37,7 +37,7 @@ func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resour
 	if _, known := a.registrations.Load(of); known {
 		return true
 	}
-	var answer Answer
+	var answer Response
 	missing, err := a.Unregistered(ctx, r.Scope.Subscription, namespace)
 	if err == nil && missing {
 		calling, cancel := context.WithTimeout(ctx, a.CallLimit)

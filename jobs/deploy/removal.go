@@ -79,7 +79,7 @@ func (a *attempt) planRemovals(ctx context.Context) error {
 	}
 	a.plan.Remove(known)
 	members := a.plan.Removal()
-	a.driver.Plan = members
+	a.driver.Queue = members
 	kept := a.kept(rows)
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		if kept[key] {
@@ -98,7 +98,7 @@ func (a *attempt) planRemovals(ctx context.Context) error {
 			gone++
 		}
 	}
-	members.Resume(gone+len(members.Members), gone, 0, 0)
+	members.Resume(gone+len(members.Resources), gone, 0, 0)
 	return nil
 }
 
@@ -161,7 +161,7 @@ func (a *attempt) mayLand(key string) bool {
 }
 
 // Unknown implements [deletion.Kind].
-func (r removing) Unknown(_ context.Context, m *deletionplan.Member, _ inventory.Resource) (bool, error) {
+func (r removing) Unknown(_ context.Context, m *deletionplan.Resource, _ inventory.Resource) (bool, error) {
 	return m.State == deletionplan.Accepted && r.mayLand(m.Key), nil
 }
 
@@ -225,14 +225,14 @@ func (r *removal) end(state deployplan.State, now time.Time) {
 }
 
 // Call implements [deletion.Kind].
-func (r removing) Call(m *deletionplan.Member) deletion.Sender {
+func (r removing) Call(m *deletionplan.Resource) deletion.Sender {
 	of, known := r.removals[m.Key]
 	if !known {
 		of = removal{stepRecord: stepRecord{Removes: true}, Key: m.Key, number: removalsFrom + len(r.removals)}
 		r.removals[m.Key] = of
 	}
 	of.Plan = m.Record()
-	return func(ctx, _ context.Context) deletion.Answer { // a call of a deployment has its own time
+	return func(ctx, _ context.Context) deletion.CallResult { // a call of a deployment has its own time
 		a := r.request(ctx, &of)
 		a.Note = func() {
 			of.Fault = of.Fault.Within(r.errorBytes())
@@ -243,7 +243,7 @@ func (r removing) Call(m *deletionplan.Member) deletion.Sender {
 }
 
 // request sends one DELETE, as the deployment's caller.
-func (r removing) request(ctx context.Context, of *removal) (a deletion.Answer) {
+func (r removing) request(ctx context.Context, of *removal) (a deletion.CallResult) {
 	row, there, err := r.standing(ctx, of.Key)
 	switch {
 	case err != nil:
@@ -291,7 +291,7 @@ func (r removing) request(ctx context.Context, of *removal) (a deletion.Answer) 
 }
 
 // failed returns the answer of a call that was not made, with the error that ends the attempt.
-func failed(err error) deletion.Answer {
+func failed(err error) deletion.CallResult {
 	a := deletion.Result(deletionplan.OutcomeUnsent)
 	a.Err = fmt.Errorf("send a deletion: %w", err)
 	return a
@@ -350,7 +350,7 @@ func (a *attempt) standing(ctx context.Context, key string) (row inventory.Resou
 }
 
 // read reads the answer to a DELETE.
-func (r *removal) read(answer Answer, secrets secret.Secrets) (a deletion.Answer) {
+func (r *removal) read(answer Response, secrets secret.Secrets) (a deletion.CallResult) {
 	means, after := answers.Verdict(answer.Status, answer.Header, answers.About(answer.Status, answer.Body, r.Target.ID))
 	r.Status, a.After, a.Outcome = answer.Status, after, deletionplan.ByMeaning[means]
 	switch {
@@ -369,7 +369,7 @@ func (r *removal) read(answer Answer, secrets secret.Secrets) (a deletion.Answer
 }
 
 // Answered implements [deletion.Kind].
-func (r removing) Answered(a deletion.Answer) error {
+func (r removing) Answered(a deletion.CallResult) error {
 	if a.Err != nil {
 		return a.Err
 	}
@@ -381,7 +381,7 @@ func (r removing) Answered(a deletion.Answer) error {
 
 // Save implements [deletion.Kind]: it records what has changed but that which gets an answer.
 func (r removing) Save(context.Context) error {
-	members := r.plan.Removal().Members
+	members := r.plan.Removal().Resources
 	var changed []string
 	for key, of := range r.removals {
 		if m := members[key]; m == nil && !of.state.Over() || m != nil && m.Changed && m.State != deletionplan.InFlight {
@@ -396,7 +396,7 @@ func (a *attempt) recordRemovals(keys ...string) error {
 	progress := map[int]deploymentrow.Step{}
 	for _, key := range keys {
 		r := a.removals[key]
-		if m := a.plan.Removal().Members[key]; m == nil {
+		if m := a.plan.Removal().Resources[key]; m == nil {
 			r.end(deployplan.Succeeded, a.Store.Now())
 		} else {
 			r.state, r.Plan, m.Changed = deployplan.Waiting, m.Record(), false

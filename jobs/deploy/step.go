@@ -196,7 +196,7 @@ func targetOf(id, version string) string {
 }
 
 // accept reads the answer to a PUT.
-func (s *settled) accept(answer Answer) {
+func (s *settled) accept(answer Response) {
 	s.record.Status = answer.Status
 	if answer.Status >= http.StatusMultipleChoices {
 		s.refused(answer)
@@ -211,7 +211,7 @@ func (s *settled) accept(answer Answer) {
 }
 
 // notePoll notes where an accepted write is polled, if its answer says so.
-func (s *stepRecord) notePoll(answer Answer) {
+func (s *stepRecord) notePoll(answer Response) {
 	link := answer.Header.Get("Azure-AsyncOperation")
 	if s.Poll, s.OfStatus = "", link != ""; link == "" && answer.Status == http.StatusAccepted {
 		link = answer.Header.Get("Location")
@@ -223,7 +223,7 @@ func (s *stepRecord) notePoll(answer Answer) {
 
 // state reads how far a resource is by itself. An answer that shows no resource says
 // nothing of it, so the resource is asked for.
-func (s *settled) state(answer Answer) {
+func (s *settled) state(answer Response) {
 	switch report := answer.resource(); {
 	case report.Succeeded():
 		s.outcome, s.answer = deployplan.Done, answer.Body
@@ -236,7 +236,7 @@ func (s *settled) state(answer Answer) {
 }
 
 // refused reads an answer that is an error.
-func (s *settled) refused(answer Answer) {
+func (s *settled) refused(answer Response) {
 	s.record.Fault = answer.Fault()
 	s.outcome, s.after = answer.refusal()
 }
@@ -255,7 +255,7 @@ func (s *settled) take(err error) {
 	}
 }
 
-func (a *attempt) get(ctx context.Context, target string) (Answer, error) {
+func (a *attempt) get(ctx context.Context, target string) (Response, error) {
 	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 	defer cancel()
 	return a.call(calling, Call{Method: http.MethodGet, Target: target})
@@ -288,7 +288,7 @@ func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) 
 
 // polled reads an answer to a poll, and reports whether the resource itself is to be asked
 // next.
-func (s *settled) polled(answer Answer) bool {
+func (s *settled) polled(answer Response) bool {
 	s.after = answers.RetryAfter(answer.Header)
 	report := answers.State(s.record.OfStatus, answer.Body)
 	switch progress, _ := answers.ReadPoll(s.record.OfStatus, answer.Status, answer.Body); {
@@ -399,12 +399,12 @@ func (a *attempt) question(ctx context.Context, q template.Question) (key string
 }
 
 // once asks a question once there is a place.
-func (a *attempt) once(ctx context.Context, call Call) (Answer, error) {
+func (a *attempt) once(ctx context.Context, call Call) (Response, error) {
 	select {
 	case a.places <- struct{}{}:
 		defer func() { <-a.places }()
 	case <-ctx.Done():
-		return Answer{}, ctx.Err()
+		return Response{}, ctx.Err()
 	}
 	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 	defer cancel()

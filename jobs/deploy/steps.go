@@ -107,11 +107,11 @@ func directly(r *template.Resource, within *template.Deployment) any {
 }
 
 // planned are steps as the plan has them, numbered from from on.
-func planned(steps []step, from int) []deployplan.Step {
-	all := make([]deployplan.Step, len(steps))
+func planned(steps []step, from int) []deployplan.PlannedStep {
+	all := make([]deployplan.PlannedStep, len(steps))
 	for i := range steps {
 		s := &steps[i]
-		all[i] = deployplan.Step{DependsOn: s.dependsOn, Nested: s.nested != nil}
+		all[i] = deployplan.PlannedStep{DependsOn: s.dependsOn, Nested: s.nested != nil}
 		if s.resource != nil {
 			all[i].Endpoint = endpointOf(s.resource)
 		}

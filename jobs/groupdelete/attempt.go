@@ -25,7 +25,7 @@ type attempt struct {
 	payload *Payload
 	group   inventory.Group
 	driver  *deletion.Driver
-	plan    *deletionplan.Plan
+	plan    *deletionplan.Queue
 	strays  map[string]inventory.Stray // by member
 	errors  map[string]string          // of members, not recorded yet
 	// gone are the generations of rows whose resource is gone, and rechecked those that
@@ -68,7 +68,7 @@ func (w *attempt) load(ctx context.Context) error {
 		return err
 	}
 	w.plan = deletionplan.New(w.limits(), known)
-	w.driver.Plan = w.plan
+	w.driver.Queue = w.plan
 	// Most of the open writes were sent by clients before the deletion began.
 	if err := w.driver.ReadOpenWrites(ctx); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (w *attempt) load(ctx context.Context) error {
 	was := w.payload.Progress
 	w.plan.Resume(was.Total, was.Deleted, w.came, was.Pass)
 	if len(recorded) == 0 && was.Total == 0 {
-		w.note("group delete begins", zap.Int("resources", len(w.plan.Members)))
+		w.note("group delete begins", zap.Int("resources", len(w.plan.Resources)))
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func rowOf(stray inventory.Stray) inventory.Resource {
 }
 
 // Unknown implements [deletion.Kind].
-func (w *attempt) Unknown(ctx context.Context, m *deletionplan.Member, row inventory.Resource) (bool, error) {
+func (w *attempt) Unknown(ctx context.Context, m *deletionplan.Resource, row inventory.Resource) (bool, error) {
 	if stray, is := w.strays[m.Key]; is {
 		return w.askStray(ctx, m, stray)
 	}
@@ -137,7 +137,7 @@ func (w *attempt) Unknown(ctx context.Context, m *deletionplan.Member, row inven
 
 // askStray probes a stray whose delete was accepted, or refused while a write of it was under
 // way, because no other job does.
-func (w *attempt) askStray(ctx context.Context, m *deletionplan.Member, stray inventory.Stray) (unknown bool, err error) {
+func (w *attempt) askStray(ctx context.Context, m *deletionplan.Resource, stray inventory.Stray) (unknown bool, err error) {
 	if m.State != deletionplan.Accepted && m.Busy == "" {
 		return false, nil
 	}
@@ -185,7 +185,7 @@ func (w *attempt) Failure(ctx context.Context, key string) (string, error) {
 }
 
 // Answered implements [deletion.Kind].
-func (w *attempt) Answered(a deletion.Answer) error {
+func (w *attempt) Answered(a deletion.CallResult) error {
 	w.metrics.calls.WithLabelValues(a.Outcome.String()).Inc()
 	if a.Text != "" {
 		w.errors[a.Key] = a.Text
@@ -243,7 +243,7 @@ func (w *attempt) learn(ctx context.Context) error {
 // save records the deletion's progress.
 func (w *attempt) save(ctx context.Context) error {
 	w.saved = time.Now()
-	w.payload.Progress, w.payload.Saved, w.payload.Waits = w.plan.Progress(), w.now(), w.waiting()
+	w.payload.Progress, w.payload.Saved, w.payload.Waits = w.plan.Summary(), w.now(), w.waiting()
 	if err := w.learn(ctx); err != nil {
 		return err
 	}
@@ -263,7 +263,7 @@ func (w *attempt) save(ctx context.Context) error {
 // changed returns the members whose record has changed, at most a page of them. It
 // leaves out those in flight, which get an answer anyway.
 func (w *attempt) changed() (page []inventory.DeletionMember) {
-	for key, m := range w.plan.Members {
+	for key, m := range w.plan.Resources {
 		if !m.Changed || m.State == deletionplan.InFlight {
 			continue
 		}

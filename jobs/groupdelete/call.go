@@ -22,16 +22,16 @@ import (
 )
 
 // Call implements [deletion.Kind].
-func (w *attempt) Call(m *deletionplan.Member) deletion.Sender {
+func (w *attempt) Call(m *deletionplan.Resource) deletion.Sender {
 	key := m.Key
 	if stray, is := w.strays[key]; is {
-		return func(ctx, calling context.Context) deletion.Answer { return w.callStray(ctx, calling, stray) }
+		return func(ctx, calling context.Context) deletion.CallResult { return w.callStray(ctx, calling, stray) }
 	}
-	return func(ctx, calling context.Context) deletion.Answer { return w.callRow(ctx, calling, key) }
+	return func(ctx, calling context.Context) deletion.CallResult { return w.callRow(ctx, calling, key) }
 }
 
 // callRow sends one DELETE for the resource of a row.
-func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.Answer {
+func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.CallResult {
 	row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, key)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -41,13 +41,13 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.Ans
 	case deletion.Followed(row):
 		return deletion.Result(deletionplan.OutcomeUnproven)
 	}
-	return w.at(ctx, row, func(q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+	return w.at(ctx, row, func(q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
 		return w.callAt(ctx, calling, row, q, endpoint)
 	})
 }
 
 // at calls the endpoint of a resource once there is room.
-func (w *attempt) at(ctx context.Context, row inventory.Resource, call func(*routing.Request, *regions.Endpoint) deletion.Answer) deletion.Answer {
+func (w *attempt) at(ctx context.Context, row inventory.Resource, call func(*routing.Request, *regions.Endpoint) deletion.CallResult) deletion.CallResult {
 	q, endpoint, err := w.Prober.Target(row)
 	if err != nil {
 		a, _ := deletion.Unconfigured(err)
@@ -61,7 +61,7 @@ func (w *attempt) at(ctx context.Context, row inventory.Resource, call func(*rou
 	return call(q, endpoint)
 }
 
-func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
 	header := w.header()
 	if q.Type.Capabilities.ETags {
 		a, decided := w.condition(ctx, row, q, endpoint, header)
@@ -102,8 +102,8 @@ func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q
 }
 
 // callStray sends one DELETE for a stray, to the region where it was seen.
-func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) deletion.Answer {
-	return w.at(ctx, stray.Row(), func(q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) deletion.CallResult {
+	return w.at(ctx, stray.Row(), func(q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
 		started := time.Now()
 		ticket, err := w.Prober.Store.BeginStray(calling, stray, inventory.Write{
 			APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
@@ -135,7 +135,7 @@ func (w *attempt) header() http.Header {
 
 // unsent returns the answer for a call that was not made. A refusal by the inventory
 // means that the plan is stale, or that the group no longer belongs to the job.
-func unsent(err error) deletion.Answer {
+func unsent(err error) deletion.CallResult {
 	a := deletion.Result(deletionplan.OutcomeUnsent)
 	a.Stale = errors.Is(err, inventory.ErrChanged)
 	var state *index.GroupStateError
@@ -146,7 +146,7 @@ func unsent(err error) deletion.Answer {
 }
 
 // stale returns the answer for a call whose outcome the inventory does not have.
-func stale() deletion.Answer {
+func stale() deletion.CallResult {
 	a := deletion.Result(deletionplan.OutcomeUnsent)
 	a.Stale = true
 	return a
@@ -156,7 +156,7 @@ func stale() deletion.Answer {
 // present version. decided reports that no DELETE should be sent.
 func (w *attempt) condition(
 	ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header,
-) (a deletion.Answer, decided bool) {
+) (a deletion.CallResult, decided bool) {
 	asking := w.ids()
 	asking.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: asking})
@@ -181,13 +181,13 @@ func (w *attempt) condition(
 // absent records that a GET found nothing of a row. If a write of unknown outcome keeps
 // that from settling the row, the row may go with the group; if a create is followed,
 // the deletion waits for its end.
-func (w *attempt) absent(ctx context.Context, row inventory.Resource) deletion.Answer {
+func (w *attempt) absent(ctx context.Context, row inventory.Resource) deletion.CallResult {
 	settled, generation, err := w.Prober.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
 	return w.absence(row, probe.ProbeResult{Settled: settled, Generation: generation}, err)
 }
 
 // absence returns what a probe that found nothing means for a member.
-func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err error) deletion.Answer {
+func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err error) deletion.CallResult {
 	switch {
 	case err == nil && probed.Settled:
 		return deletion.Result(deletionplan.OutcomeGone)
@@ -203,7 +203,7 @@ func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err 
 
 // unproven probes a resource whose DELETE found nothing while another write may
 // overturn that.
-func (w *attempt) unproven(ctx context.Context, row inventory.Resource) deletion.Answer {
+func (w *attempt) unproven(ctx context.Context, row inventory.Resource) deletion.CallResult {
 	probed, err := w.Prober.Probe(ctx, w.ids(), row)
 	return w.absence(row, probed, err)
 }
@@ -212,7 +212,7 @@ func (w *attempt) unproven(ctx context.Context, row inventory.Resource) deletion
 // Once the request has left, exchange waits for its end even if the attempt is over.
 func (w *attempt) exchange(
 	ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time,
-) (a deletion.Answer, settled inventory.Answer) {
+) (a deletion.CallResult, settled inventory.Answer) {
 	header.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
 	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
@@ -241,7 +241,7 @@ func (w *attempt) exchange(
 
 // unanswered returns the answer for a call without one: its region is unreachable,
 // unless the call came too late to be made.
-func unanswered(err error, q *routing.Request) deletion.Answer {
+func unanswered(err error, q *routing.Request) deletion.CallResult {
 	fault := upstream.FaultOf(err, "")
 	if fault.TooLate() || errors.Is(err, context.Canceled) {
 		return deletion.Result(deletionplan.OutcomeUnsent)

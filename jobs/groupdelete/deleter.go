@@ -101,8 +101,8 @@ type Payload struct {
 	Group       string   `json:"group"` // as it was written
 	Incarnation [16]byte `json:"incarnation"`
 	jobs.Commission
-	Progress deletionplan.Progress `json:"progress"`
-	Waits    []deletionplan.Wait   `json:"waits,omitempty"`
+	Progress deletionplan.Summary `json:"progress"`
+	Waits    []deletionplan.Wait  `json:"waits,omitempty"`
 	// Canceling: Waits are what a deletion that is being canceled waits for.
 	Canceling bool `json:"canceling,omitempty"`
 	// Saved is when Progress was recorded: it does not include later members.
@@ -131,12 +131,12 @@ func (d *Deleter) Describe() jobs.Description {
 		Limit: d.Limit, LimitSetting: "groupDelete.limit",
 		Problems: jobs.Problems{TooLong: "groupDeleteTooLong", Waiting: "groupDeleteWaiting", Slow: "groupDeleteSlow", Subject: "The deletion of a group"},
 		Reason:   "deletionUnderWay", Message: "The group is being deleted with all that it holds.",
-		Refusals: []arm.Code{arm.ResourceGroupBeingDeleted}, HeldAt: d.heldAt, Show: show, Remaining: d.remaining,
+		Refusals: []arm.Code{arm.ResourceGroupBeingDeleted}, HoldsAt: d.holdsAt, Show: show, Remaining: d.remaining,
 	}
 }
 
-// heldAt finds the deletion of the group that a path lies in.
-func (d *Deleter) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+// holdsAt finds the deletion of the group that a path lies in.
+func (d *Deleter) holdsAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
 	if path.Group() == "" {
 		return nil, nil
 	}
@@ -150,13 +150,13 @@ func (d *Deleter) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, erro
 	return jobs.HoldOf(ctx, d.Prober.Store, group.Subscription, group.Generation, routing.GroupID(path.Subscription(), group.Name))
 }
 
-func show(j jobrow.Job) jobs.Standing {
+func show(j jobrow.Job) jobs.ProgressReport {
 	p, err := ReadPayload(j)
 	if err != nil {
-		return jobs.Standing{} // the job's attempts report the fault
+		return jobs.ProgressReport{} // the job's attempts report the fault
 	}
 	progress := p.Progress
-	s := jobs.Standing{
+	s := jobs.ProgressReport{
 		On: routing.GroupID(j.Subscription, p.Group), Done: progress.Deleted, Of: progress.Total, WaitingFor: progress.WaitingFor,
 		Outcome: fmt.Sprintf("%d of %d resources are deleted.", progress.Deleted, progress.Total),
 		Left:    fmt.Sprintf("%d of %d resources are left, %d of them refused to go", progress.Total-progress.Deleted, progress.Total, progress.Parked),

@@ -59,7 +59,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 	}
 	check := w.EmptinessCheck(*w.payload)
 	done := *w.payload
-	done.Progress, done.Ended = w.plan.Progress(), w.now()
+	done.Progress, done.Ended = w.plan.Summary(), w.now()
 	done.Progress.WaitingFor, done.Waits = nil, nil
 	for range closingRounds {
 		failpoint.Pass(failpoint.GroupCloseBefore)
@@ -204,14 +204,14 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 
 // leftovers returns the members that are left, by key.
 func (w *attempt) leftovers(ctx context.Context) ([]answers.Detail, error) {
-	left := make([]answers.Detail, 0, len(w.plan.Members))
-	for _, key := range slices.Sorted(maps.Keys(w.plan.Members)) {
+	left := make([]answers.Detail, 0, len(w.plan.Resources))
+	for _, key := range slices.Sorted(maps.Keys(w.plan.Resources)) {
 		text, err := w.Failure(ctx, key)
 		if err != nil {
 			return nil, fmt.Errorf("read why a resource is left: %w", err)
 		}
 		text = cmp.Or(text, answers.FaultText("ResourceNotDeleted", "The resource still exists."))
-		left = append(left, answers.NewDetail(w.plan.Members[key].ID, text, answers.DetailBytes/len(w.plan.Members)))
+		left = append(left, answers.NewDetail(w.plan.Resources[key].ID, text, answers.DetailBytes/len(w.plan.Resources)))
 	}
 	return left, nil
 }

@@ -32,7 +32,7 @@ func (d *Deleter) remaining(ctx context.Context, job jobrow.Job, limit int) (all
 	}
 	for _, row := range rows {
 		row.Type = row.TypeName
-		all = append(all, remainingOf(deletion.Member(row, recorded[row.Key])))
+		all = append(all, remainingOf(deletion.ResourceOf(row, recorded[row.Key])))
 	}
 	strays, err := store.Strays(ctx, job.Subscription, job.Subject)
 	if err != nil {
@@ -40,7 +40,7 @@ func (d *Deleter) remaining(ctx context.Context, job jobrow.Job, limit int) (all
 	}
 	for _, stray := range strays {
 		row := rowOf(stray)
-		m := remainingOf(deletion.Member(row, recorded[row.Key]))
+		m := remainingOf(deletion.ResourceOf(row, recorded[row.Key]))
 		m.Stray = true
 		all = append(all, m)
 	}
@@ -55,7 +55,7 @@ var stateNames = [...]string{
 	deletionplan.Waiting: "waiting", deletionplan.InFlight: "inFlight", deletionplan.Accepted: "accepted", deletionplan.Parked: refused,
 }
 
-func remainingOf(m *deletionplan.Member) jobs.Remaining {
+func remainingOf(m *deletionplan.Resource) jobs.Remaining {
 	r := jobs.Remaining{
 		ID: m.ID, Type: m.Type, Region: m.Region, Key: m.Key, Parent: m.Parent, WaitsFor: m.Blockers, State: stateNames[m.State],
 		Tries: m.Tries, Why: m.Why, Due: m.Due,

@@ -65,15 +65,15 @@ func (w *attempt) carryOut(ctx context.Context, tasks []moveplan.Task) error {
 			break
 		}
 		c := task.Call
-		switch task.Step {
-		case moveplan.StepSend:
+		switch task.Action {
+		case moveplan.ActionSend:
 			var send func(context.Context) update
 			if send, failed = w.begin(ctx, c); send != nil {
 				do(step(calling, "step move", send))
 			}
-		case moveplan.StepPoll:
+		case moveplan.ActionPoll:
 			do(step(calling, "step poll", func(ctx context.Context) update { return w.poll(ctx, c) }))
-		case moveplan.StepAsk:
+		case moveplan.ActionProbe:
 			do(step(calling, "step verify", func(ctx context.Context) update { return w.ask(ctx, c) }))
 		}
 	}
@@ -119,7 +119,7 @@ func (w *attempt) begin(ctx context.Context, c *moveplan.Call) (func(context.Con
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target, APIVersion: c.Version, Sender: w.Sender}
 	for _, m := range c.Open() {
 		ids = append(ids, m.ID)
-		order.Members = append(order.Members, c.InventoryMember(m))
+		order.Members = append(order.Members, c.InventoryRow(m))
 	}
 	failpoint.Pass(failpoint.MoveBeginBefore)
 	err = w.Prober.Store.BeginMoveCall(ctx, &w.claim.Job, order, w.render())
@@ -164,32 +164,32 @@ func (w *attempt) revise(ctx context.Context, c *moveplan.Call) error {
 }
 
 // reviewRow decides whether a row can still move and, if not, its state and the reason.
-func (w *attempt) reviewRow(ctx context.Context, c *moveplan.Call, m *moveplan.Member) (moveplan.MemberState, string, error) {
+func (w *attempt) reviewRow(ctx context.Context, c *moveplan.Call, m *moveplan.Resource) (moveplan.State, string, error) {
 	row, err := w.Prober.Store.Resource(ctx, w.from.Subscription, m.Key)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return moveplan.MemberGone, absentText(m.ID), nil
+		return moveplan.Gone, absentText(m.ID), nil
 	case err != nil:
-		return moveplan.MemberOpen, "", fmt.Errorf("read a resource that moves: %w", err)
+		return moveplan.Open, "", fmt.Errorf("read a resource that moves: %w", err)
 	case row.Phase != index.Live || row.FollowDelete || row.Region != c.Region:
-		return moveplan.MemberStayed, answers.FaultText("RequestConflict", "The resource is being deleted, or was made anew."), nil
+		return moveplan.Stayed, answers.FaultText("RequestConflict", "The resource is being deleted, or was made anew."), nil
 	}
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	taken, err := w.taken(ctx, order.MovedRow(row, w.to).Key)
 	if err != nil || !taken {
-		return moveplan.MemberOpen, "", err
+		return moveplan.Open, "", err
 	}
-	return moveplan.MemberStayed, answers.FaultText("RequestConflict", "The target resource group has a resource of this ID."), nil
+	return moveplan.Stayed, answers.FaultText("RequestConflict", "The target resource group has a resource of this ID."), nil
 }
 
 // reviewStray is reviewRow for a stray: Portico may have seen that its region no longer
 // holds it.
-func (w *attempt) reviewStray(ctx context.Context, c *moveplan.Call, m *moveplan.Member) (moveplan.MemberState, string, error) {
+func (w *attempt) reviewStray(ctx context.Context, c *moveplan.Call, m *moveplan.Resource) (moveplan.State, string, error) {
 	strays, err := w.Prober.Store.Strays(ctx, w.from.Subscription, w.from.Key)
 	if err != nil || slices.ContainsFunc(strays, func(s inventory.Stray) bool { return s.Key == m.Key && s.Region == c.Region }) {
-		return moveplan.MemberOpen, "", err
+		return moveplan.Open, "", err
 	}
-	return moveplan.MemberGone, absentText(m.ID), nil
+	return moveplan.Gone, absentText(m.ID), nil
 }
 
 // taken reports whether the target has a resource with a key, or one below it.
@@ -209,7 +209,7 @@ func (w *attempt) target(c *moveplan.Call) (*routing.Request, *regions.Endpoint,
 
 // targetOf builds the request of an action: its path names the source group.
 func (k *Mover) targetOf(c *moveplan.Call, from inventory.Group, action string) (*routing.Request, *regions.Endpoint, error) {
-	_, endpoint, err := k.Prober.Target(c.Row(c.Members[0], from.Subscription))
+	_, endpoint, err := k.Prober.Target(c.Row(c.Resources[0], from.Subscription))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -223,7 +223,7 @@ func (k *Mover) targetOf(c *moveplan.Call, from inventory.Group, action string) 
 
 // window returns how long a call without an answer may still take effect.
 func (w *attempt) window(c *moveplan.Call) (longest time.Duration) {
-	for _, m := range c.Members {
+	for _, m := range c.Resources {
 		window := w.LateWriteWindow
 		if q, _, err := w.Prober.Target(c.Row(m, w.from.Subscription)); err == nil && q.Type.LateWriteWindow > 0 {
 			window = q.Type.LateWriteWindow
@@ -368,7 +368,7 @@ func (w *attempt) ask(ctx context.Context, c *moveplan.Call) update {
 }
 
 // find probes one member under both of its IDs.
-func (w *attempt) find(ctx context.Context, c *moveplan.Call, m *moveplan.Member, probed time.Time) (s moveplan.Presence, twin *inventory.Discovery) {
+func (w *attempt) find(ctx context.Context, c *moveplan.Call, m *moveplan.Resource, probed time.Time) (s moveplan.Presence, twin *inventory.Discovery) {
 	row := c.Row(m, w.from.Subscription)
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	for i, at := range [...]inventory.Resource{row, order.MovedRow(row, w.to)} {

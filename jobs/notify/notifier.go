@@ -69,15 +69,15 @@ func (k *SubscriptionNotifier) Succeed(before jobs.Kind) {
 func (k *SubscriptionNotifier) Describe() jobs.Description {
 	return jobs.Description{
 		AfterRestore: jobs.Removed, Reason: "noticePending", Message: "An endpoint has not been notified of the subscription's state.",
-		HeldAt: k.heldAt, Show: show, GiveUp: k.giveUp,
+		HoldsAt: k.holdsAt, Show: show, GiveUp: k.giveUp,
 	}
 }
 
 // mostNotices bounds how many notices of a subscription are shown.
 const mostNotices = 100
 
-// heldAt finds the notices of a subscription that endpoints have not received.
-func (k *SubscriptionNotifier) heldAt(ctx context.Context, path *arm.Path) (all []jobs.Hold, err error) {
+// holdsAt finds the notices of a subscription that endpoints have not received.
+func (k *SubscriptionNotifier) holdsAt(ctx context.Context, path *arm.Path) (all []jobs.Hold, err error) {
 	on := "/subscriptions/" + path.Subscription()
 	if !arm.EqualFold(path.String(), on) {
 		return nil, nil // they concern the subscription alone
@@ -89,7 +89,7 @@ func (k *SubscriptionNotifier) heldAt(ctx context.Context, path *arm.Path) (all 
 	return all, err
 }
 
-func show(j jobrow.Job) (s jobs.Standing) {
+func show(j jobrow.Job) (s jobs.ProgressReport) {
 	if n, err := inventory.ReadNotice(j); err == nil {
 		s.Region, s.Message = n.Region, fmt.Sprintf("The endpoint of %s in %s has not been notified of the subscription's state.", n.Namespace, n.Region)
 		s.Outcome = n.Progress.Answer

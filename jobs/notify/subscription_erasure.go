@@ -30,7 +30,7 @@ func (k SubscriptionErasure) Describe() jobs.Description {
 		AfterRestore: jobs.Removed,
 		Reason:       "erasureUnderWay", Message: "The subscription is deleted; what is left of it is being erased.",
 		Refusals: []arm.Code{arm.SubscriptionNotFound},
-		HeldAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+		HoldsAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
 			return jobs.HoldOf(ctx, k.Store, path.Subscription(), inventory.EraseJobID, "/subscriptions/"+path.Subscription())
 		},
 	}

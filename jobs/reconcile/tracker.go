@@ -81,7 +81,7 @@ func (t *OperationTracker) Describe() jobs.Description {
 	}
 }
 
-func (t *OperationTracker) show(j jobrow.Job) (s jobs.Standing) {
+func (t *OperationTracker) show(j jobrow.Job) (s jobs.ProgressReport) {
 	if follow, err := inventory.ReadFollow(j); err == nil {
 		s.Write, s.Outcome = follow.Kind.String(), lastAnswer(follow.Progress)
 	}

@@ -51,7 +51,7 @@ func (v Verifier) Describe() jobs.Description {
 			TooLong: "verificationsTooLong", After: longVerify, Summary: "Providers have long been asked in vain for %s.", One: "resource", Many: "resources",
 		},
 		Remedy: unstick,
-		Show: func(j jobrow.Job) (s jobs.Standing) {
+		Show: func(j jobrow.Job) (s jobs.ProgressReport) {
 			var verify inventory.Verify
 			if j.Read(&verify) == nil {
 				s.Outcome = verify.Progress.Outcome

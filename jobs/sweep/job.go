@@ -116,7 +116,7 @@ func (s *Sweeper) Describe() jobs.Description {
 }
 
 // standingOf shows how many lists are done, and what the rest waits for.
-func standingOf(j jobrow.Job) (shown jobs.Standing) {
+func standingOf(j jobrow.Job) (shown jobs.ProgressReport) {
 	p, err := readPayload(j.Payload)
 	if err != nil || p.Progress.Started.IsZero() {
 		return shown

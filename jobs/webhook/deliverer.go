@@ -241,7 +241,7 @@ func (d *Deliverer) Measure(ctx context.Context, _ int) error {
 
 // Status is the state of a sink's delivery.
 type Status struct {
-	Progress
+	SinkStatus
 	Owner    string // the replica that delivers
 	Lag      int64  // events that it has not reached yet, of all
 	Retrying int
@@ -261,7 +261,7 @@ func (d *Deliverer) Status(ctx context.Context, name string) (s Status, err erro
 	if err != nil {
 		return s, err
 	}
-	s.Progress, s.Owner = kept.Progress, job.Owner
+	s.SinkStatus, s.Owner = kept.Progress, job.Owner
 	counts, err := d.Store.Sinks.Count(ctx, name)
 	if err != nil {
 		return s, fmt.Errorf("count the events of a sink: %w", err)

@@ -53,7 +53,7 @@ type delivery struct {
 	look   time.Time // for the next read of the event log
 	tick   time.Time // for the next read of operators' changes
 	saved  time.Time
-	before Progress // as it was saved
+	before SinkStatus // as it was saved
 }
 
 // sent is the outcome of a message.

@@ -32,16 +32,16 @@ type Order struct {
 }
 
 // Answer is the answer of the holder of a sink's job to an order.
-type Answer string
+type OrderResult string
 
 // The answers. They are stored.
 const (
-	Taken   Answer = "taken"   // it was done
-	Sending Answer = "sending" // the event is on its way just now: nothing was done
-	Behind  Answer = "behind"  // an earlier event of its resource has to go first
-	Untried Answer = "untried" // it never failed
-	Full    Answer = "full"    // there is no room for another dead letter
-	Unknown Answer = "unknown" // it does not wait
+	Taken   OrderResult = "taken"   // it was done
+	Sending OrderResult = "sending" // the event is on its way just now: nothing was done
+	Behind  OrderResult = "behind"  // an earlier event of its resource has to go first
+	Untried OrderResult = "untried" // it never failed
+	Full    OrderResult = "full"    // there is no room for another dead letter
+	Unknown OrderResult = "unknown" // it does not wait
 )
 
 // BehindError refuses to give up an event that waits for an earlier one of its resource.
@@ -54,7 +54,7 @@ func (e *BehindError) Error() string {
 // Order gives the holder of a sink's job, on whichever replica, an order and returns its
 // answer: Taken or Sending, or Behind if the holder tried the first event of the resource
 // instead of this one. After an error, *[BehindError] or ErrNotTaken, nothing was done.
-func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error) {
+func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (OrderResult, error) {
 	left, err := d.Store.Sinks.PutOrder(ctx, eventlog.SinkOrder{Sink: s.Name, Number: o.Event, Step: o.Step, Reason: o.Reason})
 	if err != nil {
 		return "", fmt.Errorf("record the order of an operator: %w", err)
@@ -77,10 +77,10 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error)
 		return "", fmt.Errorf("withdraw the order of an operator: %w", err)
 	case known.Answer == "":
 		return "", ErrNotTaken
-	case Answer(known.Answer) == Behind && o.Step == eventlog.GiveUpSink:
+	case OrderResult(known.Answer) == Behind && o.Step == eventlog.GiveUpSink:
 		return Behind, &BehindError{known.Behind}
 	}
-	return Answer(known.Answer), nil
+	return OrderResult(known.Answer), nil
 }
 
 // takeOrders obeys operators' orders. It answers them in the transaction that records
@@ -109,7 +109,7 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 }
 
 // obey carries out an order, as far as that is possible now.
-func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) Answer {
+func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) OrderResult {
 	if o.Number == 0 && o.Step == eventlog.AskSink {
 		x.queue.trigger(now)
 		x.paused = now

@@ -10,12 +10,12 @@ import (
 type state struct {
 	// AbsentSince is the time since which no replica that held the job had the sink in
 	// its configuration.
-	AbsentSince time.Time `json:"absentSince,omitzero"`
-	Progress    Progress  `json:"progress"`
+	AbsentSince time.Time  `json:"absentSince,omitzero"`
+	Progress    SinkStatus `json:"progress"`
 }
 
 // Progress is the progress of a sink.
-type Progress struct {
+type SinkStatus struct {
 	// Cursor is the number up to which all events were taken, or left behind.
 	Cursor    int64 `json:"cursor"`
 	Delivered int64 `json:"delivered"`

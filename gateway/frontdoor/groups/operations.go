@@ -78,7 +78,7 @@ func (j *job) read(m *regions.Map) error {
 	}
 	j.success, j.running, j.ended, j.fault, j.share = http.StatusOK, "Deleting", p.Ended, p.Fault, shareOf(p.Progress.Deleted, p.Progress.Total)
 	j.status = func(head operationHead) any {
-		status := operationStatus{operationHead: head, Progress: p.Progress}
+		status := operationStatus{operationHead: head, Summary: p.Progress}
 		if head.EndTime == nil {
 			status.Waits = p.Waits
 		}
@@ -164,14 +164,14 @@ type operationHead struct {
 type (
 	operationStatus struct {
 		operationHead
-		deletionplan.Progress
+		deletionplan.Summary
 		// Waits are what it waits for, each with why and until when at the latest. They are
 		// no properties, which only an operation that has succeeded has.
 		Waits []deletionplan.Wait `json:"waits,omitempty"`
 	}
 	moveStatus struct {
 		operationHead
-		moveplan.Progress
+		moveplan.Summary
 	}
 )
 

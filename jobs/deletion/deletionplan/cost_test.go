@@ -151,7 +151,7 @@ func TestDeletionOfACircle(t *testing.T) {
 		w := newWorld(1, n, things)
 		stay := len(w.mustStay())
 		came, err := w.run(costLimits, nil, 0)
-		if err != nil || came.end != EndBlocked || len(came.plan.Members) != stay {
+		if err != nil || came.end != EndBlocked || len(came.plan.Resources) != stay {
 			t.Fatalf("%+v %v, %d have to stay", came, err, stay)
 		}
 		t.Logf("%d of 200 stay: %d calls in %d passes", stay, came.calls, came.plan.pass)

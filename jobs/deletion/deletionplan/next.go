@@ -4,21 +4,21 @@ import "time"
 
 // Next returns the members to call now. They count as in flight until OnResult gets the
 // result of each.
-func (p *Plan) Next(now time.Time) []*Member {
+func (p *Queue) Next(now time.Time) []*Resource {
 	if p.stopped {
 		return nil
 	}
-	if p.counts[Parked] > 0 && p.counts[Parked] == len(p.Members) {
+	if p.counts[Parked] > 0 && p.counts[Parked] == len(p.Resources) {
 		p.nextPass(now)
 	}
 	if p.counts[Waiting] == 0 || p.counts[InFlight] >= p.limits.PerJob {
 		return nil
 	}
-	var orders, held []*Member
+	var orders, held []*Resource
 	delayed := false
 	for _, m := range p.all {
 		switch {
-		case m.State != Waiting || p.Members[m.Key] != m:
+		case m.State != Waiting || p.Resources[m.Key] != m:
 		case m.Due.After(now):
 			delayed = delayed || !m.Unreachable
 		case p.held(m):
@@ -37,13 +37,13 @@ func (p *Plan) Next(now time.Time) []*Member {
 }
 
 // nextPass gives every parked member another try that could succeed now.
-func (p *Plan) nextPass(now time.Time) {
+func (p *Queue) nextPass(now time.Time) {
 	if !p.canPass() {
 		return
 	}
 	p.pass++
 	for _, m := range p.all {
-		if p.Members[m.Key] == m && p.mayGoNow(m) {
+		if p.Resources[m.Key] == m && p.mayGoNow(m) {
 			m.Blockers, m.Due = nil, now.Add(p.limits.Pause)
 			p.become(m, Waiting, false)
 		}
@@ -51,7 +51,7 @@ func (p *Plan) nextPass(now time.Time) {
 }
 
 // send adds a member to the orders, within the limits.
-func (p *Plan) send(orders []*Member, m *Member) []*Member {
+func (p *Queue) send(orders []*Resource, m *Resource) []*Resource {
 	if p.counts[InFlight] >= p.limits.PerJob || p.atEndpoint[m.Endpoint] >= p.limits.PerEndpoint {
 		return orders
 	}
@@ -64,18 +64,18 @@ func (p *Plan) send(orders []*Member, m *Member) []*Member {
 // parent, if deleting that deletes this one too; its children, if its provider would
 // refuse otherwise; its manager; and members of the types that are known to go before
 // its own.
-func (p *Plan) held(m *Member) bool {
-	if parent := p.Members[m.Parent]; parent != nil && !parent.Refuses && parent.active() {
+func (p *Queue) held(m *Resource) bool {
+	if parent := p.Resources[m.Parent]; parent != nil && !parent.Refuses && parent.active() {
 		return true
 	}
 	if m.Refuses {
 		for _, child := range p.below[m.Key] {
-			if p.Members[child.Key] == child && child.active() {
+			if p.Resources[child.Key] == child && child.active() {
 				return true
 			}
 		}
 	}
-	if manager := p.Members[m.Manager]; manager != nil && manager != m && manager.active() {
+	if manager := p.Resources[m.Manager]; manager != nil && manager != m && manager.active() {
 		return true
 	}
 	for typ := range p.before[m.Type] {
@@ -88,8 +88,8 @@ func (p *Plan) held(m *Member) bool {
 
 // Wake returns when the first of the members that wait for their time may be called;
 // false if none waits.
-func (p *Plan) Wake() (first time.Time, waits bool) {
-	for _, m := range p.Members {
+func (p *Queue) Wake() (first time.Time, waits bool) {
+	for _, m := range p.Resources {
 		if m.State == Waiting && !p.stopped && (!waits || m.Due.Before(first)) {
 			first, waits = m.Due, true
 		}

@@ -28,13 +28,13 @@ func (r Record) WaitsFor() string {
 }
 
 // Record returns the record of a member.
-func (m *Member) Record() Record {
+func (m *Resource) Record() Record {
 	return Record{m.State, m.Orphan, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers, m.Busy, m.Again}
 }
 
 // Restore sets a member's fields from its record. The record may be old: whether a deletion that
 // was accepted goes on is for [Plan.Observe] to find out.
-func (m *Member) Restore(r Record) {
+func (m *Resource) Restore(r Record) {
 	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
 	m.Blind, m.RefusedAt, m.Busy, m.Again = r.Blind, r.RefusedAt, r.Busy, r.Again
 	switch r.State {

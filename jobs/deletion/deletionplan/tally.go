@@ -94,7 +94,7 @@ func (t *tally) orders() []inventory.TypeOrder {
 }
 
 // Conclude learns orders from the whole deletion when it is over.
-func (p *Plan) Conclude() {
+func (p *Queue) Conclude() {
 	for _, o := range p.tally.orders() {
 		p.learn(o)
 	}

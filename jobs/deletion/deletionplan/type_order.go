@@ -4,7 +4,7 @@ import "portico/inventory"
 
 // orderTypes adds an order to the known ones unless these say the contrary:
 // contradicting orders would order nothing.
-func (p *Plan) orderTypes(o inventory.TypeOrder) (added bool) {
+func (p *Queue) orderTypes(o inventory.TypeOrder) (added bool) {
 	if p.before[o.After][o.Before] || p.goesBefore(o.After, o.Before) {
 		return false
 	}
@@ -16,7 +16,7 @@ func (p *Plan) orderTypes(o inventory.TypeOrder) (added bool) {
 }
 
 // goesBefore reports whether a type is known to go before another, or is the same.
-func (p *Plan) goesBefore(typ, other string) bool {
+func (p *Queue) goesBefore(typ, other string) bool {
 	seen := map[string]bool{}
 	var reaches func(string) bool
 	reaches = func(from string) bool {
@@ -39,7 +39,7 @@ func (p *Plan) goesBefore(typ, other string) bool {
 
 // learn keeps the order that a refusal shows, as a hint for later deletions and the
 // rest of this one. A hint holds no resource back for ever.
-func (p *Plan) learn(o inventory.TypeOrder) {
+func (p *Queue) learn(o inventory.TypeOrder) {
 	if p.orderTypes(o) {
 		p.Learnt = append(p.Learnt, o)
 	}
@@ -47,7 +47,7 @@ func (p *Plan) learn(o inventory.TypeOrder) {
 
 // learnFromSuccess learns from a member that was refused without a reason and goes now,
 // if only resources of one other type have gone in between.
-func (p *Plan) learnFromSuccess(m *Member) {
+func (p *Queue) learnFromSuccess(m *Resource) {
 	if !m.Blind || m.State != InFlight && m.State != Accepted {
 		return
 	}

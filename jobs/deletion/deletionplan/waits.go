@@ -16,13 +16,13 @@ type Wait struct {
 
 // Waits lists up to MostWaits things that a deletion, which is over by limit, waits
 // for. A first call without an answer yet is no wait.
-func (p *Plan) Waits(limit time.Time) []Wait {
+func (p *Queue) Waits(limit time.Time) []Wait {
 	var all []Wait
 	for _, m := range p.all {
 		if len(all) == MostWaits {
 			break
 		}
-		if p.Members[m.Key] != m {
+		if p.Resources[m.Key] != m {
 			continue
 		}
 		if reason := m.waitsFor(); reason != "" {
@@ -33,7 +33,7 @@ func (p *Plan) Waits(limit time.Time) []Wait {
 }
 
 // waitsFor returns why a member still exists, or "".
-func (m *Member) waitsFor() string {
+func (m *Resource) waitsFor() string {
 	switch {
 	case m.State == Accepted && m.Orphan:
 		return "Whether it exists is not known yet: its provider works on a write of it, or is being asked."
@@ -62,7 +62,7 @@ func waitForWrite(busy string) string {
 
 // until returns when the wait for a member ends at the latest: with its budget for
 // transient failures, or with the deletion.
-func (m *Member) until(limit time.Time, budget time.Duration) time.Time {
+func (m *Resource) until(limit time.Time, budget time.Duration) time.Time {
 	if spent := m.Since.Add(budget); !m.Since.IsZero() && m.State != Parked && spent.Before(limit) {
 		return spent
 	}

@@ -18,7 +18,7 @@ import (
 )
 
 // Answer is the answer to a call.
-type Answer struct {
+type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
@@ -27,7 +27,7 @@ type Answer struct {
 // Value returns the JSON in an answer to a call of a target. The fault is why there is none:
 // the error in a refusal, or [arm.InvalidProviderResponse], whose status is that of a failure
 // that may pass.
-func (a Answer) Value(target string) (v expr.Value, fault *arm.Error) {
+func (a Response) Value(target string) (v expr.Value, fault *arm.Error) {
 	if a.Status >= http.StatusMultipleChoices {
 		return v, a.Fault()
 	}
@@ -43,7 +43,7 @@ func (a Answer) Value(target string) (v expr.Value, fault *arm.Error) {
 
 // Fault returns the whole error in a refusal. One that has none in ARM's form is shown as it is.
 // Nothing is cut yet: a part of a secret would not be hidden.
-func (a Answer) Fault() *arm.Error {
+func (a Response) Fault() *arm.Error {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(a.Body), "\uFFFD"))
 	return cmp.Or(answers.Error(a.Status, text), &arm.Error{
 		Status: a.Status, Code: arm.InvalidProviderResponse, Message: cmp.Or(text, "The provider answered "+http.StatusText(a.Status)+"."),
@@ -51,7 +51,7 @@ func (a Answer) Fault() *arm.Error {
 }
 
 // resource returns the state of the resource that an answer shows.
-func (a Answer) resource() index.Report {
+func (a Response) resource() index.Report {
 	report, _ := inventory.ReadDetails(a.Body)
 	return report
 }
@@ -62,7 +62,7 @@ var byMeaning = [...]deployplan.Outcome{
 }
 
 // refusal returns what a refusal means for its step, and the pause that it asks for.
-func (a Answer) refusal() (deployplan.Outcome, time.Duration) {
+func (a Response) refusal() (deployplan.Outcome, time.Duration) {
 	means, after := answers.Verdict(a.Status, a.Header, true)
 	if a.throttles() {
 		return deployplan.Throttled, after
@@ -71,7 +71,7 @@ func (a Answer) refusal() (deployplan.Outcome, time.Duration) {
 }
 
 // throttles reports whether the caller of the deployment has made too many calls.
-func (a Answer) throttles() bool {
+func (a Response) throttles() bool {
 	return a.Status == http.StatusTooManyRequests && a.Header.Get(tracing.FailureCauseHeader) == "gateway"
 }
 

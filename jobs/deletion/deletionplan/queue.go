@@ -25,7 +25,7 @@ const (
 )
 
 // Member is one resource that has to go.
-type Member struct {
+type Resource struct {
 	Key      string // its name within the deletion
 	ID       string // as it was written
 	Type     string // folded full type
@@ -64,7 +64,7 @@ type Member struct {
 
 // active reports whether a member makes progress by itself. A member that waits for its
 // region does not.
-func (m *Member) active() bool {
+func (m *Resource) active() bool {
 	return m.State == InFlight || m.State == Accepted || m.State == Waiting && !m.Unreachable
 }
 
@@ -87,15 +87,15 @@ const LongestWait = 15 * time.Second
 // done, if any member has gone since it was tried, or the write of any has ended: that is
 // a further pass. When no pass is left, and no write of a member is under way, the
 // deletion cannot go on.
-type Plan struct {
-	limits  Limits
-	Members map[string]*Member
-	all     []*Member // in the order in which they came; may hold some that have gone
-	below   map[string][]*Member
-	waiters map[string][]*Member // by the member that they wait for
-	before  map[string]map[string]bool
-	Learnt  []inventory.TypeOrder // not recorded yet
-	tally   tally
+type Queue struct {
+	limits    Limits
+	Resources map[string]*Resource
+	all       []*Resource // in the order in which they came; may hold some that have gone
+	below     map[string][]*Resource
+	waiters   map[string][]*Resource // by the member that they wait for
+	before    map[string]map[string]bool
+	Learnt    []inventory.TypeOrder // not recorded yet
+	tally     tally
 
 	counts     [Parked + 1]int // by state
 	activeOf   map[string]int  // by type
@@ -109,9 +109,9 @@ type Plan struct {
 
 // New returns a plan without members. known is the order of types that earlier
 // deletions have learnt.
-func New(limits Limits, known []inventory.TypeOrder) *Plan {
-	p := &Plan{
-		limits: limits, Members: map[string]*Member{}, below: map[string][]*Member{}, waiters: map[string][]*Member{},
+func New(limits Limits, known []inventory.TypeOrder) *Queue {
+	p := &Queue{
+		limits: limits, Resources: map[string]*Resource{}, below: map[string][]*Resource{}, waiters: map[string][]*Resource{},
 		before: map[string]map[string]bool{}, tally: newTally(), activeOf: map[string]int{}, atEndpoint: map[string]int{}, pass: 1,
 	}
 	for _, o := range known {
@@ -121,8 +121,8 @@ func New(limits Limits, known []inventory.TypeOrder) *Plan {
 }
 
 // Add adds a member in the state that it has.
-func (p *Plan) Add(m *Member) {
-	p.Members[m.Key] = m
+func (p *Queue) Add(m *Resource) {
+	p.Resources[m.Key] = m
 	p.all = append(p.all, m)
 	if m.Parent != "" {
 		p.below[m.Parent] = append(p.below[m.Parent], m)
@@ -138,30 +138,30 @@ func (p *Plan) Add(m *Member) {
 // Resume continues an earlier plan once the members are added. total and deleted are
 // that plan's recorded progress. Members that have gone since then count as deleted;
 // came is how many members have been added since.
-func (p *Plan) Resume(total, deleted, came, pass int) {
-	for _, m := range p.Members {
+func (p *Queue) Resume(total, deleted, came, pass int) {
+	for _, m := range p.Resources {
 		p.forgetGone(m)
 	}
 	p.pass = max(pass, p.pass)
-	gone := deleted + max(0, total-deleted-(len(p.Members)-came))
+	gone := deleted + max(0, total-deleted-(len(p.Resources)-came))
 	if gone > 0 {
-		p.Total, p.went = gone+len(p.Members), make([]string, gone) // their types are no longer known
+		p.Total, p.went = gone+len(p.Resources), make([]string, gone) // their types are no longer known
 	}
 }
 
 // forgetGone removes from a restored member's blockers those that have gone since.
-func (p *Plan) forgetGone(m *Member) {
+func (p *Queue) forgetGone(m *Resource) {
 	if m.State != Parked || len(m.Blockers) == 0 {
 		return
 	}
-	m.Blockers = slices.DeleteFunc(m.Blockers, func(key string) bool { return p.Members[key] == nil })
+	m.Blockers = slices.DeleteFunc(m.Blockers, func(key string) bool { return p.Resources[key] == nil })
 	if len(m.Blockers) == 0 {
 		p.become(m, Waiting, false)
 	}
 }
 
 // Progress is how far a deletion has come.
-type Progress struct {
+type Summary struct {
 	Total      int      `json:"total"` // of the resources that it found so far
 	Deleted    int      `json:"deleted"`
 	InFlight   int      `json:"inFlight"` // their deletion is under way
@@ -172,28 +172,28 @@ type Progress struct {
 }
 
 // Progress is how far the deletion has come.
-func (p *Plan) Progress() Progress {
+func (p *Queue) Summary() Summary {
 	progress := p.Counted()
 	progress.WaitingFor = p.unreachableRegions()
 	return progress
 }
 
 // Counted is Progress without the regions.
-func (p *Plan) Counted() Progress {
-	return Progress{
-		Total: p.Total, Deleted: p.Total - len(p.Members), InFlight: p.counts[InFlight] + p.counts[Accepted],
+func (p *Queue) Counted() Summary {
+	return Summary{
+		Total: p.Total, Deleted: p.Total - len(p.Resources), InFlight: p.counts[InFlight] + p.counts[Accepted],
 		Waiting: p.counts[Waiting], Parked: p.counts[Parked], Pass: p.pass,
 	}
 }
 
 // become moves a member to a state.
-func (p *Plan) become(m *Member, state State, unreachable bool) {
+func (p *Queue) become(m *Resource, state State, unreachable bool) {
 	p.count(m, -1)
 	m.State, m.Unreachable, m.Changed = state, unreachable, true
 	p.count(m, 1)
 }
 
-func (p *Plan) count(m *Member, by int) {
+func (p *Queue) count(m *Resource, by int) {
 	p.counts[m.State] += by
 	if m.active() {
 		p.activeOf[m.Type] += by
@@ -207,17 +207,17 @@ func (p *Plan) count(m *Member, by int) {
 }
 
 // remove removes a member, and lets those that waited for it go on.
-func (p *Plan) remove(m *Member) {
+func (p *Queue) remove(m *Resource) {
 	p.learnFromSuccess(m)
 	p.count(m, -1)
 	p.tally.count(m.Type, -1)
-	delete(p.Members, m.Key)
+	delete(p.Resources, m.Key)
 	p.went = append(p.went, m.Type)
-	if len(p.all) > 64 && len(p.all) > 2*len(p.Members) {
-		p.all = slices.DeleteFunc(p.all, func(m *Member) bool { return p.Members[m.Key] != m })
+	if len(p.all) > 64 && len(p.all) > 2*len(p.Resources) {
+		p.all = slices.DeleteFunc(p.all, func(m *Resource) bool { return p.Resources[m.Key] != m })
 	}
 	for _, child := range p.below[m.Key] {
-		if p.Members[child.Key] == child && (child.State == Waiting || child.State == Parked) {
+		if p.Resources[child.Key] == child && (child.State == Waiting || child.State == Parked) {
 			p.AwaitProof(child)
 		}
 	}
@@ -225,7 +225,7 @@ func (p *Plan) remove(m *Member) {
 	waiters := p.waiters[m.Key]
 	delete(p.waiters, m.Key)
 	for _, w := range waiters {
-		if p.Members[w.Key] != w || w.State != Parked || !slices.Contains(w.Blockers, m.Key) {
+		if p.Resources[w.Key] != w || w.State != Parked || !slices.Contains(w.Blockers, m.Key) {
 			continue
 		}
 		w.Blockers = slices.DeleteFunc(w.Blockers, func(key string) bool { return key == m.Key })
@@ -236,27 +236,27 @@ func (p *Plan) remove(m *Member) {
 }
 
 // await leaves it to another job to find out a member's outcome.
-func (p *Plan) await(m *Member) {
+func (p *Queue) await(m *Resource) {
 	m.Since, m.Tries, m.Due, m.Blockers, m.Orphan = time.Time{}, 0, time.Time{}, nil, false
 	p.become(m, Accepted, false)
 }
 
 // Stop has nothing sent any more.
-func (p *Plan) Stop() { p.stopped = true }
+func (p *Queue) Stop() { p.stopped = true }
 
 // AwaitProof leaves it to another job to find out whether a member still exists: if it
 // does, it is sent.
-func (p *Plan) AwaitProof(m *Member) {
+func (p *Queue) AwaitProof(m *Resource) {
 	p.await(m)
 	m.Orphan = true
 }
 
 // Busy returns the number of refused members with a write of their own that may be under
 // way.
-func (p *Plan) Busy() int { return p.busy }
+func (p *Queue) Busy() int { return p.busy }
 
 // In returns the number of members in a state.
-func (p *Plan) In(s State) int { return p.counts[s] }
+func (p *Queue) In(s State) int { return p.counts[s] }
 
 // Outcome is what an answer to a member's DELETE means for it.
 type Outcome uint8
@@ -296,8 +296,8 @@ type Result struct {
 }
 
 // OnResult applies the result of a member's call.
-func (p *Plan) OnResult(key string, s Result, now time.Time) {
-	m := p.Members[key]
+func (p *Queue) OnResult(key string, s Result, now time.Time) {
+	m := p.Resources[key]
 	if m == nil || m.State != InFlight {
 		return
 	}
@@ -332,10 +332,10 @@ func (p *Plan) OnResult(key string, s Result, now time.Time) {
 
 // blind reports whether a refusal gives no reason that is known, so that it may show that
 // another type goes first.
-func (s Result) blind(m *Member) bool { return !s.Named && m.Busy == "" && !m.Again }
+func (s Result) blind(m *Resource) bool { return !s.Named && m.Busy == "" && !m.Again }
 
 // retry schedules another try of a member, as long as its budget lasts.
-func (p *Plan) retry(m *Member, s Result, now time.Time) {
+func (p *Queue) retry(m *Resource, s Result, now time.Time) {
 	if m.Since.IsZero() {
 		m.Since = now
 	}
@@ -349,16 +349,16 @@ func (p *Plan) retry(m *Member, s Result, now time.Time) {
 	p.setAside(m, nil) // its budget stays spent: each further pass tries it once
 }
 
-func (p *Plan) pauseOf(m *Member, retryAfter time.Duration) time.Duration {
+func (p *Queue) pauseOf(m *Resource, retryAfter time.Duration) time.Duration {
 	return max(retryAfter, timing.Backoff(p.limits.Pause, max(p.limits.Longest, p.limits.Pause), m.Tries))
 }
 
 // park sets a refused member aside until its blockers have gone.
-func (p *Plan) park(m *Member, s Result) {
+func (p *Queue) park(m *Resource, s Result) {
 	m.Since, m.Tries = time.Time{}, 0
 	var blockers []string
 	for _, key := range s.Blockers {
-		if b := p.Members[key]; b != nil && b != m && !slices.Contains(blockers, key) {
+		if b := p.Resources[key]; b != nil && b != m && !slices.Contains(blockers, key) {
 			blockers = append(blockers, key)
 			p.learn(inventory.TypeOrder{Before: b.Type, After: m.Type})
 		}
@@ -370,7 +370,7 @@ func (p *Plan) park(m *Member, s Result) {
 	}
 }
 
-func (p *Plan) setAside(m *Member, blockers []string) {
+func (p *Queue) setAside(m *Resource, blockers []string) {
 	m.Blockers, m.Due = blockers, time.Time{}
 	for _, key := range blockers {
 		p.waiters[key] = append(p.waiters[key], m)
@@ -388,8 +388,8 @@ type RowState struct {
 
 // Observe compares a member with its state in the inventory. It ignores a member in
 // flight, whose state comes with its answer.
-func (p *Plan) Observe(key string, s RowState) {
-	m := p.Members[key]
+func (p *Queue) Observe(key string, s RowState) {
+	m := p.Resources[key]
 	if m == nil || m.State == InFlight {
 		return
 	}
@@ -409,7 +409,7 @@ func (p *Plan) Observe(key string, s RowState) {
 	}
 }
 
-func (p *Plan) setBusy(m *Member, busy string) {
+func (p *Queue) setBusy(m *Resource, busy string) {
 	if m.Busy == busy {
 		return
 	}
@@ -421,9 +421,9 @@ func (p *Plan) setBusy(m *Member, busy string) {
 // writeEnded gives what was refused another try after the end of a member's own write:
 // that member at once, unless it waits for others, and all others in a further pass, as
 // their providers need not say that they waited for it.
-func (p *Plan) writeEnded(m *Member) {
+func (p *Queue) writeEnded(m *Resource) {
 	for _, other := range p.all {
-		if p.Members[other.Key] == other && (other.State == Parked || other.State == InFlight) {
+		if p.Resources[other.Key] == other && (other.State == Parked || other.State == InFlight) {
 			other.Again, other.Blind, other.Changed = true, false, true
 		}
 	}
@@ -433,8 +433,8 @@ func (p *Plan) writeEnded(m *Member) {
 }
 
 // Drop removes a member that no longer exists.
-func (p *Plan) Drop(key string) {
-	if m := p.Members[key]; m != nil && m.State != InFlight {
+func (p *Queue) Drop(key string) {
+	if m := p.Resources[key]; m != nil && m.State != InFlight {
 		p.remove(m)
 	}
 }
@@ -450,19 +450,19 @@ const (
 )
 
 // End returns how the deletion has ended.
-func (p *Plan) End() End {
+func (p *Queue) End() End {
 	switch {
-	case len(p.Members) == 0:
+	case len(p.Resources) == 0:
 		return EndEmpty
-	case p.counts[Parked] == len(p.Members) && p.busy == 0 && !p.canPass():
+	case p.counts[Parked] == len(p.Resources) && p.busy == 0 && !p.canPass():
 		return EndBlocked
 	}
 	return EndNone
 }
 
 // canPass reports whether a further pass over the parked members could succeed.
-func (p *Plan) canPass() bool {
-	for _, m := range p.Members {
+func (p *Queue) canPass() bool {
+	for _, m := range p.Resources {
 		if p.mayGoNow(m) {
 			return true
 		}
@@ -472,15 +472,15 @@ func (p *Plan) canPass() bool {
 
 // mayGoNow reports whether a parked member could succeed now: another has gone since it
 // was tried, or the write of one has ended.
-func (p *Plan) mayGoNow(m *Member) bool {
+func (p *Queue) mayGoNow(m *Resource) bool {
 	return m.State == Parked && (m.Again || m.Tried < len(p.went))
 }
 
 // unreachableRegions returns the regions that members wait for, also while these are tried
 // again, which may take as long as a call.
-func (p *Plan) unreachableRegions() []string {
+func (p *Queue) unreachableRegions() []string {
 	regions := map[string]bool{}
-	for _, m := range p.Members {
+	for _, m := range p.Resources {
 		if m.Unreachable {
 			regions[m.Region] = true
 		}

@@ -22,40 +22,40 @@ const (
 )
 
 // MemberState says how far the move of one resource has come. The numbers are stored.
-type MemberState uint8
+type State uint8
 
 // The states of a member.
 const (
-	MemberOpen MemberState = iota
-	MemberMoved
-	MemberStayed
-	MemberGone
+	Open State = iota
+	Moved
+	Stayed
+	Gone
 )
 
-func (f MemberState) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
+func (f State) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
 
 // Member is a resource of the move.
-type Member struct {
-	ID    string      `json:"id"`
-	Key   string      `json:"key"`
-	Type  string      `json:"type"` // as declared
-	Stray bool        `json:"stray,omitempty"`
-	State MemberState `json:"fate,omitempty"`  // as the inventory has it
-	Error string      `json:"error,omitempty"` // why it stays, if its call does not say
+type Resource struct {
+	ID    string `json:"id"`
+	Key   string `json:"key"`
+	Type  string `json:"type"` // as declared
+	Stray bool   `json:"stray,omitempty"`
+	State State  `json:"fate,omitempty"`  // as the inventory has it
+	Error string `json:"error,omitempty"` // why it stays, if its call does not say
 
-	Decided MemberState          `json:"-"` // the state that is to be recorded
+	Decided State                `json:"-"` // the state that is to be recorded
 	stands  bool                 // it was just seen at its old place
 	Twin    *inventory.Discovery `json:"-"` // it was just seen at its new place as well
 }
 
 // Call asks one provider to move all its resources in one region.
 type Call struct {
-	Namespace string    `json:"namespace"`
-	Region    string    `json:"region"`
-	Version   string    `json:"version"` // api-version
-	Members   []*Member `json:"members"`
-	Phase     phase     `json:"phase,omitempty"`
-	Due       time.Time `json:"due,omitzero"` // nothing is to be done before
+	Namespace string      `json:"namespace"`
+	Region    string      `json:"region"`
+	Version   string      `json:"version"` // api-version
+	Resources []*Resource `json:"members"`
+	Phase     phase       `json:"phase,omitempty"`
+	Due       time.Time   `json:"due,omitzero"` // nothing is to be done before
 	// Ends is the time after which no sent request can take effect.
 	Ends  time.Time `json:"ends,omitzero"`
 	Since time.Time `json:"since,omitzero"` // of the first of the failures that count against its budget
@@ -77,9 +77,9 @@ type Poll struct {
 }
 
 // Open returns the members whose outcome is unknown.
-func (c *Call) Open() (members []*Member) {
-	for _, m := range c.Members {
-		if m.State == MemberOpen && m.Decided == MemberOpen {
+func (c *Call) Open() (members []*Resource) {
+	for _, m := range c.Resources {
+		if m.State == Open && m.Decided == Open {
 			members = append(members, m)
 		}
 	}
@@ -87,14 +87,14 @@ func (c *Call) Open() (members []*Member) {
 }
 
 // Row returns what a probe of a member at its old place needs.
-func (c *Call) Row(m *Member, sub string) inventory.Resource {
+func (c *Call) Row(m *Resource, sub string) inventory.Resource {
 	return inventory.Resource{Subscription: sub, Key: m.Key, ID: m.ID, TypeName: m.Type, Region: c.Region, APIVersion: c.Version}
 }
 
 // Unrecorded returns the members whose outcome is known but not recorded.
-func (c *Call) Unrecorded(limit int) (page []*Member) {
-	for _, m := range c.Members {
-		if m.State == MemberOpen && m.Decided != MemberOpen && len(page) < limit {
+func (c *Call) Unrecorded(limit int) (page []*Resource) {
+	for _, m := range c.Resources {
+		if m.State == Open && m.Decided != Open && len(page) < limit {
 			page = append(page, m)
 		}
 	}
@@ -103,7 +103,7 @@ func (c *Call) Unrecorded(limit int) (page []*Member) {
 
 // Types returns the types of a call's members, each once.
 func (c *Call) Types() (names []string) {
-	for _, m := range c.Members {
+	for _, m := range c.Resources {
 		if !slices.Contains(names, m.Type) {
 			names = append(names, m.Type)
 		}
@@ -125,39 +125,39 @@ type Limits struct {
 // stayed, once the call can no longer take effect; only then may the call be sent again,
 // for the resources that stayed. A resource that is seen at neither place is gone, unless
 // it appears before the late-write window has passed.
-type Plan struct {
+type Move struct {
 	Limits Limits
 	Calls  []*Call
 }
 
 // Step is the next step for a call.
-type Step uint8
+type Action uint8
 
 // The steps.
 const (
-	StepSend Step = iota
-	StepPoll
-	StepAsk
+	ActionSend Action = iota
+	ActionPoll
+	ActionProbe
 )
 
 // Task is a step of a call.
 type Task struct {
-	Call *Call
-	Step Step
+	Call   *Call
+	Action Action
 }
 
 // Next lists the tasks to do now.
-func (p *Plan) Next(now time.Time) (tasks []Task) {
+func (p *Move) Next(now time.Time) (tasks []Task) {
 	for _, c := range p.Calls {
 		if c.Due.After(now) || len(c.Open()) == 0 {
 			continue
 		}
-		step := StepSend
+		step := ActionSend
 		switch c.Phase {
 		case phaseOpen:
-			step = StepAsk
+			step = ActionProbe
 		case phaseRunning:
-			step = StepPoll
+			step = ActionPoll
 		case phaseUnsent:
 		}
 		tasks = append(tasks, Task{c, step})
@@ -199,7 +199,7 @@ type Result struct {
 }
 
 // OnResult applies the result of a call or a poll.
-func (p *Plan) OnResult(c *Call, s Result, now time.Time) {
+func (p *Move) OnResult(c *Call, s Result, now time.Time) {
 	polled := c.Phase == phaseRunning
 	c.unreachable = s.Unreachable
 	if s.Text != "" {
@@ -233,7 +233,7 @@ func (p *Plan) OnResult(c *Call, s Result, now time.Time) {
 	}
 }
 
-func (p *Plan) accept(c *Call, s Result, now time.Time, polled bool) {
+func (p *Move) accept(c *Call, s Result, now time.Time, polled bool) {
 	if s.Poll != nil {
 		c.Poll = s.Poll
 	}
@@ -245,7 +245,7 @@ func (p *Plan) accept(c *Call, s Result, now time.Time, polled bool) {
 }
 
 // fails counts a failure and makes the call wait. It reports whether the budget lasts.
-func (p *Plan) fails(c *Call, after time.Duration, now time.Time) bool {
+func (p *Move) fails(c *Call, after time.Duration, now time.Time) bool {
 	if c.Since.IsZero() {
 		c.Since = now
 	}
@@ -254,11 +254,11 @@ func (p *Plan) fails(c *Call, after time.Duration, now time.Time) bool {
 	return p.lasts(c, c.Due)
 }
 
-func (p *Plan) lasts(c *Call, at time.Time) bool {
+func (p *Move) lasts(c *Call, at time.Time) bool {
 	return c.Since.IsZero() || at.Before(c.Since.Add(p.Limits.Budget))
 }
 
-func (p *Plan) pauseOf(c *Call, retryAfter time.Duration) time.Duration {
+func (p *Move) pauseOf(c *Call, retryAfter time.Duration) time.Duration {
 	return max(retryAfter, timing.Backoff(p.Limits.Pause, max(p.Limits.Longest, p.Limits.Pause), c.Tries))
 }
 
@@ -271,24 +271,24 @@ type Presence struct {
 
 // Observe applies the places where a member of an open call was seen, by probes that
 // started at a time.
-func (c *Call) Observe(m *Member, s Presence, probed time.Time) {
+func (c *Call) Observe(m *Resource, s Presence, probed time.Time) {
 	over := !probed.Before(c.Ends)
 	switch {
-	case !s.Known || m.Decided != MemberOpen:
+	case !s.Known || m.Decided != Open:
 	case s.New && !s.Old:
-		m.Decided = MemberMoved
+		m.Decided = Moved
 	case s.Working:
 	case s.Old && (over || c.Claimed): // a claimed call is over
 		m.stands = true
 	case !over:
 	default:
-		m.Decided = MemberGone
+		m.Decided = Gone
 	}
 }
 
 // Conclude decides how a call goes on after all its open members were probed. answered:
 // their region gave an answer.
-func (p *Plan) Conclude(c *Call, answered bool, now time.Time) {
+func (p *Move) Conclude(c *Call, answered bool, now time.Time) {
 	c.unreachable = !answered
 	open := c.Open()
 	stand := 0
@@ -309,21 +309,21 @@ func (p *Plan) Conclude(c *Call, answered bool, now time.Time) {
 		c.Phase, c.Due = phaseUnsent, now.Add(p.Limits.Pause)
 	default:
 		for _, m := range open {
-			m.Decided = MemberStayed
+			m.Decided = Stayed
 		}
 	}
 }
 
 // Stop ends the sending of calls. Resources that were not sent stay, for the given
 // reason.
-func (p *Plan) Stop(reason string) {
+func (p *Move) Stop(reason string) {
 	for _, c := range p.Calls {
 		c.Final = true
 		if c.Phase != phaseUnsent {
 			continue
 		}
 		for _, m := range c.Open() {
-			m.Decided = MemberStayed
+			m.Decided = Stayed
 			if c.Error == "" {
 				m.Error = reason
 			}
@@ -332,10 +332,10 @@ func (p *Plan) Stop(reason string) {
 }
 
 // Ended reports whether every member's outcome is recorded.
-func (p *Plan) Ended() bool {
+func (p *Move) Ended() bool {
 	for _, c := range p.Calls {
-		for _, m := range c.Members {
-			if m.State == MemberOpen {
+		for _, m := range c.Resources {
+			if m.State == Open {
 				return false
 			}
 		}
@@ -344,7 +344,7 @@ func (p *Plan) Ended() bool {
 }
 
 // Wake returns when there is something to do next.
-func (p *Plan) Wake() (first time.Time) {
+func (p *Move) Wake() (first time.Time) {
 	for _, c := range p.Calls {
 		if len(c.Open()) > 0 && (first.IsZero() || c.Due.Before(first)) {
 			first = c.Due
@@ -354,7 +354,7 @@ func (p *Plan) Wake() (first time.Time) {
 }
 
 // Progress is how far a move has come.
-type Progress struct {
+type Summary struct {
 	Total      int      `json:"total"`
 	Moved      int      `json:"moved"`
 	InFlight   int      `json:"inFlight"`
@@ -364,22 +364,22 @@ type Progress struct {
 }
 
 // Progress is how far the move has come.
-func (p *Plan) Progress() (all Progress) {
+func (p *Move) Summary() (all Summary) {
 	unreachable := map[string]bool{}
 	for _, c := range p.Calls {
-		for _, m := range c.Members {
+		for _, m := range c.Resources {
 			all.Total++
 			switch {
-			case m.State == MemberMoved:
+			case m.State == Moved:
 				all.Moved++
-			case m.State != MemberOpen:
+			case m.State != Open:
 				all.Failed++
 			case c.Phase == phaseUnsent:
 				all.Waiting++
 			default:
 				all.InFlight++
 			}
-			if m.State == MemberOpen && c.unreachable {
+			if m.State == Open && c.unreachable {
 				unreachable[c.Region] = true
 			}
 		}
@@ -390,7 +390,7 @@ func (p *Plan) Progress() (all Progress) {
 
 // Candidate is a resource that may move.
 type Candidate struct {
-	Member                    Member
+	Resource                  Resource
 	Namespace, Region, Server string   // server: the endpoint, within its region
 	Versions                  []string // api-versions, newest first
 	Refusal                   string   // why it cannot move
@@ -402,10 +402,10 @@ func CallsFor(all []Candidate) (calls []*Call) {
 	at, versions := map[place]*Call{}, map[*Call][]string{}
 	refused := &Call{}
 	for _, r := range all {
-		member := r.Member
+		member := r.Resource
 		if r.Refusal != "" {
-			member.State, member.Error = MemberStayed, r.Refusal
-			refused.Members = append(refused.Members, &member)
+			member.State, member.Error = Stayed, r.Refusal
+			refused.Resources = append(refused.Resources, &member)
 			continue
 		}
 		to := place{r.Namespace, r.Region, r.Server}
@@ -415,7 +415,7 @@ func CallsFor(all []Candidate) (calls []*Call) {
 			at[to], versions[c] = c, r.Versions
 			calls = append(calls, c)
 		}
-		c.Members = append(c.Members, &member)
+		c.Resources = append(c.Resources, &member)
 		// The newest version that all types know, else the newest of the first type.
 		versions[c] = slices.DeleteFunc(slices.Clone(versions[c]), func(v string) bool { return !slices.Contains(r.Versions, v) })
 		if len(versions[c]) > 0 {
@@ -425,13 +425,13 @@ func CallsFor(all []Candidate) (calls []*Call) {
 	slices.SortStableFunc(calls, func(a, b *Call) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Region, b.Region))
 	})
-	if len(refused.Members) > 0 {
+	if len(refused.Resources) > 0 {
 		calls = append(calls, refused)
 	}
 	return calls
 }
 
 // InventoryMember returns a member in the inventory's form.
-func (c *Call) InventoryMember(m *Member) inventory.MoveMember {
+func (c *Call) InventoryRow(m *Resource) inventory.MoveMember {
 	return inventory.MoveMember{Key: m.Key, Region: c.Region, Stray: m.Stray}
 }

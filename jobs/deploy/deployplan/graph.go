@@ -75,7 +75,7 @@ type Limits struct {
 }
 
 // Step is a step of a deployment.
-type Step struct {
+type PlannedStep struct {
 	DependsOn []int  // numbers of earlier and later steps
 	Endpoint  string // to which it is sent; empty: it is not bounded by one
 	// Nested: it is a nested deployment. It takes no room besides that of the steps it
@@ -91,25 +91,25 @@ type Step struct {
 }
 
 // Plan is a deployment under way. It is not safe for concurrent use.
-type Plan struct {
-	Steps    []Step
+type Graph struct {
+	Steps    []PlannedStep
 	Canceled bool // nothing further is sent
 	Complete bool // what the template lacks is deleted in the end
 	limits   Limits
-	removal  *deletion.Plan
+	removal  *deletion.Queue
 }
 
 // New returns the plan of a deployment whose steps are as far as their states say. They
 // depend on each other without a cycle.
-func New(steps []Step, limits Limits) *Plan {
-	p := &Plan{Steps: steps, limits: limits}
+func New(steps []PlannedStep, limits Limits) *Graph {
+	p := &Graph{Steps: steps, limits: limits}
 	p.enclose()
 	p.spread()
 	return p
 }
 
 // enclose records in each step the nested deployment that holds it.
-func (p *Plan) enclose() {
+func (p *Graph) enclose() {
 	for i := range p.Steps {
 		for _, held := range p.Steps[i].Holds {
 			p.Steps[held].within = &i
@@ -119,7 +119,7 @@ func (p *Plan) enclose() {
 
 // Grow adds the steps of a nested deployment that is about to begin, since they were
 // unknown before. Their numbers follow those of all others.
-func (p *Plan) Grow(nested int, steps []Step, holds []int) {
+func (p *Graph) Grow(nested int, steps []PlannedStep, holds []int) {
 	p.Steps = append(p.Steps, steps...)
 	if p.Canceled {
 		p.Cancel()
@@ -130,7 +130,7 @@ func (p *Plan) Grow(nested int, steps []Step, holds []int) {
 
 // HeldEnd reports whether all that a nested deployment holds has ended, and how: Succeeded,
 // Failed or Canceled.
-func (p *Plan) HeldEnd(nested int) (end State, over bool) {
+func (p *Graph) HeldEnd(nested int) (end State, over bool) {
 	end = Succeeded
 	for _, held := range p.Steps[nested].Holds {
 		switch s := &p.Steps[held]; {
@@ -146,7 +146,7 @@ func (p *Plan) HeldEnd(nested int) (end State, over bool) {
 }
 
 // Cancel stops sending. What runs is followed to its end.
-func (p *Plan) Cancel() {
+func (p *Graph) Cancel() {
 	p.Canceled = true
 	if p.removal != nil {
 		p.removal.Stop()
@@ -159,7 +159,7 @@ func (p *Plan) Cancel() {
 }
 
 // Next returns what to do now, in the order of the steps.
-func (p *Plan) Next(now time.Time) (orders []Order) {
+func (p *Graph) Next(now time.Time) (orders []Order) {
 	running, at := p.running()
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -187,7 +187,7 @@ func (p *Plan) Next(now time.Time) (orders []Order) {
 }
 
 // running counts the steps that run: in all, and at each endpoint.
-func (p *Plan) running() (n int, at map[string]int) {
+func (p *Graph) running() (n int, at map[string]int) {
 	at = map[string]int{}
 	for i := range p.Steps {
 		if s := &p.Steps[i]; !s.Nested && !s.State.Over() && (s.busy || s.State != Waiting) {
@@ -199,7 +199,7 @@ func (p *Plan) running() (n int, at map[string]int) {
 }
 
 // blocked reports whether a step waits for others: for those that it holds, or to be sent.
-func (p *Plan) blocked(i int) bool {
+func (p *Graph) blocked(i int) bool {
 	s := &p.Steps[i]
 	if s.Nested && s.State == Accepted {
 		_, over := p.HeldEnd(i)
@@ -209,7 +209,7 @@ func (p *Plan) blocked(i int) bool {
 }
 
 // free reports whether all that a step depends on has succeeded, and what holds it has begun.
-func (p *Plan) free(s *Step) bool {
+func (p *Graph) free(s *PlannedStep) bool {
 	if s.within != nil && p.Steps[*s.within].State != Accepted {
 		return false
 	}
@@ -223,7 +223,7 @@ func (p *Plan) free(s *Step) bool {
 
 // Settle takes the outcome of an order. Of what is to be done again, after is the pause that
 // was asked for. It returns the steps that ended with this one, by their numbers.
-func (p *Plan) Settle(o Order, outcome Outcome, after time.Duration, now time.Time) (ended []int) {
+func (p *Graph) Settle(o Order, outcome Outcome, after time.Duration, now time.Time) (ended []int) {
 	s := &p.Steps[o.Step]
 	s.busy = false
 	s.Due = now.Add(max(after, p.limits.Pause))
@@ -258,7 +258,7 @@ func (p *Plan) Settle(o Order, outcome Outcome, after time.Duration, now time.Ti
 var landed = map[Outcome]State{Done: Succeeded, Refused: Failed, GoesOn: Accepted}
 
 // trouble notes a failure that may pass, and reports whether the budget is spent.
-func (p *Plan) trouble(s *Step, now time.Time) (spent bool) {
+func (p *Graph) trouble(s *PlannedStep, now time.Time) (spent bool) {
 	if s.Trouble.IsZero() {
 		s.Trouble = now
 	}
@@ -268,7 +268,7 @@ func (p *Plan) trouble(s *Step, now time.Time) (spent bool) {
 // Expire ends a deployment that has taken too long: what runs has failed, the rest is not
 // sent. Where nothing runs, since no gateway did, what waits has failed. It returns the steps
 // that have failed.
-func (p *Plan) Expire() (failed []int) {
+func (p *Graph) Expire() (failed []int) {
 	var waiting []int
 	for i := range p.Steps {
 		switch s := &p.Steps[i]; {
@@ -292,7 +292,7 @@ func (p *Plan) Expire() (failed []int) {
 
 // spread ends what depends on steps that have not succeeded and never will, and what is in
 // nested deployments that have ended before it.
-func (p *Plan) spread() (ended []int) {
+func (p *Graph) spread() (ended []int) {
 	for more := true; more; {
 		more = false
 		for i := range p.Steps {
@@ -310,9 +310,11 @@ func (p *Plan) spread() (ended []int) {
 }
 
 // leftOut reports whether a step is in a nested deployment that was left out.
-func (p *Plan) leftOut(s *Step) bool { return s.within != nil && p.Steps[*s.within].State == Succeeded }
+func (p *Graph) leftOut(s *PlannedStep) bool {
+	return s.within != nil && p.Steps[*s.within].State == Succeeded
+}
 
-func (p *Plan) hopeless(s *Step) bool {
+func (p *Graph) hopeless(s *PlannedStep) bool {
 	if s.within != nil && p.Steps[*s.within].State.Over() {
 		return true
 	}
@@ -325,7 +327,7 @@ func (p *Plan) hopeless(s *Step) bool {
 }
 
 // Wake is when there is something to do again without an outcome; false: there is not.
-func (p *Plan) Wake(now time.Time) (first time.Time, waits bool) {
+func (p *Graph) Wake(now time.Time) (first time.Time, waits bool) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if !s.Due.After(now) || s.busy || s.State.Over() || p.blocked(i) { // the cheapest first: hardly any step has a time
@@ -340,7 +342,7 @@ func (p *Plan) Wake(now time.Time) (first time.Time, waits bool) {
 
 // Over reports whether nothing is left to do, and how the deployment has ended: Succeeded,
 // Failed or Canceled.
-func (p *Plan) Over() (end State, over bool) {
+func (p *Graph) Over() (end State, over bool) {
 	switch end, over = p.stepsOver(); {
 	case over && p.removal != nil:
 		return p.removalOver()
@@ -350,7 +352,7 @@ func (p *Plan) Over() (end State, over bool) {
 	return end, over
 }
 
-func (p *Plan) stepsOver() (end State, over bool) {
+func (p *Graph) stepsOver() (end State, over bool) {
 	end = Succeeded
 	for i := range p.Steps {
 		switch s := &p.Steps[i]; {
@@ -367,7 +369,7 @@ func (p *Plan) stepsOver() (end State, over bool) {
 }
 
 // Counts returns how many steps and deletions have ended, of how many.
-func (p *Plan) Counts() (done, of int) {
+func (p *Graph) Counts() (done, of int) {
 	of = len(p.Steps)
 	if p.removal != nil {
 		progress := p.removal.Counted()
