@@ -64,7 +64,7 @@ func (s *stepRecord) breakdown(of Reference, state deployplan.State) jobs.Breakd
 	return shown
 }
 
-// recordedSteps are the steps of a deployment, and of those nested in it, as they are recorded.
+// recordedSteps reads the records of the steps of a deployment, and of deployments nested in it.
 type recordedSteps struct {
 	store   *inventory.Store
 	job     jobrow.Job
@@ -73,7 +73,7 @@ type recordedSteps struct {
 	all     []jobs.BreakdownStep
 }
 
-// read adds the steps of the deployment of an ID, if it is one of the job.
+// read adds the steps of the deployment with an ID, if it belongs to the job.
 func (e *recordedSteps) read(ctx context.Context, id, within string) error {
 	if e.seen[arm.Fold(id)] {
 		return nil
@@ -119,7 +119,7 @@ func (e *recordedSteps) read(ctx context.Context, id, within string) error {
 	return e.add(ctx, within, sent, record, notSent)
 }
 
-// stepsOf returns the steps of a deployment that runs which were sent, or have ended.
+// stepsOf returns the steps of a running deployment that were sent, or have ended.
 func (e *recordedSteps) stepsOf(record Stored, within string) (steps []jobs.BreakdownStep, err error) {
 	holder := 0
 	if record.Within != nil {
@@ -143,8 +143,8 @@ func (e *recordedSteps) stepsOf(record Stored, within string) (steps []jobs.Brea
 	return steps, nil
 }
 
-// add adds steps that were sent, and those that are known of the deployment's record alone, as
-// in the state unsent.
+// add adds steps that were sent, and, in the state unsent, those that only the deployment's
+// record names.
 func (e *recordedSteps) add(ctx context.Context, within string, steps []jobs.BreakdownStep, record Stored, unsent string) error {
 	place := func(of Reference) (at int) {
 		at = slices.IndexFunc(steps, func(s jobs.BreakdownStep) bool { return arm.EqualFold(s.ID, of.ID) && !s.Removes })

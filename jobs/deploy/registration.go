@@ -14,8 +14,8 @@ import (
 	"portico/template/expr"
 )
 
-// registerFirst registers the namespaces that are known before the first step. A refusal ends
-// it: the steps register what is missing then, and one that is refused has that as its error.
+// registerFirst registers the namespaces that are known before the first step. It ends at the
+// first failure: each step registers its own namespace if necessary, and reports the error.
 func (a *attempt) registerFirst(ctx context.Context) {
 	for _, of := range a.steps {
 		r := of.resource
@@ -28,9 +28,9 @@ func (a *attempt) registerFirst(ctx context.Context) {
 	}
 }
 
-// registered reports whether a resource can be sent: it registers its subscription for its
-// namespace, as the deployment's caller, or else settles the step. To register again changes
-// nothing, so that neither other steps nor a takeover matter.
+// registered registers the subscription of a resource for its namespace, as the deployment's
+// caller, and reports whether the resource can be sent. If not, it sets the step's outcome.
+// Registering twice is harmless, so other steps and takeovers may do it as well.
 func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resource) bool {
 	namespace, _, _ := strings.Cut(r.Type, "/")
 	of := arm.Fold(r.Scope.Subscription + " " + namespace)
@@ -52,13 +52,13 @@ func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resour
 	}
 	if s.outcome = deployplan.Transient; err == nil {
 		s.record.Began, s.record.Status = a.Store.Now(), answer.Status
-		s.step.target(&s.record)
+		s.step.recordTarget(&s.record)
 		s.refused(answer)
 	}
 	return false
 }
 
-// Registrations are those of subscriptions for the providers of a map.
+// Registrations reads the registrations of subscriptions for the providers in a map.
 type Registrations struct {
 	Map   *regions.Map
 	Store *inventory.Store
