@@ -48,7 +48,7 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	var renewing sync.WaitGroup
 	renewing.Go(func() { held.keep(work, stop) })
 	started := time.Now()
-	result, err := w.guarded(work, kind, claim)
+	result, err := w.runSafely(work, kind, claim)
 	lost := errors.Is(context.Cause(work), errLeaseLost)
 	stop(nil)
 	renewing.Wait()
@@ -79,7 +79,7 @@ func endOf(outcome string, result Result) (state jobrow.State, ended bool) {
 // guarded turns a panic into an error of its attempt. It cannot catch panics of
 // goroutines that the attempt starts: a kind has to catch these itself, or they end the
 // process, and then the next process that claims the job.
-func (w *worker) guarded(ctx context.Context, kind Kind, claim *Claim) (result Result, err error) {
+func (w *worker) runSafely(ctx context.Context, kind Kind, claim *Claim) (result Result, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
 			result, err = Result{}, errPanicked

@@ -50,7 +50,7 @@ func (s *regionSlots) room() func(region string) bool {
 	}
 }
 
-func (s *regionSlots) take(region string) {
+func (s *regionSlots) occupy(region string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running[region]++

@@ -51,7 +51,7 @@ func (w *worker) run(ctx context.Context) {
 		due, err := w.claim(ctx)
 		more = due.more
 		for _, job := range due.jobs {
-			w.slots.take(job.Region)
+			w.slots.occupy(job.Region)
 			attempts.Go(func() {
 				defer w.slots.release(job.Region)
 				w.attempt(ctx, job, due.since)

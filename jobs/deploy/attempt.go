@@ -22,7 +22,7 @@ import (
 // attempt is one attempt at a deployment.
 type attempt struct {
 	*Deployer
-	*worked
+	*expansion
 	job     *jobrow.Job
 	claim   *jobs.Claim
 	name    deploymentrow.Name
@@ -59,10 +59,10 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		return jobs.Result{}, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
 	if len(recorded) > 0 { // else the deployment may be gone with its records
-		a.worked = d.shelf.remove(a.job.ID)
+		a.expansion = d.shelf.remove(a.job.ID)
 	}
-	if a.worked == nil {
-		a.worked, err = d.expand(ctx, claim.Job)
+	if a.expansion == nil {
+		a.expansion, err = d.expand(ctx, claim.Job)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
 		return a.abandon(ctx)
@@ -97,7 +97,7 @@ func (a *attempt) leave() {
 		return
 	}
 	a.forgetAnswers()
-	a.shelf.put(a.job.ID, a.worked, a.shelved)
+	a.shelf.put(a.job.ID, a.expansion, a.shelved)
 }
 
 // abandon ends a deployment whose group has gone, and the deployments nested in it.

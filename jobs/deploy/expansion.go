@@ -13,7 +13,7 @@ import (
 
 // worked is the expansion of a deployment, which is the same for each attempt. It does not include
 // the states of the steps, which are recorded.
-type worked struct {
+type expansion struct {
 	order   Order // without its content
 	input   template.Input
 	planned *template.Plan
@@ -26,13 +26,13 @@ type worked struct {
 }
 
 // expand reads the order of a job, and expands its template.
-func (d *Deployer) expand(ctx context.Context, job jobrow.Job) (*worked, error) {
+func (d *Deployer) expand(ctx context.Context, job jobrow.Job) (*expansion, error) {
 	o, err := d.orderOf(ctx, job)
 	if err != nil {
 		return nil, err
 	}
 	d.metrics.expansions.Inc()
-	w := &worked{order: o, memory: d.Memory.Reservation(o.CallerName, d.MemoryLimit)}
+	w := &expansion{order: o, memory: d.Memory.Reservation(o.CallerName, d.MemoryLimit)}
 	p, in, faults, err := w.order.Expand(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("work out the template of a deployment: %w", err)
@@ -53,7 +53,7 @@ func (d *Deployer) expand(ctx context.Context, job jobrow.Job) (*worked, error) 
 const documentCost = 4
 
 // bytes estimates the memory that it takes. Shared parts of values count more than once.
-func (w *worked) bytes() int64 {
+func (w *expansion) bytes() int64 {
 	n := documentCost * w.input.Template.Value.Size()
 	for _, argument := range w.input.Arguments {
 		n += documentCost * argument.Value.Size()

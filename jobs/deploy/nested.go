@@ -296,7 +296,7 @@ type ending struct {
 // endingOf returns the end of a task's nested deployment, which follows from its steps.
 func (a *attempt) endingOf(t *task) *ending {
 	e := &ending{record: a.nestedRecord(t), operations: a.operationsIn(t.Step, t.step.nested.ID)}
-	e.state, _ = a.plan.HeldEnd(t.Step)
+	e.state, _ = a.plan.NestedEnd(t.Step)
 	p := &e.record.Properties
 	switch e.state {
 	case deployplan.Failed:

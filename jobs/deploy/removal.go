@@ -235,7 +235,7 @@ func (r removing) Call(m *deletionplan.Resource) deletion.Sender {
 	of.Plan = m.Record()
 	return func(ctx, _ context.Context) deletion.CallResult { // a call of a deployment has its own time
 		a := r.request(ctx, &of)
-		a.Note = func() {
+		a.Apply = func() {
 			of.Fault = of.Fault.Within(r.errorBytes())
 			r.removals[of.Key] = of
 		}

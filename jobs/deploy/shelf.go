@@ -23,17 +23,17 @@ const (
 type shelf struct {
 	memory *limits.Memory
 	mu     sync.Mutex
-	kept   map[[16]byte]*kept // by jobs
+	kept   map[[16]byte]*keptExpansion // by jobs
 }
 
-type kept struct {
-	*worked
+type keptExpansion struct {
+	*expansion
 	reserved *limits.Reservation
 	end      *time.Timer
 }
 
 func newShelf() *shelf {
-	return &shelf{memory: limits.NewMemory(shelfBytes, shelfShare, nil), kept: map[[16]byte]*kept{}}
+	return &shelf{memory: limits.NewMemory(shelfBytes, shelfShare, nil), kept: map[[16]byte]*keptExpansion{}}
 }
 
 // reserve returns the reservation for the expansion of a caller's deployment, nil if there is no
@@ -48,11 +48,11 @@ func (s *shelf) reserve(caller string, bytes int64) *limits.Reservation {
 }
 
 // put keeps the expansion of a job's deployment.
-func (s *shelf) put(job [16]byte, w *worked, room *limits.Reservation) {
+func (s *shelf) put(job [16]byte, w *expansion, room *limits.Reservation) {
 	if former := s.remove(job); former != nil { // of an attempt that had lost the job
 		former.memory.Close()
 	}
-	k := &kept{worked: w, reserved: room}
+	k := &keptExpansion{expansion: w, reserved: room}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.kept[job] = k
@@ -65,17 +65,17 @@ func (s *shelf) put(job [16]byte, w *worked, room *limits.Reservation) {
 
 // remove returns the expansion that is kept for a job, nil if there is none, and keeps it no
 // longer.
-func (s *shelf) remove(job [16]byte) *worked {
+func (s *shelf) remove(job [16]byte) *expansion {
 	s.mu.Lock()
 	k := s.kept[job]
 	s.mu.Unlock()
 	if k == nil || !s.drop(job, k) {
 		return nil
 	}
-	return k.worked
+	return k.expansion
 }
 
-func (s *shelf) drop(job [16]byte, k *kept) bool {
+func (s *shelf) drop(job [16]byte, k *keptExpansion) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.kept[job] != k {

@@ -80,7 +80,7 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) {
 		s.onError(err)
 	case !there:
 		s.record.LeftOut, s.outcome = true, deployplan.Done
-	case s.Act == deployplan.Ask:
+	case s.Act == deployplan.Probe:
 		a.findLanded(ctx, s, r, body)
 	case !r.Options.OnlyIfNotExists || !a.exists(ctx, s, r):
 		a.send(ctx, s, r, body)

@@ -26,15 +26,15 @@ type attempt struct {
 	group   inventory.Group
 	driver  *deletion.Driver
 	plan    *deletionplan.Queue
-	strays  map[string]inventory.Stray // by member
-	errors  map[string]string          // of members, not recorded yet
-	// gone are the generations of rows whose resource is gone, and rechecked those that
-	// were verified once more, both by key.
+	strays  map[string]inventory.Stray // by resource
+	errors  map[string]string          // of resources, not recorded yet
+	// gone has the generations of rows whose resource is gone, and rechecked the generations
+	// that were verified once more, both by key.
 	gone, rechecked map[string][16]byte
 	open            []deletionplan.Wait // writes that hold the group back
-	came            int                 // how many resources are younger than the recorded progress
+	younger         int                 // the number of resources that are younger than the recorded progress
 	saved           time.Time
-	checks          int // for members that came back
+	checks          int // for resources that came back
 }
 
 func (d *Deleter) attempt(claim *jobs.Claim, p *Payload, group inventory.Group) *attempt {
@@ -57,11 +57,11 @@ func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
 // watch is the interval at which the plan is refreshed with the findings of other jobs.
 func (w *attempt) watch() time.Duration { return max(w.Floor, 10*time.Millisecond) }
 
-// ids returns the headers of a GET. It names no caller, as what a provider hides from one
-// is there all the same.
+// ids returns the headers of a GET. It names no caller, as a provider might hide resources from
+// the caller.
 func (w *attempt) ids() http.Header { return w.payload.Header(w.Region) }
 
-// load makes the plan from the inventory.
+// load builds the queue from the inventory.
 func (w *attempt) load(ctx context.Context) error {
 	known, err := w.Prober.Store.TypeOrders(ctx, w.claim.Job.Subscription)
 	if err != nil {
@@ -81,19 +81,19 @@ func (w *attempt) load(ctx context.Context) error {
 		return err
 	}
 	was := w.payload.Progress
-	w.plan.Resume(was.Total, was.Deleted, w.came, was.Pass)
+	w.plan.Resume(was.Total, was.Deleted, w.younger, was.Pass)
 	if len(recorded) == 0 && was.Total == 0 {
-		w.note("group delete begins", zap.Int("resources", len(w.plan.Resources)))
+		w.logEvent("group delete begins", zap.Int("resources", len(w.plan.Resources)))
 	}
 	return nil
 }
 
 // Rows implements [deletion.Kind].
 func (w *attempt) Rows(ctx context.Context, each func(inventory.Resource) error) error {
-	w.came = 0
+	w.younger = 0
 	found := func(row inventory.Resource) error {
 		if row.Created.After(w.payload.Saved) {
-			w.came++
+			w.younger++
 		}
 		return each(row)
 	}
@@ -117,7 +117,7 @@ func (w *attempt) Rows(ctx context.Context, each func(inventory.Resource) error)
 	return err
 }
 
-// rowOf returns a stray as a row of the group's.
+// rowOf returns a stray as a row of the group.
 func rowOf(stray inventory.Stray) inventory.Resource {
 	row := stray.Row()
 	row.Key, row.Created = stray.MemberKey(), stray.Seen
@@ -127,7 +127,7 @@ func rowOf(stray inventory.Stray) inventory.Resource {
 // Unknown implements [deletion.Kind].
 func (w *attempt) Unknown(ctx context.Context, m *deletionplan.Resource, row inventory.Resource) (bool, error) {
 	if stray, is := w.strays[m.Key]; is {
-		return w.askStray(ctx, m, stray)
+		return w.probeStray(ctx, m, stray)
 	}
 	if m.State != deletionplan.Accepted || !seenAbsent(row) {
 		return false, nil
@@ -137,7 +137,7 @@ func (w *attempt) Unknown(ctx context.Context, m *deletionplan.Resource, row inv
 
 // askStray probes a stray whose delete was accepted, or refused while a write of it was under
 // way, because no other job does.
-func (w *attempt) askStray(ctx context.Context, m *deletionplan.Resource, stray inventory.Stray) (unknown bool, err error) {
+func (w *attempt) probeStray(ctx context.Context, m *deletionplan.Resource, stray inventory.Stray) (unknown bool, err error) {
 	if m.State != deletionplan.Accepted && m.Busy == "" {
 		return false, nil
 	}
@@ -150,7 +150,7 @@ func (w *attempt) askStray(ctx context.Context, m *deletionplan.Resource, stray 
 		w.plan.Drop(m.Key)
 		return true, nil
 	}
-	return unanswered != nil || !readable || !index.Terminal(shown.ProvisioningState), nil //nolint:nilerr // its region delays no other
+	return unanswered != nil || !readable || !index.Terminal(shown.ProvisioningState), nil //nolint:nilerr // a region that does not answer must not delay the others
 }
 
 // seenAbsent reports whether a GET found nothing of a row's resource, but a write of
@@ -171,8 +171,8 @@ func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) err
 		return context.Cause(ctx)
 	}
 	if a := w.absence(row, probed, err); a.Outcome == deletionplan.OutcomeGone {
-		if a.Note != nil {
-			a.Note()
+		if a.Apply != nil {
+			a.Apply()
 		}
 		w.plan.Drop(row.Key)
 	}
@@ -260,8 +260,8 @@ func (w *attempt) save(ctx context.Context) error {
 	}
 }
 
-// changed returns the members whose record has changed, at most a page of them. It
-// leaves out those in flight, which get an answer anyway.
+// changed returns the resources whose record has changed, at most a page of them. It
+// leaves out resources in flight, which get a result anyway.
 func (w *attempt) changed() (page []inventory.DeletionMember) {
 	for key, m := range w.plan.Resources {
 		if !m.Changed || m.State == deletionplan.InFlight {
@@ -277,7 +277,7 @@ func (w *attempt) changed() (page []inventory.DeletionMember) {
 	return page
 }
 
-func (w *attempt) note(what string, fields ...zap.Field) {
+func (w *attempt) logEvent(what string, fields ...zap.Field) {
 	w.Log.Info(what, append(fields, zap.String("group", strings.ToValidUTF8(w.payload.Group, "\uFFFD")),
 		zap.String("subscription", w.claim.Job.Subscription), zap.String("job", w.claim.Job.Name()), zap.String("correlationId", w.payload.Correlation))...)
 }

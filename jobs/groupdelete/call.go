@@ -41,13 +41,13 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.Cal
 	case deletion.Followed(row):
 		return deletion.Result(deletionplan.OutcomeUnproven)
 	}
-	return w.at(ctx, row, func(q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
+	return w.callEndpoint(ctx, row, func(q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
 		return w.callAt(ctx, calling, row, q, endpoint)
 	})
 }
 
 // at calls the endpoint of a resource once there is room.
-func (w *attempt) at(ctx context.Context, row inventory.Resource, call func(*routing.Request, *regions.Endpoint) deletion.CallResult) deletion.CallResult {
+func (w *attempt) callEndpoint(ctx context.Context, row inventory.Resource, call func(*routing.Request, *regions.Endpoint) deletion.CallResult) deletion.CallResult {
 	q, endpoint, err := w.Prober.Target(row)
 	if err != nil {
 		a, _ := deletion.Unconfigured(err)
@@ -88,7 +88,7 @@ func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q
 	settled, err := w.Prober.Store.Settle(context.WithoutCancel(calling), ticket, means)
 	failpoint.Pass(failpoint.GroupSettleAfter)
 	switch {
-	case err != nil: // the intent ends by time; the row says that it is there
+	case err != nil: // the intent expires; until then the row shows the resource
 		return stale()
 	case settled.Row == nil:
 	case a.Outcome == deletionplan.OutcomeGone: // another write may overturn it
@@ -103,7 +103,7 @@ func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q
 
 // callStray sends one DELETE for a stray, to the region where it was seen.
 func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) deletion.CallResult {
-	return w.at(ctx, stray.Row(), func(q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
+	return w.callEndpoint(ctx, stray.Row(), func(q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
 		started := time.Now()
 		ticket, err := w.Prober.Store.BeginStray(calling, stray, inventory.Write{
 			APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
@@ -133,8 +133,8 @@ func (w *attempt) header() http.Header {
 	return header
 }
 
-// unsent returns the answer for a call that was not made. A refusal by the inventory
-// means that the plan is stale, or that the group no longer belongs to the job.
+// unsent returns the result of a call that was not made. If the inventory refused it, the queue
+// is stale, or the group no longer belongs to the job.
 func unsent(err error) deletion.CallResult {
 	a := deletion.Result(deletionplan.OutcomeUnsent)
 	a.Stale = errors.Is(err, inventory.ErrChanged)
@@ -145,7 +145,7 @@ func unsent(err error) deletion.CallResult {
 	return a
 }
 
-// stale returns the answer for a call whose outcome the inventory does not have.
+// stale returns the result of a call whose outcome could not be recorded.
 func stale() deletion.CallResult {
 	a := deletion.Result(deletionplan.OutcomeUnsent)
 	a.Stale = true
@@ -186,7 +186,7 @@ func (w *attempt) absent(ctx context.Context, row inventory.Resource) deletion.C
 	return w.absence(row, probe.ProbeResult{Settled: settled, Generation: generation}, err)
 }
 
-// absence returns what a probe that found nothing means for a member.
+// absence returns what a probe that found nothing means for a resource.
 func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err error) deletion.CallResult {
 	switch {
 	case err == nil && probed.Settled:
@@ -197,7 +197,7 @@ func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err 
 		return deletion.Result(deletionplan.OutcomeUnproven)
 	}
 	a := deletion.Result(deletionplan.OutcomeGone)
-	a.Note = func() { w.gone[row.Key] = probed.Generation }
+	a.Apply = func() { w.gone[row.Key] = probed.Generation }
 	return a
 }
 
@@ -208,7 +208,7 @@ func (w *attempt) unproven(ctx context.Context, row inventory.Resource) deletion
 	return w.absence(row, probed, err)
 }
 
-// exchange sends a DELETE, and returns what became of it for the plan and for the inventory.
+// exchange sends a DELETE, and returns its result for the queue and for the inventory.
 // Once the request has left, exchange waits for its end even if the attempt is over.
 func (w *attempt) exchange(
 	ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time,
@@ -239,8 +239,8 @@ func (w *attempt) exchange(
 	return a, settled
 }
 
-// unanswered returns the answer for a call without one: its region is unreachable,
-// unless the call came too late to be made.
+// unanswered returns the result of a call without an answer: its region is unreachable, unless
+// the call came too late to be made.
 func unanswered(err error, q *routing.Request) deletion.CallResult {
 	fault := upstream.FaultOf(err, "")
 	if fault.TooLate() || errors.Is(err, context.Canceled) {
@@ -251,5 +251,5 @@ func unanswered(err error, q *routing.Request) deletion.CallResult {
 	return a
 }
 
-// whyStatus puts a provider's answer into a sentence.
+// whyStatus returns a sentence about the status of a provider's answer.
 func whyStatus(status int) string { return "Its provider answered " + strconv.Itoa(status) + "." }

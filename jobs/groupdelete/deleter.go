@@ -1,7 +1,7 @@
 // Package groupdelete deletes the resources of a group, and then the group.
 //
-// A [deletion.Driver] drives it. Each DELETE is an intent in the inventory like a client's
-// write. Rows, strays and intents alone say what is left.
+// It uses a [deletion.Driver]. Each DELETE is an intent in the inventory, like a client's write.
+// Only rows, strays and intents show what is left.
 //
 // A caller who may delete the group may delete all that it holds, as in ARM: no right to
 // a single resource is checked, and the deletion goes on when its caller loses the right.
@@ -31,7 +31,7 @@ import (
 	"portico/routing"
 )
 
-// EmptinessCheck asks a group's providers whether the group is empty; see
+// EmptinessCheck finds out from a group's providers whether the group is empty; see
 // [inventory.DeleteGroupConditions].
 type EmptinessCheck interface {
 	// Judge allows the group to go if every place was looked at. It runs in the
@@ -47,22 +47,22 @@ type EmptinessCheck interface {
 // deletion can end).
 //
 // Each attempt makes a plan from the inventory and drives it until it can only wait. The job
-// and its members only record failures.
+// and its resources only record failures.
 type Deleter struct {
 	Prober         probe.Prober
 	EmptinessCheck func(Payload) EmptinessCheck
 	Sender         string // which replica sends
 	Region         string // of the front door, for the ids of its calls
-	PerEndpoint    int    // calls under way per endpoint, of one caller's deletions on this replica
-	AtEndpoint     int    // and of all callers'; at least PerEndpoint
-	PerJob         int    // calls under way of one deletion
+	PerEndpoint    int    // calls under way per endpoint, for one caller's deletions on this replica
+	AtEndpoint     int    // and for all callers' deletions; at least PerEndpoint
+	PerJob         int    // calls under way for one deletion
 	Budget         time.Duration
-	Limit          time.Duration // of a deletion as a whole
+	Limit          time.Duration // for a deletion as a whole
 	// SendWithin and CallLimit are the times after its intent within which a call may
 	// begin, and may still send.
 	SendWithin, CallLimit time.Duration
 
-	Floor time.Duration // the least time between two calls for the same member
+	Floor time.Duration // the least time between two calls for the same resource
 	Log   *zap.Logger
 
 	metrics *metrics
@@ -103,9 +103,9 @@ type Payload struct {
 	jobs.Commission
 	Progress deletionplan.Summary `json:"progress"`
 	Waits    []deletionplan.Wait  `json:"waits,omitempty"`
-	// Canceling: Waits are what a deletion that is being canceled waits for.
+	// Canceling: the deletion is being canceled, and waits for Waits before it ends.
 	Canceling bool `json:"canceling,omitempty"`
-	// Saved is when Progress was recorded: it does not include later members.
+	// Saved is when Progress was recorded: it does not include later resources.
 	Saved time.Time `json:"saved,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
 	// Fault is the error that the deletion ended with, as clients get it.
@@ -118,7 +118,7 @@ func (p Payload) String() string { return jobrow.PayloadOf(p) }
 // ReadPayload reads the payload of a deletion's job.
 func ReadPayload(j jobrow.Job) (p Payload, err error) {
 	err = j.Read(&p)
-	if j.State == jobrow.Cancelling && !p.Canceling { // it waits no longer for what it waited for before
+	if j.State == jobrow.Cancelling && !p.Canceling { // its earlier waits are over
 		p.Waits, p.Progress.WaitingFor = nil, nil
 	}
 	return p, err

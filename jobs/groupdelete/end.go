@@ -21,7 +21,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// closingRounds is how often one attempt tries to close a group: each look at its
+// closingRounds is the number of times that one attempt tries to close a group: each look at its
 // places may find new ones.
 const closingRounds = 4
 
@@ -36,7 +36,7 @@ func (w *attempt) End(ctx context.Context, end deletionplan.End, late bool) (res
 	case late:
 		result, err = w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 	case end == deletionplan.EndBlocked:
-		came, undecided, err := w.lookAround(ctx)
+		came, undecided, err := w.findReturned(ctx)
 		switch {
 		case came, err != nil:
 			return jobs.Result{}, false, err
@@ -70,7 +70,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 		case err == nil:
 			failpoint.Pass(failpoint.GroupCloseAfter)
 			w.metrics.ends.WithLabelValues("Succeeded").Inc()
-			w.note("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
+			w.logEvent("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
 			return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 		case errors.As(err, &left) && left.Intents == 0: // adopted meanwhile, or changed
 			return w.again(ctx, w.watch())
@@ -111,10 +111,10 @@ func (w *attempt) waitFor(ctx context.Context, open []inventory.OpenWrite, until
 	return pause
 }
 
-// lookAround looks for members that came back after their delete, before the deletion
+// lookAround looks for resources that came back after their delete, before the deletion
 // is given up. came reports whether there are any; undecided reports that a call for a
 // present resource is still open. A region that does not answer does not delay the end.
-func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err error) {
+func (w *attempt) findReturned(ctx context.Context) (came, undecided bool, err error) {
 	if w.checks++; w.checks > closingRounds {
 		return false, false, nil
 	}
@@ -159,7 +159,7 @@ func (w *attempt) waitForRegions(ctx context.Context, inconclusive error) (jobs.
 	return jobs.Result{Payload: w.payload.String()}, inconclusive
 }
 
-// fail reopens the group with the resources that are left, and says why.
+// fail reopens the group with the resources that are left, and an error that names them.
 func (w *attempt) fail(ctx context.Context, code arm.Code, separator string) (jobs.Result, error) {
 	if err := w.save(ctx); err != nil {
 		return jobs.Result{}, err
@@ -198,11 +198,11 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 		return jobs.Result{}, fmt.Errorf("reopen the group: %w", err)
 	}
 	w.metrics.ends.WithLabelValues(string(fault.Code)).Inc()
-	w.note("group delete ended", zap.String("outcome", outcome), zap.String("code", string(fault.Code)), zap.Int("left", len(left)))
+	w.logEvent("group delete ended", zap.String("outcome", outcome), zap.String("code", string(fault.Code)), zap.Int("left", len(left)))
 	return jobs.Result{End: state, Recorded: true}, nil
 }
 
-// leftovers returns the members that are left, by key.
+// leftovers returns the resources that are left, by key.
 func (w *attempt) leftovers(ctx context.Context) ([]answers.Detail, error) {
 	left := make([]answers.Detail, 0, len(w.plan.Resources))
 	for _, key := range slices.Sorted(maps.Keys(w.plan.Resources)) {
@@ -216,7 +216,7 @@ func (w *attempt) leftovers(ctx context.Context) ([]answers.Detail, error) {
 	return left, nil
 }
 
-// shortNames returns the leftovers as messages name them.
+// shortNames returns the names of the leftovers for messages.
 func shortNames(left []answers.Detail) []string {
 	names := make([]string, len(left))
 	for i, l := range left {

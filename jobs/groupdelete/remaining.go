@@ -66,7 +66,7 @@ func remainingOf(m *deletionplan.Resource) jobs.Remaining {
 	return r
 }
 
-// records reads what is recorded of members, at most so many; 0: all.
+// records reads the records of at most limit resources, or of all if limit is 0.
 func records(ctx context.Context, store *inventory.Store, job jobrow.Job, limit int) (map[string]deletionplan.Record, error) {
 	recorded := map[string]deletionplan.Record{}
 	for after := ""; ; {
@@ -76,7 +76,7 @@ func records(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 		}
 		for _, r := range page {
 			var m deletionplan.Record
-			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some have an error alone
+			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some have only an error
 				recorded[r.Key] = m
 			}
 		}

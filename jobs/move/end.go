@@ -20,7 +20,7 @@ import (
 // rowsAtOnce is the number of resources that move in one transaction.
 const rowsAtOnce = 100
 
-// settle records the decided states of members, in the index and in the payload at
+// settle records the decided states of resources, in the index and in the payload at
 // once.
 func (w *attempt) settle(ctx context.Context) error {
 	for _, c := range w.plan.Calls {
@@ -63,7 +63,7 @@ func (w *attempt) adopt(ctx context.Context, m *moveplan.Resource) {
 		return
 	}
 	if _, err := w.Prober.Store.Adopt(ctx, *m.Twin); err != nil {
-		w.note("a resource that a provider has twice was not adopted", zap.Error(err))
+		w.logEvent("a resource that a provider has twice was not adopted", zap.Error(err))
 	}
 }
 
@@ -71,7 +71,7 @@ func (w *attempt) adopt(ctx context.Context, m *moveplan.Resource) {
 // groups.
 const closePause = time.Second
 
-// close makes both groups Active again, once the state of every member is recorded.
+// close makes both groups Active again, once the state of every resource is recorded.
 func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 	ended := *w.payload
 	ended.Progress, ended.Ended = w.plan.Summary(), w.now()
@@ -93,7 +93,7 @@ func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 		return jobs.Result{}, fmt.Errorf("end a move: %w", err)
 	}
 	failpoint.Pass(failpoint.MoveEndAfter)
-	w.note("move ended", zap.String("outcome", outcome), zap.Int("moved", ended.Progress.Moved), zap.Int("failed", ended.Progress.Failed))
+	w.logEvent("move ended", zap.String("outcome", outcome), zap.Int("moved", ended.Progress.Moved), zap.Int("failed", ended.Progress.Failed))
 	return jobs.Result{End: state, Recorded: true}, nil
 }
 
@@ -136,7 +136,7 @@ func (w *attempt) leftovers() (left []answers.Detail) {
 }
 
 // noteCall logs the result of a call.
-func (w *attempt) noteCall(c *moveplan.Call, result moveplan.Result) {
-	w.note("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())),
+func (w *attempt) logCall(c *moveplan.Call, result moveplan.Result) {
+	w.logEvent("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())),
 		zap.Stringer("result", result.Outcome))
 }

@@ -5,8 +5,8 @@
 // place in the index only when Portico's own GETs have found it at the new place, and no
 // longer at the old one.
 //
-// A [plan.Plan] decides what is next; the transactions that record the facts it depends
-// on record the plan too. An attempt carries out its tasks.
+// A [moveplan.Move] decides what is next; the transactions that record the facts it depends
+// on record the plan too. An attempt executes its tasks.
 //
 // Before each call the caller's roles are checked again: if the caller has lost a right
 // that the move needs, the resources that were not sent yet stay. After a call has left,
@@ -127,7 +127,7 @@ func show(j jobrow.Job) jobs.ProgressReport {
 	return s
 }
 
-// Payload is the payload of a move's job, and of its validation's.
+// Payload is the payload of the job of a move, or of a validation.
 type Payload struct {
 	Source    inventory.GroupName `json:"source"` // as it is written
 	Target    inventory.GroupName `json:"target"`
@@ -147,13 +147,13 @@ type Payload struct {
 // String returns the payload as it is stored.
 func (p Payload) String() string { return jobrow.PayloadOf(p) }
 
-// Of reports whether a job is that of a move, or of its validation, which judgesOnly.
+// Of reports whether a job moves resources, or only validates a move.
 func Of(j jobrow.Job) (moves, judgesOnly bool) {
 	judgesOnly = j.Kind == inventory.ValidateMoveJob
 	return judgesOnly || j.Kind == inventory.MoveJob, judgesOnly
 }
 
-// ReadPayload reads the payload of a move's job, or of its validation's.
+// ReadPayload reads the payload of the job of a move, or of a validation.
 func ReadPayload(j jobrow.Job) (p Payload, err error) {
 	err = j.Read(&p)
 	return p, err
@@ -174,7 +174,7 @@ func (p Payload) Moved(row inventory.Resource) (moved inventory.Resource, done b
 }
 
 func (k *Mover) limits() moveplan.Limits {
-	return moveplan.Limits{Budget: k.Budget, Pause: k.Floor, Longest: longestAsk, Window: k.LateWriteWindow}
+	return moveplan.Limits{Budget: k.Budget, Pause: k.Floor, Longest: longestProbePause, Window: k.LateWriteWindow}
 }
 
 // longestWait bounds the pause of an attempt that has nothing to do, and longestStay the
@@ -185,7 +185,7 @@ const (
 )
 
 // longestAsk bounds the pause between two probes of the same resource.
-const longestAsk = 15 * time.Second
+const longestProbePause = 15 * time.Second
 
 // Run works on the move until it can only wait.
 func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
@@ -257,10 +257,10 @@ func (w *attempt) skip(reason string) {
 	for _, id := range w.payload.Resources {
 		all = append(all, moveplan.Candidate{Resource: moveplan.Resource{ID: id, Key: arm.Fold(id)}, Refusal: reason})
 	}
-	w.take(all)
+	w.setCandidates(all)
 }
 
-func (w *attempt) take(all []moveplan.Candidate) {
+func (w *attempt) setCandidates(all []moveplan.Candidate) {
 	w.plan.Calls = moveplan.CallsFor(all)
 	w.payload.Calls, w.payload.Planned = w.plan.Calls, true
 }
@@ -271,8 +271,8 @@ func (w *attempt) arrange(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.take(all)
-	w.note("move begins", zap.Int("resources", len(all)), zap.Int("calls", len(w.plan.Calls)))
+	w.setCandidates(all)
+	w.logEvent("move begins", zap.Int("resources", len(all)), zap.Int("calls", len(w.plan.Calls)))
 	return w.save(ctx)
 }
 
@@ -292,17 +292,17 @@ func (k *Mover) candidates(ctx context.Context, p *Payload) (all []moveplan.Cand
 		case err != nil:
 			return nil, fmt.Errorf("read a resource that is to move: %w", err)
 		}
-		all = append(all, k.placed(moveplan.Resource{ID: row.ID, Key: key, Type: row.TypeName}, row))
+		all = append(all, k.candidateOf(moveplan.Resource{ID: row.ID, Key: key, Type: row.TypeName}, row))
 		for _, stray := range strays {
 			if stray.Key == key {
-				all = append(all, k.placed(moveplan.Resource{ID: stray.ID, Key: key, Type: row.TypeName, Stray: true}, stray.Row()))
+				all = append(all, k.candidateOf(moveplan.Resource{ID: stray.ID, Key: key, Type: row.TypeName, Stray: true}, stray.Row()))
 			}
 		}
 	}
 	return all, nil
 }
 
-func (k *Mover) placed(m moveplan.Resource, row inventory.Resource) moveplan.Candidate {
+func (k *Mover) candidateOf(m moveplan.Resource, row inventory.Resource) moveplan.Candidate {
 	r := moveplan.Candidate{Resource: m, Region: row.Region}
 	q, endpoint, err := k.Prober.Target(row)
 	switch {
@@ -320,7 +320,7 @@ func absentText(id string) string {
 	return answers.FaultText(arm.ResourceNotFound, "The resource '"+arm.ShortName(id)+"' was not found.")
 }
 
-// run carries out the plan until the move can only wait, or has ended.
+// run executes the plan until the move can only wait, or has ended.
 func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 	for {
 		if reason := w.stopped(); reason != "" {
@@ -343,7 +343,7 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 					continue
 				}
 			}
-			if err := w.carryOut(ctx, tasks); err != nil {
+			if err := w.execute(ctx, tasks); err != nil {
 				return jobs.Result{}, err
 			}
 			continue
@@ -369,7 +369,7 @@ func (w *attempt) render() string {
 
 func (w *attempt) save(ctx context.Context) error { return w.claim.Save(ctx, w.render()) }
 
-func (w *attempt) note(what string, fields ...zap.Field) {
+func (w *attempt) logEvent(what string, fields ...zap.Field) {
 	w.Log.Info(what, append(fields, zap.String("group", strings.ToValidUTF8(w.from.Name, "\uFFFD")),
 		zap.String("target", strings.ToValidUTF8(w.to.Name, "\uFFFD")),
 		zap.String("subscription", w.from.Subscription), zap.String("job", w.claim.Job.Name()), zap.String("correlationId", w.payload.Correlation))...)

@@ -19,8 +19,8 @@ import (
 	"portico/upstream/answers"
 )
 
-// Validator asks providers whether they would move resources, which changes nothing. The
-// contract does not require this call: a provider without it has no objection.
+// Validator asks providers whether they would move resources; nothing is moved. The contract does
+// not require this call: a provider without it does not object.
 type Validator struct{ Mover *Mover }
 
 // Caller implements [jobs.Commissioned].
@@ -89,8 +89,8 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	return k.end(p, jobrow.Failed, fault, refused)
 }
 
-// validateAll asks all providers about a job's resources, and returns what they refuse. open is
-// the result of one that has not answered and is to be asked again; nil: the rest are answered.
+// validateAll asks all providers about a job's resources, and returns their refusals. open is the
+// result of a provider that did not answer and is to be asked again; nil if all have answered.
 func (k Validator) validateAll(
 	ctx context.Context, p *Payload, all []moveplan.Candidate, groups [2]inventory.Group, created time.Time,
 ) (refused []answers.Detail, open *moveplan.Result, err error) {

@@ -183,7 +183,7 @@ func TestDeletionWaitsForARegionThatIsTriedAgain(t *testing.T) {
 	}
 }
 
-// A member that is refused while a write of its own runs is tried again once that has ended,
+// A resource that is refused while a write of its own runs is tried again once that has ended,
 // also by who takes the deletion over, and while another's deletion goes on. Meanwhile it is
 // named, with what it waits for.
 func TestDeletionWaitsForOwnWrites(t *testing.T) {
@@ -259,7 +259,7 @@ func TestDeletionKeepsPauses(t *testing.T) {
 func TestDeletionGoesOnDespiteNewResources(t *testing.T) {
 	for name, c := range map[string]struct {
 		total, deleted int      // recorded
-		came           int      // of the members
+		came           int      // of the resources
 		members        []string // beside the refused one
 		now            bool     // it is tried at once: something has gone since it was refused
 	}{
@@ -292,7 +292,7 @@ func TestDeletionGoesOnDespiteNewResources(t *testing.T) {
 	}
 }
 
-// What a member waits for is said without a break, also while it is tried once more because
+// What a resource waits for is said without a break, also while it is tried once more because
 // another one has gone.
 func TestWaitForAnOwnWriteIsNamedThroughout(t *testing.T) {
 	now := time.Unix(0, 0)

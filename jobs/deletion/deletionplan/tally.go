@@ -8,29 +8,29 @@ import (
 	"portico/inventory"
 )
 
-// score counts calls that were answered, and those of them that succeeded.
+// score counts answered calls, and how many of them succeeded.
 type score struct{ calls, successes int }
 
 // tally counts, for each type, how its calls fared while resources of each other type
 // existed. If refusals name no reason, nothing else shows an order: if calls mostly
 // fail while resources of another type exist, and hardly ever without them, that type
 // goes first.
-type tally struct {
+type typeScores struct {
 	all       map[string]score
 	alongside map[[2]string]score // type, and another type that existed
 
-	present map[string]int // members by type
-	among   []string       // the types that have members; nil: to be computed again
+	present map[string]int // resources by type
+	among   []string       // the types that have resources; nil: to be computed again
 }
 
 // leastRefusals is the number of refusals that count as a rule and not as chance.
 const leastRefusals = 3
 
-func newTally() tally {
-	return tally{all: map[string]score{}, alongside: map[[2]string]score{}, present: map[string]int{}}
+func newTally() typeScores {
+	return typeScores{all: map[string]score{}, alongside: map[[2]string]score{}, present: map[string]int{}}
 }
 
-func (t *tally) count(typ string, by int) {
+func (t *typeScores) count(typ string, by int) {
 	before := t.present[typ]
 	t.present[typ] += by
 	if before == 0 || t.present[typ] == 0 {
@@ -38,8 +38,8 @@ func (t *tally) count(typ string, by int) {
 	}
 }
 
-// typesPresent returns the types that have members. The slice is not changed.
-func (t *tally) typesPresent() []string {
+// typesPresent returns the types that have resources. The slice is not changed.
+func (t *typeScores) typesPresent() []string {
 	if t.among == nil {
 		t.among = []string{}
 		for typ, n := range t.present {
@@ -52,7 +52,7 @@ func (t *tally) typesPresent() []string {
 }
 
 // note counts the answer to a call for a type that was made while other types existed.
-func (t *tally) note(typ string, others []string, success bool) {
+func (t *typeScores) addCall(typ string, others []string, success bool) {
 	add := func(s score) score {
 		s.calls++
 		if success {
@@ -69,7 +69,7 @@ func (t *tally) note(typ string, others []string, success bool) {
 }
 
 // orders returns the orders that the tally shows, the clearest first.
-func (t *tally) orders() []inventory.TypeOrder {
+func (t *typeScores) orders() []inventory.TypeOrder {
 	type finding struct {
 		inventory.TypeOrder
 		refusals int

@@ -2,8 +2,8 @@ package deletionplan
 
 import "portico/inventory"
 
-// orderTypes adds an order to the known ones unless these say the contrary:
-// contradicting orders would order nothing.
+// orderTypes adds an order, unless it contradicts the known ones: the types of both would wait
+// for each other.
 func (p *Queue) orderTypes(o inventory.TypeOrder) (added bool) {
 	if p.before[o.After][o.Before] || p.goesBefore(o.After, o.Before) {
 		return false
@@ -45,14 +45,14 @@ func (p *Queue) learn(o inventory.TypeOrder) {
 	}
 }
 
-// learnFromSuccess learns from a member that was refused without a reason and goes now,
+// learnFromSuccess learns from a resource that was refused without a reason and goes now,
 // if only resources of one other type have gone in between.
 func (p *Queue) learnFromSuccess(m *Resource) {
 	if !m.Blind || m.State != InFlight && m.State != Accepted {
 		return
 	}
 	other := ""
-	for _, typ := range p.went[min(m.RefusedAt, len(p.went)):min(m.Tried, len(p.went))] {
+	for _, typ := range p.gone[min(m.RefusedAt, len(p.gone)):min(m.Tried, len(p.gone))] {
 		switch {
 		case typ == "":
 			return

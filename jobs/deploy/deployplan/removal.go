@@ -5,15 +5,15 @@ import (
 	deletion "portico/jobs/deletion/deletionplan"
 )
 
-// Removes reports whether the deployment now has to delete what its template lacks: it is in
-// complete mode, and each of its steps has succeeded. Remove then says what that is.
+// Removes reports whether the deployment now has to delete the resources that are not in its
+// template: it is in complete mode, and every step has succeeded. Call Remove then.
 func (p *Graph) Removes() bool {
 	end, over := p.stepsOver()
 	return p.Complete && p.removal == nil && over && end == Succeeded
 }
 
-// Remove begins the deletions, of which the caller adds the members. The plan of a group's
-// deletion decides their order, and what the refusal of one means for the others.
+// Remove begins the deletions. The caller adds the resources to the Removal. known is the order
+// of types that earlier deletions have learnt.
 func (p *Graph) Remove(known []inventory.TypeOrder) {
 	p.removal = deletion.New(deletion.Limits{
 		PerEndpoint: p.limits.PerEndpoint, PerJob: p.limits.PerDeployment, Budget: p.limits.Budget, Pause: p.limits.Pause, Longest: deletion.LongestWait,
@@ -23,10 +23,10 @@ func (p *Graph) Remove(known []inventory.TypeOrder) {
 	}
 }
 
-// Removal is the plan of the deletions, for their outcomes; nil before Remove.
+// Removal returns the queue of the deletions; nil before Remove.
 func (p *Graph) Removal() *deletion.Queue { return p.removal }
 
-// removalOver is Over of the deletions.
+// removalOver is Over for the deletions.
 func (p *Graph) removalOver() (end State, over bool) {
 	switch ended := p.removal.End(); {
 	case p.removal.In(deletion.InFlight)+p.removal.In(deletion.Accepted) > 0:

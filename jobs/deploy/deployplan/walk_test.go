@@ -53,7 +53,7 @@ type walk struct {
 // outcomes are those that an act may have.
 var outcomes = map[Act][]Outcome{
 	Send:   {Done, Refused, GoesOn, Lost, Transient, Throttled},
-	Ask:    {Done, Refused, GoesOn, Lost, Absent, Transient, Throttled},
+	Probe:  {Done, Refused, GoesOn, Lost, Absent, Transient, Throttled},
 	Follow: {Done, Refused, GoesOn, Transient, Throttled},
 }
 
@@ -168,7 +168,7 @@ func (k *walk) order(w *world) {
 		if o.Act == Send {
 			k.mayBeSent(w, o.Step)
 		}
-		if _, over := w.plan.HeldEnd(o.Step); !over && o.Act == Follow && w.plan.Steps[o.Step].Nested {
+		if _, over := w.plan.NestedEnd(o.Step); !over && o.Act == Follow && w.plan.Steps[o.Step].Nested {
 			k.t.Fatalf("%s: the nested deployment %d is ended before what it holds", k.graph, o.Step)
 		}
 		w.orders = append(w.orders, o)
@@ -185,7 +185,7 @@ func (k *walk) order(w *world) {
 	for i := range w.plan.Steps {
 		s := &w.plan.Steps[i]
 		room := s.Nested || n < bounds.PerDeployment && (s.Endpoint == "" || at[s.Endpoint] < bounds.PerEndpoint)
-		if s.State == Waiting && !s.busy && w.plan.free(s) && !s.Due.After(w.now) && room {
+		if s.State == Waiting && !s.busy && w.plan.ready(s) && !s.Due.After(w.now) && room {
 			k.t.Fatalf("%s: step %d could be sent, and is not: %s", k.graph, i, w.key())
 		}
 	}
@@ -219,7 +219,7 @@ func (k *walk) finished(w *world, end State) {
 			leftOut = around.State == Succeeded
 			lame = lame || around.State != Succeeded
 		}
-		if _, over := w.plan.HeldEnd(i); !over {
+		if _, over := w.plan.NestedEnd(i); !over {
 			k.t.Fatalf("%s: the nested deployment %d has ended, and its steps have not", k.graph, i)
 		}
 		switch s.State {

@@ -17,14 +17,14 @@ type phase uint8
 
 const (
 	phaseUnsent  phase = iota // it is sent when it is due; nothing of it can be on its way
-	phaseOpen                 // it was sent, and its members are probed
+	phaseOpen                 // it was sent, and its resources are probed
 	phaseRunning              // it was accepted, and its operation is followed
 )
 
-// MemberState says how far the move of one resource has come. The numbers are stored.
+// State is the state of one resource's move. The numbers are stored.
 type State uint8
 
-// The states of a member.
+// The states of a resource.
 const (
 	Open State = iota
 	Moved
@@ -34,7 +34,7 @@ const (
 
 func (f State) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
 
-// Member is a resource of the move.
+// Resource is a resource of the move.
 type Resource struct {
 	ID    string `json:"id"`
 	Key   string `json:"key"`
@@ -43,9 +43,9 @@ type Resource struct {
 	State State  `json:"fate,omitempty"`  // as the inventory has it
 	Error string `json:"error,omitempty"` // why it stays, if its call does not say
 
-	Decided State                `json:"-"` // the state that is to be recorded
-	stands  bool                 // it was just seen at its old place
-	Twin    *inventory.Discovery `json:"-"` // it was just seen at its new place as well
+	Decided   State                `json:"-"` // the state that is to be recorded
+	seenAtOld bool                 // it was just seen at its old place
+	Twin      *inventory.Discovery `json:"-"` // it was just seen at its new place as well
 }
 
 // Call asks one provider to move all its resources in one region.
@@ -76,7 +76,7 @@ type Poll struct {
 	Status bool   `json:"status,omitempty"` // as in inventory.Poll
 }
 
-// Open returns the members whose outcome is unknown.
+// Open returns the resources whose outcome is unknown.
 func (c *Call) Open() (members []*Resource) {
 	for _, m := range c.Resources {
 		if m.State == Open && m.Decided == Open {
@@ -86,12 +86,12 @@ func (c *Call) Open() (members []*Resource) {
 	return members
 }
 
-// Row returns what a probe of a member at its old place needs.
+// Row returns a row for a probe of a resource at its old place.
 func (c *Call) Row(m *Resource, sub string) inventory.Resource {
 	return inventory.Resource{Subscription: sub, Key: m.Key, ID: m.ID, TypeName: m.Type, Region: c.Region, APIVersion: c.Version}
 }
 
-// Unrecorded returns the members whose outcome is known but not recorded.
+// Unrecorded returns the resources whose outcome is known but not recorded.
 func (c *Call) Unrecorded(limit int) (page []*Resource) {
 	for _, m := range c.Resources {
 		if m.State == Open && m.Decided != Open && len(page) < limit {
@@ -101,7 +101,7 @@ func (c *Call) Unrecorded(limit int) (page []*Resource) {
 	return page
 }
 
-// Types returns the types of a call's members, each once.
+// Types returns the types of a call's resources, each once.
 func (c *Call) Types() (names []string) {
 	for _, m := range c.Resources {
 		if !slices.Contains(names, m.Type) {
@@ -117,7 +117,7 @@ type Limits struct {
 	Window                 time.Duration // in which a call that was accepted without a URL, or lost, may take effect
 }
 
-// Plan is the plan of one move. It can continue from its record at any time.
+// Move is the plan of one move. It can continue from its record at any time.
 //
 // Each call is sent once. Whatever its answer, each resource is then probed under both of
 // its IDs: the provider's word that all has moved is only a claim. A resource that is
@@ -130,17 +130,17 @@ type Move struct {
 	Calls  []*Call
 }
 
-// Step is the next step for a call.
+// Action is the next action for a call.
 type Action uint8
 
-// The steps.
+// The actions.
 const (
 	ActionSend Action = iota
 	ActionPoll
 	ActionProbe
 )
 
-// Task is a step of a call.
+// Task is an action to do for a call.
 type Task struct {
 	Call   *Call
 	Action Action
@@ -262,14 +262,14 @@ func (p *Move) pauseOf(c *Call, retryAfter time.Duration) time.Duration {
 	return max(retryAfter, timing.Backoff(p.Limits.Pause, max(p.Limits.Longest, p.Limits.Pause), c.Tries))
 }
 
-// Presence is where a member was seen.
+// Presence is where a resource was seen.
 type Presence struct {
 	Known    bool // both places have answered whether they hold it
 	Old, New bool
 	Working  bool // its provider is still working on it
 }
 
-// Observe applies the places where a member of an open call was seen, by probes that
+// Observe applies the places where a resource of an open call was seen, by probes that
 // started at a time.
 func (c *Call) Observe(m *Resource, s Presence, probed time.Time) {
 	over := !probed.Before(c.Ends)
@@ -279,24 +279,24 @@ func (c *Call) Observe(m *Resource, s Presence, probed time.Time) {
 		m.Decided = Moved
 	case s.Working:
 	case s.Old && (over || c.Claimed): // a claimed call is over
-		m.stands = true
+		m.seenAtOld = true
 	case !over:
 	default:
 		m.Decided = Gone
 	}
 }
 
-// Conclude decides how a call goes on after all its open members were probed. answered:
+// Conclude decides how a call goes on after all its open resources were probed. answered:
 // their region gave an answer.
 func (p *Move) Conclude(c *Call, answered bool, now time.Time) {
 	c.unreachable = !answered
 	open := c.Open()
 	stand := 0
 	for _, m := range open {
-		if m.stands {
+		if m.seenAtOld {
 			stand++
 		}
-		m.stands = false
+		m.seenAtOld = false
 	}
 	switch {
 	case stand < len(open) || stand == 0: // they are probed again
@@ -331,7 +331,7 @@ func (p *Move) Stop(reason string) {
 	}
 }
 
-// Ended reports whether every member's outcome is recorded.
+// Ended reports whether every resource's outcome is recorded.
 func (p *Move) Ended() bool {
 	for _, c := range p.Calls {
 		for _, m := range c.Resources {
@@ -353,7 +353,7 @@ func (p *Move) Wake() (first time.Time) {
 	return first
 }
 
-// Progress is how far a move has come.
+// Summary is the progress of a move.
 type Summary struct {
 	Total      int      `json:"total"`
 	Moved      int      `json:"moved"`
@@ -363,7 +363,7 @@ type Summary struct {
 	WaitingFor []string `json:"waitingFor,omitempty"` // regions that do not answer
 }
 
-// Progress is how far the move has come.
+// Summary returns the progress of the move.
 func (p *Move) Summary() (all Summary) {
 	unreachable := map[string]bool{}
 	for _, c := range p.Calls {
@@ -431,7 +431,7 @@ func CallsFor(all []Candidate) (calls []*Call) {
 	return calls
 }
 
-// InventoryMember returns a member in the inventory's form.
+// InventoryRow returns a resource in the form of package inventory.
 func (c *Call) InventoryRow(m *Resource) inventory.MoveMember {
 	return inventory.MoveMember{Key: m.Key, Region: c.Region, Stray: m.Stray}
 }

@@ -235,7 +235,7 @@ func (w *moveWorld) ask(i int, c *Call) {
 	w.plan.Conclude(c, true, w.now)
 }
 
-// settle records what became of members, some at a time.
+// settle records what became of resources, some at a time.
 func (w *moveWorld) settle() bool {
 	for _, c := range w.plan.Calls {
 		for _, m := range c.Resources {
