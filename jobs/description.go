@@ -10,29 +10,29 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// Description describes the jobs of a kind to operators: what they can do with one, how
+// Description describes the jobs of a kind to operators: what they can do with a job, how
 // it is shown, and which requests it holds up. The admin listener, its commands and its
-// console know nothing else of a kind.
+// console use nothing else of a kind.
 type Description struct {
-	// Cancellable jobs end early when an operator orders it. The others keep the index
-	// true, and end only when it is.
+	// Cancellable jobs end early when an operator orders it. Other jobs keep the index true,
+	// and end only when it is.
 	Cancellable bool
-	// AfterRestore says what a restore does with open jobs.
+	// AfterRestore is the treatment of open jobs by a restore.
 	AfterRestore AfterRestore
 	// Target is what an operator acts on in place of a job.
 	Target Target
 
-	// Limit is the time from its creation within which a job should end; 0: no limit.
-	// LimitSetting names the setting of the limit.
+	// Limit is the time within which a job should end after its creation; 0: no limit.
+	// LimitSetting names its setting.
 	Limit        time.Duration
 	LimitSetting string
 	// Problems are the codes of the problems that report a long-running job.
 	Problems Problems
 
-	// Reason and Message say why the subject of a job has to wait: as a code, and in a
+	// Reason and Message explain why the subject of a job has to wait, as a code and as a
 	// sentence.
 	Reason, Message string
-	// Refusals are the codes by which requests are refused until a job ends.
+	// Refusals are the error codes that requests get until a job ends.
 	Refusals []arm.Code
 	// HoldsAt finds the open jobs that hold up requests for a path; nil: none do.
 	HoldsAt func(ctx context.Context, path *arm.Path) ([]Hold, error)
@@ -46,7 +46,7 @@ type Description struct {
 	// Breakdown shows a job step by step; nil: the kind does not. Its errors include
 	// ErrNoBreakdown.
 	Breakdown func(ctx context.Context, j jobrow.Job) (Breakdown, error)
-	// Remedy are the words of the command that moves a job on, or shows more of it;
+	// Remedy returns the words of the command that moves a job on, or shows more of it;
 	// nil: the command that shows the job.
 	Remedy func(jobrow.Job) []string
 	// GiveUp ends a job that is not Cancellable, as its own limit would; nil: the kind has
@@ -57,7 +57,7 @@ type Description struct {
 	GiveUpPart func(ctx context.Context, j jobrow.Job, resource string) (GivenUp, error)
 }
 
-// AfterRestore says what a restore does with the open jobs of a kind.
+// AfterRestore is the treatment of a kind's open jobs by a restore.
 type AfterRestore uint8
 
 // The values of AfterRestore.
@@ -78,15 +78,15 @@ const (
 	TheSink            // whose name is the job's subject
 )
 
-// Problems say how long-running jobs are reported to operators. A kind with Summary may
-// have very many, so one problem counts them; of other kinds each job is a problem.
+// Problems defines how long-running jobs are reported to operators. A kind with Summary may
+// have very many, so one problem counts them; for other kinds each job is a problem.
 type Problems struct {
 	TooLong string // beyond the limit; "": the code that kinds without one share
 	Waiting string // for a region that does not answer; "": not reported
 	Slow    string // for half an hour; "": not reported
 	Subject string // of the sentence about one job, such as "The deletion of a group"
 
-	After     time.Duration // from when on jobs are counted; 0: from Limit on
+	After     time.Duration // the age from which jobs are counted; 0: Limit
 	Summary   string        // with one %s, for their number
 	One, Many string        // what is counted
 }
@@ -97,7 +97,7 @@ type ProgressReport struct {
 	Write   string // the kind of write that it works for
 	Region  string // that it depends on
 	Message string // in place of the description's
-	Outcome string // its last result, or its progress, in sentences
+	Outcome string // its last result or its progress, in sentences
 	Left    string // what is left to do, as a clause
 	// Done of Of steps are done; Of is 0 if unknown.
 	Done, Of   int
@@ -110,7 +110,7 @@ type Hold struct {
 	On  string // the ID of what it works on
 }
 
-// HoldOf returns the job of an ID with what it works on; none if it has ended.
+// HoldOf returns the job with an ID as a Hold on the given ID; none if it has ended.
 func HoldOf(ctx context.Context, store *inventory.Store, sub string, id [16]byte, on string) ([]Hold, error) {
 	j, err := store.Job(ctx, sub, id)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && j.State.Ended() {
@@ -137,7 +137,7 @@ func (d Description) Progress(j jobrow.Job) (s ProgressReport) {
 	return s
 }
 
-// BeingCanceled says of a job whose cancellation was ordered what it still waits for.
+// BeingCanceled is the message about a job whose cancellation was ordered.
 const BeingCanceled = "It is being canceled: nothing more is sent, and it ends once what is under way has ended."
 
 // Command returns the words of the command that moves a job on, or shows more of it.

@@ -14,7 +14,7 @@ import (
 const (
 	roundTime     = 10 * time.Second // for one round of housekeeping
 	recordsAtOnce = 1000             // ended or removed
-	seldom        = 20               // rounds, between those that also forget and measure
+	seldom        = 20               // every so many rounds, a round also forgets and measures
 	overdueAfter  = 3                // leases
 )
 
@@ -26,8 +26,8 @@ type housekeeper struct {
 	intents  prometheus.Gauge
 	events   *eventMetrics
 	replaced chan struct{} // receives when the kinds were replaced
-	// forgetting: there may be more to forget. numbering: events keep coming, and numbering
-	// those of one second delays writes less than numbering many at once.
+	// forgetting: there may be more to forget. numbering: events keep coming; numbering them
+	// every round delays writes less than numbering many at once.
 	forgetting, numbering bool
 }
 

@@ -7,7 +7,7 @@ import (
 
 const (
 	// slots is the number of jobs of a kind that one replica works on at a time in each
-	// region, and of those without a region. Each kind and region has its own slots, so
+	// region, and of jobs without a region. Each kind and region has its own slots, so
 	// that none starves another.
 	slots = 16
 	// fullRegions is the number of regions whose slots may all be taken before each

@@ -33,16 +33,15 @@ type Options struct {
 	Store       *inventory.Store
 	Kinds       map[string]Kind // by the names of their jobs
 	Owner       string          // see NewOwner
-	Lease       time.Duration   // how long a job is held without a sign of life
-	Floor       time.Duration   // the least pause after an attempt that failed
+	Lease       time.Duration   // how long a claim lasts without renewal
+	Floor       time.Duration   // the least pause after a failed attempt
 	CallerShare float64         // the part of the jobs of a Commissioned kind that one caller may have; 0: all
 	Tracer      *spans.Tracer
 	Log         *zap.Logger
 	Metrics     prometheus.Registerer
 }
 
-// NewOwner returns a name for one run of a replica: that of its host, and a suffix that
-// differs from its predecessors'.
+// NewOwner returns a name for one run of a replica: the name of its host, and a random suffix.
 func NewOwner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -65,7 +64,7 @@ type Runner struct {
 	metrics *runnerMetrics
 	kinds   atomic.Pointer[map[string]Kind]
 	workers map[string]*worker
-	watches sync.Map // of jobs' ends: from a channel to the job that it is closed for
+	watches sync.Map // by a channel: the job whose end closes it
 
 	scheduler    *scheduler
 	housekeeper  *housekeeper
@@ -80,8 +79,8 @@ type service interface {
 	run(ctx context.Context)
 }
 
-// NewRunner returns a runner, and registers its metrics and those of its kinds, which may also
-// be added later.
+// NewRunner returns a runner, and registers its metrics and its kinds' metrics. Kinds may also be
+// added later.
 func NewRunner(o Options) *Runner {
 	r := &Runner{Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{}}
 	r.scheduler = &scheduler{r}
@@ -180,7 +179,7 @@ func repeat(ctx context.Context, first time.Duration, run func() time.Duration) 
 	repeatOnWake(ctx, first, nil, func(bool) time.Duration { return run() })
 }
 
-// repeatOnWake is repeat for a function that also runs, with woken set, when wake receives.
+// repeatOnWake repeats as repeat does. It also calls run, with woken set, when wake receives.
 func repeatOnWake(ctx context.Context, first time.Duration, wake <-chan struct{}, run func(woken bool) time.Duration) {
 	timer := time.NewTimer(first)
 	defer timer.Stop()

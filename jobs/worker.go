@@ -37,7 +37,7 @@ func (w *worker) run(ctx context.Context) {
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
 	warning := throttledWarning{log: w.Log, what: notClaimed}
-	more := false // more may be due than could be claimed
+	more := false // more jobs may be due than found a slot
 	for {
 		select {
 		case <-ctx.Done():
@@ -84,7 +84,7 @@ var errLeaseLost = errors.New("the lease was lost")
 
 // lease is a holder's view of its lease on a job. It counts from before the claim or
 // renewal was sent, so that the holder stops before another replica may claim the job.
-// Stopping the work has to end the context that keep runs with.
+// Stopping the work has to end the context of renewUntilDone.
 type lease struct {
 	store  *inventory.Store
 	length time.Duration
@@ -92,9 +92,9 @@ type lease struct {
 	since  time.Time  // from when the lease counts
 }
 
-// keep renews the lease at a third of its length until ctx ends. It stops the work when
+// renewUntilDone renews the lease at a third of its length until ctx ends. It stops the work when
 // the lease is lost, or runs out before a renewal succeeded.
-func (l *lease) keep(ctx context.Context, stop context.CancelCauseFunc) {
+func (l *lease) renewUntilDone(ctx context.Context, stop context.CancelCauseFunc) {
 	interval := max(l.length/10, time.Millisecond)
 	tick(ctx, interval, interval, func() {
 		passed := timing.Elapsed(l.since, time.Now())

@@ -84,7 +84,7 @@ type CallResult struct {
 	Text string // of a failure
 	// Stale: the inventory has changed meanwhile.
 	Stale bool
-	// Note records facts about the call for the kind; it may be nil.
+	// Apply records facts about the call for the kind, on the goroutine of Run; it may be nil.
 	Apply func()
 	Err   error // ends the attempt
 }
@@ -104,7 +104,7 @@ func (d *Driver) Run(ctx context.Context) (jobs.Result, error) {
 	fail := func(err error) {
 		if failure == nil && err != nil {
 			failure = err
-			// Cutting a call off leaves its outcome open, for which others would have to wait.
+			// Cutting a call off leaves its outcome open, so that others would have to wait for it.
 			time.AfterFunc(jobs.RecordTime, cut)
 		}
 	}

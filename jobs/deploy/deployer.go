@@ -47,10 +47,10 @@ type Deployer struct {
 	// cannot take effect any more.
 	Limit, CallLimit time.Duration
 	Kept             time.Duration // how long an ended job is kept
-	// Patience bounds the time for which an attempt waits with nothing under way. For longer
-	// pauses it gives the job back, in favour of others.
+	// Patience is the longest pause that an attempt waits out with nothing under way. For longer
+	// ones it gives the job back, in favour of others.
 	Patience time.Duration
-	// Memory bounds the answers that all deployments hold, and MemoryLimit those of one.
+	// Memory bounds the answers that all deployments hold, MemoryLimit the answers that one holds.
 	Memory      *limits.Memory
 	MemoryLimit int64
 	Log         *zap.Logger

@@ -11,7 +11,7 @@ import (
 	"portico/template"
 )
 
-// worked is the expansion of a deployment, which is the same for each attempt. It does not include
+// expansion is the expansion of a deployment, which is the same for each attempt. It does not include
 // the states of the steps, which are recorded.
 type expansion struct {
 	order   Order // without its content

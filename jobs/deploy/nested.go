@@ -257,8 +257,8 @@ func withPlan(d *template.Deployment, p *template.Plan) *template.Deployment {
 	return &unfolded
 }
 
-// regrow adds the steps that nested deployments had when they began, in the order in which they
-// began.
+// regrow adds the steps that nested deployments had when they began, in the order of their
+// beginnings.
 func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps []deployplan.PlannedStep) ([]deployplan.PlannedStep, error) {
 	began := slices.DeleteFunc(slices.Collect(maps.Keys(records)), func(i int) bool { return records[i].Unfolded == nil })
 	slices.SortFunc(began, func(x, y int) int { return records[x].Unfolded.From - records[y].Unfolded.From })

@@ -72,7 +72,7 @@ func (o *Order) Expand(ctx context.Context) (*template.Plan, template.Input, []*
 	return o.Plan(ctx, of, arguments)
 }
 
-// read is [Read] of the order's content.
+// read reads the template and the parameters in the order's content.
 func (o *Order) read() (of *document.Node, arguments []template.Argument, faults []*document.Fault) {
 	d, faults := document.Read(o.Content, document.Relaxed, template.Code)
 	if len(faults) > 0 {
@@ -94,7 +94,7 @@ func Read(properties *document.Node) (of *document.Node, arguments []template.Ar
 	return of, arguments, faults
 }
 
-// Plan is Expand for a content that was read. Its faults contain no secret.
+// Plan expands a content that was read, as Expand does. Its faults contain no secret.
 func (o *Order) Plan(ctx context.Context, of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault, error) {
 	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location, Mode: o.mode(),
 		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Deployer: valueOf(o.Deployer), Environment: valueOf(o.Environment),

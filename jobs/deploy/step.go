@@ -157,7 +157,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 	s.accept(answer)
 }
 
-// groupType is the type of resource groups, for which the gateway itself answers 404.
+// groupType is the type of resource groups. The gateway itself answers 404 for them.
 const groupType = "Microsoft.Resources/resourceGroups"
 
 // exists reports whether a resource exists, or that is unknown now: then it must not be sent. If

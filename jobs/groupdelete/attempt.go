@@ -54,7 +54,7 @@ func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 // limit returns when the deletion as a whole times out.
 func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
 
-// watch is the interval at which the plan is refreshed with the findings of other jobs.
+// watch returns the interval at which the queue is refreshed with the findings of other jobs.
 func (w *attempt) watch() time.Duration { return max(w.Floor, 10*time.Millisecond) }
 
 // ids returns the headers of a GET. It names no caller, as a provider might hide resources from
@@ -135,7 +135,7 @@ func (w *attempt) Unknown(ctx context.Context, m *deletionplan.Resource, row inv
 	return true, w.confirmAbsent(ctx, row)
 }
 
-// askStray probes a stray whose delete was accepted, or refused while a write of it was under
+// probeStray probes a stray whose delete was accepted, or refused while a write of it was under
 // way, because no other job does.
 func (w *attempt) probeStray(ctx context.Context, m *deletionplan.Resource, stray inventory.Stray) (unknown bool, err error) {
 	if m.State != deletionplan.Accepted && m.Busy == "" {

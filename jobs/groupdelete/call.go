@@ -46,7 +46,7 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.Cal
 	})
 }
 
-// at calls the endpoint of a resource once there is room.
+// callEndpoint calls the endpoint of a resource once there is room.
 func (w *attempt) callEndpoint(ctx context.Context, row inventory.Resource, call func(*routing.Request, *regions.Endpoint) deletion.CallResult) deletion.CallResult {
 	q, endpoint, err := w.Prober.Target(row)
 	if err != nil {
@@ -186,7 +186,7 @@ func (w *attempt) absent(ctx context.Context, row inventory.Resource) deletion.C
 	return w.absence(row, probe.ProbeResult{Settled: settled, Generation: generation}, err)
 }
 
-// absence returns what a probe that found nothing means for a resource.
+// absence returns the result for a resource after a probe that found nothing.
 func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err error) deletion.CallResult {
 	switch {
 	case err == nil && probed.Settled:

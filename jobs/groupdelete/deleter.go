@@ -43,8 +43,8 @@ type EmptinessCheck interface {
 	Look(ctx context.Context, refusal error) (bool, error)
 }
 
-// Deleter deletes groups (arm.ResourceGroupDeletionBlocked and its kin say how a
-// deletion can end).
+// Deleter deletes groups. arm.ResourceGroupDeletionBlocked and the codes next to it are the
+// errors that a deletion can end with.
 //
 // Each attempt makes a plan from the inventory and drives it until it can only wait. The job
 // and its resources only record failures.

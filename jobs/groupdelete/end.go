@@ -111,7 +111,7 @@ func (w *attempt) waitFor(ctx context.Context, open []inventory.OpenWrite, until
 	return pause
 }
 
-// lookAround looks for resources that came back after their delete, before the deletion
+// findReturned looks for resources that came back after their delete, before the deletion
 // is given up. came reports whether there are any; undecided reports that a call for a
 // present resource is still open. A region that does not answer does not delay the end.
 func (w *attempt) findReturned(ctx context.Context) (came, undecided bool, err error) {

@@ -73,7 +73,7 @@ func (d *Deleter) Measure(ctx context.Context, open int) error {
 	return nil
 }
 
-// wait shows how many deletions wait for which regions. The metric of a region that is
+// wait shows the number of deletions that wait for each region. The metric of a region that is
 // still waited for never disappears in between.
 func (m *metrics) wait(regions map[string]int) {
 	m.mu.Lock()

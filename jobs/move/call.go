@@ -33,7 +33,7 @@ const probesAtOnce = 8
 // update applies the outcome of a task to the plan.
 type update func(now time.Time)
 
-// carryOut executes all tasks concurrently and records their outcomes. None starts once
+// execute executes all tasks concurrently and records their outcomes. None starts once
 // ctx has ended; tasks that have started go on for a while.
 func (w *attempt) execute(ctx context.Context, tasks []moveplan.Task) error {
 	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -96,7 +96,7 @@ func (w *attempt) execute(ctx context.Context, tasks []moveplan.Task) error {
 	return failed
 }
 
-// step gives a task's work a span of its own.
+// withSpan gives a task's work a span of its own.
 func withSpan(ctx context.Context, name string, work func(context.Context) update) func() update {
 	return func() update {
 		ctx, span := spans.Begin(ctx, spans.JobStep, name)
@@ -182,7 +182,7 @@ func (w *attempt) reviewRow(ctx context.Context, c *moveplan.Call, m *moveplan.R
 	return moveplan.Stayed, answers.FaultText("RequestConflict", "The target resource group has a resource of this ID."), nil
 }
 
-// reviewStray is reviewRow for a stray: Portico may have seen that its region no longer
+// reviewStray decides the same for a stray: Portico may have seen that its region no longer
 // holds it.
 func (w *attempt) reviewStray(ctx context.Context, c *moveplan.Call, m *moveplan.Resource) (moveplan.State, string, error) {
 	strays, err := w.Prober.Store.Strays(ctx, w.from.Subscription, w.from.Key)
@@ -192,7 +192,7 @@ func (w *attempt) reviewStray(ctx context.Context, c *moveplan.Call, m *moveplan
 	return moveplan.Gone, absentText(m.ID), nil
 }
 
-// taken reports whether the target has a resource with a key, or one below it.
+// targetOccupied reports whether the target has a resource with a key, or one below it.
 func (w *attempt) targetOccupied(ctx context.Context, key string) (bool, error) {
 	_, err := w.Prober.Store.Resource(ctx, w.to.Subscription, key)
 	if !errors.Is(err, inventory.ErrNotFound) {
@@ -348,7 +348,7 @@ func (k *Mover) pollCall(ctx context.Context, c *moveplan.Call, endpoint *region
 	return result
 }
 
-// ask probes all open resources of a call at their old and their new place.
+// probeResources probes all open resources of a call at their old and their new place.
 func (w *attempt) probeResources(ctx context.Context, c *moveplan.Call) update {
 	probed, members := w.now(), c.Open()
 	seen := make([]moveplan.Presence, len(members))
@@ -367,7 +367,7 @@ func (w *attempt) probeResources(ctx context.Context, c *moveplan.Call) update {
 	}
 }
 
-// find probes one resource under both of its IDs.
+// probeBothIDs probes one resource under both of its IDs.
 func (w *attempt) probeBothIDs(ctx context.Context, c *moveplan.Call, m *moveplan.Resource, probed time.Time) (s moveplan.Presence, twin *inventory.Discovery) {
 	row := c.Row(m, w.from.Subscription)
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}

@@ -41,10 +41,10 @@ type SubscriptionNotifier struct {
 	Map      *regions.Map
 	Store    *inventory.Store
 	Upstream *upstream.Client
-	Public   *url.URL // under which providers know the front door
+	Public   *url.URL // the front door's, as providers know it
 	Region   string   // of the front door, for the ids of its calls
-	// SendWithin, CallLimit and LateWriteWindow are the times in which an attempt has
-	// to leave, is answered, and may take effect.
+	// SendWithin bounds the time until an attempt is sent, CallLimit the time until it is
+	// answered, and LateWriteWindow the time in which it may still take effect.
 	SendWithin, CallLimit, LateWriteWindow time.Duration
 	// Absence is how long the job waits for an endpoint that the map lacks, because
 	// another replica may have a newer map.
@@ -52,7 +52,7 @@ type SubscriptionNotifier struct {
 	Floor   time.Duration // the least pause before the next attempt
 
 	slots *limits.Endpoints
-	scan  jobs.SubscriptionScan // which endpoints that joined the map are notified of
+	scan  jobs.SubscriptionScan // for endpoints that joined the map
 }
 
 // Start implements [jobs.Lasting].
@@ -80,7 +80,7 @@ const mostNotices = 100
 func (k *SubscriptionNotifier) holdsAt(ctx context.Context, path *arm.Path) (all []jobs.Hold, err error) {
 	on := "/subscriptions/" + path.Subscription()
 	if !arm.EqualFold(path.String(), on) {
-		return nil, nil // they concern the subscription alone
+		return nil, nil // notices hold up only requests for the subscription itself
 	}
 	notices, err := k.Store.JobsOf(ctx, path.Subscription(), inventory.NoticeJob, mostNotices)
 	for _, j := range notices {
@@ -107,7 +107,7 @@ func (k *SubscriptionNotifier) giveUp(ctx context.Context, j jobrow.Job) (jobs.G
 }
 
 const (
-	// noticesPerEndpoint is how many notices one replica sends to an endpoint at a time.
+	// noticesPerEndpoint is the number of notices that one replica sends to an endpoint at a time.
 	// It is less than the number of jobs at a time, so that one hanging endpoint cannot
 	// hold them all.
 	noticesPerEndpoint = 4
@@ -280,7 +280,7 @@ func (k *SubscriptionNotifier) send(
 }
 
 // Schedule adds the jobs for endpoints that have come back to the region map; and,
-// once under each configuration, those for endpoints that have joined it.
+// once under each configuration, the jobs for endpoints that have joined it.
 func (k *SubscriptionNotifier) Schedule(ctx context.Context) error {
 	all := Targets(k.Map.Providers()...)
 	_, err := k.Store.NotifyReturned(ctx, all, returnedAtOnce)

@@ -12,7 +12,7 @@ import (
 	"portico/jobs"
 )
 
-// SubscriptionErasure erases what is left of a Deleted subscription once all providers
+// SubscriptionErasure erases the records of a Deleted subscription once all providers
 // have confirmed the deletion. Providers delete its resources by themselves, so Portico
 // makes no DELETE calls (subscription lifecycle, Subscription States).
 type SubscriptionErasure struct {

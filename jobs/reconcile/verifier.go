@@ -32,14 +32,14 @@ type Verifier struct {
 	// Floor is the least time between two probes. Prober.Timeout is the timeout of the
 	// first probe; later probes have more time, up to Patience.
 	Floor, Patience time.Duration
-	// VersionFallback is how long a provider may refuse a row's own api-version until
-	// probes use the newest of the type.
+	// VersionFallback is the time for which a provider may refuse a row's own api-version
+	// until probes use the newest of the type.
 	VersionFallback time.Duration
 	Region          string // of the front door, for the ids of its calls
 }
 
-// longVerify is how long a row may wait for a settling probe until a problem is reported to
-// operators.
+// longVerify is the time for which a row may wait for a settling probe before operators see a
+// problem.
 const longVerify = time.Hour
 
 // Describe implements [jobs.Kind].
@@ -61,7 +61,7 @@ func (v Verifier) Describe() jobs.Description {
 	}
 }
 
-// unstick is the remedy for jobs that keep the index true: making them due at once.
+// unstick returns the remedy for jobs that keep the index true: making them due at once.
 func unstick(j jobrow.Job) []string { return []string{"unstick", j.Name(), "--ask"} }
 
 // Run probes once.
@@ -92,7 +92,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	return result, err
 }
 
-// judge returns what a probe means for the job.
+// judge returns the result of the job after a probe.
 func (v Verifier) judge(claim *jobs.Claim, probed probe.ProbeResult, err error) (jobs.Result, error) {
 	switch {
 	case err != nil:

@@ -28,7 +28,7 @@ func (rs *regionSweep) wouldAdopt(ctx context.Context, seen inventory.Discovery)
 	return inventory.Adopted, err
 }
 
-// wouldRemove probes a row's resource, and notes the answer only in the report.
+// wouldRemove probes a row's resource, and records the result only in the report.
 func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) error {
 	q, endpoint, err := ts.Prober.Target(row)
 	if err == nil {

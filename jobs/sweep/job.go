@@ -24,8 +24,8 @@ const scheduledSubject = "everything, on schedule"
 // saveEvery is the least time between two records of a sweep's progress.
 const saveEvery = time.Second
 
-// Bounds of the pause before an uncovered region that failed is tried again: one that gave
-// no answer holds up what clients create in any region.
+// Bounds of the pause before an uncovered region that failed is tried again. The pause is shorter
+// for a region that gave no answer, as it holds up creations in any region.
 const (
 	shortestUncovered = time.Second
 	longestSilent     = time.Minute
@@ -37,12 +37,12 @@ type payload struct {
 	Order
 	Scheduled bool   `json:"scheduled,omitempty"`
 	Place     place  `json:"place"`
-	Tries     int    `json:"tries,omitempty"` // that left something uncovered
+	Tries     int    `json:"tries,omitempty"` // the number of sweeps that left something uncovered
 	Progress  Report `json:"progress"`
-	// Before are the places whose lists were missing after the try before.
+	// Before lists the places whose lists were missing after the previous try.
 	Before []UnlistedPlace `json:"before,omitempty"`
-	// Last is the latest sweep that has ended. Succeeded is the end of the latest sweep
-	// in which every region answered.
+	// Last is the latest sweep that has ended. Succeeded is the time when a sweep last ended
+	// with answers from every region.
 	Last      *summary  `json:"last,omitempty"`
 	Succeeded time.Time `json:"succeeded"`
 }
@@ -54,7 +54,7 @@ type summary struct {
 	Drift   map[string]int `json:"drift"`
 }
 
-// missing returns the places whose lists are missing, as far as is known.
+// missing returns the places whose lists are missing, by this try or the previous one.
 func (p *payload) missing() []UnlistedPlace {
 	if p.Progress.Ended != nil {
 		return p.Progress.Unlisted
@@ -115,7 +115,7 @@ func (s *Sweeper) Describe() jobs.Description {
 	return jobs.Description{Cancellable: true, Show: standingOf}
 }
 
-// standingOf shows how many lists are done, and what the rest waits for.
+// progressOf shows how many lists are done, and the regions that the rest waits for.
 func standingOf(j jobrow.Job) (shown jobs.ProgressReport) {
 	p, err := readPayload(j.Payload)
 	if err != nil || p.Progress.Started.IsZero() {

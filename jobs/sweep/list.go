@@ -18,9 +18,9 @@ import (
 	"portico/upstream/answers"
 )
 
-// collection reads every page of a list, and calls differs for each resource that the index
-// does not have in this region, or has with other tags. It notes the provider's faults,
-// which end the list.
+// readCollection reads every page of a list, and calls differs for each resource that the index
+// does not have in this region, or has with other tags. A fault of the provider is recorded and
+// ends the list.
 func (rs *regionSweep) collection(ctx context.Context, id string, differs func(listedResource) error) error {
 	c := fanout.Collection{
 		Reader: patientReader{rs}, Endpoint: rs.endpoint, Namespace: rs.typ.Provider.Namespace, Public: rs.Prober.Public,
@@ -70,7 +70,7 @@ type listedResource struct {
 	known bool // the index has it in the region
 }
 
-// look examines a resource that was listed since a time and that differs from its row
+// examine examines a resource that was listed since a time and that differs from its row
 // in the index.
 func (rs *regionSweep) look(ctx context.Context, l listedResource, since time.Time) error {
 	if l.known {
@@ -113,7 +113,7 @@ func (rs *regionSweep) get(ctx context.Context, prober probe.Prober, path, query
 	}
 }
 
-// hear notes whether the region answers as a search would need it.
+// recordAnswer records whether the region answers in a way that a search could use.
 func (rs *regionSweep) hear(answer upstream.Answer, err error) {
 	if err == nil && (answer.Status == http.StatusOK || answer.Status == http.StatusNotFound) {
 		rs.mu.Lock()

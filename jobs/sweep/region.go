@@ -26,7 +26,7 @@ const (
 	longestThrottle = time.Minute
 )
 
-// regionSweep compares what one region holds of a type.
+// regionSweep compares the resources of a type in one region.
 type regionSweep struct {
 	*typeSweep
 	endpoint *regions.Endpoint
@@ -41,7 +41,7 @@ type regionSweep struct {
 	answered bool
 	// open: there may be a resource without a row.
 	open bool
-	// young are resources that could not be adopted yet.
+	// young has resources that could not be adopted yet.
 	young []*routing.Request
 }
 
@@ -132,7 +132,7 @@ func (rs *regionSweep) parentsUnknown(ctx context.Context) (bool, error) {
 	return len(unseen) > 0, err
 }
 
-// lists reads the collections: that of the subscription or, for a nested type, one
+// readLists reads the collection of the subscription or, for a nested type, one collection
 // below each parent in the region.
 func (rs *regionSweep) lists(ctx context.Context) error {
 	slots, group := rs.slotsAt(rs.endpoint), &workGroup{}
@@ -256,8 +256,7 @@ func (rs *regionSweep) adoptStray(ctx context.Context, seen inventory.Discovery)
 	return inventory.Strayed, ctx.Err() // the row's region has it too, or gives no answer
 }
 
-// fault notes a fault of the provider; too many of them end the list. The end of ctx is
-// no fault.
+// recordFault records a fault of the provider, unless ctx has ended; too many of them end the list.
 func (rs *regionSweep) fault(ctx context.Context, reason error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -272,7 +271,7 @@ func (rs *regionSweep) fault(ctx context.Context, reason error) error {
 	return nil
 }
 
-// named returns the request for the id of a list's element, or why the id names no
+// requestFor returns the request for the id of a list's element, or an error if the id names no
 // resource of the type.
 func (rs *regionSweep) named(id string) (*routing.Request, error) {
 	q, fault := routing.ClassifyID(rs.Prober.Map, http.MethodGet, id)

@@ -29,10 +29,10 @@ type typeSweep struct {
 
 	mu      sync.Mutex
 	known   map[fingerprint]*knownRow
-	missing []UnlistedPlace // those of the regions whose list could not be read in full
+	missing []UnlistedPlace // regions whose list could not be read in full
 }
 
-// fingerprint stands for a key: a type may have a million resources.
+// fingerprint replaces a key to save memory: a type may have a million resources.
 type fingerprint [16]byte
 
 func fingerprintOf(key string) (f fingerprint) {
@@ -41,8 +41,8 @@ func fingerprintOf(key string) (f fingerprint) {
 	return f
 }
 
-// listedTags is a fingerprint of the tags of a resource in a list; of unreadable tags it
-// is one that no row has.
+// listedTags returns the fingerprint of the tags of a resource in a list; for unreadable tags,
+// one that no row has.
 func listedTags(text []byte) fingerprint {
 	_, details := inventory.ReadDetails(text)
 	if details == nil {
@@ -141,8 +141,8 @@ func eachRow(ctx context.Context, store *inventory.Store, sub, typ string, visit
 	}
 }
 
-// noteListed notes that a region listed a resource, and reports whether the index has
-// it there with those tags.
+// markListed records that a region listed a resource, and reports whether the index has it there
+// with the same tags.
 func (ts *typeSweep) noteListed(l *listedResource, region string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -154,8 +154,8 @@ func (ts *typeSweep) noteListed(l *listedResource, region string) bool {
 	return l.tags == row.tags || l.tags == fingerprint{}
 }
 
-// noteMissing notes that the list of a region could not be read in full. at is the zero
-// time if the region was not asked.
+// addMissing records that the list of a region could not be read in full. at is the zero time if
+// the list was not requested.
 func (ts *typeSweep) noteMissing(region string, reason error, at time.Time, silent bool) {
 	if listsOf(ts.typ) == 0 || !slices.Contains(ts.typ.EffectiveRegions(), region) {
 		return

@@ -15,13 +15,13 @@ import (
 	"portico/regions"
 )
 
-// Uncovered is a subscription in which absence was not seen everywhere: before a resource
-// is created there, the regions that may hold it are asked. If one of them does not answer,
-// nothing can be created, in no region.
+// Uncovered is a subscription with regions that were not listed in full. Before a resource is
+// created there, the regions that may hold it are probed. While one of them does not answer,
+// nothing can be created, in any region.
 type Uncovered struct {
 	Subscription inventory.Subscription
 	Regions      []UncoveredRegion // by name
-	// Since is when the coverage ended or, if it never was, when it was first missed.
+	// Since is the time since which the subscription is not covered.
 	Since time.Time
 	// Restored: it ended with a restore of the store.
 	Restored bool
@@ -34,19 +34,19 @@ type Uncovered struct {
 // UncoveredRegion is a region that has not been listed in full in a subscription.
 type UncoveredRegion struct {
 	Region string
-	Lists  int // of a type, that are missing
-	// Types are the full names of those whose creation, in any region, asks this one; there
-	// are none in a subscription that takes no creations. Silent are those of them for which
-	// it did not answer when it was asked last.
+	Lists  int // the number of types whose lists are missing
+	// Types are the full names of the types whose creation, in any region, requires a probe of
+	// this one; none if the subscription allows no creations. Silent are the types among them
+	// for which the region did not answer the last probe.
 	Types, Silent []string
 	Reason        string // of the latest failure; "" if there was none
 }
 
 const (
-	// mostUncovered bounds the subscriptions that one look finds.
+	// mostUncovered bounds the subscriptions that one search returns.
 	mostUncovered      = 1000
 	subscriptionsAPage = 500
-	// jobsHeard bounds the jobs whose reports say which regions answer.
+	// jobsRead bounds the jobs whose reports are read for the regions that do not answer.
 	jobsHeard = 200
 )
 
@@ -73,8 +73,8 @@ func (c *covers) add(sub inventory.Subscription) {
 	c.all[sub.ID] = sub.Version
 }
 
-// Uncovered lists the subscriptions behind one in which regions have not been listed in
-// full, by their ids: at most limit, and never more than 1000.
+// Uncovered lists subscriptions with regions that have not been listed in full, in the order of
+// their ids, after a given one: at most limit, and never more than 1000.
 func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Uncovered, error) {
 	look, err := s.newLook(ctx)
 	if err != nil {
@@ -105,8 +105,8 @@ func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Unc
 	}
 }
 
-// UncoveredIn returns where one subscription has not been listed in full; there may be no
-// such region, or no such subscription.
+// UncoveredIn returns the regions in which one subscription has not been listed in full. It has no
+// regions if there are none, or no such subscription.
 func (s *Sweeper) UncoveredIn(ctx context.Context, id string) (found Uncovered, err error) {
 	sub, err := s.Prober.Store.Subscription(ctx, id)
 	switch {
@@ -125,14 +125,14 @@ func (s *Sweeper) UncoveredIn(ctx context.Context, id string) (found Uncovered, 
 // placeName names the types of a provider in a region.
 type placeName struct{ region, provider string }
 
-// hearsay is what is known of a place: by the reports of sweeps, whatever they looked for.
+// placeState is the last known state of a place, from the reports of sweeps.
 type hearsay struct {
 	at     time.Time
 	silent bool
 	reason string
 }
 
-// look is one look at what is not covered.
+// uncoveredSearch is one search for regions that are not covered.
 type look struct {
 	*Sweeper
 	types  []*regions.ResourceType
@@ -141,7 +141,7 @@ type look struct {
 	regional int
 }
 
-// newLook reads from the sweeps under way which places do not answer.
+// newSearch reads from the sweeps under way which places do not answer.
 func (s *Sweeper) newLook(ctx context.Context) (*look, error) {
 	l := &look{Sweeper: s, types: tracked(s.Prober.Map), places: map[placeName]hearsay{}}
 	for _, t := range l.types {
@@ -177,7 +177,7 @@ func belowTracked(t *regions.ResourceType) bool {
 	return false
 }
 
-// at looks at one subscription.
+// uncoveredAt returns the uncovered regions of one subscription.
 func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncovered, err error) {
 	if l.covers.has(sub) {
 		return found, nil
@@ -238,8 +238,8 @@ func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, cov
 	}
 }
 
-// heard returns what was heard last of the endpoint that has a type in a region: by a
-// sweep, by a search for a resource, or by what a sweep has covered there.
+// lastState returns the last known state of the endpoint that has a type in a region: from the
+// report of a sweep, from a search for a resource, or from the coverage there.
 func (l *look) heard(t *regions.ResourceType, region string, coverage []inventory.Coverage) hearsay {
 	last := l.places[placeName{region, t.Provider.Namespace}]
 	for _, c := range coverage {
@@ -259,14 +259,14 @@ func (l *look) heard(t *regions.ResourceType, region string, coverage []inventor
 	return last
 }
 
-// Searches say what searches for single resources last heard of an endpoint.
+// Searches returns the result of the last search for a single resource at an endpoint.
 type Searches interface {
 	Heard(e *regions.Endpoint) probe.Heard
 }
 
-// since returns since when a subscription is not covered, and whether that is due to a
-// restore. Where a part of it was covered before its present sweep was ordered, a region or
-// a type was added to the map then.
+// since returns the time since which a subscription is not covered, and whether that is due to a
+// restore. If a part of it was covered before its present sweep was ordered, a region or a type
+// was added to the map then.
 func (l *look) since(sub inventory.Subscription, job jobrow.Job, coverage []inventory.Coverage) (since time.Time, restored bool) {
 	since, at := sub.Created, l.Prober.Store.Events.Restored()
 	if at.After(since) {

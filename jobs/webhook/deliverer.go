@@ -1,5 +1,5 @@
-// Package webhook delivers events to the sinks of the configuration: at least once, and
-// those of one resource one after another, in the order of their numbers.
+// Package webhook delivers events to the sinks of the configuration, at least once. It delivers
+// the events of one resource one after another, in the order of their numbers.
 //
 // Each sink has one job, whose holder reads the event log from a cursor on. An event
 // that is not taken delays only its own resource: it and the later events of that
@@ -11,8 +11,8 @@
 // and all delivery resumes when it takes one. An event is given up, and becomes a dead
 // letter, only while the receiver takes others.
 //
-// An operator may order that an event is tried, or given up, at once. The holder takes such
-// an order between two messages, and answers it as it records the result
+// An operator may order that an event is tried, or given up, at once. The holder executes such
+// an order between two messages, and answers it in the transaction that records the result
 // ([Deliverer.Order]).
 //
 // [queue] holds the events on their way, [delivery] moves them, [receiver] sends them, and
@@ -39,10 +39,10 @@ import (
 )
 
 const (
-	// absentPause is how long the job of a sink that the configuration lacks is left to
-	// other replicas, which may have a newer configuration.
+	// absentPause is the time for which the job of a sink that the configuration lacks is left
+	// to other replicas, which may have a newer configuration.
 	absentPause = 10 * time.Second
-	// absentFor is how long the progress of such a sink is remembered.
+	// absentFor is the time for which the progress of such a sink is kept.
 	absentFor = 24 * time.Hour
 	// soon is a pause that lets the job be claimed again at once.
 	soon = time.Millisecond

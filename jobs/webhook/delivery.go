@@ -19,8 +19,8 @@ import (
 
 const (
 	readAtOnce = 256
-	// saveEvery bounds how long deliveries may go unrecorded: those are repeated after a
-	// kill.
+	// saveEvery bounds the time for which deliveries may go unrecorded. After a kill, these are
+	// repeated.
 	saveEvery = 500 * time.Millisecond
 	// severalResources is the number of resources that fail in a row before the
 	// receiver counts as away.
@@ -38,17 +38,17 @@ type delivery struct {
 	claim    *jobs.Claim
 	state    state
 	queue    *queue
-	dead     int // dead letters, as far as this holder knows
+	dead     int // dead letters, by this holder's count
 
 	sending int // messages
 	results chan sent
-	// failing are the resources that failed since an event was taken, pauses counts how
-	// often the receiver was found away since then.
+	// failing has the resources that failed since an event was taken, and pauses counts the
+	// failures of the receiver as a whole since then.
 	failing map[string]struct{}
 	pauses  int
 	paused  time.Time // until then nothing is sent
 
-	answered []eventlog.SinkOrder // orders, with what the next save records
+	answered []eventlog.SinkOrder // orders whose results the next save records
 
 	look   time.Time // for the next read of the event log
 	tick   time.Time // for the next read of operators' changes
@@ -236,8 +236,7 @@ func (x *delivery) countForgotten(n int64) {
 		zap.String("sink", x.sink.Name), zap.Int64("events", n))
 }
 
-// recountDead finds out whether there is room again for dead letters, since operators
-// delete some.
+// recountDead finds out whether operators deleted dead letters, so that there is room again.
 func (x *delivery) recountDead(ctx context.Context) error {
 	if x.dead < x.sink.Dead {
 		return nil
@@ -250,7 +249,7 @@ func (x *delivery) recountDead(ctx context.Context) error {
 	return err
 }
 
-// takeReplayed takes up the events that operators want to be tried again.
+// takeReplayed restores the events that operators want to be tried again.
 func (x *delivery) takeReplayed(ctx context.Context) error {
 	room := min(x.queue.mostKept-x.queue.kept, readAtOnce)
 	if room <= 0 {
@@ -265,7 +264,7 @@ func (x *delivery) takeReplayed(ctx context.Context) error {
 		x.queue.replay(row)
 	}
 	x.dead = max(0, x.dead-len(rows))
-	return x.save(ctx) // so that they are not found again
+	return x.save(ctx) // so that the next read does not return them again
 }
 
 // abreast returns how many messages may be under way: one if the receiver is away.
@@ -278,7 +277,7 @@ func (x *delivery) abreast() int {
 
 func (x *delivery) away() bool { return !x.state.Progress.AwaySince.IsZero() }
 
-// sendDue sends the due events, as far as the receiver may get them.
+// sendDue sends the due events, within the limits of the sink.
 func (x *delivery) sendDue(ctx context.Context, now time.Time) {
 	for x.sending < x.abreast() && !x.paused.After(now) {
 		limit := x.sink.Batch
@@ -294,7 +293,7 @@ func (x *delivery) sendDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// send sends a message. A panic in it is an error, and no fault of the receiver.
+// send sends a message. A panic becomes an error, which does not count against the receiver.
 func (x *delivery) send(ctx context.Context, items []*item) (result sent) {
 	span := x.Tracer.Begin(spans.Delivery, "deliver "+x.sink.Name)
 	defer func() { endSpan(span, result) }()
@@ -344,7 +343,7 @@ func (x *delivery) sendAll(ctx context.Context, items []*item) sent {
 		result.outcome, result.err = x.receiver.deliver(ctx, message)
 	}
 	if result.outcome.Name != outcomeDelivered && result.err == nil {
-		result.err = ctx.Err() // which is no fault of the receiver
+		result.err = ctx.Err() // does not count against the receiver
 	}
 	return result
 }
@@ -394,8 +393,7 @@ func (x *delivery) fail(result sent, now time.Time) {
 	progress := &x.state.Progress
 	progress.LastFailure, progress.Failure, progress.Status, progress.Event = now, result.outcome.Name, result.outcome.Status, 0
 	if len(result.items) > 1 && result.outcome.Name == outcomeRefused {
-		// The answer does not say which of them was refused, so each is sent alone, at
-		// once.
+		// The answer does not name the refused event, so each is sent alone, at once.
 		for _, i := range result.items {
 			i.alone = true
 		}
@@ -447,9 +445,9 @@ func (x *delivery) failAll(items []*item, o Outcome, now time.Time) {
 	}
 }
 
-// isDead reports whether an event is given up. Until the receiver has taken another one
-// since the first attempt, the fault need not be the event's; but an event that is
-// refused for long enough is given up all the same.
+// isDead reports whether an event is given up. That requires that the receiver has taken another
+// event since the first attempt, as the fault may else be the receiver's; or that the event was
+// refused for long enough.
 func (x *delivery) isDead(i *item, now time.Time) bool {
 	refused, late := i.failure == outcomeRefused, now.Sub(i.since) > x.sink.GiveUpAfter
 	takesOthers := x.state.Progress.LastSuccess.After(i.since)

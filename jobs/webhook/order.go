@@ -21,20 +21,20 @@ const (
 	orderPace = 50 * time.Millisecond
 )
 
-// ErrNotTaken is the error of an order that no holder of the sink's job has taken in time.
+// ErrNotTaken means that no holder of the sink's job executed an order in time.
 var ErrNotTaken = errors.New("webhook: no one who delivers has taken the order")
 
-// Order is an operator's order for events that a sink has not taken.
+// Order is an operator's order about events that a sink has not taken.
 type Order struct {
-	Event  int64 // the number of one; 0 for all that wait, which can only be tried
+	Event  int64 // the number of an event; 0: all that wait, which can only be tried
 	Step   eventlog.SinkStep
 	Reason string // why the event is given up
 }
 
-// Answer is the answer of the holder of a sink's job to an order.
+// OrderResult is the result that the holder of a sink's job gives an order.
 type OrderResult string
 
-// The answers. They are stored.
+// The results. They are stored.
 const (
 	Taken   OrderResult = "taken"   // it was done
 	Sending OrderResult = "sending" // the event is on its way just now: nothing was done
@@ -51,8 +51,8 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("webhook: event %d has to go first", e.First)
 }
 
-// Order gives the holder of a sink's job, on whichever replica, an order and returns its
-// answer: Taken or Sending, or Behind if the holder tried the first event of the resource
+// Order gives an order to the holder of a sink's job, on any replica, and returns its result:
+// Taken or Sending, or Behind if the holder tried the first event of the resource
 // instead of this one. After an error, *[BehindError] or ErrNotTaken, nothing was done.
 func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (OrderResult, error) {
 	left, err := d.Store.Sinks.PutOrder(ctx, eventlog.SinkOrder{Sink: s.Name, Number: o.Event, Step: o.Step, Reason: o.Reason})
@@ -83,7 +83,7 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (OrderResult, e
 	return OrderResult(known.Answer), nil
 }
 
-// takeOrders obeys operators' orders. It answers them in the transaction that records
+// takeOrders executes operators' orders. It answers them in the transaction that records
 // the results, which only the holder of the job can commit.
 func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 	orders, err := x.Store.Sinks.Orders(ctx, x.sink.Name)
@@ -108,7 +108,7 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 	return x.save(ctx)
 }
 
-// obey carries out an order, as far as that is possible now.
+// obey executes an order, if that is possible now.
 func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) OrderResult {
 	if o.Number == 0 && o.Step == eventlog.AskSink {
 		x.queue.trigger(now)

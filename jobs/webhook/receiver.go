@@ -29,7 +29,7 @@ const (
 // The outcomes of attempts, as metrics and operators see them.
 const (
 	outcomeDelivered   = "delivered"
-	outcomeRefused     = "refused"     // 400, 413, 415, 422: another attempt would be answered alike
+	outcomeRefused     = "refused"     // 400, 413, 415, 422: another attempt would get the same answer
 	outcomeDenied      = "denied"      // 401, 403, 410: the receiver wants nothing of the sender
 	outcomeRejected    = "rejected"    // any other 4xx
 	outcomeThrottled   = "throttled"   // 429, and whatever else has a Retry-After
@@ -102,8 +102,8 @@ func (r *receiver) deliver(ctx context.Context, all []events.CloudEvent) (Outcom
 	return r.post(ctx, messageID(all), kind, body), nil
 }
 
-// messageID returns the id of a message, the same for every try. It is the event's own,
-// or derived from those of all events in the message.
+// messageID returns the id of a message, the same for every try. It is the id of its event,
+// or derived from the ids of all its events.
 func messageID(all []events.CloudEvent) string {
 	if len(all) == 1 {
 		return all[0].ID

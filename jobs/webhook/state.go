@@ -14,13 +14,13 @@ type state struct {
 	Progress    SinkStatus `json:"progress"`
 }
 
-// Progress is the progress of a sink.
+// SinkStatus is the progress of a sink.
 type SinkStatus struct {
-	// Cursor is the number up to which all events were taken, or left behind.
+	// Cursor is a number: all events up to it were taken, or left behind.
 	Cursor    int64 `json:"cursor"`
 	Delivered int64 `json:"delivered"`
-	// Forgotten is how many events were no longer kept when their turn came, wanted or
-	// not.
+	// Forgotten is the number of events that were no longer kept when their turn came,
+	// wanted or not.
 	Forgotten   int64     `json:"forgotten,omitempty"`
 	LastSuccess time.Time `json:"lastSuccess,omitzero"`
 	LastFailure time.Time `json:"lastFailure,omitzero"`

@@ -48,7 +48,7 @@ func BlockersIn(text, scope, self string, known func(key string) bool) (keys []s
 	return keys, named
 }
 
-// memberIn returns the longest beginning of an id that is a resource's key.
+// resourceIn returns the longest beginning of an id that is a resource's key.
 func resourceIn(id string, least int, known func(string) bool) (string, bool) {
 	for len(id) > least {
 		if known(id) {

@@ -50,7 +50,7 @@ func (p *Queue) nextPass(now time.Time) {
 	}
 }
 
-// send adds a resource to the orders, within the limits.
+// addOrder adds a resource to the orders, within the limits.
 func (p *Queue) addOrder(orders []*Resource, m *Resource) []*Resource {
 	if p.counts[InFlight] >= p.limits.PerJob || p.atEndpoint[m.Endpoint] >= p.limits.PerEndpoint {
 		return orders
@@ -60,7 +60,7 @@ func (p *Queue) addOrder(orders []*Resource, m *Resource) []*Resource {
 	return append(orders, m)
 }
 
-// held reports whether another resource has to go before this one, and is about to: its
+// heldBack reports whether another resource has to go before this one, and is about to: its
 // parent, if deleting that deletes this one too; its children, if its provider would
 // refuse otherwise; its manager; and resources of the types that are known to go before
 // its own.

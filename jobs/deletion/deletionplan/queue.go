@@ -137,7 +137,7 @@ func (p *Queue) Add(m *Resource) {
 
 // Resume continues an earlier deletion once the resources are added. total and deleted are
 // its recorded progress. Members that have gone since then count as deleted;
-// came is how many resources have been added since.
+// came is the number of resources that have been added since.
 func (p *Queue) Resume(total, deleted, came, pass int) {
 	for _, m := range p.Resources {
 		p.forgetGone(m)
@@ -178,7 +178,7 @@ func (p *Queue) Summary() Summary {
 	return progress
 }
 
-// Counted is Summary without the regions.
+// Counted returns the progress without the regions.
 func (p *Queue) Counted() Summary {
 	return Summary{
 		Total: p.Total, Deleted: p.Total - len(p.Resources), InFlight: p.counts[InFlight] + p.counts[Accepted],
@@ -186,7 +186,7 @@ func (p *Queue) Counted() Summary {
 	}
 }
 
-// become moves a resource to a state.
+// setState moves a resource to a state.
 func (p *Queue) setState(m *Resource, state State, unreachable bool) {
 	p.count(m, -1)
 	m.State, m.Unreachable, m.Changed = state, unreachable, true
@@ -235,7 +235,7 @@ func (p *Queue) remove(m *Resource) {
 	}
 }
 
-// await leaves it to another job to find out a resource's outcome.
+// awaitOutcome leaves it to another job to find out a resource's outcome.
 func (p *Queue) awaitOutcome(m *Resource) {
 	m.Since, m.Tries, m.Due, m.Blockers, m.Orphan = time.Time{}, 0, time.Time{}, nil, false
 	p.setState(m, Accepted, false)

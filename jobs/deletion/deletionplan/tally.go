@@ -11,7 +11,7 @@ import (
 // score counts answered calls, and how many of them succeeded.
 type score struct{ calls, successes int }
 
-// tally counts, for each type, how its calls fared while resources of each other type
+// typeScores counts, for each type, how its calls fared while resources of each other type
 // existed. If refusals name no reason, nothing else shows an order: if calls mostly
 // fail while resources of another type exist, and hardly ever without them, that type
 // goes first.
@@ -51,7 +51,7 @@ func (t *typeScores) typesPresent() []string {
 	return t.among
 }
 
-// note counts the answer to a call for a type that was made while other types existed.
+// addCall counts the answer to a call for a type that was made while other types existed.
 func (t *typeScores) addCall(typ string, others []string, success bool) {
 	add := func(s score) score {
 		s.calls++
@@ -68,7 +68,7 @@ func (t *typeScores) addCall(typ string, others []string, success bool) {
 	}
 }
 
-// orders returns the orders that the tally shows, the clearest first.
+// orders returns the orders that the counts show, the clearest first.
 func (t *typeScores) orders() []inventory.TypeOrder {
 	type finding struct {
 		inventory.TypeOrder

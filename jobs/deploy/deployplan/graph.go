@@ -106,7 +106,7 @@ func New(steps []PlannedStep, limits Limits) *Graph {
 	return p
 }
 
-// enclose records in each step the nested deployment that holds it.
+// linkNested records in each step the nested deployment that holds it.
 func (p *Graph) linkNested() {
 	for i := range p.Steps {
 		for _, held := range p.Steps[i].Holds {
@@ -126,7 +126,7 @@ func (p *Graph) Grow(nested int, steps []PlannedStep, holds []int) {
 	p.linkNested()
 }
 
-// HeldEnd reports whether all steps in a nested deployment have ended, and whether they
+// NestedEnd reports whether all steps in a nested deployment have ended, and whether they
 // Succeeded, Failed or were Canceled.
 func (p *Graph) NestedEnd(nested int) (end State, over bool) {
 	end = Succeeded
@@ -206,7 +206,7 @@ func (p *Graph) blocked(i int) bool {
 	return s.State == Waiting && !p.ready(s)
 }
 
-// free reports whether all steps that a step depends on have succeeded, and the nested deployment
+// ready reports whether all steps that a step depends on have succeeded, and the nested deployment
 // that holds it has begun.
 func (p *Graph) ready(s *PlannedStep) bool {
 	if s.within != nil && p.Steps[*s.within].State != Accepted {
@@ -256,7 +256,7 @@ func (p *Graph) Settle(o Order, outcome Outcome, after time.Duration, now time.T
 
 var landed = map[Outcome]State{Done: Succeeded, Refused: Failed, GoesOn: Accepted}
 
-// trouble counts a transient failure, and reports whether the budget is spent.
+// countTransient counts a transient failure, and reports whether the budget is spent.
 func (p *Graph) countTransient(s *PlannedStep, now time.Time) (spent bool) {
 	if s.Trouble.IsZero() {
 		s.Trouble = now
@@ -288,7 +288,7 @@ func (p *Graph) Expire() (failed []int) {
 	return waiting
 }
 
-// spread ends steps that can never be sent: they depend on steps that did not succeed, or are in
+// endUnreachable ends steps that can never be sent: they depend on steps that did not succeed, or are in
 // nested deployments that have ended.
 func (p *Graph) endUnreachable() (ended []int) {
 	for more := true; more; {

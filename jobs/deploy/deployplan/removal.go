@@ -26,7 +26,7 @@ func (p *Graph) Remove(known []inventory.TypeOrder) {
 // Removal returns the queue of the deletions; nil before Remove.
 func (p *Graph) Removal() *deletion.Queue { return p.removal }
 
-// removalOver is Over for the deletions.
+// removalOver reports whether the deletions are over, and how they ended.
 func (p *Graph) removalOver() (end State, over bool) {
 	switch ended := p.removal.End(); {
 	case p.removal.In(deletion.InFlight)+p.removal.In(deletion.Accepted) > 0:

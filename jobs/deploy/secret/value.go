@@ -71,7 +71,7 @@ func Hidden(current, sent expr.Value) expr.Value {
 // as a whole.
 const mostElements = 200_000
 
-// hiddenElements is Hidden for arrays. A provider may change their order, so a secret of any
+// hiddenElements masks the elements of an array as Hidden does. A provider may change their order, so a secret of any
 // element that was sent is masked in all.
 func hiddenElements(current, sent expr.Value) expr.Value {
 	secrets := slices.DeleteFunc(slices.Clone(sent.Elements()), func(e expr.Value) bool { return !holdsDigest(e) })
