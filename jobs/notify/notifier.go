@@ -144,7 +144,7 @@ func (k *SubscriptionNotifier) Run(ctx context.Context, claim *jobs.Claim) (jobs
 	}
 	provider, endpoint := k.target(n)
 	if endpoint == nil {
-		return k.gone(ctx, claim, n)
+		return k.endpointGone(ctx, claim, n)
 	}
 	slots := k.slots.At(endpoint.Region, endpoint.String())
 	if !slots.TryAcquire("") {
@@ -179,7 +179,7 @@ func (k *SubscriptionNotifier) target(n inventory.Notice) (*regions.Provider, *r
 	return provider, nil
 }
 
-func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n inventory.Notice) (jobs.Result, error) {
+func (k *SubscriptionNotifier) endpointGone(ctx context.Context, claim *jobs.Claim, n inventory.Notice) (jobs.Result, error) {
 	n.Progress.Answer = "the region map has no such endpoint"
 	if k.Store.Now().Sub(claim.Job.Created) < k.Absence {
 		return jobs.Result{Again: max(k.Floor, time.Second) * 10, Payload: n.String()}, nil

@@ -160,7 +160,7 @@ func resourceUnder(fence inventory.Fence) inventory.Resource {
 
 // landed probes whether something has landed under a fence.
 func (f *FenceWatcher) landed(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) (bool, error) {
-	answer, err := patient(f.Prober, claim, f.Patience).Get(ctx, claim.Header(f.Region), resourceUnder(fence))
+	answer, err := withPatience(f.Prober, claim, f.Patience).Get(ctx, claim.Header(f.Region), resourceUnder(fence))
 	return err == nil && answer.Status == http.StatusOK, err
 }
 

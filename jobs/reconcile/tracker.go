@@ -161,7 +161,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	}
 	header := t.header(ctx, claim, follow, row)
 	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
-	answer, err := patient(t.Prober, claim, t.Patience).Read(ctx, header, endpoint, follow.Path, follow.Query)
+	answer, err := withPatience(t.Prober, claim, t.Patience).Read(ctx, header, endpoint, follow.Path, follow.Query)
 	if err != nil {
 		return jobs.Result{}, fmt.Errorf("poll an operation in %s: %w", row.Region, err)
 	}
@@ -207,7 +207,7 @@ const pollsUntilLost = 3
 func (t *OperationTracker) missing(
 	ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource, why *arm.Error,
 ) (jobs.Result, error) {
-	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, follow, row), row)
+	probed, err := withPatience(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, follow, row), row)
 	switch {
 	case err == nil && ends(follow, probed):
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
@@ -275,7 +275,7 @@ func Finished(
 // until its time is up.
 func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow *inventory.Follow, row inventory.Resource) (jobs.Result, error) {
 	refusals := versionRefusals{follow.Progress.RefusedSince}
-	probed, err := refusals.probe(ctx, patient(t.Prober, claim, t.Patience), t.header(ctx, claim, *follow, row), row, t.VersionFallback)
+	probed, err := refusals.probe(ctx, withPatience(t.Prober, claim, t.Patience), t.header(ctx, claim, *follow, row), row, t.VersionFallback)
 	follow.Progress.RefusedSince = refusals.Since
 	switch {
 	case err != nil:

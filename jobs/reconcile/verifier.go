@@ -82,7 +82,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 		cause = v.Prober.Store.CauseOfWrite(ctx, row)
 	}
 	refusals := versionRefusals{kept.Progress.RefusedSince}
-	probed, failure := refusals.probe(ctx, patient(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row,
+	probed, failure := refusals.probe(ctx, withPatience(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row,
 		v.VersionFallback)
 	result, err := v.judge(claim, probed, failure)
 	if ctx.Err() == nil && !result.Recorded {
@@ -128,10 +128,10 @@ func outcomeText(probed probe.ProbeResult, err error) string {
 // longestRetryAfter bounds the pauses that providers can request.
 const longestRetryAfter = time.Hour
 
-// patient gives each attempt twice the time of the one before, within a bound. A
+// withPatience gives each attempt twice the time of the one before, within a bound. A
 // hanging region must not hold up the others, and a slow one must still get an answer
 // through.
-func patient(p probe.Prober, claim *jobs.Claim, most time.Duration) probe.Prober {
+func withPatience(p probe.Prober, claim *jobs.Claim, most time.Duration) probe.Prober {
 	p.Timeout = max(p.Timeout, timing.Backoff(p.Timeout, most, int(claim.Job.Attempts)))
 	return p
 }

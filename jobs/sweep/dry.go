@@ -36,7 +36,7 @@ func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) er
 		switch err = failure; {
 		case failure != nil:
 		case answer.Status == http.StatusNotFound:
-			ts.note(func(r *Report) { r.MissingResources.add(row.ID) })
+			ts.updateReport(func(r *Report) { r.MissingResources.add(row.ID) })
 		default:
 			err = probe.CheckShown(answer)
 		}

@@ -112,11 +112,11 @@ func (s *Sweeper) job(ctx context.Context, j jobrow.Job) (jobrow.Job, error) {
 
 // Describe implements [jobs.Kind].
 func (s *Sweeper) Describe() jobs.Description {
-	return jobs.Description{Cancellable: true, Show: standingOf}
+	return jobs.Description{Cancellable: true, Show: progressOf}
 }
 
 // progressOf shows how many lists are done, and the regions that the rest waits for.
-func standingOf(j jobrow.Job) (shown jobs.ProgressReport) {
+func progressOf(j jobrow.Job) (shown jobs.ProgressReport) {
 	p, err := readPayload(j.Payload)
 	if err != nil || p.Progress.Started.IsZero() {
 		return shown

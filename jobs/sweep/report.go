@@ -135,14 +135,14 @@ type ledger struct {
 	report *Report
 }
 
-func (l *ledger) note(change func(*Report)) {
+func (l *ledger) updateReport(change func(*Report)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(l.report)
 }
 
 func (l *ledger) listed(typeName, region string, n int) {
-	l.note(func(r *Report) {
+	l.updateReport(func(r *Report) {
 		full := len(r.Counts) >= countsPerReport
 		for i := range r.Counts {
 			if c := &r.Counts[i]; c.Type == typeName && c.Region == region || full && c.Type == "" {
@@ -168,7 +168,7 @@ func reasonOf(reason error) string {
 
 // passed counts the lists of a type in a subscription. missing has the lists that failed.
 func (l *ledger) passed(lists int, missing []UnlistedPlace) {
-	l.note(func(r *Report) {
+	l.updateReport(func(r *Report) {
 		for _, place := range missing {
 			r.merge(place)
 		}
@@ -178,7 +178,7 @@ func (l *ledger) passed(lists int, missing []UnlistedPlace) {
 
 func (l *ledger) failed(sub, typeName, region string, reason error) {
 	text := reasonOf(reason)
-	l.note(func(r *Report) {
+	l.updateReport(func(r *Report) {
 		if r.FailureCount++; len(r.Failures) < failuresInFull {
 			r.Failures = append(r.Failures, Failure{sub, typeName, region, text})
 		}
@@ -186,7 +186,7 @@ func (l *ledger) failed(sub, typeName, region string, reason error) {
 }
 
 func (l *ledger) miscounted(sub string, off []inventory.Miscount) {
-	l.note(func(r *Report) {
+	l.updateReport(func(r *Report) {
 		for _, m := range off {
 			name := "/subscriptions/" + sub
 			if m.Group != "" {

@@ -143,7 +143,7 @@ func eachRow(ctx context.Context, store *inventory.Store, sub, typ string, visit
 
 // markListed records that a region listed a resource, and reports whether the index has it there
 // with the same tags.
-func (ts *typeSweep) noteListed(l *listedResource, region string) bool {
+func (ts *typeSweep) markListed(l *listedResource, region string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	row := ts.known[fingerprintOf(l.Key())]
@@ -156,7 +156,7 @@ func (ts *typeSweep) noteListed(l *listedResource, region string) bool {
 
 // addMissing records that the list of a region could not be read in full. at is the zero time if
 // the list was not requested.
-func (ts *typeSweep) noteMissing(region string, reason error, at time.Time, silent bool) {
+func (ts *typeSweep) addMissing(region string, reason error, at time.Time, silent bool) {
 	if listsOf(ts.typ) == 0 || !slices.Contains(ts.typ.EffectiveRegions(), region) {
 		return
 	}
@@ -199,7 +199,7 @@ func (ts *typeSweep) verifyRow(ctx context.Context, row inventory.Resource) erro
 	probed, err := ts.Prober.Probe(ctx, ts.header(), row)
 	switch {
 	case probed.Removed():
-		ts.note(func(r *Report) { r.MissingResources.add(row.ID) })
+		ts.updateReport(func(r *Report) { r.MissingResources.add(row.ID) })
 		return nil
 	case err == nil || ctx.Err() != nil:
 		return ctx.Err()

@@ -47,7 +47,7 @@ const (
 	mostUncovered      = 1000
 	subscriptionsAPage = 500
 	// jobsRead bounds the jobs whose reports are read for the regions that do not answer.
-	jobsHeard = 200
+	jobsRead = 200
 )
 
 // covers remembers which subscriptions are covered throughout, by their version: coverage
@@ -76,7 +76,7 @@ func (c *covers) add(sub inventory.Subscription) {
 // Uncovered lists subscriptions with regions that have not been listed in full, in the order of
 // their ids, after a given one: at most limit, and never more than 1000.
 func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Uncovered, error) {
-	look, err := s.newLook(ctx)
+	look, err := s.newSearch(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Unc
 		}
 		for _, sub := range page {
 			after = sub.ID
-			one, err := look.at(ctx, sub)
+			one, err := look.uncoveredAt(ctx, sub)
 			if err != nil {
 				return nil, err
 			}
@@ -115,54 +115,54 @@ func (s *Sweeper) UncoveredIn(ctx context.Context, id string) (found Uncovered, 
 	case err != nil || sub.Covered || sub.State == inventory.Deleted:
 		return found, err
 	}
-	look, err := s.newLook(ctx)
+	look, err := s.newSearch(ctx)
 	if err != nil {
 		return found, err
 	}
-	return look.at(ctx, sub)
+	return look.uncoveredAt(ctx, sub)
 }
 
 // placeName names the types of a provider in a region.
 type placeName struct{ region, provider string }
 
 // placeState is the last known state of a place, from the reports of sweeps.
-type hearsay struct {
+type placeState struct {
 	at     time.Time
 	silent bool
 	reason string
 }
 
 // uncoveredSearch is one search for regions that are not covered.
-type look struct {
+type uncoveredSearch struct {
 	*Sweeper
 	types  []*regions.ResourceType
-	places map[placeName]hearsay
+	places map[placeName]placeState
 	// regional is the number of types that clients create on their own, in a region.
 	regional int
 }
 
 // newSearch reads from the sweeps under way which places do not answer.
-func (s *Sweeper) newLook(ctx context.Context) (*look, error) {
-	l := &look{Sweeper: s, types: tracked(s.Prober.Map), places: map[placeName]hearsay{}}
+func (s *Sweeper) newSearch(ctx context.Context) (*uncoveredSearch, error) {
+	l := &uncoveredSearch{Sweeper: s, types: tracked(s.Prober.Map), places: map[placeName]placeState{}}
 	for _, t := range l.types {
 		if !belowTracked(t) && t.Routing == regions.Regional {
 			l.regional++
 		}
 	}
-	open, err := s.Prober.Store.OpenJobs(ctx, Job, jobsHeard)
+	open, err := s.Prober.Store.OpenJobs(ctx, Job, jobsRead)
 	for _, job := range open {
 		if p, unreadable := readPayload(job.Payload); unreadable == nil {
-			l.hear(p.missing())
+			l.addReport(p.missing())
 		}
 	}
 	return l, err
 }
 
-func (l *look) hear(missing []UnlistedPlace) {
+func (l *uncoveredSearch) addReport(missing []UnlistedPlace) {
 	for _, at := range missing {
 		name := placeName{at.Region, at.Provider}
 		if at.At.After(l.places[name].at) {
-			l.places[name] = hearsay{at.At, at.Silent, at.Reason}
+			l.places[name] = placeState{at.At, at.Silent, at.Reason}
 		}
 	}
 }
@@ -178,7 +178,7 @@ func belowTracked(t *regions.ResourceType) bool {
 }
 
 // uncoveredAt returns the uncovered regions of one subscription.
-func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncovered, err error) {
+func (l *uncoveredSearch) uncoveredAt(ctx context.Context, sub inventory.Subscription) (found Uncovered, err error) {
 	if l.covers.has(sub) {
 		return found, nil
 	}
@@ -191,7 +191,7 @@ func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncove
 		return found, err
 	}
 	if p, unreadable := readPayload(job.Payload); unreadable == nil {
-		l.hear(p.missing())
+		l.addReport(p.missing())
 	}
 	found = Uncovered{Subscription: sub, RegionalTypes: l.regional, Job: job}
 	unlistable := false
@@ -214,8 +214,8 @@ func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncove
 
 // add adds a region where a type is not covered. Types that no sweep can list count only
 // while the region is silent.
-func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, coverage []inventory.Coverage) {
-	heard := l.heard(t, region, coverage)
+func (l *uncoveredSearch) add(found *Uncovered, t *regions.ResourceType, region string, coverage []inventory.Coverage) {
+	heard := l.lastState(t, region, coverage)
 	if listsOf(t) == 0 && (!heard.silent || belowTracked(t)) {
 		return
 	}
@@ -240,18 +240,18 @@ func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, cov
 
 // lastState returns the last known state of the endpoint that has a type in a region: from the
 // report of a sweep, from a search for a resource, or from the coverage there.
-func (l *look) heard(t *regions.ResourceType, region string, coverage []inventory.Coverage) hearsay {
+func (l *uncoveredSearch) lastState(t *regions.ResourceType, region string, coverage []inventory.Coverage) placeState {
 	last := l.places[placeName{region, t.Provider.Namespace}]
 	for _, c := range coverage {
 		if of := l.Prober.Map.Type(c.Type); c.Region == region && of != nil && of.Provider == t.Provider && c.Swept.After(last.at) {
-			last = hearsay{at: c.Swept}
+			last = placeState{at: c.Swept}
 		}
 	}
 	if l.Searches == nil {
 		return last
 	}
 	if search := l.Searches.Heard(t.Endpoint(region)); search.At.After(last.at) {
-		last = hearsay{at: search.At, silent: !search.Answered}
+		last = placeState{at: search.At, silent: !search.Answered}
 		if last.silent {
 			last.reason = "it did not say whether a resource exists there"
 		}
@@ -267,7 +267,7 @@ type Searches interface {
 // since returns the time since which a subscription is not covered, and whether that is due to a
 // restore. If a part of it was covered before its present sweep was ordered, a region or a type
 // was added to the map then.
-func (l *look) since(sub inventory.Subscription, job jobrow.Job, coverage []inventory.Coverage) (since time.Time, restored bool) {
+func (l *uncoveredSearch) since(sub inventory.Subscription, job jobrow.Job, coverage []inventory.Coverage) (since time.Time, restored bool) {
 	since, at := sub.Created, l.Prober.Store.Events.Restored()
 	if at.After(since) {
 		since, restored = at, true

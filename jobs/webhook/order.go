@@ -83,9 +83,9 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (OrderResult, e
 	return OrderResult(known.Answer), nil
 }
 
-// takeOrders executes operators' orders. It answers them in the transaction that records
+// executeOrders executes operators' orders. It answers them in the transaction that records
 // the results, which only the holder of the job can commit.
-func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
+func (x *delivery) executeOrders(ctx context.Context, now time.Time) error {
 	orders, err := x.Store.Sinks.Orders(ctx, x.sink.Name)
 	if err != nil {
 		return fmt.Errorf("read the orders of operators: %w", err)
@@ -97,7 +97,7 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 				return err
 			}
 		case o.Answer == "":
-			answer := x.obey(&o, now)
+			answer := x.execute(&o, now)
 			o.Answer = string(answer)
 			x.answered = append(x.answered, o)
 		}
@@ -108,8 +108,8 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 	return x.save(ctx)
 }
 
-// obey executes an order, if that is possible now.
-func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) OrderResult {
+// execute executes an order, if that is possible now.
+func (x *delivery) execute(o *eventlog.SinkOrder, now time.Time) OrderResult {
 	if o.Number == 0 && o.Step == eventlog.AskSink {
 		x.queue.trigger(now)
 		x.paused = now
@@ -126,7 +126,7 @@ func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) OrderResult {
 	}
 	if o.Step == eventlog.AskSink {
 		i.line.head().due = now
-		x.queue.await(i.line)
+		x.queue.schedule(i.line)
 		x.paused = now
 		if o.Behind > 0 {
 			return Behind
@@ -145,7 +145,7 @@ func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) OrderResult {
 	x.Log.Warn("an event was given up by an operator", zap.String("sink", x.sink.Name), zap.Int64("event", i.number),
 		zap.Int("attempts", i.attempts), zap.String("outcome", i.failure), zap.Int("status", i.status))
 	x.dead++
-	x.queue.takeOut(i)
+	x.queue.giveUpIdle(i)
 	x.paused = now // later events may be taken
 	return Taken
 }

@@ -72,10 +72,10 @@ func (q *queue) add(e *events.Event) {
 	l := q.line(i)
 	behind := len(l.items) > 0 && l.items[len(l.items)-1].kept
 	l.items = append(l.items, i)
-	if !behind || !q.keep(i) {
+	if !behind || !q.keepItem(i) {
 		q.window = append(q.window, i)
 	}
-	q.await(l)
+	q.schedule(l)
 }
 
 // restore puts an item back that has a row, at the place of its number.
@@ -91,7 +91,7 @@ func (q *queue) restore(e eventlog.SinkEvent) {
 	}
 	l.items = append(l.items[:at], append([]*item{i}, l.items[at:]...)...)
 	q.kept++
-	q.await(l)
+	q.schedule(l)
 }
 
 // replay restores an item that was given up.
@@ -118,7 +118,7 @@ func (q *queue) line(i *item) *line {
 }
 
 // schedule queues a line for the time when its first item is due.
-func (q *queue) await(l *line) {
+func (q *queue) schedule(l *line) {
 	switch {
 	case l.sending > 0:
 	case len(l.items) == 0:
@@ -131,7 +131,7 @@ func (q *queue) await(l *line) {
 }
 
 // keepItem leaves an item behind the cursor, if there is room. It reports whether the item is.
-func (q *queue) keep(i *item) bool {
+func (q *queue) keepItem(i *item) bool {
 	if i.kept || q.kept >= q.mostKept {
 		return i.kept
 	}
@@ -142,9 +142,9 @@ func (q *queue) keep(i *item) bool {
 }
 
 // keepLine leaves the items of a line behind the cursor, while there is room.
-func (q *queue) leave(l *line) {
+func (q *queue) keepLine(l *line) {
 	for _, i := range l.items {
-		if !q.keep(i) {
+		if !q.keepItem(i) {
 			return
 		}
 	}
@@ -152,7 +152,7 @@ func (q *queue) leave(l *line) {
 
 // takeDue returns at most limit items that are due, to be sent in one message. Items of one line
 // follow one another; an item that failed before is sent alone.
-func (q *queue) take(now time.Time, limit int) (taken []*item) {
+func (q *queue) takeDue(now time.Time, limit int) (taken []*item) {
 	for len(taken) < limit && len(q.ready) > 0 {
 		l := q.ready[0]
 		if l.head().due.After(now) || len(taken) > 0 && l.head().alone {
@@ -190,16 +190,16 @@ func (q *queue) drop(i *item) {
 }
 
 // giveUp removes an item that was sent, and records it as a dead letter.
-func (q *queue) bury(i *item) {
+func (q *queue) giveUp(i *item) {
 	q.remove(i)
 	q.changed[i] = eventlog.SinkDead
 }
 
 // giveUpIdle gives an item up whose line has nothing under way.
-func (q *queue) takeOut(i *item) {
+func (q *queue) giveUpIdle(i *item) {
 	heap.Remove(&q.ready, i.line.place)
-	q.bury(i)
-	q.await(i.line)
+	q.giveUp(i)
+	q.schedule(i.line)
 }
 
 // find returns the item with a number, or nil.
@@ -237,17 +237,17 @@ func (q *queue) remove(i *item) {
 }
 
 // endSending ends the sending of items, including items that were dropped or given up.
-func (q *queue) returned(items []*item) {
+func (q *queue) endSending(items []*item) {
 	for _, i := range items {
 		i.line.sending = 0
 	}
 	for _, i := range items {
-		q.await(i.line)
+		q.schedule(i.line)
 	}
 }
 
 // onSaved is called when the changes are recorded.
-func (q *queue) saved() {
+func (q *queue) onSaved() {
 	for i := range q.changed {
 		i.stored = true
 	}
