@@ -127,20 +127,20 @@ func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (ou
 		return outcomeDone, nil
 	case result.End.Ended():
 		if outcome = outcomeDone; err != nil {
-			outcome = r.failed(claim, err)
+			outcome = r.logFailure(claim, err)
 		}
 		return outcome, func(ctx context.Context) error { return r.Store.EndJob(ctx, job, result.End, payload) }
 	case err == nil && result.Again > 0:
 		job.Attempts = 0
 		return later(outcomeAgain, result.Again)
 	case err != nil && result.Again > 0:
-		return later(r.failed(claim, err), result.Again)
+		return later(r.logFailure(claim, err), result.Again)
 	case ending:
 		return later(outcomeReleased, 0)
 	case errors.Is(err, errPanicked):
 		return later(outcomePanicked, r.pauseAfter(job.Attempts))
 	case err != nil:
-		return later(r.failed(claim, err), r.pauseAfter(job.Attempts))
+		return later(r.logFailure(claim, err), r.pauseAfter(job.Attempts))
 	}
 	return later(outcomeUnfinished, r.pauseAfter(job.Attempts))
 }
@@ -160,7 +160,7 @@ func (r *Runner) outcomeText(job jobrow.Job, payload string, err error) string {
 	return s.Outcome
 }
 
-func (r *Runner) failed(claim *Claim, err error) string {
+func (r *Runner) logFailure(claim *Claim, err error) string {
 	r.Log.Info("an attempt failed", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), zap.Int64("attempts", claim.Job.Attempts),
 		zap.String("correlationId", claim.Correlation()), claim.traceField(), zap.Error(err))
 	return outcomeFailed

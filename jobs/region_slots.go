@@ -30,9 +30,9 @@ func newRegionSlots(each int) *regionSlots {
 	return &regionSlots{each: each, freed: make(chan struct{}, 1), running: map[string]int{}}
 }
 
-// room returns a function that reports whether one more job of a region finds a
+// roomCheck returns a function that reports whether one more job of a region finds a
 // slot, and counts that job.
-func (s *regionSlots) room() func(region string) bool {
+func (s *regionSlots) roomCheck() func(region string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	running, total := maps.Clone(s.running), s.total

@@ -76,7 +76,7 @@ func (w *worker) claim(ctx context.Context) (c claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.Lease)
 	defer cancel()
 	c.since = time.Now()
-	c.jobs, c.more, err = w.Store.ClaimJobsByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room())
+	c.jobs, c.more, err = w.Store.ClaimJobsByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.roomCheck())
 	return c, err
 }
 

@@ -70,7 +70,7 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	defer a.leave()
+	defer a.shelveExpansion()
 	send, err := d.Sender(a.order.Caller)
 	if err == nil {
 		a.call = a.known.masked(send)
@@ -90,8 +90,8 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	return result, err
 }
 
-// leave puts the expansion on the shelf for the next attempt, if there is room for it.
-func (a *attempt) leave() {
+// shelveExpansion puts the expansion on the shelf for the next attempt, if there is room for it.
+func (a *attempt) shelveExpansion() {
 	if a.shelved == nil {
 		a.memory.Close()
 		return
@@ -127,7 +127,7 @@ func (a *attempt) load(ctx context.Context, recorded map[int]deploymentrow.Step)
 	}
 	a.space.Store(NestedBytes)
 	a.records = make([]stepRecord, len(a.steps))
-	steps, err := a.regrow(ctx, records, planned(a.steps, 0))
+	steps, err := a.restoreNestedSteps(ctx, records, plannedSteps(a.steps, 0))
 	if err != nil {
 		return err
 	}
@@ -175,9 +175,9 @@ type settled struct {
 // longestStay bounds the pause that an attempt waits for because there is no room on the shelf.
 const longestStay = time.Minute
 
-// leaves reports whether an attempt that can only wait gives its job back meanwhile. If the shelf
+// givesJobBack reports whether an attempt that can only wait gives its job back meanwhile. If the shelf
 // has no room for the expansion, waiting for a short pause is cheaper than expanding again.
-func (a *attempt) leaves(pause time.Duration) bool {
+func (a *attempt) givesJobBack(pause time.Duration) bool {
 	if pause <= a.Patience {
 		return false
 	}

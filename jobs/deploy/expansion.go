@@ -42,7 +42,7 @@ func (d *Deployer) expand(ctx context.Context, job jobrow.Job) (*expansion, erro
 	}
 	w.order.Content, w.planned, w.input = nil, p, in
 	w.input.Allowance = new(template.Allowance)
-	w.room.Store(template.MaxResources - size(p))
+	w.room.Store(template.MaxResources - resourceCount(p))
 	w.steps = stepsOf(p, 0, outermost)
 	w.known.addPlan(w.order.ID(), p)
 	return w, nil

@@ -20,7 +20,7 @@ func (a *attempt) finish(ctx context.Context, end deployplan.State) error {
 	if err := a.expireNested(ctx); err != nil {
 		return err
 	}
-	ctx, release := a.holding(ctx)
+	ctx, release := a.withHeldAnswers(ctx)
 	defer release()
 	now := a.Store.Now()
 	record := a.order.Record(a.input.Template, a.planned)
@@ -113,13 +113,13 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 func (a *attempt) outputs(ctx context.Context, record *Stored, of []template.Output, nested *settled) (name string, err error) {
 	outputs := map[string]Parameter{}
 	for _, o := range of {
-		condition, err := a.finished(ctx, o.Condition)
+		condition, err := a.evaluate(ctx, o.Condition)
 		if err == nil && !condition.Bool() {
 			continue
 		}
 		var value expr.Value
 		if err == nil {
-			value, err = a.finished(ctx, o.Value)
+			value, err = a.evaluate(ctx, o.Value)
 		}
 		if err != nil {
 			return o.Name, err

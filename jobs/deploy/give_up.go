@@ -22,7 +22,7 @@ func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) 
 	if err != nil {
 		return done, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
-	i, record, err := d.hanging(steps, resource)
+	i, record, err := d.unendedStep(steps, resource)
 	if err == nil && record.Target == nil {
 		err = d.notWaiting(ctx, job, resource)
 	}
@@ -46,9 +46,9 @@ func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) 
 	}, nil
 }
 
-// hanging returns the step of a resource that was sent and has not ended, unless its call may
+// unendedStep returns the step of a resource that was sent and has not ended, unless its call may
 // be under way. The record has no target if there is none.
-func (d *Deployer) hanging(steps map[int]deploymentrow.Step, resource string) (number int, record stepRecord, err error) {
+func (d *Deployer) unendedStep(steps map[int]deploymentrow.Step, resource string) (number int, record stepRecord, err error) {
 	for i, s := range steps {
 		var r stepRecord
 		if err := json.Unmarshal(s.Record, &r); err != nil {

@@ -82,7 +82,7 @@ func (k *known) recordable(id string) []string {
 // addRecorded adds the secrets in a step's record, as they come from answers and cannot be
 // evaluated again.
 func (k *known) addRecorded(number int, s *step, r *stepRecord) {
-	if r.Began.IsZero() || s.resource == nil || s.resource.Existing || !asks(s.resource) {
+	if r.Began.IsZero() || s.resource == nil || s.resource.Existing || !dependsOnAnswers(s.resource) {
 		return
 	}
 	if _, had := k.hidden.Load("sent " + s.resource.ID); r.Secrets == nil && !had {
@@ -93,16 +93,16 @@ func (k *known) addRecorded(number int, s *step, r *stepRecord) {
 	}
 }
 
-// asks reports whether the body of a resource depends on answers.
-func asks(r *template.Resource) bool { return !r.Body.Known() || !r.Condition.Known() }
+// dependsOnAnswers reports whether the body of a resource depends on answers.
+func dependsOnAnswers(r *template.Resource) bool { return !r.Body.Known() || !r.Condition.Known() }
 
-// finished evaluates a value of the plan with the present answers to its questions. It does not
+// evaluate evaluates a value of the plan with the present answers to its questions. It does not
 // mark results of list* functions as secrets: if a template makes an output of one, it is shown.
-func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error) {
-	ask := func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) }
-	done, err := a.complete(ctx, v, a.input, ask)
+func (a *attempt) evaluate(ctx context.Context, v expr.Value) (expr.Value, error) {
+	ask := func(q template.Question) (expr.Value, error) { return a.answerQuestion(ctx, q) }
+	done, err := a.evaluateWith(ctx, v, a.input, ask)
 	if _, refused := errors.AsType[*arm.Error](err); err != nil && !refused && !errors.Is(err, errUnanswered) { // its text may contain answers
-		_, hiding := a.complete(ctx, v, a.input, func(q template.Question) (expr.Value, error) {
+		_, hiding := a.evaluateWith(ctx, v, a.input, func(q template.Question) (expr.Value, error) {
 			v, err := ask(q)
 			return asAnswered(q, v), err
 		})
@@ -111,10 +111,10 @@ func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error
 	return done, err
 }
 
-// complete evaluates a value of the plan. It evaluates the outputs of each deployment once; an
+// evaluateWith evaluates a value of the plan. It evaluates the outputs of each deployment once; an
 // output that refers to itself sees null there. The error is errUnanswered if the attempt ends
 // before.
-func (a *attempt) complete(ctx context.Context, v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
+func (a *attempt) evaluateWith(ctx context.Context, v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
 	worked := map[string]expr.Value{}
 	var answer func(template.Question) (expr.Value, error)
 	answer = func(q template.Question) (expr.Value, error) {

@@ -19,8 +19,8 @@ const wholeAnswer = 64 << 10
 // it is reduced to the part that a question is about.
 const readers = 2
 
-// reading calls read, which reads an answer. For a large answer it waits for a place among readers.
-func (d *Deployer) reading(answer []byte, read func()) {
+// withReader calls read, which reads an answer. For a large answer it waits for a place among readers.
+func (d *Deployer) withReader(answer []byte, read func()) {
 	if len(answer) > wholeAnswer/4 {
 		d.reads <- struct{}{}
 		defer func() { <-d.reads }()
@@ -50,12 +50,12 @@ func askedFor(q template.Question, answer expr.Value) (key string, v expr.Value)
 	if !isReference(q) || answer.Size() <= wholeAnswer {
 		return whole, answer
 	}
-	return part, along(answer, pathOf(q))
+	return part, reduceTo(answer, pathOf(q))
 }
 
-// along returns a value reduced to the member at a path. An object that lacks the next member of
+// reduceTo returns a value reduced to the member at a path. An object that lacks the next member of
 // the path stays complete, as the error lists its members.
-func along(v expr.Value, path []string) expr.Value {
+func reduceTo(v expr.Value, path []string) expr.Value {
 	if len(path) == 0 {
 		return v
 	}
@@ -64,7 +64,7 @@ func along(v expr.Value, path []string) expr.Value {
 		return v
 	}
 	m := v.Members()[at]
-	return expr.ObjectOf(expr.Member{Name: m.Name, Value: along(m.Value, path[1:])})
+	return expr.ObjectOf(expr.Member{Name: m.Name, Value: reduceTo(m.Value, path[1:])})
 }
 
 // remembered is an answer, or a part of one, as a value if that is small, else as JSON.
@@ -81,16 +81,16 @@ func (r remembered) read() expr.Value {
 	return r.value
 }
 
-// remember keeps an answer for other questions. If there is no room, they call again; only
+// rememberAnswer keeps an answer for other questions. If there is no room, they call again; only
 // answers that may hold secrets must be kept.
-func (a *attempt) remember(ctx context.Context, key string, v expr.Value) error {
+func (a *attempt) rememberAnswer(ctx context.Context, key string, v expr.Value) error {
 	r := remembered{value: v, bytes: int64(v.Size())}
 	if r.bytes > wholeAnswer {
 		r = remembered{text: v.AppendJSON(nil)}
 		r.bytes = int64(len(r.text))
 	}
 	if holdsSecrets(key) {
-		if err := a.reserve(ctx, r.bytes); err != nil {
+		if err := a.reserveMemory(ctx, r.bytes); err != nil {
 			return err
 		}
 	} else if !a.memory.TryGrow(r.bytes) {
@@ -120,9 +120,9 @@ func (a *attempt) forgetAnswers() (some bool) {
 	return some
 }
 
-// reserve reserves memory for answers. It waits for other deployments only while its own holds
+// reserveMemory reserves memory for answers. It waits for other deployments only while its own holds
 // no memory, so that no two wait for each other.
-func (a *attempt) reserve(ctx context.Context, n int64) error {
+func (a *attempt) reserveMemory(ctx context.Context, n int64) error {
 	a.turn.Lock()
 	defer a.turn.Unlock()
 	for !a.memory.TryGrow(n) {
@@ -143,26 +143,26 @@ func (a *attempt) reserve(ctx context.Context, n int64) error {
 	return nil
 }
 
-// holding has the answers that one order needs until it has been executed.
-type holding struct {
+// heldAnswers has the answers that one order needs until it has been executed.
+type heldAnswers struct {
 	parts map[string]expr.Value // by the keys of questions
 	bytes int64
 }
 
 type holdingKey struct{}
 
-// holding returns a context for the questions of one order. release releases the memory of their
+// withHeldAnswers returns a context for the questions of one order. release releases the memory of their
 // answers.
-func (a *attempt) holding(ctx context.Context) (_ context.Context, release func()) {
-	h := &holding{parts: map[string]expr.Value{}}
+func (a *attempt) withHeldAnswers(ctx context.Context) (_ context.Context, release func()) {
+	h := &heldAnswers{parts: map[string]expr.Value{}}
 	return context.WithValue(ctx, holdingKey{}, h), func() { a.memory.Shrink(h.bytes) }
 }
 
-// hold reserves memory for a part of an answer, once for all questions of an order about it.
-func (a *attempt) hold(ctx context.Context, key string, part expr.Value) error {
-	h := ctx.Value(holdingKey{}).(*holding)
+// holdPart reserves memory for a part of an answer, once for all questions of an order about it.
+func (a *attempt) holdPart(ctx context.Context, key string, part expr.Value) error {
+	h := ctx.Value(holdingKey{}).(*heldAnswers)
 	n := int64(part.Size())
-	if err := a.reserve(ctx, n); err != nil {
+	if err := a.reserveMemory(ctx, n); err != nil {
 		return err
 	}
 	h.bytes += n
@@ -170,40 +170,40 @@ func (a *attempt) hold(ctx context.Context, key string, part expr.Value) error {
 	return nil
 }
 
-// recall returns the part of an answer that a question needs, if it is known. held reports whether
+// knownAnswer returns the part of an answer that a question needs, if it is known. held reports whether
 // the order holds it.
-func (a *attempt) recall(ctx context.Context, q template.Question) (v expr.Value, held, known bool) {
+func (a *attempt) knownAnswer(ctx context.Context, q template.Question) (v expr.Value, held, known bool) {
 	whole, part := keysOf(q)
-	if v, held = ctx.Value(holdingKey{}).(*holding).parts[part]; held {
+	if v, held = ctx.Value(holdingKey{}).(*heldAnswers).parts[part]; held {
 		return v, true, true
 	}
 	for _, key := range []string{whole, part} {
 		if r, known := a.known.answers.Load(key); known {
 			r := r.(remembered)
-			a.reading(r.text, func() { v = along(r.read(), pathOf(q)) })
+			a.withReader(r.text, func() { v = reduceTo(r.read(), pathOf(q)) })
 			return v, false, true
 		}
 	}
 	return v, false, false
 }
 
-// answer answers a question of a template, by a call as the deployment's caller if necessary.
-func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, error) {
-	v, held, known := a.recall(ctx, q)
+// answerQuestion answers a question of a template, by a call as the deployment's caller if necessary.
+func (a *attempt) answerQuestion(ctx context.Context, q template.Question) (expr.Value, error) {
+	v, held, known := a.knownAnswer(ctx, q)
 	if !known {
-		key, answer, err := a.question(ctx, q)
+		key, answer, err := a.fetchAnswer(ctx, q)
 		if err == nil {
 			a.known.hide("answer to "+key, asAnswered(q, answer))
-			err = a.remember(ctx, key, answer)
+			err = a.rememberAnswer(ctx, key, answer)
 		}
 		if err != nil {
 			return v, err
 		}
-		v = along(answer, pathOf(q))
+		v = reduceTo(answer, pathOf(q))
 	}
 	if !held {
 		_, part := keysOf(q)
-		if err := a.hold(ctx, part, v); err != nil {
+		if err := a.holdPart(ctx, part, v); err != nil {
 			return v, err
 		}
 	}

@@ -51,37 +51,37 @@ type unfolding struct {
 	reserved int64 // of the attempt's memory
 }
 
-// nested executes an order for a nested deployment.
-func (a *attempt) nested(ctx context.Context, s *settled) {
+// executeNested executes an order for a nested deployment.
+func (a *attempt) executeNested(ctx context.Context, s *settled) {
 	if s.Act == deployplan.Follow {
 		a.endNested(ctx, s)
 		return
 	}
 	s.record.Began, s.record.Fault = a.Store.Now(), nil
 	s.step.recordTarget(&s.record)
-	condition, err := a.finished(ctx, s.step.nested.Condition)
+	condition, err := a.evaluate(ctx, s.step.nested.Condition)
 	switch {
 	case err != nil:
 		s.onError(err)
 	case !condition.Bool():
 		s.record, s.outcome = stepRecord{LeftOut: true}, deployplan.Done
-	case a.locates(ctx, s) && (s.step.unfolds == nil || a.unfolds(ctx, s)):
+	case a.findLocation(ctx, s) && (s.step.unfolds == nil || a.unfoldNested(ctx, s)):
 		a.beginNested(ctx, s)
 	}
 	if s.outcome != deployplan.GoesOn {
-		a.fold(s)
+		a.undoUnfold(s)
 	}
 }
 
-// locates evaluates the location of a nested deployment, and reports whether that succeeded. A
+// findLocation evaluates the location of a nested deployment, and reports whether that succeeded. A
 // deployment in a group has none of its own.
-func (a *attempt) locates(ctx context.Context, s *settled) bool {
+func (a *attempt) findLocation(ctx context.Context, s *settled) bool {
 	d := *s.step.nested
 	if d.Scope.Group != "" {
 		return true
 	}
 	var err error
-	if d.Location, err = a.finished(ctx, d.Location); err == nil && !d.Location.Is(expr.String) {
+	if d.Location, err = a.evaluate(ctx, d.Location); err == nil && !d.Location.Is(expr.String) {
 		err = expr.Errorf("a deployment's location is a string, and this is %s", d.Location.Kind())
 	}
 	if err != nil {
@@ -113,17 +113,17 @@ func (a *attempt) beginNested(ctx context.Context, s *settled) {
 		s.outcome = deployplan.Transient
 	case answer.Status >= http.StatusMultipleChoices:
 		s.record.Status = answer.Status
-		s.refused(answer)
+		s.onErrorResponse(answer)
 	default:
 		s.outcome = deployplan.GoesOn
 	}
 }
 
-// fold undoes unfolds for a nested deployment that does not begin, or not yet, and releases its
+// undoUnfold undoes unfoldNested for a nested deployment that does not begin, or not yet, and releases its
 // room.
-func (a *attempt) fold(s *settled) {
+func (a *attempt) undoUnfold(s *settled) {
 	if s.grows != nil {
-		a.room.Add(size(s.grows))
+		a.room.Add(resourceCount(s.grows))
 	}
 	if s.record.Unfolded != nil {
 		a.memory.Shrink(s.record.Unfolded.reserved)
@@ -158,13 +158,13 @@ func (a *attempt) nestedRecord(t *task) Stored {
 	return Stored{record, &Within{a.name, t.Step}, firstIn(t.steps, t.Step)}
 }
 
-// unfolds finds out which steps a nested deployment has, and reports whether it may begin.
-func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
+// unfoldNested finds out which steps a nested deployment has, and reports whether it may begin.
+func (a *attempt) unfoldNested(ctx context.Context, s *settled) bool {
 	s.record.Unfolded = &unfolding{Answers: map[string]json.RawMessage{}}
-	p, faults, err := a.unfold(ctx, s.step, s.Step, s.record.Unfolded.Answers, func(q template.Question) (string, expr.Value, error) {
-		key, v, err := a.question(ctx, q)
+	p, faults, err := a.unfoldByAnswers(ctx, s.step, s.Step, s.record.Unfolded.Answers, func(q template.Question) (string, expr.Value, error) {
+		key, v, err := a.fetchAnswer(ctx, q)
 		if err == nil {
-			err = a.reserve(ctx, int64(v.Size())) // for as long as it is recorded
+			err = a.reserveMemory(ctx, int64(v.Size())) // for as long as it is recorded
 		}
 		if err == nil {
 			s.record.Unfolded.reserved += int64(v.Size())
@@ -172,7 +172,7 @@ func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 		return key, v, err
 	})
 	if err == nil && len(faults) == 0 {
-		if s.grows = p; a.room.Add(-size(p)) < 0 {
+		if s.grows = p; a.room.Add(-resourceCount(p)) < 0 {
 			faults = []*document.Fault{s.step.unfolds.Deployment.Template.Fault(template.Code,
 				"with the resources of this nested deployment, the deployment has more than %d", template.MaxResources)}
 		}
@@ -189,19 +189,19 @@ func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 	return false
 }
 
-// size returns the number of resources of a plan that count against the limit.
-func size(p *template.Plan) int64 { return int64(len(p.Resources) + len(p.Deployments)) }
+// resourceCount returns the number of resources of a plan that count against the limit.
+func resourceCount(p *template.Plan) int64 { return int64(len(p.Resources) + len(p.Deployments)) }
 
-// unfold unfolds a nested deployment by answers, and adds the answers that ask returns. The error
+// unfoldByAnswers unfolds a nested deployment by answers, and adds the answers that ask returns. The error
 // tells why a question has no answer.
-func (a *attempt) unfold(
+func (a *attempt) unfoldByAnswers(
 	ctx context.Context, s step, number int, answers map[string]json.RawMessage, ask func(template.Question) (key string, v expr.Value, err error),
 ) (*template.Plan, []*document.Fault, error) {
 	in := a.input
 	in.NewGUID = a.order.guids(fmt.Sprint(number))
 	var failure error
 	p, faults, err := s.unfolds.Unfold(ctx, in, func(v expr.Value) (expr.Value, error) {
-		return a.complete(ctx, v, in, func(q template.Question) (expr.Value, error) {
+		return a.evaluateWith(ctx, v, in, func(q template.Question) (expr.Value, error) {
 			whole, part := keysOf(q)
 			text, known := answers[whole]
 			if !known {
@@ -235,8 +235,8 @@ func (a *attempt) unfold(
 
 var errUnknown = errors.New("the answer to a question is not recorded")
 
-// grow adds the steps in a nested deployment.
-func (a *attempt) grow(number int, p *template.Plan) (added []deployplan.PlannedStep, holds []int) {
+// addNestedSteps adds the steps in a nested deployment.
+func (a *attempt) addNestedSteps(number int, p *template.Plan) (added []deployplan.PlannedStep, holds []int) {
 	from := len(a.steps)
 	all := stepsOf(p, from, number)
 	for i := range all {
@@ -248,7 +248,7 @@ func (a *attempt) grow(number int, p *template.Plan) (added []deployplan.Planned
 	a.steps[number].nested = withPlan(a.steps[number].nested, p)
 	a.known.addPlan(a.steps[number].nested.ID, p)
 	a.records = append(a.records, make([]stepRecord, len(all))...)
-	return planned(all, from), holds
+	return plannedSteps(all, from), holds
 }
 
 func withPlan(d *template.Deployment, p *template.Plan) *template.Deployment {
@@ -257,16 +257,16 @@ func withPlan(d *template.Deployment, p *template.Plan) *template.Deployment {
 	return &unfolded
 }
 
-// regrow adds the steps that nested deployments had when they began, in the order of their
+// restoreNestedSteps adds the steps that nested deployments had when they began, in the order of their
 // beginnings.
-func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps []deployplan.PlannedStep) ([]deployplan.PlannedStep, error) {
+func (a *attempt) restoreNestedSteps(ctx context.Context, records map[int]stepRecord, steps []deployplan.PlannedStep) ([]deployplan.PlannedStep, error) {
 	began := slices.DeleteFunc(slices.Collect(maps.Keys(records)), func(i int) bool { return records[i].Unfolded == nil })
 	slices.SortFunc(began, func(x, y int) int { return records[x].Unfolded.From - records[y].Unfolded.From })
 	for _, i := range began {
 		if records[i].Unfolded.From < len(a.steps) {
 			continue // they are there already
 		}
-		p, faults, err := a.unfold(ctx, a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) {
+		p, faults, err := a.unfoldByAnswers(ctx, a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) {
 			return "", expr.Value{}, errUnknown
 		})
 		if len(faults) > 0 {
@@ -278,8 +278,8 @@ func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps 
 		for _, text := range records[i].Unfolded.Answers {
 			a.memory.ForceGrow(int64(len(text)))
 		}
-		a.room.Add(-size(p))
-		added, holds := a.grow(i, p)
+		a.room.Add(-resourceCount(p))
+		added, holds := a.addNestedSteps(i, p)
 		steps[i].Holds = holds
 		steps = append(steps, added...)
 	}

@@ -22,16 +22,16 @@ func (a *attempt) registerFirst(ctx context.Context) {
 		if r == nil || r.Existing || !r.Condition.Is(expr.Bool) || a.job.State == jobrow.Cancelling {
 			continue
 		}
-		if !a.registered(ctx, &settled{task: task{step: of}}, r) {
+		if !a.ensureRegistered(ctx, &settled{task: task{step: of}}, r) {
 			return
 		}
 	}
 }
 
-// registered registers the subscription of a resource for its namespace, as the deployment's
+// ensureRegistered registers the subscription of a resource for its namespace, as the deployment's
 // caller, and reports whether the resource can be sent. If not, it sets the step's outcome.
 // Registering twice is harmless, so other steps and takeovers may do it as well.
-func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resource) bool {
+func (a *attempt) ensureRegistered(ctx context.Context, s *settled, r *template.Resource) bool {
 	namespace, _, _ := strings.Cut(r.Type, "/")
 	of := arm.Fold(r.Scope.Subscription + " " + namespace)
 	if _, known := a.registrations.Load(of); known {
@@ -53,7 +53,7 @@ func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resour
 	if s.outcome = deployplan.Transient; err == nil {
 		s.record.Began, s.record.Status = a.Store.Now(), answer.Status
 		s.step.recordTarget(&s.record)
-		s.refused(answer)
+		s.onErrorResponse(answer)
 	}
 	return false
 }

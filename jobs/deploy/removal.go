@@ -80,7 +80,7 @@ func (a *attempt) planRemovals(ctx context.Context) error {
 	a.plan.Remove(known)
 	queue := a.plan.Removal()
 	a.driver.Queue = queue
-	kept := a.kept(rows)
+	kept := a.keptResources(rows)
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		if kept[key] {
 			continue
@@ -125,9 +125,9 @@ func (a *attempt) stepsEnded() time.Time {
 	return ended
 }
 
-// kept returns the resources that are not deleted: those in the template, unless their condition
+// keptResources returns the resources that are not deleted: those in the template, unless their condition
 // is false, and those that another resource manages.
-func (a *attempt) kept(rows map[string]inventory.Resource) Kept {
+func (a *attempt) keptResources(rows map[string]inventory.Resource) Kept {
 	kept := Kept{}
 	for i := range a.steps {
 		if !a.records[i].LeftOut {
@@ -202,7 +202,7 @@ func (r removing) End(ctx context.Context, _ deletionplan.End, late bool) (resul
 
 // Rest implements [deletion.Kind].
 func (r removing) Rest(_ context.Context, pause time.Duration) (result jobs.Result, ended bool, err error) {
-	if !r.leaves(pause) {
+	if !r.givesJobBack(pause) {
 		return jobs.Result{}, false, nil
 	}
 	return jobs.Result{Again: pause, Payload: r.order.Payload(r.plan.Counts())}, true, nil
@@ -234,7 +234,7 @@ func (r removing) Call(m *deletionplan.Resource) deletion.Sender {
 	}
 	of.Plan = m.Record()
 	return func(ctx, _ context.Context) deletion.CallResult { // a call of a deployment has its own time
-		a := r.request(ctx, &of)
+		a := r.sendDelete(ctx, &of)
 		a.Apply = func() {
 			of.Fault = of.Fault.Within(r.errorBytes())
 			r.removals[of.Key] = of
@@ -243,8 +243,8 @@ func (r removing) Call(m *deletionplan.Resource) deletion.Sender {
 	}
 }
 
-// request sends one DELETE, as the deployment's caller.
-func (r removing) request(ctx context.Context, of *removal) (a deletion.CallResult) {
+// sendDelete sends one DELETE, as the deployment's caller.
+func (r removing) sendDelete(ctx context.Context, of *removal) (a deletion.CallResult) {
 	row, there, err := r.existingRow(ctx, of.Key)
 	switch {
 	case err != nil:
@@ -256,7 +256,7 @@ func (r removing) request(ctx context.Context, of *removal) (a deletion.CallResu
 	}
 	busy, err := r.underWay(ctx, row)
 	if err == nil {
-		of.Hidden, err = r.hides(ctx, *of, row)
+		of.Hidden, err = r.mustHide(ctx, *of, row)
 	}
 	if err != nil {
 		return failed(err)
@@ -266,7 +266,7 @@ func (r removing) request(ctx context.Context, of *removal) (a deletion.CallResu
 		a.Busy = busy
 		return a
 	}
-	calling, cancel := r.sending(ctx)
+	calling, cancel := r.sendingContext(ctx)
 	defer cancel()
 	of.Began, of.Status, of.Poll, of.Fault, of.state = r.Store.Now(), 0, "", nil, deployplan.Sent
 	of.Target = &Reference{row.ID, row.TypeName, row.Name}
@@ -284,7 +284,7 @@ func (r removing) request(ctx context.Context, of *removal) (a deletion.CallResu
 	if err != nil {
 		return deletion.Result(deletionplan.OutcomeUnreachable)
 	}
-	a = of.read(answer, r.known.secrets())
+	a = of.onDeleteResponse(answer, r.known.secrets())
 	if a.Busy = busy; a.Outcome == deletionplan.OutcomeGone || a.Outcome == deletionplan.OutcomeRefused {
 		a.Err = r.compareAnswer(calling, of.Key, &a.Result)
 	}
@@ -298,8 +298,8 @@ func failed(err error) deletion.CallResult {
 	return a
 }
 
-// hides reports whether the caller may neither delete nor read a resource that was not sent.
-func (a *attempt) hides(ctx context.Context, r removal, row inventory.Resource) (bool, error) {
+// mustHide reports whether the caller may neither delete nor read a resource that was not sent.
+func (a *attempt) mustHide(ctx context.Context, r removal, row inventory.Resource) (bool, error) {
 	if !r.Began.IsZero() {
 		return false, nil
 	}
@@ -350,8 +350,8 @@ func (a *attempt) existingRow(ctx context.Context, key string) (row inventory.Re
 	return row, err == nil && !row.Created.After(a.stepsEnded()), err
 }
 
-// read reads the answer to a DELETE.
-func (r *removal) read(answer Response, secrets secret.Secrets) (a deletion.CallResult) {
+// onDeleteResponse reads the answer to a DELETE.
+func (r *removal) onDeleteResponse(answer Response, secrets secret.Secrets) (a deletion.CallResult) {
 	means, after := answers.Verdict(answer.Status, answer.Header, answers.About(answer.Status, answer.Body, r.Target.ID))
 	r.Status, a.After, a.Outcome = answer.Status, after, deletionplan.ByMeaning[means]
 	switch {
@@ -430,7 +430,7 @@ func (r removing) Failure(ctx context.Context, key string) (text string, err err
 	s.record.Fault = arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", of.Target.ID)
 	if of.Poll != "" {
 		if answer, err := r.get(ctx, of.Poll); err == nil {
-			s.polled(answer)
+			s.onPollResponse(answer)
 			text = string(answer.Body)
 		}
 	}

@@ -64,7 +64,7 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 				a.countEnds(n.ends)
 			}
 		case <-wake:
-		case <-done(ctx, failure):
+		case <-doneUnlessFailed(ctx, failure):
 			failure = ctx.Err()
 		}
 	}
@@ -81,14 +81,14 @@ func (a *attempt) onIdle(ctx context.Context, now time.Time) (result jobs.Result
 		return jobs.Result{Recorded: true}, true, a.finish(ctx, end)
 	}
 	due, waits := a.plan.Wake(now)
-	if pause := due.Sub(now); waits && a.leaves(pause) {
+	if pause := due.Sub(now); waits && a.givesJobBack(pause) {
 		return jobs.Result{Again: pause, Payload: a.order.Payload(a.plan.Counts())}, true, nil
 	}
 	return jobs.Result{}, false, nil
 }
 
-// done returns ctx.Done(), or nil once the attempt has failed.
-func done(ctx context.Context, failure error) <-chan struct{} {
+// doneUnlessFailed returns ctx.Done(), or nil once the attempt has failed.
+func doneUnlessFailed(ctx context.Context, failure error) <-chan struct{} {
 	if failure != nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func (a *attempt) settle(s settled) (n recording, _ error) {
 	now := a.Store.Now()
 	if s.grows != nil && s.outcome == deployplan.GoesOn {
 		s.record.Unfolded.From = len(a.steps)
-		added, holds := a.grow(s.Step, s.grows)
+		added, holds := a.addNestedSteps(s.Step, s.grows)
 		a.plan.Grow(s.Step, added, holds)
 	}
 	changed := append([]int{s.Step}, a.plan.Settle(s.Order, s.outcome, s.after, now)...)

@@ -25,22 +25,22 @@ import (
 // execute executes an order. It hides secrets in the fault that results.
 func (a *attempt) execute(ctx context.Context, t task) settled {
 	s := settled{task: t}
-	ctx, release := a.holding(ctx)
+	ctx, release := a.withHeldAnswers(ctx)
 	defer release()
 	switch r := t.step.resource; {
 	case t.step.existing():
 		s.outcome = deployplan.Done
 	case t.step.nested != nil:
-		a.nested(ctx, &s)
+		a.executeNested(ctx, &s)
 	case s.Act == deployplan.Follow:
-		a.follow(ctx, &s, r)
+		a.followResource(ctx, &s, r)
 		if s.outcome == deployplan.Done {
 			a.recordCreated(ctx, &s, r)
 		}
-		s.retry(r.Options)
+		s.retryIfAllowed(r.Options)
 	default:
-		a.begin(ctx, &s, r)
-		s.retry(r.Options)
+		a.beginResource(ctx, &s, r)
+		s.retryIfAllowed(r.Options)
 	}
 	if s.record.Fault != t.record.Fault { // the former one is masked already
 		s.record.Fault = a.known.mask(s.record.Fault)
@@ -54,11 +54,11 @@ func (a *attempt) recordCreated(ctx context.Context, s *settled, r *template.Res
 	if !sent.Known() {
 		sent, _, err = a.body(ctx, r)
 	}
-	a.keepSent(s, r, sent, err == nil)
+	a.recordSent(s, r, sent, err == nil)
 }
 
-// retry makes the plan send a failed resource again if its options allow that for its error.
-func (s *settled) retry(o template.Options) {
+// retryIfAllowed makes the plan send a failed resource again if its options allow that for its error.
+func (s *settled) retryIfAllowed(o template.Options) {
 	if s.outcome != deployplan.Refused || s.record.Retries >= o.Retries || s.record.Fault == nil ||
 		!slices.ContainsFunc(o.RetryOn, func(code string) bool { return arm.EqualFold(code, string(s.record.Fault.Code)) }) {
 		return
@@ -67,12 +67,12 @@ func (s *settled) retry(o template.Options) {
 	s.outcome = deployplan.Absent
 }
 
-// begin sends a resource, or finds out whether it was sent. It records the secrets before it
+// beginResource sends a resource, or finds out whether it was sent. It records the secrets before it
 // sends: a later attempt may learn of a failure without having read the responses that the
 // secrets come from.
-func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) {
+func (a *attempt) beginResource(ctx context.Context, s *settled, r *template.Resource) {
 	body, there, err := a.body(ctx, r)
-	if asks(r) {
+	if dependsOnAnswers(r) {
 		s.record.Secrets = a.known.recordable(r.ID)
 	}
 	switch {
@@ -83,22 +83,22 @@ func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) {
 	case s.Act == deployplan.Probe:
 		a.findLanded(ctx, s, r, body)
 	case !r.Options.OnlyIfNotExists || !a.exists(ctx, s, r):
-		a.send(ctx, s, r, body)
+		a.sendResource(ctx, s, r, body)
 	}
 	if s.outcome == deployplan.Done && there {
-		a.keepSent(s, r, body, true)
+		a.recordSent(s, r, body, true)
 	}
 }
 
-// keepSent records, with the end of a step, the body of its resource, if that is known, and the
+// recordSent records, with the end of a step, the body of its resource, if that is known, and the
 // last response.
-func (a *attempt) keepSent(s *settled, r *template.Resource, body expr.Value, known bool) {
+func (a *attempt) recordSent(s *settled, r *template.Resource, body expr.Value, known bool) {
 	if s.record.Existed {
 		return
 	}
 	s.created = &deploymentrow.Deployed{Subscription: r.Scope.Subscription, Group: r.Scope.Group, ID: r.ID}
 	if known {
-		a.reading(s.answer, func() { s.created.Record = deployedOf(a.order.CallerName, body, s.answer) })
+		a.withReader(s.answer, func() { s.created.Record = deployedOf(a.order.CallerName, body, s.answer) })
 	}
 }
 
@@ -107,16 +107,16 @@ func (a *attempt) body(ctx context.Context, r *template.Resource) (body expr.Val
 	var secrets []expr.Value
 	defer func() { a.known.hide("sent "+r.ID, append(secrets, body)...) }()
 	answer := func(q template.Question) (expr.Value, error) {
-		v, err := a.answer(ctx, q)
+		v, err := a.answerQuestion(ctx, q)
 		v = asAnswered(q, v)
 		secrets = append(secrets, v)
 		return v, err
 	}
-	condition, err := a.complete(ctx, r.Condition, a.input, answer)
+	condition, err := a.evaluateWith(ctx, r.Condition, a.input, answer)
 	if err != nil || !condition.Bool() {
 		return body, false, err
 	}
-	body, err = a.complete(ctx, r.Body, a.input, answer)
+	body, err = a.evaluateWith(ctx, r.Body, a.input, answer)
 	return body, true, err
 }
 
@@ -130,8 +130,8 @@ func asAnswered(q template.Question, v expr.Value) expr.Value {
 
 func isReference(q template.Question) bool { return strings.EqualFold(q.Function, "reference") }
 
-func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
-	if !a.registered(ctx, s, r) {
+func (a *attempt) sendResource(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
+	if !a.ensureRegistered(ctx, s, r) {
 		return
 	}
 	_, err := a.Store.Resource(ctx, r.Scope.Subscription, arm.Fold(r.ID))
@@ -140,7 +140,7 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		s.err = err
 		return
 	}
-	calling, cancel := a.sending(ctx)
+	calling, cancel := a.sendingContext(ctx)
 	defer cancel()
 	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
 	s.step.recordTarget(&s.record)
@@ -149,12 +149,12 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		return
 	}
 	failpoint.Pass(failpoint.DeployBeginAfter)
-	answer, err := a.call(calling, Call{Method: http.MethodPut, Target: target(r), Content: body.AppendJSON(nil)})
+	answer, err := a.call(calling, Call{Method: http.MethodPut, Target: putTarget(r), Content: body.AppendJSON(nil)})
 	if err != nil {
 		s.outcome = deployplan.Lost
 		return
 	}
-	s.accept(answer)
+	s.onPutResponse(answer)
 }
 
 // groupType is the type of resource groups. The gateway itself answers 404 for them.
@@ -163,7 +163,7 @@ const groupType = "Microsoft.Resources/resourceGroups"
 // exists reports whether a resource exists, or that is unknown now: then it must not be sent. If
 // an earlier PUT of the step may have created it, it counts as created by the step.
 func (a *attempt) exists(ctx context.Context, s *settled, r *template.Resource) bool {
-	answer, err := a.get(ctx, target(r))
+	answer, err := a.get(ctx, putTarget(r))
 	switch {
 	case err != nil, answer.Status < http.StatusMultipleChoices && !answer.resource().Readable():
 		s.outcome = deployplan.Transient
@@ -171,7 +171,7 @@ func (a *attempt) exists(ctx context.Context, s *settled, r *template.Resource) 
 	case answer.Status == http.StatusNotFound && (arm.SaysAbsent(answer.Body, r.ID) || arm.EqualFold(r.Type, groupType)):
 		return false
 	case answer.Status >= http.StatusMultipleChoices:
-		s.refused(answer)
+		s.onErrorResponse(answer)
 		return true
 	}
 	s.onState(answer)
@@ -181,26 +181,26 @@ func (a *attempt) exists(ctx context.Context, s *settled, r *template.Resource) 
 	return true
 }
 
-// sending returns the context of a call that is about to be recorded as sent. It does not end
+// sendingContext returns the context of a call that is about to be recorded as sent. It does not end
 // with the attempt, so that the answer to a sent call becomes known. Its time counts from before
 // the record: if the attempt stalls after recording, another may have taken the job over, and
 // this one must not send any more.
-func (a *attempt) sending(ctx context.Context) (context.Context, context.CancelFunc) {
+func (a *attempt) sendingContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), a.CallLimit)
 }
 
-func target(r *template.Resource) string { return targetOf(r.ID, r.APIVersion) }
+func putTarget(r *template.Resource) string { return targetOf(r.ID, r.APIVersion) }
 
 func targetOf(id, version string) string {
 	u := url.URL{Path: id}
 	return u.EscapedPath() + "?api-version=" + url.QueryEscape(version)
 }
 
-// accept reads the answer to a PUT.
-func (s *settled) accept(answer Response) {
+// onPutResponse reads the answer to a PUT.
+func (s *settled) onPutResponse(answer Response) {
 	s.record.Status = answer.Status
 	if answer.Status >= http.StatusMultipleChoices {
-		s.refused(answer)
+		s.onErrorResponse(answer)
 		return
 	}
 	s.after = answers.RetryAfter(answer.Header)
@@ -236,8 +236,8 @@ func (s *settled) onState(answer Response) {
 	}
 }
 
-// refused applies an error response.
-func (s *settled) refused(answer Response) {
+// onErrorResponse applies an error response.
+func (s *settled) onErrorResponse(answer Response) {
 	s.record.Fault = answer.Fault()
 	s.outcome, s.after = answer.refusal()
 }
@@ -262,41 +262,41 @@ func (a *attempt) get(ctx context.Context, target string) (Response, error) {
 	return a.call(calling, Call{Method: http.MethodGet, Target: target})
 }
 
-// follow polls the operation of a resource at the URL that its provider gave, then reads the
+// followResource polls the operation of a resource at the URL that its provider gave, then reads the
 // resource itself.
-func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) {
+func (a *attempt) followResource(ctx context.Context, s *settled, r *template.Resource) {
 	if s.record.Poll != "" {
 		answer, err := a.get(ctx, s.record.Poll)
 		if err != nil {
 			s.outcome = deployplan.Transient
 			return
 		}
-		if !s.polled(answer) {
+		if !s.onPollResponse(answer) {
 			return
 		}
 		s.record.Poll = ""
 	}
-	answer, err := a.get(ctx, target(r))
+	answer, err := a.get(ctx, putTarget(r))
 	switch {
 	case err != nil, answer.Status == http.StatusNotFound: // it may appear later
 		s.outcome = deployplan.Transient
 	case answer.Status >= http.StatusMultipleChoices:
-		s.refused(answer)
+		s.onErrorResponse(answer)
 	default:
 		s.after = answers.RetryAfter(answer.Header)
 		s.onState(answer)
 	}
 }
 
-// polled applies the answer to a poll, and reports whether the resource itself is to be read next.
-func (s *settled) polled(answer Response) bool {
+// onPollResponse applies the answer to a poll, and reports whether the resource itself is to be read next.
+func (s *settled) onPollResponse(answer Response) bool {
 	s.after = answers.RetryAfter(answer.Header)
 	report := answers.State(s.record.OfStatus, answer.Body)
 	switch progress, _ := answers.ReadPoll(s.record.OfStatus, answer.Status, answer.Body); {
 	case progress == index.PollMissing:
 		return true
 	case answer.Status >= http.StatusMultipleChoices:
-		s.refused(answer)
+		s.onErrorResponse(answer)
 		return false
 	case progress != index.PollFinished:
 		s.outcome = deployplan.GoesOn
@@ -311,7 +311,7 @@ func (s *settled) polled(answer Response) bool {
 
 // findLanded finds out whether a PUT without an answer has taken effect.
 func (a *attempt) findLanded(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
-	answer, err := a.get(ctx, target(r))
+	answer, err := a.get(ctx, putTarget(r))
 	over := a.Store.Now().Sub(s.record.Began) > a.CallLimit
 	s.outcome = deployplan.Lost
 	switch {
@@ -322,14 +322,14 @@ func (a *attempt) findLanded(ctx context.Context, s *settled, r *template.Resour
 	case answer.Status < http.StatusMultipleChoices:
 		s.onState(answer)
 		same := func() (is bool) {
-			a.reading(answer.Body, func() { is = whatif.Holds(valueOf(answer.Body), body) })
+			a.withReader(answer.Body, func() { is = whatif.Holds(valueOf(answer.Body), body) })
 			return is
 		}
 		if !r.Options.OnlyIfNotExists && s.outcome != deployplan.GoesOn && (s.outcome != deployplan.Done || !s.record.New && !same()) {
 			s.outcome, s.record.Fault = deployplan.Lost, nil // an earlier PUT may have created it
 		}
 	case answer.Status != http.StatusNotFound:
-		s.refused(answer)
+		s.onErrorResponse(answer)
 		return
 	}
 	if s.outcome == deployplan.Lost && over {
@@ -364,20 +364,20 @@ func partOf(q template.Question, v expr.Value) expr.Value {
 	return v
 }
 
-// question calls until there is an answer, and returns the part of it that is stored, with its
+// fetchAnswer calls until there is an answer, and returns the part of it that is stored, with its
 // key. It repeats after transient failures within the budget of a step, and after throttling of
 // the caller until the deployment's time is over.
-func (a *attempt) question(ctx context.Context, q template.Question) (key string, v expr.Value, err error) {
+func (a *attempt) fetchAnswer(ctx context.Context, q template.Question) (key string, v expr.Value, err error) {
 	call := callOf(q)
 	over := a.order.Now.Add(a.Limit)
 	spent := a.Store.Now().Add(a.Limits.Budget)
 	for {
-		answer, err := a.once(ctx, call)
+		answer, err := a.callOnce(ctx, call)
 		if err != nil && ctx.Err() != nil {
 			return "", v, errUnanswered
 		}
 		var fault *arm.Error
-		a.reading(answer.Body, func() {
+		a.withReader(answer.Body, func() {
 			if v, fault = answer.Value(call.Target); fault == nil {
 				key, v = askedFor(q, v)
 			}
@@ -400,8 +400,8 @@ func (a *attempt) question(ctx context.Context, q template.Question) (key string
 	}
 }
 
-// once makes one call as soon as a place is free.
-func (a *attempt) once(ctx context.Context, call Call) (Response, error) {
+// callOnce makes one call as soon as a place is free.
+func (a *attempt) callOnce(ctx context.Context, call Call) (Response, error) {
 	select {
 	case a.places <- struct{}{}:
 		defer func() { <-a.places }()

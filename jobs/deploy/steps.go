@@ -107,8 +107,8 @@ func directly(r *template.Resource, within *template.Deployment) any {
 	return found
 }
 
-// planned returns the steps, with numbers from from on, in the form of package deployplan.
-func planned(steps []step, from int) []deployplan.PlannedStep {
+// plannedSteps returns the steps, with numbers from from on, in the form of package deployplan.
+func plannedSteps(steps []step, from int) []deployplan.PlannedStep {
 	all := make([]deployplan.PlannedStep, len(steps))
 	for i := range steps {
 		s := &steps[i]

@@ -57,9 +57,9 @@ func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
 // watch returns the interval at which the queue is refreshed with the findings of other jobs.
 func (w *attempt) watch() time.Duration { return max(w.Floor, 10*time.Millisecond) }
 
-// ids returns the headers of a GET. It names no caller, as a provider might hide resources from
+// readHeader returns the headers of a GET. It names no caller, as a provider might hide resources from
 // the caller.
-func (w *attempt) ids() http.Header { return w.payload.Header(w.Region) }
+func (w *attempt) readHeader() http.Header { return w.payload.Header(w.Region) }
 
 // load builds the queue from the inventory.
 func (w *attempt) load(ctx context.Context) error {
@@ -141,7 +141,7 @@ func (w *attempt) probeStray(ctx context.Context, m *deletionplan.Resource, stra
 	if m.State != deletionplan.Accepted && m.Busy == "" {
 		return false, nil
 	}
-	answer, unanswered := w.Prober.Get(ctx, w.ids(), stray.Row())
+	answer, unanswered := w.Prober.Get(ctx, w.readHeader(), stray.Row())
 	shown, readable := inventory.ReadObservation(answer.Body)
 	if unanswered == nil && answer.Status == http.StatusNotFound {
 		if _, err := w.Prober.Store.ForgetStray(ctx, stray); err != nil {
@@ -166,11 +166,11 @@ func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) err
 		return nil
 	}
 	w.rechecked[row.Key] = row.Generation
-	probed, err := w.Prober.Probe(ctx, w.ids(), row)
+	probed, err := w.Prober.Probe(ctx, w.readHeader(), row)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if a := w.absence(row, probed, err); a.Outcome == deletionplan.OutcomeGone {
+	if a := w.absenceResult(row, probed, err); a.Outcome == deletionplan.OutcomeGone {
 		if a.Apply != nil {
 			a.Apply()
 		}
@@ -213,7 +213,7 @@ const longestStay = time.Second
 // Rest implements [deletion.Kind].
 func (w *attempt) Rest(ctx context.Context, pause time.Duration) (result jobs.Result, ended bool, err error) {
 	if pause > longestStay || w.driver.AwaitsOthers() {
-		result, err = w.again(ctx, pause)
+		result, err = w.continueAfter(ctx, pause)
 		return result, true, err
 	}
 	if !slices.Equal(w.waiting(), w.payload.Waits) {

@@ -92,7 +92,7 @@ func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q
 		return stale()
 	case settled.Row == nil:
 	case a.Outcome == deletionplan.OutcomeGone: // another write may overturn it
-		return w.unproven(context.WithoutCancel(calling), *settled.Row)
+		return w.probeUnproven(context.WithoutCancel(calling), *settled.Row)
 	case a.Outcome == deletionplan.OutcomeRefused && deletion.Followed(*settled.Row): // by another's DELETE
 		a.Outcome = deletionplan.OutcomeUnproven
 	default:
@@ -116,7 +116,7 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 			return stale()
 		}
 		if a.Outcome == deletionplan.OutcomeRefused { // no other job follows its writes
-			got, err := w.Prober.Get(calling, w.ids(), stray.Row())
+			got, err := w.Prober.Get(calling, w.readHeader(), stray.Row())
 			shown, readable := inventory.ReadObservation(got.Body)
 			if err == nil && got.Status == http.StatusOK && readable && !index.Terminal(shown.ProvisioningState) {
 				a.Busy = "write"
@@ -128,7 +128,7 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 
 // header returns the headers of a DELETE: its ids, and the caller that it is made for.
 func (w *attempt) header() http.Header {
-	header := w.ids()
+	header := w.readHeader()
 	w.payload.Caller.Stamp(header)
 	return header
 }
@@ -157,7 +157,7 @@ func stale() deletion.CallResult {
 func (w *attempt) condition(
 	ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header,
 ) (a deletion.CallResult, decided bool) {
-	asking := w.ids()
+	asking := w.readHeader()
 	asking.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: asking})
 	if err != nil {
@@ -165,7 +165,7 @@ func (w *attempt) condition(
 	}
 	switch means, after := answers.Verdict(got.Status, got.Header, answers.About(got.Status, got.Body, row.ID)); means {
 	case answers.Absent:
-		return w.absent(ctx, row), true
+		return w.recordAbsent(ctx, row), true
 	case answers.Later, answers.Unreachable:
 		a.Result, a.Text = deletionplan.Result{Outcome: deletionplan.ByMeaning[means], After: after, Why: whyStatus(got.Status)}, answers.Text(got.Status, got.Body)
 		return a, true
@@ -178,16 +178,16 @@ func (w *attempt) condition(
 	return a, false
 }
 
-// absent records that a GET found nothing of a row. If a write of unknown outcome keeps
+// recordAbsent records that a GET found nothing of a row. If a write of unknown outcome keeps
 // that from settling the row, the row may go with the group; if a create is followed,
 // the deletion waits for its end.
-func (w *attempt) absent(ctx context.Context, row inventory.Resource) deletion.CallResult {
+func (w *attempt) recordAbsent(ctx context.Context, row inventory.Resource) deletion.CallResult {
 	settled, generation, err := w.Prober.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
-	return w.absence(row, probe.ProbeResult{Settled: settled, Generation: generation}, err)
+	return w.absenceResult(row, probe.ProbeResult{Settled: settled, Generation: generation}, err)
 }
 
-// absence returns the result for a resource after a probe that found nothing.
-func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err error) deletion.CallResult {
+// absenceResult returns the result for a resource after a probe that found nothing.
+func (w *attempt) absenceResult(row inventory.Resource, probed probe.ProbeResult, err error) deletion.CallResult {
 	switch {
 	case err == nil && probed.Settled:
 		return deletion.Result(deletionplan.OutcomeGone)
@@ -201,11 +201,11 @@ func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err 
 	return a
 }
 
-// unproven probes a resource whose DELETE found nothing while another write may
+// probeUnproven probes a resource whose DELETE found nothing while another write may
 // overturn that.
-func (w *attempt) unproven(ctx context.Context, row inventory.Resource) deletion.CallResult {
-	probed, err := w.Prober.Probe(ctx, w.ids(), row)
-	return w.absence(row, probed, err)
+func (w *attempt) probeUnproven(ctx context.Context, row inventory.Resource) deletion.CallResult {
+	probed, err := w.Prober.Probe(ctx, w.readHeader(), row)
+	return w.absenceResult(row, probed, err)
 }
 
 // exchange sends a DELETE, and returns its result for the queue and for the inventory.

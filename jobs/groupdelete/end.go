@@ -41,7 +41,7 @@ func (w *attempt) End(ctx context.Context, end deletionplan.End, late bool) (res
 		case came, err != nil:
 			return jobs.Result{}, false, err
 		case undecided:
-			result, err = w.again(ctx, w.watch())
+			result, err = w.continueAfter(ctx, w.watch())
 			return result, true, err
 		}
 		result, err = w.fail(ctx, arm.ResourceGroupDeletionBlocked, ",")
@@ -73,7 +73,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 			w.logEvent("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
 			return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 		case errors.As(err, &left) && left.Intents == 0: // adopted meanwhile, or changed
-			return w.again(ctx, w.watch())
+			return w.continueAfter(ctx, w.watch())
 		case late && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, jobrow.ErrLeaseLost):
 			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		case errors.As(err, &left): // a call may still be running
@@ -81,9 +81,9 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 			if err != nil {
 				return jobs.Result{}, fmt.Errorf("read the calls that keep the group: %w", err)
 			}
-			return w.again(ctx, w.waitFor(ctx, calls, func(o inventory.OpenWrite) time.Time { return o.NotAfter }, "that began before may still be under way."))
+			return w.continueAfter(ctx, w.waitFor(ctx, calls, func(o inventory.OpenWrite) time.Time { return o.NotAfter }, "that began before may still be under way."))
 		case errors.Is(err, inventory.ErrNotFound):
-			return w.again(ctx, w.watch()) // see Run
+			return w.continueAfter(ctx, w.watch()) // see Run
 		}
 		looked, inconclusive := check.Look(ctx, err)
 		if inconclusive != nil {
@@ -93,7 +93,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 			return jobs.Result{}, fmt.Errorf("close the group: %w", err)
 		}
 	}
-	return w.again(ctx, w.watch())
+	return w.continueAfter(ctx, w.watch())
 }
 
 // waitFor adds the writes that hold the group back to the status, and returns the pause
@@ -135,8 +135,8 @@ func (w *attempt) findReturned(ctx context.Context) (came, undecided bool, err e
 	return w.plan.Total > known, undecided, err
 }
 
-// again returns a result that continues after a pause.
-func (w *attempt) again(ctx context.Context, pause time.Duration) (jobs.Result, error) {
+// continueAfter returns a result that continues after a pause.
+func (w *attempt) continueAfter(ctx context.Context, pause time.Duration) (jobs.Result, error) {
 	if err := w.save(ctx); err != nil {
 		return jobs.Result{}, err
 	}

@@ -27,7 +27,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// asksAtOnce bounds the concurrent probes of one call's resources.
+// probesAtOnce bounds the concurrent probes of one call's resources.
 const probesAtOnce = 8
 
 // update applies the outcome of a task to the plan.

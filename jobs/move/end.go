@@ -135,7 +135,7 @@ func (w *attempt) leftovers() (left []answers.Detail) {
 	return left
 }
 
-// noteCall logs the result of a call.
+// logCall logs the result of a call.
 func (w *attempt) logCall(c *moveplan.Call, result moveplan.Result) {
 	w.logEvent("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())),
 		zap.Stringer("result", result.Outcome))

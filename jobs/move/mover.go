@@ -184,7 +184,7 @@ const (
 	longestStay = time.Second
 )
 
-// longestAsk bounds the pause between two probes of the same resource.
+// longestProbePause bounds the pause between two probes of the same resource.
 const longestProbePause = 15 * time.Second
 
 // Run works on the move until it can only wait.

@@ -108,13 +108,13 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 		}
 		probed[fence.Region] = true
 		since := f.Prober.Store.Now()
-		switch landed, err := f.landed(ctx, claim, fence); {
+		switch landed, err := f.hasLanded(ctx, claim, fence); {
 		case err != nil:
 			failure = fmt.Errorf("ask %s for what landed late: %w", fence.Region, err)
 		case !landed:
 			absent[fence.Region] = since
 		default:
-			failure = errors.Join(failure, f.remove(ctx, claim, fence))
+			failure = errors.Join(failure, f.deleteLanded(ctx, claim, fence))
 		}
 	}
 	left, err := f.Prober.Store.RemoveEndedFences(ctx, sub, key, absent)
@@ -158,16 +158,16 @@ func resourceUnder(fence inventory.Fence) inventory.Resource {
 	}
 }
 
-// landed probes whether something has landed under a fence.
-func (f *FenceWatcher) landed(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) (bool, error) {
+// hasLanded probes whether something has landed under a fence.
+func (f *FenceWatcher) hasLanded(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) (bool, error) {
 	answer, err := withPatience(f.Prober, claim, f.Patience).Get(ctx, claim.Header(f.Region), resourceUnder(fence))
 	return err == nil && answer.Status == http.StatusOK, err
 }
 
-// remove deletes a resource that has landed under a fence, unless a DELETE is already
+// deleteLanded deletes a resource that has landed under a fence, unless a DELETE is already
 // under way. Once the request has left, remove waits for its end even if the attempt is
 // over.
-func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) error {
+func (f *FenceWatcher) deleteLanded(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) error {
 	q, endpoint, err := f.Prober.Target(resourceUnder(fence))
 	if err != nil {
 		return err

@@ -176,7 +176,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 		return t.end(ctx, claim, why)
 	case index.PollMissing, index.PollRefused:
 		follow.Progress = missing
-		return t.missing(ctx, claim, follow, row, why)
+		return t.onMissing(ctx, claim, follow, row, why)
 	case index.PollFailed, index.PollUnclear, index.PollRunning:
 	}
 	switch {
@@ -200,11 +200,11 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 // until it counts as lost.
 const pollsUntilLost = 3
 
-// missing handles a poll that found no such operation, or was refused: a Location may
+// onMissing handles a poll that found no such operation, or was refused: a Location may
 // be answered as the write itself would have been. Some replicas of a provider may not
 // know a new operation yet, so only time makes it lost. Meanwhile the resource itself
 // may show the outcome.
-func (t *OperationTracker) missing(
+func (t *OperationTracker) onMissing(
 	ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource, why *arm.Error,
 ) (jobs.Result, error) {
 	probed, err := withPatience(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, follow, row), row)
@@ -220,7 +220,7 @@ func (t *OperationTracker) missing(
 		p.MissingSince = now
 	}
 	if p.Missing >= pollsUntilLost && now.Sub(p.MissingSince) >= t.LostAfter {
-		return t.lose(ctx, claim, row)
+		return t.loseOperation(ctx, claim, row)
 	}
 	return jobs.Result{Again: max(t.Floor, t.LostAfter/(2*pollsUntilLost)), Payload: follow.String()}, nil
 }
@@ -286,7 +286,7 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 		return t.end(ctx, claim, nil)
 	case probed.Found && (probed.ProvisioningState != "" || follow.Kind == index.Patch) && index.Terminal(probed.ProvisioningState),
 		!probed.Found && (row.Phase != index.Pending || t.age(claim) > t.Limit):
-		return t.lose(ctx, claim, row)
+		return t.loseOperation(ctx, claim, row)
 	}
 	return jobs.Result{Again: pace(t.age(claim), probed.RetryAfter, t.Floor)}, nil
 }
@@ -302,9 +302,9 @@ func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim, why *arm.
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
-// lose flags the row for verification when the outcome of the operation can no longer
+// loseOperation flags the row for verification when the outcome of the operation can no longer
 // be learnt.
-func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inventory.Resource) (jobs.Result, error) {
+func (t *OperationTracker) loseOperation(ctx context.Context, claim *jobs.Claim, row inventory.Resource) (jobs.Result, error) {
 	q, _, err := t.Prober.Target(row)
 	if err != nil {
 		return jobs.Result{}, err

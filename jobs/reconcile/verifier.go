@@ -84,7 +84,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	refusals := versionRefusals{kept.Progress.RefusedSince}
 	probed, failure := refusals.probe(ctx, withPatience(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row,
 		v.VersionFallback)
-	result, err := v.judge(claim, probed, failure)
+	result, err := v.resultOf(claim, probed, failure)
 	if ctx.Err() == nil && !result.Recorded {
 		kept.Progress = inventory.VerifyProgress{Outcome: outcomeText(probed, failure), RefusedSince: refusals.Since}
 		result.Payload = jobrow.PayloadOf(kept)
@@ -92,8 +92,8 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	return result, err
 }
 
-// judge returns the result of the job after a probe.
-func (v Verifier) judge(claim *jobs.Claim, probed probe.ProbeResult, err error) (jobs.Result, error) {
+// resultOf returns the result of the job after a probe.
+func (v Verifier) resultOf(claim *jobs.Claim, probed probe.ProbeResult, err error) (jobs.Result, error) {
 	switch {
 	case err != nil:
 		return later(fmt.Errorf("probe a resource in %s: %w", claim.Job.Region, err), v.Floor)

@@ -42,7 +42,7 @@ func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) er
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		ts.failed(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed could not be asked for: %w", err))
+		ts.addFailure(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed could not be asked for: %w", err))
 	}
 	return ctx.Err()
 }

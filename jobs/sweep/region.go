@@ -80,7 +80,7 @@ func regionOutcome(complete bool, err error) string {
 func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool, err error) {
 	rs := &regionSweep{typeSweep: ts, endpoint: ts.typ.Endpoint(name), version: ts.typ.APIVersions[0], started: ts.store.Now()}
 	if rs.endpoint == nil {
-		ts.failed(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))
+		ts.addFailure(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))
 		return false, nil
 	}
 	unseen, err := rs.parentsUnknown(ctx)
@@ -92,7 +92,7 @@ func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool
 	if err == nil {
 		err = rs.adoptYoung(ctx)
 	}
-	ts.listed(ts.typ.FullName, name, rs.listed)
+	ts.addListed(ts.typ.FullName, name, rs.listed)
 	if err != nil && !errors.Is(err, errTooManyFaults) {
 		return false, err
 	}
@@ -261,7 +261,7 @@ func (rs *regionSweep) recordFault(ctx context.Context, reason error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	rs.failed(rs.sub, rs.typ.FullName, rs.endpoint.Region, reason)
+	rs.addFailure(rs.sub, rs.typ.FullName, rs.endpoint.Region, reason)
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rs.reason = reason

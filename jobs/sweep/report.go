@@ -141,7 +141,7 @@ func (l *ledger) updateReport(change func(*Report)) {
 	change(l.report)
 }
 
-func (l *ledger) listed(typeName, region string, n int) {
+func (l *ledger) addListed(typeName, region string, n int) {
 	l.updateReport(func(r *Report) {
 		full := len(r.Counts) >= countsPerReport
 		for i := range r.Counts {
@@ -166,8 +166,8 @@ func reasonOf(reason error) string {
 	return text
 }
 
-// passed counts the lists of a type in a subscription. missing has the lists that failed.
-func (l *ledger) passed(lists int, missing []UnlistedPlace) {
+// addLists counts the lists of a type in a subscription. missing has the lists that failed.
+func (l *ledger) addLists(lists int, missing []UnlistedPlace) {
 	l.updateReport(func(r *Report) {
 		for _, place := range missing {
 			r.merge(place)
@@ -176,7 +176,7 @@ func (l *ledger) passed(lists int, missing []UnlistedPlace) {
 	})
 }
 
-func (l *ledger) failed(sub, typeName, region string, reason error) {
+func (l *ledger) addFailure(sub, typeName, region string, reason error) {
 	text := reasonOf(reason)
 	l.updateReport(func(r *Report) {
 		if r.FailureCount++; len(r.Failures) < failuresInFull {
@@ -185,7 +185,7 @@ func (l *ledger) failed(sub, typeName, region string, reason error) {
 	})
 }
 
-func (l *ledger) miscounted(sub string, off []inventory.Miscount) {
+func (l *ledger) addMiscounts(sub string, off []inventory.Miscount) {
 	l.updateReport(func(r *Report) {
 		for _, m := range off {
 			name := "/subscriptions/" + sub

@@ -188,11 +188,11 @@ func (w *sweep) step(ctx context.Context, sub string, t *regions.ResourceType, l
 	if err := ts.run(ctx); err != nil {
 		return err
 	}
-	w.passed(listsOf(t), ts.missing)
+	w.addLists(listsOf(t), ts.missing)
 	if !last {
 		return nil
 	}
 	off, err := w.store.Recount(ctx, sub, !w.order.DryRun)
-	w.miscounted(sub, off)
+	w.addMiscounts(sub, off)
 	return err
 }

@@ -206,7 +206,7 @@ func (ts *typeSweep) verifyRow(ctx context.Context, row inventory.Resource) erro
 	case errors.Is(err, inventory.ErrUnavailable):
 		return err
 	}
-	ts.failed(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed, or with other tags, could not be asked for: %w", err))
+	ts.addFailure(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed, or with other tags, could not be asked for: %w", err))
 	return ts.store.RequestVerify(ctx, row.Subscription, row.Key)
 }
 

@@ -118,7 +118,7 @@ func (d *Deliverer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, er
 	}
 	sink := d.Sink(claim.Job.Subject)
 	if sink == nil {
-		return d.missing(ctx, claim.Job.Subject, state)
+		return d.onMissingSink(ctx, claim.Job.Subject, state)
 	}
 	state.AbsentSince = time.Time{}
 	if err := d.newDelivery(sink, claim, state).run(ctx); err != nil {
@@ -127,9 +127,9 @@ func (d *Deliverer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, er
 	return jobs.Result{Again: soon}, nil
 }
 
-// missing leaves the job of a sink that the configuration lacks to other replicas, and
+// onMissingSink leaves the job of a sink that the configuration lacks to other replicas, and
 // ends it after a long absence.
-func (d *Deliverer) missing(ctx context.Context, name string, s state) (jobs.Result, error) {
+func (d *Deliverer) onMissingSink(ctx context.Context, name string, s state) (jobs.Result, error) {
 	now := d.Store.Now()
 	if s.AbsentSince.IsZero() {
 		s.AbsentSince = now

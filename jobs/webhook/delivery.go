@@ -219,7 +219,7 @@ func (x *delivery) readMore(ctx context.Context, now time.Time) error {
 	return x.recordMissed(ctx, missing)
 }
 
-// miss counts and logs events that were forgotten before they were read.
+// recordMissed counts and logs events that were forgotten before they were read.
 func (x *delivery) recordMissed(ctx context.Context, n int64) error {
 	if n == 0 {
 		return nil
@@ -363,14 +363,14 @@ func (x *delivery) settle(result sent) {
 		}
 	case result.outcome.Name == "": // nothing was left to be sent
 	case result.outcome.Name == outcomeDelivered:
-		x.succeed(result, now)
+		x.onDelivered(result, now)
 	default:
-		x.fail(result, now)
+		x.onFailed(result, now)
 	}
 	x.queue.endSending(result.items)
 }
 
-func (x *delivery) succeed(result sent, now time.Time) {
+func (x *delivery) onDelivered(result sent, now time.Time) {
 	progress := &x.state.Progress
 	x.metrics.attempts.WithLabelValues(x.sink.Name, outcomeDelivered).Inc()
 	for _, i := range result.items {
@@ -388,7 +388,7 @@ func (x *delivery) succeed(result sent, now time.Time) {
 	x.pauses = 0
 }
 
-func (x *delivery) fail(result sent, now time.Time) {
+func (x *delivery) onFailed(result sent, now time.Time) {
 	x.metrics.attempts.WithLabelValues(x.sink.Name, result.outcome.Name).Inc()
 	progress := &x.state.Progress
 	progress.LastFailure, progress.Failure, progress.Status, progress.Event = now, result.outcome.Name, result.outcome.Status, 0

@@ -207,7 +207,7 @@ func (p *Move) OnResult(c *Call, s Result, now time.Time) {
 	}
 	switch s.Outcome {
 	case OutcomeAccepted:
-		p.accept(c, s, now, polled)
+		p.onAccepted(c, s, now, polled)
 	case OutcomeMoved, OutcomeOver, OutcomeRefused:
 		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now, now
 		if c.Claimed = s.Outcome != OutcomeRefused && s.Text == ""; c.Claimed {
@@ -216,13 +216,13 @@ func (p *Move) OnResult(c *Call, s Result, now time.Time) {
 	case OutcomeLost:
 		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now.Add(p.Limits.Window), now
 	case OutcomeThrottled:
-		if p.fails(c, s.After, now) {
+		if p.countFailure(c, s.After, now) {
 			c.Phase = phaseUnsent
 			return
 		}
 		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now, now
 	case OutcomeAmbiguous:
-		p.fails(c, s.After, now)
+		p.countFailure(c, s.After, now)
 		c.Phase, c.Due = phaseOpen, now
 	case OutcomeNotSent:
 		c.Tries++
@@ -233,7 +233,7 @@ func (p *Move) OnResult(c *Call, s Result, now time.Time) {
 	}
 }
 
-func (p *Move) accept(c *Call, s Result, now time.Time, polled bool) {
+func (p *Move) onAccepted(c *Call, s Result, now time.Time, polled bool) {
 	if s.Poll != nil {
 		c.Poll = s.Poll
 	}
@@ -244,17 +244,17 @@ func (p *Move) accept(c *Call, s Result, now time.Time, polled bool) {
 	}
 }
 
-// fails counts a failure and makes the call wait. It reports whether the budget lasts.
-func (p *Move) fails(c *Call, after time.Duration, now time.Time) bool {
+// countFailure counts a failure and makes the call wait. It reports whether the budget lasts.
+func (p *Move) countFailure(c *Call, after time.Duration, now time.Time) bool {
 	if c.Since.IsZero() {
 		c.Since = now
 	}
 	c.Tries++
 	c.Due = now.Add(p.pauseOf(c, after))
-	return p.lasts(c, c.Due)
+	return p.budgetLasts(c, c.Due)
 }
 
-func (p *Move) lasts(c *Call, at time.Time) bool {
+func (p *Move) budgetLasts(c *Call, at time.Time) bool {
 	return c.Since.IsZero() || at.Before(c.Since.Add(p.Limits.Budget))
 }
 
@@ -305,7 +305,7 @@ func (p *Move) Conclude(c *Call, answered bool, now time.Time) {
 		if now.Before(c.Ends) && c.Ends.Before(c.Due) {
 			c.Due = c.Ends
 		}
-	case !c.Final && p.lasts(c, now):
+	case !c.Final && p.budgetLasts(c, now):
 		c.Phase, c.Due = phaseUnsent, now.Add(p.Limits.Pause)
 	default:
 		for _, m := range open {
