@@ -93,7 +93,7 @@ type Problems struct {
 
 // ProgressReport shows the progress of a job, as its row has it.
 type ProgressReport struct {
-	On      string // the ID of what it works on, if the row's subject is no ID
+	On      string // the ID that it works on, if the row's subject is not an ID
 	Write   string // the kind of write that it works for
 	Region  string // that it depends on
 	Message string // in place of the description's
@@ -107,7 +107,7 @@ type ProgressReport struct {
 // Hold is a job that holds up requests.
 type Hold struct {
 	Job jobrow.Job
-	On  string // the ID of what it works on
+	On  string // the ID that it works on
 }
 
 // HoldOf returns the job with an ID as a Hold on the given ID; none if it has ended.

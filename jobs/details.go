@@ -12,7 +12,7 @@ import (
 type Remaining struct {
 	ID, Type, Region string
 	// Key identifies it within the job. Parent is the key of the resource that it lies
-	// below, or "", and WaitsFor are the keys of those that have to go before it.
+	// below, or "", and WaitsFor has the keys of resources that have to go before it.
 	Key, Parent string
 	WaitsFor    []string
 	State       string // waiting, inFlight, accepted or refused

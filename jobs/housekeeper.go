@@ -100,7 +100,7 @@ func (h *housekeeper) expire(ctx context.Context) (more bool, unreadable, err er
 	return n >= recordsAtOnce, unreadable, err
 }
 
-// number gives numbers to a bounded number of events that no reader has asked for.
+// number numbers a bounded number of events that no reader has requested.
 func (h *housekeeper) number(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()

@@ -17,7 +17,7 @@ type expansion struct {
 	order   Order // without its content
 	input   template.Input
 	planned *template.Plan
-	steps   []step       // with those of nested deployments that have begun
+	steps   []step       // including the steps of nested deployments that have begun
 	room    atomic.Int64 // the number of resources that may still be added
 	known   known
 	// registrations has the namespaces that are known to be registered.

@@ -38,7 +38,7 @@ type Order struct {
 	Location string            `json:"location"`           // the deployment's, at a subscription
 	Tags     map[string]string `json:"tags,omitempty"`
 	Settings
-	// Group, Subscription, Deployer and Environment are what resourceGroup() and so on return.
+	// Group, Subscription, Deployer and Environment are the results of resourceGroup() and so on.
 	Group        json.RawMessage `json:"group,omitempty"` // empty at a subscription
 	Subscription json.RawMessage `json:"subscription,omitempty"`
 	Deployer     json.RawMessage `json:"deployer,omitempty"`

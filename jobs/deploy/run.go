@@ -70,7 +70,7 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 	}
 }
 
-// onIdle is called while no order is under way. It ends the attempt if the deployment is over, has
+// onIdle handles the state without an order under way. It ends the attempt if the deployment is over, has
 // only deletions left, or can only wait for longer than the attempt keeps its slot.
 func (a *attempt) onIdle(ctx context.Context, now time.Time) (result jobs.Result, ended bool, err error) {
 	if a.plan.Removes() || a.plan.Removal() != nil {

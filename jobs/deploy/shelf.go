@@ -11,7 +11,7 @@ import (
 const (
 	shelfBytes = 128 << 20 // of all callers
 	shelfShare = 32 << 20  // of one
-	leastKept  = 64 << 10  // what a deployment counts as at least, so that their number is bounded
+	leastKept  = 64 << 10  // the least that a deployment counts, so that their number is bounded
 	// longestKept is the time after which one is dropped: another replica may have the job by then.
 	longestKept = 15 * time.Minute
 )

@@ -102,7 +102,7 @@ func (w *attempt) waitFor(ctx context.Context, open []inventory.OpenWrite, until
 	pause := w.watch()
 	for _, o := range open {
 		id, ends := o.Key, until(o)
-		if row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, o.Key); err == nil { // else the name alone is known
+		if row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, o.Key); err == nil { // else only its key is known
 			id = row.ID
 		}
 		w.open = append(w.open, deletionplan.Wait{ID: id, Region: o.Region, Until: ends, Reason: "A " + o.Kind.String() + " " + reason})

@@ -271,7 +271,7 @@ func (k *SubscriptionNotifier) send(
 	case answers.Done:
 		a.over = !answers.BrokenOff(err)
 		a.confirmed = a.over
-	case answers.Later, answers.Unreachable: // but a 429, the call may still take effect
+	case answers.Later, answers.Unreachable: // except after a 429, the call may still take effect
 		a.over = got.Status == http.StatusTooManyRequests
 	case answers.Accepted, answers.Absent, answers.Refused:
 		a.over = true

@@ -32,8 +32,7 @@ type OperationTracker struct {
 	// Floor is the least time between two polls; Prober.Timeout and Patience are
 	// as in Verifier.
 	Floor, Patience time.Duration
-	// LostAfter is the time for which polls have to find no such operation until it counts
-	// as lost.
+	// LostAfter is how long polls have to find no such operation until it counts as lost.
 	LostAfter time.Duration
 	// After Limit an operation is polled only every Recheck.
 	Limit, Recheck  time.Duration

@@ -32,14 +32,13 @@ type Verifier struct {
 	// Floor is the least time between two probes. Prober.Timeout is the timeout of the
 	// first probe; later probes have more time, up to Patience.
 	Floor, Patience time.Duration
-	// VersionFallback is the time for which a provider may refuse a row's own api-version
-	// until probes use the newest of the type.
+	// VersionFallback is how long a provider may refuse a row's own api-version until probes
+	// use the newest of the type.
 	VersionFallback time.Duration
 	Region          string // of the front door, for the ids of its calls
 }
 
-// longVerify is the time for which a row may wait for a settling probe before operators see a
-// problem.
+// longVerify is how long a row may wait for a settling probe before operators see a problem.
 const longVerify = time.Hour
 
 // Describe implements [jobs.Kind].

@@ -222,7 +222,7 @@ func (s *Sweeper) conclude(claim *jobs.Claim, p *payload) jobs.Result {
 }
 
 // Schedule adds the job that sweeps everything at each interval and, once under each
-// configuration, the jobs that sweep what is not covered.
+// configuration, the jobs that sweep uncovered subscriptions.
 func (s *Sweeper) Schedule(ctx context.Context) error {
 	return errors.Join(s.scheduleAll(ctx), s.scheduleUncovered(ctx))
 }
@@ -269,8 +269,8 @@ func (s *Sweeper) OrderUncovered(ctx context.Context, sub string) error {
 	return nil
 }
 
-// Measure takes the metrics from the latest sweep of everything, by any replica, and from
-// what is not covered.
+// Measure updates the metrics of the latest sweep of everything, by any replica, and of uncovered
+// subscriptions.
 func (s *Sweeper) Measure(ctx context.Context, _ int) error {
 	return errors.Join(s.measureLatest(ctx), s.measureUncovered(ctx))
 }

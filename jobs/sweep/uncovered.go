@@ -37,7 +37,7 @@ type UncoveredRegion struct {
 	Lists  int // the number of types whose lists are missing
 	// Types are the full names of the types whose creation, in any region, requires a probe of
 	// this one; none if the subscription allows no creations. Silent are the types among them
-	// for which the region did not answer the last probe.
+	// whose last probe the region did not answer.
 	Types, Silent []string
 	Reason        string // of the latest failure; "" if there was none
 }

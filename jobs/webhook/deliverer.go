@@ -39,10 +39,10 @@ import (
 )
 
 const (
-	// absentPause is the time for which the job of a sink that the configuration lacks is left
-	// to other replicas, which may have a newer configuration.
+	// absentPause is the pause before the next attempt at the job of a sink that the
+	// configuration lacks. It leaves the job to replicas with a newer configuration.
 	absentPause = 10 * time.Second
-	// absentFor is the time for which the progress of such a sink is kept.
+	// absentFor is how long the progress of such a sink is kept.
 	absentFor = 24 * time.Hour
 	// soon is a pause that lets the job be claimed again at once.
 	soon = time.Millisecond

@@ -19,8 +19,8 @@ import (
 
 const (
 	readAtOnce = 256
-	// saveEvery bounds the time for which deliveries may go unrecorded. After a kill, these are
-	// repeated.
+	// saveEvery is the least time between two records of progress. Unrecorded deliveries are
+	// repeated after a kill.
 	saveEvery = 500 * time.Millisecond
 	// severalResources is the number of resources that fail in a row before the
 	// receiver counts as away.

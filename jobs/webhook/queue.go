@@ -246,7 +246,7 @@ func (q *queue) endSending(items []*item) {
 	}
 }
 
-// onSaved is called when the changes are recorded.
+// onSaved marks the changes as recorded.
 func (q *queue) onSaved() {
 	for i := range q.changed {
 		i.stored = true
@@ -255,7 +255,7 @@ func (q *queue) onSaved() {
 	q.settled = q.settled[:0]
 }
 
-// cursor returns the number of the last event of those that were all taken or left behind.
+// cursor returns a number: all events up to it were taken, or left behind.
 func (q *queue) cursor() int64 {
 	for len(q.window) > 0 && (q.window[0].done || q.window[0].kept) {
 		q.window[0] = nil

@@ -265,7 +265,7 @@ type Outcome uint8
 const (
 	OutcomeGone        Outcome = iota
 	OutcomeAccepted            // the provider works on it
-	OutcomeRefused             // as things stand
+	OutcomeRefused             // in the present state
 	OutcomeTransient           // not now; counts against the budget
 	OutcomeUnreachable         // its region does not answer
 	OutcomeUnsent              // no call was made

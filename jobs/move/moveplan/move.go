@@ -1,4 +1,4 @@
-// Package moveplan decides the course of a move: what an answer means, which IDs to probe,
+// Package moveplan decides the course of a move: the effect of an answer, which IDs to probe,
 // and when a call may be sent again. It is pure: it neither calls nor reads a clock.
 package moveplan
 
@@ -262,7 +262,7 @@ func (p *Move) pauseOf(c *Call, retryAfter time.Duration) time.Duration {
 	return max(retryAfter, timing.Backoff(p.Limits.Pause, max(p.Limits.Longest, p.Limits.Pause), c.Tries))
 }
 
-// Presence is where a resource was seen.
+// Presence has the places where a resource was seen.
 type Presence struct {
 	Known    bool // both places have answered whether they hold it
 	Old, New bool
