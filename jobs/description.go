@@ -19,8 +19,9 @@ type Description struct {
 	Cancellable bool
 	// AfterRestore is the treatment of open jobs by a restore.
 	AfterRestore AfterRestore
-	// Target is what an operator acts on in place of a job.
-	Target Target
+	// Subject is the kind of thing that the subject of a job names. Operators act on that in
+	// place of the job.
+	Subject SubjectKind
 
 	// Limit is the time within which a job should end after its creation; 0: no limit.
 	// LimitSetting names its setting.
@@ -67,15 +68,15 @@ const (
 	Removed                // the gateway creates them again where they are needed
 )
 
-// Target is what an operator acts on in place of a job.
-type Target uint8
+// SubjectKind is the kind of thing that the subject of a job names.
+type SubjectKind uint8
 
-// The values of Target.
+// The kinds of subjects.
 const (
-	TheJob      Target = iota
-	TheResource        // whose key is the job's subject
-	TheFence           // on the ID that is the job's subject
-	TheSink            // whose name is the job's subject
+	OtherSubject    SubjectKind = iota // operators act on the job itself
+	ResourceSubject                    // the key of a resource
+	FenceSubject                       // the ID that fences are on
+	SinkSubject                        // the name of a sink
 )
 
 // Problems defines how long-running jobs are reported to operators. A kind with Summary may

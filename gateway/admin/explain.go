@@ -82,7 +82,7 @@ func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Wai
 		return nil, err
 	}
 	w := l.waitingFor(*job)
-	if w.Reason = api.OperationPolled; l.Jobs.Describe(job.Kind).Target != jobs.TheResource {
+	if w.Reason = api.OperationPolled; l.Jobs.Describe(job.Kind).Subject != jobs.ResourceSubject {
 		w.Message = reasonMessages[api.OperationPolled]
 	}
 	w.On, w.Command = record.Resource, command("jobs", "show", job.Name())
@@ -106,7 +106,7 @@ func (l *listener) heldBy(e *api.Explanation) (all []api.Waiting) {
 	case api.Open:
 		if slices.ContainsFunc(e.Calls, func(c api.ExplainedCall) bool { return c.Purpose == api.Probe }) {
 			reasons = append(reasons, openWrites...)
-			holds = func(kind jobs.Description) bool { return kind.Target == jobs.TheResource }
+			holds = func(kind jobs.Description) bool { return kind.Subject == jobs.ResourceSubject }
 		}
 	}
 	for _, name := range l.Jobs.Kinds() {

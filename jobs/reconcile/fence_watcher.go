@@ -78,7 +78,7 @@ func (f *FenceWatcher) Measure(ctx context.Context, open int) error {
 // Describe implements [jobs.Kind].
 func (f *FenceWatcher) Describe() jobs.Description {
 	return jobs.Description{
-		Target: jobs.TheFence, Remedy: unstick,
+		Subject: jobs.FenceSubject, Remedy: unstick,
 		Problems: jobs.Problems{
 			TooLong: "fencesTooLong", After: f.Limit,
 			Summary: "Fences on %s have stood for long: what landed late cannot be deleted, or its provider does not say.",

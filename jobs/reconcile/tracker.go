@@ -72,7 +72,7 @@ func (t *OperationTracker) Measure(ctx context.Context, open int) error {
 // Describe implements [jobs.Kind].
 func (t *OperationTracker) Describe() jobs.Description {
 	return jobs.Description{
-		Target: jobs.TheResource, Reason: "operationFollowed", Refusals: []arm.Code{arm.Conflict},
+		Subject: jobs.ResourceSubject, Reason: "operationFollowed", Refusals: []arm.Code{arm.Conflict},
 		Message: "The provider accepted the write; its operation is followed to its end.",
 		Limit:   t.Limit, LimitSetting: "index.followLimit",
 		Problems: jobs.Problems{TooLong: "followsTooLong", Summary: "Providers accepted %s long ago and have not ended them.", One: "write", Many: "writes"},

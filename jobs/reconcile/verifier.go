@@ -44,7 +44,7 @@ const longVerify = time.Hour
 // Describe implements [jobs.Kind].
 func (v Verifier) Describe() jobs.Description {
 	return jobs.Description{
-		Target: jobs.TheResource, Reason: "verificationPending", Refusals: []arm.Code{arm.Conflict},
+		Subject: jobs.ResourceSubject, Reason: "verificationPending", Refusals: []arm.Code{arm.Conflict},
 		Message: "The provider is asked for the resource until an answer proves what became of it.",
 		Problems: jobs.Problems{
 			TooLong: "verificationsTooLong", After: longVerify, Summary: "Providers have long been asked in vain for %s.", One: "resource", Many: "resources",

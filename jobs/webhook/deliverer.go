@@ -107,7 +107,7 @@ func (d *Deliverer) TracesItself() {}
 
 // Describe implements [jobs.Kind].
 func (d *Deliverer) Describe() jobs.Description {
-	return jobs.Description{Target: jobs.TheSink, Remedy: func(j jobrow.Job) []string { return []string{"sinks", "show", j.Subject} }}
+	return jobs.Description{Subject: jobs.SinkSubject, Remedy: func(j jobrow.Job) []string { return []string{"sinks", "show", j.Subject} }}
 }
 
 // Run implements [jobs.Kind].
