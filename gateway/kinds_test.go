@@ -28,7 +28,7 @@ func TestDescriptionsOfKinds(t *testing.T) {
 		if d.LimitSetting != "" && (d.Limit == 0 || !slices.Contains(settings, d.LimitSetting)) {
 			t.Errorf("%s: its limit is %v by %q", name, d.Limit, d.LimitSetting)
 		}
-		if d.HeldAt != nil && (d.Reason == "" || d.Message == "") {
+		if d.HoldsAt != nil && (d.Reason == "" || d.Message == "") {
 			t.Errorf("%s holds up requests, and does not say why", name)
 		}
 	}

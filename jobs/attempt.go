@@ -23,8 +23,8 @@ const RecordTime = 5 * time.Second
 // The outcomes of attempts, as the metrics name them.
 const (
 	outcomeDone       = "done"
-	outcomeAgain      = "again"      // it goes on
-	outcomeUnfinished = "unfinished" // it came to nothing yet
+	outcomeAgain      = "again"      // the job goes on
+	outcomeUnfinished = "unfinished" // without a result or an error
 	outcomeFailed     = "failed"
 	outcomePanicked   = "panicked"
 	outcomeDeposed    = "deposed"  // the job was no longer the runner's
@@ -33,8 +33,7 @@ const (
 
 var errPanicked = errors.New("the attempt panicked")
 
-// attempt makes one attempt at a job whose lease counts from a time, and records the
-// result.
+// attempt makes one attempt at a job whose lease counts from since, and records the result.
 func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	name, metrics := w.name, w.metrics
 	metrics.running.WithLabelValues(name).Inc()
@@ -44,11 +43,11 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	ctx = spans.With(ctx, span)
 	work, stop := context.WithCancelCause(events.With(ctx, causeOf(kind, job)))
 	claim := &Claim{Job: job, store: w.Store.Jobs, trace: span.TraceID()}
-	held := &lease{store: w.Store.Jobs, length: w.Lease, job: job, since: since}
+	own := &lease{store: w.Store.Jobs, length: w.Lease, job: job, since: since}
 	var renewing sync.WaitGroup
-	renewing.Go(func() { held.keep(work, stop) })
+	renewing.Go(func() { own.renewUntilDone(work, stop) })
 	started := time.Now()
-	result, err := w.guarded(work, kind, claim)
+	result, err := w.runSafely(work, kind, claim)
 	lost := errors.Is(context.Cause(work), errLeaseLost)
 	stop(nil)
 	renewing.Wait()
@@ -60,12 +59,12 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	endSpan(span, claim, outcome)
 	if state, ended := endOf(outcome, result); ended {
 		metrics.ended.WithLabelValues(name, state.String()).Inc()
-		w.passEnd(job.ID)
+		w.announceEnd(job.ID)
 	}
 	metrics.seconds.WithLabelValues(name).Observe(time.Since(started).Seconds())
 }
 
-// endOf returns the state in which an attempt has left its job, if that is an end.
+// endOf returns the state of a job after an attempt, and reports whether the job has ended.
 func endOf(outcome string, result Result) (state jobrow.State, ended bool) {
 	switch {
 	case outcome == outcomeDone && result.Recorded:
@@ -76,10 +75,10 @@ func endOf(outcome string, result Result) (state jobrow.State, ended bool) {
 	return jobrow.Waiting, false
 }
 
-// guarded turns a panic into an error of its attempt. It cannot catch panics of
+// runSafely makes an attempt, and turns a panic into its error. It cannot catch panics of
 // goroutines that the attempt starts: a kind has to catch these itself, or they end the
 // process, and then the next process that claims the job.
-func (w *worker) guarded(ctx context.Context, kind Kind, claim *Claim) (result Result, err error) {
+func (w *worker) runSafely(ctx context.Context, kind Kind, claim *Claim) (result Result, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
 			result, err = Result{}, errPanicked
@@ -115,7 +114,7 @@ func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err 
 // there is nothing to record.
 func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (outcome string, record func(context.Context) error) {
 	job, payload := claim.Job, result.Payload
-	job.Step.Did = r.did(job, payload, err)
+	job.Step.Did = r.outcomeText(job, payload, err)
 	later := func(outcome string, pause time.Duration) (string, func(context.Context) error) {
 		due := r.Store.Now().Add(pause)
 		job.Step.Outcome = outcome
@@ -128,40 +127,40 @@ func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (ou
 		return outcomeDone, nil
 	case result.End.Ended():
 		if outcome = outcomeDone; err != nil {
-			outcome = r.failed(claim, err)
+			outcome = r.logFailure(claim, err)
 		}
 		return outcome, func(ctx context.Context) error { return r.Store.Jobs.End(ctx, job, result.End, payload) }
 	case err == nil && result.Again > 0:
 		job.Attempts = 0
 		return later(outcomeAgain, result.Again)
 	case err != nil && result.Again > 0:
-		return later(r.failed(claim, err), result.Again)
+		return later(r.logFailure(claim, err), result.Again)
 	case ending:
 		return later(outcomeReleased, 0)
 	case errors.Is(err, errPanicked):
 		return later(outcomePanicked, r.pauseAfter(job.Attempts))
 	case err != nil:
-		return later(r.failed(claim, err), r.pauseAfter(job.Attempts))
+		return later(r.logFailure(claim, err), r.pauseAfter(job.Attempts))
 	}
 	return later(outcomeUnfinished, r.pauseAfter(job.Attempts))
 }
 
-// did says what came of an attempt: its error, or where the job stands.
-func (r *Runner) did(job jobrow.Job, payload string, err error) string {
+// outcomeText returns the error of an attempt, or the progress of its job, in a sentence.
+func (r *Runner) outcomeText(job jobrow.Job, payload string, err error) string {
 	if err != nil {
 		return err.Error()
 	}
 	if payload != "" {
 		job.Payload = payload
 	}
-	s := r.Describe(job.Kind).Standing(job)
+	s := r.Describe(job.Kind).Progress(job)
 	if s.Outcome == "" && s.Of > 0 {
 		return fmt.Sprintf("%d of %d steps are done.", s.Done, s.Of)
 	}
 	return s.Outcome
 }
 
-func (r *Runner) failed(claim *Claim, err error) string {
+func (r *Runner) logFailure(claim *Claim, err error) string {
 	r.Log.Info("an attempt failed", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), zap.Int64("attempts", claim.Job.Attempts),
 		zap.String("correlationId", claim.Correlation()), claim.traceField(), zap.Error(err))
 	return outcomeFailed

@@ -26,11 +26,10 @@ func (c *Claim) Save(ctx context.Context, payload string) error {
 	return c.store.Save(ctx, &c.Job, payload)
 }
 
-// Correlation is the id under which every log shows the calls of a job that no client's
-// request started.
+// Correlation returns the correlation id for the calls of a job that no client's request started.
 func (c *Claim) Correlation() string { return uuid.UUID(c.Job.Incarnation).String() }
 
-// traceField names the attempt's trace in a line of the log, if it has one.
+// traceField returns the log field of the attempt's trace, if it has one.
 func (c *Claim) traceField() zap.Field {
 	if c.trace == "" {
 		return zap.Skip()
@@ -38,11 +37,11 @@ func (c *Claim) traceField() zap.Field {
 	return zap.String("traceId", c.trace)
 }
 
-// Header returns the ids of a call of the job.
+// Header returns the headers with the ids of a call of the job.
 func (c *Claim) Header(region string) http.Header { return Header(c.Correlation(), "", region) }
 
-// Header returns the ids of a call that belongs to a correlation and, if client is not
-// empty, to the request that its client gave that id.
+// Header returns the headers with the ids of a call: its correlation and, if client is not empty,
+// the id that a client gave its request.
 func Header(correlation, client, region string) http.Header {
 	header := http.Header{}
 	tracing.OfCorrelation(correlation, client, region, time.Now()).Stamp(header)

@@ -11,12 +11,12 @@ import (
 // Commission is the part of the payload of a [Commissioned] kind's job that names the
 // client's request.
 type Commission struct {
-	Correlation string           `json:"correlation"` // of all calls of the job
+	Correlation string           `json:"correlation"` // for all calls of the job
 	Caller      access.Principal `json:"caller"`      // the caller that sent the request
 	Request     Request          `json:"request,omitzero"`
 }
 
-// Request is the part of a client's request that is reported when its work ends.
+// Request has the facts about a client's request that are reported when its work ends.
 type Request struct {
 	ID      string `json:"id"`
 	Client  string `json:"clientId,omitempty"` // the id that the client gave it
@@ -45,7 +45,7 @@ func causeOf(kind Kind, job jobrow.Job) *events.Cause {
 	}
 	c, err := CommissionOf(job)
 	if err != nil {
-		return cause // which the attempt will say
+		return cause // the attempt reports the error
 	}
 	cause.TenantID, cause.ObjectID, cause.AppID = c.Caller.TenantID, c.Caller.ObjectID, c.Caller.AppID
 	cause.Name, cause.Issuer, cause.Application = c.Caller.Name, c.Caller.Issuer, c.Caller.Kind() == "Application"

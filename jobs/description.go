@@ -10,42 +10,44 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// Description describes the jobs of a kind to operators: what they can do with one, how
+// Description describes the jobs of a kind to operators: what they can do with a job, how
 // it is shown, and which requests it holds up. The admin listener, its commands and its
-// console know nothing else of a kind.
+// console use nothing else of a kind.
 type Description struct {
-	// Cancellable jobs end early when an operator orders it. The others keep the index
-	// true, and end only when it is.
+	// Cancellable jobs end early when an operator orders it. Other jobs keep the index true,
+	// and end only when it is.
 	Cancellable bool
-	// AfterRestore says what a restore does with open jobs.
+	// AfterRestore is the treatment of open jobs by a restore.
 	AfterRestore AfterRestore
-	// Target is what an operator acts on in place of a job.
-	Target Target
+	// Subject is the kind of thing that the subject of a job names. Operators act on that in
+	// place of the job.
+	Subject SubjectKind
 
-	// Parts: the admin listener lists the parts of a job that are left to do.
-	Parts bool
-	// Deployment: a job is one of a deployment, whose steps the admin listener shows.
-	Deployment bool
-
-	// Limit is the time from its creation within which a job should end; 0: no limit.
-	// LimitSetting names the setting of the limit.
+	// Limit is the time within which a job should end after its creation; 0: no limit.
+	// LimitSetting names its setting.
 	Limit        time.Duration
 	LimitSetting string
 	// Problems are the codes of the problems that report a long-running job.
 	Problems Problems
 
-	// Reason and Message say why the subject of a job has to wait: as a code, and in a
+	// Reason and Message explain why the subject of a job has to wait, as a code and as a
 	// sentence.
 	Reason, Message string
-	// Refusals are the codes by which requests are refused until a job ends.
+	// Refusals are the error codes that requests get until a job ends.
 	Refusals []arm.Code
-	// HeldAt finds the open jobs that hold up requests for a path; nil: none do.
-	HeldAt func(ctx context.Context, path *arm.Path) ([]Hold, error)
+	// HoldsAt finds the open jobs that hold up requests for a path; nil: none do.
+	HoldsAt func(ctx context.Context, path *arm.Path) ([]Hold, error)
 
 	// Show reads the progress of a job from its row; nil: operators see only the row
 	// itself.
-	Show func(jobrow.Job) Standing
-	// Remedy are the words of the command that moves a job on, or shows more of it;
+	Show func(jobrow.Job) ProgressReport
+	// Remaining lists at most limit of the resources that a job has left to work on; nil:
+	// the kind does not list them.
+	Remaining func(ctx context.Context, j jobrow.Job, limit int) ([]Remaining, error)
+	// Breakdown shows a job step by step; nil: the kind does not. Its errors include
+	// ErrNoBreakdown.
+	Breakdown func(ctx context.Context, j jobrow.Job) (Breakdown, error)
+	// Remedy returns the words of the command that moves a job on, or shows more of it;
 	// nil: the command that shows the job.
 	Remedy func(jobrow.Job) []string
 	// GiveUp ends a job that is not Cancellable, as its own limit would; nil: the kind has
@@ -56,7 +58,7 @@ type Description struct {
 	GiveUpPart func(ctx context.Context, j jobrow.Job, resource string) (GivenUp, error)
 }
 
-// AfterRestore says what a restore does with the open jobs of a kind.
+// AfterRestore is the treatment of a kind's open jobs by a restore.
 type AfterRestore uint8
 
 // The values of AfterRestore.
@@ -66,37 +68,37 @@ const (
 	Removed                // the gateway creates them again where they are needed
 )
 
-// Target is what an operator acts on in place of a job.
-type Target uint8
+// SubjectKind is the kind of thing that the subject of a job names.
+type SubjectKind uint8
 
-// The values of Target.
+// The kinds of subjects.
 const (
-	TheJob      Target = iota
-	TheResource        // whose key is the job's subject
-	TheFence           // on the ID that is the job's subject
-	TheSink            // whose name is the job's subject
+	OtherSubject    SubjectKind = iota // operators act on the job itself
+	ResourceSubject                    // the key of a resource
+	FenceSubject                       // the ID that fences are on
+	SinkSubject                        // the name of a sink
 )
 
-// Problems say how long-running jobs are reported to operators. A kind with Summary may
-// have very many, so one problem counts them; of other kinds each job is a problem.
+// Problems defines how long-running jobs are reported to operators. A kind with Summary may
+// have very many, so one problem counts them; for other kinds each job is a problem.
 type Problems struct {
 	TooLong string // beyond the limit; "": the code that kinds without one share
 	Waiting string // for a region that does not answer; "": not reported
 	Slow    string // for half an hour; "": not reported
 	Subject string // of the sentence about one job, such as "The deletion of a group"
 
-	After     time.Duration // from when on jobs are counted; 0: from Limit on
+	After     time.Duration // the age from which jobs are counted; 0: Limit
 	Summary   string        // with one %s, for their number
 	One, Many string        // what is counted
 }
 
-// Standing is the progress of a job, from its row.
-type Standing struct {
-	On      string // the ID of what it works on, if the row's subject is no ID
+// ProgressReport shows the progress of a job, as its row has it.
+type ProgressReport struct {
+	On      string // the ID that it works on, if the row's subject is not an ID
 	Write   string // the kind of write that it works for
 	Region  string // that it depends on
 	Message string // in place of the description's
-	Outcome string // its last result, or its progress, in sentences
+	Outcome string // its last result or its progress, in sentences
 	Left    string // what is left to do, as a clause
 	// Done of Of steps are done; Of is 0 if unknown.
 	Done, Of   int
@@ -106,10 +108,10 @@ type Standing struct {
 // Hold is a job that holds up requests.
 type Hold struct {
 	Job jobrow.Job
-	On  string // the ID of what it works on
+	On  string // the ID that it works on
 }
 
-// HoldOf returns the job of an ID with what it works on; none if it has ended.
+// HoldOf returns the job with an ID as a Hold on the given ID; none if it has ended.
 func HoldOf(ctx context.Context, store *jobrow.Jobs, sub string, id [16]byte, on string) ([]Hold, error) {
 	j, err := store.Get(ctx, sub, id)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && j.State.Ended() {
@@ -125,8 +127,8 @@ type GivenUp struct {
 	Count   func() // counts it, unless it is only tried; nil: it is not counted
 }
 
-// Standing returns the progress of a job, from its row.
-func (d Description) Standing(j jobrow.Job) (s Standing) {
+// Progress returns the progress of a job, from its row.
+func (d Description) Progress(j jobrow.Job) (s ProgressReport) {
 	if d.Show != nil {
 		s = d.Show(j)
 	}
@@ -136,7 +138,7 @@ func (d Description) Standing(j jobrow.Job) (s Standing) {
 	return s
 }
 
-// BeingCanceled says of a job whose cancellation was ordered what it still waits for.
+// BeingCanceled is the message about a job whose cancellation was ordered.
 const BeingCanceled = "It is being canceled: nothing more is sent, and it ends once what is under way has ended."
 
 // Command returns the words of the command that moves a job on, or shows more of it.

@@ -20,7 +20,7 @@ type Kind interface {
 	Describe() Description
 }
 
-// Lasting is a Kind with a part that outlives the configuration: its metrics, or
+// Lasting is a Kind with a part that outlives the configuration, such as its metrics or
 // the bounds of its calls.
 type Lasting interface {
 	// Start creates that part. The runner calls it once, on the first kind of a name.
@@ -64,6 +64,6 @@ type Result struct {
 	Again time.Duration // > 0: it goes on, after this pause; with an error, the pause in place of the runner's
 	// Payload replaces the job's; empty: the one that was last saved stays.
 	Payload string
-	// Recorded: what the attempt did in the inventory has removed the job.
+	// Recorded: the attempt has ended the job by a transaction of its own.
 	Recorded bool
 }

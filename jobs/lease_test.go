@@ -39,7 +39,7 @@ func TestALeaseThatCannotBeRenewedEndsTheWork(t *testing.T) {
 	work, stop := context.WithCancelCause(bounded)
 	defer stop(nil)
 	l := &lease{store: store.Jobs, length: 30 * time.Millisecond, since: time.Now()}
-	l.keep(work, stop)
+	l.renewUntilDone(work, stop)
 	if !errors.Is(context.Cause(work), errLeaseLost) || time.Since(l.since) < l.length {
 		t.Errorf("the work ended after %v of %v: %v", time.Since(l.since), l.length, context.Cause(work))
 	}

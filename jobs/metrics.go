@@ -6,6 +6,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/internal/meter"
+	"portico/inventory"
+	"portico/inventory/eventlog"
+	"portico/inventory/index"
 	"portico/inventory/jobrow"
 )
 
@@ -48,4 +51,65 @@ func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
 	}
 	registry.MustRegister(jobs, m.due, m.overdue, m.oldest, m.putOff, m.attempts, m.ended, m.seconds)
 	return m
+}
+
+// indexMetrics show the rows of the index, by phase.
+type indexMetrics struct {
+	rows    *prometheus.GaugeVec
+	flagged prometheus.Gauge
+}
+
+func newIndexMetrics(registry prometheus.Registerer) *indexMetrics {
+	m := &indexMetrics{
+		rows: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_index_resources",
+			Help: "Resources in the index, by phase: Pending, of which only the write is known; Live; Deleting. Counted again and again, a part at a time.",
+		}, []string{"phase"}),
+		flagged: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_index_flagged_resources",
+			Help: "Resources in the index about which something ambiguous happened, so that their providers will be asked.",
+		}),
+	}
+	registry.MustRegister(m.rows, m.flagged)
+	return m
+}
+
+func (m *indexMetrics) show(c inventory.IndexCounts) {
+	for phase, n := range c.Rows {
+		m.rows.WithLabelValues(index.Phase(phase).String()).Set(float64(n))
+	}
+	m.flagged.Set(float64(c.Flagged))
+}
+
+func newIntentsGauge(registry prometheus.Registerer) prometheus.Gauge {
+	intents := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "portico_index_intents", Help: "Writes that are open: under way, or without an answer, so that they may still take effect.",
+	})
+	registry.MustRegister(intents)
+	return intents
+}
+
+// eventMetrics show the numbers of events in the store.
+type eventMetrics struct {
+	kept, waiting, oldest prometheus.Gauge
+}
+
+func newEventMetrics(registry prometheus.Registerer) *eventMetrics {
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
+	}
+	m := &eventMetrics{
+		kept: gauge("portico_events_kept", "Events that are kept for the activity log and the change feed."),
+		waiting: gauge("portico_events_waiting",
+			"Events that are recorded and not numbered yet, so that no one can read them: those of the first 10,000 transactions."),
+		oldest: gauge("portico_events_waiting_seconds", "How long the oldest event has waited to be numbered; readers number, and every 20 s housekeeping."),
+	}
+	registry.MustRegister(m.kept, m.waiting, m.oldest)
+	return m
+}
+
+func (m *eventMetrics) show(c eventlog.Counts) {
+	m.kept.Set(float64(c.Kept))
+	m.waiting.Set(float64(c.Waiting))
+	m.oldest.Set(c.Oldest.Seconds())
 }

@@ -7,7 +7,7 @@ import (
 
 const (
 	// slots is the number of jobs of a kind that one replica works on at a time in each
-	// region, and of those without a region. Each kind and region has its own slots, so
+	// region, and of jobs without a region. Each kind and region has its own slots, so
 	// that none starves another.
 	slots = 16
 	// fullRegions is the number of regions whose slots may all be taken before each
@@ -30,9 +30,9 @@ func newRegionSlots(each int) *regionSlots {
 	return &regionSlots{each: each, freed: make(chan struct{}, 1), running: map[string]int{}}
 }
 
-// room returns a function that reports whether one more job of a region finds a
+// roomCheck returns a function that reports whether one more job of a region finds a
 // slot, and counts that job.
-func (s *regionSlots) room() func(region string) bool {
+func (s *regionSlots) roomCheck() func(region string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	running, total := maps.Clone(s.running), s.total
@@ -50,7 +50,7 @@ func (s *regionSlots) room() func(region string) bool {
 	}
 }
 
-func (s *regionSlots) take(region string) {
+func (s *regionSlots) occupy(region string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running[region]++

@@ -33,16 +33,15 @@ type Options struct {
 	Store       *inventory.Store
 	Kinds       map[string]Kind // by the names of their jobs
 	Owner       string          // see NewOwner
-	Lease       time.Duration   // how long a job is held without a sign of life
-	Floor       time.Duration   // the least pause after an attempt that failed
+	Lease       time.Duration   // how long a claim lasts without renewal
+	Floor       time.Duration   // the least pause after a failed attempt
 	CallerShare float64         // the part of the jobs of a Commissioned kind that one caller may have; 0: all
 	Tracer      *spans.Tracer
 	Log         *zap.Logger
 	Metrics     prometheus.Registerer
 }
 
-// NewOwner returns a name for one run of a replica: that of its host, and a suffix that
-// differs from its predecessors'.
+// NewOwner returns a name for one run of a replica: the name of its host, and a random suffix.
 func NewOwner() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -65,26 +64,30 @@ type Runner struct {
 	metrics *runnerMetrics
 	kinds   atomic.Pointer[map[string]Kind]
 	workers map[string]*worker
-	index   *indexMetrics
-	events  *eventMetrics
-	storeUp prometheus.Gauge
-	// storeDown is the time since which the store has not answered, in microseconds; 0:
-	// it answers.
-	storeDown atomic.Int64
-	presence  *presence
-	watches   sync.Map // of jobs' ends: from a channel to the job that it is closed for
-	// replaced makes housekeeping count the jobs and call the kinds' Schedule at once.
-	replaced chan struct{}
+	watches sync.Map // by a channel: the job whose end closes it
+
+	scheduler    *scheduler
+	housekeeper  *housekeeper
+	indexCounter *indexCounter
+	storeMonitor *storeMonitor
+	heartbeat    *heartbeat
 }
 
-// NewRunner returns a runner, and registers its metrics and those of its kinds, which may also
-// be added later.
+// service is a part of a runner with a goroutine of its own.
+type service interface {
+	// run works until ctx ends, and returns when all goroutines that it started have ended.
+	run(ctx context.Context)
+}
+
+// NewRunner returns a runner, and registers its metrics and its kinds' metrics. Kinds may also be
+// added later.
 func NewRunner(o Options) *Runner {
-	r := &Runner{
-		Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{},
-		index: newIndexMetrics(o.Metrics), events: newEventMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics), presence: newPresence(o.Metrics),
-		replaced: make(chan struct{}, 1),
-	}
+	r := &Runner{Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{}}
+	r.scheduler = &scheduler{r}
+	r.housekeeper = newHousekeeper(r)
+	r.indexCounter = newIndexCounter(r)
+	r.storeMonitor = newStoreMonitor(r)
+	r.heartbeat = newHeartbeat(r)
 	r.Add(o.Kinds)
 	return r
 }
@@ -109,10 +112,7 @@ func (r *Runner) Replace(kinds map[string]Kind) {
 		}
 	}
 	r.kinds.Store(&kinds)
-	select {
-	case r.replaced <- struct{}{}:
-	default: // the signal is already waiting
-	}
+	r.housekeeper.measureSoon()
 }
 
 // Kinds returns the names of the kinds, in their order.
@@ -141,21 +141,24 @@ func (r *Runner) Nudge(kind string) {
 // Run works until ctx ends, then releases its jobs. It returns when all its goroutines
 // have ended; it must not be called twice at a time.
 func (r *Runner) Run(ctx context.Context) {
-	var parts sync.WaitGroup
-	defer parts.Wait()
+	var running sync.WaitGroup
+	defer running.Wait()
+	services := []service{r.scheduler, r.housekeeper, r.indexCounter, r.storeMonitor, r.heartbeat}
 	for _, w := range r.workers {
-		parts.Go(func() { w.run(ctx) })
+		services = append(services, w)
 	}
-	parts.Go(func() { r.watchDue(ctx) })
-	parts.Go(func() { r.runHousekeeping(ctx) })
-	parts.Go(func() { r.countIndex(ctx) })
-	parts.Go(func() { r.watchStore(ctx) })
-	parts.Go(func() { r.showPresence(ctx) })
+	for _, s := range services {
+		running.Go(func() { s.run(ctx) })
+	}
 }
 
 // Replicas returns how many replicas share the store, this one included, as last
 // counted.
-func (r *Runner) Replicas() int { return int(r.presence.replicas.Load()) }
+func (r *Runner) Replicas() int { return int(r.heartbeat.replicas.Load()) }
+
+// StoreDownSince returns the time since which the store has not answered, or the zero time
+// if it answered the last probe.
+func (r *Runner) StoreDownSince() time.Time { return r.storeMonitor.downSince() }
 
 // pace returns the pause between two queries for due jobs; with jitter, so that
 // replicas do not claim at the same time.
@@ -170,17 +173,34 @@ func (r *Runner) pauseAfter(attempts int64) time.Duration {
 	return max(r.Floor, timing.Jitter(timing.Backoff(2*r.Floor, longest, int(attempts))))
 }
 
-// repeat calls part repeatedly until ctx ends, after a first pause and then after the
-// pauses that part returns.
-func repeat(ctx context.Context, first time.Duration, part func() time.Duration) {
+// repeat calls run repeatedly until ctx ends, first after the given pause and then after
+// the pauses that run returns.
+func repeat(ctx context.Context, first time.Duration, run func() time.Duration) {
+	repeatOnWake(ctx, first, nil, func(bool) time.Duration { return run() })
+}
+
+// repeatOnWake repeats as repeat does. It also calls run, with woken set, when wake receives.
+func repeatOnWake(ctx context.Context, first time.Duration, wake <-chan struct{}, run func(woken bool) time.Duration) {
 	timer := time.NewTimer(first)
 	defer timer.Stop()
 	for {
+		woken := false
 		select {
 		case <-ctx.Done():
 			return
+		case <-wake:
+			woken = true
 		case <-timer.C:
 		}
-		timer.Reset(part())
+		timer.Reset(run(woken))
 	}
+}
+
+// tick calls run every interval until ctx ends, and at once after a call that took longer.
+func tick(ctx context.Context, first, interval time.Duration, run func()) {
+	repeat(ctx, first, func() time.Duration {
+		started := time.Now()
+		run()
+		return interval - time.Since(started)
+	})
 }

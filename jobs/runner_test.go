@@ -125,7 +125,7 @@ func TestAttemptsAreStepsOfTheirJob(t *testing.T) {
 type described struct{ work }
 
 func (described) Describe() jobs.Description {
-	return jobs.Description{Show: func(j jobrow.Job) jobs.Standing { return jobs.Standing{Outcome: "It is at " + j.Payload} }}
+	return jobs.Description{Show: func(j jobrow.Job) jobs.ProgressReport { return jobs.ProgressReport{Outcome: "It is at " + j.Payload} }}
 }
 
 // A runner that ends gives back what it holds.

@@ -11,8 +11,8 @@ import (
 // caller's share taken.
 const shareRecheck = time.Second
 
-// shares bound the jobs of a Commissioned kind that one replica works on for one
-// caller. A job beyond them gives its slot back and is tried again later.
+// shares bounds the jobs of a Commissioned kind that one replica works on for one
+// caller. A job beyond the bound gives its slot back and is tried again later.
 type shares struct {
 	all     int // jobs at a time, of all callers
 	callers *limits.Concurrency

@@ -31,8 +31,8 @@ func endSpan(span *spans.Span, claim *Claim, outcome string) {
 	span.End()
 }
 
-// spanCorrelation returns the correlation id of the job's calls: that of the request
-// that created the job, if one did.
+// spanCorrelation returns the correlation id of the job's calls, which comes from the request that
+// created the job, if one did.
 func (c *Claim) spanCorrelation() string {
 	if commission, err := CommissionOf(c.Job); err == nil && commission.Correlation != "" {
 		return commission.Correlation

@@ -17,7 +17,7 @@ const subscriptionsAtOnce = 500
 // that is cut short, by its time or by a failure, continues with the same subscription
 // at the next call, so that it ends even if one call has no time for all.
 type SubscriptionScan struct {
-	after string // the last one that is done
+	after string // the last subscription that was visited
 	ended bool
 }
 
@@ -32,8 +32,8 @@ func (s *SubscriptionScan) Visit(ctx context.Context, store *inventory.Store, ea
 	return s.visit(ctx, store, math.MaxInt64, each)
 }
 
-// VisitSome is Visit for a scan that writes: it ends early where the rest can wait for the
-// next call, so that a long scan neither fails by the round's time nor takes all of it.
+// VisitSome continues a scan that writes. It may end early and leave the rest for the next call,
+// so that a long scan neither exceeds the round's time nor takes all of it.
 func (s *SubscriptionScan) VisitSome(ctx context.Context, store *inventory.Store, each func(inventory.Subscription) error) error {
 	return s.visit(ctx, store, scanTime, each)
 }

@@ -76,16 +76,16 @@ func TestAScanWithoutTimeGoesOnLater(t *testing.T) {
 	}
 }
 
-// A store that does not answer does not have no open writes.
+// While the store does not answer, the number of open writes stays as last counted.
 func TestGaugesStayWhenTheStoreFails(t *testing.T) {
 	store := subscriptionStore(t, 0)
 	registry := prometheus.NewRegistry()
 	r := NewRunner(Options{Store: store, Lease: time.Second, Log: zap.NewNop(), Metrics: registry})
-	r.index.intents.Set(3)
+	r.housekeeper.intents.Set(3)
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := r.measure(t.Context()); err == nil {
+	if err := r.housekeeper.measure(t.Context()); err == nil {
 		t.Error("a closed store was measured")
 	}
 	families, err := registry.Gather()

@@ -24,7 +24,7 @@ type throttledWarning struct {
 	logged   time.Time
 }
 
-// after takes the error of a try, and returns how much longer to wait before the next.
+// after logs the error of a try, if it is due, and returns how much longer to wait before the next.
 func (w *throttledWarning) after(ctx context.Context, err error) time.Duration {
 	if ctx.Err() != nil {
 		return 0

@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -12,8 +13,8 @@ import (
 // notClaimed is the log message for failed queries or claims.
 const notClaimed = "jobs could not be claimed"
 
-// worker works on the jobs of one kind. It claims when it is nudged, by watchDue or by
-// the creator of a job, and when a slot is freed while more jobs are due.
+// worker works on the jobs of one kind. It claims when it is nudged, by the scheduler or
+// by the creator of a job, and when a slot is freed while more jobs are due.
 type worker struct {
 	*Runner
 	name   string
@@ -35,7 +36,7 @@ func (w *worker) run(ctx context.Context) {
 	var attempts sync.WaitGroup
 	defer attempts.Wait()
 	warning := throttledWarning{log: w.Log, what: notClaimed}
-	more := false // more may be due than could be claimed
+	more := false // more jobs may be due than found a slot
 	for {
 		select {
 		case <-ctx.Done():
@@ -49,7 +50,7 @@ func (w *worker) run(ctx context.Context) {
 		due, err := w.claim(ctx)
 		more = due.more
 		for _, job := range due.jobs {
-			w.slots.take(job.Region)
+			w.slots.occupy(job.Region)
 			attempts.Go(func() {
 				defer w.slots.release(job.Region)
 				w.attempt(ctx, job, due.since)
@@ -74,6 +75,46 @@ func (w *worker) claim(ctx context.Context) (c claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, w.Lease)
 	defer cancel()
 	c.since = time.Now()
-	c.jobs, c.more, err = w.Store.Jobs.ClaimByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room())
+	c.jobs, c.more, err = w.Store.Jobs.ClaimByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.roomCheck())
 	return c, err
+}
+
+var errLeaseLost = errors.New("the lease was lost")
+
+// lease is a holder's view of its lease on a job. It counts from before the claim or
+// renewal was sent, so that the holder stops before another replica may claim the job.
+// Stopping the work has to end the context of renewUntilDone.
+type lease struct {
+	store  *jobrow.Jobs
+	length time.Duration
+	job    jobrow.Job // for renewals; the kind has its own copy
+	since  time.Time  // from when the lease counts
+}
+
+// renewUntilDone renews the lease at a third of its length until ctx ends. It stops the work when
+// the lease is lost, or runs out before a renewal succeeded.
+func (l *lease) renewUntilDone(ctx context.Context, stop context.CancelCauseFunc) {
+	interval := max(l.length/10, time.Millisecond)
+	tick(ctx, interval, interval, func() {
+		passed := timing.Elapsed(l.since, time.Now())
+		if passed >= l.length {
+			stop(errLeaseLost)
+			return
+		}
+		if passed >= l.length/3 && errors.Is(l.renew(ctx, l.length-passed), jobrow.ErrLeaseLost) {
+			stop(errLeaseLost)
+		}
+	})
+}
+
+// renew tries to renew the lease once, while it lasts.
+func (l *lease) renew(ctx context.Context, left time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	before := time.Now()
+	err := l.store.Renew(ctx, &l.job, l.length)
+	if err == nil {
+		l.since = before
+	}
+	return err
 }

@@ -3,7 +3,6 @@ package admin
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -17,8 +16,7 @@ import (
 	"portico/gateway/admin/api"
 	"portico/gateway/observe"
 	"portico/inventory"
-	"portico/jobs/deletion/deletionplan"
-	"portico/jobs/groupdelete"
+	"portico/jobs"
 	"portico/routing"
 )
 
@@ -177,10 +175,11 @@ func (l *listener) listDeletionMembers(_ http.ResponseWriter, r *http.Request) (
 		return 0, nil, err
 	}
 	answer := api.DeletionMembers{Group: routing.GroupID(j.Subscription, j.Subject), Members: []api.DeletionMember{}}
-	members, err := groupdelete.Members(r.Context(), l.Store, j, mostMembers+1)
-	if errors.Is(err, groupdelete.ErrNoDeletion) {
+	kind := l.Jobs.Describe(j.Kind)
+	if kind.Remaining == nil {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' deletes no group.", mux.Vars(r)["id"])
 	}
+	members, err := kind.Remaining(r.Context(), j, mostMembers+1)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -197,21 +196,15 @@ func (l *listener) listDeletionMembers(_ http.ResponseWriter, r *http.Request) (
 	return http.StatusOK, answer, nil
 }
 
-// memberOf returns a member for the answer. ids maps the keys of members to their IDs.
-func memberOf(m groupdelete.Member, ids map[string]string) api.DeletionMember {
+// memberOf shows a member; ids are those of members, by their keys.
+func memberOf(m jobs.Remaining, ids map[string]string) api.DeletionMember {
 	shown := api.DeletionMember{
-		ID: m.ID, Type: m.Type, Region: m.Region, Stray: m.Stray, Parent: ids[m.Parent], Tries: m.Tries, Why: cmp.Or(m.Said, m.Why),
-		State: [...]string{
-			deletionplan.Waiting: api.MemberWaiting, deletionplan.InFlight: api.MemberInFlight, deletionplan.Accepted: api.MemberAccepted, deletionplan.Parked: api.MemberRefused,
-		}[m.State],
+		ID: m.ID, Type: m.Type, Region: m.Region, Stray: m.Stray, Parent: ids[m.Parent], Tries: m.Tries, Why: m.Why, State: m.State, OwnWrite: m.OwnWrite,
 	}
 	if !m.Due.IsZero() {
 		shown.Due = &m.Due
 	}
-	if m.State == deletionplan.Parked {
-		shown.OwnWrite = m.Busy
-	}
-	for _, key := range m.Blockers {
+	for _, key := range m.WaitsFor {
 		shown.WaitsFor = append(shown.WaitsFor, cmp.Or(ids[key], key))
 	}
 	return shown

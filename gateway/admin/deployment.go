@@ -8,7 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/admin/api"
-	"portico/jobs/deploy"
+	"portico/jobs"
 )
 
 // mostSteps bounds the steps shown of a deployment: twice the resources of one template.
@@ -19,23 +19,25 @@ func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, 
 	if err != nil {
 		return 0, nil, err
 	}
-	found, err := deploy.StandingOf(r.Context(), l.Store.Deployments, j)
-	if errors.Is(err, deploy.ErrNoDeployment) {
+	found, err := jobs.Breakdown{}, jobs.ErrNoBreakdown
+	if kind := l.Jobs.Describe(j.Kind); kind.Breakdown != nil {
+		found, err = kind.Breakdown(r.Context(), j)
+	}
+	if errors.Is(err, jobs.ErrNoBreakdown) {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' has no deployment, or another has taken its place.", mux.Vars(r)["id"])
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	p := found.Record.Properties
 	answer := api.Deployment{
-		ID: found.Record.ID, State: p.ProvisioningState, Mode: p.Mode, CorrelationID: p.CorrelationID, Error: errorText(p.Error), Steps: []api.DeploymentStep{},
+		ID: found.ID, State: found.State, Mode: found.Mode, CorrelationID: found.CorrelationID, Error: errorText(found.Fault), Steps: []api.DeploymentStep{},
 	}
 	if len(found.Steps) > mostSteps {
 		found.Steps, answer.Further = found.Steps[:mostSteps], true
 	}
 	for _, s := range found.Steps {
 		answer.Steps = append(answer.Steps, api.DeploymentStep{
-			ID: s.ID, Type: s.ResourceType, State: s.State, Removes: s.Removes, Within: s.Within, DependsOn: s.DependsOn,
+			ID: s.ID, Type: s.Type, State: s.State, Removes: s.Removes, Within: s.Within, DependsOn: s.DependsOn,
 			Began: timeOf(s.Began), Ended: timeOf(s.Ended), Status: s.Status, Why: errorText(s.Fault), WaitsFor: s.WaitsFor,
 		})
 	}

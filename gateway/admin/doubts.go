@@ -86,7 +86,7 @@ func waitingForWrite(w inventory.OpenWrite, now time.Time) api.Waiting {
 // waitingForJob describes an open job as something that is waited for.
 func (l *listener) waitingForJob(j jobrow.Job) api.Waiting {
 	kind := l.Jobs.Describe(j.Kind)
-	standing := kind.Standing(j)
+	standing := kind.Progress(j)
 	w := api.Waiting{
 		Reason: kind.Reason, Message: cmp.Or(standing.Message, kind.Message), Kind: standing.Write, Region: standing.Region,
 		Job: j.Name(), Attempts: j.Attempts, LastOutcome: lastOutcome(standing), Progress: progressOf(j),
@@ -98,8 +98,8 @@ func (l *listener) waitingForJob(j jobrow.Job) api.Waiting {
 	return w
 }
 
-// lastOutcome describes a job's last outcome and the regions that it waits for.
-func lastOutcome(s jobs.Standing) string {
+// lastOutcome says what came of a job last, and what it waits for.
+func lastOutcome(s jobs.ProgressReport) string {
 	text := s.Outcome
 	if len(s.WaitingFor) > 0 {
 		text += " These regions do not answer: " + strings.Join(s.WaitingFor, ", ") + "."

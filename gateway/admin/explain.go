@@ -83,7 +83,7 @@ func (l *listener) polledWork(ctx context.Context, path, query string) (*api.Wai
 		return nil, err
 	}
 	w := l.waitingForJob(*job)
-	if w.Reason = api.OperationPolled; l.Jobs.Describe(job.Kind).Target != jobs.TheResource {
+	if w.Reason = api.OperationPolled; l.Jobs.Describe(job.Kind).Subject != jobs.ResourceSubject {
 		w.Message = reasonMessages[api.OperationPolled]
 	}
 	w.On, w.Command = record.Resource, command("jobs", "show", job.Name())
@@ -107,7 +107,7 @@ func (l *listener) blockers(e *api.Explanation) (all []api.Waiting) {
 	case api.Open:
 		if slices.ContainsFunc(e.Calls, func(c api.ExplainedCall) bool { return c.Purpose == api.Probe }) {
 			reasons = append(reasons, openWrites...)
-			blocks = func(kind jobs.Description) bool { return kind.Target == jobs.TheResource }
+			blocks = func(kind jobs.Description) bool { return kind.Subject == jobs.ResourceSubject }
 		}
 	}
 	for _, name := range l.Jobs.Kinds() {

@@ -92,10 +92,10 @@ func (l *listener) openJob(ctx context.Context, sub string, id [16]byte) (*jobro
 func (l *listener) jobHolds(ctx context.Context, path *arm.Path) (all []api.Waiting, err error) {
 	for _, name := range l.Jobs.Kinds() {
 		kind := l.Jobs.Describe(name)
-		if kind.HeldAt == nil {
+		if kind.HoldsAt == nil {
 			continue
 		}
-		found, err := kind.HeldAt(ctx, path)
+		found, err := kind.HoldsAt(ctx, path)
 		if err != nil {
 			return nil, err
 		}

@@ -22,10 +22,10 @@ import (
 // job's kind reports: the rest may hold data that only the job's own calls may use.
 func (l *listener) jobOf(j jobrow.Job) api.Job {
 	kind := l.Jobs.Describe(j.Kind)
-	standing := kind.Standing(j)
+	standing := kind.Progress(j)
 	shown := api.Job{
 		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, On: standing.On, State: j.State.String(), Owner: j.Owner,
-		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed, Progress: progressOf(j), Parts: kind.Parts, Deployment: kind.Deployment,
+		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed, Progress: progressOf(j), Parts: kind.Remaining != nil, Deployment: kind.Breakdown != nil,
 		Cancellable: kind.Cancellable && j.State == jobrow.Waiting, Command: command(kind.Command(j)...),
 	}
 	if standing.Of > 0 {
@@ -51,7 +51,7 @@ func untilOf(kind jobs.Description, j jobrow.Job) *time.Time {
 func (l *listener) listJobKinds(http.ResponseWriter, *http.Request) (int, any, error) {
 	return http.StatusOK, listOf(l.Jobs.Kinds(), func(name string) api.JobKind {
 		kind := l.Jobs.Describe(name)
-		return api.JobKind{Kind: name, Cancellable: kind.Cancellable, Parts: kind.Parts, Limit: kind.LimitSetting}
+		return api.JobKind{Kind: name, Cancellable: kind.Cancellable, Parts: kind.Remaining != nil, Limit: kind.LimitSetting}
 	}), nil
 }
 

@@ -36,7 +36,7 @@ func (l sinkHandlers) sinkOf(r *http.Request, s *webhook.Sink) (api.Sink, error)
 	}
 	shown.Owner, shown.After = status.Owner, l.feedToken(status.Cursor)
 	shown.Lag, shown.LagSeconds, shown.Retrying, shown.Dead = status.Lag, status.LagSeconds, status.Retrying, status.Dead
-	shown.Delivered, shown.Forgotten, shown.Failure, shown.Status = status.Delivered, status.Forgotten, status.Failure, status.Progress.Status
+	shown.Delivered, shown.Forgotten, shown.Failure, shown.Status = status.Delivered, status.Forgotten, status.Failure, status.SinkStatus.Status
 	if status.Event > 0 {
 		shown.FailedEvent = eventID(status.Event)
 	}

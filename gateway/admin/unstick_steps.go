@@ -168,14 +168,14 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part s
 	if part != "" {
 		return l.stuckPart(kind, j, part)
 	}
-	switch kind.Target {
-	case jobs.TheResource:
+	switch kind.Subject {
+	case jobs.ResourceSubject:
 		return l.stuckResource(ctx, j.Subscription, j.Subject)
-	case jobs.TheFence:
+	case jobs.FenceSubject:
 		return l.stuckFence(j.Subscription, j.Subject), nil
-	case jobs.TheSink:
+	case jobs.SinkSubject:
 		return l.stuckSink(j.Subject, "", "")
-	case jobs.TheJob:
+	case jobs.OtherSubject:
 	}
 	at := &stuck{
 		name:   j.Name(),

@@ -74,10 +74,10 @@ func (b *Batches) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 
 // Describe implements [jobs.Kind].
 func (b *Batches) Describe() jobs.Description {
-	return jobs.Description{Cancellable: true, AfterRestore: jobs.Cancelled, Show: func(j jobrow.Job) jobs.Standing {
+	return jobs.Description{Cancellable: true, AfterRestore: jobs.Cancelled, Show: func(j jobrow.Job) jobs.ProgressReport {
 		var p struct{ Progress progress }
-		_ = j.Read(&p) // there is none until the job has ended
-		return jobs.Standing{Done: p.Progress.Answered, Of: p.Progress.Total}
+		_ = j.Read(&p) // it has none before it has ended
+		return jobs.ProgressReport{Done: p.Progress.Answered, Of: p.Progress.Total}
 	}}
 }
 

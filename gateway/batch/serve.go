@@ -90,18 +90,18 @@ func (b *Batches) Sender(caller json.RawMessage) (deploy.Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
+	return func(ctx context.Context, c deploy.Call) (deploy.Response, error) {
 		by := by
 		by.Principal = by.Principal.Outlasting(time.Now())
 		q := &Request{Method: c.Method, URL: c.Target, Content: c.Content, Origin: originOf(&c), Parent: c.Parent}
 		status, header, body, fault := b.Send(ctx, &by, q)
 		if fault != nil {
-			return deploy.Answer{Status: fault.Status, Header: header, Body: fault.Body()}, ctx.Err()
+			return deploy.Response{Status: fault.Status, Header: header, Body: fault.Body()}, ctx.Err()
 		}
 		if status == arm.StatusClientClosed {
-			return deploy.Answer{}, ctx.Err()
+			return deploy.Response{}, ctx.Err()
 		}
-		return deploy.Answer{Status: status, Header: header, Body: body}, nil
+		return deploy.Response{Status: status, Header: header, Body: body}, nil
 	}, nil
 }
 

@@ -1,9 +1,9 @@
-// Package deletion deletes many resources in the order that a [plan.Plan] decides.
+// Package deletion deletes many resources in the order that a [deletionplan.Queue] decides.
 //
-// A [Driver] reads the resources from the inventory, has those deleted that are next, tells
-// the plan what became of each, and observes in the inventory what other jobs find out. Rows
-// and intents say what is left, so another replica can take the deletion over at any point.
-// A [Kind] says how a DELETE is sent, what is recorded, and how the whole ends.
+// A [Driver] reads the resources from the inventory, sends the DELETEs that are next, applies
+// their results to the queue, and reads from the inventory what other jobs find out. The rows
+// and intents there show what is left, so another replica can take the deletion over at any
+// point. A [Kind] sends the DELETEs, records progress, and ends the deletion.
 package deletion
 
 import (
@@ -24,75 +24,79 @@ import (
 	"portico/tracing/spans"
 )
 
-// Kind is what differs from one kind of deletion to another.
+// Kind has the parts of a deletion that differ between its kinds.
 type Kind interface {
-	// Call returns what sends the DELETE of a member.
-	Call(*deletionplan.Member) Sender
-	// Answered records an answer that the plan has. Its error, or the answer's, ends the
-	// attempt.
-	Answered(Answer) error
-	// Rows reads the resources that count, as rows.
+	// Call returns the sender of a resource's DELETE.
+	Call(*deletionplan.Resource) Sender
+	// Answered records a result that was applied to the queue. Its error, or the result's, ends
+	// the attempt.
+	Answered(CallResult) error
+	// Rows reads the resources to delete, as rows.
 	Rows(ctx context.Context, each func(inventory.Resource) error) error
-	// Unknown reports whether it is not known yet what became of a member, whatever its row
-	// says, or that the plan has it already.
-	Unknown(context.Context, *deletionplan.Member, inventory.Resource) (bool, error)
-	// Failure returns what the provider said of a member's accepted deletion that failed.
+	// Unknown reports whether the queue must not be updated from a resource's row, because the
+	// outcome of a call is still unknown, or was applied already.
+	Unknown(context.Context, *deletionplan.Resource, inventory.Resource) (bool, error)
+	// Failure returns the provider's error for an accepted deletion that failed.
 	Failure(ctx context.Context, key string) (text string, err error)
 	// Save records progress while calls are under way.
 	Save(context.Context) error
-	// End ends the deletion or its attempt, if it is over; late: its time is. No call is under
-	// way.
+	// End ends the deletion or its attempt, if it is over. late reports that its time has run
+	// out. No call is under way.
 	End(ctx context.Context, end deletionplan.End, late bool) (result jobs.Result, ended bool, err error)
-	// Rest ends the attempt, unless it waits itself for a pause in which there is nothing to do.
+	// Rest is called before a pause with nothing to do. It ends the attempt, unless the attempt is
+	// to wait.
 	Rest(ctx context.Context, pause time.Duration) (result jobs.Result, ended bool, err error)
 }
 
-// Sender sends one DELETE, beside others. It begins nothing once ctx has ended; what has left
-// goes on under calling.
-type Sender func(ctx, calling context.Context) Answer
+// Sender sends one DELETE; senders run concurrently. It starts nothing once ctx has ended; a
+// request that was sent goes on under calling.
+type Sender func(ctx, calling context.Context) CallResult
 
 // Driver is an attempt at a deletion.
 type Driver struct {
 	Kind
-	Plan   *deletionplan.Plan
+	Queue  *deletionplan.Queue
 	Store  *inventory.Store
 	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
 
 	Subscription, Group string
-	// Fixed: what is found later is none of the deletion's.
+	// Fixed: resources that are found later are not deleted.
 	Fixed bool
 	Until time.Time // nothing is sent later
 	Floor time.Duration
-	// Watch is the pause before the inventory is read again, after so many without an answer.
+	// Watch returns the pause before the inventory is read again, after a number of pauses
+	// without an answer.
 	Watch  func(idle int) time.Duration
 	PerJob int // calls under way
 	Log    *zap.Logger
 	Job    string // in the log
 
 	writing map[string]string // the open writes of resources by key, without an answer yet
-	stale   bool              // the plan has to be refreshed from the inventory
-	answers chan Answer
+	stale   bool              // the queue has to be refreshed from the inventory
+	answers chan CallResult
 	calls   sync.WaitGroup
 }
 
-// Answer is what became of a member's call.
-type Answer struct {
+// CallResult is the result of a resource's call.
+type CallResult struct {
 	deletionplan.Result
 	Key  string
 	Text string // of a failure
 	// Stale: the inventory has changed meanwhile.
 	Stale bool
-	// Note keeps what the kind has to know of the call; nil: nothing.
-	Note func()
-	Err  error // that ends the attempt
+	// Apply records facts about the call for the kind, on the goroutine of Run; it may be nil.
+	Apply func()
+	Err   error // ends the attempt
 }
 
-// Result returns an answer of which nothing but the outcome is known.
-func Result(o deletionplan.Outcome) Answer { return Answer{Result: deletionplan.Result{Outcome: o}} }
+// Result returns a result with only an outcome.
+func Result(o deletionplan.Outcome) CallResult {
+	return CallResult{Result: deletionplan.Result{Outcome: o}}
+}
 
-// Run makes calls and takes their answers until the deletion can only wait, or has ended.
+// Run makes calls and applies their results until the deletion can only wait, or has ended.
 func (d *Driver) Run(ctx context.Context) (jobs.Result, error) {
-	d.answers = make(chan Answer, d.PerJob)
+	d.answers = make(chan CallResult, d.PerJob)
 	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer d.calls.Wait()
 	defer cut()
@@ -100,7 +104,7 @@ func (d *Driver) Run(ctx context.Context) (jobs.Result, error) {
 	fail := func(err error) {
 		if failure == nil && err != nil {
 			failure = err
-			// Cutting a call off leaves its outcome open, for which others would have to wait.
+			// Cutting a call off leaves its outcome open, so that others would have to wait for it.
 			time.AfterFunc(jobs.RecordTime, cut)
 		}
 	}
@@ -109,7 +113,7 @@ func (d *Driver) Run(ctx context.Context) (jobs.Result, error) {
 		if fail(context.Cause(ctx)); failure == nil {
 			d.send(ctx, calling)
 		}
-		if d.Plan.In(deletionplan.InFlight) == 0 {
+		if d.Queue.In(deletionplan.InFlight) == 0 {
 			if failure != nil {
 				return jobs.Result{}, failure
 			}
@@ -141,7 +145,7 @@ func (d *Driver) Run(ctx context.Context) (jobs.Result, error) {
 	}
 }
 
-// late reports whether the deletion as a whole has taken too long.
+// late reports whether the deletion has taken too long.
 func (d *Driver) late() bool { return d.Store.Now().After(d.Until) }
 
 // send makes the calls that can be made now.
@@ -149,14 +153,14 @@ func (d *Driver) send(ctx, calling context.Context) (sent bool) {
 	if d.late() {
 		return false
 	}
-	members := d.Plan.Next(d.Store.Now())
+	members := d.Queue.Next(d.Store.Now())
 	for _, m := range members {
 		d.launch(ctx, calling, m, d.Call(m))
 	}
 	return len(members) > 0
 }
 
-func (d *Driver) launch(ctx, calling context.Context, m *deletionplan.Member, send Sender) {
+func (d *Driver) launch(ctx, calling context.Context, m *deletionplan.Resource, send Sender) {
 	key, id := m.Key, arm.Fold(m.ID)
 	d.calls.Go(func() {
 		a := Result(deletionplan.OutcomeUnsent)
@@ -176,19 +180,19 @@ func (d *Driver) launch(ctx, calling context.Context, m *deletionplan.Member, se
 	})
 }
 
-func (d *Driver) onAnswer(a Answer) error {
+func (d *Driver) onAnswer(a CallResult) error {
 	d.stale = d.stale || a.Stale
 	if a.Outcome == deletionplan.OutcomeRefused {
 		a.Blockers, a.Named = d.blockers(a.Key, a.Text)
 	}
-	if a.Note != nil {
-		a.Note()
+	if a.Apply != nil {
+		a.Apply()
 	}
-	d.Plan.OnResult(a.Key, a.Result, d.Store.Now())
+	d.Queue.OnResult(a.Key, a.Result, d.Store.Now())
 	return d.Answered(a)
 }
 
-// watchOver now and then reads what other jobs found, and records progress.
+// watchOver reads what other jobs have found, if that matters, and records progress.
 func (d *Driver) watchOver(ctx context.Context) error {
 	if d.AwaitsOthers() || d.stale {
 		if err := d.Refresh(ctx); err != nil {
@@ -205,7 +209,7 @@ func (d *Driver) onIdle(ctx, calling context.Context, idle int) (result jobs.Res
 			return jobs.Result{}, true, err
 		}
 	}
-	result, ended, err = d.End(ctx, d.Plan.End(), d.late())
+	result, ended, err = d.End(ctx, d.Queue.End(), d.late())
 	if ended || err != nil || d.send(ctx, calling) {
 		return result, ended, err
 	}
@@ -216,8 +220,8 @@ func (d *Driver) onIdle(ctx, calling context.Context, idle int) (result jobs.Res
 	return jobs.Result{}, false, timing.Sleep(ctx, pause)
 }
 
-// AwaitsOthers reports whether what other jobs find out lets the deletion go on.
-func (d *Driver) AwaitsOthers() bool { return d.Plan.In(deletionplan.Accepted)+d.Plan.Busy() > 0 }
+// AwaitsOthers reports whether the deletion waits for the findings of other jobs.
+func (d *Driver) AwaitsOthers() bool { return d.Queue.In(deletionplan.Accepted)+d.Queue.Busy() > 0 }
 
 // pause returns how long there is nothing to do.
 func (d *Driver) pause(idle int) time.Duration {
@@ -225,7 +229,7 @@ func (d *Driver) pause(idle int) time.Duration {
 	if d.AwaitsOthers() {
 		pause = d.Watch(idle)
 	}
-	if at, waits := d.Plan.Wake(); waits {
+	if at, waits := d.Queue.Wake(); waits {
 		pause = max(d.Floor, min(pause, at.Sub(d.Store.Now())))
 	}
 	return max(min(pause, d.Until.Sub(d.Store.Now())), time.Millisecond)

@@ -16,10 +16,10 @@ import (
 	"portico/upstream/answers"
 )
 
-// AtOnce is how many resources one read or write has.
+// AtOnce is the number of resources in one read or write.
 const AtOnce = 500
 
-// GroupRows reads the rows of the group; visible: those alone that clients are shown.
+// GroupRows reads the rows of the group; visible: only the rows that clients see.
 func (d *Driver) GroupRows(ctx context.Context, visible bool, each func(inventory.Resource) error) error {
 	for after := ""; ; {
 		page, err := d.Store.Resources(ctx, inventory.ResourceQuery{
@@ -40,25 +40,25 @@ func (d *Driver) GroupRows(ctx context.Context, visible bool, each func(inventor
 	}
 }
 
-// Member returns what has to go, as its row and an earlier attempt's record have it.
-func Member(row inventory.Resource, recorded deletionplan.Record) *deletionplan.Member {
-	m := &deletionplan.Member{Key: row.Key, ID: row.ID, Type: row.Type, Region: row.Region, Parent: row.Parent, Manager: arm.Fold(row.Details.ManagedBy)}
+// ResourceOf returns the resource of a row, with its state from the record of an earlier attempt.
+func ResourceOf(row inventory.Resource, recorded deletionplan.Record) *deletionplan.Resource {
+	m := &deletionplan.Resource{Key: row.Key, ID: row.ID, Type: row.Type, Region: row.Region, Parent: row.Parent, Manager: arm.Fold(row.Details.ManagedBy)}
 	m.Restore(recorded)
-	if Followed(row) && m.State != deletionplan.Accepted { // by somebody else: if that fails, it is sent
+	if Followed(row) && m.State != deletionplan.Accepted { // another DELETE; if that fails, it is sent
 		m.State, m.Orphan, m.Blockers = deletionplan.Accepted, true, nil
 	}
-	m.Busy = cmp.Or(row.WriteUnderWay(), m.Busy) // the first look at the row shows the end of one that is recorded
+	m.Busy = cmp.Or(row.WriteUnderWay(), m.Busy) // a recorded one stays until Observe finds it ended
 	return m
 }
 
-// Add adds the resource of a row to the plan.
-func (d *Driver) Add(row inventory.Resource, recorded deletionplan.Record) *deletionplan.Member {
-	m := Member(row, recorded)
+// Add adds the resource of a row to the queue.
+func (d *Driver) Add(row inventory.Resource, recorded deletionplan.Record) *deletionplan.Resource {
+	m := ResourceOf(row, recorded)
 	if q, endpoint, err := d.Target(row); err == nil {
 		m.Endpoint, m.Refuses = endpoint.Region+" "+endpoint.String(), q.Type.DeletionPolicy == regions.Refuse
 	}
 	m.Busy = cmp.Or(d.underWay(row), m.Busy)
-	d.Plan.Add(m)
+	d.Queue.Add(m)
 	return m
 }
 
@@ -67,8 +67,8 @@ func Followed(row inventory.Resource) bool {
 	return row.FollowDelete || row.Phase == index.Deleting
 }
 
-// ReadOpenWrites reads which resources of the group have a write without an answer, which
-// their provider may be carrying out.
+// ReadOpenWrites reads which resources of the group have a write without an answer, which may
+// still take effect.
 func (d *Driver) ReadOpenWrites(ctx context.Context) error {
 	open, err := d.Store.GroupWrites(ctx, d.Subscription, d.Group, AtOnce)
 	d.writing = make(map[string]string, len(open))
@@ -78,19 +78,19 @@ func (d *Driver) ReadOpenWrites(ctx context.Context) error {
 	return err
 }
 
-// underWay names the write of a row's resource that may be under way, "" for none.
+// underWay returns the kind of a write of a row's resource that may be under way, "" for none.
 func (d *Driver) underWay(row inventory.Resource) string {
 	return cmp.Or(row.WriteUnderWay(), d.writing[row.Key])
 }
 
-// Find reads the resources, adds new ones to the plan, and compares the others with it. It
-// returns the keys of all.
+// Find reads the resources, adds new ones to the queue, and updates the others. It returns the
+// keys of all.
 func (d *Driver) Find(ctx context.Context, recorded map[string]deletionplan.Record) (found map[string]bool, err error) {
-	found = make(map[string]bool, len(d.Plan.Members))
-	var unverified []*deletionplan.Member
+	found = make(map[string]bool, len(d.Queue.Resources))
+	var unverified []*deletionplan.Resource
 	err = d.Rows(ctx, func(row inventory.Resource) error {
 		found[row.Key] = true
-		m := d.Plan.Members[row.Key]
+		m := d.Queue.Resources[row.Key]
 		switch {
 		case m != nil:
 			return d.compare(ctx, m, row)
@@ -103,17 +103,17 @@ func (d *Driver) Find(ctx context.Context, recorded map[string]deletionplan.Reco
 		return nil
 	})
 	for _, m := range unverified { // its parent has gone, so it is being verified
-		if d.Plan.Members[m.Parent] == nil {
-			d.Plan.AwaitProof(m)
+		if d.Queue.Resources[m.Parent] == nil {
+			d.Queue.AwaitProof(m)
 		}
 	}
 	return found, err
 }
 
-// Refresh updates the plan from the inventory.
+// Refresh updates the queue from the inventory.
 func (d *Driver) Refresh(ctx context.Context) error {
 	d.stale = false
-	if d.Plan.In(deletionplan.Parked) > 0 {
+	if d.Queue.In(deletionplan.Parked) > 0 {
 		if err := d.ReadOpenWrites(ctx); err != nil {
 			return fmt.Errorf("read the open writes of a group: %w", err)
 		}
@@ -122,16 +122,16 @@ func (d *Driver) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for key := range d.Plan.Members {
+	for key := range d.Queue.Resources {
 		if !found[key] {
-			d.Plan.Drop(key)
+			d.Queue.Drop(key)
 		}
 	}
 	return nil
 }
 
-// compare compares a member with its row.
-func (d *Driver) compare(ctx context.Context, m *deletionplan.Member, row inventory.Resource) error {
+// compare compares a resource with its row.
+func (d *Driver) compare(ctx context.Context, m *deletionplan.Resource, row inventory.Resource) error {
 	if unknown, err := d.Unknown(ctx, m, row); unknown || err != nil {
 		return err
 	}
@@ -147,20 +147,20 @@ func (d *Driver) compare(ctx context.Context, m *deletionplan.Member, row invent
 		}
 		state.Failure.Blockers, state.Failure.Named = d.blockers(row.Key, text)
 	}
-	d.Plan.Observe(row.Key, state)
+	d.Queue.Observe(row.Key, state)
 	return nil
 }
 
-// blockers returns the members that a refusal names.
+// blockers returns the resources that a refusal names.
 func (d *Driver) blockers(self, text string) ([]string, bool) {
 	scope := arm.Fold(routing.GroupID(d.Subscription, d.Group)) + "/"
-	return deletionplan.BlockersIn(text, scope, self, func(key string) bool { return d.Plan.Members[key] != nil })
+	return deletionplan.BlockersIn(text, scope, self, func(key string) bool { return d.Queue.Resources[key] != nil })
 }
 
-// Unconfigured returns the answer for a member that has no endpoint. If the map lacks its
-// region, the member waits until the region comes back or is retired: no resource is to
-// blame for its region.
-func Unconfigured(err error) (a Answer, fault *arm.Error) {
+// Unconfigured returns the result for a resource that has no endpoint. If the map lacks its
+// region, the resource waits until the region comes back or is retired, and does not fail for
+// it.
+func Unconfigured(err error) (a CallResult, fault *arm.Error) {
 	a, message := Result(deletionplan.OutcomeRefused), err.Error()
 	if missing, is := errors.AsType[probe.MissingEndpointError](err); is {
 		a.Outcome, message = deletionplan.OutcomeUnreachable, message+". "+probe.MissingRegionRemedy(missing.Region)

@@ -22,22 +22,22 @@ import (
 // attempt is one attempt at a deployment.
 type attempt struct {
 	*Deployer
-	*worked
+	*expansion
 	job     *jobrow.Job
 	claim   *jobs.Claim
 	name    deploymentrow.Name
 	call    Sender
-	plan    *deployplan.Plan
+	plan    *deployplan.Graph
 	records []stepRecord
-	space   atomic.Int64  // how many bytes more may be kept of what is nested in it
-	expired []int         // the steps that ran when its time was over
-	places  chan struct{} // of questions side by side: nested deployments take no room of the plan
+	space   atomic.Int64  // bytes of NestedBytes that are left
+	expired []int         // the steps that ran when its time ran out
+	places  chan struct{} // for parallel questions, as the limits of the plan do not bound them
 	record  recorder
-	turn    sync.Mutex // to grow the memory, which one at a time may wait for
+	turn    sync.Mutex // lets one goroutine at a time wait for memory
 	// removals are the deletions that were sent, by their resources' keys.
 	removals map[string]removal
 	driver   *deletion.Driver // of the deletions; nil until they begin
-	// shelved is the room on the shelf of an attempt that goes on later.
+	// shelved is the reservation on the shelf of an attempt that continues later.
 	shelved *limits.Reservation
 }
 
@@ -59,10 +59,10 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		return jobs.Result{}, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
 	if len(recorded) > 0 { // else the deployment may be gone with its records
-		a.worked = d.shelf.take(a.job.ID)
+		a.expansion = d.shelf.remove(a.job.ID)
 	}
-	if a.worked == nil {
-		a.worked, err = d.workOut(ctx, claim.Job)
+	if a.expansion == nil {
+		a.expansion, err = d.expand(ctx, claim.Job)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
 		return a.abandon(ctx)
@@ -70,13 +70,13 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	defer a.leave()
+	defer a.shelveExpansion()
 	send, err := d.Sender(a.order.Caller)
 	if err == nil {
 		a.call = a.known.masked(send)
 		err = a.load(ctx, recorded)
 	}
-	if err == nil && len(a.removals) > 0 { // that an earlier attempt began
+	if err == nil && len(a.removals) > 0 { // an earlier attempt began them
 		err = a.planRemovals(ctx)
 	}
 	if err != nil {
@@ -90,17 +90,17 @@ func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	return result, err
 }
 
-// leave keeps what was worked out for the next attempt, if there is room for it.
-func (a *attempt) leave() {
+// shelveExpansion puts the expansion on the shelf for the next attempt, if there is room for it.
+func (a *attempt) shelveExpansion() {
 	if a.shelved == nil {
 		a.memory.Close()
 		return
 	}
-	a.forget()
-	a.shelf.put(a.job.ID, a.worked, a.shelved)
+	a.forgetAnswers()
+	a.shelf.put(a.job.ID, a.expansion, a.shelved)
 }
 
-// abandon ends a deployment whose group has gone, and what it held.
+// abandon ends a deployment whose group has gone, and the deployments nested in it.
 func (a *attempt) abandon(ctx context.Context) (jobs.Result, error) {
 	if err := a.Store.Deployments.Abandon(ctx, *a.job); err != nil {
 		return jobs.Result{}, fmt.Errorf("abandon a deployment: %w", err)
@@ -108,7 +108,7 @@ func (a *attempt) abandon(ctx context.Context) (jobs.Result, error) {
 	return jobs.Result{End: jobrow.Failed}, nil
 }
 
-// load finds how far the steps are by what is recorded of them.
+// load builds the plan, with the states of the steps that are recorded.
 func (a *attempt) load(ctx context.Context, recorded map[int]deploymentrow.Step) error {
 	records := map[int]stepRecord{}
 	a.removals = map[string]removal{}
@@ -127,14 +127,14 @@ func (a *attempt) load(ctx context.Context, recorded map[int]deploymentrow.Step)
 	}
 	a.space.Store(NestedBytes)
 	a.records = make([]stepRecord, len(a.steps))
-	steps, err := a.regrow(ctx, records, planned(a.steps, 0))
+	steps, err := a.restoreNestedSteps(ctx, records, plannedSteps(a.steps, 0))
 	if err != nil {
 		return err
 	}
 	for i, r := range records {
 		a.records[i], steps[i].State = r, deployplan.State(recorded[i].State)
 		a.space.Add(-int64(r.Kept))
-		a.known.recall(i, &a.steps[i], &a.records[i])
+		a.known.addRecorded(i, &a.steps[i], &a.records[i])
 	}
 	a.plan = deployplan.New(steps, a.Limits)
 	a.plan.Complete = a.order.Complete
@@ -144,8 +144,7 @@ func (a *attempt) load(ctx context.Context, recorded map[int]deploymentrow.Step)
 	return nil
 }
 
-// task is an order with what it takes to carry it out, which nothing that goes on meanwhile
-// changes.
+// task is an order with copies of all that its execution needs, which other orders do not change.
 type task struct {
 	deployplan.Order
 	step   step
@@ -157,28 +156,28 @@ type task struct {
 func (a *attempt) task(o deployplan.Order) task {
 	t := task{Order: o, step: a.steps[o.Step], record: a.records[o.Step], steps: a.steps}
 	if t.step.nested != nil && o.Act == deployplan.Follow {
-		t.ending = a.ending(&t)
+		t.ending = a.endingOf(&t)
 	}
 	return t
 }
 
-// settled is what became of an order.
+// settled is the result of an order.
 type settled struct {
 	task
 	outcome deployplan.Outcome
 	after   time.Duration
-	grows   *template.Plan // what the nested deployment that began turned out to hold
-	answer  []byte         // in which the resource is finished
+	grows   *template.Plan // the content of the nested deployment that began
+	answer  []byte         // the last response, which shows the finished resource
 	created *deploymentrow.Deployed
-	err     error // the attempt ends
+	err     error // ends the attempt
 }
 
-// longestStay bounds the pause for which an attempt stays because there is no room on the shelf.
+// longestStay bounds the pause that an attempt waits for because there is no room on the shelf.
 const longestStay = time.Minute
 
-// leaves reports whether an attempt that can only wait gives its job back meanwhile. If there is
-// no room to keep what was worked out, a short pause is cheaper than to work it out again.
-func (a *attempt) leaves(pause time.Duration) bool {
+// givesJobBack reports whether an attempt that can only wait gives its job back meanwhile. If the shelf
+// has no room for the expansion, waiting for a short pause is cheaper than expanding again.
+func (a *attempt) givesJobBack(pause time.Duration) bool {
 	if pause <= a.Patience {
 		return false
 	}

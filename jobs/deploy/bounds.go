@@ -10,19 +10,19 @@ import (
 	"portico/template"
 )
 
-// Bounds of what is kept of one deployment, in bytes of JSON.
+// Bounds of the stored parts of one deployment, in bytes of JSON.
 const (
 	// RecordBytes bounds a deployment as clients see it, with its outputs and without its
 	// error, as in ARM.
 	RecordBytes = 4 << 20
-	// NestedBytes bounds what is kept of all deployments nested in one: their records, and
-	// the answers on which it depends what they hold.
+	// NestedBytes bounds the stored parts of all deployments nested in one: their records, and
+	// the answers that their steps depend on.
 	NestedBytes = 16 << 20
 	// failureBytes bounds the error of a deployment, with a detail for each of mostDetails
 	// failures.
 	failureBytes = 1 << 20
 	mostDetails  = template.MaxResources
-	// errorsBytes bounds the errors of all steps together, of which each has a share, but at
+	// errorsBytes bounds the errors of all steps together. Each step has an equal share, but at
 	// least leastError.
 	errorsBytes = 4 << 20
 	leastError  = 1 << 10
@@ -30,8 +30,8 @@ const (
 	operationsBytes = 16 << 20
 )
 
-// fits reports whether the record of a deployment has room for n bytes more of what may be
-// large. What does not fit need not be added: the record is refused.
+// fits reports whether the record of a deployment has room for n more bytes. Parts that do not
+// fit need not be added, as the record is refused then.
 func (p *Properties) fits(n int) bool {
 	p.size += n
 	return p.size <= RecordBytes
@@ -58,8 +58,8 @@ func tooLarge(name, what string, bound int) *arm.Error {
 	return arm.NewError(arm.DeploymentSizeExceeded, name, fmt.Sprintf("%s have more than %d MiB", what, bound>>20))
 }
 
-// end returns how a deployment ends. One that is too large with its outputs and resources has
-// failed, and is shown without them.
+// end returns the stored end of a deployment. A deployment that is too large with its outputs and
+// resources fails, and is shown without them.
 func (s *Stored) end(state deploymentrow.State, fault *arm.Error, operations []Operation) (e deploymentrow.Ended, err error) {
 	p := &s.Properties
 	p.Error, s.First = nil, nil
@@ -93,11 +93,12 @@ func (a *attempt) textOfNested(s *settled) ([]byte, error) {
 			n += len(answer)
 		}
 	}
-	return text, a.keep(s, n)
+	return text, a.reserveSpace(s, n)
 }
 
-// keep takes room for n bytes of what is kept of a nested deployment, or refuses it.
-func (a *attempt) keep(s *settled, n int) error {
+// reserveSpace reserves n bytes of NestedBytes for a nested deployment. Its error is an ARM error
+// if there is no room.
+func (a *attempt) reserveSpace(s *settled, n int) error {
 	if a.space.Add(-int64(n)) < 0 {
 		a.space.Add(int64(n))
 		return tooLarge(a.order.Name, "the deployments nested in it", NestedBytes)

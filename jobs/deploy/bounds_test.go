@@ -62,7 +62,7 @@ func TestOperationsAreBounded(t *testing.T) {
 // The error of a deployment says how many failures it has no details of.
 func TestFailuresThatAreLeftOutAreCounted(t *testing.T) {
 	t.Parallel()
-	a := attempt{Deployer: &Deployer{}, worked: &worked{}, removals: map[string]removal{}, plan: deployplan.New(nil, deployplan.Limits{})}
+	a := attempt{Deployer: &Deployer{}, expansion: &expansion{}, removals: map[string]removal{}, plan: deployplan.New(nil, deployplan.Limits{})}
 	for i := range mostDetails + 7 {
 		r := removal{number: i, state: deployplan.Failed}
 		r.Target, r.Began, r.Fault = &Reference{ID: "/x"}, a.order.Now.Add(1), &arm.Error{Code: "C", Message: strings.Repeat("x", 4<<10)}

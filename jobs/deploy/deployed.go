@@ -13,9 +13,9 @@ import (
 	"portico/template/expr"
 )
 
-// deployed is what is kept of a resource that a deployment has made, for the next
-// what-if. No answer shows it. A secret is kept as a digest with a key of its own, so
-// that the records of two resources do not show that their secrets are equal.
+// deployed is the record of a resource that a deployment created, for the next what-if. No
+// response shows it. Secrets are stored as digests. Each record has its own key, so that the
+// records of two resources do not show that their secrets are equal.
 type deployed struct {
 	Key []byte `json:"key"`
 	// By is the digest of the name of the caller who sent the secrets.
@@ -24,11 +24,11 @@ type deployed struct {
 	Answered json.RawMessage `json:"answered"`
 }
 
-// deployedOf is the record of a resource that a caller has sent, and of the answer that says that
-// it is finished; nil where that cannot be compared with later ones.
+// deployedOf returns the record of a resource that a caller sent, and of the response that shows
+// it finished; nil if that response is not JSON, so that later ones cannot be compared with it.
 func deployedOf(caller string, sent expr.Value, answer []byte) []byte {
-	stands := valueOf(answer)
-	if stands.Is(expr.Null) {
+	answered := valueOf(answer)
+	if answered.Is(expr.Null) {
 		return nil
 	}
 	record := deployed{Key: make([]byte, sha256.Size)}
@@ -36,14 +36,14 @@ func deployedOf(caller string, sent expr.Value, answer []byte) []byte {
 	digest := digestBy(record.Key)
 	record.By = digest([]byte(caller))
 	record.Sent = secret.Keep(sent, digest).AppendJSON(nil)
-	record.Answered = secret.In(sent).Value(stands).AppendJSON(nil) // as what stands is compared
-	text, _ := json.Marshal(record)                                 // of JSON
+	record.Answered = secret.In(sent).Value(answered).AppendJSON(nil) // masked, as in later comparisons
+	text, _ := json.Marshal(record)                                   // of JSON
 	return text
 }
 
-// Last reads the record of a resource that a deployment has made: what it sent, and what its
-// provider answered in the end, with the digest that stands for secrets in it. The digest is nil
-// for another caller than the one who sent the secrets: it would tell which guess of them is right.
+// Last reads the record of a resource that a deployment created: the body that was sent and the
+// provider's last response, with the digest function for its secrets. The function is nil for
+// callers other than the one who sent the secrets, as it would let them test guesses.
 func Last(record []byte, caller string) (*whatif.Record, secret.Digest, error) {
 	var r deployed
 	if err := json.Unmarshal(record, &r); err != nil {

@@ -25,56 +25,55 @@ type Call struct {
 	Method  string
 	Target  string // path and query
 	Content []byte
-	Parent  *deploymentrow.Parent // of a call that begins a nested deployment: the one that runs
+	Parent  *deploymentrow.Parent // for a call that begins a nested deployment: the deployment that makes it
 }
 
-// Sender sends a call as a deployment's caller, through all that a request of its own goes
-// through. An error means that nothing is known of what became of it.
-type Sender func(ctx context.Context, c Call) (Answer, error)
+// Sender sends a call as a deployment's caller, through the same checks as the caller's own
+// requests. After an error it is unknown whether the call took effect.
+type Sender func(ctx context.Context, c Call) (Response, error)
 
 // Deployer runs deployments. It is a kind of durable work.
 type Deployer struct {
 	Store  *inventory.Store
-	Sender func(caller json.RawMessage) (Sender, error) // of a deployment whose caller this is
+	Sender func(caller json.RawMessage) (Sender, error) // for the deployments of a caller
 	Limits deployplan.Limits
-	// Target is the request of a resource, and its endpoint; see [locate.Prober.Target].
+	// Target returns the request for a resource, and its endpoint; see [probe.Prober.Target].
 	Target func(inventory.Resource) (*routing.Request, *regions.Endpoint, error)
 	// May returns why a caller may not do what an ID names.
 	May func(ctx context.Context, caller json.RawMessage, action, id string) error
 	// Unregistered reports whether a subscription must yet be registered for a namespace.
 	Unregistered func(ctx context.Context, subscription, namespace string) (bool, error)
-	// Limit is how long a deployment may take; CallLimit how long a call may, after which
-	// it cannot land any more.
+	// Limit bounds the time of a deployment, and CallLimit the time of a call, after which it
+	// cannot take effect any more.
 	Limit, CallLimit time.Duration
-	Kept             time.Duration // of its job
-	// Patience is how long an attempt waits with nothing under way before it gives the job
-	// back, in favour of others.
+	Kept             time.Duration // how long an ended job is kept
+	// Patience is the longest pause that an attempt waits out with nothing under way. For longer
+	// ones it gives the job back, in favour of others.
 	Patience time.Duration
-	// Memory is for what deployments know of answers to their questions; MemoryLimit bounds
-	// what one of them takes.
+	// Memory bounds the answers that all deployments hold, MemoryLimit the answers that one holds.
 	Memory      *limits.Memory
 	MemoryLimit int64
 	Log         *zap.Logger
 
 	metrics *metrics
 	shelf   *shelf
-	reads   chan struct{} // of answers at a time
+	reads   chan struct{} // places for reading large answers
 }
 
 // Describe implements [jobs.Kind].
 func (d *Deployer) Describe() jobs.Description {
-	return jobs.Description{Cancellable: true, Deployment: true, AfterRestore: jobs.Cancelled, Limit: d.Limit, LimitSetting: "deployments.limit",
-		Problems: jobs.Problems{Subject: "A deployment"}, GiveUpPart: d.giveUp,
-		Show: func(j jobrow.Job) jobs.Standing {
+	return jobs.Description{Cancellable: true, AfterRestore: jobs.Cancelled, Limit: d.Limit, LimitSetting: "deployments.limit",
+		Problems: jobs.Problems{Subject: "A deployment"}, GiveUpPart: d.giveUp, Breakdown: d.breakdown,
+		Show: func(j jobrow.Job) jobs.ProgressReport {
 			var p payload
 			_ = j.Read(&p) // it is this package's
-			return jobs.Standing{Done: p.Progress.Done, Of: p.Progress.Of}
+			return jobs.ProgressReport{Done: p.Progress.Done, Of: p.Progress.Of}
 		}}
 }
 
 type payload struct {
 	Progress progress `json:"progress"`
-	// CallerName stands here too, as the content, which has it, is large and encrypted.
+	// CallerName is here too, as the content, which has it, is large and encrypted.
 	CallerName string `json:"callerName,omitempty"`
 }
 
@@ -83,7 +82,7 @@ type progress struct {
 	Of   int `json:"of"`
 }
 
-// Payload returns a job payload that records whose deployment it is, and its progress.
+// Payload returns a job payload with the deployment's caller and progress.
 func (o *Order) Payload(done, of int) string {
 	return jobrow.PayloadOf(payload{progress{done, of}, o.CallerName})
 }
@@ -106,7 +105,7 @@ func (d *Deployer) orderOf(ctx context.Context, job jobrow.Job) (o Order, err er
 	return o, nil
 }
 
-// nameOf is the deployment of a job.
+// nameOf returns the name of a job's deployment.
 func nameOf(job jobrow.Job) deploymentrow.Name {
 	var group string
 	if in, inGroup := strings.CutPrefix(arm.Fold(job.Subject), "/subscriptions/"+job.Subscription+"/resourcegroups/"); inGroup {

@@ -49,9 +49,9 @@ type call struct {
 
 func (s *script) sender(json.RawMessage) (deploy.Sender, error) { return s.send, nil }
 
-func (s *script) send(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
+func (s *script) send(ctx context.Context, c deploy.Call) (deploy.Response, error) {
 	if c.Parent != nil {
-		return deploy.Answer{Status: http.StatusCreated}, nil
+		return deploy.Response{Status: http.StatusCreated}, nil
 	}
 	path, _, _ := strings.Cut(c.Target, "?")
 	name := c.Method + " " + path[strings.LastIndexByte(path, '/')+1:]
@@ -66,12 +66,12 @@ func (s *script) send(ctx context.Context, c deploy.Call) (deploy.Answer, error)
 	case r.status < 0:
 		panic("a fault of the sender")
 	case r.status == 0:
-		return deploy.Answer{}, errors.New("the connection is lost")
+		return deploy.Response{}, errors.New("the connection is lost")
 	default:
 		if name, value, has := strings.Cut(r.header, ": "); has {
 			header.Set(name, value)
 		}
-		return deploy.Answer{Status: r.status, Header: header, Body: []byte(r.body)}, nil
+		return deploy.Response{Status: r.status, Header: header, Body: []byte(r.body)}, nil
 	}
 }
 

@@ -20,7 +20,7 @@ func (a *attempt) finish(ctx context.Context, end deployplan.State) error {
 	if err := a.expireNested(ctx); err != nil {
 		return err
 	}
-	ctx, release := a.holding(ctx)
+	ctx, release := a.withHeldAnswers(ctx)
 	defer release()
 	now := a.Store.Now()
 	record := a.order.Record(a.input.Template, a.planned)
@@ -41,7 +41,7 @@ func (a *attempt) finish(ctx context.Context, end deployplan.State) error {
 	case end == deployplan.Failed:
 		fault = a.failure(outermost, a.order.ID())
 	}
-	state := ends[end]
+	state := deploymentState[end]
 	if fault != nil && state == deploymentrow.Succeeded {
 		state = deploymentrow.Failed
 	}
@@ -62,13 +62,13 @@ func (a *attempt) finish(ctx context.Context, end deployplan.State) error {
 	return nil
 }
 
-// ends are the states of deployments by those of plans.
-var ends = map[deployplan.State]deploymentrow.State{deployplan.Succeeded: deploymentrow.Succeeded, deployplan.Failed: deploymentrow.Failed, deployplan.Canceled: deploymentrow.Canceled}
+// deploymentState maps the states of plans to states of deployments.
+var deploymentState = map[deployplan.State]deploymentrow.State{deployplan.Succeeded: deploymentrow.Succeeded, deployplan.Failed: deploymentrow.Failed, deployplan.Canceled: deploymentrow.Canceled}
 
-// outputResources are what a deployment has made, also by what is nested in it.
+// outputResources returns the resources that a deployment created, nested deployments included.
 func (a *attempt) outputResources(within int) []Reference {
 	references := []Reference{}
-	for _, i := range held(a.steps, within) {
+	for _, i := range stepsWithin(a.steps, within) {
 		if r := a.steps[i].resource; r != nil && a.plan.Steps[i].State == deployplan.Succeeded && !r.Existing && !a.records[i].LeftOut && !a.records[i].Existed {
 			references = append(references, Reference{ID: r.ID})
 		}
@@ -76,7 +76,7 @@ func (a *attempt) outputResources(within int) []Reference {
 	return references
 }
 
-// failure is the error of a deployment some of whose steps have failed: a detail for each.
+// failure returns the error of a failed deployment, with a detail for each step that failed.
 func (a *attempt) failure(within int, id string) *arm.Error {
 	fault := arm.NewError(arm.DeploymentFailed).About(id)
 	for i := range a.records {
@@ -106,19 +106,20 @@ func (a *attempt) failure(within int, id string) *arm.Error {
 	return fault
 }
 
-// outputs adds the values of outputs, of which secure ones have none. What a list* function
-// answers is shown where the template declares that it is no secret, as in ARM. The error is
-// that of the output of a name. The task is that of a nested deployment.
+// outputs evaluates outputs and adds them to a record, secure ones without values. A result of a
+// list* function is shown if the template declares its output with a type that is not secure, as
+// in ARM. After an error, name is the output that failed. nested is the task of a nested
+// deployment, nil for others.
 func (a *attempt) outputs(ctx context.Context, record *Stored, of []template.Output, nested *settled) (name string, err error) {
 	outputs := map[string]Parameter{}
 	for _, o := range of {
-		condition, err := a.finished(ctx, o.Condition)
+		condition, err := a.evaluate(ctx, o.Condition)
 		if err == nil && !condition.Bool() {
 			continue
 		}
 		var value expr.Value
 		if err == nil {
-			value, err = a.finished(ctx, o.Value)
+			value, err = a.evaluate(ctx, o.Value)
 		}
 		if err != nil {
 			return o.Name, err
@@ -129,7 +130,7 @@ func (a *attempt) outputs(ctx context.Context, record *Stored, of []template.Out
 			return o.Name, record.tooLarge()
 		}
 		if nested != nil {
-			if err := a.keep(nested, n); err != nil {
+			if err := a.reserveSpace(nested, n); err != nil {
 				return o.Name, err
 			}
 		}
@@ -138,8 +139,8 @@ func (a *attempt) outputs(ctx context.Context, record *Stored, of []template.Out
 	return "", nil
 }
 
-// outputFault is why the output of a name cannot be worked out, with the whole error of an answer
-// that it needs.
+// outputFault returns the error of an output that cannot be evaluated, with the error of the
+// response that it needs as a detail.
 func outputFault(secrets secret.Secrets, name string, err error) *arm.Error {
 	fault := arm.NewError(arm.DeploymentOutputEvaluationFailed, name, err.Error())
 	if refused, is := errors.AsType[*arm.Error](err); is {
@@ -148,7 +149,7 @@ func outputFault(secrets secret.Secrets, name string, err error) *arm.Error {
 	return secrets.Error(fault)
 }
 
-// operations are the steps as clients see them.
+// operations returns all steps as clients see them.
 func (a *attempt) operations() []Operation {
 	all := a.operationsIn(outermost, a.order.ID())
 	for _, r := range a.sentRemovals() {
@@ -157,7 +158,8 @@ func (a *attempt) operations() []Operation {
 	return all
 }
 
-// operationsIn are the steps of a deployment of an ID, or of one that is nested in it.
+// operationsIn returns the steps directly in a deployment, which has the given ID, as clients see
+// them.
 func (a *attempt) operationsIn(within int, id string) []Operation {
 	all := make([]Operation, 0, len(a.records))
 	for i := range a.records {

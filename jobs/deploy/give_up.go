@@ -22,9 +22,9 @@ func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) 
 	if err != nil {
 		return done, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
-	i, record, err := d.hanging(steps, resource)
+	i, record, err := d.unendedStep(steps, resource)
 	if err == nil && record.Target == nil {
-		err = notWaiting(ctx, d.Store, job, resource)
+		err = d.notWaiting(ctx, job, resource)
 	}
 	if err != nil {
 		return done, err
@@ -46,9 +46,9 @@ func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) 
 	}, nil
 }
 
-// hanging returns the step of a resource that was sent and has not ended, unless its call may
+// unendedStep returns the step of a resource that was sent and has not ended, unless its call may
 // be under way. The record has no target if there is none.
-func (d *Deployer) hanging(steps map[int]deploymentrow.Step, resource string) (number int, record stepRecord, err error) {
+func (d *Deployer) unendedStep(steps map[int]deploymentrow.Step, resource string) (number int, record stepRecord, err error) {
 	for i, s := range steps {
 		var r stepRecord
 		if err := json.Unmarshal(s.Record, &r); err != nil {
@@ -70,12 +70,12 @@ func (d *Deployer) hanging(steps map[int]deploymentrow.Step, resource string) (n
 }
 
 // notWaiting returns why there is no step of a resource to give up.
-func notWaiting(ctx context.Context, store *inventory.Store, job jobrow.Job, resource string) error {
-	s, err := StandingOf(ctx, store.Deployments, job)
+func (d *Deployer) notWaiting(ctx context.Context, job jobrow.Job, resource string) error {
+	b, err := d.breakdown(ctx, job)
 	switch {
-	case err != nil && !errors.Is(err, ErrNoDeployment):
+	case err != nil && !errors.Is(err, jobs.ErrNoBreakdown):
 		return err
-	case slices.ContainsFunc(s.Steps, func(s StepStanding) bool {
+	case slices.ContainsFunc(b.Steps, func(s jobs.BreakdownStep) bool {
 		return arm.EqualFold(s.ID, resource) && s.State == deployplan.Waiting.String()
 	}):
 		return arm.NewError(arm.Conflict).Saying("The step was not sent yet: cancel the deployment.")

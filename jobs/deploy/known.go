@@ -15,34 +15,33 @@ import (
 	"portico/template/expr"
 )
 
-// known is what an attempt has learned of its deployment's values, and so which are secrets.
-// It is safe for concurrent use.
+// known holds the values of a deployment that an attempt has learned, and which of them are
+// secrets. It is safe for concurrent use.
 type known struct {
 	answers sync.Map // to questions, as remembered by their keys
 	outputs sync.Map // of deployments of the plan, by folded IDs
-	hidden  sync.Map // the texts of secrets, by where they came up
+	hidden  sync.Map // the texts of secrets, by the place where they came up
 	// forgotten: an earlier attempt had secrets that this one does not know.
 	forgotten atomic.Bool
 }
 
-// note adds what the deployment of an ID holds.
-func (k *known) note(id string, p *template.Plan) {
+// addPlan adds the outputs and secrets in the plan of the deployment with an ID.
+func (k *known) addPlan(id string, p *template.Plan) {
 	for _, d := range append([]*template.Deployment{{ID: id, Outputs: p.Outputs}}, p.Deployments...) {
 		k.outputs.Store(arm.Fold(d.ID), d.Outputs)
 	}
 	k.hide("plan "+arm.Fold(id), p.Secrets...)
 }
 
-// hide adds the secrets in values to those that are hidden, in place of what came up in the same
-// place before.
+// hide hides the secrets in values from now on. They replace earlier ones of the same place.
 func (k *known) hide(where string, values ...expr.Value) {
 	if texts := secret.Texts(values...); len(texts) > 0 {
 		k.hidden.Store(where, texts)
 	}
 }
 
-// secrets are all that have come up: what the deployment was given and what its expressions made
-// of that, what list* functions answered, and what was sent.
+// secrets returns all secrets that are known: of parameters and expressions, of the results of
+// list* functions, and of bodies that were sent.
 func (k *known) secrets() secret.Secrets {
 	if k.forgotten.Load() {
 		return secret.Unknown()
@@ -54,12 +53,12 @@ func (k *known) secrets() secret.Secrets {
 	return secret.Of(all)
 }
 
-// mask hides the secrets in an error, as far as they are known by then.
+// mask hides the secrets in an error that are known by now.
 func (k *known) mask(fault *arm.Error) *arm.Error { return k.secrets().Error(fault) }
 
-// masked sends calls whose errors tell no secret, wherever they are recorded.
+// masked returns a sender whose calls have their errors masked wherever they are recorded.
 func (k *known) masked(send Sender) Sender {
-	return func(ctx context.Context, c Call) (Answer, error) {
+	return func(ctx context.Context, c Call) (Response, error) {
 		for range k.hidden.Range {
 			return send(events.WithMask(ctx, k.mask), c)
 		}
@@ -70,7 +69,7 @@ func (k *known) masked(send Sender) Sender {
 // recordedSecrets bounds the secrets that a step's record keeps, in bytes.
 const recordedSecrets = 64 << 10
 
-// recordable are the secrets in what is sent of a resource; nil: they are too long to be recorded.
+// recordable returns the secrets in the body of a resource; nil if they are too long to be recorded.
 func (k *known) recordable(id string) []string {
 	found, _ := k.hidden.Load("sent " + id)
 	texts, _ := found.([]string)
@@ -80,10 +79,10 @@ func (k *known) recordable(id string) []string {
 	return append([]string{}, texts...)
 }
 
-// recall takes the secrets of a step of a number from its record, as far as they cannot be worked
-// out again, and are not known yet.
-func (k *known) recall(number int, s *step, r *stepRecord) {
-	if r.Began.IsZero() || s.resource == nil || s.resource.Existing || !asks(s.resource) {
+// addRecorded adds the secrets in a step's record, as they come from answers and cannot be
+// evaluated again.
+func (k *known) addRecorded(number int, s *step, r *stepRecord) {
+	if r.Began.IsZero() || s.resource == nil || s.resource.Existing || !dependsOnAnswers(s.resource) {
 		return
 	}
 	if _, had := k.hidden.Load("sent " + s.resource.ID); r.Secrets == nil && !had {
@@ -94,16 +93,16 @@ func (k *known) recall(number int, s *step, r *stepRecord) {
 	}
 }
 
-// asks reports whether what is sent of a resource depends on answers.
-func asks(r *template.Resource) bool { return !r.Body.Known() || !r.Condition.Known() }
+// dependsOnAnswers reports whether the body of a resource depends on answers.
+func dependsOnAnswers(r *template.Resource) bool { return !r.Body.Known() || !r.Condition.Known() }
 
-// finished works a value of the plan out by the answers that its questions have now. What list*
-// functions answer is no secret in it: where a template makes an output of it, it is shown.
-func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error) {
-	ask := func(q template.Question) (expr.Value, error) { return a.answer(ctx, q) }
-	done, err := a.complete(ctx, v, a.input, ask)
-	if _, refused := errors.AsType[*arm.Error](err); err != nil && !refused && !errors.Is(err, errUnanswered) { // it may tell what came of the answers
-		_, hiding := a.complete(ctx, v, a.input, func(q template.Question) (expr.Value, error) {
+// evaluate evaluates a value of the plan with the present answers to its questions. It does not
+// mark results of list* functions as secrets: if a template makes an output of one, it is shown.
+func (a *attempt) evaluate(ctx context.Context, v expr.Value) (expr.Value, error) {
+	ask := func(q template.Question) (expr.Value, error) { return a.answerQuestion(ctx, q) }
+	done, err := a.evaluateWith(ctx, v, a.input, ask)
+	if _, refused := errors.AsType[*arm.Error](err); err != nil && !refused && !errors.Is(err, errUnanswered) { // its text may contain answers
+		_, hiding := a.evaluateWith(ctx, v, a.input, func(q template.Question) (expr.Value, error) {
 			v, err := ask(q)
 			return asAnswered(q, v), err
 		})
@@ -112,10 +111,10 @@ func (a *attempt) finished(ctx context.Context, v expr.Value) (expr.Value, error
 	return done, err
 }
 
-// complete works a value of the plan out. Outputs of its deployments are worked out once, by
-// answers to what they wait for; those that need themselves are null to themselves. The error
-// is errUnanswered if the attempt ends before.
-func (a *attempt) complete(ctx context.Context, v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
+// evaluateWith evaluates a value of the plan. It evaluates the outputs of each deployment once; an
+// output that refers to itself sees null there. The error is errUnanswered if the attempt ends
+// before.
+func (a *attempt) evaluateWith(ctx context.Context, v expr.Value, in template.Input, ask func(template.Question) (expr.Value, error)) (expr.Value, error) {
 	worked := map[string]expr.Value{}
 	var answer func(template.Question) (expr.Value, error)
 	answer = func(q template.Question) (expr.Value, error) {

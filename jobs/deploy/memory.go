@@ -11,16 +11,16 @@ import (
 	"portico/template/expr"
 )
 
-// wholeAnswer bounds the answers that are kept as they are. Most are far smaller. As a value, a
-// larger one may take thirty times the bytes of its text.
+// wholeAnswer bounds the answers that are kept as values. Most are far smaller. A value may take
+// thirty times the bytes of its text.
 const wholeAnswer = 64 << 10
 
-// readers bounds the large answers that are read at a time. One that is as large as may be takes
-// some 80 MiB until it is known what is asked for of it.
+// readers bounds the large answers that are read at a time. The largest takes some 80 MiB until
+// it is reduced to the part that a question is about.
 const readers = 2
 
-// reading calls what reads an answer. If that is large, it waits for others.
-func (d *Deployer) reading(answer []byte, read func()) {
+// withReader calls read, which reads an answer. For a large answer it waits for a place among readers.
+func (d *Deployer) withReader(answer []byte, read func()) {
 	if len(answer) > wholeAnswer/4 {
 		d.reads <- struct{}{}
 		defer func() { <-d.reads }()
@@ -28,14 +28,14 @@ func (d *Deployer) reading(answer []byte, read func()) {
 	read()
 }
 
-// keysOf returns the keys of the answer to a question: of the whole, and of the part that is
-// asked for.
+// keysOf returns the keys of the answer to a question: one for the whole answer, and one for the
+// part that the question is about.
 func keysOf(q template.Question) (whole, part string) {
 	whole = callOf(q).key()
 	return whole, fmt.Sprintf("%s %q", whole, pathOf(q))
 }
 
-// pathOf returns the names of the members that a question alone takes of an answer.
+// pathOf returns the path of the only member of an answer that a question needs.
 func pathOf(q template.Question) []string {
 	if isReference(q) && !q.Full {
 		return append([]string{"properties"}, q.Path...)
@@ -43,19 +43,19 @@ func pathOf(q template.Question) []string {
 	return q.Path
 }
 
-// askedFor returns what is kept of an answer for a question, with its key: the whole if it is
-// small, or may hold secrets that have to be known, else the part that is asked for.
+// askedFor returns the part of an answer that is kept for a question, with its key: all of it if
+// it is small, or may hold secrets, which have to be known; else the part that the question needs.
 func askedFor(q template.Question, answer expr.Value) (key string, v expr.Value) {
 	whole, part := keysOf(q)
 	if !isReference(q) || answer.Size() <= wholeAnswer {
 		return whole, answer
 	}
-	return part, along(answer, pathOf(q))
+	return part, reduceTo(answer, pathOf(q))
 }
 
-// along returns the objects along a path of members without their others. One that lacks the
-// next member is whole, as the error names those that there are.
-func along(v expr.Value, path []string) expr.Value {
+// reduceTo returns a value reduced to the member at a path. An object that lacks the next member of
+// the path stays complete, as the error lists its members.
+func reduceTo(v expr.Value, path []string) expr.Value {
 	if len(path) == 0 {
 		return v
 	}
@@ -64,10 +64,10 @@ func along(v expr.Value, path []string) expr.Value {
 		return v
 	}
 	m := v.Members()[at]
-	return expr.ObjectOf(expr.Member{Name: m.Name, Value: along(m.Value, path[1:])})
+	return expr.ObjectOf(expr.Member{Name: m.Name, Value: reduceTo(m.Value, path[1:])})
 }
 
-// remembered is an answer, or a part of one: a value if that is small, else its JSON.
+// remembered is an answer, or a part of one, as a value if that is small, else as JSON.
 type remembered struct {
 	value expr.Value
 	text  []byte
@@ -81,16 +81,16 @@ func (r remembered) read() expr.Value {
 	return r.value
 }
 
-// remember keeps what is asked for of an answer for other questions. If there is no room, they
-// ask anew; only what may hold secrets must be kept.
-func (a *attempt) remember(ctx context.Context, key string, v expr.Value) error {
+// rememberAnswer keeps an answer for other questions. If there is no room, they call again; only
+// answers that may hold secrets must be kept.
+func (a *attempt) rememberAnswer(ctx context.Context, key string, v expr.Value) error {
 	r := remembered{value: v, bytes: int64(v.Size())}
 	if r.bytes > wholeAnswer {
 		r = remembered{text: v.AppendJSON(nil)}
 		r.bytes = int64(len(r.text))
 	}
 	if holdsSecrets(key) {
-		if err := a.reserve(ctx, r.bytes); err != nil {
+		if err := a.reserveMemory(ctx, r.bytes); err != nil {
 			return err
 		}
 	} else if !a.memory.TryGrow(r.bytes) {
@@ -102,12 +102,12 @@ func (a *attempt) remember(ctx context.Context, key string, v expr.Value) error 
 	return nil
 }
 
-// holdsSecrets reports whether an answer of a key is that of a list* function.
+// holdsSecrets reports whether a key belongs to the answer of a list* function.
 func holdsSecrets(key string) bool { return strings.HasPrefix(key, http.MethodPost) }
 
-// forget gives back the memory of what can be asked for again, and reports whether there was
-// any.
-func (a *attempt) forget() (some bool) {
+// forgetAnswers drops the answers that can be requested again, and releases their memory. It
+// reports whether there were any.
+func (a *attempt) forgetAnswers() (some bool) {
 	for key := range a.known.answers.Range {
 		if holdsSecrets(key.(string)) {
 			continue
@@ -120,14 +120,14 @@ func (a *attempt) forget() (some bool) {
 	return some
 }
 
-// reserve takes memory for what is needed of answers. It waits for others' only while the
-// deployment holds none, so that no two wait for each other.
-func (a *attempt) reserve(ctx context.Context, n int64) error {
+// reserveMemory reserves memory for answers. It waits for other deployments only while its own holds
+// no memory, so that no two wait for each other.
+func (a *attempt) reserveMemory(ctx context.Context, n int64) error {
 	a.turn.Lock()
 	defer a.turn.Unlock()
 	for !a.memory.TryGrow(n) {
 		switch {
-		case a.forget():
+		case a.forgetAnswers():
 			continue
 		case a.memory.Size()+n > a.MemoryLimit:
 			return expr.Errorf("the answers that the deployment needs at a time take more than batch.memory, %d bytes: "+
@@ -143,26 +143,26 @@ func (a *attempt) reserve(ctx context.Context, n int64) error {
 	return nil
 }
 
-// holding is what one order holds of answers, until it has been carried out.
-type holding struct {
+// heldAnswers has the answers that one order needs until it has been executed.
+type heldAnswers struct {
 	parts map[string]expr.Value // by the keys of questions
 	bytes int64
 }
 
 type holdingKey struct{}
 
-// holding returns a context for the questions of one order. What their answers take is given
-// back by release.
-func (a *attempt) holding(ctx context.Context) (_ context.Context, release func()) {
-	h := &holding{parts: map[string]expr.Value{}}
+// withHeldAnswers returns a context for the questions of one order. release releases the memory of their
+// answers.
+func (a *attempt) withHeldAnswers(ctx context.Context) (_ context.Context, release func()) {
+	h := &heldAnswers{parts: map[string]expr.Value{}}
 	return context.WithValue(ctx, holdingKey{}, h), func() { a.memory.Shrink(h.bytes) }
 }
 
-// hold takes memory for a part of an answer, once for all questions of an order that ask for it.
-func (a *attempt) hold(ctx context.Context, key string, part expr.Value) error {
-	h := ctx.Value(holdingKey{}).(*holding)
+// holdPart reserves memory for a part of an answer, once for all questions of an order about it.
+func (a *attempt) holdPart(ctx context.Context, key string, part expr.Value) error {
+	h := ctx.Value(holdingKey{}).(*heldAnswers)
 	n := int64(part.Size())
-	if err := a.reserve(ctx, n); err != nil {
+	if err := a.reserveMemory(ctx, n); err != nil {
 		return err
 	}
 	h.bytes += n
@@ -170,39 +170,40 @@ func (a *attempt) hold(ctx context.Context, key string, part expr.Value) error {
 	return nil
 }
 
-// recall returns the answer to a question, or the part that is asked for, if it is known.
-func (a *attempt) recall(ctx context.Context, q template.Question) (v expr.Value, held, known bool) {
+// knownAnswer returns the part of an answer that a question needs, if it is known. held reports whether
+// the order holds it.
+func (a *attempt) knownAnswer(ctx context.Context, q template.Question) (v expr.Value, held, known bool) {
 	whole, part := keysOf(q)
-	if v, held = ctx.Value(holdingKey{}).(*holding).parts[part]; held {
+	if v, held = ctx.Value(holdingKey{}).(*heldAnswers).parts[part]; held {
 		return v, true, true
 	}
 	for _, key := range []string{whole, part} {
 		if r, known := a.known.answers.Load(key); known {
 			r := r.(remembered)
-			a.reading(r.text, func() { v = along(r.read(), pathOf(q)) })
+			a.withReader(r.text, func() { v = reduceTo(r.read(), pathOf(q)) })
 			return v, false, true
 		}
 	}
 	return v, false, false
 }
 
-// answer asks a question of a template, as the deployment's caller.
-func (a *attempt) answer(ctx context.Context, q template.Question) (expr.Value, error) {
-	v, held, known := a.recall(ctx, q)
+// answerQuestion answers a question of a template, by a call as the deployment's caller if necessary.
+func (a *attempt) answerQuestion(ctx context.Context, q template.Question) (expr.Value, error) {
+	v, held, known := a.knownAnswer(ctx, q)
 	if !known {
-		key, answer, err := a.question(ctx, q)
+		key, answer, err := a.fetchAnswer(ctx, q)
 		if err == nil {
 			a.known.hide("answer to "+key, asAnswered(q, answer))
-			err = a.remember(ctx, key, answer)
+			err = a.rememberAnswer(ctx, key, answer)
 		}
 		if err != nil {
 			return v, err
 		}
-		v = along(answer, pathOf(q))
+		v = reduceTo(answer, pathOf(q))
 	}
 	if !held {
 		_, part := keysOf(q)
-		if err := a.hold(ctx, part, v); err != nil {
+		if err := a.holdPart(ctx, part, v); err != nil {
 			return v, err
 		}
 	}

@@ -18,11 +18,11 @@ type metrics struct {
 	seconds, stepSeconds     prometheus.Histogram
 	steps                    *prometheus.GaugeVec
 
-	live meter.Live[standing] // of the deployments that this replica works on
+	live meter.Live[openSteps] // of the deployments that this replica works on
 }
 
-// standing counts the steps of a deployment that have not ended.
-type standing struct{ waiting, running int }
+// openSteps counts the steps of a deployment that have not ended.
+type openSteps struct{ waiting, running int }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
@@ -87,7 +87,7 @@ func (m *metrics) endStep(state deployplan.State, r *stepRecord) {
 	}
 }
 
-// codeOf is the code of an error if it is one of ARM's: providers write others as they like.
+// codeOf returns the code of an error if ARM knows it, else "other": providers invent codes.
 func codeOf(fault *arm.Error) string {
 	if fault == nil || !fault.Code.Known() {
 		return "other"
@@ -97,7 +97,7 @@ func codeOf(fault *arm.Error) string {
 
 // measure shows how many steps of the attempt's deployment wait and run.
 func (a *attempt) measure() {
-	var s standing
+	var s openSteps
 	for i := range a.plan.Steps {
 		switch state := a.plan.Steps[i].State; {
 		case state == deployplan.Waiting:
@@ -109,8 +109,8 @@ func (a *attempt) measure() {
 	a.metrics.live.Set(a.job.ID, s)
 }
 
-func (m *metrics) show(deployments []standing) {
-	var all standing
+func (m *metrics) show(deployments []openSteps) {
+	var all openSteps
 	for _, s := range deployments {
 		all.waiting, all.running = all.waiting+s.waiting, all.running+s.running
 	}

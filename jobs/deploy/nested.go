@@ -21,13 +21,13 @@ import (
 // Stored is the record of a deployment as the store keeps it.
 type Stored struct {
 	Record
-	// Within is what runs a nested deployment; nil of others.
+	// Within is the step that runs a nested deployment; nil for others.
 	Within *Within `json:"within,omitempty"`
-	// First are its steps that depend on no other, for operators while it runs.
+	// First lists the steps that depend on no other, for operators while it runs.
 	First []Reference `json:"first,omitempty"`
 }
 
-// Seen is a deployment as clients see it now.
+// Seen returns the record of a deployment as clients see it now.
 func Seen(d deploymentrow.Deployment) (record Stored, err error) {
 	if err = json.Unmarshal(d.Record, &record); err != nil {
 		return record, fmt.Errorf("read the record of a deployment: %w", err)
@@ -36,14 +36,14 @@ func Seen(d deploymentrow.Deployment) (record Stored, err error) {
 	return record, nil
 }
 
-// Within is a step of the deployment that a nested one is of.
+// Within names the step of a deployment that runs a nested one.
 type Within struct {
 	Deployment deploymentrow.Name `json:"deployment"`
 	Step       int                `json:"step"`
 }
 
-// unfolding is what a nested deployment held once it began, so that it holds the same after a
-// takeover.
+// unfolding records the content of a nested deployment when it began, so that the content is the
+// same after a takeover.
 type unfolding struct {
 	From    int                        `json:"from"`    // the number of its first step
 	Answers map[string]json.RawMessage `json:"answers"` // to the questions of its parameters
@@ -51,52 +51,52 @@ type unfolding struct {
 	reserved int64 // of the attempt's memory
 }
 
-// nested carries out an order for a nested deployment.
-func (a *attempt) nested(ctx context.Context, s *settled) {
+// executeNested executes an order for a nested deployment.
+func (a *attempt) executeNested(ctx context.Context, s *settled) {
 	if s.Act == deployplan.Follow {
 		a.endNested(ctx, s)
 		return
 	}
 	s.record.Began, s.record.Fault = a.Store.Now(), nil
-	s.step.target(&s.record)
-	condition, err := a.finished(ctx, s.step.nested.Condition)
+	s.step.recordTarget(&s.record)
+	condition, err := a.evaluate(ctx, s.step.nested.Condition)
 	switch {
 	case err != nil:
-		s.take(err)
+		s.onError(err)
 	case !condition.Bool():
 		s.record, s.outcome = stepRecord{LeftOut: true}, deployplan.Done
-	case a.locates(ctx, s) && (s.step.unfolds == nil || a.unfolds(ctx, s)):
+	case a.findLocation(ctx, s) && (s.step.unfolds == nil || a.unfoldNested(ctx, s)):
 		a.beginNested(ctx, s)
 	}
 	if s.outcome != deployplan.GoesOn {
-		a.fold(s)
+		a.undoUnfold(s)
 	}
 }
 
-// locates finds out the location of a nested deployment, and reports whether it is known. In
-// a group it is the group's.
-func (a *attempt) locates(ctx context.Context, s *settled) bool {
+// findLocation evaluates the location of a nested deployment, and reports whether that succeeded. A
+// deployment in a group has none of its own.
+func (a *attempt) findLocation(ctx context.Context, s *settled) bool {
 	d := *s.step.nested
 	if d.Scope.Group != "" {
 		return true
 	}
 	var err error
-	if d.Location, err = a.finished(ctx, d.Location); err == nil && !d.Location.Is(expr.String) {
+	if d.Location, err = a.evaluate(ctx, d.Location); err == nil && !d.Location.Is(expr.String) {
 		err = expr.Errorf("a deployment's location is a string, and this is %s", d.Location.Kind())
 	}
 	if err != nil {
-		s.take(err)
+		s.onError(err)
 		return false
 	}
 	s.step.nested, s.record.Location = &d, d.Location.Text()
 	return true
 }
 
-// NestedVersion is the api-version by which nested deployments are sent.
+// NestedVersion is the api-version of requests for nested deployments.
 const NestedVersion = "2021-04-01"
 
-// beginNested sends a nested deployment as its caller's own: the answer says whether it has
-// begun.
+// beginNested sends a nested deployment as a request of the caller. The answer shows whether it
+// has begun.
 func (a *attempt) beginNested(ctx context.Context, s *settled) {
 	record, err := a.textOfNested(s)
 	if err != nil {
@@ -113,17 +113,17 @@ func (a *attempt) beginNested(ctx context.Context, s *settled) {
 		s.outcome = deployplan.Transient
 	case answer.Status >= http.StatusMultipleChoices:
 		s.record.Status = answer.Status
-		s.refused(answer)
+		s.onErrorResponse(answer)
 	default:
 		s.outcome = deployplan.GoesOn
 	}
 }
 
-// fold takes back what was found of a nested deployment, and the room for it: it does not
-// begin, or not yet.
-func (a *attempt) fold(s *settled) {
+// undoUnfold undoes unfoldNested for a nested deployment that does not begin, or not yet, and releases its
+// room.
+func (a *attempt) undoUnfold(s *settled) {
 	if s.grows != nil {
-		a.room.Add(size(s.grows))
+		a.room.Add(resourceCount(s.grows))
 	}
 	if s.record.Unfolded != nil {
 		a.memory.Shrink(s.record.Unfolded.reserved)
@@ -132,7 +132,7 @@ func (a *attempt) fold(s *settled) {
 	s.grows, s.record.Unfolded, s.record.Kept = nil, nil, 0
 }
 
-// refuse ends a step by ARM's refusal; another error ends the attempt.
+// refuse ends the step with an ARM error; any other error ends the attempt.
 func (s *settled) refuse(err error) {
 	fault, refused := errors.AsType[*arm.Error](err)
 	if !refused {
@@ -146,7 +146,7 @@ func nestedName(d *template.Deployment) deploymentrow.Name {
 	return deploymentrow.Name{Subscription: d.Scope.Subscription, Group: d.Scope.Group, Name: d.Name}
 }
 
-// nestedRecord is what clients see of a nested deployment that runs.
+// nestedRecord returns the record of a nested deployment that runs.
 func (a *attempt) nestedRecord(t *task) Stored {
 	d := t.step.nested
 	record := Record{ID: d.ID, Name: d.Name, Type: Type}
@@ -158,13 +158,13 @@ func (a *attempt) nestedRecord(t *task) Stored {
 	return Stored{record, &Within{a.name, t.Step}, firstIn(t.steps, t.Step)}
 }
 
-// unfolds finds out what a nested deployment holds, and reports whether it may begin.
-func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
+// unfoldNested finds out which steps a nested deployment has, and reports whether it may begin.
+func (a *attempt) unfoldNested(ctx context.Context, s *settled) bool {
 	s.record.Unfolded = &unfolding{Answers: map[string]json.RawMessage{}}
-	p, faults, err := a.unfold(ctx, s.step, s.Step, s.record.Unfolded.Answers, func(q template.Question) (string, expr.Value, error) {
-		key, v, err := a.question(ctx, q)
+	p, faults, err := a.unfoldByAnswers(ctx, s.step, s.Step, s.record.Unfolded.Answers, func(q template.Question) (string, expr.Value, error) {
+		key, v, err := a.fetchAnswer(ctx, q)
 		if err == nil {
-			err = a.reserve(ctx, int64(v.Size())) // what is recorded of it stays
+			err = a.reserveMemory(ctx, int64(v.Size())) // for as long as it is recorded
 		}
 		if err == nil {
 			s.record.Unfolded.reserved += int64(v.Size())
@@ -172,14 +172,14 @@ func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 		return key, v, err
 	})
 	if err == nil && len(faults) == 0 {
-		if s.grows = p; a.room.Add(-size(p)) < 0 {
+		if s.grows = p; a.room.Add(-resourceCount(p)) < 0 {
 			faults = []*document.Fault{s.step.unfolds.Deployment.Template.Fault(template.Code,
 				"with the resources of this nested deployment, the deployment has more than %d", template.MaxResources)}
 		}
 	}
 	switch {
 	case err != nil:
-		s.take(err)
+		s.onError(err)
 	case len(faults) > 0:
 		s.refuse(Refusal(faults))
 	default:
@@ -189,19 +189,19 @@ func (a *attempt) unfolds(ctx context.Context, s *settled) bool {
 	return false
 }
 
-// size is how many resources of its limit a plan takes.
-func size(p *template.Plan) int64 { return int64(len(p.Resources) + len(p.Deployments)) }
+// resourceCount returns the number of resources of a plan that count against the limit.
+func resourceCount(p *template.Plan) int64 { return int64(len(p.Resources) + len(p.Deployments)) }
 
-// unfold unfolds a nested deployment by answers, to which those of ask are added. The error
-// is why a question has no answer.
-func (a *attempt) unfold(
+// unfoldByAnswers unfolds a nested deployment by answers, and adds the answers that ask returns. The error
+// tells why a question has no answer.
+func (a *attempt) unfoldByAnswers(
 	ctx context.Context, s step, number int, answers map[string]json.RawMessage, ask func(template.Question) (key string, v expr.Value, err error),
 ) (*template.Plan, []*document.Fault, error) {
 	in := a.input
 	in.NewGUID = a.order.guids(fmt.Sprint(number))
 	var failure error
 	p, faults, err := s.unfolds.Unfold(ctx, in, func(v expr.Value) (expr.Value, error) {
-		return a.complete(ctx, v, in, func(q template.Question) (expr.Value, error) {
+		return a.evaluateWith(ctx, v, in, func(q template.Question) (expr.Value, error) {
 			whole, part := keysOf(q)
 			text, known := answers[whole]
 			if !known {
@@ -235,8 +235,8 @@ func (a *attempt) unfold(
 
 var errUnknown = errors.New("the answer to a question is not recorded")
 
-// grow adds what a nested deployment holds to the steps.
-func (a *attempt) grow(number int, p *template.Plan) (added []deployplan.Step, holds []int) {
+// addNestedSteps adds the steps in a nested deployment.
+func (a *attempt) addNestedSteps(number int, p *template.Plan) (added []deployplan.PlannedStep, holds []int) {
 	from := len(a.steps)
 	all := stepsOf(p, from, number)
 	for i := range all {
@@ -244,11 +244,11 @@ func (a *attempt) grow(number int, p *template.Plan) (added []deployplan.Step, h
 			holds = append(holds, from+i)
 		}
 	}
-	a.steps = append(slices.Clone(a.steps), all...) // orders under way have the former ones
+	a.steps = append(slices.Clone(a.steps), all...) // orders under way use the former slice
 	a.steps[number].nested = withPlan(a.steps[number].nested, p)
-	a.known.note(a.steps[number].nested.ID, p)
+	a.known.addPlan(a.steps[number].nested.ID, p)
 	a.records = append(a.records, make([]stepRecord, len(all))...)
-	return planned(all, from), holds
+	return plannedSteps(all, from), holds
 }
 
 func withPlan(d *template.Deployment, p *template.Plan) *template.Deployment {
@@ -257,15 +257,16 @@ func withPlan(d *template.Deployment, p *template.Plan) *template.Deployment {
 	return &unfolded
 }
 
-// regrow adds what nested deployments held when they began, in the order in which they did.
-func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps []deployplan.Step) ([]deployplan.Step, error) {
+// restoreNestedSteps adds the steps that nested deployments had when they began, in the order of their
+// beginnings.
+func (a *attempt) restoreNestedSteps(ctx context.Context, records map[int]stepRecord, steps []deployplan.PlannedStep) ([]deployplan.PlannedStep, error) {
 	began := slices.DeleteFunc(slices.Collect(maps.Keys(records)), func(i int) bool { return records[i].Unfolded == nil })
 	slices.SortFunc(began, func(x, y int) int { return records[x].Unfolded.From - records[y].Unfolded.From })
 	for _, i := range began {
 		if records[i].Unfolded.From < len(a.steps) {
-			continue // it was worked out before
+			continue // they are there already
 		}
-		p, faults, err := a.unfold(ctx, a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) {
+		p, faults, err := a.unfoldByAnswers(ctx, a.steps[i], i, records[i].Unfolded.Answers, func(template.Question) (string, expr.Value, error) {
 			return "", expr.Value{}, errUnknown
 		})
 		if len(faults) > 0 {
@@ -277,25 +278,25 @@ func (a *attempt) regrow(ctx context.Context, records map[int]stepRecord, steps 
 		for _, text := range records[i].Unfolded.Answers {
 			a.memory.ForceGrow(int64(len(text)))
 		}
-		a.room.Add(-size(p))
-		added, holds := a.grow(i, p)
+		a.room.Add(-resourceCount(p))
+		added, holds := a.addNestedSteps(i, p)
 		steps[i].Holds = holds
 		steps = append(steps, added...)
 	}
 	return steps, nil
 }
 
-// ending is how a nested deployment ends.
+// ending is the end of a nested deployment.
 type ending struct {
 	state      deployplan.State
 	record     Stored
 	operations []Operation
 }
 
-// ending is how the nested deployment of a task ends, as its steps have.
-func (a *attempt) ending(t *task) *ending {
+// endingOf returns the end of a task's nested deployment, which follows from its steps.
+func (a *attempt) endingOf(t *task) *ending {
 	e := &ending{record: a.nestedRecord(t), operations: a.operationsIn(t.Step, t.step.nested.ID)}
-	e.state, _ = a.plan.HeldEnd(t.Step)
+	e.state, _ = a.plan.NestedEnd(t.Step)
 	p := &e.record.Properties
 	switch e.state {
 	case deployplan.Failed:
@@ -307,7 +308,7 @@ func (a *attempt) ending(t *task) *ending {
 	return e
 }
 
-// endNested records how a nested deployment has ended.
+// endNested records the end of a nested deployment.
 func (a *attempt) endNested(ctx context.Context, s *settled) {
 	e := s.ending
 	p := &e.record.Properties
@@ -317,7 +318,7 @@ func (a *attempt) endNested(ctx context.Context, s *settled) {
 		if name, err := a.outputs(ctx, &e.record, s.step.nested.Outputs, s); err != nil {
 			a.space.Add(int64(s.record.Kept - before))
 			s.record.Kept = before
-			s.take(err)
+			s.onError(err)
 			if s.outcome != deployplan.Refused {
 				return
 			}
@@ -325,7 +326,7 @@ func (a *attempt) endNested(ctx context.Context, s *settled) {
 		}
 	}
 	var ended deploymentrow.Ended
-	if ended, s.err = a.writeEnd(ctx, &s.task); ended.State != ends[e.state] {
+	if ended, s.err = a.writeEnd(ctx, &s.task); ended.State != deploymentState[e.state] {
 		s.outcome = deployplan.Refused // it is too large
 	}
 	if s.record.Status, s.record.Fault = http.StatusOK, ended.Error; ended.Error != nil {
@@ -338,14 +339,14 @@ func (a *attempt) writeEnd(ctx context.Context, t *task) (deploymentrow.Ended, e
 	e, now := t.ending, a.Store.Now()
 	p := &e.record.Properties
 	p.Timestamp, p.Duration = now, duration(now.Sub(t.record.Began))
-	ended, err := e.record.end(ends[e.state], p.Error, e.operations)
+	ended, err := e.record.end(deploymentState[e.state], p.Error, e.operations)
 	if err == nil {
 		err = a.Store.Deployments.EndNested(ctx, nestedName(t.step.nested), *a.job, ended)
 	}
 	return ended, err
 }
 
-// expireNested ends the nested deployments that had begun when the deployment's time was over.
+// expireNested ends the nested deployments that had begun when the deployment's time ran out.
 func (a *attempt) expireNested(ctx context.Context) error {
 	for _, i := range a.expired {
 		if a.steps[i].nested == nil || a.records[i].Began.IsZero() {

@@ -1,15 +1,14 @@
-// Package deploy deploys templates: it sends their resources in the order that [plan.Plan]
-// decides, each as its caller's own write, and records what became of each. A job that is
-// taken over goes on where its steps' records say.
+// Package deploy deploys templates: it sends their resources in the order that a
+// [deployplan.Graph] decides, each as a request of the caller, and records the outcome of each. A
+// replica that takes a job over continues from the records of its steps.
 //
-// A step is followed as its caller would follow it: by GETs of what the provider said is to be
-// polled, beside the index's own follow of the same operation. That one keeps an outcome and no
-// more, while the deployment shows the provider's error, and learns of its end only between two
-// polls of its own; and each poll of a caller tells the index what it tells the caller.
+// A deployment follows a step as its caller would: by GETs of the polling URL that the provider
+// gave. The index follows the same operation independently, but keeps only its outcome, while a
+// deployment shows the provider's error. Each poll of the deployment also updates the index.
 //
-// Bounds per endpoint, and turns among callers, are those of the calls themselves: each goes
-// through all that its caller's own request would, and waits there. Limits of the plan keep one
-// deployment from filling them alone; the runner bounds the deployments of one caller at a time.
+// Each call passes through the gateway like a request of its caller, and waits there for the
+// bounds per endpoint and the caller's turn. The limits of the graph keep one deployment from
+// filling these alone; the runner bounds the deployments of one caller at a time.
 package deploy
 
 import (
@@ -27,31 +26,31 @@ import (
 	"portico/template/expr"
 )
 
-// Order is all that a deployment needs. The store keeps it in this form, encrypted.
+// Order has all that a deployment needs. The store keeps it in this form, encrypted.
 type Order struct {
 	Caller     json.RawMessage `json:"caller"` // as the sender reads it
 	CallerName string          `json:"callerName"`
-	// Content is what the client sent, and was checked.
+	// Content is the client's content, which was checked.
 	Content  []byte            `json:"content"`
 	Name     string            `json:"name"`
 	Scope    expr.Scope        `json:"scope"`
-	Complete bool              `json:"complete,omitempty"` // what the group holds besides is deleted
+	Complete bool              `json:"complete,omitempty"` // the rest of the group is deleted
 	Location string            `json:"location"`           // the deployment's, at a subscription
 	Tags     map[string]string `json:"tags,omitempty"`
 	Settings
-	// Group, Subscription, Deployer and Environment are what resourceGroup() and so on return.
+	// Group, Subscription, Deployer and Environment are the results of resourceGroup() and so on.
 	Group        json.RawMessage `json:"group,omitempty"` // empty at a subscription
 	Subscription json.RawMessage `json:"subscription,omitempty"`
 	Deployer     json.RawMessage `json:"deployer,omitempty"`
 	Environment  json.RawMessage `json:"environment,omitempty"`
 	Correlation  string          `json:"correlation"`
-	// Now and Seed are fixed when the deployment begins, so that whoever takes it over
-	// expands its template to the same.
+	// Now and Seed are fixed when the deployment begins, so that every attempt expands the
+	// template in the same way.
 	Now  time.Time `json:"now"`
 	Seed [32]byte  `json:"seed"`
 }
 
-// ID is the deployment's.
+// ID returns the ID of the deployment.
 func (o *Order) ID() string {
 	return o.Scope.ID() + "/providers/Microsoft.Resources/deployments/" + o.Name
 }
@@ -63,8 +62,8 @@ func (o *Order) mode() string {
 	return "Incremental"
 }
 
-// Expand works out what the order asks for, always the same. Finish completes its values. The
-// error is that of a context that ends before.
+// Expand expands the template of the order, always to the same plan. Values that depend on calls
+// are still to be completed. The error is ctx's.
 func (o *Order) Expand(ctx context.Context) (*template.Plan, template.Input, []*document.Fault, error) {
 	of, arguments, faults := o.read()
 	if len(faults) > 0 {
@@ -73,7 +72,7 @@ func (o *Order) Expand(ctx context.Context) (*template.Plan, template.Input, []*
 	return o.Plan(ctx, of, arguments)
 }
 
-// read is [Read] of the order's content.
+// read reads the template and the parameters in the order's content.
 func (o *Order) read() (of *document.Node, arguments []template.Argument, faults []*document.Fault) {
 	d, faults := document.Read(o.Content, document.Relaxed, template.Code)
 	if len(faults) > 0 {
@@ -95,7 +94,7 @@ func Read(properties *document.Node) (of *document.Node, arguments []template.Ar
 	return of, arguments, faults
 }
 
-// Plan is Expand of a content that was read. No secret is in its faults.
+// Plan expands a content that was read, as Expand does. Its faults contain no secret.
 func (o *Order) Plan(ctx context.Context, of *document.Node, arguments []template.Argument) (*template.Plan, template.Input, []*document.Fault, error) {
 	in := template.Input{Template: of, Arguments: arguments, Name: o.Name, Scope: o.Scope, Location: o.Location, Mode: o.mode(),
 		Group: valueOf(o.Group), Subscription: valueOf(o.Subscription), Deployer: valueOf(o.Deployer), Environment: valueOf(o.Environment),
@@ -107,7 +106,8 @@ func (o *Order) Plan(ctx context.Context, of *document.Node, arguments []templat
 	return p, in, faults, err
 }
 
-// guids makes UUIDs that no one else can foresee, always the same ones of a part of an order.
+// guids returns a generator of UUIDs that others cannot predict. For a part of an order it is
+// always the same sequence.
 func (o *Order) guids(part string) func() string {
 	seed := append(o.Seed[:], part...)
 	n := uint64(0)
@@ -115,7 +115,7 @@ func (o *Order) guids(part string) func() string {
 		n++
 		sum := sha256.Sum256(binary.BigEndian.AppendUint64(seed, n))
 		id := uuid.UUID(sum[:16])
-		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // a random one
+		id[6], id[8] = id[6]&0x0f|0x40, id[8]&0x3f|0x80 // version 4, random
 		return id.String()
 	}
 }

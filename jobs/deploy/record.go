@@ -20,7 +20,7 @@ import (
 	"portico/template/expr"
 )
 
-// Type is that of deployments.
+// Type is the resource type of deployments.
 const Type = "Microsoft.Resources/deployments"
 
 // Record is a deployment as clients see it. There are no secrets in it.
@@ -33,7 +33,7 @@ type Record struct {
 	Properties Properties        `json:"properties"`
 }
 
-// Properties are those of a deployment.
+// Properties are the properties of a [Record].
 type Properties struct {
 	TemplateHash      string               `json:"templateHash"`
 	Parameters        map[string]Parameter `json:"parameters"`
@@ -49,16 +49,16 @@ type Properties struct {
 	Error             *arm.Error           `json:"error,omitempty"`
 	Settings
 
-	size int // of what was added to it and may be large
+	size int // bytes of the parts that may be large; see fits
 }
 
-// Settings are what a client sets of a deployment beside what it deploys.
+// Settings are the options that a client sets for a deployment, apart from its content.
 type Settings struct {
 	DebugSetting    *DebugSetting `json:"debugSetting,omitempty"`
 	ValidationLevel string        `json:"validationLevel,omitempty"`
 }
 
-// DebugSetting says what a client would like to be shown of the requests of a deployment.
+// DebugSetting is the detail of a deployment's requests that a client would like to see.
 type DebugSetting struct {
 	DetailLevel string `json:"detailLevel"`
 }
@@ -75,13 +75,13 @@ type Provider struct {
 	ResourceTypes []ResourceType `json:"resourceTypes"`
 }
 
-// ResourceType is a type that was deployed, with where.
+// ResourceType is a type that was deployed, with its locations.
 type ResourceType struct {
 	ResourceType string   `json:"resourceType"`
 	Locations    []string `json:"locations"`
 }
 
-// Dependency is a resource with what it depends on.
+// Dependency is a resource with the resources that it depends on.
 type Dependency struct {
 	DependsOn []Reference `json:"dependsOn"`
 	Reference
@@ -94,41 +94,42 @@ type Reference struct {
 	ResourceName string `json:"resourceName,omitempty"`
 }
 
-// stepRecord is what is known of a step besides its state.
+// stepRecord is the record of a step, apart from its state.
 type stepRecord struct {
-	Target  *Reference `json:"target,omitempty"`  // of one that was sent, or has ended
+	Target  *Reference `json:"target,omitempty"`  // set once it was sent, or has ended
 	Removes bool       `json:"removes,omitempty"` // it is a deletion
 	Began   time.Time  `json:"began,omitzero"`    // when it was last sent
 	Ended   time.Time  `json:"ended,omitzero"`
 	Status  int        `json:"status,omitempty"`
-	// Poll is where its provider says how it goes; empty: the resource itself does.
+	// Poll is the polling URL that its provider gave; empty: the resource itself is polled.
 	Poll string `json:"poll,omitempty"`
 	// OfStatus: Poll shows the operation's status, not its result.
 	OfStatus bool `json:"ofStatus,omitempty"`
 	// New: the resource was not known when it was sent.
 	New     bool `json:"new,omitempty"`
 	LeftOut bool `json:"leftOut,omitempty"` // by its condition
-	// Existed: the resource was there, and its options have it sent only if it is not.
+	// Existed: it was not sent, as its options say, because the resource exists.
 	Existed bool `json:"existed,omitempty"`
-	Retries int  `json:"retries,omitempty"` // of those that its options allow
-	// Secrets are those in what was sent, if that depended on answers; nil: they are not known.
+	Retries int  `json:"retries,omitempty"` // of the number that its options allow
+	// Secrets lists the secrets in the body that was sent, if that depended on answers; nil: not
+	// known.
 	Secrets []string `json:"secrets,omitzero"`
 	// Within is one more than the number of the nested deployment's step that holds it.
 	Within   int        `json:"within,omitempty"`
 	Location string     `json:"location,omitempty"` // of a nested deployment at a subscription
 	Unfolded *unfolding `json:"unfolded,omitempty"`
-	Kept     int        `json:"kept,omitempty"` // bytes of [NestedBytes], of a nested deployment
+	Kept     int        `json:"kept,omitempty"` // bytes of [NestedBytes] that a nested deployment takes
 	Fault    *arm.Error `json:"fault,omitempty"`
 }
 
-// Operation is what clients see of a step.
+// Operation is a step as clients see it.
 type Operation struct {
 	ID          string              `json:"id"`
 	OperationID string              `json:"operationId"`
 	Properties  OperationProperties `json:"properties"`
 }
 
-// OperationProperties are those of an [Operation].
+// OperationProperties are the properties of an [Operation].
 type OperationProperties struct {
 	ProvisioningOperation string         `json:"provisioningOperation"`
 	ProvisioningState     string         `json:"provisioningState"`
@@ -139,13 +140,13 @@ type OperationProperties struct {
 	TargetResource        *Reference     `json:"targetResource,omitempty"`
 }
 
-// StatusMessage is why a step has failed.
+// StatusMessage tells why a step has failed.
 type StatusMessage struct {
 	Status string     `json:"status"`
 	Error  *arm.Error `json:"error"`
 }
 
-// Shown is a parameter or an output as clients see it: of a secret the type alone.
+// Shown returns a parameter or an output as clients see it; a secret has only a type.
 func Shown(kind string, v expr.Value) Parameter {
 	p := Parameter{Type: template.TypeName(kind)}
 	if !secret.Is(kind, v) && v.Known() {
@@ -154,7 +155,7 @@ func Shown(kind string, v expr.Value) Parameter {
 	return p
 }
 
-// Operations are the steps of a deployment, so far or at its end.
+// Operations returns the steps that a deployment has begun, or had at its end.
 func Operations(ctx context.Context, of *deploymentrow.Deployments, name deploymentrow.Name, found deploymentrow.Deployment, record Stored) ([]Operation, error) {
 	if found.State != deploymentrow.Running {
 		return endedOperations(ctx, of, name, found.Job)
@@ -191,7 +192,7 @@ func endedOperations(ctx context.Context, of *deploymentrow.Deployments, name de
 	return all, nil
 }
 
-// Template is the template of a deployment that runs, and is no nested one.
+// Template returns the template of a deployment that runs. Nested deployments have none.
 func Template(ctx context.Context, of *deploymentrow.Deployments, name deploymentrow.Name, job [16]byte) ([]byte, error) {
 	content, err := of.Content(ctx, name, job)
 	var o Order
@@ -208,7 +209,7 @@ func Template(ctx context.Context, of *deploymentrow.Deployments, name deploymen
 	return read.Value.AppendJSON(nil), nil
 }
 
-// operation is a step as clients see it, of the deployment of an ID and a job.
+// operation returns a step as clients see it. id and job are the deployment's.
 func (s *stepRecord) operation(id string, job [16]byte, number int, state deployplan.State) Operation {
 	sum := sha256.Sum256(fmt.Append(job[:], number))
 	op := Operation{OperationID: fmt.Sprintf("%X", sum[:8])}
@@ -226,13 +227,13 @@ func (s *stepRecord) operation(id string, job [16]byte, number int, state deploy
 	if s.Status > 0 {
 		op.Properties.StatusCode = strings.ReplaceAll(http.StatusText(s.Status), " ", "")
 	}
-	if s.Fault != nil && state != deployplan.Succeeded { // which may have failed before
+	if s.Fault != nil && state != deployplan.Succeeded { // it may have failed before it succeeded
 		op.Properties.StatusMessage = &StatusMessage{state.String(), s.Fault}
 	}
 	return op
 }
 
-// Record returns the record of a deployment of a template that begins.
+// Record returns the record of a deployment that begins.
 func (o *Order) Record(of *document.Node, p *template.Plan) Stored {
 	record := Stored{Record: Record{ID: o.ID(), Name: o.Name, Type: Type, Tags: o.Tags}}
 	if o.Scope.Group == "" {
@@ -260,7 +261,7 @@ func newProperties(hash string, parameters []template.Parameter, mode, correlati
 	return p
 }
 
-// add adds what a deployment is made of: its own steps, without those of nested ones.
+// add adds the steps directly in a deployment to its record.
 func (record *Record) add(steps []step, within int) {
 	p := &record.Properties
 	for i := range steps {
@@ -301,7 +302,7 @@ func (p *Properties) addProvider(s *step) {
 	}
 }
 
-// duration is a time as ISO 8601 has it.
+// duration formats a time as in ISO 8601.
 func duration(d time.Duration) string {
 	return fmt.Sprintf("PT%gS", max(0, d).Truncate(time.Millisecond).Seconds())
 }

@@ -6,25 +6,25 @@ import (
 	"portico/inventory/deploymentrow"
 )
 
-// recorder records the progress of steps durably. What comes until the store begins with a
-// transaction goes into that one, and what comes later waits in the next.
+// recorder records the progress of steps durably. It collects progress until the store begins a
+// transaction for it; later progress waits for the next transaction.
 type recorder struct {
 	seal func(number int, s deploymentrow.Step) (deploymentrow.Progress, error)
 	put  func(progress func() []deploymentrow.Progress) error
 
 	mu   sync.Mutex
-	next *batch // that no transaction has taken yet; nil: nothing waits
+	next *batch // waits for its transaction; nil: nothing waits
 }
 
-// batch is what one transaction records, for whoever brought a part of it.
+// batch is the progress that one transaction records, from several calls of add.
 type batch struct {
 	progress []deploymentrow.Progress
 	done     chan struct{}
 	err      error // once done
 }
 
-// add takes the progress of steps, which is recorded no later than what comes after it. The
-// caller must call wait, which returns when it is recorded, or why it is not.
+// add adds the progress of steps, which is recorded no later than progress that is added after
+// it. The caller must call wait, which returns once it is recorded, or with the error.
 func (r *recorder) add(steps map[int]deploymentrow.Step) (wait func() error) {
 	var progress []deploymentrow.Progress
 	for number, s := range steps {
@@ -48,15 +48,16 @@ func (r *recorder) add(steps map[int]deploymentrow.Step) (wait func() error) {
 	return func() error { return r.commit(b) }
 }
 
-// commit records a batch with what is added to it until its transaction begins.
+// commit records a batch, with the progress that is added to it until its transaction begins.
 func (r *recorder) commit(b *batch) error {
 	defer close(b.done)
-	b.err = r.put(func() []deploymentrow.Progress { return r.take(b) })
-	r.take(b) // where it came to no transaction
+	b.err = r.put(func() []deploymentrow.Progress { return r.closeBatch(b) })
+	r.closeBatch(b) // if there was no transaction
 	return b.err
 }
 
-func (r *recorder) take(b *batch) []deploymentrow.Progress {
+// closeBatch returns the progress in a batch, and adds no more to it.
+func (r *recorder) closeBatch(b *batch) []deploymentrow.Progress {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.next == b {

@@ -7,8 +7,8 @@ import (
 	"portico/template/document"
 )
 
-// Refusal is the refusal of a deployment for faults of its template: the first one is its
-// message, and each a detail if there are several.
+// Refusal returns the error that refuses a deployment for faults of its template. It has the
+// message of the first one; if there are several, each is a detail.
 func Refusal(faults []*document.Fault) *arm.Error {
 	refusal := faultAt(faults[0])
 	if len(faults) > 1 {

@@ -14,30 +14,30 @@ import (
 	"portico/template/expr"
 )
 
-// registerFirst registers the namespaces that are known before the first step. A refusal ends
-// it: the steps register what is missing then, and one that is refused has that as its error.
+// registerFirst registers the namespaces that are known before the first step. It ends at the
+// first failure: each step registers its own namespace if necessary, and reports the error.
 func (a *attempt) registerFirst(ctx context.Context) {
 	for _, of := range a.steps {
 		r := of.resource
 		if r == nil || r.Existing || !r.Condition.Is(expr.Bool) || a.job.State == jobrow.Cancelling {
 			continue
 		}
-		if !a.registered(ctx, &settled{task: task{step: of}}, r) {
+		if !a.ensureRegistered(ctx, &settled{task: task{step: of}}, r) {
 			return
 		}
 	}
 }
 
-// registered reports whether a resource can be sent: it registers its subscription for its
-// namespace, as the deployment's caller, or else settles the step. To register again changes
-// nothing, so that neither other steps nor a takeover matter.
-func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resource) bool {
+// ensureRegistered registers the subscription of a resource for its namespace, as the deployment's
+// caller, and reports whether the resource can be sent. If not, it sets the step's outcome.
+// Registering twice is harmless, so other steps and takeovers may do it as well.
+func (a *attempt) ensureRegistered(ctx context.Context, s *settled, r *template.Resource) bool {
 	namespace, _, _ := strings.Cut(r.Type, "/")
 	of := arm.Fold(r.Scope.Subscription + " " + namespace)
 	if _, known := a.registrations.Load(of); known {
 		return true
 	}
-	var answer Answer
+	var answer Response
 	missing, err := a.Unregistered(ctx, r.Scope.Subscription, namespace)
 	if err == nil && missing {
 		calling, cancel := context.WithTimeout(ctx, a.CallLimit)
@@ -52,13 +52,13 @@ func (a *attempt) registered(ctx context.Context, s *settled, r *template.Resour
 	}
 	if s.outcome = deployplan.Transient; err == nil {
 		s.record.Began, s.record.Status = a.Store.Now(), answer.Status
-		s.step.target(&s.record)
-		s.refused(answer)
+		s.step.recordTarget(&s.record)
+		s.onErrorResponse(answer)
 	}
 	return false
 }
 
-// Registrations are those of subscriptions for the providers of a map.
+// Registrations reads the registrations of subscriptions for the providers in a map.
 type Registrations struct {
 	Map   *regions.Map
 	Store *inventory.Store

@@ -24,27 +24,27 @@ import (
 	"portico/upstream/answers"
 )
 
-// removalsFrom is the number of the first deletion: those below are the template's steps.
+// removalsFrom is the number of the first deletion. Lower numbers are the template's steps.
 const removalsFrom = 1 << 20
 
-// longestWhy is how many bytes of a provider's message the plan keeps.
+// longestWhy bounds the bytes of a provider's message that the plan keeps.
 const longestWhy = 4 << 10
 
-// removal is the record of a resource that a deployment in complete mode deletes, as its
-// caller's own DELETE. One that is never sent, as it goes with its parent, has none.
+// removal is the record of a resource that a deployment in complete mode deletes by a DELETE of
+// its caller. A resource that goes with its parent, without a DELETE of its own, has none.
 type removal struct {
 	stepRecord
 	Key  string              `json:"key"`
 	Plan deletionplan.Record `json:"plan"`
-	// Hidden: the deployment's caller may neither delete nor read the resource. It is not sent,
-	// so that no operation and no error names it, and counted at the end.
+	// Hidden: the deployment's caller may neither delete nor read the resource. No DELETE is sent,
+	// so that no operation and no error names it; the error at the end counts such resources.
 	Hidden bool `json:"hidden,omitempty"`
 
 	number int
 	state  deployplan.State
 }
 
-// loadRemoval takes a deletion that an earlier attempt has recorded.
+// loadRemoval reads a deletion that an earlier attempt recorded.
 func (a *attempt) loadRemoval(number int, step deploymentrow.Step) error {
 	r := removal{number: number, state: deployplan.State(step.State)}
 	if err := json.Unmarshal(step.Record, &r); err != nil {
@@ -54,11 +54,11 @@ func (a *attempt) loadRemoval(number int, step deploymentrow.Step) error {
 	return nil
 }
 
-// removing deletes what the group of a deployment in complete mode holds and its template lacks:
-// it is the [deletion.Kind] of that. A removal is a request of the deployment's caller.
+// removing is the [deletion.Kind] that deletes the resources of a group that are not in the
+// template, for a deployment in complete mode. It sends DELETEs as the deployment's caller.
 type removing struct{ *attempt }
 
-// planRemovals adds to the plan the deletion of what the group holds and the template lacks.
+// planRemovals adds to the plan the deletion of the group's resources that are not in the template.
 func (a *attempt) planRemovals(ctx context.Context) error {
 	a.driver = &deletion.Driver{
 		Kind: removing{a}, Store: a.Store, Target: a.Target, Subscription: a.name.Subscription, Group: a.name.Group, Fixed: true,
@@ -78,15 +78,15 @@ func (a *attempt) planRemovals(ctx context.Context) error {
 		return err
 	}
 	a.plan.Remove(known)
-	members := a.plan.Removal()
-	a.driver.Plan = members
-	kept := a.kept(rows)
+	queue := a.plan.Removal()
+	a.driver.Queue = queue
+	kept := a.keptResources(rows)
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		if kept[key] {
 			continue
 		}
 		if m := a.driver.Add(rows[key], a.removals[key].Plan); a.mayLand(key) { // else it is sent again, which does no harm
-			members.AwaitProof(m)
+			queue.AwaitProof(m)
 			m.Changed = false // it stays recorded as sent
 		}
 	}
@@ -98,12 +98,12 @@ func (a *attempt) planRemovals(ctx context.Context) error {
 			gone++
 		}
 	}
-	members.Resume(gone+len(members.Members), gone, 0, 0)
+	queue.Resume(gone+len(queue.Resources), gone, 0, 0)
 	return nil
 }
 
-// Rows implements [deletion.Kind]. Resources made after all steps had ended are none of the
-// deployment's.
+// Rows implements [deletion.Kind]. It leaves out resources that were created after all steps had
+// ended.
 func (r removing) Rows(ctx context.Context, each func(inventory.Resource) error) error {
 	since := r.stepsEnded()
 	return r.driver.GroupRows(ctx, true, func(row inventory.Resource) error {
@@ -114,7 +114,7 @@ func (r removing) Rows(ctx context.Context, each func(inventory.Resource) error)
 	})
 }
 
-// stepsEnded is when the last step ended, which every attempt finds the same.
+// stepsEnded returns when the last step ended, which is the same for every attempt.
 func (a *attempt) stepsEnded() time.Time {
 	ended := a.order.Now
 	for i := range a.records {
@@ -125,9 +125,9 @@ func (a *attempt) stepsEnded() time.Time {
 	return ended
 }
 
-// kept are what stays: what the template names, unless its condition is false, and what
-// something manages.
-func (a *attempt) kept(rows map[string]inventory.Resource) Kept {
+// keptResources returns the resources that are not deleted: those in the template, unless their condition
+// is false, and those that another resource manages.
+func (a *attempt) keptResources(rows map[string]inventory.Resource) Kept {
 	kept := Kept{}
 	for i := range a.steps {
 		if !a.records[i].LeftOut {
@@ -142,10 +142,10 @@ func (a *attempt) kept(rows map[string]inventory.Resource) Kept {
 	return kept
 }
 
-// Kept are the folded IDs of what a deployment in complete mode does not delete.
+// Kept is the set of folded IDs that a deployment in complete mode does not delete.
 type Kept map[string]bool
 
-// Add keeps a resource, and what it lies below.
+// Add keeps a resource, and the resources that it lies below.
 func (k Kept) Add(id string) {
 	id = arm.Fold(id)
 	for i := len(id); i > 0; i = strings.LastIndexByte(id[:i], '/') {
@@ -153,19 +153,20 @@ func (k Kept) Add(id string) {
 	}
 }
 
-// mayLand reports whether a DELETE that an earlier attempt sent may still land, which a
-// deployment that is canceled waits for.
+// mayLand reports whether a canceled deployment waits for a DELETE that an earlier attempt sent,
+// as it may still take effect.
 func (a *attempt) mayLand(key string) bool {
 	r, known := a.removals[key]
 	return known && a.plan.Canceled && r.state == deployplan.Sent && a.Store.Now().Sub(r.Began) <= a.CallLimit
 }
 
 // Unknown implements [deletion.Kind].
-func (r removing) Unknown(_ context.Context, m *deletionplan.Member, _ inventory.Resource) (bool, error) {
+func (r removing) Unknown(_ context.Context, m *deletionplan.Resource, _ inventory.Resource) (bool, error) {
 	return m.State == deletionplan.Accepted && r.mayLand(m.Key), nil
 }
 
-// remove deletes what the template lacks, until it can only wait, or the deployment is over.
+// remove deletes the resources that are not in the template, until it can only wait, or the
+// deployment is over.
 func (a *attempt) remove(ctx context.Context) (jobs.Result, error) {
 	if a.driver == nil {
 		if err := a.planRemovals(ctx); err != nil {
@@ -201,14 +202,14 @@ func (r removing) End(ctx context.Context, _ deletionplan.End, late bool) (resul
 
 // Rest implements [deletion.Kind].
 func (r removing) Rest(_ context.Context, pause time.Duration) (result jobs.Result, ended bool, err error) {
-	if !r.leaves(pause) {
+	if !r.givesJobBack(pause) {
 		return jobs.Result{}, false, nil
 	}
 	return jobs.Result{Again: pause, Payload: r.order.Payload(r.plan.Counts())}, true, nil
 }
 
-// lateRemoval returns the error of a deletion that had not ended in time, with what its
-// provider said last.
+// lateRemoval returns the error of a deletion that had not ended in time, with its provider's
+// last error.
 func lateRemoval(r removal, limit time.Duration) *arm.Error {
 	fault := arm.NewError(arm.DeploymentFailed).
 		Saying("The deletion of the resource '%s' had not come to an end when the deployment's time of %s was over.", r.Target.ID, limit.String())
@@ -225,16 +226,16 @@ func (r *removal) end(state deployplan.State, now time.Time) {
 }
 
 // Call implements [deletion.Kind].
-func (r removing) Call(m *deletionplan.Member) deletion.Sender {
+func (r removing) Call(m *deletionplan.Resource) deletion.Sender {
 	of, known := r.removals[m.Key]
 	if !known {
 		of = removal{stepRecord: stepRecord{Removes: true}, Key: m.Key, number: removalsFrom + len(r.removals)}
 		r.removals[m.Key] = of
 	}
 	of.Plan = m.Record()
-	return func(ctx, _ context.Context) deletion.Answer { // a call of a deployment has its own time
-		a := r.request(ctx, &of)
-		a.Note = func() {
+	return func(ctx, _ context.Context) deletion.CallResult { // a call of a deployment has its own time
+		a := r.sendDelete(ctx, &of)
+		a.Apply = func() {
 			of.Fault = of.Fault.Within(r.errorBytes())
 			r.removals[of.Key] = of
 		}
@@ -242,9 +243,9 @@ func (r removing) Call(m *deletionplan.Member) deletion.Sender {
 	}
 }
 
-// request sends one DELETE, as the deployment's caller.
-func (r removing) request(ctx context.Context, of *removal) (a deletion.Answer) {
-	row, there, err := r.standing(ctx, of.Key)
+// sendDelete sends one DELETE, as the deployment's caller.
+func (r removing) sendDelete(ctx context.Context, of *removal) (a deletion.CallResult) {
+	row, there, err := r.existingRow(ctx, of.Key)
 	switch {
 	case err != nil:
 		return failed(err)
@@ -255,7 +256,7 @@ func (r removing) request(ctx context.Context, of *removal) (a deletion.Answer) 
 	}
 	busy, err := r.underWay(ctx, row)
 	if err == nil {
-		of.Hidden, err = r.hides(ctx, *of, row)
+		of.Hidden, err = r.mustHide(ctx, *of, row)
 	}
 	if err != nil {
 		return failed(err)
@@ -265,7 +266,7 @@ func (r removing) request(ctx context.Context, of *removal) (a deletion.Answer) 
 		a.Busy = busy
 		return a
 	}
-	calling, cancel := r.sending(ctx)
+	calling, cancel := r.sendingContext(ctx)
 	defer cancel()
 	of.Began, of.Status, of.Poll, of.Fault, of.state = r.Store.Now(), 0, "", nil, deployplan.Sent
 	of.Target = &Reference{row.ID, row.TypeName, row.Name}
@@ -283,22 +284,22 @@ func (r removing) request(ctx context.Context, of *removal) (a deletion.Answer) 
 	if err != nil {
 		return deletion.Result(deletionplan.OutcomeUnreachable)
 	}
-	a = of.read(answer, r.known.secrets())
+	a = of.onDeleteResponse(answer, r.known.secrets())
 	if a.Busy = busy; a.Outcome == deletionplan.OutcomeGone || a.Outcome == deletionplan.OutcomeRefused {
 		a.Err = r.compareAnswer(calling, of.Key, &a.Result)
 	}
 	return a
 }
 
-// failed returns the answer of a call that was not made, with the error that ends the attempt.
-func failed(err error) deletion.Answer {
+// failed returns the result of a call that was not made, with the error that ends the attempt.
+func failed(err error) deletion.CallResult {
 	a := deletion.Result(deletionplan.OutcomeUnsent)
 	a.Err = fmt.Errorf("send a deletion: %w", err)
 	return a
 }
 
-// hides reports whether the caller may neither delete nor read a resource that was not sent.
-func (a *attempt) hides(ctx context.Context, r removal, row inventory.Resource) (bool, error) {
+// mustHide reports whether the caller may neither delete nor read a resource that was not sent.
+func (a *attempt) mustHide(ctx context.Context, r removal, row inventory.Resource) (bool, error) {
 	if !r.Began.IsZero() {
 		return false, nil
 	}
@@ -311,9 +312,9 @@ func (a *attempt) hides(ctx context.Context, r removal, row inventory.Resource) 
 	return true, nil
 }
 
-// compareAnswer compares the definite answer to a DELETE with what the index has by then.
+// compareAnswer corrects the result of a definite answer to a DELETE by the resource's present row.
 func (a *attempt) compareAnswer(ctx context.Context, key string, result *deletionplan.Result) error {
-	row, there, err := a.standing(ctx, key)
+	row, there, err := a.existingRow(ctx, key)
 	switch {
 	case err != nil:
 		return err
@@ -327,8 +328,8 @@ func (a *attempt) compareAnswer(ctx context.Context, key string, result *deletio
 	return err
 }
 
-// underWay names the write of a row's resource that may be under way, whoever sent it; ""
-// for none.
+// underWay returns the kind of a write of a row's resource that may be under way, whoever sent
+// it; "" for none.
 func (a *attempt) underWay(ctx context.Context, row inventory.Resource) (string, error) {
 	if busy := row.WriteUnderWay(); busy != "" {
 		return busy, nil
@@ -340,8 +341,8 @@ func (a *attempt) underWay(ctx context.Context, row inventory.Resource) (string,
 	return open[0].Kind.String(), nil
 }
 
-// standing is the row of a resource that is to be deleted, as long as it stands.
-func (a *attempt) standing(ctx context.Context, key string) (row inventory.Resource, there bool, err error) {
+// existingRow returns the row of a resource that is to be deleted, if it still exists.
+func (a *attempt) existingRow(ctx context.Context, key string) (row inventory.Resource, there bool, err error) {
 	row, err = a.Store.Resource(ctx, a.name.Subscription, key)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return row, false, nil
@@ -349,13 +350,13 @@ func (a *attempt) standing(ctx context.Context, key string) (row inventory.Resou
 	return row, err == nil && !row.Created.After(a.stepsEnded()), err
 }
 
-// read reads the answer to a DELETE.
-func (r *removal) read(answer Answer, secrets secret.Secrets) (a deletion.Answer) {
+// onDeleteResponse reads the answer to a DELETE.
+func (r *removal) onDeleteResponse(answer Response, secrets secret.Secrets) (a deletion.CallResult) {
 	means, after := answers.Verdict(answer.Status, answer.Header, answers.About(answer.Status, answer.Body, r.Target.ID))
 	r.Status, a.After, a.Outcome = answer.Status, after, deletionplan.ByMeaning[means]
 	switch {
 	case means == answers.Accepted:
-		r.notePoll(answer)
+		r.setPoll(answer)
 		return a
 	case a.Outcome == deletionplan.OutcomeGone:
 		return a
@@ -369,7 +370,7 @@ func (r *removal) read(answer Answer, secrets secret.Secrets) (a deletion.Answer
 }
 
 // Answered implements [deletion.Kind].
-func (r removing) Answered(a deletion.Answer) error {
+func (r removing) Answered(a deletion.CallResult) error {
 	if a.Err != nil {
 		return a.Err
 	}
@@ -379,24 +380,25 @@ func (r removing) Answered(a deletion.Answer) error {
 	return err
 }
 
-// Save implements [deletion.Kind]: it records what has changed but that which gets an answer.
+// Save implements [deletion.Kind]. It records all changes, except for calls under way, which
+// Answered records.
 func (r removing) Save(context.Context) error {
-	members := r.plan.Removal().Members
+	resources := r.plan.Removal().Resources
 	var changed []string
 	for key, of := range r.removals {
-		if m := members[key]; m == nil && !of.state.Over() || m != nil && m.Changed && m.State != deletionplan.InFlight {
+		if m := resources[key]; m == nil && !of.state.Over() || m != nil && m.Changed && m.State != deletionplan.InFlight {
 			changed = append(changed, key)
 		}
 	}
 	return r.recordRemovals(changed...)
 }
 
-// recordRemovals records how far the plan has resources.
+// recordRemovals records the states that deletions have in the plan.
 func (a *attempt) recordRemovals(keys ...string) error {
 	progress := map[int]deploymentrow.Step{}
 	for _, key := range keys {
 		r := a.removals[key]
-		if m := a.plan.Removal().Members[key]; m == nil {
+		if m := a.plan.Removal().Resources[key]; m == nil {
 			r.end(deployplan.Succeeded, a.Store.Now())
 		} else {
 			r.state, r.Plan, m.Changed = deployplan.Waiting, m.Record(), false
@@ -417,8 +419,8 @@ func (a *attempt) recordRemovals(keys ...string) error {
 	return a.record.add(progress)()
 }
 
-// Failure implements [deletion.Kind]: it asks the provider why an accepted deletion has not
-// succeeded.
+// Failure implements [deletion.Kind]. It polls the provider for the error of an accepted deletion
+// that has not succeeded.
 func (r removing) Failure(ctx context.Context, key string) (text string, err error) {
 	of, sent := r.removals[key]
 	if !sent {
@@ -428,7 +430,7 @@ func (r removing) Failure(ctx context.Context, key string) (text string, err err
 	s.record.Fault = arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", of.Target.ID)
 	if of.Poll != "" {
 		if answer, err := r.get(ctx, of.Poll); err == nil {
-			s.polled(answer)
+			s.onPollResponse(answer)
 			text = string(answer.Body)
 		}
 	}
@@ -437,8 +439,8 @@ func (r removing) Failure(ctx context.Context, key string) (text string, err err
 	return text, nil
 }
 
-// hiddenFault is the error of the resources that a deployment has left because its caller may
-// neither delete nor read them; nil if there are none.
+// hiddenFault returns the error for resources that were not deleted because the caller may neither
+// delete nor read them; nil if there are none.
 func (a *attempt) hiddenFault() *arm.Error {
 	hidden := 0
 	for _, r := range a.removals {
@@ -454,7 +456,7 @@ func (a *attempt) hiddenFault() *arm.Error {
 			"They were not deleted, and are not named.", hidden)
 }
 
-// sentRemovals are the deletions that were sent, in order.
+// sentRemovals returns the deletions that were sent, in order.
 func (a *attempt) sentRemovals() []removal {
 	all := slices.SortedFunc(maps.Values(a.removals), func(x, y removal) int { return x.number - y.number })
 	return slices.DeleteFunc(all, func(r removal) bool { return r.Began.IsZero() })

@@ -30,12 +30,12 @@ func TestAnswersToRemovals(t *testing.T) {
 		{400, "", deletion.OutcomeRefused}, {403, "", deletion.OutcomeRefused}, {409, "", deletion.OutcomeRefused},
 	} {
 		r := removal{stepRecord: stepRecord{Target: &Reference{ID: "/subscriptions/s/resourceGroups/g/providers/N.S/things/m"}}}
-		if got := r.read(Answer{Status: c.status, Header: http.Header{}, Body: []byte(c.body)}, secret.Secrets{}); got.Outcome != c.want {
+		if got := r.onDeleteResponse(Response{Status: c.status, Header: http.Header{}, Body: []byte(c.body)}, secret.Secrets{}); got.Outcome != c.want {
 			t.Errorf("%d %s: %v, want %v", c.status, c.body, got.Outcome, c.want)
 		}
 	}
 	r := removal{stepRecord: stepRecord{Target: &Reference{}}}
-	if got := r.read(Answer{Status: 429, Header: http.Header{tracing.FailureCauseHeader: {"gateway"}}}, secret.Secrets{}); got.Outcome != deletion.OutcomeUnsent {
+	if got := r.onDeleteResponse(Response{Status: 429, Header: http.Header{tracing.FailureCauseHeader: {"gateway"}}}, secret.Secrets{}); got.Outcome != deletion.OutcomeUnsent {
 		t.Errorf("the caller's throttle: %v", got.Outcome)
 	}
 }

@@ -16,8 +16,8 @@ import (
 )
 
 func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
-	results, records := make(chan settled), make(chan noted)
-	running := 0 // orders, and records of what became of them
+	results, records := make(chan settled), make(chan recording)
+	running := 0 // orders, and recordings of their results
 	var failure error
 	for {
 		now := a.Store.Now()
@@ -25,14 +25,14 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 			failure = ctx.Err()
 		}
 		switch late := now.Sub(a.order.Now) > a.Limit; {
-		case failure != nil, late && running > 0: // what is under way ends first
+		case failure != nil, late && running > 0: // orders under way end first
 		case late:
 			a.expire(now)
 		default:
 			for _, o := range a.plan.Next(now) {
 				running++
 				t := a.task(o)
-				go func() { results <- a.guarded(ctx, t) }()
+				go func() { results <- a.executeSafely(ctx, t) }()
 			}
 		}
 		a.measure()
@@ -64,14 +64,14 @@ func (a *attempt) run(ctx context.Context) (jobs.Result, error) {
 				a.countEnds(n.ends)
 			}
 		case <-wake:
-		case <-done(ctx, failure):
+		case <-doneUnlessFailed(ctx, failure):
 			failure = ctx.Err()
 		}
 	}
 }
 
-// onIdle ends the attempt if no order is under way and the deployment is over, has only
-// deletions left, or can only wait for longer than it keeps its place.
+// onIdle handles the state without an order under way. It ends the attempt if the deployment is over, has
+// only deletions left, or can only wait for longer than the attempt keeps its slot.
 func (a *attempt) onIdle(ctx context.Context, now time.Time) (result jobs.Result, ended bool, err error) {
 	if a.plan.Removes() || a.plan.Removal() != nil {
 		result, err = a.remove(ctx)
@@ -81,52 +81,52 @@ func (a *attempt) onIdle(ctx context.Context, now time.Time) (result jobs.Result
 		return jobs.Result{Recorded: true}, true, a.finish(ctx, end)
 	}
 	due, waits := a.plan.Wake(now)
-	if pause := due.Sub(now); waits && a.leaves(pause) {
+	if pause := due.Sub(now); waits && a.givesJobBack(pause) {
 		return jobs.Result{Again: pause, Payload: a.order.Payload(a.plan.Counts())}, true, nil
 	}
 	return jobs.Result{}, false, nil
 }
 
-// done is the end of ctx, unless that is known.
-func done(ctx context.Context, failure error) <-chan struct{} {
+// doneUnlessFailed returns ctx.Done(), or nil once the attempt has failed.
+func doneUnlessFailed(ctx context.Context, failure error) <-chan struct{} {
 	if failure != nil {
 		return nil
 	}
 	return ctx.Done()
 }
 
-// guarded carries an order out. A panic in it is an error of the attempt.
-func (a *attempt) guarded(ctx context.Context, t task) (s settled) {
-	if p := limits.CatchPanic(func() { s = a.carry(ctx, t) }); p != nil {
+// executeSafely executes an order. A panic becomes an error of the attempt.
+func (a *attempt) executeSafely(ctx context.Context, t task) (s settled) {
+	if p := limits.CatchPanic(func() { s = a.execute(ctx, t) }); p != nil {
 		return settled{task: t, outcome: deployplan.Lost, err: p}
 	}
 	return s
 }
 
-// noted is progress that is being recorded.
-type noted struct {
-	ends     []int // the steps that end with it
-	recorded func() error
-	err      error // once it is
+// recording is progress that is being recorded.
+type recording struct {
+	ends   []int // the steps that end with it
+	commit func() error
+	err    error // the result of commit
 }
 
-// wait returns when the progress is recorded. What follows from it is sent meanwhile: that
-// is recorded no sooner.
-func (n noted) wait() noted {
-	n.err = n.recorded()
+// wait returns when the progress is recorded. The calls that follow from it are made meanwhile;
+// their results are recorded no sooner.
+func (n recording) wait() recording {
+	n.err = n.commit()
 	failpoint.Pass(failpoint.DeploySettleAfter)
 	return n
 }
 
-// settle tells the plan what became of an order, and has it recorded.
-func (a *attempt) settle(s settled) (n noted, _ error) {
+// settle applies the result of an order to the plan, and begins to record it.
+func (a *attempt) settle(s settled) (n recording, _ error) {
 	if s.err != nil {
 		return n, s.err
 	}
 	now := a.Store.Now()
 	if s.grows != nil && s.outcome == deployplan.GoesOn {
 		s.record.Unfolded.From = len(a.steps)
-		added, holds := a.grow(s.Step, s.grows)
+		added, holds := a.addNestedSteps(s.Step, s.grows)
 		a.plan.Grow(s.Step, added, holds)
 	}
 	changed := append([]int{s.Step}, a.plan.Settle(s.Order, s.outcome, s.after, now)...)
@@ -141,10 +141,10 @@ func (a *attempt) settle(s settled) (n noted, _ error) {
 			n.ends = append(n.ends, i)
 		}
 		if i != s.Step && state == deployplan.Succeeded {
-			r.LeftOut = true // with the nested deployment that holds it
+			r.LeftOut = true // as is the nested deployment that holds it
 		}
 		if r.Target == nil && !a.steps[i].existing() {
-			a.steps[i].target(r)
+			a.steps[i].recordTarget(r)
 		}
 		step, err := recorded(state, r)
 		if err != nil {
@@ -155,7 +155,7 @@ func (a *attempt) settle(s settled) (n noted, _ error) {
 		}
 		progress[i] = step
 	}
-	n.recorded = a.record.add(progress)
+	n.commit = a.record.add(progress)
 	return n, nil
 }
 
@@ -165,7 +165,7 @@ func (a *attempt) countEnds(steps []int) {
 	}
 }
 
-// recorded is the progress of a step or a deletion as it is stored.
+// recorded returns the progress of a step or a deletion in its stored form.
 func recorded(state deployplan.State, r any) (deploymentrow.Step, error) {
 	text, err := json.Marshal(r)
 	if err != nil {

@@ -17,7 +17,7 @@ func TestShelfIsBounded(t *testing.T) {
 		if room == nil {
 			break
 		}
-		s.put([16]byte{byte(kept), byte(kept >> 8)}, &worked{memory: memory.Reservation("alice", 1)}, room)
+		s.put([16]byte{byte(kept), byte(kept >> 8)}, &expansion{memory: memory.Reservation("alice", 1)}, room)
 	}
 	if most := shelfShare/leastKept + 1; kept == 0 || kept > most {
 		t.Errorf("%d deployments of one caller are kept, of at most %d", kept, most)
@@ -34,9 +34,9 @@ func TestShelfIsBounded(t *testing.T) {
 	for i := range kept {
 		job := [16]byte{byte(i), byte(i >> 8)}
 		if i%2 == 0 {
-			s.put(job, &worked{memory: memory.Reservation("alice", 1)}, room)
+			s.put(job, &expansion{memory: memory.Reservation("alice", 1)}, room)
 		}
-		if s.take(job) == nil || s.take(job) != nil {
+		if s.remove(job) == nil || s.remove(job) != nil {
 			t.Fatalf("%d is not taken once", i)
 		}
 	}

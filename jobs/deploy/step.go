@@ -22,43 +22,43 @@ import (
 	"portico/upstream/answers"
 )
 
-// carry carries an order out. Secrets are hidden in the fault that comes of it.
-func (a *attempt) carry(ctx context.Context, t task) settled {
+// execute executes an order. It hides secrets in the fault that results.
+func (a *attempt) execute(ctx context.Context, t task) settled {
 	s := settled{task: t}
-	ctx, release := a.holding(ctx)
+	ctx, release := a.withHeldAnswers(ctx)
 	defer release()
 	switch r := t.step.resource; {
 	case t.step.existing():
 		s.outcome = deployplan.Done
 	case t.step.nested != nil:
-		a.nested(ctx, &s)
+		a.executeNested(ctx, &s)
 	case s.Act == deployplan.Follow:
-		a.follow(ctx, &s, r)
+		a.followResource(ctx, &s, r)
 		if s.outcome == deployplan.Done {
-			a.followed(ctx, &s, r)
+			a.recordCreated(ctx, &s, r)
 		}
-		s.retry(r.Options)
+		s.retryIfAllowed(r.Options)
 	default:
-		a.begin(ctx, &s, r)
-		s.retry(r.Options)
+		a.beginResource(ctx, &s, r)
+		s.retryIfAllowed(r.Options)
 	}
-	if s.record.Fault != t.record.Fault { // the former one hides them
+	if s.record.Fault != t.record.Fault { // the former one is masked already
 		s.record.Fault = a.known.mask(s.record.Fault)
 	}
 	return s
 }
 
-// followed records what was sent of a resource that has succeeded, if that can be worked out.
-func (a *attempt) followed(ctx context.Context, s *settled, r *template.Resource) {
+// recordCreated records the body of a resource that has succeeded, if it can be evaluated again.
+func (a *attempt) recordCreated(ctx context.Context, s *settled, r *template.Resource) {
 	sent, err := r.Body, error(nil)
 	if !sent.Known() {
 		sent, _, err = a.body(ctx, r)
 	}
-	a.keepSent(s, r, sent, err == nil)
+	a.recordSent(s, r, sent, err == nil)
 }
 
-// retry has a resource sent again if its options say so for the error that it failed with.
-func (s *settled) retry(o template.Options) {
+// retryIfAllowed makes the plan send a failed resource again if its options allow that for its error.
+func (s *settled) retryIfAllowed(o template.Options) {
 	if s.outcome != deployplan.Refused || s.record.Retries >= o.Retries || s.record.Fault == nil ||
 		!slices.ContainsFunc(o.RetryOn, func(code string) bool { return arm.EqualFold(code, string(s.record.Fault.Code)) }) {
 		return
@@ -67,60 +67,60 @@ func (s *settled) retry(o template.Options) {
 	s.outcome = deployplan.Absent
 }
 
-// begin sends a resource, or finds out whether it was sent. Its record has the secrets before it
-// is sent, for an attempt that learns of its failure and has not had the answers that it is made
-// of.
-func (a *attempt) begin(ctx context.Context, s *settled, r *template.Resource) {
+// beginResource sends a resource, or finds out whether it was sent. It records the secrets before it
+// sends: a later attempt may learn of a failure without having read the responses that the
+// secrets come from.
+func (a *attempt) beginResource(ctx context.Context, s *settled, r *template.Resource) {
 	body, there, err := a.body(ctx, r)
-	if asks(r) {
+	if dependsOnAnswers(r) {
 		s.record.Secrets = a.known.recordable(r.ID)
 	}
 	switch {
 	case err != nil:
-		s.take(err)
+		s.onError(err)
 	case !there:
 		s.record.LeftOut, s.outcome = true, deployplan.Done
-	case s.Act == deployplan.Ask:
-		a.ask(ctx, s, r, body)
+	case s.Act == deployplan.Probe:
+		a.findLanded(ctx, s, r, body)
 	case !r.Options.OnlyIfNotExists || !a.exists(ctx, s, r):
-		a.send(ctx, s, r, body)
+		a.sendResource(ctx, s, r, body)
 	}
 	if s.outcome == deployplan.Done && there {
-		a.keepSent(s, r, body, true)
+		a.recordSent(s, r, body, true)
 	}
 }
 
-// keepSent records, with the end of a step, what was sent of its resource, if that is known,
-// and what was answered then.
-func (a *attempt) keepSent(s *settled, r *template.Resource, body expr.Value, known bool) {
+// recordSent records, with the end of a step, the body of its resource, if that is known, and the
+// last response.
+func (a *attempt) recordSent(s *settled, r *template.Resource, body expr.Value, known bool) {
 	if s.record.Existed {
 		return
 	}
 	s.created = &deploymentrow.Deployed{Subscription: r.Scope.Subscription, Group: r.Scope.Group, ID: r.ID}
 	if known {
-		a.reading(s.answer, func() { s.created.Record = deployedOf(a.order.CallerName, body, s.answer) })
+		a.withReader(s.answer, func() { s.created.Record = deployedOf(a.order.CallerName, body, s.answer) })
 	}
 }
 
-// body works out whether a resource is sent, and what of it.
+// body evaluates the condition of a resource, which there reports, and its body.
 func (a *attempt) body(ctx context.Context, r *template.Resource) (body expr.Value, there bool, err error) {
 	var secrets []expr.Value
 	defer func() { a.known.hide("sent "+r.ID, append(secrets, body)...) }()
 	answer := func(q template.Question) (expr.Value, error) {
-		v, err := a.answer(ctx, q)
+		v, err := a.answerQuestion(ctx, q)
 		v = asAnswered(q, v)
 		secrets = append(secrets, v)
 		return v, err
 	}
-	condition, err := a.complete(ctx, r.Condition, a.input, answer)
+	condition, err := a.evaluateWith(ctx, r.Condition, a.input, answer)
 	if err != nil || !condition.Bool() {
 		return body, false, err
 	}
-	body, err = a.complete(ctx, r.Body, a.input, answer)
+	body, err = a.evaluateWith(ctx, r.Body, a.input, answer)
 	return body, true, err
 }
 
-// asAnswered is an answer as it is sent on: what a list* function answers is a secret.
+// asAnswered returns the result of a question, marked as a secret if a list* function gave it.
 func asAnswered(q template.Question, v expr.Value) expr.Value {
 	if isReference(q) {
 		return v
@@ -130,8 +130,8 @@ func asAnswered(q template.Question, v expr.Value) expr.Value {
 
 func isReference(q template.Question) bool { return strings.EqualFold(q.Function, "reference") }
 
-func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
-	if !a.registered(ctx, s, r) {
+func (a *attempt) sendResource(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
+	if !a.ensureRegistered(ctx, s, r) {
 		return
 	}
 	_, err := a.Store.Resource(ctx, r.Scope.Subscription, arm.Fold(r.ID))
@@ -140,30 +140,30 @@ func (a *attempt) send(ctx context.Context, s *settled, r *template.Resource, bo
 		s.err = err
 		return
 	}
-	calling, cancel := a.sending(ctx)
+	calling, cancel := a.sendingContext(ctx)
 	defer cancel()
 	s.record.Began, s.record.Poll, s.record.Fault = a.Store.Now(), "", nil
-	s.step.target(&s.record)
+	s.step.recordTarget(&s.record)
 	failpoint.Pass(failpoint.DeployBeginBefore)
 	if s.err = a.recordOne(s.Step, deployplan.Sent, s.record); s.err != nil {
 		return
 	}
 	failpoint.Pass(failpoint.DeployBeginAfter)
-	answer, err := a.call(calling, Call{Method: http.MethodPut, Target: target(r), Content: body.AppendJSON(nil)})
+	answer, err := a.call(calling, Call{Method: http.MethodPut, Target: putTarget(r), Content: body.AppendJSON(nil)})
 	if err != nil {
 		s.outcome = deployplan.Lost
 		return
 	}
-	s.accept(answer)
+	s.onPutResponse(answer)
 }
 
-// groupType is that of groups, whose 404 is the gateway's own.
+// groupType is the type of resource groups. The gateway itself answers 404 for them.
 const groupType = "Microsoft.Resources/resourceGroups"
 
-// exists reports whether a resource exists that must not be sent then, or whether that cannot
-// be said now. One that a PUT of its step may have made counts as made by it.
+// exists reports whether a resource exists, or that is unknown now: then it must not be sent. If
+// an earlier PUT of the step may have created it, it counts as created by the step.
 func (a *attempt) exists(ctx context.Context, s *settled, r *template.Resource) bool {
-	answer, err := a.get(ctx, target(r))
+	answer, err := a.get(ctx, putTarget(r))
 	switch {
 	case err != nil, answer.Status < http.StatusMultipleChoices && !answer.resource().Readable():
 		s.outcome = deployplan.Transient
@@ -171,47 +171,48 @@ func (a *attempt) exists(ctx context.Context, s *settled, r *template.Resource) 
 	case answer.Status == http.StatusNotFound && (arm.SaysAbsent(answer.Body, r.ID) || arm.EqualFold(r.Type, groupType)):
 		return false
 	case answer.Status >= http.StatusMultipleChoices:
-		s.refused(answer)
+		s.onErrorResponse(answer)
 		return true
 	}
-	s.state(answer)
+	s.onState(answer)
 	if s.record.Existed = s.record.Began.IsZero(); s.record.Existed && s.outcome == deployplan.Refused {
 		s.outcome, s.record.Fault = deployplan.Done, nil // it stays as it is, even if it is a failed one
 	}
 	return true
 }
 
-// sending is the context of a call that is about to be recorded as sent. What has left is seen
-// to its end, so that its answer is known. It counts from before the record: an attempt that
-// stood still behind that may have been taken over, and must not send any more by then.
-func (a *attempt) sending(ctx context.Context) (context.Context, context.CancelFunc) {
+// sendingContext returns the context of a call that is about to be recorded as sent. It does not end
+// with the attempt, so that the answer to a sent call becomes known. Its time counts from before
+// the record: if the attempt stalls after recording, another may have taken the job over, and
+// this one must not send any more.
+func (a *attempt) sendingContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), a.CallLimit)
 }
 
-func target(r *template.Resource) string { return targetOf(r.ID, r.APIVersion) }
+func putTarget(r *template.Resource) string { return targetOf(r.ID, r.APIVersion) }
 
 func targetOf(id, version string) string {
 	u := url.URL{Path: id}
 	return u.EscapedPath() + "?api-version=" + url.QueryEscape(version)
 }
 
-// accept reads the answer to a PUT.
-func (s *settled) accept(answer Answer) {
+// onPutResponse reads the answer to a PUT.
+func (s *settled) onPutResponse(answer Response) {
 	s.record.Status = answer.Status
 	if answer.Status >= http.StatusMultipleChoices {
-		s.refused(answer)
+		s.onErrorResponse(answer)
 		return
 	}
 	s.after = answers.RetryAfter(answer.Header)
-	if s.record.notePoll(answer); s.record.Poll != "" {
+	if s.record.setPoll(answer); s.record.Poll != "" {
 		s.outcome = deployplan.GoesOn
 		return
 	}
-	s.state(answer)
+	s.onState(answer)
 }
 
-// notePoll notes where an accepted write is polled, if its answer says so.
-func (s *stepRecord) notePoll(answer Answer) {
+// setPoll records the polling URL in the answer to an accepted write, if it has one.
+func (s *stepRecord) setPoll(answer Response) {
 	link := answer.Header.Get("Azure-AsyncOperation")
 	if s.Poll, s.OfStatus = "", link != ""; link == "" && answer.Status == http.StatusAccepted {
 		link = answer.Header.Get("Location")
@@ -221,9 +222,9 @@ func (s *stepRecord) notePoll(answer Answer) {
 	}
 }
 
-// state reads how far a resource is by itself. An answer that shows no resource says
-// nothing of it, so the resource is asked for.
-func (s *settled) state(answer Answer) {
+// onState applies the provisioning state of a resource. If the answer shows no resource, the step
+// goes on, with a GET of the resource.
+func (s *settled) onState(answer Response) {
 	switch report := answer.resource(); {
 	case report.Succeeded():
 		s.outcome, s.answer = deployplan.Done, answer.Body
@@ -235,16 +236,16 @@ func (s *settled) state(answer Answer) {
 	}
 }
 
-// refused reads an answer that is an error.
-func (s *settled) refused(answer Answer) {
+// onErrorResponse applies an error response.
+func (s *settled) onErrorResponse(answer Response) {
 	s.record.Fault = answer.Fault()
 	s.outcome, s.after = answer.refusal()
 }
 
-// take takes an error of an evaluation: of an answer that it needed, or its own.
-func (s *settled) take(err error) {
+// onError applies an error of an evaluation: the error of a response that it needed, or its own.
+func (s *settled) onError(err error) {
 	refused, is := errors.AsType[*arm.Error](err)
-	if is { // an answer's, or why there is none
+	if is { // the response's, or why there is none
 		s.record.Fault = refused
 	}
 	switch s.outcome = deployplan.Refused; {
@@ -255,47 +256,47 @@ func (s *settled) take(err error) {
 	}
 }
 
-func (a *attempt) get(ctx context.Context, target string) (Answer, error) {
+func (a *attempt) get(ctx context.Context, target string) (Response, error) {
 	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 	defer cancel()
 	return a.call(calling, Call{Method: http.MethodGet, Target: target})
 }
 
-// follow asks how far a resource is: where its provider said, then the resource itself.
-func (a *attempt) follow(ctx context.Context, s *settled, r *template.Resource) {
+// followResource polls the operation of a resource at the URL that its provider gave, then reads the
+// resource itself.
+func (a *attempt) followResource(ctx context.Context, s *settled, r *template.Resource) {
 	if s.record.Poll != "" {
 		answer, err := a.get(ctx, s.record.Poll)
 		if err != nil {
 			s.outcome = deployplan.Transient
 			return
 		}
-		if !s.polled(answer) {
+		if !s.onPollResponse(answer) {
 			return
 		}
 		s.record.Poll = ""
 	}
-	answer, err := a.get(ctx, target(r))
+	answer, err := a.get(ctx, putTarget(r))
 	switch {
-	case err != nil, answer.Status == http.StatusNotFound: // it need not show at once
+	case err != nil, answer.Status == http.StatusNotFound: // it may appear later
 		s.outcome = deployplan.Transient
 	case answer.Status >= http.StatusMultipleChoices:
-		s.refused(answer)
+		s.onErrorResponse(answer)
 	default:
 		s.after = answers.RetryAfter(answer.Header)
-		s.state(answer)
+		s.onState(answer)
 	}
 }
 
-// polled reads an answer to a poll, and reports whether the resource itself is to be asked
-// next.
-func (s *settled) polled(answer Answer) bool {
+// onPollResponse applies the answer to a poll, and reports whether the resource itself is to be read next.
+func (s *settled) onPollResponse(answer Response) bool {
 	s.after = answers.RetryAfter(answer.Header)
 	report := answers.State(s.record.OfStatus, answer.Body)
 	switch progress, _ := answers.ReadPoll(s.record.OfStatus, answer.Status, answer.Body); {
 	case progress == index.PollMissing:
 		return true
 	case answer.Status >= http.StatusMultipleChoices:
-		s.refused(answer)
+		s.onErrorResponse(answer)
 		return false
 	case progress != index.PollFinished:
 		s.outcome = deployplan.GoesOn
@@ -308,9 +309,9 @@ func (s *settled) polled(answer Answer) bool {
 	return false
 }
 
-// ask finds out whether a PUT without an answer has landed.
-func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
-	answer, err := a.get(ctx, target(r))
+// findLanded finds out whether a PUT without an answer has taken effect.
+func (a *attempt) findLanded(ctx context.Context, s *settled, r *template.Resource, body expr.Value) {
+	answer, err := a.get(ctx, putTarget(r))
 	over := a.Store.Now().Sub(s.record.Began) > a.CallLimit
 	s.outcome = deployplan.Lost
 	switch {
@@ -319,16 +320,16 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 	case answer.Status < http.StatusMultipleChoices && !answer.resource().Readable():
 		s.outcome = deployplan.Transient
 	case answer.Status < http.StatusMultipleChoices:
-		s.state(answer)
+		s.onState(answer)
 		same := func() (is bool) {
-			a.reading(answer.Body, func() { is = whatif.Holds(valueOf(answer.Body), body) })
+			a.withReader(answer.Body, func() { is = whatif.Holds(valueOf(answer.Body), body) })
 			return is
 		}
 		if !r.Options.OnlyIfNotExists && s.outcome != deployplan.GoesOn && (s.outcome != deployplan.Done || !s.record.New && !same()) {
-			s.outcome, s.record.Fault = deployplan.Lost, nil // that may be what an earlier PUT has made
+			s.outcome, s.record.Fault = deployplan.Lost, nil // an earlier PUT may have created it
 		}
 	case answer.Status != http.StatusNotFound:
-		s.refused(answer)
+		s.onErrorResponse(answer)
 		return
 	}
 	if s.outcome == deployplan.Lost && over {
@@ -336,10 +337,10 @@ func (a *attempt) ask(ctx context.Context, s *settled, r *template.Resource, bod
 	}
 }
 
-// errUnanswered: the attempt ends before an answer has come.
+// errUnanswered means that the attempt ended before an answer came.
 var errUnanswered = errors.New("no answer came")
 
-// callOf is the call that asks a question.
+// callOf returns the call that answers a question.
 func callOf(q template.Question) Call {
 	call := Call{Method: http.MethodGet, Target: (&url.URL{Path: q.ID}).EscapedPath()}
 	if !isReference(q) {
@@ -352,10 +353,10 @@ func callOf(q template.Question) Call {
 	return call
 }
 
-// key is the same of calls that have the same answer.
+// key returns a key that is the same for calls with the same answer.
 func (c Call) key() string { return c.Method + " " + arm.Fold(c.Target) + " " + string(c.Content) }
 
-// partOf is what a question wants of an answer.
+// partOf returns the part of an answer that a question is about.
 func partOf(q template.Question, v expr.Value) expr.Value {
 	if isReference(q) && !q.Full {
 		v, _ = v.Member("properties")
@@ -363,19 +364,20 @@ func partOf(q template.Question, v expr.Value) expr.Value {
 	return v
 }
 
-// question asks until there is an answer, and returns what is kept of it with its key. A failure that may pass is borne within the budget of
-// a step, and the caller's own throttle until the deployment's time is over.
-func (a *attempt) question(ctx context.Context, q template.Question) (key string, v expr.Value, err error) {
+// fetchAnswer calls until there is an answer, and returns the part of it that is stored, with its
+// key. It repeats after transient failures within the budget of a step, and after throttling of
+// the caller until the deployment's time is over.
+func (a *attempt) fetchAnswer(ctx context.Context, q template.Question) (key string, v expr.Value, err error) {
 	call := callOf(q)
 	over := a.order.Now.Add(a.Limit)
 	spent := a.Store.Now().Add(a.Limits.Budget)
 	for {
-		answer, err := a.once(ctx, call)
+		answer, err := a.callOnce(ctx, call)
 		if err != nil && ctx.Err() != nil {
 			return "", v, errUnanswered
 		}
 		var fault *arm.Error
-		a.reading(answer.Body, func() {
+		a.withReader(answer.Body, func() {
 			if v, fault = answer.Value(call.Target); fault == nil {
 				key, v = askedFor(q, v)
 			}
@@ -398,13 +400,13 @@ func (a *attempt) question(ctx context.Context, q template.Question) (key string
 	}
 }
 
-// once asks a question once there is a place.
-func (a *attempt) once(ctx context.Context, call Call) (Answer, error) {
+// callOnce makes one call as soon as a place is free.
+func (a *attempt) callOnce(ctx context.Context, call Call) (Response, error) {
 	select {
 	case a.places <- struct{}{}:
 		defer func() { <-a.places }()
 	case <-ctx.Done():
-		return Answer{}, ctx.Err()
+		return Response{}, ctx.Err()
 	}
 	calling, cancel := context.WithTimeout(ctx, a.CallLimit)
 	defer cancel()

@@ -10,15 +10,15 @@ import (
 
 // step is a step of a deployment: a resource, or a nested deployment.
 type step struct {
-	resource *template.Resource   // nil of a nested deployment
-	nested   *template.Deployment // nil of a resource
-	// unfolds: what the nested deployment holds is known once it begins.
+	resource *template.Resource   // nil for a nested deployment
+	nested   *template.Deployment // nil for a resource
+	// unfolds is set if the steps in the nested deployment are known only once it begins.
 	unfolds   *template.Unfolding
 	within    int // the number of the nested deployment's step that holds it, or outermost
 	dependsOn []int
 }
 
-// outermost is what holds the steps of the deployment itself.
+// outermost is the step.within of steps that no nested deployment holds.
 const outermost = -1
 
 func (s *step) reference() Reference {
@@ -28,7 +28,7 @@ func (s *step) reference() Reference {
 	return Reference{s.resource.ID, s.resource.Type, s.resource.Name}
 }
 
-// location is where it is, as far as that is known before it is sent.
+// location returns the location of the resource, or "" if it is not known before it is sent.
 func (s *step) location() string {
 	if s.nested != nil {
 		return ""
@@ -36,13 +36,13 @@ func (s *step) location() string {
 	return arm.Location(locationOf(s.resource))
 }
 
-// target names the step in its record, also to whoever has not worked its deployment out.
-func (s *step) target(r *stepRecord) { r.Target, r.Within = new(s.reference()), s.within+1 }
+// recordTarget names the step in its record, for readers who have not expanded the template.
+func (s *step) recordTarget(r *stepRecord) { r.Target, r.Within = new(s.reference()), s.within+1 }
 
 func (s *step) existing() bool { return s.resource != nil && s.resource.Existing }
 
-// around are the nested deployment of the plan that holds the step, and what the step depends
-// on: of the resources, those that lie directly within the same one, or what holds them there.
+// around returns the nested deployment of the plan that holds the step, and the steps in it
+// that the step depends on: resources directly within it, or the deployments that hold them.
 func (s *step) around() (within *template.Deployment, dependsOn []any) {
 	var resources []*template.Resource
 	var awaits []*template.Deployment
@@ -60,7 +60,7 @@ func (s *step) around() (within *template.Deployment, dependsOn []any) {
 	return within, dependsOn
 }
 
-// stepsOf are the steps of a plan, numbered from from on, in a nested deployment's step.
+// stepsOf returns the steps of a plan, with numbers from from on, in the step within.
 func stepsOf(p *template.Plan, from, within int) []step {
 	steps := make([]step, 0, len(p.Resources)+len(p.Deployments))
 	number := map[any]int{} // of resources and deployments
@@ -93,8 +93,9 @@ func stepsOf(p *template.Plan, from, within int) []step {
 	return steps
 }
 
-// directly is what lies directly within a nested deployment, and is a resource or holds it;
-// nil if the resource lies elsewhere: then the nested deployment as a whole waits for it.
+// directly returns the resource, or the deployment that holds it, which lies directly within a
+// nested deployment; nil if the resource lies elsewhere: then the nested deployment as a whole
+// waits for it.
 func directly(r *template.Resource, within *template.Deployment) any {
 	var found any = r
 	for d := r.Within; d != within; d = d.Within {
@@ -106,12 +107,12 @@ func directly(r *template.Resource, within *template.Deployment) any {
 	return found
 }
 
-// planned are steps as the plan has them, numbered from from on.
-func planned(steps []step, from int) []deployplan.Step {
-	all := make([]deployplan.Step, len(steps))
+// plannedSteps returns the steps, with numbers from from on, in the form of package deployplan.
+func plannedSteps(steps []step, from int) []deployplan.PlannedStep {
+	all := make([]deployplan.PlannedStep, len(steps))
 	for i := range steps {
 		s := &steps[i]
-		all[i] = deployplan.Step{DependsOn: s.dependsOn, Nested: s.nested != nil}
+		all[i] = deployplan.PlannedStep{DependsOn: s.dependsOn, Nested: s.nested != nil}
 		if s.resource != nil {
 			all[i].Endpoint = endpointOf(s.resource)
 		}
@@ -124,14 +125,14 @@ func planned(steps []step, from int) []deployplan.Step {
 	return all
 }
 
-// endpointOf stands for the endpoint of a resource: its namespace and location, as far as
-// they are known before it is sent.
+// endpointOf returns the namespace and the location of a resource, which identify its endpoint
+// as well as they can before it is sent.
 func endpointOf(r *template.Resource) string {
 	namespace, _, _ := strings.Cut(r.Type, "/")
 	return arm.Fold(namespace) + " " + arm.Location(locationOf(r))
 }
 
-// locationOf is the location of a resource, as far as it is known and may be shown.
+// locationOf returns the location of a resource, or "" if it is not known or is a secret.
 func locationOf(r *template.Resource) string {
 	v, _ := r.Body.Member("location")
 	if v.Secure() {
@@ -140,8 +141,8 @@ func locationOf(r *template.Resource) string {
 	return v.Text()
 }
 
-// firstIn returns the steps of a deployment, without those of nested ones, that depend on no
-// other: its dependencies name the rest.
+// firstIn returns the steps directly in a deployment that depend on no other. Its dependencies
+// name the rest.
 func firstIn(steps []step, within int) (first []Reference) {
 	for i := range steps {
 		if s := &steps[i]; s.within == within && len(s.dependsOn) == 0 && !s.existing() {
@@ -151,8 +152,8 @@ func firstIn(steps []step, within int) (first []Reference) {
 	return first
 }
 
-// held are the numbers of the steps that one holds, and that those hold, in order.
-func held(steps []step, within int) (all []int) {
+// stepsWithin returns the numbers of the steps in a nested deployment, at any depth, in order.
+func stepsWithin(steps []step, within int) (all []int) {
 	for i := range steps {
 		around := steps[i].within
 		for around != within && around != outermost {

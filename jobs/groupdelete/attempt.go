@@ -25,16 +25,16 @@ type attempt struct {
 	payload *Payload
 	group   inventory.Group
 	driver  *deletion.Driver
-	plan    *deletionplan.Plan
-	strays  map[string]inventory.Stray // by member
-	errors  map[string]string          // of members, not recorded yet
-	// gone are the generations of rows whose resource is gone, and rechecked those that
-	// were verified once more, both by key.
+	plan    *deletionplan.Queue
+	strays  map[string]inventory.Stray // by resource
+	errors  map[string]string          // of resources, not recorded yet
+	// gone has the generations of rows whose resource is gone, and rechecked the generations
+	// that were verified once more, both by key.
 	gone, rechecked map[string][16]byte
 	open            []deletionplan.Wait // writes that hold the group back
-	came            int                 // how many resources are younger than the recorded progress
+	younger         int                 // the number of resources that are younger than the recorded progress
 	saved           time.Time
-	checks          int // for members that came back
+	checks          int // for resources that came back
 }
 
 func (d *Deleter) attempt(claim *jobs.Claim, p *Payload, group inventory.Group) *attempt {
@@ -54,21 +54,21 @@ func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 // limit returns when the deletion as a whole times out.
 func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
 
-// watch is the interval at which the plan is refreshed with the findings of other jobs.
+// watch returns the interval at which the queue is refreshed with the findings of other jobs.
 func (w *attempt) watch() time.Duration { return max(w.Floor, 10*time.Millisecond) }
 
-// ids returns the headers of a GET. It names no caller, as what a provider hides from one
-// is there all the same.
-func (w *attempt) ids() http.Header { return w.payload.Header(w.Region) }
+// readHeader returns the headers of a GET. It names no caller, as a provider might hide resources from
+// the caller.
+func (w *attempt) readHeader() http.Header { return w.payload.Header(w.Region) }
 
-// load makes the plan from the inventory.
+// load builds the queue from the inventory.
 func (w *attempt) load(ctx context.Context) error {
 	known, err := w.Prober.Store.Deletions.TypeOrders(ctx, w.claim.Job.Subscription)
 	if err != nil {
 		return err
 	}
 	w.plan = deletionplan.New(w.limits(), known)
-	w.driver.Plan = w.plan
+	w.driver.Queue = w.plan
 	// Most of the open writes were sent by clients before the deletion began.
 	if err := w.driver.ReadOpenWrites(ctx); err != nil {
 		return err
@@ -81,19 +81,19 @@ func (w *attempt) load(ctx context.Context) error {
 		return err
 	}
 	was := w.payload.Progress
-	w.plan.Resume(was.Total, was.Deleted, w.came, was.Pass)
+	w.plan.Resume(was.Total, was.Deleted, w.younger, was.Pass)
 	if len(recorded) == 0 && was.Total == 0 {
-		w.note("group delete begins", zap.Int("resources", len(w.plan.Members)))
+		w.logEvent("group delete begins", zap.Int("resources", len(w.plan.Resources)))
 	}
 	return nil
 }
 
 // Rows implements [deletion.Kind].
 func (w *attempt) Rows(ctx context.Context, each func(inventory.Resource) error) error {
-	w.came = 0
+	w.younger = 0
 	found := func(row inventory.Resource) error {
 		if row.Created.After(w.payload.Saved) {
-			w.came++
+			w.younger++
 		}
 		return each(row)
 	}
@@ -117,7 +117,7 @@ func (w *attempt) Rows(ctx context.Context, each func(inventory.Resource) error)
 	return err
 }
 
-// rowOf returns a stray as a row of the group's.
+// rowOf returns a stray as a row of the group.
 func rowOf(stray inventory.Stray) inventory.Resource {
 	row := stray.Row()
 	row.Key, row.Created = stray.MemberKey(), stray.Seen
@@ -125,9 +125,9 @@ func rowOf(stray inventory.Stray) inventory.Resource {
 }
 
 // Unknown implements [deletion.Kind].
-func (w *attempt) Unknown(ctx context.Context, m *deletionplan.Member, row inventory.Resource) (bool, error) {
+func (w *attempt) Unknown(ctx context.Context, m *deletionplan.Resource, row inventory.Resource) (bool, error) {
 	if stray, is := w.strays[m.Key]; is {
-		return w.askStray(ctx, m, stray)
+		return w.probeStray(ctx, m, stray)
 	}
 	if m.State != deletionplan.Accepted || !seenAbsent(row) {
 		return false, nil
@@ -135,13 +135,13 @@ func (w *attempt) Unknown(ctx context.Context, m *deletionplan.Member, row inven
 	return true, w.confirmAbsent(ctx, row)
 }
 
-// askStray probes a stray whose delete was accepted, or refused while a write of it was under
+// probeStray probes a stray whose delete was accepted, or refused while a write of it was under
 // way, because no other job does.
-func (w *attempt) askStray(ctx context.Context, m *deletionplan.Member, stray inventory.Stray) (unknown bool, err error) {
+func (w *attempt) probeStray(ctx context.Context, m *deletionplan.Resource, stray inventory.Stray) (unknown bool, err error) {
 	if m.State != deletionplan.Accepted && m.Busy == "" {
 		return false, nil
 	}
-	answer, unanswered := w.Prober.Get(ctx, w.ids(), stray.Row())
+	answer, unanswered := w.Prober.Get(ctx, w.readHeader(), stray.Row())
 	shown, readable := inventory.ReadObservation(answer.Body)
 	if unanswered == nil && answer.Status == http.StatusNotFound {
 		if _, err := w.Prober.Store.Strays.ForgetGone(ctx, stray); err != nil {
@@ -150,7 +150,7 @@ func (w *attempt) askStray(ctx context.Context, m *deletionplan.Member, stray in
 		w.plan.Drop(m.Key)
 		return true, nil
 	}
-	return unanswered != nil || !readable || !index.Terminal(shown.ProvisioningState), nil //nolint:nilerr // its region delays no other
+	return unanswered != nil || !readable || !index.Terminal(shown.ProvisioningState), nil //nolint:nilerr // a region that does not answer must not delay the others
 }
 
 // seenAbsent reports whether a GET found nothing of a row's resource, but a write of
@@ -166,13 +166,13 @@ func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) err
 		return nil
 	}
 	w.rechecked[row.Key] = row.Generation
-	probed, err := w.Prober.Probe(ctx, w.ids(), row)
+	probed, err := w.Prober.Probe(ctx, w.readHeader(), row)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if a := w.absence(row, probed, err); a.Outcome == deletionplan.OutcomeGone {
-		if a.Note != nil {
-			a.Note()
+	if a := w.absenceResult(row, probed, err); a.Outcome == deletionplan.OutcomeGone {
+		if a.Apply != nil {
+			a.Apply()
 		}
 		w.plan.Drop(row.Key)
 	}
@@ -185,7 +185,7 @@ func (w *attempt) Failure(ctx context.Context, key string) (string, error) {
 }
 
 // Answered implements [deletion.Kind].
-func (w *attempt) Answered(a deletion.Answer) error {
+func (w *attempt) Answered(a deletion.CallResult) error {
 	w.metrics.calls.WithLabelValues(a.Outcome.String()).Inc()
 	if a.Text != "" {
 		w.errors[a.Key] = a.Text
@@ -213,7 +213,7 @@ const longestStay = time.Second
 // Rest implements [deletion.Kind].
 func (w *attempt) Rest(ctx context.Context, pause time.Duration) (result jobs.Result, ended bool, err error) {
 	if pause > longestStay || w.driver.AwaitsOthers() {
-		result, err = w.again(ctx, pause)
+		result, err = w.continueAfter(ctx, pause)
 		return result, true, err
 	}
 	if !slices.Equal(w.waiting(), w.payload.Waits) {
@@ -243,7 +243,7 @@ func (w *attempt) learn(ctx context.Context) error {
 // save records the deletion's progress.
 func (w *attempt) save(ctx context.Context) error {
 	w.saved = time.Now()
-	w.payload.Progress, w.payload.Saved, w.payload.Waits = w.plan.Progress(), w.now(), w.waiting()
+	w.payload.Progress, w.payload.Saved, w.payload.Waits = w.plan.Summary(), w.now(), w.waiting()
 	if err := w.learn(ctx); err != nil {
 		return err
 	}
@@ -260,10 +260,10 @@ func (w *attempt) save(ctx context.Context) error {
 	}
 }
 
-// changed returns the members whose record has changed, at most a page of them. It
-// leaves out those in flight, which get an answer anyway.
+// changed returns the resources whose record has changed, at most a page of them. It
+// leaves out resources in flight, which get a result anyway.
 func (w *attempt) changed() (page []inventory.DeletionMember) {
-	for key, m := range w.plan.Members {
+	for key, m := range w.plan.Resources {
 		if !m.Changed || m.State == deletionplan.InFlight {
 			continue
 		}
@@ -277,7 +277,7 @@ func (w *attempt) changed() (page []inventory.DeletionMember) {
 	return page
 }
 
-func (w *attempt) note(what string, fields ...zap.Field) {
+func (w *attempt) logEvent(what string, fields ...zap.Field) {
 	w.Log.Info(what, append(fields, zap.String("group", strings.ToValidUTF8(w.payload.Group, "\uFFFD")),
 		zap.String("subscription", w.claim.Job.Subscription), zap.String("job", w.claim.Job.Name()), zap.String("correlationId", w.payload.Correlation))...)
 }

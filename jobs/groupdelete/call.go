@@ -22,16 +22,16 @@ import (
 )
 
 // Call implements [deletion.Kind].
-func (w *attempt) Call(m *deletionplan.Member) deletion.Sender {
+func (w *attempt) Call(m *deletionplan.Resource) deletion.Sender {
 	key := m.Key
 	if stray, is := w.strays[key]; is {
-		return func(ctx, calling context.Context) deletion.Answer { return w.callStray(ctx, calling, stray) }
+		return func(ctx, calling context.Context) deletion.CallResult { return w.callStray(ctx, calling, stray) }
 	}
-	return func(ctx, calling context.Context) deletion.Answer { return w.callRow(ctx, calling, key) }
+	return func(ctx, calling context.Context) deletion.CallResult { return w.callRow(ctx, calling, key) }
 }
 
 // callRow sends one DELETE for the resource of a row.
-func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.Answer {
+func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.CallResult {
 	row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, key)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -41,13 +41,13 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) deletion.Ans
 	case deletion.Followed(row):
 		return deletion.Result(deletionplan.OutcomeUnproven)
 	}
-	return w.at(ctx, row, func(q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+	return w.callEndpoint(ctx, row, func(q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
 		return w.callAt(ctx, calling, row, q, endpoint)
 	})
 }
 
-// at calls the endpoint of a resource once there is room.
-func (w *attempt) at(ctx context.Context, row inventory.Resource, call func(*routing.Request, *regions.Endpoint) deletion.Answer) deletion.Answer {
+// callEndpoint calls the endpoint of a resource once there is room.
+func (w *attempt) callEndpoint(ctx context.Context, row inventory.Resource, call func(*routing.Request, *regions.Endpoint) deletion.CallResult) deletion.CallResult {
 	q, endpoint, err := w.Prober.Target(row)
 	if err != nil {
 		a, _ := deletion.Unconfigured(err)
@@ -61,7 +61,7 @@ func (w *attempt) at(ctx context.Context, row inventory.Resource, call func(*rou
 	return call(q, endpoint)
 }
 
-func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
 	header := w.header()
 	if q.Type.Capabilities.ETags {
 		a, decided := w.condition(ctx, row, q, endpoint, header)
@@ -88,11 +88,11 @@ func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q
 	settled, err := w.Prober.Store.Settle(context.WithoutCancel(calling), ticket, means)
 	failpoint.Pass(failpoint.GroupSettleAfter)
 	switch {
-	case err != nil: // the intent ends by time; the row says that it is there
+	case err != nil: // the intent expires; until then the row shows the resource
 		return stale()
 	case settled.Row == nil:
 	case a.Outcome == deletionplan.OutcomeGone: // another write may overturn it
-		return w.unproven(context.WithoutCancel(calling), *settled.Row)
+		return w.probeUnproven(context.WithoutCancel(calling), *settled.Row)
 	case a.Outcome == deletionplan.OutcomeRefused && deletion.Followed(*settled.Row): // by another's DELETE
 		a.Outcome = deletionplan.OutcomeUnproven
 	default:
@@ -102,8 +102,8 @@ func (w *attempt) callAt(ctx, calling context.Context, row inventory.Resource, q
 }
 
 // callStray sends one DELETE for a stray, to the region where it was seen.
-func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) deletion.Answer {
-	return w.at(ctx, stray.Row(), func(q *routing.Request, endpoint *regions.Endpoint) deletion.Answer {
+func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) deletion.CallResult {
+	return w.callEndpoint(ctx, stray.Row(), func(q *routing.Request, endpoint *regions.Endpoint) deletion.CallResult {
 		started := time.Now()
 		ticket, err := w.Prober.Store.Strays.BeginDelete(calling, stray, inventory.Write{
 			APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
@@ -116,7 +116,7 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 			return stale()
 		}
 		if a.Outcome == deletionplan.OutcomeRefused { // no other job follows its writes
-			got, err := w.Prober.Get(calling, w.ids(), stray.Row())
+			got, err := w.Prober.Get(calling, w.readHeader(), stray.Row())
 			shown, readable := inventory.ReadObservation(got.Body)
 			if err == nil && got.Status == http.StatusOK && readable && !index.Terminal(shown.ProvisioningState) {
 				a.Busy = "write"
@@ -128,14 +128,14 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 
 // header returns the headers of a DELETE: its ids, and the caller that it is made for.
 func (w *attempt) header() http.Header {
-	header := w.ids()
+	header := w.readHeader()
 	w.payload.Caller.Stamp(header)
 	return header
 }
 
-// unsent returns the answer for a call that was not made. A refusal by the inventory
-// means that the plan is stale, or that the group no longer belongs to the job.
-func unsent(err error) deletion.Answer {
+// unsent returns the result of a call that was not made. If the inventory refused it, the queue
+// is stale, or the group no longer belongs to the job.
+func unsent(err error) deletion.CallResult {
 	a := deletion.Result(deletionplan.OutcomeUnsent)
 	a.Stale = errors.Is(err, inventory.ErrChanged)
 	var state *index.GroupStateError
@@ -145,8 +145,8 @@ func unsent(err error) deletion.Answer {
 	return a
 }
 
-// stale returns the answer for a call whose outcome the inventory does not have.
-func stale() deletion.Answer {
+// stale returns the result of a call whose outcome could not be recorded.
+func stale() deletion.CallResult {
 	a := deletion.Result(deletionplan.OutcomeUnsent)
 	a.Stale = true
 	return a
@@ -156,8 +156,8 @@ func stale() deletion.Answer {
 // present version. decided reports that no DELETE should be sent.
 func (w *attempt) condition(
 	ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header,
-) (a deletion.Answer, decided bool) {
-	asking := w.ids()
+) (a deletion.CallResult, decided bool) {
+	asking := w.readHeader()
 	asking.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: asking})
 	if err != nil {
@@ -165,7 +165,7 @@ func (w *attempt) condition(
 	}
 	switch means, after := answers.Verdict(got.Status, got.Header, answers.About(got.Status, got.Body, row.ID)); means {
 	case answers.Absent:
-		return w.absent(ctx, row), true
+		return w.recordAbsent(ctx, row), true
 	case answers.Later, answers.Unreachable:
 		a.Result, a.Text = deletionplan.Result{Outcome: deletionplan.ByMeaning[means], After: after, Why: whyStatus(got.Status)}, answers.Text(got.Status, got.Body)
 		return a, true
@@ -178,16 +178,16 @@ func (w *attempt) condition(
 	return a, false
 }
 
-// absent records that a GET found nothing of a row. If a write of unknown outcome keeps
+// recordAbsent records that a GET found nothing of a row. If a write of unknown outcome keeps
 // that from settling the row, the row may go with the group; if a create is followed,
 // the deletion waits for its end.
-func (w *attempt) absent(ctx context.Context, row inventory.Resource) deletion.Answer {
+func (w *attempt) recordAbsent(ctx context.Context, row inventory.Resource) deletion.CallResult {
 	settled, generation, err := w.Prober.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
-	return w.absence(row, probe.ProbeResult{Settled: settled, Generation: generation}, err)
+	return w.absenceResult(row, probe.ProbeResult{Settled: settled, Generation: generation}, err)
 }
 
-// absence returns what a probe that found nothing means for a member.
-func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err error) deletion.Answer {
+// absenceResult returns the result for a resource after a probe that found nothing.
+func (w *attempt) absenceResult(row inventory.Resource, probed probe.ProbeResult, err error) deletion.CallResult {
 	switch {
 	case err == nil && probed.Settled:
 		return deletion.Result(deletionplan.OutcomeGone)
@@ -197,22 +197,22 @@ func (w *attempt) absence(row inventory.Resource, probed probe.ProbeResult, err 
 		return deletion.Result(deletionplan.OutcomeUnproven)
 	}
 	a := deletion.Result(deletionplan.OutcomeGone)
-	a.Note = func() { w.gone[row.Key] = probed.Generation }
+	a.Apply = func() { w.gone[row.Key] = probed.Generation }
 	return a
 }
 
-// unproven probes a resource whose DELETE found nothing while another write may
+// probeUnproven probes a resource whose DELETE found nothing while another write may
 // overturn that.
-func (w *attempt) unproven(ctx context.Context, row inventory.Resource) deletion.Answer {
-	probed, err := w.Prober.Probe(ctx, w.ids(), row)
-	return w.absence(row, probed, err)
+func (w *attempt) probeUnproven(ctx context.Context, row inventory.Resource) deletion.CallResult {
+	probed, err := w.Prober.Probe(ctx, w.readHeader(), row)
+	return w.absenceResult(row, probed, err)
 }
 
-// exchange sends a DELETE, and returns what became of it for the plan and for the inventory.
+// exchange sends a DELETE, and returns its result for the queue and for the inventory.
 // Once the request has left, exchange waits for its end even if the attempt is over.
 func (w *attempt) exchange(
 	ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time,
-) (a deletion.Answer, settled inventory.Answer) {
+) (a deletion.CallResult, settled inventory.Answer) {
 	header.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
 	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
@@ -239,9 +239,9 @@ func (w *attempt) exchange(
 	return a, settled
 }
 
-// unanswered returns the answer for a call without one: its region is unreachable,
-// unless the call came too late to be made.
-func unanswered(err error, q *routing.Request) deletion.Answer {
+// unanswered returns the result of a call without an answer: its region is unreachable, unless
+// the call came too late to be made.
+func unanswered(err error, q *routing.Request) deletion.CallResult {
 	fault := upstream.FaultOf(err, "")
 	if fault.TooLate() || errors.Is(err, context.Canceled) {
 		return deletion.Result(deletionplan.OutcomeUnsent)
@@ -251,5 +251,5 @@ func unanswered(err error, q *routing.Request) deletion.Answer {
 	return a
 }
 
-// whyStatus puts a provider's answer into a sentence.
+// whyStatus returns a sentence about the status of a provider's answer.
 func whyStatus(status int) string { return "Its provider answered " + strconv.Itoa(status) + "." }

@@ -1,7 +1,7 @@
 // Package groupdelete deletes the resources of a group, and then the group.
 //
-// A [deletion.Driver] drives it. Each DELETE is an intent in the inventory like a client's
-// write. Rows, strays and intents alone say what is left.
+// It uses a [deletion.Driver]. Each DELETE is an intent in the inventory, like a client's write.
+// Only rows, strays and intents show what is left.
 //
 // A caller who may delete the group may delete all that it holds, as in ARM: no right to
 // a single resource is checked, and the deletion goes on when its caller loses the right.
@@ -31,7 +31,7 @@ import (
 	"portico/routing"
 )
 
-// EmptinessCheck asks a group's providers whether the group is empty; see
+// EmptinessCheck finds out from a group's providers whether the group is empty; see
 // [inventory.DeleteGroupConditions].
 type EmptinessCheck interface {
 	// Judge allows the group to go if every place was looked at. It runs in the
@@ -43,26 +43,26 @@ type EmptinessCheck interface {
 	Look(ctx context.Context, refusal error) (bool, error)
 }
 
-// Deleter deletes groups (arm.ResourceGroupDeletionBlocked and its kin say how a
-// deletion can end).
+// Deleter deletes groups. arm.ResourceGroupDeletionBlocked and the codes next to it are the
+// errors that a deletion can end with.
 //
 // Each attempt makes a plan from the inventory and drives it until it can only wait. The job
-// and its members only record failures.
+// and its resources only record failures.
 type Deleter struct {
 	Prober         probe.Prober
 	EmptinessCheck func(Payload) EmptinessCheck
 	Sender         string // which replica sends
 	Region         string // of the front door, for the ids of its calls
-	PerEndpoint    int    // calls under way per endpoint, of one caller's deletions on this replica
-	AtEndpoint     int    // and of all callers'; at least PerEndpoint
-	PerJob         int    // calls under way of one deletion
+	PerEndpoint    int    // calls under way per endpoint, for one caller's deletions on this replica
+	AtEndpoint     int    // and for all callers' deletions; at least PerEndpoint
+	PerJob         int    // calls under way for one deletion
 	Budget         time.Duration
-	Limit          time.Duration // of a deletion as a whole
+	Limit          time.Duration // for a deletion as a whole
 	// SendWithin and CallLimit are the times after its intent within which a call may
 	// begin, and may still send.
 	SendWithin, CallLimit time.Duration
 
-	Floor time.Duration // the least time between two calls for the same member
+	Floor time.Duration // the least time between two calls for the same resource
 	Log   *zap.Logger
 
 	metrics *metrics
@@ -96,22 +96,16 @@ func (d *Deleter) limits() deletionplan.Limits {
 	return deletionplan.Limits{PerEndpoint: d.PerEndpoint, PerJob: d.PerJob, Budget: d.Budget, Pause: d.Floor, Longest: deletionplan.LongestWait}
 }
 
-// Progress is the progress of a deletion.
-type Progress = deletionplan.Progress
-
-// Wait is one thing that a deletion waits for.
-type Wait = deletionplan.Wait
-
 // Payload is the payload of a group deletion's job.
 type Payload struct {
 	Group       string   `json:"group"` // as it was written
 	Incarnation [16]byte `json:"incarnation"`
 	jobs.Commission
-	Progress deletionplan.Progress `json:"progress"`
-	Waits    []deletionplan.Wait   `json:"waits,omitempty"`
-	// Canceling: Waits are what a deletion that is being canceled waits for.
+	Progress deletionplan.Summary `json:"progress"`
+	Waits    []deletionplan.Wait  `json:"waits,omitempty"`
+	// Canceling: the deletion is being canceled, and waits for Waits before it ends.
 	Canceling bool `json:"canceling,omitempty"`
-	// Saved is when Progress was recorded: it does not include later members.
+	// Saved is when Progress was recorded: it does not include later resources.
 	Saved time.Time `json:"saved,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
 	// Fault is the error that the deletion ended with, as clients get it.
@@ -124,7 +118,7 @@ func (p Payload) String() string { return jobrow.PayloadOf(p) }
 // ReadPayload reads the payload of a deletion's job.
 func ReadPayload(j jobrow.Job) (p Payload, err error) {
 	err = j.Read(&p)
-	if j.State == jobrow.Cancelling && !p.Canceling { // it waits no longer for what it waited for before
+	if j.State == jobrow.Cancelling && !p.Canceling { // its earlier waits are over
 		p.Waits, p.Progress.WaitingFor = nil, nil
 	}
 	return p, err
@@ -133,16 +127,16 @@ func ReadPayload(j jobrow.Job) (p Payload, err error) {
 // Describe implements [jobs.Kind].
 func (d *Deleter) Describe() jobs.Description {
 	return jobs.Description{
-		Cancellable: true, AfterRestore: jobs.Cancelled, Parts: true,
+		Cancellable: true, AfterRestore: jobs.Cancelled,
 		Limit: d.Limit, LimitSetting: "groupDelete.limit",
 		Problems: jobs.Problems{TooLong: "groupDeleteTooLong", Waiting: "groupDeleteWaiting", Slow: "groupDeleteSlow", Subject: "The deletion of a group"},
 		Reason:   "deletionUnderWay", Message: "The group is being deleted with all that it holds.",
-		Refusals: []arm.Code{arm.ResourceGroupBeingDeleted}, HeldAt: d.heldAt, Show: show,
+		Refusals: []arm.Code{arm.ResourceGroupBeingDeleted}, HoldsAt: d.holdsAt, Show: show, Remaining: d.remaining,
 	}
 }
 
-// heldAt finds the deletion of the group that a path lies in.
-func (d *Deleter) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+// holdsAt finds the deletion of the group that a path lies in.
+func (d *Deleter) holdsAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
 	if path.Group() == "" {
 		return nil, nil
 	}
@@ -156,13 +150,13 @@ func (d *Deleter) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, erro
 	return jobs.HoldOf(ctx, d.Prober.Store.Jobs, group.Subscription, group.Generation, routing.GroupID(path.Subscription(), group.Name))
 }
 
-func show(j jobrow.Job) jobs.Standing {
+func show(j jobrow.Job) jobs.ProgressReport {
 	p, err := ReadPayload(j)
 	if err != nil {
-		return jobs.Standing{} // the job's attempts report the fault
+		return jobs.ProgressReport{} // the job's attempts report the fault
 	}
 	progress := p.Progress
-	s := jobs.Standing{
+	s := jobs.ProgressReport{
 		On: routing.GroupID(j.Subscription, p.Group), Done: progress.Deleted, Of: progress.Total, WaitingFor: progress.WaitingFor,
 		Outcome: fmt.Sprintf("%d of %d resources are deleted.", progress.Deleted, progress.Total),
 		Left:    fmt.Sprintf("%d of %d resources are left, %d of them refused to go", progress.Total-progress.Deleted, progress.Total, progress.Parked),
@@ -172,9 +166,6 @@ func show(j jobrow.Job) jobs.Standing {
 	}
 	return s
 }
-
-// ErrNoDeletion refuses a job that is no group's deletion.
-var ErrNoDeletion = errors.New("the job deletes no group")
 
 // Caused reports whether the deletion of a group caused the change that an event
 // reports.

@@ -21,7 +21,7 @@ import (
 	"portico/upstream/answers"
 )
 
-// closingRounds is how often one attempt tries to close a group: each look at its
+// closingRounds is the number of times that one attempt tries to close a group: each look at its
 // places may find new ones.
 const closingRounds = 4
 
@@ -36,12 +36,12 @@ func (w *attempt) End(ctx context.Context, end deletionplan.End, late bool) (res
 	case late:
 		result, err = w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 	case end == deletionplan.EndBlocked:
-		came, undecided, err := w.lookAround(ctx)
+		came, undecided, err := w.findReturned(ctx)
 		switch {
 		case came, err != nil:
 			return jobs.Result{}, false, err
 		case undecided:
-			result, err = w.again(ctx, w.watch())
+			result, err = w.continueAfter(ctx, w.watch())
 			return result, true, err
 		}
 		result, err = w.fail(ctx, arm.ResourceGroupDeletionBlocked, ",")
@@ -59,7 +59,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 	}
 	check := w.EmptinessCheck(*w.payload)
 	done := *w.payload
-	done.Progress, done.Ended = w.plan.Progress(), w.now()
+	done.Progress, done.Ended = w.plan.Summary(), w.now()
 	done.Progress.WaitingFor, done.Waits = nil, nil
 	for range closingRounds {
 		failpoint.Pass(failpoint.GroupCloseBefore)
@@ -70,10 +70,10 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 		case err == nil:
 			failpoint.Pass(failpoint.GroupCloseAfter)
 			w.metrics.ends.WithLabelValues("Succeeded").Inc()
-			w.note("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
+			w.logEvent("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
 			return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 		case errors.As(err, &left) && left.Intents == 0: // adopted meanwhile, or changed
-			return w.again(ctx, w.watch())
+			return w.continueAfter(ctx, w.watch())
 		case late && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, jobrow.ErrLeaseLost):
 			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		case errors.As(err, &left): // a call may still be running
@@ -81,9 +81,9 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 			if err != nil {
 				return jobs.Result{}, fmt.Errorf("read the calls that keep the group: %w", err)
 			}
-			return w.again(ctx, w.waitFor(ctx, calls, func(o inventory.OpenWrite) time.Time { return o.NotAfter }, "that began before may still be under way."))
+			return w.continueAfter(ctx, w.waitFor(ctx, calls, func(o inventory.OpenWrite) time.Time { return o.NotAfter }, "that began before may still be under way."))
 		case errors.Is(err, inventory.ErrNotFound):
-			return w.again(ctx, w.watch()) // see Run
+			return w.continueAfter(ctx, w.watch()) // see Run
 		}
 		looked, inconclusive := check.Look(ctx, err)
 		if inconclusive != nil {
@@ -93,7 +93,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 			return jobs.Result{}, fmt.Errorf("close the group: %w", err)
 		}
 	}
-	return w.again(ctx, w.watch())
+	return w.continueAfter(ctx, w.watch())
 }
 
 // waitFor adds the writes that hold the group back to the status, and returns the pause
@@ -102,7 +102,7 @@ func (w *attempt) waitFor(ctx context.Context, open []inventory.OpenWrite, until
 	pause := w.watch()
 	for _, o := range open {
 		id, ends := o.Key, until(o)
-		if row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, o.Key); err == nil { // else the name alone is known
+		if row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, o.Key); err == nil { // else only its key is known
 			id = row.ID
 		}
 		w.open = append(w.open, deletionplan.Wait{ID: id, Region: o.Region, Until: ends, Reason: "A " + o.Kind.String() + " " + reason})
@@ -111,10 +111,10 @@ func (w *attempt) waitFor(ctx context.Context, open []inventory.OpenWrite, until
 	return pause
 }
 
-// lookAround looks for members that came back after their delete, before the deletion
+// findReturned looks for resources that came back after their delete, before the deletion
 // is given up. came reports whether there are any; undecided reports that a call for a
 // present resource is still open. A region that does not answer does not delay the end.
-func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err error) {
+func (w *attempt) findReturned(ctx context.Context) (came, undecided bool, err error) {
 	if w.checks++; w.checks > closingRounds {
 		return false, false, nil
 	}
@@ -135,8 +135,8 @@ func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err err
 	return w.plan.Total > known, undecided, err
 }
 
-// again returns a result that continues after a pause.
-func (w *attempt) again(ctx context.Context, pause time.Duration) (jobs.Result, error) {
+// continueAfter returns a result that continues after a pause.
+func (w *attempt) continueAfter(ctx context.Context, pause time.Duration) (jobs.Result, error) {
 	if err := w.save(ctx); err != nil {
 		return jobs.Result{}, err
 	}
@@ -159,7 +159,7 @@ func (w *attempt) waitForRegions(ctx context.Context, inconclusive error) (jobs.
 	return jobs.Result{Payload: w.payload.String()}, inconclusive
 }
 
-// fail reopens the group with the resources that are left, and says why.
+// fail reopens the group with the resources that are left, and an error that names them.
 func (w *attempt) fail(ctx context.Context, code arm.Code, separator string) (jobs.Result, error) {
 	if err := w.save(ctx); err != nil {
 		return jobs.Result{}, err
@@ -198,25 +198,25 @@ func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string
 		return jobs.Result{}, fmt.Errorf("reopen the group: %w", err)
 	}
 	w.metrics.ends.WithLabelValues(string(fault.Code)).Inc()
-	w.note("group delete ended", zap.String("outcome", outcome), zap.String("code", string(fault.Code)), zap.Int("left", len(left)))
+	w.logEvent("group delete ended", zap.String("outcome", outcome), zap.String("code", string(fault.Code)), zap.Int("left", len(left)))
 	return jobs.Result{End: state, Recorded: true}, nil
 }
 
-// leftovers returns the members that are left, by key.
+// leftovers returns the resources that are left, by key.
 func (w *attempt) leftovers(ctx context.Context) ([]answers.Detail, error) {
-	left := make([]answers.Detail, 0, len(w.plan.Members))
-	for _, key := range slices.Sorted(maps.Keys(w.plan.Members)) {
+	left := make([]answers.Detail, 0, len(w.plan.Resources))
+	for _, key := range slices.Sorted(maps.Keys(w.plan.Resources)) {
 		text, err := w.Failure(ctx, key)
 		if err != nil {
 			return nil, fmt.Errorf("read why a resource is left: %w", err)
 		}
 		text = cmp.Or(text, answers.FaultText("ResourceNotDeleted", "The resource still exists."))
-		left = append(left, answers.NewDetail(w.plan.Members[key].ID, text, answers.DetailBytes/len(w.plan.Members)))
+		left = append(left, answers.NewDetail(w.plan.Resources[key].ID, text, answers.DetailBytes/len(w.plan.Resources)))
 	}
 	return left, nil
 }
 
-// shortNames returns the leftovers as messages name them.
+// shortNames returns the names of the leftovers for messages.
 func shortNames(left []answers.Detail) []string {
 	names := make([]string, len(left))
 	for i, l := range left {

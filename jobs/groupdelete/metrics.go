@@ -17,7 +17,7 @@ type metrics struct {
 	calls, ends      *prometheus.CounterVec
 	members, waiting *prometheus.GaugeVec
 
-	live  meter.Live[deletionplan.Progress] // of the deletions that this replica works on
+	live  meter.Live[deletionplan.Summary] // of the deletions that this replica works on
 	mu    sync.Mutex
 	shown map[string]int // the regions that deletions wait for
 }
@@ -73,7 +73,7 @@ func (d *Deleter) Measure(ctx context.Context, open int) error {
 	return nil
 }
 
-// wait shows how many deletions wait for which regions. The metric of a region that is
+// wait shows the number of deletions that wait for each region. The metric of a region that is
 // still waited for never disappears in between.
 func (m *metrics) wait(regions map[string]int) {
 	m.mu.Lock()
@@ -91,8 +91,8 @@ func (m *metrics) wait(regions map[string]int) {
 
 func (w *attempt) measure() { w.metrics.live.Set(w.claim.Job.ID, w.plan.Counted()) }
 
-func (m *metrics) show(deletions []deletionplan.Progress) {
-	var all deletionplan.Progress
+func (m *metrics) show(deletions []deletionplan.Summary) {
+	var all deletionplan.Summary
 	for _, p := range deletions {
 		all.InFlight, all.Waiting, all.Parked = all.InFlight+p.InFlight, all.Waiting+p.Waiting, all.Parked+p.Parked
 	}

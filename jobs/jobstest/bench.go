@@ -42,7 +42,7 @@ const (
 // Reset is the status of a connection that breaks.
 const Reset = -1
 
-// Reply is what the provider answers to a GET.
+// Reply is the provider's answer to a GET.
 type Reply struct {
 	Status int
 	Body   string
@@ -208,14 +208,14 @@ func SayAbsent(w http.ResponseWriter, path string) {
 	fmt.Fprintf(w, `{"error":{"code":"ResourceNotFound","message":"The Resource '%s' was not found."}}`, path[strings.LastIndexByte(path, '/')+1:])
 }
 
-// Say sets what the provider answers, one after the other; the last stays.
+// Say sets the provider's replies, to be used one after the other; the last one stays.
 func (p *Provider) Say(path string, replies ...Reply) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.replies[path] = replies
 }
 
-// Questions is how often a path was asked for.
+// Questions returns how often a path was requested.
 func (p *Provider) Questions(path string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -229,14 +229,15 @@ func (p *Provider) Correlations() int {
 	return len(p.correlations)
 }
 
-// Caller is the tenant and the object on whose behalf a path was asked for last.
+// Caller returns the tenant and the object of the caller of the last request for a path.
 func (p *Provider) Caller(path string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.callers[path]
 }
 
-// Versions are those with which the machine was asked for, each once, in their order.
+// Versions returns the api-versions that the machine was requested with, each once, in their
+// order.
 func (p *Provider) Versions() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -27,15 +27,15 @@ import (
 	"portico/upstream/answers"
 )
 
-// asksAtOnce bounds the concurrent probes of one call's members.
-const asksAtOnce = 8
+// probesAtOnce bounds the concurrent probes of one call's resources.
+const probesAtOnce = 8
 
 // update applies the outcome of a task to the plan.
 type update func(now time.Time)
 
-// carryOut does all tasks at the same time and records their outcomes. None starts once
+// execute executes all tasks concurrently and records their outcomes. None starts once
 // ctx has ended; tasks that have started go on for a while.
-func (w *attempt) carryOut(ctx context.Context, tasks []moveplan.Task) error {
+func (w *attempt) execute(ctx context.Context, tasks []moveplan.Task) error {
 	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(jobs.RecordTime, cut) })
@@ -65,16 +65,16 @@ func (w *attempt) carryOut(ctx context.Context, tasks []moveplan.Task) error {
 			break
 		}
 		c := task.Call
-		switch task.Step {
-		case moveplan.StepSend:
+		switch task.Action {
+		case moveplan.ActionSend:
 			var send func(context.Context) update
 			if send, failed = w.begin(ctx, c); send != nil {
-				do(step(calling, "step move", send))
+				do(withSpan(calling, "step move", send))
 			}
-		case moveplan.StepPoll:
-			do(step(calling, "step poll", func(ctx context.Context) update { return w.poll(ctx, c) }))
-		case moveplan.StepAsk:
-			do(step(calling, "step verify", func(ctx context.Context) update { return w.ask(ctx, c) }))
+		case moveplan.ActionPoll:
+			do(withSpan(calling, "step poll", func(ctx context.Context) update { return w.poll(ctx, c) }))
+		case moveplan.ActionProbe:
+			do(withSpan(calling, "step verify", func(ctx context.Context) update { return w.probeResources(ctx, c) }))
 		}
 	}
 	at.Wait()
@@ -96,8 +96,8 @@ func (w *attempt) carryOut(ctx context.Context, tasks []moveplan.Task) error {
 	return failed
 }
 
-// step gives a task's work a span of its own.
-func step(ctx context.Context, name string, work func(context.Context) update) func() update {
+// withSpan gives a task's work a span of its own.
+func withSpan(ctx context.Context, name string, work func(context.Context) update) func() update {
 	return func() update {
 		ctx, span := spans.Begin(ctx, spans.JobStep, name)
 		defer span.End()
@@ -119,7 +119,7 @@ func (w *attempt) begin(ctx context.Context, c *moveplan.Call) (func(context.Con
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target, APIVersion: c.Version, Sender: w.Sender}
 	for _, m := range c.Open() {
 		ids = append(ids, m.ID)
-		order.Members = append(order.Members, c.InventoryMember(m))
+		order.Members = append(order.Members, c.InventoryRow(m))
 	}
 	failpoint.Pass(failpoint.MoveBeginBefore)
 	err = w.Prober.Store.Moves.BeginCall(ctx, &w.claim.Job, order, w.render())
@@ -141,13 +141,13 @@ func (w *attempt) begin(ctx context.Context, c *moveplan.Call) (func(context.Con
 		result := w.exchange(ctx, c, q, endpoint, contentOf(w.to, ids), started)
 		return func(now time.Time) {
 			w.metrics.calls.WithLabelValues(result.Outcome.String()).Inc()
-			w.noteCall(c, result)
+			w.logCall(c, result)
 			w.plan.OnResult(c, result, now)
 		}
 	}, nil
 }
 
-// revise finds the members of a call that can no longer move.
+// revise finds the resources of a call that can no longer move.
 func (w *attempt) revise(ctx context.Context, c *moveplan.Call) error {
 	for _, m := range c.Open() {
 		review := w.reviewRow
@@ -164,36 +164,36 @@ func (w *attempt) revise(ctx context.Context, c *moveplan.Call) error {
 }
 
 // reviewRow decides whether a row can still move and, if not, its state and the reason.
-func (w *attempt) reviewRow(ctx context.Context, c *moveplan.Call, m *moveplan.Member) (moveplan.MemberState, string, error) {
+func (w *attempt) reviewRow(ctx context.Context, c *moveplan.Call, m *moveplan.Resource) (moveplan.State, string, error) {
 	row, err := w.Prober.Store.Resource(ctx, w.from.Subscription, m.Key)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return moveplan.MemberGone, absentText(m.ID), nil
+		return moveplan.Gone, absentText(m.ID), nil
 	case err != nil:
-		return moveplan.MemberOpen, "", fmt.Errorf("read a resource that moves: %w", err)
+		return moveplan.Open, "", fmt.Errorf("read a resource that moves: %w", err)
 	case row.Phase != index.Live || row.FollowDelete || row.Region != c.Region:
-		return moveplan.MemberStayed, answers.FaultText("RequestConflict", "The resource is being deleted, or was made anew."), nil
+		return moveplan.Stayed, answers.FaultText("RequestConflict", "The resource is being deleted, or was made anew."), nil
 	}
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
-	taken, err := w.taken(ctx, order.MovedRow(row, w.to).Key)
+	taken, err := w.targetOccupied(ctx, order.MovedRow(row, w.to).Key)
 	if err != nil || !taken {
-		return moveplan.MemberOpen, "", err
+		return moveplan.Open, "", err
 	}
-	return moveplan.MemberStayed, answers.FaultText("RequestConflict", "The target resource group has a resource of this ID."), nil
+	return moveplan.Stayed, answers.FaultText("RequestConflict", "The target resource group has a resource of this ID."), nil
 }
 
-// reviewStray is reviewRow for a stray: Portico may have seen that its region no longer
+// reviewStray decides the same for a stray: Portico may have seen that its region no longer
 // holds it.
-func (w *attempt) reviewStray(ctx context.Context, c *moveplan.Call, m *moveplan.Member) (moveplan.MemberState, string, error) {
+func (w *attempt) reviewStray(ctx context.Context, c *moveplan.Call, m *moveplan.Resource) (moveplan.State, string, error) {
 	strays, err := w.Prober.Store.Strays.List(ctx, w.from.Subscription, w.from.Key)
 	if err != nil || slices.ContainsFunc(strays, func(s inventory.Stray) bool { return s.Key == m.Key && s.Region == c.Region }) {
-		return moveplan.MemberOpen, "", err
+		return moveplan.Open, "", err
 	}
-	return moveplan.MemberGone, absentText(m.ID), nil
+	return moveplan.Gone, absentText(m.ID), nil
 }
 
-// taken reports whether the target has a resource with a key, or one below it.
-func (w *attempt) taken(ctx context.Context, key string) (bool, error) {
+// targetOccupied reports whether the target has a resource with a key, or one below it.
+func (w *attempt) targetOccupied(ctx context.Context, key string) (bool, error) {
 	_, err := w.Prober.Store.Resource(ctx, w.to.Subscription, key)
 	if !errors.Is(err, inventory.ErrNotFound) {
 		return err == nil, err
@@ -202,14 +202,14 @@ func (w *attempt) taken(ctx context.Context, key string) (bool, error) {
 	return len(next) > 0 && strings.HasPrefix(next[0].Key, key+"/"), err
 }
 
-// target is the request of a call, and its endpoint.
+// target returns the request of a call, and its endpoint.
 func (w *attempt) target(c *moveplan.Call) (*routing.Request, *regions.Endpoint, error) {
 	return w.targetOf(c, w.from, "moveResources")
 }
 
 // targetOf builds the request of an action: its path names the source group.
 func (k *Mover) targetOf(c *moveplan.Call, from inventory.Group, action string) (*routing.Request, *regions.Endpoint, error) {
-	_, endpoint, err := k.Prober.Target(c.Row(c.Members[0], from.Subscription))
+	_, endpoint, err := k.Prober.Target(c.Row(c.Resources[0], from.Subscription))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -223,7 +223,7 @@ func (k *Mover) targetOf(c *moveplan.Call, from inventory.Group, action string) 
 
 // window returns how long a call without an answer may still take effect.
 func (w *attempt) window(c *moveplan.Call) (longest time.Duration) {
-	for _, m := range c.Members {
+	for _, m := range c.Resources {
 		window := w.LateWriteWindow
 		if q, _, err := w.Prober.Target(c.Row(m, w.from.Subscription)); err == nil && q.Type.LateWriteWindow > 0 {
 			window = q.Type.LateWriteWindow
@@ -282,20 +282,20 @@ func (k *Mover) read(p *Payload, from *regions.Endpoint, got upstream.Answer, er
 	return answers.Write{Kind: index.Move, Endpoint: from, Public: k.Prober.Public, Caller: p.Caller}.Read(got, err)
 }
 
-// byMeaning has what the answer to a move means for the plan.
-var byMeaning = [...]moveplan.Outcome{
+// outcomeOf maps the verdict on an answer to the outcome of its call.
+var outcomeOf = [...]moveplan.Outcome{
 	answers.Done: moveplan.OutcomeMoved, answers.Accepted: moveplan.OutcomeAccepted, answers.Absent: moveplan.OutcomeRefused, answers.Refused: moveplan.OutcomeRefused,
 	answers.Later: moveplan.OutcomeThrottled, answers.Unreachable: moveplan.OutcomeAmbiguous,
 }
 
-// resultOf returns what the answer to a move means for the plan. Its 404 is about the call,
-// which speaks of no resource of its own.
+// resultOf returns the result of a call from its answer. A 404 refuses the call; it does not mean
+// that a resource is gone.
 func resultOf(answer inventory.Answer, header http.Header) moveplan.Result {
 	means, after := answers.Verdict(answer.Status, header, true)
 	if answer.Outcome == index.Ambiguous { // it may have moved some
 		return moveplan.Result{Outcome: moveplan.OutcomeAmbiguous, After: after}
 	}
-	return moveplan.Result{Outcome: byMeaning[means], After: after}
+	return moveplan.Result{Outcome: outcomeOf[means], After: after}
 }
 
 // unanswered returns the result of a call without an answer.
@@ -317,7 +317,7 @@ func (w *attempt) poll(ctx context.Context, c *moveplan.Call) update {
 	return func(now time.Time) {
 		if result.Outcome != moveplan.OutcomeAccepted && result.Outcome != moveplan.OutcomeNotSent {
 			w.metrics.calls.WithLabelValues(result.Outcome.String()).Inc()
-			w.noteCall(c, result)
+			w.logCall(c, result)
 		}
 		w.plan.OnResult(c, result, now)
 	}
@@ -348,13 +348,13 @@ func (k *Mover) pollCall(ctx context.Context, c *moveplan.Call, endpoint *region
 	return result
 }
 
-// ask probes all open members of a call at their old and their new place.
-func (w *attempt) ask(ctx context.Context, c *moveplan.Call) update {
+// probeResources probes all open resources of a call at their old and their new place.
+func (w *attempt) probeResources(ctx context.Context, c *moveplan.Call) update {
 	probed, members := w.now(), c.Open()
 	seen := make([]moveplan.Presence, len(members))
 	twins := make([]*inventory.Discovery, len(members))
-	limits.ForEach(asksAtOnce, len(members), func(i int) {
-		seen[i], twins[i] = w.find(ctx, c, members[i], probed)
+	limits.ForEach(probesAtOnce, len(members), func(i int) {
+		seen[i], twins[i] = w.probeBothIDs(ctx, c, members[i], probed)
 	})
 	return func(now time.Time) {
 		answered := false
@@ -367,8 +367,8 @@ func (w *attempt) ask(ctx context.Context, c *moveplan.Call) update {
 	}
 }
 
-// find probes one member under both of its IDs.
-func (w *attempt) find(ctx context.Context, c *moveplan.Call, m *moveplan.Member, probed time.Time) (s moveplan.Presence, twin *inventory.Discovery) {
+// probeBothIDs probes one resource under both of its IDs.
+func (w *attempt) probeBothIDs(ctx context.Context, c *moveplan.Call, m *moveplan.Resource, probed time.Time) (s moveplan.Presence, twin *inventory.Discovery) {
 	row := c.Row(m, w.from.Subscription)
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	for i, at := range [...]inventory.Resource{row, order.MovedRow(row, w.to)} {

@@ -20,7 +20,7 @@ import (
 // rowsAtOnce is the number of resources that move in one transaction.
 const rowsAtOnce = 100
 
-// settle records the decided states of members, in the index and in the payload at
+// settle records the decided states of resources, in the index and in the payload at
 // once.
 func (w *attempt) settle(ctx context.Context) error {
 	for _, c := range w.plan.Calls {
@@ -33,16 +33,16 @@ func (w *attempt) settle(ctx context.Context) error {
 				MoveCall: inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}, LockETag: w.LockETag,
 			}
 			for _, m := range page {
-				into := map[moveplan.MemberState]*[]inventory.MoveMember{
-					moveplan.MemberMoved: &result.Moved, moveplan.MemberStayed: &result.Stayed, moveplan.MemberGone: &result.Gone,
+				into := map[moveplan.State]*[]inventory.MoveMember{
+					moveplan.Moved: &result.Moved, moveplan.Stayed: &result.Stayed, moveplan.Gone: &result.Gone,
 				}[m.Decided]
-				*into = append(*into, c.InventoryMember(m))
+				*into = append(*into, c.InventoryRow(m))
 				m.State = m.Decided
 			}
 			failpoint.Pass(failpoint.MoveSettleBefore)
 			if err := w.Prober.Store.Moves.Settle(ctx, &w.claim.Job, result, w.render()); err != nil {
 				for _, m := range page {
-					m.State = moveplan.MemberOpen
+					m.State = moveplan.Open
 				}
 				return fmt.Errorf("record what has moved: %w", err)
 			}
@@ -58,12 +58,12 @@ func (w *attempt) settle(ctx context.Context) error {
 
 // adopt adopts a resource that its provider has in both places: nothing else would find
 // the new one before the next sweep.
-func (w *attempt) adopt(ctx context.Context, m *moveplan.Member) {
-	if m.State != moveplan.MemberStayed || m.Twin == nil || m.Stray {
+func (w *attempt) adopt(ctx context.Context, m *moveplan.Resource) {
+	if m.State != moveplan.Stayed || m.Twin == nil || m.Stray {
 		return
 	}
 	if _, err := w.Prober.Store.Adopt(ctx, *m.Twin); err != nil {
-		w.note("a resource that a provider has twice was not adopted", zap.Error(err))
+		w.logEvent("a resource that a provider has twice was not adopted", zap.Error(err))
 	}
 }
 
@@ -71,10 +71,10 @@ func (w *attempt) adopt(ctx context.Context, m *moveplan.Member) {
 // groups.
 const closePause = time.Second
 
-// close makes both groups Active again, once the state of every member is recorded.
+// close makes both groups Active again, once the state of every resource is recorded.
 func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 	ended := *w.payload
-	ended.Progress, ended.Ended = w.plan.Progress(), w.now()
+	ended.Progress, ended.Ended = w.plan.Summary(), w.now()
 	state, outcome := jobrow.Done, "Succeeded"
 	fault := w.fault()
 	if fault != nil {
@@ -93,13 +93,13 @@ func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 		return jobs.Result{}, fmt.Errorf("end a move: %w", err)
 	}
 	failpoint.Pass(failpoint.MoveEndAfter)
-	w.note("move ended", zap.String("outcome", outcome), zap.Int("moved", ended.Progress.Moved), zap.Int("failed", ended.Progress.Failed))
+	w.logEvent("move ended", zap.String("outcome", outcome), zap.Int("moved", ended.Progress.Moved), zap.Int("failed", ended.Progress.Failed))
 	return jobs.Result{End: state, Recorded: true}, nil
 }
 
 // fault returns the error that a move ends with, nil if all has moved.
 func (w *attempt) fault() *arm.Error {
-	p := w.plan.Progress()
+	p := w.plan.Summary()
 	switch {
 	case p.Failed == 0:
 		return nil
@@ -112,17 +112,17 @@ func (w *attempt) fault() *arm.Error {
 
 // leftovers returns the resources that have not moved, each with its provider's answer.
 func (w *attempt) leftovers() (left []answers.Detail) {
-	failed := max(1, w.plan.Progress().Failed)
+	failed := max(1, w.plan.Summary().Failed)
 	for _, c := range w.plan.Calls {
-		for _, m := range c.Members {
-			if m.State == moveplan.MemberMoved {
+		for _, m := range c.Resources {
+			if m.State == moveplan.Moved {
 				continue
 			}
 			text := m.Error
 			switch {
 			case text == "" && c.Error != "":
 				text = c.Error
-			case text == "" && m.State == moveplan.MemberGone:
+			case text == "" && m.State == moveplan.Gone:
 				text = absentText(m.ID)
 			case text == "" && c.Claimed:
 				text = answers.FaultText("ResourceNotMoved", "The provider answered that it had moved the resource, but has it where it was.")
@@ -135,8 +135,8 @@ func (w *attempt) leftovers() (left []answers.Detail) {
 	return left
 }
 
-// noteCall logs the result of a call.
-func (w *attempt) noteCall(c *moveplan.Call, result moveplan.Result) {
-	w.note("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())),
+// logCall logs the result of a call.
+func (w *attempt) logCall(c *moveplan.Call, result moveplan.Result) {
+	w.logEvent("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())),
 		zap.Stringer("result", result.Outcome))
 }

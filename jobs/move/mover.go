@@ -5,8 +5,8 @@
 // place in the index only when Portico's own GETs have found it at the new place, and no
 // longer at the old one.
 //
-// A [plan.Plan] decides what is next; the transactions that record the facts it depends
-// on record the plan too. An attempt carries out its tasks.
+// A [moveplan.Move] decides what is next; the transactions that record the facts it depends
+// on record the plan too. An attempt executes its tasks.
 //
 // Before each call the caller's roles are checked again: if the caller has lost a right
 // that the move needs, the resources that were not sent yet stay. After a call has left,
@@ -75,16 +75,16 @@ func (k *Mover) Describe() jobs.Description {
 		Cancellable: true, AfterRestore: jobs.Cancelled, Limit: k.Limit, LimitSetting: "move.limit",
 		Problems: jobs.Problems{Subject: "The move of resources"}, Reason: "groupMoveUnderWay",
 		Message:  "Resources are being moved from the group or to it; until that ends it takes no writes.",
-		Refusals: []arm.Code{arm.ResourcesBeingMoved}, HeldAt: k.heldAt, Show: show,
+		Refusals: []arm.Code{arm.ResourcesBeingMoved}, HoldsAt: k.holdsAt, Show: show,
 	}
 }
 
 // mostMoves bounds the jobs that are searched for the move of a group.
 const mostMoves = 1000
 
-// heldAt finds the move that holds the group of a path. It is a job of the source group,
+// holdsAt finds the move that holds the group of a path. It is a job of the source group,
 // which may lie in another subscription.
-func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+func (k *Mover) holdsAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
 	if path.Group() == "" {
 		return nil, nil
 	}
@@ -110,13 +110,13 @@ func (k *Mover) heldAt(ctx context.Context, path *arm.Path) ([]jobs.Hold, error)
 	return nil, nil // it has just ended
 }
 
-func show(j jobrow.Job) jobs.Standing {
+func show(j jobrow.Job) jobs.ProgressReport {
 	p, err := ReadPayload(j)
 	if err != nil {
-		return jobs.Standing{} // the job's attempts report the fault
+		return jobs.ProgressReport{} // the job's attempts report the fault
 	}
 	progress := p.Progress
-	s := jobs.Standing{
+	s := jobs.ProgressReport{
 		On: routing.GroupID(p.Source.Subscription, p.Source.Name), Done: progress.Moved, Of: progress.Total, WaitingFor: progress.WaitingFor,
 		Outcome: fmt.Sprintf("%d of %d resources are moved.", progress.Moved, progress.Total),
 		Left:    fmt.Sprintf("%d of %d resources are not moved", progress.Total-progress.Moved, progress.Total),
@@ -127,10 +127,7 @@ func show(j jobrow.Job) jobs.Standing {
 	return s
 }
 
-// Progress is the progress of a move.
-type Progress = moveplan.Progress
-
-// Payload is the payload of a move's job, and of its validation's.
+// Payload is the payload of the job of a move, or of a validation.
 type Payload struct {
 	Source    inventory.GroupName `json:"source"` // as it is written
 	Target    inventory.GroupName `json:"target"`
@@ -138,11 +135,11 @@ type Payload struct {
 	Path      string              `json:"path"`            // of the caller's request, as in a request target
 	Query     string              `json:"query,omitempty"` // likewise
 	jobs.Commission
-	Started  time.Time         `json:"started"` // when the resources are modified, for all of them
-	Planned  bool              `json:"planned,omitempty"`
-	Calls    []*moveplan.Call  `json:"calls,omitempty"`
-	Progress moveplan.Progress `json:"progress"`
-	Ended    time.Time         `json:"ended,omitzero"`
+	Started  time.Time        `json:"started"` // when the resources are modified, for all of them
+	Planned  bool             `json:"planned,omitempty"`
+	Calls    []*moveplan.Call `json:"calls,omitempty"`
+	Progress moveplan.Summary `json:"progress"`
+	Ended    time.Time        `json:"ended,omitzero"`
 	// Fault is the error that it ended with, as clients get it.
 	Fault json.RawMessage `json:"fault,omitempty"`
 }
@@ -150,13 +147,13 @@ type Payload struct {
 // String returns the payload as it is stored.
 func (p Payload) String() string { return jobrow.PayloadOf(p) }
 
-// Of reports whether a job is that of a move, or of its validation, which judgesOnly.
+// Of reports whether a job moves resources, or only validates a move.
 func Of(j jobrow.Job) (moves, judgesOnly bool) {
 	judgesOnly = j.Kind == inventory.ValidateMoveJob
 	return judgesOnly || j.Kind == inventory.MoveJob, judgesOnly
 }
 
-// ReadPayload reads the payload of a move's job, or of its validation's.
+// ReadPayload reads the payload of the job of a move, or of a validation.
 func ReadPayload(j jobrow.Job) (p Payload, err error) {
 	err = j.Read(&p)
 	return p, err
@@ -166,8 +163,8 @@ func ReadPayload(j jobrow.Job) (p Payload, err error) {
 // moved.
 func (p Payload) Moved(row inventory.Resource) (moved inventory.Resource, done bool) {
 	for _, c := range p.Calls {
-		for _, m := range c.Members {
-			if m.State == moveplan.MemberMoved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
+		for _, m := range c.Resources {
+			if m.State == moveplan.Moved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
 				done = true
 			}
 		}
@@ -177,7 +174,7 @@ func (p Payload) Moved(row inventory.Resource) (moved inventory.Resource, done b
 }
 
 func (k *Mover) limits() moveplan.Limits {
-	return moveplan.Limits{Budget: k.Budget, Pause: k.Floor, Longest: longestAsk, Window: k.LateWriteWindow}
+	return moveplan.Limits{Budget: k.Budget, Pause: k.Floor, Longest: longestProbePause, Window: k.LateWriteWindow}
 }
 
 // longestWait bounds the pause of an attempt that has nothing to do, and longestStay the
@@ -187,8 +184,8 @@ const (
 	longestStay = time.Second
 )
 
-// longestAsk bounds the pause between two probes of the same resource.
-const longestAsk = 15 * time.Second
+// longestProbePause bounds the pause between two probes of the same resource.
+const longestProbePause = 15 * time.Second
 
 // Run works on the move until it can only wait.
 func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
@@ -203,7 +200,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 	case err != nil:
 		return jobs.Result{}, fmt.Errorf("read the groups of a move: %w", err)
 	}
-	w := &attempt{Mover: k, claim: claim, payload: &p, from: from, to: to, plan: &moveplan.Plan{Limits: k.limits(), Calls: p.Calls}}
+	w := &attempt{Mover: k, claim: claim, payload: &p, from: from, to: to, plan: &moveplan.Move{Limits: k.limits(), Calls: p.Calls}}
 	switch reason := w.stopped(); {
 	case p.Planned:
 	case reason != "":
@@ -238,7 +235,7 @@ type attempt struct {
 	claim    *jobs.Claim
 	payload  *Payload
 	from, to inventory.Group
-	plan     *moveplan.Plan
+	plan     *moveplan.Move
 }
 
 func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
@@ -258,12 +255,12 @@ func (w *attempt) stopped() string {
 func (w *attempt) skip(reason string) {
 	var all []moveplan.Candidate
 	for _, id := range w.payload.Resources {
-		all = append(all, moveplan.Candidate{Member: moveplan.Member{ID: id, Key: arm.Fold(id)}, Refusal: reason})
+		all = append(all, moveplan.Candidate{Resource: moveplan.Resource{ID: id, Key: arm.Fold(id)}, Refusal: reason})
 	}
-	w.take(all)
+	w.setCandidates(all)
 }
 
-func (w *attempt) take(all []moveplan.Candidate) {
+func (w *attempt) setCandidates(all []moveplan.Candidate) {
 	w.plan.Calls = moveplan.CallsFor(all)
 	w.payload.Calls, w.payload.Planned = w.plan.Calls, true
 }
@@ -274,8 +271,8 @@ func (w *attempt) arrange(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w.take(all)
-	w.note("move begins", zap.Int("resources", len(all)), zap.Int("calls", len(w.plan.Calls)))
+	w.setCandidates(all)
+	w.logEvent("move begins", zap.Int("resources", len(all)), zap.Int("calls", len(w.plan.Calls)))
 	return w.save(ctx)
 }
 
@@ -290,23 +287,23 @@ func (k *Mover) candidates(ctx context.Context, p *Payload) (all []moveplan.Cand
 		row, err := k.Prober.Store.Resource(ctx, p.Source.Subscription, key)
 		switch {
 		case errors.Is(err, inventory.ErrNotFound), err == nil && row.Phase == index.Pending:
-			all = append(all, moveplan.Candidate{Member: moveplan.Member{ID: id, Key: key}, Refusal: absentText(id)})
+			all = append(all, moveplan.Candidate{Resource: moveplan.Resource{ID: id, Key: key}, Refusal: absentText(id)})
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("read a resource that is to move: %w", err)
 		}
-		all = append(all, k.placed(moveplan.Member{ID: row.ID, Key: key, Type: row.TypeName}, row))
+		all = append(all, k.candidateOf(moveplan.Resource{ID: row.ID, Key: key, Type: row.TypeName}, row))
 		for _, stray := range strays {
 			if stray.Key == key {
-				all = append(all, k.placed(moveplan.Member{ID: stray.ID, Key: key, Type: row.TypeName, Stray: true}, stray.Row()))
+				all = append(all, k.candidateOf(moveplan.Resource{ID: stray.ID, Key: key, Type: row.TypeName, Stray: true}, stray.Row()))
 			}
 		}
 	}
 	return all, nil
 }
 
-func (k *Mover) placed(m moveplan.Member, row inventory.Resource) moveplan.Candidate {
-	r := moveplan.Candidate{Member: m, Region: row.Region}
+func (k *Mover) candidateOf(m moveplan.Resource, row inventory.Resource) moveplan.Candidate {
+	r := moveplan.Candidate{Resource: m, Region: row.Region}
 	q, endpoint, err := k.Prober.Target(row)
 	switch {
 	case err != nil:
@@ -323,7 +320,7 @@ func absentText(id string) string {
 	return answers.FaultText(arm.ResourceNotFound, "The resource '"+arm.ShortName(id)+"' was not found.")
 }
 
-// run carries out the plan until the move can only wait, or has ended.
+// run executes the plan until the move can only wait, or has ended.
 func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 	for {
 		if reason := w.stopped(); reason != "" {
@@ -346,7 +343,7 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 					continue
 				}
 			}
-			if err := w.carryOut(ctx, tasks); err != nil {
+			if err := w.execute(ctx, tasks); err != nil {
 				return jobs.Result{}, err
 			}
 			continue
@@ -366,13 +363,13 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 
 // render returns the present payload.
 func (w *attempt) render() string {
-	w.payload.Progress = w.plan.Progress()
+	w.payload.Progress = w.plan.Summary()
 	return w.payload.String()
 }
 
 func (w *attempt) save(ctx context.Context) error { return w.claim.Save(ctx, w.render()) }
 
-func (w *attempt) note(what string, fields ...zap.Field) {
+func (w *attempt) logEvent(what string, fields ...zap.Field) {
 	w.Log.Info(what, append(fields, zap.String("group", strings.ToValidUTF8(w.from.Name, "\uFFFD")),
 		zap.String("target", strings.ToValidUTF8(w.to.Name, "\uFFFD")),
 		zap.String("subscription", w.from.Subscription), zap.String("job", w.claim.Job.Name()), zap.String("correlationId", w.payload.Correlation))...)

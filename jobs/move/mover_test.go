@@ -34,7 +34,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 	}
 	stray := []*moveplan.Call{{
 		Namespace: "Contoso.Compute", Region: "westus", Version: "2024-01-01",
-		Members: []*moveplan.Member{{ID: jobstest.Machine, Key: strings.ToLower(jobstest.Machine), Type: jobstest.Machines, Stray: true}},
+		Resources: []*moveplan.Resource{{ID: jobstest.Machine, Key: strings.ToLower(jobstest.Machine), Type: jobstest.Machines, Stray: true}},
 	}}
 	for _, c := range []struct {
 		name    string

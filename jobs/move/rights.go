@@ -59,5 +59,5 @@ func (k *Mover) withdrawn(ctx context.Context, p *Payload, validate bool) (strin
 
 // sends reports whether any of the tasks asks a provider to move something.
 func sends(tasks []moveplan.Task) bool {
-	return slices.ContainsFunc(tasks, func(t moveplan.Task) bool { return t.Step == moveplan.StepSend })
+	return slices.ContainsFunc(tasks, func(t moveplan.Task) bool { return t.Action == moveplan.ActionSend })
 }

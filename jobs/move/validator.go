@@ -19,8 +19,8 @@ import (
 	"portico/upstream/answers"
 )
 
-// Validator asks providers whether they would move resources, which changes nothing. The
-// contract does not require this call: a provider without it has no objection.
+// Validator asks providers whether they would move resources; nothing is moved. The contract does
+// not require this call: a provider without it does not object.
 type Validator struct{ Mover *Mover }
 
 // Caller implements [jobs.Commissioned].
@@ -33,7 +33,7 @@ func (k Validator) Describe() jobs.Description {
 	return jobs.Description{
 		Cancellable: true, AfterRestore: jobs.Cancelled, Limit: k.Mover.Limit, LimitSetting: "move.limit",
 		Problems: jobs.Problems{Subject: "The validation of a move"},
-		Show: func(j jobrow.Job) jobs.Standing {
+		Show: func(j jobrow.Job) jobs.ProgressReport {
 			s := show(j)
 			s.Outcome = ""
 			return s
@@ -54,7 +54,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	case err != nil:
 		return jobs.Result{}, err
 	case reason != "":
-		p.Progress = moveplan.Progress{Total: len(p.Resources), Failed: len(p.Resources)}
+		p.Progress = moveplan.Summary{Total: len(p.Resources), Failed: len(p.Resources)}
 		fault := arm.NewError(arm.ResourceMoveFailed, len(p.Resources), len(p.Resources), p.Target.Name, p.Correlation)
 		return k.end(p, jobrow.Failed, fault, []answers.Detail{{Target: p.Source.Name, Message: reason}})
 	}
@@ -80,23 +80,23 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		return jobs.Result{Again: max(k.Mover.Floor, open.After)}, nil
 	}
 	if len(refused) == 0 {
-		p.Progress = moveplan.Progress{Total: len(all)}
+		p.Progress = moveplan.Summary{Total: len(all)}
 		return k.end(p, jobrow.Done, nil, nil)
 	}
-	p.Progress = moveplan.Progress{Total: len(all), Failed: len(refused)}
+	p.Progress = moveplan.Summary{Total: len(all), Failed: len(refused)}
 	at := k.Mover.Prober.Store.Now().UTC().Format("20060102T150405Z")
 	fault := arm.NewError(arm.ResourceMoveProviderValidationFailed, at, p.Source.Subscription, uuid.UUID(claim.Job.ID).String(), p.Correlation)
 	return k.end(p, jobrow.Failed, fault, refused)
 }
 
-// validateAll asks all providers about a job's resources, and returns what they refuse. open is
-// the result of one that has not answered and is to be asked again; nil: the rest are answered.
+// validateAll asks all providers about a job's resources, and returns their refusals. open is the
+// result of a provider that did not answer and is to be asked again; nil if all have answered.
 func (k Validator) validateAll(
 	ctx context.Context, p *Payload, all []moveplan.Candidate, groups [2]inventory.Group, created time.Time,
 ) (refused []answers.Detail, open *moveplan.Result, err error) {
 	for _, c := range moveplan.CallsFor(all) {
 		if c.Namespace == "" {
-			for _, m := range c.Members {
+			for _, m := range c.Resources {
 				refused = append(refused, answers.Detail{Target: m.ID, Message: m.Error})
 			}
 			continue
@@ -137,7 +137,7 @@ func (k Validator) validate(ctx context.Context, p *Payload, c *moveplan.Call, f
 		return moveplan.Result{Outcome: moveplan.OutcomeRefused, Text: answers.FaultText(arm.NoRegisteredProviderFound, err.Error())}, nil
 	}
 	var ids []string
-	for _, m := range c.Members {
+	for _, m := range c.Resources {
 		ids = append(ids, m.ID)
 	}
 	header := k.Mover.header(p)
@@ -167,7 +167,7 @@ func (k Validator) follow(ctx context.Context, p *Payload, c *moveplan.Call, pol
 		return moveplan.Result{Outcome: moveplan.OutcomeMoved}, nil
 	}
 	c.Poll = &moveplan.Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
-	_, endpoint, err := k.Mover.Prober.Target(c.Row(c.Members[0], p.Source.Subscription))
+	_, endpoint, err := k.Mover.Prober.Target(c.Row(c.Resources[0], p.Source.Subscription))
 	if err != nil {
 		return moveplan.Result{}, err
 	}

@@ -10,7 +10,7 @@ import (
 	"portico/inventory"
 )
 
-// platformNamespace is the one whose features every provider gets.
+// platformNamespace is the namespace whose features every provider gets.
 const platformNamespace = "Microsoft.Resources"
 
 // notice is the content of a notification (subscription lifecycle, Request Body).
@@ -41,15 +41,14 @@ type registeredFeature struct {
 	State string `json:"state"`
 }
 
-// additionalProperties name the namespace that is meant, for an endpoint that serves
-// several.
+// additionalProperties name the namespace, for an endpoint that serves several.
 type additionalProperties struct {
 	ResourceProvider struct {
 		Namespace string `json:"resourceProviderNamespace"`
 	} `json:"resourceProviderProperties"`
 }
 
-// noticeState is the state of a subscription in the provider's words (subscription
+// noticeState returns the state of a subscription in the provider's words (subscription
 // lifecycle, Subscription States). required: the provider requires a registration.
 func noticeState(snapshot inventory.SubscriptionSnapshot, required bool) string {
 	switch state := snapshot.Subscription.State; {

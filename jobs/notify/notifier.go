@@ -41,10 +41,10 @@ type SubscriptionNotifier struct {
 	Map      *regions.Map
 	Store    *inventory.Store
 	Upstream *upstream.Client
-	Public   *url.URL // under which providers know the front door
+	Public   *url.URL // the front door's, as providers know it
 	Region   string   // of the front door, for the ids of its calls
-	// SendWithin, CallLimit and LateWriteWindow are the times in which an attempt has
-	// to leave, is answered, and may take effect.
+	// SendWithin bounds the time until an attempt is sent, CallLimit the time until it is
+	// answered, and LateWriteWindow the time in which it may still take effect.
 	SendWithin, CallLimit, LateWriteWindow time.Duration
 	// Absence is how long the job waits for an endpoint that the map lacks, because
 	// another replica may have a newer map.
@@ -52,7 +52,7 @@ type SubscriptionNotifier struct {
 	Floor   time.Duration // the least pause before the next attempt
 
 	slots *limits.Endpoints
-	scan  jobs.SubscriptionScan // which endpoints that joined the map are notified of
+	scan  jobs.SubscriptionScan // for endpoints that joined the map
 }
 
 // Start implements [jobs.Lasting].
@@ -69,18 +69,18 @@ func (k *SubscriptionNotifier) Succeed(before jobs.Kind) {
 func (k *SubscriptionNotifier) Describe() jobs.Description {
 	return jobs.Description{
 		AfterRestore: jobs.Removed, Reason: "noticePending", Message: "An endpoint has not been notified of the subscription's state.",
-		HeldAt: k.heldAt, Show: show, GiveUp: k.giveUp,
+		HoldsAt: k.holdsAt, Show: show, GiveUp: k.giveUp,
 	}
 }
 
 // mostNotices bounds how many notices of a subscription are shown.
 const mostNotices = 100
 
-// heldAt finds the notices of a subscription that endpoints have not received.
-func (k *SubscriptionNotifier) heldAt(ctx context.Context, path *arm.Path) (all []jobs.Hold, err error) {
+// holdsAt finds the notices of a subscription that endpoints have not received.
+func (k *SubscriptionNotifier) holdsAt(ctx context.Context, path *arm.Path) (all []jobs.Hold, err error) {
 	on := "/subscriptions/" + path.Subscription()
 	if !arm.EqualFold(path.String(), on) {
-		return nil, nil // they concern the subscription alone
+		return nil, nil // notices hold up only requests for the subscription itself
 	}
 	notices, err := k.Store.Jobs.ListKind(ctx, path.Subscription(), inventory.NoticeJob, mostNotices)
 	for _, j := range notices {
@@ -89,7 +89,7 @@ func (k *SubscriptionNotifier) heldAt(ctx context.Context, path *arm.Path) (all 
 	return all, err
 }
 
-func show(j jobrow.Job) (s jobs.Standing) {
+func show(j jobrow.Job) (s jobs.ProgressReport) {
 	if n, err := inventory.ReadNotice(j); err == nil {
 		s.Region, s.Message = n.Region, fmt.Sprintf("The endpoint of %s in %s has not been notified of the subscription's state.", n.Namespace, n.Region)
 		s.Outcome = n.Progress.Answer
@@ -107,7 +107,7 @@ func (k *SubscriptionNotifier) giveUp(ctx context.Context, j jobrow.Job) (jobs.G
 }
 
 const (
-	// noticesPerEndpoint is how many notices one replica sends to an endpoint at a time.
+	// noticesPerEndpoint is the number of notices that one replica sends to an endpoint at a time.
 	// It is less than the number of jobs at a time, so that one hanging endpoint cannot
 	// hold them all.
 	noticesPerEndpoint = 4
@@ -144,7 +144,7 @@ func (k *SubscriptionNotifier) Run(ctx context.Context, claim *jobs.Claim) (jobs
 	}
 	provider, endpoint := k.target(n)
 	if endpoint == nil {
-		return k.gone(ctx, claim, n)
+		return k.endpointGone(ctx, claim, n)
 	}
 	slots := k.slots.At(endpoint.Region, endpoint.String())
 	if !slots.TryAcquire("") {
@@ -179,7 +179,7 @@ func (k *SubscriptionNotifier) target(n inventory.Notice) (*regions.Provider, *r
 	return provider, nil
 }
 
-func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n inventory.Notice) (jobs.Result, error) {
+func (k *SubscriptionNotifier) endpointGone(ctx context.Context, claim *jobs.Claim, n inventory.Notice) (jobs.Result, error) {
 	n.Progress.Answer = "the region map has no such endpoint"
 	if k.Store.Now().Sub(claim.Job.Created) < k.Absence {
 		return jobs.Result{Again: max(k.Floor, time.Second) * 10, Payload: n.String()}, nil
@@ -271,7 +271,7 @@ func (k *SubscriptionNotifier) send(
 	case answers.Done:
 		a.over = !answers.BrokenOff(err)
 		a.confirmed = a.over
-	case answers.Later, answers.Unreachable: // but a 429, the call may still take effect
+	case answers.Later, answers.Unreachable: // except after a 429, the call may still take effect
 		a.over = got.Status == http.StatusTooManyRequests
 	case answers.Accepted, answers.Absent, answers.Refused:
 		a.over = true
@@ -280,7 +280,7 @@ func (k *SubscriptionNotifier) send(
 }
 
 // Schedule adds the jobs for endpoints that have come back to the region map; and,
-// once under each configuration, those for endpoints that have joined it.
+// once under each configuration, the jobs for endpoints that have joined it.
 func (k *SubscriptionNotifier) Schedule(ctx context.Context) error {
 	all := Targets(k.Map.Providers()...)
 	_, err := k.Store.Notices.NotifyReturned(ctx, all, returnedAtOnce)

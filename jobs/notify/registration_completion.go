@@ -24,7 +24,7 @@ func (k RegistrationCompletion) Describe() jobs.Description {
 	return jobs.Description{
 		Reason: "registrationUnderWay", Message: "The registration of the provider, or its end, is being settled.",
 		Refusals: []arm.Code{arm.MissingSubscriptionRegistration},
-		HeldAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+		HoldsAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
 			if path.Hops() == 0 {
 				return nil, nil
 			}

@@ -12,7 +12,7 @@ import (
 	"portico/jobs"
 )
 
-// SubscriptionErasure erases what is left of a Deleted subscription once all providers
+// SubscriptionErasure erases the records of a Deleted subscription once all providers
 // have confirmed the deletion. Providers delete its resources by themselves, so Portico
 // makes no DELETE calls (subscription lifecycle, Subscription States).
 type SubscriptionErasure struct {
@@ -30,7 +30,7 @@ func (k SubscriptionErasure) Describe() jobs.Description {
 		AfterRestore: jobs.Removed,
 		Reason:       "erasureUnderWay", Message: "The subscription is deleted; what is left of it is being erased.",
 		Refusals: []arm.Code{arm.SubscriptionNotFound},
-		HeldAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+		HoldsAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
 			return jobs.HoldOf(ctx, k.Store.Jobs, path.Subscription(), inventory.EraseJobID, "/subscriptions/"+path.Subscription())
 		},
 	}

@@ -10,10 +10,9 @@ import (
 	"portico/jobs"
 )
 
-// headerFor returns the ids of a job's call about a row: those of the request that caused
-// the work or, while the row's group is being deleted, those of the deletion, because all
-// its calls carry the same. If neither is known, they are the job's own. Only logs depend
-// on them.
+// headerFor returns the ids for a job's call about a row. While the row's group is being deleted,
+// these are the ids of the deletion, as all its calls carry the same; otherwise the ids of the
+// request that caused the work or, if it is not known, of the job. Only logs depend on them.
 func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, region string, row inventory.Resource, cause events.Cause) http.Header {
 	if deletion := deletionOf(ctx, store, row); deletion.Correlation != "" {
 		return deletion.Header(region)

@@ -28,10 +28,10 @@ type FenceWatcher struct {
 	// Floor is the least time between two probes; Prober.Timeout and Patience are as in
 	// Verifier.
 	Floor, Patience time.Duration
-	// SendWithin is the time in which a DELETE has to begin, and CallLimit that in
-	// which its last byte has to leave.
+	// SendWithin bounds the time until a DELETE begins, and CallLimit the time until its last
+	// byte is sent.
 	SendWithin, CallLimit time.Duration
-	// After Limit a fence that still stands is reported, and checked every Recheck.
+	// After Limit a fence that is still there is reported, and checked every Recheck.
 	Limit, Recheck time.Duration
 	Region         string // of the front door, for the ids of its calls
 	Log            *zap.Logger
@@ -58,7 +58,7 @@ func (f *FenceWatcher) Succeed(before jobs.Kind) {
 	f.fences, f.overLimit = b.fences, b.overLimit
 }
 
-// Measure counts the fences, and those that stand too long.
+// Measure counts the fences, and the resources with fences beyond Limit.
 func (f *FenceWatcher) Measure(ctx context.Context, open int) error {
 	n, err := f.Prober.Store.Fences.Count(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *FenceWatcher) Measure(ctx context.Context, open int) error {
 // Describe implements [jobs.Kind].
 func (f *FenceWatcher) Describe() jobs.Description {
 	return jobs.Description{
-		Target: jobs.TheFence, Remedy: unstick,
+		Subject: jobs.FenceSubject, Remedy: unstick,
 		Problems: jobs.Problems{
 			TooLong: "fencesTooLong", After: f.Limit,
 			Summary: "Fences on %s have stood for long: what landed late cannot be deleted, or its provider does not say.",
@@ -108,13 +108,13 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 		}
 		probed[fence.Region] = true
 		since := f.Prober.Store.Now()
-		switch landed, err := f.landed(ctx, claim, fence); {
+		switch landed, err := f.hasLanded(ctx, claim, fence); {
 		case err != nil:
 			failure = fmt.Errorf("ask %s for what landed late: %w", fence.Region, err)
 		case !landed:
 			absent[fence.Region] = since
 		default:
-			failure = errors.Join(failure, f.remove(ctx, claim, fence))
+			failure = errors.Join(failure, f.deleteLanded(ctx, claim, fence))
 		}
 	}
 	left, err := f.Prober.Store.Fences.RemoveEnded(ctx, sub, key, absent)
@@ -150,25 +150,25 @@ func (f *FenceWatcher) pause(claim *jobs.Claim, left []inventory.Fence) time.Dur
 	return max(next, f.Floor)
 }
 
-// fenced is the resource that a fence stands on.
-func fenced(fence inventory.Fence) inventory.Resource {
+// resourceUnder returns the resource that a fence is on.
+func resourceUnder(fence inventory.Fence) inventory.Resource {
 	return inventory.Resource{
 		Subscription: fence.Subscription, Key: fence.Key, ID: fence.ID, Group: fence.Group, Type: fence.Type, TypeName: fence.Type,
 		Region: fence.Region, APIVersion: fence.APIVersion,
 	}
 }
 
-// landed probes whether something has landed under a fence.
-func (f *FenceWatcher) landed(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) (bool, error) {
-	answer, err := patient(f.Prober, claim, f.Patience).Get(ctx, claim.Header(f.Region), fenced(fence))
+// hasLanded probes whether something has landed under a fence.
+func (f *FenceWatcher) hasLanded(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) (bool, error) {
+	answer, err := withPatience(f.Prober, claim, f.Patience).Get(ctx, claim.Header(f.Region), resourceUnder(fence))
 	return err == nil && answer.Status == http.StatusOK, err
 }
 
-// remove deletes a resource that has landed under a fence, unless a DELETE is already
+// deleteLanded deletes a resource that has landed under a fence, unless a DELETE is already
 // under way. Once the request has left, remove waits for its end even if the attempt is
 // over.
-func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) error {
-	q, endpoint, err := f.Prober.Target(fenced(fence))
+func (f *FenceWatcher) deleteLanded(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) error {
+	q, endpoint, err := f.Prober.Target(resourceUnder(fence))
 	if err != nil {
 		return err
 	}

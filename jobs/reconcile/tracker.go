@@ -32,8 +32,7 @@ type OperationTracker struct {
 	// Floor is the least time between two polls; Prober.Timeout and Patience are
 	// as in Verifier.
 	Floor, Patience time.Duration
-	// LostAfter is how long polls have to find no such operation until it counts as
-	// lost.
+	// LostAfter is how long polls have to find no such operation until it counts as lost.
 	LostAfter time.Duration
 	// After Limit an operation is polled only every Recheck.
 	Limit, Recheck  time.Duration
@@ -73,7 +72,7 @@ func (t *OperationTracker) Measure(ctx context.Context, open int) error {
 // Describe implements [jobs.Kind].
 func (t *OperationTracker) Describe() jobs.Description {
 	return jobs.Description{
-		Target: jobs.TheResource, Reason: "operationFollowed", Refusals: []arm.Code{arm.Conflict},
+		Subject: jobs.ResourceSubject, Reason: "operationFollowed", Refusals: []arm.Code{arm.Conflict},
 		Message: "The provider accepted the write; its operation is followed to its end.",
 		Limit:   t.Limit, LimitSetting: "index.followLimit",
 		Problems: jobs.Problems{TooLong: "followsTooLong", Summary: "Providers accepted %s long ago and have not ended them.", One: "write", Many: "writes"},
@@ -81,7 +80,7 @@ func (t *OperationTracker) Describe() jobs.Description {
 	}
 }
 
-func (t *OperationTracker) show(j jobrow.Job) (s jobs.Standing) {
+func (t *OperationTracker) show(j jobrow.Job) (s jobs.ProgressReport) {
 	if follow, err := inventory.ReadFollow(j); err == nil {
 		s.Write, s.Outcome = follow.Kind.String(), lastAnswer(follow.Progress)
 	}
@@ -161,7 +160,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	}
 	header := t.header(ctx, claim, follow, row)
 	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
-	answer, err := patient(t.Prober, claim, t.Patience).Read(ctx, header, endpoint, follow.Path, follow.Query)
+	answer, err := withPatience(t.Prober, claim, t.Patience).Read(ctx, header, endpoint, follow.Path, follow.Query)
 	if err != nil {
 		return jobs.Result{}, fmt.Errorf("poll an operation in %s: %w", row.Region, err)
 	}
@@ -176,7 +175,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 		return t.end(ctx, claim, why)
 	case index.PollMissing, index.PollRefused:
 		follow.Progress = missing
-		return t.missing(ctx, claim, follow, row, why)
+		return t.onMissing(ctx, claim, follow, row, why)
 	case index.PollFailed, index.PollUnclear, index.PollRunning:
 	}
 	switch {
@@ -200,14 +199,14 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 // until it counts as lost.
 const pollsUntilLost = 3
 
-// missing handles a poll that found no such operation, or was refused: a Location may
+// onMissing handles a poll that found no such operation, or was refused: a Location may
 // be answered as the write itself would have been. Some replicas of a provider may not
 // know a new operation yet, so only time makes it lost. Meanwhile the resource itself
 // may show the outcome.
-func (t *OperationTracker) missing(
+func (t *OperationTracker) onMissing(
 	ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource, why *arm.Error,
 ) (jobs.Result, error) {
-	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, follow, row), row)
+	probed, err := withPatience(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, follow, row), row)
 	switch {
 	case err == nil && ends(follow, probed):
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
@@ -220,7 +219,7 @@ func (t *OperationTracker) missing(
 		p.MissingSince = now
 	}
 	if p.Missing >= pollsUntilLost && now.Sub(p.MissingSince) >= t.LostAfter {
-		return t.lose(ctx, claim, row)
+		return t.loseOperation(ctx, claim, row)
 	}
 	return jobs.Result{Again: max(t.Floor, t.LostAfter/(2*pollsUntilLost)), Payload: follow.String()}, nil
 }
@@ -275,7 +274,7 @@ func Finished(
 // until its time is up.
 func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow *inventory.Follow, row inventory.Resource) (jobs.Result, error) {
 	refusals := versionRefusals{follow.Progress.RefusedSince}
-	probed, err := refusals.probe(ctx, patient(t.Prober, claim, t.Patience), t.header(ctx, claim, *follow, row), row, t.VersionFallback)
+	probed, err := refusals.probe(ctx, withPatience(t.Prober, claim, t.Patience), t.header(ctx, claim, *follow, row), row, t.VersionFallback)
 	follow.Progress.RefusedSince = refusals.Since
 	switch {
 	case err != nil:
@@ -286,7 +285,7 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 		return t.end(ctx, claim, nil)
 	case probed.Found && (probed.ProvisioningState != "" || follow.Kind == index.Patch) && index.Terminal(probed.ProvisioningState),
 		!probed.Found && (row.Phase != index.Pending || t.age(claim) > t.Limit):
-		return t.lose(ctx, claim, row)
+		return t.loseOperation(ctx, claim, row)
 	}
 	return jobs.Result{Again: pace(t.age(claim), probed.RetryAfter, t.Floor)}, nil
 }
@@ -302,9 +301,9 @@ func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim, why *arm.
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
-// lose flags the row for verification when the outcome of the operation can no longer
+// loseOperation flags the row for verification when the outcome of the operation can no longer
 // be learnt.
-func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inventory.Resource) (jobs.Result, error) {
+func (t *OperationTracker) loseOperation(ctx context.Context, claim *jobs.Claim, row inventory.Resource) (jobs.Result, error) {
 	q, _, err := t.Prober.Target(row)
 	if err != nil {
 		return jobs.Result{}, err

@@ -32,26 +32,25 @@ type Verifier struct {
 	// Floor is the least time between two probes. Prober.Timeout is the timeout of the
 	// first probe; later probes have more time, up to Patience.
 	Floor, Patience time.Duration
-	// VersionFallback is how long a provider may refuse a row's own api-version until
-	// probes use the newest of the type.
+	// VersionFallback is how long a provider may refuse a row's own api-version until probes
+	// use the newest of the type.
 	VersionFallback time.Duration
 	Region          string // of the front door, for the ids of its calls
 }
 
-// longVerify is how long a row may wait for a settling probe until a problem is reported to
-// operators.
+// longVerify is how long a row may wait for a settling probe before operators see a problem.
 const longVerify = time.Hour
 
 // Describe implements [jobs.Kind].
 func (v Verifier) Describe() jobs.Description {
 	return jobs.Description{
-		Target: jobs.TheResource, Reason: "verificationPending", Refusals: []arm.Code{arm.Conflict},
+		Subject: jobs.ResourceSubject, Reason: "verificationPending", Refusals: []arm.Code{arm.Conflict},
 		Message: "The provider is asked for the resource until an answer proves what became of it.",
 		Problems: jobs.Problems{
 			TooLong: "verificationsTooLong", After: longVerify, Summary: "Providers have long been asked in vain for %s.", One: "resource", Many: "resources",
 		},
 		Remedy: unstick,
-		Show: func(j jobrow.Job) (s jobs.Standing) {
+		Show: func(j jobrow.Job) (s jobs.ProgressReport) {
 			var verify inventory.Verify
 			if j.Read(&verify) == nil {
 				s.Outcome = verify.Progress.Outcome
@@ -61,7 +60,7 @@ func (v Verifier) Describe() jobs.Description {
 	}
 }
 
-// unstick is the remedy for jobs that keep the index true: making them due at once.
+// unstick returns the remedy for jobs that keep the index true: making them due at once.
 func unstick(j jobrow.Job) []string { return []string{"unstick", j.Name(), "--ask"} }
 
 // Run probes once.
@@ -82,9 +81,9 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 		cause = v.Prober.Store.CauseOfWrite(ctx, row)
 	}
 	refusals := versionRefusals{kept.Progress.RefusedSince}
-	probed, failure := refusals.probe(ctx, patient(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row,
+	probed, failure := refusals.probe(ctx, withPatience(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row, cause), row,
 		v.VersionFallback)
-	result, err := v.judge(claim, probed, failure)
+	result, err := v.resultOf(claim, probed, failure)
 	if ctx.Err() == nil && !result.Recorded {
 		kept.Progress = inventory.VerifyProgress{Outcome: outcomeText(probed, failure), RefusedSince: refusals.Since}
 		result.Payload = jobrow.PayloadOf(kept)
@@ -92,8 +91,8 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	return result, err
 }
 
-// judge returns what a probe means for the job.
-func (v Verifier) judge(claim *jobs.Claim, probed probe.ProbeResult, err error) (jobs.Result, error) {
+// resultOf returns the result of the job after a probe.
+func (v Verifier) resultOf(claim *jobs.Claim, probed probe.ProbeResult, err error) (jobs.Result, error) {
 	switch {
 	case err != nil:
 		return later(fmt.Errorf("probe a resource in %s: %w", claim.Job.Region, err), v.Floor)
@@ -128,10 +127,10 @@ func outcomeText(probed probe.ProbeResult, err error) string {
 // longestRetryAfter bounds the pauses that providers can request.
 const longestRetryAfter = time.Hour
 
-// patient gives each attempt twice the time of the one before, within a bound. A
+// withPatience gives each attempt twice the time of the one before, within a bound. A
 // hanging region must not hold up the others, and a slow one must still get an answer
 // through.
-func patient(p probe.Prober, claim *jobs.Claim, most time.Duration) probe.Prober {
+func withPatience(p probe.Prober, claim *jobs.Claim, most time.Duration) probe.Prober {
 	p.Timeout = max(p.Timeout, timing.Backoff(p.Timeout, most, int(claim.Job.Attempts)))
 	return p
 }

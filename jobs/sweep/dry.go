@@ -28,7 +28,7 @@ func (rs *regionSweep) wouldAdopt(ctx context.Context, seen inventory.Discovery)
 	return inventory.Adopted, err
 }
 
-// wouldRemove probes a row's resource, and notes the answer only in the report.
+// wouldRemove probes a row's resource, and records the result only in the report.
 func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) error {
 	q, endpoint, err := ts.Prober.Target(row)
 	if err == nil {
@@ -36,13 +36,13 @@ func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) er
 		switch err = failure; {
 		case failure != nil:
 		case answer.Status == http.StatusNotFound:
-			ts.note(func(r *Report) { r.MissingResources.add(row.ID) })
+			ts.updateReport(func(r *Report) { r.MissingResources.add(row.ID) })
 		default:
 			err = probe.CheckShown(answer)
 		}
 	}
 	if err != nil && ctx.Err() == nil {
-		ts.failed(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed could not be asked for: %w", err))
+		ts.addFailure(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed could not be asked for: %w", err))
 	}
 	return ctx.Err()
 }

@@ -24,8 +24,8 @@ const scheduledSubject = "everything, on schedule"
 // saveEvery is the least time between two records of a sweep's progress.
 const saveEvery = time.Second
 
-// Bounds of the pause before an uncovered region that failed is tried again: one that gave
-// no answer holds up what clients create in any region.
+// Bounds of the pause before an uncovered region that failed is tried again. The pause is shorter
+// for a region that gave no answer, as it holds up creations in any region.
 const (
 	shortestUncovered = time.Second
 	longestSilent     = time.Minute
@@ -37,12 +37,12 @@ type payload struct {
 	Order
 	Scheduled bool   `json:"scheduled,omitempty"`
 	Place     place  `json:"place"`
-	Tries     int    `json:"tries,omitempty"` // that left something uncovered
+	Tries     int    `json:"tries,omitempty"` // the number of sweeps that left something uncovered
 	Progress  Report `json:"progress"`
-	// Before are the places whose lists were missing after the try before.
+	// Before lists the places whose lists were missing after the previous try.
 	Before []UnlistedPlace `json:"before,omitempty"`
-	// Last is the latest sweep that has ended. Succeeded is the end of the latest sweep
-	// in which every region answered.
+	// Last is the latest sweep that has ended. Succeeded is the time when a sweep last ended
+	// with answers from every region.
 	Last      *summary  `json:"last,omitempty"`
 	Succeeded time.Time `json:"succeeded"`
 }
@@ -54,7 +54,7 @@ type summary struct {
 	Drift   map[string]int `json:"drift"`
 }
 
-// missing returns the places whose lists are missing, as far as is known.
+// missing returns the places whose lists are missing, by this try or the previous one.
 func (p *payload) missing() []UnlistedPlace {
 	if p.Progress.Ended != nil {
 		return p.Progress.Unlisted
@@ -112,11 +112,11 @@ func (s *Sweeper) job(ctx context.Context, j jobrow.Job) (jobrow.Job, error) {
 
 // Describe implements [jobs.Kind].
 func (s *Sweeper) Describe() jobs.Description {
-	return jobs.Description{Cancellable: true, Show: standingOf}
+	return jobs.Description{Cancellable: true, Show: progressOf}
 }
 
-// standingOf shows how many lists are done, and what the rest waits for.
-func standingOf(j jobrow.Job) (shown jobs.Standing) {
+// progressOf shows how many lists are done, and the regions that the rest waits for.
+func progressOf(j jobrow.Job) (shown jobs.ProgressReport) {
 	p, err := readPayload(j.Payload)
 	if err != nil || p.Progress.Started.IsZero() {
 		return shown
@@ -222,7 +222,7 @@ func (s *Sweeper) conclude(claim *jobs.Claim, p *payload) jobs.Result {
 }
 
 // Schedule adds the job that sweeps everything at each interval and, once under each
-// configuration, the jobs that sweep what is not covered.
+// configuration, the jobs that sweep uncovered subscriptions.
 func (s *Sweeper) Schedule(ctx context.Context) error {
 	return errors.Join(s.scheduleAll(ctx), s.scheduleUncovered(ctx))
 }
@@ -269,8 +269,8 @@ func (s *Sweeper) OrderUncovered(ctx context.Context, sub string) error {
 	return nil
 }
 
-// Measure takes the metrics from the latest sweep of everything, by any replica, and from
-// what is not covered.
+// Measure updates the metrics of the latest sweep of everything, by any replica, and of uncovered
+// subscriptions.
 func (s *Sweeper) Measure(ctx context.Context, _ int) error {
 	return errors.Join(s.measureLatest(ctx), s.measureUncovered(ctx))
 }

@@ -18,20 +18,20 @@ import (
 	"portico/upstream/answers"
 )
 
-// collection reads every page of a list, and calls differs for each resource that the index
-// does not have in this region, or has with other tags. It notes the provider's faults,
-// which end the list.
-func (rs *regionSweep) collection(ctx context.Context, id string, differs func(listedResource) error) error {
+// readCollection reads every page of a list, and calls differs for each resource that the index
+// does not have in this region, or has with other tags. A fault of the provider is recorded and
+// ends the list.
+func (rs *regionSweep) readCollection(ctx context.Context, id string, differs func(listedResource) error) error {
 	c := fanout.Collection{
 		Reader: patientReader{rs}, Endpoint: rs.endpoint, Namespace: rs.typ.Provider.Namespace, Public: rs.Prober.Public,
 		Query: "api-version=" + rs.version,
 	}
 	if err := c.Path.Parse(arm.PathOf(id)); err != nil {
-		return rs.fault(ctx, err)
+		return rs.recordFault(ctx, err)
 	}
 	err := c.Each(ctx, func(page fanout.Page) error { return rs.page(ctx, page, differs) })
 	if fault, ok := errors.AsType[*arm.Error](err); ok {
-		return rs.fault(ctx, fmt.Errorf("its list: %w", fault))
+		return rs.recordFault(ctx, fmt.Errorf("its list: %w", fault))
 	}
 	return err
 }
@@ -50,10 +50,10 @@ func (rs *regionSweep) page(ctx context.Context, page fanout.Page, differs func(
 	rs.listed += len(page.Elements)
 	rs.mu.Unlock()
 	for _, element := range page.Elements {
-		q, err := rs.named(page.ID(element))
+		q, err := rs.requestFor(page.ID(element))
 		if err != nil {
-			err = rs.fault(ctx, err)
-		} else if l := (listedResource{Request: q, tags: listedTags(page.TextOf(element))}); !rs.noteListed(&l, rs.endpoint.Region) {
+			err = rs.recordFault(ctx, err)
+		} else if l := (listedResource{Request: q, tags: listedTags(page.TextOf(element))}); !rs.markListed(&l, rs.endpoint.Region) {
 			err = differs(l)
 		}
 		if err != nil {
@@ -70,9 +70,9 @@ type listedResource struct {
 	known bool // the index has it in the region
 }
 
-// look examines a resource that was listed since a time and that differs from its row
+// examine examines a resource that was listed since a time and that differs from its row
 // in the index.
-func (rs *regionSweep) look(ctx context.Context, l listedResource, since time.Time) error {
+func (rs *regionSweep) examine(ctx context.Context, l listedResource, since time.Time) error {
 	if l.known {
 		return rs.compareTags(ctx, l)
 	}
@@ -91,7 +91,7 @@ func (rs *regionSweep) compareTags(ctx context.Context, l listedResource) error 
 	case row.NeedsVerify() || row.FollowPut || row.FollowPatch || row.Region != rs.endpoint.Region || tagsOf(row.Details.Tags) == l.tags:
 		return nil
 	}
-	rs.note(func(r *Report) { r.ChangedTags.add(row.ID) })
+	rs.updateReport(func(r *Report) { r.ChangedTags.add(row.ID) })
 	if rs.order.DryRun {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (rs *regionSweep) compareTags(ctx context.Context, l listedResource) error 
 func (rs *regionSweep) get(ctx context.Context, prober probe.Prober, path, query string) (upstream.Answer, error) {
 	for try := 1; ; try++ {
 		answer, err := prober.Read(ctx, rs.header(), rs.endpoint, path, query)
-		rs.hear(answer, err)
+		rs.recordAnswer(answer, err)
 		if err != nil || !answers.SweepAgain(answer.Status) || try == triesAtMost {
 			return answer, err
 		}
@@ -113,8 +113,8 @@ func (rs *regionSweep) get(ctx context.Context, prober probe.Prober, path, query
 	}
 }
 
-// hear notes whether the region answers as a search would need it.
-func (rs *regionSweep) hear(answer upstream.Answer, err error) {
+// recordAnswer records whether the region answers in a way that a search could use.
+func (rs *regionSweep) recordAnswer(answer upstream.Answer, err error) {
 	if err == nil && (answer.Status == http.StatusOK || answer.Status == http.StatusNotFound) {
 		rs.mu.Lock()
 		defer rs.mu.Unlock()

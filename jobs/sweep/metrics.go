@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics show the latest sweep of everything, by any replica, and what is not covered.
+// metrics show the latest sweep of everything, by any replica, and the uncovered subscriptions.
 type metrics struct {
 	success, seconds, strays prometheus.Gauge
 	drift                    *prometheus.GaugeVec

@@ -26,7 +26,7 @@ const (
 	longestThrottle = time.Minute
 )
 
-// regionSweep compares what one region holds of a type.
+// regionSweep compares the resources of a type in one region.
 type regionSweep struct {
 	*typeSweep
 	endpoint *regions.Endpoint
@@ -41,7 +41,7 @@ type regionSweep struct {
 	answered bool
 	// open: there may be a resource without a row.
 	open bool
-	// young are resources that could not be adopted yet.
+	// young has resources that could not be adopted yet.
 	young []*routing.Request
 }
 
@@ -80,7 +80,7 @@ func regionOutcome(complete bool, err error) string {
 func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool, err error) {
 	rs := &regionSweep{typeSweep: ts, endpoint: ts.typ.Endpoint(name), version: ts.typ.APIVersions[0], started: ts.store.Now()}
 	if rs.endpoint == nil {
-		ts.failed(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))
+		ts.addFailure(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))
 		return false, nil
 	}
 	unseen, err := rs.parentsUnknown(ctx)
@@ -88,16 +88,16 @@ func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool
 		return false, err
 	}
 	rs.open = unseen
-	err = rs.lists(ctx)
+	err = rs.readLists(ctx)
 	if err == nil {
 		err = rs.adoptYoung(ctx)
 	}
-	ts.listed(ts.typ.FullName, name, rs.listed)
+	ts.addListed(ts.typ.FullName, name, rs.listed)
 	if err != nil && !errors.Is(err, errTooManyFaults) {
 		return false, err
 	}
 	if rs.faults > 0 {
-		ts.noteMissing(name, rs.reason, ts.store.Now(), !rs.answered)
+		ts.addMissing(name, rs.reason, ts.store.Now(), !rs.answered)
 		return false, nil
 	}
 	if ts.order.DryRun {
@@ -105,11 +105,11 @@ func (ts *typeSweep) listRegion(ctx context.Context, name string) (complete bool
 	}
 	switch {
 	case unseen:
-		ts.noteMissing(name, errParentsUnlisted, time.Time{}, false)
+		ts.addMissing(name, errParentsUnlisted, time.Time{}, false)
 	case len(rs.young) > 0:
-		ts.noteMissing(name, errTooYoung, ts.store.Now(), false)
+		ts.addMissing(name, errTooYoung, ts.store.Now(), false)
 	case rs.open && ts.order.Uncovered:
-		ts.noteMissing(name, errUnknownGroups, ts.store.Now(), false)
+		ts.addMissing(name, errUnknownGroups, ts.store.Now(), false)
 	}
 	if !rs.open {
 		if err := ts.store.Coverage.Cover(ctx, ts.sub, ts.typ.Key, name, rs.started); err != nil {
@@ -132,15 +132,15 @@ func (rs *regionSweep) parentsUnknown(ctx context.Context) (bool, error) {
 	return len(unseen) > 0, err
 }
 
-// lists reads the collections: that of the subscription or, for a nested type, one
+// readLists reads the collection of the subscription or, for a nested type, one collection
 // below each parent in the region.
-func (rs *regionSweep) lists(ctx context.Context) error {
+func (rs *regionSweep) readLists(ctx context.Context) error {
 	slots, group := rs.slotsAt(rs.endpoint), &workGroup{}
 	last := rs.typ.Name
 	if rs.typ.Parent == nil {
 		path := "/subscriptions/" + rs.sub + "/providers/" + rs.typ.Provider.Namespace + "/" + last
-		err := rs.collection(ctx, path, func(l listedResource) error {
-			group.do(ctx, slots, func() error { return rs.look(ctx, l, rs.started) })
+		err := rs.readCollection(ctx, path, func(l listedResource) error {
+			group.do(ctx, slots, func() error { return rs.examine(ctx, l, rs.started) })
 			return group.failure()
 		})
 		return errors.Join(group.wait(ctx), err)
@@ -154,7 +154,7 @@ func (rs *regionSweep) lists(ctx context.Context) error {
 			return nil
 		}
 		group.do(ctx, slots, func() error {
-			return rs.collection(ctx, parent.ID+last, func(l listedResource) error { return rs.look(ctx, l, rs.started) })
+			return rs.readCollection(ctx, parent.ID+last, func(l listedResource) error { return rs.examine(ctx, l, rs.started) })
 		})
 		return group.failure()
 	})
@@ -186,12 +186,12 @@ func (rs *regionSweep) adoptListed(ctx context.Context, q *routing.Request, sinc
 	answer, err := rs.get(ctx, rs.Prober, q.Path.Escaped(), "api-version="+rs.version)
 	switch {
 	case err != nil:
-		return rs.fault(ctx, err)
+		return rs.recordFault(ctx, err)
 	case answer.Status == http.StatusNotFound:
 		return nil // it was removed after it was listed
 	}
 	if err := probe.CheckShown(answer); err != nil {
-		return rs.fault(ctx, err)
+		return rs.recordFault(ctx, err)
 	}
 	seen := probe.NewDiscovery(rs.Prober.Map, q, rs.endpoint.Region, rs.version, answer.Body, since)
 	result, err := rs.adopt(ctx, seen)
@@ -203,11 +203,11 @@ func (rs *regionSweep) adoptListed(ctx context.Context, q *routing.Request, sinc
 	}
 	switch result {
 	case inventory.Adopted:
-		rs.note(func(r *Report) { r.MissingRows.add(seen.ID) })
+		rs.updateReport(func(r *Report) { r.MissingRows.add(seen.ID) })
 	case inventory.Strayed:
-		rs.note(func(r *Report) { r.Strays.add(seen.ID) })
+		rs.updateReport(func(r *Report) { r.Strays.add(seen.ID) })
 	case inventory.NoGroup:
-		rs.note(func(r *Report) { r.UnknownGroups.add(seen.ID) })
+		rs.updateReport(func(r *Report) { r.UnknownGroups.add(seen.ID) })
 	case inventory.Known, inventory.TooYoung:
 	}
 	rs.mu.Lock()
@@ -246,7 +246,7 @@ func (rs *regionSweep) adoptStray(ctx context.Context, seen inventory.Discovery)
 	probed, err := rs.Prober.Probe(ctx, rs.header(), row)
 	switch {
 	case probed.Removed():
-		rs.note(func(r *Report) { r.MissingResources.add(row.ID) })
+		rs.updateReport(func(r *Report) { r.MissingResources.add(row.ID) })
 		return inventory.TooYoung, nil
 	case errors.Is(err, inventory.ErrUnavailable):
 		return 0, err
@@ -256,13 +256,12 @@ func (rs *regionSweep) adoptStray(ctx context.Context, seen inventory.Discovery)
 	return inventory.Strayed, ctx.Err() // the row's region has it too, or gives no answer
 }
 
-// fault notes a fault of the provider; too many of them end the list. The end of ctx is
-// no fault.
-func (rs *regionSweep) fault(ctx context.Context, reason error) error {
+// recordFault records a fault of the provider, unless ctx has ended; too many of them end the list.
+func (rs *regionSweep) recordFault(ctx context.Context, reason error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	rs.failed(rs.sub, rs.typ.FullName, rs.endpoint.Region, reason)
+	rs.addFailure(rs.sub, rs.typ.FullName, rs.endpoint.Region, reason)
 	rs.mu.Lock()
 	defer rs.mu.Unlock()
 	rs.reason = reason
@@ -272,9 +271,9 @@ func (rs *regionSweep) fault(ctx context.Context, reason error) error {
 	return nil
 }
 
-// named returns the request for the id of a list's element, or why the id names no
+// requestFor returns the request for the id of a list's element, or an error if the id names no
 // resource of the type.
-func (rs *regionSweep) named(id string) (*routing.Request, error) {
+func (rs *regionSweep) requestFor(id string) (*routing.Request, error) {
 	q, fault := routing.ClassifyID(rs.Prober.Map, http.MethodGet, id)
 	if fault != nil || q.Class != routing.Instance || q.Type != rs.typ || q.Path.Hops() != 1 || q.Path.Group() == "" ||
 		!arm.EqualFold(q.Path.Subscription(), rs.sub) {

@@ -17,8 +17,8 @@ const (
 	longestReason   = 300
 )
 
-// Report says what a sweep has found and done so far. Its size is bounded: counts are
-// complete, but names are limited to the first hundred.
+// Report lists the findings of a sweep so far. Its size is bounded: counts are complete, but
+// names are limited to the first hundred.
 type Report struct {
 	Subscription  string     `json:"subscription,omitempty"` // empty: all
 	DryRun        bool       `json:"dryRun,omitempty"`       // nothing was changed
@@ -26,7 +26,7 @@ type Report struct {
 	Started       time.Time  `json:"started,omitzero"`
 	Ended         *time.Time `json:"ended,omitempty"`
 	// Done of Of lists are done, one in each region for each type in each subscription.
-	// Those that could not be read in full are not done.
+	// Lists that could not be read in full are not done.
 	Done int `json:"done"`
 	Of   int `json:"of"`
 	// Unlisted are the places whose lists could not be read in full.
@@ -72,7 +72,7 @@ func (f *Finding) add(id string) {
 }
 
 // Failure is a region that could not be listed in full. The sweep removed nothing
-// there, and claims no absence.
+// there, and recorded no coverage.
 type Failure struct {
 	Subscription string `json:"subscription"`
 	Type         string `json:"type"`
@@ -80,14 +80,13 @@ type Failure struct {
 	Reason       string `json:"reason"`
 }
 
-// UnlistedPlace is a region in which lists of a provider's types could not be read in
-// full.
+// UnlistedPlace is a region with lists of a provider's types that could not be read in full.
 type UnlistedPlace struct {
 	Region   string `json:"region"` // "" sums what the report has no room for
 	Provider string `json:"provider"`
 	Lists    int    `json:"lists"`  // one for each type in each subscription
 	Reason   string `json:"reason"` // the latest
-	// At is when a list failed last; the zero time: none was asked for.
+	// At is when a list failed last; zero: none was requested.
 	At time.Time `json:"at,omitzero"`
 	// Silent: the region answered no call of the latest list.
 	Silent bool `json:"silent,omitempty"`
@@ -104,7 +103,7 @@ func (r *Report) unlisted() (n int) {
 	return n
 }
 
-// merge adds a place to those whose lists are missing.
+// merge adds a place whose lists are missing.
 func (r *Report) merge(more UnlistedPlace) {
 	full := len(r.Unlisted) >= placesPerReport
 	for i := range r.Unlisted {
@@ -136,14 +135,14 @@ type ledger struct {
 	report *Report
 }
 
-func (l *ledger) note(change func(*Report)) {
+func (l *ledger) updateReport(change func(*Report)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	change(l.report)
 }
 
-func (l *ledger) listed(typeName, region string, n int) {
-	l.note(func(r *Report) {
+func (l *ledger) addListed(typeName, region string, n int) {
+	l.updateReport(func(r *Report) {
 		full := len(r.Counts) >= countsPerReport
 		for i := range r.Counts {
 			if c := &r.Counts[i]; c.Type == typeName && c.Region == region || full && c.Type == "" {
@@ -167,9 +166,9 @@ func reasonOf(reason error) string {
 	return text
 }
 
-// passed counts the lists of a type in a subscription, of which some are missing.
-func (l *ledger) passed(lists int, missing []UnlistedPlace) {
-	l.note(func(r *Report) {
+// addLists counts the lists of a type in a subscription. missing has the lists that failed.
+func (l *ledger) addLists(lists int, missing []UnlistedPlace) {
+	l.updateReport(func(r *Report) {
 		for _, place := range missing {
 			r.merge(place)
 		}
@@ -177,17 +176,17 @@ func (l *ledger) passed(lists int, missing []UnlistedPlace) {
 	})
 }
 
-func (l *ledger) failed(sub, typeName, region string, reason error) {
+func (l *ledger) addFailure(sub, typeName, region string, reason error) {
 	text := reasonOf(reason)
-	l.note(func(r *Report) {
+	l.updateReport(func(r *Report) {
 		if r.FailureCount++; len(r.Failures) < failuresInFull {
 			r.Failures = append(r.Failures, Failure{sub, typeName, region, text})
 		}
 	})
 }
 
-func (l *ledger) miscounted(sub string, off []inventory.Miscount) {
-	l.note(func(r *Report) {
+func (l *ledger) addMiscounts(sub string, off []inventory.Miscount) {
+	l.updateReport(func(r *Report) {
 		for _, m := range off {
 			name := "/subscriptions/" + sub
 			if m.Group != "" {

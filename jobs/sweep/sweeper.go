@@ -1,5 +1,5 @@
-// Package sweep compares the index with the providers' lists, and corrects the index
-// where they differ, but only by a GET of the single resource.
+// Package sweep compares the index with the providers' lists. If they differ, it corrects the
+// index, but only after a GET of the single resource.
 package sweep
 
 import (
@@ -29,19 +29,19 @@ const Job = "sweep"
 // and nested types below each of their parents. Then it adopts each resource without a
 // row, after a GET of its own; probes each row that a complete list did not show;
 // reports resources that lie in a second region or in an unknown group; recounts the
-// quotas; and records where absence was seen. After a list that failed or ended early
-// it removes nothing and claims nothing.
+// quotas; and records the regions that were listed in full. After a list that failed or ended
+// early it removes nothing and records nothing.
 type Sweeper struct {
-	Prober   probe.Prober  // Timeout: of a probe of one resource
+	Prober   probe.Prober  // its Timeout bounds a probe of one resource
 	Patience time.Duration // for a page of a list
 	Interval time.Duration // between two sweeps of everything; 0: none are scheduled
 	Region   string        // of the front door, for the ids of its calls
-	Searches Searches      // nil: what searches hear is not known
+	Searches Searches      // nil: results of searches are not used
 	Log      *zap.Logger
 
 	metrics *metrics
 	slots   *limits.Endpoints
-	scan    jobs.SubscriptionScan // for what is not covered
+	scan    jobs.SubscriptionScan // for uncovered subscriptions
 	covers  covers
 }
 
@@ -64,12 +64,12 @@ func (s *Sweeper) slotsAt(e *regions.Endpoint) *limits.Concurrency {
 	return s.slots.At(e.Region, e.String())
 }
 
-// Order says what to sweep.
+// Order selects what to sweep.
 type Order struct {
 	Subscription string `json:"subscription,omitempty"` // folded; empty: all
 	DryRun       bool   `json:"dryRun,omitempty"`       // report only
-	// Uncovered: sweep only where absence was not seen yet, and repeat that until it
-	// was.
+	// Uncovered: sweep only regions that were not listed in full yet, and repeat that until
+	// all are.
 	Uncovered bool `json:"uncovered,omitempty"`
 }
 
@@ -79,8 +79,7 @@ type place struct {
 	Type         string `json:"type,omitempty"`
 }
 
-// Sweep carries out an order at once, without a job, and calls progress after each
-// step.
+// Sweep executes an order at once, without a job, and calls progress after each step.
 func (s *Sweeper) Sweep(ctx context.Context, order Order, progress func(Report)) (Report, error) {
 	report := Report{Started: s.Prober.Store.Now(), CorrelationID: uuid.NewString()}
 	err := s.sweep(ctx, order, &report, place{}, func(place) error {
@@ -110,7 +109,7 @@ func (s *Sweeper) sweep(ctx context.Context, order Order, report *Report, from p
 		switch strings.Compare(sub, from.Subscription) {
 		case -1:
 			continue
-		case 0: // a type that the map no longer has: from the first
+		case 0: // from the first, if the map no longer has the type
 			first = 1 + slices.IndexFunc(types, func(t *regions.ResourceType) bool { return t.Key == from.Type })
 		}
 		for j := first; j < len(types); j++ {
@@ -157,7 +156,7 @@ func (w *sweep) subscriptions(ctx context.Context) (ids []string, err error) {
 	return ids, err
 }
 
-// tracked returns the types that have rows, each behind its parent.
+// tracked returns the types that have rows, each after its parent.
 func tracked(m *regions.Map) (types []*regions.ResourceType) {
 	for _, p := range m.Providers() {
 		for _, t := range p.Types() {
@@ -172,8 +171,8 @@ func tracked(m *regions.Map) (types []*regions.ResourceType) {
 	return types
 }
 
-// listsOf returns how many lists a sweep reads of a type in a subscription: one in each
-// region, or none below parents without rows.
+// listsOf returns the number of lists that a sweep reads for a type in a subscription: one in
+// each region, or none if its parents have no rows.
 func listsOf(t *regions.ResourceType) int {
 	for above := t.Parent; above != nil; above = above.Parent {
 		if above.Kind != regions.Tracked {
@@ -189,11 +188,11 @@ func (w *sweep) step(ctx context.Context, sub string, t *regions.ResourceType, l
 	if err := ts.run(ctx); err != nil {
 		return err
 	}
-	w.passed(listsOf(t), ts.missing)
+	w.addLists(listsOf(t), ts.missing)
 	if !last {
 		return nil
 	}
 	off, err := w.store.Recount(ctx, sub, !w.order.DryRun)
-	w.miscounted(sub, off)
+	w.addMiscounts(sub, off)
 	return err
 }

@@ -29,10 +29,10 @@ type typeSweep struct {
 
 	mu      sync.Mutex
 	known   map[fingerprint]*knownRow
-	missing []UnlistedPlace // those of the regions whose list could not be read in full
+	missing []UnlistedPlace // regions whose list could not be read in full
 }
 
-// fingerprint stands for a key: a type may have a million resources.
+// fingerprint replaces a key to save memory: a type may have a million resources.
 type fingerprint [16]byte
 
 func fingerprintOf(key string) (f fingerprint) {
@@ -41,8 +41,8 @@ func fingerprintOf(key string) (f fingerprint) {
 	return f
 }
 
-// listedTags is a fingerprint of the tags of a resource in a list; of unreadable tags it
-// is one that no row has.
+// listedTags returns the fingerprint of the tags of a resource in a list; for unreadable tags,
+// one that no row has.
 func listedTags(text []byte) fingerprint {
 	_, details := inventory.ReadDetails(text)
 	if details == nil {
@@ -141,9 +141,9 @@ func eachRow(ctx context.Context, store *inventory.Store, sub, typ string, visit
 	}
 }
 
-// noteListed notes that a region listed a resource, and reports whether the index has
-// it there with those tags.
-func (ts *typeSweep) noteListed(l *listedResource, region string) bool {
+// markListed records that a region listed a resource, and reports whether the index has it there
+// with the same tags.
+func (ts *typeSweep) markListed(l *listedResource, region string) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	row := ts.known[fingerprintOf(l.Key())]
@@ -154,9 +154,9 @@ func (ts *typeSweep) noteListed(l *listedResource, region string) bool {
 	return l.tags == row.tags || l.tags == fingerprint{}
 }
 
-// noteMissing notes that the list of a region could not be read in full. at is the zero
-// time if the region was not asked.
-func (ts *typeSweep) noteMissing(region string, reason error, at time.Time, silent bool) {
+// addMissing records that the list of a region could not be read in full. at is the zero time if
+// the list was not requested.
+func (ts *typeSweep) addMissing(region string, reason error, at time.Time, silent bool) {
 	if listsOf(ts.typ) == 0 || !slices.Contains(ts.typ.EffectiveRegions(), region) {
 		return
 	}
@@ -199,14 +199,14 @@ func (ts *typeSweep) verifyRow(ctx context.Context, row inventory.Resource) erro
 	probed, err := ts.Prober.Probe(ctx, ts.header(), row)
 	switch {
 	case probed.Removed():
-		ts.note(func(r *Report) { r.MissingResources.add(row.ID) })
+		ts.updateReport(func(r *Report) { r.MissingResources.add(row.ID) })
 		return nil
 	case err == nil || ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, inventory.ErrUnavailable):
 		return err
 	}
-	ts.failed(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed, or with other tags, could not be asked for: %w", err))
+	ts.addFailure(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed, or with other tags, could not be asked for: %w", err))
 	return ts.store.RequestVerify(ctx, row.Subscription, row.Key)
 }
 

@@ -15,13 +15,13 @@ import (
 	"portico/regions"
 )
 
-// Uncovered is a subscription in which absence was not seen everywhere: before a resource
-// is created there, the regions that may hold it are asked. If one of them does not answer,
-// nothing can be created, in no region.
+// Uncovered is a subscription with regions that were not listed in full. Before a resource is
+// created there, the regions that may hold it are probed. While one of them does not answer,
+// nothing can be created, in any region.
 type Uncovered struct {
 	Subscription inventory.Subscription
 	Regions      []UncoveredRegion // by name
-	// Since is when the coverage ended or, if it never was, when it was first missed.
+	// Since is the time since which the subscription is not covered.
 	Since time.Time
 	// Restored: it ended with a restore of the store.
 	Restored bool
@@ -34,20 +34,20 @@ type Uncovered struct {
 // UncoveredRegion is a region that has not been listed in full in a subscription.
 type UncoveredRegion struct {
 	Region string
-	Lists  int // of a type, that are missing
-	// Types are the full names of those whose creation, in any region, asks this one; there
-	// are none in a subscription that takes no creations. Silent are those of them for which
-	// it did not answer when it was asked last.
+	Lists  int // the number of types whose lists are missing
+	// Types are the full names of the types whose creation, in any region, requires a probe of
+	// this one; none if the subscription allows no creations. Silent are the types among them
+	// whose last probe the region did not answer.
 	Types, Silent []string
 	Reason        string // of the latest failure; "" if there was none
 }
 
 const (
-	// mostUncovered bounds the subscriptions that one look finds.
+	// mostUncovered bounds the subscriptions that one search returns.
 	mostUncovered      = 1000
 	subscriptionsAPage = 500
-	// jobsHeard bounds the jobs whose reports say which regions answer.
-	jobsHeard = 200
+	// jobsRead bounds the jobs whose reports are read for the regions that do not answer.
+	jobsRead = 200
 )
 
 // covers remembers which subscriptions are covered throughout, by their version: coverage
@@ -73,10 +73,10 @@ func (c *covers) add(sub inventory.Subscription) {
 	c.all[sub.ID] = sub.Version
 }
 
-// Uncovered lists the subscriptions behind one in which regions have not been listed in
-// full, by their ids: at most limit, and never more than 1000.
+// Uncovered lists subscriptions with regions that have not been listed in full, in the order of
+// their ids, after a given one: at most limit, and never more than 1000.
 func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Uncovered, error) {
-	look, err := s.newLook(ctx)
+	look, err := s.newSearch(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Unc
 		}
 		for _, sub := range page {
 			after = sub.ID
-			one, err := look.at(ctx, sub)
+			one, err := look.uncoveredAt(ctx, sub)
 			if err != nil {
 				return nil, err
 			}
@@ -105,8 +105,8 @@ func (s *Sweeper) Uncovered(ctx context.Context, after string, limit int) ([]Unc
 	}
 }
 
-// UncoveredIn returns where one subscription has not been listed in full; there may be no
-// such region, or no such subscription.
+// UncoveredIn returns the regions in which one subscription has not been listed in full. It has no
+// regions if there are none, or no such subscription.
 func (s *Sweeper) UncoveredIn(ctx context.Context, id string) (found Uncovered, err error) {
 	sub, err := s.Prober.Store.Subscription(ctx, id)
 	switch {
@@ -115,54 +115,54 @@ func (s *Sweeper) UncoveredIn(ctx context.Context, id string) (found Uncovered, 
 	case err != nil || sub.Covered || sub.State == inventory.Deleted:
 		return found, err
 	}
-	look, err := s.newLook(ctx)
+	look, err := s.newSearch(ctx)
 	if err != nil {
 		return found, err
 	}
-	return look.at(ctx, sub)
+	return look.uncoveredAt(ctx, sub)
 }
 
 // placeName names the types of a provider in a region.
 type placeName struct{ region, provider string }
 
-// hearsay is what is known of a place: by the reports of sweeps, whatever they looked for.
-type hearsay struct {
+// placeState is the last known state of a place, from the reports of sweeps.
+type placeState struct {
 	at     time.Time
 	silent bool
 	reason string
 }
 
-// look is one look at what is not covered.
-type look struct {
+// uncoveredSearch is one search for regions that are not covered.
+type uncoveredSearch struct {
 	*Sweeper
 	types  []*regions.ResourceType
-	places map[placeName]hearsay
+	places map[placeName]placeState
 	// regional is the number of types that clients create on their own, in a region.
 	regional int
 }
 
-// newLook reads from the sweeps under way which places do not answer.
-func (s *Sweeper) newLook(ctx context.Context) (*look, error) {
-	l := &look{Sweeper: s, types: tracked(s.Prober.Map), places: map[placeName]hearsay{}}
+// newSearch reads from the sweeps under way which places do not answer.
+func (s *Sweeper) newSearch(ctx context.Context) (*uncoveredSearch, error) {
+	l := &uncoveredSearch{Sweeper: s, types: tracked(s.Prober.Map), places: map[placeName]placeState{}}
 	for _, t := range l.types {
 		if !belowTracked(t) && t.Routing == regions.Regional {
 			l.regional++
 		}
 	}
-	open, err := s.Prober.Store.Jobs.ListOpen(ctx, Job, jobsHeard)
+	open, err := s.Prober.Store.Jobs.ListOpen(ctx, Job, jobsRead)
 	for _, job := range open {
 		if p, unreadable := readPayload(job.Payload); unreadable == nil {
-			l.hear(p.missing())
+			l.addReport(p.missing())
 		}
 	}
 	return l, err
 }
 
-func (l *look) hear(missing []UnlistedPlace) {
+func (l *uncoveredSearch) addReport(missing []UnlistedPlace) {
 	for _, at := range missing {
 		name := placeName{at.Region, at.Provider}
 		if at.At.After(l.places[name].at) {
-			l.places[name] = hearsay{at.At, at.Silent, at.Reason}
+			l.places[name] = placeState{at.At, at.Silent, at.Reason}
 		}
 	}
 }
@@ -177,8 +177,8 @@ func belowTracked(t *regions.ResourceType) bool {
 	return false
 }
 
-// at looks at one subscription.
-func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncovered, err error) {
+// uncoveredAt returns the uncovered regions of one subscription.
+func (l *uncoveredSearch) uncoveredAt(ctx context.Context, sub inventory.Subscription) (found Uncovered, err error) {
 	if l.covers.has(sub) {
 		return found, nil
 	}
@@ -191,7 +191,7 @@ func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncove
 		return found, err
 	}
 	if p, unreadable := readPayload(job.Payload); unreadable == nil {
-		l.hear(p.missing())
+		l.addReport(p.missing())
 	}
 	found = Uncovered{Subscription: sub, RegionalTypes: l.regional, Job: job}
 	unlistable := false
@@ -214,8 +214,8 @@ func (l *look) at(ctx context.Context, sub inventory.Subscription) (found Uncove
 
 // add adds a region where a type is not covered. Types that no sweep can list count only
 // while the region is silent.
-func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, coverage []inventory.SweptRegion) {
-	heard := l.heard(t, region, coverage)
+func (l *uncoveredSearch) add(found *Uncovered, t *regions.ResourceType, region string, coverage []inventory.SweptRegion) {
+	heard := l.lastState(t, region, coverage)
 	if listsOf(t) == 0 && (!heard.silent || belowTracked(t)) {
 		return
 	}
@@ -238,20 +238,20 @@ func (l *look) add(found *Uncovered, t *regions.ResourceType, region string, cov
 	}
 }
 
-// heard returns what was heard last of the endpoint that has a type in a region: by a
-// sweep, by a search for a resource, or by what a sweep has covered there.
-func (l *look) heard(t *regions.ResourceType, region string, coverage []inventory.SweptRegion) hearsay {
+// lastState returns the last known state of the endpoint that has a type in a region: from the
+// report of a sweep, from a search for a resource, or from the coverage there.
+func (l *uncoveredSearch) lastState(t *regions.ResourceType, region string, coverage []inventory.SweptRegion) placeState {
 	last := l.places[placeName{region, t.Provider.Namespace}]
 	for _, c := range coverage {
 		if of := l.Prober.Map.Type(c.Type); c.Region == region && of != nil && of.Provider == t.Provider && c.Swept.After(last.at) {
-			last = hearsay{at: c.Swept}
+			last = placeState{at: c.Swept}
 		}
 	}
 	if l.Searches == nil {
 		return last
 	}
 	if search := l.Searches.Heard(t.Endpoint(region)); search.At.After(last.at) {
-		last = hearsay{at: search.At, silent: !search.Answered}
+		last = placeState{at: search.At, silent: !search.Answered}
 		if last.silent {
 			last.reason = "it did not say whether a resource exists there"
 		}
@@ -259,15 +259,15 @@ func (l *look) heard(t *regions.ResourceType, region string, coverage []inventor
 	return last
 }
 
-// Searches say what searches for single resources last heard of an endpoint.
+// Searches returns the result of the last search for a single resource at an endpoint.
 type Searches interface {
 	Heard(e *regions.Endpoint) probe.Heard
 }
 
-// since returns since when a subscription is not covered, and whether that is due to a
-// restore. Where a part of it was covered before its present sweep was ordered, a region or
-// a type was added to the map then.
-func (l *look) since(sub inventory.Subscription, job jobrow.Job, coverage []inventory.SweptRegion) (since time.Time, restored bool) {
+// since returns the time since which a subscription is not covered, and whether that is due to a
+// restore. If a part of it was covered before its present sweep was ordered, a region or a type
+// was added to the map then.
+func (l *uncoveredSearch) since(sub inventory.Subscription, job jobrow.Job, coverage []inventory.SweptRegion) (since time.Time, restored bool) {
 	since, at := sub.Created, l.Prober.Store.Events.Restored()
 	if at.After(since) {
 		since, restored = at, true

@@ -86,7 +86,7 @@ func TestUncoveredRegionsAndWhatTheySayLast(t *testing.T) {
 	s.Within("a pause", func() bool {
 		now, err := s.Store.Jobs.Get(t.Context(), job.Subscription, job.ID)
 		s.ok(err)
-		shown := s.sweeper.Describe().Standing(now)
+		shown := s.sweeper.Describe().Progress(now)
 		return now.Owner == "" && shown.Done == 2 && shown.Of == 4 && slices.Equal(shown.WaitingFor, []string{"eastus"}) && strings.Contains(shown.Outcome, "503")
 	})
 

@@ -1,5 +1,5 @@
-// Package webhook delivers events to the sinks of the configuration: at least once, and
-// those of one resource one after another, in the order of their numbers.
+// Package webhook delivers events to the sinks of the configuration, at least once. It delivers
+// the events of one resource one after another, in the order of their numbers.
 //
 // Each sink has one job, whose holder reads the event log from a cursor on. An event
 // that is not taken delays only its own resource: it and the later events of that
@@ -11,8 +11,8 @@
 // and all delivery resumes when it takes one. An event is given up, and becomes a dead
 // letter, only while the receiver takes others.
 //
-// An operator may order that an event is tried, or given up, at once. The holder takes such
-// an order between two messages, and answers it as it records the result
+// An operator may order that an event is tried, or given up, at once. The holder executes such
+// an order between two messages, and answers it in the transaction that records the result
 // ([Deliverer.Order]).
 //
 // [queue] holds the events on their way, [delivery] moves them, [receiver] sends them, and
@@ -39,10 +39,10 @@ import (
 )
 
 const (
-	// absentPause is how long the job of a sink that the configuration lacks is left to
-	// other replicas, which may have a newer configuration.
+	// absentPause is the pause before the next attempt at the job of a sink that the
+	// configuration lacks. It leaves the job to replicas with a newer configuration.
 	absentPause = 10 * time.Second
-	// absentFor is how long the progress of such a sink is remembered.
+	// absentFor is how long the progress of such a sink is kept.
 	absentFor = 24 * time.Hour
 	// soon is a pause that lets the job be claimed again at once.
 	soon = time.Millisecond
@@ -107,7 +107,7 @@ func (d *Deliverer) TracesItself() {}
 
 // Describe implements [jobs.Kind].
 func (d *Deliverer) Describe() jobs.Description {
-	return jobs.Description{Target: jobs.TheSink, Remedy: func(j jobrow.Job) []string { return []string{"sinks", "show", j.Subject} }}
+	return jobs.Description{Subject: jobs.SinkSubject, Remedy: func(j jobrow.Job) []string { return []string{"sinks", "show", j.Subject} }}
 }
 
 // Run implements [jobs.Kind].
@@ -118,7 +118,7 @@ func (d *Deliverer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, er
 	}
 	sink := d.Sink(claim.Job.Subject)
 	if sink == nil {
-		return d.missing(ctx, claim.Job.Subject, state)
+		return d.onMissingSink(ctx, claim.Job.Subject, state)
 	}
 	state.AbsentSince = time.Time{}
 	if err := d.newDelivery(sink, claim, state).run(ctx); err != nil {
@@ -127,9 +127,9 @@ func (d *Deliverer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, er
 	return jobs.Result{Again: soon}, nil
 }
 
-// missing leaves the job of a sink that the configuration lacks to other replicas, and
+// onMissingSink leaves the job of a sink that the configuration lacks to other replicas, and
 // ends it after a long absence.
-func (d *Deliverer) missing(ctx context.Context, name string, s state) (jobs.Result, error) {
+func (d *Deliverer) onMissingSink(ctx context.Context, name string, s state) (jobs.Result, error) {
 	now := d.Store.Now()
 	if s.AbsentSince.IsZero() {
 		s.AbsentSince = now
@@ -241,7 +241,7 @@ func (d *Deliverer) Measure(ctx context.Context, _ int) error {
 
 // Status is the state of a sink's delivery.
 type Status struct {
-	Progress
+	SinkStatus
 	Owner    string // the replica that delivers
 	Lag      int64  // events that it has not reached yet, of all
 	Retrying int
@@ -261,7 +261,7 @@ func (d *Deliverer) Status(ctx context.Context, name string) (s Status, err erro
 	if err != nil {
 		return s, err
 	}
-	s.Progress, s.Owner = kept.Progress, job.Owner
+	s.SinkStatus, s.Owner = kept.Progress, job.Owner
 	counts, err := d.Store.Sinks.Count(ctx, name)
 	if err != nil {
 		return s, fmt.Errorf("count the events of a sink: %w", err)

@@ -19,8 +19,8 @@ import (
 
 const (
 	readAtOnce = 256
-	// saveEvery bounds how long deliveries may go unrecorded: those are repeated after a
-	// kill.
+	// saveEvery is the least time between two records of progress. Unrecorded deliveries are
+	// repeated after a kill.
 	saveEvery = 500 * time.Millisecond
 	// severalResources is the number of resources that fail in a row before the
 	// receiver counts as away.
@@ -38,22 +38,22 @@ type delivery struct {
 	claim    *jobs.Claim
 	state    state
 	queue    *queue
-	dead     int // dead letters, as far as this holder knows
+	dead     int // dead letters, by this holder's count
 
 	sending int // messages
 	results chan sent
-	// failing are the resources that failed since an event was taken, pauses counts how
-	// often the receiver was found away since then.
+	// failing has the resources that failed since an event was taken, and pauses counts the
+	// failures of the receiver as a whole since then.
 	failing map[string]struct{}
 	pauses  int
 	paused  time.Time // until then nothing is sent
 
-	answered []eventlog.SinkOrder // orders, with what the next save records
+	answered []eventlog.SinkOrder // orders whose results the next save records
 
-	look   time.Time // for the next read of the event log
-	tick   time.Time // for the next read of operators' changes
-	saved  time.Time
-	before Progress // as it was saved
+	nextRead time.Time // for the next read of the event log
+	nextTick time.Time // for the next read of operators' changes
+	saved    time.Time
+	before   SinkStatus // as it was saved
 }
 
 // sent is the outcome of a message.
@@ -123,7 +123,7 @@ func (x *delivery) loop(ctx, sending context.Context) error {
 	defer timer.Stop()
 	for {
 		now := x.Store.Now()
-		if err := x.lookForMore(ctx, now); err != nil {
+		if err := x.readMore(ctx, now); err != nil {
 			return err
 		}
 		x.sendDue(sending, now)
@@ -148,14 +148,14 @@ func (x *delivery) loop(ctx, sending context.Context) error {
 
 // wake returns when there is something to do if nothing comes in.
 func (x *delivery) wake() time.Time {
-	next, unsaved := x.tick, x.unsaved()
+	next, unsaved := x.nextTick, x.unsaved()
 	if x.hasRoom() {
-		next = timing.Earlier(next, x.look)
+		next = timing.Earlier(next, x.nextRead)
 	}
 	if unsaved {
 		next = timing.Earlier(next, x.saved.Add(saveEvery+time.Millisecond))
 	}
-	if due, waits := x.queue.due(); waits && x.sending < x.abreast() {
+	if due, waits := x.queue.due(); waits && x.sending < x.concurrency() {
 		next = timing.Earlier(next, timing.Later(due, x.paused))
 	}
 	return next
@@ -172,21 +172,21 @@ func (x *delivery) wants(ctx context.Context, e *events.Event) (wanted bool, err
 	return concerns && x.sink.wants(e), err
 }
 
-// lookForMore reads the event log, and operators' changes.
-func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
-	if !x.tick.After(now) {
-		x.tick = now.Add(x.Interval)
-		if err := errors.Join(x.recountDead(ctx), x.takeReplayed(ctx)); err != nil {
+// readMore reads the event log, and operators' changes.
+func (x *delivery) readMore(ctx context.Context, now time.Time) error {
+	if !x.nextTick.After(now) {
+		x.nextTick = now.Add(x.Interval)
+		if err := errors.Join(x.recountDead(ctx), x.restoreReplayed(ctx)); err != nil {
 			return err
 		}
-		if err := x.takeOrders(ctx, now); err != nil {
+		if err := x.executeOrders(ctx, now); err != nil {
 			return err
 		}
 	}
-	if x.look.After(now) || !x.hasRoom() {
+	if x.nextRead.After(now) || !x.hasRoom() {
 		return nil
 	}
-	x.look = now.Add(x.Interval)
+	x.nextRead = now.Add(x.Interval)
 	if _, err := x.Store.Events.Number(ctx, readAtOnce); err != nil {
 		return fmt.Errorf("number new events: %w", err)
 	}
@@ -202,7 +202,7 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 	for _, e := range found {
 		wanted, err := x.wants(ctx, &e)
 		if err != nil { // it is read again
-			return errors.Join(err, x.miss(ctx, missing))
+			return errors.Join(err, x.recordMissed(ctx, missing))
 		}
 		missing += e.Number - x.queue.read - 1
 		x.queue.read = e.Number
@@ -214,13 +214,13 @@ func (x *delivery) lookForMore(ctx context.Context, now time.Time) error {
 		missing, x.queue.read = last-x.queue.read, last
 	}
 	if len(found) == readAtOnce {
-		x.look = now
+		x.nextRead = now
 	}
-	return x.miss(ctx, missing)
+	return x.recordMissed(ctx, missing)
 }
 
-// miss counts and logs events that were forgotten before they were read.
-func (x *delivery) miss(ctx context.Context, n int64) error {
+// recordMissed counts and logs events that were forgotten before they were read.
+func (x *delivery) recordMissed(ctx context.Context, n int64) error {
 	if n == 0 {
 		return nil
 	}
@@ -236,8 +236,7 @@ func (x *delivery) countForgotten(n int64) {
 		zap.String("sink", x.sink.Name), zap.Int64("events", n))
 }
 
-// recountDead finds out whether there is room again for dead letters, since operators
-// delete some.
+// recountDead finds out whether operators deleted dead letters, so that there is room again.
 func (x *delivery) recountDead(ctx context.Context) error {
 	if x.dead < x.sink.Dead {
 		return nil
@@ -250,8 +249,8 @@ func (x *delivery) recountDead(ctx context.Context) error {
 	return err
 }
 
-// takeReplayed takes up the events that operators want to be tried again.
-func (x *delivery) takeReplayed(ctx context.Context) error {
+// restoreReplayed restores the events that operators want to be tried again.
+func (x *delivery) restoreReplayed(ctx context.Context) error {
 	room := min(x.queue.mostKept-x.queue.kept, readAtOnce)
 	if room <= 0 {
 		return nil
@@ -265,11 +264,11 @@ func (x *delivery) takeReplayed(ctx context.Context) error {
 		x.queue.replay(row)
 	}
 	x.dead = max(0, x.dead-len(rows))
-	return x.save(ctx) // so that they are not found again
+	return x.save(ctx) // so that the next read does not return them again
 }
 
-// abreast returns how many messages may be under way: one if the receiver is away.
-func (x *delivery) abreast() int {
+// concurrency returns how many messages may be under way: one if the receiver is away.
+func (x *delivery) concurrency() int {
 	if x.away() {
 		return 1
 	}
@@ -278,14 +277,14 @@ func (x *delivery) abreast() int {
 
 func (x *delivery) away() bool { return !x.state.Progress.AwaySince.IsZero() }
 
-// sendDue sends the due events, as far as the receiver may get them.
+// sendDue sends the due events, within the limits of the sink.
 func (x *delivery) sendDue(ctx context.Context, now time.Time) {
-	for x.sending < x.abreast() && !x.paused.After(now) {
+	for x.sending < x.concurrency() && !x.paused.After(now) {
 		limit := x.sink.Batch
 		if x.away() {
 			limit = 1
 		}
-		items := x.queue.take(now, limit)
+		items := x.queue.takeDue(now, limit)
 		if len(items) == 0 {
 			return
 		}
@@ -294,7 +293,7 @@ func (x *delivery) sendDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// send sends a message. A panic in it is an error, and no fault of the receiver.
+// send sends a message. A panic becomes an error, which does not count against the receiver.
 func (x *delivery) send(ctx context.Context, items []*item) (result sent) {
 	span := x.Tracer.Begin(spans.Delivery, "deliver "+x.sink.Name)
 	defer func() { endSpan(span, result) }()
@@ -344,7 +343,7 @@ func (x *delivery) sendAll(ctx context.Context, items []*item) sent {
 		result.outcome, result.err = x.receiver.deliver(ctx, message)
 	}
 	if result.outcome.Name != outcomeDelivered && result.err == nil {
-		result.err = ctx.Err() // which is no fault of the receiver
+		result.err = ctx.Err() // does not count against the receiver
 	}
 	return result
 }
@@ -364,14 +363,14 @@ func (x *delivery) settle(result sent) {
 		}
 	case result.outcome.Name == "": // nothing was left to be sent
 	case result.outcome.Name == outcomeDelivered:
-		x.succeed(result, now)
+		x.onDelivered(result, now)
 	default:
-		x.fail(result, now)
+		x.onFailed(result, now)
 	}
-	x.queue.returned(result.items)
+	x.queue.endSending(result.items)
 }
 
-func (x *delivery) succeed(result sent, now time.Time) {
+func (x *delivery) onDelivered(result sent, now time.Time) {
 	progress := &x.state.Progress
 	x.metrics.attempts.WithLabelValues(x.sink.Name, outcomeDelivered).Inc()
 	for _, i := range result.items {
@@ -389,13 +388,12 @@ func (x *delivery) succeed(result sent, now time.Time) {
 	x.pauses = 0
 }
 
-func (x *delivery) fail(result sent, now time.Time) {
+func (x *delivery) onFailed(result sent, now time.Time) {
 	x.metrics.attempts.WithLabelValues(x.sink.Name, result.outcome.Name).Inc()
 	progress := &x.state.Progress
 	progress.LastFailure, progress.Failure, progress.Status, progress.Event = now, result.outcome.Name, result.outcome.Status, 0
 	if len(result.items) > 1 && result.outcome.Name == outcomeRefused {
-		// The answer does not say which of them was refused, so each is sent alone, at
-		// once.
+		// The answer does not name the refused event, so each is sent alone, at once.
 		for _, i := range result.items {
 			i.alone = true
 		}
@@ -437,7 +435,7 @@ func (x *delivery) failAll(items []*item, o Outcome, now time.Time) {
 		case x.isDead(i, now):
 			x.giveUp(i)
 		case !x.away():
-			x.queue.leave(i.line)
+			x.queue.keepLine(i.line)
 			if i.kept {
 				x.queue.changed[i] = eventlog.SinkRetrying
 			}
@@ -447,9 +445,9 @@ func (x *delivery) failAll(items []*item, o Outcome, now time.Time) {
 	}
 }
 
-// isDead reports whether an event is given up. Until the receiver has taken another one
-// since the first attempt, the fault need not be the event's; but an event that is
-// refused for long enough is given up all the same.
+// isDead reports whether an event is given up. That requires that the receiver has taken another
+// event since the first attempt, as the fault may else be the receiver's; or that the event was
+// refused for long enough.
 func (x *delivery) isDead(i *item, now time.Time) bool {
 	refused, late := i.failure == outcomeRefused, now.Sub(i.since) > x.sink.GiveUpAfter
 	takesOthers := x.state.Progress.LastSuccess.After(i.since)
@@ -460,7 +458,7 @@ func (x *delivery) giveUp(i *item) {
 	x.Log.Warn("an event was given up", zap.String("sink", x.sink.Name), zap.Int64("event", i.number), zap.Int("attempts", i.attempts),
 		zap.String("outcome", i.failure), zap.Int("status", i.status))
 	x.dead++
-	x.queue.bury(i)
+	x.queue.giveUp(i)
 }
 
 func (x *delivery) unsaved() bool {
@@ -481,7 +479,7 @@ func (x *delivery) save(ctx context.Context) error {
 	if err := x.Store.Sinks.Save(ctx, &x.claim.Job, changes); err != nil {
 		return fmt.Errorf("save what became of events: %w", err)
 	}
-	x.queue.saved()
+	x.queue.onSaved()
 	x.answered = nil
 	x.before = x.state.Progress
 	return nil

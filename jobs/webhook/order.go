@@ -21,27 +21,27 @@ const (
 	orderPace = 50 * time.Millisecond
 )
 
-// ErrNotTaken is the error of an order that no holder of the sink's job has taken in time.
+// ErrNotTaken means that no holder of the sink's job executed an order in time.
 var ErrNotTaken = errors.New("webhook: no one who delivers has taken the order")
 
-// Order is an operator's order for events that a sink has not taken.
+// Order is an operator's order about events that a sink has not taken.
 type Order struct {
-	Event  int64 // the number of one; 0 for all that wait, which can only be tried
+	Event  int64 // the number of an event; 0: all that wait, which can only be tried
 	Step   eventlog.SinkStep
 	Reason string // why the event is given up
 }
 
-// Answer is the answer of the holder of a sink's job to an order.
-type Answer string
+// OrderResult is the result that the holder of a sink's job gives an order.
+type OrderResult string
 
-// The answers. They are stored.
+// The results. They are stored.
 const (
-	Taken   Answer = "taken"   // it was done
-	Sending Answer = "sending" // the event is on its way just now: nothing was done
-	Behind  Answer = "behind"  // an earlier event of its resource has to go first
-	Untried Answer = "untried" // it never failed
-	Full    Answer = "full"    // there is no room for another dead letter
-	Unknown Answer = "unknown" // it does not wait
+	Taken   OrderResult = "taken"   // it was done
+	Sending OrderResult = "sending" // the event is on its way just now: nothing was done
+	Behind  OrderResult = "behind"  // an earlier event of its resource has to go first
+	Untried OrderResult = "untried" // it never failed
+	Full    OrderResult = "full"    // there is no room for another dead letter
+	Unknown OrderResult = "unknown" // it does not wait
 )
 
 // BehindError refuses to give up an event that waits for an earlier one of its resource.
@@ -51,10 +51,10 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("webhook: event %d has to go first", e.First)
 }
 
-// Order gives the holder of a sink's job, on whichever replica, an order and returns its
-// answer: Taken or Sending, or Behind if the holder tried the first event of the resource
+// Order gives an order to the holder of a sink's job, on any replica, and returns its result:
+// Taken or Sending, or Behind if the holder tried the first event of the resource
 // instead of this one. After an error, *[BehindError] or ErrNotTaken, nothing was done.
-func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error) {
+func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (OrderResult, error) {
 	left, err := d.Store.Sinks.PutOrder(ctx, eventlog.SinkOrder{Sink: s.Name, Number: o.Event, Step: o.Step, Reason: o.Reason})
 	if err != nil {
 		return "", fmt.Errorf("record the order of an operator: %w", err)
@@ -77,15 +77,15 @@ func (d *Deliverer) Order(ctx context.Context, s *Sink, o Order) (Answer, error)
 		return "", fmt.Errorf("withdraw the order of an operator: %w", err)
 	case known.Answer == "":
 		return "", ErrNotTaken
-	case Answer(known.Answer) == Behind && o.Step == eventlog.GiveUpSink:
+	case OrderResult(known.Answer) == Behind && o.Step == eventlog.GiveUpSink:
 		return Behind, &BehindError{known.Behind}
 	}
-	return Answer(known.Answer), nil
+	return OrderResult(known.Answer), nil
 }
 
-// takeOrders obeys operators' orders. It answers them in the transaction that records
+// executeOrders executes operators' orders. It answers them in the transaction that records
 // the results, which only the holder of the job can commit.
-func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
+func (x *delivery) executeOrders(ctx context.Context, now time.Time) error {
 	orders, err := x.Store.Sinks.Orders(ctx, x.sink.Name)
 	if err != nil {
 		return fmt.Errorf("read the orders of operators: %w", err)
@@ -97,7 +97,7 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 				return err
 			}
 		case o.Answer == "":
-			answer := x.obey(&o, now)
+			answer := x.execute(&o, now)
 			o.Answer = string(answer)
 			x.answered = append(x.answered, o)
 		}
@@ -108,8 +108,8 @@ func (x *delivery) takeOrders(ctx context.Context, now time.Time) error {
 	return x.save(ctx)
 }
 
-// obey carries out an order, as far as that is possible now.
-func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) Answer {
+// execute executes an order, if that is possible now.
+func (x *delivery) execute(o *eventlog.SinkOrder, now time.Time) OrderResult {
 	if o.Number == 0 && o.Step == eventlog.AskSink {
 		x.queue.trigger(now)
 		x.paused = now
@@ -126,7 +126,7 @@ func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) Answer {
 	}
 	if o.Step == eventlog.AskSink {
 		i.line.head().due = now
-		x.queue.await(i.line)
+		x.queue.schedule(i.line)
 		x.paused = now
 		if o.Behind > 0 {
 			return Behind
@@ -145,7 +145,7 @@ func (x *delivery) obey(o *eventlog.SinkOrder, now time.Time) Answer {
 	x.Log.Warn("an event was given up by an operator", zap.String("sink", x.sink.Name), zap.Int64("event", i.number),
 		zap.Int("attempts", i.attempts), zap.String("outcome", i.failure), zap.Int("status", i.status))
 	x.dead++
-	x.queue.takeOut(i)
+	x.queue.giveUpIdle(i)
 	x.paused = now // later events may be taken
 	return Taken
 }

@@ -21,7 +21,7 @@ type item struct {
 	failure  string
 	reason   string // why an operator gave it up
 	alone    bool   // it is sent without others
-	kept     bool   // it has left the cursor's window, and has a row
+	kept     bool   // it was left behind the cursor, and has a row
 	stored   bool   // that row is stored
 	done     bool
 	line     *line
@@ -72,10 +72,10 @@ func (q *queue) add(e *events.Event) {
 	l := q.line(i)
 	behind := len(l.items) > 0 && l.items[len(l.items)-1].kept
 	l.items = append(l.items, i)
-	if !behind || !q.keep(i) {
+	if !behind || !q.keepItem(i) {
 		q.window = append(q.window, i)
 	}
-	q.await(l)
+	q.schedule(l)
 }
 
 // restore puts an item back that has a row, at the place of its number.
@@ -91,10 +91,10 @@ func (q *queue) restore(e eventlog.SinkEvent) {
 	}
 	l.items = append(l.items[:at], append([]*item{i}, l.items[at:]...)...)
 	q.kept++
-	q.await(l)
+	q.schedule(l)
 }
 
-// replay is restore for an item that was given up.
+// replay restores an item that was given up.
 func (q *queue) replay(e eventlog.SinkEvent) {
 	q.restore(e)
 	for _, i := range q.lines[lineName(e.Subscription, e.Key)].items {
@@ -117,8 +117,8 @@ func (q *queue) line(i *item) *line {
 	return l
 }
 
-// await queues a line for the time when its first item is due.
-func (q *queue) await(l *line) {
+// schedule queues a line for the time when its first item is due.
+func (q *queue) schedule(l *line) {
 	switch {
 	case l.sending > 0:
 	case len(l.items) == 0:
@@ -130,8 +130,8 @@ func (q *queue) await(l *line) {
 	}
 }
 
-// keep leaves an item behind the cursor, if there is room.
-func (q *queue) keep(i *item) bool {
+// keepItem leaves an item behind the cursor, if there is room. It reports whether the item is.
+func (q *queue) keepItem(i *item) bool {
 	if i.kept || q.kept >= q.mostKept {
 		return i.kept
 	}
@@ -141,18 +141,18 @@ func (q *queue) keep(i *item) bool {
 	return true
 }
 
-// leave leaves all items of a line behind, as far as there is room.
-func (q *queue) leave(l *line) {
+// keepLine leaves the items of a line behind the cursor, while there is room.
+func (q *queue) keepLine(l *line) {
 	for _, i := range l.items {
-		if !q.keep(i) {
+		if !q.keepItem(i) {
 			return
 		}
 	}
 }
 
-// take returns at most limit items that are due, to be sent in one message. Those of one
-// line follow one another; one that failed before goes alone.
-func (q *queue) take(now time.Time, limit int) (taken []*item) {
+// takeDue returns at most limit items that are due, to be sent in one message. Items of one line
+// follow one another; an item that failed before is sent alone.
+func (q *queue) takeDue(now time.Time, limit int) (taken []*item) {
 	for len(taken) < limit && len(q.ready) > 0 {
 		l := q.ready[0]
 		if l.head().due.After(now) || len(taken) > 0 && l.head().alone {
@@ -189,20 +189,20 @@ func (q *queue) drop(i *item) {
 	q.remove(i)
 }
 
-// bury removes an item that was sent: its row says that it was given up.
-func (q *queue) bury(i *item) {
+// giveUp removes an item that was sent, and records it as a dead letter.
+func (q *queue) giveUp(i *item) {
 	q.remove(i)
 	q.changed[i] = eventlog.SinkDead
 }
 
-// takeOut is bury for an item of a line that has nothing under way.
-func (q *queue) takeOut(i *item) {
+// giveUpIdle gives an item up whose line has nothing under way.
+func (q *queue) giveUpIdle(i *item) {
 	heap.Remove(&q.ready, i.line.place)
-	q.bury(i)
-	q.await(i.line)
+	q.giveUp(i)
+	q.schedule(i.line)
 }
 
-// find returns the item of a number, or nil.
+// find returns the item with a number, or nil.
 func (q *queue) find(number int64) *item {
 	for _, l := range q.lines {
 		for _, i := range l.items {
@@ -236,18 +236,18 @@ func (q *queue) remove(i *item) {
 	}
 }
 
-// returned ends the sending of items, including dropped and buried ones.
-func (q *queue) returned(items []*item) {
+// endSending ends the sending of items, including items that were dropped or given up.
+func (q *queue) endSending(items []*item) {
 	for _, i := range items {
 		i.line.sending = 0
 	}
 	for _, i := range items {
-		q.await(i.line)
+		q.schedule(i.line)
 	}
 }
 
-// saved notes that the changes are recorded.
-func (q *queue) saved() {
+// onSaved marks the changes as recorded.
+func (q *queue) onSaved() {
 	for i := range q.changed {
 		i.stored = true
 	}
@@ -255,7 +255,7 @@ func (q *queue) saved() {
 	q.settled = q.settled[:0]
 }
 
-// cursor returns the number up to which all events are taken, or left behind.
+// cursor returns a number: all events up to it were taken, or left behind.
 func (q *queue) cursor() int64 {
 	for len(q.window) > 0 && (q.window[0].done || q.window[0].kept) {
 		q.window[0] = nil

@@ -51,7 +51,7 @@ func TestQueueLosesNothing(t *testing.T) {
 				delete(o.rows, row.Number)
 			}
 			o.cursor = q.cursor()
-			q.saved()
+			q.onSaved()
 		}
 		taken := func(i *item) {
 			if !o.taken[i.number] && !o.dead[i.number] && o.last[i.key] > i.number {
@@ -68,7 +68,7 @@ func TestQueueLosesNothing(t *testing.T) {
 				case i.done || i != i.line.head():
 				case how == 1:
 					i.alone, i.due, i.attempts = true, now.Add(time.Duration(i.attempts+1)*time.Second), i.attempts+1
-					q.leave(i.line)
+					q.keepLine(i.line)
 					if i.kept {
 						q.changed[i] = eventlog.SinkRetrying
 					}
@@ -76,13 +76,13 @@ func TestQueueLosesNothing(t *testing.T) {
 					i.alone, i.due = true, now.Add(time.Second)
 				default:
 					o.dead[i.number] = true
-					q.bury(i)
+					q.giveUp(i)
 				}
 			}
-			q.returned(items)
+			q.endSending(items)
 		}
 		send := func() {
-			if items := q.take(now, rapid.IntRange(1, 4).Draw(t, "batch")); len(items) > 0 {
+			if items := q.takeDue(now, rapid.IntRange(1, 4).Draw(t, "batch")); len(items) > 0 {
 				under = append(under, items)
 			}
 		}
@@ -110,7 +110,7 @@ func TestQueueLosesNothing(t *testing.T) {
 				}
 				if i.line.sending == 0 && i == i.line.head() && rapid.Bool().Draw(t, "gives up") {
 					o.dead[i.number] = true
-					q.takeOut(i)
+					q.giveUpIdle(i)
 					return
 				}
 				q.trigger(now)

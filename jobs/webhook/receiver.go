@@ -29,12 +29,12 @@ const (
 // The outcomes of attempts, as metrics and operators see them.
 const (
 	outcomeDelivered   = "delivered"
-	outcomeRefused     = "refused"     // 400, 413, 415, 422: another attempt would be answered alike
+	outcomeRefused     = "refused"     // 400, 413, 415, 422: another attempt would get the same answer
 	outcomeDenied      = "denied"      // 401, 403, 410: the receiver wants nothing of the sender
 	outcomeRejected    = "rejected"    // any other 4xx
-	outcomeThrottled   = "throttled"   // 429, and whatever else has a Retry-After
+	outcomeThrottled   = "throttled"   // 429, and any other 4xx or 5xx with a Retry-After
 	outcomeRedirected  = "redirected"  // 3xx, which is not followed
-	outcomeFailed      = "failed"      // 5xx, and what is no status
+	outcomeFailed      = "failed"      // 5xx, or not a valid status
 	outcomeTimeout     = "timeout"     // no answer in time
 	outcomeBroken      = "broken"      // the connection ended before the answer
 	outcomeUnreachable = "unreachable" // no connection, or its certificate is not trusted
@@ -70,8 +70,7 @@ type receiver struct {
 	client *http.Client
 }
 
-// newReceiver returns a receiver without connections. It asks no proxy, and speaks
-// HTTP/1.1.
+// newReceiver returns a receiver without connections. It uses no proxy, and HTTP/1.1.
 func newReceiver(s *Sink) *receiver {
 	return &receiver{s, &http.Client{
 		Transport: &http.Transport{
@@ -89,7 +88,7 @@ func newReceiver(s *Sink) *receiver {
 
 func (r *receiver) close() { r.client.CloseIdleConnections() }
 
-// deliver sends events, in their order: one alone, or several as an array.
+// deliver sends events, in their order: a single one, or several as an array.
 func (r *receiver) deliver(ctx context.Context, all []events.CloudEvent) (Outcome, error) {
 	kind, content := "application/cloudevents-batch+json; charset=utf-8", any(all)
 	if r.sink.Batch == 1 {
@@ -102,8 +101,8 @@ func (r *receiver) deliver(ctx context.Context, all []events.CloudEvent) (Outcom
 	return r.post(ctx, messageID(all), kind, body), nil
 }
 
-// messageID returns the id of a message, the same for every try. It is the event's own,
-// or derived from those of all events in the message.
+// messageID returns the id of a message, the same for every try. It is the id of its event,
+// or derived from the ids of all its events.
 func messageID(all []events.CloudEvent) string {
 	if len(all) == 1 {
 		return all[0].ID

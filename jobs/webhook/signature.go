@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// sign sets the headers of the Standard Webhooks. A receiver takes what one of its own
-// secrets has signed, so that each of several secrets may be the one it knows.
+// sign sets the headers of the Standard Webhooks, with a signature by each secret: a receiver
+// accepts a message if one of the signatures is by a secret that it knows.
 func sign(header http.Header, secrets [][]byte, id string, at time.Time, body []byte) {
 	timestamp := strconv.FormatInt(at.Unix(), 10)
 	header.Set("webhook-id", id)

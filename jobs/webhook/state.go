@@ -10,17 +10,17 @@ import (
 type state struct {
 	// AbsentSince is the time since which no replica that held the job had the sink in
 	// its configuration.
-	AbsentSince time.Time `json:"absentSince,omitzero"`
-	Progress    Progress  `json:"progress"`
+	AbsentSince time.Time  `json:"absentSince,omitzero"`
+	Progress    SinkStatus `json:"progress"`
 }
 
-// Progress is the progress of a sink.
-type Progress struct {
-	// Cursor is the number up to which all events were taken, or left behind.
+// SinkStatus is the progress of a sink.
+type SinkStatus struct {
+	// Cursor is a number: all events up to it were taken, or left behind.
 	Cursor    int64 `json:"cursor"`
 	Delivered int64 `json:"delivered"`
-	// Forgotten is how many events were no longer kept when their turn came, wanted or
-	// not.
+	// Forgotten is the number of events that were no longer kept when their turn came,
+	// wanted or not.
 	Forgotten   int64     `json:"forgotten,omitempty"`
 	LastSuccess time.Time `json:"lastSuccess,omitzero"`
 	LastFailure time.Time `json:"lastFailure,omitzero"`

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"portico/jobs/groupdelete"
-	"portico/jobs/move"
+	"portico/jobs/deletion/deletionplan"
+	"portico/jobs/move/moveplan"
 )
 
 // Answers of the front door's, as clients read them.
@@ -19,13 +19,13 @@ type (
 	}
 	operationStatus struct {
 		operationHead
-		groupdelete.Progress
-		Waits   []groupdelete.Wait
+		deletionplan.Summary
+		Waits   []deletionplan.Wait
 		Message string
 	}
 	moveStatus struct {
 		operationHead
-		move.Progress
+		moveplan.Summary
 	}
 	lockBody struct {
 		ID, Name, Type, ETag string

@@ -35,12 +35,12 @@ func (k survey) Describe() jobs.Description {
 		Problems: jobs.Problems{Subject: "The survey of a group"},
 		Reason:   "surveyUnderWay", Message: "The group is being surveyed.", Refusals: []arm.Code{arm.ResourceNotFound},
 		Remedy: func(j jobrow.Job) []string { return []string{"unstick", j.Name(), "--ask"} },
-		Show: func(j jobrow.Job) jobs.Standing {
+		Show: func(j jobrow.Job) jobs.ProgressReport {
 			var p struct{ Progress struct{ Done int } }
 			_ = j.Read(&p)
-			return jobs.Standing{On: inSubscription + "/resourceGroups/" + j.Subject, Done: p.Progress.Done, Of: 9, Left: "much is left", Outcome: "Something is surveyed.", WaitingFor: []string{"eastus"}}
+			return jobs.ProgressReport{On: inSubscription + "/resourceGroups/" + j.Subject, Done: p.Progress.Done, Of: 9, Left: "much is left", Outcome: "Something is surveyed.", WaitingFor: []string{"eastus"}}
 		},
-		HeldAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
+		HoldsAt: func(ctx context.Context, path *arm.Path) ([]jobs.Hold, error) {
 			return jobs.HoldOf(ctx, k.s.store.Jobs, "", jobrow.ID("survey", path.Group()), inSubscription+"/resourceGroups/"+path.Group())
 		},
 	}

@@ -108,7 +108,7 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 	p, now := kind.Problems, s.Store.Now()
 	what := cmp.Or(p.Subject, "A job of the kind "+name)
 	for _, job := range open {
-		standing := kind.Standing(job)
+		standing := kind.Progress(job)
 		problem := api.Problem{Subject: cmp.Or(standing.On, job.Subject), Since: since(job.Created)}
 		left := ""
 		if standing.Left != "" {

@@ -91,7 +91,7 @@ func (d WhatIf) get(r *http.Request, x *exchange.Exchange, target string) (v exp
 	if fault != nil {
 		return v, fault
 	}
-	v, fault = deploy.Answer{Status: status, Body: body}.Value(target)
+	v, fault = deploy.Response{Status: status, Body: body}.Value(target)
 	return v, fault.Within(arm.ErrorBytes)
 }
 

@@ -21,6 +21,7 @@ import (
 	"portico/inventory"
 	"portico/inventory/transaction"
 	"portico/jobs/move"
+	"portico/jobs/move/moveplan"
 	"portico/regions"
 	"portico/routing"
 )
@@ -119,7 +120,7 @@ func (m *moveCheck) order(id string, validate bool) inventory.MoveRequest {
 				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
 				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
 				Commission: commission(x, m.source.Subscription.TenantID),
-				Started:    x.Started, Progress: move.Progress{Total: len(m.names), Waiting: len(m.names)},
+				Started:    x.Started, Progress: moveplan.Summary{Total: len(m.names), Waiting: len(m.names)},
 			}.String()
 		},
 		Operation: operation,

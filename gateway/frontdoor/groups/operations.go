@@ -12,8 +12,10 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory/jobrow"
 	"portico/jobs"
+	"portico/jobs/deletion/deletionplan"
 	"portico/jobs/groupdelete"
 	"portico/jobs/move"
+	"portico/jobs/move/moveplan"
 	"portico/probe"
 	"portico/regions"
 )
@@ -76,7 +78,7 @@ func (j *job) readPayload(m *regions.Map) error {
 	}
 	j.success, j.running, j.ended, j.fault, j.share = http.StatusOK, "Deleting", p.Ended, p.Fault, shareOf(p.Progress.Deleted, p.Progress.Total)
 	j.status = func(head operationHead) any {
-		status := operationStatus{operationHead: head, Progress: p.Progress}
+		status := operationStatus{operationHead: head, Summary: p.Progress}
 		if head.EndTime == nil {
 			status.Waits = p.Waits
 		}
@@ -161,14 +163,14 @@ type operationHead struct {
 type (
 	operationStatus struct {
 		operationHead
-		groupdelete.Progress
-		// Waits lists what it waits for, with the reason and the latest end. They are not
-		// properties, which only a succeeded operation has.
-		Waits []groupdelete.Wait `json:"waits,omitempty"`
+		deletionplan.Summary
+		// Waits are what it waits for, each with why and until when at the latest. They are
+		// no properties, which only an operation that has succeeded has.
+		Waits []deletionplan.Wait `json:"waits,omitempty"`
 	}
 	moveStatus struct {
 		operationHead
-		move.Progress
+		moveplan.Summary
 	}
 )
 

@@ -10,10 +10,10 @@ import (
 const mostBlockers = 64
 
 // BlockersIn finds the resources of a group that a refusal names: every id in its text
-// that begins with scope, which is the folded id of the group with a slash behind it.
-// Providers name them in prose, so an id ends where no id goes on; an id below a member
-// stands for the member. known reports whether a folded id is a member's; self is the
-// resource that was refused. named reports whether the text names any resource of the
+// that begins with scope, which is the folded id of the group with a slash at its end.
+// Providers name them in prose, so an id ends at the first character that ids do not have; an
+// id below a known resource names that resource. known reports whether a folded id is the key
+// of a resource; self is the resource that was refused. named reports whether the text names any resource of the
 // group but self, even one that is gone.
 func BlockersIn(text, scope, self string, known func(key string) bool) (keys []string, named bool) {
 	text = arm.Fold(strings.ReplaceAll(text, `\/`, "/"))
@@ -33,7 +33,7 @@ func BlockersIn(text, scope, self string, known func(key string) bool) (keys []s
 				id = id[:end]
 			}
 			id = strings.TrimRight(id, ".:")
-			if key, is = memberIn(id, len(scope), known); !is {
+			if key, is = resourceIn(id, len(scope), known); !is {
 				key = id
 			}
 		}
@@ -48,8 +48,8 @@ func BlockersIn(text, scope, self string, known func(key string) bool) (keys []s
 	return keys, named
 }
 
-// memberIn returns the longest beginning of an id that is a member's key.
-func memberIn(id string, least int, known func(string) bool) (string, bool) {
+// resourceIn returns the longest beginning of an id that is a resource's key.
+func resourceIn(id string, least int, known func(string) bool) (string, bool) {
 	for len(id) > least {
 		if known(id) {
 			return id, true

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"portico/inventory"
 )
 
 // costLimits are those of a deletion in service, with an endpoint for each of
@@ -105,7 +107,7 @@ func plainLoop(things []*thing) int {
 // trips.
 func TestDeletionCost(t *testing.T) {
 	const n = 2000
-	remove := func(things []*thing, naming naming, order []TypeOrder) ending {
+	remove := func(things []*thing, naming naming, order []inventory.TypeOrder) ending {
 		t.Helper()
 		came, err := newWorld(1, naming, things).run(costLimits, order, 0)
 		if err != nil || came.end != EndEmpty {
@@ -149,7 +151,7 @@ func TestDeletionOfACircle(t *testing.T) {
 		w := newWorld(1, n, things)
 		stay := len(w.mustStay())
 		came, err := w.run(costLimits, nil, 0)
-		if err != nil || came.end != EndBlocked || len(came.plan.Members) != stay {
+		if err != nil || came.end != EndBlocked || len(came.plan.Resources) != stay {
 			t.Fatalf("%+v %v, %d have to stay", came, err, stay)
 		}
 		t.Logf("%d of 200 stay: %d calls in %d passes", stay, came.calls, came.plan.pass)

@@ -2,80 +2,80 @@ package deletionplan
 
 import "time"
 
-// Next returns the members to call now. They count as in flight until OnResult gets the
+// Next returns the resources to call now. They count as in flight until OnResult gets the
 // result of each.
-func (p *Plan) Next(now time.Time) []*Member {
+func (p *Queue) Next(now time.Time) []*Resource {
 	if p.stopped {
 		return nil
 	}
-	if p.counts[Parked] > 0 && p.counts[Parked] == len(p.Members) {
+	if p.counts[Parked] > 0 && p.counts[Parked] == len(p.Resources) {
 		p.nextPass(now)
 	}
 	if p.counts[Waiting] == 0 || p.counts[InFlight] >= p.limits.PerJob {
 		return nil
 	}
-	var orders, held []*Member
+	var orders, held []*Resource
 	delayed := false
 	for _, m := range p.all {
 		switch {
-		case m.State != Waiting || p.Members[m.Key] != m:
+		case m.State != Waiting || p.Resources[m.Key] != m:
 		case m.Due.After(now):
 			delayed = delayed || !m.Unreachable
-		case p.held(m):
+		case p.heldBack(m):
 			held = append(held, m)
 		default:
-			orders = p.send(orders, m)
+			orders = p.addOrder(orders, m)
 		}
 	}
 	if len(orders) == 0 && p.counts[InFlight] == 0 && p.counts[Accepted] == 0 && !delayed {
-		// The members hold each other back. A hint must not do so for ever.
+		// The resources hold each other back. A hint must not do so for ever.
 		for _, m := range held {
-			orders = p.send(orders, m)
+			orders = p.addOrder(orders, m)
 		}
 	}
 	return orders
 }
 
-// nextPass gives every parked member another try that could succeed now.
-func (p *Plan) nextPass(now time.Time) {
+// nextPass gives every parked resource another try that could succeed now.
+func (p *Queue) nextPass(now time.Time) {
 	if !p.canPass() {
 		return
 	}
 	p.pass++
 	for _, m := range p.all {
-		if p.Members[m.Key] == m && p.mayGoNow(m) {
+		if p.Resources[m.Key] == m && p.mayGoNow(m) {
 			m.Blockers, m.Due = nil, now.Add(p.limits.Pause)
-			p.become(m, Waiting, false)
+			p.setState(m, Waiting, false)
 		}
 	}
 }
 
-// send adds a member to the orders, within the limits.
-func (p *Plan) send(orders []*Member, m *Member) []*Member {
+// addOrder adds a resource to the orders, within the limits.
+func (p *Queue) addOrder(orders []*Resource, m *Resource) []*Resource {
 	if p.counts[InFlight] >= p.limits.PerJob || p.atEndpoint[m.Endpoint] >= p.limits.PerEndpoint {
 		return orders
 	}
-	m.Tried, m.Again, m.among = len(p.went), false, p.tally.typesPresent()
-	p.become(m, InFlight, m.Unreachable) // until its region answers
+	m.Tried, m.Again, m.typesAtSend = len(p.gone), false, p.tally.typesPresent()
+	p.setState(m, InFlight, m.Unreachable) // until its region answers
 	return append(orders, m)
 }
 
-// held reports whether another member has to go before this one, and is about to: its
+// heldBack reports whether another resource has to go before this one, and is about to: its
 // parent, if deleting that deletes this one too; its children, if its provider would
-// refuse otherwise; its manager; and members of the types that are known to go before
+// refuse otherwise; its manager; and resources of the types that are known to go before
 // its own.
-func (p *Plan) held(m *Member) bool {
-	if parent := p.Members[m.Parent]; parent != nil && !parent.Refuses && parent.active() {
+func (p *Queue) heldBack(m *Resource) bool {
+	if parent := p.Resources[m.Parent]; parent != nil && !parent.Refuses && parent.active() {
 		return true
 	}
 	if m.Refuses {
 		for _, child := range p.below[m.Key] {
-			if p.Members[child.Key] == child && child.active() {
+			if p.Resources[child.Key] == child && child.active() {
 				return true
 			}
 		}
 	}
-	if manager := p.Members[m.Manager]; manager != nil && manager != m && manager.active() {
+	if manager := p.Resources[m.Manager]; manager != nil && manager != m && manager.active() {
 		return true
 	}
 	for typ := range p.before[m.Type] {
@@ -86,10 +86,10 @@ func (p *Plan) held(m *Member) bool {
 	return false
 }
 
-// Wake returns when the first of the members that wait for their time may be called;
+// Wake returns when the first of the resources that wait for their time may be called;
 // false if none waits.
-func (p *Plan) Wake() (first time.Time, waits bool) {
-	for _, m := range p.Members {
+func (p *Queue) Wake() (first time.Time, waits bool) {
+	for _, m := range p.Resources {
 		if m.State == Waiting && !p.stopped && (!waits || m.Due.Before(first)) {
 			first, waits = m.Due, true
 		}

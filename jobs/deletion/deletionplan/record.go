@@ -2,7 +2,7 @@ package deletionplan
 
 import "time"
 
-// Record is what is stored of a member, for whoever takes the deletion over.
+// Record is the stored form of a resource, for a replica that takes the deletion over.
 type Record struct {
 	State     State     `json:"state,omitempty"`
 	Orphan    bool      `json:"orphan,omitempty"`
@@ -19,7 +19,7 @@ type Record struct {
 	Again     bool      `json:"again,omitempty"`
 }
 
-// WaitsFor says that a refused member waits for the end of its own write, "" if it does not.
+// WaitsFor returns a sentence if a refused resource waits for the end of its own write, else "".
 func (r Record) WaitsFor() string {
 	if r.State != Parked || len(r.Blockers) > 0 || r.Busy == "" {
 		return ""
@@ -27,14 +27,14 @@ func (r Record) WaitsFor() string {
 	return waitForWrite(r.Busy)
 }
 
-// Record returns the record of a member.
-func (m *Member) Record() Record {
+// Record returns the record of a resource.
+func (m *Resource) Record() Record {
 	return Record{m.State, m.Orphan, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers, m.Busy, m.Again}
 }
 
-// Restore sets a member's fields from its record. The record may be old: whether a deletion that
-// was accepted goes on is for [Plan.Observe] to find out.
-func (m *Member) Restore(r Record) {
+// Restore sets a resource's fields from its record. The record may be old:
+// [Queue.Observe] finds out whether an accepted deletion goes on.
+func (m *Resource) Restore(r Record) {
 	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
 	m.Blind, m.RefusedAt, m.Busy, m.Again = r.Blind, r.RefusedAt, r.Busy, r.Again
 	switch r.State {

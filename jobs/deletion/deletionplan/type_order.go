@@ -2,12 +2,9 @@ package deletionplan
 
 import "portico/inventory"
 
-// TypeOrder says that the resources of one type go before those of another.
-type TypeOrder = inventory.TypeOrder
-
-// orderTypes adds an order to the known ones unless these say the contrary:
-// contradicting orders would order nothing.
-func (p *Plan) orderTypes(o TypeOrder) (added bool) {
+// orderTypes adds an order, unless it contradicts the known ones: the types of both would wait
+// for each other.
+func (p *Queue) orderTypes(o inventory.TypeOrder) (added bool) {
 	if p.before[o.After][o.Before] || p.goesBefore(o.After, o.Before) {
 		return false
 	}
@@ -19,7 +16,7 @@ func (p *Plan) orderTypes(o TypeOrder) (added bool) {
 }
 
 // goesBefore reports whether a type is known to go before another, or is the same.
-func (p *Plan) goesBefore(typ, other string) bool {
+func (p *Queue) goesBefore(typ, other string) bool {
 	seen := map[string]bool{}
 	var reaches func(string) bool
 	reaches = func(from string) bool {
@@ -42,20 +39,20 @@ func (p *Plan) goesBefore(typ, other string) bool {
 
 // learn keeps the order that a refusal shows, as a hint for later deletions and the
 // rest of this one. A hint holds no resource back for ever.
-func (p *Plan) learn(o TypeOrder) {
+func (p *Queue) learn(o inventory.TypeOrder) {
 	if p.orderTypes(o) {
 		p.Learnt = append(p.Learnt, o)
 	}
 }
 
-// learnFromSuccess learns from a member that was refused without a reason and goes now,
+// learnFromSuccess learns from a resource that was refused without a reason and goes now,
 // if only resources of one other type have gone in between.
-func (p *Plan) learnFromSuccess(m *Member) {
+func (p *Queue) learnFromSuccess(m *Resource) {
 	if !m.Blind || m.State != InFlight && m.State != Accepted {
 		return
 	}
 	other := ""
-	for _, typ := range p.went[min(m.RefusedAt, len(p.went)):min(m.Tried, len(p.went))] {
+	for _, typ := range p.gone[min(m.RefusedAt, len(p.gone)):min(m.Tried, len(p.gone))] {
 		switch {
 		case typ == "":
 			return
@@ -67,6 +64,6 @@ func (p *Plan) learnFromSuccess(m *Member) {
 		}
 	}
 	if other != "" {
-		p.learn(TypeOrder{Before: other, After: m.Type})
+		p.learn(inventory.TypeOrder{Before: other, After: m.Type})
 	}
 }

@@ -14,15 +14,15 @@ type Wait struct {
 	Until time.Time `json:"until"`
 }
 
-// Waits lists up to MostWaits things that a deletion, which is over by limit, waits
-// for. A first call without an answer yet is no wait.
-func (p *Plan) Waits(limit time.Time) []Wait {
+// Waits lists up to MostWaits things that a deletion waits for, which ends by limit. A first
+// call without an answer is not listed.
+func (p *Queue) Waits(limit time.Time) []Wait {
 	var all []Wait
 	for _, m := range p.all {
 		if len(all) == MostWaits {
 			break
 		}
-		if p.Members[m.Key] != m {
+		if p.Resources[m.Key] != m {
 			continue
 		}
 		if reason := m.waitsFor(); reason != "" {
@@ -32,8 +32,8 @@ func (p *Plan) Waits(limit time.Time) []Wait {
 	return all
 }
 
-// waitsFor returns why a member still exists, or "".
-func (m *Member) waitsFor() string {
+// waitsFor returns why a resource still exists, or "".
+func (m *Resource) waitsFor() string {
 	switch {
 	case m.State == Accepted && m.Orphan:
 		return "Whether it exists is not known yet: its provider works on a write of it, or is being asked."
@@ -41,7 +41,7 @@ func (m *Member) waitsFor() string {
 		return "Its provider has accepted the deletion and works on it."
 	case m.State == Parked && len(m.Blockers) > 0:
 		return "Its provider refused the deletion; it is tried again when what the refusal names has gone."
-	case (m.State == Parked || m.refused) && m.Busy != "": // what is tried once more meanwhile waits all the same
+	case (m.State == Parked || m.refused) && m.Busy != "": // also while it is tried once more
 		return waitForWrite(m.Busy)
 	case m.State == Parked:
 		return "Its provider refused the deletion; it is tried again when another resource has gone."
@@ -55,14 +55,14 @@ func (m *Member) waitsFor() string {
 	return ""
 }
 
-// waitForWrite says that a refused member waits for the end of its own write.
+// waitForWrite returns the reason of a refused resource that waits for the end of its own write.
 func waitForWrite(busy string) string {
 	return "Its provider refused the deletion, and a " + busy + " of it may be under way; it is tried again when that has ended."
 }
 
-// until returns when the wait for a member ends at the latest: with its budget for
+// until returns when the wait for a resource ends at the latest: with its budget for
 // transient failures, or with the deletion.
-func (m *Member) until(limit time.Time, budget time.Duration) time.Time {
+func (m *Resource) until(limit time.Time, budget time.Duration) time.Time {
 	if spent := m.Since.Add(budget); !m.Since.IsZero() && m.State != Parked && spent.Before(limit) {
 		return spent
 	}

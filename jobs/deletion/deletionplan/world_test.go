@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"portico/inventory"
 )
 
 // thing is a resource of a simulated provider.
@@ -345,7 +347,7 @@ func (w *world) clear(left []bool, i int) {
 
 // plan makes the deletion from what the inventory has, and maybe from what an
 // earlier one has recorded.
-func (w *world) plan(limits Limits, order []TypeOrder, earlier *Plan) *Plan {
+func (w *world) plan(limits Limits, order []inventory.TypeOrder, earlier *Queue) *Queue {
 	d := New(limits, order)
 	for _, th := range w.things {
 		if r := w.rows[th.key]; r != nil {
@@ -354,20 +356,20 @@ func (w *world) plan(limits Limits, order []TypeOrder, earlier *Plan) *Plan {
 	}
 	if earlier != nil {
 		came := 0
-		for key := range d.Members {
-			if earlier.Members[key] == nil {
+		for key := range d.Resources {
+			if earlier.Resources[key] == nil {
 				came++
 			}
 		}
-		d.Resume(earlier.Total, earlier.Total-len(earlier.Members), came, earlier.pass)
+		d.Resume(earlier.Total, earlier.Total-len(earlier.Resources), came, earlier.pass)
 	}
 	return d
 }
 
-func (w *world) member(th *thing, r *row, earlier *Plan) *Member {
-	m := &Member{Key: th.key, Type: th.Type, Region: th.endpoint, Endpoint: th.endpoint, Parent: th.parent, Refuses: th.refuses}
-	if earlier != nil && earlier.Members[th.key] != nil {
-		record := earlier.Members[th.key].Record()
+func (w *world) member(th *thing, r *row, earlier *Queue) *Resource {
+	m := &Resource{Key: th.key, Type: th.Type, Region: th.endpoint, Endpoint: th.endpoint, Parent: th.parent, Refuses: th.refuses}
+	if earlier != nil && earlier.Resources[th.key] != nil {
+		record := earlier.Resources[th.key].Record()
 		record.Blockers = slices.Clone(record.Blockers)
 		m.Restore(record)
 	}
@@ -379,7 +381,7 @@ func (w *world) member(th *thing, r *row, earlier *Plan) *Member {
 }
 
 // refresh shows a plan what the inventory has.
-func (w *world) refresh(d *Plan) {
+func (w *world) refresh(d *Queue) {
 	for _, key := range keysOf(d) {
 		if r := w.rows[key]; r == nil {
 			d.Drop(key)
@@ -388,15 +390,15 @@ func (w *world) refresh(d *Plan) {
 		}
 	}
 	for _, th := range w.things {
-		if r := w.rows[th.key]; r != nil && d.Members[th.key] == nil {
+		if r := w.rows[th.key]; r != nil && d.Resources[th.key] == nil {
 			d.Add(w.member(th, r, nil))
 		}
 	}
 }
 
-func keysOf(d *Plan) []string {
-	keys := make([]string, 0, len(d.Members))
-	for key := range d.Members {
+func keysOf(d *Queue) []string {
+	keys := make([]string, 0, len(d.Resources))
+	for key := range d.Resources {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
@@ -406,14 +408,14 @@ func keysOf(d *Plan) []string {
 // ending is what a run came to.
 type ending struct {
 	end   End
-	plan  *Plan
+	plan  *Queue
 	took  time.Duration
 	calls int
 }
 
 // run deletes everything, as the job does, and kills the runner with a chance of
 // one in kill at each step (0: never).
-func (w *world) run(limits Limits, order []TypeOrder, kill int) (ending, error) {
+func (w *world) run(limits Limits, order []inventory.TypeOrder, kill int) (ending, error) {
 	started, watch := w.now, 50*time.Millisecond
 	d := w.plan(limits, order, nil)
 	seen := w.now
@@ -469,10 +471,10 @@ func (w *world) returned() (found bool) {
 }
 
 // sound checks the plan's own counts, and its limits.
-func (p *Plan) sound() error {
+func (p *Queue) sound() error {
 	var counts [Parked + 1]int
 	at, active, busy := map[string]int{}, map[string]int{}, 0
-	for _, m := range p.Members {
+	for _, m := range p.Resources {
 		counts[m.State]++
 		if m.State == Parked && m.Busy != "" {
 			busy++
@@ -487,7 +489,7 @@ func (p *Plan) sound() error {
 			if m.State != Parked {
 				return fmt.Errorf("%s is in state %d and waits for %v", m.Key, m.State, m.Blockers)
 			}
-			if p.Members[b] == nil {
+			if p.Resources[b] == nil {
 				return fmt.Errorf("%s waits for %s, which has gone", m.Key, b)
 			}
 		}

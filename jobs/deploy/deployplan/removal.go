@@ -1,17 +1,20 @@
 package deployplan
 
-import deletion "portico/jobs/deletion/deletionplan"
+import (
+	"portico/inventory"
+	deletion "portico/jobs/deletion/deletionplan"
+)
 
-// Removes reports whether the deployment now has to delete what its template lacks: it is in
-// complete mode, and each of its steps has succeeded. Remove then says what that is.
-func (p *Plan) Removes() bool {
+// Removes reports whether the deployment now has to delete the resources that are not in its
+// template: it is in complete mode, and every step has succeeded. Call Remove then.
+func (p *Graph) Removes() bool {
 	end, over := p.stepsOver()
 	return p.Complete && p.removal == nil && over && end == Succeeded
 }
 
-// Remove begins the deletions, of which the caller adds the members. The plan of a group's
-// deletion decides their order, and what the refusal of one means for the others.
-func (p *Plan) Remove(known []deletion.TypeOrder) {
+// Remove begins the deletions. The caller adds the resources to the Removal. known is the order
+// of types that earlier deletions have learnt.
+func (p *Graph) Remove(known []inventory.TypeOrder) {
 	p.removal = deletion.New(deletion.Limits{
 		PerEndpoint: p.limits.PerEndpoint, PerJob: p.limits.PerDeployment, Budget: p.limits.Budget, Pause: p.limits.Pause, Longest: deletion.LongestWait,
 	}, known)
@@ -20,11 +23,11 @@ func (p *Plan) Remove(known []deletion.TypeOrder) {
 	}
 }
 
-// Removal is the plan of the deletions, for their outcomes; nil before Remove.
-func (p *Plan) Removal() *deletion.Plan { return p.removal }
+// Removal returns the queue of the deletions; nil before Remove.
+func (p *Graph) Removal() *deletion.Queue { return p.removal }
 
-// removalOver is Over of the deletions.
-func (p *Plan) removalOver() (end State, over bool) {
+// removalOver reports whether the deletions are over, and how they ended.
+func (p *Graph) removalOver() (end State, over bool) {
 	switch ended := p.removal.End(); {
 	case p.removal.In(deletion.InFlight)+p.removal.In(deletion.Accepted) > 0:
 		return Waiting, false

@@ -13,7 +13,7 @@ import (
 // emptying is a deployment of one step in complete mode, in a group that holds two other
 // resources, with what its providers know.
 type emptying struct {
-	plan     *Plan
+	plan     *Graph
 	now      time.Time
 	step     []Order         // under way
 	calls    map[string]bool // deletions under way
@@ -22,9 +22,9 @@ type emptying struct {
 }
 
 // members copies what is left to delete.
-func (e *emptying) members(state func(*deletion.Member)) (left []*deletion.Member) {
-	for _, key := range slices.Sorted(maps.Keys(e.plan.removal.Members)) {
-		m := *e.plan.removal.Members[key]
+func (e *emptying) members(state func(*deletion.Resource)) (left []*deletion.Resource) {
+	for _, key := range slices.Sorted(maps.Keys(e.plan.removal.Resources)) {
+		m := *e.plan.removal.Resources[key]
 		if m.Blockers = slices.Clone(m.Blockers); state != nil {
 			state(&m)
 		}
@@ -33,7 +33,7 @@ func (e *emptying) members(state func(*deletion.Member)) (left []*deletion.Membe
 	return left
 }
 
-func (e *emptying) clone(state func(*deletion.Member)) *emptying {
+func (e *emptying) clone(state func(*deletion.Resource)) *emptying {
 	next := *e
 	p := *e.plan
 	p.Steps, next.step = slices.Clone(p.Steps), slices.Clone(e.step)
@@ -46,7 +46,7 @@ func (e *emptying) clone(state func(*deletion.Member)) *emptying {
 }
 
 // remove begins the deletions of members, after so many have gone.
-func (p *Plan) remove(members []*deletion.Member, gone int) {
+func (p *Graph) remove(members []*deletion.Resource, gone int) {
 	p.Remove(nil)
 	for _, m := range members {
 		p.removal.Add(m)
@@ -76,8 +76,8 @@ type emptyingWalk struct {
 }
 
 // found are the two resources, of which the second is refused while the first is there.
-func found() []*deletion.Member {
-	return []*deletion.Member{{Key: "/x", Type: "t", Endpoint: "a"}, {Key: "/y", Type: "u", Endpoint: "b"}}
+func found() []*deletion.Resource {
+	return []*deletion.Resource{{Key: "/x", Type: "t", Endpoint: "a"}, {Key: "/y", Type: "u", Endpoint: "b"}}
 }
 
 func (k *emptyingWalk) explore(e *emptying) {
@@ -148,7 +148,7 @@ func (k *emptyingWalk) answers(e *emptying) {
 	if e.plan.removal == nil {
 		return
 	}
-	for key, m := range e.plan.removal.Members {
+	for key, m := range e.plan.removal.Resources {
 		if m.State == deletion.Parked && m.Busy != "" {
 			ended := e.clone(nil)
 			ended.plan.Removal().Observe(key, deletion.RowState{})
@@ -182,9 +182,9 @@ func (k *emptyingWalk) refusedWhileBusy(e *emptying, key string) {
 // killed is the deployment in another process: what it was sending is asked for, or, of
 // deletions, sent again.
 func (k *emptyingWalk) killed(e *emptying) *emptying {
-	next := e.clone(func(m *deletion.Member) {
+	next := e.clone(func(m *deletion.Resource) {
 		r := m.Record()
-		*m = deletion.Member{Key: m.Key, Type: m.Type, Endpoint: m.Endpoint}
+		*m = deletion.Resource{Key: m.Key, Type: m.Type, Endpoint: m.Endpoint}
 		if m.Restore(r); r.State == deletion.InFlight && e.canceled {
 			m.State, m.Orphan = deletion.Accepted, true
 		}
@@ -224,7 +224,7 @@ func (k *emptyingWalk) finished(e *emptying, end State) {
 	want := Succeeded
 	left := 0
 	if e.plan.removal != nil {
-		left = len(e.plan.removal.Members)
+		left = len(e.plan.removal.Resources)
 		if e.plan.removal.In(deletion.Accepted) > 0 {
 			k.t.Fatalf("it ends as %v while a provider deletes: %s", end, e.key())
 		}
@@ -253,7 +253,7 @@ func (k *emptyingWalk) finished(e *emptying, end State) {
 func TestRemovalWalk(t *testing.T) {
 	t.Parallel()
 	k := &emptyingWalk{t: t, seen: map[string]bool{}, ends: map[State]int{}}
-	p := New([]Step{{}}, bounds)
+	p := New([]PlannedStep{{}}, bounds)
 	p.Complete = true
 	k.explore(&emptying{plan: p, now: start, calls: map[string]bool{}, written: map[string]bool{}})
 	for _, end := range []State{Succeeded, Failed, Canceled} {

@@ -15,7 +15,7 @@ var (
 
 // world is a plan with what the providers know.
 type world struct {
-	plan     *Plan
+	plan     *Graph
 	now      time.Time
 	orders   []Order // under way
 	mayLand  []bool  // it was sent, and may land without an answer
@@ -53,7 +53,7 @@ type walk struct {
 // outcomes are those that an act may have.
 var outcomes = map[Act][]Outcome{
 	Send:   {Done, Refused, GoesOn, Lost, Transient, Throttled},
-	Ask:    {Done, Refused, GoesOn, Lost, Absent, Transient, Throttled},
+	Probe:  {Done, Refused, GoesOn, Lost, Absent, Transient, Throttled},
 	Follow: {Done, Refused, GoesOn, Transient, Throttled},
 }
 
@@ -74,10 +74,10 @@ func (w *world) outcomesOf(o Order) []Outcome {
 // which waits for the one before.
 func (w *world) settle(o Order, outcome Outcome) {
 	if o.Act == Send && o.Step == 0 && outcome == GoesOn && w.grows > 0 {
-		var steps []Step
+		var steps []PlannedStep
 		var holds []int
 		for i := range w.grows {
-			s := Step{}
+			s := PlannedStep{}
 			if i > 0 {
 				s.DependsOn = []int{len(w.plan.Steps) + i - 1}
 			}
@@ -168,7 +168,7 @@ func (k *walk) order(w *world) {
 		if o.Act == Send {
 			k.mayBeSent(w, o.Step)
 		}
-		if _, over := w.plan.HeldEnd(o.Step); !over && o.Act == Follow && w.plan.Steps[o.Step].Nested {
+		if _, over := w.plan.NestedEnd(o.Step); !over && o.Act == Follow && w.plan.Steps[o.Step].Nested {
 			k.t.Fatalf("%s: the nested deployment %d is ended before what it holds", k.graph, o.Step)
 		}
 		w.orders = append(w.orders, o)
@@ -185,7 +185,7 @@ func (k *walk) order(w *world) {
 	for i := range w.plan.Steps {
 		s := &w.plan.Steps[i]
 		room := s.Nested || n < bounds.PerDeployment && (s.Endpoint == "" || at[s.Endpoint] < bounds.PerEndpoint)
-		if s.State == Waiting && !s.busy && w.plan.free(s) && !s.Due.After(w.now) && room {
+		if s.State == Waiting && !s.busy && w.plan.ready(s) && !s.Due.After(w.now) && room {
 			k.t.Fatalf("%s: step %d could be sent, and is not: %s", k.graph, i, w.key())
 		}
 	}
@@ -219,7 +219,7 @@ func (k *walk) finished(w *world, end State) {
 			leftOut = around.State == Succeeded
 			lame = lame || around.State != Succeeded
 		}
-		if _, over := w.plan.HeldEnd(i); !over {
+		if _, over := w.plan.NestedEnd(i); !over {
 			k.t.Fatalf("%s: the nested deployment %d has ended, and its steps have not", k.graph, i)
 		}
 		switch s.State {
@@ -254,7 +254,7 @@ func TestWalk(t *testing.T) {
 	edges := [][2]int{{1, 0}, {2, 0}, {2, 1}}
 	for graph := range 1 << len(edges) {
 		for _, endpoints := range [][3]string{{"a", "a", "b"}, {"", "", ""}} {
-			steps := make([]Step, 3)
+			steps := make([]PlannedStep, 3)
 			name := fmt.Sprint(endpoints)
 			for i, e := range edges {
 				if graph&(1<<i) != 0 {
@@ -284,14 +284,14 @@ func TestWalkOfNestedDeployments(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		grows int
-		steps []Step
+		steps []PlannedStep
 	}{
-		{"one holds two, another waits for it", 0, []Step{{Nested: true, Holds: []int{1, 2}}, {}, {DependsOn: []int{1}}, {DependsOn: []int{0}}}},
-		{"one holds two side by side and waits for another", 0, []Step{{Nested: true, Holds: []int{1, 2}, DependsOn: []int{3}}, {Endpoint: "a"}, {Endpoint: "a"}, {}}},
-		{"one in another", 0, []Step{{Nested: true, Holds: []int{1, 2}}, {Nested: true, Holds: []int{3}}, {DependsOn: []int{1}}, {}}},
-		{"one that is empty, and another waits for it", 0, []Step{{Nested: true}, {DependsOn: []int{0}}}},
-		{"one that turns out to hold two, another waits for it", 2, []Step{{Nested: true}, {DependsOn: []int{0}}}},
-		{"one that turns out to hold one, beside another", 1, []Step{{Nested: true, DependsOn: []int{1}}, {}, {}}},
+		{"one holds two, another waits for it", 0, []PlannedStep{{Nested: true, Holds: []int{1, 2}}, {}, {DependsOn: []int{1}}, {DependsOn: []int{0}}}},
+		{"one holds two side by side and waits for another", 0, []PlannedStep{{Nested: true, Holds: []int{1, 2}, DependsOn: []int{3}}, {Endpoint: "a"}, {Endpoint: "a"}, {}}},
+		{"one in another", 0, []PlannedStep{{Nested: true, Holds: []int{1, 2}}, {Nested: true, Holds: []int{3}}, {DependsOn: []int{1}}, {}}},
+		{"one that is empty, and another waits for it", 0, []PlannedStep{{Nested: true}, {DependsOn: []int{0}}}},
+		{"one that turns out to hold two, another waits for it", 2, []PlannedStep{{Nested: true}, {DependsOn: []int{0}}}},
+		{"one that turns out to hold one, beside another", 1, []PlannedStep{{Nested: true, DependsOn: []int{1}}, {}, {}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -309,7 +309,7 @@ func TestWalkOfNestedDeployments(t *testing.T) {
 
 func TestTransientFailuresEndWithTheBudget(t *testing.T) {
 	t.Parallel()
-	p := New([]Step{{}}, bounds)
+	p := New([]PlannedStep{{}}, bounds)
 	now := start
 	for tries := 1; ; tries++ {
 		orders := p.Next(now)
@@ -333,7 +333,7 @@ func TestTransientFailuresEndWithTheBudget(t *testing.T) {
 
 func TestARequestedPauseIsKept(t *testing.T) {
 	t.Parallel()
-	p := New([]Step{{}, {}}, bounds)
+	p := New([]PlannedStep{{}, {}}, bounds)
 	orders := p.Next(start)
 	p.Settle(orders[0], Throttled, time.Minute, start)
 	p.Settle(orders[1], GoesOn, 0, start)
@@ -350,14 +350,14 @@ func TestARequestedPauseIsKept(t *testing.T) {
 
 func TestADeploymentThatTakesTooLongEnds(t *testing.T) {
 	t.Parallel()
-	p := New([]Step{{}, {State: Accepted}, {DependsOn: []int{1}}, {State: Succeeded}}, bounds)
+	p := New([]PlannedStep{{}, {State: Accepted}, {DependsOn: []int{1}}, {State: Succeeded}}, bounds)
 	if failed := p.Expire(); !slices.Equal(failed, []int{1}) {
 		t.Error(failed)
 	}
 	if end, over := p.Over(); end != Failed || !over {
 		t.Error(end, over)
 	}
-	late := New([]Step{{}, {DependsOn: []int{0}}, {State: Succeeded}}, bounds) // no gateway ran
+	late := New([]PlannedStep{{}, {DependsOn: []int{0}}, {State: Succeeded}}, bounds) // no gateway ran
 	if failed := late.Expire(); !slices.Equal(failed, []int{0, 1}) {
 		t.Error(failed)
 	}

@@ -6,8 +6,8 @@ import (
 	"portico/template/document"
 )
 
-// Error returns a whole error in which the secrets are hidden, cut to what is kept of one. It
-// is cut last, as a part of a secret would not be hidden.
+// Error returns an error with its secrets hidden, cut to [arm.ErrorBytes]. It hides before it
+// cuts, as it would not recognize a part of a secret.
 func (s Secrets) Error(fault *arm.Error) *arm.Error {
 	switch {
 	case fault == nil:
@@ -29,7 +29,7 @@ func (s Secrets) hidden(fault arm.Error) arm.Error {
 	return hidden
 }
 
-// members hides the secrets in JSON. What cannot be read is left out.
+// members hides the secrets in members, and leaves out those that cannot be read.
 func (s Secrets) members(of []arm.AdditionalInfo) (hidden []arm.AdditionalInfo) {
 	for _, m := range of {
 		if d, faults := document.Read(m.Info, document.Strict, template.Code); len(faults) == 0 {

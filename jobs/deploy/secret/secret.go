@@ -1,6 +1,6 @@
-// Package secret decides what is secret in a deployment, and hides it: in what is kept and
-// shown of its values, and wherever others may have put it, in providers' errors and in the
-// resources that they answer with.
+// Package secret finds the secrets of a deployment, and hides them: in the values that are
+// stored and shown, and where providers may repeat them, in their errors and in the resources
+// that they return.
 package secret
 
 import (
@@ -19,28 +19,29 @@ import (
 // Mask stands for a secret, as in ARM.
 const Mask = "*******"
 
-// shortest is how many bytes a secret has at least to be hidden inside of words. A shorter
-// one is hidden as a word of its own: elsewhere its masks would make a text unreadable, and
-// say what the secret is.
+// shortest is the least number of bytes of a secret that is hidden inside of words. A shorter
+// one is hidden only as a word of its own: inside of words its masks would make a text
+// unreadable, and show what the secret is.
 const shortest = 4
 
 // Secrets are the texts that are hidden. The zero value hides nothing.
 type Secrets struct {
 	anywhere *strings.Replacer // nil: none
 	words    []string
-	unknown  bool // which texts are secrets: of errors their codes alone are shown
+	unknown  bool // some texts are secrets, and which is not known: only the codes of errors are shown
 }
 
-// Unknown are the secrets of what had some, and nobody knows any more which.
+// Unknown returns the Secrets for texts that held secrets which are no longer known. It hides
+// whole texts.
 func Unknown() Secrets { return Secrets{unknown: true} }
 
-// mostBytes bounds the secrets that are looked for. Each stands for some 14 forms of it.
+// mostBytes bounds the secrets that are searched for, each in some 14 forms.
 const mostBytes = 1 << 20
 
-// In are the secrets in values.
+// In returns the secrets in values.
 func In(values ...expr.Value) Secrets { return Of(Texts(values...)) }
 
-// Texts are the texts and numbers in values that are marked as secrets, each once.
+// Texts returns the texts and numbers in values that are marked as secrets, each once.
 func Texts(values ...expr.Value) (texts []string) {
 	for _, v := range values {
 		texts = appendTexts(texts, v)
@@ -49,7 +50,7 @@ func Texts(values ...expr.Value) (texts []string) {
 	return slices.Compact(texts)
 }
 
-// Size is how many bytes texts take together.
+// Size returns the total number of bytes of texts.
 func Size(texts []string) (n int) {
 	for _, t := range texts {
 		n += len(t)
@@ -57,7 +58,7 @@ func Size(texts []string) (n int) {
 	return n
 }
 
-// Of are the secrets that texts are. Of too many bytes of them they are Unknown.
+// Of returns the secrets with the given texts, or Unknown if these have too many bytes.
 func Of(texts []string) Secrets {
 	slices.Sort(texts)
 	if texts = slices.Compact(texts); Size(texts) > mostBytes {
@@ -106,7 +107,7 @@ func appendTexts(to []string, v expr.Value) []string {
 		}
 	case v.Is(expr.Object):
 		for _, m := range v.Members() {
-			part, _ := v.Member(m.Name) // which, of a secret, is one
+			part, _ := v.Member(m.Name) // unlike m.Value, marked as a secret if v is
 			to = appendTexts(to, part)
 		}
 	case v.Is(expr.String) && v.Text() != "":
@@ -117,8 +118,8 @@ func appendTexts(to []string, v expr.Value) []string {
 	return to
 }
 
-// appendForms adds a text as it may stand in another one: as it is, in JSON, in JSON within
-// JSON, in a URL, and in base64 with whatever around it.
+// appendForms appends the forms that a text may have inside another one: as it is, in JSON, in
+// JSON within JSON, in a URL, and in base64 with other bytes around it.
 func appendForms(to []string, text string) []string {
 	quoted, forHTML := inJSON(text, false), inJSON(text, true)
 	to = append(to, text, quoted, forHTML, inJSON(quoted, false), inJSON(forHTML, false),
@@ -135,7 +136,7 @@ func appendForms(to []string, text string) []string {
 	return to
 }
 
-// inJSON is a text as JSON has it, without its quotes.
+// inJSON returns a text as JSON, without the quotes.
 func inJSON(text string, html bool) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -146,7 +147,8 @@ func inJSON(text string, html bool) string {
 	return strings.TrimSuffix(strings.TrimPrefix(b.String(), `"`), "\"\n")
 }
 
-// lowerEscapes is the text of a URL as clients write it that escape with lower-case digits.
+// lowerEscapes returns the text of a URL with lower-case digits in its escapes, as some clients
+// write it.
 func lowerEscapes(escaped string) string {
 	b := []byte(escaped)
 	for i := 0; i+2 < len(b); i++ {
@@ -157,7 +159,7 @@ func lowerEscapes(escaped string) string {
 	return string(b)
 }
 
-// Text is a text in which the secrets are hidden.
+// Text returns a text with its secrets hidden.
 func (s Secrets) Text(text string) string {
 	if s.unknown {
 		return Mask
@@ -171,7 +173,7 @@ func (s Secrets) Text(text string) string {
 	return text
 }
 
-// replaceWord masks a word where neither a letter nor a digit adjoins it.
+// replaceWord masks a word unless a letter or a digit adjoins it.
 func replaceWord(text, word string) string {
 	var b strings.Builder
 	for from := 0; ; {
@@ -195,7 +197,7 @@ func replaceWord(text, word string) string {
 
 func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
 
-// Value is a value in whose texts, numbers and names of members the secrets are hidden.
+// Value returns a value with the secrets hidden in its texts, numbers and names of members.
 func (s Secrets) Value(v expr.Value) expr.Value {
 	switch {
 	case s.unknown:
@@ -221,8 +223,8 @@ func (s Secrets) Value(v expr.Value) expr.Value {
 	})
 }
 
-// Replace is a value in which the replacement of each part, outermost first, stands for it.
-// Where there is none, the part's own parts are replaced.
+// Replace replaces the parts of a value, outermost first. If by has no replacement for a part,
+// the parts of that part are replaced.
 func Replace(v expr.Value, by func(expr.Value) (replacement expr.Value, is bool)) expr.Value {
 	if r, is := by(v); is {
 		return r
@@ -231,7 +233,7 @@ func Replace(v expr.Value, by func(expr.Value) (replacement expr.Value, is bool)
 	case expr.Array:
 		elements := make([]expr.Value, 0, v.Len())
 		for i := range v.Len() {
-			elements = append(elements, Replace(v.Element(i), by)) // which, of a secret, is one
+			elements = append(elements, Replace(v.Element(i), by)) // the element is marked as a secret if v is
 		}
 		return expr.ArrayOf(elements...)
 	case expr.Object:

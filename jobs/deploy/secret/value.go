@@ -12,13 +12,13 @@ func Is(kind string, v expr.Value) bool {
 	return v.Secure() || template.SecureType(kind)
 }
 
-// Digest makes of a secret what can be kept and compared, but not read.
+// Digest returns a digest of a secret, which can be stored and compared, but not read.
 type Digest func(secret []byte) string
 
-// digestMember is the one member of an object that stands for a secret in what is kept.
+// digestMember is the name of the only member of an object that replaces a stored secret.
 const digestMember = "$digest"
 
-// Keep is what may be kept of a body that was sent: of secrets their digests alone.
+// Keep returns a body that was sent with digests in place of its secrets, so that it may be stored.
 func Keep(sent expr.Value, digest Digest) expr.Value {
 	return Replace(sent, func(v expr.Value) (expr.Value, bool) {
 		if !v.WhollySecure() {
@@ -32,13 +32,13 @@ func digested(v expr.Value, digest Digest) expr.Value {
 	return expr.ObjectOf(expr.Member{Name: digestMember, Value: expr.StringOf(digest(v.AppendJSON(nil)))})
 }
 
-// DigestIn is the digest that stands for a secret.
+// DigestIn returns the digest in a value that replaces a secret; is reports whether v is one.
 func DigestIn(v expr.Value) (digest string, is bool) {
 	m, found := v.Member(digestMember)
 	return m.Text(), found && v.Len() == 1 && m.Is(expr.String)
 }
 
-// Masked hides secrets, and what was kept of them.
+// Masked masks secrets, and the digests that Keep put in their place.
 func Masked(v expr.Value) expr.Value {
 	return Replace(v, func(v expr.Value) (expr.Value, bool) {
 		if _, is := DigestIn(v); is || v.WhollySecure() {
@@ -48,39 +48,40 @@ func Masked(v expr.Value) expr.Value {
 	})
 }
 
-// Hidden hides the parts of what stands that are secrets in what was sent of them.
-func Hidden(stands, sent expr.Value) expr.Value {
-	if _, is := DigestIn(sent); is && !stands.Is(expr.Null) {
+// Hidden masks the parts of a resource as it now is that were secrets when it was sent.
+func Hidden(current, sent expr.Value) expr.Value {
+	if _, is := DigestIn(sent); is && !current.Is(expr.Null) {
 		return expr.StringOf(Mask)
 	}
 	switch {
-	case stands.Is(expr.Object) && sent.Is(expr.Object):
-		members := make([]expr.Member, 0, stands.Len())
-		for _, m := range stands.Members() {
+	case current.Is(expr.Object) && sent.Is(expr.Object):
+		members := make([]expr.Member, 0, current.Len())
+		for _, m := range current.Members() {
 			of, _ := sent.Member(m.Name)
 			members = append(members, expr.Member{Name: m.Name, Value: Hidden(m.Value, of)})
 		}
 		return expr.ObjectOf(members...)
-	case stands.Is(expr.Array) && sent.Is(expr.Array):
-		return hiddenElements(stands, sent)
+	case current.Is(expr.Array) && sent.Is(expr.Array):
+		return hiddenElements(current, sent)
 	}
-	return stands
+	return current
 }
 
-// mostElements bounds what is compared of two arrays. Of larger ones all is hidden.
+// mostElements bounds the comparisons of the elements of two arrays. Larger arrays are masked
+// as a whole.
 const mostElements = 200_000
 
-// hiddenElements is Hidden for arrays. A provider keeps them in an order of its own: what is a
-// secret in one element that was sent may stand in any.
-func hiddenElements(stands, sent expr.Value) expr.Value {
+// hiddenElements masks the elements of an array as Hidden does. A provider may change their order, so a secret of any
+// element that was sent is masked in all.
+func hiddenElements(current, sent expr.Value) expr.Value {
 	secrets := slices.DeleteFunc(slices.Clone(sent.Elements()), func(e expr.Value) bool { return !holdsDigest(e) })
 	if len(secrets) == 0 {
-		return stands
+		return current
 	}
-	if len(secrets)*stands.Len() > mostElements {
+	if len(secrets)*current.Len() > mostElements {
 		return expr.StringOf(Mask)
 	}
-	elements := slices.Clone(stands.Elements())
+	elements := slices.Clone(current.Elements())
 	for i := range elements {
 		for _, of := range secrets {
 			elements[i] = Hidden(elements[i], of)
@@ -99,8 +100,8 @@ func holdsDigest(v expr.Value) (holds bool) {
 	return holds
 }
 
-// Conceal puts an expression in the place of each secret, for those who judge a body that is
-// planned: they know none of its value. A text that looks like an expression is escaped.
+// Conceal replaces each secret by an expression, so that checks of a planned body treat its
+// value as unknown. A text that looks like an expression is escaped.
 func Conceal(v expr.Value) expr.Value {
 	return Replace(v, func(v expr.Value) (expr.Value, bool) {
 		if v.WhollySecure() {

@@ -7,14 +7,14 @@ import (
 	"portico/template/expr"
 )
 
-// row is an element as the template, the record and the provider have it.
+// row has the values of one element in the template, in the record and at the provider.
 type row struct {
 	sides
-	at int // its index in the template; of one that goes in what stands, or what was sent
+	at int // its index in the template; if it is removed, its index in the current or the sent array
 }
 
-// array compares two arrays, in whatever order the provider keeps them. name is their
-// member's.
+// array compares arrays whose order the provider may have changed. name is the name of their
+// member.
 func (d *differ) array(name string, s sides) {
 	rows := d.align
 	if !d.recorded {
@@ -33,33 +33,33 @@ func (d *differ) array(name string, s sides) {
 	}
 }
 
-// alignUnsent finds what stands of each element that the template names; what it does not
-// name follows.
+// alignUnsent pairs the template's elements with current ones, for an array without a record. The
+// other current elements follow.
 func (d *differ) alignUnsent(name string, s sides) (rows []row) {
 	planned, now := s.planned.Elements(), s.now.Elements()
 	nowOf := d.pair(name, planned, now)
 	used := make([]bool, len(now))
 	for i := range planned {
-		n := take(now, nowOf[i], used)
+		n := useElement(now, nowOf[i], used)
 		rows = append(rows, row{sides{s.planned.Element(i), n, n, n}, i})
 	}
 	return append(rows, unused(now, used)...)
 }
 
-// align follows each element from the template to what was sent of it, to what the provider
-// made of that, and to what stands. What was sent and is named no longer follows, and then
-// what neither the template nor the provider has added.
+// align follows each element from the template to the one that was sent, to the provider's
+// response, and to the current one. Elements that were sent but are no longer in the template
+// follow, and then current ones that came from neither the template nor the provider.
 func (d *differ) align(name string, s sides) (rows []row) {
 	planned, sent, answered, now := s.planned.Elements(), s.sent.Elements(), s.answered.Elements(), s.now.Elements()
 	sentOf, answeredOf, nowOf := d.pair(name, planned, sent), d.pair(name, sent, answered), d.pair(name, answered, now)
 	usedSent, usedAnswered, usedNow := make([]bool, len(sent)), make([]bool, len(answered)), make([]bool, len(now))
 	follow := func(r row, at int) row {
-		r.sent = take(sent, at, usedSent)
+		r.sent = useElement(sent, at, usedSent)
 		if at = next(answeredOf, at); at >= 0 {
-			r.answered = take(answered, at, usedAnswered)
+			r.answered = useElement(answered, at, usedAnswered)
 		}
 		if at = next(nowOf, at); at >= 0 {
-			r.now = take(now, at, usedNow)
+			r.now = useElement(now, at, usedNow)
 		}
 		return r
 	}
@@ -71,14 +71,14 @@ func (d *differ) align(name string, s sides) (rows []row) {
 			rows = append(rows, follow(row{at: i}, i))
 		}
 	}
-	for _, at := range nowOf { // what the provider has added of its own stays
-		take(now, at, usedNow)
+	for _, at := range nowOf { // elements that the provider added stay
+		useElement(now, at, usedNow)
 	}
 	return d.adopt(name, rows, unused(now, usedNow))
 }
 
-// adopt gives elements that others have added to those of the template that lack one, where
-// they are the same; the rest follow the rows.
+// adopt pairs elements that others added with equal ones of the template that have no current
+// element; the rest follow the rows.
 func (d *differ) adopt(name string, rows, added []row) []row {
 	var lacking []int
 	var want, have []expr.Value
@@ -93,7 +93,7 @@ func (d *differ) adopt(name string, rows, added []row) []row {
 	used := make([]bool, len(added))
 	for i, at := range d.pair(name, want, have) {
 		if at >= 0 && d.covers(name, want[i], have[at]) {
-			rows[lacking[i]].now = take(have, at, used)
+			rows[lacking[i]].now = useElement(have, at, used)
 		}
 	}
 	for i, r := range added {
@@ -104,8 +104,8 @@ func (d *differ) adopt(name string, rows, added []row) []row {
 	return rows
 }
 
-// take is the element at an index, which is used from then on; null where the index is -1.
-func take(of []expr.Value, at int, used []bool) expr.Value {
+// useElement returns the element at an index and marks it as used; null for the index -1.
+func useElement(of []expr.Value, at int, used []bool) expr.Value {
 	if at < 0 {
 		return expr.Value{}
 	}
@@ -120,7 +120,7 @@ func next(of []int, at int) int {
 	return of[at]
 }
 
-// unused are the elements of what stands that no row has.
+// unused returns rows for the current elements that no row has.
 func unused(now []expr.Value, used []bool) (rows []row) {
 	for i, n := range now {
 		if !used[i] {
@@ -130,9 +130,9 @@ func unused(now []expr.Value, used []bool) (rows []row) {
 	return rows
 }
 
-// pair finds for each element of an array the index of one of another: by its name or ID,
-// else one of the same text, one that covers it, or the next in order; -1 where there is
-// none. No index stands twice. Elements of different names are different ones.
+// pair returns for each element of from the index of its partner in to, or -1. The partner has
+// the same name or ID; without these, the same text, or covers the element, or is the next in
+// order. No index occurs twice. Elements with different names are never partners.
 func (d *differ) pair(name string, from, to []expr.Value) []int {
 	indexes := map[string][]int{}
 	for i, e := range to {
@@ -165,7 +165,7 @@ func (d *differ) pair(name string, from, to []expr.Value) []int {
 	return p.of
 }
 
-// pairing says of elements which of another array they have.
+// pairing has the partners of elements in another array.
 type pairing struct {
 	of   []int
 	used []bool

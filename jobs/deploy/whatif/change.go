@@ -1,10 +1,10 @@
-// Package whatif compares what a deployment would send with what stands, and answers the
-// changes as Azure Resource Manager does. It is pure.
+// Package whatif compares the resources that a deployment would send with the current ones, and
+// returns the changes as Azure Resource Manager does. It is pure.
 //
 // A property counts as changed only if the template's value differs from the one that was
-// sent last, or the provider's from the one that it answered then: what a provider adds,
-// reorders, writes in another casing or hides is no change. Of a resource that no deployment
-// has sent, the members that the template names are compared with what the provider holds.
+// sent last, or the provider's from the one in its response then. So nothing that a provider
+// adds, reorders, writes in another casing or hides counts as a change. If no deployment has
+// sent a resource, the template's members are compared with the current ones.
 package whatif
 
 import (
@@ -14,10 +14,10 @@ import (
 	"portico/template/expr"
 )
 
-// Type is what becomes of a resource.
+// Type is the kind of change of a resource.
 type Type string
 
-// The types of changes. Deploy stands for Modify and NoChange where only ids are asked for.
+// The types of changes. Deploy replaces Modify and NoChange if only IDs are requested.
 const (
 	Create      Type = "Create"
 	Modify      Type = "Modify"
@@ -28,7 +28,7 @@ const (
 	Unsupported Type = "Unsupported"
 )
 
-// Change is what becomes of one resource.
+// Change is the change of one resource.
 type Change struct {
 	ID     string           `json:"resourceId"`
 	Type   Type             `json:"changeType"`
@@ -38,7 +38,7 @@ type Change struct {
 	Delta  []PropertyChange `json:"delta,omitempty"`
 }
 
-// PropertyType is what becomes of a property.
+// PropertyType is the kind of change of a property.
 type PropertyType string
 
 // The types of changes of properties. An Array has its changes as Children.
@@ -49,9 +49,8 @@ const (
 	PropertyArray  PropertyType = "Array"
 )
 
-// PropertyChange is what becomes of one property. The path of a child begins at its parent:
-// of an element it is the index that the template gives it, or of one that goes its present
-// index.
+// PropertyChange is the change of one property. The path of a child begins at its parent. The path
+// of an array's element is its index in the template, or its present index if it is removed.
 type PropertyChange struct {
 	Path     string           `json:"path"`
 	Type     PropertyType     `json:"propertyChangeType"`
@@ -64,27 +63,27 @@ type PropertyChange struct {
 type Planned struct {
 	ID, Type, Name, APIVersion string
 	Body                       expr.Value
-	OnlyIfNotExists            bool // what stands is left as it is
+	OnlyIfNotExists            bool // a resource that exists is left as it is
 }
 
-// Record is what was sent last of a resource, as [secret.Keep] keeps it, and what its provider
-// answered in the end.
+// Record has the body of a resource that was sent last, as [secret.Keep] returns it, and its
+// provider's last response.
 type Record struct{ Sent, Answered expr.Value }
 
-// Compare says what becomes of a planned resource. The current resource is null where
-// there is none. last is nil where no deployment has sent it; digest is the one that last was
-// recorded with. Without it, nothing in the change depends on what the secrets in last are.
-func Compare(p *Planned, stands expr.Value, last *Record, digest secret.Digest) Change {
+// Compare returns the change of a planned resource. current is null if there is none. last is nil
+// if no deployment has sent it; digest is the function that last was recorded with. If that is
+// nil, the change does not depend on the secrets in last.
+func Compare(p *Planned, current expr.Value, last *Record, digest secret.Digest) Change {
 	c := Change{ID: p.ID, Type: Create, After: p.document()}
-	if !stands.Is(expr.Object) {
+	if !current.Is(expr.Object) {
 		return c
 	}
 	steps := mostSteps
 	d := differ{recorded: last != nil, digest: digest, secrets: secret.In(p.Body), steps: &steps}
-	shown := d.secrets.Value(stands)
-	s := sides{planned: p.Body, sent: stands, answered: stands, now: stands}
+	shown := d.secrets.Value(current)
+	s := sides{planned: p.Body, sent: current, answered: current, now: current}
 	if last != nil {
-		s = sides{planned: p.Body, sent: last.Sent, answered: last.Answered, now: shown} // as what was answered
+		s = sides{planned: p.Body, sent: last.Sent, answered: last.Answered, now: shown} // masked, as Answered is
 	}
 	c.Before = text(withVersion(p.APIVersion, secret.Hidden(shown, s.sent)))
 	if p.OnlyIfNotExists {
@@ -99,31 +98,31 @@ func Compare(p *Planned, stands expr.Value, last *Record, digest secret.Digest) 
 	return c
 }
 
-// Holds reports whether the current resource contains everything that was sent, by the
-// comparison that [Compare] makes without a record.
-func Holds(stands, sent expr.Value) bool {
+// Holds reports whether the current resource contains everything that was sent. It compares as
+// [Compare] does without a record.
+func Holds(current, sent expr.Value) bool {
 	steps := mostSteps
 	d := differ{steps: &steps}
-	d.members("", sides{planned: sent, sent: stands, answered: stands, now: stands})
+	d.members("", sides{planned: sent, sent: current, answered: current, now: current})
 	return len(d.found) == 0
 }
 
-// Gone is the change of a resource that the template does not name: it is deleted in
-// complete mode, and else ignored.
-func Gone(id string, stands expr.Value, complete bool) Change {
-	c := Change{ID: id, Type: Ignore, Before: text(stands)}
+// Gone returns the change of a resource that is not in the template: it is deleted in complete
+// mode, and otherwise ignored.
+func Gone(id string, current expr.Value, complete bool) Change {
+	c := Change{ID: id, Type: Ignore, Before: text(current)}
 	if complete {
 		c.Type = Delete
 	}
 	return c
 }
 
-// NotCompared is the change of a resource that cannot be compared.
+// NotCompared returns the change of a resource that cannot be compared.
 func NotCompared(p *Planned, reason string) Change {
 	return Change{ID: p.ID, Type: Unsupported, Reason: reason, After: p.document()}
 }
 
-// WithoutPayload is the change by its resource's ID alone.
+// WithoutPayload returns the change with only the ID of its resource.
 func (c Change) WithoutPayload() Change {
 	if c.Type == Modify || c.Type == NoChange {
 		c.Type = Deploy
@@ -131,7 +130,7 @@ func (c Change) WithoutPayload() Change {
 	return Change{ID: c.ID, Type: c.Type, Reason: c.Reason}
 }
 
-// document is the resource as it would stand.
+// document returns the resource as it would be afterwards.
 func (p *Planned) document() json.RawMessage {
 	members := []expr.Member{
 		{Name: "apiVersion", Value: expr.StringOf(p.APIVersion)}, {Name: "id", Value: expr.StringOf(p.ID)},
@@ -144,7 +143,7 @@ func withVersion(version string, v expr.Value) expr.Value {
 	return expr.ObjectOf(append([]expr.Member{{Name: "apiVersion", Value: expr.StringOf(version)}}, v.Members()...)...)
 }
 
-// text is a value as it may be shown; nil of null.
+// text returns a value with its secrets masked, or nil for null.
 func text(v expr.Value) json.RawMessage {
 	if v.Is(expr.Null) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"portico/template/expr"
 )
 
-// sides are the values of one place; null where there is none. Without a record, what was
-// sent and answered is what stands.
+// sides are the values of one place, null if there is none. Without a record, sent and answered
+// are the same as now.
 type sides struct{ planned, sent, answered, now expr.Value }
 
 func (s sides) member(name string) sides {
@@ -17,7 +17,7 @@ func (s sides) member(name string) sides {
 	return sides{at(s.planned), at(s.sent), at(s.answered), at(s.now)}
 }
 
-// before is what stands; of what its provider hides it is what was sent.
+// before returns the current value, or the value that was sent if the provider hides it.
 func (s sides) before() expr.Value {
 	if s.now.Is(expr.Null) && s.answered.Is(expr.Null) {
 		return s.sent
@@ -28,19 +28,19 @@ func (s sides) before() expr.Value {
 // differ finds the changes below one place.
 type differ struct {
 	recorded bool
-	digest   secret.Digest  // nil: what was sent of secrets is unknown
-	secrets  secret.Secrets // which are not shown
-	inside   bool           // an array: paths begin at its element
-	steps    *int           // that are left
+	digest   secret.Digest  // nil: secrets that were sent cannot be compared
+	secrets  secret.Secrets // to be masked
+	inside   bool           // of an array: paths begin at its element
+	steps    *int           // the number that is left
 	found    []PropertyChange
 }
 
-// inner finds the changes below an array.
+// inner returns a differ for the elements of an array.
 func (d *differ) inner() differ {
 	return differ{recorded: d.recorded, digest: d.digest, secrets: d.secrets, inside: true, steps: d.steps}
 }
 
-// identity are the members that say which resource it is, and not what it is like.
+// identity lists the members that identify a resource, which are not compared.
 var identity = []string{"id", "name", "type", "apiversion"}
 
 // members compares the members of an object.
@@ -54,8 +54,8 @@ func (d *differ) members(path string, s sides) {
 	}
 }
 
-// names are the members that are compared: those of the template, those that it had when it
-// was sent last, and where the whole object is the client's own, all of them.
+// names returns the members to compare: those in the template, those that were sent last, and all
+// current ones if the client owns the whole object.
 func (d *differ) names(s sides, owned bool) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -77,8 +77,8 @@ func (d *differ) names(s sides, owned bool) []string {
 	return names
 }
 
-// value compares the values of a place, the last name of whose path is name. Of an object or
-// array that is the client's own, a part that the template does not name goes.
+// value compares the values of a place. name is the last name of its path. If the client owns the
+// object or array that it is in, a part that is not in the template is removed.
 func (d *differ) value(path, name string, s sides, owned bool) {
 	if s.planned.Is(expr.Pending) || d.digest == nil && d.sentSecret(s) || d.recorded && d.same(name, s.planned, s.sent) && d.same(name, s.answered, s.now) {
 		return
@@ -104,7 +104,7 @@ func (d *differ) value(path, name string, s sides, owned bool) {
 	}
 }
 
-// sentSecret reports whether a secret was sent last. Of that there is a digest, which has no parts.
+// sentSecret reports whether a secret was sent last, so that there is only a digest to compare.
 func (d *differ) sentSecret(s sides) bool {
 	_, is := secret.DigestIn(s.sent)
 	return d.recorded && is
@@ -120,7 +120,7 @@ func (d *differ) leaf(path string, s sides) {
 	before, after := secret.Hidden(s.before(), s.sent), s.planned
 	c := PropertyChange{Path: path, Type: PropertyModify, Before: text(d.secrets.Value(before)), After: text(after)}
 	if after.WhollySecure() && c.Before != nil {
-		c.Before = c.After // what a secret replaces is one
+		c.Before = c.After // it replaces a secret, which is masked, too
 	}
 	switch {
 	case before.Is(expr.Null):
@@ -131,7 +131,7 @@ func (d *differ) leaf(path string, s sides) {
 	d.found = append(d.found, c)
 }
 
-// pathOf is the path of a member.
+// pathOf returns the path of a member.
 func pathOf(path, name string) string {
 	switch {
 	case name == "" || strings.ContainsAny(name, ".['"):

@@ -8,8 +8,8 @@ import (
 	"portico/template/expr"
 )
 
-// mostSteps bounds the comparisons of one resource. When they are spent, arrays are compared
-// in their order.
+// mostSteps bounds the comparisons of one resource. Once they are spent, arrays are compared in
+// order.
 const mostSteps = 200_000
 
 // spent charges a step, and reports whether none was left.
@@ -18,8 +18,8 @@ func (d *differ) spent() bool {
 	return *d.steps < 0
 }
 
-// same reports whether a value is that which was there before. What needs an answer is
-// unknown, and passes, as does a secret that another caller sent; null is as absent.
+// same reports whether two values are equal. Values that depend on answers are unknown and count
+// as equal, as do secrets that another caller sent; null equals absent.
 func (d *differ) same(name string, a, b expr.Value) bool {
 	return d.equal(name, a, b, func(_ string, a, b expr.Value) bool {
 		for _, m := range b.Members() {
@@ -31,14 +31,14 @@ func (d *differ) same(name string, a, b expr.Value) bool {
 	}, d.inOrder)
 }
 
-// covers reports whether what stands has all that the template wants, and whatever else.
+// covers reports whether have contains all that want has; it may contain more.
 func (d *differ) covers(name string, want, have expr.Value) bool {
 	return d.equal(name, want, have, func(_ string, a, b expr.Value) bool { return coversMembers(a, b, d.covers) }, d.inAnyOrder)
 }
 
 type comparison func(name string, a, b expr.Value) bool
 
-// equal compares scalars itself.
+// equal compares scalars itself, and objects and arrays by the given comparisons.
 func (d *differ) equal(name string, a, b expr.Value, objects, arrays comparison) bool {
 	if a.Is(expr.Pending) {
 		return true
@@ -81,7 +81,7 @@ func (d *differ) inAnyOrder(name string, a, b expr.Value) bool {
 	for i := range a.Len() {
 		found := false
 		for step := 0; !found && step < b.Len(); step++ {
-			at := (i + step) % b.Len() // most stand where they stood
+			at := (i + step) % b.Len() // most keep their index
 			if used[at] || step > 0 && d.spent() {
 				continue
 			}

@@ -17,17 +17,17 @@ import (
 	"portico/upstream/answers"
 )
 
-// Answer is the answer to a call.
-type Answer struct {
+// Response is the response to a call.
+type Response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// Value returns the JSON in an answer to a call of a target. The fault is why there is none:
-// the error in a refusal, or [arm.InvalidProviderResponse], whose status is that of a failure
-// that may pass.
-func (a Answer) Value(target string) (v expr.Value, fault *arm.Error) {
+// Value returns the JSON in the response to a call of a target. If there is none, the fault is the
+// error in the response, or [arm.InvalidProviderResponse], which has the status of a transient
+// failure.
+func (a Response) Value(target string) (v expr.Value, fault *arm.Error) {
 	if a.Status >= http.StatusMultipleChoices {
 		return v, a.Fault()
 	}
@@ -41,37 +41,37 @@ func (a Answer) Value(target string) (v expr.Value, fault *arm.Error) {
 	return d.Root.Value, nil
 }
 
-// Fault returns the whole error in a refusal. One that has none in ARM's form is shown as it is.
-// Nothing is cut yet: a part of a secret would not be hidden.
-func (a Answer) Fault() *arm.Error {
+// Fault returns the error in a response, or its text if that is not an ARM error. It is not cut
+// yet, as masking would not recognize a part of a secret.
+func (a Response) Fault() *arm.Error {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(a.Body), "\uFFFD"))
 	return cmp.Or(answers.Error(a.Status, text), &arm.Error{
 		Status: a.Status, Code: arm.InvalidProviderResponse, Message: cmp.Or(text, "The provider answered "+http.StatusText(a.Status)+"."),
 	})
 }
 
-// resource returns the state of the resource that an answer shows.
-func (a Answer) resource() index.Report {
+// resource returns the state of the resource in a response.
+func (a Response) resource() index.Report {
 	report, _ := inventory.ReadDetails(a.Body)
 	return report
 }
 
-// byMeaning has what a refusal means for its step.
-var byMeaning = [...]deployplan.Outcome{
+// outcomeOf maps the verdict on an error response to the outcome of its step.
+var outcomeOf = [...]deployplan.Outcome{
 	answers.Absent: deployplan.Refused, answers.Refused: deployplan.Refused, answers.Later: deployplan.Transient, answers.Unreachable: deployplan.Transient,
 }
 
-// refusal returns what a refusal means for its step, and the pause that it asks for.
-func (a Answer) refusal() (deployplan.Outcome, time.Duration) {
+// refusal returns the outcome of a step after an error response, and the pause that it asks for.
+func (a Response) refusal() (deployplan.Outcome, time.Duration) {
 	means, after := answers.Verdict(a.Status, a.Header, true)
 	if a.throttles() {
 		return deployplan.Throttled, after
 	}
-	return byMeaning[means], after
+	return outcomeOf[means], after
 }
 
 // throttles reports whether the caller of the deployment has made too many calls.
-func (a Answer) throttles() bool {
+func (a Response) throttles() bool {
 	return a.Status == http.StatusTooManyRequests && a.Header.Get(tracing.FailureCauseHeader) == "gateway"
 }
 

@@ -14,67 +14,47 @@ import (
 	"portico/inventory"
 	"portico/inventory/deploymentrow"
 	"portico/inventory/jobrow"
+	"portico/jobs"
 	"portico/jobs/deploy/deployplan"
 )
 
-// ErrNoDeployment means that a job runs no deployment, or that its deployment is there no more.
-var ErrNoDeployment = errors.New("deploy: the job has no deployment")
-
-// NotSent is the state of a step that ended without being sent: its condition left it out, or
+// notSent is the state of a step that ended without being sent: its condition left it out, or
 // something that it depends on has not succeeded.
-const NotSent = "NotSent"
+const notSent = "NotSent"
 
-// Standing is how far a deployment and its steps are. There are no secrets in it.
-type Standing struct {
-	Record Record
-	Steps  []StepStanding
-}
-
-// StepStanding is how far a step is.
-type StepStanding struct {
-	Reference
-	State     string // that of the plan, or NotSent
-	Removes   bool   // it is a deletion
-	Within    string // the ID of the nested deployment that holds it
-	DependsOn []string
-	Began     time.Time // when it was last sent; zero: never
-	Ended     time.Time // zero: it has not ended
-	Status    string    // of the provider's last answer
-	Fault     *arm.Error
-	WaitsFor  string // why a deletion that was refused is tried again, if its resource's own write is the reason
-}
-
-// StandingOf reads how far the deployment of a job is, by what is recorded of it: nothing is
-// worked out. While it runs, what a nested deployment holds is shown once that has begun. Once
-// it has ended, those of its steps are left that were sent or depended on others. Its errors
-// include [ErrNoDeployment].
-func StandingOf(ctx context.Context, store *deploymentrow.Deployments, job jobrow.Job) (s Standing, err error) {
-	if job.Kind != deploymentrow.Job {
-		return s, ErrNoDeployment
+// breakdown implements Breakdown of [jobs.Description]. It only reads records: parameters and
+// expressions are not evaluated. While the deployment runs, it lists the steps of a nested
+// deployment once that has begun. Once the deployment has ended, it lists the steps that were
+// sent or depended on others.
+func (d *Deployer) breakdown(ctx context.Context, job jobrow.Job) (b jobs.Breakdown, err error) {
+	r := recordedSteps{store: d.Store.Deployments, job: job, seen: map[string]bool{}}
+	if r.running, err = d.Store.Deployments.Steps(ctx, nameOf(job), job.ID); err != nil { // before the deployment, which may end meanwhile
+		return b, fmt.Errorf("read the steps of a deployment: %w", err)
 	}
-	r := recordedSteps{store: store, job: job, seen: map[string]bool{}}
-	if r.running, err = store.Steps(ctx, nameOf(job), job.ID); err != nil { // before the deployment, which may end meanwhile
-		return s, fmt.Errorf("read the steps of a deployment: %w", err)
-	}
-	found, err := store.Deployment(ctx, nameOf(job))
+	found, err := d.Store.Deployments.Deployment(ctx, nameOf(job))
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && found.Job != job.ID {
-		return s, ErrNoDeployment
+		return b, jobs.ErrNoBreakdown
 	}
 	if err != nil {
-		return s, fmt.Errorf("read a deployment: %w", err)
+		return b, fmt.Errorf("read a deployment: %w", err)
 	}
 	stored, err := Seen(found)
 	if err != nil {
-		return s, err
+		return b, err
 	}
 	err = r.read(ctx, job.Subject, "")
-	return Standing{stored.Record, r.all}, err
+	p := stored.Record.Properties
+	return jobs.Breakdown{
+		ID: stored.Record.ID, State: p.ProvisioningState, Mode: p.Mode, CorrelationID: p.CorrelationID, Fault: p.Error, Steps: r.all,
+	}, err
 }
 
-func (s *stepRecord) standing(of Reference, state deployplan.State) StepStanding {
-	shown := StepStanding{Reference: of, State: state.String(), Removes: s.Removes, Began: s.Began, Ended: s.Ended}
+func (s *stepRecord) breakdown(of Reference, state deployplan.State) jobs.BreakdownStep {
+	shown := jobs.BreakdownStep{
+		ID: of.ID, Type: of.ResourceType, State: state.String(), Removes: s.Removes, Began: s.Began, Ended: s.Ended,
+	}
 	if state.Over() && s.Began.IsZero() {
-		shown.State = NotSent
+		shown.State = notSent
 	}
 	op := s.operation("", [16]byte{}, 0, state).Properties
 	shown.Status = op.StatusCode
@@ -84,16 +64,16 @@ func (s *stepRecord) standing(of Reference, state deployplan.State) StepStanding
 	return shown
 }
 
-// recordedSteps are the steps of a deployment, and of those nested in it, as they are recorded.
+// recordedSteps reads the records of the steps of a deployment, and of deployments nested in it.
 type recordedSteps struct {
 	store   *deploymentrow.Deployments
 	job     jobrow.Job
 	running map[int]deploymentrow.Step
 	seen    map[string]bool // deployments, by their IDs
-	all     []StepStanding
+	all     []jobs.BreakdownStep
 }
 
-// read adds the steps of the deployment of an ID, if it is one of the job.
+// read adds the steps of the deployment with an ID, if it belongs to the job.
 func (e *recordedSteps) read(ctx context.Context, id, within string) error {
 	if e.seen[arm.Fold(id)] {
 		return nil
@@ -122,7 +102,7 @@ func (e *recordedSteps) read(ctx context.Context, id, within string) error {
 		}
 		unsent := deployplan.Waiting.String()
 		if e.job.State == jobrow.Cancelling {
-			unsent = NotSent
+			unsent = notSent
 		}
 		return e.add(ctx, within, sent, record, unsent)
 	}
@@ -130,17 +110,17 @@ func (e *recordedSteps) read(ctx context.Context, id, within string) error {
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return err
 	}
-	var sent []StepStanding
+	var sent []jobs.BreakdownStep
 	for _, o := range operations {
 		if o.Properties.TargetResource != nil {
-			sent = append(sent, o.standing(within))
+			sent = append(sent, o.breakdown(within))
 		}
 	}
-	return e.add(ctx, within, sent, record, NotSent)
+	return e.add(ctx, within, sent, record, notSent)
 }
 
-// stepsOf returns the steps of a deployment that runs which were sent, or have ended.
-func (e *recordedSteps) stepsOf(record Stored, within string) (steps []StepStanding, err error) {
+// stepsOf returns the steps of a running deployment that were sent, or have ended.
+func (e *recordedSteps) stepsOf(record Stored, within string) (steps []jobs.BreakdownStep, err error) {
 	holder := 0
 	if record.Within != nil {
 		holder = record.Within.Step + 1
@@ -154,7 +134,7 @@ func (e *recordedSteps) stepsOf(record Stored, within string) (steps []StepStand
 			continue
 		}
 		state := deployplan.State(e.running[number].State)
-		shown := r.standing(*r.Target, state)
+		shown := r.breakdown(*r.Target, state)
 		if shown.Within = within; r.Removes && state == deployplan.Waiting {
 			shown.WaitsFor = r.Plan.WaitsFor()
 		}
@@ -163,14 +143,14 @@ func (e *recordedSteps) stepsOf(record Stored, within string) (steps []StepStand
 	return steps, nil
 }
 
-// add adds steps that were sent, and those that are known of the deployment's record alone, as
-// in the state unsent.
-func (e *recordedSteps) add(ctx context.Context, within string, steps []StepStanding, record Stored, unsent string) error {
+// add adds steps that were sent, and, in the state unsent, those that only the deployment's
+// record names.
+func (e *recordedSteps) add(ctx context.Context, within string, steps []jobs.BreakdownStep, record Stored, unsent string) error {
 	place := func(of Reference) (at int) {
-		at = slices.IndexFunc(steps, func(s StepStanding) bool { return arm.EqualFold(s.ID, of.ID) && !s.Removes })
+		at = slices.IndexFunc(steps, func(s jobs.BreakdownStep) bool { return arm.EqualFold(s.ID, of.ID) && !s.Removes })
 		if at < 0 {
 			at = len(steps)
-			steps = append(steps, StepStanding{Reference: of, State: unsent, Within: within})
+			steps = append(steps, jobs.BreakdownStep{ID: of.ID, Type: of.ResourceType, State: unsent, Within: within})
 		}
 		return at
 	}
@@ -185,7 +165,7 @@ func (e *recordedSteps) add(ctx context.Context, within string, steps []StepStan
 	}
 	e.all = append(e.all, steps...)
 	for _, s := range steps {
-		if s.ResourceType != Type {
+		if s.Type != Type {
 			continue
 		}
 		if err := e.read(ctx, s.ID, s.ID); err != nil {
@@ -195,10 +175,10 @@ func (e *recordedSteps) add(ctx context.Context, within string, steps []StepStan
 	return nil
 }
 
-func (o *Operation) standing(within string) StepStanding {
+func (o *Operation) breakdown(within string) jobs.BreakdownStep {
 	p := o.Properties
-	s := StepStanding{
-		Reference: *p.TargetResource, State: p.ProvisioningState, Removes: p.ProvisioningOperation == "Delete", Within: within, Ended: p.Timestamp,
+	s := jobs.BreakdownStep{
+		ID: p.TargetResource.ID, Type: p.TargetResource.ResourceType, State: p.ProvisioningState, Removes: p.ProvisioningOperation == "Delete", Within: within, Ended: p.Timestamp,
 		Status: p.StatusCode,
 	}
 	if took, err := time.ParseDuration(strings.ToLower(strings.TrimPrefix(p.Duration, "PT"))); err == nil {

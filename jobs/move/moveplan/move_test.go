@@ -21,7 +21,7 @@ type moveWorld struct {
 	*rapid.T
 	now     time.Time
 	limits  Limits
-	plan    *Plan
+	plan    *Move
 	stored  []byte            // the plan as it was recorded
 	at      map[string]string // where the provider has a resource: old, new, both, none
 	indexed map[string]string
@@ -53,13 +53,13 @@ func newMoveWorld(t *rapid.T) *moveWorld {
 	for i := range rapid.IntRange(1, 7).Draw(t, "resources") {
 		key := fmt.Sprintf("r%d", i)
 		region := rapid.SampledFrom([]string{"westus", "eastus"}).Draw(t, "region")
-		r := Candidate{Member: Member{ID: key, Key: key, Type: "N/t"}, Namespace: "N", Region: region, Versions: []string{"1"}}
+		r := Candidate{Resource: Resource{ID: key, Key: key, Type: "N/t"}, Namespace: "N", Region: region, Versions: []string{"1"}}
 		if rapid.IntRange(0, 9).Draw(t, "cannot") == 0 {
 			r.Refusal = "no"
 		}
 		all, w.at[key], w.indexed[key] = append(all, r), "old", "old"
 	}
-	w.plan = &Plan{Limits: w.limits, Calls: CallsFor(all)}
+	w.plan = &Move{Limits: w.limits, Calls: CallsFor(all)}
 	w.record()
 	return w
 }
@@ -74,7 +74,7 @@ func (w *moveWorld) record() {
 
 // die has another go on with what was recorded.
 func (w *moveWorld) die() {
-	w.plan = &Plan{Limits: w.limits}
+	w.plan = &Move{Limits: w.limits}
 	if err := json.Unmarshal(w.stored, &w.plan.Calls); err != nil {
 		w.Fatal(err)
 	}
@@ -235,11 +235,11 @@ func (w *moveWorld) ask(i int, c *Call) {
 	w.plan.Conclude(c, true, w.now)
 }
 
-// settle records what became of members, some at a time.
+// settle records what became of resources, some at a time.
 func (w *moveWorld) settle() bool {
 	for _, c := range w.plan.Calls {
-		for _, m := range c.Members {
-			if m.State != MemberOpen || m.Decided == MemberOpen {
+		for _, m := range c.Resources {
+			if m.State != Open || m.Decided == Open {
 				continue
 			}
 			if w.luck(12, "dies before it settles") {
@@ -247,7 +247,7 @@ func (w *moveWorld) settle() bool {
 				return false
 			}
 			m.State = m.Decided
-			w.indexed[m.Key] = map[MemberState]string{MemberMoved: "new", MemberStayed: "old", MemberGone: "none"}[m.State]
+			w.indexed[m.Key] = map[State]string{Moved: "new", Stayed: "old", Gone: "none"}[m.State]
 			w.record()
 		}
 	}
@@ -274,12 +274,12 @@ func TestMovesComeToTheTruth(t *testing.T) {
 				if i < 0 {
 					break // it died meanwhile
 				}
-				switch task.Step {
-				case StepSend:
+				switch task.Action {
+				case ActionSend:
 					w.send(i, task.Call)
-				case StepPoll:
+				case ActionPoll:
 					w.poll(i, task.Call)
-				case StepAsk:
+				case ActionProbe:
 					w.ask(i, task.Call)
 				}
 				if w.luck(15, "dies") {
@@ -310,7 +310,7 @@ func TestMovesComeToTheTruth(t *testing.T) {
 	}
 }
 
-func indexOfCall(p *Plan, c *Call) int {
+func indexOfCall(p *Move, c *Call) int {
 	for i, known := range p.Calls {
 		if known == c {
 			return i
@@ -328,12 +328,12 @@ func TestOneCallPerProviderAndRegion(t *testing.T) {
 		for _, v := range r.versions {
 			versions = append(versions, string(v))
 		}
-		all = append(all, Candidate{Member: Member{Key: fmt.Sprint(i)}, Namespace: r.namespace, Region: r.region, Server: r.server, Versions: versions})
+		all = append(all, Candidate{Resource: Resource{Key: fmt.Sprint(i)}, Namespace: r.namespace, Region: r.region, Server: r.server, Versions: versions})
 	}
 	var got []string
 	for _, c := range CallsFor(all) {
 		text := c.Namespace + "/" + c.Region + " " + c.Version + ":"
-		for _, m := range c.Members {
+		for _, m := range c.Resources {
 			text += m.Key
 		}
 		got = append(got, text)

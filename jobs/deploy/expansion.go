@@ -11,28 +11,28 @@ import (
 	"portico/template"
 )
 
-// worked is what was worked out of a deployment, and is the same for each attempt at it. How
-// far its steps are is recorded, and no part of it.
-type worked struct {
+// expansion is the expansion of a deployment, which is the same for each attempt. It does not include
+// the states of the steps, which are recorded.
+type expansion struct {
 	order   Order // without its content
 	input   template.Input
 	planned *template.Plan
-	steps   []step       // with those of nested deployments that have begun
-	room    atomic.Int64 // how many resources more the deployment may have
+	steps   []step       // including the steps of nested deployments that have begun
+	room    atomic.Int64 // the number of resources that may still be added
 	known   known
-	// registrations are the namespaces that are known to be registered.
+	// registrations has the namespaces that are known to be registered.
 	registrations sync.Map
 	memory        *limits.Reservation // of the answers that are known or held
 }
 
-// workOut reads the order of a job, and works its template out.
-func (d *Deployer) workOut(ctx context.Context, job jobrow.Job) (*worked, error) {
+// expand reads the order of a job, and expands its template.
+func (d *Deployer) expand(ctx context.Context, job jobrow.Job) (*expansion, error) {
 	o, err := d.orderOf(ctx, job)
 	if err != nil {
 		return nil, err
 	}
 	d.metrics.expansions.Inc()
-	w := &worked{order: o, memory: d.Memory.Reservation(o.CallerName, d.MemoryLimit)}
+	w := &expansion{order: o, memory: d.Memory.Reservation(o.CallerName, d.MemoryLimit)}
 	p, in, faults, err := w.order.Expand(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("work out the template of a deployment: %w", err)
@@ -42,18 +42,18 @@ func (d *Deployer) workOut(ctx context.Context, job jobrow.Job) (*worked, error)
 	}
 	w.order.Content, w.planned, w.input = nil, p, in
 	w.input.Allowance = new(template.Allowance)
-	w.room.Store(template.MaxResources - size(p))
+	w.room.Store(template.MaxResources - resourceCount(p))
 	w.steps = stepsOf(p, 0, outermost)
-	w.known.note(w.order.ID(), p)
+	w.known.addPlan(w.order.ID(), p)
 	return w, nil
 }
 
-// documentCost is how many bytes a document takes for each of those of its values: it keeps
-// their places, and each value twice.
+// documentCost is the ratio of the bytes of a document to the bytes of its values: it keeps their
+// places, and each value twice.
 const documentCost = 4
 
-// bytes estimates what it takes. Values that share parts count them twice.
-func (w *worked) bytes() int64 {
+// bytes estimates the memory that it takes. Shared parts of values count more than once.
+func (w *expansion) bytes() int64 {
 	n := documentCost * w.input.Template.Value.Size()
 	for _, argument := range w.input.Arguments {
 		n += documentCost * argument.Value.Size()

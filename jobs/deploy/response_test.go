@@ -91,7 +91,7 @@ func TestAttemptEndsWhileItWorksAValueOut(t *testing.T) {
 		sender, once := d.Sender, sync.Once{}
 		d.Sender = func(caller json.RawMessage) (deploy.Sender, error) {
 			send, err := sender(caller)
-			return func(ctx context.Context, c deploy.Call) (deploy.Answer, error) {
+			return func(ctx context.Context, c deploy.Call) (deploy.Response, error) {
 				if c.Method == http.MethodGet {
 					once.Do(func() {
 						close(asked)

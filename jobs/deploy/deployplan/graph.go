@@ -1,12 +1,12 @@
-// Package deployplan decides, as a pure value, what a deployment does next: which of its steps
-// are sent, asked for and followed, and how it ends.
+// Package deployplan decides what a deployment does next: which of its steps to send, probe and
+// follow, and how the deployment ends. It is pure.
 //
-// Nothing is sent before all it depends on has succeeded, and all that can be sent is,
-// within the bounds. A failed step ends those that depend on it, and nothing else. A
-// step without an answer is asked for, and sent again only once it cannot land any
-// more. A nested deployment is a step that holds others: it is begun before them, and
-// ends after them. In complete mode, what the template lacks is deleted once each step
-// has succeeded, and not before.
+// A step is sent once all steps that it depends on have succeeded, within the limits. A failed
+// step ends the steps that depend on it, and no others. If a step gets no answer, its resource
+// is probed; it is sent again only once the first call cannot take effect any more. A nested
+// deployment is a step that holds others: it begins before them, and ends after them. In
+// complete mode, resources that are not in the template are deleted once every step has
+// succeeded.
 package deployplan
 
 import (
@@ -15,17 +15,17 @@ import (
 	deletion "portico/jobs/deletion/deletionplan"
 )
 
-// State is how far a step is. The numbers are stored.
+// State is the state of a step. The numbers are stored.
 type State uint8
 
 // The states of a step. From Succeeded on they are ends.
 const (
 	Waiting   State = iota // for others, for its time, or for room
-	Sent                   // it may have left, and its answer is not known
-	Accepted               // its provider goes on with it; of a nested deployment: its steps run
-	Succeeded              // also a step that was left out by its condition
+	Sent                   // it may have been sent, and there is no answer yet
+	Accepted               // its provider works on it; of a nested deployment: its steps run
+	Succeeded              // also a step that its condition left out
 	Failed
-	Ended    // by the failure, or the end, of one that it depends on
+	Ended    // without being sent, as a step that it depends on did not succeed
 	Canceled // before it was sent
 )
 
@@ -36,37 +36,37 @@ func (s State) String() string { return states[s] }
 // Over reports whether the state is an end.
 func (s State) Over() bool { return s >= Succeeded }
 
-// Act is what is to be done with a step.
+// Act is an action on a step.
 type Act uint8
 
 // The acts.
 const (
-	Send   Act = iota // and record before that it may leave; begin a nested deployment
-	Ask               // whether it has landed
-	Follow            // whether its provider is done; end a nested deployment
+	Send   Act = iota // record it as sent, then send it; begin a nested deployment
+	Probe             // find out whether it has taken effect
+	Follow            // poll its provider; end a nested deployment
 )
 
-// Order is something to do now. The caller reports its outcome with [Plan.Settle].
+// Order is an action to do now. The caller reports its outcome with [Graph.Settle].
 type Order struct {
 	Step int
 	Act  Act
 }
 
-// Outcome is what became of an order.
+// Outcome is the outcome of an order.
 type Outcome uint8
 
 // The outcomes.
 const (
 	Done      Outcome = iota // it has succeeded; a nested deployment ends as its steps have
 	Refused                  // it has failed for good
-	GoesOn                   // it has landed, and its provider goes on with it
-	Lost                     // it may have landed, or still land: no answer says so
-	Absent                   // it has not landed, and cannot land any more
+	GoesOn                   // it has taken effect, and its provider works on it
+	Lost                     // there is no answer: it may have taken effect, or still do so
+	Absent                   // it has not taken effect, and cannot any more
 	Transient                // tried again, within the budget
 	Throttled                // tried again, however often: the caller has made too many calls
 )
 
-// Limits bound what runs side by side, and for how long transient failures are tried again.
+// Limits bound the steps that run in parallel, and the retries after transient failures.
 type Limits struct {
 	PerDeployment int
 	PerEndpoint   int
@@ -74,42 +74,40 @@ type Limits struct {
 	Pause         time.Duration // between two tries, at least
 }
 
-// Step is a step of a deployment.
-type Step struct {
+// PlannedStep is a step of a deployment.
+type PlannedStep struct {
 	DependsOn []int  // numbers of earlier and later steps
-	Endpoint  string // to which it is sent; empty: it is not bounded by one
-	// Nested: it is a nested deployment. It takes no room besides that of the steps it
-	// Holds.
+	Endpoint  string // that it is sent to; empty: no limit per endpoint applies
+	// Nested: it is a nested deployment. Only the steps that it Holds count against limits.
 	Nested  bool
-	Holds   []int // the steps in it, which depend on each other alone
+	Holds   []int // the steps in it, which depend only on each other
 	State   State
 	Due     time.Time // nothing is done with it before
-	Trouble time.Time // since when its failures are transient ones; zero: they are not
+	Trouble time.Time // of the first in its present series of transient failures; zero: none
 
 	busy   bool // an order of it is under way
 	within *int // the nested deployment that holds it
 }
 
-// Plan is a deployment under way. It is not safe for concurrent use.
-type Plan struct {
-	Steps    []Step
+// Graph has the steps of a deployment under way. It is not safe for concurrent use.
+type Graph struct {
+	Steps    []PlannedStep
 	Canceled bool // nothing further is sent
-	Complete bool // what the template lacks is deleted in the end
+	Complete bool // resources that are not in the template are deleted in the end
 	limits   Limits
-	removal  *deletion.Plan
+	removal  *deletion.Queue
 }
 
-// New returns the plan of a deployment whose steps are as far as their states say. They
-// depend on each other without a cycle.
-func New(steps []Step, limits Limits) *Plan {
-	p := &Plan{Steps: steps, limits: limits}
-	p.enclose()
-	p.spread()
+// New returns a graph of steps in the states that they have. Their dependencies have no cycle.
+func New(steps []PlannedStep, limits Limits) *Graph {
+	p := &Graph{Steps: steps, limits: limits}
+	p.linkNested()
+	p.endUnreachable()
 	return p
 }
 
-// enclose records in each step the nested deployment that holds it.
-func (p *Plan) enclose() {
+// linkNested records in each step the nested deployment that holds it.
+func (p *Graph) linkNested() {
 	for i := range p.Steps {
 		for _, held := range p.Steps[i].Holds {
 			p.Steps[held].within = &i
@@ -117,20 +115,20 @@ func (p *Plan) enclose() {
 	}
 }
 
-// Grow adds the steps of a nested deployment that is about to begin, since they were
-// unknown before. Their numbers follow those of all others.
-func (p *Plan) Grow(nested int, steps []Step, holds []int) {
+// Grow adds the steps of a nested deployment that is about to begin, if they were unknown
+// before. Their numbers follow all others.
+func (p *Graph) Grow(nested int, steps []PlannedStep, holds []int) {
 	p.Steps = append(p.Steps, steps...)
 	if p.Canceled {
 		p.Cancel()
 	}
 	p.Steps[nested].Holds = holds
-	p.enclose()
+	p.linkNested()
 }
 
-// HeldEnd reports whether all that a nested deployment holds has ended, and how: Succeeded,
-// Failed or Canceled.
-func (p *Plan) HeldEnd(nested int) (end State, over bool) {
+// NestedEnd reports whether all steps in a nested deployment have ended, and whether they
+// Succeeded, Failed or were Canceled.
+func (p *Graph) NestedEnd(nested int) (end State, over bool) {
 	end = Succeeded
 	for _, held := range p.Steps[nested].Holds {
 		switch s := &p.Steps[held]; {
@@ -145,8 +143,8 @@ func (p *Plan) HeldEnd(nested int) (end State, over bool) {
 	return end, true
 }
 
-// Cancel stops sending. What runs is followed to its end.
-func (p *Plan) Cancel() {
+// Cancel stops sending. Steps that run are followed to their ends.
+func (p *Graph) Cancel() {
 	p.Canceled = true
 	if p.removal != nil {
 		p.removal.Stop()
@@ -158,8 +156,8 @@ func (p *Plan) Cancel() {
 	}
 }
 
-// Next returns what to do now, in the order of the steps.
-func (p *Plan) Next(now time.Time) (orders []Order) {
+// Next returns the orders to execute now, in the order of the steps.
+func (p *Graph) Next(now time.Time) (orders []Order) {
 	running, at := p.running()
 	for i := range p.Steps {
 		s := &p.Steps[i]
@@ -178,7 +176,7 @@ func (p *Plan) Next(now time.Time) (orders []Order) {
 			}
 			act = Send
 		case Sent:
-			act = Ask
+			act = Probe
 		}
 		s.busy = true
 		orders = append(orders, Order{i, act})
@@ -187,7 +185,7 @@ func (p *Plan) Next(now time.Time) (orders []Order) {
 }
 
 // running counts the steps that run: in all, and at each endpoint.
-func (p *Plan) running() (n int, at map[string]int) {
+func (p *Graph) running() (n int, at map[string]int) {
 	at = map[string]int{}
 	for i := range p.Steps {
 		if s := &p.Steps[i]; !s.Nested && !s.State.Over() && (s.busy || s.State != Waiting) {
@@ -198,18 +196,19 @@ func (p *Plan) running() (n int, at map[string]int) {
 	return n, at
 }
 
-// blocked reports whether a step waits for others: for those that it holds, or to be sent.
-func (p *Plan) blocked(i int) bool {
+// blocked reports whether a step waits for others: for the steps that it holds, or to be sent.
+func (p *Graph) blocked(i int) bool {
 	s := &p.Steps[i]
 	if s.Nested && s.State == Accepted {
-		_, over := p.HeldEnd(i)
+		_, over := p.NestedEnd(i)
 		return !over
 	}
-	return s.State == Waiting && !p.free(s)
+	return s.State == Waiting && !p.ready(s)
 }
 
-// free reports whether all that a step depends on has succeeded, and what holds it has begun.
-func (p *Plan) free(s *Step) bool {
+// ready reports whether all steps that a step depends on have succeeded, and the nested deployment
+// that holds it has begun.
+func (p *Graph) ready(s *PlannedStep) bool {
 	if s.within != nil && p.Steps[*s.within].State != Accepted {
 		return false
 	}
@@ -221,30 +220,30 @@ func (p *Plan) free(s *Step) bool {
 	return true
 }
 
-// Settle takes the outcome of an order. Of what is to be done again, after is the pause that
-// was asked for. It returns the steps that ended with this one, by their numbers.
-func (p *Plan) Settle(o Order, outcome Outcome, after time.Duration, now time.Time) (ended []int) {
+// Settle applies the outcome of an order. after is the pause that the answer asked for. It returns
+// the numbers of further steps that ended because of it.
+func (p *Graph) Settle(o Order, outcome Outcome, after time.Duration, now time.Time) (ended []int) {
 	s := &p.Steps[o.Step]
 	s.busy = false
 	s.Due = now.Add(max(after, p.limits.Pause))
 	switch outcome {
 	case Done, Refused, GoesOn:
-		if s.Nested { // nothing is asked of it before its steps have ended
+		if s.Nested { // it is due once its steps have ended
 			s.Due = now
 		}
 		s.State, s.Trouble = landed[outcome], time.Time{}
 		if s.Nested && o.Act == Follow && outcome == Done {
-			s.State, _ = p.HeldEnd(o.Step)
+			s.State, _ = p.NestedEnd(o.Step)
 		}
 	case Lost:
 		s.State = Sent
-		p.trouble(s, now)
+		p.countTransient(s, now)
 	case Absent:
-		if s.State = Waiting; p.trouble(s, now) {
+		if s.State = Waiting; p.countTransient(s, now) {
 			s.State = Failed
 		}
 	case Transient:
-		if p.trouble(s, now) {
+		if p.countTransient(s, now) {
 			s.State = Failed
 		}
 	case Throttled:
@@ -252,23 +251,22 @@ func (p *Plan) Settle(o Order, outcome Outcome, after time.Duration, now time.Ti
 	if s.State == Waiting && p.Canceled {
 		s.State = Canceled
 	}
-	return p.spread()
+	return p.endUnreachable()
 }
 
 var landed = map[Outcome]State{Done: Succeeded, Refused: Failed, GoesOn: Accepted}
 
-// trouble notes a failure that may pass, and reports whether the budget is spent.
-func (p *Plan) trouble(s *Step, now time.Time) (spent bool) {
+// countTransient counts a transient failure, and reports whether the budget is spent.
+func (p *Graph) countTransient(s *PlannedStep, now time.Time) (spent bool) {
 	if s.Trouble.IsZero() {
 		s.Trouble = now
 	}
 	return now.Sub(s.Trouble) >= p.limits.Budget
 }
 
-// Expire ends a deployment that has taken too long: what runs has failed, the rest is not
-// sent. Where nothing runs, since no gateway did, what waits has failed. It returns the steps
-// that have failed.
-func (p *Plan) Expire() (failed []int) {
+// Expire ends a deployment that has taken too long: steps that run fail, the rest is not sent. If
+// no step runs, because no gateway did, the waiting steps fail. It returns the steps that failed.
+func (p *Graph) Expire() (failed []int) {
 	var waiting []int
 	for i := range p.Steps {
 		switch s := &p.Steps[i]; {
@@ -290,9 +288,9 @@ func (p *Plan) Expire() (failed []int) {
 	return waiting
 }
 
-// spread ends what depends on steps that have not succeeded and never will, and what is in
-// nested deployments that have ended before it.
-func (p *Plan) spread() (ended []int) {
+// endUnreachable ends steps that can never be sent: they depend on steps that did not succeed, or are in
+// nested deployments that have ended.
+func (p *Graph) endUnreachable() (ended []int) {
 	for more := true; more; {
 		more = false
 		for i := range p.Steps {
@@ -310,9 +308,11 @@ func (p *Plan) spread() (ended []int) {
 }
 
 // leftOut reports whether a step is in a nested deployment that was left out.
-func (p *Plan) leftOut(s *Step) bool { return s.within != nil && p.Steps[*s.within].State == Succeeded }
+func (p *Graph) leftOut(s *PlannedStep) bool {
+	return s.within != nil && p.Steps[*s.within].State == Succeeded
+}
 
-func (p *Plan) hopeless(s *Step) bool {
+func (p *Graph) hopeless(s *PlannedStep) bool {
 	if s.within != nil && p.Steps[*s.within].State.Over() {
 		return true
 	}
@@ -324,8 +324,8 @@ func (p *Plan) hopeless(s *Step) bool {
 	return false
 }
 
-// Wake is when there is something to do again without an outcome; false: there is not.
-func (p *Plan) Wake(now time.Time) (first time.Time, waits bool) {
+// Wake returns the next time at which a step is due; waits is false if none waits for its time.
+func (p *Graph) Wake(now time.Time) (first time.Time, waits bool) {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		if !s.Due.After(now) || s.busy || s.State.Over() || p.blocked(i) { // the cheapest first: hardly any step has a time
@@ -338,9 +338,9 @@ func (p *Plan) Wake(now time.Time) (first time.Time, waits bool) {
 	return first, waits
 }
 
-// Over reports whether nothing is left to do, and how the deployment has ended: Succeeded,
-// Failed or Canceled.
-func (p *Plan) Over() (end State, over bool) {
+// Over reports whether nothing is left to do, and whether the deployment Succeeded, Failed or was
+// Canceled.
+func (p *Graph) Over() (end State, over bool) {
 	switch end, over = p.stepsOver(); {
 	case over && p.removal != nil:
 		return p.removalOver()
@@ -350,7 +350,7 @@ func (p *Plan) Over() (end State, over bool) {
 	return end, over
 }
 
-func (p *Plan) stepsOver() (end State, over bool) {
+func (p *Graph) stepsOver() (end State, over bool) {
 	end = Succeeded
 	for i := range p.Steps {
 		switch s := &p.Steps[i]; {
@@ -366,8 +366,8 @@ func (p *Plan) stepsOver() (end State, over bool) {
 	return end, true
 }
 
-// Counts returns how many steps and deletions have ended, of how many.
-func (p *Plan) Counts() (done, of int) {
+// Counts returns the number of steps and deletions that have ended, and the number of all.
+func (p *Graph) Counts() (done, of int) {
 	of = len(p.Steps)
 	if p.removal != nil {
 		progress := p.removal.Counted()

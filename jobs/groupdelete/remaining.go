@@ -1,12 +1,14 @@
 package groupdelete
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 
 	"portico/inventory"
 	"portico/inventory/jobrow"
+	"portico/jobs"
 	"portico/jobs/deletion"
 	"portico/jobs/deletion/deletionplan"
 )
@@ -14,23 +16,12 @@ import (
 // mostReasons bounds the refusals whose texts are read.
 const mostReasons = 50
 
-// Member is the record of a resource that has to go.
-type Member struct {
-	*deletionplan.Member
-	Stray bool
-	Said  string // the text of the provider that refused it
-}
-
-// Members lists at most limit of the resources that a deletion still has to delete, as they
-// were recorded: the replica that works on it may be some seconds ahead. The error is
-// ErrNoDeletion if the job is of another kind.
-func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit int) ([]Member, error) {
-	if job.Kind != inventory.GroupDeleteJob {
-		return nil, ErrNoDeletion
-	}
+// remaining implements Remaining of [jobs.Description].
+func (d *Deleter) remaining(ctx context.Context, job jobrow.Job, limit int) (all []jobs.Remaining, err error) {
 	if job.State.Ended() {
 		return nil, nil
 	}
+	store := d.Prober.Store
 	recorded, err := records(ctx, store.Deletions, job, limit)
 	if err != nil {
 		return nil, err
@@ -39,10 +30,9 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 	if err != nil {
 		return nil, fmt.Errorf("read the resources of a group: %w", err)
 	}
-	var all []Member
 	for _, row := range rows {
 		row.Type = row.TypeName
-		all = append(all, Member{Member: deletion.Member(row, recorded[row.Key])})
+		all = append(all, remainingOf(deletion.ResourceOf(row, recorded[row.Key])))
 	}
 	strays, err := store.Strays.List(ctx, job.Subscription, job.Subject)
 	if err != nil {
@@ -50,13 +40,33 @@ func Members(ctx context.Context, store *inventory.Store, job jobrow.Job, limit 
 	}
 	for _, stray := range strays {
 		row := rowOf(stray)
-		all = append(all, Member{Member: deletion.Member(row, recorded[row.Key]), Stray: true})
+		m := remainingOf(deletion.ResourceOf(row, recorded[row.Key]))
+		m.Stray = true
+		all = append(all, m)
 	}
 	all = all[:min(len(all), limit)]
 	return all, readReasons(ctx, store.Deletions, job, all)
 }
 
-// records reads what is recorded of members, at most so many; 0: all.
+// refused is the state of resources whose providers refused to delete them.
+const refused = "refused"
+
+var stateNames = [...]string{
+	deletionplan.Waiting: "waiting", deletionplan.InFlight: "inFlight", deletionplan.Accepted: "accepted", deletionplan.Parked: refused,
+}
+
+func remainingOf(m *deletionplan.Resource) jobs.Remaining {
+	r := jobs.Remaining{
+		ID: m.ID, Type: m.Type, Region: m.Region, Key: m.Key, Parent: m.Parent, WaitsFor: m.Blockers, State: stateNames[m.State],
+		Tries: m.Tries, Why: m.Why, Due: m.Due,
+	}
+	if m.State == deletionplan.Parked {
+		r.OwnWrite = m.Busy
+	}
+	return r
+}
+
+// records reads the records of at most limit resources, or of all if limit is 0.
 func records(ctx context.Context, store *inventory.Deletions, job jobrow.Job, limit int) (map[string]deletionplan.Record, error) {
 	recorded := map[string]deletionplan.Record{}
 	for after := ""; ; {
@@ -66,7 +76,7 @@ func records(ctx context.Context, store *inventory.Deletions, job jobrow.Job, li
 		}
 		for _, r := range page {
 			var m deletionplan.Record
-			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some have an error alone
+			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some have only an error
 				recorded[r.Key] = m
 			}
 		}
@@ -77,17 +87,18 @@ func records(ctx context.Context, store *inventory.Deletions, job jobrow.Job, li
 }
 
 // readReasons reads the texts of providers' refusals.
-func readReasons(ctx context.Context, store *inventory.Deletions, job jobrow.Job, all []Member) error {
+func readReasons(ctx context.Context, store *inventory.Deletions, job jobrow.Job, all []jobs.Remaining) error {
 	read := 0
 	for i := range all {
-		if all[i].State != deletionplan.Parked || read == mostReasons {
+		if all[i].State != refused || read == mostReasons {
 			continue
 		}
 		read++
-		var err error
-		if all[i].Said, err = store.MemberError(ctx, job, all[i].Key); err != nil {
+		text, err := store.MemberError(ctx, job, all[i].Key)
+		if err != nil {
 			return err
 		}
+		all[i].Why = cmp.Or(text, all[i].Why)
 	}
 	return nil
 }

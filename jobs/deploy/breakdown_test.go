@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"encoding/json"
+	"path"
 	"strings"
 	"testing"
 	"time"
@@ -39,13 +40,13 @@ func TestLooksWorkNothingOut(t *testing.T) {
 	if name, err := d.Caller(t.Context(), job); err != nil || name != "alice" {
 		t.Errorf("%q, %v", name, err)
 	}
-	s, err := deploy.StandingOf(t.Context(), b.Store.Deployments, job)
+	s, err := d.Describe().Breakdown(t.Context(), job)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var steps []string
 	for _, step := range s.Steps {
-		steps = append(steps, step.ResourceName+" "+step.State+" "+strings.Join(step.DependsOn, ","))
+		steps = append(steps, path.Base(step.ID)+" "+step.State+" "+strings.Join(step.DependsOn, ","))
 	}
 	if got := strings.Join(steps, "; "); got != "a Waiting ; alone Waiting ; b Waiting "+reference("a").ID {
 		t.Error(got)

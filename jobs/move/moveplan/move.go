@@ -1,4 +1,4 @@
-// Package moveplan decides the course of a move: what an answer means, which IDs to probe,
+// Package moveplan decides the course of a move: the effect of an answer, which IDs to probe,
 // and when a call may be sent again. It is pure: it neither calls nor reads a clock.
 package moveplan
 
@@ -17,45 +17,45 @@ type phase uint8
 
 const (
 	phaseUnsent  phase = iota // it is sent when it is due; nothing of it can be on its way
-	phaseOpen                 // it was sent, and its members are probed
+	phaseOpen                 // it was sent, and its resources are probed
 	phaseRunning              // it was accepted, and its operation is followed
 )
 
-// MemberState says how far the move of one resource has come. The numbers are stored.
-type MemberState uint8
+// State is the state of one resource's move. The numbers are stored.
+type State uint8
 
-// The states of a member.
+// The states of a resource.
 const (
-	MemberOpen MemberState = iota
-	MemberMoved
-	MemberStayed
-	MemberGone
+	Open State = iota
+	Moved
+	Stayed
+	Gone
 )
 
-func (f MemberState) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
+func (f State) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
 
-// Member is a resource of the move.
-type Member struct {
-	ID    string      `json:"id"`
-	Key   string      `json:"key"`
-	Type  string      `json:"type"` // as declared
-	Stray bool        `json:"stray,omitempty"`
-	State MemberState `json:"fate,omitempty"`  // as the inventory has it
-	Error string      `json:"error,omitempty"` // why it stays, if its call does not say
+// Resource is a resource of the move.
+type Resource struct {
+	ID    string `json:"id"`
+	Key   string `json:"key"`
+	Type  string `json:"type"` // as declared
+	Stray bool   `json:"stray,omitempty"`
+	State State  `json:"fate,omitempty"`  // as the inventory has it
+	Error string `json:"error,omitempty"` // why it stays, if its call does not say
 
-	Decided MemberState          `json:"-"` // the state that is to be recorded
-	stands  bool                 // it was just seen at its old place
-	Twin    *inventory.Discovery `json:"-"` // it was just seen at its new place as well
+	Decided   State                `json:"-"` // the state that is to be recorded
+	seenAtOld bool                 // it was just seen at its old place
+	Twin      *inventory.Discovery `json:"-"` // it was just seen at its new place as well
 }
 
 // Call asks one provider to move all its resources in one region.
 type Call struct {
-	Namespace string    `json:"namespace"`
-	Region    string    `json:"region"`
-	Version   string    `json:"version"` // api-version
-	Members   []*Member `json:"members"`
-	Phase     phase     `json:"phase,omitempty"`
-	Due       time.Time `json:"due,omitzero"` // nothing is to be done before
+	Namespace string      `json:"namespace"`
+	Region    string      `json:"region"`
+	Version   string      `json:"version"` // api-version
+	Resources []*Resource `json:"members"`
+	Phase     phase       `json:"phase,omitempty"`
+	Due       time.Time   `json:"due,omitzero"` // nothing is to be done before
 	// Ends is the time after which no sent request can take effect.
 	Ends  time.Time `json:"ends,omitzero"`
 	Since time.Time `json:"since,omitzero"` // of the first of the failures that count against its budget
@@ -76,34 +76,34 @@ type Poll struct {
 	Status bool   `json:"status,omitempty"` // as in inventory.Poll
 }
 
-// Open returns the members whose outcome is unknown.
-func (c *Call) Open() (members []*Member) {
-	for _, m := range c.Members {
-		if m.State == MemberOpen && m.Decided == MemberOpen {
+// Open returns the resources whose outcome is unknown.
+func (c *Call) Open() (members []*Resource) {
+	for _, m := range c.Resources {
+		if m.State == Open && m.Decided == Open {
 			members = append(members, m)
 		}
 	}
 	return members
 }
 
-// Row returns what a probe of a member at its old place needs.
-func (c *Call) Row(m *Member, sub string) inventory.Resource {
+// Row returns a row for a probe of a resource at its old place.
+func (c *Call) Row(m *Resource, sub string) inventory.Resource {
 	return inventory.Resource{Subscription: sub, Key: m.Key, ID: m.ID, TypeName: m.Type, Region: c.Region, APIVersion: c.Version}
 }
 
-// Unrecorded returns the members whose outcome is known but not recorded.
-func (c *Call) Unrecorded(limit int) (page []*Member) {
-	for _, m := range c.Members {
-		if m.State == MemberOpen && m.Decided != MemberOpen && len(page) < limit {
+// Unrecorded returns the resources whose outcome is known but not recorded.
+func (c *Call) Unrecorded(limit int) (page []*Resource) {
+	for _, m := range c.Resources {
+		if m.State == Open && m.Decided != Open && len(page) < limit {
 			page = append(page, m)
 		}
 	}
 	return page
 }
 
-// Types returns the types of a call's members, each once.
+// Types returns the types of a call's resources, each once.
 func (c *Call) Types() (names []string) {
-	for _, m := range c.Members {
+	for _, m := range c.Resources {
 		if !slices.Contains(names, m.Type) {
 			names = append(names, m.Type)
 		}
@@ -117,7 +117,7 @@ type Limits struct {
 	Window                 time.Duration // in which a call that was accepted without a URL, or lost, may take effect
 }
 
-// Plan is the plan of one move. It can continue from its record at any time.
+// Move is the plan of one move. It can continue from its record at any time.
 //
 // Each call is sent once. Whatever its answer, each resource is then probed under both of
 // its IDs: the provider's word that all has moved is only a claim. A resource that is
@@ -125,39 +125,39 @@ type Limits struct {
 // stayed, once the call can no longer take effect; only then may the call be sent again,
 // for the resources that stayed. A resource that is seen at neither place is gone, unless
 // it appears before the late-write window has passed.
-type Plan struct {
+type Move struct {
 	Limits Limits
 	Calls  []*Call
 }
 
-// Step is the next step for a call.
-type Step uint8
+// Action is the next action for a call.
+type Action uint8
 
-// The steps.
+// The actions.
 const (
-	StepSend Step = iota
-	StepPoll
-	StepAsk
+	ActionSend Action = iota
+	ActionPoll
+	ActionProbe
 )
 
-// Task is a step of a call.
+// Task is an action to do for a call.
 type Task struct {
-	Call *Call
-	Step Step
+	Call   *Call
+	Action Action
 }
 
 // Next lists the tasks to do now.
-func (p *Plan) Next(now time.Time) (tasks []Task) {
+func (p *Move) Next(now time.Time) (tasks []Task) {
 	for _, c := range p.Calls {
 		if c.Due.After(now) || len(c.Open()) == 0 {
 			continue
 		}
-		step := StepSend
+		step := ActionSend
 		switch c.Phase {
 		case phaseOpen:
-			step = StepAsk
+			step = ActionProbe
 		case phaseRunning:
-			step = StepPoll
+			step = ActionPoll
 		case phaseUnsent:
 		}
 		tasks = append(tasks, Task{c, step})
@@ -199,7 +199,7 @@ type Result struct {
 }
 
 // OnResult applies the result of a call or a poll.
-func (p *Plan) OnResult(c *Call, s Result, now time.Time) {
+func (p *Move) OnResult(c *Call, s Result, now time.Time) {
 	polled := c.Phase == phaseRunning
 	c.unreachable = s.Unreachable
 	if s.Text != "" {
@@ -207,7 +207,7 @@ func (p *Plan) OnResult(c *Call, s Result, now time.Time) {
 	}
 	switch s.Outcome {
 	case OutcomeAccepted:
-		p.accept(c, s, now, polled)
+		p.onAccepted(c, s, now, polled)
 	case OutcomeMoved, OutcomeOver, OutcomeRefused:
 		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now, now
 		if c.Claimed = s.Outcome != OutcomeRefused && s.Text == ""; c.Claimed {
@@ -216,13 +216,13 @@ func (p *Plan) OnResult(c *Call, s Result, now time.Time) {
 	case OutcomeLost:
 		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now.Add(p.Limits.Window), now
 	case OutcomeThrottled:
-		if p.fails(c, s.After, now) {
+		if p.countFailure(c, s.After, now) {
 			c.Phase = phaseUnsent
 			return
 		}
 		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now, now
 	case OutcomeAmbiguous:
-		p.fails(c, s.After, now)
+		p.countFailure(c, s.After, now)
 		c.Phase, c.Due = phaseOpen, now
 	case OutcomeNotSent:
 		c.Tries++
@@ -233,7 +233,7 @@ func (p *Plan) OnResult(c *Call, s Result, now time.Time) {
 	}
 }
 
-func (p *Plan) accept(c *Call, s Result, now time.Time, polled bool) {
+func (p *Move) onAccepted(c *Call, s Result, now time.Time, polled bool) {
 	if s.Poll != nil {
 		c.Poll = s.Poll
 	}
@@ -244,59 +244,59 @@ func (p *Plan) accept(c *Call, s Result, now time.Time, polled bool) {
 	}
 }
 
-// fails counts a failure and makes the call wait. It reports whether the budget lasts.
-func (p *Plan) fails(c *Call, after time.Duration, now time.Time) bool {
+// countFailure counts a failure and makes the call wait. It reports whether the budget lasts.
+func (p *Move) countFailure(c *Call, after time.Duration, now time.Time) bool {
 	if c.Since.IsZero() {
 		c.Since = now
 	}
 	c.Tries++
 	c.Due = now.Add(p.pauseOf(c, after))
-	return p.lasts(c, c.Due)
+	return p.budgetLasts(c, c.Due)
 }
 
-func (p *Plan) lasts(c *Call, at time.Time) bool {
+func (p *Move) budgetLasts(c *Call, at time.Time) bool {
 	return c.Since.IsZero() || at.Before(c.Since.Add(p.Limits.Budget))
 }
 
-func (p *Plan) pauseOf(c *Call, retryAfter time.Duration) time.Duration {
+func (p *Move) pauseOf(c *Call, retryAfter time.Duration) time.Duration {
 	return max(retryAfter, timing.Backoff(p.Limits.Pause, max(p.Limits.Longest, p.Limits.Pause), c.Tries))
 }
 
-// Presence is where a member was seen.
+// Presence has the places where a resource was seen.
 type Presence struct {
 	Known    bool // both places have answered whether they hold it
 	Old, New bool
 	Working  bool // its provider is still working on it
 }
 
-// Observe applies the places where a member of an open call was seen, by probes that
+// Observe applies the places where a resource of an open call was seen, by probes that
 // started at a time.
-func (c *Call) Observe(m *Member, s Presence, probed time.Time) {
+func (c *Call) Observe(m *Resource, s Presence, probed time.Time) {
 	over := !probed.Before(c.Ends)
 	switch {
-	case !s.Known || m.Decided != MemberOpen:
+	case !s.Known || m.Decided != Open:
 	case s.New && !s.Old:
-		m.Decided = MemberMoved
+		m.Decided = Moved
 	case s.Working:
 	case s.Old && (over || c.Claimed): // a claimed call is over
-		m.stands = true
+		m.seenAtOld = true
 	case !over:
 	default:
-		m.Decided = MemberGone
+		m.Decided = Gone
 	}
 }
 
-// Conclude decides how a call goes on after all its open members were probed. answered:
+// Conclude decides how a call goes on after all its open resources were probed. answered:
 // their region gave an answer.
-func (p *Plan) Conclude(c *Call, answered bool, now time.Time) {
+func (p *Move) Conclude(c *Call, answered bool, now time.Time) {
 	c.unreachable = !answered
 	open := c.Open()
 	stand := 0
 	for _, m := range open {
-		if m.stands {
+		if m.seenAtOld {
 			stand++
 		}
-		m.stands = false
+		m.seenAtOld = false
 	}
 	switch {
 	case stand < len(open) || stand == 0: // they are probed again
@@ -305,25 +305,25 @@ func (p *Plan) Conclude(c *Call, answered bool, now time.Time) {
 		if now.Before(c.Ends) && c.Ends.Before(c.Due) {
 			c.Due = c.Ends
 		}
-	case !c.Final && p.lasts(c, now):
+	case !c.Final && p.budgetLasts(c, now):
 		c.Phase, c.Due = phaseUnsent, now.Add(p.Limits.Pause)
 	default:
 		for _, m := range open {
-			m.Decided = MemberStayed
+			m.Decided = Stayed
 		}
 	}
 }
 
 // Stop ends the sending of calls. Resources that were not sent stay, for the given
 // reason.
-func (p *Plan) Stop(reason string) {
+func (p *Move) Stop(reason string) {
 	for _, c := range p.Calls {
 		c.Final = true
 		if c.Phase != phaseUnsent {
 			continue
 		}
 		for _, m := range c.Open() {
-			m.Decided = MemberStayed
+			m.Decided = Stayed
 			if c.Error == "" {
 				m.Error = reason
 			}
@@ -331,11 +331,11 @@ func (p *Plan) Stop(reason string) {
 	}
 }
 
-// Ended reports whether every member's outcome is recorded.
-func (p *Plan) Ended() bool {
+// Ended reports whether every resource's outcome is recorded.
+func (p *Move) Ended() bool {
 	for _, c := range p.Calls {
-		for _, m := range c.Members {
-			if m.State == MemberOpen {
+		for _, m := range c.Resources {
+			if m.State == Open {
 				return false
 			}
 		}
@@ -344,7 +344,7 @@ func (p *Plan) Ended() bool {
 }
 
 // Wake returns when there is something to do next.
-func (p *Plan) Wake() (first time.Time) {
+func (p *Move) Wake() (first time.Time) {
 	for _, c := range p.Calls {
 		if len(c.Open()) > 0 && (first.IsZero() || c.Due.Before(first)) {
 			first = c.Due
@@ -353,8 +353,8 @@ func (p *Plan) Wake() (first time.Time) {
 	return first
 }
 
-// Progress is how far a move has come.
-type Progress struct {
+// Summary is the progress of a move.
+type Summary struct {
 	Total      int      `json:"total"`
 	Moved      int      `json:"moved"`
 	InFlight   int      `json:"inFlight"`
@@ -363,23 +363,23 @@ type Progress struct {
 	WaitingFor []string `json:"waitingFor,omitempty"` // regions that do not answer
 }
 
-// Progress is how far the move has come.
-func (p *Plan) Progress() (all Progress) {
+// Summary returns the progress of the move.
+func (p *Move) Summary() (all Summary) {
 	unreachable := map[string]bool{}
 	for _, c := range p.Calls {
-		for _, m := range c.Members {
+		for _, m := range c.Resources {
 			all.Total++
 			switch {
-			case m.State == MemberMoved:
+			case m.State == Moved:
 				all.Moved++
-			case m.State != MemberOpen:
+			case m.State != Open:
 				all.Failed++
 			case c.Phase == phaseUnsent:
 				all.Waiting++
 			default:
 				all.InFlight++
 			}
-			if m.State == MemberOpen && c.unreachable {
+			if m.State == Open && c.unreachable {
 				unreachable[c.Region] = true
 			}
 		}
@@ -390,7 +390,7 @@ func (p *Plan) Progress() (all Progress) {
 
 // Candidate is a resource that may move.
 type Candidate struct {
-	Member                    Member
+	Resource                  Resource
 	Namespace, Region, Server string   // server: the endpoint, within its region
 	Versions                  []string // api-versions, newest first
 	Refusal                   string   // why it cannot move
@@ -402,10 +402,10 @@ func CallsFor(all []Candidate) (calls []*Call) {
 	at, versions := map[place]*Call{}, map[*Call][]string{}
 	refused := &Call{}
 	for _, r := range all {
-		member := r.Member
+		member := r.Resource
 		if r.Refusal != "" {
-			member.State, member.Error = MemberStayed, r.Refusal
-			refused.Members = append(refused.Members, &member)
+			member.State, member.Error = Stayed, r.Refusal
+			refused.Resources = append(refused.Resources, &member)
 			continue
 		}
 		to := place{r.Namespace, r.Region, r.Server}
@@ -415,7 +415,7 @@ func CallsFor(all []Candidate) (calls []*Call) {
 			at[to], versions[c] = c, r.Versions
 			calls = append(calls, c)
 		}
-		c.Members = append(c.Members, &member)
+		c.Resources = append(c.Resources, &member)
 		// The newest version that all types know, else the newest of the first type.
 		versions[c] = slices.DeleteFunc(slices.Clone(versions[c]), func(v string) bool { return !slices.Contains(r.Versions, v) })
 		if len(versions[c]) > 0 {
@@ -425,13 +425,13 @@ func CallsFor(all []Candidate) (calls []*Call) {
 	slices.SortStableFunc(calls, func(a, b *Call) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Region, b.Region))
 	})
-	if len(refused.Members) > 0 {
+	if len(refused.Resources) > 0 {
 		calls = append(calls, refused)
 	}
 	return calls
 }
 
-// InventoryMember returns a member in the inventory's form.
-func (c *Call) InventoryMember(m *Member) inventory.MoveMember {
+// InventoryRow returns a resource in the form of package inventory.
+func (c *Call) InventoryRow(m *Resource) inventory.MoveMember {
 	return inventory.MoveMember{Key: m.Key, Region: c.Region, Stray: m.Stray}
 }

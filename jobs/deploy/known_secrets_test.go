@@ -23,13 +23,13 @@ func TestSecretsOfAnEarlierAttempt(t *testing.T) {
 		var earlier known
 		earlier.hide("sent /a", expr.StringOf(key).AsSecure(), expr.StringOf("shown"))
 		var later known
-		later.recall(0, &step{resource: resource}, &stepRecord{Began: time.Unix(1, 0), Secrets: earlier.recordable("/a")})
+		later.addRecorded(0, &step{resource: resource}, &stepRecord{Began: time.Unix(1, 0), Secrets: earlier.recordable("/a")})
 		if got := later.mask(said); got.Code != "Quoted" || got.Status != 409 || want != "" && got.Message != want || want == "" && strings.Contains(got.Message, "long-key") {
 			t.Errorf("%.20s: %+v", key, got)
 		}
 	}
 	var k known
-	if k.recall(0, &step{resource: resource}, &stepRecord{}); k.mask(said).Message != said.Message {
+	if k.addRecorded(0, &step{resource: resource}, &stepRecord{}); k.mask(said).Message != said.Message {
 		t.Error("a step that was not sent hides an error")
 	}
 }
@@ -39,9 +39,9 @@ func TestRequestsWithoutSecretsAreNotMasked(t *testing.T) {
 	t.Parallel()
 	var k known
 	masked := false
-	send := k.masked(func(ctx context.Context, _ Call) (Answer, error) {
+	send := k.masked(func(ctx context.Context, _ Call) (Response, error) {
 		masked = events.HasMask(ctx)
-		return Answer{}, nil
+		return Response{}, nil
 	})
 	if _, _ = send(t.Context(), Call{}); masked {
 		t.Error("masked")

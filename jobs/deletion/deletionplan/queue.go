@@ -1,5 +1,5 @@
-// Package deletionplan decides which of many resources to delete next, and what an answer means for
-// the others. It is pure: it neither calls nor reads a clock, and a plan can be made again
+// Package deletionplan decides which of many resources to delete next, and how an answer affects
+// the others. It is pure: it neither calls nor reads a clock, and a [Queue] can be built again
 // from the inventory at any time.
 package deletionplan
 
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/internal/timing"
+	"portico/inventory"
 	"portico/upstream/answers"
 )
 
@@ -23,8 +24,8 @@ const (
 	Parked                // refused: it waits until something has gone
 )
 
-// Member is one resource that has to go.
-type Member struct {
+// Resource is one resource to delete.
+type Resource struct {
 	Key      string // its name within the deletion
 	ID       string // as it was written
 	Type     string // folded full type
@@ -45,72 +46,72 @@ type Member struct {
 	Since       time.Time // the first failure that counts against its budget
 	Tries       int       // failures in a row
 	Why         string    // the last of them, as a sentence
-	// Tried is how many members had gone when it was last sent.
-	Tried    int
-	among    []string // the types that stood then
-	Blockers []string // keys of the members that have to go before it, as its refusal said
-	// Blind: it was refused without a reason, when RefusedAt members had gone.
+	// Tried is how many resources had gone when it was last sent.
+	Tried       int
+	typesAtSend []string // the types that existed then
+	Blockers    []string // keys of the resources that have to go before it, from its refusal
+	// Blind: it was refused without a reason, when RefusedAt resources had gone.
 	Blind     bool
 	RefusedAt int
 	// Busy names the write of its own that may be under way, such as PUT; "" for none. Its
 	// provider may refuse to delete it until that has ended.
 	Busy string
-	// Again: the write of a member has ended since it was last sent.
+	// Again: the write of a resource has ended since it was last sent.
 	Again   bool
 	Changed bool // since it was recorded
 	refused bool // by the last answer, also while it is tried again
 }
 
-// active reports whether a member makes progress by itself. A member that waits for its
+// active reports whether a resource makes progress by itself. A resource that waits for its
 // region does not.
-func (m *Member) active() bool {
+func (m *Resource) active() bool {
 	return m.State == InFlight || m.State == Accepted || m.State == Waiting && !m.Unreachable
 }
 
 // Limits bound a deletion.
 type Limits struct {
 	PerEndpoint, PerJob int           // calls under way
-	Budget              time.Duration // for one member's passing failures
-	Pause, Longest      time.Duration // before a member is tried again
+	Budget              time.Duration // for one resource's passing failures
+	Pause, Longest      time.Duration // before a resource is tried again
 }
 
-// LongestWait bounds the pause before a member is tried again, unless its provider asked
+// LongestWait bounds the pause before a resource is tried again, unless its provider asked
 // for one.
 const LongestWait = 15 * time.Second
 
-// Plan is the plan of a deletion.
+// Queue is the plan of a deletion.
 //
-// A member is sent when nothing holds it back. A refused member is parked. It is sent
-// again when all members that its refusal named have gone; if it named none, when the
+// A resource is sent when nothing holds it back. A refused resource is parked. It is sent
+// again when all resources that its refusal named have gone; if it named none, when the
 // write of its own has ended that may have been under way; or, when nothing else can be
-// done, if any member has gone since it was tried, or the write of any has ended: that is
-// a further pass. When no pass is left, and no write of a member is under way, the
+// done, if any resource has gone since it was tried, or the write of any has ended: that is
+// a further pass. When no pass is left, and no write of a resource is under way, the
 // deletion cannot go on.
-type Plan struct {
-	limits  Limits
-	Members map[string]*Member
-	all     []*Member // in the order in which they came; may hold some that have gone
-	below   map[string][]*Member
-	waiters map[string][]*Member // by the member that they wait for
-	before  map[string]map[string]bool
-	Learnt  []TypeOrder // not recorded yet
-	tally   tally
+type Queue struct {
+	limits    Limits
+	Resources map[string]*Resource
+	all       []*Resource // in the order in which they came; may hold some that have gone
+	below     map[string][]*Resource
+	waiters   map[string][]*Resource // by the resource that they wait for
+	before    map[string]map[string]bool
+	Learnt    []inventory.TypeOrder // not recorded yet
+	tally     typeScores
 
 	counts     [Parked + 1]int // by state
 	activeOf   map[string]int  // by type
 	atEndpoint map[string]int  // calls under way
-	busy       int             // parked members with a write of their own
-	went       []string        // types of the members that have gone, in order
+	busy       int             // parked resources with a write of their own
+	gone       []string        // types of the resources that have gone, in order
 	Total      int
 	pass       int
 	stopped    bool
 }
 
-// New returns a plan without members. known is the order of types that earlier
+// New returns an empty queue. known is the order of types that earlier
 // deletions have learnt.
-func New(limits Limits, known []TypeOrder) *Plan {
-	p := &Plan{
-		limits: limits, Members: map[string]*Member{}, below: map[string][]*Member{}, waiters: map[string][]*Member{},
+func New(limits Limits, known []inventory.TypeOrder) *Queue {
+	p := &Queue{
+		limits: limits, Resources: map[string]*Resource{}, below: map[string][]*Resource{}, waiters: map[string][]*Resource{},
 		before: map[string]map[string]bool{}, tally: newTally(), activeOf: map[string]int{}, atEndpoint: map[string]int{}, pass: 1,
 	}
 	for _, o := range known {
@@ -119,9 +120,9 @@ func New(limits Limits, known []TypeOrder) *Plan {
 	return p
 }
 
-// Add adds a member in the state that it has.
-func (p *Plan) Add(m *Member) {
-	p.Members[m.Key] = m
+// Add adds a resource in the state that it has.
+func (p *Queue) Add(m *Resource) {
+	p.Resources[m.Key] = m
 	p.all = append(p.all, m)
 	if m.Parent != "" {
 		p.below[m.Parent] = append(p.below[m.Parent], m)
@@ -134,33 +135,33 @@ func (p *Plan) Add(m *Member) {
 	}
 }
 
-// Resume continues an earlier plan once the members are added. total and deleted are
-// that plan's recorded progress. Members that have gone since then count as deleted;
-// came is how many members have been added since.
-func (p *Plan) Resume(total, deleted, came, pass int) {
-	for _, m := range p.Members {
+// Resume continues an earlier deletion once the resources are added. total and deleted are
+// its recorded progress. Members that have gone since then count as deleted;
+// came is the number of resources that have been added since.
+func (p *Queue) Resume(total, deleted, came, pass int) {
+	for _, m := range p.Resources {
 		p.forgetGone(m)
 	}
 	p.pass = max(pass, p.pass)
-	gone := deleted + max(0, total-deleted-(len(p.Members)-came))
+	gone := deleted + max(0, total-deleted-(len(p.Resources)-came))
 	if gone > 0 {
-		p.Total, p.went = gone+len(p.Members), make([]string, gone) // their types are no longer known
+		p.Total, p.gone = gone+len(p.Resources), make([]string, gone) // their types are no longer known
 	}
 }
 
-// forgetGone removes from a restored member's blockers those that have gone since.
-func (p *Plan) forgetGone(m *Member) {
+// forgetGone removes the blockers of a restored resource that have gone since.
+func (p *Queue) forgetGone(m *Resource) {
 	if m.State != Parked || len(m.Blockers) == 0 {
 		return
 	}
-	m.Blockers = slices.DeleteFunc(m.Blockers, func(key string) bool { return p.Members[key] == nil })
+	m.Blockers = slices.DeleteFunc(m.Blockers, func(key string) bool { return p.Resources[key] == nil })
 	if len(m.Blockers) == 0 {
-		p.become(m, Waiting, false)
+		p.setState(m, Waiting, false)
 	}
 }
 
-// Progress is how far a deletion has come.
-type Progress struct {
+// Summary is the progress of a deletion.
+type Summary struct {
 	Total      int      `json:"total"` // of the resources that it found so far
 	Deleted    int      `json:"deleted"`
 	InFlight   int      `json:"inFlight"` // their deletion is under way
@@ -170,29 +171,29 @@ type Progress struct {
 	WaitingFor []string `json:"waitingFor,omitempty"` // regions that do not answer
 }
 
-// Progress is how far the deletion has come.
-func (p *Plan) Progress() Progress {
+// Summary returns the progress of the deletion.
+func (p *Queue) Summary() Summary {
 	progress := p.Counted()
 	progress.WaitingFor = p.unreachableRegions()
 	return progress
 }
 
-// Counted is Progress without the regions.
-func (p *Plan) Counted() Progress {
-	return Progress{
-		Total: p.Total, Deleted: p.Total - len(p.Members), InFlight: p.counts[InFlight] + p.counts[Accepted],
+// Counted returns the progress without the regions.
+func (p *Queue) Counted() Summary {
+	return Summary{
+		Total: p.Total, Deleted: p.Total - len(p.Resources), InFlight: p.counts[InFlight] + p.counts[Accepted],
 		Waiting: p.counts[Waiting], Parked: p.counts[Parked], Pass: p.pass,
 	}
 }
 
-// become moves a member to a state.
-func (p *Plan) become(m *Member, state State, unreachable bool) {
+// setState moves a resource to a state.
+func (p *Queue) setState(m *Resource, state State, unreachable bool) {
 	p.count(m, -1)
 	m.State, m.Unreachable, m.Changed = state, unreachable, true
 	p.count(m, 1)
 }
 
-func (p *Plan) count(m *Member, by int) {
+func (p *Queue) count(m *Resource, by int) {
 	p.counts[m.State] += by
 	if m.active() {
 		p.activeOf[m.Type] += by
@@ -205,18 +206,18 @@ func (p *Plan) count(m *Member, by int) {
 	}
 }
 
-// remove removes a member, and lets those that waited for it go on.
-func (p *Plan) remove(m *Member) {
+// remove removes a resource, and lets resources that waited for it go on.
+func (p *Queue) remove(m *Resource) {
 	p.learnFromSuccess(m)
 	p.count(m, -1)
 	p.tally.count(m.Type, -1)
-	delete(p.Members, m.Key)
-	p.went = append(p.went, m.Type)
-	if len(p.all) > 64 && len(p.all) > 2*len(p.Members) {
-		p.all = slices.DeleteFunc(p.all, func(m *Member) bool { return p.Members[m.Key] != m })
+	delete(p.Resources, m.Key)
+	p.gone = append(p.gone, m.Type)
+	if len(p.all) > 64 && len(p.all) > 2*len(p.Resources) {
+		p.all = slices.DeleteFunc(p.all, func(m *Resource) bool { return p.Resources[m.Key] != m })
 	}
 	for _, child := range p.below[m.Key] {
-		if p.Members[child.Key] == child && (child.State == Waiting || child.State == Parked) {
+		if p.Resources[child.Key] == child && (child.State == Waiting || child.State == Parked) {
 			p.AwaitProof(child)
 		}
 	}
@@ -224,50 +225,50 @@ func (p *Plan) remove(m *Member) {
 	waiters := p.waiters[m.Key]
 	delete(p.waiters, m.Key)
 	for _, w := range waiters {
-		if p.Members[w.Key] != w || w.State != Parked || !slices.Contains(w.Blockers, m.Key) {
+		if p.Resources[w.Key] != w || w.State != Parked || !slices.Contains(w.Blockers, m.Key) {
 			continue
 		}
 		w.Blockers = slices.DeleteFunc(w.Blockers, func(key string) bool { return key == m.Key })
 		if w.Changed = true; len(w.Blockers) == 0 {
-			p.become(w, Waiting, false)
+			p.setState(w, Waiting, false)
 		}
 	}
 }
 
-// await leaves it to another job to find out a member's outcome.
-func (p *Plan) await(m *Member) {
+// awaitOutcome leaves it to another job to find out a resource's outcome.
+func (p *Queue) awaitOutcome(m *Resource) {
 	m.Since, m.Tries, m.Due, m.Blockers, m.Orphan = time.Time{}, 0, time.Time{}, nil, false
-	p.become(m, Accepted, false)
+	p.setState(m, Accepted, false)
 }
 
-// Stop has nothing sent any more.
-func (p *Plan) Stop() { p.stopped = true }
+// Stop makes Next return nothing from now on.
+func (p *Queue) Stop() { p.stopped = true }
 
-// AwaitProof leaves it to another job to find out whether a member still exists: if it
+// AwaitProof leaves it to another job to find out whether a resource still exists: if it
 // does, it is sent.
-func (p *Plan) AwaitProof(m *Member) {
-	p.await(m)
+func (p *Queue) AwaitProof(m *Resource) {
+	p.awaitOutcome(m)
 	m.Orphan = true
 }
 
-// Busy returns the number of refused members with a write of their own that may be under
+// Busy returns the number of refused resources with a write of their own that may be under
 // way.
-func (p *Plan) Busy() int { return p.busy }
+func (p *Queue) Busy() int { return p.busy }
 
-// In returns the number of members in a state.
-func (p *Plan) In(s State) int { return p.counts[s] }
+// In returns the number of resources in a state.
+func (p *Queue) In(s State) int { return p.counts[s] }
 
-// Outcome is what an answer to a member's DELETE means for it.
+// Outcome is the outcome of a resource's DELETE.
 type Outcome uint8
 
 // The outcomes.
 const (
 	OutcomeGone        Outcome = iota
 	OutcomeAccepted            // the provider works on it
-	OutcomeRefused             // as things stand
+	OutcomeRefused             // in the present state
 	OutcomeTransient           // not now; counts against the budget
 	OutcomeUnreachable         // its region does not answer
-	OutcomeUnsent              // nothing was asked
+	OutcomeUnsent              // no call was made
 	OutcomeUnproven            // another job finds out whether it still exists
 )
 
@@ -275,28 +276,28 @@ var outcomes = [...]string{"gone", "accepted", "refused", "transient", "silent",
 
 func (o Outcome) String() string { return outcomes[o] }
 
-// ByMeaning has what the answer to a member's DELETE means for it.
+// ByMeaning maps the verdict on the answer to a DELETE to its outcome.
 var ByMeaning = [...]Outcome{
 	answers.Done: OutcomeGone, answers.Absent: OutcomeGone, answers.Accepted: OutcomeAccepted, answers.Refused: OutcomeRefused,
 	answers.Later: OutcomeTransient, answers.Unreachable: OutcomeUnreachable,
 }
 
-// Result is the result of a member's call.
+// Result is the result of a resource's call.
 type Result struct {
 	Outcome Outcome
 	After   time.Duration // the pause that the answer asked for
 	Why     string        // of a failure, as a sentence
-	// Blockers are the keys of members that a refusal names; named: it names any of
-	// the group's resources at all.
+	// Blockers are the keys of resources that a refusal names. Named: it names any resource of
+	// the group at all.
 	Blockers []string
 	Named    bool
 	// Busy names a write of its own that was under way at some time during the call.
 	Busy string
 }
 
-// OnResult applies the result of a member's call.
-func (p *Plan) OnResult(key string, s Result, now time.Time) {
-	m := p.Members[key]
+// OnResult applies the result of a resource's call.
+func (p *Queue) OnResult(key string, s Result, now time.Time) {
+	m := p.Resources[key]
 	if m == nil || m.State != InFlight {
 		return
 	}
@@ -307,14 +308,14 @@ func (p *Plan) OnResult(key string, s Result, now time.Time) {
 		s.Outcome = OutcomeTransient // it is sent again, and waits for nothing else
 	}
 	if s.Outcome == OutcomeGone || s.Outcome == OutcomeAccepted || s.Outcome == OutcomeRefused && s.blind(m) {
-		p.tally.note(m.Type, m.among, s.Outcome != OutcomeRefused)
+		p.tally.addCall(m.Type, m.typesAtSend, s.Outcome != OutcomeRefused)
 	}
 	m.refused = s.Outcome == OutcomeRefused
 	switch s.Outcome {
 	case OutcomeGone:
 		p.remove(m)
 	case OutcomeAccepted:
-		p.await(m)
+		p.awaitOutcome(m)
 	case OutcomeUnproven:
 		p.AwaitProof(m)
 	case OutcomeRefused:
@@ -325,16 +326,16 @@ func (p *Plan) OnResult(key string, s Result, now time.Time) {
 		m.Tries++
 		m.Why = s.Why
 		m.Due = now.Add(p.pauseOf(m, s.After))
-		p.become(m, Waiting, s.Outcome == OutcomeUnreachable)
+		p.setState(m, Waiting, s.Outcome == OutcomeUnreachable)
 	}
 }
 
 // blind reports whether a refusal gives no reason that is known, so that it may show that
 // another type goes first.
-func (s Result) blind(m *Member) bool { return !s.Named && m.Busy == "" && !m.Again }
+func (s Result) blind(m *Resource) bool { return !s.Named && m.Busy == "" && !m.Again }
 
-// retry schedules another try of a member, as long as its budget lasts.
-func (p *Plan) retry(m *Member, s Result, now time.Time) {
+// retry schedules another try of a resource, as long as its budget lasts.
+func (p *Queue) retry(m *Resource, s Result, now time.Time) {
 	if m.Since.IsZero() {
 		m.Since = now
 	}
@@ -342,53 +343,53 @@ func (p *Plan) retry(m *Member, s Result, now time.Time) {
 	m.Why = s.Why
 	m.Due = now.Add(p.pauseOf(m, s.After))
 	if m.Due.Before(m.Since.Add(p.limits.Budget)) {
-		p.become(m, Waiting, false)
+		p.setState(m, Waiting, false)
 		return
 	}
 	p.setAside(m, nil) // its budget stays spent: each further pass tries it once
 }
 
-func (p *Plan) pauseOf(m *Member, retryAfter time.Duration) time.Duration {
+func (p *Queue) pauseOf(m *Resource, retryAfter time.Duration) time.Duration {
 	return max(retryAfter, timing.Backoff(p.limits.Pause, max(p.limits.Longest, p.limits.Pause), m.Tries))
 }
 
-// park sets a refused member aside until its blockers have gone.
-func (p *Plan) park(m *Member, s Result) {
+// park sets a refused resource aside until its blockers have gone.
+func (p *Queue) park(m *Resource, s Result) {
 	m.Since, m.Tries = time.Time{}, 0
 	var blockers []string
 	for _, key := range s.Blockers {
-		if b := p.Members[key]; b != nil && b != m && !slices.Contains(blockers, key) {
+		if b := p.Resources[key]; b != nil && b != m && !slices.Contains(blockers, key) {
 			blockers = append(blockers, key)
-			p.learn(TypeOrder{Before: b.Type, After: m.Type})
+			p.learn(inventory.TypeOrder{Before: b.Type, After: m.Type})
 		}
 	}
 	m.Blind, m.RefusedAt = s.blind(m), m.Tried
 	p.setAside(m, blockers)
-	if s.Named && len(blockers) == 0 && m.Tried < len(p.went) {
-		p.become(m, Waiting, false) // its blockers have gone meanwhile
+	if s.Named && len(blockers) == 0 && m.Tried < len(p.gone) {
+		p.setState(m, Waiting, false) // its blockers have gone meanwhile
 	}
 }
 
-func (p *Plan) setAside(m *Member, blockers []string) {
+func (p *Queue) setAside(m *Resource, blockers []string) {
 	m.Blockers, m.Due = blockers, time.Time{}
 	for _, key := range blockers {
 		p.waiters[key] = append(p.waiters[key], m)
 	}
-	p.become(m, Parked, false)
+	p.setState(m, Parked, false)
 }
 
-// RowState is a member's state in the inventory at a time.
+// RowState is a resource's state in the inventory at a time.
 type RowState struct {
 	Accepted   bool   // a job follows its deletion
 	Unverified bool   // a job verifies it
 	Failure    Result // of one whose followed deletion has failed
-	Busy       string // see Member
+	Busy       string // see Resource
 }
 
-// Observe compares a member with its state in the inventory. It ignores a member in
+// Observe compares a resource with its state in the inventory. It ignores a resource in
 // flight, whose state comes with its answer.
-func (p *Plan) Observe(key string, s RowState) {
-	m := p.Members[key]
+func (p *Queue) Observe(key string, s RowState) {
+	m := p.Resources[key]
 	if m == nil || m.State == InFlight {
 		return
 	}
@@ -399,7 +400,7 @@ func (p *Plan) Observe(key string, s RowState) {
 	case m.State != Accepted || s.Accepted || m.Orphan && s.Unverified:
 	case m.Orphan: // it outlived its parent
 		m.Orphan = false
-		p.become(m, Waiting, false)
+		p.setState(m, Waiting, false)
 	default: // its deletion was accepted, yet it still exists
 		p.park(m, s.Failure)
 	}
@@ -408,7 +409,7 @@ func (p *Plan) Observe(key string, s RowState) {
 	}
 }
 
-func (p *Plan) setBusy(m *Member, busy string) {
+func (p *Queue) setBusy(m *Resource, busy string) {
 	if m.Busy == busy {
 		return
 	}
@@ -417,28 +418,28 @@ func (p *Plan) setBusy(m *Member, busy string) {
 	p.count(m, 1)
 }
 
-// writeEnded gives what was refused another try after the end of a member's own write:
-// that member at once, unless it waits for others, and all others in a further pass, as
-// their providers need not say that they waited for it.
-func (p *Plan) writeEnded(m *Member) {
+// writeEnded lets refused resources be tried again after a write of one has ended: that one at
+// once, unless it waits for others, and all others in a further pass, as refusals need not name
+// the resource that they wait for.
+func (p *Queue) writeEnded(m *Resource) {
 	for _, other := range p.all {
-		if p.Members[other.Key] == other && (other.State == Parked || other.State == InFlight) {
+		if p.Resources[other.Key] == other && (other.State == Parked || other.State == InFlight) {
 			other.Again, other.Blind, other.Changed = true, false, true
 		}
 	}
 	if m.State == Parked && len(m.Blockers) == 0 {
-		p.become(m, Waiting, false)
+		p.setState(m, Waiting, false)
 	}
 }
 
-// Drop removes a member that no longer exists.
-func (p *Plan) Drop(key string) {
-	if m := p.Members[key]; m != nil && m.State != InFlight {
+// Drop removes a resource that no longer exists.
+func (p *Queue) Drop(key string) {
+	if m := p.Resources[key]; m != nil && m.State != InFlight {
 		p.remove(m)
 	}
 }
 
-// End is how a deletion can end.
+// End is the end of a deletion.
 type End uint8
 
 // The ends.
@@ -449,19 +450,19 @@ const (
 )
 
 // End returns how the deletion has ended.
-func (p *Plan) End() End {
+func (p *Queue) End() End {
 	switch {
-	case len(p.Members) == 0:
+	case len(p.Resources) == 0:
 		return EndEmpty
-	case p.counts[Parked] == len(p.Members) && p.busy == 0 && !p.canPass():
+	case p.counts[Parked] == len(p.Resources) && p.busy == 0 && !p.canPass():
 		return EndBlocked
 	}
 	return EndNone
 }
 
-// canPass reports whether a further pass over the parked members could succeed.
-func (p *Plan) canPass() bool {
-	for _, m := range p.Members {
+// canPass reports whether a further pass over the parked resources could succeed.
+func (p *Queue) canPass() bool {
+	for _, m := range p.Resources {
 		if p.mayGoNow(m) {
 			return true
 		}
@@ -469,17 +470,17 @@ func (p *Plan) canPass() bool {
 	return false
 }
 
-// mayGoNow reports whether a parked member could succeed now: another has gone since it
+// mayGoNow reports whether a parked resource could succeed now: another has gone since it
 // was tried, or the write of one has ended.
-func (p *Plan) mayGoNow(m *Member) bool {
-	return m.State == Parked && (m.Again || m.Tried < len(p.went))
+func (p *Queue) mayGoNow(m *Resource) bool {
+	return m.State == Parked && (m.Again || m.Tried < len(p.gone))
 }
 
-// unreachableRegions returns the regions that members wait for, also while these are tried
+// unreachableRegions returns the regions that resources wait for, also while these are tried
 // again, which may take as long as a call.
-func (p *Plan) unreachableRegions() []string {
+func (p *Queue) unreachableRegions() []string {
 	regions := map[string]bool{}
-	for _, m := range p.Members {
+	for _, m := range p.Resources {
 		if m.Unreachable {
 			regions[m.Region] = true
 		}

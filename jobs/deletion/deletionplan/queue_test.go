@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"portico/inventory"
 )
 
 var testLimits = Limits{PerEndpoint: 4, PerJob: 8, Budget: 15 * time.Minute, Pause: 100 * time.Millisecond, Longest: time.Minute}
@@ -81,9 +83,9 @@ func endsRight(t *rapid.T) {
 	things := drawThings(t)
 	w := newWorld(rapid.Uint64().Draw(t, "seed"), naming(rapid.IntRange(0, 2).Draw(t, "naming")), things)
 	want := w.mustStay()
-	var order []TypeOrder
+	var order []inventory.TypeOrder
 	for range rapid.IntRange(0, 3).Draw(t, "hints") {
-		order = append(order, TypeOrder{
+		order = append(order, inventory.TypeOrder{
 			Before: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "before"), After: rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "after"),
 		})
 	}
@@ -136,7 +138,7 @@ func TestDeletionWaitsForRegionsAlone(t *testing.T) {
 		{key: "b", Type: "b", endpoint: "e", never: true},
 	})
 	came, err := w.run(testLimits, nil, 0)
-	if err != nil || came.end != EndBlocked || len(came.plan.Members) != 1 || came.took < 30*time.Minute || came.calls != 60+1+1+1 {
+	if err != nil || came.end != EndBlocked || len(came.plan.Resources) != 1 || came.took < 30*time.Minute || came.calls != 60+1+1+1 {
 		t.Errorf("%+v %v", came, err)
 	}
 	w = newWorld(1, namesNone, []*thing{{key: "a", Type: "a", endpoint: "e", transient: 1 << 20}})
@@ -151,10 +153,10 @@ func TestDeletionWaitsForRegionsAlone(t *testing.T) {
 func TestDeletionWaitsForARegionThatIsTriedAgain(t *testing.T) {
 	for outcome, want := range map[Outcome]int{OutcomeUnreachable: 1, OutcomeTransient: 0, OutcomeAccepted: 0, OutcomeRefused: 0} {
 		d := New(testLimits, nil)
-		d.Add(&Member{Key: "a", Type: "a", Endpoint: "e", Region: "eastus"})
+		d.Add(&Resource{Key: "a", Type: "a", Endpoint: "e", Region: "eastus"})
 		now := time.Unix(0, 0)
 		d.Next(now)
-		if waits := d.Progress().WaitingFor; len(waits) != 0 {
+		if waits := d.Summary().WaitingFor; len(waits) != 0 {
 			t.Errorf("before any answer: %q", waits)
 		}
 		d.OnResult("a", Result{Outcome: OutcomeUnreachable, Why: "Its provider gave no answer."}, now)
@@ -163,11 +165,11 @@ func TestDeletionWaitsForARegionThatIsTriedAgain(t *testing.T) {
 			t.Fatal("it is not tried again")
 		}
 		other := New(testLimits, nil)
-		restored := &Member{Key: "a", Type: "a", Endpoint: "e", Region: "eastus"}
-		restored.Restore(d.Members["a"].Record())
+		restored := &Resource{Key: "a", Type: "a", Endpoint: "e", Region: "eastus"}
+		restored.Restore(d.Resources["a"].Record())
 		other.Add(restored)
-		for whose, plan := range map[string]*Plan{"its own": d, "that of who takes over": other} {
-			if p := plan.Progress(); !slices.Equal(p.WaitingFor, []string{"eastus"}) {
+		for whose, plan := range map[string]*Queue{"its own": d, "that of who takes over": other} {
+			if p := plan.Summary(); !slices.Equal(p.WaitingFor, []string{"eastus"}) {
 				t.Errorf("%s, while a call tries it: %+v", whose, p)
 			}
 		}
@@ -175,13 +177,13 @@ func TestDeletionWaitsForARegionThatIsTriedAgain(t *testing.T) {
 			t.Errorf("while a call tries it: %+v", waits)
 		}
 		d.OnResult("a", Result{Outcome: outcome}, now)
-		if waits := d.Progress().WaitingFor; len(waits) != want {
+		if waits := d.Summary().WaitingFor; len(waits) != want {
 			t.Errorf("%s: %q", outcome, waits)
 		}
 	}
 }
 
-// A member that is refused while a write of its own runs is tried again once that has ended,
+// A resource that is refused while a write of its own runs is tried again once that has ended,
 // also by who takes the deletion over, and while another's deletion goes on. Meanwhile it is
 // named, with what it waits for.
 func TestDeletionWaitsForOwnWrites(t *testing.T) {
@@ -192,8 +194,8 @@ func TestDeletionWaitsForOwnWrites(t *testing.T) {
 	now := time.Unix(0, 0)
 	for name, known := range map[string]bool{"known before the call": true, "only since": false} {
 		d := New(testLimits, nil)
-		d.Add(&Member{Key: "slow", Type: "a", Endpoint: "e"})
-		m := &Member{Key: "busy", Type: "b", Endpoint: "e"}
+		d.Add(&Resource{Key: "slow", Type: "a", Endpoint: "e"})
+		m := &Resource{Key: "busy", Type: "b", Endpoint: "e"}
 		result := Result{Outcome: OutcomeRefused}
 		if known {
 			m.Busy = "PUT"
@@ -208,10 +210,10 @@ func TestDeletionWaitsForOwnWrites(t *testing.T) {
 			t.Errorf("%s: %+v", name, waits)
 		}
 		later := New(testLimits, nil)
-		restored := &Member{Key: "busy", Type: "b", Endpoint: "e"}
+		restored := &Resource{Key: "busy", Type: "b", Endpoint: "e"}
 		restored.Restore(m.Record())
 		later.Add(restored)
-		for whose, plan := range map[string]*Plan{"its own": d, "that of who takes over": later} {
+		for whose, plan := range map[string]*Queue{"its own": d, "that of who takes over": later} {
 			plan.Observe("busy", RowState{Busy: "PUT"})
 			if len(plan.Next(now)) > 0 || plan.End() != EndNone || plan.Busy() != 1 {
 				t.Errorf("%s, %s: it does not wait: %v", name, whose, plan.End())
@@ -232,7 +234,7 @@ func TestDeletionWaitsForOwnWrites(t *testing.T) {
 // A pause that an answer asks for is kept, if the budget allows for it.
 func TestDeletionKeepsPauses(t *testing.T) {
 	d := New(testLimits, nil)
-	d.Add(&Member{Key: "a", Type: "a", Endpoint: "e"})
+	d.Add(&Resource{Key: "a", Type: "a", Endpoint: "e"})
 	now := time.Unix(0, 0)
 	d.Next(now)
 	d.OnResult("a", Result{Outcome: OutcomeTransient, After: 5 * time.Minute}, now)
@@ -241,14 +243,14 @@ func TestDeletionKeepsPauses(t *testing.T) {
 	}
 	d.OnResult("a", Result{Outcome: OutcomeTransient, After: time.Hour}, now.Add(5*time.Minute))
 	if d.End() != EndBlocked {
-		t.Errorf("%+v", d.Members["a"])
+		t.Errorf("%+v", d.Resources["a"])
 	}
 	d = New(testLimits, nil) // of a refusal that names nothing as well
-	d.Add(&Member{Key: "a", Type: "a", Endpoint: "e"})
+	d.Add(&Resource{Key: "a", Type: "a", Endpoint: "e"})
 	d.Next(now)
 	d.OnResult("a", Result{Outcome: OutcomeRefused, After: time.Minute}, now)
 	if d.End() != EndNone || len(d.Next(now.Add(59*time.Second))) != 0 || len(d.Next(now.Add(time.Minute))) != 1 {
-		t.Errorf("%+v", d.Members["a"])
+		t.Errorf("%+v", d.Resources["a"])
 	}
 }
 
@@ -257,7 +259,7 @@ func TestDeletionKeepsPauses(t *testing.T) {
 func TestDeletionGoesOnDespiteNewResources(t *testing.T) {
 	for name, c := range map[string]struct {
 		total, deleted int      // recorded
-		came           int      // of the members
+		came           int      // of the resources
 		members        []string // beside the refused one
 		now            bool     // it is tried at once: something has gone since it was refused
 	}{
@@ -268,12 +270,12 @@ func TestDeletionGoesOnDespiteNewResources(t *testing.T) {
 		"nothing came, nothing went": {total: 3, deleted: 1, members: []string{"x"}},
 	} {
 		d := New(testLimits, nil)
-		d.Add(&Member{Key: "refused", Type: "a", Endpoint: "e", State: Parked, Tried: c.deleted})
+		d.Add(&Resource{Key: "refused", Type: "a", Endpoint: "e", State: Parked, Tried: c.deleted})
 		for _, key := range c.members {
-			d.Add(&Member{Key: key, Type: "b", Endpoint: "e"})
+			d.Add(&Resource{Key: key, Type: "b", Endpoint: "e"})
 		}
 		d.Resume(c.total, c.deleted, c.came, 1)
-		if got := d.Progress(); got.Total-got.Deleted != len(d.Members) || got.Deleted < c.deleted {
+		if got := d.Summary(); got.Total-got.Deleted != len(d.Resources) || got.Deleted < c.deleted {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if d.canPass() != c.now {
@@ -290,13 +292,13 @@ func TestDeletionGoesOnDespiteNewResources(t *testing.T) {
 	}
 }
 
-// What a member waits for is said without a break, also while it is tried once more because
+// What a resource waits for is said without a break, also while it is tried once more because
 // another one has gone.
 func TestWaitForAnOwnWriteIsNamedThroughout(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := New(testLimits, nil)
-	p.Add(&Member{Key: "other", Type: "a", Endpoint: "e"})
-	p.Add(&Member{Key: "busy", Type: "b", Endpoint: "e"})
+	p.Add(&Resource{Key: "other", Type: "a", Endpoint: "e"})
+	p.Add(&Resource{Key: "busy", Type: "b", Endpoint: "e"})
 	p.Next(now)
 	p.OnResult("busy", Result{Outcome: OutcomeRefused, Busy: "PUT"}, now)
 	named := func(when string) {
@@ -307,7 +309,7 @@ func TestWaitForAnOwnWriteIsNamedThroughout(t *testing.T) {
 	}
 	named("refused")
 	p.OnResult("other", Result{Outcome: OutcomeGone}, now)
-	if next := p.Next(now); len(next) > 0 || p.Members["busy"].State != Waiting {
+	if next := p.Next(now); len(next) > 0 || p.Resources["busy"].State != Waiting {
 		t.Fatalf("it is not to be tried once more after a pause: %v", next)
 	}
 	named("before it is tried once more")
