@@ -40,9 +40,6 @@ func (d *differ) inner() differ {
 	return differ{recorded: d.recorded, digest: d.digest, secrets: d.secrets, inside: true, steps: d.steps}
 }
 
-// identity lists the members that identify a resource, which are not compared.
-var identity = []string{"id", "name", "type", "apiversion"}
-
 // members compares the members of an object.
 func (d *differ) members(path string, s sides) {
 	owned := path == "tags" && !d.inside
@@ -52,29 +49,6 @@ func (d *differ) members(path string, s sides) {
 		}
 		d.value(pathOf(path, name), name, s.member(name), owned)
 	}
-}
-
-// names returns the members to compare: those in the template, those that were sent last, and all
-// current ones if the client owns the whole object.
-func (d *differ) names(s sides, owned bool) []string {
-	var names []string
-	seen := map[string]bool{}
-	add := func(v expr.Value) {
-		for _, m := range v.Members() {
-			if folded := strings.ToLower(m.Name); !seen[folded] {
-				seen[folded] = true
-				names = append(names, m.Name)
-			}
-		}
-	}
-	add(s.planned)
-	if d.recorded {
-		add(s.sent)
-	}
-	if owned {
-		add(s.now)
-	}
-	return names
 }
 
 // value compares the values of a place. name is the last name of its path. If the client owns the
