@@ -174,7 +174,7 @@ func groupName() rule.Rule[string] {
 	const most = 60 // leaves room for a number
 	return rule.Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidGroupName(text) && len(text) <= most },
-		Noun:    "name of a resource group",
+		Noun:    "resource group name",
 		Allowed: fmt.Sprintf("letters, digits, -, _, ( ) and full stops, not at its end, at most %d", most),
 	}
 }
@@ -182,7 +182,7 @@ func groupName() rule.Rule[string] {
 func headerName() rule.Rule[string] {
 	return rule.Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, validHeader(text) },
-		Noun:    "name of a header",
+		Noun:    "header name",
 		Allowed: "letters, digits and hyphens, such as x-acme-page-size",
 	}
 }
@@ -238,7 +238,7 @@ func (r *reader) readEndpoints(o *setting.Object) {
 	for _, e := range n.Entries {
 		region := arm.Location(e.Key.Text)
 		if !arm.ValidLocation(region) {
-			r.Fault(e.Key, yamltree.Quote(e.Key.Text)+" is no region", "a letter followed by letters and digits, such as westus; or global")
+			r.Fault(e.Key, yamltree.Quote(e.Key.Text)+" is not a valid region", "a letter followed by letters and digits, such as westus; or global")
 			continue
 		}
 		regional = regional || region != arm.GlobalLocation
@@ -256,6 +256,6 @@ func (r *reader) readEndpoints(o *setting.Object) {
 		}
 	}
 	if !regional {
-		r.Fault(n, "endpoints has no region", "at least one beside global, such as westus: https://host")
+		r.Fault(n, "endpoints has no region", "at least one besides global, such as westus: https://host")
 	}
 }

@@ -121,7 +121,7 @@ func (r *reader) judgeType(d *described, all []*described) {
 		parent := d.Name[:i]
 		at := slices.IndexFunc(all, func(other *described) bool { return arm.EqualFold(other.Name, parent) })
 		if at < 0 {
-			r.Fault(d.at.At("name"), fmt.Sprintf("nested type %s without its parent %s", d.full(), parent), "declare "+parent+" in the same provider")
+			r.Fault(d.at.At("name"), fmt.Sprintf("nested type %s has no parent type %s", d.full(), parent), "declare "+parent+" in the same provider")
 		} else if d.at.Get("routing") == nil {
 			d.Routing = all[at].Routing
 		}
