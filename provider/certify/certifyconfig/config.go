@@ -104,65 +104,65 @@ func (r *reader) rows() []*setting.Setting {
 	c := r.c
 	return []*setting.Setting{
 		setting.Required("subscription", &c.Subscription, rule.GUID(),
-			"The subscription in which the suite works. The provider is told of it first, as a front door tells it; a front door must know it."),
+			"The subscription in which the suite works. Without a front door, the suite first notifies the provider of it; a front door must already know it."),
 		setting.Value("tenant", &c.Tenant, rule.GUID(), "",
-			"The tenant of the subscription and of its callers, as the provider is to see it. Required with `endpoints`; a front door knows it by the tokens.").
+			"The tenant of the subscription and of its callers, as sent to the provider. Required with `endpoints`; a front door takes it from the tokens.").
 			Conditional(),
 		setting.Value("sibling", &c.Sibling, rule.GUID(), "",
-			"Another subscription of the same tenant, in which nothing is registered.").Default("one that no one knows"),
+			"Another subscription of the same tenant, in which nothing is registered.").Default("a random one"),
 		setting.Value("resourceGroup", &c.ResourceGroup, groupName(), "certify",
-			"Everything is made below this resource group, and removed in the end; it must not hold anything when a run begins. "+
-				"Where a rule is about several groups, they are named after it: `certify-2`, `certify-3`."),
-		setting.Free("endpoints", "addresses by region", "Straight at the provider: the address of each region's endpoint under the region's name, "+
-			"and under `global` the one that serves global types. Either this or `portico`.", r.readEndpoints),
-		setting.Mapping("portico", "Through a front door, in place of `endpoints`. Its answers say in which regions the types are.",
-			setting.Required("url", &c.Portico.URL, rule.WebURL(), "Its public URL."),
+			"All resources are created in this resource group and removed at the end. It must be empty when a run starts. "+
+				"Rules about several groups use further ones with a suffix: `certify-2`, `certify-3`."),
+		setting.Free("endpoints", "addresses by region", "To call the provider directly: the address of each region's endpoint under the region's name, "+
+			"and of the endpoint for global types under `global`. Either this or `portico` is required.", r.readEndpoints),
+		setting.Mapping("portico", "To call the provider through a front door, instead of `endpoints`. The regions of the types are read from the front door.",
+			setting.Required("url", &c.Portico.URL, rule.WebURL(), "The front door's public URL."),
 			setting.Value("tokenFile", &r.token[contract.Owner], rule.File(), "",
-				"A file that holds the bearer token of the caller who makes everything, on one line.").
-				Default("none: the front door asks no one who they are, as `portico demo`"),
-			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "What the front door calls that caller in `systemData`.").
-				Default("none: rules about it are left out"),
+				"A file with the bearer token, on one line, of the caller that creates the resources.").
+				Default("none, for a front door without authentication, such as `portico demo`"),
+			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "The name of that caller in `systemData`.").
+				Default("none: rules about the name are skipped"),
 			setting.Value("colleagueTokenFile", &r.token[contract.Colleague], rule.File(), "",
-				"The token of another caller of the same tenant, who may do the same.").Default("none: rules about several callers are left out"),
-			setting.Value("colleagueName", &c.Portico.Colleague.Name, rule.Text(), "", "As `name`, of that caller.").
-				Default("none: rules about it are left out"),
+				"The token of another caller of the same tenant with the same rights.").Default("none: rules about several callers are skipped"),
+			setting.Value("colleagueName", &c.Portico.Colleague.Name, rule.Text(), "", "The name of that other caller in `systemData`.").
+				Default("none: rules about the name are skipped"),
 			setting.Value("strangerTokenFile", &r.token[contract.Stranger], rule.File(), "",
-				"The token of a caller of another tenant.").Default("none: rules about strangers are left out"),
+				"The token of a caller of another tenant.").Default("none: rules about callers of other tenants are skipped"),
 		).Check(r.readTokens).IfGiven(),
-		setting.Mapping("tls", "TLS towards the provider, or the front door.",
-			setting.Value("ca", &c.TLS.CA, rule.PEMFile(), "", "The authorities that its certificate must come from.").Default("those of the system"),
+		setting.Mapping("tls", "TLS to the provider or to the front door.",
+			setting.Value("ca", &c.TLS.CA, rule.PEMFile(), "", "Certificate authorities that must have issued the server's certificate.").Default("the system's"),
 			setting.Value("cert", &c.TLS.Cert, rule.PEMFile(), "",
-				"The certificate by which the provider knows a front door, followed by those that lead to its root.").Default("none is shown"),
-			setting.Value("key", &c.TLS.Key, rule.PEMFile(), "", "The private key of that certificate.").Default("none"),
+				"The client certificate that identifies a front door to the provider, followed by its intermediate certificates.").Default("none"),
+			setting.Value("key", &c.TLS.Key, rule.PEMFile(), "", "The private key of the client certificate.").Default("none"),
 		).Check(func(o *setting.Object) {
 			files.CheckPEM(r.Reader, o, "ca", &c.TLS.CA)
 			files.CheckPEMPair(r.Reader, o, &c.TLS.Cert, &c.TLS.Key)
 		}).IfGiven(),
 		r.providerRows(),
-		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).
+		setting.Free("samples", "mapping", "Valid bodies for each type, under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).
 			Default("none"),
 		setting.List("specifications", rule.File(),
-			"OpenAPI documents (2 or 3, also as TypeSpec writes them) from which the bodies of types without a sample are made. "+
-				"A sample is better where a body must name something that exists.", func(at *yamltree.Node, name string) {
+			"OpenAPI documents (2 or 3, also as TypeSpec writes them). Bodies of types without a sample are generated from them. "+
+				"A sample is better if a body must refer to something that exists.", func(at *yamltree.Node, name string) {
 				r.documents, r.places = append(r.documents, name), append(r.places, at)
 			}).Default("none"),
-		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to keep. What it does not claim is left out.",
+		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to support. Cases of other profiles are skipped.",
 			func(_ *yamltree.Node, name string) { c.Profiles = append(c.Profiles, contract.Profile(name)) }).AtLeastOne(strings.Join(ProfileNames(), ", ")),
-		setting.Value("disruptive", &c.Disruptive, rule.Bool(), false, "Run the cases that may disturb others who use the provider, too."),
-		setting.Value("pageSize", &r.description.PageSize, headerName(), "", "The header by which a request asks for small pages of a list.").
-			Default("none: `$top` alone makes small pages"),
-		setting.Mapping("asynchrony", "The headers by which a request asks for an asynchronous answer. A provider that has none leaves this out; "+
-			"how it answers by itself is found out. See [Asynchronous answers](#asynchronous-answers).",
+		setting.Value("disruptive", &c.Disruptive, rule.Bool(), false, "Also run cases that may disturb other users of the provider."),
+		setting.Value("pageSize", &r.description.PageSize, headerName(), "", "The request header that sets the page size of a list.").
+			Default("none: only `$top` is used"),
+		setting.Mapping("asynchrony", "Request headers that ask for an asynchronous answer. Leave this out if the provider has none; the suite then "+
+			"detects how the provider answers. See [Asynchronous answers](#asynchronous-answers).",
 			asynchronyRows(&r.description.Asynchrony)...),
-		setting.Value("parallel", &c.Parallel, rule.CountTo(mostParallel), defaultParallel, "How many cases run at once."),
-		setting.Mapping("limits", "Bounds of a run.",
-			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Of a call. One that takes longer counts as one without an answer."),
-			setting.Value("wait", &c.Limits.Wait, rule.PositiveDuration(), defaultWait, "Of a wait for an operation's end."),
+		setting.Value("parallel", &c.Parallel, rule.CountTo(mostParallel), defaultParallel, "Number of cases that run concurrently."),
+		setting.Mapping("limits", "Time limits of a run.",
+			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Timeout of a call. A call that takes longer counts as unanswered."),
+			setting.Value("wait", &c.Limits.Wait, rule.PositiveDuration(), defaultWait, "Timeout of a wait for an operation to end."),
 			setting.Value("pause", &c.Limits.Pause, rule.PositiveDuration(), defaultPause,
-				"Of the time between two polls. A longer `Retry-After` is not waited for, save that of a 429."),
-			setting.Value("case", &c.Limits.Case, rule.PositiveDuration(), defaultCase, "Of a case on a type."),
-			setting.Value("run", &c.Limits.Run, rule.PositiveDuration(), defaultRun, "Of all cases together."),
-			setting.Value("cleanup", &c.Limits.Cleanup, rule.PositiveDuration(), defaultCleanup, "Of removing what was made."),
+				"Maximum pause between two polls. A longer `Retry-After` is respected only on a 429."),
+			setting.Value("case", &c.Limits.Case, rule.PositiveDuration(), defaultCase, "Timeout of a case on one type."),
+			setting.Value("run", &c.Limits.Run, rule.PositiveDuration(), defaultRun, "Timeout of all cases together."),
+			setting.Value("cleanup", &c.Limits.Cleanup, rule.PositiveDuration(), defaultCleanup, "Timeout of the removal of created resources at the end."),
 		),
 	}
 }
@@ -212,7 +212,7 @@ func profile() rule.Rule[string] {
 
 // checkWay checks that the file names exactly one of the two ways to the provider.
 func (r *reader) checkWay(root *setting.Object) {
-	const ways = "endpoints: {westus: https://host}, straight at the provider; or portico: {url: https://host, tokenFile: file}, through a front door"
+	const ways = "endpoints: {westus: https://host}, to call the provider directly; or portico: {url: https://host, tokenFile: file}, to use a front door"
 	straight, through := root.Get("endpoints"), root.Get("portico")
 	switch {
 	case straight == nil && through == nil:

@@ -128,7 +128,7 @@ func TestFaults(t *testing.T) {
 		{"an unknown profile", replace("profiles: [core, tracked]", "profiles: [core, trackd]"), `15: profiles: "trackd" is not a valid profile (allowed: core, tracked, `},
 		{"no profiles", without("profiles: [core, tracked]"), "1: profiles is missing (allowed: core, tracked, "},
 		{"empty profiles", replace("[core, tracked]", "[]"), "15: profiles is empty (allowed: core, "},
-		{"no providers", head + "profiles: [core]\n", "1: providers is missing (allowed: a part of a region map"},
+		{"no providers", head + "profiles: [core]\n", "1: providers is missing (allowed: a list as in a region map"},
 		{"a provider without types", replace("    resourceTypes:\n", "    resourceTypes: []\n    x:\n"), `7: unknown key "x" in providers`},
 		{"an unknown key of a type", replace("apiVersions: [2024-01-01]", "apiVersions: [2024-01-01], subservice: x"), `7: unknown key "subservice" in providers.resourceTypes (allowed: name, kind, `},
 		{"an unknown kind", replace("kind: proxyOnly", "kind: proxy"), `8: providers.resourceTypes.kind: "proxy" is not a valid value (allowed: tracked, proxyOnly, extension)`},

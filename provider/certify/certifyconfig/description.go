@@ -36,22 +36,22 @@ func (d *described) full() string { return d.namespace + "/" + d.Name }
 // the suite's own.
 func (r *reader) providerRows() *setting.Setting {
 	namespaces := r.Unique("namespace")
-	return setting.Mappings("providers", "A part of a region map: the namespaces, and the types of each.", r.rowsOfProvider,
+	return setting.Mappings("providers", "The provider's namespaces with their types, in the form of a region map.", r.rowsOfProvider,
 		func(o *setting.Object, p provider) {
 			at := o.Right("namespace")
 			if regionmap.CheckNamespace(&r.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
 				p.at = o
 				r.providers = append(r.providers, p)
 			}
-		}).AtLeastOne("a part of a region map: a list of {namespace: …, resourceTypes: […]}")
+		}).AtLeastOne("a list as in a region map: {namespace: …, resourceTypes: […]}")
 }
 
 func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
 	names := r.Unique("type")
 	return append(regionmap.ProviderRows(&p.ProviderDeclaration),
-		setting.List("checkNameAvailability", rule.OneOf("subscription", "location"), "Where the provider answers it.",
-			func(_ *yamltree.Node, scope string) { p.checkName = append(p.checkName, scope) }).Default("nowhere"),
-		setting.Mappings("resourceTypes", "The types. What a nested one leaves out it has from its parent.", r.rowsOfType,
+		setting.List("checkNameAvailability", rule.OneOf("subscription", "location"), "The scopes at which the provider answers `checkNameAvailability`.",
+			func(_ *yamltree.Node, scope string) { p.checkName = append(p.checkName, scope) }).Noun("scope").Default("none"),
+		setting.Mappings("resourceTypes", "The types. A nested type inherits absent settings from its parent.", r.rowsOfType,
 			func(o *setting.Object, t described) {
 				at := o.Right("name")
 				if at != nil && regionmap.CheckTypeName(&r.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
@@ -64,7 +64,7 @@ func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
 func (r *reader) rowsOfType(t *described) []*setting.Setting {
 	return append(regionmap.TypeRows(&r.Report, &t.TypeDeclaration, "names of regions",
 		func(_ *yamltree.Node, name string) { t.Locations = append(t.Locations, name) }),
-		setting.Mapping("contract", "What cases may try with the type, see [The types](#the-types).", exerciseRows(&t.exercise)...))
+		setting.Mapping("contract", "What the cases may do with instances of the type; see [The types](#the-types).", exerciseRows(&t.exercise)...))
 }
 
 // describe makes the description of the provider from the file.

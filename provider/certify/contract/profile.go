@@ -30,18 +30,18 @@ type ProfileDescription struct {
 // Profiles are all profiles, in the order of reports.
 func Profiles() []ProfileDescription {
 	return []ProfileDescription{
-		{Core, "What every provider must: names, bodies, PUT, PATCH, GET, DELETE, lists and errors, and the actions that it describes."},
+		{Core, "Required of every provider: names, bodies, PUT, PATCH, GET, DELETE, lists, errors, and its declared actions."},
 		{TrackedResources, "Resources with a location, which the front door keeps in its index."},
 		{Nested, "Children below other resources."},
 		{Extensions, "Resources below any scope."},
-		{Asynchronous, "Operations that outlive the request that began them."},
+		{Asynchronous, "Operations that continue after the request that started them."},
 		{Tags, "The tags of tracked resources."},
 		{ETags, "Entity tags and preconditions."},
 		{Moves, "Moves of resources to other groups and subscriptions."},
 		{SKUs, "SKUs of a resource and the change between them."},
-		{Subscriptions, "Notices of the life cycle of subscriptions."},
-		{ResourceCreatedFor, "Resources that a provider makes in its own subscription for those of its users."},
-		{Certificates, "No one is served but who shows the front door's client certificate."},
-		{Preflights, "Verdicts on planned resources."},
+		{Subscriptions, "Notifications about the life cycle of subscriptions."},
+		{ResourceCreatedFor, "Resources that a provider creates in its own subscription for resources of its users."},
+		{Certificates, "Only callers with the front door's client certificate are served."},
+		{Preflights, "Validation of planned resources."},
 	}
 }
