@@ -17,10 +17,11 @@ func newEventMetrics(registry prometheus.Registerer) *eventMetrics {
 		return prometheus.NewGauge(prometheus.GaugeOpts{Name: name, Help: help})
 	}
 	m := &eventMetrics{
-		kept: gauge("portico_events_kept", "Events that are kept for the activity log and the change feed."),
+		kept: gauge("portico_events_kept", "Events in the store, for the activity log and the change feed."),
 		waiting: gauge("portico_events_waiting",
-			"Events that are recorded and not numbered yet, so that no one can read them: those of the first 10,000 transactions."),
-		oldest: gauge("portico_events_waiting_seconds", "How long the oldest event has waited to be numbered; readers number, and every 20 s housekeeping."),
+			"Events that are recorded but not numbered yet, so that they cannot be read. Only the first 10,000 transactions are counted."),
+		oldest: gauge("portico_events_waiting_seconds", "How long the oldest event has waited to be numbered. Readers number events, and "+
+			"housekeeping does every 20 s."),
 	}
 	registry.MustRegister(m.kept, m.waiting, m.oldest)
 	return m

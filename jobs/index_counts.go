@@ -30,14 +30,14 @@ func newIndexMetrics(registry prometheus.Registerer) *indexMetrics {
 	m := &indexMetrics{
 		rows: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_index_resources",
-			Help: "Resources in the index, by phase: Pending, of which only the write is known; Live; Deleting. Counted again and again, a part at a time.",
+			Help: "Resources in the index, by phase: Pending (only the write is known), Live, Deleting. They are counted continually, in parts.",
 		}, []string{"phase"}),
 		flagged: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_index_flagged_resources",
-			Help: "Resources in the index about which something ambiguous happened, so that their providers will be asked.",
+			Help: "Resources in the index whose state is unverified after an ambiguous answer, so that their providers will be asked.",
 		}),
 		intents: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_index_intents", Help: "Writes that are open: under way, or without an answer, so that they may still take effect.",
+			Name: "portico_index_intents", Help: "Open writes: in progress, or unanswered, so that they may still take effect.",
 		}),
 	}
 	registry.MustRegister(m.rows, m.flagged, m.intents)

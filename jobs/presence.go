@@ -27,7 +27,7 @@ func newPresence(registry prometheus.Registerer) *presence {
 	p.replicas.Store(1)
 	registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "portico_replicas",
-		Help: "Replicas that share the store and the limits of throttle, this one included, as it last heard: every five seconds, while the store answers.",
+		Help: "Replicas, including this one, that share the store and the limits of throttle. Updated every five seconds while the store answers.",
 	}, func() float64 { return float64(p.replicas.Load()) }))
 	return p
 }

@@ -14,7 +14,7 @@ const watchEvery = 5 * time.Second
 func newStoreGauge(registry prometheus.Registerer) prometheus.Gauge {
 	up := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "portico_store_up",
-		Help: "1 where the store has lately answered a question and begun a transaction, 0 where it did not. Asked every five seconds.",
+		Help: "1 if the store answered a query and started a transaction at the last check, else 0. Checked every five seconds.",
 	})
 	registry.MustRegister(up)
 	return up
