@@ -184,7 +184,7 @@ func TestUnstickEventsOfASink(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 	log := s.log.String()
-	for _, line := range []string{`"step":"giveUp","target":"sink/audit/` + first + `","reason":"the datacentre burnt down","done":true`, `"step":"forget","target":"sink/audit/` + first + `"`, "an event was given up by an operator"} {
+	for _, line := range []string{`"step":"giveUp","target":"sink/audit/` + first + `","reason":"the datacentre burnt down","done":true`, `"step":"forget","target":"sink/audit/` + first + `"`, "an operator gave up an event"} {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log has no %s", line)
 		}

@@ -19,8 +19,8 @@ const (
 // runHousekeeping expires intents, numbers events, forgets old records, counts the jobs, and
 // has the store count its rows, until ctx ends. Replicas may do so at the same time.
 func (r *Runner) runHousekeeping(ctx context.Context) {
-	warning := throttledWarning{log: r.Log, what: "the inventory could not be tidied"}
-	damage := throttledWarning{log: r.Log, what: "what the inventory has of some resources cannot be read"}
+	warning := throttledWarning{log: r.Log, what: "housekeeping of the inventory failed"}
+	damage := throttledWarning{log: r.Log, what: "the stored data of some resources cannot be read"}
 	timer := time.NewTimer(r.pace())
 	defer timer.Stop()
 	forgetting := false // there may be more to forget

@@ -129,7 +129,7 @@ func (a *Activity) record(ctx context.Context, x *exchange.Exchange, payload eve
 	defer cancel()
 	if err := a.store.Events.Record(ctx, partition, payload); err != nil {
 		a.failed.Inc()
-		x.Warn("a request is not in the activity log", err)
+		x.Warn("a request was not recorded in the activity log", err)
 	}
 }
 

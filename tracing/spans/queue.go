@@ -186,6 +186,6 @@ func (q *Queue) logFailure(err error) {
 func (q *Queue) logRecovery() {
 	if q.failing {
 		q.failing = false
-		q.options.Log.Info("over: spans could not be sent")
+		q.options.Log.Info("resolved: spans could not be sent")
 	}
 }
