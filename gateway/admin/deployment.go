@@ -21,7 +21,7 @@ func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, 
 	}
 	found, err := deploy.StandingOf(r.Context(), l.Store, j)
 	if errors.Is(err, deploy.ErrNoDeployment) {
-		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' has no deployment, or another has taken its place.", mux.Vars(r)["id"])
+		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' has no deployment, or a later deployment has replaced it.", mux.Vars(r)["id"])
 	}
 	if err != nil {
 		return 0, nil, err

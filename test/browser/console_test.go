@@ -317,7 +317,7 @@ func testUnlisted(b *tab, at string, w *harness.World) {
 	b.sees("New resources in "+hostile+" cannot be created: northeurope has not been listed yet", "portico doubts")
 	b.holds("it comes first", `document.querySelector('.problems li').textContent.includes('cannot be created')`)
 	b.click(".problems li.bad a.what")
-	b.sees("Regions not yet listed", taken, "It did not answer when it was asked last", "its job")
+	b.sees("Regions not yet listed", taken, "It did not answer the latest call", "its job")
 	b.holds("of this region alone", `document.querySelectorAll('#unlisted tbody tr').length === 1`)
 	b.holds("the index is not called sure", `!document.body.textContent.includes('resources are verified')`)
 	b.click("#unlisted tbody td:last-child a")
@@ -326,7 +326,7 @@ func testUnlisted(b *tab, at string, w *harness.World) {
 }
 
 // lostRegion is what is said of a region that was taken away.
-const lostRegion = "No endpoint in northeurope can be reached: every call there is refused."
+const lostRegion = "No endpoint in northeurope can be reached: all calls there are refused."
 
 // Both a change and a fault show with what the file says, and no secret with them.
 func testConfiguration(b *tab, at string, w *harness.World) {

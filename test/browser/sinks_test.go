@@ -82,7 +82,7 @@ func testSinks(b *tab, at string, w *harness.World, m *mailbox) {
 	harness.Await(b.t, bound, "the one behind it", func() bool { return m.refused.Load() >= 2 })
 	m.takesAll.Store(true)
 	b.click("#ask-audit")
-	b.sees("What waits is tried now.", "No events to retry.")
+	b.sees("Waiting events are retried now.", "No events to retry.")
 	if n := m.taken.Load(); n != 1 {
 		b.t.Errorf("%d events were taken", n)
 	}
