@@ -92,11 +92,11 @@ func (f *ForeignTokens) recordRefused(named string, known []string) {
 	count.tokens, count.logged = 0, now
 	fields := []zap.Field{zap.String("issuer", Quoted(named)), zap.Int("tokens", tokens)}
 	if near != "" {
-		f.log.Warn("a token names an issuer that is nearly one of auth.issuers: they have to be the same to the last slash",
+		f.log.Warn("a token's issuer is almost one of auth.issuers: both must be identical, including a trailing slash",
 			append(fields, zap.String("configured", Quoted(near)))...)
 		return
 	}
-	f.log.Warn("a token names an issuer that auth.issuers does not have", fields...)
+	f.log.Warn("a token's issuer is not in auth.issuers", fields...)
 }
 
 // nearlySame reports whether two issuers differ only in what people overlook:

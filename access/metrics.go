@@ -15,11 +15,11 @@ type counter = prometheus.Counter
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	m := &Metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_sign_ins_total",
-		Help: "Requests that were to be authenticated, by the method (issuer, certificate, token; none: no method knew the credential) and the result: " +
-			"accepted, missing (no credential), unknown, unknown_issuer (a token of an issuer that auth.issuers does not have), malformed, expired, early " +
-			"(not valid yet), audience (for another service), signature (not the issuer's), " +
-			"unknown_key (the issuer does not show it), claims (the token does not say whose it is), revoked (a certificate, by its authority), " +
-			"unavailable (the issuer's keys, or a valid list of what an authority has revoked, cannot be had).",
+		Help: "Authentications of requests, by method (issuer, certificate, token; none: no method recognized the credential) and result: " +
+			"accepted, missing (no credential), unknown, unknown_issuer (the token's issuer is not in auth.issuers), malformed, expired, early " +
+			"(not valid yet), audience (for another service), signature (not the issuer's), unknown_key (not among the issuer's keys), claims " +
+			"(required claims are missing or invalid), revoked (a certificate), unavailable (the issuer's keys, or a valid revocation list, are " +
+			"not available).",
 	}, []string{"method", "result"})}
 	registry.MustRegister(m.signIns)
 	for _, missed := range []string{Missing, Unknown, UnknownIssuer, Malformed} {

@@ -93,13 +93,13 @@ func checkAccess(server, auth *setting.Object, c *Config) {
 		server.Fault(server.At("listen"), fmt.Sprintf("auth.mode is none, but server.listen %s is not loopback", yamltree.Quote(c.Server.Listen)),
 			"a loopback address such as 127.0.0.1:8080, or auth.mode: tokens with server.tls")
 	case c.Auth.Mode != AuthNone && open && !encrypted:
-		server.Fault(server.At("listen"), fmt.Sprintf("server.listen %s is not loopback, so tokens would travel in the open", yamltree.Quote(c.Server.Listen)),
-			"server.tls with cert and key, or tls: terminated where something in front speaks TLS")
+		server.Fault(server.At("listen"), fmt.Sprintf("server.listen %s is not loopback, so tokens would be sent in plain text", yamltree.Quote(c.Server.Listen)),
+			"server.tls with cert and key, or tls: terminated if a proxy in front terminates TLS")
 	}
 	items := auth.Get("tokens")
 	switch hasTokens := listGiven(items); {
 	case c.Auth.Mode == AuthTokens && !hasTokens && !auth.Broken:
-		auth.Fault(auth.At("mode"), "auth.mode is tokens, but there are none, so no one could call",
+		auth.Fault(auth.At("mode"), "auth.mode is tokens, but auth.tokens is empty, so no one could call",
 			"auth.tokens with at least one {sha256, tenantId, objectId}")
 	case c.Auth.Mode == AuthNone && hasTokens:
 		auth.Fault(items, "auth.tokens are given, but auth.mode is none", "auth.mode: tokens, or no tokens")
@@ -113,7 +113,7 @@ func checkAccess(server, auth *setting.Object, c *Config) {
 	for _, t := range c.Auth.Tokens {
 		for _, admin := range c.Server.AdminTokens {
 			if t.SHA256 == admin.SHA256 {
-				server.Fault(server.At("adminToken", "adminTokens"), "server.adminToken is also a client's token", "a token of its own")
+				server.Fault(server.At("adminToken", "adminTokens"), "server.adminToken is also a client's token", "a different token")
 			}
 		}
 	}
@@ -124,11 +124,11 @@ func checkMethods(server, auth *setting.Object, c *Config) {
 	for _, key := range []string{"issuers", "clientCertificates"} {
 		if at := auth.Get(key); listGiven(at) && c.Auth.Mode != AuthMethods {
 			auth.Fault(at, fmt.Sprintf("auth.%s is given, but auth.mode is %s", key, c.Auth.Mode),
-				"no auth.mode: issuers, clientCertificates and tokens hold side by side")
+				"no auth.mode: issuers, clientCertificates and tokens can be combined")
 		}
 	}
 	if at := auth.Get("clientCertificates"); at != nil && (c.Server.TLS.Terminated || server.Get("tls") == nil) {
-		auth.Fault(at, "auth.clientCertificates is given, but the public listener does not speak TLS", "server.tls with cert and key")
+		auth.Fault(at, "auth.clientCertificates is given, but the public listener has no TLS", "server.tls with cert and key")
 	}
 }
 

@@ -48,13 +48,13 @@ func (b *Batch) check(o *setting.Object, limits *Limits) {
 		o.Fault(o.At("stored"), "batch.stored is less than limits.requestBody and limits.answerBody together: no batch would fit", "at least both")
 	}
 	if b.TotalStored < b.Stored {
-		o.Fault(o.At("totalStored", "stored"), "batch.totalStored is less than batch.stored: a caller could not have what it may", "at least batch.stored")
+		o.Fault(o.At("totalStored", "stored"), "batch.totalStored is less than batch.stored: no caller could use all of batch.stored", "at least batch.stored")
 	}
 	if b.Memory < limits.AnswerBody {
 		o.Fault(o.At("memory"), "batch.memory is less than limits.answerBody: no answer would fit", "at least limits.answerBody")
 	}
 	if b.TotalMemory < b.Memory {
-		o.Fault(o.At("totalMemory", "memory"), "batch.totalMemory is less than batch.memory: a batch could not have what it may", "at least batch.memory")
+		o.Fault(o.At("totalMemory", "memory"), "batch.totalMemory is less than batch.memory: no batch could use all of batch.memory", "at least batch.memory")
 	} else {
 		limits.checkShare(o.Parent.Below("limits"), o, budget{"totalMemory", b.TotalMemory}, budget{"memory", b.Memory})
 	}

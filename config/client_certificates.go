@@ -40,7 +40,7 @@ func (c *ClientCertificates) rows(r *files.Reader) *setting.Setting {
 					return
 				}
 				if _, err := pemfile.ParseSubject(p.Subject); p.Subject != "" && err != nil {
-					o.Fault(o.At("subject"), o.Path+".subject is no subject: "+err.Error(),
+					o.Fault(o.At("subject"), o.Path+".subject is not a valid subject: "+err.Error(),
 						"what openssl x509 -noout -subject -nameopt RFC2253 prints, such as CN=ann,O=Contoso")
 					return
 				}

@@ -203,7 +203,7 @@ func TestStorePaths(t *testing.T) {
 	} {
 		c, err := parse("etc/portico.yaml", minimal+"store: {dsn: '"+dsn+"'}\n")
 		switch {
-		case want == "" && (err == nil || !strings.Contains(err.Error(), "the value is no data source of driver sqlite")):
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "the value is not a valid data source of driver sqlite")):
 			t.Errorf("%s: got %v", dsn, err)
 		case want != "" && (err != nil || c.Store.DSN != want):
 			t.Errorf("%s: got %+v, %v, want %s", dsn, c, err, want)

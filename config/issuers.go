@@ -60,7 +60,7 @@ func (i *Issuer) rows() []*setting.Setting {
 			AtLeastOne("at least one, such as [https://management.example.com]"),
 		setting.List("algorithms", rule.OneOf("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"),
 			"Accepted signature algorithms.",
-			func(_ *yamltree.Node, algorithm string) { i.Algorithms = append(i.Algorithms, algorithm) }).Default("`RS256` alone"),
+			func(_ *yamltree.Node, algorithm string) { i.Algorithms = append(i.Algorithms, algorithm) }).Noun("algorithm").Default("`RS256`"),
 		setting.Value("clockSkew", &i.ClockSkew, rule.DurationTo(10*time.Minute), time.Minute,
 			"Tolerated difference of the issuer's clock. Tokens are accepted that much earlier and later than they state."),
 		setting.Value("tenantId", &i.TenantID, rule.GUID(), "", "The tenant of all callers of this issuer.").

@@ -67,7 +67,7 @@ func (l *Limits) rows() *setting.Setting {
 				"resources in the subscription are not sent, and answered with 429, until older ones are forgotten."),
 	).Check(func(o *setting.Object) {
 		if l.ContentMemory < l.RequestBody {
-			o.Fault(o.At("contentMemory", "requestBody"), "limits.contentMemory is less than limits.requestBody: a request could not have the body that it may",
+			o.Fault(o.At("contentMemory", "requestBody"), "limits.contentMemory is less than limits.requestBody: the largest allowed body would not fit",
 				"at least limits.requestBody")
 			return
 		}

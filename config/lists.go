@@ -37,7 +37,7 @@ func (x *Lists) rows(r *files.Reader, limits *Limits) *setting.Setting {
 			o.Fault(o.At("memory"), "lists.memory is less than limits.answerBody: no region's page would fit", "at least limits.answerBody")
 		}
 		if x.TotalMemory < x.Memory {
-			o.Fault(o.At("totalMemory", "memory"), "lists.totalMemory is less than lists.memory: a list could not have what it may", "at least lists.memory")
+			o.Fault(o.At("totalMemory", "memory"), "lists.totalMemory is less than lists.memory: no list could use all of lists.memory", "at least lists.memory")
 			return
 		}
 		limits.checkShare(o.Parent.Below("limits"), o, budget{"totalMemory", x.TotalMemory}, budget{"memory", x.Memory})

@@ -59,10 +59,10 @@ func checkOwners(auth *setting.Object, c *Config) {
 		auth.Fault(at, "auth.owners are given, but auth.mode is none", "issuers, clientCertificates or tokens; or no owners")
 	case auth.Broken || !a.RolesEnforced() || listGiven(at) && (len(a.Owners) == 0 || len(a.Issuers) > 0 || slices.ContainsFunc(a.Owners, a.listsCaller)):
 	case listGiven(at):
-		auth.Warn(at, "auth.owners names none of the callers that there are: unless roles were assigned before, everybody is refused everything",
+		auth.Warn(at, "auth.owners names no configured caller: unless roles were assigned before, every request is refused",
 			"the objectId of one of auth.tokens or auth.clientCertificates")
 	default:
-		auth.Warn(auth.At("roles"), "roles are enforced, and auth.owners names no one: unless roles were assigned before, everybody is refused everything",
+		auth.Warn(auth.At("roles"), "roles are enforced, but there are no auth.owners: unless roles were assigned before, every request is refused",
 			"auth.owners: [{principalId: GUID}], or roles: ignored")
 	}
 }

@@ -130,7 +130,7 @@ func (c *Compression) rows() *setting.Setting {
 		setting.Value("minimum", &c.Minimum, rule.Size(), 1<<10, "Smaller answers are not compressed."),
 	).OrWord("off", func(o *setting.Object, n *yamltree.Node) {
 		if c.Off = n.Text == "off"; !c.Off {
-			o.Fault(n, "server.compression: "+yamltree.Quote(n.Text)+" is no legal value", "{minimum: …}, off")
+			o.Fault(n, "server.compression: "+yamltree.Quote(n.Text)+" is not a valid value", "{minimum: …}, off")
 		}
 	})
 }
@@ -155,7 +155,7 @@ func (t *TLS) rows(r *files.Reader) *setting.Setting {
 	}).OrWord("terminated", func(o *setting.Object, n *yamltree.Node) {
 		t.Terminated = n.Text == "terminated"
 		if !t.Terminated {
-			o.Fault(n, "server.tls: "+yamltree.Quote(n.Text)+" is no legal value", allowed)
+			o.Fault(n, "server.tls: "+yamltree.Quote(n.Text)+" is not a valid value", allowed)
 		}
 	}).IfGiven().Default("no TLS"))
 }

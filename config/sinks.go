@@ -95,7 +95,7 @@ func (s *Sink) rows() []*setting.Setting {
 }
 
 func patternList(key string, into *[]string, doc string) *setting.Setting {
-	return setting.List(key, rule.TextLike("a text in which * stands for anything, without regard to case"),
+	return setting.List(key, rule.TextLike("a text in which * matches anything; case is ignored"),
 		doc+" A `*` stands for anything; case does not matter.",
 		func(_ *yamltree.Node, pattern string) { *into = append(*into, pattern) }).Default("all")
 }
@@ -107,10 +107,10 @@ func (s *Sink) check(r *files.Reader, o *setting.Object) {
 	files.CheckPEM(r, o, "secretFile", &s.SecretFile)
 	files.CheckPEM(r, o, "bearerFile", &s.BearerFile)
 	if at := o.Right("url"); at != nil && s.URL.Scheme == "http" && !s.allowHTTP && !rule.LoopbackHost(s.URL.Hostname()) {
-		o.Fault(at, o.Path+".url is neither https nor on this machine", "https://…, or allowHTTP: true beside it")
+		o.Fault(at, o.Path+".url is neither https nor a loopback address", "https://…, or allowHTTP: true")
 	}
 	if o.Get("secret") == nil && o.Get("secretFile") == nil && o.Get("bearerFile") == nil && !o.Broken {
-		o.Fault(o.Node, o.Path+" has nothing by which its receiver knows the sender", "secret, secretFile or bearerFile")
+		o.Fault(o.Node, o.Path+" has no credential by which its receiver could authenticate the gateway", "secret, secretFile or bearerFile")
 	}
 	if s.MaxBackoff < s.Backoff {
 		o.Fault(o.At("maxBackoff", "backoff"), o.Path+".maxBackoff is less than backoff", "at least backoff")

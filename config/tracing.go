@@ -57,8 +57,8 @@ func (t *Tracing) rows(r *files.Reader) *setting.Setting {
 		if n := o.Right("headersFile"); n != nil {
 			t.HeadersFile = r.NamedFile(n, "tracing.headersFile", t.HeadersFile)
 			if u, err := url.Parse(t.OTLP); err == nil && u.Scheme == "http" && !rule.LoopbackHost(u.Hostname()) {
-				o.Fault(n, "tracing.headersFile: what it holds would go over the network as plain text",
-					"an https address as tracing.otlp, or one of this machine")
+				o.Fault(n, "tracing.headersFile: its headers would be sent in plain text",
+					"an https URL as tracing.otlp, or a loopback address")
 			}
 		}
 	}).IfGiven().Default("no traces")

@@ -24,17 +24,18 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		regions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_fanout_regions_total",
-			Help: "Regions asked for a page of a merged list, by what came of it: answered, failed, deferred (no room in memory or token), busy (no " +
-				"memory at all), postponed (failed, to be asked last).",
+			Help: "Requests to a region for a page of a merged list, by outcome: answered, failed, deferred (no room in memory or in the skip " +
+				"token), busy (no memory at all), postponed (failed, will be asked last).",
 		}, []string{"region", "outcome"}),
 		pages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_fanout_pages_total",
-			Help: "Pages of merged lists, by what became of them: complete, partial, failed, abandoned (the client went away).",
+			Help: "Pages of merged lists, by outcome: complete, partial, failed, abandoned (the client disconnected).",
 		}, []string{"outcome"}),
 		seconds: prometheus.NewHistogram(meter.Seconds("portico_fanout_seconds", "Time until all regions of a merged page had answered.")),
 		size:    prometheus.NewHistogram(meter.Bytes("portico_fanout_page_bytes", "Size of merged pages.")),
 		strays: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "portico_list_strays_total", Help: "Elements of merged lists that a second region returned as well: a resource lies in two regions.",
+			Name: "portico_list_strays_total", Help: "Elements of merged lists that a second region returned as well: the resource exists in two " +
+				"regions.",
 		}),
 	}
 	if registry != nil {

@@ -104,7 +104,7 @@ func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err 
 	case errors.Is(failure, jobrow.ErrLeaseLost):
 		return outcomeDeposed
 	case failure != nil:
-		r.Log.Warn("what an attempt came to was not recorded", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), zap.Error(failure))
+		r.Log.Warn("the result of an attempt was not recorded", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), zap.Error(failure))
 	}
 	failpoint.Pass(failpoint.JobConcludeAfter)
 	return outcome

@@ -44,8 +44,8 @@ func (h *housekeeper) measureSoon() {
 }
 
 func (h *housekeeper) run(ctx context.Context) {
-	warning := throttledWarning{log: h.Log, what: "the inventory could not be tidied"}
-	damage := throttledWarning{log: h.Log, what: "what the inventory has of some resources cannot be read"}
+	warning := throttledWarning{log: h.Log, what: "housekeeping of the inventory failed"}
+	damage := throttledWarning{log: h.Log, what: "the stored data of some resources cannot be read"}
 	round := -1
 	repeatOnWake(ctx, h.pace(), h.replaced, func(woken bool) time.Duration {
 		if round++; woken {

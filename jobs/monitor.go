@@ -67,7 +67,7 @@ type storeMonitor struct {
 func newStoreMonitor(r *Runner) *storeMonitor {
 	m := &storeMonitor{Runner: r, up: prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "portico_store_up",
-		Help: "1 where the store has lately answered a question and begun a transaction, 0 where it did not. Asked every five seconds.",
+		Help: "1 if the store answered a query and started a transaction at the last check, else 0. Checked every five seconds.",
 	})}
 	r.Metrics.MustRegister(m.up)
 	return m
@@ -124,7 +124,7 @@ func newHeartbeat(r *Runner) *heartbeat {
 	h.replicas.Store(1)
 	r.Metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "portico_replicas",
-		Help: "Replicas that share the store and the limits of throttle, this one included, as it last heard: every five seconds, while the store answers.",
+		Help: "Replicas, including this one, that share the store and the limits of throttle. Updated every five seconds while the store answers.",
 	}, func() float64 { return float64(h.replicas.Load()) }))
 	return h
 }

@@ -31,7 +31,7 @@ func (w *throttledWarning) after(ctx context.Context, err error) time.Duration {
 	}
 	if err == nil {
 		if w.failures > 0 {
-			w.log.Info("over: " + w.what)
+			w.log.Info("resolved: " + w.what)
 		}
 		w.failures = 0
 		return 0

@@ -11,8 +11,8 @@ type ThrottleMetrics struct {
 func NewThrottleMetrics(registry prometheus.Registerer) *ThrottleMetrics {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_throttled_requests_total",
-		Help: "Requests answered with 429 because a bucket of tokens was empty, by kind (read, write, delete) and by whose bucket that was: caller (of " +
-			"one caller in a subscription), subscription (of a subscription as a whole), tenant (of one caller at its tenant).",
+		Help: "Requests answered with 429 because a token bucket was empty, by kind (read, write, delete) and scope of the bucket: caller (one " +
+			"caller in a subscription), subscription (the whole subscription), tenant (one caller at its tenant).",
 	}, []string{"kind", "scope"})
 	registry.MustRegister(refused)
 	m := &ThrottleMetrics{}

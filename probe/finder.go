@@ -200,7 +200,7 @@ func (f *Finder) adopt(ctx context.Context, sought routing.Sought, seen []invent
 			found = true
 		case inventory.Strayed:
 			found = true
-			f.log.Warn("a resource lies in a second region", zap.String("id", discovery.ID), zap.String("region", discovery.Region))
+			f.log.Warn("a resource exists in a second region", zap.String("id", discovery.ID), zap.String("region", discovery.Region))
 		case inventory.TooYoung:
 			again = true
 		case inventory.NoGroup:

@@ -23,14 +23,14 @@ func newHealthCollector(c *Client) *healthCollector {
 		client:    c,
 		up:        describe("up", "Whether an address is in use: its circuit is closed, its probes succeed and it is not ejected."),
 		circuit:   describe("circuit_state", "The circuit of an address: 0 closed, 1 half-open, 2 open."),
-		ejected:   describe("ejected", "Whether an address is left out for what calls of it came to."),
+		ejected:   describe("ejected", "Whether an address is ejected because of the results of its calls."),
 		opened:    describe("circuit_openings_total", "How often the circuit of an address opened."),
 		ejections: describe("ejections_total", "How often an address was ejected, for errors or for being slow.", "reason"),
 		probes: describe("probes_total",
-			"Probes of an address by what they came to: good, unwell (connected, but not answered as it should be) or unreachable.", "outcome"),
-		outstanding: describe("calls_in_flight", "Calls of an address that are under way."),
+			"Probes of an address, by outcome: good, unwell (connected, but without the expected answer) or unreachable.", "outcome"),
+		outstanding: describe("calls_in_flight", "Calls to an address in progress."),
 		region: prometheus.NewDesc("portico_region_up",
-			"Whether calls of a region are made: 0 if no address of its endpoints can be reached, so that each is refused.", []string{"region"}, nil),
+			"Whether calls to a region are made: 0 if no address of its endpoints can be reached, so that calls are refused.", []string{"region"}, nil),
 	}
 }
 

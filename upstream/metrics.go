@@ -34,51 +34,51 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 	m := &metrics{
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_retries_total",
-			Help: "Repetitions of reads of providers that were due: sent, or refused because the endpoint's budget of them (a fifth of " +
-				"its requests) was used up.",
+			Help: "Retries of reads of providers, by outcome: sent, or refused because the endpoint's retry budget (a fifth of its requests) was " +
+				"used up.",
 		}, []string{"region", "outcome"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_region_refusals_total", Help: "Calls that were not made, as no address of the endpoint can be reached.",
+			Name: "portico_region_refusals_total", Help: "Calls that were not made because no address of the endpoint can be reached.",
 		}, []string{"region"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_upstream_requests_total",
-			Help: "Requests that an address of a regional endpoint has answered, each attempt by itself, by the answer's status.",
+			Help: "Requests that an address of a regional endpoint answered, by status. Each attempt counts.",
 		}, append(place, "method", "code")),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_upstream_errors_total",
-			Help: "Requests to an address that brought no whole answer: dns, connect, untrusted (the provider does not trust the gateway's certificate, " +
-				"or its credential), tls_authority, tls_host, tls_expired (the provider's own comes from no trusted authority, is for another host, is " +
-				"not valid now), tls (other faults of TLS), timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its " +
-				"time was over before it could leave), too_large, broken (the connection, or what came over it).",
+			Help: "Requests to an address without a complete answer, by kind: dns, connect, untrusted (the provider does not trust the gateway's " +
+				"certificate or credential), tls_authority, tls_host, tls_expired (the provider's certificate is from an untrusted authority, " +
+				"for another host, or not valid now), tls (other TLS errors), timeout, cancelled (the client disconnected, or the answer was no " +
+				"longer needed), unsent (timed out before it was sent), too_large, broken (the connection, or the answer).",
 		}, append(place, "kind")),
 		seconds: prometheus.NewHistogramVec(meter.Seconds(
-			"portico_upstream_seconds", "Time from a request's start, with the wait for a connection, to the headers of its answer, or to its failure.",
+			"portico_upstream_seconds", "Time from a request's start, including the wait for a connection, to the headers of its answer or its "+
+				"failure.",
 		), place),
 		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_upstream_in_flight", Help: "Requests that wait for the headers of their answers.",
 		}, place),
 		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_upstream_connections", Help: "Connections that are open, idle ones among them.",
+			Name: "portico_upstream_connections", Help: "Open connections, including idle ones.",
 		}, place),
 		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_upstream_connections_total", Help: "Connections that requests got: new, or reused.",
+			Name: "portico_upstream_connections_total", Help: "Connections used by requests: new, or reused.",
 		}, append(place, "state")),
 		certificates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_upstream_certificate_expiry_timestamp_seconds", Help: "When the certificate ends that the endpoint showed last.",
+			Name: "portico_upstream_certificate_expiry_timestamp_seconds", Help: "When the certificate expires that the endpoint showed last.",
 		}, place),
 		reading: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_upstream_reads_in_flight",
-			Help: "Portico's own reads of an endpoint that are under way, of at most upstream.readsPerEndpoint for each.",
+			Help: "Portico's own reads of an endpoint in progress, at most upstream.readsPerEndpoint each.",
 		}, []string{"region"}),
 		shed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_provider_shed_total",
-			Help: "Clients' calls that were not made because they got no slot of the endpoint: share (the caller has as many under way, or waiting, as " +
-				"one caller may), or full (all callers together have). By the namespace that was to be called, none for questions of the " +
-				"gateway on a client's behalf.",
+			Help: "Clients' calls that were not made because they got no slot of the endpoint, by the reason: share (the caller has used its " +
+				"share), or full (all callers together have used all slots). By namespace; none: reads by the gateway on a client's behalf.",
 		}, []string{"provider", "region", "reason"}),
 		queued: prometheus.NewHistogramVec(meter.Seconds(
 			"portico_provider_queue_seconds",
-			"How long calls waited for a slot of the endpoint, whether they got one or not. Those that found one free are left out.",
+			"How long calls waited for a slot of the endpoint, whether they got one or not. Calls that did not wait are not counted.",
 		), []string{"region"}),
 	}
 	if registry != nil {

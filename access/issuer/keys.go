@@ -53,7 +53,7 @@ func newKeys(issuer string, o KeyOptions, f *fetcher, log *zap.Logger, metrics *
 	k := &Keys{issuer: issuer, options: o, fetcher: f, log: log, metrics: metrics}
 	set, err := load(o.Folder, issuer, time.Now())
 	if err != nil {
-		log.Warn("the kept keys of an issuer cannot be read", zap.String("issuer", issuer), zap.Error(err))
+		log.Warn("the stored keys of an issuer cannot be read", zap.String("issuer", issuer), zap.Error(err))
 	}
 	if set != nil {
 		k.set.Store(set)
@@ -182,12 +182,12 @@ func (k *Keys) fetchNow(ctx context.Context) error {
 	k.metrics.fetched(k.issuer, err)
 	if err != nil {
 		k.used.Store(true) // the caller still needs them
-		k.log.Warn("the keys of an issuer cannot be fetched; those that are known are used", zap.String("issuer", k.issuer), zap.Error(err))
+		k.log.Warn("the keys of an issuer cannot be fetched; the known ones stay in use", zap.String("issuer", k.issuer), zap.Error(err))
 		return fmt.Errorf("%w: %w", errUnavailable, err)
 	}
 	k.set.Store(set)
 	if err := save(k.options.Folder, k.issuer, set); err != nil {
-		k.log.Warn("the keys of an issuer cannot be kept for the next start", zap.String("issuer", k.issuer), zap.Error(err))
+		k.log.Warn("the keys of an issuer cannot be stored for the next start", zap.String("issuer", k.issuer), zap.Error(err))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func newMetrics(registry prometheus.Registerer, keys func() []*Keys) *Metrics {
 			Name: "portico_issuer_fetches_total", Help: "Fetches of an issuer's keys, by the result: ok, failed.",
 		}, []string{"issuer", "result"}),
 		age: prometheus.NewDesc("portico_issuer_keys_timestamp_seconds",
-			"When the keys of an issuer were fetched that are in use, in seconds since 1970; no series before the first time.", []string{"issuer"}, nil),
+			"When the issuer's keys in use were fetched, in seconds since 1970; no series before the first fetch.", []string{"issuer"}, nil),
 		failing: prometheus.NewDesc("portico_issuer_unavailable_timestamp_seconds",
 			"Since when the keys of an issuer cannot be fetched, in seconds since 1970; no series while they can.", []string{"issuer"}, nil),
 		keys: keys,

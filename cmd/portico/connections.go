@@ -47,8 +47,9 @@ type tables struct{ public, admin *connections.Table }
 func newTables(c config.Connections, trusted func() []netip.Prefix, registry prometheus.Registerer) tables {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_connections_refused_total",
-		Help: "Connections that were refused or closed, by the listener and why: all (there are too many), address (there are too many from its own), " +
-			"displaced (by one from an address with fewer), unauthenticated (without a request for too long), handshake (of TLS, which failed).",
+		Help: "Connections that were refused or closed, by listener and reason: all (too many in total), address (too many from one address), " +
+			"displaced (by a connection from an address with fewer), unauthenticated (idle for too long without an authenticated request), " +
+			"handshake (the TLS handshake failed).",
 	}, []string{"listener", "reason"})
 	registry.MustRegister(refused)
 	table := func(listener string, all, perAddress int) *connections.Table {
@@ -64,7 +65,7 @@ func newTables(c config.Connections, trusted func() []netip.Prefix, registry pro
 	}
 	all := tables{table("public", c.All, c.PerAddress), table("admin", adminConnections, adminConnectionsPerAddress)}
 	registry.MustRegister(openConnections{
-		all, prometheus.NewDesc("portico_connections", "Open connections, by the listener: public, admin.", []string{"listener"}, nil),
+		all, prometheus.NewDesc("portico_connections", "Open connections, by listener: public, admin.", []string{"listener"}, nil),
 	})
 	return all
 }

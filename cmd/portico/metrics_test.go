@@ -94,10 +94,10 @@ const pageHead = `# Metrics
 
 <!-- Written by a test: go test ./cmd/portico -run TestMetricsPage -update -->
 
-What the admin listener shows under ` + "`/metrics`" + `, beside what the Go runtime and the process tell of themselves
-(` + "`go_…`, `process_…`" + `). Labels hold names of the region map, or words from lists in the code, never what a client
-sent. Histograms are native and classic at once; those of requests and calls carry exemplars, whose
-` + "`correlation_id`" + ` is the one of the log and of the client's answer, and whose ` + "`trace_id`" + ` those of sampled traces have.
+The metrics of ` + "`/metrics`" + ` on the admin listener, besides those of the Go runtime and the process (` + "`go_…`" + `,
+` + "`process_…`" + `). Labels contain names from the region map or words from lists in the code, never text from clients.
+Histograms are both native and classic. Those of requests and calls have exemplars: their ` + "`correlation_id`" + ` is the one
+in the log and in the client's answer, and sampled traces add their ` + "`trace_id`" + `.
 
 | metric | kind | labels | meaning |
 |---|---|---|---|

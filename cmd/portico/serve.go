@@ -49,7 +49,7 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 			memory, stopPacing, err := garbage.Start(cfg.Process.Garbage, cfg.Process.MemoryShare)
 			defer stopPacing()
 			if memory < math.MaxInt64 || err != nil {
-				log.Info("the bound of this process's memory", zap.Int64("keptBelow", memory), zap.Error(err))
+				log.Info("memory limit of this process", zap.Int64("bytes", memory), zap.Error(err))
 			}
 			public, admin, err := listen(c.Context(), cfg)
 			if err != nil {

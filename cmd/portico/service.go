@@ -122,7 +122,7 @@ func (s *service) openAccess() *zap.Logger {
 	s.access = lines
 	s.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: "portico_access_lines_lost_total",
-		Help: "Lines of the access log that were not written: the standard error took fewer than there were, or failed.",
+		Help: "Lines of the access log that were not written, because standard error was too slow or failed.",
 	}, func() float64 { return float64(lines.Lost()) }))
 	return log
 }
@@ -139,7 +139,7 @@ func (s *service) openAudit(path string) (*zap.Logger, error) {
 		log = s.audit.Logger()
 	}
 	s.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
-		Name: "portico_audit_failures_total", Help: "Audit lines that could not be written to the file of log.audit.",
+		Name: "portico_audit_failures_total", Help: "Audit lines that could not be written to the file log.audit.",
 	}, func() float64 {
 		if s.audit == nil {
 			return 0

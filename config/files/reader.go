@@ -50,7 +50,7 @@ func (r *Reader) NamedFile(at *yamltree.Node, setting, path string) string {
 	r.Sources.record(path)
 	if err := checkReadable(path); err != nil {
 		r.Fault(at, fmt.Sprintf("%s: %s cannot be read: %s", setting, path, errorText(err)),
-			"a readable file; paths are relative to the file they stand in")
+			"a readable file; paths are relative to the file that names them")
 	}
 	return path
 }
@@ -100,17 +100,17 @@ func (r *Reader) read(path, canonical string, data []byte) *yamltree.Node {
 // include merges the files that a pattern matches, sorted by name.
 func (r *Reader) include(root, pattern *yamltree.Node) {
 	if pattern.Kind != yamltree.Scalar || pattern.Text == "" {
-		r.reportIncomplete(pattern, "an include is no file pattern", "a path or pattern, relative to this file, such as regions/*.yaml")
+		r.reportIncomplete(pattern, "an include is not a file pattern", "a path or pattern, relative to this file, such as regions/*.yaml")
 		return
 	}
 	paths, err := matchFiles(pattern.File, pattern.Text)
 	r.Sources.recordInclude(pattern.File, pattern.Text, paths)
 	if err != nil {
-		r.reportIncomplete(pattern, fmt.Sprintf("include %q is no file pattern", pattern.Text), "a path with *, ? and [a-z]")
+		r.reportIncomplete(pattern, fmt.Sprintf("include %q is not a valid file pattern", pattern.Text), "a path with *, ? and [a-z]")
 		return
 	}
 	if len(paths) == 0 {
-		r.reportIncomplete(pattern, fmt.Sprintf("include %q names no file", pattern.Text),
+		r.reportIncomplete(pattern, fmt.Sprintf("include %q matches no file", pattern.Text),
 			"files that exist; paths are relative to the file that includes them")
 		return
 	}
@@ -125,7 +125,7 @@ func (r *Reader) readInclude(path string, pattern *yamltree.Node) *yamltree.Node
 	canonical := realPath(path)
 	for i, open := range r.openFiles {
 		if open == canonical {
-			r.Fault(pattern, fmt.Sprintf("include of %s leads back to it: %s", path, r.cyclePath(i, canonical)), "each file once")
+			r.Fault(pattern, fmt.Sprintf("include of %s is a cycle: %s", path, r.cyclePath(i, canonical)), "each file once")
 			return nil
 		}
 	}

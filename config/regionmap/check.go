@@ -32,7 +32,7 @@ func (b *mapReader) checkType(p providerNodes, n typeNodes, t *regions.ResourceT
 		b.checkTopLevel(n, t)
 	}
 	if t.Subservice == "" && regions.WantsSubservice(templateText(n.Object)) {
-		b.Fault(n.Get("endpointTemplate"), fmt.Sprintf("endpointTemplate wants {subservice}, but type %s has none", t.Name),
+		b.Fault(n.Get("endpointTemplate"), fmt.Sprintf("endpointTemplate uses {subservice}, but type %s has none", t.Name),
 			"add subservice to the type, or leave {subservice} out")
 		return
 	}
@@ -46,11 +46,11 @@ func (b *mapReader) checkNested(n typeNodes, t *regions.ResourceType) {
 	parent := t.Name[:strings.LastIndexByte(t.Name, '/')]
 	switch {
 	case t.Parent == nil:
-		b.Fault(n.At("name"), fmt.Sprintf("nested type %s without its parent %s", t.FullName, parent),
+		b.Fault(n.At("name"), fmt.Sprintf("nested type %s has no parent type %s", t.FullName, parent),
 			"declare "+parent+" in the same provider")
 		return
 	case t.Parent.Kind == regions.Extension:
-		b.Fault(n.At("name"), fmt.Sprintf("type %s is nested below the extension %s", t.FullName, parent), "extensions without nested types")
+		b.Fault(n.At("name"), fmt.Sprintf("type %s is nested below the extension %s", t.FullName, parent), "no types below extensions")
 	case t.Kind == regions.Extension:
 		b.Fault(n.At("kind"), fmt.Sprintf("extension %s is a nested type", t.FullName), "a type of one segment, or kind: tracked, proxyOnly")
 	}
@@ -76,7 +76,7 @@ func sameLocations(declared []locatedText, effective []string) bool {
 
 func (b *mapReader) checkTopLevel(n typeNodes, t *regions.ResourceType) {
 	if t.Kind == regions.ProxyOnly && t.Routing == regions.Regional && len(t.Locations) > 1 {
-		b.Fault(n.At("name"), fmt.Sprintf("top-level proxyOnly type %s lies in several regions (%s): no one could find its instances",
+		b.Fault(n.At("name"), fmt.Sprintf("top-level proxyOnly type %s has several regions (%s): its instances could not be found",
 			t.FullName, yamltree.Choice(t.Locations)), "routing: global, one location, a parent, or kind: tracked")
 	}
 }

@@ -65,7 +65,7 @@ func (b *mapReader) readURLs(e yamltree.Entry) []*url.URL {
 }
 
 // templateForm describes an endpointTemplate.
-const templateForm = "an address that may hold {region}, {subservice} and {namespace}"
+const templateForm = "an address that may contain {region}, {subservice} and {namespace}"
 
 // checkTemplate checks an endpointTemplate with every region, and normalizes it. An invalid
 // template becomes "".
@@ -83,7 +83,7 @@ func (b *mapReader) checkTemplate(o *setting.Object, template *string, namespace
 		if end := strings.IndexByte(word, '}'); end >= 0 {
 			word = word[:end+1]
 		}
-		b.Fault(n, "endpointTemplate holds "+yamltree.Quote(word)+", which is no placeholder", allowed)
+		b.Fault(n, "endpointTemplate contains "+yamltree.Quote(word)+", which is not a placeholder", allowed)
 		return
 	}
 	for _, region := range b.m.Regions() {

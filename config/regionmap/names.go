@@ -55,11 +55,11 @@ const namespaceForm = "ASCII letters, digits and single full stops between them,
 func CheckNamespace(r *yamltree.Report, at *yamltree.Node, namespace string) bool {
 	switch {
 	case !arm.ValidNamespace(namespace):
-		r.Fault(at, yamltree.QuoteASCII(namespace)+" is no provider namespace", namespaceForm)
+		r.Fault(at, yamltree.QuoteASCII(namespace)+" is not a valid provider namespace", namespaceForm)
 	case oneOfFold(ownNamespaces(), namespace):
-		r.Fault(at, "namespace "+yamltree.Quote(namespace)+" is the gateway's own", "any but "+yamltree.Choice(ownNamespaces()))
+		r.Fault(at, "namespace "+yamltree.Quote(namespace)+" belongs to the gateway", "any but "+yamltree.Choice(ownNamespaces()))
 	case oneOfFold(pathWords(), namespace):
-		r.Fault(at, "namespace "+yamltree.Quote(namespace)+" has a meaning of its own in paths", "any but "+yamltree.Choice(pathWords()))
+		r.Fault(at, "namespace "+yamltree.Quote(namespace)+" is reserved in paths", "any but "+yamltree.Choice(pathWords()))
 	default:
 		return checkReserved(r, at, "namespace", namespace, strings.Split(namespace, "."))
 	}
@@ -94,10 +94,10 @@ func CheckTypeName(r *yamltree.Report, at *yamltree.Node, name string) bool {
 	for _, s := range segments {
 		switch {
 		case !arm.ValidTypeName(s):
-			r.Fault(at, yamltree.QuoteASCII(name)+" is no type name", typeForm)
+			r.Fault(at, yamltree.QuoteASCII(name)+" is not a valid type name", typeForm)
 			return false
 		case oneOfFold(pathWords(), s):
-			r.Fault(at, "type "+yamltree.Quote(name)+" uses "+yamltree.Quote(s)+", which has a meaning of its own in paths",
+			r.Fault(at, "type "+yamltree.Quote(name)+" uses "+yamltree.Quote(s)+", which is reserved in paths",
 				"any but "+yamltree.Choice(pathWords()))
 			return false
 		}

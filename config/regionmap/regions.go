@@ -73,7 +73,7 @@ func CheckRegion(r *yamltree.Report, at *yamltree.Node, path, name string, m *re
 	if _, ok := m.Region(name); ok {
 		return true
 	}
-	r.Fault(at, fmt.Sprintf("%s %s is no region of this configuration", path, yamltree.Quote(name)), regionNames(m))
+	r.Fault(at, fmt.Sprintf("%s %s is not a region of this configuration", path, yamltree.Quote(name)), regionNames(m))
 	return false
 }
 

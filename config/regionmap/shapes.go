@@ -23,7 +23,7 @@ func (b *mapReader) readShapes(p *provider) {
 		document, err := documents.Load(path)
 		if err != nil {
 			b.files.RecordFiles(path)
-			b.Fault(named.at, "spec: "+err.Error(), "a readable OpenAPI document; paths are relative to the file they stand in")
+			b.Fault(named.at, "spec: "+err.Error(), "a readable OpenAPI document; paths are relative to the file that names them")
 			continue
 		}
 		b.addShapes(p, documents, document, named)
@@ -47,10 +47,10 @@ func (b *mapReader) addShapes(p *provider, all schema.Library, document *schema.
 		shape, err := shapeOf(all, put)
 		switch {
 		case err != nil:
-			b.Fault(named.at, fmt.Sprintf("spec: %s does not say what the bodies of %s/%s hold: PUT %s: %v", named.text, p.Namespace, t.Name, put.Path, err),
-				"a document whose references lead somewhere")
+			b.Fault(named.at, fmt.Sprintf("spec: %s does not define the bodies of %s/%s: PUT %s: %v", named.text, p.Namespace, t.Name, put.Path, err),
+				"a document whose references can be resolved")
 		case t.Shapes[arm.Fold(version)] != nil:
-			b.Fault(named.at, fmt.Sprintf("spec: %s says again what the bodies of %s/%s of api-version %s hold", named.text, p.Namespace, t.Name, version),
+			b.Fault(named.at, fmt.Sprintf("spec: %s defines the bodies of %s/%s of api-version %s a second time", named.text, p.Namespace, t.Name, version),
 				"one document for each type and api-version")
 		default:
 			if t.Shapes == nil {
@@ -60,7 +60,7 @@ func (b *mapReader) addShapes(p *provider, all schema.Library, document *schema.
 		}
 	}
 	if served == 0 {
-		b.Fault(named.at, fmt.Sprintf("spec: %s, of version %s, has no PUT of a type of %s that has this api-version", named.text,
+		b.Fault(named.at, fmt.Sprintf("spec: %s, of version %s, has no PUT of a type of %s with this api-version", named.text,
 			yamltree.Quote(version), p.Namespace),
 			"a document whose info.version is an api-version of the types that it describes: "+yamltree.Choice(versionsOf(p.Types)))
 	}

@@ -126,7 +126,7 @@ func capacityRows(into **regions.SKUCapacity) *setting.Setting {
 		case c.Minimum > c.Maximum:
 			o.Fault(most, fmt.Sprintf("%s.maximum %d is less than the minimum %d", o.Path, c.Maximum, c.Minimum), "at least the minimum")
 		case usual != nil && (c.Default < c.Minimum || c.Default > c.Maximum):
-			o.Fault(usual, fmt.Sprintf("%s.default %d does not lie between minimum and maximum", o.Path, c.Default),
+			o.Fault(usual, fmt.Sprintf("%s.default %d is not between minimum and maximum", o.Path, c.Default),
 				fmt.Sprintf("%d to %d", c.Minimum, c.Maximum))
 		}
 	}).IfGiven().Default("none")
@@ -137,12 +137,12 @@ func (b *mapReader) checkSKUs(n typeNodes, t *regions.ResourceType) {
 	for _, s := range n.skus {
 		for _, l := range s.locations {
 			if !t.OffersLocation(l.text) {
-				b.Fault(l.at, fmt.Sprintf("a SKU of type %s has location %s, which the type has not", t.FullName, l.text), yamltree.Choice(t.Locations))
+				b.Fault(l.at, fmt.Sprintf("a SKU of type %s has location %s, which the type does not have", t.FullName, l.text), yamltree.Choice(t.Locations))
 			}
 		}
 		for _, v := range s.versions {
 			if !t.Supports(v.text) {
-				b.Fault(v.at, fmt.Sprintf("a SKU of type %s has api-version %s, which the type has not", t.FullName, v.text), yamltree.Choice(t.APIVersions))
+				b.Fault(v.at, fmt.Sprintf("a SKU of type %s has api-version %s, which the type does not have", t.FullName, v.text), yamltree.Choice(t.APIVersions))
 			}
 		}
 		for _, f := range s.features {
@@ -156,7 +156,7 @@ func (b *mapReader) checkSKUs(n typeNodes, t *regions.ResourceType) {
 		}
 	}
 	if t.Key == t.Provider.Key+"/skus" && len(t.Provider.SKUTypes()) > 0 {
-		b.Fault(n.At("name"), fmt.Sprintf("type %s beside the skus of another type: both would be listed under that name", t.FullName),
+		b.Fault(n.At("name"), fmt.Sprintf("type %s conflicts with the skus of another type: both would be listed under that name", t.FullName),
 			"another name, or no skus in the provider's types")
 	}
 }

@@ -59,7 +59,7 @@ func Issuer() Rule[string] {
 	wrong := func(text string) string {
 		u, wrong := parseWebURL(text)
 		if wrong == "" && u.Scheme == "http" && !LoopbackHost(u.Hostname()) {
-			wrong = "is neither https nor on this machine"
+			wrong = "is neither https nor a loopback address"
 		}
 		return wrong
 	}
@@ -86,7 +86,7 @@ func Webhook() Rule[*url.URL] {
 			u.RawQuery = query
 			return u, true
 		},
-		Noun:    "address of a receiver",
+		Noun:    "webhook URL",
 		Allowed: "https://host[:port][/path][?query], or http:// for a loopback host, without credentials before the host",
 		Secret:  true,
 		Schema:  matching(`^[Hh][Tt][Tt][Pp][Ss]?://[^\s#@/?]+([/?][^\s#]*)?$`),
@@ -101,7 +101,7 @@ func WebhookSecret() Rule[[]byte] {
 			raw, err := base64.StdEncoding.Strict().DecodeString(encoded)
 			return raw, found && err == nil && len(raw) >= 24 && len(raw) <= 64
 		},
-		Noun:    "secret of a webhook",
+		Noun:    "webhook secret",
 		Allowed: "whsec_ and base64 of 24 to 64 random bytes: echo whsec_$(head -c 32 /dev/urandom | base64)",
 		Secret:  true,
 		Schema:  matching("^whsec_[0-9A-Za-z+/]{32,86}={0,2}$"),
@@ -138,17 +138,17 @@ func parseWebURL(text string) (u *url.URL, wrong string) {
 	parsed, err := url.Parse(text)
 	switch {
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
-		return nil, "holds white space, control characters or letters beyond ASCII"
+		return nil, "contains white space, control characters or letters beyond ASCII"
 	case strings.Contains(text, "#"):
 		return nil, "has a fragment"
 	case strings.Contains(text, "?"):
 		return nil, "has a query"
 	case err != nil:
-		return nil, "is no URL" // the error would quote it
+		return nil, "is not a URL" // the error would quote it
 	case parsed.User != nil:
-		return nil, "holds credentials"
+		return nil, "contains credentials"
 	case parsed.Scheme == "":
-		return nil, "is relative"
+		return nil, "has no scheme"
 	case parsed.Scheme != "http" && parsed.Scheme != "https":
 		return nil, "is neither http nor https"
 	}
@@ -172,11 +172,11 @@ func canonicalHost(scheme, host string) (canonical, wrong string) {
 	if bare, isIP6 := strings.CutPrefix(name, "["); isIP6 {
 		ip, err := netip.ParseAddr(strings.TrimSuffix(bare, "]"))
 		if err != nil || !ip.Is6() || ip.Zone() != "" {
-			return "", "names no valid host"
+			return "", "has no valid host"
 		}
 		name = "[" + ip.String() + "]"
 	} else if !validHost(name) {
-		return "", "names no valid host"
+		return "", "has no valid host"
 	}
 	if port == "" || scheme == "https" && port == "443" || scheme == "http" && port == "80" {
 		return name, ""
@@ -215,7 +215,7 @@ func validHost(name string) bool {
 // BadAddress describes an invalid address. It does not quote an address that may contain
 // credentials.
 func BadAddress(path, text, wrong string) string {
-	if strings.Contains(text, "@") || wrong == "is no URL" {
+	if strings.Contains(text, "@") || wrong == "is not a URL" {
 		return fmt.Sprintf("%s %s", path, wrong)
 	}
 	return fmt.Sprintf("%s %s %s", path, yamltree.Quote(text), wrong)
@@ -283,7 +283,7 @@ func DNSLabel() Rule[string] {
 				strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 		},
 		Shown:   true,
-		Noun:    "part of a host name",
+		Noun:    "DNS label",
 		Allowed: "1 to 63 lower-case letters, digits and hyphens",
 		Schema:  matching("^[0-9a-z]([0-9a-z-]{0,61}[0-9a-z])?$"),
 	}
@@ -304,7 +304,7 @@ func RedirectHost() Rule[string] {
 		},
 		Shown: true,
 		Noun:  "host to redirect to",
-		Allowed: "a host such as files.contoso.example, *. before a domain of at least two labels for all hosts below it, and maybe a port such as " +
+		Allowed: "a host such as files.contoso.example, *. before a domain of at least two labels for all hosts below it, with an optional port such as " +
 			":8443; no scheme, no path",
 		Schema: matching(`^(\*\.)?[0-9A-Za-z.-]+(:[1-9][0-9]{0,4})?$`),
 	}

@@ -90,7 +90,7 @@ func AtLeastTwo() Rule[int] { return countBetween(2, math.MaxInt32, "number of a
 
 // CountOrZero accepts a whole number, which may be zero.
 func CountOrZero() Rule[int] {
-	r := countBetween(0, math.MaxInt32, "number")
+	r := countBetween(0, math.MaxInt32, "whole number")
 	r.Schema = Schema{Type: "integer"}
 	return r
 }

@@ -12,14 +12,14 @@ import (
 // Rule defines the valid texts of a single value.
 type Rule[T any] struct {
 	Parse   func(text string) (T, bool)
-	Noun    string // what was expected, for "is no …"
+	Noun    string // what is expected, for "is not a valid …"
 	Allowed string
 	Secret  bool // the text must not be quoted
 	// Shown means that a valid value is neither secret nor names a person, so operators may see it.
 	// Values of rules without it are shown as REDACTED.
 	Shown         bool
 	Schema        Schema
-	describeWrong func(text string) string // describes the error, instead of "is no …"
+	describeWrong func(text string) string // describes the error, instead of "is not a valid …"
 }
 
 // Fault describes a text at path that Parse rejected.
@@ -28,9 +28,9 @@ func (r Rule[T]) Fault(path, text string) string {
 	case r.describeWrong != nil:
 		return BadAddress(path, text, r.describeWrong(text))
 	case r.Secret:
-		return fmt.Sprintf("%s: the value is no %s", path, r.Noun)
+		return fmt.Sprintf("%s: the value is not a valid %s", path, r.Noun)
 	}
-	return fmt.Sprintf("%s: %s is no %s", path, yamltree.Quote(text), r.Noun)
+	return fmt.Sprintf("%s: %s is not a valid %s", path, yamltree.Quote(text), r.Noun)
 }
 
 // Bool accepts true and false.
@@ -40,7 +40,7 @@ func Bool() Rule[bool] {
 			return text == "true", text == "true" || text == "false"
 		},
 		Shown:   true,
-		Noun:    "truth value",
+		Noun:    "boolean",
 		Allowed: "true, false",
 		Schema:  Schema{Type: "boolean", Words: []string{"true", "false"}},
 	}
@@ -58,7 +58,7 @@ func Enum[E fmt.Stringer](values []E) Rule[E] {
 			return v, false
 		},
 		Shown:   true,
-		Noun:    "legal value",
+		Noun:    "value",
 		Allowed: yamltree.Choice(values),
 		Schema:  oneWord(values),
 	}

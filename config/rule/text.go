@@ -181,7 +181,7 @@ func FeatureName() Rule[string] {
 	return Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidFeatureName(text) },
 		Shown:   true,
-		Noun:    "name of a feature",
+		Noun:    "feature name",
 		Allowed: "letters, digits, full stops, hyphens and underscores, at most 128",
 	}
 }
@@ -194,7 +194,7 @@ func FullFeatureName() Rule[string] {
 			return text, ok
 		},
 		Shown:   true,
-		Noun:    "full name of a feature",
+		Noun:    "feature name with namespace",
 		Allowed: "a namespace and the name of a feature, such as Contoso.Compute/bigMachines",
 	}
 }
@@ -208,6 +208,6 @@ func RequestTarget() Rule[string] {
 				!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' })
 		},
 		Noun:    "path",
-		Allowed: "an absolute path, maybe with a query, in ASCII and without #, such as /healthz",
+		Allowed: "an absolute path, optionally with a query, in ASCII and without #, such as /healthz",
 	}
 }

@@ -51,7 +51,7 @@ func TestARowIsEnough(t *testing.T) {
 		t.Errorf("%+v", b)
 	}
 	for text, want := range map[string]string{
-		"oven: {heat: 0s}":          `x.yaml:1: oven.heat: "0s" is no positive duration (allowed: above 0s and at most 8784h, such as 500ms, 5s or 1h30m)`,
+		"oven: {heat: 0s}":          `x.yaml:1: oven.heat: "0s" is not a valid positive duration (allowed: above 0s and at most 8784h, such as 500ms, 5s or 1h30m)`,
 		"oven: {hat: 1h}":           `x.yaml:1: unknown key "hat" in oven (allowed: heat, loafs, shops)`,
 		"oven: {loafs: rye}":        "x.yaml:1: oven.loafs is a single value, not a list (allowed: a list, such as [a, b])",
 		"oven:\n  shops:\n  - {}\n": "x.yaml:3: oven.shops.name is missing (allowed: 1 to 64 ASCII letters, digits, -, _ and .)",
@@ -77,7 +77,7 @@ func TestARowIsDescribed(t *testing.T) {
 		"\n**`oven.heat`** — positive duration; default `1h`; needs a restart.  \nHow long it heats.  \nAllowed: above 0s",
 		"\n**`oven.loafs`** — list; items: identifier.  \nWhat is in it.",
 		"\n**`oven.shops[].name`** — identifier; required.  \nThe shop's name.",
-		"\n**`oven.shops[].seats`** — number; default `4`.  \nHow many may sit.",
+		"\n**`oven.shops[].seats`** — whole number; default `4`.  \nHow many may sit.",
 	} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, page.String())

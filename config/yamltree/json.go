@@ -38,6 +38,6 @@ func (r *Report) scalarJSON(n *Node) any {
 			return v
 		}
 	}
-	r.Fault(n, Quote(n.Text)+" has no form in JSON", "a text, a number, true, false, a list or a mapping")
+	r.Fault(n, Quote(n.Text)+" cannot be written as JSON", "a string, a number, true, false, a list or a mapping")
 	return nil
 }

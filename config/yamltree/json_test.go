@@ -46,7 +46,7 @@ func TestWhatJSONCannotSayIsReported(t *testing.T) {
 	r := &Report{}
 	r.JSON(r.Parse("x.yaml", []byte("a: 1\nb: [.inf, .nan]\n")))
 	faults := r.Err()
-	if faults == nil || strings.Count(faults.Error(), "\n") != 1 || !strings.Contains(faults.Error(), `x.yaml:2: ".inf" has no form in JSON`) {
+	if faults == nil || strings.Count(faults.Error(), "\n") != 1 || !strings.Contains(faults.Error(), `x.yaml:2: ".inf" cannot be written as JSON`) {
 		t.Errorf("%v", faults)
 	}
 }

@@ -39,7 +39,7 @@ func (r *Report) Parse(file string, data []byte) *Node {
 	}
 	tokens := lexer.Tokenize(string(data))
 	if bad := tokens.InvalidToken(); bad != nil {
-		r.Fault(nodeAt(file, bad), syntaxMessage(bad.Error), "")
+		r.syntaxFault(nodeAt(file, bad), bad.Error)
 		return nil
 	}
 	if !r.checkPlain(file, tokens) {
@@ -47,8 +47,7 @@ func (r *Report) Parse(file string, data []byte) *Node {
 	}
 	parsed, err := parser.Parse(joinPlainScalars(tokens), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		at, what := syntaxFault(top, err)
-		r.Fault(at, what, "")
+		r.parserFault(top, err)
 		return nil
 	}
 	return r.rootOf(top, parsed)
@@ -88,11 +87,11 @@ func (r *Report) checkPlain(file string, tokens token.Tokens) bool {
 		what := ""
 		switch t.Type {
 		case token.AnchorType, token.AliasType, token.MergeKeyType:
-			what = "anchors, aliases and merge keys are not read"
+			what = "anchors, aliases and merge keys are not supported"
 		case token.TagType, token.DirectiveType:
-			what = "tags and directives are not read"
+			what = "tags and directives are not supported"
 		case token.MappingKeyType:
-			what = "complex keys are not read"
+			what = "complex keys are not supported"
 		case token.SequenceStartType, token.MappingStartType:
 			depth++
 		case token.SequenceEndType, token.MappingEndType:
@@ -132,7 +131,7 @@ func (r *Report) convert(file string, from ast.Node) *Node {
 	case *ast.MappingNode:
 		r.convertEntries(n, v.Values...)
 	default:
-		r.Fault(n, fmt.Sprintf("a YAML %s is not read", from.Type()), "plain mappings, lists and values")
+		r.Fault(n, fmt.Sprintf("a YAML %s is not supported", from.Type()), "plain mappings, lists and values")
 	}
 	return n
 }
@@ -163,22 +162,28 @@ func nodeAt(file string, t *token.Token) *Node {
 	return n
 }
 
-// syntaxFault returns only the message of a parser's error, because its full text would quote the
+// parserFault reports only the message of a parser's error, because its full text would quote the
 // file, including secrets.
-func syntaxFault(top *Node, err error) (at *Node, what string) {
+func (r *Report) parserFault(top *Node, err error) {
 	var placed interface {
 		GetMessage() string
 		GetToken() *token.Token
 	}
-	if errors.As(err, &placed) {
-		return nodeAt(top.File, placed.GetToken()), syntaxMessage(placed.GetMessage())
+	if !errors.As(err, &placed) {
+		r.Fault(top, "not valid YAML", "")
+		return
 	}
-	return top, "no YAML"
+	r.syntaxFault(nodeAt(top.File, placed.GetToken()), placed.GetMessage())
 }
 
-// syntaxMessage formats the parser's message on one line.
-func syntaxMessage(complaint string) string {
-	return "no YAML: " + strings.NewReplacer("\t", `\t`, "\r", `\r`, "\n", `\n`).Replace(complaint)
+// syntaxFault reports a message of the lexer or parser on one line. Their messages about tabs all
+// mean tabs at the beginning of a line, but do not say so.
+func (r *Report) syntaxFault(at *Node, message string) {
+	if strings.Contains(message, "\t") || strings.Contains(message, "tab character") {
+		r.Fault(at, "not valid YAML: a tab is used for indentation", "spaces")
+		return
+	}
+	r.Fault(at, "not valid YAML: "+strings.NewReplacer("\r", `\r`, "\n", `\n`).Replace(message), "")
 }
 
 // invalidUTF8 returns the index of the first byte that is not UTF-8, or is a control character

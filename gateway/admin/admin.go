@@ -200,7 +200,7 @@ func pageSize(query url.Values) (int, error) {
 	}
 	n, err := strconv.Atoi(limit)
 	if err != nil || n < 1 || n > largestPage {
-		return 0, arm.NewError(arm.InvalidQueryParameter, "limit", "it is a number from 1 to 1000").About("limit")
+		return 0, arm.NewError(arm.InvalidQueryParameter, "limit", "it must be a number from 1 to 1000").About("limit")
 	}
 	return n, nil
 }
@@ -226,7 +226,7 @@ func listOf[T, S any](elements []T, show func(T) S) api.Page[S] {
 
 // invalidPosition returns the error for an after parameter that comes from no nextLink.
 func invalidPosition() *arm.Error {
-	return arm.NewError(arm.InvalidQueryParameter, "after", "it is that of a nextLink").About("after")
+	return arm.NewError(arm.InvalidQueryParameter, "after", "it must be the token of a nextLink").About("after")
 }
 
 // nextPage returns the link to the page of a list that starts after a position.

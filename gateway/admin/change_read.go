@@ -57,7 +57,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 					read.last = forgotten.First - 1
 					continue
 				}
-				err = l.eventsGone("events behind it are no longer kept; the first one that is has the token ", forgotten.First-1)
+				err = l.eventsGone("events after it are no longer stored; the first stored event has the token ", forgotten.First-1)
 			}
 			return read, err
 		}
@@ -65,7 +65,7 @@ func (l *listener) readFeed(ctx context.Context, q feedQuery) (feedPart, error) 
 			shown := changeOf(e)
 			wanted, err := l.wantsEvent(ctx, q, &e, shown.Type)
 			if err != nil {
-				return read, fmt.Errorf("ask whom an event concerns: %w", err)
+				return read, fmt.Errorf("find the readers of an event: %w", err)
 			}
 			if wanted {
 				text, err := json.Marshal(shown)
@@ -113,7 +113,7 @@ func (l *listener) latest(ctx context.Context) (int64, error) {
 func (l *listener) beforeLast(ctx context.Context, text string) (int64, error) {
 	many, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || many < 1 {
-		return 0, arm.NewError(arm.InvalidQueryParameter, "last", "it is a number of events, from 1 on").About("last")
+		return 0, arm.NewError(arm.InvalidQueryParameter, "last", "it must be a number of events, at least 1").About("last")
 	}
 	last, err := l.latest(ctx)
 	if err != nil {

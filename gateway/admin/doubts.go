@@ -17,10 +17,10 @@ import (
 )
 
 var reasonMessages = map[string]string{
-	api.WriteUnderWay:      "The write was sent, or is about to be; its call is not known to have ended.",
+	api.WriteUnderWay:      "The write was sent, or is about to be; the end of its call is not recorded.",
 	api.WriteWithoutAnswer: "The call of the write ended without a definite answer; the provider may still apply it.",
-	api.MoveUnderWay:       "A provider was told to move the resource; that ends when the job of the move knows what became of it.",
-	api.OperationPolled:    "It is the work that this URL is polled for.",
+	api.MoveUnderWay:       "A provider was asked to move the resource; the job of the move waits for the result.",
+	api.OperationPolled:    "This URL is polled for its outcome.",
 }
 
 func (l *listener) doubtOf(u inventory.Unverified, now time.Time) api.Doubt {

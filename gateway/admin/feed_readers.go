@@ -35,7 +35,7 @@ func (f *feedReaders) add(r *http.Request) (leave func(), fault error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.count == mostWaiting || f.byAddress[address] == mostWaitingEach {
-		tooMany := arm.NewError(arm.TooManyRequests, "as many readers wait for changes as may")
+		tooMany := arm.NewError(arm.TooManyRequests, "too many readers wait for changes")
 		tooMany.RetryAfter = readerRetry
 		return nil, tooMany
 	}

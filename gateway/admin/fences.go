@@ -16,10 +16,10 @@ func fenceReason(f inventory.Fence) string {
 	case f.Own:
 		return "A write landed after its resource group was deleted; it is being deleted."
 	case f.Kind == index.Put:
-		return "A PUT got no answer before its resource group was deleted. What it makes will be deleted."
+		return "A PUT got no answer before its resource group was deleted. If it creates a resource, that will be deleted."
 	}
 	return "A " + f.Kind.String() +
-		" got no answer before its resource group was deleted. Until it can no longer take effect, no resource is made under this ID."
+		" got no answer before its resource group was deleted. No resource can be created with this ID until the write can no longer take effect."
 }
 
 // listFences lists the fences of all subscriptions, at most ?limit= after ?after=.

@@ -159,7 +159,7 @@ func (l *listener) findToken(r *http.Request, token string) (config.AdminToken, 
 	client := tracing.ClientOf(r.RemoteAddr, r.Header, l.Config.Server.TrustedProxies).Address
 	found, known := matchToken(l.Config.Server.AdminTokens, token)
 	if wait := l.Attempts.Judge(client, token, found.SHA256, time.Now()); wait > 0 {
-		tooMany := arm.NewError(arm.TooManyRequests, "too many tokens were guessed from this address")
+		tooMany := arm.NewError(arm.TooManyRequests, "too many wrong tokens were sent from this address")
 		tooMany.RetryAfter = wait
 		return config.AdminToken{}, tooMany
 	}

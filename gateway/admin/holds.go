@@ -143,7 +143,7 @@ func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []
 			w.Since = e.At
 		}
 		if missing > 0 {
-			w.Message = fmt.Sprintf("The sink %s has not got %d of the last %d events of it.", sink.Name, missing, len(last))
+			w.Message = fmt.Sprintf("The sink %s has not received %d of its last %d events.", sink.Name, missing, len(last))
 			all = append(all, w)
 		}
 	}
@@ -153,7 +153,7 @@ func (l *listener) undelivered(ctx context.Context, last []events.Event) (all []
 func deadLetter(e eventlog.SinkEvent) api.Waiting {
 	return api.Waiting{
 		Reason: api.EventsUndelivered, Since: e.Since, Attempts: e.Attempts, LastOutcome: e.Failure,
-		Message: fmt.Sprintf("The event %d of it was given up for the sink %s.", e.Number, e.Sink),
+		Message: fmt.Sprintf("Its event %d was given up for the sink %s.", e.Number, e.Sink),
 		Command: command("sinks", "replay", e.Sink, strconv.FormatInt(e.Number, 10)),
 	}
 }
@@ -165,7 +165,7 @@ func (l *listener) regionGone(row *inventory.Resource) []api.Waiting {
 	}
 	return []api.Waiting{{
 		Reason: api.RegionGone, Region: row.Region, Since: row.Changed, Command: command("retire", row.Region, "--dry-run"),
-		Message: "The map has no region " + row.Region + ", where the index has it: no one can be asked for it.",
+		Message: "The map has no region " + row.Region + ", which the index names for it: no provider can be asked for it.",
 	}}
 }
 

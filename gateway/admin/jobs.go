@@ -76,11 +76,11 @@ func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 	}
 	if after := query.Get("after"); after != "" {
 		if wanted.AfterSubscription, wanted.AfterID, err = jobrow.ParseName(after); err != nil {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of a job").About("after")
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be the id of a job").About("after")
 		}
 	}
 	if kinds := l.Jobs.Kinds(); wanted.Kind != "" && !slices.Contains(kinds, wanted.Kind) {
-		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "kind", "it is one of "+strings.Join(kinds, ", ")).About("kind")
+		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "kind", "it must be one of "+strings.Join(kinds, ", ")).About("kind")
 	}
 	wanted.Limit++ // is there more?
 	found, err := l.Store.Jobs.List(r.Context(), wanted)

@@ -82,7 +82,8 @@ func (l *listener) checkRegion(region string) error {
 	for _, r := range regionsOf(l.Config.Map) {
 		names = append(names, r.Name)
 	}
-	return arm.NewError(arm.InvalidQueryParameter, "region", "it is one of "+strings.Join(names, ", ")+", or one in which the subscription has rows").
+	return arm.NewError(arm.InvalidQueryParameter, "region", "it must be one of "+strings.Join(names, ", ")+", or a region in which the subscription "+
+		"has rows").
 		About("region")
 }
 

@@ -120,7 +120,7 @@ func sinkPage[T any](
 	after := int64(0)
 	if text := query.Get("after"); text != "" {
 		if after, err = eventNumber(text); err != nil {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of an event").About("after")
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be the id of an event").About("after")
 		}
 	}
 	found, err := l.Store.Sinks.Events(r.Context(), s.Name, state, after, limit+1)
@@ -233,7 +233,7 @@ func (l *listener) forgetDead(ctx context.Context, s *webhook.Sink, number int64
 	return err
 }
 
-var errNoNumber = errors.New("no number of an event")
+var errNoNumber = errors.New("not the number of an event")
 
 func eventNumber(text string) (int64, error) {
 	number, err := strconv.ParseInt(text, 10, 64)

@@ -33,7 +33,7 @@ func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any,
 	}
 	job, err := l.Sweeps.Order(r.Context(), order)
 	if err != nil {
-		return 0, nil, fmt.Errorf("order a sweep: %w", err)
+		return 0, nil, fmt.Errorf("start a sweep: %w", err)
 	}
 	w.Header()["Location"] = []string{"/admin/jobs/" + job.Name()}
 	return http.StatusAccepted, l.jobOf(job), nil

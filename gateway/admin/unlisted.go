@@ -59,15 +59,16 @@ func (l *listener) unlistedDoubts(ctx context.Context, subscription, after strin
 // unlistedDoubt describes a region that was not listed in full in a subscription.
 func (l *listener) unlistedDoubt(at sweep.Uncovered, r sweep.UncoveredRegion) api.Doubt {
 	w := api.Waiting{Reason: api.RegionUnlisted, Region: r.Region, Since: at.Since, LastOutcome: r.Reason}
-	w.Message = "The region has not been listed in full yet, so that the index may lack resources that it holds."
+	w.Message = "The region has not been listed completely yet, so the index may lack some of its resources."
 	if at.Restored {
-		w.Message = "The region has not been listed in full since the store was restored, so that the index may lack resources that it holds."
+		w.Message = "The region has not been listed completely since the store was restored, so the index may lack some of its resources."
 	}
 	switch {
 	case len(r.Silent) > 0:
-		w.Message += " It did not answer when it was asked last: until it does, no resource is created in the subscription that might be there already."
+		w.Message += " It did not answer the latest call. Until it does, no resource can be created in the subscription that might already exist " +
+			"there."
 	case len(r.Types) > 0:
-		w.Message += " It is asked before a resource is created in the subscription, in whatever region."
+		w.Message += " It is asked before a resource is created in the subscription, in any region."
 	}
 	w.Command = "portico sweep --subscription " + at.Subscription.ID
 	if job := at.Job; job.Kind != "" && !job.State.Ended() {

@@ -82,23 +82,23 @@ func checkOrder(o *api.UnstickOrder) error {
 	}
 	switch {
 	case named != 1:
-		return arm.NewError(arm.InvalidRequestContent, "exactly one of id, job, operation, fence and sink is needed")
+		return arm.NewError(arm.InvalidRequestContent, "exactly one of id, job, operation, fence and sink is required")
 	case !slices.Contains([]string{api.Ask, api.GiveUp, api.Forget}, o.Step):
-		return arm.NewError(arm.InvalidRequestContent, "step is one of ask, giveUp and forget").About("step")
+		return arm.NewError(arm.InvalidRequestContent, "step must be ask, giveUp or forget").About("step")
 	case o.Region != "" && o.ID == "":
-		return arm.NewError(arm.InvalidRequestContent, "region goes with id alone").About("region")
+		return arm.NewError(arm.InvalidRequestContent, "region can be combined only with id").About("region")
 	case o.Resource != "" && o.Job == "" && o.Operation == "":
-		return arm.NewError(arm.InvalidRequestContent, "resource goes with job or operation alone").About("resource")
+		return arm.NewError(arm.InvalidRequestContent, "resource can be combined only with job or operation").About("resource")
 	case o.Event != "" && o.Sink == "":
-		return arm.NewError(arm.InvalidRequestContent, "event goes with sink alone").About("event")
+		return arm.NewError(arm.InvalidRequestContent, "event can be combined only with sink").About("event")
 	case o.DryRun:
 		return nil
 	case o.Step == api.GiveUp && o.Sink != "" && strings.TrimSpace(o.Reason) == "":
-		return arm.NewError(arm.InvalidRequestContent, "to give up an event needs a reason").About("reason")
+		return arm.NewError(arm.InvalidRequestContent, "giving up an event requires a reason").About("reason")
 	case o.Step == api.Forget && strings.TrimSpace(o.Reason) == "":
-		return arm.NewError(arm.InvalidRequestContent, "to forget needs a reason").About("reason")
+		return arm.NewError(arm.InvalidRequestContent, "forgetting requires a reason").About("reason")
 	case len(o.Reason) > longestReason || strings.ContainsFunc(o.Reason, func(c rune) bool { return !unicode.IsPrint(c) }):
-		return arm.NewError(arm.InvalidRequestContent, "a reason has 512 bytes at most, of printable text").About("reason")
+		return arm.NewError(arm.InvalidRequestContent, "a reason is printable text of at most 512 bytes").About("reason")
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (l unsticker) stuckID(id string) (*routing.Request, error) {
 		return nil, fault.About("id")
 	}
 	if q.Path.Group() == "" || q.Path.Hops() == 0 && q.Path.Len() != 4 {
-		return nil, arm.NewError(arm.InvalidRequestContent, "an ID is that of a resource group, or of a resource in one").About("id")
+		return nil, arm.NewError(arm.InvalidRequestContent, "id must be the ID of a resource group, or of a resource in one").About("id")
 	}
 	return q, nil
 }
@@ -172,7 +172,7 @@ func (l unsticker) stuckID(id string) (*routing.Request, error) {
 func (l unsticker) stuckOperation(ctx context.Context, text, part string) (*stuck, error) {
 	at, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(at.Path, "/") {
-		return nil, arm.NewError(arm.InvalidRequestContent, "an operation is the URL that its client polls").About("operation")
+		return nil, arm.NewError(arm.InvalidRequestContent, "operation must be the URL that its client polls").About("operation")
 	}
 	q, fault := routing.Classify(l.Config.Map, http.MethodGet, at.EscapedPath(), at.RawQuery)
 	if fault != nil && q.Path.Len() == 0 {
@@ -180,7 +180,7 @@ func (l unsticker) stuckOperation(ctx context.Context, text, part string) (*stuc
 	}
 	record, err := l.operationAt(ctx, q)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("No such operation is known, or nothing follows it.")
+		return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("The operation is unknown, or it is not followed.")
 	}
 	if err != nil {
 		return nil, err
@@ -214,9 +214,9 @@ func (l unsticker) refusal(err error, name string) error {
 	obstacle, ok := errors.AsType[*inventory.ObstacleError](err)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return arm.NewError(arm.ResourceNotFound, "", "").Saying("Nothing of it waits.").About(name)
+		return arm.NewError(arm.ResourceNotFound, "", "").Saying("It has no pending work.").About(name)
 	case errors.Is(err, jobrow.ErrEnded), errors.Is(err, jobrow.ErrLeaseLost):
-		return arm.NewError(arm.Conflict).Saying("The job has ended, or goes on just now.").About(name)
+		return arm.NewError(arm.Conflict).Saying("The job has ended, or is running right now.").About(name)
 	case !ok:
 		return err
 	}
@@ -230,10 +230,10 @@ func (l unsticker) refusal(err error, name string) error {
 }
 
 var obstacleTexts = map[inventory.Obstacle]string{
-	inventory.CallUnderWay:      "A call may be under way: wait for its end.",
+	inventory.CallUnderWay:      "A call may be in progress: wait for its end.",
 	inventory.WriteOpen:         "A write without an answer may still take effect: ask again, or wait.",
-	inventory.MoveOpen:          "A move of it is under way: give up the job of the move.",
-	inventory.OperationFollowed: "The provider works on it: ask again, or give it up when it has been followed for index.followLimit.",
-	inventory.AlreadyVerified:   "The index is sure of it: ask first, and forget it if the provider does not say.",
+	inventory.MoveOpen:          "It is being moved: give up the job of the move.",
+	inventory.OperationFollowed: "The provider is working on it: ask again, or give it up after it has been followed for index.followLimit.",
+	inventory.AlreadyVerified:   "Its row is verified: ask first, and forget it if the provider gives no clear answer.",
 	inventory.FenceStands:       "A write from before its resource group was deleted may still take effect: wait.",
 }

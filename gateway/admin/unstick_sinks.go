@@ -23,7 +23,7 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 		return nil, err
 	}
 	if event == "" {
-		const one = "Of a sink one event is given up, or forgotten: name it. Those that are tried again are listed, and the one that failed last is shown."
+		const one = "For a sink, giveUp and forget need an event. The list of retried events has it, and the sink shows the event that failed last."
 		return &stuck{
 			name: "sink/" + s.Name, giveUp: unsupported(one), forget: unsupported(one),
 			ask: func(ctx context.Context) (api.Unstuck, error) { return l.retryNow(ctx, s, 0) },
@@ -31,21 +31,21 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	}
 	number, err := eventNumber(event)
 	if err != nil {
-		return nil, arm.NewError(arm.InvalidRequestContent, "an event is named by its sequence, a number").About("event")
+		return nil, arm.NewError(arm.InvalidRequestContent, "event must be a sequence number").About("event")
 	}
 	return &stuck{
 		name:   "sink/" + s.Name + "/" + eventID(number),
 		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.retryNow(ctx, s, number) },
 		giveUp: func(ctx context.Context) (api.Unstuck, error) { return l.giveUpEvent(ctx, s, number, reason) },
 		forget: func(ctx context.Context) (api.Unstuck, error) {
-			return api.Unstuck{Outcome: "The dead letter is forgotten."}, l.forgetDead(ctx, s, number)
+			return api.Unstuck{Outcome: "The dead letter was deleted."}, l.forgetDead(ctx, s, number)
 		},
 	}, nil
 }
 
 // orderDryRun is the result of a dry run: only the replica that delivers to the sink knows
 // what an order would do.
-var orderDryRun = api.Unstuck{Outcome: "Whoever delivers to the sink is told, and says what comes of it."}
+var orderDryRun = api.Unstuck{Outcome: "The replica that delivers to the sink would be notified, and report the outcome."}
 
 // retryNow orders the delivery of one event now or, with number 0, of all that wait.
 func (l unsticker) retryNow(ctx context.Context, s *webhook.Sink, number int64) (done api.Unstuck, err error) {
@@ -58,11 +58,11 @@ func (l unsticker) retryNow(ctx context.Context, s *webhook.Sink, number int64) 
 	}
 	switch answer {
 	case webhook.Taken:
-		done.Outcome = "What waits is tried now."
+		done.Outcome = "Waiting events are retried now."
 	case webhook.Sending:
-		done.Outcome = "It is being sent just now."
+		done.Outcome = "The event is being sent right now."
 	case webhook.Behind:
-		done.Outcome = "The first event of its resource that waits is tried now. It comes behind that."
+		done.Outcome = "The first waiting event of the same resource is retried now; this event follows it."
 	default:
 		return done, l.notWaiting(ctx, s, number)
 	}
@@ -81,13 +81,13 @@ func (l unsticker) giveUpEvent(ctx context.Context, s *webhook.Sink, number int6
 	var text string
 	switch answer {
 	case webhook.Taken:
-		return api.Unstuck{Outcome: "The event is a dead letter now: it can be replayed, or forgotten. What waited for it is tried."}, nil
+		return api.Unstuck{Outcome: "The event is now a dead letter: it can be replayed or forgotten. Events that waited for it are retried."}, nil
 	case webhook.Sending:
-		text = "The event is being sent just now: wait for what comes of it."
+		text = "The event is being sent right now: wait for the outcome."
 	case webhook.Untried:
-		text = "The receiver was never sent the event: ask first."
+		text = "The event was never sent to the receiver: ask first."
 	case webhook.Full:
-		text = "As many dead letters are kept as may be: replay or forget some."
+		text = "The sink has the maximum number of dead letters: replay or forget some."
 	default:
 		return done, l.notWaiting(ctx, s, number)
 	}
@@ -101,9 +101,10 @@ func (l unsticker) notWaiting(ctx context.Context, s *webhook.Sink, number int64
 	case err != nil:
 		return fmt.Errorf("read the dead letters of a sink: %w", err)
 	case slices.ContainsFunc(dead, func(e eventlog.SinkEvent) bool { return e.Number == number }):
-		return arm.NewError(arm.Conflict).Saying("The event was given up: replay it, or forget it.")
+		return arm.NewError(arm.Conflict).Saying("The event was already given up: replay it, or forget it.")
 	}
-	return arm.NewError(arm.ResourceNotFound, "", "").Saying("The event does not wait: the sink has taken it, does not want it, or has not come to it.")
+	return arm.NewError(arm.ResourceNotFound, "", "").Saying("The event is not waiting: the sink has received it, excludes it, or has not read " +
+		"it yet.")
 }
 
 func sinkRefusal(err error) error {
@@ -111,7 +112,7 @@ func sinkRefusal(err error) error {
 		return arm.NewError(arm.Conflict).Saying("The event waits for the event %d of the same resource: give that up first.", behind.First)
 	}
 	if errors.Is(err, webhook.ErrNotTaken) {
-		fault := arm.NewError(arm.ServiceUnavailable, "").Saying("No one who delivers to the sink has taken the order in time. Nothing was done.")
+		fault := arm.NewError(arm.ServiceUnavailable, "").Saying("No replica that delivers to the sink took the order in time. Nothing was done.")
 		fault.RetryAfter = orderRetry
 		return fault
 	}

@@ -25,7 +25,7 @@ func (l unsticker) trigger(ctx context.Context, jobs ...jobrow.Job) (done api.Un
 			return done, fmt.Errorf("trigger a job: %w", err)
 		}
 		if running {
-			done.Outcome = "The job is being worked on just now."
+			done.Outcome = "The job is running right now."
 		}
 		l.Jobs.Nudge(j.Kind)
 		done.Jobs = append(done.Jobs, j.Name())
@@ -41,7 +41,8 @@ func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 		return nil, fmt.Errorf("read what a resource waits for: %w", err)
 	}
 	if u.Row == nil && len(u.Writes) == 0 {
-		return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("The index has no such resource. Fences and strays are named as such.").About(id)
+		return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("The index has no such resource. For a fence or a stray, say so in the " +
+			"request.").About(id)
 	}
 	return &stuck{
 		name: id,
@@ -54,7 +55,7 @@ func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 			}
 			err := l.Store.RequestVerify(ctx, sub, key)
 			l.Jobs.Nudge(inventory.VerifyJob)
-			return api.Unstuck{Outcome: "The provider is asked for the resource."}, err
+			return api.Unstuck{Outcome: "The provider is asked about the resource."}, err
 		},
 		giveUp: func(ctx context.Context) (api.Unstuck, error) { return l.giveUpFollows(ctx, u) },
 		forget: func(ctx context.Context) (api.Unstuck, error) {
@@ -65,7 +66,7 @@ func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 				return api.Unstuck{}, fmt.Errorf("forget a resource: %w", err)
 			}
 			l.resumeDeletion(ctx, sub, u.Row.Group)
-			return api.Unstuck{Outcome: "The index has forgotten the resource. What was below it is asked for."}, nil
+			return api.Unstuck{Outcome: "The index has forgotten the resource. The provider is asked about resources below it."}, nil
 		},
 	}, nil
 }
@@ -87,7 +88,7 @@ func (l unsticker) giveUpFollows(ctx context.Context, u inventory.Unverified) (d
 	case len(u.Writes) > 0:
 		return api.Unstuck{}, obstacleOf(u.Writes[0], l.Store.Now())
 	}
-	return unsupported("A verification ends when the provider says what became of the resource: ask again, or forget the resource.")(ctx)
+	return unsupported("A verification ends when the provider reports the state of the resource: ask again, or forget the resource.")(ctx)
 }
 
 // giveUp ends a job as if it had reached its time limit.
@@ -136,11 +137,11 @@ func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 	case err != nil:
 		return nil, fmt.Errorf("read a stuck group: %w", err)
 	case g.State != index.GroupDeleting && g.State != index.GroupMoving:
-		return nil, arm.NewError(arm.Conflict).Saying("Nothing of the resource group waits.")
+		return nil, arm.NewError(arm.Conflict).Saying("The resource group has no pending work.")
 	}
 	j, err := l.Store.Jobs.Get(ctx, g.Subscription, g.Generation)
 	if errors.Is(err, inventory.ErrNotFound) && g.State == index.GroupMoving {
-		return nil, arm.NewError(arm.Conflict).Saying("The move is a job of the group that the resources come from: name that.")
+		return nil, arm.NewError(arm.Conflict).Saying("The move is a job of the group that the resources come from: use the ID of that group.")
 	}
 	if err != nil {
 		return nil, l.refusal(err, q.Path.String())
@@ -180,8 +181,8 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part s
 	at := &stuck{
 		name:   j.Name(),
 		ask:    func(ctx context.Context) (api.Unstuck, error) { return l.trigger(ctx, j) },
-		giveUp: unsupported("A job of the kind %s ends by itself alone: ask again.", j.Kind),
-		forget: unsupported("A job is not forgotten: ask again, or give it up."),
+		giveUp: unsupported("A job of the kind %s can only end by itself: ask again.", j.Kind),
+		forget: unsupported("A job cannot be forgotten: ask again, or give it up."),
 	}
 	switch {
 	case kind.Cancellable:
@@ -199,9 +200,9 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part s
 // stuckPart returns the part of a job that works on a resource.
 func (l unsticker) stuckPart(kind jobs.Description, j jobrow.Job, resource string) (*stuck, error) {
 	if kind.GiveUpPart == nil {
-		return nil, arm.NewError(arm.Conflict).Saying("A job of the kind %s has no steps of resources: leave the resource out.", j.Kind)
+		return nil, arm.NewError(arm.Conflict).Saying("A job of the kind %s has no steps for single resources: leave out the resource.", j.Kind)
 	}
-	const refusal = "A step is only given up: leave the resource out."
+	const refusal = "A step can only be given up: leave out the resource."
 	return &stuck{
 		name: resource, ask: unsupported(refusal), forget: unsupported(refusal),
 		giveUp: func(ctx context.Context) (api.Unstuck, error) {
@@ -222,7 +223,8 @@ func (l unsticker) stuckFence(sub, id string) *stuck {
 		ask: func(ctx context.Context) (api.Unstuck, error) {
 			return l.trigger(ctx, reconcile.WatchOn(sub, id))
 		},
-		giveUp: unsupported("A fence goes when its time is over and its provider says that nothing has landed: ask again, or forget the fence then."),
+		giveUp: unsupported("A fence ends when its time is over and the provider confirms that no write has taken effect: ask again, or forget " +
+			"the fence after that."),
 		forget: func(ctx context.Context) (api.Unstuck, error) {
 			_, err := l.Store.Fences.ForgetSworn(ctx, sub, id)
 			l.Jobs.Nudge(inventory.EraseJob)
@@ -235,15 +237,15 @@ func (l unsticker) stuckFence(sub, id string) *stuck {
 func (l unsticker) stuckStray(stray inventory.Stray) *stuck {
 	return &stuck{
 		name:   stray.ID,
-		ask:    unsupported("Strays are asked for by sweeps and by the deletion of their resource group: order a sweep."),
-		giveUp: unsupported("A stray stays until a sweep finds that it has gone: order a sweep, or forget the stray."),
+		ask:    unsupported("Strays are checked by sweeps and by the deletion of their resource group: start a sweep."),
+		giveUp: unsupported("A stray stays until a sweep finds that it is gone: start a sweep, or forget the stray."),
 		forget: func(ctx context.Context) (api.Unstuck, error) {
 			if err := l.Store.Strays.ForgetSworn(ctx, stray); err != nil {
 				return api.Unstuck{}, fmt.Errorf("forget a stray: %w", err)
 			}
 			_, group := arm.GroupOf(stray.Key)
 			l.resumeDeletion(ctx, stray.Subscription, group)
-			return api.Unstuck{Outcome: "The stray is forgotten. A sweep that sees it reports it anew."}, nil
+			return api.Unstuck{Outcome: "The stray was forgotten. A sweep that finds it will report it again."}, nil
 		},
 	}
 }

@@ -15,8 +15,8 @@ type Metrics struct{ allowed, denied, hidden prometheus.Counter }
 func NewMetrics(registry prometheus.Registerer) *Metrics {
 	answers := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_authorizations_total",
-		Help: "Questions whether a caller may do something, by the answer: allowed, denied, or hidden: the caller has no role in the subscription, which " +
-			"it is told does not exist.",
+		Help: "Authorization checks, by result: allowed, denied, or hidden (the caller has no role in the subscription, and is answered that it " +
+			"does not exist).",
 	}, []string{"result"})
 	registry.MustRegister(answers)
 	return &Metrics{answers.WithLabelValues("allowed"), answers.WithLabelValues("denied"), answers.WithLabelValues("hidden")}

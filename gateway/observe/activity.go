@@ -37,8 +37,8 @@ type Activity struct {
 func NewActivity(store *inventory.Store, registry prometheus.Registerer) *Activity {
 	unrecorded := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_activity_unrecorded_total",
-		Help: "Refused requests, and requests that were passed on to a provider, of which the activity log has no event: budget (their caller is refused " +
-			"too often), or store (it did not take the event).",
+		Help: "Refused requests, and requests forwarded to a provider, without an event in the activity log, by the reason: budget (the caller " +
+			"is refused too often), or store (the event could not be stored).",
 	}, []string{"why"})
 	registry.MustRegister(unrecorded)
 	return &Activity{
@@ -129,7 +129,7 @@ func (a *Activity) record(ctx context.Context, x *exchange.Exchange, payload eve
 	defer cancel()
 	if err := a.store.Events.Record(ctx, partition, payload); err != nil {
 		a.failed.Inc()
-		x.Warn("a request is not in the activity log", err)
+		x.Warn("a request was not recorded in the activity log", err)
 	}
 }
 

@@ -49,23 +49,23 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 	), []string{"class"})
 	own := prometheus.NewHistogramVec(meter.Seconds(
 		"portico_request_own_seconds",
-		"The part of portico_request_seconds in which no call to a provider was under way, and the end of no operation was waited for: what Portico took "+
-			"itself, with its store and with the client's reading.",
+		"The part of portico_request_seconds without a call to a provider or a wait for an operation: the time that Portico itself, its store, "+
+			"and the client's reading of the answer took.",
 	), []string{"class"})
 	provider := prometheus.NewHistogramVec(meter.Seconds(
 		"portico_provider_seconds",
-		"The part of a request's time in which calls to its provider were under way, by namespace and region; several where the answer was put "+
-			"together of several regions'.",
+		"The part of a request's time in which calls to its provider were in progress, by namespace and region; region several: the answer was "+
+			"merged from several regions.",
 	), []string{"provider", "region"})
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_requests_total",
-		Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. With code 499 the client " +
-			"went away. The requests in a batch count as well.",
+		Help: "Answered requests, by class of the target and by cause of an error: gateway, service (the provider), or none. Code 499: the " +
+			"client disconnected. Requests in a batch count as well.",
 	}, []string{"class", "method", "code", "cause"})
 	routes := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_routed_requests_total",
-		Help: "Requests answered that were for a resource provider, by its namespace and by the region that they went to: several where it was more than " +
-			"one, none where it did not come to that.",
+		Help: "Answered requests for a resource provider, by its namespace and the region that was called; region several: more than one was " +
+			"called; none: no region was called.",
 	}, []string{"provider", "region", "code", "cause"})
 	m := &Metrics{
 		requests: meter.NewHandles(func(of answered) prometheus.Counter {
@@ -75,16 +75,16 @@ func NewMetrics(registry prometheus.Registerer) *Metrics {
 			return routes.WithLabelValues(of.namespace, of.region, of.code, of.cause)
 		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_requests_in_flight", Help: "Requests that are being answered.",
+			Name: "portico_requests_in_flight", Help: "Requests in progress.",
 		}),
 		received: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "portico_request_bytes_total", Help: "Bytes of content that came with requests.",
+			Name: "portico_request_bytes_total", Help: "Bytes in the bodies of requests.",
 		}),
 		sent: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "portico_answer_bytes_total", Help: "Bytes of content of answers.",
+			Name: "portico_answer_bytes_total", Help: "Bytes in the bodies of answers.",
 		}),
 		Spoofed: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "portico_spoofed_headers_total", Help: "Header lines removed because they look like a reserved header without being spelled as one.",
+			Name: "portico_spoofed_headers_total", Help: "Header lines removed because they look like a reserved header but are spelled differently.",
 		}),
 		trafficSource: prometheus.NewRegistry(),
 		provider: meter.NewHandles(func(of place) *meter.Times {

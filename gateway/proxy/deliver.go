@@ -62,7 +62,7 @@ func (p *Proxy) bodyFault(namespace, region string, err error) *arm.Error {
 func (p *Proxy) copyHeaders(w http.ResponseWriter, x *exchange.Exchange, answer *http.Response) {
 	h := w.Header()
 	if n := headers.ToClient(h, answer.Header, x.Request.Provider.PassesAnswer()); n > 0 {
-		p.Log.Warn("an answer has more headers than clients take: some were removed", x.LogFields(zap.Int("lines", n))...)
+		p.Log.Warn("an answer has more headers than clients accept: some were removed", x.LogFields(zap.Int("lines", n))...)
 	}
 	if answer.ContentLength >= 0 && len(h["Content-Length"]) == 0 && answer.StatusCode != http.StatusNoContent && answer.StatusCode != http.StatusNotModified {
 		h.Set("Content-Length", strconv.FormatInt(answer.ContentLength, 10))

@@ -83,7 +83,7 @@ func (p *Proxy) recordRead(ctx context.Context, x *exchange.Exchange, d *Resolve
 	case http.StatusNotFound:
 		prober, header := p.Resolver.ProberFor(x)
 		if _, err := prober.VerifyAbsence(ctx, header, x.Subscription(), x.Request.Key()); err != nil {
-			x.Warn("a client was told that a resource is not there, and its provider did not confirm that", err)
+			x.Warn("a client got 404 for a resource, and the provider did not confirm that it does not exist", err)
 		}
 	case http.StatusOK:
 		text, err := p.bufferBody(answer, x.Request.Provider.Namespace, d.Region)
@@ -97,7 +97,7 @@ func (p *Proxy) recordRead(ctx context.Context, x *exchange.Exchange, d *Resolve
 		ctx, cancel := context.WithTimeout(ctx, p.Config.Index.AskTimeout)
 		defer cancel()
 		if _, _, err := p.Store.Observe(ctx, x.Subscription(), x.Request.Key(), d.Generation, shown); err != nil {
-			x.Warn("what a read said was not recorded", err)
+			x.Warn("the result of a read was not recorded", err)
 		}
 	}
 	return nil

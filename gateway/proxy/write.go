@@ -75,7 +75,7 @@ func (p *Proxy) settle(ctx context.Context, x *exchange.Exchange, ticket invento
 		_, err = p.Store.Settle(ctx, ticket, answer)
 	}
 	if err != nil {
-		x.Warn("a write's outcome was not recorded; a job will ask for it", err)
+		x.Warn("a write's outcome was not recorded; a job will ask the provider", err)
 	}
 	failpoint.Pass(failpoint.AnswerSettleAfter)
 }

@@ -29,10 +29,10 @@ type budget struct {
 func ShowBudget(registry prometheus.Registerer, name string, stats *limits.Stats) {
 	b := &budgets{
 		waiting: prometheus.NewDesc("portico_budget_waiting",
-			"Requests and calls that wait for their part of a budget that callers share, by the setting that bounds the budget.", []string{"budget"}, nil),
+			"Requests and calls that wait for a part of a shared budget, by the setting that limits the budget.", []string{"budget"}, nil),
 		refusals: prometheus.NewDesc("portico_budget_refusals_total",
-			"Parts of a budget that were refused: share (the caller holds all that one caller may, limits.callerShare), or full (all callers together "+
-				"hold all that there is).", []string{"budget", "reason"}, nil),
+			"Refused reservations of a shared budget, by the reason: share (the caller has used its share, limits.callerShare), or full (all "+
+				"callers together have used the whole budget).", []string{"budget", "reason"}, nil),
 	}
 	if err := registry.Register(b); err != nil {
 		var there prometheus.AlreadyRegisteredError

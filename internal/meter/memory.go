@@ -21,7 +21,7 @@ func (m Memory) New(registry prometheus.Registerer, bytes, perCaller int64) *lim
 	memory := limits.NewMemory(bytes, perCaller, stats)
 	registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: m.Metric + "_held_bytes", Help: "Bytes that " + m.Holds + " hold in memory, of at most those of the limit.",
+			Name: m.Metric + "_held_bytes", Help: "Bytes that " + m.Holds + " hold in memory.",
 		}, func() float64 { return float64(max(bytes-memory.Free(), 0)) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: m.Metric + "_limit_bytes", Help: "Bytes that " + m.Holds + " may hold: " + m.Setting + ".",

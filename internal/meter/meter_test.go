@@ -66,19 +66,19 @@ func TestConfigurationAndCertificates(t *testing.T) {
 	certificates.UseTowards(map[string]time.Time{UpstreamCertificate: time.Unix(4, 0), "Contoso.Compute": time.Unix(5, 0), "Contoso.Insight": time.Unix(6, 0)})
 	certificates.UseTowards(map[string]time.Time{UpstreamCertificate: {}, "Contoso.Insight": time.Unix(7, 0)})
 	if err := testutil.GatherAndCompare(r, strings.NewReader(`
-# HELP portico_config_generation The number of the configuration in use: 1 at the start, one more with each reload that was taken.
+# HELP portico_config_generation The number of the configuration in use: 1 at the start, one more after each accepted reload.
 # TYPE portico_config_generation gauge
 portico_config_generation 1
-# HELP portico_config_last_reload_success 1 where the configuration that was last read is the one in use, 0 where it was refused and the one before goes on.
+# HELP portico_config_last_reload_success 1 if the configuration that was last read is in use, 0 if it was refused and the one before stays in use.
 # TYPE portico_config_last_reload_success gauge
 portico_config_last_reload_success 0
-# HELP portico_config_last_reload_timestamp_seconds When a configuration was last read, whether it was taken or refused.
+# HELP portico_config_last_reload_timestamp_seconds When a configuration was last read, whether it was accepted or refused.
 # TYPE portico_config_last_reload_timestamp_seconds gauge
 portico_config_last_reload_timestamp_seconds 2
-# HELP portico_config_removed_credentials Tokens that the configuration's file has no more and that are still accepted, as the file was refused or they need a restart.
+# HELP portico_config_removed_credentials Credentials that were removed from the configuration file but are still accepted, because the file was refused or the removal needs a restart.
 # TYPE portico_config_removed_credentials gauge
 portico_config_removed_credentials 4
-# HELP portico_certificate_expiry_timestamp_seconds When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers; a provider's namespace, the one that it shows to this provider.
+# HELP portico_certificate_expiry_timestamp_seconds When a certificate of the gateway expires, by its use: listener (the public listener), upstream (shown to providers), or a namespace (shown to this provider).
 # TYPE portico_certificate_expiry_timestamp_seconds gauge
 portico_certificate_expiry_timestamp_seconds{use="Contoso.Insight"} 7
 portico_certificate_expiry_timestamp_seconds{use="listener"} 3

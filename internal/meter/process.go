@@ -22,7 +22,7 @@ import (
 func Process(r prometheus.Registerer) {
 	version, revision, compiler := Build()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "portico_build_info", Help: "Always 1: which build this is.",
+		Name: "portico_build_info", Help: "Always 1. The labels identify the build.",
 	}, []string{"version", "revision", "goversion"})
 	build.WithLabelValues(version, revision, compiler).Set(1)
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build)
@@ -55,18 +55,19 @@ type Configuration struct{ generation, last, success, removed prometheus.Gauge }
 func NewConfiguration(r prometheus.Registerer) *Configuration {
 	c := &Configuration{
 		generation: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_config_generation", Help: "The number of the configuration in use: 1 at the start, one more with each reload that was taken.",
+			Name: "portico_config_generation", Help: "The number of the configuration in use: 1 at the start, one more after each accepted reload.",
 		}),
 		last: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_config_last_reload_timestamp_seconds", Help: "When a configuration was last read, whether it was taken or refused.",
+			Name: "portico_config_last_reload_timestamp_seconds", Help: "When a configuration was last read, whether it was accepted or refused.",
 		}),
 		success: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_config_last_reload_success",
-			Help: "1 where the configuration that was last read is the one in use, 0 where it was refused and the one before goes on.",
+			Help: "1 if the configuration that was last read is in use, 0 if it was refused and the one before stays in use.",
 		}),
 		removed: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_config_removed_credentials",
-			Help: "Tokens that the configuration's file has no more and that are still accepted, as the file was refused or they need a restart.",
+			Help: "Credentials that were removed from the configuration file but are still accepted, because the file was refused or the removal " +
+				"needs a restart.",
 		}),
 	}
 	r.MustRegister(c.generation, c.last, c.success, c.removed)
@@ -109,8 +110,8 @@ const (
 func NewCertificates(r prometheus.Registerer) *Certificates {
 	c := &Certificates{expiry: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "portico_certificate_expiry_timestamp_seconds",
-		Help: "When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers; a provider's " +
-			"namespace, the one that it shows to this provider.",
+		Help: "When a certificate of the gateway expires, by its use: listener (the public listener), upstream (shown to providers), or a " +
+			"namespace (shown to this provider).",
 	}, []string{"use"})}
 	r.MustRegister(c.expiry)
 	return c

@@ -56,7 +56,7 @@ func readAttribute(text string) (attribute string, separator byte, rest string, 
 		oid = name
 	}
 	if !found || oid == "" {
-		return "", 0, "", fmt.Errorf("%q is no type of an attribute", name)
+		return "", 0, "", fmt.Errorf("%q is not an attribute type", name)
 	}
 	value, separator, rest, err := readValue(text)
 	if err != nil {
@@ -77,7 +77,7 @@ func readValue(text string) (value string, separator byte, rest string, err erro
 			separator, rest, last = c, text[i+1:], i
 			continue
 		case strings.IndexByte(`";<>`, c) >= 0:
-			return "", 0, "", fmt.Errorf("has a %q that needs a backslash in front", c)
+			return "", 0, "", fmt.Errorf("has a %q without the backslash that it needs", c)
 		case c == '\\':
 			pair, bad := hex.DecodeString(text[i+1 : min(i+3, len(text))])
 			switch {
@@ -114,7 +114,7 @@ func readEncoded(text string) (string, error) {
 			}
 		}
 	}
-	return "", errors.New("begins with # and is no encoded text in hexadecimal; a # itself needs a backslash in front")
+	return "", errors.New("begins with # but is not an encoded text in hexadecimal; write \\# for a plain #")
 }
 
 // textOf returns the text of a value, and false if it is not text.

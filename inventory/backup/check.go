@@ -22,7 +22,7 @@ type Contents struct {
 // DamagedError reports why a file is not an intact backup.
 type DamagedError struct{ File, Why string }
 
-func (e *DamagedError) Error() string { return e.File + " is no whole database: " + e.Why }
+func (e *DamagedError) Error() string { return e.File + " is not a complete database: " + e.Why }
 
 // checkBackup makes SQLite read each page of a backup and compare each index with its table.
 // It returns *DamagedError if the backup is not intact or not a gateway's database, and

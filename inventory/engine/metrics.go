@@ -21,19 +21,19 @@ type metrics struct {
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
-	size := prometheus.NewHistogram(meter.Counts("portico_store_batch_writes", "Writes that shared a transaction."))
+	size := prometheus.NewHistogram(meter.Counts("portico_store_batch_writes", "Number of writes in one transaction."))
 	lock := prometheus.NewHistogram(meter.Seconds(
-		"portico_store_lock_seconds", "Time until a transaction that writes had begun and held the locks of its rows.",
+		"portico_store_lock_seconds", "Time until a write transaction had started and locked its rows.",
 	))
 	commit := prometheus.NewHistogramVec(meter.Seconds(
-		"portico_store_commit_seconds", "Time that a commit took: flushed, with the wait for the disk, or visible, without.",
+		"portico_store_commit_seconds", "Duration of commits, by durability: flushed (with the wait for the disk), or visible (without it).",
 	), []string{"durability"})
 	m := &metrics{
 		size: size, lock: lock, flushed: commit.WithLabelValues("flushed"), visible: commit.WithLabelValues("visible"),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_store_errors_total",
-			Help: "Transactions that failed: unreachable (no connection), unsure (whether the commit was made is not known), " +
-				"repeated (others won, or a refusal had the rest run again), failed (all else).",
+			Help: "Failed transactions, by kind: unreachable (no connection), unsure (the outcome of the commit is unknown), repeated (a " +
+				"conflict, or run again without a refused write), failed (other errors).",
 		}, []string{"kind"}),
 	}
 	for _, kind := range []string{"unreachable", "unsure", "repeated", "failed"} {

@@ -13,11 +13,11 @@ type ScopeMetrics map[string]Counted
 
 var (
 	hitsDesc = prometheus.NewDesc("portico_scope_cache_hits_total",
-		"Questions for a subscription, a group, a registration or the grants of a principal that memory answered.", []string{"kind"}, nil)
+		"Look-ups of a subscription, a group, a registration or the grants of a principal that were answered from memory.", []string{"kind"}, nil)
 	missesDesc = prometheus.NewDesc("portico_scope_cache_misses_total",
-		"Questions for a subscription, a group, a registration or the grants of a principal that the store had to answer.", []string{"kind"}, nil)
+		"Look-ups of a subscription, a group, a registration or the grants of a principal that needed the store.", []string{"kind"}, nil)
 	entriesDesc = prometheus.NewDesc("portico_scope_cache_entries",
-		"Subscriptions, groups, registrations and grants of principals in memory, of at most index.scopeEntries each.", []string{"kind"}, nil)
+		"Subscriptions, groups, registrations and grants of principals in memory, at most index.scopeEntries each.", []string{"kind"}, nil)
 )
 
 // Describe implements [prometheus.Collector].
@@ -41,13 +41,13 @@ func (m ScopeMetrics) Collect(to chan<- prometheus.Metric) {
 func (c *Locations) RegisterMetrics(registry prometheus.Registerer) {
 	registry.MustRegister(
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "portico_index_cache_hits_total", Help: "Questions where a resource lies that memory answered.",
+			Name: "portico_index_cache_hits_total", Help: "Look-ups of a resource's location that were answered from memory.",
 		}, func() float64 { hits, _ := c.Counts(); return float64(hits) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "portico_index_cache_misses_total", Help: "Questions where a resource lies that the store had to answer.",
+			Name: "portico_index_cache_misses_total", Help: "Look-ups of a resource's location that needed the store.",
 		}, func() float64 { _, misses := c.Counts(); return float64(misses) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "portico_index_cache_entries", Help: "Locations in memory, of at most index.cacheEntries.",
+			Name: "portico_index_cache_entries", Help: "Locations in memory, at most index.cacheEntries.",
 		}, func() float64 { return float64(c.Entries()) }),
 	)
 }

@@ -27,27 +27,27 @@ type openSteps struct{ waiting, running int }
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_deployments_total", Help: "Deployments that have ended, by how: Succeeded, or the code of the error.",
+			Name: "portico_deployments_total", Help: "Deployments that ended, by outcome: Succeeded, or the error code.",
 		}, []string{"end"}),
 		stepEnds: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_deployment_steps_total",
-			Help: "Steps of deployments that have ended, by how: Succeeded, Failed, Ended (by what they depend on), Canceled. " +
-				"Deletions of complete mode are not among them.",
+			Help: "Steps of deployments that ended, by outcome: Succeeded, Failed, Ended (a step they depend on failed), Canceled. Deletions of " +
+				"complete mode do not count.",
 		}, []string{"end"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_deployment_failures_total",
-			Help: "Steps of deployments that have failed, by ARM's code of the error; other: a code that only the provider knows.",
+			Help: "Steps of deployments that failed, by ARM's error code; other: a code of the provider.",
 		}, []string{"code"}),
 		expansions: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_deployment_expansions_total",
-			Help: "Times that this replica worked the template of a deployment out to carry it out: once for each that it begins or takes over, " +
-				"and again if there was no room to keep it while its providers were waited for.",
+			Help: "How often this replica evaluated the template of a deployment in order to run it: once for each deployment that it starts or " +
+				"takes over, and again if the result could not be kept in memory while waiting for providers.",
 		}),
 		seconds:     prometheus.NewHistogram(meter.Long("portico_deployment_seconds", "Time from the PUT of a deployment to its end.")),
-		stepSeconds: prometheus.NewHistogram(meter.Long("portico_deployment_step_seconds", "Time from a step's last sending to its end.")),
+		stepSeconds: prometheus.NewHistogram(meter.Long("portico_deployment_step_seconds", "Time from the last call of a step to its end.")),
 		steps: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_deployment_steps",
-			Help: "Steps of the deployments that this replica works on at the moment: waiting, running (sent, and not ended).",
+			Help: "Steps of the deployments that this replica is running, by state: waiting, running (sent, and not ended).",
 		}, []string{"state"}),
 	}
 	m.live.Show = m.show

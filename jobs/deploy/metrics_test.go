@@ -24,15 +24,15 @@ func TestFailuresByCode(t *testing.T) {
 	m.endStep(deployplan.Ended, &stepRecord{})
 	m.end(arm.NewError(arm.DeploymentFailed), time.Minute)
 	m.end(nil, time.Minute)
-	want := `# HELP portico_deployment_failures_total Steps of deployments that have failed, by ARM's code of the error; other: a code that only the provider knows.
+	want := `# HELP portico_deployment_failures_total Steps of deployments that failed, by ARM's error code; other: a code of the provider.
 # TYPE portico_deployment_failures_total counter
 portico_deployment_failures_total{code="ScopeLocked"} 1
 portico_deployment_failures_total{code="other"} 2
-# HELP portico_deployment_steps_total Steps of deployments that have ended, by how: Succeeded, Failed, Ended (by what they depend on), Canceled. Deletions of complete mode are not among them.
+# HELP portico_deployment_steps_total Steps of deployments that ended, by outcome: Succeeded, Failed, Ended (a step they depend on failed), Canceled. Deletions of complete mode do not count.
 # TYPE portico_deployment_steps_total counter
 portico_deployment_steps_total{end="Ended"} 1
 portico_deployment_steps_total{end="Failed"} 3
-# HELP portico_deployments_total Deployments that have ended, by how: Succeeded, or the code of the error.
+# HELP portico_deployments_total Deployments that ended, by outcome: Succeeded, or the error code.
 # TYPE portico_deployments_total counter
 portico_deployments_total{end="DeploymentFailed"} 1
 portico_deployments_total{end="Succeeded"} 1

@@ -26,19 +26,20 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_group_delete_calls_total",
-			Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, " +
-				"transient (to be tried again), silent (no answer), unsent, unproven (nothing is there, and a create goes on).",
+			Help: "Calls to delete members of a group, by result: gone, accepted, refused, transient (will be repeated), silent (no answer), " +
+				"unsent, unproven (not found, but a create is in progress).",
 		}, []string{"result"}),
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_group_deletes_total",
-			Help: "Deletions of groups with resources that have ended, by how: Succeeded, or the code of the error.",
+			Help: "Deletions of groups with resources that ended, by outcome: Succeeded, or the error code.",
 		}, []string{"end"}),
 		members: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_group_delete_resources",
-			Help: "Resources of the groups that this replica is deleting at the moment: inFlight, waiting, parked (until what refused them has gone).",
+			Help: "Resources of the groups that this replica is deleting, by state: inFlight, waiting, parked (until the resource that blocks " +
+				"their deletion is gone).",
 		}, []string{"state"}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_group_deletes_waiting", Help: "Deletions of groups, of all replicas, that wait for a region which does not answer.",
+			Name: "portico_group_deletes_waiting", Help: "Deletions of groups, in all replicas, that wait for a region that does not answer.",
 		}, []string{"region"}),
 	}
 	m.live.Show = m.show

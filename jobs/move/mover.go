@@ -381,10 +381,10 @@ type metrics struct{ calls, ends *prometheus.CounterVec }
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_move_calls_total", Help: "Calls by which providers were told to move resources, by what they came to.",
+			Name: "portico_move_calls_total", Help: "Calls that ask providers to move resources, by result.",
 		}, []string{"result"}),
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_moved_resources_total", Help: "Resources that were to move, by what became of them: moved, stayed, gone.",
+			Name: "portico_moved_resources_total", Help: "Resources of moves, by outcome: moved, stayed, gone.",
 		}, []string{"fate"}),
 	}
 	registry.MustRegister(m.calls, m.ends)

@@ -43,11 +43,11 @@ type FenceWatcher struct {
 func (f *FenceWatcher) Start(metrics prometheus.Registerer) {
 	f.fences = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "portico_fences",
-		Help: "Writes of unknown fate that resource groups were closed over, and that may still take effect.",
+		Help: "Writes of unknown outcome below deleted resource groups that may still take effect.",
 	})
 	f.overLimit = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "portico_fences_over_limit",
-		Help: "Resources under fences for longer than index.followLimit: what landed there late cannot be deleted, or its provider does not say.",
+		Help: "Resources fenced for longer than index.followLimit: a late write cannot be deleted, or its provider does not answer.",
 	})
 	metrics.MustRegister(f.fences, f.overLimit)
 }

@@ -201,7 +201,7 @@ func (s *Sweeper) conclude(claim *jobs.Claim, p *payload) jobs.Result {
 		zap.Bool("complete", report.Complete()), zap.Duration("took", report.Ended.Sub(report.Started)), zap.Int("failures", report.FailureCount),
 		zap.Any("drift", report.Drift()))
 	for _, f := range report.Failures {
-		s.Log.Warn("a region could not be swept in full", zap.String("subscription", f.Subscription), zap.String("type", f.Type),
+		s.Log.Warn("a region could not be swept completely", zap.String("subscription", f.Subscription), zap.String("type", f.Type),
 			zap.String("region", f.Region), zap.String("reason", f.Reason), zap.String("correlationId", claim.Correlation()))
 	}
 	switch {

@@ -18,28 +18,29 @@ type metrics struct {
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
 		success: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_sweep_last_success_timestamp_seconds", Help: "When the latest sweep of everything ended in which every region answered; 0: never.",
+			Name: "portico_sweep_last_success_timestamp_seconds", Help: "When the latest complete sweep ended in which every region answered; 0: " +
+				"never.",
 		}),
 		seconds: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_sweep_seconds", Help: "How long the latest sweep of everything took.",
+			Name: "portico_sweep_seconds", Help: "Duration of the latest complete sweep.",
 		}),
 		strays: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_index_strays", Help: "Resources that were found in another region than the index has them in.",
+			Name: "portico_index_strays", Help: "Resources that were found in a region other than that in the index.",
 		}),
 		drift: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_index_drift",
-			Help: "Disagreements between index and providers that the latest sweep of everything found: missing_row, missing_resource, stray, " +
-				"unknown_group, tags, usage (a quota's count).",
+			Help: "Differences between index and providers that the latest complete sweep found: missing_row, missing_resource, stray, " +
+				"unknown_group, tags, usage (the count of a quota).",
 		}, []string{"kind"}),
 		unlisted: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_index_unlisted_subscriptions",
-			Help: "Subscriptions, of at most 1000, in which the region has not been listed in full: it is asked before a resource is created " +
-				"there, in whatever region.",
+			Help: "Subscriptions, at most 1000, in which the region has not been listed completely, so that it is asked before a resource is " +
+				"created in any region.",
 		}, []string{"region"}),
 		held: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_index_creations_held_subscriptions",
-			Help: "Those of portico_index_unlisted_subscriptions in which resources cannot be created, in any region, as the region did not answer when " +
-				"it was asked or listed last.",
+			Help: "Subscriptions of portico_index_unlisted_subscriptions in which no resources can be created, in any region, because the region " +
+				"did not answer the last probe or list.",
 		}, []string{"region"}),
 	}
 	registry.MustRegister(m.success, m.seconds, m.strays, m.drift, m.unlisted, m.held)

@@ -232,7 +232,7 @@ func (x *delivery) recordMissed(ctx context.Context, n int64) error {
 func (x *delivery) countForgotten(n int64) {
 	x.state.Progress.Forgotten += n
 	x.metrics.forgotten.WithLabelValues(x.sink.Name).Add(float64(n))
-	x.Log.Error("events were forgotten before a sink was sent them: they were older, or more, than events.retention and events.most allow",
+	x.Log.Error("events were removed before they could be sent to a sink: they exceeded events.retention or events.most",
 		zap.String("sink", x.sink.Name), zap.Int64("events", n))
 }
 
@@ -381,7 +381,7 @@ func (x *delivery) onDelivered(result sent, now time.Time) {
 		}
 	}
 	if x.away() {
-		x.Log.Info("a sink takes events again", zap.String("sink", x.sink.Name), zap.Duration("away", now.Sub(progress.AwaySince)))
+		x.Log.Info("a sink accepts events again", zap.String("sink", x.sink.Name), zap.Duration("away", now.Sub(progress.AwaySince)))
 	}
 	progress.LastSuccess, progress.AwaySince = now, time.Time{}
 	clear(x.failing)
@@ -411,7 +411,7 @@ func (x *delivery) onFailed(result sent, now time.Time) {
 func (x *delivery) pause(o Outcome, now time.Time) {
 	if !x.away() {
 		x.state.Progress.AwaySince = now
-		x.Log.Warn("a sink takes no events", zap.String("sink", x.sink.Name), zap.String("outcome", o.Name), zap.Int("status", o.Status))
+		x.Log.Warn("a sink accepts no events", zap.String("sink", x.sink.Name), zap.String("outcome", o.Name), zap.Int("status", o.Status))
 	}
 	x.pauses++
 	pause := timing.Jitter(timing.Backoff(2*x.sink.Backoff, min(x.sink.MaxBackoff, awayProbe), x.pauses))

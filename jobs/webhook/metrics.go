@@ -16,14 +16,15 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, append([]string{"sink"}, labels...))
 	}
 	m := &metrics{
-		delivered:   counter("portico_sink_delivered_total", "Events that this replica has delivered to a sink."),
-		forgotten:   counter("portico_sink_forgotten_total", "Events that were no longer kept when this replica would have sent them to a sink."),
-		attempts:    counter("portico_sink_attempts_total", "Messages that this replica has sent to a sink, by what came of it.", "outcome"),
-		lag:         gauge("portico_sink_lag_events", "Events that a sink has not come to, of all, wanted or not."),
-		lagSeconds:  gauge("portico_sink_lag_seconds", "Age of the first event that a sink has not come to."),
-		retrying:    gauge("portico_sink_retrying", "Events that a sink has left behind, to be tried again."),
-		dead:        gauge("portico_sink_dead_letters", "Events that were given up, and wait for an operator."),
-		awaySeconds: gauge("portico_sink_away_seconds", "How long a sink's receiver has been taking nothing."),
+		delivered: counter("portico_sink_delivered_total", "Events that this replica delivered to a sink."),
+		forgotten: counter("portico_sink_forgotten_total", "Events that were removed from the store before this replica could send them to a "+
+			"sink."),
+		attempts:    counter("portico_sink_attempts_total", "Messages that this replica sent to a sink, by outcome.", "outcome"),
+		lag:         gauge("portico_sink_lag_events", "Events that a sink has not read yet, including those that its filters exclude."),
+		lagSeconds:  gauge("portico_sink_lag_seconds", "Age of the oldest event that a sink has not read yet."),
+		retrying:    gauge("portico_sink_retrying", "Events of a sink that failed and will be sent again."),
+		dead:        gauge("portico_sink_dead_letters", "Events that were given up and wait for an operator."),
+		awaySeconds: gauge("portico_sink_away_seconds", "How long a sink's receiver has accepted nothing."),
 	}
 	registry.MustRegister(m.delivered, m.forgotten, m.attempts, m.lag, m.lagSeconds, m.retrying, m.dead, m.awaySeconds)
 	return m

@@ -142,7 +142,7 @@ func (x *delivery) execute(o *eventlog.SinkOrder, now time.Time) OrderResult {
 		return Full
 	}
 	i.reason = o.Reason
-	x.Log.Warn("an event was given up by an operator", zap.String("sink", x.sink.Name), zap.Int64("event", i.number),
+	x.Log.Warn("an operator gave up an event", zap.String("sink", x.sink.Name), zap.Int64("event", i.number),
 		zap.Int("attempts", i.attempts), zap.String("outcome", i.failure), zap.Int("status", i.status))
 	x.dead++
 	x.queue.giveUpIdle(i)

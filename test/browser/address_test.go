@@ -22,7 +22,7 @@ func testAddresses(b *tab, at, correlation string) {
 	b.holds("the same is shown", `document.getElementById('filter').value === '`+correlation+`' && document.getElementById('failed').checked`)
 	b.text(`document.querySelectorAll('.groups details').forEach((d) => { d.open = true; })`)
 	b.click("#errors td a[href*='virtualMachines']")
-	b.sees("Its row", "Its last errors")
+	b.sees("Index row", "Latest errors")
 	b.holds("it is the page of the resource", `document.querySelector('h1').textContent === 'down' && document.title.startsWith('down')`)
 	b.text(`history.back()`)
 	b.sees("20 answers")

@@ -21,8 +21,8 @@ func TestErrorsOfOneReplicaAlone(t *testing.T) {
 	b.sees("404 ResourceGroupNotFound")
 	b.holds("nothing is lacking", `!document.getElementById('lacks')`)
 	postgres.Stop(t)
-	b.sees("These are the errors of one replica alone", "the store is away", "404 ResourceGroupNotFound")
-	if note, _ := admin(t, w, http.MethodGet, "/admin/errors", "").Want(t, 200).JSON(t)["note"].(string); !strings.Contains(note, "one replica alone") {
+	b.sees("Only the errors of the replica", "the store does not answer", "404 ResourceGroupNotFound")
+	if note, _ := admin(t, w, http.MethodGet, "/admin/errors", "").Want(t, 200).JSON(t)["note"].(string); !strings.Contains(note, "Only the errors of the replica") {
 		t.Errorf("the note is %q", note)
 	}
 	postgres.Start(t)

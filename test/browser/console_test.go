@@ -88,7 +88,7 @@ func testSignIn(b *tab, at string) {
 	b.open(at)
 	b.fill("#token", "guessed")
 	b.keys("\r")
-	b.sees("No admin token is like this one.")
+	b.sees("This token is not valid.")
 	b.fill("#token", operator.Raw)
 	b.keys("\r")
 	b.sees("Problems")
@@ -102,7 +102,7 @@ func testSignIn(b *tab, at string) {
 
 func testOverview(b *tab, w *harness.World, correlation string) {
 	b.open(w.Portico.AdminURL)
-	b.sees("West US", hostile, "North Europe", "all well")
+	b.sees("West US", hostile, "North Europe", "all healthy")
 	// What comes now is seen as it happens.
 	for range failures {
 		a := w.Portico.Do(b.t, harness.Request{
@@ -118,7 +118,7 @@ func testOverview(b *tab, w *harness.World, correlation string) {
 	b.sees("Region eastus", w.Contoso("eastus").URL, "circuit closed", "Endpoints")
 	b.holds("which has charts of its own", `document.querySelectorAll('#page-region .large polyline[points*=","]').length >= 5`)
 	b.click("#dryRun")
-	b.sees("was counted", "Resources", "The map still has the region")
+	b.sees("was counted", "Resources", "The region is still in the map")
 	b.holds("nothing of a region of the map can be forgotten", `!document.getElementById('retire')`)
 }
 
@@ -161,7 +161,7 @@ func testDeletion(b *tab, at string, w *harness.World, first string) {
 	b.holds("each member leads to its page", `[...document.querySelectorAll('td[data-label="Resource"] a')].some((a) => a.hash.startsWith('#/resource?id='))`)
 	b.holds("its last steps", `[...document.querySelectorAll('.timeline li')].some((s) => s.querySelector('time') && s.textContent.includes('1 of 3 resources are deleted.'))`)
 	b.click("#ask")
-	b.sees("What it does is what it would do then", "Next attempt", "What it would do")
+	b.sees("It will do the same as it would then", "Next attempt", "What it would do")
 	b.keys("\x1b") // nothing is done by mistake
 	b.holds("the question has gone", `!document.querySelector('dialog')`)
 	if strings.Contains(w.Portico.Log(), `"msg":"unstick"`) {
@@ -209,15 +209,15 @@ func testExplain(b *tab, at string, w *harness.World) {
 	lock := w.GroupPath("rg") + "/providers/Microsoft.Authorization/locks/keep?api-version=2020-05-01"
 	w.Portico.Do(b.t, harness.Request{Method: http.MethodPut, Path: lock, Body: fmt.Sprintf(`{"properties":{"level":"CanNotDelete","notes":%q}}`, hostile)}).Want(b.t, 201)
 	b.explain(at, http.MethodDelete, locked+"?api-version="+harness.Version)
-	b.sees("refused", "409 ScopeLocked", "roles do not count", "classification", "keep", "CanNotDelete", hostile, "eastus", "the index row says so")
-	b.holds("the row, and the last events", `['Its row', 'Its last events'].every((c) => [...document.querySelectorAll('caption')].some((e) => e.textContent === c))`)
+	b.sees("refused", "409 ScopeLocked", "roles are not enforced", "classification", "keep", "CanNotDelete", hostile, "eastus", "the index row says so")
+	b.holds("the row, and the last events", `['Index row', 'Latest events'].every((c) => [...document.querySelectorAll('caption')].some((e) => e.textContent === c))`)
 	b.holds("the verdict first", `document.getElementById('answer').firstElementChild.matches('.verdict.bad')`)
 	w.Portico.Do(b.t, harness.Request{Method: http.MethodDelete, Path: lock}).Want(b.t, 200)
 
 	b.explain(at, "", locked)
 	b.sees("goes to Contoso.Compute in eastus", "Would call", w.Contoso("eastus").URL, "closed", "up")
 	b.click("#headers-0 summary")
-	b.sees("X-Ms-Correlation-Request-Id", "another one for each request")
+	b.sees("X-Ms-Correlation-Request-Id", "different for each request")
 
 	b.explain(at, "", w.SubscriptionPath()+"/resourceGroups/"+strings.ReplaceAll(hostile, " ", "/"))
 	b.sees("refused: ", "onerror")
@@ -238,7 +238,7 @@ func testExplain(b *tab, at string, w *harness.World) {
 	b.fill("#path", w.ResourcePath("rg", "Contoso.Compute/virtualMachines/other")+"?api-version="+harness.Version)
 	b.fill("#content", `{"location":"northeurope"}`)
 	b.click("form button:not([type])")
-	b.sees("goes to Contoso.Compute in northeurope", "If the body were planned", "the map has no document of this api-version (spec)", "it judges no plans (capabilities: preflight)")
+	b.sees("goes to Contoso.Compute in northeurope", "Preflight of the body", "the map has no document of this api-version (spec)", "it judges no plans (capabilities: preflight)")
 	b.holds("the address has no body", `location.hash.includes('path=') && !location.hash.includes('northeurope')`)
 	b.open(at + "/#/explain")
 	b.fill("#path", locked)
@@ -257,10 +257,10 @@ func TestExplainAs(t *testing.T) {
 	w := newWorld(t, harness.Config{Tokens: []harness.Token{{Raw: "t", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000005cc", Name: "Owner"}}})
 	b := newTab(t, newBrowser(t))
 	b.explain(w.Portico.AdminURL, "", w.SubscriptionPath())
-	b.sees("answered by Portico: 200", "no one is asked for roles")
+	b.sees("answered by Portico: 200", "roles are not checked")
 	b.fill("#principal", somebody)
 	b.keys("\r")
-	b.sees("refused: 404 SubscriptionNotFound", "Caller "+somebody, "roles count")
+	b.sees("refused: 404 SubscriptionNotFound", "Caller "+somebody, "roles are enforced")
 	b.fill("#tenant", tenant)
 	b.keys("\r")
 	b.sees("Caller " + somebody + " of tenant " + tenant)
@@ -270,7 +270,7 @@ func TestExplainAs(t *testing.T) {
 	b.explain(w.Portico.AdminURL, http.MethodGet, w.SubscriptionPath()+"?api-version=2022-12-01")
 	b.fill("#bearer", secret)
 	b.keys("\r")
-	b.sees("refused: 401 InvalidAuthenticationToken", "Signing in", "auth.tokens", "Bearer authorization_uri=")
+	b.sees("refused: 401 InvalidAuthenticationToken", "Authentication", "auth.tokens", "Bearer authorization_uri=")
 	b.holds("the token is gone", `document.getElementById('bearer').value === '' && document.getElementById('bearer').type === 'password'`)
 	b.holds("and not kept", `!(document.documentElement.outerHTML + JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + location.href).includes('`+secret+`')`)
 	b.fill("#bearer", "t")
@@ -317,16 +317,16 @@ func testUnlisted(b *tab, at string, w *harness.World) {
 	b.sees("New resources in "+hostile+" cannot be created: northeurope has not been listed yet", "portico doubts")
 	b.holds("it comes first", `document.querySelector('.problems li').textContent.includes('cannot be created')`)
 	b.click(".problems li.bad a.what")
-	b.sees("Regions that were not listed", taken, "It did not answer when it was asked last", "its job")
+	b.sees("Regions not yet listed", taken, "It did not answer the latest call", "its job")
 	b.holds("of this region alone", `document.querySelectorAll('#unlisted tbody tr').length === 1`)
-	b.holds("the index is not called sure", `!document.body.textContent.includes('sure of everything')`)
+	b.holds("the index is not called sure", `!document.body.textContent.includes('resources are verified')`)
 	b.click("#unlisted tbody td:last-child a")
 	b.sees("waits for regions", "northeurope", "Lists are missing of")
 	b.holds("its bar is not full", `(([done, of]) => done > 0 && done < of)(document.querySelector('progress').getAttribute('aria-label').split(' of ').map(Number))`)
 }
 
 // lostRegion is what is said of a region that was taken away.
-const lostRegion = "No endpoint in northeurope can be reached: every call there is refused."
+const lostRegion = "No endpoint in northeurope can be reached: all calls there are refused."
 
 // Both a change and a fault show with what the file says, and no secret with them.
 func testConfiguration(b *tab, at string, w *harness.World) {
@@ -406,13 +406,13 @@ func TestForeignPages(t *testing.T) {
 	b.open(w.Portico.AdminURL)
 	b.fill("#token", operator.Raw)
 	b.keys("\r")
-	b.sees("None known")
+	b.sees("No known problems")
 	b.harmless()
 	attack(t, b, w)
 	free := newWorld(t, harness.Config{})
 	c := newTab(t, browser)
 	c.open(free.Portico.AdminURL)
-	c.sees("None known", "North Europe")
+	c.sees("No known problems", "North Europe")
 	if c.text(`document.getElementById('signOut').hidden`) != "true" {
 		t.Error("there is nothing to sign out of")
 	}

@@ -32,7 +32,7 @@ func testDeployment(b *tab, at string, w *harness.World) {
 	b.holds("so does its ID", `location.hash === '`+job+`'`)
 	b.holds("the one that failed", `document.querySelector('.graph g.refused title')?.textContent.includes('broken')`)
 	b.holds("what waits for what", `document.querySelectorAll('.graph path.edge').length === 4 && document.querySelectorAll('.graph g.notSent').length === 2 && document.querySelectorAll('.graph g.succeeded').length === 1`)
-	b.sees("deployment tower", "DeploymentFailed", "not sent", "BadRequest", "Correlation id")
+	b.sees("deployment tower", "DeploymentFailed", "not sent", "BadRequest", "Correlation ID")
 	b.holds("each step has its time and error", `[...document.querySelectorAll('td[data-label="Began"] time')].length === 2 && [...document.querySelectorAll('td[data-label="Error"]')].filter((c) => c.textContent).length === 1`)
 	b.holds("and leads to its page", `[...document.querySelectorAll('td[data-label="Resource"] a')].filter((a) => a.hash.startsWith('#/resource?id=')).length === 4`)
 	b.holds("nothing that it was given is shown", `!document.body.innerText.includes('a-word-that-nobody-is-shown')`)
@@ -41,7 +41,7 @@ func testDeployment(b *tab, at string, w *harness.World) {
 	b.open(at + "/#/jobs")
 	b.holds("what is under way stands first", `(() => { const ended = [...document.querySelectorAll('#jobs [data-label="State"]')].map((c) => ['Done', 'Failed', 'Cancelled'].includes(c.textContent.trim())); return ended.includes(false) && ended.includes(true) && !ended[0] && ended.indexOf(true) > ended.lastIndexOf(false); })()`)
 	b.open(at + "/#/jobs?state=failed")
-	b.sees("0 under way, 1 failed")
+	b.sees("0 in progress, 1 failed")
 	b.holds("the failed one alone", `[...document.querySelectorAll('#jobs tbody tr')].length === 1 && document.querySelector('#jobs tbody a').hash === '`+job+`'`)
 }
 

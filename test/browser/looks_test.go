@@ -61,7 +61,7 @@ func (b *tab) scheme(dark bool) {
 func testLooks(b *tab, at string, w *harness.World) {
 	for _, width := range []int64{360, 1280} {
 		b.do(chromedp.EmulateViewport(width, 800))
-		for _, p := range append(pages, [][2]string{{"region?name=eastus", "Endpoints"}, {"job?id=" + deletion(b.t, w), "What waits for what"}, {"job?id=" + deploymentJob(b.t, w), "Steps"}, {"resource?id=" + w.GroupPath("rg"), "Its last events"}, {"search?q=vm-", "Which"}}...) {
+		for _, p := range append(pages, [][2]string{{"region?name=eastus", "Endpoints"}, {"job?id=" + deletion(b.t, w), "Dependencies"}, {"job?id=" + deploymentJob(b.t, w), "Steps"}, {"resource?id=" + w.GroupPath("rg"), "Latest events"}, {"search?q=vm-", "Which"}}...) {
 			b.open(at + "/#/" + p[0])
 			b.sees(p[1])
 			b.text(`document.querySelectorAll('main details').forEach((d) => { d.open = true; })`)
@@ -134,7 +134,7 @@ func testKeys(b *tab, at string) {
 	b.holds("a stroke leads to the search", `document.activeElement.id === 'search'`)
 	b.text(`document.activeElement.blur()`)
 	b.keys("?")
-	b.holds("the keys are listed", `document.querySelector('dialog#keys[open]')?.innerText.includes('the pages, in their order')`)
+	b.holds("the keys are listed", `document.querySelector('dialog#keys[open]')?.innerText.includes('go to a page, in the order of the menu')`)
 	b.keys("\x1b")
 	b.holds("and closed", `!document.getElementById('keys')`)
 	b.keys("t")

@@ -78,7 +78,7 @@ func testWho(b *tab, w *harness.World, ada harness.Token) {
 	}).Want(b.t, 201)
 	ask := func(action, principal string) {
 		b.open(w.Portico.AdminURL + "/#/access?scope=" + w.GroupPath("rg"))
-		b.sees("Assignments that hold here", person, "Reader")
+		b.sees("Assignments that apply here", person, "Reader")
 		b.reach("scope")
 		b.reach("action")
 		b.keys(action)
@@ -91,7 +91,7 @@ func testWho(b *tab, w *harness.World, ada harness.Token) {
 		return strings.Contains(string(who.Body), ada.Name)
 	})
 	ask("Contoso.Compute/virtualMachines/write", "")
-	b.sees("Who can do this here", "Ada", ada.ObjectID, "Owner", "the configuration")
+	b.sees("Who may do this here", "Ada", ada.ObjectID, "Owner", "the configuration")
 	b.holds("a reader is not among them", `!document.getElementById('answer').textContent.includes('`+person+`')`)
 	ask("Contoso.Compute/virtualMachines/read", "")
 	b.sees("3 assignments allow", "Ada", person, "Reader")
@@ -106,7 +106,7 @@ func testWho(b *tab, w *harness.World, ada harness.Token) {
 // console says what it would do, and does nothing before somebody agrees and says why.
 func testGiveUp(b *tab, w *harness.World, followed string) {
 	b.open(w.Portico.AdminURL + "/#/resource?id=" + followed)
-	b.sees("It waits for")
+	b.sees("Waits for")
 	b.reach("giveUp")
 	b.keys("\r")
 	b.holds("the refusal is said", `document.getElementById('status').textContent.includes('followed')`)
@@ -128,7 +128,7 @@ func testGiveUp(b *tab, w *harness.World, followed string) {
 	b.sees("notice")
 	b.reach("giveUp")
 	b.keys("\r")
-	b.sees("Give it up now, as its own limit would?", "What it would do", "The endpoint is not notified of this.", "Reason, for the audit log")
+	b.sees("Give it up now, as if its time limit had passed?", "What it would do", "The endpoint is not notified of this.", "Reason (for the audit log)")
 	b.fits()
 	b.keys("\x1b")
 	b.holds("the question has gone", `!document.querySelector('dialog')`)
@@ -170,7 +170,7 @@ func testRetire(b *tab, w *harness.World, gone string) {
 	b.fits()
 	b.reach("retire")
 	b.keys("\r")
-	b.sees("Forget the region southindia, with all that is counted here?")
+	b.sees("Retire southindia and forget everything counted here?")
 	b.fits()
 	b.keys("\x1b")
 	b.holds("the question has gone", `!document.querySelector('dialog')`)
@@ -178,11 +178,11 @@ func testRetire(b *tab, w *harness.World, gone string) {
 		b.t.Error("it was done without an answer")
 	}
 	b.keys("\r")
-	b.sees("with all that is counted here?")
+	b.sees("forget everything counted here?")
 	b.holds("a second stroke of the same key would leave it", `document.activeElement.id === 'leave'`)
 	b.reach("agree")
 	b.keys("\r")
-	b.sees("The region southindia was forgotten.", "It was forgotten.")
+	b.sees("Region southindia was retired.", "All of this was forgotten.")
 	if known() {
 		b.t.Error("the index still has its resource")
 	}

@@ -69,11 +69,11 @@ func testSinks(b *tab, at string, w *harness.World, m *mailbox) {
 		admin(b.t, w, http.MethodPost, "/admin/unstick", string(order)).Want(b.t, 200)
 	}
 	b.open(at + "/#/sinks")
-	b.sees("audit", "Delivering", strings.TrimPrefix(m.URL, "http://"), "Nothing is tried again.", "Nothing was given up.")
+	b.sees("audit", "Delivering", strings.TrimPrefix(m.URL, "http://"), "No events to retry.", "No dead letters.")
 	for range 2 {
 		w.PutGroup(b.t, "refused")
 	}
-	b.sees("failed, 500", "behind another of its resource", "/resourceGroups/refused")
+	b.sees("failed, 500", "waits for an earlier event of its resource", "/resourceGroups/refused")
 	b.click("#test-audit")
 	b.sees("The test was delivered, 204.")
 
@@ -82,16 +82,16 @@ func testSinks(b *tab, at string, w *harness.World, m *mailbox) {
 	harness.Await(b.t, bound, "the one behind it", func() bool { return m.refused.Load() >= 2 })
 	m.takesAll.Store(true)
 	b.click("#ask-audit")
-	b.sees("What waits is tried now.", "Nothing is tried again.")
+	b.sees("Waiting events are retried now.", "No events to retry.")
 	if n := m.taken.Load(); n != 1 {
 		b.t.Errorf("%d events were taken", n)
 	}
 	b.click("#replay-audit")
-	b.sees("Try all 1 dead letters of audit again?")
+	b.sees("Retry all 1 dead letters of audit?")
 	b.keys("\x1b") // nothing is done by mistake
 	b.holds("the question has gone", `!document.querySelector('dialog')`)
 	b.click("[id^=replay-audit-]")
-	b.sees("1 events are to be tried again.", "Nothing was given up.")
+	b.sees("1 events will be retried.", "No dead letters.")
 	harness.Await(b.t, bound, "what was replayed", func() bool { return m.taken.Load() == 2 })
 	if !strings.Contains(w.Portico.Log(), `"resource":"/admin/sinks/audit/dead/replay","status":202,"outcome":"answered","name":"Operator"`) {
 		b.t.Error("the audit log does not tell who replayed it")
@@ -100,7 +100,7 @@ func testSinks(b *tab, at string, w *harness.World, m *mailbox) {
 	m.takesAll.Store(false) // so that there is something to look at
 	w.PutGroup(b.t, "refused")
 	w.PutGroup(b.t, "refused")
-	b.sees("behind another of its resource")
+	b.sees("waits for an earlier event of its resource")
 	giveUp()
 	b.sees(hostile, "failed, 500")
 }

@@ -354,7 +354,7 @@ func TestDamagedBackup(t *testing.T) {
 	} {
 		file := filepath.Join(t.TempDir(), "damaged.db")
 		harness.OK(t, os.WriteFile(file, damaged, 0o600))
-		if _, said := runCommand(t, p, 1, "restore", file); !strings.Contains(said, "is no whole database") {
+		if _, said := runCommand(t, p, 1, "restore", file); !strings.Contains(said, "is not a complete database") {
 			t.Errorf("%s: it says %s", name, said)
 		}
 	}

@@ -20,7 +20,7 @@ func TestCertifyRefusesWhatCannotBe(t *testing.T) {
 		says   []string
 	}{
 		{"an unknown key", func(f certifyFile) { f["surprise"] = 1 }, nil, []string{"certify.yaml:", `unknown key "surprise" (allowed: subscription, `}},
-		{"an unknown profile", func(f certifyFile) { f["profiles"] = []string{"perfection"} }, nil, []string{"certify.yaml:", `"perfection" is no profile (allowed: core, `}},
+		{"an unknown profile", func(f certifyFile) { f["profiles"] = []string{"perfection"} }, nil, []string{"certify.yaml:", `"perfection" is not a valid profile (allowed: core, `}},
 		{"no way", func(f certifyFile) { delete(f, "endpoints") }, nil, []string{"certify.yaml:1: neither endpoints nor portico is given"}},
 		{"an unknown profile in a flag", nil, []string{"--profile", "perfection"}, []string{`--profile: there is no "perfection" (allowed: core, `}},
 		{"an unknown case", nil, []string{"--case", "put/everything"}, []string{`--case: there is no "put/everything"`, "--list"}},

@@ -39,12 +39,12 @@ func TestOneStepOfADeploymentIsGivenUp(t *testing.T) {
 
 	job, poll := begin("rg")
 	for says, args := range map[string][]string{
-		"waits for its provider":    {job, "--give-up", "--resource", machine("rg", "a")},
-		"that waits":                {job, "--give-up", "--resource", machine("rg", "none")},
-		"was not sent yet":          {job, "--give-up", "--resource", machine("rg", "c")},
-		"only given up":             {job, "--ask", "--resource", machine("rg", "b")},
-		"goes with the job":         {machine("rg", "b"), "--give-up", "--resource", machine("rg", "b")},
-		"has no steps of resources": {followOf(t, w, machine("rg", "b")), "--give-up", "--resource", machine("rg", "b")},
+		"waits for its provider":            {job, "--give-up", "--resource", machine("rg", "a")},
+		"that waits":                        {job, "--give-up", "--resource", machine("rg", "none")},
+		"was not sent yet":                  {job, "--give-up", "--resource", machine("rg", "c")},
+		"only given up":                     {job, "--ask", "--resource", machine("rg", "b")},
+		"goes with the job":                 {machine("rg", "b"), "--give-up", "--resource", machine("rg", "b")},
+		"has no steps for single resources": {followOf(t, w, machine("rg", "b")), "--give-up", "--resource", machine("rg", "b")},
 	} {
 		if text := unstickCommand(t, w.Portico, 1, args...); !strings.Contains(text, says) {
 			t.Errorf("%q: %s", args, text)

@@ -64,7 +64,7 @@ func TestAdminJobs(t *testing.T) {
 	}
 	s.request(400, "InvalidQueryParameter", "GET", "/admin/jobs?limit=0", "")
 	for _, kind := range []string{"follows", "Follow"} {
-		s.request(400, "InvalidQueryParameter", "GET", "/admin/jobs?kind="+kind, "").says(t, "The query parameter 'kind' is invalid: it is one of "+strings.Join(slices.Sorted(maps.Keys(gateway.Kinds())), ", ")+".")
+		s.request(400, "InvalidQueryParameter", "GET", "/admin/jobs?kind="+kind, "").says(t, "The query parameter 'kind' is invalid: it must be one of "+strings.Join(slices.Sorted(maps.Keys(gateway.Kinds())), ", ")+".")
 	}
 	s.request(400, "InvalidQueryParameter", "GET", "/admin/jobs?after=x", "")
 	for _, unknown := range []string{"x", "-." + strings.Repeat("0", 32)} {

@@ -128,7 +128,7 @@ func TestAdminResources(t *testing.T) {
 	if empty := report[described.Page[described.Resource]](s, list+"&region=nowhere&after=x"); len(empty.Value) != 0 {
 		t.Errorf("%+v", empty)
 	}
-	s.request(400, "InvalidQueryParameter", "GET", list+"&region=nowhere", "").says(t, "The query parameter 'region' is invalid: it is one of eastus, global, westus, or one in which the subscription has rows.")
+	s.request(400, "InvalidQueryParameter", "GET", list+"&region=nowhere", "").says(t, "The query parameter 'region' is invalid: it must be one of eastus, global, westus, or a region in which the subscription has rows.")
 	s.request(404, "SubscriptionNotFound", "GET", "/admin/resources?subscription="+foreign, "")
 	s.request(400, "InvalidSubscriptionId", "GET", "/admin/resources", "")
 	s.request(400, "InvalidSubscriptionId", "GET", "/admin/resources?subscription=x", "")

@@ -195,7 +195,7 @@ func TestStatusOfTheIndex(t *testing.T) {
 	if drift := all[described.IndexDrift]; drift.Count != 1 || drift.Since == nil || drift.Next != "portico jobs list --kind sweep" {
 		t.Errorf("%+v", drift)
 	}
-	if strays := all[described.Strays]; strays.Count != 1 || !strings.HasPrefix(strays.Summary, "1 resource lies ") {
+	if strays := all[described.Strays]; strays.Count != 1 || !strings.HasPrefix(strays.Summary, "1 resource exists ") {
 		t.Errorf("%+v", strays)
 	}
 	if _, incomplete := all[described.SweepIncomplete]; incomplete {

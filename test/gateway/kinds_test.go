@@ -98,7 +98,7 @@ func TestAKindIsKnownByItsDescription(t *testing.T) {
 	}
 
 	s.clock.advance(hour + time.Minute)
-	if p := s.problems()[adminapi.JobTooLong]; p.Subject != g || p.Summary != "The survey of a group goes on beyond survey.limit: much is left." || p.Next != "portico jobs show "+name {
+	if p := s.problems()[adminapi.JobTooLong]; p.Subject != g || p.Summary != "The survey of a group has been running beyond survey.limit: much is left." || p.Next != "portico jobs show "+name {
 		t.Errorf("%+v", p)
 	}
 

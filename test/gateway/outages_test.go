@@ -57,8 +57,8 @@ func TestStoreThatFailsMeanwhile(t *testing.T) {
 		{"update", "PATCH", `{"tags":{}}`, 200, nil, "a write's outcome was not recorded"},
 		{"delete", "DELETE", "", 202, []string{"x-contoso-async", "location"}, "a write's outcome was not recorded"},
 		{"accepted update", "PATCH", `{"tags":{}}`, 202, []string{"x-contoso-async", "location"}, "a write's outcome was not recorded"},
-		{"read", "GET", "", 200, nil, "what a read said was not recorded"},
-		{"read of what is gone", "GET", "", 404, nil, "a client was told that a resource is not there"},
+		{"read", "GET", "", 200, nil, "the result of a read was not recorded"},
+		{"read of what is gone", "GET", "", 404, nil, "a client got 404 for a resource"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, setup{})

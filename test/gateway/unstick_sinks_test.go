@@ -137,13 +137,13 @@ func TestUnstickEventsOfASink(t *testing.T) {
 	}
 
 	s.keepsEvent(409, "giveUp", second, "waits for the event "+first)
-	s.keepsEvent(409, "giveUp", "", "one event")
-	s.keepsEvent(409, "forget", "", "one event")
+	s.keepsEvent(409, "giveUp", "", "need an event")
+	s.keepsEvent(409, "forget", "", "need an event")
 	s.keepsEvent(404, "forget", first, "no such dead letter")
-	s.keepsEvent(404, "ask", "9999", "does not wait")
-	s.keepsEvent(404, "giveUp", "9999", "does not wait")
-	s.keepsEvent(400, "ask", "first", "a number")
-	s.request(400, "InvalidRequestContent", "POST", "/admin/unstick", onSink("giveUp", first, "")).says(t, "The request content was invalid and could not be deserialized: 'to give up an event needs a reason'.")
+	s.keepsEvent(404, "ask", "9999", "is not waiting")
+	s.keepsEvent(404, "giveUp", "9999", "is not waiting")
+	s.keepsEvent(400, "ask", "first", "a sequence number")
+	s.request(400, "InvalidRequestContent", "POST", "/admin/unstick", onSink("giveUp", first, "")).says(t, "The request content was invalid and could not be deserialized: 'giving up an event requires a reason'.")
 	s.request(400, "InvalidRequestContent", "POST", "/admin/unstick", fmt.Sprintf(`{"id":%q,"event":"1","step":"ask"}`, groupPath("bad")))
 	s.request(404, "ResourceNotFound", "POST", "/admin/unstick", `{"sink":"none","step":"ask"}`)
 
@@ -166,9 +166,9 @@ func TestUnstickEventsOfASink(t *testing.T) {
 			t.Errorf("nothing goes on by %s: %+v", want, waiting)
 		}
 	}
-	s.keepsEvent(409, "giveUp", first, "was given up")
+	s.keepsEvent(409, "giveUp", first, "was already given up")
 	s.within("the next one", func() bool { r := s.retried(); return len(r) > 0 && r[0].ID == second && r[0].Attempts == 1 })
-	s.keepsEvent(409, "giveUp", second, "As many dead letters")
+	s.keepsEvent(409, "giveUp", second, "the maximum number of dead letters")
 	s.unstickEvent("forget", first)
 	s.keepsEvent(404, "forget", first, "no such dead letter")
 
@@ -180,13 +180,13 @@ func TestUnstickEventsOfASink(t *testing.T) {
 	if m.has(first) || !m.has(second) {
 		t.Error("what was given up was sent, or what waited for it was not")
 	}
-	s.keepsEvent(404, "ask", second, "does not wait")
+	s.keepsEvent(404, "ask", second, "is not waiting")
 	job := jobrow.Job{ID: jobrow.ID(eventlog.SinkJob, "audit")}
 	if done := s.unsticks("job", job.Name(), "ask"); done.Target != "sink/audit" {
 		t.Errorf("%+v", done)
 	}
 	log := s.log.String()
-	for _, line := range []string{`"step":"giveUp","target":"sink/audit/` + first + `","reason":"the datacentre burnt down","done":true`, `"step":"forget","target":"sink/audit/` + first + `"`, "an event was given up by an operator"} {
+	for _, line := range []string{`"step":"giveUp","target":"sink/audit/` + first + `","reason":"the datacentre burnt down","done":true`, `"step":"forget","target":"sink/audit/` + first + `"`, "an operator gave up an event"} {
 		if !strings.Contains(log, line) {
 			t.Errorf("the log has no %s", line)
 		}

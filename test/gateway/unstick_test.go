@@ -112,7 +112,7 @@ func TestUnstickWhileACallRuns(t *testing.T) {
 	for _, step := range []string{"ask", "forget"} {
 		s.stays(409, "Conflict", "id", unknown, step, "ends at")
 	}
-	s.stays(409, "Conflict", "id", unknown, "giveUp", "A call may be under way")
+	s.stays(409, "Conflict", "id", unknown, "giveUp", "A call may be in progress")
 }
 
 // An operation is asked for by whatever names it, and given up at its limit.
@@ -146,7 +146,7 @@ func TestUnstickGroups(t *testing.T) {
 	s := newSite(t, setup{})
 	g := s.group("g")
 	s.machine("g", "m", "westus")
-	s.stays(409, "Conflict", "id", g, "ask", "Nothing")
+	s.stays(409, "Conflict", "id", g, "ask", "no pending work")
 	s.stays(404, "ResourceGroupNotFound", "id", groupPath("none"), "ask", "")
 	s.rule("westus", "DELETE", "virtualMachines/m", "status=500", -1)
 	accepted := s.ok(202, "DELETE", g+own, "")
@@ -162,7 +162,7 @@ func TestUnstickGroups(t *testing.T) {
 	}
 	stop()
 	s.ok(200, "GET", g+own, "")
-	s.stays(409, "Conflict", "id", g, "giveUp", "Nothing")
+	s.stays(409, "Conflict", "id", g, "giveUp", "no pending work")
 
 	s.group("from")
 	to := s.group("to")
@@ -227,7 +227,7 @@ func TestUnstickStrayAndNotice(t *testing.T) {
 	s.unsticks("job", name, "giveUp")
 	s.stays(409, "Conflict", "job", name, "giveUp", "has ended")
 	// Jobs of which no one knows how to give them up.
-	s.stays(409, "Conflict", "job", s.addJob("survey", "s", "{}"), "giveUp", "ends by itself")
+	s.stays(409, "Conflict", "job", s.addJob("survey", "s", "{}"), "giveUp", "can only end by itself")
 }
 
 // What makes no sense is refused, and changes nothing.

@@ -62,8 +62,7 @@ func NewQueue(c *Collector, o QueueOptions) *Queue {
 		options: o, exporter: otlptrace.NewUnstarted(c), collector: c, waiting: make(chan sdk.ReadOnlySpan, o.Length),
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_spans_total",
-			Help: "Spans of traces that ended: sent, dropped (more ended than could be sent, so that the queue was full), or failed (the " +
-				"collector did not take them).",
+			Help: "Ended spans, by outcome: sent, dropped (the queue was full), or failed (the collector did not accept them).",
 		}, []string{"outcome"}),
 	}
 	for _, outcome := range []string{outcomeSent, outcomeFailed} {
@@ -71,7 +70,7 @@ func NewQueue(c *Collector, o QueueOptions) *Queue {
 	}
 	q.dropped = q.outcomes.WithLabelValues(outcomeDropped)
 	o.Metrics.MustRegister(q.outcomes, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "portico_spans_waiting", Help: "Spans that wait to be sent to the collector, of at most tracing.queue.",
+		Name: "portico_spans_waiting", Help: "Spans that wait to be sent to the collector, at most tracing.queue.",
 	}, func() float64 { return float64(len(q.waiting)) }))
 	return q
 }
@@ -187,6 +186,6 @@ func (q *Queue) logFailure(err error) {
 func (q *Queue) logRecovery() {
 	if q.failing {
 		q.failing = false
-		q.options.Log.Info("over: spans could not be sent")
+		q.options.Log.Info("resolved: spans could not be sent")
 	}
 }

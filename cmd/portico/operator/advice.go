@@ -41,7 +41,7 @@ func (s service) advise(err error, missing string) error {
 		text += "\nserver.adminHosts lists the host names that the listener answers under"
 	case refusal.Status == http.StatusNotFound && missing != "":
 		text += "\n" + missing
-	case refusal.Status == http.StatusBadRequest && strings.Contains(refusal.Message, "the ID of a subscription, or of something in one"):
+	case refusal.Status == http.StatusBadRequest && strings.Contains(refusal.Message, "the ID of a subscription, or of "):
 		text += "\nAn ID begins with /subscriptions/, such as " + exampleID + ": portico resources list shows the existing ones"
 	case refusal.Status == http.StatusBadRequest && strings.Contains(refusal.Message, "a token of this feed"):
 		text += "\nportico changes prints the token to continue after at its end; --since 10m begins at a time"

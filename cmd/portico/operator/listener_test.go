@@ -179,7 +179,8 @@ func answers() map[string]any {
 		Reason: "writeWithoutAnswer", Message: "The call of the write ended without a definite answer; the provider may still apply it.",
 		Kind: "PUT", Region: "northeurope", Job: someSubscription + ".0123456789abcdef0123456789abcdef", Attempts: 3, LastOutcome: "503 from the provider", Since: at, Until: &later, Next: &later,
 	}
-	fence := api.Fence{ID: someID, Subscription: someSubscription, Region: "northeurope", Kind: "PUT", Reason: "A PUT got no answer before its resource group was deleted. What it makes will be deleted.", Since: at, Until: later}
+	fence := api.Fence{ID: someID, Subscription: someSubscription, Region: "northeurope", Kind: "PUT", Reason: "A PUT got no answer before its " +
+		"resource group was deleted. If it creates a resource, that will be deleted.", Since: at, Until: later}
 	lock := api.Lock{ID: someGroup + "/providers/Microsoft.Authorization/locks/keep", Scope: someGroup, Name: "keep", Level: "CanNotDelete", Notes: evil}
 	row := api.Resource{ID: someID, Type: "Contoso.Compute/virtualMachines", Region: "northeurope", Phase: "Accepted", Flags: []string{"verify", "followPut"}, Created: &at, Changed: &at}
 	job := api.Job{
@@ -199,7 +200,7 @@ func answers() map[string]any {
 			Version: "1.2.3", Region: "westus", Started: at, Generation: 4, Store: "sqlite", Replicas: 1,
 			Problems: []api.Problem{
 				{Severity: api.Critical, Code: "regionDown", Summary: "The region northeurope is down: no address of it can be reached, and every call is refused with 503.", Subject: "northeurope", Since: &at, Next: "portico regions"},
-				{Severity: api.Warning, Code: "strays", Summary: "Resources lie in another region than the index has them in.", Count: 17, Next: "portico sweep --dry-run"},
+				{Severity: api.Warning, Code: "strays", Summary: "Resources exist in a region other than that in the index.", Count: 17, Next: "portico sweep --dry-run"},
 			},
 		},
 		"GET /admin/regions": api.Page[api.Region]{Value: []api.Region{

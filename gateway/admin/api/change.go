@@ -10,16 +10,16 @@ import (
 var changeOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/changes",
-		Summary: "The changes, in the order of their recording, or the history of one ID, the newest first. With Accept: text/event-stream it is a " +
-			"stream of server-sent events.",
+		Summary: "The changes in the order in which they were recorded, or the history of one ID, newest first. With Accept: text/event-stream, " +
+			"a stream of server-sent events.",
 		Query: []Parameter{
-			{"after", "the token after which it begins, or latest; by default the first event that is kept"},
-			{"last", "begins so many events before the newest one; goes without after"},
-			{"limit", "how many a page has at most: 1 to 1000"},
-			{"wait", "how long to wait for an event if there is none: 0s to 1m"},
-			{"type", "only events of these types; may be given several times"},
-			{"subscription", "only those of this subscription"},
-			{"resource", "the history of this ID; goes with limit and after alone"},
+			{"after", "return events after this token, or latest; default: from the first stored event"},
+			{"last", "start this many events before the newest one; cannot be combined with after"},
+			{"limit", "maximum number of items in a page: 1 to 1000"},
+			{"wait", "how long to wait for a new event: 0s to 1m"},
+			{"type", "only events of this type; can be repeated"},
+			{"subscription", "only this subscription"},
+			{"resource", "the history of this ID; can be combined only with limit and after"},
 		},
 		Answer: Changes{}, Status: http.StatusOK, Streams: true,
 	},

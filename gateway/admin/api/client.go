@@ -50,7 +50,7 @@ func NewClient(o ClientOptions) (*Client, error) {
 	at, err := url.Parse(o.URL)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || strings.Trim(at.Path, "/") != "" ||
 		at.RawQuery != "" || at.Fragment != "" || at.User != nil {
-		return nil, fmt.Errorf("%q is no URL of an admin listener: want one like http://127.0.0.1:8081", o.URL)
+		return nil, fmt.Errorf("%q is not the URL of an admin listener, such as http://127.0.0.1:8081", o.URL)
 	}
 	return &Client{
 		base: at.Scheme + "://" + at.Host, token: o.Token,
@@ -87,7 +87,7 @@ type Answer struct {
 // Read reads the answer's JSON.
 func (a Answer) Read(into any) error {
 	if err := json.Unmarshal(a.Text, into); err != nil {
-		return fmt.Errorf("the answer of the admin listener cannot be read: %w", err)
+		return fmt.Errorf("cannot parse the answer of the admin listener: %w", err)
 	}
 	return nil
 }

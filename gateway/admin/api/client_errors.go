@@ -51,9 +51,9 @@ type NotAdminError struct {
 
 func (e *NotAdminError) Error() string {
 	if e.Public {
-		return fmt.Sprintf("what answers at %s is the public listener of a gateway, not its admin listener", e.URL)
+		return fmt.Sprintf("%s is the public listener of a gateway, not its admin listener", e.URL)
 	}
-	return fmt.Sprintf("what answers at %s is no admin listener: status %d", e.URL, e.Status)
+	return fmt.Sprintf("%s is not an admin listener: it answered with status %d", e.URL, e.Status)
 }
 
 // publicListenerHeader is in each answer of a public listener, and in none of an admin

@@ -54,7 +54,7 @@ func ownLink(path string, query url.Values, link string) (next url.Values, err e
 		next, err = url.ParseQuery(to.RawQuery)
 	}
 	if err != nil || to.IsAbs() || to.Host != "" || !strings.EqualFold(to.Path, path) || next.Encode() == query.Encode() {
-		return nil, fmt.Errorf("the admin listener names a next page of %s that is none", path)
+		return nil, fmt.Errorf("the admin listener returned an invalid link to the next page of %s", path)
 	}
 	return next, nil
 }
@@ -76,7 +76,7 @@ func ReadElements[T any](elements iter.Seq2[json.RawMessage, error], path string
 		}
 		var element T
 		if err := json.Unmarshal(text, &element); err != nil {
-			return all, false, fmt.Errorf("an element of %s cannot be read: %w", path, err)
+			return all, false, fmt.Errorf("cannot parse an element of %s: %w", path, err)
 		}
 		all = append(all, element)
 	}

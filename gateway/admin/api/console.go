@@ -8,15 +8,15 @@ import (
 // The operations that the console needs and no command uses.
 var consoleOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/traffic", Summary: "The outcome of requests in the last quarter of an hour, by intervals.",
-		Query:  []Parameter{{"after", "only intervals that ended after this time, as RFC 3339 has it"}},
+		Method: http.MethodGet, Path: "/admin/traffic", Summary: "Outcomes of requests in the last 15 minutes, by interval.",
+		Query:  []Parameter{{"after", "only intervals that ended after this time (RFC 3339)"}},
 		Answer: Traffic{}, Status: http.StatusOK,
 	},
 	{
 		Method: http.MethodGet, Path: "/admin/errors",
-		Summary: "Answers that were errors, of all replicas in the last day, by status, code, region, subscription, caller and replica; of each group the " +
-			"newest one. The newest first.",
-		Query:  append([]Parameter{{"each", "true: each of the last answers of this replica alone"}}, paging[:1]...),
+		Summary: "Error answers of all replicas in the last day, grouped by status, code, region, subscription, caller and replica, with the " +
+			"newest of each group. Newest first.",
+		Query:  append([]Parameter{{"each", "true: each of the latest error answers of this replica, ungrouped"}}, paging[:1]...),
 		Answer: ErrorAnswers{}, Status: http.StatusOK,
 	},
 	{
@@ -25,17 +25,18 @@ var consoleOperations = []Operation{
 		Answer:  ConfigurationInUse{}, Status: http.StatusOK,
 	},
 	{
-		Method: http.MethodGet, Path: "/admin/configurations", Summary: "The configurations that were taken or refused since the start, the newest first.",
+		Method: http.MethodGet, Path: "/admin/configurations", Summary: "The configurations that were accepted or refused since the start, " +
+			"newest first.",
 		Answer: Page[Configuration]{}, Status: http.StatusOK,
 	},
 	{
 		Method: http.MethodGet, Path: "/admin/strays",
-		Summary: "Resources in another region than the one where the index has their ID.",
+		Summary: "Resources found in a region other than that in the index.",
 		Query:   paging, Answer: Page[Stray]{}, Status: http.StatusOK,
 	},
 	{
 		Method: http.MethodGet, Path: "/admin/jobs/{id}/members",
-		Summary: "The resources that the deletion of a group still has to delete, and what each waits for.",
+		Summary: "The resources that a group deletion has yet to delete, and what each of them waits for.",
 		Answer:  DeletionMembers{}, Status: http.StatusOK,
 	},
 }
@@ -188,8 +189,8 @@ type DeletionMember struct {
 
 var deletionOrderOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/deleteOrder", Summary: "What deletions of groups have learnt about the order of types in a subscription.",
-		Query: []Parameter{{"subscription", "in which; needed"}}, Answer: Page[TypeOrder]{}, Status: http.StatusOK,
+		Method: http.MethodGet, Path: "/admin/deleteOrder", Summary: "The order of types that group deletions have learned in a subscription.",
+		Query: []Parameter{{"subscription", "the subscription; required"}}, Answer: Page[TypeOrder]{}, Status: http.StatusOK,
 	},
 }
 
@@ -204,7 +205,7 @@ type TypeOrder struct {
 var reloadOperations = []Operation{
 	{
 		Method: http.MethodPost, Path: "/admin/reload",
-		Summary: "Reads the configuration again. One with a fault changes nothing; the error has a detail for each fault.",
+		Summary: "Reloads the configuration. If it has faults, nothing changes, and the error has a detail for each fault.",
 		Answer:  Reloaded{}, Status: http.StatusOK,
 	},
 }

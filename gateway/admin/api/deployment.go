@@ -8,7 +8,7 @@ import (
 var deploymentOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/jobs/{id}/deployment",
-		Summary: "A deployment with its steps, and what each waits for. No parameters and outputs are shown.",
+		Summary: "A deployment with its steps, and what each waits for, without parameters and outputs.",
 		Answer:  Deployment{}, Status: http.StatusOK,
 	},
 }

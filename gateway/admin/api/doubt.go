@@ -9,9 +9,9 @@ import (
 var doubtOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/doubts",
-		Summary: "What the index is not sure of just now: the regions that have not been listed in a subscription, and then resources. A page that is not " +
-			"full may have a next one.",
-		Query:  append([]Parameter{{"subscription", "only those of this subscription"}}, paging...),
+		Summary: "Unverified state: regions that have not been listed in a subscription, then resources. A page that is not full may have a next " +
+			"page.",
+		Query:  append([]Parameter{{"subscription", "only this subscription"}}, paging...),
 		Answer: Page[Doubt]{}, Status: http.StatusOK,
 	},
 }

@@ -4,7 +4,7 @@ import "net/http"
 
 var explainOperations = []Operation{
 	{
-		Method: http.MethodPost, Path: "/admin/explain", Summary: "The way that a request would take, without sending it.",
+		Method: http.MethodPost, Path: "/admin/explain", Summary: "Explains how a request would be handled, without sending it.",
 		Content: Question{}, Answer: Explanation{}, Status: http.StatusOK,
 	},
 }

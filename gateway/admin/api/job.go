@@ -8,17 +8,17 @@ import (
 
 var jobOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/jobs", Summary: "The durable jobs of all subscriptions; those that ended are kept for a while.",
-		Query:  append([]Parameter{{"kind", "only those of this kind; GET /admin/jobKinds lists them"}}, paging...),
+		Method: http.MethodGet, Path: "/admin/jobs", Summary: "The durable jobs of all subscriptions, including recently ended ones.",
+		Query:  append([]Parameter{{"kind", "only this kind; GET /admin/jobKinds lists all kinds"}}, paging...),
 		Answer: Page[Job]{}, Status: http.StatusOK,
 	},
-	{Method: http.MethodGet, Path: "/admin/jobs/{id}", Summary: "One job, with its last steps.", Answer: Job{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/jobs/{id}", Summary: "One job, with its latest steps.", Answer: Job{}, Status: http.StatusOK},
 	{
 		Method: http.MethodPost, Path: "/admin/jobs/{id}/cancel",
-		Summary: "Cancels a job whose kind is cancellable, such as the deletion of a group.",
+		Summary: "Cancels a job of a cancellable kind, such as a group deletion.",
 		Answer:  Job{}, Status: http.StatusAccepted,
 	},
-	{Method: http.MethodGet, Path: "/admin/jobKinds", Summary: "All kinds of jobs, by their names.", Answer: Page[JobKind]{}, Status: http.StatusOK},
+	{Method: http.MethodGet, Path: "/admin/jobKinds", Summary: "The names of all kinds of jobs.", Answer: Page[JobKind]{}, Status: http.StatusOK},
 }
 
 // JobKind is a kind of durable work.
@@ -95,7 +95,7 @@ type Steps struct {
 var sweepOperations = []Operation{
 	{
 		Method: http.MethodPost, Path: "/admin/sweeps",
-		Summary: "Orders a comparison of the index with the providers, or joins one under way that does the same. Location names its job.",
+		Summary: "Starts a comparison of the index with the providers, or joins an equal one in progress. Location names its job.",
 		Content: Sweep{}, Answer: Job{}, Status: http.StatusAccepted,
 	},
 }

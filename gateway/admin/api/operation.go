@@ -53,7 +53,7 @@ type Page[T any] struct {
 }
 
 // Parameters of every list that has pages.
-var paging = []Parameter{{"limit", "how many a page has at most: 1 to 1000"}, {"after", "where the page begins, as a nextLink says it"}}
+var paging = []Parameter{{"limit", "maximum number of items in a page: 1 to 1000"}, {"after", "where the page begins; taken from a nextLink"}}
 
 var documentOperations = []Operation{
 	{Method: http.MethodGet, Path: "/admin/openapi.json", Summary: "This description.", Answer: Document{}, Status: http.StatusOK},

@@ -70,7 +70,7 @@ type Address struct {
 var providerOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/providers",
-		Summary: "The providers and their resource types, as the region map has them.",
+		Summary: "The providers and their resource types, from the region map.",
 		Query:   paging, Answer: Page[Provider]{}, Status: http.StatusOK,
 	},
 }

@@ -7,17 +7,17 @@ import (
 
 var resourceOperations = []Operation{
 	{
-		Method: http.MethodGet, Path: "/admin/resources", Summary: "The rows of the index of one subscription, by ID.",
+		Method: http.MethodGet, Path: "/admin/resources", Summary: "The index rows of one subscription, by ID.",
 		Query: append([]Parameter{
-			{"subscription", "whose rows; needed"}, {"resourceGroup", "only those of this group"}, {"resourceType", "only those of this type"},
-			{"region", "only those in this region"},
+			{"subscription", "the subscription; required"}, {"resourceGroup", "only this group"}, {"resourceType", "only this type"},
+			{"region", "only this region"},
 		}, paging...),
 		Answer: Page[Resource]{}, Status: http.StatusOK,
 	},
 	{
 		Method: http.MethodGet, Path: "/admin/resource",
-		Summary: "All that is known of one ID, of a group or a subscription too: its row, what it waits for, fences, locks, last events.",
-		Query:   []Parameter{{"id", "the ID of a subscription, or of something in one; needed"}},
+		Summary: "Everything known about one ID, which may be a group or a subscription: its row, what it waits for, fences, locks, latest events.",
+		Query:   []Parameter{{"id", "the ID of a subscription, or of a group or resource in one; required"}},
 		Answer:  ResourceDetail{}, Status: http.StatusOK,
 	},
 }
@@ -73,7 +73,7 @@ type ResourceEvent struct {
 var lockOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/locks", Summary: "The locks of one subscription.",
-		Query:  append([]Parameter{{"subscription", "whose locks; needed"}, {"scope", "only those that hold at this ID: on it and above"}}, paging...),
+		Query:  append([]Parameter{{"subscription", "the subscription; required"}, {"scope", "only locks that apply to this ID: on it and above"}}, paging...),
 		Answer: Page[Lock]{}, Status: http.StatusOK,
 	},
 }

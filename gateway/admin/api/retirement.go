@@ -5,7 +5,7 @@ import "net/http"
 var retirementOperations = []Operation{
 	{
 		Method: http.MethodPost, Path: "/admin/regions/{region}/retire",
-		Summary: "Forgets a region that the map no longer has; another call forgets what an interrupted one left.",
+		Summary: "Forgets a region that the map no longer has. If a call was interrupted, another one forgets the rest.",
 		Content: Retire{}, Answer: Retirement{}, Status: http.StatusOK,
 	},
 }

@@ -5,18 +5,18 @@ import "net/http"
 var roleOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/roles",
-		Summary: "The role assignments that hold in one subscription: the tenant's, its own, and those below it. The first page has the owners of " +
-			"the configuration as well.",
-		Query:  append([]Parameter{{"subscription", "whose assignments; needed"}, {"principalId", "only those of this principal"}}, paging...),
+		Summary: "The role assignments that apply in one subscription: at its tenant, on it, and below it. The first page also has the owners in " +
+			"the configuration.",
+		Query:  append([]Parameter{{"subscription", "the subscription; required"}, {"principalId", "only this principal"}}, paging...),
 		Answer: Page[RoleAssignment]{}, Status: http.StatusOK,
 	},
 	{
-		Method: http.MethodPost, Path: "/admin/roles/check", Summary: "Checks whether a caller, known only by its ids, may do an action at a scope.",
+		Method: http.MethodPost, Path: "/admin/roles/check", Summary: "Checks whether a caller, given by its ids, may perform an action at a scope.",
 		Content: RoleCheck{}, Answer: RoleAnswer{}, Status: http.StatusOK,
 	},
 	{
 		Method: http.MethodPost, Path: "/admin/roles/who",
-		Summary: "Which principals may do an action at a scope, and by which assignments. A group stands for its members.",
+		Summary: "Lists the principals that may perform an action at a scope, and their assignments. A group stands for its members.",
 		Content: RoleQuestion{}, Answer: RoleHolders{}, Status: http.StatusOK,
 	},
 }

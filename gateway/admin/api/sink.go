@@ -10,7 +10,7 @@ import (
 var sinkOperations = []Operation{
 	{
 		Method: http.MethodGet, Path: "/admin/sinks",
-		Summary: "The receivers of events, as the configuration has them.",
+		Summary: "The configured receivers of events.",
 		Answer:  Page[Sink]{}, Status: http.StatusOK,
 	},
 	{Method: http.MethodGet, Path: "/admin/sinks/{name}", Summary: "One receiver of events.", Answer: Sink{}, Status: http.StatusOK},
@@ -21,17 +21,17 @@ var sinkOperations = []Operation{
 	},
 	{
 		Method: http.MethodGet, Path: "/admin/sinks/{name}/retrying",
-		Summary: "The events of a sink that are tried again while later ones pass them.",
+		Summary: "The events of a sink that are being retried while later ones overtake them.",
 		Query:   paging, Answer: Page[RetriedEvent]{}, Status: http.StatusOK,
 	},
 	{
 		Method: http.MethodGet, Path: "/admin/sinks/{name}/dead",
-		Summary: "The events that were given up.",
+		Summary: "The dead letters: events that were given up.",
 		Query:   paging, Answer: Page[DeadLetter]{}, Status: http.StatusOK,
 	},
 	{
 		Method: http.MethodPost, Path: "/admin/sinks/{name}/dead/replay",
-		Summary: "Schedules dead letters for another try.",
+		Summary: "Schedules dead letters for another attempt.",
 		Content: Replay{}, Answer: Replayed{}, Status: http.StatusAccepted,
 	},
 	{Method: http.MethodDelete, Path: "/admin/sinks/{name}/dead/{id}", Summary: "Forgets a dead letter.", Answer: Nothing{}, Status: http.StatusOK},

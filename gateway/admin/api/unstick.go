@@ -4,7 +4,7 @@ import "net/http"
 
 var unstickOperations = []Operation{
 	{
-		Method: http.MethodPost, Path: "/admin/unstick", Summary: "Retries, gives up or forgets waiting work, as far as that is safe.",
+		Method: http.MethodPost, Path: "/admin/unstick", Summary: "Retries, gives up or forgets pending work, if that is safe.",
 		Content: UnstickOrder{}, Answer: Unstuck{}, Status: http.StatusOK,
 	},
 }

@@ -37,11 +37,11 @@ func (s Sources) sinks(ctx context.Context, f *finding) error {
 		}
 		if !status.AwaySince.IsZero() {
 			f.add(api.Problem{Code: api.SinkAway, Subject: sink.Name, Since: since(status.AwaySince),
-				Summary: fmt.Sprintf("The receiver of the sink takes nothing: %s.", status.Failure)})
+				Summary: fmt.Sprintf("The receiver of the sink accepts no events: %s.", status.Failure)})
 		}
 		if lag := time.Duration(status.LagSeconds * float64(time.Second)); lag > sinkLag {
 			f.add(api.Problem{Code: api.SinkBehind, Subject: sink.Name, Count: int(status.Lag), Since: since(s.Store.Now().Add(-lag)),
-				Summary: fmt.Sprintf("The sink has %s to come to.", count(int(status.Lag), "event", "events"))})
+				Summary: fmt.Sprintf("The sink has yet to read %s.", count(int(status.Lag), "event", "events"))})
 		}
 		if status.Dead > 0 {
 			f.add(api.Problem{Code: api.SinkDeadLetters, Subject: sink.Name, Count: status.Dead,

@@ -54,24 +54,25 @@ func budgets() [][2]string {
 // process finds problems of the process itself.
 func (f *finding) process(figures figures, now time.Time) {
 	if n := int(figures.value(auditMetric)); n > 0 {
-		f.add(api.Problem{Code: api.AuditLinesLost, Count: n, Summary: "The file of audit lines does not take all lines."})
+		f.add(api.Problem{Code: api.AuditLinesLost, Count: n, Summary: "Some audit lines could not be written to the file."})
 	}
 	if n := int(figures.value(accessMetric)); n > 0 {
-		f.add(api.Problem{Code: api.AccessLinesLost, Count: n, Summary: "Lines of the access log were lost: the standard error takes fewer than there are."})
+		f.add(api.Problem{Code: api.AccessLinesLost, Count: n, Summary: "Lines of the access log were lost, because standard error was too slow " +
+			"or failed."})
 	}
 	if n := int(figures.value(removedMetric)); n > 0 {
 		f.add(api.Problem{Code: api.RemovedCredentials, Count: n,
-			Summary: "Tokens that were removed from the configuration are still accepted, until it is taken over or the gateway is restarted."})
+			Summary: "Tokens that were removed from the configuration are still accepted, until it is in use or the gateway is restarted."})
 	}
 	if len(figures[reloadedMetric]) > 0 && figures.value(reloadTimeMetric) > 0 && figures.value(reloadedMetric) == 0 {
 		f.add(api.Problem{Code: api.ReloadFailed, Since: since(seconds(figures.value(reloadTimeMetric))),
-			Summary: "The configuration that was read last was refused; the next start would fail."})
+			Summary: "The latest configuration was refused; the next start would fail."})
 	}
 	for _, m := range figures[issuerMetric] {
 		issuer := meter.Label(m, "issuer")
 		f.add(api.Problem{Code: api.IssuerUnavailable, Subject: issuer, Since: since(seconds(valueOf(m))),
-			Summary: fmt.Sprintf("The keys of the issuer %s cannot be fetched: its tokens are refused, unless they are signed by a key "+
-				"that was fetched before.", issuer)})
+			Summary: fmt.Sprintf("The keys of the issuer %s cannot be fetched: its tokens are refused unless they are signed by a key that was "+
+				"fetched before.", issuer)})
 	}
 	for _, m := range figures[certificatesMetric] {
 		use := meter.Label(m, "use")
@@ -81,7 +82,7 @@ func (f *finding) process(figures figures, now time.Time) {
 		used, limit := figures.value(b[0]+"_held_bytes"), figures.value(b[0]+"_limit_bytes")
 		if limit > 0 && used > 0.9*limit {
 			f.add(api.Problem{
-				Code: api.BudgetUsedUp, Subject: b[1], Summary: fmt.Sprintf("%.0f %% of %s are in use: what needs more is refused.", 100*used/limit, b[1]),
+				Code: api.BudgetUsedUp, Subject: b[1], Summary: fmt.Sprintf("%.0f %% of %s are in use: requests that need more are refused.", 100*used/limit, b[1]),
 			})
 		}
 	}

@@ -21,16 +21,16 @@ func (f *finding) regions(all []api.Region) {
 	for _, r := range all {
 		if r.State == api.Down {
 			f.add(api.Problem{Code: api.RegionDown, Subject: r.Name, Since: downSince(r.Endpoints),
-				Summary: fmt.Sprintf("No endpoint in %s can be reached: every call there is refused.", r.Name)})
+				Summary: fmt.Sprintf("No endpoint in %s can be reached: all calls there are refused.", r.Name)})
 		}
 		for _, e := range r.Endpoints {
 			if e.State == api.Down && r.State != api.Down {
 				f.add(api.Problem{Code: api.EndpointDown, Subject: r.Name, Since: downSince([]api.Endpoint{e}),
-					Summary: fmt.Sprintf("No address of %s in %s can be reached: every call there is refused.", e.Namespace, r.Name)})
+					Summary: fmt.Sprintf("No address of %s in %s can be reached: all calls there are refused.", e.Namespace, r.Name)})
 			}
 			if e.LastShed != nil && now.Sub(*e.LastShed) < lately {
 				f.add(api.Problem{Code: api.ProviderSheds, Subject: r.Name, Since: e.LastShed, Count: int(min(e.Shed, 1<<31)),
-					Summary: fmt.Sprintf("%s in %s gets more calls than it answers: some were refused.", e.Namespace, r.Name)})
+					Summary: fmt.Sprintf("%s in %s gets more calls than it can answer: some were refused.", e.Namespace, r.Name)})
 			}
 			for _, a := range e.Addresses {
 				if key := r.Name + " " + a.URL; !seen[key] {
@@ -59,14 +59,14 @@ func (f *finding) address(region string, a api.Address, now time.Time) {
 	case a.State != api.Down:
 	case a.Circuit != "closed":
 		f.add(api.Problem{Code: api.CircuitOpen, Subject: a.URL, Since: a.Since,
-			Summary: fmt.Sprintf("Connections to an address in %s cannot be made: %s.", region, strings.TrimSuffix(a.Reason, "."))})
+			Summary: fmt.Sprintf("Connections to an address in %s fail: %s.", region, strings.TrimSuffix(a.Reason, "."))})
 	default:
 		f.add(api.Problem{Code: api.AddressDown, Subject: a.URL, Since: a.Since,
-			Summary: fmt.Sprintf("An address in %s is left out: %s.", region, strings.TrimSuffix(a.Reason, "."))})
+			Summary: fmt.Sprintf("An address in %s is not used: %s.", region, strings.TrimSuffix(a.Reason, "."))})
 	}
 	if a.LastDistrust != nil && now.Sub(*a.LastDistrust) < lately {
 		f.add(api.Problem{Code: api.Untrusted, Subject: a.URL, Since: a.LastDistrust,
-			Summary: fmt.Sprintf("Calls to an address in %s come to nothing: %s.", region, distrustText(a.Distrust))})
+			Summary: fmt.Sprintf("Calls to an address in %s fail: %s.", region, distrustText(a.Distrust))})
 	}
 	if a.CertificateEnds != nil {
 		f.certificate(a.URL, "of an address in "+region, *a.CertificateEnds, now)
@@ -79,7 +79,7 @@ func distrustText(kind string) string {
 	case "untrusted":
 		return "the provider does not trust Portico's certificate or credential"
 	case "tls_authority":
-		return "the provider's certificate comes from no trusted authority"
+		return "the provider's certificate is not from a trusted authority"
 	case "tls_host":
 		return "the provider's certificate is for another host"
 	case "tls_expired":
@@ -92,9 +92,9 @@ func (f *finding) certificate(subject, whose string, ends, now time.Time) {
 	at := since(ends)
 	switch left := ends.Sub(now); {
 	case left <= 0:
-		f.add(api.Problem{Code: api.CertificateEnded, Subject: subject, Since: at, Summary: fmt.Sprintf("The certificate %s has ended.", whose)})
+		f.add(api.Problem{Code: api.CertificateEnded, Subject: subject, Since: at, Summary: fmt.Sprintf("The certificate %s has expired.", whose)})
 	case left < certificateNotice:
 		f.add(api.Problem{Code: api.CertificateEnds, Subject: subject,
-			Summary: fmt.Sprintf("The certificate %s ends at %s.", whose, at.Format(time.RFC3339))})
+			Summary: fmt.Sprintf("The certificate %s expires at %s.", whose, at.Format(time.RFC3339))})
 	}
 }

@@ -29,7 +29,7 @@ func (s Sources) checkStore(ctx context.Context, f *finding) {
 	err := s.Store.Ready(waiting)
 	cancel()
 	if took := time.Since(began); err == nil && took > slowReady {
-		f.add(api.Problem{Code: api.StoreSlow, Summary: fmt.Sprintf("The store took %s to begin a transaction.", took.Round(10*time.Millisecond))})
+		f.add(api.Problem{Code: api.StoreSlow, Summary: fmt.Sprintf("The store took %s to start a transaction.", took.Round(10*time.Millisecond))})
 	}
 	for _, find := range []func(context.Context, *finding) error{
 		s.creations, s.jobs, s.longRunning, s.sweeps, s.events, s.sinks, s.replicas,
@@ -44,7 +44,7 @@ func (s Sources) checkStore(ctx context.Context, f *finding) {
 		if down.IsZero() {
 			down = began
 		}
-		f.add(api.Problem{Code: api.StoreDown, Since: since(down), Summary: "The store does not answer: whatever needs it is refused."})
+		f.add(api.Problem{Code: api.StoreDown, Since: since(down), Summary: "The store does not answer: requests that need it are refused."})
 	}
 }
 
@@ -58,11 +58,11 @@ func (s Sources) jobs(ctx context.Context, f *finding) error {
 	for kind, c := range counts {
 		if c.Overdue > 0 {
 			f.add(api.Problem{Code: api.JobsOverdue, Subject: kind, Count: c.Overdue, Since: since(now.Add(-c.Oldest)),
-				Summary: fmt.Sprintf("%s of the kind %s should have been worked on, and no one does.", count(c.Overdue, "job", "jobs"), kind)})
+				Summary: fmt.Sprintf("Overdue and not running: %s of the kind %s.", count(c.Overdue, "job", "jobs"), kind)})
 		}
 		if c.PutOff > 0 {
 			f.add(api.Problem{Code: api.JobsPutOff, Subject: kind, Count: c.PutOff,
-				Summary: fmt.Sprintf("%s of the kind %s came to nothing more than %d times in a row.", count(c.PutOff, "job", "jobs"), kind,
+				Summary: fmt.Sprintf("%s of the kind %s failed more than %d times in a row.", count(c.PutOff, "job", "jobs"), kind,
 					jobrow.ManyAttempts)})
 		}
 	}
@@ -117,7 +117,7 @@ func (s Sources) longJobs(ctx context.Context, f *finding, name string, kind job
 		switch age := now.Sub(job.Created); {
 		case age > kind.Limit:
 			problem.Code, problem.Summary = cmp.Or(p.TooLong, api.JobTooLong),
-				fmt.Sprintf("%s goes on beyond %s%s.", what, cmp.Or(kind.LimitSetting, "its limit"), left)
+				fmt.Sprintf("%s has been running beyond %s%s.", what, cmp.Or(kind.LimitSetting, "its limit"), left)
 		case len(standing.WaitingFor) > 0 && p.Waiting != "":
 			problem.Code, problem.Summary = p.Waiting,
 				fmt.Sprintf("%s waits for %s, which does not answer%s.", what, strings.Join(standing.WaitingFor, ", "), left)
@@ -139,7 +139,7 @@ func (s Sources) sweeps(ctx context.Context, f *finding) error {
 	}
 	if strays > 0 {
 		f.add(api.Problem{Code: api.Strays, Count: strays,
-			Summary: fmt.Sprintf("%s in another region than the index has them in.", count(strays, "resource lies", "resources lie"))})
+			Summary: fmt.Sprintf("%s in a region other than that in the index.", count(strays, "resource exists", "resources exist"))})
 	}
 	latest, err := s.Sweeps.Latest(ctx)
 	if err != nil || latest.Ended.IsZero() {
@@ -155,7 +155,7 @@ func (s Sources) sweeps(ctx context.Context, f *finding) error {
 	}
 	if !latest.Complete {
 		f.add(api.Problem{Code: api.SweepIncomplete, Since: since(latest.Ended),
-			Summary: "The latest sweep could not look at every region in full."})
+			Summary: "The latest sweep could not list every region completely."})
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (s Sources) replicas(ctx context.Context, f *finding) error {
 	died, err := s.Store.Jobs.DeadReplicas(ctx)
 	for _, d := range died {
 		f.add(api.Problem{Code: api.ReplicaDied, Subject: d.Name, Since: since(d.Died),
-			Summary: "A replica ended without leaving; the others take its jobs over."})
+			Summary: "A replica stopped without shutting down; the others take over its jobs."})
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func (g Definitions) warnUnknown(w http.ResponseWriter, x *exchange.Exchange, pe
 	}
 	w.Header().Set("Warning", fmt.Sprintf(`299 - "%d of the actions are of no resource type that is known here"`, n))
 	if x.Trail == nil {
-		x.Warn("actions of a role are of no known resource type", fmt.Errorf("%d of them, such as %s, of the role %s", n, access.Quoted(first), requestedName(x)))
+		x.Warn("a role has actions of unknown resource types", fmt.Errorf("%d of them, such as %s, of the role %s", n, access.Quoted(first), requestedName(x)))
 	}
 }
 

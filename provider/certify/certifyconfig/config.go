@@ -104,65 +104,65 @@ func (r *reader) rows() []*setting.Setting {
 	c := r.c
 	return []*setting.Setting{
 		setting.Required("subscription", &c.Subscription, rule.GUID(),
-			"The subscription in which the suite works. The suite first notifies the provider of it, as a front door does; a front door must know it."),
+			"The subscription in which the suite works. Without a front door, the suite first notifies the provider of it; a front door must already know it."),
 		setting.Value("tenant", &c.Tenant, rule.GUID(), "",
-			"The tenant of the subscription and of its callers, for the provider. Required with `endpoints`; a front door reads it from the tokens.").
+			"The tenant of the subscription and of its callers, as sent to the provider. Required with `endpoints`; a front door takes it from the tokens.").
 			Conditional(),
 		setting.Value("sibling", &c.Sibling, rule.GUID(), "",
-			"Another subscription of the same tenant, without registrations.").Default("a new one"),
+			"Another subscription of the same tenant, in which nothing is registered.").Default("a random one"),
 		setting.Value("resourceGroup", &c.ResourceGroup, groupName(), "certify",
-			"Everything is created below this resource group, and removed in the end; it must be empty when a run begins. "+
-				"Rules about several groups use further groups named after it: `certify-2`, `certify-3`."),
+			"All resources are created in this resource group and removed at the end. It must be empty when a run starts. "+
+				"Rules about several groups use further ones with a suffix: `certify-2`, `certify-3`."),
 		setting.Free("endpoints", "addresses by region", "To call the provider directly: the address of each region's endpoint under the region's name, "+
-			"and under `global` the endpoint of global types. Either this or `portico`.", r.readEndpoints),
-		setting.Mapping("portico", "To call the provider through a front door, instead of `endpoints`. The suite asks it for the regions of the types.",
-			setting.Required("url", &c.Portico.URL, rule.WebURL(), "Its public URL."),
+			"and of the endpoint for global types under `global`. Either this or `portico` is required.", r.readEndpoints),
+		setting.Mapping("portico", "To call the provider through a front door, instead of `endpoints`. The regions of the types are read from the front door.",
+			setting.Required("url", &c.Portico.URL, rule.WebURL(), "The front door's public URL."),
 			setting.Value("tokenFile", &r.token[contract.Owner], rule.File(), "",
-				"A file with the bearer token, on one line, of the caller who creates everything.").
-				Default("none: the front door does not authenticate, like `portico demo`"),
-			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "That caller's name in the front door's `systemData`.").
-				Default("none: rules about it are left out"),
+				"A file with the bearer token, on one line, of the caller that creates the resources.").
+				Default("none, for a front door without authentication, such as `portico demo`"),
+			setting.Value("name", &c.Portico.Owner.Name, rule.Text(), "", "The name of that caller in `systemData`.").
+				Default("none: rules about the name are skipped"),
 			setting.Value("colleagueTokenFile", &r.token[contract.Colleague], rule.File(), "",
-				"The token of another caller of the same tenant, with the same rights.").Default("none: rules about several callers are left out"),
-			setting.Value("colleagueName", &c.Portico.Colleague.Name, rule.Text(), "", "Like `name`, for that caller.").
-				Default("none: rules about it are left out"),
+				"The token of another caller of the same tenant with the same rights.").Default("none: rules about several callers are skipped"),
+			setting.Value("colleagueName", &c.Portico.Colleague.Name, rule.Text(), "", "The name of that other caller in `systemData`.").
+				Default("none: rules about the name are skipped"),
 			setting.Value("strangerTokenFile", &r.token[contract.Stranger], rule.File(), "",
-				"The token of a caller of another tenant.").Default("none: rules about strangers are left out"),
+				"The token of a caller of another tenant.").Default("none: rules about callers of other tenants are skipped"),
 		).Check(r.readTokens).IfGiven(),
-		setting.Mapping("tls", "TLS towards the provider, or the front door.",
-			setting.Value("ca", &c.TLS.CA, rule.PEMFile(), "", "The authorities that may issue its certificate.").Default("the system's authorities"),
+		setting.Mapping("tls", "TLS to the provider or to the front door.",
+			setting.Value("ca", &c.TLS.CA, rule.PEMFile(), "", "Certificate authorities that must have issued the server's certificate.").Default("the system's"),
 			setting.Value("cert", &c.TLS.Cert, rule.PEMFile(), "",
-				"The certificate by which the provider recognizes a front door, followed by its intermediates.").Default("none is shown"),
-			setting.Value("key", &c.TLS.Key, rule.PEMFile(), "", "The private key of that certificate.").Default("none"),
+				"The client certificate that identifies a front door to the provider, followed by its intermediate certificates.").Default("none"),
+			setting.Value("key", &c.TLS.Key, rule.PEMFile(), "", "The private key of the client certificate.").Default("none"),
 		).Check(func(o *setting.Object) {
 			files.CheckPEM(r.Reader, o, "ca", &c.TLS.CA)
 			files.CheckPEMPair(r.Reader, o, &c.TLS.Cert, &c.TLS.Key)
 		}).IfGiven(),
 		r.providerRows(),
-		setting.Free("samples", "mapping", "Valid bodies of each type under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).
+		setting.Free("samples", "mapping", "Valid bodies for each type, under its full name, such as `Acme.Stuff/widgets`. See [Bodies](#bodies).", leave).
 			Default("none"),
 		setting.List("specifications", rule.File(),
-			"OpenAPI documents (2 or 3, also TypeSpec's output). The suite makes the bodies of types without a sample from them. "+
-				"A sample is better if a body must name something that exists.", func(at *yamltree.Node, name string) {
+			"OpenAPI documents (2 or 3, also as TypeSpec writes them). Bodies of types without a sample are generated from them. "+
+				"A sample is better if a body must refer to something that exists.", func(at *yamltree.Node, name string) {
 				r.documents, r.places = append(r.documents, name), append(r.places, at)
 			}).Default("none"),
-		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to keep. Others are left out.",
+		setting.List("profiles", profile(), "The [profiles](#what-can-be-claimed) that the provider claims to support. Cases of other profiles are skipped.",
 			func(_ *yamltree.Node, name string) { c.Profiles = append(c.Profiles, contract.Profile(name)) }).AtLeastOne(strings.Join(ProfileNames(), ", ")),
-		setting.Value("disruptive", &c.Disruptive, rule.Bool(), false, "Also run the cases that may disturb other users of the provider."),
-		setting.Value("pageSize", &r.description.PageSize, headerName(), "", "The header that requests small pages of a list.").
-			Default("none: only `$top` requests small pages"),
-		setting.Mapping("asynchrony", "The headers that request an asynchronous answer. Leave this out if the provider has none; "+
-			"the suite then judges its own way of answering. See [Asynchronous answers](#asynchronous-answers).",
+		setting.Value("disruptive", &c.Disruptive, rule.Bool(), false, "Also run cases that may disturb other users of the provider."),
+		setting.Value("pageSize", &r.description.PageSize, headerName(), "", "The request header that sets the page size of a list.").
+			Default("none: only `$top` is used"),
+		setting.Mapping("asynchrony", "Request headers that ask for an asynchronous answer. Leave this out if the provider has none; the suite then "+
+			"detects how the provider answers. See [Asynchronous answers](#asynchronous-answers).",
 			asynchronyRows(&r.description.Asynchrony)...),
-		setting.Value("parallel", &c.Parallel, rule.CountTo(mostParallel), defaultParallel, "How many cases run at once."),
-		setting.Mapping("limits", "Bounds of a run.",
-			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Of a call. A longer one counts as unanswered."),
-			setting.Value("wait", &c.Limits.Wait, rule.PositiveDuration(), defaultWait, "Of waiting for an operation's end."),
+		setting.Value("parallel", &c.Parallel, rule.CountTo(mostParallel), defaultParallel, "Number of cases that run concurrently."),
+		setting.Mapping("limits", "Time limits of a run.",
+			setting.Value("call", &c.Limits.Call, rule.PositiveDuration(), defaultCall, "Timeout of a call. A call that takes longer counts as unanswered."),
+			setting.Value("wait", &c.Limits.Wait, rule.PositiveDuration(), defaultWait, "Timeout of a wait for an operation to end."),
 			setting.Value("pause", &c.Limits.Pause, rule.PositiveDuration(), defaultPause,
-				"Of the time between two polls. A longer `Retry-After` is ignored, except on a 429."),
-			setting.Value("case", &c.Limits.Case, rule.PositiveDuration(), defaultCase, "Of a case on a type."),
-			setting.Value("run", &c.Limits.Run, rule.PositiveDuration(), defaultRun, "Of all cases together."),
-			setting.Value("cleanup", &c.Limits.Cleanup, rule.PositiveDuration(), defaultCleanup, "Of removing what the run created."),
+				"Maximum pause between two polls. A longer `Retry-After` is respected only on a 429."),
+			setting.Value("case", &c.Limits.Case, rule.PositiveDuration(), defaultCase, "Timeout of a case on one type."),
+			setting.Value("run", &c.Limits.Run, rule.PositiveDuration(), defaultRun, "Timeout of all cases together."),
+			setting.Value("cleanup", &c.Limits.Cleanup, rule.PositiveDuration(), defaultCleanup, "Timeout of the removal of created resources at the end."),
 		),
 	}
 }
@@ -174,7 +174,7 @@ func groupName() rule.Rule[string] {
 	const most = 60 // leaves room for the suffix -number
 	return rule.Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, arm.ValidGroupName(text) && len(text) <= most },
-		Noun:    "name of a resource group",
+		Noun:    "resource group name",
 		Allowed: fmt.Sprintf("letters, digits, -, _, ( ) and full stops, not at its end, at most %d", most),
 	}
 }
@@ -182,7 +182,7 @@ func groupName() rule.Rule[string] {
 func headerName() rule.Rule[string] {
 	return rule.Rule[string]{
 		Parse:   func(text string) (string, bool) { return text, validHeader(text) },
-		Noun:    "name of a header",
+		Noun:    "header name",
 		Allowed: "letters, digits and hyphens, such as x-acme-page-size",
 	}
 }
@@ -212,7 +212,7 @@ func profile() rule.Rule[string] {
 
 // checkWay checks that the file has either endpoints or portico.
 func (r *reader) checkWay(root *setting.Object) {
-	const ways = "endpoints: {westus: https://host}, to call the provider directly; or portico: {url: https://host, tokenFile: file}, to call it through a front door"
+	const ways = "endpoints: {westus: https://host}, to call the provider directly; or portico: {url: https://host, tokenFile: file}, to use a front door"
 	straight, through := root.Get("endpoints"), root.Get("portico")
 	switch {
 	case straight == nil && through == nil:
@@ -238,7 +238,7 @@ func (r *reader) readEndpoints(o *setting.Object) {
 	for _, e := range n.Entries {
 		region := arm.Location(e.Key.Text)
 		if !arm.ValidLocation(region) {
-			r.Fault(e.Key, yamltree.Quote(e.Key.Text)+" is not a region", "a letter followed by letters and digits, such as westus; or global")
+			r.Fault(e.Key, yamltree.Quote(e.Key.Text)+" is not a valid region", "a letter followed by letters and digits, such as westus; or global")
 			continue
 		}
 		regional = regional || region != arm.GlobalLocation

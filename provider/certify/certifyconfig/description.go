@@ -36,22 +36,22 @@ func (d *described) full() string { return d.namespace + "/" + d.Name }
 // with the suite's own rows.
 func (r *reader) providerRows() *setting.Setting {
 	namespaces := r.Unique("namespace")
-	return setting.Mappings("providers", "A part of a region map: the namespaces, and the types of each.", r.rowsOfProvider,
+	return setting.Mappings("providers", "The provider's namespaces with their types, in the form of a region map.", r.rowsOfProvider,
 		func(o *setting.Object, p provider) {
 			at := o.Right("namespace")
 			if regionmap.CheckNamespace(&r.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
 				p.at = o
 				r.providers = append(r.providers, p)
 			}
-		}).AtLeastOne("a part of a region map: a list of {namespace: …, resourceTypes: […]}")
+		}).AtLeastOne("a list as in a region map: {namespace: …, resourceTypes: […]}")
 }
 
 func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
 	names := r.Unique("type")
 	return append(regionmap.ProviderRows(&p.ProviderDeclaration),
-		setting.List("checkNameAvailability", rule.OneOf("subscription", "location"), "The scopes at which the provider serves it.",
-			func(_ *yamltree.Node, scope string) { p.checkName = append(p.checkName, scope) }).Default("nowhere"),
-		setting.Mappings("resourceTypes", "The types. A nested type inherits what it leaves out from its parent.", r.rowsOfType,
+		setting.List("checkNameAvailability", rule.OneOf("subscription", "location"), "The scopes at which the provider answers `checkNameAvailability`.",
+			func(_ *yamltree.Node, scope string) { p.checkName = append(p.checkName, scope) }).Noun("scope").Default("none"),
+		setting.Mappings("resourceTypes", "The types. A nested type inherits absent settings from its parent.", r.rowsOfType,
 			func(o *setting.Object, t described) {
 				at := o.Right("name")
 				if at != nil && regionmap.CheckTypeName(&r.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
@@ -64,7 +64,7 @@ func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
 func (r *reader) rowsOfType(t *described) []*setting.Setting {
 	return append(regionmap.TypeRows(&r.Report, &t.TypeDeclaration, "names of regions",
 		func(_ *yamltree.Node, name string) { t.Locations = append(t.Locations, name) }),
-		setting.Mapping("contract", "What cases may try with the type, see [The types](#the-types).", exerciseRows(&t.exercise)...))
+		setting.Mapping("contract", "What the cases may do with instances of the type; see [The types](#the-types).", exerciseRows(&t.exercise)...))
 }
 
 // describe builds the description of the provider from the file.
@@ -120,7 +120,7 @@ func (r *reader) judgeType(d *described, all []*described) {
 		parent := d.Name[:i]
 		at := slices.IndexFunc(all, func(other *described) bool { return arm.EqualFold(other.Name, parent) })
 		if at < 0 {
-			r.Fault(d.at.At("name"), fmt.Sprintf("nested type %s without its parent %s", d.full(), parent), "declare "+parent+" in the same provider")
+			r.Fault(d.at.At("name"), fmt.Sprintf("nested type %s has no parent type %s", d.full(), parent), "declare "+parent+" in the same provider")
 		} else if d.at.Get("routing") == nil {
 			d.Routing = all[at].Routing
 		}

@@ -16,7 +16,7 @@ func (r *reader) addSpecified(all []*described) {
 		}
 		bodies, err := sample.Bodies([]string{files.RelativeTo(r.places[i].File, name)}, without)
 		if err != nil {
-			r.Fault(r.places[i], "specifications: "+err.Error(), "an OpenAPI document, and a sample for each type of which it does not say enough")
+			r.Fault(r.places[i], "specifications: "+err.Error(), "an OpenAPI document, and a sample for each type that it does not fully define")
 			continue
 		}
 		for _, d := range all {

@@ -113,7 +113,7 @@ func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, er
 		for _, t := range p.ResourceTypes {
 			i := slices.IndexFunc(known.ResourceTypes, func(k knownType) bool { return arm.EqualFold(k.ResourceType, t.Name) })
 			if i < 0 {
-				return nil, fmt.Errorf("the front door does not know the type %s", t.FullName())
+				return nil, fmt.Errorf("the front door does not know type %s", t.FullName())
 			}
 			if t.Routing == contract.Global {
 				continue
@@ -126,7 +126,7 @@ func (c *Config) regions(ctx context.Context, client *http.Client) ([]string, er
 		}
 	}
 	if len(common) == 0 {
-		return nil, fmt.Errorf("the front door has no region with all types of %s", strings.Join(namespaces(c.Description), ", "))
+		return nil, fmt.Errorf("the front door has no region that offers all types of %s", strings.Join(namespaces(c.Description), ", "))
 	}
 	return common, nil
 }
@@ -197,7 +197,7 @@ func (c *Config) readResource(ctx context.Context, client *http.Client, path str
 		return fmt.Errorf("GET %s: the front door answers %d: %.300q", r.URL, resp.StatusCode, body)
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return fmt.Errorf("GET %s: the front door's answer is not JSON: %w", r.URL, err)
+		return fmt.Errorf("GET %s: the front door's answer is not valid JSON: %w", r.URL, err)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func (r *reader) readTokens(o *setting.Object) {
 }
 
 func (r *reader) readToken(o *setting.Object, key, file string, into *contract.Token) {
-	const allowed = "a readable file with a bearer token on one line, and nothing else; paths are relative to the file they stand in"
+	const allowed = "a readable file with a bearer token on one line, and nothing else; paths are relative to the file that names them"
 	at := o.Right(key)
 	if at == nil {
 		return
@@ -38,7 +38,7 @@ func (r *reader) readToken(o *setting.Object, key, file string, into *contract.T
 	token := strings.TrimSpace(string(text))
 	visible := func(c rune) bool { return c > ' ' && c < 0x7f }
 	if token == "" || len(token) > maxToken || strings.ContainsFunc(token, func(c rune) bool { return !visible(c) }) {
-		r.Fault(at, name+": "+path+" holds no token", allowed) // the content is not quoted
+		r.Fault(at, name+": "+path+" contains no token", allowed) // what it holds is not quoted
 		return
 	}
 	into.Raw = token

@@ -30,18 +30,18 @@ type ProfileDescription struct {
 // Profiles returns all profiles, in the order of reports.
 func Profiles() []ProfileDescription {
 	return []ProfileDescription{
-		{Core, "Required of every provider: names, bodies, PUT, PATCH, GET, DELETE, lists, errors, and the described actions."},
+		{Core, "Required of every provider: names, bodies, PUT, PATCH, GET, DELETE, lists, errors, and its declared actions."},
 		{TrackedResources, "Resources with a location, which the front door keeps in its index."},
 		{Nested, "Children below other resources."},
 		{Extensions, "Resources below any scope."},
-		{Asynchronous, "Operations that outlive the request that started them."},
+		{Asynchronous, "Operations that continue after the request that started them."},
 		{Tags, "The tags of tracked resources."},
 		{ETags, "Entity tags and preconditions."},
 		{Moves, "Moves of resources to other groups and subscriptions."},
-		{SKUs, "SKUs of a resource and changes between them."},
-		{Subscriptions, "Notices of the life cycle of subscriptions."},
-		{ResourceCreatedFor, "Resources that a provider creates in its own subscription for its users' resources."},
+		{SKUs, "SKUs of a resource and the change between them."},
+		{Subscriptions, "Notifications about the life cycle of subscriptions."},
+		{ResourceCreatedFor, "Resources that a provider creates in its own subscription for resources of its users."},
 		{Certificates, "Only callers with the front door's client certificate are served."},
-		{Preflights, "Verdicts on planned resources."},
+		{Preflights, "Validation of planned resources."},
 	}
 }

@@ -8,7 +8,7 @@ import { badge, code, facts, field, heading, note, table, text } from './parts.j
 export function start(body, { signal, query, keep }) {
   const input = (id, more) => el('input', { id, spellcheck: 'false', value: query.get(id) ?? '', ...more });
   const scope = input('scope', { required: true, placeholder: '/subscriptions/…' }), action = input('action', { placeholder: 'Contoso.Compute/virtualMachines/write' }), principal = input('principal'), answer = el('div', { id: 'answer', 'aria-live': 'polite' });
-  const form = el('form', {}, field('Where: an ID', scope, true), field('What: an action (all by default)', action, true), field('Who: an object id (anybody by default)', principal, true), el('button', {}, 'Show'));
+  const form = el('form', {}, field('Scope: an ID', scope, true), field('Action (empty: all)', action, true), field('Caller: an object ID (empty: all)', principal, true), el('button', {}, 'Show'));
   const read = async () => {
     const asked = { scope: scope.value.trim(), action: action.value.trim(), principal: principal.value.trim() };
     keep(asked);
@@ -24,7 +24,7 @@ export function start(body, { signal, query, keep }) {
     event.preventDefault();
     read();
   });
-  body.append(note('Who can do this here, and by which assignment.'), form, answer);
+  body.append(note('Role assignments that apply to a scope.'), form, answer);
   if (scope.value) read();
 }
 
@@ -40,13 +40,13 @@ async function holding({ scope, principal }, signal) {
   const asked = new URLSearchParams({ subscription: links.subscriptionOf(scope), limit: 1000, ...(principal && { principalId: principal }) });
   const { value, more } = await pages(`/admin/roles?${asked}`, signal);
   const found = value.filter((a) => above(a.scope, scope));
-  return [heading('Assignments that hold here'), table(`${found.length} assignments`, columns, found, { key, empty: 'None holds here.' }), more ? note('There are more; name the caller.') : ''];
+  return [heading('Assignments that apply here'), table(`${found.length} assignments`, columns, found, { key, empty: 'No assignment applies here.' }), more ? note('There are more. Enter a caller to narrow the list.') : ''];
 }
 
 function whoTable({ everybody, value, further }, { action }) {
   const found = value.map(({ grant, ...who }) => ({ ...who, ...grant }));
-  return [heading('Who can do this here'), everybody ? note('Everybody can: roles are not enforced.') : table(`${found.length} assignments allow ${action}; one of a group allows it its members`, columns, found, { key, empty: 'No one has an assignment that allows it.' }),
-    further ? note('There are more assignments than were looked at; name the caller.') : ''];
+  return [heading('Who may do this here'), everybody ? note('Everyone may: roles are not enforced.') : table(`${found.length} assignments allow ${action}; an assignment to a group applies to its members`, columns, found, { key, empty: 'No assignment allows it.' }),
+    further ? note('Not all assignments were checked. Enter a caller to narrow the list.') : ''];
 }
 
 function answerOf(a) {

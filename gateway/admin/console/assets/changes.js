@@ -24,7 +24,7 @@ export async function past(signal, most = mostShown) {
 export const changesOf = (events, caption, options) => table(caption, [
   ['Time', (e) => when(e.time)], ['What', (e) => e.data.operationName], ['Status', (e) => outcome(e.data.status)],
   ['Resource', (e) => links.resource(e.subject)], ['Who', (e) => (e.data.objectId ? links.caller(e.data.objectId, e.data.name) : e.data.job ? links.job(e.data.job) : 'Portico')],
-  ['Correlation id', (e) => links.correlation(e.data.correlationId)]], events, options);
+  ['Correlation ID', (e) => links.correlation(e.data.correlationId)]], events, options);
 
 export function start(body, context) {
   if (context.query.get('resource')) history(body, context);
@@ -38,7 +38,7 @@ function history(body, { every, signal, query, title }) {
   body.append(el('p', {}, links.resource(id)), list);
   every(5000, async () => {
     const { value, more } = await pages(`/admin/changes?limit=${mostShown}&resource=${encodeURIComponent(id)}`, signal, 1);
-    show(list, changesOf(value, `${value.length} changes, the newest first`, { empty: 'No change of it is kept.' }), more ? note(`The last ${mostShown} are shown.`) : '');
+    show(list, changesOf(value, `${value.length} changes, newest first`, { empty: 'No changes of it are stored.' }), more ? note(`Only the latest ${mostShown} are shown.`) : '');
   });
 }
 
@@ -49,7 +49,7 @@ function live(body, { every, signal, query, keep }) {
     const wanted = text.value.toLowerCase();
     keep({ text: text.value });
     const found = events.filter((e) => !wanted || JSON.stringify(e).toLowerCase().includes(wanted));
-    show(list, changesOf(found, `${found.length} changes, the newest first`, { empty: events.length ? 'No change is like this.' : 'No change is kept.' }));
+    show(list, changesOf(found, `${found.length} changes, newest first`, { empty: events.length ? 'No changes match.' : 'No changes are stored.' }));
   };
   text.addEventListener('input', draw);
   pause.addEventListener('input', () => pause.checked || draw());
@@ -75,7 +75,7 @@ function live(body, { every, signal, query, keep }) {
         if (!pause.checked) draw();
       }
     } finally {
-      show(state, note('The stream is being taken up again.'));
+      show(state, note('Reconnecting to the stream.'));
     }
   });
 }

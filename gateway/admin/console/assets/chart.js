@@ -50,7 +50,7 @@ function parts(id, title, intervals, series, write) {
     el('div', { class: 'plot' },
       el('div', { class: 'y', 'aria-hidden': 'true' }, [top, top / 2, 0].map((v) => el('span', {}, write(v)))),
       svg('svg', {
-        id: `${id}-plot`, viewBox: '0 0 100 100', preserveAspectRatio: 'none', tabindex: 0, role: 'slider', 'aria-label': `${title}, the last quarter of an hour`,
+        id: `${id}-plot`, viewBox: '0 0 100 100', preserveAspectRatio: 'none', tabindex: 0, role: 'slider', 'aria-label': `${title}, last 15 minutes`,
         'aria-valuemin': 0, 'aria-valuemax': intervals.length - 1, 'aria-valuenow': Math.max(at, 0), 'aria-valuetext': `${utc(new Date(stamp(seen)))}: ${values.join(', ')}`,
         onpointermove: point, onpointerleave: (event) => look(event), onkeydown: step, onblur: (event) => look(event),
       },

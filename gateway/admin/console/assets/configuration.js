@@ -10,8 +10,8 @@ export function start(body, { every, signal, query, keep }) {
   const draw = () => {
     keep({ text: text.value });
     const found = inUse.filter((s) => `${s.path} ${s.value}`.toLowerCase().includes(text.value.toLowerCase()));
-    show(settings, table(`${found.length} settings; REDACTED stands for what may be a secret, or name a person`, [['Setting', (s) => code(s.path)], ['Value', (s) => shown(s.value)]], found.slice(0, 500), { key: (s) => s.path }),
-      found.length > 500 ? note('The first 500 are shown.') : '');
+    show(settings, table(`${found.length} settings; REDACTED replaces values that may be secret or name a person`, [['Setting', (s) => code(s.path)], ['Value', (s) => shown(s.value)]], found.slice(0, 500), { key: (s) => s.path }),
+      found.length > 500 ? note('Only the first 500 are shown.') : '');
   };
   text.addEventListener('input', draw);
   const refresh = async () => {
@@ -23,8 +23,8 @@ export function start(body, { every, signal, query, keep }) {
     read = newest;
     draw();
   };
-  body.append(el('p', {}, button('reload', 'Read the configuration again', reload, refresh)),
-    heading('Generations, the newest first'), generations, heading('Settings in use'), filters(field('Filter', text, true)), settings);
+  body.append(el('p', {}, button('reload', 'Reload the configuration', reload, refresh)),
+    heading('Generations, newest first'), generations, heading('Settings in use'), filters(field('Filter', text, true)), settings);
   every(5000, refresh);
 }
 
@@ -38,7 +38,7 @@ function generationOf(g) {
     el('p', {}, when(g.time), ', by ', el('span', { class: 'text' }, g.by ? `${g.why}, ${g.by}` : g.why)),
     (g.faults ?? []).map((f) => el('p', { class: 'text' }, f)),
     g.needsRestart?.length ? el('p', { class: 'text' }, badge('needs a restart', 'warn'), ` ${g.needsRestart.join(', ')}`) : '',
-    g.changes?.length ? el('ul', {}, g.changes.map(change)) : taken && g.generation > 1 ? note('Nothing that is shown has changed.') : '',
+    g.changes?.length ? el('ul', {}, g.changes.map(change)) : taken && g.generation > 1 ? note('No visible setting has changed.') : '',
     g.further ? note(`${g.further} more.`) : '');
 }
 

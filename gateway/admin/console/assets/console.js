@@ -106,7 +106,7 @@ function signIn(why) {
     try {
       await begin(await call('POST', '/console/session', { token: sent }));
     } catch (err) {
-      problem.textContent = err.status === 401 ? 'No admin token is like this one.' : err.message;
+      problem.textContent = err.status === 401 ? 'This token is not valid.' : err.message;
       token.focus();
     }
   });

@@ -6,16 +6,16 @@ import { badge, facts, heading, note, table, text } from './parts.js';
 import { when } from './time.js';
 
 const states = {
-  Waiting: ['waiting', 'warn', 'waiting'], Sent: ['being sent', 'good', 'inFlight'], Accepted: ['under way', 'good', 'accepted'], Succeeded: ['succeeded', 'good', 'succeeded'],
-  Failed: ['failed', 'bad', 'refused'], NotSent: ['not sent', '', 'notSent'], Ended: ['ended by another', 'warn', 'waiting'], Canceled: ['canceled', '', 'notSent'],
+  Waiting: ['waiting', 'warn', 'waiting'], Sent: ['being sent', 'good', 'inFlight'], Accepted: ['in progress', 'good', 'accepted'], Succeeded: ['succeeded', 'good', 'succeeded'],
+  Failed: ['failed', 'bad', 'refused'], NotSent: ['not sent', '', 'notSent'], Ended: ['dependency failed', 'warn', 'waiting'], Canceled: ['canceled', '', 'notSent'],
 };
 
 export function deploymentOf(d) {
   const scope = d.id.slice(0, d.id.toLowerCase().indexOf('/providers/'));
   const shown = (id) => links.resource(id, id.toLowerCase().startsWith(`${scope.toLowerCase()}/providers/`) ? id.slice(scope.length + '/providers/'.length) : id);
-  return [facts([['Deployment', d.state], ['Mode', d.mode], ['Correlation id', links.correlation(d.correlationId)]]),
+  return [facts([['Deployment', d.state], ['Mode', d.mode], ['Correlation ID', links.correlation(d.correlationId)]]),
     d.error ? el('p', { class: 'text' }, badge('failed', 'bad'), ' ', d.error) : '',
-    heading('What waits for what'), d.steps.length ? graph(d.steps.map(drawn)) : note('No step is known.'), d.further ? note('There are more steps than are shown.') : '',
+    heading('Dependencies'), d.steps.length ? graph(d.steps.map(drawn)) : note('No steps are known.'), d.further ? note('Not all steps are shown.') : '',
     d.steps.length ? table('Steps', [
       ['Resource', (s) => [shown(s.id), s.removes ? [' ', badge('deletion', 'warn')] : '']], ['State', (s) => badge(...states[s.state].slice(0, 2))],
       ['Depends on', (s) => (s.dependsOn ?? []).map((id) => el('p', {}, shown(id)))], ['In', (s) => (s.within ? shown(s.within) : '')], ['Began', (s) => when(s.began)], ['Ended', (s) => when(s.ended)],

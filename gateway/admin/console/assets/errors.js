@@ -35,10 +35,10 @@ export function start(body, { every, signal, query, keep }) {
     keep({ text: words.value, failed: failed.checked && '1', region, subscription, by: keys.join() !== usual.join() && (keys.join() || 'none') });
     const found = answers.filter((a) => (!failed.checked || a.status >= 500) && (!region || a.region === region) && (!subscription || group.subscription(a) === subscription) && (!wanted || Object.values(a).join(' ').toLowerCase().includes(wanted)));
     show(list, lacks ? el('p', { class: 'verdict warn', id: 'lacks' }, lacks) : '', el('p', {}, el('strong', {}, `${total(found)} answers`), found.length ? [', from ', when(found.at(-1).time), ' to ', when(found[0].time)] : '', region || subscription ? [' of ', region, nameOr(subscription), ' ', links.link('all', 'errors')] : ''),
-      found.length ? groupsOf(found, keys) : note(answers.length ? 'No answer is like this.' : 'No answer was an error in the last day.'));
+      found.length ? groupsOf(found, keys) : note(answers.length ? 'No errors match.' : 'There were no errors in the last day.'));
   };
   for (const control of [words, failed, ...by.map(([, box]) => box)]) control.addEventListener('input', draw);
-  body.append(filters(field('Filter: a correlation id, a region, a status, a code', words, true), el('label', { class: 'choice' }, failed, '5xx only'), el('fieldset', {}, el('legend', {}, 'Groups by'), by.map(([key, box]) => el('label', { class: 'choice' }, box, titles[key])))), list);
+  body.append(filters(field('Filter by correlation ID, region, status or code', words, true), el('label', { class: 'choice' }, failed, '5xx only'), el('fieldset', {}, el('legend', {}, 'Group by'), by.map(([key, box]) => el('label', { class: 'choice' }, box, titles[key])))), list);
   every(3000, async () => {
     ({ answers, lacks } = await read(signal));
     draw();
@@ -63,13 +63,13 @@ function groupOf(key, found, keys) {
   const shown = (k) => (k === 'code' ? [status(newest), ' ', newest.code ?? (newest.cause === 'service' ? 'of the provider' : '')] : k === 'subscription' ? nameOr(group.subscription(newest)) : k === 'caller' ? newest.name ?? newest.caller : group[k](newest));
   return el('details', { id: `errors-${key}` },
     el('summary', {}, el('span', { class: 'count' }, String(total(found))), keys.map((k) => el('span', { class: `by ${k}`, title: titles[k] }, shown(k) || '–')), el('span', { class: 'muted' }, 'last ', when(newest.time))),
-    table(`${total(found)} answers, the newest first${found.length > mostListed ? `; ${mostListed} are shown` : ''}`, [
-      ['Time', (a) => [when(a.time), a.count > 1 ? el('p', { class: 'muted' }, `${a.count} times`) : '']], ['Status', (a) => [status(a), ' ', a.code ?? '']], ['Whose', (a) => (a.cause === 'service' ? 'the provider’s' : 'Portico’s')],
-      ['Request', (a) => [code(a.method), ' ', links.resource(a.path), el('p', { class: 'muted' }, a.class)]], ['Region', (a) => links.region(a.region)], ['Caller', (a) => [links.caller(a.caller, a.name), el('p', { class: 'muted' }, text(a.replica))]], ['Correlation id', (a) => links.correlation(a.correlationId)]],
+    table(`${total(found)} answers, newest first${found.length > mostListed ? `; ${mostListed} are shown` : ''}`, [
+      ['Time', (a) => [when(a.time), a.count > 1 ? el('p', { class: 'muted' }, `${a.count} times`) : '']], ['Status', (a) => [status(a), ' ', a.code ?? '']], ['Cause', (a) => (a.cause === 'service' ? 'the provider’s' : 'Portico’s')],
+      ['Request', (a) => [code(a.method), ' ', links.resource(a.path), el('p', { class: 'muted' }, a.class)]], ['Region', (a) => links.region(a.region)], ['Caller', (a) => [links.caller(a.caller, a.name), el('p', { class: 'muted' }, text(a.replica))]], ['Correlation ID', (a) => links.correlation(a.correlationId)]],
     found.slice(0, mostListed), { key: (a) => `${a.time} ${a.correlationId} ${a.path} ${a.replica}` }));
 }
 
 // answersOf is a table of some answers, on the page of what they are about.
-export const answersOf = (answers) => table(`${answers.length} answers that were errors`, [
+export const answersOf = (answers) => table(`${answers.length} error answers`, [
   ['Time', (a) => when(a.time)], ['Status', (a) => [status(a), ' ', a.code ?? '']], ['Request', (a) => [code(a.method), ' ', links.resource(a.path)]], ['Region', (a) => links.region(a.region)]],
 answers, { key: (a) => `${a.time} ${a.correlationId} ${a.path}` });

@@ -19,8 +19,8 @@ export function start(body, { signal, query, keep }) {
   };
   const { method, path, principal, tenant, token, content, ask } = controls, answer = el('div', { id: 'answer', 'aria-live': 'polite' });
   const bodyField = field('Body (JSON)', content, true);
-  const form = el('form', {}, field('Method', method), field('Path or ID', path, true), bodyField, field('As (object id, may be empty)', principal, true),
-    field('Tenant (that of the subscription by default)', tenant, true), field('Or signed in by a bearer token (it is not kept)', token, true), field('Ask providers for what the index does not know, and issuers for keys', ask), el('button', {}, 'Explain'));
+  const form = el('form', {}, field('Method', method), field('Path or ID', path, true), bodyField, field('Caller (object ID, optional)', principal, true),
+    field('Tenant (empty: the subscription’s)', tenant, true), field('Or a bearer token (not stored)', token, true), field('Ask providers if the index does not know, and fetch missing keys of issuers', ask), el('button', {}, 'Explain'));
   const withBody = () => { bodyField.hidden = !['PUT', 'PATCH', 'POST'].includes(method.value); };
   const explain = async () => {
     const question = Object.fromEntries(kept.map((name) => [name, controls[name].value]));
@@ -29,7 +29,7 @@ export function start(body, { signal, query, keep }) {
     token.value = ''; // it goes out once
     try {
       const e = await call('POST', '/admin/explain', question, signal);
-      show(answer, explanationOf(e), e.known ? el('p', {}, link('Who can do what here', 'access', { scope: e.known.id })) : '');
+      show(answer, explanationOf(e), e.known ? el('p', {}, link('Role assignments here', 'access', { scope: e.known.id })) : '');
     } catch (err) {
       if (!signal.aborted) show(answer, el('p', { role: 'alert', class: 'text' }, err.message));
     }
@@ -40,6 +40,6 @@ export function start(body, { signal, query, keep }) {
     event.preventDefault();
     explain();
   });
-  body.append(note('The way that a request would take, without sending it.'), form, answer);
+  body.append(note('Shows how a request would be handled, without sending it.'), form, answer);
   if (path.value && method.value !== 'PUT') explain(); // a body would be missing
 }

@@ -34,7 +34,7 @@ export function graph(all) {
   }
   const edges = members.flatMap((m) => [...(m.waitsFor ?? []).map((id) => [id, m.id, 'edge']), ...(m.parent ? [[m.parent, m.id, 'edge child']] : [])]).filter(([from, to]) => place.has(from) && place.has(to));
   const wide = 20 + (Math.max(...level.values()) + 1) * (boxWidth + gapX), high = 10 + Math.max(...rows.values()) * (boxHeight + gapY);
-  return [all.length > mostDrawn ? note(`The picture has ${mostDrawn} of them.`) : '', el('div', { class: 'graph', id: 'graph', tabindex: '0', role: 'region', 'aria-label': 'The members as a graph; the table below says the same' },
+  return [all.length > mostDrawn ? note(`The graph shows ${mostDrawn} of them.`) : '', el('div', { class: 'graph', id: 'graph', tabindex: '0', role: 'region', 'aria-label': 'Graph of the members; the table below has the same content' },
     svg('svg', { width: wide, height: high, viewBox: `0 0 ${wide} ${high}`, 'aria-hidden': 'true' },
       svg('defs', {}, svg('marker', { id: 'tip', viewBox: '0 0 8 8', refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, orient: 'auto' }, svg('path', { d: 'M0 0 8 4 0 8z' }))),
       edges.map(([from, to, kind]) => edge(place.get(from), place.get(to), kind)), members.map((m) => box(m, place.get(m.id)))))];

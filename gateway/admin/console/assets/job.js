@@ -11,20 +11,20 @@ import { unstick } from './unstick.js';
 
 export function start(body, { every, signal, query, title }) {
   const id = query.get('id') ?? '', path = `/admin/jobs/${encodeURIComponent(id)}`;
-  const top = el('section', { 'aria-label': 'State' }), parts = el('section', { 'aria-label': 'Members' }), past = el('section', { 'aria-label': 'Last steps' }), order = el('section'), more = el('details', { id: 'details' });
+  const top = el('section', { 'aria-label': 'State' }), parts = el('section', { 'aria-label': 'Members' }), past = el('section', { 'aria-label': 'Latest steps' }), order = el('section'), more = el('details', { id: 'details' });
   body.append(top, parts, past, order, more);
   const refresh = async () => {
     const j = await get(path, signal);
     title(`${j.kind} ${j.subject.startsWith('/') ? j.subject.split('/').pop() : j.subject}`);
     show(top, stateOfJob(j), toolsOf(j, refresh));
     const { history = [], ...rest } = j;
-    show(past, heading('Its last steps'), stepsOf(history));
-    show(more, el('summary', {}, 'All that is recorded'), describe(rest));
+    show(past, heading('Latest steps'), stepsOf(history));
+    show(more, el('summary', {}, 'All details'), describe(rest));
     if (j.deployment) show(parts, deploymentOf(await get(`${path}/deployment`, signal)));
     if (!j.parts) return;
     const [members, orders] = await Promise.all([get(`${path}/members`, signal), get(`/admin/deleteOrder?subscription=${encodeURIComponent(j.subscription)}`, signal)]);
     show(parts, membersOf(j, members));
-    show(order, heading('The order that deletions have learnt'), table('Types', [['First', (o) => o.before], ['Then', (o) => o.after], ['Seen', (o) => when(o.seen)]], orders.value, { key: (o) => `${o.before} ${o.after}` }));
+    show(order, heading('Learned deletion order'), table('Types', [['First', (o) => o.before], ['Then', (o) => o.after], ['Seen', (o) => when(o.seen)]], orders.value, { key: (o) => `${o.before} ${o.after}` }));
   };
   every(3000, refresh);
 }
@@ -32,8 +32,8 @@ export function start(body, { every, signal, query, title }) {
 function stateOfJob(j) {
   const p = j.progress ?? {};
   return [
-    facts([['State', stateOf(j)], ['Subject', links.resource(j.on ?? j.subject)], ['Subscription', links.subscription(j.subscription)], ['Attempts', j.attempts], ['Worked on by', j.owner], ['Created', when(j.created)], ['Changed', when(j.changed)],
-      ['Next attempt', isOpen(j) ? when(j.due) : ''], ['Tries until', isOpen(j) ? when(j.until) : '']]),
+    facts([['State', stateOf(j)], ['Subject', links.resource(j.on ?? j.subject)], ['Subscription', links.subscription(j.subscription)], ['Attempts', j.attempts], ['Replica', j.owner], ['Created', when(j.created)], ['Changed', when(j.changed)],
+      ['Next attempt', isOpen(j) ? when(j.due) : ''], ['Attempts until', isOpen(j) ? when(j.until) : '']]),
     j.steps ? el('p', {}, progress({ steps: j.steps })) : '',
     j.parts ? el('p', {}, ...endOf(j, p)) : j.outcome ? el('p', { class: 'text' }, j.outcome) : '',
     j.waitingFor?.length && j.state === 'Waiting' ? el('p', {}, badge('waits for regions', 'bad'), ' ', j.waitingFor.map((r, n) => [n ? ', ' : '', links.region(r)])) : '',
@@ -44,25 +44,25 @@ const kinds = { failed: 'bad', panicked: 'bad', expired: 'warn', done: 'good' };
 
 // stepsOf is a line of time, the newest step first.
 const stepsOf = (steps) => (steps.length ? el('ol', { class: 'timeline' }, steps.map((s) => el('li', { class: kinds[s.outcome], 'data-key': `${s.at} ${s.outcome}` },
-  when(s.at), ' ', badge(s.outcome, kinds[s.outcome]), ' ', text(s.did), s.replica ? el('span', { class: 'muted text' }, ` ${s.replica}`) : ''))) : note('No step is recorded yet.'));
+  when(s.at), ' ', badge(s.outcome, kinds[s.outcome]), ' ', text(s.did), s.replica ? el('span', { class: 'muted text' }, ` ${s.replica}`) : ''))) : note('No steps are recorded yet.'));
 
 // endOf says of the deletion of a group how it stands, or how it ended.
 function endOf(j, p) {
   const counts = p.total !== undefined ? `${p.deleted} of ${p.total} deleted` : '';
-  if (j.state === 'Cancelling') return [badge('being cancelled'), ` This deletion is being cancelled${counts ? `, after ${counts}` : ''}: it sends nothing more, and ends when what is under way has ended.`];
-  if (j.state === 'Cancelled') return [badge('cancelled'), ` This deletion was cancelled${counts ? ` after ${counts}` : ''}: nothing more of the group is deleted, and it is to be used again.`];
-  if (j.state === 'Failed') return [badge('given up', 'bad'), ` This deletion was given up${counts ? ` after ${counts}` : ''}: the group is to be used again.`];
+  if (j.state === 'Cancelling') return [badge('being cancelled'), ` This deletion is being cancelled${counts ? `, after ${counts}` : ''}: it sends no more calls, and ends when the calls in progress have ended.`];
+  if (j.state === 'Cancelled') return [badge('cancelled'), ` This deletion was cancelled${counts ? ` after ${counts}` : ''}: no more of the group is deleted, and it can be used again.`];
+  if (j.state === 'Failed') return [badge('given up', 'bad'), ` This deletion was given up${counts ? ` after ${counts}` : ''}: the group can be used again.`];
   if (j.state === 'Done') return [badge('done', 'good'), ' The group is deleted.'];
-  return [counts ? `${counts}, ${p.inFlight} under way, ${p.waiting} waiting, ${p.parked} refused, pass ${p.pass}` : 'It has not begun yet.'];
+  return [counts ? `${counts}, ${p.inFlight} in progress, ${p.waiting} waiting, ${p.parked} refused, pass ${p.pass}` : 'It has not started yet.'];
 }
 
 function toolsOf(j, refresh) {
   if (!isOpen(j)) return '';
   const step = (question, agree, name, options) => unstick({ job: j.id, step: name }, question, agree, options);
-  const shown = facts([['Job', `${j.kind} of ${j.on ?? j.subject}`], ['Attempts', j.attempts], ['Next attempt', when(j.due)], ['Tries until', when(j.until)]]);
+  const shown = facts([['Job', `${j.kind} of ${j.on ?? j.subject}`], ['Attempts', j.attempts], ['Next attempt', when(j.due)], ['Attempts until', when(j.until)]]);
   return el('p', { class: 'tools' },
-    button('ask', 'Try now', () => step('Try it now, and not wait for the next attempt? What it does is what it would do then.', 'Try now', 'ask', { shown }), refresh),
-    button('giveUp', 'Give up', () => step('Give it up now, as its own limit would? What it did stays done; what it did not do is not done.', 'Give it up', 'giveUp', { shown, reason: true }), refresh),
+    button('ask', 'Try now', () => step('Run it now instead of at the next attempt? It will do the same as it would then.', 'Try now', 'ask', { shown }), refresh),
+    button('giveUp', 'Give up', () => step('Give it up now, as if its time limit had passed? Completed work stays; the rest will not be done.', 'Give up', 'giveUp', { shown, reason: true }), refresh),
     j.cancellable ? button(`cancel-${j.id}`, 'Cancel', async () => {
       if (!(await ask(`Cancel the job ${j.kind} of ${j.subject}?`, 'Cancel the job', { shown }))) return undefined;
       await call('POST', `/admin/jobs/${encodeURIComponent(j.id)}/cancel`);
@@ -81,11 +81,11 @@ function drawn(m) {
 function membersOf(j, { group, members, further }) {
   const member = (id) => links.resource(id, id.toLowerCase().startsWith(`${group.toLowerCase()}/providers/`) ? id.slice(group.length + '/providers/'.length) : id);
   if (j.state !== 'Waiting') return '';
-  return [heading('What waits for what'), members.length ? graph(members.map(drawn)) : note('Nothing is left to delete.'), further ? note('There are more members than are shown.') : '',
+  return [heading('Dependencies'), members.length ? graph(members.map(drawn)) : note('Nothing is left to delete.'), further ? note('Not all members are shown.') : '',
     members.length ? table('Members', [
       ['Resource', (m) => [member(m.id), m.stray ? [' ', badge('stray', 'warn')] : '']], ['State', (m) => badge(...states[m.state])], ['Region', (m) => links.region(m.region)],
-      ['Waits for', (m) => (m.waitsFor ? m.waitsFor.map((id) => el('p', {}, member(id))) : m.ownWrite ? `its own ${m.ownWrite} to end` : m.state === 'refused' ? 'any other to go' : '')],
-      ['Why', (m) => (m.why ? text(words(m.why)) : '')], ['Tried again', (m) => (m.state === 'waiting' && m.due ? when(m.due) : '')]], members) : ''];
+      ['Waits for', (m) => (m.waitsFor ? m.waitsFor.map((id) => el('p', {}, member(id))) : m.ownWrite ? `its own ${m.ownWrite} to end` : m.state === 'refused' ? 'any other deletion' : '')],
+      ['Why', (m) => (m.why ? text(words(m.why)) : '')], ['Next attempt', (m) => (m.state === 'waiting' && m.due ? when(m.due) : '')]], members) : ''];
 }
 
 // words are those of an error, which may be JSON as the provider sent it.

@@ -11,7 +11,7 @@ export const stateOf = (j) => badge(j.state, { Failed: 'bad', Done: 'good' }[j.s
 export function start(body, { every, signal, query, keep }) {
   const asked = query.get('kind') ?? '', state = el('select', { id: 'state' }), words = el('input', { type: 'search', id: 'filter', value: query.get('text') ?? '' }), list = el('div', { id: 'jobs' });
   const kind = el('select', { id: 'kind' }, el('option', { value: '' }, 'all'), asked && el('option', { value: asked, selected: true }, asked));
-  for (const [value, title] of [['', 'all'], ['open', 'under way'], ['failed', 'failed'], ['ended', 'ended']]) state.append(el('option', { value, selected: value === query.get('state') }, title));
+  for (const [value, title] of [['', 'all'], ['open', 'in progress'], ['failed', 'failed'], ['ended', 'ended']]) state.append(el('option', { value, selected: value === query.get('state') }, title));
   let found = { value: [], more: false };
   const draw = () => {
     keep({ kind: kind.value, state: state.value, text: words.value });
@@ -38,11 +38,11 @@ const isIn = (state) => (j) => !state || (state === 'failed' ? j.state === 'Fail
 function listOf({ value, more }, state, wanted) {
   const shown = value.filter(isIn(state)).filter((j) => !wanted || JSON.stringify(j).toLowerCase().includes(wanted))
     .sort((a, b) => isOpen(b) - isOpen(a) || Date.parse(b.created) - Date.parse(a.created));
-  const counts = [['open', 'under way'], ['failed', 'failed']].map(([s, word]) => `${shown.filter(isIn(s)).length} ${word}`);
+  const counts = [['open', 'in progress'], ['failed', 'failed']].map(([s, word]) => `${shown.filter(isIn(s)).length} ${word}`);
   return [table(`${shown.length} jobs, ${counts.join(', ')}`, [
     ['Job', (j) => [links.job(j.id, j.kind), el('p', { class: 'muted' }, text(j.on ?? j.subject))]], ['State', stateOf], ['Progress', progress], ['Subscription', (j) => links.subscription(j.subscription)],
-    ['Attempts', (j) => String(j.attempts)], ['Changed', (j) => when(j.changed)], ['Next', (j) => (j.owner ? `worked on by ${j.owner}` : when(j.due))]], shown, { empty: 'No job is like this.' }),
-  more ? note('There are more; choose a kind.') : ''];
+    ['Attempts', (j) => String(j.attempts)], ['Changed', (j) => when(j.changed)], ['Next', (j) => (j.owner ? `on replica ${j.owner}` : when(j.due))]], shown, { empty: 'No jobs match.' }),
+  more ? note('There are more. Choose a kind to narrow the list.') : ''];
 }
 
 export function progress(j) {

@@ -3,8 +3,8 @@ import { el } from './dom.js';
 import { to } from './links.js';
 import { nextTheme } from './theme.js';
 
-const keys = [['/', 'find a resource, a group, a subscription, a job, a correlation id, a caller'], ['1 … 9, 0', 'the pages, in their order'], ['f', 'the first field of a page'],
-  ['← →', 'on a chart: the values at a time'], ['t', 'light, dark, as the system has it'], ['?', 'this list'], ['Esc', 'close what is open']];
+const keys = [['/', 'find a resource, group, subscription, job, correlation ID or caller'], ['1 … 9, 0', 'go to a page, in the order of the menu'], ['f', 'go to the first field of the page'],
+  ['← →', 'on a chart: move through time'], ['t', 'switch between light, dark and system colours'], ['?', 'show this list'], ['Esc', 'close the dialog']];
 
 function help() {
   if (document.getElementById('keys')) return;

@@ -16,14 +16,14 @@ export function start(body, { every, signal }) {
     show(status, problemsOf(state));
     if (problems >= 0 && problems !== state.problems.length) say(`${state.problems.length} problems`);
     problems = state.problems.length;
-    show(charts, heading('Traffic, the last quarter of an hour'), traffic.latest() ? el('div', { class: 'boxes charts' }, traffic.charts('all')) : note('The first interval is being counted.'));
+    show(charts, heading('Traffic, last 15 minutes'), traffic.latest() ? el('div', { class: 'boxes charts' }, traffic.charts('all')) : note('No data yet. The first values come after a few seconds.'));
     show(regions, heading('Regions'), el('div', { class: 'boxes' }, map.value.map(box)));
   });
 }
 
 function problemsOf(state) {
   return [heading('Problems'),
-    state.problems.length === 0 ? el('p', {}, badge('None known', 'good')) : el('ul', { class: 'problems' }, state.problems.map(problem)),
+    state.problems.length === 0 ? el('p', {}, badge('No known problems', 'good')) : el('ul', { class: 'problems' }, state.problems.map(problem)),
     facts([['Version', state.version], ['Region', region(state.region)], ['Configuration', link(`generation ${state.generation}`, 'configuration')], ['Store', state.store], ['Replicas', state.replicas], ['Started', when(state.started)]])];
 }
 
@@ -40,6 +40,6 @@ function box({ name, displayName, state, endpoints }) {
   return el('article', { class: `box ${kindOf[state] ?? ''}`, 'data-region': name, 'data-key': name },
     el('div', { class: 'row' }, el('h3', {}, region(name, displayName || name)), badge(state, kindOf[state])),
     traffic.latest() ? traffic.small(name) : '',
-    el('p', { class: 'muted' }, `${endpoints.length} endpoints, ${addresses} addresses${away.length ? `, ${away.length} not well:` : ', all well'}`),
+    el('p', { class: 'muted' }, `${endpoints.length} endpoints, ${addresses} addresses${away.length ? `, ${away.length} unhealthy:` : ', all healthy'}`),
     away.slice(0, 4).map(([e, a]) => el('p', { class: 'text' }, badge(a.state, kindOf[a.state]), ' ', e.namespace, ': ', a.reason, a.since ? [' since ', when(a.since)] : '')));
 }

@@ -52,7 +52,7 @@ export function ask(question, agree, { shown = [], reason = false } = {}) {
   return new Promise((resolve) => {
     const why = el('input', { id: 'reason', required: true, maxlength: 500 });
     const dialog = el('dialog', { 'aria-labelledby': 'question' }, el('p', { id: 'question' }, question), shown,
-      el('form', { method: 'dialog' }, reason && field('Reason, for the audit log', why, true), el('button', { value: 'yes', id: 'agree' }, agree), el('button', { value: 'no', id: 'leave', formnovalidate: true, autofocus: !reason }, 'Leave it')));
+      el('form', { method: 'dialog' }, reason && field('Reason (for the audit log)', why, true), el('button', { value: 'yes', id: 'agree' }, agree), el('button', { value: 'no', id: 'leave', formnovalidate: true, autofocus: !reason }, 'Go back')));
     dialog.addEventListener('close', () => {
       dialog.remove();
       resolve(dialog.returnValue === 'yes' && (reason ? why.value : true));

@@ -20,7 +20,7 @@ function subscriptions(body, { every, signal, query, keep }) {
     const shown = found.value.filter((s) => `${s.id} ${s.displayName} ${s.tenantId}`.toLowerCase().includes(text.value.toLowerCase()));
     show(list, table(`${shown.length} subscriptions`, [
       ['Name', (s) => links.link(s.displayName || s.id, 'resource', { id: `/subscriptions/${s.id}` })], ['Id', (s) => code(s.id)], ['State', (s) => badge(s.state, s.state === 'Enabled' ? 'good' : 'warn')], ['Tenant', (s) => code(s.tenantId)],
-      ['', (s) => [links.link('resources', 'resources', { subscription: s.id }), ' ', links.link('errors', 'errors', { subscription: s.id })]]], shown), found.more ? note('There are more: find one by its id.') : '');
+      ['', (s) => [links.link('resources', 'resources', { subscription: s.id }), ' ', links.link('errors', 'errors', { subscription: s.id })]]], shown), found.more ? note('There are more. Find one by its ID.') : '');
   };
   text.addEventListener('input', draw);
   body.append(filters(field('Filter', text, true)), list);
@@ -42,7 +42,7 @@ function rows(body, { every, signal, query, keep, title }) {
     for (const [key, parameter] of fields) if (set[key]) asked.set(parameter, set[key]);
     const { value, more } = await pages(`/admin/resources?${asked}`, signal, 1);
     show(list, table(`${value.length} resources`, [
-      ['Resource', (r) => links.resource(r.id)], ['Type', (r) => r.type], ['Region', (r) => links.region(r.region)], ['Phase', (r) => r.phase], ['Flags', (r) => r.flags.join(', ')], ['Changed', (r) => when(r.changed)]], value), more ? note('There are more: say which group, type or region.') : '');
+      ['Resource', (r) => links.resource(r.id)], ['Type', (r) => r.type], ['Region', (r) => links.region(r.region)], ['Phase', (r) => r.phase], ['Flags', (r) => r.flags.join(', ')], ['Changed', (r) => when(r.changed)]], value), more ? note('There are more. Choose a group, type or region to narrow the list.') : '');
   };
   for (const [, , , input] of fields) input.addEventListener('change', () => refresh().catch(() => {}));
   body.append(filters(fields.map(([, , head, input]) => field(head, input))), el('p', {}, links.subscription(subscription)), list);

@@ -58,7 +58,7 @@ function hitsOf({ errors, changes, left }, things) {
   return [
     things.length ? table(`${things.length} things`, [['What', (t) => t.kind], ['Which', (t) => links.link(t.shown, t.page, t.asked)]], things) : '',
     errors.length ? [heading('Errors'), answersOf(errors)] : '',
-    changes.length ? [heading('Changes'), changesOf(changes, `${changes.length} changes, the newest first`)] : '',
-    things.length + errors.length + changes.length ? '' : note('Nothing is like this: no subscription, region, job, group, resource, error or change that is kept.'),
-    left ? note(`Names of resources were looked for in ${mostSubscriptions} subscriptions; ${left} were left out: an ID is found in each.`) : ''];
+    changes.length ? [heading('Changes'), changesOf(changes, `${changes.length} changes, newest first`)] : '',
+    things.length + errors.length + changes.length ? '' : note('Nothing found: no subscription, region, job, group, resource, error or stored change matches.'),
+    left ? note(`Names of resources were searched in ${mostSubscriptions} subscriptions; ${left} were skipped. An ID is found in any subscription.`) : ''];
 }

@@ -19,19 +19,19 @@ export function start(body, { every, signal, query }) {
       const events = async (name, n) => (n ? (await pages(`${path(sink)}/${name}?limit=${listed}`, signal, 1)) : { value: [] });
       all.push([sink, await events('retrying', sink.retrying), await events('dead', sink.dead)]);
     }
-    show(list, all.length ? all.map((one) => sinkOf(...one, refresh)) : note('The configuration has no sink: events.sinks names them.'));
+    show(list, all.length ? all.map((one) => sinkOf(...one, refresh)) : note('The configuration has no sinks (events.sinks).'));
   };
   every(3000, refresh);
 }
 
 const path = (sink) => `/admin/sinks/${encodeURIComponent(sink.name)}`;
 const why = (failure, status) => (status ? `${failure}, ${status}` : failure ?? '');
-const subject = (e) => (e.event ? resource(e.event.subject) : 'no longer kept');
+const subject = (e) => (e.event ? resource(e.event.subject) : 'no longer stored');
 
 function sinkOf(sink, retrying, dead, refresh) {
   const { name, state } = sink;
   const shown = [['Lag', `${sink.lagEvents} events`], ['Behind', sink.lagSeconds ? `${Math.round(sink.lagSeconds)} s` : ''], ['Retrying', sink.retrying], ['Dead', sink.dead], ['Delivered', sink.delivered],
-    ['Forgotten', sink.forgotten || ''], ['Taken last', when(sink.lastSuccess)], ['Failed last', when(sink.lastFailure)], ['Failure', why(sink.failure, sink.status)], ['Failed event', sink.failedEvent], ['Away since', when(sink.awaySince)]];
+    ['Forgotten', sink.forgotten || ''], ['Last success', when(sink.lastSuccess)], ['Last failure', when(sink.lastFailure)], ['Failure', why(sink.failure, sink.status)], ['Failed event', sink.failedEvent], ['Away since', when(sink.awaySince)]];
   return el('section', { 'aria-label': name, 'data-key': name },
     el('article', { class: `box ${kindOf[state] ?? ''}`, 'data-sink': name },
       el('div', { class: 'row' }, el('h2', { class: 'text' }, name), badge(state, kindOf[state])),
@@ -39,22 +39,22 @@ function sinkOf(sink, retrying, dead, refresh) {
       facts(shown),
       el('p', { class: 'tools' },
         button(`test-${name}`, 'Send a test', () => call('POST', `${path(sink)}/test`).then((t) => `The test was ${why(t.outcome, t.status)}.`), refresh), ' ',
-        button(`ask-${name}`, 'Try what waits', () => step(name), refresh), ' ',
+        button(`ask-${name}`, 'Retry now', () => step(name), refresh), ' ',
         sink.dead ? button(`replay-${name}`, 'Replay all dead letters', () => replayAll(sink), refresh) : '')),
-    table('Events that others overtake', [
-      ['Event', (e) => e.id], ['Why', (e) => (e.attempts ? why(e.failure, e.status) : 'behind another of its resource')], ['Tries', (e) => String(e.attempts)], ['Next', (e) => when(e.next)], ['Subject', subject],
-      ['', (e) => (e.attempts ? button(`ask-${name}-${e.id}`, 'Try now', () => step(name, e.id), refresh) : '')]], retrying.value, { empty: 'Nothing is tried again.' }),
+    table('Events to be retried', [
+      ['Event', (e) => e.id], ['Why', (e) => (e.attempts ? why(e.failure, e.status) : 'waits for an earlier event of its resource')], ['Attempts', (e) => String(e.attempts)], ['Next', (e) => when(e.next)], ['Subject', subject],
+      ['', (e) => (e.attempts ? button(`ask-${name}-${e.id}`, 'Try now', () => step(name, e.id), refresh) : '')]], retrying.value, { empty: 'No events to retry.' }),
     more(retrying),
     table('Dead letters', [
       ['Event', (e) => e.id], ['Why', (e) => why(e.failure, e.status)], ['Reason', (e) => text(e.reason)], ['Given up', (e) => when(e.givenUp)], ['Subject', subject],
-      ['', (e) => button(`replay-${name}-${e.id}`, 'Replay', () => replay(sink, [e.id]), refresh)]], dead.value, { empty: 'Nothing was given up.' }),
+      ['', (e) => button(`replay-${name}-${e.id}`, 'Replay', () => replay(sink, [e.id]), refresh)]], dead.value, { empty: 'No dead letters.' }),
     more(dead));
 }
 
-const more = (list) => (list.more ? note('There are more: portico sinks lists all.') : '');
+const more = (list) => (list.more ? note('There are more. portico sinks lists all.') : '');
 
 const step = (sink, event) => call('POST', '/admin/unstick', { sink, event, step: 'ask' }).then((done) => done.outcome);
 
-const replay = (sink, ids) => call('POST', `${path(sink)}/dead/replay`, ids ? { ids } : {}).then((done) => `${done.replayed} events are to be tried again.`);
+const replay = (sink, ids) => call('POST', `${path(sink)}/dead/replay`, ids ? { ids } : {}).then((done) => `${done.replayed} events will be retried.`);
 
-const replayAll = async (sink) => ((await ask(`Try all ${sink.dead} dead letters of ${sink.name} again?`, 'Replay all')) ? replay(sink) : undefined);
+const replayAll = async (sink) => ((await ask(`Retry all ${sink.dead} dead letters of ${sink.name}?`, 'Replay all')) ? replay(sink) : undefined);

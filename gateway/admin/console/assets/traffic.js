@@ -24,10 +24,10 @@ export function charts(id, { region, large } = {}) {
   const took = (name, kind, key) => ({ name, kind, of: (i) => flowOf(i, region)[key] ?? 0 });
   const draw = (name, title, series, write) => chart(`${id}-${name}`, title, intervals, series, write, { large });
   return [
-    draw('requests', 'Requests a second', [per('all', 'first', 'requests')], number),
-    draw('errors', 'Errors a second', [per('failed', 'second', 'failures'), per('refused', 'third', 'refusals')], number),
+    draw('requests', 'Requests per second', [per('all', 'first', 'requests')], number),
+    draw('errors', 'Errors per second', [per('failed', 'second', 'failures'), per('refused', 'third', 'refusals')], number),
     draw('time', 'Time', [took('p95', 'first', 'p95'), took('mean', 'third', 'mean')], seconds),
-    region ? '' : draw('under-way', 'Under way', [took('requests', 'first', 'inFlight')], number)];
+    region ? '' : draw('under-way', 'In progress', [took('requests', 'first', 'inFlight')], number)];
 }
 
 // small is the chart of a region beside others.
