@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -47,44 +46,6 @@ func (s *site) activities(filter string, header ...string) []loggedEvent {
 		target = strings.TrimPrefix(page.NextLink, s.config.Server.PublicURL.String())
 	}
 	return all
-}
-
-// Who changed what is answered by the log, the newest first.
-func TestActivityLog(t *testing.T) {
-	s := newSite(t, setup{tokens: true})
-	as := func(token string) []string { return []string{"Authorization", bearer(token)} }
-	const correlation = "00000000-0000-0000-0000-0000000000c1"
-	g, m := groupPath("g"), machinePath("g", "m")
-	s.ok(201, "PUT", g+own, westus, as(secret)...)
-	s.ok(201, "PUT", m+api, westus, append(as(secret), "x-ms-correlation-request-id", correlation, "x-ms-client-request-id", "mine")...)
-	s.ok(201, "PUT", g+lockPlace+"/l"+own, canNotDelete, as(second)...)
-	s.want(409, "ScopeLocked", "DELETE", m+api, "", as(second)...)
-	s.ok(200, "DELETE", g+lockPlace+"/l"+own, "", as(third)...)
-	s.ok(200, "DELETE", m+api, "", as(second)...)
-	got := decode[loggedEvents](t, s.ok(200, "GET", activityLog, "", as(secret)...)).Value
-	var lines []string
-	for _, e := range got {
-		lines = append(lines, fmt.Sprintf("%s by %s: %s %s", strings.TrimPrefix(e.ResourceID, inSubscription), e.Caller, e.OperationName.Value, e.Status.Value))
-	}
-	local := func(id string) string { return strings.TrimPrefix(id, inSubscription) }
-	want := []string{
-		local(m) + " by " + callers[second].ObjectID + ": Contoso.Compute/virtualMachines/delete Succeeded",
-		local(g) + lockPlace + "/l by " + callers[third].ObjectID + ": Microsoft.Authorization/locks/delete Succeeded",
-		local(m) + " by " + callers[second].ObjectID + ": Contoso.Compute/virtualMachines/delete Failed",
-		local(g) + lockPlace + "/l by " + callers[second].ObjectID + ": Microsoft.Authorization/locks/write Succeeded",
-		local(m) + " by ann@example: Contoso.Compute/virtualMachines/write Succeeded",
-		local(g) + " by ann@example: Microsoft.Resources/subscriptions/resourceGroups/write Succeeded",
-	}
-	if len(lines) < len(want) || !slices.Equal(lines[:len(want)], want) {
-		t.Fatalf("the log says\n%s\nwant\n%s", strings.Join(lines, "\n"), strings.Join(want, "\n"))
-	}
-	e := got[4]
-	if e.CorrelationID != correlation || e.HTTPRequest.Method != "PUT" || e.HTTPRequest.ClientRequestID != "mine" || e.HTTPRequest.URI != m ||
-		e.HTTPRequest.ClientIPAddress != "127.0.0.1" || e.SubStatus.Value != "Created" || e.ResourceGroupName != "g" || e.Level != "Informational" ||
-		e.Claims["http://schemas.microsoft.com/identity/claims/objectidentifier"] != callers[secret].ObjectID || e.ResourceType.Value != "Contoso.Compute/virtualMachines" {
-		t.Errorf("%+v", e)
-	}
-	s.want(404, "SubscriptionNotFound", "GET", activityLog, "", as(stranger)...)
 }
 
 func TestActivityLogIsFiltered(t *testing.T) {

@@ -105,16 +105,6 @@ func TestGroupContent(t *testing.T) {
 	s.want(404, "ResourceGroupNotFound", "GET", groupPath("h")+own, "")
 }
 
-func TestGroupTakesBackWhatItShowed(t *testing.T) {
-	s := newSite(t, setup{})
-	s.ok(201, "PUT", groupPath("g")+own, `{"location":"westus","tags":{"a":"1"},"managedBy":"/x"}`)
-	shown := s.ok(200, "GET", groupPath("g")+own, "")
-	again := s.ok(200, "PUT", groupPath("g")+own, shown.text, "If-Match", shown.header.Get("ETag"))
-	if again.text != shown.text {
-		t.Errorf("%s became %s", shown.text, again.text)
-	}
-}
-
 func TestGroupPatch(t *testing.T) {
 	s := newSite(t, setup{})
 	s.ok(201, "PUT", groupPath("g")+own, `{"location":"westus","tags":{"a":"1","b":"2"},"managedBy":"/x"}`)

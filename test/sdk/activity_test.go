@@ -69,6 +69,7 @@ func TestActivityLog(t *testing.T) {
 	}
 	e := ofVM[3]
 	if *e.CorrelationID != correlation || *e.HTTPRequest.ClientRequestID != "my-own" || *e.HTTPRequest.Method != "PUT" || *e.HTTPRequest.URI != vm || *e.ResourceGroupName != "rg" ||
+		*e.HTTPRequest.ClientIPAddress != "127.0.0.1" ||
 		*e.ResourceProviderName.Value != "Contoso.Compute" || *e.ResourceType.Value != "Contoso.Compute/virtualMachines" || *e.ResourceID != vm || *e.Authorization.Action != *e.OperationName.Value ||
 		*e.Authorization.Scope != vm || *e.SubscriptionID != w.SubscriptionID || *e.TenantID != harness.TenantID || *e.OperationID == "" || *e.EventDataID == "" || !strings.HasPrefix(*e.ID, vm+"/events/") ||
 		e.EventTimestamp.Before(started) || *e.Category.Value != "Administrative" || *e.Claims["http://schemas.microsoft.com/identity/claims/objectidentifier"] != owner.ObjectID {
