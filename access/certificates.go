@@ -30,7 +30,7 @@ type Certificates struct {
 	authorities []*x509.Certificate
 	owners      []CertificateOwner
 	revocations *Revocations
-	known       *Remembered
+	known       *PrincipalCache
 	now         func() time.Time
 }
 
@@ -103,7 +103,7 @@ func refuseUnowned(sent Credentials) *Refusal {
 		return nil
 	}
 	const says = "The authentication failed because the client certificate is that of no known caller."
-	return &Refusal{arm.NewError(arm.InvalidAuthenticationToken).Saying(says), Unknown, says}
+	return &Refusal{arm.NewError(arm.InvalidAuthenticationToken).WithMessage(says), Unknown, says}
 }
 
 func (c *Certificates) ownerOf(leaf *x509.Certificate) (Principal, bool) {

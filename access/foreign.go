@@ -10,8 +10,8 @@ import (
 	"portico/arm"
 )
 
-// OfIssuer is a [Method] for the credentials of one issuer.
-type OfIssuer interface {
+// IssuerMethod is a [Method] for the credentials of one issuer.
+type IssuerMethod interface {
 	Method
 	// Issuer returns the issuer whose credentials the method knows.
 	Issuer() string
@@ -24,7 +24,7 @@ type OfIssuer interface {
 // the known issuers; "" if it names none.
 func (m *Methods) foreignIssuerOf(c Credentials) (named string, known []string) {
 	for _, method := range m.methods {
-		if of, ok := method.(OfIssuer); ok {
+		if of, ok := method.(IssuerMethod); ok {
 			if named == "" {
 				named = of.Named(c)
 			}

@@ -45,9 +45,9 @@ type Principal struct {
 // expired reports whether the principal's credential is no longer accepted.
 func (p *Principal) expired(now time.Time) bool { return p.Expires != 0 && now.Unix() >= p.Expires }
 
-// Outlasting returns p as the caller of work that may outlast its credential:
+// WithoutExpiry returns p as the caller of work that may outlast its credential:
 // an expired credential does not end it.
-func (p Principal) Outlasting(now time.Time) Principal {
+func (p Principal) WithoutExpiry(now time.Time) Principal {
 	if p.expired(now) {
 		p.Expires = 0
 	}

@@ -27,12 +27,12 @@ const MaxFaultBody = 256 << 10
 // the wrong kind: an error for each of many costs many times the body.
 var firstFault = jsonv2.JoinOptions(json.DefaultOptionsV1(), json.ReportErrorsWithLegacySemantics(false))
 
-// SaysAbsent reports whether the body of a provider's 404 proves that the
+// ReportsAbsence reports whether the body of a provider's 404 proves that the
 // resource with this ID does not exist: it must be ARM's error envelope, with
 // a code about a resource. A code about the subscription, group, namespace or
 // route proves nothing, nor does any other body. If the code names nothing at
 // all (NotFound), message or target must name the resource.
-func SaysAbsent(body []byte, id string) bool {
+func ReportsAbsence(body []byte, id string) bool {
 	var envelope struct {
 		Error struct {
 			Code, Message, Target string

@@ -24,8 +24,8 @@ func TestSaysAbsent(t *testing.T) {
 		`<html>ResourceNotFound</html>`:                                                                   false,
 		``:                                                                                                false,
 	} {
-		if got := SaysAbsent([]byte(body), "/subscriptions/s/resourceGroups/g/providers/N/vms/vm-1"); got != want {
-			t.Errorf("SaysAbsent(%s) = %t, want %t", body, got, want)
+		if got := ReportsAbsence([]byte(body), "/subscriptions/s/resourceGroups/g/providers/N/vms/vm-1"); got != want {
+			t.Errorf("ReportsAbsence(%s) = %t, want %t", body, got, want)
 		}
 	}
 }

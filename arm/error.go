@@ -83,8 +83,8 @@ func beginning(s string, longest int) string {
 	return strings.ToValidUTF8(s[:longest], "") + "…"
 }
 
-// About sets the target: the id, member or parameter at fault.
-func (e *Error) About(target string) *Error {
+// WithTarget sets the target: the id, member or parameter at fault.
+func (e *Error) WithTarget(target string) *Error {
 	e.Target = cutForError(target)
 	return e
 }
@@ -99,8 +99,8 @@ func (e *Error) Withheld(why string) *Error {
 	return kept
 }
 
-// Because sets a cause for the log.
-func (e *Error) Because(err error) *Error {
+// WithCause sets a cause for the log.
+func (e *Error) WithCause(err error) *Error {
 	e.Cause = err
 	return e
 }
@@ -117,8 +117,8 @@ func (e *Error) Shown(code, message string) *Error {
 	return e
 }
 
-// Saying sets another message than the code's usual wording.
-func (e *Error) Saying(message string, args ...any) *Error {
+// WithMessage sets another message than the code's usual wording.
+func (e *Error) WithMessage(message string, args ...any) *Error {
 	e.Message = format(message, args)
 	return e
 }
@@ -149,7 +149,7 @@ func NoProviderFound(location, apiVersion, fullType string, versions, locations 
 	}
 	supported := strings.Join(versions, ", ")
 	if location == "" {
-		return NewError(NoRegisteredProviderFound, "", apiVersion, name, supported, "").Saying(
+		return NewError(NoRegisteredProviderFound, "", apiVersion, name, supported, "").WithMessage(
 			"No registered resource provider found for API version '%s' for type '%s'. The supported api-versions are '%s'.",
 			apiVersion, name, supported)
 	}
@@ -161,9 +161,9 @@ func NoProviderFound(location, apiVersion, fullType string, versions, locations 
 func Unreachable(namespace, region string) *Error {
 	e := NewError(BadGatewayConnection, namespace)
 	if region != "" {
-		e = e.Saying("The network connectivity issue encountered for '%s' in the location '%s'; cannot fulfill the request.", namespace, region)
+		e = e.WithMessage("The network connectivity issue encountered for '%s' in the location '%s'; cannot fulfill the request.", namespace, region)
 	}
-	return e.About(region)
+	return e.WithTarget(region)
 }
 
 // NotRegistered returns MissingSubscriptionRegistration. Clients of all
@@ -172,7 +172,7 @@ func Unreachable(namespace, region string) *Error {
 func NotRegistered(namespace, state string) *Error {
 	e := NewError(MissingSubscriptionRegistration, namespace)
 	if state != "" {
-		e = e.Saying("The subscription registration is in '%s' state. The subscription must be registered to use namespace '%s'. See "+
+		e = e.WithMessage("The subscription registration is in '%s' state. The subscription must be registered to use namespace '%s'. See "+
 			"https://aka.ms/rps-not-found for how to register subscriptions.", state, namespace)
 	}
 	return e.ofNamespace(namespace)
@@ -188,10 +188,10 @@ func NotRegisteredThere(namespace, typeName, location string) *Error {
 func TargetNotRegistered(subscription, namespace, state string) *Error {
 	e := NewError(MissingSubscriptionRegistration, namespace)
 	if state == "" {
-		e = e.Saying("The target subscription '%s' is not registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to "+
+		e = e.WithMessage("The target subscription '%s' is not registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to "+
 			"register subscriptions.", subscription, namespace)
 	} else {
-		e = e.Saying("The registration of the target subscription '%s' is in '%s' state. It must be registered to use namespace '%s'. See "+
+		e = e.WithMessage("The registration of the target subscription '%s' is in '%s' state. It must be registered to use namespace '%s'. See "+
 			"https://aka.ms/rps-not-found for how to register subscriptions.", subscription, state, namespace)
 	}
 	return e.ofNamespace(namespace)
@@ -201,7 +201,7 @@ func TargetNotRegistered(subscription, namespace, state string) *Error {
 // subscription of a move.
 func TargetNotRegisteredThere(subscription, namespace, typeName, location string) *Error {
 	return NewError(MissingRegistrationForLocation, typeName, location).
-		Saying("The target subscription '%s' is not registered for the resource type '%s' in the location '%s'. Re-register it for this provider in order "+
+		WithMessage("The target subscription '%s' is not registered for the resource type '%s' in the location '%s'. Re-register it for this provider in order "+
 			"to have access to this location.", subscription, typeName, location).
 		ofNamespace(namespace)
 }

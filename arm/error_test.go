@@ -10,7 +10,7 @@ import (
 func TestErrorsShowLongTextsCut(t *testing.T) {
 	long := strings.Repeat("é<", 1<<20)
 	for _, e := range []*Error{
-		NewError(InvalidRequestContent, long), NewError(Conflict).About(long), NewError(Conflict).Saying("%s", long), NewError(Conflict).Shown(long, long),
+		NewError(InvalidRequestContent, long), NewError(Conflict).WithTarget(long), NewError(Conflict).WithMessage("%s", long), NewError(Conflict).Shown(long, long),
 	} {
 		if n := len(e.Body()); n > 64<<10 || !strings.Contains(string(e.Body()), "…") {
 			t.Errorf("%d bytes: %.100s", n, e.Body())

@@ -98,10 +98,10 @@ func (l tagList) matches(etag string) bool {
 // "" if nothing exists. It returns nil or PreconditionFailed with target.
 func (c Preconditions) Write(etag, target string) *Error {
 	if c.ifMatch.present && (etag == "" || !c.ifMatch.matches(etag)) {
-		return NewError(PreconditionFailed, "If-Match", target).About(target)
+		return NewError(PreconditionFailed, "If-Match", target).WithTarget(target)
 	}
 	if c.ifNoneMatch.present && etag != "" && c.ifNoneMatch.matches(etag) {
-		return NewError(PreconditionFailed, "If-None-Match", target).About(target)
+		return NewError(PreconditionFailed, "If-None-Match", target).WithTarget(target)
 	}
 	return nil
 }

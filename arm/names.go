@@ -96,10 +96,10 @@ func ValidResourceName(s string) bool { return CheckResourceName(s) == nil }
 // that some servers take for another resource.
 func CheckResourceName(s string) *Error {
 	if !allowedName(s) {
-		return NewError(InvalidResourceName, s).About("resourceName")
+		return NewError(InvalidResourceName, s).WithTarget("resourceName")
 	}
 	if why := ambiguity(s); why != "" {
-		return NewError(InvalidResourceName, s).About("resourceName").Saying("The provided resource name '%s' is invalid: %s.", s, why)
+		return NewError(InvalidResourceName, s).WithTarget("resourceName").WithMessage("The provided resource name '%s' is invalid: %s.", s, why)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ const MaxTags = 2000
 // characters, or two names that differ only in case.
 func CheckTags(tags map[string]string, limit int) *Error {
 	if len(tags) > limit {
-		return NewError(TagCountExceeded, len(tags), limit).About("tags")
+		return NewError(TagCountExceeded, len(tags), limit).WithTarget("tags")
 	}
 	names := make([]string, 0, len(tags))
 	for name := range tags {
@@ -36,18 +36,18 @@ func CheckTags(tags map[string]string, limit int) *Error {
 		n := utf8.RuneCountInString(name)
 		switch {
 		case n == 0 || n > MaxTagName:
-			return NewError(InvalidTagNameLength, name).About("tags")
+			return NewError(InvalidTagNameLength, name).WithTarget("tags")
 		case utf8.RuneCountInString(tags[name]) > MaxTagValue:
-			return NewError(InvalidTagValueLength, name).About("tags." + name)
+			return NewError(InvalidTagValueLength, name).WithTarget("tags." + name)
 		case seen[Fold(name)]:
-			return NewError(InvalidRequestContent, "The tag name '"+name+"' occurs twice: tag names match without case. Path 'tags'").About("tags")
+			return NewError(InvalidRequestContent, "The tag name '"+name+"' occurs twice: tag names match without case. Path 'tags'").WithTarget("tags")
 		case hasReserved(name):
 			reserved = append(reserved, name)
 		}
 		seen[Fold(name)] = true
 	}
 	if reserved != nil {
-		return NewError(InvalidTagNameCharacters, strings.Join(reserved, ", ")).About("tags")
+		return NewError(InvalidTagNameCharacters, strings.Join(reserved, ", ")).WithTarget("tags")
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func TestErrorWordings(t *testing.T) {
 			t.Errorf("%s: %d %q", code, f.status, f.text)
 		}
 	}
-	e := NewError(InvalidResourceLocation, "vm1", "westus", "rg", "eastus").About("location").Because(errors.New("secret"))
+	e := NewError(InvalidResourceLocation, "vm1", "westus", "rg", "eastus").WithTarget("location").WithCause(errors.New("secret"))
 	var body struct {
 		Error struct{ Code, Message, Target string }
 	}

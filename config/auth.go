@@ -57,7 +57,7 @@ func (a *Auth) rows(r *files.Reader) *setting.Setting {
 		a.Certificates.rows(r),
 		setting.Mappings("tokens", "Bearer tokens, given by their hashes, and their callers.", (*Token).rows,
 			func(o *setting.Object, t Token) {
-				if at := o.Right("sha256"); at != nil && hashes.Add(at, t.SHA256, "") {
+				if at := o.Valid("sha256"); at != nil && hashes.Add(at, t.SHA256, "") {
 					a.Tokens = append(a.Tokens, t)
 				}
 			}).Default("none"),

@@ -56,7 +56,7 @@ func (b *Batch) check(o *setting.Object, limits *Limits) {
 	if b.TotalMemory < b.Memory {
 		o.Fault(o.At("totalMemory", "memory"), "batch.totalMemory is less than batch.memory: no batch could use all of batch.memory", "at least batch.memory")
 	} else {
-		limits.checkShare(o.Parent.Below("limits"), o, budget{"totalMemory", b.TotalMemory}, budget{"memory", b.Memory})
+		limits.checkShare(o.Parent.Child("limits"), o, budget{"totalMemory", b.TotalMemory}, budget{"memory", b.Memory})
 	}
 	if b.Requests < b.Immediate {
 		o.Fault(o.At("requests"), "batch.requests is less than batch.immediate", "at least batch.immediate")

@@ -95,14 +95,14 @@ func Defaults() Config {
 	return c
 }
 
-// Succeed returns the part of the next configuration that can take effect while a gateway runs with
+// MergeForReload returns the part of the next configuration that can take effect while a gateway runs with
 // the old one, and the paths of the settings that need a restart and therefore keep their old
 // values.
 //
 // A setting needs a restart if other parts use it only once: listeners, the store and what it
 // promises to other gateways, and memory limits shared by all requests. So does the authentication
 // mode, because it was checked against the existing listeners.
-func Succeed(old, next *Config) (effective *Config, restart []string) {
+func MergeForReload(old, next *Config) (effective *Config, restart []string) {
 	c := *next
 	return &c, setting.KeepRestartOnly(old.rows(&files.Reader{}), c.rows(&files.Reader{}))
 }

@@ -38,9 +38,9 @@ type History struct {
 	taken, refused []HistoryEntry // oldest first
 }
 
-// Taken records that the configuration now has taken effect. before is the previous one, or nil at
+// RecordApplied records that the configuration now has taken effect. before is the previous one, or nil at
 // the start.
-func (h *History) Taken(e HistoryEntry, before, now *Config) {
+func (h *History) RecordApplied(e HistoryEntry, before, now *Config) {
 	if before != nil {
 		e.Differences = Differences(before, now)
 		if e.Further = max(0, len(e.Differences)-maxDifferences); e.Further > 0 {
@@ -52,8 +52,8 @@ func (h *History) Taken(e HistoryEntry, before, now *Config) {
 	h.taken = appendBounded(h.taken, e)
 }
 
-// Refused records a configuration that was refused.
-func (h *History) Refused(e HistoryEntry, why error) {
+// RecordRefused records a configuration that was refused.
+func (h *History) RecordRefused(e HistoryEntry, why error) {
 	if faults, ok := errors.AsType[Faults](why); ok {
 		for _, f := range faults[:min(len(faults), maxFaults)] {
 			e.Faults = append(e.Faults, f.Error())

@@ -13,10 +13,10 @@ func TestHistoryIsBounded(t *testing.T) {
 	start, c := time.Now(), Defaults()
 	next := c
 	next.Upstream.CallTimeout += time.Second
-	h.Taken(HistoryEntry{Number: 1, Time: start}, nil, &c)
-	h.Taken(HistoryEntry{Number: 2, Time: start.Add(time.Second), Why: "SIGHUP"}, &c, &next)
+	h.RecordApplied(HistoryEntry{Number: 1, Time: start}, nil, &c)
+	h.RecordApplied(HistoryEntry{Number: 2, Time: start.Add(time.Second), Why: "SIGHUP"}, &c, &next)
 	for i := range 3 * maxEntries {
-		h.Refused(HistoryEntry{Time: start.Add(time.Duration(2+i) * time.Second)}, errors.New("a secret"))
+		h.RecordRefused(HistoryEntry{Time: start.Add(time.Duration(2+i) * time.Second)}, errors.New("a secret"))
 	}
 	all := h.Entries()
 	if len(all) != maxEntries+2 || all[len(all)-1].Number != 1 || all[len(all)-2].Number != 2 {

@@ -45,7 +45,7 @@ func issuerRows(r *files.Reader, issuers *[]Issuer) *setting.Setting {
 			if len(i.Algorithms) == 0 {
 				i.Algorithms = []string{"RS256"}
 			}
-			if at := o.Right("issuer"); at != nil && urls.Add(at, i.URL, i.URL) {
+			if at := o.Valid("issuer"); at != nil && urls.Add(at, i.URL, i.URL) {
 				*issuers = append(*issuers, i)
 			}
 		}).NonEmpty("at least one {issuer, audiences, tenantId or tenantClaim}").Default("none")
@@ -91,7 +91,7 @@ func (k *IssuerKeys) rows() *setting.Setting {
 			"Directory of the last valid keys for the next start, with a file per issuer. Anyone who can write to it can sign in as anybody.").
 			Default("the directory of the SQLite database; for PostgreSQL none: keys are kept only in memory"),
 	).Check(func(o *setting.Object) {
-		if at := o.Right("folder"); at != nil {
+		if at := o.Valid("folder"); at != nil {
 			k.Folder = files.RelativeTo(at.File, k.Folder)
 		}
 	})

@@ -40,6 +40,6 @@ func (x *Lists) rows(r *files.Reader, limits *Limits) *setting.Setting {
 			o.Fault(o.At("totalMemory", "memory"), "lists.totalMemory is less than lists.memory: no list could use all of lists.memory", "at least lists.memory")
 			return
 		}
-		limits.checkShare(o.Parent.Below("limits"), o, budget{"totalMemory", x.TotalMemory}, budget{"memory", x.Memory})
+		limits.checkShare(o.Parent.Child("limits"), o, budget{"totalMemory", x.TotalMemory}, budget{"memory", x.Memory})
 	})
 }

@@ -50,8 +50,8 @@ func readTree(r *files.Reader, tree *yamltree.Node) *Config {
 	setting.Reset(rows)
 	root := setting.Read(&r.Report, tree, rows)
 
-	server := root.Below("server")
-	checkAccess(server, root.Below("auth"), c)
+	server := root.Child("server")
+	checkAccess(server, root.Child("auth"), c)
 	if region := server.Get("region"); region != nil && c.Server.Region != "" {
 		regionmap.CheckRegion(&r.Report, region, "server.region", c.Server.Region, c.Map)
 	}

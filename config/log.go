@@ -43,7 +43,7 @@ func (l *Log) rows() *setting.Setting {
 		setting.Value("slow", &l.Slow, rule.Duration(), time.Second, "Requests that take at least this long are logged regardless of `log.oneIn`."),
 		l.oneInRows(),
 	).Check(func(o *setting.Object) {
-		if n := o.Right("audit"); n != nil && l.Audit != AuditStderr {
+		if n := o.Valid("audit"); n != nil && l.Audit != AuditStderr {
 			l.Audit = files.RelativeTo(n.File, l.Audit)
 		}
 	})
@@ -58,7 +58,7 @@ func (l *Log) oneInRows() *setting.Setting {
 	return setting.Mapping("oneIn", "Log one in this many successful reads, by what they address. Errors and writes are always logged.",
 		rows...).Check(func(o *setting.Object) {
 		for i, class := range classes {
-			if o.Right(class.name) == nil {
+			if o.Valid(class.name) == nil {
 				continue
 			}
 			if l.OneIn == nil {

@@ -30,10 +30,10 @@ func ownerRows(r *files.Reader, owners *[]Owner) *setting.Setting {
 	return setting.Mappings("owners", "Principals that may do everything without a role assignment, so that someone can make the first "+
 		"assignments.", (*Owner).rows,
 		func(o *setting.Object, owner Owner) {
-			if o.Get("scope") != nil && o.Right("scope") == nil {
+			if o.Get("scope") != nil && o.Valid("scope") == nil {
 				return
 			}
-			if at := o.Right("principalId"); at != nil && seen.Add(at, owner.TenantID+" "+owner.PrincipalID+" "+arm.Fold(owner.Scope), owner.PrincipalID) {
+			if at := o.Valid("principalId"); at != nil && seen.Add(at, owner.TenantID+" "+owner.PrincipalID+" "+arm.Fold(owner.Scope), owner.PrincipalID) {
 				*owners = append(*owners, owner)
 			}
 		}).Default("none")

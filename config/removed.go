@@ -9,10 +9,10 @@ import (
 	"portico/config/files"
 )
 
-// Removed returns how many credentials of the configuration in use the file at path, with its
+// CountRemovedCredentials returns how many credentials of the configuration in use the file at path, with its
 // includes, no longer contains. It is for files that were refused or cannot take full effect, so it
 // searches their text without comments.
-func Removed(used *Config, path string) int {
+func CountRemovedCredentials(used *Config, path string) int {
 	r := files.FromDisk()
 	root := r.Read(path)
 	names := r.Names

@@ -40,23 +40,23 @@ func TestRemoved(t *testing.T) {
 	} {
 		write(path, c.main)
 		write(secrets, c.secrets)
-		if got := Removed(used, path); got != c.want {
+		if got := CountRemovedCredentials(used, path); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
 	write(secrets, auth+token("1")+token("2"))
-	if got := Removed(used, filepath.Join(folder, "none.yaml")); got != 0 {
+	if got := CountRemovedCredentials(used, filepath.Join(folder, "none.yaml")); got != 0 {
 		t.Errorf("a file that cannot be read: %d", got) // nothing is known of it but the others
 	}
 	open := *used
 	open.Auth = Auth{Mode: AuthNone}
 	write(path, head)
 	write(secrets, auth+token("1"))
-	if got := Removed(&open, path); got != 1 {
+	if got := CountRemovedCredentials(&open, path); got != 1 {
 		t.Errorf("from no one needs one to tokens: %d", got)
 	}
 	open.Server.AdminTokens = []AdminToken{{SHA256: strings.Repeat("9", 64)}}
-	if got := Removed(&open, path); got != 2 {
+	if got := CountRemovedCredentials(&open, path); got != 2 {
 		t.Errorf("and the admin token went: %d", got)
 	}
 }
@@ -87,7 +87,7 @@ func TestRemovedRights(t *testing.T) {
 		{"it includes what cannot be read", "  roles: ignored\ninclude: [none.yaml]\n", 0},
 	} {
 		write(c.rest)
-		if got := Removed(used, path); got != c.want {
+		if got := CountRemovedCredentials(used, path); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

@@ -165,7 +165,7 @@ func (t *TLS) rows(r *files.Reader) *setting.Setting {
 func (s *Server) adminTokenRows(r *files.Reader) (single, further *setting.Setting) {
 	names, hashes := r.Unique("the admin token"), r.Unique("the hash of an admin token")
 	add := func(o *setting.Object, t AdminToken) {
-		if at := o.Right("sha256"); at != nil && t.Name != "" && hashes.Add(at, t.SHA256, "") && names.Add(at, t.Name, t.Name) {
+		if at := o.Valid("sha256"); at != nil && t.Name != "" && hashes.Add(at, t.SHA256, "") && names.Add(at, t.Name, t.Name) {
 			s.AdminTokens = append(s.AdminTokens, t)
 		}
 	}

@@ -30,10 +30,10 @@ func TestSucceedTakesIssuers(t *testing.T) {
 	tokens, methods, none := Defaults(), Defaults(), Defaults()
 	tokens.Auth = Auth{Mode: AuthTokens, Tokens: []Token{{Name: "first"}}}
 	methods.Auth = Auth{Mode: AuthMethods, Issuers: []Issuer{{URL: "https://login.example"}}}
-	if c, restart := Succeed(&tokens, &methods); len(restart) > 0 || len(c.Auth.Issuers) != 1 || c.Auth.Mode != AuthMethods {
+	if c, restart := MergeForReload(&tokens, &methods); len(restart) > 0 || len(c.Auth.Issuers) != 1 || c.Auth.Mode != AuthMethods {
 		t.Errorf("%+v, a restart for %q", c.Auth, restart)
 	}
-	if c, restart := Succeed(&none, &methods); len(restart) != 1 || len(c.Auth.Issuers) > 0 {
+	if c, restart := MergeForReload(&none, &methods); len(restart) != 1 || len(c.Auth.Issuers) > 0 {
 		t.Errorf("%+v, a restart for %q", c.Auth, restart)
 	}
 }
@@ -51,7 +51,7 @@ func TestRemovedIssuers(t *testing.T) {
 		strings.NewReplacer("login.example.com", "other.example.com", "CN=ann,", "CN=bob,"),
 	} {
 		put(t, path, change.Replace(string(text)))
-		if got := Removed(used, path); got != want {
+		if got := CountRemovedCredentials(used, path); got != want {
 			t.Errorf("%d were removed, want %d", got, want)
 		}
 	}

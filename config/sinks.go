@@ -44,7 +44,7 @@ func sinkRows(r *files.Reader, sinks *[]Sink) *setting.Setting {
 		func(s *Sink) []*setting.Setting { return s.rows() },
 		func(o *setting.Object, s Sink) {
 			s.check(r, o)
-			if at := o.Right("name"); at != nil && names.Add(at, s.Name, s.Name) {
+			if at := o.Valid("name"); at != nil && names.Add(at, s.Name, s.Name) {
 				if *sinks = append(*sinks, s); len(*sinks) == MostSinks+1 {
 					o.Fault(at, fmt.Sprintf("events.sinks has more than %d", MostSinks), fmt.Sprintf("at most %d", MostSinks))
 				}
@@ -106,7 +106,7 @@ func (s *Sink) check(r *files.Reader, o *setting.Object) {
 	files.CheckPEM(r, o, "ca", &s.CA)
 	files.CheckPEM(r, o, "secretFile", &s.SecretFile)
 	files.CheckPEM(r, o, "bearerFile", &s.BearerFile)
-	if at := o.Right("url"); at != nil && s.URL.Scheme == "http" && !s.allowHTTP && !rule.LoopbackHost(s.URL.Hostname()) {
+	if at := o.Valid("url"); at != nil && s.URL.Scheme == "http" && !s.allowHTTP && !rule.LoopbackHost(s.URL.Hostname()) {
 		o.Fault(at, o.Path+".url is neither https nor a loopback address", "https://…, or allowHTTP: true")
 	}
 	if o.Get("secret") == nil && o.Get("secretFile") == nil && o.Get("bearerFile") == nil && !o.Broken {

@@ -57,7 +57,7 @@ func (s *Store) rows(r *files.Reader) *setting.Setting {
 			return
 		}
 		at := o.Node // the default has the position of the store
-		if n := o.Right("dsn"); n != nil {
+		if n := o.Valid("dsn"); n != nil {
 			at = n
 		}
 		s.DSN = files.RelativeTo(at.File, s.DSN)
@@ -75,7 +75,7 @@ func keyRows(r *files.Reader, key string, keys *[]Key, noun, doc, idDoc string) 
 			}
 		},
 		func(o *setting.Object, k Key) {
-			if id := o.Right("id"); id != nil && ids.Add(id, k.ID, k.ID) {
+			if id := o.Valid("id"); id != nil && ids.Add(id, k.ID, k.ID) {
 				*keys = append(*keys, k)
 			}
 		})

@@ -30,7 +30,7 @@ func subscriptionRows(r *files.Reader, all *[]Subscription) *setting.Setting {
 			if s.DisplayName == "" {
 				s.DisplayName = s.ID
 			}
-			if id := o.Right("id"); id != nil && ids.Add(id, s.ID, s.ID) {
+			if id := o.Valid("id"); id != nil && ids.Add(id, s.ID, s.ID) {
 				*all = append(*all, s)
 			}
 		}).Default("none")

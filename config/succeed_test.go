@@ -18,7 +18,7 @@ func TestSucceedKeepsWhatNeedsARestart(t *testing.T) {
 	next.Server.Drain.Delay = time.Minute
 	next.Lists.OnRegionFailure = regions.Partial
 
-	c, restart := Succeed(&old, &next)
+	c, restart := MergeForReload(&old, &next)
 	want := []string{"server.listen", "server.tls", "server.adminToken", "auth.mode", "store"}
 	if !slices.Equal(restart, want) {
 		t.Errorf("a restart for %q, want %q", restart, want)
@@ -42,7 +42,7 @@ func TestSucceedTakesNewSecrets(t *testing.T) {
 	old.Auth = Auth{Mode: AuthTokens, Tokens: []Token{{Name: "first"}}}
 	next.Auth = Auth{Mode: AuthTokens, Tokens: []Token{{Name: "second"}}}
 	old.Server.TLS, next.Server.TLS = TLS{Cert: "a.pem", Key: "a.key"}, TLS{Cert: "b.pem", Key: "b.key"}
-	c, restart := Succeed(&old, &next)
+	c, restart := MergeForReload(&old, &next)
 	if len(restart) > 0 || c.Server.AdminTokens[0].SHA256 != "other" || c.Auth.Tokens[0].Name != "second" || c.Server.TLS.Cert != "b.pem" {
 		t.Errorf("%+v, a restart for %q", c, restart)
 	}

@@ -39,7 +39,7 @@ func (t *Throttle) rows(r *files.Reader, auth *Auth) *setting.Setting {
 				Default("`true`; `false` if `auth.mode` is `none` and there is no `throttle`"),
 			setting.Mappings("subscriptions", "Subscriptions with their own limits.", (*SubscriptionThrottle).rows,
 				func(o *setting.Object, s SubscriptionThrottle) {
-					if id := o.Right("id"); id != nil && ids.Add(id, s.ID, s.ID) {
+					if id := o.Valid("id"); id != nil && ids.Add(id, s.ID, s.ID) {
 						t.Subscriptions = append(t.Subscriptions, s)
 					}
 				}).Default("none"),

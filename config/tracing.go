@@ -54,7 +54,7 @@ func (t *Tracing) rows(r *files.Reader) *setting.Setting {
 			"Timeout of an attempt to send spans. Nothing else waits for it.").RestartOnly(),
 	).Check(func(o *setting.Object) {
 		files.CheckPEM(r, o, "ca", &t.CA)
-		if n := o.Right("headersFile"); n != nil {
+		if n := o.Valid("headersFile"); n != nil {
 			t.HeadersFile = r.NamedFile(n, "tracing.headersFile", t.HeadersFile)
 			if u, err := url.Parse(t.OTLP); err == nil && u.Scheme == "http" && !rule.LoopbackHost(u.Hostname()) {
 				o.Fault(n, "tracing.headersFile: its headers would be sent in plain text",
@@ -73,7 +73,7 @@ func (t *Tracing) attributeRows(r *files.Reader) *setting.Setting {
 				setting.Required("value", &a.Value, rule.Text(), "Its value."),
 			}
 		}, func(o *setting.Object, a TraceAttribute) {
-			if at := o.Right("name"); at != nil && names.Add(at, a.Name, a.Name) {
+			if at := o.Valid("name"); at != nil && names.Add(at, a.Name, a.Name) {
 				t.Attributes = append(t.Attributes, a)
 			}
 		}).Default("none"))

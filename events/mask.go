@@ -32,10 +32,10 @@ func Masked(ctx context.Context, e *arm.Error) *arm.Error {
 // HasMask reports whether the requests of a context may hold secrets.
 func HasMask(ctx context.Context) bool { return ctx.Value(MaskKey{}) != nil }
 
-// Late returns the part of a provider's error to keep after the request has
+// LateError returns the part of a provider's error to keep after the request has
 // ended. If the request held secrets, they can no longer be found in the
 // error, so that only its code is kept.
-func (c Cause) Late(e *arm.Error) *arm.Error {
+func (c Cause) LateError(e *arm.Error) *arm.Error {
 	if e == nil || !c.Secrets {
 		return e
 	}

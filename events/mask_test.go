@@ -13,17 +13,17 @@ import (
 func TestLateErrorsOfRequestsWithSecrets(t *testing.T) {
 	t.Parallel()
 	said := &arm.Error{Status: 409, Code: "QuotaExceeded", Message: "of s3cret", Target: "s3cret", Details: []arm.Error{{Message: "s3cret"}}}
-	if got := (events.Cause{}).Late(said); got != said {
+	if got := (events.Cause{}).LateError(said); got != said {
 		t.Errorf("without secrets: %v", got)
 	}
-	if (events.Cause{Secrets: true}).Late(nil) != nil {
+	if (events.Cause{Secrets: true}).LateError(nil) != nil {
 		t.Error("no error becomes one")
 	}
-	got := events.Cause{Secrets: true}.Late(said)
+	got := events.Cause{Secrets: true}.LateError(said)
 	if got.Code != said.Code || got.Status != 409 || strings.Contains(string(got.Body()), "s3cret") {
 		t.Errorf("%s", got.Body())
 	}
-	got = events.Cause{Secrets: true}.Late(&arm.Error{Code: "s3cret"})
+	got = events.Cause{Secrets: true}.LateError(&arm.Error{Code: "s3cret"})
 	if got.Code != arm.ResourceDeploymentFailure {
 		t.Errorf("%s", got.Body())
 	}

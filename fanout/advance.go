@@ -218,7 +218,7 @@ func (p *pageBuild) tokenTooLongFault() *arm.Error {
 // linkTooLongFault returns the fault of a list that fails because of a
 // region's link: no other request has room for the link either.
 func (p *pageBuild) linkTooLongFault(region string) *arm.Error {
-	return p.collection(regionCursor{name: region}).invalid("in the region '" + region + "' " + ErrLinkTooLong.Error()).About("nextLink")
+	return p.collection(regionCursor{name: region}).invalid("in the region '" + region + "' " + ErrLinkTooLong.Error()).WithTarget("nextLink")
 }
 
 // linkTooLong reports whether a region failed because of the length of its link.

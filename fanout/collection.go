@@ -114,7 +114,7 @@ func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOption
 	next, err := links.Query(got.page.NextLink)
 	switch {
 	case err != nil:
-		return r, got, c.invalid(err.Error()).Because(err)
+		return r, got, c.invalid(err.Error()).WithCause(err)
 	case next == "":
 		r.state = exhausted
 		return r, got, nil

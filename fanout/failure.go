@@ -19,11 +19,11 @@ func readFault(err error, namespace string) *arm.Error {
 	var fault *upstream.Fault
 	switch {
 	case errors.Is(err, upstream.ErrTooLarge):
-		return arm.NewError(arm.ResponseTooLarge, namespace, "").Saying("The response of '%s' exceeds the maximum size of a page and was dropped.", namespace)
+		return arm.NewError(arm.ResponseTooLarge, namespace, "").WithMessage("The response of '%s' exceeds the maximum size of a page and was dropped.", namespace)
 	case errors.As(err, &fault):
 		return fault.ARM(namespace)
 	}
-	return arm.NewError(arm.BadGatewayConnection, namespace).Because(err)
+	return arm.NewError(arm.BadGatewayConnection, namespace).WithCause(err)
 }
 
 // statusError returns the error for an unexpected status, with the region's
@@ -110,7 +110,7 @@ func listFault(faults []failedRegion, regions int, namespace string) *arm.Error 
 		list.RetryAfter = max(list.RetryAfter, f.fault.RetryAfter)
 		list.Details = append(list.Details, arm.Error{Code: f.fault.Code, Message: f.fault.Message, Target: f.region})
 	}
-	return list.Saying("The list could not be completed: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults),
+	return list.WithMessage("The list could not be completed: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults),
 		regions, namespace)
 }
 

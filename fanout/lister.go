@@ -183,7 +183,7 @@ func topOf(q routing.Query) (int, *arm.Error) {
 	}
 	top, err := strconv.Atoi(text)
 	if err != nil || top < 1 {
-		return 0, arm.NewError(arm.InvalidQueryParameter, pageSize, "it is a whole number from 1 on").About(pageSize)
+		return 0, arm.NewError(arm.InvalidQueryParameter, pageSize, "it is a whole number from 1 on").WithTarget(pageSize)
 	}
 	return top, nil
 }
@@ -213,17 +213,17 @@ func (l *Lister) resumeCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 	token, _ := r.Query.Get(skipToken)
 	text, ok := l.options.Keys.open(token, own.digest(r.Path), r.Principal)
 	if !ok {
-		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
+		return nil, arm.NewError(arm.InvalidSkipToken).WithTarget(skipToken)
 	}
 	w, ok := decodeCursor(text, own)
 	if !ok {
-		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
+		return nil, arm.NewError(arm.InvalidSkipToken).WithTarget(skipToken)
 	}
 	if time.Since(w.issued) > l.options.TokenLifetime {
-		return nil, arm.NewError(arm.ExpiredSkipToken, "it has expired").About(skipToken)
+		return nil, arm.NewError(arm.ExpiredSkipToken, "it has expired").WithTarget(skipToken)
 	}
 	if w.parts && r.Parts == nil {
-		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
+		return nil, arm.NewError(arm.InvalidSkipToken).WithTarget(skipToken)
 	}
 	if fault := r.checkRegions(w); fault != nil {
 		return nil, fault
@@ -235,7 +235,7 @@ func (l *Lister) resumeCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 func (r Request) checkRegions(w *cursor) *arm.Error {
 	for _, region := range w.regions {
 		if r.Endpoint(region.name) == nil {
-			return arm.NewError(arm.ExpiredSkipToken, "the region '"+region.name+"' is no longer configured").About(skipToken)
+			return arm.NewError(arm.ExpiredSkipToken, "the region '"+region.name+"' is no longer configured").WithTarget(skipToken)
 		}
 	}
 	return nil

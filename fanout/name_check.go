@@ -132,7 +132,7 @@ func (c NameCheck) combine(replies []nameReply) (NameAnswer, error) {
 		return NameAnswer{}, faults[0].fault
 	}
 	fault := listFault(faults, len(replies), c.Namespace)
-	return NameAnswer{}, fault.Saying("Whether the name is available could not be found out: %d of %d regions of '%s' did not answer as they "+
+	return NameAnswer{}, fault.WithMessage("Whether the name is available could not be found out: %d of %d regions of '%s' did not answer as they "+
 		"should. Please see details.", len(faults), len(replies), c.Namespace)
 }
 

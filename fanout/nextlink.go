@@ -20,9 +20,9 @@ type NextLinks struct {
 	Path     string // of the request, canonical and decoded
 	// Longest bounds path and query of a link, in bytes; 0: unbounded.
 	Longest int
-	// Takes, if set, reports whether the front door accepts a request for the
+	// Accepts, if set, reports whether the front door accepts a request for the
 	// path with a query. Version is an api-version that it accepts.
-	Takes   func(query string) bool
+	Accepts func(query string) bool
 	Version string
 }
 
@@ -63,8 +63,8 @@ func (l NextLinks) Query(link []byte) (string, error) {
 		return "", fmt.Errorf("its nextLink has no query")
 	}
 	query := separateAtQuestionMarks(escapeInvalid(target.RawQuery))
-	if l.Takes != nil && !l.Takes(query) {
-		if query = withVersion(query, l.Version); !l.Takes(query) {
+	if l.Accepts != nil && !l.Accepts(query) {
+		if query = withVersion(query, l.Version); !l.Accepts(query) {
 			return "", fmt.Errorf("its nextLink has a query that no request may have")
 		}
 	}

@@ -146,7 +146,7 @@ func (a *assembly) whatIf() deployments.WhatIf {
 func (a *assembly) orders() deployments.Orders {
 	c := a.config
 	return deployments.Orders{
-		Caller: batch.OrderCaller, May: a.ports.authorizer.MayStill, Locations: deployments.Locations{Map: c.Map, Store: a.store},
+		Caller: batch.OrderCaller, May: a.ports.authorizer.CheckPrincipal, Locations: deployments.Locations{Map: c.Map, Store: a.store},
 		Environment: frontdoor.TemplateEnvironment(c.Metadata, c.Server.PublicURL),
 	}
 }
@@ -180,7 +180,7 @@ func (a *assembly) recording(calls *explain.Calls, allowsAll, askProviders bool)
 	}
 	return ports{
 		forward: calls.For(adminapi.Forward), prober: prober, finder: finder, lister: p.lister.ReadingBy(calls.For(adminapi.List)),
-		index: p.index, scopes: p.scopes, intents: p.intents, nesting: deployments.Tries{Deployments: a.store.Deployments}, around: rollBack,
+		index: p.index, scopes: p.scopes, intents: p.intents, nesting: deployments.DryRunNesting{Deployments: a.store.Deployments}, around: rollBack,
 		authenticator: acceptsAll{p.authenticator}, authorizer: authorize.New(&auth, a.store.Roles, a.store.Scopes, nil),
 		counts: admission.NewCounts(), spoofed: prometheus.NewCounter(prometheus.CounterOpts{}), log: zap.NewNop(),
 		jobs: noJobs{}, newest: new(atomic.Pointer[assembly]),
@@ -193,7 +193,7 @@ func (a *assembly) rehearse(calls *explain.Calls, allowsAll, askProviders bool) 
 }
 
 // rehearsePlan returns the handlers for judging the PUTs of a plan.
-func (a *assembly) rehearsePlan(plan *preflight.Plan, withoutWrite bool) preflight.Rehearsal {
+func (a *assembly) rehearsePlan(plan *preflight.PlannedResources, withoutWrite bool) preflight.Rehearsal {
 	calls := explain.NewCalls(a.upstream)
 	p := a.recording(calls, withoutWrite, false)
 	p.index, p.scopes, p.intents = plan.Overlay(p.index), nil, plan.Intents(a.store)
@@ -215,7 +215,7 @@ func rollBack(next http.Handler) http.Handler {
 // next step depends on them.
 type forReal struct{ admission.Finder }
 
-func (f forReal) Find(ctx context.Context, caller probe.Caller, sought routing.Sought) error {
+func (f forReal) Find(ctx context.Context, caller probe.Caller, sought routing.SearchedResource) error {
 	ctx = events.With(engine.ForReal(ctx), &events.Cause{Operator: true})
 	return f.Finder.Find(ctx, caller, sought)
 }

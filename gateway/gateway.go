@@ -185,7 +185,7 @@ func (o *Options) memory(m meter.Memory, bytes int64) *limits.Memory {
 }
 
 // Succeed returns a gateway with another configuration, which takes g's place while g finishes
-// its requests. Settings that cannot change at run time (config.Succeed) must be the same.
+// its requests. Settings that cannot change at run time (config.MergeForReload) must be the same.
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys, sinks []*webhook.Sink) *Gateway {
 	return g.gateway(c, authenticator, sinks, g.ports.lister.WithOptions(g.listOptions(c, keys)))
 }

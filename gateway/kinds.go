@@ -37,8 +37,8 @@ func Kinds() map[string]jobs.Description {
 	return kinds
 }
 
-// NotResumed names the kinds of jobs that do not continue after the database was restored.
-func NotResumed() (kinds inventory.NotResumed) {
+// KindsNotResumed names the kinds of jobs that do not continue after the database was restored.
+func KindsNotResumed() (kinds inventory.NotResumed) {
 	described := Kinds()
 	for _, name := range slices.Sorted(maps.Keys(described)) {
 		switch described[name].AfterRestore {
@@ -100,7 +100,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 // emptinessCheck returns the check whether a group is empty. Its calls have the correlation ids
 // of the request that started the deletion.
 func (g *Gateway) emptinessCheck(p groupdelete.Payload) groupdelete.EmptinessCheck {
-	identity := tracing.OfCorrelation(p.Correlation, p.Request.Client, g.config.Server.Region, time.Now())
+	identity := tracing.IdentityForCorrelation(p.Correlation, p.Request.Client, g.config.Server.Region, time.Now())
 	return &probe.EmptinessCheck{Prober: g.ports.prober, Identity: identity, Timeout: g.config.Upstream.CallTimeout}
 }
 
@@ -129,5 +129,5 @@ func (g *Gateway) callerMay(ctx context.Context, caller json.RawMessage, action,
 	if err != nil {
 		return err
 	}
-	return g.newest.Load().ports.authorizer.MayStill(ctx, by.Principal, action, id)
+	return g.newest.Load().ports.authorizer.CheckPrincipal(ctx, by.Principal, action, id)
 }

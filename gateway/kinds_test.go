@@ -32,7 +32,7 @@ func TestDescriptionsOfKinds(t *testing.T) {
 			t.Errorf("%s holds up requests, and does not say why", name)
 		}
 	}
-	kinds := NotResumed()
+	kinds := KindsNotResumed()
 	if got := strings.Join(kinds.Cancelled, " ") + "; " + strings.Join(kinds.Removed, " "); got != "batch deployment group-delete move validate-move; erase notice" {
 		t.Errorf("a restored database does not go on with: %s", got)
 	}

@@ -134,7 +134,7 @@ func (h *resourceTx) adoptRow(t *tx, row Resource, incarnation [16]byte) error {
 	if row.Created.IsZero() {
 		row.Created = t.Now
 	}
-	after, did := index.Settle(h.state(), index.Seen{ProvisioningState: row.ProvisioningState}, engine.NewID())
+	after, did := index.Settle(h.state(), index.Discovered{ProvisioningState: row.ProvisioningState}, engine.NewID())
 	h.setCreatedRow(&row)
 	if err := h.store(t, after, did); err != nil {
 		return err

@@ -11,8 +11,8 @@ import (
 	"portico/inventory/polls"
 )
 
-// Answer is the outcome of a write. The zero Answer is an ambiguous one.
-type Answer struct {
+// WriteResult is the outcome of a write. The zero Answer is an ambiguous one.
+type WriteResult struct {
 	Outcome           index.Outcome
 	Status            int    // of the provider's answer; it matters for a refusal
 	ProvisioningState string // in the body, empty if there is none
@@ -44,7 +44,7 @@ type SettleResult struct {
 // afterwards, even if Settle fails: the intent then ends by time. Every reader sees the
 // change when Settle returns. The commit is flushed only if the client is about to get a
 // polling URL; if another one is lost, the intent is still open.
-func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResult, error) {
+func (s *Store) Settle(ctx context.Context, ticket Ticket, a WriteResult) (SettleResult, error) {
 	if deletes := ticket.Kind == index.Delete; a.Outcome == index.Gone && !deletes || a.Outcome == index.Succeeded && deletes {
 		return SettleResult{}, fmt.Errorf("inventory: a %s cannot end as %s", ticket.Kind, a.Outcome)
 	}
@@ -60,7 +60,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 }
 
 // settle runs [Store.Settle] in its transaction.
-func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResult, error) {
+func (t *tx) settle(ticket Ticket, a WriteResult, expected expectedEvent) (SettleResult, error) {
 	of := resourceOf{arm.Fold(ticket.Subscription), arm.Fold(ticket.Key)}
 	t.locked.addExpected(of, ticket.left)
 	h, err := lockResource(t, of.subscription, of.key)
@@ -111,7 +111,7 @@ func (t *tx) settle(ticket Ticket, a Answer, expected expectedEvent) (SettleResu
 }
 
 // answered returns the answer as an event for [index.Settle].
-func (a *Answer) answered(ticket Ticket) index.Answered {
+func (a *WriteResult) answered(ticket Ticket) index.Answered {
 	return index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status, ProvisioningState: a.ProvisioningState}
 }
 

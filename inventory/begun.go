@@ -205,7 +205,7 @@ func (h *resourceTx) recordFailure(t *tx, kind index.WriteKind, why *arm.Error) 
 	all := slices.Clone(h.unreported(t))
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Kind == kind {
-			kept := events.Bounded(all[i].Cause.Late(why))
+			kept := events.Bounded(all[i].Cause.LateError(why))
 			all[i].Why = &writeFailure{kept.Code, kept.Message, kept.Target}
 			return h.setUnreported(t, all)
 		}

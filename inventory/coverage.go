@@ -58,7 +58,7 @@ func (coverage *Coverage) Uncovered(ctx context.Context, sub, typ string, region
 // are not Deleted. Sweeps may have covered all their regions since; see
 // [Coverage.SweptRegions].
 func (coverage *Coverage) UncoveredSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
-	return engine.Collect(coverage.store.engine.Read(ctx), scanSubscription, listUncovered, Deleted, arm.Fold(after), engine.AtMost(limit))
+	return engine.Collect(coverage.store.engine.Read(ctx), scanSubscription, listUncovered, Deleted, arm.Fold(after), engine.LimitArg(limit))
 }
 
 // SweptRegion is a region where a sweep has listed all resources of a type, so that the
@@ -74,7 +74,7 @@ func (coverage *Coverage) SweptRegions(ctx context.Context, sub string) ([]Swept
 	return engine.Collect(coverage.store.engine.Read(ctx), func(scan engine.Scanner) (c SweptRegion, err error) {
 		var swept int64
 		err = scan(&c.Type, &c.Region, &swept)
-		c.Swept = engine.Moment(swept)
+		c.Swept = engine.TimeOf(swept)
 		return c, err
 	}, coverageOf, arm.Fold(sub))
 }
@@ -195,7 +195,7 @@ func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done 
 			part.Flagged++
 		}
 		return nil
-	}, countRows, c.subscription, c.key, engine.AtMost(rows))
+	}, countRows, c.subscription, c.key, engine.LimitArg(rows))
 	if err != nil {
 		return false, err
 	}

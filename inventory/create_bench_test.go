@@ -132,7 +132,7 @@ func createAll(b *testing.B, s *Store, round, writers, each int) {
 			for i := range each {
 				ticket, err := s.Begin(b.Context(), vmWrite("rg", fmt.Sprintf("vm-%d-%02d-%02d", round, w, i)))
 				if err == nil {
-					_, err = s.Settle(b.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
+					_, err = s.Settle(b.Context(), ticket, WriteResult{Outcome: index.Succeeded, Status: http.StatusCreated})
 				}
 				if err != nil {
 					b.Error(err)
@@ -219,7 +219,7 @@ func (s *bareStore) transact(ctx context.Context, d engine.Durability, writes []
 		}
 	}
 	if d == engine.Flushed {
-		if _, err := t.Exec(addUsed, "s", "rg", writes[0].Type, len(writes), engine.AtMost(0)); err != nil {
+		if _, err := t.Exec(addUsed, "s", "rg", writes[0].Type, len(writes), engine.LimitArg(0)); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func TestWhatWritesCost(t *testing.T) {
 	}
 	settle := func(status int) func(i int) error {
 		return func(i int) error {
-			_, err := s.Settle(ctx, tickets[i], Answer{Outcome: index.Succeeded, Status: status, ProvisioningState: "Succeeded"})
+			_, err := s.Settle(ctx, tickets[i], WriteResult{Outcome: index.Succeeded, Status: status, ProvisioningState: "Succeeded"})
 			return err
 		}
 	}

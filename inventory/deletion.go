@@ -169,9 +169,9 @@ func (t *tx) endDeletion(j jobrow.Job, state jobrow.State, payload string) error
 	return t.Later(forgetMembers, j.Subscription, j.ID[:])
 }
 
-// DeletionMember is a deletion's record of one resource. Payload is the deletion's own
+// DeletionRecord is a deletion's record of one resource. Payload is the deletion's own
 // JSON, Error the provider's last error, empty if there is none.
-type DeletionMember struct {
+type DeletionRecord struct {
 	Key            string // a row's, or [Stray.MemberKey]
 	Payload, Error string
 }
@@ -188,11 +188,11 @@ const (
 )
 
 // Members lists a deletion's records by key, without their errors.
-func (d *Deletions) Members(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionMember, error) {
-	return engine.Collect(d.store.engine.Read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
+func (d *Deletions) Members(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionRecord, error) {
+	return engine.Collect(d.store.engine.Read(ctx), func(scan engine.Scanner) (m DeletionRecord, err error) {
 		err = scan(&m.Key, &m.Payload)
 		return m, err
-	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
+	}, listMembers, j.Subscription, j.ID[:], after, engine.LimitArg(limit))
 }
 
 // MemberError returns the provider's last error for a resource, empty if there is none.
@@ -208,9 +208,9 @@ func (d *Deletions) MemberError(ctx context.Context, j jobrow.Job, key string) (
 // is empty. An empty Error keeps the last one. The commit is not flushed, because a lost
 // record only repeats a call. The error is jobrow.ErrLeaseLost if the caller no longer
 // holds the job.
-func (d *Deletions) SaveProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
+func (d *Deletions) SaveProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionRecord) error {
 	return d.store.writeForJob(ctx, engine.Unflushed, groupRecordLocks(j.Subscription, j.Subject), j, payload, func(t *tx, held jobrow.Job) error {
-		if err := held.CheckHeld(t.Base()); err != nil {
+		if err := held.CheckLease(t.Base()); err != nil {
 			return err
 		}
 		if payload != "" {
@@ -267,7 +267,7 @@ const (
 func scanTypeOrder(scan engine.Scanner) (o TypeOrder, err error) {
 	var seen int64
 	err = scan(&o.Before, &o.After, &seen)
-	o.Seen = engine.Moment(seen)
+	o.Seen = engine.TimeOf(seen)
 	return o, err
 }
 

@@ -72,7 +72,7 @@ func writeForever(path string) error {
 				name := fmt.Sprintf("vm-%d-%d", worker, i)
 				ticket, err := store.Begin(ctx, childWrite(name))
 				if err == nil {
-					_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: index.Succeeded})
+					_, err = store.Settle(ctx, ticket, inventory.WriteResult{Outcome: index.Succeeded})
 				}
 				if err != nil {
 					return

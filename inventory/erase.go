@@ -20,12 +20,12 @@ var EraseJobID = jobrow.ID(EraseJob, "subscription")
 
 // Erasure is the progress of erasing a subscription.
 type Erasure struct {
-	Notices int  // endpoints that have not confirmed that it is Deleted
-	Intents int  // writes that may still be on their way to an endpoint, and fences
-	Moves   int  // groups from or to which resources are being moved
-	More    bool // something was erased, and the next step erases more
-	Done    bool // nothing is left, and the job has ended
-	Revived bool // the subscription is no longer Deleted, and the job has ended
+	Notices   int  // endpoints that have not confirmed that it is Deleted
+	Intents   int  // writes that may still be on their way to an endpoint, and fences
+	Moves     int  // groups from or to which resources are being moved
+	More      bool // something was erased, and the next step erases more
+	Done      bool // nothing is left, and the job has ended
+	Recreated bool // the subscription is no longer Deleted, and the job has ended
 
 	// After is the key after which the next step continues in its group. PostgreSQL keeps
 	// erased rows in its indexes until it is vacuumed; without After each step would walk
@@ -112,7 +112,7 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job, after strin
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && (sub.State != Deleted || sub.Erased):
-			e.Revived = true
+			e.Recreated = true
 			return e, t.endErasure(j)
 		case err != nil:
 			return e, err

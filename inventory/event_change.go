@@ -24,7 +24,7 @@ type answerMeaning struct{ settled, follows bool }
 
 // recordAnswer records the event of an answer to a write. before is the row before the
 // answer, nil if there was none.
-func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a Answer, before *Resource, means answerMeaning, expected expectedEvent) error {
+func (h *resourceTx) recordAnswer(t *tx, ticket Ticket, a WriteResult, before *Resource, means answerMeaning, expected expectedEvent) error {
 	payload := h.answerEvent(t.store, ticket, a, before, means)
 	if payload == expected.payload {
 		return t.RecordSealed(h.subscription, h.key, expected.SealedEvent)
@@ -40,7 +40,7 @@ type expectedEvent struct {
 	transaction.SealedEvent
 }
 
-func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e expectedEvent, err error) {
+func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a WriteResult) (e expectedEvent, err error) {
 	if ticket.left.row == nil {
 		return e, nil
 	}
@@ -53,7 +53,7 @@ func (s *Store) expectEvent(ctx context.Context, ticket Ticket, a Answer) (e exp
 }
 
 // answerEvent returns the payload of the event for the answer to a write.
-func (h *resourceTx) answerEvent(s *Store, ticket Ticket, a Answer, before *Resource, means answerMeaning) events.Payload {
+func (h *resourceTx) answerEvent(s *Store, ticket Ticket, a WriteResult, before *Resource, means answerMeaning) events.Payload {
 	payload := index.EventOfAnswer(ticket.Kind, a.answered(ticket), means.settled, means.follows)
 	payload.Resource, payload.Action = ticket.ID, h.typeName(before, ticket.ID)+payload.Action
 	payload.HTTPStatus, payload.Began = a.Status, ticket.SendBy.Add(-s.options.SendWithin)
@@ -68,7 +68,7 @@ func (h *resourceTx) answerEvent(s *Store, ticket Ticket, a Answer, before *Reso
 }
 
 // ends reports whether the answer ended the write.
-func (m answerMeaning) ends(a Answer) bool {
+func (m answerMeaning) ends(a WriteResult) bool {
 	return m.settled && !m.follows && a.Outcome != index.Accepted
 }
 

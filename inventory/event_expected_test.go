@@ -26,7 +26,7 @@ func TestTheEventOfAnAnswerIsExpected(t *testing.T) {
 		}
 		return ticket
 	}
-	settle := func(ticket Ticket, a Answer) (expected expectedEvent, recorded events.Event) {
+	settle := func(ticket Ticket, a WriteResult) (expected expectedEvent, recorded events.Event) {
 		t.Helper()
 		expected, err := s.expectEvent(ctx, ticket, a)
 		if err == nil {
@@ -44,19 +44,19 @@ func TestTheEventOfAnAnswerIsExpected(t *testing.T) {
 		}
 		return expected, found[0]
 	}
-	created := Answer{Outcome: index.Succeeded, Status: http.StatusCreated, ProvisioningState: "Succeeded"}
+	created := WriteResult{Outcome: index.Succeeded, Status: http.StatusCreated, ProvisioningState: "Succeeded"}
 	for name, c := range map[string]struct {
 		kind   index.WriteKind
-		answer Answer
+		answer WriteResult
 		status events.Status
 	}{
 		"created":    {index.Put, created, events.Succeeded},
-		"accepted":   {index.Put, Answer{Outcome: index.Accepted, Status: http.StatusAccepted}, events.Accepted},
-		"unfinished": {index.Put, Answer{Outcome: index.Succeeded, Status: http.StatusCreated, ProvisioningState: "Creating"}, events.Accepted},
-		"refused":    {index.Put, Answer{Outcome: index.Refused, Status: http.StatusConflict, Error: &arm.Error{Status: http.StatusConflict, Code: "Conflict", Message: "No."}}, events.Failed},
-		"ambiguous":  {index.Put, Answer{}, events.Started},
-		"patched":    {index.Patch, Answer{Outcome: index.Succeeded, Status: http.StatusOK}, events.Succeeded},
-		"deleted":    {index.Delete, Answer{Outcome: index.Gone, Status: http.StatusNoContent}, events.Succeeded},
+		"accepted":   {index.Put, WriteResult{Outcome: index.Accepted, Status: http.StatusAccepted}, events.Accepted},
+		"unfinished": {index.Put, WriteResult{Outcome: index.Succeeded, Status: http.StatusCreated, ProvisioningState: "Creating"}, events.Accepted},
+		"refused":    {index.Put, WriteResult{Outcome: index.Refused, Status: http.StatusConflict, Error: &arm.Error{Status: http.StatusConflict, Code: "Conflict", Message: "No."}}, events.Failed},
+		"ambiguous":  {index.Put, WriteResult{}, events.Started},
+		"patched":    {index.Patch, WriteResult{Outcome: index.Succeeded, Status: http.StatusOK}, events.Succeeded},
+		"deleted":    {index.Delete, WriteResult{Outcome: index.Gone, Status: http.StatusNoContent}, events.Succeeded},
 	} {
 		if c.kind != index.Put {
 			settle(begin(name, index.Put), created)

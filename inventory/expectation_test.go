@@ -50,7 +50,7 @@ func TestWrongExpectations(t *testing.T) {
 			runs := 0
 			results, errs := together(t, s, 2, func(i int) (SettleResult, error) {
 				if i == 0 {
-					return s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
+					return s.Settle(t.Context(), ticket, WriteResult{Outcome: index.Succeeded, Status: http.StatusCreated})
 				}
 				return SettleResult{}, s.write(t.Context(), engine.Unflushed, engine.LockSet{Partition: "s"}, func(*tx) error {
 					runs++
@@ -71,7 +71,7 @@ func TestExpectationsOfOneResource(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, s *Store) {
 		makeGroup(t, s, "rg")
-		answer := Answer{Outcome: index.Succeeded, Status: http.StatusOK}
+		answer := WriteResult{Outcome: index.Succeeded, Status: http.StatusOK}
 		createdIn(t, s, "rg", "vm")
 		for range 10 { // in either order
 			w := vmWrite("rg", "vm")

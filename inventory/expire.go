@@ -64,7 +64,7 @@ func (s *Store) Expire(ctx context.Context, limit int) (lapsed int, err error) {
 	now := engine.Micros(s.engine.Now())
 	left := &SkippedError{members: map[member]bool{}}
 	for from := int64(0); ; {
-		page, err := engine.Collect(s.engine.Read(ctx), scanEndedIntent, endedIntents, from, now, engine.AtMost(limit-lapsed))
+		page, err := engine.Collect(s.engine.Read(ctx), scanEndedIntent, endedIntents, from, now, engine.LimitArg(limit-lapsed))
 		if err != nil {
 			return lapsed, err
 		}

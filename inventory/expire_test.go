@@ -43,7 +43,7 @@ func TestDamageHoldsUpNothingElse(t *testing.T) {
 	gone.Kind = index.Delete
 	ticket, err := s.Begin(t.Context(), gone)
 	harness.OK(t, err)
-	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone}); err != nil {
+	if _, err := s.Settle(t.Context(), ticket, WriteResult{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
 	key := func(name string) string { return arm.Fold(vmWrite("rg", name).Key) }

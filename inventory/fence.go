@@ -75,7 +75,7 @@ func scanFence(scan engine.Scanner) (f Fence, err error) {
 	)
 	err = scan(&f.Subscription, &f.Key, &id, &f.Kind, &f.ID, &f.Group, &f.Type, &f.Region, &f.APIVersion, &f.Own, &f.Accepted, &since, &until)
 	copy(f.Intent[:], id)
-	f.Since, f.Until = engine.Moment(since), engine.Moment(until)
+	f.Since, f.Until = engine.TimeOf(since), engine.TimeOf(until)
 	return f, err
 }
 
@@ -95,7 +95,7 @@ func (t *tx) checkNoFence(sub, key string) error {
 	if err := t.One(fencedUntil, sub, key)(&until); until == 0 || err != nil {
 		return err
 	}
-	return &FencedError{Until: engine.Moment(until)}
+	return &FencedError{Until: engine.TimeOf(until)}
 }
 
 // noFences reports whether a subscription is known to have no fences at all. One read
@@ -141,7 +141,7 @@ func (t *tx) replaceByFences(g Group, open []openIntent, ids map[string]string) 
 	for _, l := range open {
 		f, intentKey := l.Fence, l.Key
 		f.Key = resourceKey(intentKey)
-		f.Subscription, f.Group, f.Since, f.Until = g.Subscription, g.Key, t.Now, engine.Moment(l.ends)
+		f.Subscription, f.Group, f.Since, f.Until = g.Subscription, g.Key, t.Now, engine.TimeOf(l.ends)
 		if f.ID = ids[f.Key]; f.ID == "" {
 			f.ID = f.Key
 		}
@@ -191,7 +191,7 @@ func (fences *Fences) On(ctx context.Context, sub, key string) ([]Fence, error) 
 // All lists at most limit fences of all subscriptions that follow after; the
 // zero Fence precedes all.
 func (fences *Fences) All(ctx context.Context, after Fence, limit int) ([]Fence, error) {
-	return engine.Collect(fences.store.engine.Read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], engine.AtMost(limit))
+	return engine.Collect(fences.store.engine.Read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], engine.LimitArg(limit))
 }
 
 // Count counts the fences of all subscriptions.

@@ -82,7 +82,7 @@ func scanGroup(scan engine.Scanner) (Group, error) {
 	}
 	copy(g.Incarnation[:], incarnation)
 	copy(g.Generation[:], generation)
-	g.Created, g.Changed = engine.Moment(created), engine.Moment(changed)
+	g.Created, g.Changed = engine.TimeOf(created), engine.TimeOf(changed)
 	return g, nil
 }
 
@@ -98,7 +98,7 @@ func loadGroup(from engine.Source, statement, sub, name string) (Group, error) {
 
 // Groups lists groups.
 func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
-	return engine.Collect(s.engine.Read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), engine.AtMost(q.Limit))
+	return engine.Collect(s.engine.Read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), engine.LimitArg(q.Limit))
 }
 
 // EditGroup creates or changes a group. edit gets the present group, nil if there is

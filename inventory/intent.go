@@ -45,7 +45,7 @@ type Write struct {
 	// LateWriteWindow is the type's; 0 means Options.LateWriteWindow.
 	LateWriteWindow time.Duration
 
-	plan Plan // see [Store.TryPlanned]
+	plan Planned // see [Store.TryPlanned]
 }
 
 // Ticket is the right to send one write, and the key to settle its answer.

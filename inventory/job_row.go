@@ -198,7 +198,7 @@ func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
 // flagBelow flags the rows below a key, at any depth, for verification. They take over the
 // unreported writes of the row above.
 func flagBelow(t *tx, sub, key string, above *Resource) error {
-	from, to := engine.Below(key)
+	from, to := engine.KeysBelow(key)
 	if t.Proves() {
 		return t.LookUpLater(engine.Proof(noneBelow, sub, from, to))
 	}

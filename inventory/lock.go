@@ -117,7 +117,7 @@ func scanLock(scan engine.Scanner) (Lock, error) {
 		return Lock{}, fmt.Errorf("properties of the lock %s: %w", l.Key, err)
 	}
 	copy(l.Generation[:], generation)
-	l.Created, l.Changed = engine.Moment(created), engine.Moment(changed)
+	l.Created, l.Changed = engine.TimeOf(created), engine.TimeOf(changed)
 	return l, nil
 }
 
@@ -144,7 +144,7 @@ func (locks *Locks) List(ctx context.Context, sub, scope string, andBelow bool) 
 	if !andBelow {
 		return engine.Collect(locks.store.engine.Read(ctx), scanLock, listLocks, sub, scope)
 	}
-	from, to := engine.Below(scope)
+	from, to := engine.KeysBelow(scope)
 	return engine.Collect(locks.store.engine.Read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
 }
 
@@ -171,7 +171,7 @@ func lookUpLocks(sub, group string, each func(Lock)) engine.Lookup {
 	if group != "" {
 		scope = groupScope(sub, group)
 	}
-	first, last := engine.Below(scope)
+	first, last := engine.KeysBelow(scope)
 	return engine.LookupOf(locksOfGroup, each, scanLock, sub, subscriptionScope(sub), scope, first, last)
 }
 
@@ -288,7 +288,7 @@ func (t *tx) OpenGroup(sub, group string, deletes bool) error {
 // exceed the subscription's limit.
 func (t *tx) checkNewLock(l Lock, known lockState) error {
 	if l.Host != "" {
-		if err := t.HoldResource(l.Subscription, l.Host); err != nil {
+		if err := t.LockResource(l.Subscription, l.Host); err != nil {
 			return err
 		}
 	}
@@ -331,7 +331,7 @@ func (g Group) locks(t *tx) ([]Lock, error) {
 		return nil, nil
 	}
 	scope := groupScope(g.Subscription, g.Key)
-	from, to := engine.Below(scope)
+	from, to := engine.KeysBelow(scope)
 	return engine.Collect(t, scanLock, locksOfGroup, g.Subscription, subscriptionScope(g.Subscription), scope, from, to)
 }
 
@@ -392,7 +392,7 @@ func (g Group) dropLocks(t *tx) error {
 
 // dropLocksAt removes the locks on a removed scope and below it.
 func dropLocksAt(t *tx, sub, scope string) error {
-	from, to := engine.Below(scope)
+	from, to := engine.KeysBelow(scope)
 	return t.Later(deleteLocks, sub, scope, from, to)
 }
 
@@ -409,7 +409,7 @@ func LockID(scope, name string) string {
 // OfSubscription lists at most limit locks of a subscription by scope and name, from the
 // one that follows after.Scope and after.Key; the zero Lock precedes all.
 func (locks *Locks) OfSubscription(ctx context.Context, sub string, after Lock, limit int) ([]Lock, error) {
-	return engine.Collect(locks.store.engine.Read(ctx), scanLock, listLocksAfter, arm.Fold(sub), after.Scope, after.Key, engine.AtMost(limit))
+	return engine.Collect(locks.store.engine.Read(ctx), scanLock, listLocksAfter, arm.Fold(sub), after.Scope, after.Key, engine.LimitArg(limit))
 }
 
 // Over lists the locks that apply to an ID in a subscription: on the ID and above it.
@@ -484,7 +484,7 @@ func (l Lock) conflicts(now time.Time, found *bool) []engine.Lookup {
 			queries = append(queries, engine.LookupOf(countMoving, keep, engine.ScanOne, l.Subscription, index.GroupMoving))
 		}
 	}
-	from, to := engine.Below(l.Scope)
+	from, to := engine.KeysBelow(l.Scope)
 	return append(queries, engine.LookupOf(callUnderWay, func(underWay bool) { *found = *found || underWay }, engine.ScanOne,
 		l.Subscription, l.Scope, from, to, first, last, engine.Micros(now), index.GroupDeleting))
 }

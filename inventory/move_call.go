@@ -13,8 +13,8 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// MoveMember is a top-level resource that moves with everything below it.
-type MoveMember struct {
+// MoveResource is a top-level resource that moves with everything below it.
+type MoveResource struct {
 	Key    string // in the source group
 	Region string
 	Stray  bool // the index has its ID in another region
@@ -23,13 +23,13 @@ type MoveMember struct {
 // MoveCall is one call to a provider that moves several resources.
 type MoveCall struct {
 	Source, Target GroupName
-	Members        []MoveMember // of one region
+	Members        []MoveResource // of one region
 	APIVersion     string
 	Sender         string
 }
 
 // intentID returns the id of a move's intents in a region.
-func (m MoveMember) intentID(j jobrow.Job) (id [16]byte) {
+func (m MoveResource) intentID(j jobrow.Job) (id [16]byte) {
 	sum := sha256.Sum256(append(j.ID[:], m.Region...))
 	copy(id[:], sum[:])
 	return id
@@ -82,12 +82,12 @@ func (moves *Moves) BeginCall(ctx context.Context, j *jobrow.Job, c MoveCall, pa
 	})
 }
 
-func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
+func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveResource, incarnation [16]byte) error {
 	rows, err := t.lockTree(c.Source, m)
 	if err != nil {
 		return err
 	}
-	first, last := engine.Below(m.Key)
+	first, last := engine.KeysBelow(m.Key)
 	target := c.newKey(m.Key)
 	if len(rows) == 0 || rows[0].Key != m.Key || rows[0].Region != m.Region || rows[0].Phase == index.Pending ||
 		slices.ContainsFunc(rows, func(r Resource) bool { return r.Phase == index.Deleting || r.FollowDelete }) {
@@ -128,8 +128,8 @@ func (t *tx) recordMoveIntents(j jobrow.Job, c MoveCall, m MoveMember, incarnati
 
 // lockTree loads and locks the rows of a member and of the resources below it. For a stray
 // it makes rows from the strays of its region.
-func (t *tx) lockTree(source GroupName, m MoveMember) ([]Resource, error) {
-	from, to := engine.Below(m.Key)
+func (t *tx) lockTree(source GroupName, m MoveResource) ([]Resource, error) {
+	from, to := engine.KeysBelow(m.Key)
 	if !m.Stray {
 		return engine.Collect(t, scanResource, lockTree, source.Subscription, m.Key, from, to)
 	}
@@ -160,8 +160,8 @@ func (moves *Moves) Drained(ctx context.Context, source, target GroupName) (unti
 		if err := moves.store.engine.Read(ctx).One(lastIntent, arm.Fold(g.Subscription), arm.Fold(g.Name))(&last); err != nil {
 			return until, false, err
 		}
-		if last > 0 && engine.Moment(last).After(until) {
-			until = engine.Moment(last)
+		if last > 0 && engine.TimeOf(last).After(until) {
+			until = engine.TimeOf(last)
 		}
 	}
 	return until, until.IsZero(), nil

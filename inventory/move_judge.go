@@ -186,7 +186,7 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 // whose row is absent or hidden from clients.
 func (f *moveFacts) movedRows(keys []string) (rows []Resource, missing string) {
 	for _, key := range keys {
-		from, to := engine.Below(key)
+		from, to := engine.KeysBelow(key)
 		at, found := slices.BinarySearchFunc(f.rows, key, func(r Resource, key string) int { return cmp.Compare(r.Key, key) })
 		if !found || f.rows[at].Phase == index.Pending {
 			if missing == "" {

@@ -19,9 +19,9 @@ var errOccupied = errors.New("inventory: the place of a resource that has moved 
 
 // MoveResult is the outcome of a move call.
 type MoveResult struct {
-	MoveCall                   // without its Members
-	Moved, Stayed []MoveMember // by the provider's answer, or by GETs of both IDs
-	Gone          []MoveMember // found under neither ID
+	MoveCall                     // without its Members
+	Moved, Stayed []MoveResource // by the provider's answer, or by GETs of both IDs
+	Gone          []MoveResource // found under neither ID
 	// LockETag makes the entity tag of a moved lock. The ETag of a role assignment stays
 	// the same, because it does not depend on the scope.
 	LockETag func(Lock) string
@@ -61,10 +61,10 @@ func (moves *Moves) Settle(ctx context.Context, j *jobrow.Job, r MoveResult, pay
 }
 
 // settle ends the intents of a member and records its outcome.
-func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
+func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveResource, to Group, record func(*tx, MoveResource, Group) error) error {
 	intent := m.intentID(j)
 	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.newKey(m.Key)}} {
-		from, to := engine.Below(at.key)
+		from, to := engine.KeysBelow(at.key)
 		if _, err := t.Exec(endIntents, at.subscription, at.key, from, to, intent[:]); err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveMember, to Group, record 
 	return record(t, m, to)
 }
 
-func (r *MoveResult) moveMember(t *tx, m MoveMember, to Group) error {
+func (r *MoveResult) moveMember(t *tx, m MoveResource, to Group) error {
 	if m.Stray {
 		return r.moveStrays(t, m, to)
 	}
@@ -94,18 +94,18 @@ func (r *MoveResult) moveMember(t *tx, m MoveMember, to Group) error {
 }
 
 // keepMember leaves a member where it is. GETs that ran meanwhile do not count.
-func (r *MoveResult) keepMember(t *tx, m MoveMember, _ Group) error {
+func (r *MoveResult) keepMember(t *tx, m MoveResource, _ Group) error {
 	if m.Stray {
 		return nil
 	}
-	from, to := engine.Below(m.Key)
+	from, to := engine.KeysBelow(m.Key)
 	generation := engine.NewID()
 	return t.Later(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
 }
 
-func (r *MoveResult) removeMember(t *tx, m MoveMember, _ Group) error {
+func (r *MoveResult) removeMember(t *tx, m MoveResource, _ Group) error {
 	if m.Stray {
-		from, to := engine.Below(m.Key)
+		from, to := engine.KeysBelow(m.Key)
 		return t.Later(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
 	}
 	h, err := lockResource(t, r.Source.Subscription, m.Key)
@@ -177,7 +177,7 @@ func (r *Resource) insertNew(t *tx) error {
 
 // isOccupied reports whether there is a row at a key or below it, or a fence on the key.
 func (t *tx) isOccupied(sub, key string) (taken bool, err error) {
-	from, to := engine.Below(key)
+	from, to := engine.KeysBelow(key)
 	err = t.One(anyAt, sub, key, from, to, sub, key, from, to)(&taken)
 	return taken, err
 }
@@ -217,8 +217,8 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 	return nil
 }
 
-func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
-	first, last := engine.Below(m.Key)
+func (r *MoveResult) moveStrays(t *tx, m MoveResource, to Group) error {
+	first, last := engine.KeysBelow(m.Key)
 	strays, err := engine.Collect(t, scanStray, listStray, r.Source.Subscription, m.Region, m.Key, first, last)
 	if err != nil {
 		return err
@@ -237,7 +237,7 @@ func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
 
 // moveLocks moves the locks on a resource, and below it.
 func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
-	first, last := engine.Below(key)
+	first, last := engine.KeysBelow(key)
 	locks, err := engine.Collect(t, scanLock, listLocksBelow, r.Source.Subscription, key, first, last)
 	if err != nil || len(locks) == 0 {
 		return err

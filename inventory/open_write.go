@@ -37,9 +37,9 @@ func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 	var sendBy, notAfter, ends int64
 	err = scan(&w.Key, &w.Kind, &w.Region, &sendBy, &notAfter, &w.CallEnded, &ends)
 	w.Key = resourceKey(w.Key)
-	w.Started, w.NotAfter = engine.Moment(sendBy).Add(-s.options.SendWithin), engine.Moment(notAfter)
+	w.Started, w.NotAfter = engine.TimeOf(sendBy).Add(-s.options.SendWithin), engine.TimeOf(notAfter)
 	if ends != engine.Micros(neverEnds) {
-		w.Ends = engine.Moment(ends)
+		w.Ends = engine.TimeOf(ends)
 	}
 	return w, err
 }
@@ -48,19 +48,19 @@ func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 // calls may be running, the last to end first.
 func (s *Store) GroupCalls(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
 	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupCalls,
-		arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, engine.AtMost(limit))
+		arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, engine.LimitArg(limit))
 }
 
 // GroupWrites lists at most limit writes that prevent the reopening of a group because they
 // may yet be applied, the last to end first.
 func (s *Store) GroupWrites(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
-	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), engine.LimitArg(limit))
 }
 
 // OpenWrites lists at most limit writes of a resource that may yet be applied, the last to
 // end first.
 func (s *Store) OpenWrites(ctx context.Context, sub, key string, limit int) ([]OpenWrite, error) {
-	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, openWrites, arm.Fold(sub), arm.Fold(key), engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), s.scanOpenWrite, openWrites, arm.Fold(sub), arm.Fold(key), engine.LimitArg(limit))
 }
 
 // ResourceAndRemoval returns a row, and reports whether a DELETE or a move of the resource,

@@ -137,7 +137,7 @@ func TestAdoptionAllowsForClocksThatDiffer(t *testing.T) {
 	gone.Kind = index.Delete
 	ticket, err := s.Begin(t.Context(), gone)
 	harness.OK(t, err)
-	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone}); err != nil {
+	if _, err := s.Settle(t.Context(), ticket, WriteResult{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
 	deleted := s.Now()

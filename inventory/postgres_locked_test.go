@@ -54,7 +54,7 @@ func createdIn(t *testing.T, s *Store, group, name string) *Resource {
 	t.Helper()
 	ticket, err := s.Begin(t.Context(), vmWrite(group, name))
 	harness.OK(t, err)
-	settled, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
+	settled, err := s.Settle(t.Context(), ticket, WriteResult{Outcome: index.Succeeded, Status: http.StatusCreated})
 	if err != nil || settled.Row == nil {
 		t.Fatal(settled.Row, err)
 	}

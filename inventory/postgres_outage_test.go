@@ -150,7 +150,7 @@ func creating(t *testing.T, store *inventory.Store, prefix string) (count *atomi
 					mu.Lock()
 					names = append(names, name)
 					mu.Unlock()
-					_, err = store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Succeeded})
+					_, err = store.Settle(t.Context(), ticket, inventory.WriteResult{Outcome: index.Succeeded})
 				}
 				if err != nil && !errors.Is(err, inventory.ErrUnavailable) {
 					t.Errorf("%s: %v", name, err)
@@ -216,7 +216,7 @@ func readTargets(t *testing.T, store *inventory.Store, times int) {
 	var reads sync.WaitGroup
 	for range times {
 		reads.Go(func() {
-			if target, err := store.Target(t.Context(), inventory.Question{Subscription: storetest.Sub, Group: "rg", Namespace: "Contoso.Compute", Key: "none"}); err != nil || target.Group == nil {
+			if target, err := store.Target(t.Context(), inventory.TargetQuery{Subscription: storetest.Sub, Group: "rg", Namespace: "Contoso.Compute", Key: "none"}); err != nil || target.Group == nil {
 				t.Errorf("got %+v, %v", target, err)
 			}
 		})
@@ -252,7 +252,7 @@ func TestPollingURLsOfAnswersSurviveACrash(t *testing.T) {
 	harness.OK(t, makeSeededGroup(t.Context(), store))
 	ticket, err := store.Begin(t.Context(), seededWrite("vm"))
 	harness.OK(t, err)
-	_, err = store.Settle(t.Context(), ticket, inventory.Answer{
+	_, err = store.Settle(t.Context(), ticket, inventory.WriteResult{
 		Outcome: index.Accepted, Status: 202,
 		Operations: []polls.Operation{{Subscription: storetest.Sub, Token: "token", Until: store.Now().Add(time.Hour)}},
 	})
@@ -426,7 +426,7 @@ func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 		ticket, err := store.Begin(t.Context(), w)
 		harness.OK(t, err)
 		meanwhile()
-		if result, err := store.Settle(t.Context(), ticket, inventory.Answer{Outcome: outcome}); err != nil || !result.Settled {
+		if result, err := store.Settle(t.Context(), ticket, inventory.WriteResult{Outcome: outcome}); err != nil || !result.Settled {
 			t.Fatal(result, err)
 		}
 	}

@@ -37,7 +37,7 @@ func TestPoolers(t *testing.T) {
 				all.Go(func() {
 					ticket, err := one.Begin(t.Context(), vmWrite("rg", fmt.Sprintf("vm-%d-%d", i, n)))
 					if err == nil {
-						_, err = one.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded, Status: 200})
+						_, err = one.Settle(t.Context(), ticket, WriteResult{Outcome: index.Succeeded, Status: 200})
 					}
 					if err != nil {
 						t.Error(err)

@@ -103,8 +103,8 @@ func scanRegistration(scan engine.Scanner) (Registration, error) {
 	if locations != "" {
 		r.Locations = strings.Fields(locations)
 	}
-	if r.Changed = engine.Moment(changed); registered != 0 {
-		r.Registered = engine.Moment(registered)
+	if r.Changed = engine.TimeOf(changed); registered != 0 {
+		r.Registered = engine.TimeOf(registered)
 	}
 	return r, err
 }
@@ -278,7 +278,7 @@ func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string, e
 // inUse reports whether the index holds a resource of a namespace, in any phase, or
 // whether a write or a move may create one. Both arguments are folded.
 func (t *tx) inUse(sub, namespace string) (used bool, err error) {
-	first, last := engine.Below(namespace)
+	first, last := engine.KeysBelow(namespace)
 	err = t.One(anyOfNamespace, sub, first, last, sub, first, last, engine.Micros(t.Now), sub, first, last, sub, index.GroupMoving, first, last)(&used)
 	return used, err
 }

@@ -150,7 +150,7 @@ func scanResource(scan engine.Scanner) (Resource, error) {
 	copy(r.Generation[:], generation)
 	r.FollowPut, r.FollowDelete = following&followsPut != 0, following&followsDelete != 0
 	r.FollowPatch = following&followsPatch != 0
-	r.Created, r.Changed = engine.Moment(created), engine.Moment(changed)
+	r.Created, r.Changed = engine.TimeOf(created), engine.TimeOf(changed)
 	return r, nil
 }
 
@@ -216,10 +216,10 @@ func nameIn(id, typ string) string {
 	return strings.Join(names, "/")
 }
 
-// OfCopy reports whether a row has not changed since the store was restored; restored is
+// UnchangedSince reports whether a row has not changed since the store was restored; restored is
 // zero if it never was. The resource of such a row may have been deleted since the copy,
 // and created again in another region.
-func (r *Resource) OfCopy(restored time.Time) bool {
+func (r *Resource) UnchangedSince(restored time.Time) bool {
 	return !restored.IsZero() && !r.Changed.After(restored)
 }
 

@@ -157,7 +157,7 @@ type selection struct {
 }
 
 func (c selection) atMost(limit int) int64 {
-	if n := engine.AtMost(limit); c.most == 0 || n < c.most {
+	if n := engine.LimitArg(limit); c.most == 0 || n < c.most {
 		return n
 	}
 	return c.most

@@ -109,7 +109,7 @@ func (r *retiring) checkNoCalls(ctx context.Context, sub string) error {
 		return err
 	}
 	if last > engine.Micros(r.engine.Now()) {
-		return &CallsUnderWayError{Region: r.region, Until: engine.Moment(last)}
+		return &CallsUnderWayError{Region: r.region, Until: engine.TimeOf(last)}
 	}
 	return nil
 }

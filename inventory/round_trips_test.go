@@ -61,7 +61,7 @@ func TestRoundTrips(t *testing.T) {
 		settled = tripsOf(t, s, trips, func(do func(func() error)) {
 			for _, ticket := range tickets {
 				do(func() error {
-					_, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusOK})
+					_, err := s.Settle(t.Context(), ticket, WriteResult{Outcome: index.Succeeded, Status: http.StatusOK})
 					return err
 				})
 			}
@@ -86,7 +86,7 @@ func TestRoundTrips(t *testing.T) {
 		if ended := tripsOf(t, s, trips, func(do func(func() error)) {
 			for _, ticket := range tickets {
 				do(func() error {
-					result, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone, Status: http.StatusNoContent})
+					result, err := s.Settle(t.Context(), ticket, WriteResult{Outcome: index.Gone, Status: http.StatusNoContent})
 					if err == nil && !result.Settled {
 						t.Error("a DELETE is not settled")
 					}

@@ -118,8 +118,8 @@ func (t *tx) OpenSubscription(sub, tenant string, deletes bool) error {
 	return err
 }
 
-// HoldResource implements [transaction.Scopes].
-func (t *tx) HoldResource(sub, key string) error {
+// LockResource implements [transaction.Scopes].
+func (t *tx) LockResource(sub, key string) error {
 	_, err := loadResource(t, lockResourceRow, sub, key)
 	return err
 }

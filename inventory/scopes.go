@@ -46,7 +46,7 @@ type Scopes struct {
 
 // granted is the cached value of a caller's grants.
 type granted struct {
-	roles.Held
+	roles.CallerGrants
 	generations [2][16]byte // for all grants of a caller with many: before they were read
 }
 
@@ -118,21 +118,21 @@ func (m *Scopes) Registration(ctx context.Context, sub, namespace string, now ti
 // allocates nothing; callers share it, and must not change it.
 func (m *Scopes) GrantsAt(
 	ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time,
-) (held roles.Held, remembered bool, err error) {
+) (held roles.CallerGrants, remembered bool, err error) {
 	q := memory.Question{Tenant: tenant, Subscription: subscription, Name: who.ObjectID, More: string(who.Groups)}
 	g, remembered, err := m.grants.Get(ctx, q, now, func(ctx context.Context) (granted, error) {
 		held, err := m.store.Roles.FewGrants(ctx, tenant, subscription, who)
-		return granted{Held: held}, err
+		return granted{CallerGrants: held}, err
 	})
 	if err != nil || g.Whole {
-		return g.Held, remembered, err
+		return g.CallerGrants, remembered, err
 	}
 	q.Scope = scope
 	g, remembered, err = m.grants.Get(ctx, q, now, func(ctx context.Context) (granted, error) {
 		above, err := m.store.Roles.GrantsAbove(ctx, tenant, subscription, who, scope)
-		return granted{Held: roles.Held{Grants: above}}, err
+		return granted{CallerGrants: roles.CallerGrants{Grants: above}}, err
 	})
-	return g.Held, remembered, err
+	return g.CallerGrants, remembered, err
 }
 
 // everywhere stands for all scopes.
@@ -149,7 +149,7 @@ func (m *Scopes) Grants(ctx context.Context, tenant, subscription string, who ac
 	q := memory.Question{Tenant: tenant, Subscription: subscription, Scope: everywhere, Name: who.ObjectID, More: string(who.Groups)}
 	read := func(ctx context.Context) (granted, error) {
 		all, err := m.store.Roles.Grants(ctx, tenant, subscription, who)
-		return granted{Held: roles.Held{Grants: all}, generations: now}, err
+		return granted{CallerGrants: roles.CallerGrants{Grants: all}, generations: now}, err
 	}
 	g, remembered, err := m.grants.Get(ctx, q, at, read)
 	if remembered && g.generations != now {
@@ -193,8 +193,8 @@ func (m *Scopes) Concerns(ctx context.Context, e *events.Event, sub string) (boo
 	return err == nil && e.Subscription == memory.TenantPartition(found.TenantID), err
 }
 
-// Question selects the records for a request. Empty members select nothing.
-type Question struct {
+// TargetQuery selects the records for a request. Empty members select nothing.
+type TargetQuery struct {
 	Subscription, Group string
 	Namespace           string // of the registration
 	Key                 string // of a resource
@@ -214,7 +214,7 @@ type Target struct {
 
 // Target reads the records for a request in one round trip. They may be from different
 // moments: a decision that depends on several of them needs a transaction.
-func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
+func (s *Store) Target(ctx context.Context, q TargetQuery) (Target, error) {
 	sub, group, namespace, key := arm.Fold(q.Subscription), arm.Fold(q.Group), arm.Fold(q.Namespace), arm.Fold(q.Key)
 	t := Target{Registration: Registration{Subscription: sub, Namespace: namespace}}
 	queries := append(make([]engine.Lookup, 0, 5),
@@ -238,7 +238,7 @@ func (s *Store) Target(ctx context.Context, q Question) (Target, error) {
 // Target is like [Store.Target], but takes the subscription, the group and the registration
 // from memory if it has all of them; then they lack tags, features and manager, and the
 // result has no locks. now is when the request arrived.
-func (m *Scopes) Target(ctx context.Context, q Question, now time.Time) (t Target, remembered bool, err error) {
+func (m *Scopes) Target(ctx context.Context, q TargetQuery, now time.Time) (t Target, remembered bool, err error) {
 	subscription, knowsSubscription, ofSubscription := m.subscriptions.Find(q.Subscription, "", now)
 	inGroup, knowsGroup, ofGroup := m.groups.Find(q.Subscription, q.Group, now)
 	registration, registered, ofRegistration := Registration{}, q.Namespace == "", memory.Place[Registration]{}

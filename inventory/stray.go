@@ -41,7 +41,7 @@ func scanStray(scan engine.Scanner) (Stray, error) {
 		seen int64
 	)
 	err := scan(&s.Subscription, &s.Region, &s.Key, &s.ID, &s.Group, &s.Type, &seen)
-	s.Seen = engine.Moment(seen)
+	s.Seen = engine.TimeOf(seen)
 	return s, err
 }
 
@@ -60,7 +60,7 @@ func (s *Strays) List(ctx context.Context, sub, group string) ([]Stray, error) {
 // All lists at most limit strays of all subscriptions that follow after; the zero
 // Stray precedes all.
 func (s *Strays) All(ctx context.Context, after Stray, limit int) ([]Stray, error) {
-	return engine.Collect(s.store.engine.Read(ctx), scanStray, listAllStrays, after.Subscription, after.Region, after.Key, engine.AtMost(limit))
+	return engine.Collect(s.store.engine.Read(ctx), scanStray, listAllStrays, after.Subscription, after.Region, after.Key, engine.LimitArg(limit))
 }
 
 // ForgetUnseen deletes the strays of a type in a region that were last seen before a
@@ -146,7 +146,7 @@ const lockStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND regi
 
 // SettleDelete records the outcome of a stray's DELETE. If the stray is gone, it removes
 // the stray and the intent in one transaction.
-func (s *Strays) SettleDelete(ctx context.Context, stray Stray, ticket Ticket, a Answer) error {
+func (s *Strays) SettleDelete(ctx context.Context, stray Stray, ticket Ticket, a WriteResult) error {
 	return s.store.write(ctx, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		h, err := lockResource(t, arm.Fold(ticket.Subscription), ticket.Key)
 		if err != nil {

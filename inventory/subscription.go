@@ -110,7 +110,7 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 	if features != "" {
 		s.Features = strings.Fields(features)
 	}
-	s.Created, s.Changed = engine.Moment(created), engine.Moment(changed)
+	s.Created, s.Changed = engine.TimeOf(created), engine.TimeOf(changed)
 	s.Tags, err = readTags(tags, s.ID)
 	return s, err
 }
@@ -307,12 +307,12 @@ func loadSubscription(from engine.Source, statement, id string) (Subscription, e
 // SubscriptionsOf lists the subscriptions of a tenant whose IDs follow after, in
 // the order of their IDs; a limit of 0 means all.
 func (s *Store) SubscriptionsOf(ctx context.Context, tenant, after string, limit int) ([]Subscription, error) {
-	return engine.Collect(s.engine.Read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), engine.LimitArg(limit))
 }
 
 // AllSubscriptions lists the subscriptions of all tenants as SubscriptionsOf does for one.
 func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
-	return engine.Collect(s.engine.Read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.AtMost(limit))
+	return engine.Collect(s.engine.Read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.LimitArg(limit))
 }
 
 // namedSubscriptions is followed by a condition of [engine.Among].

@@ -6,8 +6,8 @@ import (
 	"portico/inventory/engine"
 )
 
-// Plan describes the planned writes before a planned write.
-type Plan struct {
+// Planned describes the planned writes before a planned write.
+type Planned struct {
 	// Created is how many resources of the type are planned in the group before this one,
 	// for its quota.
 	Created int
@@ -21,7 +21,7 @@ func (s *Store) Try(ctx context.Context, w Write) (Ticket, error) {
 }
 
 // TryPlanned is like Try for a write that follows other planned writes.
-func (s *Store) TryPlanned(ctx context.Context, w Write, after Plan) (Ticket, error) {
+func (s *Store) TryPlanned(ctx context.Context, w Write, after Planned) (Ticket, error) {
 	w.plan = after
 	return s.Try(ctx, w)
 }

@@ -94,13 +94,13 @@ func checkForgettable(s index.State, now time.Time) error {
 func openObstacle(open []index.Intent, now int64, matters func(index.Intent) bool) error {
 	var found *ObstacleError
 	for _, in := range open {
-		next := ObstacleError{CallUnderWay, engine.Moment(in.NotAfter)}
+		next := ObstacleError{CallUnderWay, engine.TimeOf(in.NotAfter)}
 		switch {
 		case in.Kind == index.Move:
 			return &ObstacleError{Obstacle: MoveOpen}
 		case !in.CallEnded && in.NotAfter > now:
 		case matters(in):
-			next = ObstacleError{WriteOpen, engine.Moment(in.Ends)}
+			next = ObstacleError{WriteOpen, engine.TimeOf(in.Ends)}
 		default:
 			continue
 		}

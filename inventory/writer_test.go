@@ -183,7 +183,7 @@ func TestSettlesAloneAreNotFlushed(t *testing.T) {
 	ticket, err := s.Begin(t.Context(), vmWrite("rg", "vm"))
 	harness.OK(t, err)
 	before := s.Stats()
-	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded}); err != nil {
+	if _, err := s.Settle(t.Context(), ticket, WriteResult{Outcome: index.Succeeded}); err != nil {
 		t.Fatal(err)
 	}
 	if after := s.Stats(); after.Commits != before.Commits+1 || after.Flushes != before.Flushes {

@@ -33,7 +33,7 @@ func TestWrittenRegionsAreKeptPerIncarnation(t *testing.T) {
 		w.Region = region
 		ticket, err := s.Begin(t.Context(), w)
 		harness.OK(t, err)
-		if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.NotSent}); err != nil {
+		if _, err := s.Settle(t.Context(), ticket, WriteResult{Outcome: index.NotSent}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -40,7 +40,7 @@ func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	defer metrics.running.WithLabelValues(name).Dec()
 	kind := (*w.kinds.Load())[name]
 	span := w.beginSpan(kind, job)
-	ctx = spans.With(ctx, span)
+	ctx = spans.NewContext(ctx, span)
 	work, stop := context.WithCancelCause(events.With(ctx, causeOf(kind, job)))
 	claim := &Claim{Job: job, store: w.Store.Jobs, trace: span.TraceID()}
 	own := &lease{store: w.Store.Jobs, length: w.Lease, job: job, since: since}

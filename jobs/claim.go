@@ -44,6 +44,6 @@ func (c *Claim) Header(region string) http.Header { return Header(c.Correlation(
 // the id that a client gave its request.
 func Header(correlation, client, region string) http.Header {
 	header := http.Header{}
-	tracing.OfCorrelation(correlation, client, region, time.Now()).Stamp(header)
+	tracing.IdentityForCorrelation(correlation, client, region, time.Now()).Stamp(header)
 	return header
 }

@@ -54,7 +54,7 @@ func TestTurnsOfDeadGatewaysAreRemoved(t *testing.T) {
 // A resource that cannot be read is logged, and housekeeping goes on with the rest.
 func TestHousekeepingGoesOnDespiteUnreadableRows(t *testing.T) {
 	b := jobstest.NewProvider(t)
-	b.Write(index.Put, inventory.Answer{})
+	b.Write(index.Put, inventory.WriteResult{})
 	if _, err := openFile(b).ExecContext(t.Context(), "UPDATE resources SET details = '{'"); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func TestHousekeepingGoesOnDespiteUnreadableRows(t *testing.T) {
 // Events that no one reads are numbered, and counted.
 func TestHousekeepingNumbersEvents(t *testing.T) {
 	b := jobstest.NewProvider(t)
-	b.Write(index.Put, inventory.Answer{Outcome: index.Succeeded, Status: 201})
+	b.Write(index.Put, inventory.WriteResult{Outcome: index.Succeeded, Status: 201})
 	r := b.Run(b.Store, nil)
 	b.Within("an event that is kept", func() bool {
 		return r.Metric(t, "portico_events_kept") > 0 && r.Metric(t, "portico_events_waiting") == 0

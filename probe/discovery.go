@@ -60,7 +60,7 @@ func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, bo
 // discover asks one endpoint, on a caller's behalf, for a resource that has no row there.
 // It returns nil if the provider has no such resource; a fault means that the provider
 // gave no answer.
-func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Sought, endpoint *regions.Endpoint) (*inventory.Discovery, *arm.Error) {
+func (p Prober) discover(ctx context.Context, caller Caller, sought routing.SearchedResource, endpoint *regions.Endpoint) (*inventory.Discovery, *arm.Error) {
 	q, fault := routing.ClassifyID(p.Map, http.MethodGet, sought.ID)
 	if fault != nil {
 		return nil, fault
@@ -94,11 +94,11 @@ func faultOf(err error, namespace, region string) *arm.Error {
 	}
 	if odd, ok := errors.AsType[StatusError](err); ok {
 		if odd.Unreadable() {
-			return arm.NewError(arm.InvalidProviderResponse, namespace, "a resource that cannot be read").About(region)
+			return arm.NewError(arm.InvalidProviderResponse, namespace, "a resource that cannot be read").WithTarget(region)
 		}
 		fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", odd.Status)).WithStatus(odd.Status)
 		fault.RetryAfter = min(odd.RetryAfter, arm.MaxRetryAfter)
 		return fault
 	}
-	return arm.Unreachable(namespace, region).Because(err)
+	return arm.Unreachable(namespace, region).WithCause(err)
 }

@@ -51,10 +51,10 @@ func (e *uncheckedError) Error() string {
 	return fmt.Sprintf("the providers of the resource group %s have not all been asked", e.group.Key)
 }
 
-// Judge allows the group to be deleted if the last scan covered everywhere its writes
+// Allow allows the group to be deleted if the last scan covered everywhere its writes
 // reached. If they reached nothing, and the index knows all resources of the
 // subscription, no scan is needed. It runs in the closing transaction.
-func (c *EmptinessCheck) Judge(group inventory.Group, touched []inventory.WrittenRegion) error {
+func (c *EmptinessCheck) Allow(group inventory.Group, touched []inventory.WrittenRegion) error {
 	if len(touched) == 0 && c.Subscription.Covered {
 		return nil
 	}
@@ -68,11 +68,11 @@ func (c *EmptinessCheck) Judge(group inventory.Group, touched []inventory.Writte
 	return nil
 }
 
-// Look reports whether refusal is an error of Judge. If so, it lists the group's
+// Scan reports whether refusal is an error of Allow. If so, it lists the group's
 // collections wherever this incarnation of the group ever sent a write, and wherever
 // absence was not seen. The index adopts the resources it finds, which then prevent the
 // deletion. An error means that the outcome is unknown: the group stays.
-func (c *EmptinessCheck) Look(ctx context.Context, refusal error) (looked bool, err error) {
+func (c *EmptinessCheck) Scan(ctx context.Context, refusal error) (looked bool, err error) {
 	unchecked, ok := errors.AsType[*uncheckedError](refusal)
 	if !ok {
 		return false, nil
@@ -212,7 +212,7 @@ func (l *groupScan) inconclusive(failures []regionFailure) *arm.Error {
 func (l *groupScan) missingEndpoint(typeName, region string) *arm.Error {
 	fault := arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable)
 	return l.inconclusive([]regionFailure{{
-		region, fault.Saying("No endpoint is configured any more that serves the type '%s' in the location '%s', where the resource group "+
+		region, fault.WithMessage("No endpoint is configured any more that serves the type '%s' in the location '%s', where the resource group "+
 			"has, or had, resources. %s",
 			typeName, region, MissingRegionRemedy(region)),
 	}})
@@ -250,7 +250,7 @@ func (l *groupScan) list(ctx context.Context, p place, t *regions.ResourceType, 
 		Query: "api-version=" + t.APIVersions[0], Header: l.header(), Caller: l.Share,
 	}
 	if err := c.Path.Parse(arm.PathOf(target)); err != nil {
-		return arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").Because(err)
+		return arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").WithCause(err)
 	}
 	c.Header.Set("Referer", answers.Referer(l.Public, c.Path.Escaped(), c.Query))
 	inGroup := arm.Fold(l.scope()) + "/"
@@ -275,7 +275,7 @@ func (l *groupScan) list(ctx context.Context, p place, t *regions.ResourceType, 
 	if fault, ok := errors.AsType[*arm.Error](err); ok {
 		return fault
 	}
-	return arm.NewError(arm.BadGatewayConnection, namespace).Because(err)
+	return arm.NewError(arm.BadGatewayConnection, namespace).WithCause(err)
 }
 
 // adopt asks for a resource that a list showed, and lets the index adopt it unless the
@@ -311,7 +311,7 @@ func (l *groupScan) adopt(ctx context.Context, p place, id string) *arm.Error {
 		l.err = err
 	}
 	if result == inventory.Fenced { // the fence's job deletes it; until then it exists
-		return arm.NewError(arm.Conflict).Saying("'%s' was created late, by a write to an earlier resource group of this name. It is being deleted.", id)
+		return arm.NewError(arm.Conflict).WithMessage("'%s' was created late, by a write to an earlier resource group of this name. It is being deleted.", id)
 	}
 	return nil
 }

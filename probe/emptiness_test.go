@@ -27,7 +27,7 @@ func TestLookCountsForWhatItSaw(t *testing.T) {
 		{EmptinessCheck{Subscription: inventory.Subscription{Covered: true}}, group, nil, true},
 		{EmptinessCheck{Subscription: inventory.Subscription{Covered: true}}, group, []inventory.WrittenRegion{west}, false},
 	} {
-		if err := c.check.Judge(c.group, c.touched); (err == nil) != c.goes {
+		if err := c.check.Allow(c.group, c.touched); (err == nil) != c.goes {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -56,7 +56,7 @@ func NewFinder(p Prober, log *zap.Logger) *Finder {
 // holds it. Without an error, the index knows whether the resource exists; an error is
 // meant for the client. Concurrent calls for one resource and one caller share a search,
 // which the first of them runs to its end even if its ctx ends.
-func (f *Finder) Find(ctx context.Context, caller Caller, sought routing.Sought) error {
+func (f *Finder) Find(ctx context.Context, caller Caller, sought routing.SearchedResource) error {
 	// A caller that has used up its share must not fail the search of another.
 	key := caller.Share + " " + sought.Key
 	f.mu.Lock()
@@ -79,7 +79,7 @@ func (f *Finder) Find(ctx context.Context, caller Caller, sought routing.Sought)
 	}
 }
 
-func (f *Finder) run(ctx context.Context, key string, s *search, caller Caller, sought routing.Sought) {
+func (f *Finder) run(ctx context.Context, key string, s *search, caller Caller, sought routing.SearchedResource) {
 	s.err = errBrokenOff // replaced at the end
 	defer func() {
 		f.mu.Lock()
@@ -97,7 +97,7 @@ func (f *Finder) run(ctx context.Context, key string, s *search, caller Caller, 
 var errBrokenOff = errors.New("gateway: the search for a resource broke off")
 
 // throttle refuses a search beyond the subscription's rate.
-func (f *Finder) throttle(sought routing.Sought) error {
+func (f *Finder) throttle(sought routing.SearchedResource) error {
 	f.mu.Lock()
 	limiter := f.rates[sought.Subscription.ID]
 	if limiter == nil {
@@ -117,11 +117,11 @@ func (f *Finder) throttle(sought routing.Sought) error {
 		Status: http.StatusTooManyRequests, Code: "SubscriptionRequestsThrottled",
 		RetryAfter: time.Duration(seconds) * time.Second,
 	}
-	return fault.Saying("Number of requests for subscription '%s' and operation '%s' exceeded the backend storage limit. Please try again after '%d' seconds.",
+	return fault.WithMessage("Number of requests for subscription '%s' and operation '%s' exceeded the backend storage limit. Please try again after '%d' seconds.",
 		sought.Subscription.ID, "GET/"+strings.ToUpper(sought.Type.FullName), int(seconds))
 }
 
-func existenceQuestion(sought routing.Sought) string {
+func existenceQuestion(sought routing.SearchedResource) string {
 	return fmt.Sprintf("the resource '%s' exists", sought.ID)
 }
 
@@ -129,7 +129,7 @@ func existenceQuestion(sought routing.Sought) string {
 // while it was being read.
 const searchRounds = 2
 
-func (f *Finder) search(ctx context.Context, caller Caller, sought routing.Sought) error {
+func (f *Finder) search(ctx context.Context, caller Caller, sought routing.SearchedResource) error {
 	for round := range searchRounds {
 		// Wait until resources removed before this search count as removed before it: the
 		// removal must be older by the slack, and its clock may have been ahead by as
@@ -154,7 +154,7 @@ func (f *Finder) search(ctx context.Context, caller Caller, sought routing.Sough
 // discoverAll asks all endpoints at once, within the time of one call. If one of them
 // holds the resource, it exists, whatever the others answer. Only if none does, the
 // failures count.
-func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.Sought) ([]inventory.Discovery, error) {
+func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.SearchedResource) ([]inventory.Discovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.prober.Timeout)
 	defer cancel()
 	type result struct {
@@ -164,7 +164,7 @@ func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.
 	results := make([]result, len(sought.Endpoints))
 	limits.ForEach(regionsAtOnce, len(results), func(i int) {
 		results[i].seen, results[i].fault = f.prober.discover(ctx, caller, sought, sought.Endpoints[i])
-		f.replies.record(sought.Endpoints[i], Heard{f.prober.Store.Now(), results[i].fault == nil})
+		f.replies.record(sought.Endpoints[i], LastReply{f.prober.Store.Now(), results[i].fault == nil})
 	})
 	var seen []inventory.Discovery
 	var failures []regionFailure
@@ -186,7 +186,7 @@ func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.
 // in the map's order gets the row, so that replicas which search at the same time agree;
 // the others become strays. again reports that the resource changed while it was being
 // read.
-func (f *Finder) adopt(ctx context.Context, sought routing.Sought, seen []inventory.Discovery) (again bool, err error) {
+func (f *Finder) adopt(ctx context.Context, sought routing.SearchedResource, seen []inventory.Discovery) (again bool, err error) {
 	found := false
 	ctx, cancel := context.WithTimeout(ctx, f.prober.Timeout)
 	defer cancel()
@@ -204,7 +204,7 @@ func (f *Finder) adopt(ctx context.Context, sought routing.Sought, seen []invent
 		case inventory.TooYoung:
 			again = true
 		case inventory.NoGroup:
-			return false, arm.NewError(arm.ResourceGroupNotFound, sought.Group.Name).About("resourceGroupName")
+			return false, arm.NewError(arm.ResourceGroupNotFound, sought.Group.Name).WithTarget("resourceGroupName")
 		}
 	}
 	return again && !found, nil

@@ -132,7 +132,7 @@ func TestDiscoveryThatIsOvertaken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Gone}); err != nil {
+	if _, err := w.store.Settle(t.Context(), ticket, inventory.WriteResult{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
 	if again, err := f.adopt(t.Context(), sought, []inventory.Discovery{stale}); err != nil || !again {

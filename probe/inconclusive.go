@@ -38,7 +38,7 @@ func inconclusive(question, target string, failures []regionFailure) *arm.Error 
 	}
 	slices.Sort(regions)
 	list.Regions = slices.Compact(regions)
-	return list.Saying("It could not be told whether %s: the location '%s' did not say. Please try again later.",
+	return list.WithMessage("It could not be told whether %s: the location '%s' did not say. Please try again later.",
 		question, strings.Join(list.Regions, "', '"))
 }
 

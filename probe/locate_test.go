@@ -104,7 +104,7 @@ func (w *world) answer(rw http.ResponseWriter, r *http.Request, region string) {
 func (w *world) finder() *Finder { return NewFinder(w.prober, zap.NewNop()) }
 
 // sought is the machine, wherever it may lie.
-func (w *world) sought() routing.Sought {
+func (w *world) sought() routing.SearchedResource {
 	w.t.Helper()
 	q, fault := routing.ClassifyID(w.prober.Map, http.MethodGet, machine)
 	if fault != nil {
@@ -118,7 +118,7 @@ func (w *world) sought() routing.Sought {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	sought := routing.Sought{Subscription: sub, Group: group, Type: q.Type, ID: q.ID(), Key: q.Key(), APIVersion: q.Type.APIVersions[0]}
+	sought := routing.SearchedResource{Subscription: sub, Group: group, Type: q.Type, ID: q.ID(), Key: q.Key(), APIVersion: q.Type.APIVersions[0]}
 	for _, region := range q.Type.EffectiveRegions() {
 		sought.Endpoints = append(sought.Endpoints, q.Type.Endpoint(region))
 	}

@@ -117,7 +117,7 @@ func (p Prober) Get(ctx context.Context, header http.Header, row inventory.Resou
 		return upstream.Answer{}, err
 	}
 	answer, err := p.Read(ctx, header, endpoint, q.Path.Escaped(), q.Query.Raw)
-	if err != nil || answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, row.ID) {
+	if err != nil || answer.Status == http.StatusNotFound && arm.ReportsAbsence(answer.Body, row.ID) {
 		return answer, err
 	}
 	return answer, CheckShown(answer)

@@ -92,9 +92,9 @@ func (m *Map) Type(fullName string) *ResourceType {
 	return nil
 }
 
-// InternalTo returns the provider whose internal subscription has this id, in any
+// InternalProvider returns the provider whose internal subscription has this id, in any
 // casing, or nil.
-func (m *Map) InternalTo(subscription string) *Provider {
+func (m *Map) InternalProvider(subscription string) *Provider {
 	if len(m.internal) == 0 {
 		return nil
 	}

@@ -93,9 +93,9 @@ func (t *ResourceType) OffersLocation(normalised string) bool {
 // served where its parent is), then the provider's.
 func (t *ResourceType) Endpoint(region string) *Endpoint { return t.endpoints[region] }
 
-// Fans reports whether lists of the type are merged from several regions, or would be if
+// ListsFanOut reports whether lists of the type are merged from several regions, or would be if
 // the map had several: it is regional, tracked, and has no parent.
-func (t *ResourceType) Fans() bool {
+func (t *ResourceType) ListsFanOut() bool {
 	return t.Kind == Tracked && t.Routing == Regional && t.Parent == nil
 }
 

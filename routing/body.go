@@ -55,12 +55,12 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 				return nil
 			}
 			if len(value) > longestLocation {
-				fault = badContent(fmt.Sprintf("The location has %d bytes, and may have %d. Path 'location'", len(value), longestLocation)).About("location")
+				fault = badContent(fmt.Sprintf("The location has %d bytes, and may have %d. Path 'location'", len(value), longestLocation)).WithTarget("location")
 				return fault
 			}
 			text, ok := jsontext.Text(value)
 			if !ok {
-				fault = badContent("The location is no string. Path 'location'").About("location")
+				fault = badContent("The location is no string. Path 'location'").WithTarget("location")
 				return fault
 			}
 			body.Location, body.HasLocation = text, true
@@ -91,9 +91,9 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 func ambiguous(key []byte, name string, seen bool) *arm.Error {
 	switch {
 	case seen:
-		return badContent("The member '" + name + "' occurs twice. Path '" + name + "'").About(name)
+		return badContent("The member '" + name + "' occurs twice. Path '" + name + "'").WithTarget(name)
 	case string(key) != name:
-		return badContent("The member '" + string(key) + "' is spelled '" + name + "'. Path '" + string(key) + "'").About(string(key))
+		return badContent("The member '" + string(key) + "' is spelled '" + name + "'. Path '" + string(key) + "'").WithTarget(string(key))
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func ambiguous(key []byte, name string, seen bool) *arm.Error {
 // CheckTagCount returns an error if there are more tags than limit.
 func (b Body) CheckTagCount(limit int) *arm.Error {
 	if b.TagCount > limit {
-		return arm.NewError(arm.TagCountExceeded, b.TagCount, limit).About("tags")
+		return arm.NewError(arm.TagCountExceeded, b.TagCount, limit).WithTarget("tags")
 	}
 	return nil
 }
@@ -116,9 +116,9 @@ func readTags(value []byte, body *Body) *arm.Error {
 	})
 	switch {
 	case errors.Is(err, errNoText):
-		return badContent("A tag's value is no string. Path 'tags'").About("tags")
+		return badContent("A tag's value is no string. Path 'tags'").WithTarget("tags")
 	case err != nil:
-		return badContent("The tags are no object. Path 'tags'").About("tags")
+		return badContent("The tags are no object. Path 'tags'").WithTarget("tags")
 	}
 	body.HasTags = true
 	if body.TagCount > arm.MaxTags {
@@ -133,7 +133,7 @@ func keepTags(value []byte, body *Body) (fault *arm.Error) {
 	_ = jsontext.Object(value, func(m jsontext.Member) error {
 		name := string(m.Key)
 		if _, seen := body.Tags[name]; seen {
-			fault = badContent("The tag name '" + name + "' occurs twice. Path 'tags'").About("tags")
+			fault = badContent("The tag name '" + name + "' occurs twice. Path 'tags'").WithTarget("tags")
 			return fault
 		}
 		body.Tags[name], _ = jsontext.Text(m.Value)
@@ -167,11 +167,11 @@ func CheckContentType(h http.Header, content []byte) error {
 	}
 	sent := strings.Join(h["Content-Type"], ", ")
 	if len(h["Content-Type"]) != 1 || !plainJSON(sent) {
-		return arm.NewError(arm.UnsupportedMediaType, sent).About("Content-Type")
+		return arm.NewError(arm.UnsupportedMediaType, sent).WithTarget("Content-Type")
 	}
 	if coding := strings.TrimSpace(strings.Join(h["Content-Encoding"], ", ")); coding != "" && !strings.EqualFold(coding, "identity") {
 		return arm.NewError(arm.UnsupportedMediaType, sent).
-			Saying("The content encoding '%s' is not supported for this resource.", coding).About("Content-Encoding")
+			WithMessage("The content encoding '%s' is not supported for this resource.", coding).WithTarget("Content-Encoding")
 	}
 	return nil
 }

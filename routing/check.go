@@ -29,7 +29,7 @@ func (r *Request) Check(m *regions.Map, bodyLocation string) *arm.Error {
 
 func (r *Request) checkScope() *arm.Error {
 	if s := r.Path.Subscription(); s != "" && !arm.ValidGUID(s) {
-		return arm.NewError(arm.InvalidSubscriptionID, s).About("subscriptionId")
+		return arm.NewError(arm.InvalidSubscriptionID, s).WithTarget("subscriptionId")
 	}
 	if g := r.Path.Group(); g != "" && !arm.ValidGroupName(g) {
 		return groupNameFault(g)
@@ -38,16 +38,16 @@ func (r *Request) checkScope() *arm.Error {
 }
 
 func groupNameFault(name string) *arm.Error {
-	fault := arm.NewError(arm.InvalidResourceGroup, name, arm.InvalidGroupNameCharacters(name)).About("resourceGroupName")
+	fault := arm.NewError(arm.InvalidResourceGroup, name, arm.InvalidGroupNameCharacters(name)).WithTarget("resourceGroupName")
 	switch {
 	case name == "":
-		return fault.Saying("The provided resource group name '' is empty.")
+		return fault.WithMessage("The provided resource group name '' is empty.")
 	case utf8.RuneCountInString(name) > arm.MaxGroupName:
-		return fault.Saying("The provided resource group name '%s' is longer than %d characters.", name, arm.MaxGroupName)
+		return fault.WithMessage("The provided resource group name '%s' is longer than %d characters.", name, arm.MaxGroupName)
 	case arm.InvalidGroupNameCharacters(name) == "" && !arm.Composed(name):
-		return fault.Saying("The provided resource group name '%s' is not in Unicode normalization form C.", name)
+		return fault.WithMessage("The provided resource group name '%s' is not in Unicode normalization form C.", name)
 	case arm.InvalidGroupNameCharacters(name) == "":
-		return fault.Saying("The provided resource group name '%s' ends with a full stop. "+
+		return fault.WithMessage("The provided resource group name '%s' ends with a full stop. "+
 			"The last character can only be a letter, digit, '-', '(', ')' or '_'.", name)
 	}
 	return fault
@@ -60,16 +60,16 @@ func (r *Request) checkHop(m *regions.Map, i int) *arm.Error {
 		return nil
 	}
 	if !arm.ValidNamespace(ns) {
-		return arm.NewError(arm.InvalidResourceNamespace, ns).WithStatus(http.StatusBadRequest).About("resourceProviderNamespace")
+		return arm.NewError(arm.InvalidResourceNamespace, ns).WithStatus(http.StatusBadRequest).WithTarget("resourceProviderNamespace")
 	}
 	provider := m.Provider(ns)
 	if provider == nil && !OwnNamespace(ns) && !(r.Class == Own && i == r.Path.Hops()-1 && arm.EqualFold(ns, insightsNamespace)) {
-		return arm.NewError(arm.InvalidResourceNamespace, ns).About("resourceProviderNamespace")
+		return arm.NewError(arm.InvalidResourceNamespace, ns).WithTarget("resourceProviderNamespace")
 	}
 	for n := 0; n < hop.Len(); n += 2 {
 		if segment := hop.Segment(n); !arm.ValidTypeName(segment) || n == 0 && arm.EqualFold(segment, "providers") && !arm.EqualFold(ns, featuresNamespace) {
 			return arm.NewError(arm.InvalidResourceType, ns, r.Query.APIVersion).WithStatus(http.StatusBadRequest).
-				Saying("The resource type '%s' is malformed: it has ASCII letters and digits only.", segment).About("resourceType")
+				WithMessage("The resource type '%s' is malformed: it has ASCII letters and digits only.", segment).WithTarget("resourceType")
 		}
 	}
 	if provider != nil && !r.typeKnown(provider, i) {
@@ -124,7 +124,7 @@ func topLevelType(t *regions.ResourceType) *regions.ResourceType {
 }
 
 func (r *Request) unknownType(provider *regions.Provider) *arm.Error {
-	return arm.NewError(arm.InvalidResourceType, provider.Namespace, r.Query.APIVersion).About("resourceType")
+	return arm.NewError(arm.InvalidResourceType, provider.Namespace, r.Query.APIVersion).WithTarget("resourceType")
 }
 
 // methods maps classes to the methods that they support.
@@ -156,7 +156,7 @@ func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 		return nil
 	}
 	if v == "" {
-		return arm.NewError(arm.MissingAPIVersionParameter).About("api-version")
+		return arm.NewError(arm.MissingAPIVersionParameter).WithTarget("api-version")
 	}
 	if !arm.ValidAPIVersion(v) && !(r.namesMetadata() && arm.NumberedAPIVersion(v)) {
 		return invalidVersion(v, r.supportedVersions())
@@ -165,7 +165,7 @@ func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 		return r.checkSKUs()
 	}
 	if r.Type != nil && !r.Type.Supports(v) {
-		return arm.NoProviderFound(bodyLocation, v, r.Type.FullName, r.Type.APIVersions, r.Type.Locations).About("api-version")
+		return arm.NoProviderFound(bodyLocation, v, r.Type.FullName, r.Type.APIVersions, r.Type.Locations).WithTarget("api-version")
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (r *Request) checkSKUs() *arm.Error {
 		name = "/locations/skus"
 	}
 	versions, locations := offers(r.SKUTypes)
-	return arm.NoProviderFound(r.Location, r.Query.APIVersion, r.Provider.Namespace+name, versions, locations).About(target)
+	return arm.NoProviderFound(r.Location, r.Query.APIVersion, r.Provider.Namespace+name, versions, locations).WithTarget(target)
 }
 
 // Unroutable returns the answer to a well-formed path without a route.

@@ -127,7 +127,7 @@ func (m *mapIndex) Resource(_ context.Context, subscription, key string) (invent
 	return row, err
 }
 
-func (m *mapIndex) Target(ctx context.Context, q inventory.Question) (inventory.Target, error) {
+func (m *mapIndex) Target(ctx context.Context, q inventory.TargetQuery) (inventory.Target, error) {
 	var t inventory.Target
 	var failed []error
 	subscription, namespace, key := arm.Fold(q.Subscription), arm.Fold(q.Namespace), arm.Fold(q.Key)

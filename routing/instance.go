@@ -35,7 +35,7 @@ func (s *resolution) routeInstance() error {
 // ignoreAbsence returns err, or nil if missingFault has decided that a DELETE
 // has nothing to delete: it is answered without a call.
 func (s *resolution) ignoreAbsence(err error) error {
-	if s.d.Answer == Absent {
+	if s.d.Mode == Absent {
 		return nil
 	}
 	return err
@@ -89,7 +89,7 @@ func (s *resolution) routeWrite(t *regions.ResourceType) error {
 	switch s.r.Method {
 	case http.MethodHead:
 		if !row.NeedsVerify() && !removalOpen {
-			s.d.Answer = Present
+			s.d.Mode = Present
 			return nil
 		}
 	case http.MethodPut:
@@ -129,7 +129,7 @@ func (s *resolution) withoutRow(t *regions.ResourceType) error {
 	case http.MethodPut:
 		return s.placeNew(t)
 	case http.MethodDelete:
-		s.d.Answer = Absent
+		s.d.Mode = Absent
 		return nil
 	}
 	return s.absenceFault()
@@ -150,7 +150,7 @@ func (s *resolution) placeExisting(t *regions.ResourceType, row inventory.Resour
 		return nil
 	}
 	if !s.body.HasLocation {
-		return arm.NewError(arm.LocationRequired).About("location")
+		return arm.NewError(arm.LocationRequired).WithTarget("location")
 	}
 	s.d.Location = arm.Location(s.body.Location)
 	if s.d.Location != row.Location && !t.OffersLocation(s.d.Location) {
@@ -168,7 +168,7 @@ func (s *resolution) placeNew(t *regions.ResourceType) error {
 		return s.placeByType(t, "")
 	}
 	if !s.body.HasLocation || strings.TrimSpace(s.body.Location) == "" {
-		return arm.NewError(arm.LocationRequired).About("location")
+		return arm.NewError(arm.LocationRequired).WithTarget("location")
 	}
 	s.d.Location = arm.Location(s.body.Location)
 	if !t.OffersLocation(s.d.Location) {
@@ -211,7 +211,7 @@ func (s *resolution) placeNested(t *regions.ResourceType) error {
 }
 
 func (s *resolution) locationUnavailable(t *regions.ResourceType, offered []string) error {
-	return arm.NewError(arm.LocationNotAvailableForResourceType, s.body.Location, t.FullName, strings.Join(offered, ",")).About("location")
+	return arm.NewError(arm.LocationNotAvailableForResourceType, s.body.Location, t.FullName, strings.Join(offered, ",")).WithTarget("location")
 }
 
 // absenceFault returns the answer for a tracked resource that the index does not know.
@@ -241,7 +241,7 @@ func (r *Request) notFound(hop arm.Hop, n int) *arm.Error {
 	for i := range n {
 		name += "/" + hop.Segment(i)
 	}
-	return arm.NewError(arm.ResourceNotFound, name, group).About(r.Path.Prefix(hop.Start() + 2 + n))
+	return arm.NewError(arm.ResourceNotFound, name, group).WithTarget(r.Path.Prefix(hop.Start() + 2 + n))
 }
 
 // parentFault returns ARM's answer if the tracked parent does not exist.
@@ -256,7 +256,7 @@ func (s *resolution) parentFault(err error) error {
 // parentNotFound returns ARM's answer to a request about a resource below the
 // one in the first n segments of hop, which does not exist.
 func (r *Request) parentNotFound(hop arm.Hop, n int) *arm.Error {
-	return arm.NewError(arm.ParentResourceNotFound, hop.Segment(n-1)).About(r.Path.Prefix(hop.Start() + 2 + n))
+	return arm.NewError(arm.ParentResourceNotFound, hop.Segment(n-1)).WithTarget(r.Path.Prefix(hop.Start() + 2 + n))
 }
 
 // routeUntracked routes proxy-only resources: top-level ones have one region,
@@ -356,7 +356,7 @@ func (s *resolution) trackedRegion(hop arm.Hop, n, segments int) (string, error)
 // requested one, an ancestor, or the host of the requested extension.
 func (s *resolution) missingFault(hop arm.Hop, n, segments int) error {
 	if s.r.Method == http.MethodDelete && s.r.Class == Instance {
-		s.d.Answer = Absent
+		s.d.Mode = Absent
 	}
 	ofRequest := hop.Start() == s.r.Path.LastHop().Start()
 	if ofRequest && (n < segments || s.r.Class == Collection || s.r.Class == Instance) {

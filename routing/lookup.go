@@ -13,10 +13,10 @@ import (
 	"portico/regions"
 )
 
-// Sought is a tracked resource without a row whose absence is not
+// SearchedResource is a tracked resource without a row whose absence is not
 // established: resources may exist from before this front door. It must not
 // be reported as absent, nor be created a second time.
-type Sought struct {
+type SearchedResource struct {
 	Subscription inventory.Subscription
 	Group        inventory.Group
 	Type         *regions.ResourceType
@@ -28,11 +28,11 @@ type Sought struct {
 	Endpoints []*regions.Endpoint
 }
 
-// SearchNeededError means that a request cannot be resolved before a search for Sought.
-type SearchNeededError struct{ Sought Sought }
+// SearchNeededError means that a request cannot be resolved before a search for Resource.
+type SearchNeededError struct{ Resource SearchedResource }
 
 func (e *SearchNeededError) Error() string {
-	return "the index does not know whether the resource " + e.Sought.Key + " exists"
+	return "the index does not know whether the resource " + e.Resource.Key + " exists"
 }
 
 // StoredLocation returns the location of the tracked resource in r, or of its
@@ -93,10 +93,10 @@ func (s *resolution) resolveUnindexed(hop arm.Hop, n int, key string) (inventory
 // newSought returns the resource to search for and its endpoints: in every region that
 // may hold the type and whose coverage is missing; below a tracked parent, only in the
 // parent's region. ErrNotFound means that the parent does not exist.
-func (s *resolution) newSought(hop arm.Hop, n int, key string) (Sought, error) {
+func (s *resolution) newSought(hop arm.Hop, n int, key string) (SearchedResource, error) {
 	provider := s.Map.Provider(hop.Namespace())
 	t := typeOf(provider, hop, n/2)
-	sought := Sought{
+	sought := SearchedResource{
 		Subscription: s.d.Subscription, Group: s.d.Group, Type: t,
 		ID: s.r.idOf(t, hop, n), Key: key, APIVersion: t.APIVersions[0],
 	}
@@ -154,5 +154,5 @@ func (s *resolution) emptyUnasked() (bool, error) {
 // left the map: an outage, not an absence.
 func noEndpoint(t *regions.ResourceType, region string) *arm.Error {
 	return arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable).
-		Saying("No endpoint is configured that serves the type '%s' in the location '%s', where the resource lies.", t.FullName, region).About(region)
+		WithMessage("No endpoint is configured that serves the type '%s' in the location '%s', where the resource lies.", t.FullName, region).WithTarget(region)
 }

@@ -19,7 +19,7 @@ type scout struct {
 	lookups []string
 }
 
-func (s *scout) search(sought Sought) error {
+func (s *scout) search(sought SearchedResource) error {
 	names := make([]string, 0, len(sought.Endpoints))
 	for _, e := range sought.Endpoints {
 		names = append(names, e.Region)
@@ -74,13 +74,13 @@ func (s *scout) resolveBy(t *testing.T, rt Router, r *Request, body Body) string
 		if !search {
 			return describe(d, err)
 		}
-		if slices.Contains(searched, needed.Sought.Key) {
-			t.Fatalf("%s was searched for already", needed.Sought.Key)
+		if slices.Contains(searched, needed.Resource.Key) {
+			t.Fatalf("%s was searched for already", needed.Resource.Key)
 		}
-		if err := s.search(needed.Sought); err != nil {
+		if err := s.search(needed.Resource); err != nil {
 			return describe(d, err)
 		}
-		searched = append(searched, needed.Sought.Key)
+		searched = append(searched, needed.Resource.Key)
 	}
 }
 

@@ -65,7 +65,7 @@ func (s *resolution) routeToEach(names []string, endpoint func(region string) *r
 		s.d.Region, s.d.Endpoint = names[0], endpoint(names[0])
 		return nil
 	}
-	s.d.Answer = AskEach
+	s.d.Mode = AllRegions
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		s.d.Endpoints = append(s.d.Endpoints, endpoint(name))
 	}

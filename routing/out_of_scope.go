@@ -92,13 +92,13 @@ func (r *Request) deploymentOutOfScope() *arm.Error {
 	}
 	if hop.Len() == 3 && arm.EqualFold(hop.Segment(2), "listOutputsWithSecureValues") {
 		return arm.NewError(arm.ResourceTypeNotSupported,
-			"Secure outputs of deployments are not kept: they are for the template alone that holds the deployment.").About("resourceType")
+			"Secure outputs of deployments are not kept: they are for the template alone that holds the deployment.").WithTarget("resourceType")
 	}
 	if r.Path.Subscription() != "" && r.Path.Hops() == 1 {
 		return nil
 	}
 	return arm.NewError(arm.ResourceTypeNotSupported,
-		"Deployments to management groups and tenants are out of the scope of this service: deploy to subscriptions and resource groups.").About("resourceType")
+		"Deployments to management groups and tenants are out of the scope of this service: deploy to subscriptions and resource groups.").WithTarget("resourceType")
 }
 
 // refuseOutOfScope refuses a type unless its provider declares it; provider
@@ -113,7 +113,7 @@ func refuseOutOfScope(namespace, first string, provider *regions.Provider) *arm.
 		if provider != nil && (typeName == "" || provider.TypeNamed(first) != nil) {
 			return nil
 		}
-		return arm.NewError(arm.ResourceTypeNotSupported, row.sentence).About("resourceType")
+		return arm.NewError(arm.ResourceTypeNotSupported, row.sentence).WithTarget("resourceType")
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 		key, value, _ := strings.Cut(pair, "=")
 		name, err := unescapeQuery(key)
 		if err != nil {
-			return q, arm.NewError(arm.InvalidQueryParameter, key, "a percent sign begins two hexadecimal digits").About(key)
+			return q, arm.NewError(arm.InvalidQueryParameter, key, "a percent sign begins two hexadecimal digits").WithTarget(key)
 		}
 		version := arm.EqualFold(name, "api-version")
 		text, err := unescapeQuery(value)
@@ -36,7 +36,7 @@ func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 		case version && (err != nil || seen || text == ""):
 			return q, invalidVersion(versionsIn(raw), supported)
 		case err != nil:
-			return q, arm.NewError(arm.InvalidQueryParameter, name, "a percent sign begins two hexadecimal digits").About(name)
+			return q, arm.NewError(arm.InvalidQueryParameter, name, "a percent sign begins two hexadecimal digits").WithTarget(name)
 		case strings.IndexByte(pair, ';') >= 0 && hidesVersion(pair):
 			return q, invalidVersion(value, supported)
 		case version:
@@ -115,7 +115,7 @@ func (q Query) CheckOptions() *arm.Error {
 			continue
 		}
 		if seen[arm.Fold(name)] {
-			return arm.NewError(arm.InvalidQueryParameter, name, "it is given more than once").About(name)
+			return arm.NewError(arm.InvalidQueryParameter, name, "it is given more than once").WithTarget(name)
 		}
 		seen[arm.Fold(name)] = true
 	}
@@ -140,5 +140,5 @@ func (q Query) Without(name string) string {
 var ownVersions = []string{"2022-12-01", "2022-09-01", "2021-04-01", "2019-05-01"}
 
 func invalidVersion(sent string, supported []string) *arm.Error {
-	return arm.NewError(arm.InvalidAPIVersionParameter, sent, strings.Join(supported, ",")).About("api-version")
+	return arm.NewError(arm.InvalidAPIVersionParameter, sent, strings.Join(supported, ",")).WithTarget("api-version")
 }

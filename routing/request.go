@@ -132,15 +132,15 @@ func ClassifyID(m *regions.Map, method, id string) (*Request, *arm.Error) {
 func pathFault(err error, rawPath string) *arm.Error {
 	fault, ok := err.(*arm.PathError) //nolint:errorlint // Parse returns nothing else
 	if !ok {
-		return arm.NewError(arm.InvalidRequestURI, err.Error()).About(rawPath)
+		return arm.NewError(arm.InvalidRequestURI, err.Error()).WithTarget(rawPath)
 	}
 	switch fault.Code {
 	case arm.InvalidSubscriptionID:
-		return arm.NewError(fault.Code, "").About("subscriptionId")
+		return arm.NewError(fault.Code, "").WithTarget("subscriptionId")
 	case arm.InvalidResourceGroup:
 		return groupNameFault("")
 	case arm.InvalidResourceName:
-		return arm.NewError(fault.Code, "").About("resourceName")
+		return arm.NewError(fault.Code, "").WithTarget("resourceName")
 	}
 	return arm.NewError(arm.InvalidRequestURI, fault.Reason)
 }

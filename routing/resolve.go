@@ -40,7 +40,7 @@ type Index interface {
 	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
 	// Target reads a resource together with its scopes.
-	Target(ctx context.Context, q inventory.Question) (inventory.Target, error)
+	Target(ctx context.Context, q inventory.TargetQuery) (inventory.Target, error)
 	Locate(ctx context.Context, subscription string, key []byte, now time.Time) (memory.Located, error)
 	// MayHold returns, sorted, the regions that may hold resources of a type:
 	// regions with rows, and given regions that may have resources without a
@@ -58,29 +58,29 @@ type Index interface {
 	Uncovered(ctx context.Context, subscription, typeKey string, regions []string) ([]string, error)
 }
 
-// Answer is the way to answer a resolved request.
-type Answer uint8
+// Mode is the way to answer a resolved request.
+type Mode uint8
 
 // The ways to answer.
 const (
-	Forward   Answer = iota // by the endpoint
-	Merge                   // by the endpoints of several regions
-	AskEach                 // by the endpoints of all regions, which have to agree
-	EmptyList               // no region can hold any resource: an empty list, no call
-	Absent                  // a DELETE of a resource that does not exist: 204, no call
-	Present                 // a HEAD of a resource that the index knows: 204, no call
+	Forward    Mode = iota // by the endpoint
+	Merge                  // by the endpoints of several regions
+	AllRegions             // by the endpoints of all regions, which have to agree
+	EmptyList              // no region can hold any resource: an empty list, no call
+	Absent                 // a DELETE of a resource that does not exist: 204, no call
+	Present                // a HEAD of a resource that the index knows: 204, no call
 )
 
 // Decision is the result of resolving a request.
 type Decision struct {
-	Answer       Answer
+	Mode         Mode
 	Subscription inventory.Subscription // zero for the tenant's calls
 	Group        inventory.Group        // zero outside a group
 	// Region and Endpoint serve a Forward; Region is "global" for the global
 	// endpoint. Both are zero for a planned resource whose location is not known yet.
 	Region   string
 	Endpoint *regions.Endpoint
-	// Endpoints serve a Merge or AskEach, in the order of the region names;
+	// Endpoints serve a Merge or AllRegions, in the order of the region names;
 	// nil if the skip token names the regions.
 	Endpoints []*regions.Endpoint
 	// Row is the index's row of the instance, as read from the store; nil if there is
@@ -172,7 +172,7 @@ func (of *scopedDecision) resolve(ctx context.Context, r *Request, p access.Prin
 	in := resolution{Router: s.Router, ctx: ctx, r: r, body: body, searched: searched, d: d, from: s}
 	if unregistered {
 		if none, err := in.emptyUnasked(); err != nil || none {
-			d.Answer = EmptyList
+			d.Mode = EmptyList
 			return d, err
 		}
 	}
@@ -238,7 +238,7 @@ func GroupClosed(state index.GroupState, name string) *arm.Error {
 	if state == index.GroupMoving {
 		code = arm.ResourcesBeingMoved
 	}
-	return arm.NewError(code, name).About("resourceGroupName")
+	return arm.NewError(code, name).WithTarget("resourceGroupName")
 }
 
 // checkRegisteredRegion refuses writes to a region that joined the provider
@@ -251,7 +251,7 @@ func (rt *Router) checkRegisteredRegion(r *Request, d *Decision, registration in
 	switch {
 	case d.Endpoint != nil && !registration.Covers(d.Region):
 		lacking = d.Region
-	case d.Answer == AskEach:
+	case d.Mode == AllRegions:
 		for _, e := range d.Endpoints {
 			if !registration.Covers(e.Region) {
 				lacking = e.Region
@@ -338,7 +338,7 @@ func (s *resolution) routeTo(t *regions.ResourceType, region string) error {
 }
 
 func (s *resolution) noProvider(location string, t *regions.ResourceType) error {
-	return arm.NoProviderFound(location, s.r.Query.APIVersion, t.FullName, t.APIVersions, t.Locations).About("location")
+	return arm.NoProviderFound(location, s.r.Query.APIVersion, t.FullName, t.APIVersions, t.Locations).WithTarget("location")
 }
 
 // routeLocated routes requests below /locations/{l}/ of a provider.
@@ -352,7 +352,7 @@ func (s *resolution) routeLocated() error {
 			name += "/" + hop.Segment(i)
 		}
 		versions, locations := offers(provider.Types())
-		return arm.NoProviderFound(region, s.r.Query.APIVersion, provider.Namespace+"/"+name, versions, locations).About("location")
+		return arm.NoProviderFound(region, s.r.Query.APIVersion, provider.Namespace+"/"+name, versions, locations).WithTarget("location")
 	}
 	s.d.Region, s.d.Endpoint = region, endpoint
 	return nil
@@ -436,7 +436,7 @@ func (s *resolution) fanOutRegions(t *regions.ResourceType) error {
 	}
 	several := len(t.EffectiveRegions()) > 1
 	if token, _ := s.r.Query.Get("$skipToken"); token != "" && several {
-		s.d.Answer = Merge // the token names the regions
+		s.d.Mode = Merge // the token names the regions
 		return nil
 	}
 	names, err := s.mayHold(t)
@@ -445,12 +445,12 @@ func (s *resolution) fanOutRegions(t *regions.ResourceType) error {
 	}
 	switch {
 	case len(names) == 0:
-		s.d.Answer = EmptyList
+		s.d.Mode = EmptyList
 		return nil
 	case len(names) == 1 && !several:
 		return s.routeTo(t, names[0])
 	}
-	s.d.Answer = Merge
+	s.d.Mode = Merge
 	for _, name := range names {
 		if err := s.routeTo(t, name); err != nil {
 			return err

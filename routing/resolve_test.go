@@ -48,7 +48,7 @@ func describe(d *Decision, err error) string {
 	case err != nil:
 		return err.Error()
 	}
-	switch d.Answer {
+	switch d.Mode {
 	case Merge:
 		var all []string
 		for _, e := range d.Endpoints {
@@ -327,11 +327,11 @@ func TestCollections(t *testing.T) {
 	}
 	// A further page has the regions of the first one.
 	for _, token := range []string{"$skipToken=x", "%24skiptoken=x"} {
-		if d, err := resolve(t, known, "GET", sub+"/resourceGroups/empty"+compute+"/virtualMachines?"+token, ""); err != nil || d.Answer != Merge || d.Endpoints != nil {
+		if d, err := resolve(t, known, "GET", sub+"/resourceGroups/empty"+compute+"/virtualMachines?"+token, ""); err != nil || d.Mode != Merge || d.Endpoints != nil {
 			t.Errorf("%s: %+v, %v", token, d, err)
 		}
 	}
-	if d, err := resolve(t, known, "GET", rg+compute+"/catalogs?$skipToken=x", ""); err != nil || d.Answer != Forward {
+	if d, err := resolve(t, known, "GET", rg+compute+"/catalogs?$skipToken=x", ""); err != nil || d.Mode != Forward {
 		t.Errorf("a token of the one region that serves a type: %+v, %v", d, err)
 	}
 	if d, err := resolve(t, known, "GET", vms, ""); err != nil || d.Region != "" || d.Endpoint != nil {

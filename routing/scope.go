@@ -24,7 +24,7 @@ type Scopes interface {
 	Registration(ctx context.Context, subscription, namespace string, now time.Time) (r inventory.Registration, remembered bool, err error)
 	// Target is like [Index].Target; everything but the row comes from the
 	// cache, or nothing.
-	Target(ctx context.Context, q inventory.Question, now time.Time) (t inventory.Target, remembered bool, err error)
+	Target(ctx context.Context, q inventory.TargetQuery, now time.Time) (t inventory.Target, remembered bool, err error)
 }
 
 // scopes reads the scopes of one request.
@@ -35,14 +35,14 @@ type scopes struct {
 	received time.Time
 	noGroup  bool // the store has reported that there is no group
 	// target is the answer to one combined query; nil if everything is read one by one.
-	question inventory.Question
+	question inventory.TargetQuery
 	target   *inventory.Target
 }
 
 // prefetch reads everything in the path with one query. Reads use the cache
 // one by one, because it answers most of them.
 func (s *scopes) prefetch(ctx context.Context, r *Request, d *Decision) error {
-	s.question = inventory.Question{Subscription: r.Path.Subscription()}
+	s.question = inventory.TargetQuery{Subscription: r.Path.Subscription()}
 	if s.question.Subscription == "" || s.memory && r.Reads() {
 		return nil
 	}
@@ -155,7 +155,7 @@ func (s *scopes) suffices(d *Decision, err error) bool {
 		_, needed := errors.AsType[*SearchNeededError](err)
 		return !refused && !needed // the store failed, as it would again
 	}
-	return d.Answer != EmptyList && d.Answer != Absent && (!d.Memory.group || d.inGroup)
+	return d.Mode != EmptyList && d.Mode != Absent && (!d.Memory.group || d.inGroup)
 }
 
 // check finds the subscription and the group of a request, and refuses a request that
@@ -181,13 +181,13 @@ func (s *scopes) checkSubscription(ctx context.Context, r *Request, p access.Pri
 	}
 	found, err := s.subscription(ctx, d, id)
 	if errors.Is(err, inventory.ErrNotFound) || err == nil && (!p.CanSee(found.TenantID) || found.State == inventory.Deleted) {
-		return arm.NewError(arm.SubscriptionNotFound, id).About("subscriptionId")
+		return arm.NewError(arm.SubscriptionNotFound, id).WithTarget("subscriptionId")
 	}
 	if err != nil {
 		return fmt.Errorf("read a subscription: %w", err)
 	}
 	if !r.Reads() && r.Method != http.MethodDelete && (found.State == inventory.Warned || found.State == inventory.Disabled) {
-		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).About("subscriptionId")
+		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).WithTarget("subscriptionId")
 	}
 	d.Subscription = found
 	return nil
@@ -196,7 +196,7 @@ func (s *scopes) checkSubscription(ctx context.Context, r *Request, p access.Pri
 func (s *scopes) checkGroup(ctx context.Context, r *Request, d *Decision, name string) error {
 	g, err := s.group(ctx, d, name)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
+		return arm.NewError(arm.ResourceGroupNotFound, name).WithTarget("resourceGroupName")
 	}
 	if err != nil {
 		return fmt.Errorf("read a group: %w", err)

@@ -21,9 +21,9 @@ type Question struct {
 // secureOutputs is the template function that returns a deployment's outputs including secrets.
 const secureOutputs = "listOutputsWithSecureValues"
 
-// OfOutputs reports whether q asks for a deployment's outputs including secrets. No provider knows
+// AsksForOutputs reports whether q asks for a deployment's outputs including secrets. No provider knows
 // them: use the [OutputValues] of the deployment in the plan.
-func (q Question) OfOutputs() bool {
+func (q Question) AsksForOutputs() bool {
 	return strings.EqualFold(q.Function, secureOutputs) && isDeploymentID(q.ID)
 }
 

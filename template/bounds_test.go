@@ -223,7 +223,7 @@ func TestSecureOutputsAreMarkedInPlans(t *testing.T) {
 	secrets := map[string]bool{"word": true, "key": true, "maybe": true, "whole": true}
 	for _, m := range properties.Members() {
 		v, err := template.Finish(t.Context(), m.Value, in, func(q template.Question) (expr.Value, error) {
-			if q.OfOutputs() != strings.HasSuffix(q.ID, "/deployments/late") {
+			if q.AsksForOutputs() != strings.HasSuffix(q.ID, "/deployments/late") {
 				t.Errorf("%+v", q)
 			}
 			word := expr.StringOf("a word")

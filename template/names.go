@@ -26,7 +26,7 @@ func (s *scope) checkNames() {
 
 // distinctNames reports members of an object whose names differ only in case.
 func (s *scope) distinctNames(n *document.Node) {
-	for _, fault := range n.Alike(Code) {
+	for _, fault := range n.NameClashes(Code) {
 		s.report(faultKey{n, 0, fault.Message}, func(p faultKey) *document.Fault {
 			fault.Message = p.message
 			return fault

@@ -20,7 +20,7 @@ func ReadArguments(n *document.Node) ([]Argument, []*document.Fault) {
 	if !n.Is(expr.Object) {
 		return nil, []*document.Fault{n.Fault(Code, "parameters are an object, and this is %s", n.Value.Kind())}
 	}
-	faults = n.Alike(Code)
+	faults = n.NameClashes(Code)
 	var arguments []Argument
 	for _, m := range n.Present() {
 		value := m.Node.MemberOrNull("value")

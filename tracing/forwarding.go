@@ -42,7 +42,7 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 		client.text = formatAddress(peer, remoteAddr)
 		client.Forwarded = client.text
 	}
-	if !Within(trusted, peer) {
+	if !ContainsAddress(trusted, peer) {
 		return client
 	}
 	client.Trusted = true
@@ -54,7 +54,7 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 		}
 		client.Address, client.text = address, address.String()
 		client.Forwarded = client.text + ", " + client.Forwarded
-		if !Within(trusted, address) {
+		if !ContainsAddress(trusted, address) {
 			break
 		}
 	}
@@ -85,8 +85,8 @@ func parseAddress(s string) netip.Addr {
 	return address.Unmap().WithZone("")
 }
 
-// Within reports whether an address is in one of the networks.
-func Within(networks []netip.Prefix, address netip.Addr) bool {
+// ContainsAddress reports whether an address is in one of the networks.
+func ContainsAddress(networks []netip.Prefix, address netip.Addr) bool {
 	if !address.IsValid() {
 		return false
 	}

@@ -59,9 +59,9 @@ func Identify(h http.Header, region string, now time.Time) (Identity, *arm.Error
 	case len(sent) == 0:
 		return id, nil
 	case len(sent) > 1:
-		return id, arm.NewError(arm.InvalidRequestHeader, "x-ms-client-request-id", "it may be sent once").About("x-ms-client-request-id")
+		return id, arm.NewError(arm.InvalidRequestHeader, "x-ms-client-request-id", "it may be sent once").WithTarget("x-ms-client-request-id")
 	case len(sent[0]) > maxClientRequestIDLen:
-		return id, arm.NewError(arm.InvalidRequestHeader, "x-ms-client-request-id", "it has at most 256 characters").About("x-ms-client-request-id")
+		return id, arm.NewError(arm.InvalidRequestHeader, "x-ms-client-request-id", "it has at most 256 characters").WithTarget("x-ms-client-request-id")
 	}
 	id.Client = sent[0]
 	id.Echo = strings.EqualFold(h.Get(ReturnClientHeader), "true")
@@ -120,9 +120,9 @@ func appendGUID(b []byte) []byte {
 // Setter sets headers by their canonical names, as [http.Header] does.
 type Setter interface{ Set(name, value string) }
 
-// OfCorrelation returns the identity of one of Portico's own calls, with the given correlation ID
+// IdentityForCorrelation returns the identity of one of Portico's own calls, with the given correlation ID
 // and client-request-id, which may be empty.
-func OfCorrelation(correlation, client, region string, now time.Time) Identity {
+func IdentityForCorrelation(correlation, client, region string, now time.Time) Identity {
 	id, _ := Identify(http.Header{CorrelationHeader: {correlation}}, region, now) // without a client ID it cannot fail
 	id.Client = client
 	return id

@@ -107,7 +107,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 // roundTrip sends a call. In the address's health it records only new connections.
 func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call *Call, began time.Time) attemptResult {
 	x := &request{client: c, series: p.series, choice: choice, timing: timingOf(ctx), header: call.Header}
-	if of := spans.Of(ctx); of != nil {
+	if of := spans.FromContext(ctx); of != nil {
 		x.beginSpan(of, call)
 	}
 	r := c.sendOver(ctx, p, x, call, began)

@@ -49,23 +49,23 @@ func (f *Fault) ARM(namespace string) *arm.Error {
 	var down *health.Down
 	switch {
 	case errors.Is(f.Err, context.Canceled):
-		return arm.NewError(arm.ClientClosedRequest).Because(f)
+		return arm.NewError(arm.ClientClosedRequest).WithCause(f)
 	case f.Queued():
 		return queueFault(f, namespace)
 	case errors.As(f.Err, &down):
-		fault := arm.Unreachable(namespace, f.Region).WithStatus(http.StatusServiceUnavailable).Because(f)
+		fault := arm.Unreachable(namespace, f.Region).WithStatus(http.StatusServiceUnavailable).WithCause(f)
 		fault.RetryAfter = down.RetryAfter
 		return fault
 	case errors.As(f.Err, &dns):
-		return arm.NewError(arm.InvalidGatewayHost, namespace).About(f.Region).Because(f)
+		return arm.NewError(arm.InvalidGatewayHost, namespace).WithTarget(f.Region).WithCause(f)
 	case f.Timeout() && f.Sent:
-		return arm.NewError(arm.GatewayTimeout, namespace).About(f.Region).Because(f)
+		return arm.NewError(arm.GatewayTimeout, namespace).WithTarget(f.Region).WithCause(f)
 	}
-	return arm.Unreachable(namespace, f.Region).Because(f)
+	return arm.Unreachable(namespace, f.Region).WithCause(f)
 }
 
-// Unavailable reports whether a status is one that intermediaries answer when
+// IntermediaryFailure reports whether a status is one that intermediaries answer when
 // they reach no provider.
-func Unavailable(status int) bool {
+func IntermediaryFailure(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }

@@ -140,7 +140,7 @@ func (s *addressMetrics) failed(err error) {
 func (s *addressMetrics) answered(method string, status int) {
 	s.tally.answered(status)
 	if !s.removed.Load() {
-		s.requests.Of(answerLabels{method, meter.Code(status)}).Inc()
+		s.requests.Get(answerLabels{method, meter.Code(status)}).Inc()
 	}
 }
 

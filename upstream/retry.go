@@ -85,7 +85,7 @@ func retryRead(ctx context.Context, response *http.Response, err error) (bool, e
 		var down *health.Down
 		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) && !errors.As(err, &down), nil
 	}
-	if !Unavailable(response.StatusCode) {
+	if !IntermediaryFailure(response.StatusCode) {
 		return false, nil
 	}
 	wanted := retryAfter(response)

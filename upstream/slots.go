@@ -99,5 +99,5 @@ func queueFault(f *Fault, namespace string) *arm.Error {
 		fault = arm.NewError(arm.TooManyRequests, "as many calls of this caller to '"+namespace+"' are under way in '"+f.Region+"' as one caller may have")
 	}
 	fault.RetryAfter = queueRetry
-	return fault.Because(f)
+	return fault.WithCause(f)
 }

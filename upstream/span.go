@@ -10,7 +10,7 @@ import (
 // beginSpan begins the span of a request, and sends it to the provider as the
 // parent. It copies the headers, which other calls may share.
 func (x *request) beginSpan(of *spans.Span, call *Call) {
-	x.span = of.Below(spans.ProviderCall, "call "+call.Method)
+	x.span = of.StartChild(spans.ProviderCall, "call "+call.Method)
 	header := make(http.Header, len(x.header)+2)
 	maps.Copy(header, x.header)
 	x.span.Stamp(header)

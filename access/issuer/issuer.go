@@ -44,7 +44,7 @@ type Options struct {
 type Issuer struct {
 	options Options
 	keys    *Keys
-	known   *access.Remembered
+	known   *access.PrincipalCache
 	now     func() time.Time
 }
 
@@ -56,10 +56,10 @@ func New(o Options, keys *Keys) *Issuer {
 // Name implements [access.Method].
 func (i *Issuer) Name() string { return "issuer" }
 
-// Issuer implements [access.OfIssuer].
+// Issuer implements [access.IssuerMethod].
 func (i *Issuer) Issuer() string { return i.options.URL }
 
-// Named implements [access.OfIssuer].
+// Named implements [access.IssuerMethod].
 func (i *Issuer) Named(c access.Credentials) string {
 	if len(c.Token) > maxToken {
 		return ""
@@ -133,7 +133,7 @@ func (i *Issuer) verify(ctx context.Context, token string, signature *signature)
 func refuse(err, failure error) *access.Refusal {
 	switch {
 	case errors.Is(failure, errUnavailable), errors.Is(failure, errMustFetch):
-		fault := arm.NewError(arm.ServiceUnavailable, "the keys of the issuer of the access token cannot be had").Because(failure)
+		fault := arm.NewError(arm.ServiceUnavailable, "the keys of the issuer of the access token cannot be had").WithCause(failure)
 		fault.RetryAfter = arm.OutageRetryAfter
 		return &access.Refusal{Error: fault, Result: access.Unavailable}
 	case errors.Is(failure, errUnknownKey):
@@ -147,7 +147,7 @@ func refuse(err, failure error) *access.Refusal {
 // invalid refuses a token. The cause is for the log.
 func invalid(result, what string, cause error) *access.Refusal {
 	return &access.Refusal{
-		Error:  arm.NewError(arm.InvalidAuthenticationToken).Because(cause),
+		Error:  arm.NewError(arm.InvalidAuthenticationToken).WithCause(cause),
 		Result: result, Description: "The authentication failed because of a " + what + ".",
 	}
 }

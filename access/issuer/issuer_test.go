@@ -237,10 +237,10 @@ func TestKeysRotate(t *testing.T) {
 	if err := i.keys.fetch(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := result(i, old); got != access.UnknownKey || i.Valid(p) || i.Valid(p.Outlasting(time.Now())) {
+	if got := result(i, old); got != access.UnknownKey || i.Valid(p) || i.Valid(p.WithoutExpiry(time.Now())) {
 		t.Errorf("the removed key's token: %s", got)
 	}
-	if !i.Valid(p.Outlasting(time.Now().Add(2 * time.Hour))) {
+	if !i.Valid(p.WithoutExpiry(time.Now().Add(2 * time.Hour))) {
 		t.Error("work does not outlast its token and the key of it")
 	}
 }
@@ -431,8 +431,8 @@ func TestValidityOfAPrincipal(t *testing.T) {
 		"of another issuer":                     {i, foreign, false},
 		"of a tenant that is not pinned":        {New(pinned, keys), p, false},
 		"before any keys were had":              {restarted, p, true},
-		"expired, which its work does not mind": {later, p.Outlasting(later.now()), true},
-		"of work by another issuer":             {later, foreign.Outlasting(later.now()), false},
+		"expired, which its work does not mind": {later, p.WithoutExpiry(later.now()), true},
+		"of work by another issuer":             {later, foreign.WithoutExpiry(later.now()), false},
 	} {
 		if got := c.by.Valid(c.p); got != c.want {
 			t.Errorf("%s: %v", name, got)

@@ -14,9 +14,9 @@ type Grant struct {
 	Assignment string
 }
 
-// Holds reports whether the grant applies at a scope, in any casing: at the
+// AppliesAt reports whether the grant applies at a scope, in any casing: at the
 // grant's own scope or below it.
-func (g Grant) Holds(scope string) bool {
+func (g Grant) AppliesAt(scope string) bool {
 	p := relationTo(scope, g.Scope)
 	return p == at || p == under
 }
@@ -26,8 +26,8 @@ func (g Grant) Holds(scope string) bool {
 // ask one after the other, which avoids building a third.
 type Grants []Grant
 
-// Held holds the grants of a caller that matter for a question at one scope.
-type Held struct {
+// CallerGrants holds the grants of a caller that matter for a question at one scope.
+type CallerGrants struct {
 	Grants
 	// Whole reports whether Grants has all of the caller's grants at, above
 	// and below the subscription. For a caller with many, it has only the
@@ -36,7 +36,7 @@ type Held struct {
 }
 
 // Any reports whether the caller may have any grant.
-func (h Held) Any() bool { return !h.Whole || h.Grants.Any() }
+func (h CallerGrants) Any() bool { return !h.Whole || h.Grants.Any() }
 
 // fewGrants bounds the grants that are searched linearly.
 const fewGrants = 16

@@ -59,7 +59,7 @@ func newTables(c config.Connections, trusted func() []netip.Prefix, registry pro
 		return connections.New(connections.Options{
 			MaxConnections: all, MaxPerAddress: perAddress, IdleUnauthenticated: c.IdleUnauthenticated,
 			Describe:  describeRefusal,
-			Trusted:   func(a netip.Addr) bool { return tracing.Within(trusted(), a) },
+			Trusted:   func(a netip.Addr) bool { return tracing.ContainsAddress(trusted(), a) },
 			OnRefused: func(reason string) { refused.WithLabelValues(listener, reason).Inc() },
 		})
 	}

@@ -51,7 +51,7 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 	removed := s.reportRemoved()
 	if err != nil {
 		s.configMetrics.Refused(time.Now())
-		s.generations.Refused(config.HistoryEntry{Time: time.Now(), Why: why, By: observe.TokenName(ctx)}, err)
+		s.generations.RecordRefused(config.HistoryEntry{Time: time.Now(), Why: why, By: observe.TokenName(ctx)}, err)
 		s.log.Error("the configuration was refused; the one before stays in use", zap.String("why", why), zap.Int64("generation", s.generation),
 			zap.Int("removedCredentials", removed), zap.Error(err))
 		return admin.Reloaded{}, err
@@ -63,7 +63,7 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 // reportRemoved reports credentials that are no longer in the configuration's file but
 // are still accepted, because the file was refused or the change needs a restart.
 func (s *service) reportRemoved() int {
-	removed := config.Removed(s.config.Load(), s.path)
+	removed := config.CountRemovedCredentials(s.config.Load(), s.path)
 	s.configMetrics.Removed(removed)
 	if removed > 0 {
 		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is accepted, or "+
@@ -78,7 +78,7 @@ func (s *service) reportRemoved() int {
 func (s *service) replaceConfig(ctx context.Context, next *config.Config, why string) (admin.Reloaded, error) {
 	before := s.live.Gateway()
 	old := s.config.Load()
-	effective, restart := config.Succeed(old, next)
+	effective, restart := config.MergeForReload(old, next)
 	m, err := s.prepare(ctx, effective)
 	if err != nil {
 		return admin.Reloaded{}, err
@@ -98,7 +98,7 @@ func (s *service) replaceConfig(ctx context.Context, next *config.Config, why st
 	s.upstreamIdentities, s.collector = m.upstreamIdentities, m.collector
 	s.generation++
 	s.configMetrics.Loaded(s.generation, time.Now())
-	s.generations.Taken(config.HistoryEntry{
+	s.generations.RecordApplied(config.HistoryEntry{
 		Number: s.generation, Time: time.Now(), Why: why, By: observe.TokenName(ctx), NeedsRestart: restart,
 	}, old, m.config)
 	s.showCertificates(m)

@@ -65,7 +65,7 @@ func restore(ctx context.Context, cfg *config.Config, args []string, bar *termin
 		}
 		const unit = 1 << 20
 		return backup.Restoration{
-			Backup: args[0], Database: cfg.Store.DSN, NotResumed: gateway.NotResumed(), Now: time.Now(),
+			Backup: args[0], Database: cfg.Store.DSN, NotResumed: gateway.KindsNotResumed(), Now: time.Now(),
 			Progress: func(done, of int64) { bar.Set(int(done/unit), int(of/unit), "") },
 		}.Restore(ctx)
 	}
@@ -76,7 +76,7 @@ func restore(ctx context.Context, cfg *config.Config, args []string, bar *termin
 	if err != nil {
 		return done, err
 	}
-	done.Disarmed, err = store.Disarm(ctx, gateway.NotResumed())
+	done.Disarmed, err = store.Disarm(ctx, gateway.KindsNotResumed())
 	return done, errors.Join(err, store.Close())
 }
 

@@ -71,7 +71,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger, regist
 	meter.Process(registry)
 	s.registry, s.configMetrics, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
 	s.configMetrics.Loaded(1, time.Now())
-	s.generations.Taken(config.HistoryEntry{Number: 1, Time: time.Now(), Why: "the start"}, nil, cfg)
+	s.generations.RecordApplied(config.HistoryEntry{Number: 1, Time: time.Now(), Why: "the start"}, nil, cfg)
 	s.signIns, s.issuers = access.NewMetrics(registry), issuer.NewRegistry(log, registry)
 	s.foreign = access.NewForeignTokens(log)
 	s.connections = newTables(cfg.Server.Connections, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)

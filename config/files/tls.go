@@ -25,7 +25,7 @@ func TLSRows(r *Reader, t *regions.TLS, doc, otherCA, otherPair string) *setting
 
 // CheckPEM resolves the path of a PEM file, and reports a file that cannot be read.
 func CheckPEM(r *Reader, o *setting.Object, key string, path *string) {
-	if n := o.Right(key); n != nil {
+	if n := o.Valid(key); n != nil {
 		*path = r.NamedFile(n, yamltree.Join(o.Path, key), *path)
 	}
 }

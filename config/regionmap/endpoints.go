@@ -70,7 +70,7 @@ const templateForm = "an address that may contain {region}, {subservice} and {na
 // checkTemplate checks an endpointTemplate with every region, and normalizes it. An invalid
 // template becomes "".
 func (b *mapReader) checkTemplate(o *setting.Object, template *string, namespace string) {
-	n := o.Right("endpointTemplate")
+	n := o.Valid("endpointTemplate")
 	if n == nil {
 		return
 	}

@@ -30,7 +30,7 @@ func (b *mapReader) providerRows() *setting.Setting {
 				p.Credential = regions.Credential{} // do not keep defaults without a credential
 			}
 			b.readShapes(&p)
-			at := o.Right("namespace")
+			at := o.Valid("namespace")
 			if CheckNamespace(b.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
 				b.declaration.Providers = append(b.declaration.Providers, p.ProviderDeclaration)
 				b.providers = append(b.providers, providerNodes{o, p.types})
@@ -69,13 +69,13 @@ func (b *mapReader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*se
 		setting.Mapping("headers", "Headers that pass between clients and this provider in addition to the standard ones and `x-ms-*`.",
 			textList("request", headerName("header of requests that may pass",
 				"names of letters, digits and hyphens, such as X-Contoso-Trace; none of a credential, an identity, a connection or the message's frame",
-				headers.MayRequest),
+				headers.CanListRequest),
 				b.Unique("header"), &p.RequestHeaders,
 				"Further request headers that are sent to the provider. Credentials, identities, and headers of a connection or of the message's "+
 					"framing cannot be listed.").Default("none"),
 			textList("response", headerName("header of answers that may pass",
 				"names of letters, digits and hyphens, such as X-Contoso-Trace; none that speaks for the gateway's host, of a connection "+
-					"or of the message's frame", headers.MayAnswer),
+					"or of the message's frame", headers.CanListAnswer),
 				b.Unique("header"), &p.AnswerHeaders,
 				"Further headers of the provider's answers that are sent to clients. Headers by which a browser would act for the gateway's host "+
 					"(`Set-Cookie`, `Access-Control-*`, …), or that command a proxy in front of it, cannot be listed.").Default("none"),
@@ -99,7 +99,9 @@ func (b *mapReader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*se
 }
 
 func (b *mapReader) credentialRows(c *regions.Credential) *setting.Setting {
-	legal := func(name string) bool { return strings.EqualFold(name, "Authorization") || headers.MayRequest(name) }
+	legal := func(name string) bool {
+		return strings.EqualFold(name, "Authorization") || headers.CanListRequest(name)
+	}
 	return setting.Mapping("credential", "A secret that authenticates the gateway to this provider, in addition to the gateway's certificate or "+
 		"instead of it.",
 		setting.Value("header", &c.Header, headerName("header of a credential",
@@ -108,7 +110,7 @@ func (b *mapReader) credentialRows(c *regions.Credential) *setting.Setting {
 		setting.Required("file", &c.File, rule.File(),
 			"The file with the header's value, such as `Bearer …`, on one line. The file is reloaded when it changes."),
 	).Check(func(o *setting.Object) {
-		if n := o.Right("file"); n != nil {
+		if n := o.Valid("file"); n != nil {
 			c.File = b.files.NamedFile(n, yamltree.Join(o.Path, "file"), c.File)
 		}
 	}).IfGiven().Default("none")

@@ -25,7 +25,7 @@ func (b *mapReader) skuRows(t *resourceType) *setting.Setting {
 		func(o *setting.Object, s sku) {
 			s.APIVersions, s.RequiredFeatures = plainTexts(s.versions), plainTexts(s.features)
 			// Disks, for example, have several of the same name and tier, with different sizes.
-			if at := o.Right("name"); at != nil && names.Add(at, arm.Fold(strings.Join([]string{s.Name, s.Tier, s.Size}, "\x00")), s.Name) {
+			if at := o.Valid("name"); at != nil && names.Add(at, arm.Fold(strings.Join([]string{s.Name, s.Tier, s.Size}, "\x00")), s.Name) {
 				t.SKUs, t.skus = append(t.SKUs, s.SKU), append(t.skus, s.skuNodes)
 			}
 		}).Default("none")
@@ -87,7 +87,7 @@ func (b *mapReader) zoneRows(s *sku) *setting.Setting {
 			}
 		},
 		func(o *setting.Object, i locationInfo) {
-			at := o.Right("location")
+			at := o.Valid("location")
 			if at == nil || !seen.Add(at, i.location, i.location) {
 				return
 			}
@@ -115,12 +115,12 @@ func capacityRows(into **regions.SKUCapacity) *setting.Setting {
 			"`Automatic`: the resource scales by itself. `Manual`: the client chooses the capacity. `None`: the resource does not scale."),
 	).Check(func(o *setting.Object) {
 		*into = c
-		if o.Right("scaleType") == nil || c.ScaleType != regions.ScaleNone {
+		if o.Valid("scaleType") == nil || c.ScaleType != regions.ScaleNone {
 			for _, key := range []string{"minimum", "maximum", "default"} {
 				o.Require(key, rule.Amount().Allowed)
 			}
 		}
-		least, most, usual := o.Right("minimum"), o.Right("maximum"), o.Right("default")
+		least, most, usual := o.Valid("minimum"), o.Valid("maximum"), o.Valid("default")
 		switch {
 		case least == nil || most == nil:
 		case c.Minimum > c.Maximum:

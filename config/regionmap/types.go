@@ -28,7 +28,7 @@ func (b *mapReader) typeRows(p *provider) *setting.Setting {
 			b.checkTemplate(o, &t.Template, p.Namespace)
 			t.locations = slices.DeleteFunc(t.locations, func(l locatedText) bool { return !b.checkLocation(o, t.Routing, l) })
 			t.Locations = plainTexts(t.locations)
-			at := o.Right("name")
+			at := o.Valid("name")
 			if at != nil && CheckTypeName(b.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
 				p.Types = append(p.Types, t.TypeDeclaration)
 				p.types = append(p.types, typeNodes{o, t.locations, t.skus})
@@ -68,7 +68,7 @@ func TypeRows(r *yamltree.Report, t *regions.TypeDeclaration, regionNames string
 			setting.Value("etags", &t.Capabilities.ETags, rule.Bool(), false, "Instances have ETags."),
 			setting.Value("preflight", &t.Capabilities.Preflight, rule.Bool(), false, "The provider validates planned instances."),
 		).Check(func(o *setting.Object) {
-			if o.Right("tags") == nil {
+			if o.Valid("tags") == nil {
 				t.Capabilities.Tags = t.Kind == regions.Tracked
 			}
 		}),

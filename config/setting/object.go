@@ -88,8 +88,8 @@ func (o *Object) child(key string, rows []*Setting) *Object {
 	return c
 }
 
-// Below returns the mapping that was read under a key.
-func (o *Object) Below(key string) *Object { return o.children[key] }
+// Child returns the mapping that was read under a key.
+func (o *Object) Child(key string) *Object { return o.children[key] }
 
 // Get returns the value of a key, or nil if it is absent or empty.
 func (o *Object) Get(key string) *yamltree.Node {
@@ -99,8 +99,8 @@ func (o *Object) Get(key string) *yamltree.Node {
 	return nil
 }
 
-// Right returns the scalar of a key, or nil if it is absent or invalid.
-func (o *Object) Right(key string) *yamltree.Node {
+// Valid returns the scalar of a key, or nil if it is absent or invalid.
+func (o *Object) Valid(key string) *yamltree.Node {
 	if n := o.Get(key); slices.Contains(o.valid, n) {
 		return n
 	}

@@ -65,7 +65,7 @@ func (s *Setting) Check(check func(o *Object)) *Setting {
 	read := s.read
 	s.read = func(o *Object) bool {
 		ok := read(o)
-		check(o.Below(s.key))
+		check(o.Child(s.key))
 		return ok
 	}
 	return s

@@ -144,7 +144,7 @@ func unexpected(err error) *arm.Error {
 	if errors.Is(err, inventory.ErrUnavailable) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return arm.NewError(arm.ServiceUnavailable, "the store does not answer")
 	}
-	return arm.NewError(arm.InternalServerError).Saying("The request could not be answered. The log of this gateway says why.")
+	return arm.NewError(arm.InternalServerError).WithMessage("The request could not be answered. The log of this gateway says why.")
 }
 
 // recordOperator records an operator as the cause of all changes that the request makes.
@@ -200,7 +200,7 @@ func pageSize(query url.Values) (int, error) {
 	}
 	n, err := strconv.Atoi(limit)
 	if err != nil || n < 1 || n > largestPage {
-		return 0, arm.NewError(arm.InvalidQueryParameter, "limit", "it must be a number from 1 to 1000").About("limit")
+		return 0, arm.NewError(arm.InvalidQueryParameter, "limit", "it must be a number from 1 to 1000").WithTarget("limit")
 	}
 	return n, nil
 }
@@ -226,7 +226,7 @@ func listOf[T, S any](elements []T, show func(T) S) api.Page[S] {
 
 // invalidPosition returns the error for an after parameter that comes from no nextLink.
 func invalidPosition() *arm.Error {
-	return arm.NewError(arm.InvalidQueryParameter, "after", "it must be the token of a nextLink").About("after")
+	return arm.NewError(arm.InvalidQueryParameter, "after", "it must be the token of a nextLink").WithTarget("after")
 }
 
 // nextPage returns the link to the page of a list that starts after a position.

@@ -31,7 +31,7 @@ func (l *listener) listRoles(_ http.ResponseWriter, r *http.Request) (int, any, 
 	}
 	if principal != "" {
 		if !arm.ValidGUID(principal) {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "principalId", "it must be the object id of a principal, a GUID").About("principalId")
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "principalId", "it must be the object id of a principal, a GUID").WithTarget("principalId")
 		}
 		wanted.Principals = []string{principal}
 	}

@@ -113,7 +113,7 @@ func (l *listener) latest(ctx context.Context) (int64, error) {
 func (l *listener) beforeLast(ctx context.Context, text string) (int64, error) {
 	many, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || many < 1 {
-		return 0, arm.NewError(arm.InvalidQueryParameter, "last", "it must be a number of events, at least 1").About("last")
+		return 0, arm.NewError(arm.InvalidQueryParameter, "last", "it must be a number of events, at least 1").WithTarget("last")
 	}
 	last, err := l.latest(ctx)
 	if err != nil {
@@ -132,5 +132,5 @@ func (l *listener) earliest(ctx context.Context) (int64, error) {
 // eventsGone returns the error for a reader that has missed events: why, and the token it can
 // start from.
 func (l *listener) eventsGone(why string, begin int64) error {
-	return arm.NewError(arm.InvalidQueryParameter, "after", why+l.feedToken(begin)).About("after").WithStatus(http.StatusGone)
+	return arm.NewError(arm.InvalidQueryParameter, "after", why+l.feedToken(begin)).WithTarget("after").WithStatus(http.StatusGone)
 }

@@ -96,7 +96,7 @@ func (l *listener) readToken(ctx context.Context, token string) (int64, error) {
 	id, malformed := strconv.ParseInt(feed, 36, 64)
 	number, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || malformed != nil || !ok || number < 0 {
-		return 0, arm.NewError(arm.InvalidQueryParameter, "after", "it must be a token of this feed, or '"+latestToken+"'").About("after")
+		return 0, arm.NewError(arm.InvalidQueryParameter, "after", "it must be a token of this feed, or '"+latestToken+"'").WithTarget("after")
 	}
 	if id != l.Store.Events.Feed() {
 		first, err := l.earliest(ctx)
@@ -120,7 +120,7 @@ type feedQuery struct {
 func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	query := r.URL.Query()
 	if query.Has("after") && query.Has("last") {
-		return q, arm.NewError(arm.InvalidQueryParameter, "last", "it cannot be combined with 'after'").About("last")
+		return q, arm.NewError(arm.InvalidQueryParameter, "last", "it cannot be combined with 'after'").WithTarget("last")
 	}
 	token := query.Get("after")
 	if last := r.Header.Get("Last-Event-ID"); last != "" { // a stream that was interrupted
@@ -143,7 +143,7 @@ func (l *listener) feedQuery(r *http.Request) (q feedQuery, err error) {
 	}
 	if sub := query.Get("subscription"); sub != "" {
 		if !arm.ValidGUID(sub) {
-			return q, arm.NewError(arm.InvalidQueryParameter, "subscription", "it must be the id of a subscription").About("subscription")
+			return q, arm.NewError(arm.InvalidQueryParameter, "subscription", "it must be the id of a subscription").WithTarget("subscription")
 		}
 		q.subscription = arm.Fold(sub)
 	}
@@ -170,7 +170,7 @@ func feedWait(query url.Values) (time.Duration, error) {
 	}
 	wait, err := time.ParseDuration(text)
 	if err != nil || wait < 0 || wait > longestWait {
-		return 0, arm.NewError(arm.InvalidQueryParameter, "wait", "it must be a duration from 0s to "+longestWait.String()).About("wait")
+		return 0, arm.NewError(arm.InvalidQueryParameter, "wait", "it must be a duration from 0s to "+longestWait.String()).WithTarget("wait")
 	}
 	return wait, nil
 }
@@ -188,7 +188,7 @@ func (l *listener) listHistory(ctx context.Context, query url.Values) (int, any,
 	}
 	for _, other := range []string{"wait", "type", "subscription", "last"} {
 		if query.Has(other) {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, other, "it cannot be combined with 'resource'").About(other)
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, other, "it cannot be combined with 'resource'").WithTarget(other)
 		}
 	}
 	before := int64(0)

@@ -26,7 +26,7 @@ func (l *listener) showTraffic(_ http.ResponseWriter, r *http.Request) (int, any
 	if text := r.URL.Query().Get("after"); text != "" {
 		var err error
 		if after, err = time.Parse(time.RFC3339Nano, text); err != nil {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be a time such as 2024-01-01T12:00:00Z").About("after")
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be a time such as 2024-01-01T12:00:00Z").WithTarget("after")
 		}
 	}
 	samples := l.Traffic.Since(after)
@@ -59,7 +59,7 @@ func (l *listener) listErrors(_ http.ResponseWriter, r *http.Request) (int, any,
 			groups = append(groups, observe.ReplicaGroup{ErrorGroup: observe.ErrorGroup{ErrorAnswer: a, Count: 1, First: a.Time}, Replica: l.Recent.Replica()})
 		}
 	default:
-		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "each", "it must be true or absent").About("each")
+		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "each", "it must be true or absent").WithTarget("each")
 	}
 	groups = groups[:min(limit, len(groups))]
 	callers := map[string][]string{}
@@ -177,7 +177,7 @@ func (l *listener) listDeletionMembers(_ http.ResponseWriter, r *http.Request) (
 	answer := api.DeletionMembers{Group: routing.GroupID(j.Subscription, j.Subject), Members: []api.DeletionMember{}}
 	kind := l.Jobs.Describe(j.Kind)
 	if kind.Remaining == nil {
-		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' is not a group deletion.", mux.Vars(r)["id"])
+		return 0, nil, arm.NewError(arm.Conflict).WithMessage("The job '%s' is not a group deletion.", mux.Vars(r)["id"])
 	}
 	members, err := kind.Remaining(r.Context(), j, mostMembers+1)
 	if err != nil {
@@ -218,7 +218,7 @@ func parseStrayName(name string) (s inventory.Stray, err error) {
 	}
 	parts := strings.SplitN(name, " ", 3)
 	if len(parts) < 3 {
-		return s, arm.NewError(arm.InvalidQueryParameter, "after", "it must be the token of a nextLink").About("after")
+		return s, arm.NewError(arm.InvalidQueryParameter, "after", "it must be the token of a nextLink").WithTarget("after")
 	}
 	s.Subscription, s.Region, s.Key = parts[0], parts[1], parts[2]
 	return s, nil

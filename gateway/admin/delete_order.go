@@ -13,7 +13,7 @@ import (
 func (l *listener) deleteOrder(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	sub := r.URL.Query().Get("subscription")
 	if !arm.ValidGUID(sub) {
-		return 0, nil, arm.NewError(arm.InvalidSubscriptionID, sub).About("subscription")
+		return 0, nil, arm.NewError(arm.InvalidSubscriptionID, sub).WithTarget("subscription")
 	}
 	orders, err := l.Store.Deletions.TypeOrders(r.Context(), sub)
 	if err != nil {

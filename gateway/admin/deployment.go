@@ -24,7 +24,7 @@ func (l *listener) showDeployment(_ http.ResponseWriter, r *http.Request) (int, 
 		found, err = kind.Breakdown(r.Context(), j)
 	}
 	if errors.Is(err, jobs.ErrNoBreakdown) {
-		return 0, nil, arm.NewError(arm.Conflict).Saying("The job '%s' has no deployment, or a later deployment has replaced it.", mux.Vars(r)["id"])
+		return 0, nil, arm.NewError(arm.Conflict).WithMessage("The job '%s' has no deployment, or a later deployment has replaced it.", mux.Vars(r)["id"])
 	}
 	if err != nil {
 		return 0, nil, err

@@ -114,7 +114,7 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 	query := r.URL.Query()
 	wanted := inventory.UnverifiedQuery{Subscription: query.Get("subscription"), After: query.Get("after")}
 	if wanted.Subscription != "" && !arm.ValidGUID(wanted.Subscription) {
-		return 0, nil, arm.NewError(arm.InvalidSubscriptionID, wanted.Subscription).About("subscription")
+		return 0, nil, arm.NewError(arm.InvalidSubscriptionID, wanted.Subscription).WithTarget("subscription")
 	}
 	var err error
 	if wanted.Limit, err = pageSize(query); err != nil {

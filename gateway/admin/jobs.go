@@ -76,11 +76,11 @@ func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 	}
 	if after := query.Get("after"); after != "" {
 		if wanted.AfterSubscription, wanted.AfterID, err = jobrow.ParseName(after); err != nil {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be the id of a job").About("after")
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be the id of a job").WithTarget("after")
 		}
 	}
 	if kinds := l.Jobs.Kinds(); wanted.Kind != "" && !slices.Contains(kinds, wanted.Kind) {
-		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "kind", "it must be one of "+strings.Join(kinds, ", ")).About("kind")
+		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "kind", "it must be one of "+strings.Join(kinds, ", ")).WithTarget("kind")
 	}
 	wanted.Limit++ // is there more?
 	found, err := l.Store.Jobs.List(r.Context(), wanted)
@@ -118,7 +118,7 @@ func (l *listener) namedJob(r *http.Request) (jobrow.Job, error) {
 }
 
 func noJob() *arm.Error {
-	return arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such job.")
+	return arm.NewError(arm.ResourceNotFound, "", "").WithMessage("There is no such job.")
 }
 
 // cancelJob cancels a job. Jobs that verify the index cannot be cancelled: they end when the
@@ -129,14 +129,14 @@ func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, 
 		return 0, nil, err
 	}
 	if !l.Jobs.Describe(j.Kind).Cancellable {
-		return 0, nil, arm.NewError(arm.Conflict).Saying("Jobs of this kind cannot be cancelled.")
+		return 0, nil, arm.NewError(arm.Conflict).WithMessage("Jobs of this kind cannot be cancelled.")
 	}
 	err = l.Store.CancelJob(r.Context(), j.Subscription, j.ID)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return 0, nil, noJob()
 	case errors.Is(err, jobrow.ErrEnded):
-		return 0, nil, arm.NewError(arm.Conflict).Saying("The job has ended.")
+		return 0, nil, arm.NewError(arm.Conflict).WithMessage("The job has ended.")
 	case err != nil:
 		return 0, nil, err
 	}

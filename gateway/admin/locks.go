@@ -23,7 +23,7 @@ func (l *listener) listLocks(_ http.ResponseWriter, r *http.Request) (int, any, 
 			return 0, nil, err
 		}
 		if !arm.EqualFold(path.Subscription(), sub.ID) {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "scope", "it must be in the subscription").About("scope")
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "scope", "it must be in the subscription").WithTarget("scope")
 		}
 		locks, err := l.Store.Locks.Over(r.Context(), sub.ID, path.String())
 		return http.StatusOK, listOf(locks, lockOf), err

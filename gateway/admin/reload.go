@@ -16,7 +16,7 @@ type Reloaded = api.Reloaded
 // reload reads the configuration again. If it has a fault, nothing changes.
 func (l *listener) reload(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	if l.Reload == nil {
-		return 0, nil, arm.NewError(arm.NotImplemented).Saying("This gateway was not started from a configuration file.")
+		return 0, nil, arm.NewError(arm.NotImplemented).WithMessage("This gateway was not started from a configuration file.")
 	}
 	reloaded, err := l.Reload(r.Context())
 	if faults, ok := errors.AsType[config.Faults](err); ok {
@@ -31,13 +31,13 @@ func (l *listener) reload(_ http.ResponseWriter, r *http.Request) (int, any, err
 // badConfiguration returns an error with a detail for each fault. The target of a detail is
 // the file and line.
 func badConfiguration(faults config.Faults) *arm.Error {
-	refusal := arm.NewError(arm.InvalidRequestContent, "").Saying("The configuration is unchanged. %s", faults.Error())
+	refusal := arm.NewError(arm.InvalidRequestContent, "").WithMessage("The configuration is unchanged. %s", faults.Error())
 	for _, f := range faults {
 		at := f.File
 		if f.Line > 0 {
 			at = fmt.Sprintf("%s:%d", f.File, f.Line)
 		}
-		refusal.Details = append(refusal.Details, *arm.NewError(arm.InvalidRequestContent, "").Saying("%s", f.Error()).About(at))
+		refusal.Details = append(refusal.Details, *arm.NewError(arm.InvalidRequestContent, "").WithMessage("%s", f.Error()).WithTarget(at))
 	}
 	return refusal
 }

@@ -71,7 +71,7 @@ func (l *listener) detailOf(ctx context.Context, path *arm.Path) (shown api.Reso
 func pathNamed(id, parameter string) (*arm.Path, error) {
 	path := &arm.Path{}
 	if path.Parse(arm.PathOf(id)) != nil || !arm.ValidGUID(path.Subscription()) {
-		return nil, arm.NewError(arm.InvalidQueryParameter, parameter, "it must be the ID of a subscription, or of a group or resource in one").About(parameter)
+		return nil, arm.NewError(arm.InvalidQueryParameter, parameter, "it must be the ID of a subscription, or of a group or resource in one").WithTarget(parameter)
 	}
 	return path, nil
 }

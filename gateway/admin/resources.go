@@ -61,11 +61,11 @@ func (l *listener) namedSubscription(r *http.Request) (sub inventory.Subscriptio
 	query := r.URL.Query()
 	id := query.Get("subscription")
 	if !arm.ValidGUID(id) {
-		return sub, 0, arm.NewError(arm.InvalidSubscriptionID, id).About("subscription")
+		return sub, 0, arm.NewError(arm.InvalidSubscriptionID, id).WithTarget("subscription")
 	}
 	switch sub, err = l.Store.Subscription(r.Context(), arm.Fold(id)); {
 	case errors.Is(err, inventory.ErrNotFound):
-		return sub, 0, arm.NewError(arm.SubscriptionNotFound, id).About("subscription")
+		return sub, 0, arm.NewError(arm.SubscriptionNotFound, id).WithTarget("subscription")
 	case err != nil:
 		return sub, 0, fmt.Errorf("read a subscription: %w", err)
 	}
@@ -84,7 +84,7 @@ func (l *listener) checkRegion(region string) error {
 	}
 	return arm.NewError(arm.InvalidQueryParameter, "region", "it must be one of "+strings.Join(names, ", ")+", or a region in which the subscription "+
 		"has rows").
-		About("region")
+		WithTarget("region")
 }
 
 func rowOf(row *inventory.Resource) api.Resource {

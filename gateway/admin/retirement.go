@@ -24,7 +24,7 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 	}
 	region := arm.Location(mux.Vars(r)["region"])
 	if !arm.ValidLocation(region) {
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, "the name of a region has at most 63 letters and digits").About("region")
+		return 0, nil, arm.NewError(arm.InvalidRequestContent, "the name of a region has at most 63 letters and digits").WithTarget("region")
 	}
 	inMap := l.Config.Map.HasRegion(region)
 	if sent.DryRun {
@@ -34,14 +34,14 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 		return http.StatusOK, shown, err
 	}
 	if inMap {
-		return 0, nil, arm.NewError(arm.Conflict).Saying("The location '%s' is still in the map. Remove it from the regions and from the "+
-			"endpoints of all providers before you retire it.", region).About("region")
+		return 0, nil, arm.NewError(arm.Conflict).WithMessage("The location '%s' is still in the map. Remove it from the regions and from the "+
+			"endpoints of all providers before you retire it.", region).WithTarget("region")
 	}
 	found, err := l.Store.RetireRegion(r.Context(), region)
 	if busy, ok := errors.AsType[*inventory.CallsUnderWayError](err); ok {
-		fault := arm.NewError(arm.Conflict).Saying("Calls to the location '%s' may be in progress until %s. Reload all gateways, and retire it "+
+		fault := arm.NewError(arm.Conflict).WithMessage("Calls to the location '%s' may be in progress until %s. Reload all gateways, and retire it "+
 			"after that.",
-			region, busy.Until.UTC().Format(time.RFC3339)).About("region")
+			region, busy.Until.UTC().Format(time.RFC3339)).WithTarget("region")
 		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(l.Store.Now()), arm.MaxRetryAfter))
 		return 0, nil, fault
 	}

@@ -21,7 +21,7 @@ func (l *listener) checkRoles(w http.ResponseWriter, r *http.Request) (int, any,
 	}
 	for _, id := range append([]string{sent.PrincipalID}, sent.Groups...) {
 		if !arm.ValidGUID(id) {
-			return 0, nil, arm.NewError(arm.InvalidRequestContent, "a principal and its groups must be GUIDs").About("principalId")
+			return 0, nil, arm.NewError(arm.InvalidRequestContent, "a principal and its groups must be GUIDs").WithTarget("principalId")
 		}
 	}
 	if err := checkQuestion(sent.TenantID, sent.Action, sent.Scope); err != nil {

@@ -91,7 +91,7 @@ func checkQuery(o *api.Operation, handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) (int, any, error) {
 		for name := range r.URL.Query() {
 			if !slices.Contains(known, name) {
-				return 0, nil, arm.NewError(arm.InvalidQueryParameter, name, "there is "+cmp.Or(strings.Join(known, ", "), "none")).About(name)
+				return 0, nil, arm.NewError(arm.InvalidQueryParameter, name, "there is "+cmp.Or(strings.Join(known, ", "), "none")).WithTarget(name)
 			}
 		}
 		return handle(w, r)

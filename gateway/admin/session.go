@@ -149,7 +149,7 @@ func (l *listener) scheme(r *http.Request) string {
 		return "https"
 	}
 	if forwarded := r.Header.Values("X-Forwarded-Proto"); len(forwarded) == 1 && forwarded[0] == "https" &&
-		tracing.Within(l.Config.Server.TrustedProxies, peerOf(r)) {
+		tracing.ContainsAddress(l.Config.Server.TrustedProxies, peerOf(r)) {
 		return "https"
 	}
 	return "http"

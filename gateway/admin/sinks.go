@@ -81,7 +81,7 @@ func (l *listener) sinkNamed(name string) (*webhook.Sink, error) {
 	if s := l.Sinks.Sink(name); s != nil {
 		return s, nil
 	}
-	return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such sink.")
+	return nil, arm.NewError(arm.ResourceNotFound, "", "").WithMessage("There is no such sink.")
 }
 
 // testSink sends one event of the type Portico.Test, without retries, and shows the outcome.
@@ -120,7 +120,7 @@ func sinkPage[T any](
 	after := int64(0)
 	if text := query.Get("after"); text != "" {
 		if after, err = eventNumber(text); err != nil {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be the id of an event").About("after")
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it must be the id of an event").WithTarget("after")
 		}
 	}
 	found, err := l.Store.Sinks.Events(r.Context(), s.Name, state, after, limit+1)
@@ -247,5 +247,5 @@ func eventNumber(text string) (int64, error) {
 func eventID(number int64) string { return strconv.FormatInt(number, 10) }
 
 func noLetter() *arm.Error {
-	return arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such dead letter.")
+	return arm.NewError(arm.ResourceNotFound, "", "").WithMessage("There is no such dead letter.")
 }

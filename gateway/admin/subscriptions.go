@@ -56,12 +56,12 @@ func (l *listener) putSubscription(w http.ResponseWriter, r *http.Request) (int,
 	}
 	stored, created, err := l.Store.PutSubscription(r.Context(), wanted, l.Targets...)
 	if absent, ok := errors.AsType[*inventory.UnnotifiedRegionsError](err); ok {
-		return 0, nil, arm.NewError(arm.Conflict).Saying("The subscription '%s' was deleted while the map had no endpoint in '%s', so that "+
+		return 0, nil, arm.NewError(arm.Conflict).WithMessage("The subscription '%s' was deleted while the map had no endpoint in '%s', so that "+
 			"location was not notified. Configure the location again, or, if it is gone for good, retire it: portico retire %s",
-			id, strings.Join(absent.Regions, "', '"), absent.Regions[0]).About("state")
+			id, strings.Join(absent.Regions, "', '"), absent.Regions[0]).WithTarget("state")
 	}
 	if errors.Is(err, inventory.ErrErasing) {
-		fault := arm.NewError(arm.Conflict).Saying("The subscription '%s' is still being deleted: not every provider has confirmed the deletion.", id).About("state")
+		fault := arm.NewError(arm.Conflict).WithMessage("The subscription '%s' is still being deleted: not every provider has confirmed the deletion.", id).WithTarget("state")
 		fault.RetryAfter = erasureRetry
 		return 0, nil, fault
 	}
@@ -102,15 +102,15 @@ func readSubscription(w http.ResponseWriter, r *http.Request, id string) (s inve
 	state, err := inventory.ParseSubscriptionState(sent.State)
 	switch {
 	case err != nil:
-		return s, arm.NewError(arm.InvalidRequestContent, err.Error()).About("state")
+		return s, arm.NewError(arm.InvalidRequestContent, err.Error()).WithTarget("state")
 	case !arm.ValidGUID(sent.TenantID):
-		return s, arm.NewError(arm.InvalidRequestContent, "tenantId must be a GUID").About("tenantId")
+		return s, arm.NewError(arm.InvalidRequestContent, "tenantId must be a GUID").WithTarget("tenantId")
 	case sent.ID != "" && !arm.EqualFold(sent.ID, id):
-		return s, arm.NewError(arm.InvalidRequestContent, "id must match the URL").About("id")
+		return s, arm.NewError(arm.InvalidRequestContent, "id must match the URL").WithTarget("id")
 	}
 	for _, full := range sent.Features {
 		if _, _, ok := arm.CutFeature(full); !ok {
-			return s, arm.NewError(arm.InvalidRequestContent, "registeredFeatures must have the form Namespace/name").About("registeredFeatures")
+			return s, arm.NewError(arm.InvalidRequestContent, "registeredFeatures must have the form Namespace/name").WithTarget("registeredFeatures")
 		}
 	}
 	return inventory.Subscription{

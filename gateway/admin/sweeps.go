@@ -20,11 +20,11 @@ func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any,
 	order := sweep.Order{DryRun: sent.DryRun}
 	if sent.Subscription != "" {
 		if !arm.ValidGUID(sent.Subscription) {
-			return 0, nil, arm.NewError(arm.InvalidSubscriptionID, sent.Subscription).About("subscription")
+			return 0, nil, arm.NewError(arm.InvalidSubscriptionID, sent.Subscription).WithTarget("subscription")
 		}
 		known, err := l.Store.Subscription(r.Context(), sent.Subscription)
 		if errors.Is(err, inventory.ErrNotFound) {
-			return 0, nil, arm.NewError(arm.SubscriptionNotFound, sent.Subscription).About("subscription")
+			return 0, nil, arm.NewError(arm.SubscriptionNotFound, sent.Subscription).WithTarget("subscription")
 		}
 		if err != nil {
 			return 0, nil, fmt.Errorf("read the subscription of a sweep: %w", err)

@@ -64,7 +64,7 @@ func (l *listener) unlistedDoubt(at sweep.Uncovered, r sweep.UncoveredRegion) ap
 		w.Message = "The region has not been listed completely since the store was restored, so the index may lack some of its resources."
 	}
 	switch {
-	case len(r.Silent) > 0:
+	case len(r.Unreachable) > 0:
 		w.Message += " It did not answer the latest call. Until it does, no resource can be created in the subscription that might already exist " +
 			"there."
 	case len(r.Types) > 0:

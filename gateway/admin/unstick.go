@@ -84,21 +84,21 @@ func checkOrder(o *api.UnstickOrder) error {
 	case named != 1:
 		return arm.NewError(arm.InvalidRequestContent, "exactly one of id, job, operation, fence and sink is required")
 	case !slices.Contains([]string{api.Ask, api.GiveUp, api.Forget}, o.Step):
-		return arm.NewError(arm.InvalidRequestContent, "step must be ask, giveUp or forget").About("step")
+		return arm.NewError(arm.InvalidRequestContent, "step must be ask, giveUp or forget").WithTarget("step")
 	case o.Region != "" && o.ID == "":
-		return arm.NewError(arm.InvalidRequestContent, "region can be combined only with id").About("region")
+		return arm.NewError(arm.InvalidRequestContent, "region can be combined only with id").WithTarget("region")
 	case o.Resource != "" && o.Job == "" && o.Operation == "":
-		return arm.NewError(arm.InvalidRequestContent, "resource can be combined only with job or operation").About("resource")
+		return arm.NewError(arm.InvalidRequestContent, "resource can be combined only with job or operation").WithTarget("resource")
 	case o.Event != "" && o.Sink == "":
-		return arm.NewError(arm.InvalidRequestContent, "event can be combined only with sink").About("event")
+		return arm.NewError(arm.InvalidRequestContent, "event can be combined only with sink").WithTarget("event")
 	case o.DryRun:
 		return nil
 	case o.Step == api.GiveUp && o.Sink != "" && strings.TrimSpace(o.Reason) == "":
-		return arm.NewError(arm.InvalidRequestContent, "giving up an event requires a reason").About("reason")
+		return arm.NewError(arm.InvalidRequestContent, "giving up an event requires a reason").WithTarget("reason")
 	case o.Step == api.Forget && strings.TrimSpace(o.Reason) == "":
-		return arm.NewError(arm.InvalidRequestContent, "forgetting requires a reason").About("reason")
+		return arm.NewError(arm.InvalidRequestContent, "forgetting requires a reason").WithTarget("reason")
 	case len(o.Reason) > longestReason || strings.ContainsFunc(o.Reason, func(c rune) bool { return !unicode.IsPrint(c) }):
-		return arm.NewError(arm.InvalidRequestContent, "a reason is printable text of at most 512 bytes").About("reason")
+		return arm.NewError(arm.InvalidRequestContent, "a reason is printable text of at most 512 bytes").WithTarget("reason")
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (s *stuck) run(ctx context.Context, step string) (api.Unstuck, error) {
 // unsupported returns a step that is always refused, with a text.
 func unsupported(text string, args ...any) func(context.Context) (api.Unstuck, error) {
 	return func(context.Context) (api.Unstuck, error) {
-		return api.Unstuck{}, arm.NewError(arm.Conflict).Saying(text, args...)
+		return api.Unstuck{}, arm.NewError(arm.Conflict).WithMessage(text, args...)
 	}
 }
 
@@ -159,10 +159,10 @@ func (l unsticker) findStuck(ctx context.Context, o *api.UnstickOrder) (*stuck, 
 func (l unsticker) stuckID(id string) (*routing.Request, error) {
 	q, fault := routing.ClassifyID(l.Config.Map, http.MethodGet, id)
 	if fault != nil {
-		return nil, fault.About("id")
+		return nil, fault.WithTarget("id")
 	}
 	if q.Path.Group() == "" || q.Path.Hops() == 0 && q.Path.Len() != 4 {
-		return nil, arm.NewError(arm.InvalidRequestContent, "id must be the ID of a resource group, or of a resource in one").About("id")
+		return nil, arm.NewError(arm.InvalidRequestContent, "id must be the ID of a resource group, or of a resource in one").WithTarget("id")
 	}
 	return q, nil
 }
@@ -172,15 +172,15 @@ func (l unsticker) stuckID(id string) (*routing.Request, error) {
 func (l unsticker) stuckOperation(ctx context.Context, text, part string) (*stuck, error) {
 	at, err := url.Parse(text)
 	if err != nil || !strings.HasPrefix(at.Path, "/") {
-		return nil, arm.NewError(arm.InvalidRequestContent, "operation must be the URL that its client polls").About("operation")
+		return nil, arm.NewError(arm.InvalidRequestContent, "operation must be the URL that its client polls").WithTarget("operation")
 	}
 	q, fault := routing.Classify(l.Config.Map, http.MethodGet, at.EscapedPath(), at.RawQuery)
 	if fault != nil && q.Path.Len() == 0 {
-		return nil, fault.About("operation")
+		return nil, fault.WithTarget("operation")
 	}
 	record, err := l.operationAt(ctx, q)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("The operation is unknown, or it is not followed.")
+		return nil, arm.NewError(arm.ResourceNotFound, "", "").WithMessage("The operation is unknown, or it is not followed.")
 	}
 	if err != nil {
 		return nil, err
@@ -214,16 +214,16 @@ func (l unsticker) refusal(err error, name string) error {
 	obstacle, ok := errors.AsType[*inventory.ObstacleError](err)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return arm.NewError(arm.ResourceNotFound, "", "").Saying("It has no pending work.").About(name)
+		return arm.NewError(arm.ResourceNotFound, "", "").WithMessage("It has no pending work.").WithTarget(name)
 	case errors.Is(err, jobrow.ErrEnded), errors.Is(err, jobrow.ErrLeaseLost):
-		return arm.NewError(arm.Conflict).Saying("The job has ended, or is running right now.").About(name)
+		return arm.NewError(arm.Conflict).WithMessage("The job has ended, or is running right now.").WithTarget(name)
 	case !ok:
 		return err
 	}
 	text := obstacleTexts[obstacle.Obstacle]
-	fault := arm.NewError(arm.Conflict).Saying("%s", text).About(name)
+	fault := arm.NewError(arm.Conflict).WithMessage("%s", text).WithTarget(name)
 	if !obstacle.Until.IsZero() {
-		fault = fault.Saying("%s It ends at %s at the latest.", text, obstacle.Until.UTC().Format(time.RFC3339))
+		fault = fault.WithMessage("%s It ends at %s at the latest.", text, obstacle.Until.UTC().Format(time.RFC3339))
 		fault.RetryAfter = max(time.Second, obstacle.Until.Sub(l.Store.Now()))
 	}
 	return fault

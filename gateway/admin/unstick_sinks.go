@@ -31,7 +31,7 @@ func (l unsticker) stuckSink(name, event, reason string) (*stuck, error) {
 	}
 	number, err := eventNumber(event)
 	if err != nil {
-		return nil, arm.NewError(arm.InvalidRequestContent, "event must be a sequence number").About("event")
+		return nil, arm.NewError(arm.InvalidRequestContent, "event must be a sequence number").WithTarget("event")
 	}
 	return &stuck{
 		name:   "sink/" + s.Name + "/" + eventID(number),
@@ -91,7 +91,7 @@ func (l unsticker) giveUpEvent(ctx context.Context, s *webhook.Sink, number int6
 	default:
 		return done, l.notWaiting(ctx, s, number)
 	}
-	return done, arm.NewError(arm.Conflict).Saying("%s", text)
+	return done, arm.NewError(arm.Conflict).WithMessage("%s", text)
 }
 
 // notWaiting returns the error for an event that does not wait.
@@ -101,18 +101,18 @@ func (l unsticker) notWaiting(ctx context.Context, s *webhook.Sink, number int64
 	case err != nil:
 		return fmt.Errorf("read the dead letters of a sink: %w", err)
 	case slices.ContainsFunc(dead, func(e eventlog.SinkEvent) bool { return e.Number == number }):
-		return arm.NewError(arm.Conflict).Saying("The event was already given up: replay it, or forget it.")
+		return arm.NewError(arm.Conflict).WithMessage("The event was already given up: replay it, or forget it.")
 	}
-	return arm.NewError(arm.ResourceNotFound, "", "").Saying("The event is not waiting: the sink has received it, excludes it, or has not read " +
+	return arm.NewError(arm.ResourceNotFound, "", "").WithMessage("The event is not waiting: the sink has received it, excludes it, or has not read " +
 		"it yet.")
 }
 
 func sinkRefusal(err error) error {
 	if behind, ok := errors.AsType[*webhook.BehindError](err); ok {
-		return arm.NewError(arm.Conflict).Saying("The event waits for the event %d of the same resource: give that up first.", behind.First)
+		return arm.NewError(arm.Conflict).WithMessage("The event waits for the event %d of the same resource: give that up first.", behind.First)
 	}
 	if errors.Is(err, webhook.ErrNotTaken) {
-		fault := arm.NewError(arm.ServiceUnavailable, "").Saying("No replica that delivers to the sink took the order in time. Nothing was done.")
+		fault := arm.NewError(arm.ServiceUnavailable, "").WithMessage("No replica that delivers to the sink took the order in time. Nothing was done.")
 		fault.RetryAfter = orderRetry
 		return fault
 	}

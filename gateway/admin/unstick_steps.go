@@ -41,8 +41,8 @@ func (l unsticker) stuckResource(ctx context.Context, sub, id string) (*stuck, e
 		return nil, fmt.Errorf("read what a resource waits for: %w", err)
 	}
 	if u.Row == nil && len(u.Writes) == 0 {
-		return nil, arm.NewError(arm.ResourceNotFound, "", "").Saying("The index has no such resource. For a fence or a stray, say so in the " +
-			"request.").About(id)
+		return nil, arm.NewError(arm.ResourceNotFound, "", "").WithMessage("The index has no such resource. For a fence or a stray, say so in the " +
+			"request.").WithTarget(id)
 	}
 	return &stuck{
 		name: id,
@@ -137,11 +137,11 @@ func (l unsticker) stuckGroup(ctx context.Context, q *routing.Request) (*stuck, 
 	case err != nil:
 		return nil, fmt.Errorf("read a stuck group: %w", err)
 	case g.State != index.GroupDeleting && g.State != index.GroupMoving:
-		return nil, arm.NewError(arm.Conflict).Saying("The resource group has no pending work.")
+		return nil, arm.NewError(arm.Conflict).WithMessage("The resource group has no pending work.")
 	}
 	j, err := l.Store.Jobs.Get(ctx, g.Subscription, g.Generation)
 	if errors.Is(err, inventory.ErrNotFound) && g.State == index.GroupMoving {
-		return nil, arm.NewError(arm.Conflict).Saying("The move is a job of the group that the resources come from: use the ID of that group.")
+		return nil, arm.NewError(arm.Conflict).WithMessage("The move is a job of the group that the resources come from: use the ID of that group.")
 	}
 	if err != nil {
 		return nil, l.refusal(err, q.Path.String())
@@ -163,7 +163,7 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part s
 	case err != nil:
 		return nil, fmt.Errorf("read a stuck job: %w", err)
 	case j.State.Ended():
-		return nil, arm.NewError(arm.Conflict).Saying("The job has ended.")
+		return nil, arm.NewError(arm.Conflict).WithMessage("The job has ended.")
 	}
 	kind := l.Jobs.Describe(j.Kind)
 	if part != "" {
@@ -200,7 +200,7 @@ func (l unsticker) stuckJob(ctx context.Context, sub string, id [16]byte, part s
 // stuckPart returns the part of a job that works on a resource.
 func (l unsticker) stuckPart(kind jobs.Description, j jobrow.Job, resource string) (*stuck, error) {
 	if kind.GiveUpPart == nil {
-		return nil, arm.NewError(arm.Conflict).Saying("A job of the kind %s has no steps for single resources: leave out the resource.", j.Kind)
+		return nil, arm.NewError(arm.Conflict).WithMessage("A job of the kind %s has no steps for single resources: leave out the resource.", j.Kind)
 	}
 	const refusal = "A step can only be given up: leave out the resource."
 	return &stuck{

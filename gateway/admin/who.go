@@ -58,11 +58,11 @@ func (l *listener) whoMay(w http.ResponseWriter, r *http.Request) (int, any, err
 func checkQuestion(tenant, action, scope string) error {
 	switch {
 	case tenant != "" && !arm.ValidGUID(tenant):
-		return arm.NewError(arm.InvalidRequestContent, "tenant must be a GUID").About("tenantId")
+		return arm.NewError(arm.InvalidRequestContent, "tenant must be a GUID").WithTarget("tenantId")
 	case action == "":
-		return arm.NewError(arm.InvalidRequestContent, "action is missing").About("action")
+		return arm.NewError(arm.InvalidRequestContent, "action is missing").WithTarget("action")
 	case !arm.ValidScope(scope):
-		return arm.NewError(arm.InvalidRequestContent, "scope must be /, or the ID of a subscription, a group or a resource").About("scope")
+		return arm.NewError(arm.InvalidRequestContent, "scope must be /, or the ID of a subscription, a group or a resource").WithTarget("scope")
 	}
 	return nil
 }
@@ -72,7 +72,7 @@ func (l *listener) scopeOf(ctx context.Context, question api.RoleQuestion) (assi
 	id := routing.SubscriptionOf(question.Scope)
 	if id == "" {
 		if question.TenantID == "" {
-			return assignments.Scope{}, arm.NewError(arm.InvalidRequestContent, "a scope outside of subscriptions needs a tenant").About("tenantId")
+			return assignments.Scope{}, arm.NewError(arm.InvalidRequestContent, "a scope outside of subscriptions needs a tenant").WithTarget("tenantId")
 		}
 		return assignments.Scope{TenantID: arm.Fold(question.TenantID), ID: roles.TenantScope}, nil
 	}

@@ -75,11 +75,11 @@ func (t Target) Refusal(err error) *arm.Error {
 	case errors.As(err, &locked):
 		return t.lockedError(locked)
 	case errors.Is(err, inventory.ErrSubscriptionNotFound):
-		return arm.NewError(arm.SubscriptionNotFound, t.Subscription).About("subscriptionId")
+		return arm.NewError(arm.SubscriptionNotFound, t.Subscription).WithTarget("subscriptionId")
 	case errors.As(err, new(*inventory.SubscriptionStateError)):
-		return arm.NewError(arm.ReadOnlyDisabledSubscription, t.Subscription).About("subscriptionId")
+		return arm.NewError(arm.ReadOnlyDisabledSubscription, t.Subscription).WithTarget("subscriptionId")
 	case errors.Is(err, index.ErrGroupNotFound):
-		return arm.NewError(arm.ResourceGroupNotFound, t.Group).About("resourceGroupName")
+		return arm.NewError(arm.ResourceGroupNotFound, t.Group).WithTarget("resourceGroupName")
 	case errors.As(err, &group):
 		return routing.GroupClosed(group.State, t.Group)
 	}
@@ -95,7 +95,7 @@ func (t Target) lockedError(by *inventory.LockedError) *arm.Error {
 	}
 	scopes := by.Scopes()
 	scopes = scopes[:min(len(scopes), mostScopes)]
-	return arm.NewError(arm.ScopeLocked, t.ID, what, strings.Join(scopes, ",")).About(t.ID)
+	return arm.NewError(arm.ScopeLocked, t.ID, what, strings.Join(scopes, ",")).WithTarget(t.ID)
 }
 
 // ConflictRetry is the time after which a client may retry after a temporary conflict.
@@ -104,7 +104,7 @@ const ConflictRetry = 10 * time.Second
 // Busy returns the error for a resource that another request is changing, or whose state
 // its provider has yet to confirm.
 func Busy(id string) *arm.Error {
-	fault := arm.NewError(arm.Conflict).About(id)
+	fault := arm.NewError(arm.Conflict).WithTarget(id)
 	fault.RetryAfter = ConflictRetry
 	return fault
 }

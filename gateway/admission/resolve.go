@@ -20,7 +20,7 @@ type Resolver struct {
 
 // Finder searches for a resource that the index does not know, as [locate.Finder] does.
 type Finder interface {
-	Find(ctx context.Context, caller probe.Caller, sought routing.Sought) error
+	Find(ctx context.Context, caller probe.Caller, sought routing.SearchedResource) error
 }
 
 // Resolve decides which region serves q for the caller of x. If that depends on a
@@ -30,7 +30,7 @@ func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing
 	for {
 		d, err := r.Router.Resolve(ctx, q, x.Principal, body, searched...)
 		if err == nil {
-			x.Decided(d)
+			x.RecordDecision(d)
 			return d, nil
 		}
 		needed, ok := errors.AsType[*routing.SearchNeededError](err)
@@ -38,17 +38,17 @@ func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing
 			return d, err
 		}
 		if x.Trail != nil {
-			x.Trail.Sought = append(x.Trail.Sought, needed.Sought)
+			x.Trail.Searched = append(x.Trail.Searched, needed.Resource)
 		}
-		if err := r.Finder.Find(ctx, CallerOf(x), needed.Sought); err != nil {
+		if err := r.Finder.Find(ctx, CallerOf(x), needed.Resource); err != nil {
 			return d, err
 		}
-		searched = append(searched, needed.Sought.Key)
+		searched = append(searched, needed.Resource.Key)
 	}
 }
 
-// ByStore returns a resolver that takes every answer from the store, not from memory.
-func (r *Resolver) ByStore() *Resolver {
+// FromStore returns a resolver that takes every answer from the store, not from memory.
+func (r *Resolver) FromStore() *Resolver {
 	router, byStore := *r.Router, *r
 	router.Scopes, byStore.Router = nil, &router
 	return &byStore

@@ -26,13 +26,13 @@ import (
 type Assignments interface {
 	// GrantsAt returns the grants of a caller in a subscription of its tenant that matter
 	// for a scope there; without a subscription, at the tenant.
-	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string) (roles.Held, error)
+	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string) (roles.CallerGrants, error)
 }
 
 // Memory reads role assignments without asking the store if it can.
 type Memory interface {
 	// GrantsAt does what GrantsAt of Assignments does, but may be out of date.
-	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time) (held roles.Held, remembered bool, err error)
+	GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time) (held roles.CallerGrants, remembered bool, err error)
 	// Grants returns all grants of a caller at, above and below a subscription of its
 	// tenant. They are not out of date.
 	Grants(ctx context.Context, tenant, subscription string, who access.Principal, now time.Time) (roles.Grants, error)
@@ -64,7 +64,7 @@ func (a *Authorizer) Enforced() bool { return a.enforced }
 // SubscriptionNotFound if the caller has no role in the scope's subscription; or a
 // failure of the store.
 func (a *Authorizer) Check(ctx context.Context, x *exchange.Exchange, action, scope string) error {
-	_, err := a.Ask(ctx, x, Question{Action: action, Scope: scope})
+	_, err := a.Decide(ctx, x, Question{Action: action, Scope: scope})
 	return err
 }
 
@@ -72,7 +72,7 @@ func (a *Authorizer) Check(ctx context.Context, x *exchange.Exchange, action, sc
 // action: nil for all of it. If it may see nothing, the error is the one that Check
 // returns.
 func (a *Authorizer) Readable(ctx context.Context, x *exchange.Exchange, action, scope string) (*Readable, error) {
-	return a.Ask(ctx, x, Question{Action: action, Scope: scope, Partly: true})
+	return a.Decide(ctx, x, Question{Action: action, Scope: scope, Partly: true})
 }
 
 // Question is an action that a caller needs a role for.
@@ -85,10 +85,10 @@ type Question struct {
 	Excused func(context.Context, *exchange.Exchange) (bool, error)
 }
 
-// Ask answers a question of the request x. It returns nil if the caller may do the
+// Decide answers a question of the request x. It returns nil if the caller may do the
 // action, a part if it may do it only at parts of the scope, or the error of
 // [Authorizer.Check].
-func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, need Question) (*Readable, error) {
+func (a *Authorizer) Decide(ctx context.Context, x *exchange.Exchange, need Question) (*Readable, error) {
 	if !a.enforced || need.Action == "" {
 		return nil, nil
 	}
@@ -111,7 +111,7 @@ func (a *Authorizer) Ask(ctx context.Context, x *exchange.Exchange, need Questio
 	recordGrant(x, need.Action, grant, err)
 	if x.Trail != nil {
 		x.Trail.RoleChecks = append(x.Trail.RoleChecks, exchange.RoleCheck{
-			Action: need.Action, Scope: need.Scope, Grant: grant, Partly: part != nil, Err: err, Held: slices.Concat(q.owned, q.granted.Grants),
+			Action: need.Action, Scope: need.Scope, Grant: grant, Partly: part != nil, Err: err, Grants: slices.Concat(q.owned, q.granted.Grants),
 		})
 	}
 	return part, err
@@ -133,9 +133,9 @@ func (a *Authorizer) Explain(ctx context.Context, who access.Principal, action, 
 	return a.decide(ctx, &question{who: who, action: action, scope: scope})
 }
 
-// MayStill does what Check does for work that continues after the caller's request was
+// CheckPrincipal does what Check does for work that continues after the caller's request was
 // answered.
-func (a *Authorizer) MayStill(ctx context.Context, who access.Principal, action, scope string) error {
+func (a *Authorizer) CheckPrincipal(ctx context.Context, who access.Principal, action, scope string) error {
 	_, err := a.Explain(ctx, who, action, scope)
 	return err
 }
@@ -148,19 +148,19 @@ type question struct {
 
 	// The grants that decided.
 	owned   roles.Grants
-	granted roles.Held
+	granted roles.CallerGrants
 }
 
 // decide answers a question, from memory if possible. It returns the grant that allows
 // the action, or an error that denies it.
 func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, error) {
-	q.owned, q.granted = a.owners.grantsOf(&q.who), roles.Held{Whole: true}
+	q.owned, q.granted = a.owners.grantsOf(&q.who), roles.CallerGrants{Whole: true}
 	if grant, ok := q.owned.Find(q.action, q.scope); ok {
 		return grant, nil
 	}
 	subscription := routing.SubscriptionOf(q.scope)
 	if subscription != "" && !arm.ValidGUID(subscription) {
-		return roles.Grant{}, arm.NewError(arm.InvalidSubscriptionID, subscription).About("subscriptionId")
+		return roles.Grant{}, arm.NewError(arm.InvalidSubscriptionID, subscription).WithTarget("subscriptionId")
 	}
 	var err error
 	remembered := !q.received.IsZero()
@@ -187,7 +187,7 @@ func (a *Authorizer) decide(ctx context.Context, q *question) (roles.Grant, erro
 // refusal returns the error for a caller without a grant.
 func (q *question) refusal(subscription string) error {
 	if subscription != "" && !q.granted.Any() && !concerns(q.owned, subscription) {
-		return arm.NewError(arm.SubscriptionNotFound, subscription).About("subscriptionId")
+		return arm.NewError(arm.SubscriptionNotFound, subscription).WithTarget("subscriptionId")
 	}
 	return Denial(q.who, q.action, q.scope)
 }
@@ -243,9 +243,9 @@ func recordGrant(x *exchange.Exchange, action string, grant roles.Grant, err err
 	}
 }
 
-// Held returns the roles that the caller of x has at or above a scope, as the store knows
+// RolesAt returns the roles that the caller of x has at or above a scope, as the store knows
 // them. If roles are not enforced, it returns only the role that allows everything.
-func (a *Authorizer) Held(ctx context.Context, x *exchange.Exchange, scope string) ([]*roles.Role, error) {
+func (a *Authorizer) RolesAt(ctx context.Context, x *exchange.Exchange, scope string) ([]*roles.Role, error) {
 	if !a.enforced {
 		return []*roles.Role{ownerRole()}, nil
 	}
@@ -255,7 +255,7 @@ func (a *Authorizer) Held(ctx context.Context, x *exchange.Exchange, scope strin
 	}
 	var held []*roles.Role
 	for _, g := range slices.Concat(a.owners.grantsOf(&x.Principal), granted.Grants) {
-		if g.Holds(scope) {
+		if g.AppliesAt(scope) {
 			held = append(held, g.Role)
 		}
 	}

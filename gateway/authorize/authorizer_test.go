@@ -42,21 +42,21 @@ type inventory struct {
 	by            time.Time // the age of memory was judged
 }
 
-func (i *inventory) GrantsAt(_ context.Context, _, _ string, _ access.Principal, scope string) (roles.Held, error) {
+func (i *inventory) GrantsAt(_ context.Context, _, _ string, _ access.Principal, scope string) (roles.CallerGrants, error) {
 	i.reads++
 	return i.held(i.store, scope), i.failure
 }
 
-func (i *inventory) held(all roles.Grants, scope string) roles.Held {
+func (i *inventory) held(all roles.Grants, scope string) roles.CallerGrants {
 	if !i.many {
-		return roles.Held{Grants: all, Whole: true}
+		return roles.CallerGrants{Grants: all, Whole: true}
 	}
-	return roles.Held{Grants: slices.DeleteFunc(slices.Clone(all), func(g roles.Grant) bool { return !g.Holds(scope) })}
+	return roles.CallerGrants{Grants: slices.DeleteFunc(slices.Clone(all), func(g roles.Grant) bool { return !g.AppliesAt(scope) })}
 }
 
 type remembered struct{ *inventory }
 
-func (r remembered) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time) (roles.Held, bool, error) {
+func (r remembered) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string, now time.Time) (roles.CallerGrants, bool, error) {
 	r.by = now
 	if r.remembers {
 		return r.held(r.memory, scope), true, nil
@@ -140,7 +140,7 @@ func TestWhatMemoryDeniesIsReadFromTheStore(t *testing.T) {
 		}
 	}
 	in := inventory{memory: reader, remembers: true}
-	if err := authorizer(&in).MayStill(t.Context(), as(ann).Principal, read, group); code(err) != arm.SubscriptionNotFound {
+	if err := authorizer(&in).CheckPrincipal(t.Context(), as(ann).Principal, read, group); code(err) != arm.SubscriptionNotFound {
 		t.Errorf("work that goes on: %v", err) // the store has taken it away
 	}
 	if part, err := authorizer(&in).Readable(t.Context(), as(ann), read, subscription); part != nil || code(err) != arm.SubscriptionNotFound {
@@ -169,7 +169,7 @@ func TestStoreThatFails(t *testing.T) {
 		t.Error(err)
 	}
 	excused := func(context.Context, *exchange.Exchange) (bool, error) { return true, nil }
-	if _, err := a.Ask(t.Context(), as(ann), Question{Action: read, Scope: group, Excused: excused}); !errors.Is(err, failure) {
+	if _, err := a.Decide(t.Context(), as(ann), Question{Action: read, Scope: group, Excused: excused}); !errors.Is(err, failure) {
 		t.Error(err)
 	}
 	if n := testutil.ToFloat64(a.metrics.denied) + testutil.ToFloat64(a.metrics.hidden) + testutil.ToFloat64(a.metrics.allowed); n != 0 {

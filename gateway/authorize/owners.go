@@ -67,7 +67,7 @@ func (a *Authorizer) Owners(tenant, scope string, below bool) []config.Owner {
 		if !arm.EqualFold(owner.TenantID, tenant) {
 			continue
 		}
-		if (roles.Grant{Scope: arm.Fold(owner.Scope)}).Holds(scope) || below && atScope.Holds(owner.Scope) {
+		if (roles.Grant{Scope: arm.Fold(owner.Scope)}).AppliesAt(scope) || below && atScope.AppliesAt(owner.Scope) {
 			at = append(at, owner)
 		}
 	}

@@ -39,7 +39,7 @@ type Options struct {
 	Config *config.Config
 	Store  *inventory.Store
 	Memory *limits.Memory // for the answers of all batches together
-	// Handler answers a request of a batch. It finds the request and its caller by [Of].
+	// Handler answers a request of a batch. It finds the request and its caller by [FromContext].
 	Handler http.Handler
 	Hosts   map[string]bool // Host values under which the front door is called
 	Polls   *polling.Operations

@@ -52,9 +52,9 @@ type passedRequest struct {
 	caller *Caller
 }
 
-// Of returns the request of a batch or of a deployment that a handler is serving, and its
+// FromContext returns the request of a batch or of a deployment that a handler is serving, and its
 // caller.
-func Of(ctx context.Context) (*Request, *Caller) {
+func FromContext(ctx context.Context) (*Request, *Caller) {
 	p := ctx.Value(passedKey{}).(passedRequest)
 	return p.Request, p.caller
 }
@@ -66,9 +66,9 @@ func Of(ctx context.Context) (*Request, *Caller) {
 func Identify(l *chain.Links) chain.Check {
 	return func(w http.ResponseWriter, r *http.Request) (goesOn bool) {
 		x := exchange.From(r)
-		q, caller := Of(r.Context())
+		q, caller := FromContext(r.Context())
 		r.Header[tracing.CorrelationHeader] = []string{caller.Correlation}
-		x.Origin, x.Parent, x.Client, x.Span = q.Origin, q.Parent, caller.Client, x.Span.Below(spans.Request, "")
+		x.Origin, x.Parent, x.Client, x.Span = q.Origin, q.Parent, caller.Client, x.Span.StartChild(spans.Request, "")
 		if fault := l.Mint(x, r); fault != nil {
 			exchange.Fail(w, r, fault)
 			return false
@@ -76,7 +76,7 @@ func Identify(l *chain.Links) chain.Check {
 		l.Admit(x, r, caller.Principal)
 		if !l.Authenticator.Valid(caller.Principal) {
 			exchange.Fail(w, r, arm.NewError(arm.InvalidAuthenticationToken).
-				Saying("The caller of this request is no longer known: the token or certificate by which its batch or deployment began is not accepted any more. The request was not sent."))
+				WithMessage("The caller of this request is no longer known: the token or certificate by which its batch or deployment began is not accepted any more. The request was not sent."))
 			return false
 		}
 		return true

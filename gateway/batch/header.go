@@ -131,7 +131,7 @@ func (h *headerReader) value(key, text []byte) (string, *arm.Error) {
 	name := headerName(key)
 	value, _ := jsontext.Text(text)
 	if !validName(name) || !validValue(value) {
-		return "", arm.NewError(arm.InvalidRequestHeader, name, "it holds what no header may hold").About(name)
+		return "", arm.NewError(arm.InvalidRequestHeader, name, "it holds what no header may hold").WithTarget(name)
 	}
 	if h.bytes += len(name) + len(value); h.bytes > longestHeader {
 		return "", tooMuch("bytes", longestHeader)

@@ -192,9 +192,9 @@ func (b *Batches) plan(s *sender, job jobrow.Job, batch polls.Batch) error {
 		case started && now.Sub(part.Started) < RequestLimit(b.Config):
 			continue // conclude waits for it
 		case started:
-			fault = arm.NewError(arm.InternalServerError).Saying("The outcome of the request is unknown: it was sent, and its answer was lost.")
+			fault = arm.NewError(arm.InternalServerError).WithMessage("The outcome of the request is unknown: it was sent, and its answer was lost.")
 		case job.State == jobrow.Cancelling:
-			fault = arm.NewError(arm.OperationCanceled).Saying("The batch was canceled before this request was sent.")
+			fault = arm.NewError(arm.OperationCanceled).WithMessage("The batch was canceled before this request was sent.")
 		default:
 			s.todo = append(s.todo, i)
 			continue

@@ -98,7 +98,7 @@ func findRequests(content []byte) (list []byte, fault *arm.Error) {
 }
 
 func invalid(target, why string) *arm.Error {
-	return arm.NewError(arm.InvalidRequestContent, why).About(target)
+	return arm.NewError(arm.InvalidRequestContent, why).WithTarget(target)
 }
 
 // misplaced refuses a value of the wrong kind.

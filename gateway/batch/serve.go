@@ -34,7 +34,7 @@ func (b *Batches) Send(ctx context.Context, caller *Caller, q *Request) (status 
 	w := exchange.Capture(limit)
 	r, fault := b.newRequest(ctx, caller, q)
 	if fault == nil {
-		fault = w.Hold(r.URL.Path, func() { b.Handler.ServeHTTP(w, r) })
+		fault = w.Run(r.URL.Path, func() { b.Handler.ServeHTTP(w, r) })
 	}
 	if fault == nil {
 		text, err := upstream.ReadAll(w.Header(), bytes.NewReader(w.Body), limit)
@@ -92,7 +92,7 @@ func (b *Batches) Sender(caller json.RawMessage) (deploy.Sender, error) {
 	}
 	return func(ctx context.Context, c deploy.Call) (deploy.Response, error) {
 		by := by
-		by.Principal = by.Principal.Outlasting(time.Now())
+		by.Principal = by.Principal.WithoutExpiry(time.Now())
 		q := &Request{Method: c.Method, URL: c.Target, Content: c.Content, Origin: originOf(&c), Parent: c.Parent}
 		status, header, body, fault := b.Send(ctx, &by, q)
 		if fault != nil {

@@ -121,7 +121,7 @@ func (l *Links) Mint(x *exchange.Exchange, r *http.Request) (fault *arm.Error) {
 // intended.
 func checkConnectionHeader(h http.Header) *arm.Error {
 	if name := headers.NamedByConnection(h); name != "" {
-		return arm.NewError(arm.InvalidRequestHeader, "Connection", "it names "+name+", which concerns more than the connection").About("Connection")
+		return arm.NewError(arm.InvalidRequestHeader, "Connection", "it names "+name+", which concerns more than the connection").WithTarget("Connection")
 	}
 	return nil
 }
@@ -160,9 +160,9 @@ func (l *Links) GuardHost(w http.ResponseWriter, r *http.Request) (goesOn bool) 
 	case l.Config.Auth.Mode != config.AuthNone:
 		return true
 	case len(r.Header["Origin"]) > 0:
-		exchange.Fail(w, r, arm.NewError(arm.Forbidden, "Requests on behalf of web pages are refused: this service runs without authentication.").About("Origin"))
+		exchange.Fail(w, r, arm.NewError(arm.Forbidden, "Requests on behalf of web pages are refused: this service runs without authentication.").WithTarget("Origin"))
 	case !l.Hosts[strings.ToLower(r.Host)]:
-		exchange.Fail(w, r, arm.NewError(arm.MisdirectedRequest).About("Host"))
+		exchange.Fail(w, r, arm.NewError(arm.MisdirectedRequest).WithTarget("Host"))
 	default:
 		return true
 	}

@@ -73,7 +73,7 @@ func (t *Throttle) Explain(w http.ResponseWriter, r *http.Request) (goesOn bool)
 	if t == nil || x.ForMetadata() {
 		return true
 	}
-	x.Reach(exchange.AtLimits)
+	x.RecordStage(exchange.AtLimits)
 	kind, id := limits.RequestKindOf(r.Method), x.Request.Path.Subscription()
 	refusal := t.chargeRequest(r.Context(), x, kind, id)
 	x.Ticket.Return()
@@ -125,7 +125,7 @@ func throttleFault(x *exchange.Exchange, of limits.RequestKind, id string, refus
 	case limits.TenantBucket:
 		fault = arm.NewError(arm.TenantRequestsThrottled, kind, who.TenantID, who.ObjectID, seconds)
 	case limits.SubscriptionBucket:
-		fault = fault.Saying("Number of '%s' requests for subscription '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. "+
+		fault = fault.WithMessage("Number of '%s' requests for subscription '%s' exceeded. Please try again after '%d' seconds after additional tokens are available. "+
 			"Refer to https://aka.ms/arm-throttling for additional information.", kind, id, seconds)
 	case limits.CallerBucket, limits.NoBucket:
 	}

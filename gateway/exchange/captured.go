@@ -60,15 +60,15 @@ func (w *Captured) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Hold runs answer, which writes the answer for target. It returns an error if the answer
+// Run runs answer, which writes the answer for target. It returns an error if the answer
 // is incomplete: a shortened success is never passed on.
-func (w *Captured) Hold(target string, answer func()) *arm.Error {
+func (w *Captured) Run(target string, answer func()) *arm.Error {
 	switch broken := aborted(answer); {
 	case w.tooLong:
 		return w.TooLong(target)
 	case broken:
 		return arm.NewError(arm.BadGatewayConnection, target).
-			Saying("The response of '%s', with the status %d, broke off.", target, w.Status)
+			WithMessage("The response of '%s', with the status %d, broke off.", target, w.Status)
 	}
 	w.WriteHeader(http.StatusOK) // for a handler that wrote nothing
 	w.header = w.sent
@@ -94,7 +94,7 @@ func aborted(answer func()) (broken bool) {
 // TooLong returns the error for an answer that exceeds the limit.
 func (w *Captured) TooLong(target string) *arm.Error {
 	return AnswerTooLarge(target, w.limit).
-		Saying("The response of '%s', with the status %d, exceeds the maximum size of %s and was dropped.", target, w.Status, megabytes(w.limit))
+		WithMessage("The response of '%s', with the status %d, exceeds the maximum size of %s and was dropped.", target, w.Status, megabytes(w.limit))
 }
 
 // SendTo sends the recorded answer.

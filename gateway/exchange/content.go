@@ -90,7 +90,7 @@ func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, erro
 		fault.RetryAfter = contentRetry
 		return nil, fault
 	case err != nil:
-		return nil, arm.NewError(arm.InvalidRequestContent, "it could not be read to its end").Because(err)
+		return nil, arm.NewError(arm.InvalidRequestContent, "it could not be read to its end").WithCause(err)
 	}
 	x.Received = int64(len(text))
 	ContentArrived(w)

@@ -127,7 +127,7 @@ func New(ctx context.Context, s *Settings) (*Exchange, context.Context) {
 	x := &b.Exchange
 	x.settings, x.Started, x.requestMemory, x.Calls = s, time.Now(), &b.request, &b.calls
 	b.calls.Within(ctx)
-	x.Span = spans.Of(ctx)
+	x.Span = spans.FromContext(ctx)
 	b.carrier = carrier{ctx, x}
 	return x, &b.carrier
 }

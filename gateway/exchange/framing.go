@@ -14,7 +14,7 @@ func OneLength(ctx context.Context) *arm.Error {
 	if !connections.Ambiguous(ctx) {
 		return nil
 	}
-	return arm.NewError(arm.InvalidRequestHeader, "Content-Length", "it stands beside Transfer-Encoding, or goes on in another line").About("Content-Length")
+	return arm.NewError(arm.InvalidRequestHeader, "Content-Length", "it stands beside Transfer-Encoding, or goes on in another line").WithTarget("Content-Length")
 }
 
 // NoRequest returns the error for bytes that are refused before they form a request.

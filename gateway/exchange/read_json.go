@@ -48,7 +48,7 @@ func ReadJSON(content []byte, into any) *arm.Error {
 // atPlace adds the position in content to a message that ends with a path.
 func atPlace(fault *arm.Error, content []byte, offset int) *arm.Error {
 	line, position := jsontext.Place(content, offset)
-	return fault.Saying("%s, line %d, position %d.'.", strings.TrimSuffix(fault.Message, "'."), line, position)
+	return fault.WithMessage("%s, line %d, position %d.'.", strings.TrimSuffix(fault.Message, "'."), line, position)
 }
 
 // misfitError reports content that does not fit a model.
@@ -66,7 +66,7 @@ func misfitFault(err error, content []byte) *arm.Error {
 	if !ok {
 		return arm.NewError(arm.InvalidRequestContent, err.Error())
 	}
-	return atPlace(arm.NewError(arm.InvalidRequestContent, wrong.what+". Path '"+wrong.path+"'").About(wrong.path), content, wrong.at)
+	return atPlace(arm.NewError(arm.InvalidRequestContent, wrong.what+". Path '"+wrong.path+"'").WithTarget(wrong.path), content, wrong.at)
 }
 
 // checkModel checks that text is JSON that can be decoded into a value of type t with
@@ -174,7 +174,7 @@ func Undecodable(err error) *arm.Error {
 	switch {
 	case errors.As(err, &kind):
 		path := pathOf(kind.Field)
-		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kind.Value, path)).About(path)
+		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kind.Value, path)).WithTarget(path)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return arm.NewError(arm.InvalidRequestContent, "Unexpected end of content. Path ''")
 	}

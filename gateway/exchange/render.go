@@ -27,7 +27,7 @@ func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	var body []byte
 	refused := x.settings.Refused
 	if stored, ok := errors.AsType[*StoredError](err); ok {
-		err, body = arm.NewError(arm.Conflict).Because(stored), stored.envelope()
+		err, body = arm.NewError(arm.Conflict).WithCause(stored), stored.envelope()
 		refused = nil // the job has recorded the event
 	}
 	fault := x.faultOf(err)
@@ -90,7 +90,7 @@ func (x *Exchange) faultOf(err error) *arm.Error {
 		return fault
 	}
 	if errors.Is(err, context.Canceled) {
-		return arm.NewError(arm.ClientClosedRequest).Because(err)
+		return arm.NewError(arm.ClientClosedRequest).WithCause(err)
 	}
 	code, retry := arm.InternalServerError, time.Duration(0)
 	if errors.Is(err, inventory.ErrUnavailable) {
@@ -108,7 +108,7 @@ func (x *Exchange) Diagnosed(code arm.Code, cause error) *arm.Error {
 	if x.Request != nil {
 		subscription = x.Request.Path.Subscription()
 	}
-	return arm.NewError(code, x.Started.UTC().Format("20060102T150405Z"), subscription, x.Identity.Request, x.Identity.Correlation).Because(cause)
+	return arm.NewError(code, x.Started.UTC().Format("20060102T150405Z"), subscription, x.Identity.Request, x.Identity.Correlation).WithCause(cause)
 }
 
 // SetHeaders sets the headers that all answers have. For a provider's answer, call it

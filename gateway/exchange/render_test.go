@@ -51,7 +51,7 @@ func TestSecretsOfFailures(t *testing.T) {
 		hidden.Message = strings.ReplaceAll(fault.Message, "s3cret", "*******")
 		return &hidden
 	}
-	for _, err := range []error{arm.NewError(arm.Conflict).Saying("of s3cret"), errors.New("of s3cret")} {
+	for _, err := range []error{arm.NewError(arm.Conflict).WithMessage("of s3cret"), errors.New("of s3cret")} {
 		for _, own := range []bool{true, false} {
 			var x *Exchange
 			settings := &Settings{Refused: func(ctx context.Context, _ *Exchange, fault *arm.Error) {

@@ -17,7 +17,7 @@ const NoAddress = "192.0.2.1:1"
 // no request could have.
 func NewRequest(ctx context.Context, method, target string, header http.Header, content string) (*http.Request, *arm.Error) {
 	if !strings.HasPrefix(target, "/") || strings.ContainsFunc(target, func(c rune) bool { return c <= ' ' || c == 0x7f }) {
-		return nil, arm.NewError(arm.InvalidRequestContent, "a path begins with '/' and has no spaces").About("path")
+		return nil, arm.NewError(arm.InvalidRequestContent, "a path begins with '/' and has no spaces").WithTarget("path")
 	}
 	r := &http.Request{
 		Method: method, URL: &url.URL{}, RequestURI: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -6,37 +6,37 @@ import (
 	"portico/routing"
 )
 
-// Step is a step of handling a request at which it may be refused.
-type Step string
+// Stage is a step of handling a request at which it may be refused.
+type Stage string
 
 // The steps, in order.
 const (
-	AtHead           Step = "head"   // bytes, header lines and host, before any handler
-	AtSignIn         Step = "signIn" // if the request has a credential
-	AtClassification Step = "classification"
-	AtLimits         Step = "limits"
-	AtRoles          Step = "roles"
-	AtContent        Step = "content"
-	AtArguments      Step = "arguments"
-	AtPlace          Step = "place"   // subscription, group, registration, region
-	AtHeaders        Step = "headers" // too many for a provider
-	AtLocks          Step = "locks"
-	AtRecords        Step = "records" // room to remember what the request begins
-	AtShape          Step = "shape"   // the body, if PUTs are checked against the provider's documents
-	AtIntent         Step = "intent"  // the transaction that decides about a write
-	AtHandler        Step = "handler" // one of Portico's own resources
+	AtHead           Stage = "head"   // bytes, header lines and host, before any handler
+	AtSignIn         Stage = "signIn" // if the request has a credential
+	AtClassification Stage = "classification"
+	AtLimits         Stage = "limits"
+	AtRoles          Stage = "roles"
+	AtContent        Stage = "content"
+	AtArguments      Stage = "arguments"
+	AtPlace          Stage = "place"   // subscription, group, registration, region
+	AtHeaders        Stage = "headers" // too many for a provider
+	AtLocks          Stage = "locks"
+	AtRecords        Stage = "records" // room to remember what the request begins
+	AtShape          Stage = "shape"   // the body, if PUTs are checked against the provider's documents
+	AtIntent         Stage = "intent"  // the transaction that decides about a write
+	AtHandler        Stage = "handler" // one of Portico's own resources
 )
 
 // Trail records what the steps of a request found, to explain them. It is nil for a
 // request that is not explained.
 type Trail struct {
-	Steps []Step // in the order in which they were reached
+	Stages []Stage // in the order in which they were reached
 	// RoleChecks are the questions about the caller's roles, with their answers.
 	RoleChecks []RoleCheck
 	// Decision is the decision who serves the request, nil until it is made.
 	Decision *routing.Decision
-	// Sought are the resources that were searched for, as the index does not know them.
-	Sought []routing.Sought
+	// Searched are the resources that were searched for, as the index does not know them.
+	Searched []routing.SearchedResource
 	// Limit is the refusal of a caller that sends too many requests, or nil.
 	Limit *limits.Refusal
 }
@@ -47,20 +47,20 @@ type RoleCheck struct {
 	Grant         roles.Grant // the grant that allows it; without a Role, Err decides
 	Partly        bool        // the caller sees only part of what it asks for
 	Err           error
-	// Held are the grants of the caller that were examined: all of them if Err is a
+	// Grants are the grants of the caller that were examined: all of them if Err is a
 	// refusal.
-	Held roles.Grants
+	Grants roles.Grants
 }
 
-// Reach records that the request has come to a step.
-func (x *Exchange) Reach(s Step) {
+// RecordStage records that the request has come to a step.
+func (x *Exchange) RecordStage(s Stage) {
 	if x.Trail != nil {
-		x.Trail.Steps = append(x.Trail.Steps, s)
+		x.Trail.Stages = append(x.Trail.Stages, s)
 	}
 }
 
-// Decided records who serves the request.
-func (x *Exchange) Decided(d *routing.Decision) {
+// RecordDecision records who serves the request.
+func (x *Exchange) RecordDecision(d *routing.Decision) {
 	if x.Trail != nil {
 		found := *d
 		x.Trail.Decision = &found

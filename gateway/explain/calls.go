@@ -100,7 +100,7 @@ func (p *Port) record(c upstream.Call) error {
 	var addresses []upstream.Prospect
 	var err error
 	if c.Endpoint != unknownEndpoint {
-		addresses, err = p.calls.client.Prospects(c.Endpoint)
+		addresses, err = p.calls.client.CallTargets(c.Endpoint)
 	}
 	p.calls.mu.Lock()
 	defer p.calls.mu.Unlock()

@@ -71,7 +71,7 @@ func (e *Explainer) Explain(ctx context.Context, q api.Question) (api.Explanatio
 	if request.who, request.Roles, err = e.caller(ctx, q, request.SignsIn); err != nil {
 		return api.Explanation{}, err
 	}
-	return e.Walk(request)
+	return e.ExplainRequest(request)
 }
 
 // Request is a request to explain, with its assumed caller.
@@ -85,8 +85,8 @@ type Request struct {
 	content      string // "" if Raw
 }
 
-// Walk sends a request through the handlers without effects, and explains it.
-func (e *Explainer) Walk(of Request) (api.Explanation, error) {
+// ExplainRequest sends a request through the handlers without effects, and explains it.
+func (e *Explainer) ExplainRequest(of Request) (api.Explanation, error) {
 	calls := NewCalls(e.Upstream)
 	links := e.Rehearse(calls, of.Roles == api.RolesSkipped, of.askProviders)
 	walked := Walked{Method: of.Method, Calls: calls, Roles: of.Roles, Answer: exchange.CaptureBeginning()}
@@ -99,7 +99,7 @@ func (e *Explainer) Walk(of Request) (api.Explanation, error) {
 		return true
 	}
 	handler := links.Inner(append(checks, walked.authenticate(links, of), links.Classify, read, e.Throttle.Explain)...)
-	fault := walked.Answer.Hold(of.RequestURI, func() { handler.ServeHTTP(walked.Answer, of.Request) })
+	fault := walked.Answer.Run(of.RequestURI, func() { handler.ServeHTTP(walked.Answer, of.Request) })
 	if fault != nil {
 		return api.Explanation{}, fault
 	}
@@ -135,7 +135,7 @@ func (w *Walked) identify(l *chain.Links) chain.Check {
 	return func(answer http.ResponseWriter, r *http.Request) (goesOn bool) {
 		x := exchange.From(r)
 		w.Exchange, x.Trail = x, &exchange.Trail{}
-		x.Reach(exchange.AtHead)
+		x.RecordStage(exchange.AtHead)
 		if fault := l.ReadHead(x, r); fault != nil {
 			exchange.Fail(answer, r, fault)
 			return false
@@ -149,7 +149,7 @@ func (w *Walked) authenticate(l *chain.Links, of Request) chain.Check {
 	return func(answer http.ResponseWriter, r *http.Request) (goesOn bool) {
 		x, who := exchange.From(r), of.who
 		if of.SignsIn {
-			x.Reach(exchange.AtSignIn)
+			x.RecordStage(exchange.AtSignIn)
 			signedIn := l.Authenticator.Explain(r, of.askProviders)
 			w.SignIn = &signedIn
 			if refusal := signedIn.Refusal; refusal != nil && !x.ForMetadata() {
@@ -158,7 +158,7 @@ func (w *Walked) authenticate(l *chain.Links, of Request) chain.Check {
 			}
 			who = signedIn.Principal
 		}
-		x.Reach(exchange.AtClassification)
+		x.RecordStage(exchange.AtClassification)
 		l.Admit(x, r, who)
 		return true
 	}

@@ -50,7 +50,7 @@ func (e *Explainer) shapeJudge(q *routing.Request, content string) api.Explained
 	if q.Provider.Validation == regions.ValidatePlans {
 		j.Detail = "planned bodies alone are held to it"
 	}
-	if fault := proxy.Misshapen(q, []byte(content), schema.Planned); fault != nil {
+	if fault := proxy.ShapeFault(q, []byte(content), schema.Planned); fault != nil {
 		j.Verdict, j.Detail = api.Refuses, string(fault.Code)+": "+fault.Message+" ("+j.Detail+")"
 	}
 	return j

@@ -15,7 +15,7 @@ import (
 // place returns where the request goes, or nil if it goes nowhere.
 func (w *Walked) place() *api.ExplainedPlace {
 	q, d := w.Exchange.Request, w.Exchange.Trail.Decision
-	if !w.Read || d == nil || q.Class == routing.Own || d.Answer == routing.Absent || d.Answer == routing.Present {
+	if !w.Read || d == nil || q.Class == routing.Own || d.Mode == routing.Absent || d.Mode == routing.Present {
 		return nil
 	}
 	p := &api.ExplainedPlace{
@@ -31,8 +31,8 @@ func (w *Walked) place() *api.ExplainedPlace {
 func regionsOf(calls *Calls, d *routing.Decision) []string {
 	found := []string{}
 	switch {
-	case d.Answer == routing.EmptyList:
-	case d.Answer != routing.Merge && d.Answer != routing.AskEach:
+	case d.Mode == routing.EmptyList:
+	case d.Mode != routing.Merge && d.Mode != routing.AllRegions:
 		return []string{d.Region}
 	case d.Endpoints == nil:
 		for _, c := range calls.recorded {
@@ -53,13 +53,13 @@ func reason(q *routing.Request, d *routing.Decision) (source, why string) {
 	switch {
 	case d.Operation != nil:
 		return "operation", "the record of the polling URL says that the operation runs there"
-	case d.Answer == routing.EmptyList:
+	case d.Mode == routing.EmptyList:
 		return "coverage", "the index has no such resource there, and knows that no region holds any"
-	case d.Answer == routing.Merge && fanout.HasSkipToken(q.Query):
+	case d.Mode == routing.Merge && fanout.HasSkipToken(q.Query):
 		return "path", "the skip token names the regions"
-	case d.Answer == routing.Merge:
+	case d.Mode == routing.Merge:
 		return "coverage", "these are the regions that have such rows in the index, or where it has not seen that there are none"
-	case d.Answer == routing.AskEach:
+	case d.Mode == routing.AllRegions:
 		return "map", "the type is served in these regions, and each knows its own names alone"
 	case q.ChecksName() && d.Region != arm.GlobalLocation:
 		return "map", "the type is served in one region alone"

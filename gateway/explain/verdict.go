@@ -65,11 +65,11 @@ func (w *Walked) answeredBy() string {
 		return ", by a resource of its own"
 	case d == nil:
 		return ""
-	case d.Answer == routing.Absent:
+	case d.Mode == routing.Absent:
 		return ": there is nothing to delete"
-	case d.Answer == routing.Present:
+	case d.Mode == routing.Present:
 		return ": the index is sure of the resource"
-	case d.Answer == routing.EmptyList:
+	case d.Mode == routing.EmptyList:
 		return ": no region holds such a resource"
 	}
 	return ""
@@ -165,7 +165,7 @@ func (w *Walked) provider() string {
 
 // lastStep returns the last step that the request reached, or "".
 func (w *Walked) lastStep() string {
-	steps := w.Exchange.Trail.Steps
+	steps := w.Exchange.Trail.Stages
 	if len(steps) == 0 {
 		return ""
 	}
@@ -174,7 +174,7 @@ func (w *Walked) lastStep() string {
 
 // checks returns the steps that the request went through, with their findings.
 func (w *Walked) checks(v api.Verdict) (all []api.ExplainedCheck) {
-	steps := w.Exchange.Trail.Steps
+	steps := w.Exchange.Trail.Stages
 	for i, step := range steps {
 		if slices.Contains(steps[:i], step) {
 			continue
@@ -193,7 +193,7 @@ func (w *Walked) checks(v api.Verdict) (all []api.ExplainedCheck) {
 }
 
 // detail returns the words for a step's finding.
-func (w *Walked) detail(step exchange.Step) string {
+func (w *Walked) detail(step exchange.Stage) string {
 	x := w.Exchange
 	switch step {
 	case exchange.AtHead:
@@ -252,7 +252,7 @@ func (w *Walked) rolesText() string {
 
 // missingRoles names the built-in roles that would allow the refused actions, and the roles
 // that the caller has.
-func (w *Walked) missingRoles(step exchange.Step) string {
+func (w *Walked) missingRoles(step exchange.Stage) string {
 	if step != exchange.AtRoles {
 		return ""
 	}
@@ -265,8 +265,8 @@ func (w *Walked) missingRoles(step exchange.Step) string {
 			fmt.Fprintf(&text, " Built-in roles that allow %s: %s.", a.Action, strings.Join(allow, ", "))
 		}
 		var names []string
-		for _, g := range a.Held {
-			if g.Holds(a.Scope) && len(names) < mostRoles {
+		for _, g := range a.Grants {
+			if g.AppliesAt(a.Scope) && len(names) < mostRoles {
 				names = append(names, g.Role.Name()+" at "+scopeText(g.Scope))
 			}
 		}

@@ -204,7 +204,7 @@ func readEventShape(text string) (eventShape, *arm.Error) {
 	for name := range strings.SplitSeq(text, ",") {
 		name = strings.ToLower(strings.TrimSpace(name))
 		if !slices.Contains(members, name) {
-			return nil, arm.NewError(arm.InvalidQueryParameter, "$select", "it lists members of an event: "+strings.Join(members, ", ")).About("$select")
+			return nil, arm.NewError(arm.InvalidQueryParameter, "$select", "it lists members of an event: "+strings.Join(members, ", ")).WithTarget("$select")
 		}
 		shape[name] = true
 	}

@@ -120,7 +120,7 @@ func (f *eventFilter) addTimeBound(operator, value string) *arm.Error {
 }
 
 func badEventFilter(why string) *arm.Error {
-	return arm.NewError(arm.InvalidQueryParameter, "$filter", why).About("$filter")
+	return arm.NewError(arm.InvalidQueryParameter, "$filter", why).WithTarget("$filter")
 }
 
 func (f eventFilter) match(e events.Event) bool {

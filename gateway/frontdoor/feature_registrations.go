@@ -58,7 +58,7 @@ func (g features) getRegistration(w http.ResponseWriter, _ *http.Request, x *exc
 		return err
 	}
 	if !req.Subscription.HasFeature(full) {
-		return arm.NewError(arm.FeatureNotFound).Saying("The subscription is not registered for the feature '%s'.", full).About("featureName")
+		return arm.NewError(arm.FeatureNotFound).WithMessage("The subscription is not registered for the feature '%s'.", full).WithTarget("featureName")
 	}
 	return x.Answer(w, http.StatusOK, featureRegistrationOf(req.Subscription, full))
 }
@@ -91,7 +91,7 @@ func checkFeatureRegistration(content []byte, want featureRegistrationBody) *arm
 		return fault
 	}
 	if state := sent.Properties.State; state != "" && !arm.EqualFold(state, want.Properties.State) {
-		return arm.NewError(arm.InvalidRequestContent, "A registration begins as "+want.Properties.State+". Path 'properties.state'").About("properties.state")
+		return arm.NewError(arm.InvalidRequestContent, "A registration begins as "+want.Properties.State+". Path 'properties.state'").WithTarget("properties.state")
 	}
 	return route.Names{ID: sent.ID, Name: sent.Name, Type: sent.Type}.Check(route.Names{ID: want.ID, Name: want.Name, Type: want.Type})
 }

@@ -112,7 +112,7 @@ func (g features) provider(x *exchange.Exchange) (*regions.Provider, error) {
 	namespace := x.Request.Path.LastHop().Segment(1)
 	p := g.regions.Provider(namespace)
 	if p == nil {
-		return nil, arm.NewError(arm.InvalidResourceNamespace, namespace).About("resourceProviderNamespace")
+		return nil, arm.NewError(arm.InvalidResourceNamespace, namespace).WithTarget("resourceProviderNamespace")
 	}
 	return p, nil
 }
@@ -129,7 +129,7 @@ func (g features) findFeature(x *exchange.Exchange, s inventory.Subscription) (*
 			return p, full, nil
 		}
 	}
-	return nil, "", arm.NewError(arm.FeatureNotFound, name).About("featureName")
+	return nil, "", arm.NewError(arm.FeatureNotFound, name).WithTarget("featureName")
 }
 
 func (g features) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {

@@ -169,17 +169,17 @@ func (d door) serve(rt route.Route) http.Handler {
 // subscription and group, and calls the handler.
 func (d door) answer(w http.ResponseWriter, r *http.Request, rt route.Route) error {
 	x := exchange.From(r)
-	x.Reach(exchange.AtRoles)
+	x.RecordStage(exchange.AtRoles)
 	readable, err := d.authorize(r.Context(), x, rt)
 	if err != nil {
 		return err
 	}
-	x.Reach(exchange.AtContent)
+	x.RecordStage(exchange.AtContent)
 	content, err := x.Content(w, r)
 	if err != nil {
 		return err
 	}
-	x.Reach(exchange.AtArguments)
+	x.RecordStage(exchange.AtArguments)
 	if fault := x.Request.Check(d.router.Map, ""); fault != nil {
 		return fault
 	}
@@ -191,7 +191,7 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, rt route.Route) err
 			return fault
 		}
 	}
-	x.Reach(exchange.AtPlace)
+	x.RecordStage(exchange.AtPlace)
 	resolve := d.router.ResolveOwn
 	if rt.OutlivesGroup {
 		resolve = d.router.ResolveSubscription
@@ -200,7 +200,7 @@ func (d door) answer(w http.ResponseWriter, r *http.Request, rt route.Route) err
 	if err != nil {
 		return err
 	}
-	x.Decided(&decision)
+	x.RecordDecision(&decision)
 	return rt.Handle(w, r, x, route.Request{Decision: decision, Content: content, Readable: readable})
 }
 
@@ -215,7 +215,7 @@ func (d door) authorize(ctx context.Context, x *exchange.Exchange, rt route.Rout
 	if !d.authorizer.Enforced() {
 		return nil, nil
 	}
-	return d.authorizer.Ask(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: rt.Partly, Excused: rt.Excused})
+	return d.authorizer.Decide(ctx, x, authorize.Question{Action: action, Scope: x.Request.Scope(), Partly: rt.Partly, Excused: rt.Excused})
 }
 
 // withLockCheck wraps a route's handler to refuse writes that locks forbid.
@@ -225,7 +225,7 @@ func withLockCheck(rt route.Route) route.Handler {
 		check = admission.CheckAllLocks
 	}
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-		x.Reach(exchange.AtLocks)
+		x.RecordStage(exchange.AtLocks)
 		if err := check(x, req.Decision.Locks); err != nil {
 			return err
 		}
@@ -236,7 +236,7 @@ func withLockCheck(rt route.Route) route.Handler {
 // withHandlerStep wraps a handler to record that a request has reached it.
 func withHandlerStep(handle route.Handler) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-		x.Reach(exchange.AtHandler)
+		x.RecordStage(exchange.AtHandler)
 		return handle(w, r, x, req)
 	}
 }
@@ -246,7 +246,7 @@ func withHandlerStep(handle route.Handler) route.Handler {
 func notFound(q *routing.Request) *arm.Error {
 	if q.Path.Hops() > 0 {
 		if hop := q.Path.LastHop(); hop.Len() > 0 && routing.OwnNamespace(hop.Namespace()) {
-			return arm.NewError(arm.InvalidResourceType, hop.Namespace(), q.Query.APIVersion).About("resourceType")
+			return arm.NewError(arm.InvalidResourceType, hop.Namespace(), q.Query.APIVersion).WithTarget("resourceType")
 		}
 	}
 	return q.Unroutable()

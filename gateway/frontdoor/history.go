@@ -114,11 +114,11 @@ func readPeriod(q routing.Query) (from, until time.Time, fault *arm.Error) {
 		}
 		var err error
 		if *bound, err = time.Parse(time.RFC3339, text); err != nil {
-			return from, until, arm.NewError(arm.InvalidQueryParameter, name, "it is a time such as 2024-05-01T00:00:00Z").About(name)
+			return from, until, arm.NewError(arm.InvalidQueryParameter, name, "it is a time such as 2024-05-01T00:00:00Z").WithTarget(name)
 		}
 	}
 	if _, given := q.Get("$filter"); given {
-		return from, until, arm.NewError(arm.InvalidQueryParameter, "$filter", "changes can be asked for by $startTime and $endTime").About("$filter")
+		return from, until, arm.NewError(arm.InvalidQueryParameter, "$filter", "changes can be asked for by $startTime and $endTime").WithTarget("$filter")
 	}
 	return from, until, nil
 }

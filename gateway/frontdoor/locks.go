@@ -96,7 +96,7 @@ func (g locks) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 	}
 	filter, _ := x.Request.Query.Get("$filter")
 	if filter != "" && !strings.EqualFold(filter, atScope) {
-		return arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be atScope()").About("$filter")
+		return arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be atScope()").WithTarget("$filter")
 	}
 	locks, err := g.readableLocks(r.Context(), req, on.Key, filter == "")
 	if err != nil {
@@ -156,7 +156,7 @@ func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock
 	}
 	if n := len(sent.Properties.Owners); n > longestOwners {
 		return l, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The owners take %d bytes, and may take %d. Path 'properties.owners'", n, longestOwners)).
-			About("properties.owners")
+			WithTarget("properties.owners")
 	}
 	if jsontext.Null(sent.Properties.Owners) {
 		sent.Properties.Owners = nil
@@ -173,12 +173,12 @@ func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock
 	}
 	switch {
 	case l.Level == 0:
-		return l, arm.NewError(arm.InvalidRequestContent, "The level is CanNotDelete or ReadOnly. Path 'properties.level'").About("properties.level")
+		return l, arm.NewError(arm.InvalidRequestContent, "The level is CanNotDelete or ReadOnly. Path 'properties.level'").WithTarget("properties.level")
 	case utf8.RuneCountInString(l.Notes) > longestNotes:
-		return l, arm.NewError(arm.InvalidRequestContent, "The notes have at most 512 characters. Path 'properties.notes'").About("properties.notes")
+		return l, arm.NewError(arm.InvalidRequestContent, "The notes have at most 512 characters. Path 'properties.notes'").WithTarget("properties.notes")
 	case utf8.RuneCountInString(l.Name) > longestLockName:
-		return l, arm.NewError(arm.InvalidResourceName, l.Name).About("resourceName").
-			Saying("The provided lock name '%s' is longer than %d characters.", l.Name, longestLockName)
+		return l, arm.NewError(arm.InvalidResourceName, l.Name).WithTarget("resourceName").
+			WithMessage("The provided lock name '%s' is longer than %d characters.", l.Name, longestLockName)
 	}
 	l.ETag = LockETag(l)
 	return l, nil
@@ -256,7 +256,7 @@ func lockRefusal(x *exchange.Exchange, err error) error {
 	switch {
 	case errors.As(err, &quota) && quota.Kind == transaction.QuotaAllLocks:
 		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current).
-			Saying("Creating the lock '%s' would exceed the quota of '%d' locks per subscription. The current lock count is '%d', please delete some "+
+			WithMessage("Creating the lock '%s' would exceed the quota of '%d' locks per subscription. The current lock count is '%d', please delete some "+
 				"locks before creating a new one.", lockName(x), quota.Limit, quota.Current)
 	case errors.As(err, &quota):
 		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current)

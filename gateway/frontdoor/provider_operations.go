@@ -102,5 +102,5 @@ func (g providerOperations) get(w http.ResponseWriter, _ *http.Request, x *excha
 			return x.Answer(w, http.StatusOK, body)
 		}
 	}
-	return arm.NewError(arm.InvalidResourceNamespace, namespace).About("resourceProviderNamespace")
+	return arm.NewError(arm.InvalidResourceNamespace, namespace).WithTarget("resourceProviderNamespace")
 }

@@ -179,5 +179,5 @@ func (g providers) findNamespace(x *exchange.Exchange) (*namespace, error) {
 			return n, nil
 		}
 	}
-	return nil, arm.NewError(arm.InvalidResourceNamespace, name).About("resourceProviderNamespace")
+	return nil, arm.NewError(arm.InvalidResourceNamespace, name).WithTarget("resourceProviderNamespace")
 }

@@ -99,7 +99,7 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 		Subscription: req.Subscription.ID, Namespace: p.Namespace, Check: check, Targets: notify.Targets(p), ETag: RegistrationETag(p),
 	})
 	if errors.Is(err, inventory.ErrNamespaceInUse) {
-		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)
+		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).WithTarget(p.Namespace)
 	}
 	if err != nil {
 		return admission.Refusal(x, err)
@@ -116,7 +116,7 @@ func (g registrations) answerAutomatic(w http.ResponseWriter, r *http.Request, x
 		return err
 	}
 	if arm.EqualFold(x.Request.Path.LastHop().Segment(0), "unregister") {
-		return arm.NewError(arm.Conflict).Saying("The namespace '%s' needs no registration, and cannot be unregistered.", n.name).About(n.name)
+		return arm.NewError(arm.Conflict).WithMessage("The namespace '%s' needs no registration, and cannot be unregistered.", n.name).WithTarget(n.name)
 	}
 	return answerProvider(w, r, x, g.providers.providerOf(n, req.Subscription.ID, inventory.Registered))
 }

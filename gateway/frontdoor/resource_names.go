@@ -34,14 +34,14 @@ func (resourceNames) check(w http.ResponseWriter, _ *http.Request, x *exchange.E
 	}
 	for _, m := range []struct{ member, value string }{{"name", requested.Name}, {"type", requested.Type}} {
 		if m.value == "" {
-			return arm.NewError(arm.InvalidRequestContent, "The "+m.member+" is required. Path '"+m.member+"'").About(m.member)
+			return arm.NewError(arm.InvalidRequestContent, "The "+m.member+" is required. Path '"+m.member+"'").WithTarget(m.member)
 		}
 	}
 	if len(requested.Type) > longestTypeName {
 		return route.TooLong("type", len(requested.Type), longestTypeName)
 	}
 	if fault := arm.CheckResourceName(requested.Name); fault != nil {
-		return fault.About("name")
+		return fault.WithTarget("name")
 	}
 	status := "Allowed"
 	if arm.ReservedName(requested.Name) {

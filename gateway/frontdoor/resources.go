@@ -76,7 +76,7 @@ func expansionOf(text string) (expansion, error) {
 		case strings.EqualFold(name, "provisioningState"):
 			e.state = true
 		default:
-			return e, arm.NewError(arm.InvalidQueryParameter, "$expand", "it lists createdTime, changedTime and provisioningState").About("$expand")
+			return e, arm.NewError(arm.InvalidQueryParameter, "$expand", "it lists createdTime, changedTime and provisioningState").WithTarget("$expand")
 		}
 	}
 	return e, nil

@@ -106,14 +106,14 @@ func (m *Metrics) count(s *served) {
 	trace := s.Span.TraceID()
 	m.sent.Add(float64(s.bytes))
 	m.received.Add(float64(s.Received))
-	m.requests.Of(answered{s.class, Method(s.method), code, cause}).Inc()
+	m.requests.Get(answered{s.class, Method(s.method), code, cause}).Inc()
 	m.total[s.class].Observe(s.total, s.ended, correlation, trace)
 	m.own[s.class].Observe(s.total-s.provider-s.Waited, s.ended, correlation, trace)
 	if namespace := s.Namespace(); namespace != "" {
 		at := place{namespace, regionLabel(s.Exchange)}
-		m.routed.Of(routed{at, code, cause}).Inc()
+		m.routed.Get(routed{at, code, cause}).Inc()
 		if s.calls > 0 {
-			m.provider.Of(at).Observe(s.provider, s.ended, correlation, trace)
+			m.provider.Get(at).Observe(s.provider, s.ended, correlation, trace)
 		}
 	}
 }

@@ -71,14 +71,14 @@ func NewTraffic(m *Metrics) *Traffic { return &Traffic{metrics: m.trafficSource}
 
 // Run samples the metrics until ctx ends.
 func (t *Traffic) Run(ctx context.Context) {
-	t.Look(time.Now())
+	t.Sample(time.Now())
 	for timing.Sleep(ctx, TrafficInterval) == nil {
-		t.Look(time.Now())
+		t.Sample(time.Now())
 	}
 }
 
-// Look adds a sample of the time since the last call.
-func (t *Traffic) Look(now time.Time) {
+// Sample adds a sample of the time since the last call.
+func (t *Traffic) Sample(now time.Time) {
 	families, err := t.metrics.Gather()
 	if err != nil {
 		return // the next sample covers this interval too

@@ -34,7 +34,7 @@ func (p *poll) answerByStatus(answer *http.Response) error {
 	if p.d.Operation.Resource != "" {
 		p.confirmEnd(p.r.Context(), p.x, *p.d.Operation)
 	}
-	if !answers.State(true, text).Succeeded() {
+	if !answers.PollState(true, text).Succeeded() {
 		return p.deliverFailure(answer, text)
 	}
 	switch p.d.Operation.Method {

@@ -22,7 +22,7 @@ type outcome struct {
 
 func failedOutcome(state, format string, args ...any) outcome {
 	fault := &arm.Error{Status: http.StatusConflict, Code: "ResourceOperationFailure"}
-	return outcome{ended: true, state: state, fault: fault.Saying(format, args...)}
+	return outcome{ended: true, state: state, fault: fault.WithMessage(format, args...)}
 }
 
 // The terminal states of operations (async reference, Azure-AsyncOperation Resource
@@ -103,7 +103,7 @@ func (f *Forwarded) outcomeOfAbsence(o polls.Operation, followed bool) outcome {
 // none retries a 501.
 func unknownOutcome(namespace string) *arm.Error {
 	return arm.NewError(arm.InternalServerError).WithStatus(http.StatusNotImplemented).
-		Saying("The outcome of the operation is unknown: there is nothing at the provider '%s' that tells of it.", namespace)
+		WithMessage("The outcome of the operation is unknown: there is nothing at the provider '%s' that tells of it.", namespace)
 }
 
 // withCurrentNames returns an operation with the current names of its resource, which may

@@ -70,7 +70,7 @@ func (f *Forwarded) Answer(w http.ResponseWriter, r *http.Request, x *exchange.E
 // is a 503, as clients would take a 404 for a failed operation.
 func noEndpointToPoll(o *polls.Operation) *arm.Error {
 	fault := arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable)
-	return fault.Saying("No endpoint of the provider '%s' is configured in the location '%s', where the operation runs.", o.Namespace, o.Region).About(o.Region)
+	return fault.WithMessage("No endpoint of the provider '%s' is configured in the location '%s', where the operation runs.", o.Namespace, o.Region).WithTarget(o.Region)
 }
 
 // renewRecord extends the record of a URL that is still polled after half of its

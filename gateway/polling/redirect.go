@@ -27,7 +27,7 @@ func (f *Forwarded) CheckRedirect(x *exchange.Exchange, d *routing.Decision, ans
 	if _, known := f.knownRedirect(x, sent[0]); known {
 		return nil
 	}
-	return arm.NewError(arm.InvalidProviderResponse, x.Request.Provider.Namespace, "a redirect to a host that is not known").About("Location")
+	return arm.NewError(arm.InvalidProviderResponse, x.Request.Provider.Namespace, "a redirect to a host that is not known").WithTarget("Location")
 }
 
 // knownRedirect returns the target of a redirect to a host that the map names for the

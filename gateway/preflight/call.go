@@ -79,7 +79,7 @@ func readCall(content []byte, extends func(typeName string) bool) (*call, []Reso
 }
 
 func unreadable(why, path string) *arm.Error {
-	return arm.NewError(arm.InvalidRequestContent, why+". Path '"+path+"'").About(path)
+	return arm.NewError(arm.InvalidRequestContent, why+". Path '"+path+"'").WithTarget(path)
 }
 
 // checkScope refuses a scope that is not a path: the paths of the resources start with it.

@@ -35,7 +35,7 @@ type Rehearsal struct {
 }
 
 // newJudge returns a Judge of the PUTs of one call, on behalf of the caller of x.
-func (p *Preflight) newJudge(x *exchange.Exchange, plan *Plan, withoutWrite bool) Judge {
+func (p *Preflight) newJudge(x *exchange.Exchange, plan *PlannedResources, withoutWrite bool) Judge {
 	plan.SeesNoLocks = withoutWrite
 	j := &judging{Rehearsal: p.Rehearse(plan, withoutWrite), preflight: p, call: x, plan: plan}
 	checks := []chain.Check{j.identify, j.Links.Classify}
@@ -51,7 +51,7 @@ type judging struct {
 	Rehearsal
 	preflight *Preflight
 	call      *exchange.Exchange
-	plan      *Plan
+	plan      *PlannedResources
 	handler   http.Handler
 	put       *exchange.Exchange // the PUT that is judged now
 }
@@ -65,14 +65,14 @@ func (j *judging) judgePut(ctx context.Context, target string, content []byte) (
 		return Verdict{Fault: fault}, nil
 	}
 	answer := exchange.CaptureBeginning()
-	if fault := answer.Hold(target, func() { j.handler.ServeHTTP(answer, r) }); fault != nil {
+	if fault := answer.Run(target, func() { j.handler.ServeHTTP(answer, r) }); fault != nil {
 		return Verdict{}, fault
 	}
 	forwarded, open := j.Calls()
 	v := Verdict{Request: j.put.Request, Decision: j.put.Trail.Decision}
 	passes := forwarded || answer.Status < http.StatusBadRequest && !open
-	if passes && (!j.plan.SeesNoLocks || !slices.Contains(j.put.Trail.Steps, exchange.AtLocks)) {
-		v.Fault = proxy.Misshapen(v.Request, content, schema.Planned)
+	if passes && (!j.plan.SeesNoLocks || !slices.Contains(j.put.Trail.Stages, exchange.AtLocks)) {
+		v.Fault = proxy.ShapeFault(v.Request, content, schema.Planned)
 		return v, nil
 	}
 	if !passes && !open {
@@ -92,7 +92,7 @@ func (j *judging) judgePut(ctx context.Context, target string, content []byte) (
 	}
 	err = admission.CheckLocks(j.put, locks)
 	if v.Fault, _ = errors.AsType[*arm.Error](err); v.Fault == nil {
-		v.Fault = proxy.Misshapen(v.Request, content, schema.Planned)
+		v.Fault = proxy.ShapeFault(v.Request, content, schema.Planned)
 	}
 	return v, nil
 }

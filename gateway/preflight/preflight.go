@@ -33,7 +33,7 @@ type Options struct {
 	Map *regions.Map
 	// Rehearse returns the handlers for the PUTs of one call. They treat the resources in p as
 	// existing.
-	Rehearse func(p *Plan, withoutWrite bool) Rehearsal
+	Rehearse func(p *PlannedResources, withoutWrite bool) Rehearsal
 	Locks    *inventory.Locks
 	// Charge charges the call for n reads in a subscription.
 	Charge func(ctx context.Context, x *exchange.Exchange, subscription string, n int) error
@@ -80,13 +80,13 @@ func (p *Preflight) validate(w http.ResponseWriter, r *http.Request, x *exchange
 	if err := p.Charge(r.Context(), x, routing.SubscriptionOf(call.Scope), len(resources)); err != nil {
 		return err
 	}
-	questions, err := p.judgeAll(r, x, resources, &Plan{}, call.WithoutWrite)
+	questions, err := p.judgeAll(r, x, resources, &PlannedResources{}, call.WithoutWrite)
 	if err != nil {
 		return err
 	}
 	denied := func(q question) bool { return q.Fault != nil && q.Fault.Code == arm.AuthorizationFailed }
 	if !slices.ContainsFunc(questions, func(q question) bool { return !denied(q) }) {
-		return arm.NewError(arm.AuthorizationFailed).Saying("%s", questions[0].Fault.Message)
+		return arm.NewError(arm.AuthorizationFailed).WithMessage("%s", questions[0].Fault.Message)
 	}
 	return writeVerdicts(w, x, questions, p.askProviders(r, x, questions))
 }
@@ -102,7 +102,7 @@ func mergeFaults(questions []question, faults []*arm.Error) []*arm.Error {
 }
 
 // judgeAll returns the gateway's verdicts on all resources of a call.
-func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []Resource, plan *Plan, withoutWrite bool) (questions []question, err error) {
+func (p *Preflight) judgeAll(r *http.Request, x *exchange.Exchange, resources []Resource, plan *PlannedResources, withoutWrite bool) (questions []question, err error) {
 	judge := p.newJudge(x, plan, withoutWrite)
 	for i := range resources {
 		planned := &resources[i]
@@ -179,12 +179,12 @@ type properties struct {
 // Faults returns a fault per resource of a deployment, of the gateway or its provider, nil if
 // neither refuses it. Each resource is judged as if the ones before it, and the registrations
 // that deployments create, existed. The caller is charged one read per resource. Faults is a
-// [deployments.Judge].
+// [deployments.Checker].
 func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
 	if err := p.Charge(r.Context(), x, subscription, len(sent)); err != nil {
 		return nil, err
 	}
-	questions, err := p.judgeAll(r, x, plannedOf(sent), &Plan{registers: true}, withoutWrite)
+	questions, err := p.judgeAll(r, x, plannedOf(sent), &PlannedResources{registers: true}, withoutWrite)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func (p *Preflight) Faults(r *http.Request, x *exchange.Exchange, subscription s
 
 // GatewayFaults is like Faults, but calls no provider and charges nothing.
 func (p *Preflight) GatewayFaults(r *http.Request, x *exchange.Exchange, _ string, sent []deployments.Sent, withoutWrite bool) ([]*arm.Error, error) {
-	questions, err := p.judgeAll(r, x, plannedOf(sent), &Plan{registers: true}, withoutWrite)
+	questions, err := p.judgeAll(r, x, plannedOf(sent), &PlannedResources{registers: true}, withoutWrite)
 	if err != nil {
 		return nil, err
 	}

@@ -21,7 +21,7 @@ func (p *Proxy) authorize(ctx context.Context, x *exchange.Exchange) (*authorize
 	if q.Pollable() {
 		question.Excused = p.callerBegan
 	}
-	return p.Authorizer.Ask(ctx, x, question)
+	return p.Authorizer.Decide(ctx, x, question)
 }
 
 // refuseUnlessBegan refuses the request unless its caller began the operation.

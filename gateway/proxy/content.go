@@ -63,7 +63,7 @@ func (p *Proxy) checkCreatedFor(q *routing.Request, body routing.Body) *arm.Erro
 		return nil
 	}
 	replaces := q.Method == http.MethodPut || q.Method == http.MethodPatch && (body.HasTags || body.NullTags)
-	if !replaces || p.Config.Map.InternalTo(q.Path.Subscription()) == nil {
+	if !replaces || p.Config.Map.InternalProvider(q.Path.Subscription()) == nil {
 		return nil
 	}
 	reason := "The tag " + createdForTag + " is required in this subscription."
@@ -76,5 +76,5 @@ func (p *Proxy) checkCreatedFor(q *routing.Request, body routing.Body) *arm.Erro
 		}
 		reason = "The value of the tag " + createdForTag + " is not the fully qualified ID of a resource."
 	}
-	return arm.NewError(arm.RequestDisallowedByPolicy, q.Name(), reason).About("tags." + createdForTag)
+	return arm.NewError(arm.RequestDisallowedByPolicy, q.Name(), reason).WithTarget("tags." + createdForTag)
 }

@@ -100,7 +100,7 @@ func (f fixture) begin(kind index.WriteKind, region string) inventory.Ticket {
 // write is a successful write of the machine.
 func (f fixture) write(kind index.WriteKind, region string) {
 	f.t.Helper()
-	_, err := f.Store.Settle(f.t.Context(), f.begin(kind, region), inventory.Answer{Outcome: index.ReadAnswer(kind, http.StatusOK, true), Status: http.StatusOK})
+	_, err := f.Store.Settle(f.t.Context(), f.begin(kind, region), inventory.WriteResult{Outcome: index.ReadAnswer(kind, http.StatusOK, true), Status: http.StatusOK})
 	f.ok(err)
 }
 

@@ -23,7 +23,7 @@ import (
 // recordIntent records the intent of a write with begin. If the write was resolved by
 // something that has changed since, it returns a reason to resolve the write again, once.
 func (p *Proxy) recordIntent(ctx context.Context, x *exchange.Exchange, d *Resolved, begin intentMethod) (inventory.Ticket, retryReason, error) {
-	x.Reach(exchange.AtIntent)
+	x.RecordStage(exchange.AtIntent)
 	failpoint.Pass(failpoint.WriteBeginBefore)
 	ticket, err := begin(p.Intents, ctx, p.newIntent(x, d))
 	if err == nil {
@@ -57,7 +57,7 @@ func hasChanged(x *exchange.Exchange, d *Resolved, err error) bool {
 func (p *Proxy) confirmRow(ctx context.Context, x *exchange.Exchange, d *Resolved) (retryReason, error) {
 	row := d.Row
 	// A job probes resources with an operation under way.
-	if row == nil || !d.mayRetry(rowGone) || !row.OfCopy(p.Store.Events.Restored()) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
+	if row == nil || !d.mayRetry(rowGone) || !row.UnchangedSince(p.Store.Events.Restored()) || row.Phase != index.Live || row.FollowPut || row.FollowDelete {
 		return ended, nil
 	}
 	unseen, err := p.Store.Coverage.Uncovered(ctx, row.Subscription, row.Type, []string{row.Region})
@@ -152,11 +152,11 @@ func (p *Proxy) locationRefusal(ctx context.Context, x *exchange.Exchange, d *Re
 	if err != nil {
 		return probe.Unconfirmed(probed, err)
 	}
-	return admission.Busy(probed.ID).Because(lookupErr)
+	return admission.Busy(probed.ID).WithCause(lookupErr)
 }
 
 func locationConflict(x *exchange.Exchange, row inventory.Resource, wanted string) *arm.Error {
-	return arm.NewError(arm.InvalidResourceLocation, x.Request.Name(), row.Location, x.Request.Path.Group(), wanted).About("location")
+	return arm.NewError(arm.InvalidResourceLocation, x.Request.Name(), row.Location, x.Request.Path.Group(), wanted).WithTarget("location")
 }
 
 // refusal converts the inventory's refusal of a write to ARM's.
@@ -172,13 +172,13 @@ func (p *Proxy) refusal(x *exchange.Exchange, d *Resolved, err error) error {
 		return x.Request.NotFound()
 	case errors.Is(err, inventory.ErrParentNotFound), errors.Is(err, inventory.ErrParentMoved):
 		depth := strings.Count(d.Parent, "/") // the parent's ID is a prefix of this one
-		return arm.NewError(arm.ParentResourceNotFound, x.Request.Path.Segment(depth-1)).About(x.Request.Path.Prefix(depth))
+		return arm.NewError(arm.ParentResourceNotFound, x.Request.Path.Segment(depth-1)).WithTarget(x.Request.Path.Prefix(depth))
 	case errors.As(err, &state):
 		return routing.GroupClosed(state.State, d.Group.Name)
 	case errors.As(err, &registration):
 		return routing.NotRegistered(x.Request.Provider, registration.State)
 	case errors.As(err, &quota):
-		return arm.NewError(arm.ResourceQuotaExceeded, x.Request.Type.FullName, quota.Limit, quota.Current).About(x.Request.Type.FullName)
+		return arm.NewError(arm.ResourceQuotaExceeded, x.Request.Type.FullName, quota.Limit, quota.Current).WithTarget(x.Request.Type.FullName)
 	}
 	return admission.Refusal(x, err)
 }
@@ -186,9 +186,9 @@ func (p *Proxy) refusal(x *exchange.Exchange, d *Resolved, err error) error {
 // fencedError refuses to create a resource while an unanswered write of the same ID may
 // still take effect.
 func (p *Proxy) fencedError(x *exchange.Exchange, fence *inventory.FencedError) *arm.Error {
-	fault := arm.NewError(arm.Conflict).About(x.Request.Path.String()).Because(fence)
+	fault := arm.NewError(arm.Conflict).WithTarget(x.Request.Path.String()).WithCause(fence)
 	fault.RetryAfter = min(max(fence.Until.Sub(p.Store.Now()), admission.ConflictRetry), arm.MaxRetryAfter)
-	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, "+
+	return fault.WithMessage("The resource '%s' cannot be created yet: its resource group was deleted, "+
 		"and an earlier request for it that the resource provider did not answer may take effect until %s.",
 		x.Request.Name(), fence.Until.UTC().Format(time.RFC3339))
 }

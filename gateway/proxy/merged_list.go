@@ -44,7 +44,7 @@ func regionFailure(x *exchange.Exchange) (regions.RegionFailure, error) {
 
 func badRegionFailure(why string) *arm.Error {
 	name := strings.ToLower(exchange.OnRegionFailureHeader)
-	return arm.NewError(arm.InvalidRequestHeader, name, why).About(name)
+	return arm.NewError(arm.InvalidRequestHeader, name, why).WithTarget(name)
 }
 
 // conditionalHeaders are not sent to regions: a merged page has no entity tag, and a
@@ -88,7 +88,7 @@ func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d *Resolved) 
 }
 
 // oneEndpoint reports whether a single endpoint serves a list.
-func (d *Resolved) oneEndpoint() bool { return d.Answer == routing.Forward }
+func (d *Resolved) oneEndpoint() bool { return d.Mode == routing.Forward }
 
 // isList reports whether a request asks for the resources of a type.
 func isList(q *routing.Request) bool {
@@ -113,8 +113,8 @@ func (p *Proxy) emptyList(w http.ResponseWriter, x *exchange.Exchange) error {
 	if _, err := regionFailure(x); err != nil {
 		return err
 	}
-	if q.Type.Fans() && len(q.Type.EffectiveRegions()) > 1 && fanout.HasSkipToken(q.Query) {
-		return arm.NewError(arm.InvalidSkipToken).About("$skipToken")
+	if q.Type.ListsFanOut() && len(q.Type.EffectiveRegions()) > 1 && fanout.HasSkipToken(q.Query) {
+		return arm.NewError(arm.InvalidSkipToken).WithTarget("$skipToken")
 	}
 	h := w.Header()
 	h[completedHeader] = []string{"true"}

@@ -29,7 +29,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d *Resolved, met
 // request, and the headers that only the front door may set.
 func (p *Proxy) outboundHeaders(r *http.Request, x *exchange.Exchange, d *Resolved, method string) (http.Header, headers.Fields) {
 	h := headers.ToProvider(r.Header, x.Request.Provider.PassesRequest())
-	p.Tracer.Pass(h, x.Client.Trusted && !x.Inner())
+	p.Tracer.PrepareHeaders(h, x.Client.Trusted && !x.Inner())
 	if readsAnswer(x.Request, d, method) {
 		delete(h, "Accept-Encoding")
 	}

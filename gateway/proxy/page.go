@@ -31,7 +31,7 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved
 	}
 	invalid := func(why string) *arm.Error { return arm.NewError(arm.InvalidProviderResponse, namespace, why) }
 	if len(text) > 0 && !readsLikeASCII(answer.Header["Content-Type"]) {
-		return invalid("its character set cannot be checked").About("Content-Type")
+		return invalid("its character set cannot be checked").WithTarget("Content-Type")
 	}
 	page, shown, err := parsePage(x, text)
 	if err != nil {
@@ -39,7 +39,7 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved
 		case x.Request.Class == routing.Collection, errors.Is(err, fanout.ErrAmbiguous):
 			return invalid(err.Error())
 		case fanout.MayHoldLink(text):
-			return invalid("it is not JSON, and less strict readers may find a nextLink in it").About("nextLink")
+			return invalid("it is not JSON, and less strict readers may find a nextLink in it").WithTarget("nextLink")
 		}
 		return nil // an action's answer need not be JSON
 	}
@@ -49,7 +49,7 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d *Resolved
 	}
 	next, err := p.nextLink(ctx, x, d, page.NextLink)
 	if err != nil {
-		return invalid(err.Error()).About("nextLink")
+		return invalid(err.Error()).WithTarget("nextLink")
 	}
 	if foreign {
 		replaceBody(answer, page.Shown(next))
@@ -86,7 +86,7 @@ func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d *Resolved,
 	links := fanout.NextLinks{Public: p.Public, Endpoint: d.Endpoint, Path: x.Request.Path.String()}
 	if q := x.Request; q.Class != routing.Poll {
 		links.Longest, links.Version = fanout.MaxTarget, q.Query.APIVersion
-		links.Takes = func(query string) bool {
+		links.Accepts = func(query string) bool {
 			next, fault := routing.Classify(p.Config.Map, q.Method, q.Path.Escaped(), query)
 			return fault == nil && next.Check(p.Config.Map, "") == nil
 		}

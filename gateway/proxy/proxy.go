@@ -74,17 +74,17 @@ type Resolved struct {
 
 // Answer answers a request for a resource provider.
 func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
-	x.Reach(exchange.AtRoles)
+	x.RecordStage(exchange.AtRoles)
 	readable, err := p.authorize(r.Context(), x)
 	if err != nil {
 		return err
 	}
-	x.Reach(exchange.AtContent)
+	x.RecordStage(exchange.AtContent)
 	content, err := x.Content(w, r)
 	if err != nil {
 		return err
 	}
-	x.Reach(exchange.AtArguments)
+	x.RecordStage(exchange.AtArguments)
 	body, contentFault := p.ReadContent(x.Request, content)
 	body.LocationPending = x.LocationPending
 	if err := p.checkArguments(r.Context(), x, arm.Location(body.Location)); err != nil {
@@ -93,7 +93,7 @@ func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	if contentFault != nil {
 		return contentFault
 	}
-	x.Reach(exchange.AtPlace)
+	x.RecordStage(exchange.AtPlace)
 	return p.Serve(w, r, x, &Resolved{body: body, content: content, readable: readable})
 }
 
@@ -109,7 +109,7 @@ func (p *Proxy) Send(call *http.Request, x *exchange.Exchange, q *routing.Reques
 	call = call.WithContext(exchange.With(call.Context(), &inner))
 	answer := exchange.Capture(p.Config.Limits.AnswerBody)
 	var err error
-	fault = answer.Hold(q.ID(), func() { err = p.Serve(answer, call, &inner, &Resolved{body: body, content: content}) })
+	fault = answer.Run(q.ID(), func() { err = p.Serve(answer, call, &inner, &Resolved{body: body, content: content}) })
 	if err == nil && fault != nil {
 		err = fault
 	}

@@ -58,7 +58,7 @@ func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 		prober, header := p.Resolver.ProberFor(x)
 		if there, err = prober.VerifyAbsence(r.Context(), header, x.Subscription(), x.Request.Key()); err != nil {
 			namespace := x.Request.Provider.Namespace
-			return ended, arm.NewError(arm.InvalidProviderResponse, namespace, "a 404 that does not speak of the resource").Because(err)
+			return ended, arm.NewError(arm.InvalidProviderResponse, namespace, "a 404 that does not speak of the resource").WithCause(err)
 		}
 	}
 	switch {

@@ -51,7 +51,7 @@ func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 			return err
 		}
 		if d.triedReasons |= why; why.needsStore() {
-			resolver = p.Resolver.ByStore()
+			resolver = p.Resolver.FromStore()
 		}
 	}
 }
@@ -64,32 +64,32 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			return ended, err
 		}
 	}
-	x.Reach(exchange.AtHeaders)
+	x.RecordStage(exchange.AtHeaders)
 	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
 		return ended, exchange.TooManyHeaders("there is more of it than a resource provider takes")
 	}
-	x.Reach(exchange.AtLocks)
+	x.RecordStage(exchange.AtLocks)
 	if err := p.checkLocks(x, d); err != nil {
 		return ended, err
 	}
 	switch {
-	case d.Answer == routing.Absent || d.Answer == routing.Present:
+	case d.Mode == routing.Absent || d.Mode == routing.Present:
 		x.Region = ""
 		return ended, x.Answer(w, http.StatusNoContent, nil)
-	case d.Answer == routing.Merge || d.readable != nil && d.oneEndpoint() && isList(x.Request) || p.continuesMergedList(x):
+	case d.Mode == routing.Merge || d.readable != nil && d.oneEndpoint() && isList(x.Request) || p.continuesMergedList(x):
 		return p.mergedList(w, r, x, d)
-	case d.Answer == routing.EmptyList:
+	case d.Mode == routing.EmptyList:
 		return ended, p.emptyList(w, x)
 	case x.Request.Class == routing.Poll:
 		return p.poll(w, r, x, *d)
 	}
-	x.Reach(exchange.AtRecords)
+	x.RecordStage(exchange.AtRecords)
 	if !x.Request.Reads() {
 		if err := p.Admission.CheckOperation(r.Context(), x, &d.Subscription); err != nil {
 			return ended, err
 		}
 	}
-	if d.Answer == routing.AskEach {
+	if d.Mode == routing.AllRegions {
 		return ended, p.checkName(w, r, x, d)
 	}
 	if x.Request.Class == routing.Instance {
@@ -106,7 +106,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 			return p.write(w, r, x, d)
 		case r.Method == http.MethodPut:
 			if fault := p.checkShape(x, d); fault != nil {
-				x.Reach(exchange.AtShape)
+				x.RecordStage(exchange.AtShape)
 				return ended, fault
 			}
 		}
@@ -118,7 +118,7 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 // a tracked resource in the transaction that records the intent; but a write that is
 // answered without a call has no intent.
 func (p *Proxy) checkLocks(x *exchange.Exchange, d *Resolved) error {
-	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && d.Answer == routing.Forward {
+	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && d.Mode == routing.Forward {
 		return nil
 	}
 	return admission.CheckLocks(x, d.Locks)

@@ -17,12 +17,12 @@ func (p *Proxy) checkShape(x *exchange.Exchange, d *Resolved) *arm.Error {
 	if q.Method != http.MethodPut || x.Planned || q.Provider.Validation != regions.ValidateWrites {
 		return nil
 	}
-	return Misshapen(q, d.content, schema.Literal)
+	return ShapeFault(q, d.content, schema.Literal)
 }
 
-// Misshapen returns the fault of a PUT's body that contradicts the provider's documents;
+// ShapeFault returns the fault of a PUT's body that contradicts the provider's documents;
 // nil if it does not, or if they do not describe it.
-func Misshapen(q *routing.Request, content []byte, mode schema.Mode) *arm.Error {
+func ShapeFault(q *routing.Request, content []byte, mode schema.Mode) *arm.Error {
 	if q.Type == nil || q.Provider.Validation == regions.ValidateNever {
 		return nil
 	}
@@ -34,5 +34,5 @@ func Misshapen(q *routing.Request, content []byte, mode schema.Mode) *arm.Error 
 	if fault == nil {
 		return nil
 	}
-	return arm.NewError(arm.InvalidRequestContent, fault.Allowed+". Path '"+fault.Path+"'").About(fault.Path)
+	return arm.NewError(arm.InvalidRequestContent, fault.Allowed+". Path '"+fault.Path+"'").WithTarget(fault.Path)
 }

@@ -26,7 +26,7 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		if _, why, err := p.recordIntent(ctx, x, d, Intents.Try); err != nil || why != ended {
 			return why, err
 		}
-		x.Reach(exchange.AtShape)
+		x.RecordStage(exchange.AtShape)
 		return ended, fault
 	}
 	began := time.Now()
@@ -69,7 +69,7 @@ func (p *Proxy) settleUnanswered(ctx context.Context, x *exchange.Exchange, tick
 
 // settle records the outcome of a write. If the store fails, the answer is still sent:
 // the intent stays and expires.
-func (p *Proxy) settle(ctx context.Context, x *exchange.Exchange, ticket inventory.Ticket, answer inventory.Answer) {
+func (p *Proxy) settle(ctx context.Context, x *exchange.Exchange, ticket inventory.Ticket, answer inventory.WriteResult) {
 	err := failpoint.Hit(failpoint.AnswerSettleBefore)
 	if err == nil {
 		_, err = p.Store.Settle(ctx, ticket, answer)

@@ -23,8 +23,8 @@ func NewHandles[Labels comparable, Series any](create func(Labels) Series) *Hand
 	return h
 }
 
-// Of returns the series of a set of labels. It creates the series on the first call.
-func (h *Handles[Labels, Series]) Of(l Labels) Series {
+// Get returns the series of a set of labels. It creates the series on the first call.
+func (h *Handles[Labels, Series]) Get(l Labels) Series {
 	if s, ok := (*h.all.Load())[l]; ok {
 		return s
 	}

@@ -16,8 +16,8 @@ func (l *Live[T]) Set(job [16]byte, v T) {
 	l.change(func() { l.jobs[job] = v })
 }
 
-// Forget removes a job.
-func (l *Live[T]) Forget(job [16]byte) {
+// Remove removes a job.
+func (l *Live[T]) Remove(job [16]byte) {
 	l.change(func() { delete(l.jobs, job) })
 }
 

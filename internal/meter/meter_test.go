@@ -97,18 +97,18 @@ func TestHandles(t *testing.T) {
 		wait.Go(func() {
 			for k := range 100 {
 				l := labels{fmt.Sprint((i + k) % 10), "b"}
-				if first, again := h.Of(l), h.Of(l); first != again {
+				if first, again := h.Get(l), h.Get(l); first != again {
 					t.Error("another one for the same labels")
 				}
 			}
 		})
 	}
 	wait.Wait()
-	if created != 10 || h.Of(labels{"1", "b"}) == h.Of(labels{"2", "b"}) {
+	if created != 10 || h.Get(labels{"1", "b"}) == h.Get(labels{"2", "b"}) {
 		t.Errorf("%d are made for 10 sets of labels", created)
 	}
 	l := labels{"1", "b"}
-	if n := testing.AllocsPerRun(100, func() { h.Of(l) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { h.Get(l) }); n != 0 {
 		t.Errorf("%v allocations for what is made", n)
 	}
 }

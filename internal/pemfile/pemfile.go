@@ -13,13 +13,13 @@ import (
 
 // Errors of files without the expected content.
 var (
-	ErrEmpty  = errors.New("it holds no certificate")
-	ErrNoList = errors.New("it holds no list of revoked certificates")
+	ErrNoCertificate = errors.New("it holds no certificate")
+	ErrNoList        = errors.New("it holds no list of revoked certificates")
 )
 
 // Certificates returns the certificates in a file, at least one. It skips other blocks.
 func Certificates(path string) ([]*x509.Certificate, error) {
-	return blocks(path, "CERTIFICATE", x509.ParseCertificate, ErrEmpty)
+	return blocks(path, "CERTIFICATE", x509.ParseCertificate, ErrNoCertificate)
 }
 
 // RevocationLists returns the lists of revoked certificates in a file, at least one.

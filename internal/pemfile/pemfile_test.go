@@ -33,10 +33,10 @@ func TestCertificatesReadsABundle(t *testing.T) {
 func TestCertificatesRefusesWhatIsNone(t *testing.T) {
 	folder := t.TempDir()
 	key := harness.NewCertificate(t, t.TempDir()).KeyFile
-	if _, err := Certificates(key); !errors.Is(err, ErrEmpty) {
+	if _, err := Certificates(key); !errors.Is(err, ErrNoCertificate) {
 		t.Errorf("a key: %v", err)
 	}
-	if _, err := Certificates(write(t, folder, "text.pem", "x")); !errors.Is(err, ErrEmpty) {
+	if _, err := Certificates(write(t, folder, "text.pem", "x")); !errors.Is(err, ErrNoCertificate) {
 		t.Errorf("a text: %v", err)
 	}
 	if _, err := Certificates(write(t, folder, "broken.pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")); err == nil {

@@ -59,7 +59,7 @@ func (l Library) Load(file string) (*Document, error) {
 
 // Version returns the document's info.version.
 func (d *Document) Version() string {
-	version, _ := At(d.root, "info")["version"].(string)
+	version, _ := ObjectAt(d.root, "info")["version"].(string)
 	return version
 }
 
@@ -145,8 +145,8 @@ func (l Library) resolveRef(from *Document, ref string) (Node, error) {
 	return Node{doc, value, pointer}, nil
 }
 
-// At returns the object that a path of names leads to, or nil.
-func At(v any, names ...string) map[string]any {
+// ObjectAt returns the object that a path of names leads to, or nil.
+func ObjectAt(v any, names ...string) map[string]any {
 	for _, name := range names {
 		o, ok := v.(map[string]any)
 		if !ok {
@@ -158,8 +158,8 @@ func At(v any, names ...string) map[string]any {
 	return o
 }
 
-// Texts returns the strings of an array.
-func Texts(v any) []string {
+// StringsOf returns the strings of an array.
+func StringsOf(v any) []string {
 	array, _ := v.([]any)
 	var all []string
 	for _, item := range array {

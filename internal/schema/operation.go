@@ -21,10 +21,10 @@ type Operation struct {
 func (d *Document) Put(typeName string) *Operation {
 	var found []*Operation
 	for _, paths := range []string{"paths", "x-ms-paths"} {
-		items := At(d.root, paths)
+		items := ObjectAt(d.root, paths)
 		for _, path := range slices.Sorted(maps.Keys(items)) {
 			item, _ := items[path].(map[string]any)
-			if put := At(item, "put"); put != nil && strings.EqualFold(typeOf(path), typeName) {
+			if put := ObjectAt(item, "put"); put != nil && strings.EqualFold(typeOf(path), typeName) {
 				found = append(found, &Operation{d, path, put, item})
 			}
 		}
@@ -70,9 +70,9 @@ func (l Library) Body(o *Operation) (Node, error) {
 	if err != nil {
 		return Node{}, err
 	}
-	schema := At(parameter.Value, "schema")
-	if content := At(parameter.Value, "content"); content != nil {
-		schema = At(content, JSONOf(content), "schema")
+	schema := ObjectAt(parameter.Value, "schema")
+	if content := ObjectAt(parameter.Value, "content"); content != nil {
+		schema = ObjectAt(content, JSONOf(content), "schema")
 	}
 	if schema == nil {
 		return Node{}, errors.New("the body has no schema for JSON")
@@ -82,7 +82,7 @@ func (l Library) Body(o *Operation) (Node, error) {
 
 // BodyParameter returns the body parameter (version 2) or the requestBody (version 3).
 func (l Library) BodyParameter(o *Operation) (Node, error) {
-	if body := At(o.Value, "requestBody"); body != nil {
+	if body := ObjectAt(o.Value, "requestBody"); body != nil {
 		return l.Resolve(Node{Doc: o.Doc, Value: body})
 	}
 	for _, place := range []map[string]any{o.Value, o.pathItem} {

@@ -46,7 +46,7 @@ func (s *Schema) scalar() *scalar {
 	if only, given := k["const"]; given {
 		c.allowed = []any{only}
 	}
-	c.open = At(k, "x-ms-enum")["modelAsString"] == true && k["const"] == nil
+	c.open = ObjectAt(k, "x-ms-enum")["modelAsString"] == true && k["const"] == nil
 	// In version 3.1 the keyword is itself a bound; before, true makes the other bound exclusive.
 	if n, ok := k["exclusiveMinimum"].(float64); ok && n >= c.least {
 		c.least, c.leastExcluded = n, true

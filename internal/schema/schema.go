@@ -71,7 +71,7 @@ func (l Library) merge(s *Schema, n Node, depth int) error {
 			s.Keywords[keyword] = value
 		}
 	}
-	for _, name := range Texts(n.Value["required"]) {
+	for _, name := range StringsOf(n.Value["required"]) {
 		s.Required[name] = true
 	}
 	return nil
@@ -83,7 +83,7 @@ func (s *Schema) Kind() string {
 	case string:
 		return t
 	case []any:
-		for _, name := range Texts(t) {
+		for _, name := range StringsOf(t) {
 			if name != "null" {
 				return name
 			}
@@ -148,7 +148,7 @@ type Variant struct {
 // Variants returns the known variants of a schema with a discriminator, sorted by value.
 func (l Library) Variants(s *Schema) []Variant {
 	var all []Variant
-	for value, ref := range At(s.Keywords, "discriminator", "mapping") {
+	for value, ref := range ObjectAt(s.Keywords, "discriminator", "mapping") {
 		name, _ := ref.(string)
 		if !strings.ContainsAny(name, "#./") {
 			name = "#/components/schemas/" + name
@@ -166,8 +166,8 @@ func (l Library) Variants(s *Schema) []Variant {
 func (l Library) derivedSchemas(base Node) []Variant {
 	var all []Variant
 	for _, place := range [][]string{{"definitions"}, {"components", "schemas"}} {
-		for name := range At(base.Doc.root, place...) {
-			value := At(base.Doc.root, append(place, name)...)
+		for name := range ObjectAt(base.Doc.root, place...) {
+			value := ObjectAt(base.Doc.root, append(place, name)...)
 			list, _ := value["allOf"].([]any)
 			for _, item := range list {
 				part, _ := item.(map[string]any)

@@ -170,7 +170,7 @@ var nullWords = []string{"nullable", "x-nullable"}
 
 // nullable reports whether the schema allows null.
 func (s *Schema) nullable() bool {
-	if hasTrue(s.Keywords, nullWords...) || slices.Contains(Texts(s.Keywords["type"]), "null") {
+	if hasTrue(s.Keywords, nullWords...) || slices.Contains(StringsOf(s.Keywords["type"]), "null") {
 		return true
 	}
 	for _, keyword := range []string{"oneOf", "anyOf"} {

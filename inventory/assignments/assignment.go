@@ -91,7 +91,7 @@ func scanRoleAssignment(scan engine.Scanner) (Assignment, error) {
 		a.Subscription = ""
 	}
 	copy(a.Generation[:], generation)
-	a.CreatedOn, a.UpdatedOn = engine.Moment(created), engine.Moment(changed)
+	a.CreatedOn, a.UpdatedOn = engine.TimeOf(created), engine.TimeOf(changed)
 	return a, nil
 }
 
@@ -143,7 +143,7 @@ func (r *Roles) PutAssignment(
 		a.PrincipalID, a.RoleDefinition = principalKey(a.PrincipalID), arm.Fold(a.RoleDefinition)
 		a.Generation, a.CreatedOn, a.UpdatedOn = engine.NewID(), t.Now, t.Now
 		if a.Host != "" { // its removal removes the assignments at it
-			if err := t.Scopes.HoldResource(a.Subscription, a.Host); err != nil {
+			if err := t.Scopes.LockResource(a.Subscription, a.Host); err != nil {
 				return a, err
 			}
 		}

@@ -83,7 +83,7 @@ func scanRoleDefinition(tenant string) func(engine.Scanner) (Definition, error) 
 		d.Name, d.Description, d.Permissions, d.AssignableScopes = p.Name, p.Description, p.Permissions, p.AssignableScopes
 		d.CreatedBy, d.UpdatedBy = p.CreatedBy, p.UpdatedBy
 		copy(d.Generation[:], generation)
-		d.CreatedOn, d.UpdatedOn = engine.Moment(created), engine.Moment(changed)
+		d.CreatedOn, d.UpdatedOn = engine.TimeOf(created), engine.TimeOf(changed)
 		return d, nil
 	}
 }
@@ -117,7 +117,7 @@ func loadRoleDefinition(from engine.Source, statement, tenant, id string) (Defin
 // a limit of 0 means all.
 func (r *Roles) Definitions(ctx context.Context, tenant, after string, limit int) ([]Definition, error) {
 	return engine.Collect(r.database.Read(ctx), scanRoleDefinition(tenant), listRoleDefinitions,
-		memory.TenantPartition(tenant), arm.Fold(after), engine.AtMost(limit))
+		memory.TenantPartition(tenant), arm.Fold(after), engine.LimitArg(limit))
 }
 
 // PutDefinition creates or changes the custom role with an id, which is a GUID. edit is as

@@ -86,7 +86,7 @@ func (r *Roles) Grants(ctx context.Context, tenant, subscription string, who acc
 
 // GrantsAt returns a caller's grants for a decision at one scope, in any casing. It reads few
 // rows, even if the caller has many grants.
-func (r *Roles) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string) (roles.Held, error) {
+func (r *Roles) GrantsAt(ctx context.Context, tenant, subscription string, who access.Principal, scope string) (roles.CallerGrants, error) {
 	held, err := r.FewGrants(ctx, tenant, subscription, who)
 	if err == nil && !held.Whole {
 		held.Grants, err = r.GrantsAbove(ctx, tenant, subscription, who, scope)
@@ -96,13 +96,13 @@ func (r *Roles) GrantsAt(ctx context.Context, tenant, subscription string, who a
 
 // FewGrants returns all of a caller's grants, like Grants, if there are few. If there are
 // many, it returns none and does not set Whole.
-func (r *Roles) FewGrants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.Held, error) {
+func (r *Roles) FewGrants(ctx context.Context, tenant, subscription string, who access.Principal) (roles.CallerGrants, error) {
 	found, most, err := r.assignedTo(ctx, tenant, subscription, who, limitRows, []any{fewAssignments + 1})
 	if err != nil || most > fewAssignments {
-		return roles.Held{}, err
+		return roles.CallerGrants{}, err
 	}
 	granted, err := r.grants(ctx, tenant, found)
-	return roles.Held{Grants: granted, Whole: err == nil}, err
+	return roles.CallerGrants{Grants: granted, Whole: err == nil}, err
 }
 
 // GrantsAbove returns a caller's grants at a scope, in any casing, and above it.

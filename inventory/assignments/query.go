@@ -46,7 +46,7 @@ func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) 
 			return nil
 		}
 		statement, args := within.statement(q.Principals)
-		page, err := engine.Collect(r.database.Read(ctx), scanRoleAssignment, statement, append(args, engine.AtMost(left))...)
+		page, err := engine.Collect(r.database.Read(ctx), scanRoleAssignment, statement, append(args, engine.LimitArg(left))...)
 		all, left = append(all, page...), left-len(page)
 		return err
 	}
@@ -66,7 +66,7 @@ func (r *Roles) Assignments(ctx context.Context, q Query) ([]Assignment, error) 
 	if !q.Below || q.Subscription == "" {
 		return all, nil
 	}
-	first, _ := engine.Below(arm.Fold(q.ID))
+	first, _ := engine.KeysBelow(arm.Fold(q.ID))
 	below := pageBounds{partition: q.partition(), scope: first, last: first + "\U0010FFFF"}
 	if q.After != nil && q.After.ScopeKey >= first {
 		below.scope, below.name = q.After.ScopeKey, q.After.Name

@@ -97,7 +97,7 @@ type removedScope struct{ subscription, scope string }
 // are none, as nearly always, the replicas' memory of the subscription stays valid.
 func (r *Removals) Add(t *transaction.Tx, sub, scope string) error {
 	if t.Isolated() && !t.Proves() {
-		from, to := engine.Below(scope)
+		from, to := engine.KeysBelow(scope)
 		n, err := t.Exec(deleteRoleAssignmentsAt, sub, scope, from, to)
 		if n > 0 {
 			t.ChangesScope(sub)
@@ -114,7 +114,7 @@ func (r *Removals) Add(t *transaction.Tx, sub, scope string) error {
 func (r Removals) Complete(t *transaction.Tx) error {
 	slices.SortFunc(r, func(a, b removedScope) int { return strings.Compare(a.scope, b.scope) })
 	for _, of := range r {
-		from, to := engine.Below(of.scope)
+		from, to := engine.KeysBelow(of.scope)
 		generation := engine.NewID()
 		err := t.Later(changeScopeOfAssignments, generation[:], engine.Micros(t.Now), of.subscription, of.subscription, of.scope, from, to)
 		if err != nil {
@@ -122,7 +122,7 @@ func (r Removals) Complete(t *transaction.Tx) error {
 		}
 	}
 	for _, of := range r {
-		from, to := engine.Below(of.scope)
+		from, to := engine.KeysBelow(of.scope)
 		err := t.LookUpLater(engine.Lookup{
 			Request: engine.Request{Statement: removeRoleAssignmentsAt, Args: []any{of.subscription, of.scope, from, to}},
 			Row: func(engine.Scanner) error {
@@ -149,7 +149,7 @@ func RemoveAll(t *transaction.Tx, sub string) error {
 // Move moves the assignments at a scope of a subscription and below it. move sets the new
 // scope of an assignment.
 func Move(t *transaction.Tx, sub, scope string, move func(*Assignment)) error {
-	first, last := engine.Below(scope)
+	first, last := engine.KeysBelow(scope)
 	all, err := engine.Collect(t, scanRoleAssignment, roleAssignmentsIn, sub, scope, first, last)
 	if err != nil || len(all) == 0 {
 		return err

@@ -329,7 +329,7 @@ func (d *Deployments) scan(ctx context.Context, n Name, scan engine.Scanner, bef
 		return found, err
 	}
 	copy(found.Job[:], job)
-	found.Began = engine.Moment(began)
+	found.Began = engine.TimeOf(began)
 	if len(before) > 0 {
 		n.Name = *before[0].(*string)
 	}
@@ -348,7 +348,7 @@ type Named struct {
 func (d *Deployments) List(ctx context.Context, sub, group, after string, limit, bytes int) ([]Named, error) {
 	n := Name{Subscription: sub, Group: group}.folded()
 	read := d.database.Read(ctx)
-	sizes, err := engine.Collect(read, engine.ScanOne[int], sizesOfRecords, n.Subscription, n.Group, after, engine.AtMost(limit))
+	sizes, err := engine.Collect(read, engine.ScanOne[int], sizesOfRecords, n.Subscription, n.Group, after, engine.LimitArg(limit))
 	if err != nil || len(sizes) == 0 {
 		return nil, err
 	}
@@ -401,11 +401,11 @@ func (d *Deployments) Delete(ctx context.Context, name Name) error {
 	})
 }
 
-// Progress records the progress of a step in a transaction.
-type Progress func(*transaction.Tx) error
+// StepUpdate records the progress of a step in a transaction.
+type StepUpdate func(*transaction.Tx) error
 
-// Progress returns the progress of a step, given its number, for [Deployments.PutSteps].
-func (d *Deployments) Progress(ctx context.Context, name Name, job [16]byte, number int, s Step) (Progress, error) {
+// EncryptStep returns the progress of a step, given its number, for [Deployments.PutSteps].
+func (d *Deployments) EncryptStep(ctx context.Context, name Name, job [16]byte, number int, s Step) (StepUpdate, error) {
 	n := name.folded()
 	record, err := d.database.Cipher.Encrypt(ctx, sealPlace(n, job, "step"), s.Record)
 	if err != nil {
@@ -428,7 +428,7 @@ func (d *Deployments) Progress(ctx context.Context, name Name, job [16]byte, num
 // PutSteps durably records the progress of steps. It calls progress in the transaction, again
 // each time the transaction is repeated. The error is jobrow.ErrLeaseLost if the caller no
 // longer holds the job, and engine.ErrNotFound if the deployment no longer exists.
-func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, progress func() []Progress) error {
+func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, progress func() []StepUpdate) error {
 	n := name.folded()
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(n.Subscription), func(t *transaction.Tx) error {
 		if _, err := d.lockRunning(t, n, &j); err != nil {
@@ -448,7 +448,7 @@ func (d *Deployments) PutSteps(ctx context.Context, name Name, j jobrow.Job, pro
 func (d *Deployments) lockRunning(t *transaction.Tx, n Name, j *jobrow.Job) (Active, error) {
 	var running *Active
 	var held bool
-	err := t.LookUp(lookUpRunning(n, j.ID, &running), j.LookUpHeld(&held))
+	err := t.LookUp(lookUpRunning(n, j.ID, &running), j.LookUpLease(&held))
 	switch {
 	case err != nil:
 		return Active{}, err

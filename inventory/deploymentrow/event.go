@@ -88,7 +88,7 @@ func (d *Deployments) RecordGone(t *transaction.Tx, all []Active) error {
 
 func (d *Deployments) recordFailed(t *transaction.Tx, all []Active, why string, gone bool) error {
 	for _, a := range all {
-		if err := d.recordEnd(t, a, events.Failed, arm.NewError(arm.DeploymentFailed).Saying("%s", why), gone); err != nil {
+		if err := d.recordEnd(t, a, events.Failed, arm.NewError(arm.DeploymentFailed).WithMessage("%s", why), gone); err != nil {
 			return err
 		}
 	}

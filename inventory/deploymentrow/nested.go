@@ -93,7 +93,7 @@ func (d *Deployments) EndNested(ctx context.Context, name Name, j jobrow.Job, e 
 // longer exists.
 func (d *Deployments) Abandon(ctx context.Context, j jobrow.Job) error {
 	return d.database.Write(ctx, engine.Flushed, transaction.RecordLocks(j.Subscription), func(t *transaction.Tx) error {
-		if err := j.CheckHeld(t.Tx); err != nil {
+		if err := j.CheckLease(t.Tx); err != nil {
 			return err
 		}
 		return d.failNested(t, j.ID)

@@ -34,7 +34,7 @@ func (c *clock) syncWith(server func(*int64) error) error {
 		if err := server(&now); err != nil {
 			return err
 		}
-		c.set(Moment(now), sent)
+		c.set(TimeOf(now), sent)
 		if try == clockTries || time.Since(sent) <= clockError {
 			return nil
 		}

@@ -16,7 +16,7 @@ func TestASlowAnswerDoesNotSetTheClock(t *testing.T) {
 		*now = int64(calls)
 		return nil
 	})
-	if err != nil || calls != 2 || c.now().Sub(Moment(2)) > clockError {
+	if err != nil || calls != 2 || c.now().Sub(TimeOf(2)) > clockError {
 		t.Errorf("it was asked %d times, and the time is %v: %v", calls, c.now(), err)
 	}
 }

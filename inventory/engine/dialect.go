@@ -81,8 +81,8 @@ func validText(text string) string {
 // Micros converts a time to its stored form. Moment converts it back.
 func Micros(t time.Time) int64 { return t.UnixMicro() }
 
-// Moment returns the time that Micros stored.
-func Moment(stored int64) time.Time { return time.UnixMicro(stored).UTC() }
+// TimeOf returns the time that Micros stored.
+func TimeOf(stored int64) time.Time { return time.UnixMicro(stored).UTC() }
 
 // Flag converts a bool to its stored form.
 func Flag(b bool) int64 {
@@ -92,8 +92,8 @@ func Flag(b bool) int64 {
 	return 0
 }
 
-// AtMost returns the argument of a LIMIT; 0 means no limit.
-func AtMost(limit int) int64 {
+// LimitArg returns the argument of a LIMIT; 0 means no limit.
+func LimitArg(limit int) int64 {
 	if limit <= 0 {
 		return math.MaxInt64
 	}

@@ -112,7 +112,7 @@ func (c *postgresConn) setClock(r reply) error {
 	var now int64
 	err := assignAll([]any{&now}, r.rows[0])
 	if err == nil {
-		c.session.clock.set(Moment(now), c.sent)
+		c.session.clock.set(TimeOf(now), c.sent)
 		c.slow = time.Since(c.sent) > clockError
 	}
 	return err

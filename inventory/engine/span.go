@@ -12,11 +12,11 @@ import (
 
 // beginSpan starts the span of a call. It returns nil if the caller's trace is not sampled.
 func beginSpan(ctx context.Context, driver string, k spans.Kind, name string) *spans.Span {
-	of := spans.Of(ctx)
+	of := spans.FromContext(ctx)
 	if of == nil {
 		return nil
 	}
-	span := of.Below(k, name)
+	span := of.StartChild(k, name)
 	span.Text(spans.Engine, systemOf(driver))
 	span.Text(spans.Operation, operation())
 	return span

@@ -62,8 +62,8 @@ func Among(column string, values []string, key func(string) string) (condition s
 	return " AND " + column + " IN (?" + strings.Repeat(", ?", n-1) + ")", args
 }
 
-// Below returns the half-open range of the keys below a key.
-func Below(key string) (from, to string) { return key + "/", key + "0" }
+// KeysBelow returns the half-open range of the keys below a key.
+func KeysBelow(key string) (from, to string) { return key + "/", key + "0" }
 
 // statements prepares each text once.
 type statements struct {

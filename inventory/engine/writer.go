@@ -168,7 +168,7 @@ func DeletePassed(ctx context.Context, e *Engine, find, remove string, at time.T
 	found, err := Collect(e.Read(ctx), func(scan Scanner) (p pair, err error) {
 		err = scan(&p.first, &p.second)
 		return p, err
-	}, find, bound, AtMost(limit))
+	}, find, bound, LimitArg(limit))
 	if err != nil {
 		return 0, err
 	}

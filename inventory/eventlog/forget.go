@@ -51,13 +51,13 @@ func (l *Log) forgetOld(t *transaction.Tx, numbers *eventNumbers, limit int) err
 	if age <= 0 {
 		return nil
 	}
-	rows, err := engine.Collect(t, scanOldEvent, oldestEvents, numbers.oldest, engine.AtMost(limit))
+	rows, err := engine.Collect(t, scanOldEvent, oldestEvents, numbers.oldest, engine.LimitArg(limit))
 	if err != nil {
 		return fmt.Errorf("read the oldest events: %w", err)
 	}
 	last, of := int64(0), map[string]bool{}
 	for _, r := range rows {
-		if t.Now.Sub(engine.Moment(r.at)) <= age {
+		if t.Now.Sub(engine.TimeOf(r.at)) <= age {
 			break
 		}
 		last, of[r.subscription] = r.number, true
@@ -175,7 +175,7 @@ func (l *Log) Count(ctx context.Context) (c Counts, err error) {
 		return c, fmt.Errorf("count waiting events: %w", err)
 	}
 	if c.Kept = numbers.kept; c.Waiting > 0 {
-		c.Oldest = max(0, l.database.Now().Sub(engine.Moment(earliest)))
+		c.Oldest = max(0, l.database.Now().Sub(engine.TimeOf(earliest)))
 	}
 	return c, nil
 }

@@ -43,11 +43,11 @@ func (l *Log) Restored() time.Time {
 	if l.feed == 0 {
 		return time.Time{}
 	}
-	return engine.Moment(l.feed)
+	return engine.TimeOf(l.feed)
 }
 
 func (l *Log) decrypt(ctx context.Context, r eventRow) (events.Event, error) {
-	e := events.Event{ID: r.id, Number: r.number, At: engine.Moment(r.at), Subscription: r.subscription, Key: r.key}
+	e := events.Event{ID: r.id, Number: r.number, At: engine.TimeOf(r.at), Subscription: r.subscription, Key: r.key}
 	text, err := l.database.Cipher.Decrypt(ctx, r.id[:], r.payload)
 	if errors.Is(err, encryption.ErrDecrypt) {
 		return e, nil // the key is lost: only the existence of the change is known
@@ -83,7 +83,7 @@ const (
 // KeptAfter lists the kept events of all subscriptions after a number, in the order of
 // their numbers. If a number is missing, its event has been deleted.
 func (l *Log) KeptAfter(ctx context.Context, number int64, limit int) ([]events.Event, error) {
-	return l.collect(ctx, eventsAfter, number, engine.AtMost(limit))
+	return l.collect(ctx, eventsAfter, number, engine.LimitArg(limit))
 }
 
 // After lists events, like KeptAfter, for readers that must not miss any: it returns
@@ -114,12 +114,12 @@ func (l *Log) Numbers(ctx context.Context) (first, last int64, err error) {
 // OfSubscription lists numbered events of a subscription before a number, the newest first;
 // before 0 means from the newest.
 func (l *Log) OfSubscription(ctx context.Context, sub string, before int64, limit int) ([]events.Event, error) {
-	return l.collect(ctx, subscriptionEvents, arm.Fold(sub), beforeOrLast(before), engine.AtMost(limit))
+	return l.collect(ctx, subscriptionEvents, arm.Fold(sub), beforeOrLast(before), engine.LimitArg(limit))
 }
 
 // OfResource lists events of one resource, like OfSubscription.
 func (l *Log) OfResource(ctx context.Context, sub, key string, before int64, limit int) ([]events.Event, error) {
-	return l.collect(ctx, resourceEvents, arm.Fold(sub), arm.Fold(key), beforeOrLast(before), engine.AtMost(limit))
+	return l.collect(ctx, resourceEvents, arm.Fold(sub), arm.Fold(key), beforeOrLast(before), engine.LimitArg(limit))
 }
 
 func beforeOrLast(number int64) int64 {

@@ -77,7 +77,7 @@ const sinkEventsAtOnce = 1000
 func scanSinkEvent(scan engine.Scanner) (e SinkEvent, err error) {
 	var since, due, changed int64
 	err = scan(&e.Subscription, &e.Sink, &e.Number, &e.Key, &e.State, &e.Attempts, &since, &due, &e.Status, &e.Failure, &e.Reason, &changed)
-	e.Since, e.Due, e.Changed = engine.Moment(since), engine.Moment(due), engine.Moment(changed)
+	e.Since, e.Due, e.Changed = engine.TimeOf(since), engine.TimeOf(due), engine.TimeOf(changed)
 	return e, err
 }
 
@@ -130,7 +130,7 @@ func (s *Sinks) Save(ctx context.Context, j *jobrow.Job, c SinkChanges) error {
 
 // Events lists the events of a state after a number, in the order of their numbers.
 func (s *Sinks) Events(ctx context.Context, sink string, state SinkEventState, after int64, limit int) ([]SinkEvent, error) {
-	return engine.Collect(s.database.Read(ctx), scanSinkEvent, listSinkEvents, sink, state, after, engine.AtMost(limit))
+	return engine.Collect(s.database.Read(ctx), scanSinkEvent, listSinkEvents, sink, state, after, engine.LimitArg(limit))
 }
 
 // Event returns an event that a sink has not accepted, given its number, or
@@ -278,7 +278,7 @@ func scanSinkOrder(scan engine.Scanner) (o SinkOrder, err error) {
 	var ordered int64
 	err = scan(&o.Sink, &id, &o.Number, &o.Step, &o.Reason, &ordered, &o.Answer, &o.Behind)
 	copy(o.ID[:], id)
-	o.Ordered = engine.Moment(ordered)
+	o.Ordered = engine.TimeOf(ordered)
 	return o, err
 }
 

@@ -28,13 +28,13 @@ func (r Report) Succeeded() bool {
 	return r.readable && Successful(r.state)
 }
 
-// Progress is the progress of an operation according to the answer to a poll.
-type Progress uint8
+// PollResult is the progress of an operation according to the answer to a poll.
+type PollResult uint8
 
 // The kinds of progress.
 const (
 	// PollFailed: the poll failed, not the operation, which is polled again later.
-	PollFailed Progress = iota
+	PollFailed PollResult = iota
 	// PollUnclear: the poll succeeded without a state of the operation, which is polled
 	// again as if it continued.
 	PollUnclear
@@ -49,11 +49,11 @@ const (
 	PollRefused
 )
 
-// ProgressOf returns the progress of an operation, given the status and the report of the
+// PollResultOf returns the progress of an operation, given the status and the report of the
 // answer to a poll (index protocol, R6). ofStatus: the URL returns the operation's status,
 // which every answer must contain (async reference, Azure-AsyncOperation Resource format).
 // Any other URL returns the result, which may have no state.
-func ProgressOf(ofStatus bool, status int, report Report) Progress {
+func PollResultOf(ofStatus bool, status int, report Report) PollResult {
 	switch {
 	case status == http.StatusNotFound || status == http.StatusGone:
 		return PollMissing

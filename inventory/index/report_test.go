@@ -27,7 +27,7 @@ func TestProgress(t *testing.T) {
 	for _, c := range []struct {
 		report           Report
 		status           int
-		ofStatus, result Progress
+		ofStatus, result PollResult
 	}{
 		{unread, 200, PollUnclear, PollUnclear}, {unread, 201, PollUnclear, PollUnclear}, {unread, 202, PollRunning, PollRunning},
 		{silent, 200, PollUnclear, PollFinished}, {silent, 201, PollUnclear, PollFinished}, {silent, 204, PollUnclear, PollFinished},
@@ -37,10 +37,10 @@ func TestProgress(t *testing.T) {
 		{unread, 404, PollMissing, PollMissing}, {ended, 410, PollMissing, PollMissing},
 		{ended, 301, PollFailed, PollFailed}, {ended, 400, PollFailed, PollFailed}, {ended, 503, PollFailed, PollFailed}, {unread, 0, PollFailed, PollFailed},
 	} {
-		if got := ProgressOf(true, c.status, c.report); got != c.ofStatus {
+		if got := PollResultOf(true, c.status, c.report); got != c.ofStatus {
 			t.Errorf("a status, %d %+v: %v, want %v", c.status, c.report, got, c.ofStatus)
 		}
-		if got := ProgressOf(false, c.status, c.report); got != c.result {
+		if got := PollResultOf(false, c.status, c.report); got != c.result {
 			t.Errorf("a result, %d %+v: %v, want %v", c.status, c.report, got, c.result)
 		}
 	}

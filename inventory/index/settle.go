@@ -28,7 +28,7 @@ func Settle(before State, event any, fresh [16]byte) (State, Actions) {
 		did = s.applyFollowLoss(e, fresh)
 	case TimePassed:
 		did = s.expireIntents(e)
-	case Seen:
+	case Discovered:
 		did = s.applyDiscovery(e, fresh)
 	}
 	if s.Row != nil && before.Row != nil && (did.Learn || s.changed(before)) {
@@ -345,7 +345,7 @@ func (s *State) expireIntents(e TimePassed) Actions {
 
 // applyDiscovery creates the row of a resource that a GET found without one, as applyGet
 // would have left it. While a write is open it does nothing: the write's answer decides.
-func (s *State) applyDiscovery(e Seen, fresh [16]byte) Actions {
+func (s *State) applyDiscovery(e Discovered, fresh [16]byte) Actions {
 	if s.Row != nil || len(s.Open) > 0 {
 		return Actions{}
 	}

@@ -100,8 +100,8 @@ type (
 	}
 	// TimePassed reports the present time, in microseconds.
 	TimePassed struct{ Now int64 }
-	// Seen means that a GET found a resource that the index does not know.
-	Seen struct{ ProvisioningState string }
+	// Discovered means that a GET found a resource that the index does not know.
+	Discovered struct{ ProvisioningState string }
 )
 
 // Actions are the effects of an event beyond the new state.

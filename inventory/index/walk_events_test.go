@@ -28,7 +28,7 @@ func (w *world) record(m *model, found State, event any, after State, did Action
 		if did.Settled {
 			w.replay(m, EventsOfGet(found.Row, after.Row, e.ProvisioningState, w.endStarted(after))...)
 		}
-	case Seen:
+	case Discovered:
 		w.now.exists = w.now.exists || did.Settled
 	}
 }

@@ -182,7 +182,7 @@ func (m *model) adopt(w *world) {
 	after.sight = sighting{}
 	if (!w.sight.moot || m.off.tombstone) && !w.fenced(Put, anywhere) && w.now.group != gone {
 		_, provisioningState := w.sight.holding.shown()
-		after.turn(m, Seen{ProvisioningState: provisioningState}, w.sight.region, w.sight.stale)
+		after.turn(m, Discovered{ProvisioningState: provisioningState}, w.sight.region, w.sight.stale)
 	}
 	m.take(after, "what the sweep found is adopted, unless it is known", -1, true)
 }

@@ -23,9 +23,9 @@ type switches struct {
 type part struct {
 	name  string
 	off   switches
-	rule  func(settler) settler                                   // nil: settle as it is
-	poll  func(ofStatus bool, status int, report Report) Progress // nil: as it is
-	found scenario                                                // where its race shows
+	rule  func(settler) settler                                     // nil: settle as it is
+	poll  func(ofStatus bool, status int, report Report) PollResult // nil: as it is
+	found scenario                                                  // where its race shows
 }
 
 // Scenarios that are just large enough for a race to show.
@@ -122,7 +122,7 @@ func TestEveryPartIsNeeded(t *testing.T) {
 	for _, p := range parts {
 		t.Run(strings.ReplaceAll(p.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			m := model{scenario: p.found, Settle: Settle, Progress: ProgressOf, off: p.off}
+			m := model{scenario: p.found, Settle: Settle, Progress: PollResultOf, off: p.off}
 			if p.poll != nil {
 				m.Progress = p.poll
 			}
@@ -346,12 +346,12 @@ var anyStateEnds = before(func(_ *State, event any) any {
 
 // silentUnread takes a text that could not be read for one that names no state, and
 // silentStatus an operation's status for a result.
-func silentUnread(_ bool, status int, report Report) Progress {
-	return ProgressOf(false, status, Reported(report.State()))
+func silentUnread(_ bool, status int, report Report) PollResult {
+	return PollResultOf(false, status, Reported(report.State()))
 }
 
-func silentStatus(_ bool, status int, report Report) Progress {
-	return ProgressOf(false, status, report)
+func silentStatus(_ bool, status int, report Report) PollResult {
+	return PollResultOf(false, status, report)
 }
 
 var unreadSucceeds = before(func(s *State, event any) any {

@@ -96,7 +96,7 @@ func TestWalk(t *testing.T) {
 		}
 		t.Run(walk.name, func(t *testing.T) {
 			t.Parallel()
-			f := explore(model{scenario: walk.scenario, Settle: Settle, Progress: ProgressOf}, 20_000_000)
+			f := explore(model{scenario: walk.scenario, Settle: Settle, Progress: PollResultOf}, 20_000_000)
 			if f.fault != "" {
 				t.Fatalf("%s: %s", walk.scenario, f)
 			}

@@ -5,7 +5,7 @@ type model struct {
 	scenario
 	Settle settler
 	// Progress reads the answers to polls, as the product does.
-	Progress func(ofStatus bool, status int, report Report) Progress
+	Progress func(ofStatus bool, status int, report Report) PollResult
 	off      switches
 	here     *world  // the world at hand
 	steps    []taken // that may be taken from it

@@ -145,18 +145,18 @@ func (j *Job) End(t *engine.Tx, state State, payload string, forget time.Time) e
 	return j.updateHeld(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now), j.endStep(state).encode(t.Now))
 }
 
-// CheckHeld returns ErrLeaseLost unless the caller holds the job.
-func (j *Job) CheckHeld(t *engine.Tx) error {
+// CheckLease returns ErrLeaseLost unless the caller holds the job.
+func (j *Job) CheckLease(t *engine.Tx) error {
 	var held bool
-	if err := t.LookUp(j.LookUpHeld(&held)); err != nil || held {
+	if err := t.LookUp(j.LookUpLease(&held)); err != nil || held {
 		return err
 	}
 	return ErrLeaseLost
 }
 
-// LookUpHeld returns the query of [Job.CheckHeld], for callers that combine it with others
+// LookUpLease returns the query of [Job.CheckLease], for callers that combine it with others
 // in one round trip. It sets held.
-func (j *Job) LookUpHeld(held *bool) engine.Lookup {
+func (j *Job) LookUpLease(held *bool) engine.Lookup {
 	return engine.LookupOf(heldToken, func(token int64) { *held = token == j.Token }, engine.ScanOne[int64], j.Subscription, j.ID[:], j.Incarnation[:])
 }
 

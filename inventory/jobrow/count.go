@@ -60,7 +60,7 @@ func scanCounts(scan engine.Scanner, now time.Time) (kind string, c Counts, err 
 	var first int64
 	err = scan(&kind, &c.All, &c.Due, &c.Overdue, &c.Old, &c.PutOff, &first)
 	if c.Overdue > 0 {
-		c.Oldest = now.Sub(engine.Moment(first))
+		c.Oldest = now.Sub(engine.TimeOf(first))
 	}
 	return kind, c, err
 }
@@ -79,7 +79,7 @@ func (r *Jobs) Forget(ctx context.Context, limit int) (int, error) {
 	}
 	var old []jobKey
 	for _, kind := range kinds {
-		found, err := engine.Collect(from, scanKey, oldJobs, endedShard, kind, now, engine.AtMost(limit))
+		found, err := engine.Collect(from, scanKey, oldJobs, endedShard, kind, now, engine.LimitArg(limit))
 		if err != nil {
 			return 0, fmt.Errorf("read the old jobs of %s: %w", kind, err)
 		}

@@ -10,9 +10,9 @@ import (
 	"portico/inventory/engine"
 )
 
-// Step is an entry of a job's history: the end of an attempt, the loss of a lease, or an
+// HistoryEntry is an entry of a job's history: the end of an attempt, the loss of a lease, or an
 // order.
-type Step struct {
+type HistoryEntry struct {
 	At      time.Time `json:"at"`
 	Replica string    `json:"replica,omitempty"` // the job's holder
 	Outcome string    `json:"outcome"`           // such as again, failed, or the end of the job
@@ -39,7 +39,7 @@ const (
 
 // encode returns the step's stored form, with the time now; "" for the zero Step, which is
 // not recorded.
-func (s Step) encode(now time.Time) string {
+func (s HistoryEntry) encode(now time.Time) string {
 	if s.Outcome == "" {
 		return ""
 	}
@@ -50,14 +50,14 @@ func (s Step) encode(now time.Time) string {
 }
 
 // releaseStep returns the step of a holder that releases the job.
-func (j *Job) releaseStep() Step {
+func (j *Job) releaseStep() HistoryEntry {
 	s := j.Step
 	s.Replica = j.Owner
 	return s
 }
 
 // endStep returns the step of a holder that ends the job in a state.
-func (j *Job) endStep(state State) Step {
+func (j *Job) endStep(state State) HistoryEntry {
 	s := j.releaseStep()
 	s.Outcome = strings.ToLower(state.String())
 	return s
@@ -65,15 +65,15 @@ func (j *Job) endStep(state State) Step {
 
 // expiredStep returns the step of a holder whose lease expired, the zero Step if there was
 // no holder.
-func (j *Job) expiredStep() Step {
+func (j *Job) expiredStep() HistoryEntry {
 	if j.Owner == "" {
-		return Step{}
+		return HistoryEntry{}
 	}
-	return Step{Replica: j.Owner, Outcome: outcomeExpired}
+	return HistoryEntry{Replica: j.Owner, Outcome: outcomeExpired}
 }
 
 // History returns the last steps of a job, the newest first; none if the job does not exist.
-func (r *Jobs) History(ctx context.Context, sub string, id [16]byte) (steps []Step, err error) {
+func (r *Jobs) History(ctx context.Context, sub string, id [16]byte) (steps []HistoryEntry, err error) {
 	err = r.engine.Read(ctx).Each(func(scan engine.Scanner) error {
 		var text string
 		if err := scan(&text); err != nil {
@@ -86,9 +86,9 @@ func (r *Jobs) History(ctx context.Context, sub string, id [16]byte) (steps []St
 }
 
 // readSteps decodes a history, without its last step if that was cut.
-func readSteps(text string) (steps []Step) {
+func readSteps(text string) (steps []HistoryEntry) {
 	for line := range strings.Lines(text) {
-		var s Step
+		var s HistoryEntry
 		if len(steps) == maxSteps || json.Unmarshal([]byte(line), &s) != nil {
 			break
 		}

@@ -66,7 +66,7 @@ type Job struct {
 	Trace string
 	// Step is the step that Defer or an end adds to the job's history; they set its
 	// time, its replica and the outcome of an end. It is never read from the store.
-	Step Step
+	Step HistoryEntry
 }
 
 var (

@@ -118,7 +118,7 @@ func (r *Jobs) DeadReplicas(ctx context.Context) ([]DeadReplica, error) {
 	dead, err := engine.Collect(r.engine.Read(ctx), func(scan engine.Scanner) (d DeadReplica, err error) {
 		var until int64
 		err = scan(&d.Name, &until)
-		d.Name, d.Died = strings.TrimPrefix(d.Name, presencePrefix), engine.Moment(until)
+		d.Name, d.Died = strings.TrimPrefix(d.Name, presencePrefix), engine.TimeOf(until)
 		return d, err
 	}, listDead, noSubscription, presencePrefix, presenceEnd, engine.Micros(now), maxDead)
 	return slices.DeleteFunc(dead, func(d DeadReplica) bool { return now.Sub(d.Died) > deadRetention }), err

@@ -56,7 +56,7 @@ func Scan(scan engine.Scanner) (Job, error) {
 		&j.Attempts, &j.Payload, &created, &changed, &j.Trace)
 	copy(j.ID[:], id)
 	copy(j.Incarnation[:], incarnation)
-	j.Due, j.Until, j.Created, j.Changed = engine.Moment(due), engine.Moment(until), engine.Moment(created), engine.Moment(changed)
+	j.Due, j.Until, j.Created, j.Changed = engine.TimeOf(due), engine.TimeOf(until), engine.TimeOf(created), engine.TimeOf(changed)
 	return j, err
 }
 
@@ -65,7 +65,7 @@ func (j Job) insertArgs(t *engine.Tx) []any {
 	now := engine.Micros(t.Now)
 	return []any{
 		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Region, j.Incarnation[:], Waiting, engine.Micros(j.Due),
-		"", 0, 0, 0, j.Payload, now, now, spans.Of(t.Context).Parent(), openShard, "",
+		"", 0, 0, 0, j.Payload, now, now, spans.FromContext(t.Context).Parent(), openShard, "",
 	}
 }
 
@@ -182,13 +182,13 @@ func (r *Jobs) List(ctx context.Context, q Query) ([]Job, error) {
 	if q.Kind != "" {
 		statement, args = statement+` AND kind = ?`, append(args, q.Kind)
 	}
-	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.AtMost(q.Limit))...)
+	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.LimitArg(q.Limit))...)
 }
 
 // ListKind lists at most limit open jobs of a kind in a subscription, in the order of their
 // IDs.
 func (r *Jobs) ListKind(ctx context.Context, sub, kind string, limit int) ([]Job, error) {
-	return engine.Collect(r.engine.Read(ctx), Scan, openJobsOf, arm.Fold(sub), kind, engine.AtMost(limit))
+	return engine.Collect(r.engine.Read(ctx), Scan, openJobsOf, arm.Fold(sub), kind, engine.LimitArg(limit))
 }
 
 // Trigger makes a job due at once and resets its attempts. If a replica holds the job,
@@ -222,7 +222,7 @@ func Cancel(t *engine.Tx, sub string, id [16]byte) (j Job, canceled bool, err er
 	case j.State.Ended():
 		return j, false, ErrEnded
 	}
-	err = j.revoke(t, Cancelling, Step{Outcome: outcomeCancelled})
+	err = j.revoke(t, Cancelling, HistoryEntry{Outcome: outcomeCancelled})
 	return j, true, err
 }
 
@@ -230,10 +230,10 @@ func Cancel(t *engine.Tx, sub string, id [16]byte) (j Job, canceled bool, err er
 // the object of its work. did describes the change in a sentence. The caller must have
 // locked the job.
 func (j *Job) Revoke(t *engine.Tx, did string) error {
-	return j.revoke(t, j.State, Step{Outcome: outcomeChanged, Did: did})
+	return j.revoke(t, j.State, HistoryEntry{Outcome: outcomeChanged, Did: did})
 }
 
-func (j *Job) revoke(t *engine.Tx, state State, why Step) error {
+func (j *Job) revoke(t *engine.Tx, state State, why HistoryEntry) error {
 	now := engine.Micros(t.Now)
 	return t.Later(revokeJob, state, now, now, why.encode(t.Now), j.Subscription, j.ID[:])
 }

@@ -160,7 +160,7 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 	from := b.database.Read(ctx)
 	var until int64
 	err = from.One(selectRequestBatch, "", job[:])(&found.Content, &until)
-	found.Until = engine.Moment(until)
+	found.Until = engine.TimeOf(until)
 	if err != nil {
 		return found, engine.OrNotFound(err)
 	}
@@ -179,7 +179,7 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 		if err := scan(&number, &started, &ended, &size); err != nil {
 			return err
 		}
-		p.Started, p.Ended, p.Answered, p.Size = engine.Moment(started), engine.Moment(ended), ended > 0, size
+		p.Started, p.Ended, p.Answered, p.Size = engine.TimeOf(started), engine.TimeOf(ended), ended > 0, size
 		found.Parts[number] = p
 		return nil
 	}, listParts, "", job[:])
@@ -190,7 +190,7 @@ func (b *Batches) Batch(ctx context.Context, job [16]byte) (found Batch, err err
 // The error is jobrow.ErrLeaseLost if the caller no longer holds the job.
 func (b *Batches) BeginPart(ctx context.Context, j jobrow.Job, number int) (first bool, err error) {
 	return transaction.Commit(ctx, b.database, engine.Flushed, transaction.RecordLocks(""), func(t *transaction.Tx) (bool, error) {
-		if err := j.CheckHeld(t.Tx); err != nil {
+		if err := j.CheckLease(t.Tx); err != nil {
 			return false, err
 		}
 		n, err := t.Exec(beginPart, "", j.ID[:], number, engine.Micros(t.Now), []byte{})
@@ -243,7 +243,7 @@ func (b *Batches) Room(ctx context.Context, tenant, object string, limits BatchL
 	from := b.database.Read(ctx)
 	room := func(group string, limit int) (int64, error) {
 		n, err := transaction.UsageOf("", group, transaction.BatchBytes).Read(from)
-		return engine.AtMost(limit) - int64(n), err
+		return engine.LimitArg(limit) - int64(n), err
 	}
 	if own, err = room(batchCaller(tenant, object), limits.Stored); err == nil {
 		all, err = room("", limits.TotalStored)
@@ -324,7 +324,7 @@ func (b *Batches) Forget(ctx context.Context, limit int) (deleted int, err error
 	ended, err := engine.Collect(b.database.Read(ctx), func(scan engine.Scanner) (b expiredBatch, err error) {
 		err = scan(&b.subscription, &b.job, &b.bytes)
 		return b, err
-	}, expiredBatches, now, engine.AtMost(limit))
+	}, expiredBatches, now, engine.LimitArg(limit))
 	if err != nil {
 		return 0, fmt.Errorf("read ended batches: %w", err)
 	}

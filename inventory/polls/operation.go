@@ -220,7 +220,7 @@ func scanOperation(scan engine.Scanner) (Operation, error) {
 	err := scan(&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
 		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.Substitute, &o.Identity, &o.StatusTarget)
 	copy(o.Follow[:], follow)
-	o.Created, o.Until = engine.Moment(created), engine.Moment(until)
+	o.Created, o.Until = engine.TimeOf(created), engine.TimeOf(until)
 	return o, err
 }
 

@@ -24,7 +24,7 @@ func (b *bench) beginBy(who string, w inventory.Write) inventory.Ticket {
 	return ticket
 }
 
-func (b *bench) settleBy(who string, ticket inventory.Ticket, a inventory.Answer) inventory.SettleResult {
+func (b *bench) settleBy(who string, ticket inventory.Ticket, a inventory.WriteResult) inventory.SettleResult {
 	b.Helper()
 	result, err := b.Settle(b.by(who), ticket, a)
 	b.ok(err)
@@ -59,7 +59,7 @@ func story(found []events.Event) string {
 // The end of a write is told of who began it, whoever learns of it, and how: by a job, by
 // another caller's GET, after a restart.
 func testEventsNameWhoBegan(t *testing.T, database Database) {
-	accepted := inventory.Answer{Outcome: index.Accepted, Status: 202}
+	accepted := inventory.WriteResult{Outcome: index.Accepted, Status: 202}
 	why := &arm.Error{Code: "NoCores", Message: "there are none"}
 	for _, c := range []struct {
 		name  string
@@ -119,13 +119,13 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 			b.seen("Succeeded")
 		}, "write Started by ann\nwrite Succeeded by ann"},
 		{"one that no one answers", func(b *bench) {
-			b.settleBy("ann", b.beginBy("ann", write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Ambiguous})
+			b.settleBy("ann", b.beginBy("ann", write(index.Put, "rg", "vm")), inventory.WriteResult{Outcome: index.Ambiguous})
 			b.seen("Succeeded")
 		}, "write Started by ann\nwrite Succeeded by ann"},
 		{"two at a time", func(b *bench) {
 			ticket := b.beginBy("ann", write(index.Put, "rg", "vm"))
 			follow := b.settleBy("ann", ticket, accepted).Follow
-			b.settleBy("bob", b.beginBy("bob", write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Refused, Status: 409, Error: why})
+			b.settleBy("bob", b.beginBy("bob", write(index.Put, "rg", "vm")), inventory.WriteResult{Outcome: index.Refused, Status: 409, Error: why})
 			b.follow(ticket, follow, nil)
 			b.seen("Succeeded")
 		}, "write Accepted by ann\nwrite Failed by bob: NoCores\nwrite Succeeded by ann"},
@@ -134,7 +134,7 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 			ticket, err := b.Begin(b.ctx, disk(index.Put, "rg", "vm", "d"))
 			b.ok(err)
 			b.settle(ticket, index.Succeeded)
-			b.settleBy("ann", b.beginBy("ann", write(index.Delete, "rg", "vm")), inventory.Answer{Outcome: index.Gone, Status: 200})
+			b.settleBy("ann", b.beginBy("ann", write(index.Delete, "rg", "vm")), inventory.WriteResult{Outcome: index.Gone, Status: 200})
 			row, err := b.Resource(b.ctx, Sub, ticket.Key)
 			b.ok(err)
 			_, _, err = b.Observe(b.by("reader"), Sub, row.Key, row.Generation, inventory.Observation{})
@@ -142,8 +142,8 @@ func testEventsNameWhoBegan(t *testing.T, database Database) {
 		}, "write Succeeded by \nwrite Succeeded by \ndelete Succeeded by ann\ndelete Succeeded by ann"},
 		{"a write that a delete without an answer overtakes", func(b *bench) {
 			b.live("rg", "vm")
-			b.settleBy("ann", b.beginBy("ann", write(index.Delete, "rg", "vm")), inventory.Answer{Outcome: index.Ambiguous, Status: 502, Error: why})
-			b.settleBy("bob", b.beginBy("bob", write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Succeeded, Status: 200})
+			b.settleBy("ann", b.beginBy("ann", write(index.Delete, "rg", "vm")), inventory.WriteResult{Outcome: index.Ambiguous, Status: 502, Error: why})
+			b.settleBy("bob", b.beginBy("bob", write(index.Put, "rg", "vm")), inventory.WriteResult{Outcome: index.Succeeded, Status: 200})
 			b.clock.Pass(intentLife)
 			_, err := b.Expire(b.by("a job"), 10)
 			b.ok(err)

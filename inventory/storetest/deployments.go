@@ -15,11 +15,11 @@ import (
 )
 
 func (b *bench) putStep(name deploymentrow.Name, j jobrow.Job, number int, s deploymentrow.Step) error {
-	progress, err := b.Deployments.Progress(b.ctx, name, j.ID, number, s)
+	progress, err := b.Deployments.EncryptStep(b.ctx, name, j.ID, number, s)
 	if err != nil {
 		return err
 	}
-	return b.Deployments.PutSteps(b.ctx, name, j, func() []deploymentrow.Progress { return []deploymentrow.Progress{progress} })
+	return b.Deployments.PutSteps(b.ctx, name, j, func() []deploymentrow.StepUpdate { return []deploymentrow.StepUpdate{progress} })
 }
 
 // A deployment runs once under its name, loses its content and its steps at its end, and

@@ -57,7 +57,7 @@ func testDurability(t *testing.T, database Database) {
 func testText(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
-	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{
+	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.WriteResult{
 		Outcome: index.Succeeded, ProvisioningState: "Succ\x00eeded",
 		Details: &inventory.Details{Tags: map[string]string{"a\x00b": "c\xffd"}},
 	})

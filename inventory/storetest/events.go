@@ -69,7 +69,7 @@ func testEvents(t *testing.T, database Database) {
 			ctx := events.With(b.ctx, &events.Cause{ObjectID: "somebody", Correlation: "c"})
 			ticket, err := b.Begin(ctx, write(index.Put, "rg", "vm"))
 			b.ok(err)
-			_, err = b.Settle(ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: 201})
+			_, err = b.Settle(ctx, ticket, inventory.WriteResult{Outcome: index.Succeeded, Status: 201})
 			b.ok(err)
 			b.settle(b.begin(write(index.Put, "rg", "vm")), index.Refused)
 			b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Accepted)
@@ -357,7 +357,7 @@ func testEventsInOrder(t *testing.T, database Database) {
 			defer mu.Unlock()
 			ticket, err := b.Begin(b.ctx, write(index.Put, "rg", fmt.Sprint("vm", n)))
 			if err == nil {
-				_, err = b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: 200 + changes})
+				_, err = b.Settle(b.ctx, ticket, inventory.WriteResult{Outcome: index.Succeeded, Status: 200 + changes})
 			}
 			if err != nil {
 				b.Error(err)

@@ -124,7 +124,7 @@ func testJobs(t *testing.T, database Database) {
 	t.Run("its last steps are kept, the newest first", func(t *testing.T) {
 		b := newBench(t, database)
 		id := b.addJob("verify", "r", time.Time{}).ID
-		want := func(outcomes ...string) []jobrow.Step {
+		want := func(outcomes ...string) []jobrow.HistoryEntry {
 			b.Helper()
 			steps, err := b.Jobs.History(b.ctx, Sub, id)
 			b.ok(err)
@@ -137,7 +137,7 @@ func testJobs(t *testing.T, database Database) {
 		}
 		want()
 		held := b.one("a")
-		held.Step = jobrow.Step{Outcome: "again", Did: strings.Repeat("ö<\n", 1000)}
+		held.Step = jobrow.HistoryEntry{Outcome: "again", Did: strings.Repeat("ö<\n", 1000)}
 		b.ok(b.Jobs.Defer(b.ctx, held, b.clock.Now(), ""))
 		b.one("a") // which dies
 		b.clock.Pass(lease)
@@ -153,7 +153,7 @@ func testJobs(t *testing.T, database Database) {
 		want()
 		for range 60 {
 			held := b.one("host-0123456789abcdef")
-			held.Step = jobrow.Step{Outcome: "failed", Did: strings.Repeat("x", 100)}
+			held.Step = jobrow.HistoryEntry{Outcome: "failed", Did: strings.Repeat("x", 100)}
 			b.ok(b.Jobs.Defer(b.ctx, held, b.clock.Now(), ""))
 		}
 		equal(b, len(want(slices.Repeat([]string{"host-0123456789abcdef failed"}, 50)...)), 50)

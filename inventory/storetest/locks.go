@@ -201,7 +201,7 @@ func testLocksAtOnce(t *testing.T, database Database) {
 				a.Errorf("round %d: a DELETE is on its way below a lock", i)
 			}
 			mu.Unlock()
-			if _, err := a.Settle(a.ctx, ticket, inventory.Answer{Outcome: index.Gone}); err != nil {
+			if _, err := a.Settle(a.ctx, ticket, inventory.WriteResult{Outcome: index.Gone}); err != nil {
 				a.Errorf("settle: %v", err)
 			}
 		})
@@ -230,7 +230,7 @@ func testLocksAtOnce(t *testing.T, database Database) {
 
 // checkLocks judges a write that has no intent.
 func (b *bench) checkLocks(group, id string, kind index.WriteKind) error {
-	t, err := b.Target(b.ctx, inventory.Question{Subscription: Sub, Locks: true, LockGroup: group})
+	t, err := b.Target(b.ctx, inventory.TargetQuery{Subscription: Sub, Locks: true, LockGroup: group})
 	b.ok(err)
 	return inventory.CheckLocks(t.Locks, kind, id)
 }

@@ -75,9 +75,9 @@ func (m *mover) claimed(kind string) jobrow.Job {
 	return jobs[0]
 }
 
-func members(names ...string) (all []inventory.MoveMember) {
+func members(names ...string) (all []inventory.MoveResource) {
 	for _, name := range names {
-		all = append(all, inventory.MoveMember{Key: arm.Fold(id("rg", name)), Region: "westus"})
+		all = append(all, inventory.MoveResource{Key: arm.Fold(id("rg", name)), Region: "westus"})
 	}
 	return all
 }
@@ -286,13 +286,13 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	m.live("rg", "vm2")
 	m.settle(m.begin(disk(index.Put, "rg", "vm", "d")), index.Succeeded)
 	followed := m.begin(write(index.Put, "rg", "vm"))
-	follow, err := m.Settle(m.ctx, followed, inventory.Answer{
+	follow, err := m.Settle(m.ctx, followed, inventory.WriteResult{
 		Outcome: index.Accepted, Poll: &inventory.Poll{Path: "/poll"}, Details: &inventory.Details{Tags: map[string]string{"Env": "x"}},
 	})
 	m.ok(err)
 	tagged, err := m.Begin(m.ctx, write(index.Put, "rg", "vm"))
 	m.ok(err)
-	_, err = m.Settle(m.ctx, tagged, inventory.Answer{Outcome: index.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Env": "x"}}})
+	_, err = m.Settle(m.ctx, tagged, inventory.WriteResult{Outcome: index.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Env": "x"}}})
 	m.ok(err)
 	child := id("RG", "VM") + "/disks/D"
 	_, _, err = m.Locks.Edit(m.ctx, Sub, "rg", child, "L", func(*inventory.Lock) (*inventory.Lock, error) {
@@ -457,7 +457,7 @@ func testMoveOfStrays(t *testing.T, database Database) {
 	j := m.started("vm")
 	call := m.call("vm")
 	m.ok(m.Moves.BeginCall(m.ctx, &j, call, `{}`))
-	astray := []inventory.MoveMember{{Key: arm.Fold(id("rg", "vm")), Region: "eastus", Stray: true}}
+	astray := []inventory.MoveResource{{Key: arm.Fold(id("rg", "vm")), Region: "eastus", Stray: true}}
 	call.Members = astray
 	m.ok(m.Moves.BeginCall(m.ctx, &j, call, `{}`))
 	m.settles(&j, inventory.MoveResult{Moved: astray})

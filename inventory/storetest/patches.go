@@ -20,7 +20,7 @@ func testPatches(t *testing.T, database Database) {
 	patch := func(name string) inventory.Write { return write(index.Patch, "rg", name) }
 	tagged := func(b *bench, ticket inventory.Ticket, tag, state string) bool {
 		b.Helper()
-		result, err := b.Settle(b.ctx, ticket, inventory.Answer{
+		result, err := b.Settle(b.ctx, ticket, inventory.WriteResult{
 			Outcome: index.Succeeded, Status: 200, ProvisioningState: state,
 			Details: &inventory.Details{Tags: map[string]string{"a": tag}},
 		})

@@ -331,7 +331,7 @@ func testOperations(t *testing.T, database Database) {
 	o.Until = b.clock.Now().Add(time.Hour)
 	second := o
 	second.Token = "cd"
-	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{
+	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.WriteResult{
 		Outcome: index.Accepted, Operations: []polls.Operation{o, second},
 	})
 	b.ok(err)

@@ -20,7 +20,7 @@ func testResources(t *testing.T, database Database) {
 			Identity: json.RawMessage(`{"type":"SystemAssigned"}`), Zones: json.RawMessage(`["1","2"]`),
 		}
 		ticket := b.begin(write(index.Put, "rg", "VM"))
-		result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: 201,
+		result, err := b.Settle(b.ctx, ticket, inventory.WriteResult{Outcome: index.Succeeded, Status: 201,
 			ProvisioningState: "Succeeded", Details: details})
 		b.ok(err)
 		got := b.row("RG", "vm")

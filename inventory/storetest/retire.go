@@ -37,7 +37,7 @@ func testRetirement(t *testing.T, database Database) {
 		return &inventory.Lock{Name: "l", Level: inventory.LockReadOnly}, nil
 	})
 	b.ok(err)
-	followed, err := b.Settle(b.ctx, b.begin(onMars(write(index.Put, "rg", "slow"))), inventory.Answer{
+	followed, err := b.Settle(b.ctx, b.begin(onMars(write(index.Put, "rg", "slow"))), inventory.WriteResult{
 		Outcome: index.Accepted, Poll: &inventory.Poll{Path: "/poll"},
 	})
 	b.ok(err)

@@ -39,7 +39,7 @@ func (b *bench) jobs() string {
 // accept settles a write as accepted, with a polling URL.
 func (b *bench) accept(ticket inventory.Ticket, path string) [16]byte {
 	b.Helper()
-	result, err := b.Settle(b.ctx, ticket, inventory.Answer{
+	result, err := b.Settle(b.ctx, ticket, inventory.WriteResult{
 		Outcome: index.Accepted, Status: 202, Poll: &inventory.Poll{Path: path, Query: "q", RetryAfter: time.Minute},
 	})
 	b.ok(err)
@@ -144,7 +144,7 @@ func testRowJobs(t *testing.T, database Database) {
 	t.Run("a state that is not terminal is followed without a URL", func(t *testing.T) {
 		b := fresh(t)
 		ticket := b.begin(write(index.Put, "rg", "vm"))
-		result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: 201, ProvisioningState: "Creating"})
+		result, err := b.Settle(b.ctx, ticket, inventory.WriteResult{Outcome: index.Succeeded, Status: 201, ProvisioningState: "Creating"})
 		b.ok(err)
 		_, payload := b.followed()
 		equal(b, payload, inventory.Follow{Kind: index.Put})

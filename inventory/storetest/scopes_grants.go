@@ -203,7 +203,7 @@ func testGrantsRemembered(t *testing.T, database Database) {
 			one.ok(err)
 			now, err := one.Roles.GrantsAt(one.ctx, tenantOfSub, Sub, asAlice, scope)
 			one.ok(err)
-			for from, h := range map[string]roles.Held{"memory": held, "the store": now} {
+			for from, h := range map[string]roles.CallerGrants{"memory": held, "the store": now} {
 				if got := words(h.Grants); fmt.Sprint(got) != fmt.Sprint(want) || h.Whole || !h.Any() {
 					t.Errorf("at %s, by %s: %q, want %q; whole %t", scope, from, got, want, h.Whole)
 				}

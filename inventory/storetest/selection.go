@@ -15,7 +15,7 @@ func testSelection(t *testing.T, database Database) {
 		b.group("b")
 		tagged := func(group, name string, tags map[string]string) {
 			b.Helper()
-			_, err := b.Settle(b.ctx, b.begin(write(index.Put, group, name)), inventory.Answer{
+			_, err := b.Settle(b.ctx, b.begin(write(index.Put, group, name)), inventory.WriteResult{
 				Outcome: index.Succeeded, Status: 200, Details: &inventory.Details{Tags: tags},
 			})
 			b.ok(err)

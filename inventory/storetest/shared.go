@@ -252,7 +252,7 @@ func (b *bench) stir(group, name string) error {
 	if w.Kind == index.Delete {
 		outcomes = []index.Outcome{index.Gone, index.Gone, index.Refused, index.Ambiguous, index.Accepted}
 	}
-	result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: outcomes[rand.IntN(len(outcomes))], Status: 400})
+	result, err := b.Settle(b.ctx, ticket, inventory.WriteResult{Outcome: outcomes[rand.IntN(len(outcomes))], Status: 400})
 	if err != nil || result.Row == nil {
 		return err
 	}
@@ -293,7 +293,7 @@ func testLateAnswers(t *testing.T, database Database) {
 		var wait sync.WaitGroup
 		for _, by := range pair {
 			wait.Go(func() {
-				result, err := by.Settle(by.ctx, d, inventory.Answer{Outcome: index.Gone})
+				result, err := by.Settle(by.ctx, d, inventory.WriteResult{Outcome: index.Gone})
 				if err != nil {
 					by.Error(err)
 				}

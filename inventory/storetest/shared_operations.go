@@ -39,7 +39,7 @@ func testSharedOperations(t *testing.T, database Database) {
 	b.ok(b.Operations.Record(b.ctx, of("second", "eastus")))
 	b.group("rg")
 	third := of("third", "eastus")
-	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Accepted, Operations: []polls.Operation{third}})
+	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.WriteResult{Outcome: index.Accepted, Operations: []polls.Operation{third}})
 	b.ok(err)
 	b.ok(b.Operations.Record(b.ctx, learned)) // takes it from no one
 	wants("first", "first", "westus")

@@ -269,7 +269,7 @@ func (b *bench) begins(w inventory.Write) error {
 
 func (b *bench) settle(ticket inventory.Ticket, outcome index.Outcome) inventory.SettleResult {
 	b.Helper()
-	result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: outcome})
+	result, err := b.Settle(b.ctx, ticket, inventory.WriteResult{Outcome: outcome})
 	b.ok(err)
 	return result
 }

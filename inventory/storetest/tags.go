@@ -89,7 +89,7 @@ func testTags(t *testing.T, database Database) {
 		b.group("rg")
 		ticket := b.begin(write(index.Put, "rg", "vm"))
 		_, err = b.Settle(b.ctx, ticket,
-			inventory.Answer{Outcome: index.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Alpha": "1", "zulu": "2"}}})
+			inventory.WriteResult{Outcome: index.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Alpha": "1", "zulu": "2"}}})
 		b.ok(err)
 		var names []string
 		for after := ""; ; {

@@ -25,7 +25,7 @@ func testTarget(t *testing.T, database Database) {
 		{Sub, "none", namespace, id("none", "vm"), 1},
 		{"00000000-0000-0000-0000-0000000000ff", "rg", namespace, id("rg", "vm"), 0},
 	} {
-		got, err := b.Target(b.ctx, inventory.Question{
+		got, err := b.Target(b.ctx, inventory.TargetQuery{
 			Subscription: named.subscription, Group: named.group, Namespace: named.namespace, Key: named.key, Locks: true,
 		})
 		b.ok(err)

@@ -104,7 +104,7 @@ func testAnswers(t *testing.T, database Database) {
 	t.Run("R4 a refused create takes its row along, unless it may exist", func(t *testing.T) {
 		for status, gone := range map[int]bool{400: true, 403: true, 404: true, 307: true, 409: false, 412: false, 423: false, 429: false} {
 			ticket := b.begin(write(index.Put, "rg", "refused"))
-			result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Refused, Status: status})
+			result, err := b.Settle(b.ctx, ticket, inventory.WriteResult{Outcome: index.Refused, Status: status})
 			b.ok(err)
 			equal(b, result.Settled, true)
 			equal(b, result.Row == nil, gone)
@@ -203,7 +203,7 @@ func testAnswers(t *testing.T, database Database) {
 	})
 	t.Run("an answer of the wrong kind is a mistake", func(t *testing.T) {
 		ticket := b.begin(write(index.Put, "rg", "kind"))
-		_, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Gone})
+		_, err := b.Settle(b.ctx, ticket, inventory.WriteResult{Outcome: index.Gone})
 		equal(b, err != nil, true)
 		b.stands("kind", index.Pending, false)
 	})

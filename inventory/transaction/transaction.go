@@ -43,9 +43,9 @@ type Scopes interface {
 	OpenSubscription(sub, tenant string, deletes bool) error
 	// OpenGroup locks a group before a record is added that is removed with the group.
 	OpenGroup(sub, group string, deletes bool) error
-	// HoldResource locks a resource before a record is added that is removed with it.
+	// LockResource locks a resource before a record is added that is removed with it.
 	// It returns engine.ErrNotFound if the resource does not exist.
-	HoldResource(sub, key string) error
+	LockResource(sub, key string) error
 }
 
 // Begin returns a Tx for a transaction that the engine has begun.

@@ -159,7 +159,7 @@ func (t *Tx) SettleUsage() error {
 }
 
 func addWithinLimit(t *Tx, u Usage, c usageChange) (fits bool, err error) {
-	limit := engine.AtMost(c.limit)
+	limit := engine.LimitArg(c.limit)
 	if c.by > limit {
 		return false, nil
 	}
@@ -169,11 +169,11 @@ func addWithinLimit(t *Tx, u Usage, c usageChange) (fits bool, err error) {
 
 // addWithProof raises a usage, and looks up a proof that it is within the limit.
 func addWithProof(t *Tx, u Usage, c usageChange) error {
-	err := t.Later(addUsage, u.Subscription, u.Group, u.Type, c.by, engine.AtMost(0))
+	err := t.Later(addUsage, u.Subscription, u.Group, u.Type, c.by, engine.LimitArg(0))
 	if err != nil || c.limit <= 0 {
 		return err
 	}
-	return t.LookUpLater(engine.Proof(usageFits, u.Subscription, u.Group, u.Type, engine.AtMost(c.limit)))
+	return t.LookUpLater(engine.Proof(usageFits, u.Subscription, u.Group, u.Type, engine.LimitArg(c.limit)))
 }
 
 func subtractUsageOf(t *Tx, u Usage, by int64) error {

@@ -165,7 +165,7 @@ func (d *Driver) launch(ctx, calling context.Context, m *deletionplan.Resource, 
 	d.calls.Go(func() {
 		a := Result(deletionplan.OutcomeUnsent)
 		ctx, span := spans.Begin(ctx, spans.JobStep, "step delete")
-		calling := spans.With(calling, span)
+		calling := spans.NewContext(calling, span)
 		if p := limits.CatchPanic(func() { a = send(ctx, calling) }); p != nil { // Run waits for an answer all the same
 			d.Log.Error("panic", zap.String("job", d.Job), zap.String("member", key), zap.Error(p))
 			a.Stale = true

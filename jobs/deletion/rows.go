@@ -165,7 +165,7 @@ func Unconfigured(err error) (a CallResult, fault *arm.Error) {
 	if missing, is := errors.AsType[probe.MissingEndpointError](err); is {
 		a.Outcome, message = deletionplan.OutcomeUnreachable, message+". "+probe.MissingRegionRemedy(missing.Region)
 	}
-	fault = arm.NewError(arm.NoRegisteredProviderFound).Saying("%s", message)
+	fault = arm.NewError(arm.NoRegisteredProviderFound).WithMessage("%s", message)
 	a.Text = answers.FaultText(fault.Code, fault.Message)
 	return a, fault
 }

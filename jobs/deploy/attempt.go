@@ -43,13 +43,13 @@ type attempt struct {
 
 // Run implements [jobs.Kind].
 func (d *Deployer) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
-	defer d.metrics.live.Forget(claim.Job.ID)
+	defer d.metrics.live.Remove(claim.Job.ID)
 	a := &attempt{Deployer: d, claim: claim, job: &claim.Job, name: nameOf(claim.Job), places: make(chan struct{}, d.Limits.PerDeployment)}
 	recording := context.WithoutCancel(ctx) // also while the attempt is ending
-	a.record.seal = func(number int, s deploymentrow.Step) (deploymentrow.Progress, error) {
-		return d.Store.Deployments.Progress(recording, a.name, a.job.ID, number, s)
+	a.record.seal = func(number int, s deploymentrow.Step) (deploymentrow.StepUpdate, error) {
+		return d.Store.Deployments.EncryptStep(recording, a.name, a.job.ID, number, s)
 	}
-	a.record.put = func(progress func() []deploymentrow.Progress) error {
+	a.record.put = func(progress func() []deploymentrow.StepUpdate) error {
 		ctx, cancel := context.WithTimeout(recording, jobs.RecordTime)
 		defer cancel()
 		return d.Store.Deployments.PutSteps(ctx, a.name, *a.job, progress)

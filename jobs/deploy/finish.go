@@ -78,7 +78,7 @@ func (a *attempt) outputResources(within int) []Reference {
 
 // failure returns the error of a failed deployment, with a detail for each step that failed.
 func (a *attempt) failure(within int, id string) *arm.Error {
-	fault := arm.NewError(arm.DeploymentFailed).About(id)
+	fault := arm.NewError(arm.DeploymentFailed).WithTarget(id)
 	for i := range a.records {
 		if f := a.records[i].Fault; f != nil && a.steps[i].within == within && a.plan.Steps[i].State == deployplan.Failed {
 			detail := *f

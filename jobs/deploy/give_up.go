@@ -31,7 +31,7 @@ func (d *Deployer) giveUp(ctx context.Context, job jobrow.Job, resource string) 
 	}
 	id := record.Target.ID
 	record.Ended = d.Store.Now()
-	record.Fault = arm.NewError(arm.DeploymentFailed).Saying("The resource '%s' had not come to an end when an operator gave it up.", id)
+	record.Fault = arm.NewError(arm.DeploymentFailed).WithMessage("The resource '%s' had not come to an end when an operator gave it up.", id)
 	text, err := json.Marshal(record)
 	if err != nil {
 		return done, err
@@ -60,7 +60,7 @@ func (d *Deployer) unendedStep(steps map[int]deploymentrow.Step, resource string
 		lands := r.Began.Add(d.CallLimit)
 		switch {
 		case arm.EqualFold(r.Target.ResourceType, Type):
-			return 0, r, arm.NewError(arm.Conflict).Saying("A nested deployment ends with what it holds: give up the resources in it.")
+			return 0, r, arm.NewError(arm.Conflict).WithMessage("A nested deployment ends with what it holds: give up the resources in it.")
 		case deployplan.State(s.State) == deployplan.Sent && d.Store.Now().Before(lands):
 			return 0, r, &inventory.ObstacleError{Obstacle: inventory.CallUnderWay, Until: lands}
 		}
@@ -78,7 +78,7 @@ func (d *Deployer) notWaiting(ctx context.Context, job jobrow.Job, resource stri
 	case slices.ContainsFunc(b.Steps, func(s jobs.BreakdownStep) bool {
 		return arm.EqualFold(s.ID, resource) && s.State == deployplan.Waiting.String()
 	}):
-		return arm.NewError(arm.Conflict).Saying("The step was not sent yet: cancel the deployment.")
+		return arm.NewError(arm.Conflict).WithMessage("The step was not sent yet: cancel the deployment.")
 	}
-	return arm.NewError(arm.Conflict).Saying("The deployment has no step of this resource that waits for its provider.")
+	return arm.NewError(arm.Conflict).WithMessage("The deployment has no step of this resource that waits for its provider.")
 }

@@ -118,7 +118,7 @@ func (a *attempt) evaluateWith(ctx context.Context, v expr.Value, in template.In
 	worked := map[string]expr.Value{}
 	var answer func(template.Question) (expr.Value, error)
 	answer = func(q template.Question) (expr.Value, error) {
-		if !q.OfOutputs() {
+		if !q.AsksForOutputs() {
 			a.known.hide("values of "+callOf(q).key(), q.Values)
 			v, err := ask(q)
 			if fault, is := errors.AsType[*arm.Error](err); is {

@@ -84,10 +84,10 @@ func (o *Order) read() (of *document.Node, arguments []template.Argument, faults
 // Read reads the template and the parameters among a deployment's properties. As in ARM,
 // each of them may be a string that holds the JSON. An absent template is nil.
 func Read(properties *document.Node) (of *document.Node, arguments []template.Argument, faults []*document.Fault) {
-	if of, faults = properties.Member("template").Within(document.Relaxed, template.Code); len(faults) > 0 {
+	if of, faults = properties.Member("template").ParseText(document.Relaxed, template.Code); len(faults) > 0 {
 		return nil, nil, faults
 	}
-	parameters, faults := properties.Member("parameters").Within(document.Relaxed, template.Code)
+	parameters, faults := properties.Member("parameters").ParseText(document.Relaxed, template.Code)
 	if len(faults) == 0 && parameters != nil {
 		arguments, faults = template.ReadArguments(parameters)
 	}

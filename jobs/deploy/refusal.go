@@ -20,5 +20,5 @@ func Refusal(faults []*document.Fault) *arm.Error {
 }
 
 func faultAt(f *document.Fault) *arm.Error {
-	return arm.NewError(arm.InvalidTemplate, fmt.Sprintf("%s. Path '%s', line %d, column %d", f.Message, f.Path, f.Line, f.Column)).About(f.Path)
+	return arm.NewError(arm.InvalidTemplate, fmt.Sprintf("%s. Path '%s', line %d, column %d", f.Message, f.Path, f.Line, f.Column)).WithTarget(f.Path)
 }

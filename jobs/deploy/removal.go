@@ -212,7 +212,7 @@ func (r removing) Rest(_ context.Context, pause time.Duration) (result jobs.Resu
 // last error.
 func lateRemoval(r removal, limit time.Duration) *arm.Error {
 	fault := arm.NewError(arm.DeploymentFailed).
-		Saying("The deletion of the resource '%s' had not come to an end when the deployment's time of %s was over.", r.Target.ID, limit.String())
+		WithMessage("The deletion of the resource '%s' had not come to an end when the deployment's time of %s was over.", r.Target.ID, limit.String())
 	if r.Fault != nil {
 		fault.Details = []arm.Error{*r.Fault}
 	}
@@ -352,7 +352,7 @@ func (a *attempt) existingRow(ctx context.Context, key string) (row inventory.Re
 
 // onDeleteResponse reads the answer to a DELETE.
 func (r *removal) onDeleteResponse(answer Response, secrets secret.Secrets) (a deletion.CallResult) {
-	means, after := answers.Verdict(answer.Status, answer.Header, answers.About(answer.Status, answer.Body, r.Target.ID))
+	means, after := answers.Verdict(answer.Status, answer.Header, answers.ConcernsResource(answer.Status, answer.Body, r.Target.ID))
 	r.Status, a.After, a.Outcome = answer.Status, after, deletionplan.ByMeaning[means]
 	switch {
 	case means == answers.Accepted:
@@ -427,7 +427,7 @@ func (r removing) Failure(ctx context.Context, key string) (text string, err err
 		return "", nil
 	}
 	s := settled{task: task{record: stepRecord{OfStatus: of.OfStatus}}}
-	s.record.Fault = arm.NewError(arm.DeploymentFailed).Saying("The deletion of the resource '%s' was accepted, and it is still there.", of.Target.ID)
+	s.record.Fault = arm.NewError(arm.DeploymentFailed).WithMessage("The deletion of the resource '%s' was accepted, and it is still there.", of.Target.ID)
 	if of.Poll != "" {
 		if answer, err := r.get(ctx, of.Poll); err == nil {
 			s.onPollResponse(answer)
@@ -451,8 +451,8 @@ func (a *attempt) hiddenFault() *arm.Error {
 	if hidden == 0 {
 		return nil
 	}
-	return arm.NewError(arm.AuthorizationFailed).About(a.order.Scope.ID()).
-		Saying("Of the resources that the group holds and the template lacks, the caller may neither delete nor read %d. "+
+	return arm.NewError(arm.AuthorizationFailed).WithTarget(a.order.Scope.ID()).
+		WithMessage("Of the resources that the group holds and the template lacks, the caller may neither delete nor read %d. "+
 			"They were not deleted, and are not named.", hidden)
 }
 

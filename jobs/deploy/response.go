@@ -33,10 +33,10 @@ func (a Response) Value(target string) (v expr.Value, fault *arm.Error) {
 	}
 	d, faults := document.Read(a.Body, document.Strict, template.Code)
 	if len(faults) > 0 && faults[0].Exceeds {
-		return v, arm.NewError(arm.InvalidProviderResponse, "", "").Saying("'%s' gave an answer that no template can use: %s.", target, faults[0].Message)
+		return v, arm.NewError(arm.InvalidProviderResponse, "", "").WithMessage("'%s' gave an answer that no template can use: %s.", target, faults[0].Message)
 	}
 	if len(faults) > 0 {
-		return v, arm.NewError(arm.InvalidProviderResponse, "", "").Saying("'%s' gave no answer that is valid JSON.", target)
+		return v, arm.NewError(arm.InvalidProviderResponse, "", "").WithMessage("'%s' gave no answer that is valid JSON.", target)
 	}
 	return d.Root.Value, nil
 }

@@ -189,7 +189,7 @@ func (a *attempt) expire(now time.Time) {
 	for _, i := range a.expired {
 		a.records[i].Ended = now
 		a.records[i].Fault = arm.NewError(arm.DeploymentFailed).
-			Saying("The resource '%s' had not come to an end when the deployment's time of %s was over.", a.steps[i].reference().ID, a.Limit.String())
+			WithMessage("The resource '%s' had not come to an end when the deployment's time of %s was over.", a.steps[i].reference().ID, a.Limit.String())
 		a.metrics.endStep(deployplan.Failed, &a.records[i])
 	}
 }

@@ -168,7 +168,7 @@ func (a *attempt) exists(ctx context.Context, s *settled, r *template.Resource) 
 	case err != nil, answer.Status < http.StatusMultipleChoices && !answer.resource().Readable():
 		s.outcome = deployplan.Transient
 		return true
-	case answer.Status == http.StatusNotFound && (arm.SaysAbsent(answer.Body, r.ID) || arm.EqualFold(r.Type, groupType)):
+	case answer.Status == http.StatusNotFound && (arm.ReportsAbsence(answer.Body, r.ID) || arm.EqualFold(r.Type, groupType)):
 		return false
 	case answer.Status >= http.StatusMultipleChoices:
 		s.onErrorResponse(answer)
@@ -291,7 +291,7 @@ func (a *attempt) followResource(ctx context.Context, s *settled, r *template.Re
 // onPollResponse applies the answer to a poll, and reports whether the resource itself is to be read next.
 func (s *settled) onPollResponse(answer Response) bool {
 	s.after = answers.RetryAfter(answer.Header)
-	report := answers.State(s.record.OfStatus, answer.Body)
+	report := answers.PollState(s.record.OfStatus, answer.Body)
 	switch progress, _ := answers.ReadPoll(s.record.OfStatus, answer.Status, answer.Body); {
 	case progress == index.PollMissing:
 		return true

@@ -262,7 +262,7 @@ func (w *attempt) save(ctx context.Context) error {
 
 // changed returns the resources whose record has changed, at most a page of them. It
 // leaves out resources in flight, which get a result anyway.
-func (w *attempt) changed() (page []inventory.DeletionMember) {
+func (w *attempt) changed() (page []inventory.DeletionRecord) {
 	for key, m := range w.plan.Resources {
 		if !m.Changed || m.State == deletionplan.InFlight {
 			continue
@@ -271,7 +271,7 @@ func (w *attempt) changed() (page []inventory.DeletionMember) {
 			break
 		}
 		m.Changed = false
-		page = append(page, inventory.DeletionMember{Key: key, Payload: jobrow.PayloadOf(m.Record()), Error: w.errors[key]})
+		page = append(page, inventory.DeletionRecord{Key: key, Payload: jobrow.PayloadOf(m.Record()), Error: w.errors[key]})
 		delete(w.errors, key)
 	}
 	return page

@@ -163,7 +163,7 @@ func (w *attempt) condition(
 	if err != nil {
 		return unanswered(err, q), true
 	}
-	switch means, after := answers.Verdict(got.Status, got.Header, answers.About(got.Status, got.Body, row.ID)); means {
+	switch means, after := answers.Verdict(got.Status, got.Header, answers.ConcernsResource(got.Status, got.Body, row.ID)); means {
 	case answers.Absent:
 		return w.recordAbsent(ctx, row), true
 	case answers.Later, answers.Unreachable:
@@ -212,7 +212,7 @@ func (w *attempt) probeUnproven(ctx context.Context, row inventory.Resource) del
 // Once the request has left, exchange waits for its end even if the attempt is over.
 func (w *attempt) exchange(
 	ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, started time.Time,
-) (a deletion.CallResult, settled inventory.Answer) {
+) (a deletion.CallResult, settled inventory.WriteResult) {
 	header.Set("Referer", answers.Referer(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
 	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
@@ -227,7 +227,7 @@ func (w *attempt) exchange(
 	means, after := answers.Verdict(got.Status, got.Header, settled.Outcome == index.Gone)
 	a.Result = deletionplan.Result{Outcome: deletionplan.ByMeaning[means], After: after, Why: whyStatus(got.Status)}
 	switch {
-	case answers.BrokenOff(err):
+	case answers.StatusUntrusted(err):
 		a = unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
 	case a.Outcome != deletionplan.OutcomeAccepted && a.Outcome != deletionplan.OutcomeGone:
 		a.Text = answers.Text(got.Status, got.Body)

@@ -34,13 +34,13 @@ import (
 // EmptinessCheck finds out from a group's providers whether the group is empty; see
 // [inventory.DeleteGroupConditions].
 type EmptinessCheck interface {
-	// Judge allows the group to go if every place was looked at. It runs in the
+	// Allow allows the group to go if every place was looked at. It runs in the
 	// closing transaction.
-	Judge(inventory.Group, []inventory.WrittenRegion) error
-	// Look lists the places that a refusal of Judge names, and adopts the resources
+	Allow(inventory.Group, []inventory.WrittenRegion) error
+	// Scan lists the places that a refusal of Allow names, and adopts the resources
 	// there. It reports whether the refusal was Judge's. An error means that a provider
 	// gave no answer.
-	Look(ctx context.Context, refusal error) (bool, error)
+	Scan(ctx context.Context, refusal error) (bool, error)
 }
 
 // Deleter deletes groups. arm.ResourceGroupDeletionBlocked and the codes next to it are the
@@ -189,7 +189,7 @@ func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 		return jobs.Result{}, fmt.Errorf("read the group: %w", err)
 	}
 	w := d.attempt(claim, &p, group)
-	defer d.metrics.live.Forget(claim.Job.ID)
+	defer d.metrics.live.Remove(claim.Job.ID)
 	if claim.Job.State == jobrow.Cancelling {
 		return w.cancel(ctx)
 	}

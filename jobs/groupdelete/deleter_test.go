@@ -59,7 +59,7 @@ func (y *deletionBench) make(n int) {
 	y.Group(y.group)
 	for i := range n {
 		name := fmt.Sprintf("m%03d", i)
-		y.WriteTo(index.Put, y.id(name), jobstest.Machines, "", inventory.Answer{Outcome: index.Succeeded})
+		y.WriteTo(index.Put, y.id(name), jobstest.Machines, "", inventory.WriteResult{Outcome: index.Succeeded})
 		y.mu.Lock()
 		y.there[name] = true
 		y.mu.Unlock()
@@ -138,8 +138,8 @@ func (y *deletionBench) begin() {
 // nothingElse is a last look that finds nothing.
 type nothingElse struct{}
 
-func (nothingElse) Judge(inventory.Group, []inventory.WrittenRegion) error { return nil }
-func (nothingElse) Look(context.Context, error) (bool, error)              { return false, nil }
+func (nothingElse) Allow(inventory.Group, []inventory.WrittenRegion) error { return nil }
+func (nothingElse) Scan(context.Context, error) (bool, error)              { return false, nil }
 
 // deletes runs a runner over a store, as one replica does. It verifies and tracks what
 // the deletion leaves open.
@@ -250,7 +250,7 @@ func TestAnotherRunnerFinishesADeletion(t *testing.T) {
 // Portico itself: what a provider hides from its caller is there all the same.
 func TestDeletionAsksAsPortico(t *testing.T) {
 	y := newDeletionBench(t, 0, "1m")
-	y.WriteTo(index.Put, y.id("m"), jobstest.Machines, "", inventory.Answer{Outcome: index.Ambiguous})
+	y.WriteTo(index.Put, y.id("m"), jobstest.Machines, "", inventory.WriteResult{Outcome: index.Ambiguous})
 	y.begin()
 	y.deletes(y.Store)
 	if job, _ := y.ended(); job.State != jobrow.Done {

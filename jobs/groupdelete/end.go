@@ -63,7 +63,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 	done.Progress.WaitingFor, done.Waits = nil, nil
 	for range closingRounds {
 		failpoint.Pass(failpoint.GroupCloseBefore)
-		conditions := inventory.DeleteGroupConditions{CheckWrittenRegions: check.Judge, Absent: w.gone}
+		conditions := inventory.DeleteGroupConditions{CheckWrittenRegions: check.Allow, Absent: w.gone}
 		err := w.Prober.Store.Deletions.DeleteGroup(ctx, w.claim.Job, conditions, done.String())
 		var left *inventory.GroupNotEmptyError
 		switch {
@@ -85,7 +85,7 @@ func (w *attempt) close(ctx context.Context, late bool) (jobs.Result, error) {
 		case errors.Is(err, inventory.ErrNotFound):
 			return w.continueAfter(ctx, w.watch()) // see Run
 		}
-		looked, inconclusive := check.Look(ctx, err)
+		looked, inconclusive := check.Scan(ctx, err)
 		if inconclusive != nil {
 			return w.waitForRegions(ctx, inconclusive)
 		}
@@ -123,12 +123,12 @@ func (w *attempt) findReturned(ctx context.Context) (came, undecided bool, err e
 		return false, false, fmt.Errorf("read where the group was written to: %w", err)
 	}
 	check := w.EmptinessCheck(*w.payload)
-	if refusal := check.Judge(w.group, touched); refusal != nil {
-		_, inconclusive := check.Look(ctx, refusal)
+	if refusal := check.Allow(w.group, touched); refusal != nil {
+		_, inconclusive := check.Scan(ctx, refusal)
 		if inconclusive != nil && ctx.Err() != nil {
 			return false, false, context.Cause(ctx)
 		}
-		undecided = inconclusive == nil && check.Judge(w.group, touched) != nil
+		undecided = inconclusive == nil && check.Allow(w.group, touched) != nil
 	}
 	known := w.plan.Total
 	err = w.driver.Refresh(ctx)

@@ -245,13 +245,13 @@ func (p *Provider) Versions() []string {
 }
 
 // Write records a PUT or DELETE of the machine, and its answer.
-func (b *Bench) Write(kind index.WriteKind, a inventory.Answer) {
+func (b *Bench) Write(kind index.WriteKind, a inventory.WriteResult) {
 	b.T.Helper()
 	b.WriteTo(kind, Machine, Machines, "", a)
 }
 
 // WriteTo records a PUT or DELETE of a resource, and its answer.
-func (b *Bench) WriteTo(kind index.WriteKind, id, typeName, parent string, a inventory.Answer) {
+func (b *Bench) WriteTo(kind index.WriteKind, id, typeName, parent string, a inventory.WriteResult) {
 	b.T.Helper()
 	ticket, err := b.Store.Begin(b.T.Context(), inventory.Write{
 		Kind: kind, Subscription: Subscription, Group: "g", Key: id, ID: id, Type: typeName, TypeName: typeName, Parent: parent,
@@ -266,12 +266,12 @@ func (b *Bench) WriteTo(kind index.WriteKind, id, typeName, parent string, a inv
 }
 
 // Live creates the machine.
-func (b *Bench) Live() { b.Write(index.Put, inventory.Answer{Outcome: index.Succeeded}) }
+func (b *Bench) Live() { b.Write(index.Put, inventory.WriteResult{Outcome: index.Succeeded}) }
 
 // Accept makes an accepted write that is followed.
 func (b *Bench) Accept(kind index.WriteKind, poll *inventory.Poll) {
 	b.T.Helper()
-	b.Write(kind, inventory.Answer{Outcome: index.Accepted, Poll: poll})
+	b.Write(kind, inventory.WriteResult{Outcome: index.Accepted, Poll: poll})
 }
 
 // Runner is a runner under way.

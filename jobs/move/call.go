@@ -268,7 +268,7 @@ func (w *attempt) exchange(ctx context.Context, c *moveplan.Call, q *routing.Req
 	read := w.read(w.payload, to, got, err)
 	result := resultOf(read, got.Header)
 	switch {
-	case answers.BrokenOff(err):
+	case answers.StatusUntrusted(err):
 	case result.Outcome == moveplan.OutcomeAccepted && read.Poll != nil:
 		result.Poll = &moveplan.Poll{Path: read.Poll.Path, Query: read.Poll.Query, Status: read.Poll.Status}
 	case result.Outcome != moveplan.OutcomeAccepted && result.Outcome != moveplan.OutcomeMoved:
@@ -278,7 +278,7 @@ func (w *attempt) exchange(ctx context.Context, c *moveplan.Call, q *routing.Req
 }
 
 // read reads the answer to a call of a move, or of its validation.
-func (k *Mover) read(p *Payload, from *regions.Endpoint, got upstream.Answer, err error) inventory.Answer {
+func (k *Mover) read(p *Payload, from *regions.Endpoint, got upstream.Answer, err error) inventory.WriteResult {
 	return answers.Write{Kind: index.Move, Endpoint: from, Public: k.Prober.Public, Caller: p.Caller}.Read(got, err)
 }
 
@@ -290,7 +290,7 @@ var outcomeOf = [...]moveplan.Outcome{
 
 // resultOf returns the result of a call from its answer. A 404 refuses the call; it does not mean
 // that a resource is gone.
-func resultOf(answer inventory.Answer, header http.Header) moveplan.Result {
+func resultOf(answer inventory.WriteResult, header http.Header) moveplan.Result {
 	means, after := answers.Verdict(answer.Status, header, true)
 	if answer.Outcome == index.Ambiguous { // it may have moved some
 		return moveplan.Result{Outcome: moveplan.OutcomeAmbiguous, After: after}

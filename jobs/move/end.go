@@ -33,7 +33,7 @@ func (w *attempt) settle(ctx context.Context) error {
 				MoveCall: inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}, LockETag: w.LockETag,
 			}
 			for _, m := range page {
-				into := map[moveplan.State]*[]inventory.MoveMember{
+				into := map[moveplan.State]*[]inventory.MoveResource{
 					moveplan.Moved: &result.Moved, moveplan.Stayed: &result.Stayed, moveplan.Gone: &result.Gone,
 				}[m.Decided]
 				*into = append(*into, c.InventoryRow(m))
@@ -104,7 +104,7 @@ func (w *attempt) fault() *arm.Error {
 	case p.Failed == 0:
 		return nil
 	case w.claim.Job.State == jobrow.Cancelling:
-		return arm.NewError(arm.OperationCanceled, "").Saying(
+		return arm.NewError(arm.OperationCanceled, "").WithMessage(
 			"The move to the resource group '%s' was canceled. %d of %d resources had moved, and stay where they are now.", w.to.Name, p.Moved, p.Total)
 	}
 	return arm.NewError(arm.ResourceMoveFailed, p.Failed, p.Total, w.to.Name, w.payload.Correlation)

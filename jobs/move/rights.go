@@ -39,14 +39,14 @@ func Rights(m *regions.Map, validate bool, source, target inventory.GroupName, r
 
 // Authorizer checks whether a caller still has a right.
 type Authorizer interface {
-	MayStill(ctx context.Context, who access.Principal, action, scope string) error
+	CheckPrincipal(ctx context.Context, who access.Principal, action, scope string) error
 }
 
 // withdrawn returns why the caller of a move may no longer continue it; "" if it may.
 func (k *Mover) withdrawn(ctx context.Context, p *Payload, validate bool) (string, error) {
 	from, to, read := Rights(k.Prober.Map, validate, p.Source, p.Target, p.Resources)
 	for _, right := range slices.Concat([]Right{from, to}, read) {
-		err := k.Authorizer.MayStill(ctx, p.Caller, right.Action, right.Scope)
+		err := k.Authorizer.CheckPrincipal(ctx, p.Caller, right.Action, right.Scope)
 		if fault, refused := errors.AsType[*arm.Error](err); refused {
 			return answers.FaultText(fault.Code, fault.Message), nil
 		}

@@ -25,7 +25,7 @@ import (
 // allowed is a caller that may do everything but one thing: an action, a space, a scope.
 type allowed string
 
-func (a allowed) MayStill(_ context.Context, _ access.Principal, action, scope string) error {
+func (a allowed) CheckPrincipal(_ context.Context, _ access.Principal, action, scope string) error {
 	if string(a) != action+" "+scope {
 		return nil
 	}

@@ -48,7 +48,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		return jobs.Result{End: jobrow.Failed}, err
 	}
 	if claim.Job.State == jobrow.Cancelling {
-		return k.end(p, jobrow.Cancelled, arm.NewError(arm.OperationCanceled, "").Saying("The validation of the move was canceled."), nil)
+		return k.end(p, jobrow.Cancelled, arm.NewError(arm.OperationCanceled, "").WithMessage("The validation of the move was canceled."), nil)
 	}
 	switch reason, err := k.Mover.withdrawn(ctx, &p, true); {
 	case err != nil:

@@ -269,7 +269,7 @@ func (k *SubscriptionNotifier) send(
 	a := attempt{after: after, text: strconv.Itoa(got.Status) + " " + http.StatusText(got.Status)}
 	switch means {
 	case answers.Done:
-		a.over = !answers.BrokenOff(err)
+		a.over = !answers.StatusUntrusted(err)
 		a.confirmed = a.over
 	case answers.Later, answers.Unreachable: // except after a 429, the call may still take effect
 		a.over = got.Status == http.StatusTooManyRequests

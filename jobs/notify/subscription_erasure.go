@@ -46,7 +46,7 @@ func (k SubscriptionErasure) Run(ctx context.Context, claim *jobs.Claim) (jobs.R
 		switch {
 		case err != nil:
 			return jobs.Result{}, fmt.Errorf("erase a deleted subscription: %w", err)
-		case e.Done, e.Revived:
+		case e.Done, e.Recreated:
 			return jobs.Result{Recorded: true}, nil
 		case e.Notices > 0, e.Intents > 0, e.Moves > 0:
 			return jobs.Result{Again: max(k.Floor, eraseRecheck), Payload: progressOf(e)}, nil

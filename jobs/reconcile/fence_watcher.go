@@ -198,7 +198,7 @@ func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) 
 	answer, err := f.Prober.Upstream.Send(ctx, call)
 	outcome := answers.Write{Kind: index.Delete, ID: id}.Read(answer, err).Outcome
 	switch {
-	case answers.BrokenOff(err):
+	case answers.StatusUntrusted(err):
 		return outcome, fmt.Errorf("delete what landed late in %s: %w", call.Endpoint.Region, err)
 	case outcome == index.Refused || outcome == index.Ambiguous:
 		return outcome, fmt.Errorf("delete what landed late in %s: %w", call.Endpoint.Region, probe.NewStatusError(answer.Status, answer.Header))

@@ -35,7 +35,7 @@ func TestVerifierSettlesFlaggedRows(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			b.Say(jobstest.Machine, jobstest.Reply{Status: 500})
-			b.Write(index.Put, inventory.Answer{Outcome: index.Ambiguous})
+			b.Write(index.Put, inventory.WriteResult{Outcome: index.Ambiguous})
 			r := b.run(b.Store)
 			b.Within("asking", func() bool { return b.Questions(jobstest.Machine) > 3 })
 			if row, ok := b.Row(jobstest.Machine); !ok || !row.Verify {
@@ -135,8 +135,8 @@ func TestChildrenOfGoneResourcesAreVerified(t *testing.T) {
 	b := newBench(t)
 	disk := jobstest.Machine + "/disks/d"
 	b.Live()
-	b.WriteTo(index.Put, disk, jobstest.Machines+"/disks", jobstest.Machine, inventory.Answer{Outcome: index.Succeeded})
-	b.Write(index.Delete, inventory.Answer{Outcome: index.Gone})
+	b.WriteTo(index.Put, disk, jobstest.Machines+"/disks", jobstest.Machine, inventory.WriteResult{Outcome: index.Succeeded})
+	b.Write(index.Delete, inventory.WriteResult{Outcome: index.Gone})
 	if _, ok := b.Row(disk); !ok {
 		t.Fatal("the child was dropped without asking")
 	}

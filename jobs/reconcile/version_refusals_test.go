@@ -18,7 +18,7 @@ func (b *bench) begin(kind string) {
 		b.Accept(index.Put, nil)
 		return
 	}
-	b.Write(index.Put, inventory.Answer{Outcome: index.Ambiguous})
+	b.Write(index.Put, inventory.WriteResult{Outcome: index.Ambiguous})
 }
 
 // wantVersions asserts with which versions the machine was asked for.

@@ -54,7 +54,7 @@ func (m *metrics) showUncovered(regions []string, found []Uncovered) {
 	for _, sub := range found {
 		for _, r := range sub.Regions {
 			unlisted[r.Region]++
-			if len(r.Silent) > 0 {
+			if len(r.Unreachable) > 0 {
 				held[r.Region]++
 			}
 		}

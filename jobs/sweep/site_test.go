@@ -297,7 +297,7 @@ func (s *site) create(id, region string) {
 		Region: region, Location: region, APIVersion: "2024-01-01",
 	})
 	s.ok(err)
-	_, err = s.Store.Settle(s.T.Context(), ticket, inventory.Answer{Outcome: index.Succeeded, Status: 200})
+	_, err = s.Store.Settle(s.T.Context(), ticket, inventory.WriteResult{Outcome: index.Succeeded, Status: 200})
 	s.ok(err)
 }
 
@@ -309,7 +309,7 @@ func (s *site) remove(id, region string) {
 		Region: region, APIVersion: "2024-01-01",
 	})
 	s.ok(err)
-	_, err = s.Store.Settle(s.T.Context(), ticket, inventory.Answer{Outcome: index.Gone, Status: 204})
+	_, err = s.Store.Settle(s.T.Context(), ticket, inventory.WriteResult{Outcome: index.Gone, Status: 204})
 	s.ok(err)
 }
 

@@ -278,7 +278,7 @@ func TestSweepLeavesOpenWhatAWriteDecides(t *testing.T) {
 		Region: "westus", APIVersion: "2024-01-01", LateWriteWindow: time.Hour,
 	})
 	s.ok(err)
-	_, err = s.Store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Ambiguous})
+	_, err = s.Store.Settle(t.Context(), ticket, inventory.WriteResult{Outcome: index.Ambiguous})
 	s.ok(err)
 	s.finds(s.sweep(everything), 0, 0, 0, 0, 0)
 	s.absent(vm("v"))

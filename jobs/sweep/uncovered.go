@@ -38,8 +38,8 @@ type UncoveredRegion struct {
 	// Types are the full names of the types whose creation, in any region, requires a probe of
 	// this one; none if the subscription allows no creations. Silent are the types among them
 	// whose last probe the region did not answer.
-	Types, Silent []string
-	Reason        string // of the latest failure; "" if there was none
+	Types, Unreachable []string
+	Reason             string // of the latest failure; "" if there was none
 }
 
 const (
@@ -234,7 +234,7 @@ func (l *uncoveredSearch) add(found *Uncovered, t *regions.ResourceType, region 
 	}
 	r.Types = append(r.Types, t.FullName)
 	if heard.silent {
-		r.Silent, r.Reason = append(r.Silent, t.FullName), heard.reason
+		r.Unreachable, r.Reason = append(r.Unreachable, t.FullName), heard.reason
 	}
 }
 
@@ -250,7 +250,7 @@ func (l *uncoveredSearch) lastState(t *regions.ResourceType, region string, cove
 	if l.Searches == nil {
 		return last
 	}
-	if search := l.Searches.Heard(t.Endpoint(region)); search.At.After(last.at) {
+	if search := l.Searches.LastReply(t.Endpoint(region)); search.At.After(last.at) {
 		last = placeState{at: search.At, silent: !search.Answered}
 		if last.silent {
 			last.reason = "it did not say whether a resource exists there"
@@ -261,7 +261,7 @@ func (l *uncoveredSearch) lastState(t *regions.ResourceType, region string, cove
 
 // Searches returns the result of the last search for a single resource at an endpoint.
 type Searches interface {
-	Heard(e *regions.Endpoint) probe.Heard
+	LastReply(e *regions.Endpoint) probe.LastReply
 }
 
 // since returns the time since which a subscription is not covered, and whether that is due to a

@@ -20,9 +20,9 @@ import (
 // heard is what searches last heard, by region, while a sweeper reads it.
 type heard struct{ sync.Map }
 
-func (h *heard) Heard(e *regions.Endpoint) probe.Heard {
+func (h *heard) LastReply(e *regions.Endpoint) probe.LastReply {
 	last, _ := h.Load(e.Region)
-	said, _ := last.(probe.Heard)
+	said, _ := last.(probe.LastReply)
 	return said
 }
 
@@ -35,7 +35,7 @@ func (s *site) shown() string {
 	for _, u := range found {
 		for _, r := range u.Regions {
 			name := r.Region
-			if len(r.Silent) > 0 {
+			if len(r.Unreachable) > 0 {
 				name = strings.ToUpper(name)
 			}
 			all = append(all, fmt.Sprintf("%s:%s:%d", u.Subscription.ID[35:], name, r.Lists))
@@ -59,7 +59,7 @@ func TestUncoveredRegionsAndWhatTheySayLast(t *testing.T) {
 	searches := &heard{}
 	s.sweeper.Searches = searches
 	s.wantShown("1:eastus:2 1:westus:2 2:eastus:2 2:westus:2")
-	searches.Store("eastus", probe.Heard{At: s.Store.Now(), Answered: false})
+	searches.Store("eastus", probe.LastReply{At: s.Store.Now(), Answered: false})
 	s.wantShown("1:EASTUS:2 1:westus:2 2:EASTUS:2 2:westus:2")
 
 	s.east.fail(always(http.StatusServiceUnavailable))
@@ -67,12 +67,12 @@ func TestUncoveredRegionsAndWhatTheySayLast(t *testing.T) {
 	job := s.order(sweep.Order{Subscription: jobstest.Subscription, Uncovered: true})
 	s.Within("a try", func() bool { _, r := s.state(job); return r.Ended != nil && len(r.Unlisted) > 0 })
 	s.Within("what the other could be listed of", func() bool { return s.shown() == "1:EASTUS:2 2:EASTUS:2" })
-	searches.Store("eastus", probe.Heard{At: s.Store.Now().Add(time.Hour), Answered: true})
+	searches.Store("eastus", probe.LastReply{At: s.Store.Now().Add(time.Hour), Answered: true})
 	s.wantShown("1:eastus:2 2:eastus:2")
 	searches.Delete("eastus")
 	found, err := s.sweeper.UncoveredIn(t.Context(), jobstest.Subscription)
 	s.ok(err)
-	if r := found.Regions[0]; !slices.Equal(r.Silent, []string{jobstest.Machines}) || !strings.Contains(r.Reason, "503") || found.Job.ID != job.ID || found.Restored || !found.Since.Equal(found.Subscription.Created) {
+	if r := found.Regions[0]; !slices.Equal(r.Unreachable, []string{jobstest.Machines}) || !strings.Contains(r.Reason, "503") || found.Job.ID != job.ID || found.Restored || !found.Since.Equal(found.Subscription.Created) {
 		t.Errorf("%+v", found)
 	}
 	s.ok(s.sweeper.Measure(t.Context(), 0))
@@ -122,7 +122,7 @@ func TestUncoveredBecauseOfAnUnknownGroup(t *testing.T) {
 	s.Within("the reason", func() bool {
 		found, err := s.sweeper.UncoveredIn(t.Context(), jobstest.Subscription)
 		s.ok(err)
-		return len(found.Regions) == 1 && found.Regions[0].Region == "westus" && len(found.Regions[0].Silent) == 0 && strings.Contains(found.Regions[0].Reason, "groups that do not exist")
+		return len(found.Regions) == 1 && found.Regions[0].Region == "westus" && len(found.Regions[0].Unreachable) == 0 && strings.Contains(found.Regions[0].Reason, "groups that do not exist")
 	})
 	if state, _ := s.state(job); state.Ended() {
 		t.Errorf("its sweep has ended as %s", state)
@@ -139,7 +139,7 @@ func TestUncoveredSubscriptionThatTakesNoWrites(t *testing.T) {
 	s := newSite(t)
 	searches := &heard{}
 	s.sweeper.Searches = searches
-	searches.Store("eastus", probe.Heard{At: s.Store.Now().Add(time.Hour)})
+	searches.Store("eastus", probe.LastReply{At: s.Store.Now().Add(time.Hour)})
 	_, _, err := s.Store.PutSubscription(t.Context(), inventory.Subscription{ID: secondSub, TenantID: "t", State: inventory.Disabled})
 	s.ok(err)
 	s.wantShown("1:EASTUS:2 1:westus:2 2:eastus:2 2:westus:2")

@@ -297,7 +297,7 @@ func (x *delivery) sendDue(ctx context.Context, now time.Time) {
 func (x *delivery) send(ctx context.Context, items []*item) (result sent) {
 	span := x.Tracer.Begin(spans.Delivery, "deliver "+x.sink.Name)
 	defer func() { endSpan(span, result) }()
-	ctx = spans.With(ctx, span)
+	ctx = spans.NewContext(ctx, span)
 	if p := limits.CatchPanic(func() { result = x.sendAll(ctx, items) }); p != nil {
 		x.Log.Error("panic", zap.String("sink", x.sink.Name), zap.Error(p))
 		return sent{items: items, err: p}

@@ -79,9 +79,9 @@ func (n *Node) MemberOrNull(name string) *Node {
 	return n.Members[at].Node
 }
 
-// Alike returns a fault for each of the object's own members that differs from an earlier one only
+// NameClashes returns a fault for each of the object's own members that differs from an earlier one only
 // in case: lookup ignores case, so it would be ambiguous.
-func (n *Node) Alike(code string) (faults []*Fault) {
+func (n *Node) NameClashes(code string) (faults []*Fault) {
 	if n == nil {
 		return nil
 	}
@@ -109,9 +109,9 @@ func (n *Node) Hash() string {
 	return hash.(string)
 }
 
-// Within parses the document in a string node and returns its root. Positions of its faults refer
+// ParseText parses the document in a string node and returns its root. Positions of its faults refer
 // to that string. Other nodes, and nil, are returned unchanged.
-func (n *Node) Within(form Form, code string) (*Node, []*Fault) {
+func (n *Node) ParseText(form Form, code string) (*Node, []*Fault) {
 	if !n.Is(expr.String) {
 		return n, nil
 	}

@@ -59,7 +59,7 @@ func TestNamesThatDifferInCasingAlone(t *testing.T) {
 		if d.Root.Member("z") != nil || d.Root.Value.Len() != len(d.Root.Members) {
 			t.Errorf("%s: %d members", name, len(d.Root.Members))
 		}
-		if got := d.Root.Alike("C"); len(got) != 1 || !strings.HasSuffix(got[0].Error(), ": $.x: C: the members 'X' and 'x' of one object differ in casing alone") {
+		if got := d.Root.NameClashes("C"); len(got) != 1 || !strings.HasSuffix(got[0].Error(), ": $.x: C: the members 'X' and 'x' of one object differ in casing alone") {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -299,6 +299,6 @@ func (y deletionWorld) make(ctx context.Context, i int) error {
 	if err != nil {
 		return err
 	}
-	_, err = y.store.Settle(ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: http.StatusOK})
+	_, err = y.store.Settle(ctx, ticket, inventory.WriteResult{Outcome: index.Succeeded, Status: http.StatusOK})
 	return err
 }

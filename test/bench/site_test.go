@@ -110,7 +110,7 @@ func put(store *inventory.Store, i int) error {
 	if err != nil {
 		return err
 	}
-	_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: http.StatusOK, Details: &inventory.Details{
+	_, err = store.Settle(ctx, ticket, inventory.WriteResult{Outcome: index.Succeeded, Status: http.StatusOK, Details: &inventory.Details{
 		Tags: map[string]string{"env": "prod", "shard": fmt.Sprint(i % 100)},
 	}})
 	return err

@@ -83,7 +83,7 @@ func bareWrite(b *testing.B, store *inventory.Store, name string) (begin, settle
 	ticket, err := store.Begin(ctx, machine(name, "westus"))
 	middle := time.Now()
 	if err == nil {
-		_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
+		_, err = store.Settle(ctx, ticket, inventory.WriteResult{Outcome: index.Succeeded, Status: http.StatusCreated})
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -68,7 +68,7 @@ func rowChanges() []rowChange {
 		{"Deleting", flagged, "the operation of the DELETE has ended, or is lost", "M1059 162 L780 330", place{900, 258}, deleting, index.FollowEnded{Kind: index.Delete}},
 		{flagged, "Live", "Portico's own GET finds the resource", "M745 330 L745 162", place{745, 275}, unsure, found("Succeeded")},
 		{flagged, noRow, "Portico's own GET gets a 404 of this resource", "M660 351 Q250 351 150 262", place{327, 329}, unsure, index.Observed{Generation: generation}},
-		{noRow, "Live", "a sweep or a search finds the resource", "M172 246 L660 152", place{560, 171}, index.State{}, index.Seen{}},
+		{noRow, "Live", "a sweep or a search finds the resource", "M172 246 L660 152", place{560, 171}, index.State{}, index.Discovered{}},
 	}
 }
 

@@ -62,7 +62,7 @@ func TestReadingABodyCostsLittle(t *testing.T) {
 		{
 			Cost:      bodycost.CostOfAnswer,
 			Name:      "a provider's 404",
-			Read:      func(content []byte) error { arm.SaysAbsent(content, machinePath("g", "m")); return nil },
+			Read:      func(content []byte) error { arm.ReportsAbsence(content, machinePath("g", "m")); return nil },
 			Templates: []string{`%`, `{"error":%}`, `{"error":{"code":%}}`, `{"error":{"code":"NotFound","message":%}}`},
 			Objects:   []string{`{%}`, `{"error":{%}}`},
 			Members:   []string{"error", "code", "message"},

@@ -376,13 +376,13 @@ func TestConsoleTraffic(t *testing.T) {
 	s.answerBy(s.gateway)
 	traffic := observe.NewTraffic(metrics)
 	s.admin.Config.Handler = admin.New(admin.Options{Config: s.config, Store: s.store, Traffic: traffic, Audit: observe.NewAudit(zap.NewNop()), Log: zap.NewNop()})
-	traffic.Look(begin)
+	traffic.Sample(begin)
 	for range 3 {
 		s.ok(200, "GET", inSubscription+own, "")
 	}
 	s.want(404, "ResourceGroupNotFound", "GET", inSubscription+"/resourceGroups/nothing"+own, "")
-	traffic.Look(begin.Add(5 * time.Second))
-	traffic.Look(begin.Add(10 * time.Second))
+	traffic.Sample(begin.Add(5 * time.Second))
+	traffic.Sample(begin.Add(10 * time.Second))
 	var got adminapi.Traffic
 	read := func(query string) {
 		must(t, json.Unmarshal([]byte(s.request(200, "", "GET", "/admin/traffic"+query, "").text), &got))
@@ -397,7 +397,7 @@ func TestConsoleTraffic(t *testing.T) {
 	}
 	s.request(400, "InvalidQueryParameter", "GET", "/admin/traffic?after=now", "")
 	for i := range 400 {
-		traffic.Look(begin.Add(time.Duration(3+i) * 5 * time.Second))
+		traffic.Sample(begin.Add(time.Duration(3+i) * 5 * time.Second))
 	}
 	if read(""); len(got.Intervals) != 180 {
 		t.Errorf("%d intervals are remembered", len(got.Intervals))

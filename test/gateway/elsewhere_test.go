@@ -182,7 +182,7 @@ type overtakenIndex struct {
 	under     bool // requests of what happens are not overtaken
 }
 
-func (i *overtakenIndex) Target(ctx context.Context, q inventory.Question) (inventory.Target, error) {
+func (i *overtakenIndex) Target(ctx context.Context, q inventory.TargetQuery) (inventory.Target, error) {
 	target, err := i.Index.Target(ctx, q)
 	if !i.nested {
 		i.overtake()

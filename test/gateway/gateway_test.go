@@ -110,7 +110,7 @@ func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 		t.Errorf("%s", w.Body)
 	}
 	held := exchange.Capture(s.config.Limits.AnswerBody)
-	if fault := held.Hold("/x", func() { handler.ServeHTTP(held, r) }); fault == nil || fault.Code != arm.BadGatewayConnection {
+	if fault := held.Run("/x", func() { handler.ServeHTTP(held, r) }); fault == nil || fault.Code != arm.BadGatewayConnection {
 		t.Errorf("in a batch: %v", fault)
 	}
 	if !strings.Contains(s.log.String(), "inner details") || !strings.Contains(s.log.String(), `"outcome":"broken"`) {

@@ -252,7 +252,7 @@ func TestGroupStaysWhileACallMayRun(t *testing.T) {
 				return len(now.Waits) == 1 && strings.EqualFold(now.Waits[0].ID, m)
 			})
 			s.ok(202, "GET", s.local(accepted.header.Get("Location")), "")
-			if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Ambiguous}); err != nil {
+			if _, err := s.store.Settle(t.Context(), ticket, inventory.WriteResult{Outcome: index.Ambiguous}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -185,7 +185,7 @@ func TestEmptinessCheckOfWhatLeftTheMap(t *testing.T) {
 		place.Key = place.ID
 		ticket, err := s.store.Begin(t.Context(), place)
 		must(t, err)
-		if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.NotSent}); err != nil {
+		if _, err := s.store.Settle(t.Context(), ticket, inventory.WriteResult{Outcome: index.NotSent}); err != nil {
 			t.Fatal(err)
 		}
 		accepted := s.ok(202, "DELETE", g+own, "")
@@ -239,7 +239,7 @@ func TestEmptinessCheckIsRepeated(t *testing.T) {
 		}
 		ticket, err := s.store.Begin(t.Context(), w)
 		if err == nil {
-			_, err = s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Gone})
+			_, err = s.store.Settle(t.Context(), ticket, inventory.WriteResult{Outcome: index.Gone})
 		}
 		if err != nil {
 			t.Error(err)

@@ -31,7 +31,7 @@ func (s *site) moveByHand(from, to, id string) {
 		return inventory.GroupName{Subscription: subscription, Name: group[strings.LastIndex(group, "/")+1:]}
 	}
 	ctx := s.t.Context()
-	call := inventory.MoveCall{Source: name(from), Target: name(to), Members: []inventory.MoveMember{{Key: strings.ToLower(id), Region: "westus"}}}
+	call := inventory.MoveCall{Source: name(from), Target: name(to), Members: []inventory.MoveResource{{Key: strings.ToLower(id), Region: "westus"}}}
 	started, err := s.store.Moves.Begin(ctx, inventory.MoveRequest{
 		Source: call.Source, Target: call.Target, Keys: []string{id}, Payload: func(_, _ inventory.Group) string { return "{}" },
 		Operation: polls.Operation{Token: "x", Until: s.clock.now().Add(hour)},

@@ -258,7 +258,7 @@ func TestRowInARegionThatLeftTheMap(t *testing.T) {
 	})
 	must(t, err)
 	s.want(503, "NoRegisteredProviderFound", "GET", m+api, "")
-	if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Succeeded}); err != nil {
+	if _, err := s.store.Settle(t.Context(), ticket, inventory.WriteResult{Outcome: index.Succeeded}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(503, "NoRegisteredProviderFound", "DELETE", m+api, "")

@@ -128,7 +128,7 @@ func TestMayList(t *testing.T) {
 		"x-ms-client-object-id": {}, "x-ms-portico-completed": {}, "X_odd": {}, "": {}, "a b": {}, strings.Repeat("a", maxNameLength+1): {},
 		"Content-Length": {false, true}, "Www-Authenticate": {true, false}, "x-ms-failure-cause": {true, false}, "Remote-User": {},
 	} {
-		if got := [2]bool{MayRequest(name), MayAnswer(name)}; got != want {
+		if got := [2]bool{CanListRequest(name), CanListAnswer(name)}; got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
 	}
@@ -136,12 +136,12 @@ func TestMayList(t *testing.T) {
 		"X-Ms-Ratelimit-Remaining-Resource": true, "X-Ms-Ratelimit-Remaining-Subscription-Reads": false, "X-Ms-Ratelimit-Remaining-Subscription-Global-Deletes": false,
 		"X-Ms-Ratelimit-Remaining-Subscription-Resource-Requests": false, "X-Ms-Ratelimit-Remaining-Tenant-Writes": false,
 	} {
-		if PassesToClients(name) != passes || MayAnswer(name) != passes {
+		if PassesToClients(name) != passes || CanListAnswer(name) != passes {
 			t.Errorf("%s passes to clients: %v, or may be listed", name, !passes)
 		}
 	}
 	for _, name := range hopByHop {
-		if MayRequest(name) || MayAnswer(name) || PassesToProviders(name) || PassesToClients(name) {
+		if CanListRequest(name) || CanListAnswer(name) || PassesToProviders(name) || PassesToClients(name) {
 			t.Errorf("%s", name)
 		}
 	}

@@ -23,16 +23,16 @@ var (
 	actPrefixes = []string{"Access-Control-", "X-Accel-", "X-Reproxy-"}
 )
 
-// MayRequest reports whether a region map can list a request header. The header must be neither
+// CanListRequest reports whether a region map can list a request header. The header must be neither
 // hop-by-hop, nor part of the message's framing, nor reserved. Case does not matter.
-func MayRequest(name string) bool {
+func CanListRequest(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	return mayPass(name) && (PassesToProviders(name) || !tracing.Reserved(name))
 }
 
-// MayAnswer reports whether a region map can list an answer header. In addition to MayRequest, it
+// CanListAnswer reports whether a region map can list an answer header. In addition to CanListRequest, it
 // excludes headers that act on the gateway's own host. Case does not matter.
-func MayAnswer(name string) bool {
+func CanListAnswer(name string) bool {
 	name = http.CanonicalHeaderKey(name)
 	acts := actsOnOrigin[name] || isGatewayAnswer(name) ||
 		slices.ContainsFunc(actPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })

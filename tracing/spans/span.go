@@ -41,14 +41,14 @@ const typicalAttributes = 8
 // Key is the context key of a *[Span].
 type Key struct{}
 
-// Of returns the span of ctx, or nil.
-func Of(ctx context.Context) *Span {
+// FromContext returns the span of ctx, or nil.
+func FromContext(ctx context.Context) *Span {
 	s, _ := ctx.Value(Key{}).(*Span)
 	return s
 }
 
-// With returns a context with the span s, or ctx itself if s is nil.
-func With(ctx context.Context, s *Span) context.Context {
+// NewContext returns a context with the span s, or ctx itself if s is nil.
+func NewContext(ctx context.Context, s *Span) context.Context {
 	if s == nil {
 		return ctx
 	}
@@ -58,12 +58,12 @@ func With(ctx context.Context, s *Span) context.Context {
 // Begin starts a child of ctx's span, and returns a context with it. If ctx has no span, it returns
 // ctx and nil.
 func Begin(ctx context.Context, k Kind, name string) (context.Context, *Span) {
-	s := Of(ctx).Below(k, name)
-	return With(ctx, s), s
+	s := FromContext(ctx).StartChild(k, name)
+	return NewContext(ctx, s), s
 }
 
-// Below starts a child of s now.
-func (s *Span) Below(k Kind, name string) *Span {
+// StartChild starts a child of s now.
+func (s *Span) StartChild(k Kind, name string) *Span {
 	if s == nil {
 		return nil
 	}

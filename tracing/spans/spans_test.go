@@ -157,7 +157,7 @@ func TestStamp(t *testing.T) {
 	} {
 		h := headersOf(sampled, c.sent...)
 		request := tracer.Request(h, true, time.Now())
-		call := request.Below(ProviderCall, "call GET")
+		call := request.StartChild(ProviderCall, "call GET")
 		out := http.Header{ParentHeader: {sampled}, StateHeader: {"stays=not"}}
 		call.Stamp(out)
 		if got := out.Get(ParentHeader); got != call.Parent() || !strings.HasPrefix(got, sampled[:36]) || got == sampled {
@@ -187,14 +187,14 @@ func TestPass(t *testing.T) {
 		"a state alone":     {tracer, http.Header{StateHeader: {"a=1"}}, true, http.Header{}},
 		"nothing":           {tracer, http.Header{"Accept": {"x"}}, true, http.Header{"Accept": {"x"}}},
 	} {
-		c.tracer.Pass(c.header, c.trusted)
+		c.tracer.PrepareHeaders(c.header, c.trusted)
 		if len(c.header) != len(c.want) || !slices.Equal(c.header[ParentHeader], c.want[ParentHeader]) || !slices.Equal(c.header[StateHeader], c.want[StateHeader]) {
 			t.Errorf("%s: %v, want %v", name, c.header, c.want)
 		}
 	}
 	for _, parent := range hostile {
 		h := headersOf(parent, "a=1")
-		if tracer.Pass(h, true); len(h) != 0 {
+		if tracer.PrepareHeaders(h, true); len(h) != 0 {
 			t.Errorf("%.80q passes", parent)
 		}
 	}
@@ -234,7 +234,7 @@ func TestNilSpan(t *testing.T) {
 		s.Fail("x")
 		s.LinkTo(sampled)
 		s.Stamp(h)
-		s.Below(StoreRead, "x").EndAt(time.Time{})
+		s.StartChild(StoreRead, "x").EndAt(time.Time{})
 		s.End()
 		if inner != ctx || s.Parent()+s.TraceID()+s.ID() != "" || len(h) > 0 {
 			t.Error("a nil span is something")

@@ -140,10 +140,10 @@ func (t *Tracer) Begin(k Kind, name string) *Span {
 	return t.start(trace.SpanContext{}, k, name, trace.WithTimestamp(time.Now()))
 }
 
-// Pass prepares the headers of a call to a provider, which must not be shared and hold the client's
+// PrepareHeaders prepares the headers of a call to a provider, which must not be shared and hold the client's
 // headers. With tracing, untrusted clients cannot pass trace headers to providers. A nil Tracer
 // changes nothing.
-func (t *Tracer) Pass(h http.Header, trusted bool) {
+func (t *Tracer) PrepareHeaders(h http.Header, trusted bool) {
 	if t != nil {
 		removeUntrusted(h, trusted)
 	}

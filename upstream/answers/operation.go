@@ -45,13 +45,13 @@ func NamesOperation(header string, status int) bool {
 }
 
 // ReadPoll reads an answer to a poll: the progress of the operation and, if it may have
-// failed, its error. ofStatus is the same as in [index.ProgressOf]. An operation's
+// failed, its error. ofStatus is the same as in [index.PollResultOf]. An operation's
 // result has the answer of a synchronous write, so that a refusal may be the operation's
 // end (async reference, 202 Accepted and Location Headers). A poll that failed, or could
 // not be read, has its own progress, and is not a failure of the operation.
-func ReadPoll(ofStatus bool, status int, text []byte) (progress index.Progress, failure string) {
-	report := State(ofStatus, text)
-	switch progress = index.ProgressOf(ofStatus, status, report); {
+func ReadPoll(ofStatus bool, status int, text []byte) (progress index.PollResult, failure string) {
+	report := PollState(ofStatus, text)
+	switch progress = index.PollResultOf(ofStatus, status, report); {
 	case progress == index.PollFailed && !ofStatus && RefusesRequest(status) && !refusesVersion(text):
 		return index.PollRefused, Text(status, text)
 	case progress != index.PollFinished || report.Succeeded():
@@ -94,10 +94,10 @@ func MayHaveEnded(status int, text []byte) bool {
 	return progress == index.PollFinished || progress == index.PollMissing || progress == index.PollRefused
 }
 
-// State returns the state in a poll's text: the operation's status or, in the
+// PollState returns the state in a poll's text: the operation's status or, in the
 // result of an operation, the provisioningState of the resource. The text of
 // a status is an object with a status; a result is any JSON, or empty.
-func State(ofStatus bool, text []byte) index.Report {
+func PollState(ofStatus bool, text []byte) index.Report {
 	if !utf8.Valid(text) { // a message in another encoding leaves the state readable
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
@@ -140,7 +140,7 @@ func RetryAfter(header http.Header) time.Duration {
 // StateWord returns the state in a poll's body if it is one word, as every
 // valid state is.
 func StateWord(text []byte) string {
-	state := State(false, text).State()
+	state := PollState(false, text).State()
 	if len(state) > 40 {
 		return ""
 	}

@@ -35,10 +35,10 @@ func TestStates(t *testing.T) {
 		`{"status":"Succeeded"} {"status":"Running"}`:                           {unread, unread},
 		utf16: {unread, unread},
 	} {
-		if got := State(true, []byte(text)); got != want.status {
+		if got := PollState(true, []byte(text)); got != want.status {
 			t.Errorf("a status, %q: %+v, want %+v", text, got, want.status)
 		}
-		if got := State(false, []byte(text)); got != want.result {
+		if got := PollState(false, []byte(text)); got != want.result {
 			t.Errorf("a result, %q: %+v, want %+v", text, got, want.result)
 		}
 	}
@@ -47,7 +47,7 @@ func TestStates(t *testing.T) {
 // A refusal may be the result of an operation, but not the answer to a poll of its status.
 func TestRefusedPolls(t *testing.T) {
 	const apiVersion = `{"error":{"code":"InvalidApiVersionParameter","message":"m"}}`
-	for status, want := range map[int]index.Progress{400: index.PollRefused, 409: index.PollRefused, 401: index.PollFailed, 403: index.PollFailed, 408: index.PollFailed, 429: index.PollFailed, 500: index.PollFailed, 302: index.PollFailed} {
+	for status, want := range map[int]index.PollResult{400: index.PollRefused, 409: index.PollRefused, 401: index.PollFailed, 403: index.PollFailed, 408: index.PollFailed, 429: index.PollFailed, 500: index.PollFailed, 302: index.PollFailed} {
 		if got, _ := ReadPoll(false, status, nil); got != want {
 			t.Errorf("%d: %v, want %v", status, got, want)
 		}
@@ -73,7 +73,7 @@ func TestFailuresOfPolls(t *testing.T) {
 		ofStatus bool
 		status   int
 		text     string
-		progress index.Progress
+		progress index.PollResult
 		failure  string
 	}{
 		{true, 200, failed, index.PollFinished, refusal}, {true, 200, `{"status":"Failed"}`, index.PollFinished, ended},

@@ -48,7 +48,7 @@ func Verdict(status int, header http.Header, about bool) (Meaning, time.Duration
 		return Done, after
 	case status == http.StatusNotFound && about:
 		return Absent, after
-	case upstream.Unavailable(status):
+	case upstream.IntermediaryFailure(status):
 		return Unreachable, after
 	case success, status == http.StatusNotFound, status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status < 200, status >= 500:
 		return Later, after
@@ -56,13 +56,13 @@ func Verdict(status int, header http.Header, about bool) (Meaning, time.Duration
 	return Refused, after
 }
 
-// About reports whether the answer to a call is about the resource with an ID: any
+// ConcernsResource reports whether the answer to a call is about the resource with an ID: any
 // success with JSON or an empty body, and a 404 that reports the resource's absence.
-func About(status int, body []byte, id string) bool {
+func ConcernsResource(status int, body []byte, id string) bool {
 	if status == http.StatusNotFound {
-		return arm.SaysAbsent(body, id)
+		return arm.ReportsAbsence(body, id)
 	}
-	return State(false, body).Readable()
+	return PollState(false, body).Readable()
 }
 
 // ListAgain reports whether a list calls a region again, once, after such a failure: any

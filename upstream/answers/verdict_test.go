@@ -39,7 +39,7 @@ func TestAnswersAboutAResource(t *testing.T) {
 		{404, `{"error":{"code":"ResourceNotFound","message":"m"}}`, true}, {404, `{"error":{"code":"NotFound","message":"no m"}}`, true},
 		{404, `{"error":{"code":"ResourceGroupNotFound","message":"m"}}`, false}, {404, "<html>", false}, {404, "", false},
 	} {
-		if got := About(c.status, []byte(c.text), id); got != c.about {
+		if got := ConcernsResource(c.status, []byte(c.text), id); got != c.about {
 			t.Errorf("%d %q: %v", c.status, c.text, got)
 		}
 	}

@@ -31,8 +31,8 @@ type Write struct {
 // Read returns the effect of a write's result on the index (see package inventory, rules
 // R3 to R5), from the answer and the error of [upstream.Client.Send]. Without an answer,
 // only an unsent write is known to have changed nothing.
-func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
-	a := inventory.Answer{Status: got.Status}
+func (w Write) Read(got upstream.Answer, err error) inventory.WriteResult {
+	a := inventory.WriteResult{Status: got.Status}
 	if got.Status == 0 {
 		if upstream.Unsent(err) {
 			a.Outcome = index.NotSent
@@ -42,13 +42,13 @@ func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
 	if w.Endpoint != nil {
 		a.Poll = PollOf(got.Status, got.Header, w.Public, w.Endpoint, w.Caller)
 	}
-	if BrokenOff(err) {
+	if StatusUntrusted(err) {
 		return a // ambiguous: the status may be wrong
 	}
 	report, details := inventory.ReadDetails(got.Body)
 	about := details != nil
 	if w.Kind == index.Delete {
-		about = About(got.Status, got.Body, w.ID)
+		about = ConcernsResource(got.Status, got.Body, w.ID)
 	}
 	a.Outcome = index.ReadAnswer(w.Kind, got.Status, about)
 	switch {
@@ -60,6 +60,6 @@ func (w Write) Read(got upstream.Answer, err error) inventory.Answer {
 	return a
 }
 
-// BrokenOff reports whether the error of a call means that the status of its answer
+// StatusUntrusted reports whether the error of a call means that the status of its answer
 // cannot be trusted. The status of an answer that is too large is valid.
-func BrokenOff(err error) bool { return err != nil && !errors.Is(err, upstream.ErrTooLarge) }
+func StatusUntrusted(err error) bool { return err != nil && !errors.Is(err, upstream.ErrTooLarge) }

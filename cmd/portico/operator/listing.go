@@ -116,7 +116,7 @@ func (l listing[T, R]) query(c *cobra.Command) url.Values {
 // draw shows the list, and below it the service's note about what is missing.
 func (l listing[T, R]) draw(ctx context.Context, a *serviceCommand, c *api.Client, to io.Writer, query url.Values, limit int) error {
 	lacks := ""
-	c.Noted = func(note string) { lacks = note }
+	c.OnNote = func(note string) { lacks = note }
 	if err := l.drawAll(ctx, a, c, to, query, limit); err != nil || lacks == "" {
 		return err
 	}

@@ -37,9 +37,9 @@ type ClientOptions struct {
 // follows neither redirects nor links to other hosts. The size of answers is bounded. Errors
 // are of the types *UnreachableError, *Refusal and *NotAdminError.
 type Client struct {
-	// Noted, if not nil, is called with the note of a page that lacks something. Set it
+	// OnNote, if not nil, is called with the note of a page that lacks something. Set it
 	// before the first call.
-	Noted func(note string)
+	OnNote func(note string)
 
 	base, token string
 	http        *http.Client

@@ -19,8 +19,8 @@ func (c *Client) Pages(ctx context.Context, path string, query url.Values) iter.
 				yield(nil, err)
 				return
 			}
-			if page.Note != "" && c.Noted != nil {
-				c.Noted(page.Note)
+			if page.Note != "" && c.OnNote != nil {
+				c.OnNote(page.Note)
 			}
 			for _, element := range page.Value {
 				if !yield(element, nil) {

@@ -66,11 +66,11 @@ type creations struct {
 // answer or, if all answer, the regions that are asked first.
 func creationsOf(sub sweep.Uncovered) creations {
 	c := creations{restored: sub.Restored, since: sub.Since}
-	c.blocked = slices.ContainsFunc(sub.Regions, func(r sweep.UncoveredRegion) bool { return len(r.Silent) > 0 })
+	c.blocked = slices.ContainsFunc(sub.Regions, func(r sweep.UncoveredRegion) bool { return len(r.Unreachable) > 0 })
 	for _, r := range sub.Regions {
 		types := r.Types
 		if c.blocked {
-			types = r.Silent
+			types = r.Unreachable
 		}
 		if len(types) > 0 {
 			c.regions, c.types = append(c.regions, r.Region), append(c.types, types...)

@@ -28,7 +28,7 @@ func uncovered(name string, restored bool, regions ...string) sweep.Uncovered {
 		folded, types := strings.ToLower(region), []string{"Contoso.Compute/virtualMachines", "Contoso.Insight/workspaces"}
 		r := sweep.UncoveredRegion{Region: folded, Lists: 3, Types: types}
 		if folded != region {
-			r.Silent = types
+			r.Unreachable = types
 		}
 		u.Regions = append(u.Regions, r)
 	}
@@ -37,7 +37,7 @@ func uncovered(name string, restored bool, regions ...string) sweep.Uncovered {
 
 func TestCreationsThatWaitForRegions(t *testing.T) {
 	some := uncovered("First", false, "EASTUS")
-	some.Regions[0].Silent = some.Regions[0].Silent[:1]
+	some.Regions[0].Unreachable = some.Regions[0].Unreachable[:1]
 	nested := uncovered("First", false, "eastus")
 	nested.Regions[0].Types = nil
 	var many sweeps

@@ -51,7 +51,7 @@ func Read(content []byte, name string, scope expr.Scope) (*Content, *arm.Error) 
 		return nil, refusalAt(d.Root, "a deployment is an object, and this is %s", d.Root.Value.Kind())
 	}
 	properties := d.Root.Member("properties")
-	if faults = append(d.Root.Alike(template.Code), properties.Alike(template.Code)...); len(faults) > 0 {
+	if faults = append(d.Root.NameClashes(template.Code), properties.NameClashes(template.Code)...); len(faults) > 0 {
 		return nil, deploy.Refusal(faults)
 	}
 	if !properties.Is(expr.Object) {
@@ -89,7 +89,7 @@ func checkName(name string) *arm.Error {
 	if arm.ValidDeploymentName(name) {
 		return nil
 	}
-	return arm.NewError(arm.InvalidDeployment, name, "its name "+arm.DeploymentNames).About("name")
+	return arm.NewError(arm.InvalidDeployment, name, "its name "+arm.DeploymentNames).WithTarget("name")
 }
 
 // checkLocation requires a location of a deployment at a subscription, and refuses one at
@@ -97,9 +97,9 @@ func checkName(name string) *arm.Error {
 func (c *Content) checkLocation(name string, scope expr.Scope) *arm.Error {
 	switch {
 	case scope.Group == "" && c.Location == "":
-		return arm.NewError(arm.InvalidDeployment, name, "at a subscription it has a 'location'").About("location")
+		return arm.NewError(arm.InvalidDeployment, name, "at a subscription it has a 'location'").WithTarget("location")
 	case scope.Group != "" && c.Location != "":
-		return arm.NewError(arm.InvalidDeployment, name, "at a resource group it has no 'location', as its group has one").About("location")
+		return arm.NewError(arm.InvalidDeployment, name, "at a resource group it has no 'location', as its group has one").WithTarget("location")
 	}
 	return nil
 }

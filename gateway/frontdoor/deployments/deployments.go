@@ -36,7 +36,7 @@ type Deployments struct {
 	Orders
 	// Judge checks the resources of a template without calling their providers, as the
 	// deployment calls them right afterwards.
-	Judge   Judge
+	Judge   Checker
 	History int // the number of deployments that a scope keeps
 	Running int // the number that may run in a subscription
 	// ShareOf returns one caller's share of a common limit.
@@ -248,7 +248,7 @@ func (d Deployments) cancel(w http.ResponseWriter, r *http.Request, x *exchange.
 	}
 	if around := record.Within; around != nil && found.State == deploymentrow.Running {
 		return arm.NewError(arm.DeploymentNotRunning, nameOf(x).Name, found.State.String()).
-			Saying("The deployment '%s' is a part of the deployment '%s': cancel that one.", nameOf(x).Name, around.Deployment.Name)
+			WithMessage("The deployment '%s' is a part of the deployment '%s': cancel that one.", nameOf(x).Name, around.Deployment.Name)
 	}
 	if found.State == deploymentrow.Running {
 		err = d.Store.CancelJob(r.Context(), req.Subscription.ID, found.Job)
@@ -274,7 +274,7 @@ func (d Deployments) export(w http.ResponseWriter, r *http.Request, x *exchange.
 		return err
 	}
 	if around := record.Within; around != nil {
-		return arm.NewError(arm.ResourceTypeNotSupported).Saying("The template of the nested deployment '%s' is a part of that of the "+
+		return arm.NewError(arm.ResourceTypeNotSupported).WithMessage("The template of the nested deployment '%s' is a part of that of the "+
 			"deployment '%s': export that one.", nameOf(x).Name, around.Deployment.Name)
 	}
 	exported := exportedTemplate{}

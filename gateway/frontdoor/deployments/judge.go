@@ -85,18 +85,18 @@ func oneOfEach[T any](all []T, kindOf func(T) sampleKey) (chosen []T) {
 	return chosen
 }
 
-// Judge returns the refusals of resources that a template would send, in their order,
+// Checker returns the refusals of resources that a template would send, in their order,
 // each as if those before it existed; nil for a resource that is not refused. With
 // withoutWrite, the caller needs only read access.
-type Judge func(r *http.Request, x *exchange.Exchange, subscription string, sent []Sent, withoutWrite bool) ([]*arm.Error, error)
+type Checker func(r *http.Request, x *exchange.Exchange, subscription string, sent []Sent, withoutWrite bool) ([]*arm.Error, error)
 
 // check refuses a deployment if any of its resources would be refused, by the checks of
 // the validation level.
-func (judge Judge) check(r *http.Request, x *exchange.Exchange, scope expr.Scope, name string, sent []Sent, level string) error {
+func (c Checker) check(r *http.Request, x *exchange.Exchange, scope expr.Scope, name string, sent []Sent, level string) error {
 	if len(sent) == 0 || level == levelTemplate {
 		return nil
 	}
-	faults, err := judge(r, x, scope.Subscription, sent, level == levelProviderNoRBAC)
+	faults, err := c(r, x, scope.Subscription, sent, level == levelProviderNoRBAC)
 	if err != nil {
 		return err
 	}

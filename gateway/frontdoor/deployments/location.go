@@ -38,7 +38,7 @@ func (l Locations) Check(ctx context.Context, n deploymentrow.Name, location str
 	}
 	record, err := deploy.Seen(found)
 	if err == nil && record.Location != location {
-		err = arm.NewError(arm.InvalidDeploymentLocation, location, n.Name, record.Location).About("location")
+		err = arm.NewError(arm.InvalidDeploymentLocation, location, n.Name, record.Location).WithTarget("location")
 	}
 	return err
 }
@@ -52,5 +52,5 @@ func (l Locations) checkRegion(location string) error {
 	for _, region := range l.Map.Regions() {
 		names = append(names, region.Name)
 	}
-	return arm.NewError(arm.LocationNotAvailableForDeployment, location, strings.Join(names, ",")).About("location")
+	return arm.NewError(arm.LocationNotAvailableForDeployment, location, strings.Join(names, ",")).WithTarget("location")
 }

@@ -21,11 +21,11 @@ type Nesting interface {
 	BeginNested(context.Context, deploymentrow.Nested) (created bool, err error)
 }
 
-// Tries checks nested deployments without beginning any: their parent is only planned.
-type Tries struct{ *deploymentrow.Deployments }
+// DryRunNesting checks nested deployments without beginning any: their parent is only planned.
+type DryRunNesting struct{ *deploymentrow.Deployments }
 
 // BeginNested implements [Nesting].
-func (t Tries) BeginNested(ctx context.Context, b deploymentrow.Nested) (created bool, err error) {
+func (t DryRunNesting) BeginNested(ctx context.Context, b deploymentrow.Nested) (created bool, err error) {
 	return t.TryNested(ctx, b)
 }
 
@@ -48,7 +48,7 @@ func (d Deployments) beginNested(w http.ResponseWriter, r *http.Request, x *exch
 	})
 	switch {
 	case errors.Is(err, jobrow.ErrLeaseLost), errors.Is(err, inventory.ErrNotFound): // another process continues the parent, or it is deleted
-		return arm.NewError(arm.Conflict).Saying("The deployment '%s' does not run here any more.", x.Parent.Name.Name)
+		return arm.NewError(arm.Conflict).WithMessage("The deployment '%s' does not run here any more.", x.Parent.Name.Name)
 	case err != nil:
 		return d.refusal(r.Context(), x, n, err)
 	}

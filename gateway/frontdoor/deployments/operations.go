@@ -24,7 +24,7 @@ func stateFilter(x *exchange.Exchange) (string, error) {
 			return state, nil
 		}
 	}
-	return "", arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be provisioningState eq '…'").About("$filter")
+	return "", arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be provisioningState eq '…'").WithTarget("$filter")
 }
 
 // operationsOf returns the operations so far of the deployment that a request names.

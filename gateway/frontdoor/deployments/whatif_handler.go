@@ -20,7 +20,7 @@ import (
 // WhatIf serves validate and whatIf: what a deployment would do, without doing it.
 type WhatIf struct {
 	Orders
-	Judge Judge
+	Judge Checker
 	// Get reads a target as the caller of a request.
 	Get func(r *http.Request, x *exchange.Exchange, target string) (status int, body []byte, fault *arm.Error)
 	// Deployed returns the records of resources that deployments have made, by folded

@@ -95,7 +95,7 @@ func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req rou
 				}
 				return check(group)
 			},
-			CheckWrittenRegions: emptiness.Judge,
+			CheckWrittenRegions: emptiness.Allow,
 		})
 		switch {
 		case err == nil:
@@ -103,7 +103,7 @@ func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req rou
 		case errors.Is(err, errDeleting), errors.As(err, new(*inventory.GroupNotEmptyError)):
 			return false, nil
 		}
-		looked, failure := emptiness.Look(looking, err)
+		looked, failure := emptiness.Scan(looking, err)
 		if !looked {
 			return false, err
 		}

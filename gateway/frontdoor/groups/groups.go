@@ -144,7 +144,7 @@ func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent
 func (sent groupContent) checkState(state index.GroupState) error {
 	if s := sent.Properties.ProvisioningState; s != "" && !strings.EqualFold(s, state.ProvisioningState()) {
 		return arm.NewError(arm.InvalidRequestContent, "The provisioningState is read-only. Path 'properties.provisioningState'").
-			About("properties.provisioningState")
+			WithTarget("properties.provisioningState")
 	}
 	return nil
 }
@@ -201,17 +201,17 @@ func (g Groups) check(sent groupContent, current *inventory.Group, location stri
 		}
 	}
 	if location == "" {
-		return arm.NewError(arm.LocationRequired).About("location")
+		return arm.NewError(arm.LocationRequired).WithTarget("location")
 	}
 	if _, known := g.Map.Region(location); !known {
 		var names []string
 		for _, region := range g.Map.Regions() {
 			names = append(names, region.Name)
 		}
-		return arm.NewError(arm.LocationNotAvailableForGroup, sent.Location, strings.Join(names, ",")).About("location")
+		return arm.NewError(arm.LocationNotAvailableForGroup, sent.Location, strings.Join(names, ",")).WithTarget("location")
 	}
 	if current != nil && current.Location != location {
-		return arm.NewError(arm.InvalidResourceGroupLocation, location, current.Location).About("location")
+		return arm.NewError(arm.InvalidResourceGroupLocation, location, current.Location).WithTarget("location")
 	}
 	return sent.checkState(state)
 }
@@ -224,7 +224,7 @@ func Refusal(x *exchange.Exchange, err error) error {
 	case errors.As(err, &quota):
 		return arm.NewError(arm.ResourceGroupQuotaExceeded, name, quota.Limit, quota.Current)
 	case errors.Is(err, inventory.ErrNotFound):
-		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
+		return arm.NewError(arm.ResourceGroupNotFound, name).WithTarget("resourceGroupName")
 	}
 	return admission.Refusal(x, err)
 }

@@ -147,7 +147,7 @@ func (m *moveCheck) readRequest(content []byte) *arm.Error {
 	case sent.Resources == nil:
 		return missingMember("resources")
 	case len(*sent.Resources) == 0:
-		return arm.NewError(arm.InvalidRequestContent, "The resources are a list of at least one resource ID. Path 'resources'").About("resources")
+		return arm.NewError(arm.InvalidRequestContent, "The resources are a list of at least one resource ID. Path 'resources'").WithTarget("resources")
 	}
 	to, fault := routing.ClassifyID(m.Router.Map, http.MethodGet, *sent.Target)
 	name := ""
@@ -155,7 +155,7 @@ func (m *moveCheck) readRequest(content []byte) *arm.Error {
 		name = to.Path.Group()
 	}
 	if fault != nil || !isGroup(to) || !arm.ValidGroupName(name) {
-		return arm.NewError(arm.LinkedInvalidPropertyID, *sent.Target, "targetResourceGroup").About("targetResourceGroup")
+		return arm.NewError(arm.LinkedInvalidPropertyID, *sent.Target, "targetResourceGroup").WithTarget("targetResourceGroup")
 	}
 	m.target.ID, m.group, m.groupID = arm.Fold(to.Path.Subscription()), name, *sent.Target
 	source := arm.Fold(routing.GroupID(m.source.Subscription.ID, m.source.Group.Name))
@@ -164,10 +164,10 @@ func (m *moveCheck) readRequest(content []byte) *arm.Error {
 		q, fault := routing.ClassifyID(m.Router.Map, http.MethodGet, id)
 		if fault != nil || q.CheckNames() != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
 			path := fmt.Sprintf("resources[%d]", i)
-			return arm.NewError(arm.LinkedInvalidPropertyID, id, path).About(path)
+			return arm.NewError(arm.LinkedInvalidPropertyID, id, path).WithTarget(path)
 		}
 		if !strings.HasPrefix(q.Key(), source+"/") {
-			return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the resource '%s' is not in the resource group '%s'", id, m.source.Group.Name)).About(id)
+			return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the resource '%s' is not in the resource group '%s'", id, m.source.Group.Name)).WithTarget(id)
 		}
 		if !seen[q.Key()] {
 			m.resources, m.names = append(m.resources, q), append(m.names, q.Path.String())
@@ -175,13 +175,13 @@ func (m *moveCheck) readRequest(content []byte) *arm.Error {
 		seen[q.Key()] = true
 	}
 	if arm.Fold(routing.GroupID(m.target.ID, m.group)) == source {
-		return arm.NewError(arm.CannotMoveResource, "the target resource group is the source resource group").About(m.groupID)
+		return arm.NewError(arm.CannotMoveResource, "the target resource group is the source resource group").WithTarget(m.groupID)
 	}
 	return nil
 }
 
 func missingMember(name string) *arm.Error {
-	return arm.NewError(arm.InvalidRequestContent, "Required property '"+name+"' not found in JSON. Path ''").About(name)
+	return arm.NewError(arm.InvalidRequestContent, "Required property '"+name+"' not found in JSON. Path ''").WithTarget(name)
 }
 
 // isGroup reports whether a path is a group's in a subscription.
@@ -218,20 +218,20 @@ func (m *moveCheck) checkTarget(ctx context.Context) error {
 	target, err := m.Store.Subscription(ctx, m.target.ID)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && (target.State == inventory.Deleted || !m.sameTenant(target)):
-		return arm.NewError(arm.SubscriptionNotFound, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
+		return arm.NewError(arm.SubscriptionNotFound, m.target.ID).WithStatus(http.StatusBadRequest).WithTarget(m.groupID)
 	case err != nil:
 		return fmt.Errorf("read the target subscription of a move: %w", err)
 	case target.State == inventory.Warned || target.State == inventory.Disabled:
-		return arm.NewError(arm.ReadOnlyDisabledSubscription, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
+		return arm.NewError(arm.ReadOnlyDisabledSubscription, m.target.ID).WithStatus(http.StatusBadRequest).WithTarget(m.groupID)
 	case !arm.EqualFold(target.PlacementID, m.source.Subscription.PlacementID):
 		return arm.NewError(arm.CannotMoveResource,
 			fmt.Sprintf("the subscription '%s' has other requirements for the location of its resources than the subscription '%s'",
-				target.ID, m.source.Subscription.ID)).About(m.groupID)
+				target.ID, m.source.Subscription.ID)).WithTarget(m.groupID)
 	}
 	m.target = target
 	group, err := m.Store.Group(ctx, m.target.ID, m.group)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return arm.NewError(arm.ResourceGroupNotFound, m.group).WithStatus(http.StatusBadRequest).About(m.groupID)
+		return arm.NewError(arm.ResourceGroupNotFound, m.group).WithStatus(http.StatusBadRequest).WithTarget(m.groupID)
 	}
 	m.group = group.Name
 	return err
@@ -255,7 +255,7 @@ func (m *moveCheck) namespaces() (required []string) {
 func (m *moveCheck) checkResources(context.Context) error {
 	for i, q := range m.resources {
 		if q.Path.Hops() > 1 || q.Path.LastHop().Len() > 2 {
-			return arm.NewError(arm.ResourceNotTopLevel, m.names[i]).About(m.names[i])
+			return arm.NewError(arm.ResourceNotTopLevel, m.names[i]).WithTarget(m.names[i])
 		}
 	}
 	var fixed []string
@@ -271,11 +271,11 @@ func (m *moveCheck) checkResources(context.Context) error {
 		fixed = append(fixed, name)
 	}
 	if len(fixed) > 0 {
-		return arm.NewError(arm.ResourceMoveValidationFailed, strings.Join(fixed, ",")).About(fixed[0])
+		return arm.NewError(arm.ResourceMoveValidationFailed, strings.Join(fixed, ",")).WithTarget(fixed[0])
 	}
 	if len(m.resources) > mostMoved {
 		return arm.NewError(arm.CannotMoveResource,
-			fmt.Sprintf("the request names %d of them, and at most %d can be moved with a single request", len(m.resources), mostMoved)).About("resources")
+			fmt.Sprintf("the request names %d of them, and at most %d can be moved with a single request", len(m.resources), mostMoved)).WithTarget("resources")
 	}
 	return nil
 }
@@ -313,7 +313,7 @@ func (m *moveCheck) refusal(err error) error {
 	if fault == nil {
 		fault = m.moveFault(refused, about, on.Group)
 	} else if fault.Code != arm.ScopeLocked {
-		fault = fault.About(about)
+		fault = fault.WithTarget(about)
 	}
 	if fault == nil {
 		return err
@@ -336,16 +336,16 @@ func (m *moveCheck) moveFault(refused *inventory.MoveError, about, group string)
 		if t := m.Router.Map.Type(refused.Key); t != nil {
 			name = t.FullName
 		}
-		return arm.NewError(arm.ResourceQuotaExceeded, name, quota.Limit, quota.Current).About(name)
+		return arm.NewError(arm.ResourceQuotaExceeded, name, quota.Limit, quota.Current).WithTarget(name)
 	case errors.Is(refused, inventory.ErrTargetOccupied):
-		return arm.NewError(arm.RequestConflict, about, "the target resource group has a resource of this name and type").About(about)
+		return arm.NewError(arm.RequestConflict, about, "the target resource group has a resource of this name and type").WithTarget(about)
 	case errors.Is(refused, inventory.ErrNotFound):
 		if i := slices.Index(m.names, about); i >= 0 {
-			return m.resources[i].NotFound().About(about)
+			return m.resources[i].NotFound().WithTarget(about)
 		}
-		return arm.NewError(arm.ResourceNotFound, about, group).About(about)
+		return arm.NewError(arm.ResourceNotFound, about, group).WithTarget(about)
 	case errors.Is(refused, inventory.ErrChanged):
-		return arm.NewError(arm.RequestConflict, about, "it is being deleted").About(about)
+		return arm.NewError(arm.RequestConflict, about, "it is being deleted").WithTarget(about)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func readAssignment(x *exchange.Exchange, content []byte, at place) (a assignmen
 	}
 	if a.PrincipalType = principalType(x, p); a.PrincipalType == "" {
 		return a, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The principal type is one of %v. Path 'properties.principalType'", principalTypes)).
-			About("properties.principalType")
+			WithTarget("properties.principalType")
 	}
 	var fault *arm.Error
 	if a.RoleDefinition, fault = definitionNamed(p.RoleDefinitionID); fault != nil {
@@ -69,14 +69,14 @@ func checkAssignment(p assignmentProperties, at place) *arm.Error {
 	case p.PrincipalID == "":
 		return missingMember("properties.principalId")
 	case !arm.ValidGUID(p.PrincipalID):
-		return arm.NewError(arm.InvalidPrincipalID, p.PrincipalID).About("properties.principalId")
+		return arm.NewError(arm.InvalidPrincipalID, p.PrincipalID).WithTarget("properties.principalId")
 	case p.Scope != "" && !arm.EqualFold(p.Scope, at.ID):
 		return arm.NewError(arm.InvalidRequestContent, "The member 'properties.scope' is not that of the request URI. Path 'properties.scope'").
-			About("properties.scope")
+			WithTarget("properties.scope")
 	case p.Condition != "" || p.ConditionVersion != "":
 		// An assignment with an ignored condition would grant more than intended.
-		return arm.NewError(arm.InvalidRequestContent, "").About("properties.condition").
-			Saying("Conditions of role assignments are not supported: the assignment would grant more than its condition says. Leave out " +
+		return arm.NewError(arm.InvalidRequestContent, "").WithTarget("properties.condition").
+			WithMessage("Conditions of role assignments are not supported: the assignment would grant more than its condition says. Leave out " +
 				"'properties.condition' and 'properties.conditionVersion'.")
 	case utf8.RuneCountInString(p.Description) > longestDescription:
 		return route.TooLong("properties.description", len(p.Description), longestDescription)
@@ -104,7 +104,7 @@ func principalType(x *exchange.Exchange, p assignmentProperties) string {
 // definitionNamed returns the GUID of the role definition that an id names, at any scope:
 // the GUIDs of a tenant's definitions are unique.
 func definitionNamed(id string) (string, *arm.Error) {
-	fault := arm.NewError(arm.InvalidRoleDefinitionID, id).About("properties.roleDefinitionId")
+	fault := arm.NewError(arm.InvalidRoleDefinitionID, id).WithTarget("properties.roleDefinitionId")
 	var p arm.Path
 	if err := p.Parse(arm.PathOf(id)); err != nil || p.Hops() == 0 {
 		return "", fault
@@ -128,7 +128,7 @@ func (g Assignments) put(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		return arm.NewError(arm.RoleAssignmentUpdateNotPermitted)
 	}
 	if !arm.ValidGUID(requestedName(x)) {
-		return arm.NewError(arm.InvalidRoleAssignmentID, requestedName(x)).About("roleAssignmentName")
+		return arm.NewError(arm.InvalidRoleAssignmentID, requestedName(x)).WithTarget("roleAssignmentName")
 	}
 	next, contentErr := readAssignment(x, req.Content, at)
 	if contentErr == nil {
@@ -173,7 +173,7 @@ func sameGrant(current, next *assignments.Assignment) error {
 	default:
 		return nil
 	}
-	return arm.NewError(arm.RoleAssignmentUpdateNotPermitted).About(member)
+	return arm.NewError(arm.RoleAssignmentUpdateNotPermitted).WithTarget(member)
 }
 
 // checkAssignable refuses a role that cannot be assigned at a scope. If the role is
@@ -188,7 +188,7 @@ func (g Assignments) checkAssignable(ctx context.Context, at place, a assignment
 
 // noDefinition refuses an assignment of a role that does not exist at its scope.
 func noDefinition(id string) error {
-	return arm.NewError(arm.RoleDefinitionDoesNotExist, id).WithStatus(http.StatusBadRequest).About("properties.roleDefinitionId")
+	return arm.NewError(arm.RoleDefinitionDoesNotExist, id).WithStatus(http.StatusBadRequest).WithTarget("properties.roleDefinitionId")
 }
 
 func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
@@ -198,7 +198,7 @@ func (g Assignments) delete(w http.ResponseWriter, r *http.Request, x *exchange.
 	}
 	if _, configured := g.findConfigured(at, requestedName(x)); configured {
 		return arm.NewError(arm.Conflict).
-			Saying("The role assignment '%s' comes from the setting auth.owners of this service's configuration. It is removed there.", requestedName(x))
+			WithMessage("The role assignment '%s' comes from the setting auth.owners of this service's configuration. It is removed there.", requestedName(x))
 	}
 	if !arm.ValidGUID(requestedName(x)) || at.TenantID == "" {
 		return x.Answer(w, http.StatusNoContent, nil)

@@ -52,7 +52,7 @@ func readDefinition(x *exchange.Exchange, content []byte) (d assignments.Definit
 	case utf8.RuneCountInString(d.Description) > longestRoleDescription:
 		return d, route.TooLong("properties.description", len(d.Description), longestRoleDescription)
 	case p.Type != "" && !arm.EqualFold(p.Type, customRole):
-		return d, arm.NewError(arm.InvalidRequestContent, "The type can only be CustomRole. Path 'properties.type'").About("properties.type")
+		return d, arm.NewError(arm.InvalidRequestContent, "The type can only be CustomRole. Path 'properties.type'").WithTarget("properties.type")
 	}
 	var fault *arm.Error
 	if d.Permissions, fault = readPermissions(p.Permissions); fault != nil {
@@ -78,11 +78,11 @@ func readPermissions(sent []roles.Permission) ([]roles.Permission, *arm.Error) {
 			}
 			if n += len(*list); n > mostActions {
 				return nil, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A role has at most %d actions. Path 'properties.permissions'", mostActions)).
-					About("properties.permissions")
+					WithTarget("properties.permissions")
 			}
 			for _, action := range *list {
 				if !validAction(action) {
-					return nil, arm.NewError(arm.InvalidActionOrNotAction, action).About("properties.permissions")
+					return nil, arm.NewError(arm.InvalidActionOrNotAction, action).WithTarget("properties.permissions")
 				}
 				if size += len(action); size > longestActions {
 					return nil, route.TooLong("properties.permissions", size, longestActions)
@@ -109,13 +109,13 @@ func readScopes(sent []string) (all []string, fault *arm.Error) {
 	}
 	if len(sent) > mostAssignableScopes {
 		return nil, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A role has at most %d assignable scopes. Path '%s'", mostAssignableScopes, member)).
-			About(member)
+			WithTarget(member)
 	}
 	for _, s := range sent {
 		id, ok := assignableScope(s)
 		if !ok {
 			return nil, arm.NewError(arm.InvalidRequestContent,
-				"An assignable scope is '/', or the id of a subscription or a resource group. Path '"+member+"'").About(member)
+				"An assignable scope is '/', or the id of a subscription or a resource group. Path '"+member+"'").WithTarget(member)
 		}
 		if !slices.ContainsFunc(all, func(other string) bool { return arm.EqualFold(other, id) }) {
 			all = append(all, id)
@@ -225,10 +225,10 @@ func (g Definitions) findWriteScope(ctx context.Context, x *exchange.Exchange, r
 	_, ofAll := findBuiltIn(requestedName(x))
 	switch {
 	case ofAll:
-		return at, arm.NewError(arm.InvalidRoleDefinitionID, requestedName(x)).About("roleDefinitionId").
-			Saying("The role definition '%s' is built in, and cannot be changed or deleted.", requestedName(x))
+		return at, arm.NewError(arm.InvalidRoleDefinitionID, requestedName(x)).WithTarget("roleDefinitionId").
+			WithMessage("The role definition '%s' is built in, and cannot be changed or deleted.", requestedName(x))
 	case !arm.ValidGUID(requestedName(x)):
-		return at, arm.NewError(arm.InvalidRoleDefinitionID, requestedName(x)).About("roleDefinitionId")
+		return at, arm.NewError(arm.InvalidRoleDefinitionID, requestedName(x)).WithTarget("roleDefinitionId")
 	}
 	return at, nil
 }
@@ -384,7 +384,7 @@ func definitionRefusal(x *exchange.Exchange, d assignments.Definition, err error
 	var quota *transaction.QuotaError
 	switch {
 	case errors.Is(err, assignments.ErrNameExists):
-		return arm.NewError(arm.RoleDefinitionWithSameNameExists, d.Name).About("properties.roleName")
+		return arm.NewError(arm.RoleDefinitionWithSameNameExists, d.Name).WithTarget("properties.roleName")
 	case errors.Is(err, assignments.ErrAssigned):
 		return arm.NewError(arm.RoleDefinitionHasAssignments)
 	case errors.As(err, &quota):

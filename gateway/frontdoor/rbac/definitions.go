@@ -157,7 +157,7 @@ func (g Definitions) mayShow(ctx context.Context, x *exchange.Exchange, at place
 		return assignableBelow(d, at, readable), nil
 	}
 	for _, s := range d.AssignableScopes {
-		err := g.Authorizer.MayStill(ctx, x.Principal, definitionsType+"/read", s)
+		err := g.Authorizer.CheckPrincipal(ctx, x.Principal, definitionsType+"/read", s)
 		if _, refused := errors.AsType[*arm.Error](err); !refused {
 			return err == nil, err
 		}

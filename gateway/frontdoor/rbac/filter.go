@@ -23,7 +23,7 @@ func filterOf(q *routing.Request, known ...string) ([]term, error) {
 	for rest := strings.TrimSpace(text); rest != ""; {
 		t, after, ok := readTerm(rest)
 		if !ok || !isKnown(t, known) {
-			return nil, arm.NewError(arm.InvalidQueryParameter, "$filter", fmt.Sprintf("it joins these by and: %s", strings.Join(known, ", "))).About("$filter")
+			return nil, arm.NewError(arm.InvalidQueryParameter, "$filter", fmt.Sprintf("it joins these by and: %s", strings.Join(known, ", "))).WithTarget("$filter")
 		}
 		terms = append(terms, t)
 		if rest = after; rest == "" {
@@ -31,7 +31,7 @@ func filterOf(q *routing.Request, known ...string) ([]term, error) {
 		}
 		word, behind, spaced := strings.Cut(rest, " ")
 		if rest = strings.TrimSpace(behind); !spaced || !strings.EqualFold(word, "and") || rest == "" {
-			return nil, arm.NewError(arm.InvalidQueryParameter, "$filter", "only and joins its conditions").About("$filter")
+			return nil, arm.NewError(arm.InvalidQueryParameter, "$filter", "only and joins its conditions").WithTarget("$filter")
 		}
 	}
 	return terms, nil

@@ -35,7 +35,7 @@ func (g Permissions) list(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return err
 	}
-	held, err := g.Authorizer.Held(r.Context(), x, at.ID)
+	held, err := g.Authorizer.RolesAt(r.Context(), x, at.ID)
 	if err != nil {
 		return err
 	}

@@ -71,5 +71,5 @@ func definitionID(subscription, id string) string {
 
 // missingMember refuses content that lacks a member.
 func missingMember(member string) *arm.Error {
-	return arm.NewError(arm.InvalidRequestContent, "The member '"+member+"' is required. Path '"+member+"'").About(member)
+	return arm.NewError(arm.InvalidRequestContent, "The member '"+member+"' is required. Path '"+member+"'").WithTarget(member)
 }

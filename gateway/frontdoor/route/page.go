@@ -42,7 +42,7 @@ func (l Lists) Read(x *exchange.Exchange) (Page, error) {
 	if text, ok := x.Request.Query.Get("$top"); ok {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return p, arm.NewError(arm.InvalidQueryParameter, "$top", "it is a whole number from 1 on").About("$top")
+			return p, arm.NewError(arm.InvalidQueryParameter, "$top", "it is a whole number from 1 on").WithTarget("$top")
 		}
 		p.Top = min(n, LargestPage)
 	}
@@ -54,7 +54,9 @@ func (l Lists) Read(x *exchange.Exchange) (Page, error) {
 }
 
 // InvalidSkipToken returns the error for a skip token that the list did not issue.
-func InvalidSkipToken() *arm.Error { return arm.NewError(arm.InvalidSkipToken).About("$skipToken") }
+func InvalidSkipToken() *arm.Error {
+	return arm.NewError(arm.InvalidSkipToken).WithTarget("$skipToken")
+}
 
 // tokenBinding returns the list and the caller that the skip tokens of x are bound to.
 func tokenBinding(x *exchange.Exchange) fanout.Request {
@@ -86,7 +88,7 @@ func (l Lists) ReadFiltered(x *exchange.Exchange, fields ...filter.Field) (Page,
 	text, _ := x.Request.Query.Get("$filter")
 	f, err := filter.Parse(text, fields...)
 	if err != nil {
-		return p, f, arm.NewError(arm.InvalidQueryParameter, "$filter", err.Error()).About("$filter")
+		return p, f, arm.NewError(arm.InvalidQueryParameter, "$filter", err.Error()).WithTarget("$filter")
 	}
 	return p, f, nil
 }

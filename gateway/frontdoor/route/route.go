@@ -111,7 +111,7 @@ type Names struct{ ID, Name, Type string }
 func (n Names) Check(want Names) *arm.Error {
 	for _, m := range [...]struct{ member, got, want string }{{"id", n.ID, want.ID}, {"name", n.Name, want.Name}, {"type", n.Type, want.Type}} {
 		if m.got != "" && !arm.EqualFold(m.got, m.want) {
-			return arm.NewError(arm.InvalidRequestContent, "The member '"+m.member+"' is not that of the request URI. Path '"+m.member+"'").About(m.member)
+			return arm.NewError(arm.InvalidRequestContent, "The member '"+m.member+"' is not that of the request URI. Path '"+m.member+"'").WithTarget(m.member)
 		}
 	}
 	return nil
@@ -119,5 +119,5 @@ func (n Names) Check(want Names) *arm.Error {
 
 // TooLong returns the error for a member of n bytes.
 func TooLong(member string, n, most int) *arm.Error {
-	return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The %s has %d bytes, and may have %d. Path '%[1]s'", member, n, most)).About(member)
+	return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The %s has %d bytes, and may have %d. Path '%[1]s'", member, n, most)).WithTarget(member)
 }

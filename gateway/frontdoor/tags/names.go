@@ -269,7 +269,7 @@ func tagOf(x *exchange.Exchange) (name, value string, fault *arm.Error) {
 		return "", "", fault
 	}
 	if prefix := arm.ReservedTagPrefix(name); prefix != "" {
-		return "", "", arm.NewError(arm.ReservedTagName, name, prefix).About("tagName")
+		return "", "", arm.NewError(arm.ReservedTagName, name, prefix).WithTarget("tagName")
 	}
 	return name, value, nil
 }
@@ -287,9 +287,9 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	var quota *transaction.QuotaError
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return arm.NewError(arm.TagNameNotFound, name).About("tagName")
+		return arm.NewError(arm.TagNameNotFound, name).WithTarget("tagName")
 	case errors.As(err, &quota):
-		return arm.NewError(arm.TagQuotaExceeded, name, quota.Limit, quota.Current).About("tagName")
+		return arm.NewError(arm.TagQuotaExceeded, name, quota.Limit, quota.Current).WithTarget("tagName")
 	case err != nil:
 		return admission.Refusal(x, err)
 	}
@@ -326,7 +326,7 @@ func (g Names) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	})
 	switch {
 	case errors.Is(err, tagindex.ErrHasValues):
-		return arm.NewError(arm.TagNameInUse, name, "values are defined for it").About("tagName")
+		return arm.NewError(arm.TagNameInUse, name, "values are defined for it").WithTarget("tagName")
 	case err != nil:
 		return admission.Refusal(x, err)
 	case inUse != nil: // and not defined
@@ -348,9 +348,9 @@ func (g Names) inUse(ctx context.Context, s inventory.Subscription, name, value 
 	case err != nil:
 		return nil, err
 	case value == "" && use.total > 0:
-		return arm.NewError(arm.TagNameInUse, name, "it is in use").About("tagName"), nil
+		return arm.NewError(arm.TagNameInUse, name, "it is in use").WithTarget("tagName"), nil
 	case value != "" && use.values[value] > 0:
-		return arm.NewError(arm.TagValueInUse, value, name).About("tagValue"), nil
+		return arm.NewError(arm.TagValueInUse, value, name).WithTarget("tagValue"), nil
 	}
 	return nil, nil
 }

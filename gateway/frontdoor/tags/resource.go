@@ -153,7 +153,7 @@ func (g Tags) acquireLease(ctx context.Context, x *exchange.Exchange, s route.Sc
 		}
 		select {
 		case <-ctx.Done():
-			return turn, admission.Busy(s.ID).Because(ctx.Err())
+			return turn, admission.Busy(s.ID).WithCause(ctx.Err())
 		case <-time.After(leasePause/2 + rand.N(leasePause)):
 		}
 	}

@@ -120,7 +120,7 @@ func (g Tags) readEdit(r *http.Request, x *exchange.Exchange, content []byte, sc
 		return e
 	}
 	if sent.Properties == nil {
-		e.fault = arm.NewError(arm.InvalidRequestContent, "The properties are required. Path 'properties'").About("properties")
+		e.fault = arm.NewError(arm.InvalidRequestContent, "The properties are required. Path 'properties'").WithTarget("properties")
 		return e
 	}
 	e.sent = make(map[string]string, len(sent.Properties.Tags))
@@ -143,9 +143,9 @@ func (g Tags) readEdit(r *http.Request, x *exchange.Exchange, content []byte, sc
 	}
 	if !known {
 		e.fault = arm.NewError(arm.InvalidRequestContent, "The operation of a PATCH is Merge, Replace or Delete; no other request has one. Path 'operation'").
-			About("operation")
+			WithTarget("operation")
 	} else if len(null) > 0 && e.operation != arm.TagDelete {
-		e.fault = arm.NewError(arm.InvalidRequestContent, "A tag's value is no string. Path 'properties.tags'").About("properties.tags")
+		e.fault = arm.NewError(arm.InvalidRequestContent, "A tag's value is no string. Path 'properties.tags'").WithTarget("properties.tags")
 	} else if fault := arm.CheckTags(e.sent, len(e.sent)); fault != nil && e.operation != arm.TagDelete {
 		e.fault = fault
 	}
@@ -178,7 +178,7 @@ func respond(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body 
 func (g Tags) findScope(ctx context.Context, x *exchange.Exchange) (route.Scope, error) {
 	s, err := g.Scopes.Find(ctx, x)
 	if err == nil && s.Resource != nil && s.Resource.Type.Kind != regions.Tracked {
-		return s, arm.NewError(arm.TagsNotSupported, s.Resource.Type.FullName).About(s.ID)
+		return s, arm.NewError(arm.TagsNotSupported, s.Resource.Type.FullName).WithTarget(s.ID)
 	}
 	return s, err
 }

@@ -432,6 +432,6 @@ func CallsFor(all []Candidate) (calls []*Call) {
 }
 
 // InventoryRow returns a resource in the form of package inventory.
-func (c *Call) InventoryRow(m *Resource) inventory.MoveMember {
-	return inventory.MoveMember{Key: m.Key, Region: c.Region, Stray: m.Stray}
+func (c *Call) InventoryRow(m *Resource) inventory.MoveResource {
+	return inventory.MoveResource{Key: m.Key, Region: c.Region, Stray: m.Stray}
 }

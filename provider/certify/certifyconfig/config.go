@@ -222,7 +222,7 @@ func (r *reader) checkWay(root *setting.Object) {
 	case straight != nil:
 		root.Require("tenant", rule.GUID().Allowed)
 	}
-	if root.Right("sibling") != nil && r.c.Sibling == r.c.Subscription {
+	if root.Valid("sibling") != nil && r.c.Sibling == r.c.Subscription {
 		r.Fault(root.Get("sibling"), "sibling is the subscription itself", "another subscription, or no sibling")
 	}
 }

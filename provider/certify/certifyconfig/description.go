@@ -38,7 +38,7 @@ func (r *reader) providerRows() *setting.Setting {
 	namespaces := r.Unique("namespace")
 	return setting.Mappings("providers", "The provider's namespaces with their types, in the form of a region map.", r.rowsOfProvider,
 		func(o *setting.Object, p provider) {
-			at := o.Right("namespace")
+			at := o.Valid("namespace")
 			if regionmap.CheckNamespace(&r.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
 				p.at = o
 				r.providers = append(r.providers, p)
@@ -53,7 +53,7 @@ func (r *reader) rowsOfProvider(p *provider) []*setting.Setting {
 			func(_ *yamltree.Node, scope string) { p.checkName = append(p.checkName, scope) }).Noun("scope").Default("none"),
 		setting.Mappings("resourceTypes", "The types. A nested type inherits absent settings from its parent.", r.rowsOfType,
 			func(o *setting.Object, t described) {
-				at := o.Right("name")
+				at := o.Valid("name")
 				if at != nil && regionmap.CheckTypeName(&r.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
 					t.namespace, t.at = p.Namespace, o
 					p.types = append(p.types, &t)
@@ -97,7 +97,7 @@ func (r *reader) describe(root *setting.Object) {
 // describe converts the provider to the suite's form.
 func (p provider) describe() *contract.Provider {
 	all := &contract.Provider{Namespace: p.Namespace, CheckName: p.checkName}
-	if p.at.Right("registration") != nil {
+	if p.at.Valid("registration") != nil {
 		all.Registration = p.Registration.String()
 	}
 	for _, d := range p.types {
@@ -106,7 +106,7 @@ func (p provider) describe() *contract.Provider {
 		}
 		can, is := &t.Capabilities, d.Capabilities
 		can.Move, can.Tags, can.ETags, can.Preflight = is.Move, is.Tags, is.ETags, is.Preflight
-		if d.at.Right("deletionPolicy") != nil { // if it is not given, the suite finds out
+		if d.at.Valid("deletionPolicy") != nil { // if it is not given, the suite finds out
 			t.DeletionPolicy = d.DeletionPolicy.String()
 		}
 		all.ResourceTypes = append(all.ResourceTypes, t)
@@ -125,7 +125,7 @@ func (r *reader) judgeType(d *described, all []*described) {
 			d.Routing = all[at].Routing
 		}
 	}
-	if d.Routing == regions.Global && d.at.Right("routing") != nil && len(r.c.Endpoints) > 0 && r.c.Endpoints[contract.Global] == "" {
+	if d.Routing == regions.Global && d.at.Valid("routing") != nil && len(r.c.Endpoints) > 0 && r.c.Endpoints[contract.Global] == "" {
 		r.Fault(d.at.At("routing"), fmt.Sprintf("type %s has routing: global, but endpoints has no global", yamltree.Quote(d.Name)),
 			"add global: https://host to endpoints, or leave routing out")
 	}

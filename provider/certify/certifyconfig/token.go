@@ -24,7 +24,7 @@ func (r *reader) readTokens(o *setting.Object) {
 
 func (r *reader) readToken(o *setting.Object, key, file string, into *contract.Token) {
 	const allowed = "a readable file with a bearer token on one line, and nothing else; paths are relative to the file that names them"
-	at := o.Right(key)
+	at := o.Valid(key)
 	if at == nil {
 		return
 	}

@@ -17,19 +17,19 @@ func (m *maker) examples(o *schema.Operation) []any {
 		return nil
 	}
 	var bodies []any
-	content := schema.At(parameter.Value, "content")
-	media := schema.At(content, schema.JSONOf(content))
+	content := schema.ObjectAt(parameter.Value, "content")
+	media := schema.ObjectAt(content, schema.JSONOf(content))
 	if example, given := media["example"]; given {
 		bodies = append(bodies, example)
 	}
-	for _, example := range m.namedExamples(parameter.Doc, schema.At(media, "examples")) {
+	for _, example := range m.namedExamples(parameter.Doc, schema.ObjectAt(media, "examples")) {
 		bodies = append(bodies, example["value"])
 	}
 	name, _ := parameter.Value["name"].(string)
-	for _, example := range m.namedExamples(o.Doc, schema.At(o.Value, "x-ms-examples")) {
-		parameters := schema.At(example, "parameters")
+	for _, example := range m.namedExamples(o.Doc, schema.ObjectAt(o.Value, "x-ms-examples")) {
+		parameters := schema.ObjectAt(example, "parameters")
 		for _, key := range []string{name, "parameters", "resource", "body", "properties"} {
-			if body := schema.At(parameters, key); body != nil {
+			if body := schema.ObjectAt(parameters, key); body != nil {
 				bodies = append(bodies, body)
 				break
 			}
@@ -59,7 +59,7 @@ func size(v any) int {
 func (m *maker) namedExamples(doc *schema.Document, examples map[string]any) []map[string]any {
 	var all []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(examples)) {
-		if n, err := m.Resolve(schema.Node{Doc: doc, Value: schema.At(examples, name)}); err == nil && n.Value != nil {
+		if n, err := m.Resolve(schema.Node{Doc: doc, Value: schema.ObjectAt(examples, name)}); err == nil && n.Value != nil {
 			all = append(all, n.Value)
 		}
 	}

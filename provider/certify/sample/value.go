@@ -253,7 +253,7 @@ func (m *maker) further(sample contract.Object, s *schema.Schema, at member) err
 // mutable reports whether clients may set a member when they "create" or "update".
 func mutable(s *schema.Schema, n schema.Node, when string) bool {
 	for _, keywords := range []map[string]any{n.Value, s.Keywords} {
-		if allowed, given := keywords["x-ms-mutability"]; given && !slices.Contains(schema.Texts(allowed), when) {
+		if allowed, given := keywords["x-ms-mutability"]; given && !slices.Contains(schema.StringsOf(allowed), when) {
 			return false
 		}
 	}

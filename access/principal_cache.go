@@ -19,13 +19,13 @@ const (
 	rememberedGroups = 4 << 20 // total bytes of group ids
 )
 
-// Remembered caches the principals of verified credentials, until the principal expires
+// PrincipalCache caches the principals of verified credentials, until the principal expires
 // or has not been looked up for a while. It keeps no credential, only a keyed hash of
 // each: GMAC with its own random key and one nonce. Since no hash leaves it, no one can
 // search for two credentials with one hash, and the duration of a look-up reveals
 // nothing about a credential. The hash is made for every request; it takes a third of
 // the time of SHA-256. The cache is bounded, and safe for concurrent use.
-type Remembered struct {
+type PrincipalCache struct {
 	mac      cipher.AEAD
 	mu       sync.Mutex
 	scratch  mac
@@ -41,8 +41,8 @@ type mac [aes.BlockSize]byte
 var oneNonce [12]byte
 
 // NewRemembered returns an empty cache.
-func NewRemembered() *Remembered {
-	m := &Remembered{byCaller: make(map[string][]mac)}
+func NewRemembered() *PrincipalCache {
+	m := &PrincipalCache{byCaller: make(map[string][]mac)}
 	var key mac
 	_, _ = rand.Read(key[:]) // it ends the process instead of failing
 	block, err := aes.NewCipher(key[:])
@@ -59,13 +59,13 @@ func NewRemembered() *Remembered {
 }
 
 // hash returns the hash of a credential, in memory that the lock guards.
-func (m *Remembered) hash(credential string) mac {
+func (m *PrincipalCache) hash(credential string) mac {
 	m.mac.Seal(m.scratch[:0], oneNonce[:], nil, bytesOf(credential))
 	return m.scratch
 }
 
 // Get returns the principal of a credential. It does not allocate.
-func (m *Remembered) Get(credential string, now time.Time) (Principal, bool) {
+func (m *PrincipalCache) Get(credential string, now time.Time) (Principal, bool) {
 	m.mu.Lock()
 	p, known := m.entries.Get(m.hash(credential))
 	m.mu.Unlock()
@@ -76,7 +76,7 @@ func (m *Remembered) Get(credential string, now time.Time) (Principal, bool) {
 }
 
 // Add caches the principal of a credential.
-func (m *Remembered) Add(credential string, p Principal, now time.Time) {
+func (m *PrincipalCache) Add(credential string, p Principal, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	hash := m.hash(credential)
@@ -97,7 +97,7 @@ func (m *Remembered) Add(credential string, p Principal, now time.Time) {
 }
 
 // onRemove updates the bookkeeping for an entry that leaves the cache.
-func (m *Remembered) onRemove(hash mac, p Principal) {
+func (m *PrincipalCache) onRemove(hash mac, p Principal) {
 	m.groups -= len(p.Groups)
 	own := slices.DeleteFunc(m.byCaller[p.caller], func(of mac) bool { return of == hash })
 	if len(own) == 0 {

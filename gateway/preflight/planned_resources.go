@@ -16,9 +16,9 @@ import (
 	"portico/routing"
 )
 
-// Plan holds the resources of a call that passed, for judging the later ones. It belongs to one
+// PlannedResources holds the resources of a call that passed, for judging the later ones. It belongs to one
 // call.
-type Plan struct {
+type PlannedResources struct {
 	resources map[string]inventory.Resource // by their keys
 	// The resource that is judged now: its key, whether it is a deployment within another
 	// one, and the unknown values in its body.
@@ -36,7 +36,7 @@ type Plan struct {
 }
 
 // judge judges a resource, and adds it to the plan if it passes.
-func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, error) {
+func (p *PlannedResources) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, error) {
 	p.key, p.nested = arm.Fold(r.ID), r.Nested
 	verdict, err := judge(ctx, r.Path+"?api-version="+url.QueryEscape(r.APIVersion), r.Body)
 	if r.Above && verdict.Fault != nil && verdict.Fault.Status == http.StatusConflict && verdict.Fault.Code != arm.ScopeLocked {
@@ -63,13 +63,13 @@ func (p *Plan) judge(ctx context.Context, r *Resource, judge Judge) (Verdict, er
 
 // StripUnknown returns the body of the resource that is judged without its unknown values, and
 // records these.
-func (p *Plan) StripUnknown(body []byte) []byte {
+func (p *PlannedResources) StripUnknown(body []byte) []byte {
 	p.unknown = nil
 	return p.unknown.strip(body, "", 0)
 }
 
 // Origin returns the origin of the PUT that is judged.
-func (p *Plan) Origin() exchange.Origin {
+func (p *PlannedResources) Origin() exchange.Origin {
 	if p.nested {
 		return exchange.OriginNested
 	}
@@ -77,22 +77,22 @@ func (p *Plan) Origin() exchange.Origin {
 }
 
 // Pending reports whether a member of the body that is judged is not known yet.
-func (p *Plan) Pending(member string) bool { return slices.Contains(p.unknown, member) }
+func (p *PlannedResources) Pending(member string) bool { return slices.Contains(p.unknown, member) }
 
 // Excuses reports whether a refusal is about an unknown value of the body that is judged, or
 // about a missing role definition that the plan creates.
-func (p *Plan) Excuses(fault *arm.Error) bool {
+func (p *PlannedResources) Excuses(fault *arm.Error) bool {
 	return p.unknown.overlap(fault.Target) || slices.ContainsFunc(p.roles, func(role string) bool {
 		return fault.Code == arm.RoleDefinitionDoesNotExist && fault.Message == arm.NewError(arm.RoleDefinitionDoesNotExist, role).Message
 	})
 }
 
 // Intents returns an implementation that checks the plan's writes and records no intents.
-func (p *Plan) Intents(store *inventory.Store) proxy.Intents { return intents{store, p} }
+func (p *PlannedResources) Intents(store *inventory.Store) proxy.Intents { return intents{store, p} }
 
 type intents struct {
 	store *inventory.Store
-	plan  *Plan
+	plan  *PlannedResources
 }
 
 func (i intents) Begin(ctx context.Context, w inventory.Write) (inventory.Ticket, error) {
@@ -101,12 +101,12 @@ func (i intents) Begin(ctx context.Context, w inventory.Write) (inventory.Ticket
 
 func (i intents) Try(ctx context.Context, w inventory.Write) (inventory.Ticket, error) {
 	w.Namespace = "" // the overlay checks registrations
-	return i.store.TryPlanned(ctx, w, inventory.Plan{Created: i.plan.createdBefore(&w), Unlocked: i.plan.SeesNoLocks})
+	return i.store.TryPlanned(ctx, w, inventory.Planned{Created: i.plan.createdBefore(&w), Unlocked: i.plan.SeesNoLocks})
 }
 
 // createdBefore returns the number of new resources of the write's type in its group that the
 // plan has so far.
-func (p *Plan) createdBefore(w *inventory.Write) (n int) {
+func (p *PlannedResources) createdBefore(w *inventory.Write) (n int) {
 	for key, planned := range p.resources {
 		if p.created[key] && key != p.key && planned.Subscription == w.Subscription && planned.Group == w.Group && planned.Type == w.Type {
 			n++
@@ -116,7 +116,7 @@ func (p *Plan) createdBefore(w *inventory.Write) (n int) {
 }
 
 // registered returns a registration as it will be when the resources are created.
-func (p *Plan) registered(r inventory.Registration) inventory.Registration {
+func (p *PlannedResources) registered(r inventory.Registration) inventory.Registration {
 	if p.registers && !r.State.Permits() {
 		r.State, r.Locations = inventory.Registered, nil
 	}
@@ -124,12 +124,12 @@ func (p *Plan) registered(r inventory.Registration) inventory.Registration {
 }
 
 // Overlay returns an index in which the plan's resources exist, and all missing groups.
-func (p *Plan) Overlay(real routing.Index) routing.Index { return overlay{real, p} }
+func (p *PlannedResources) Overlay(real routing.Index) routing.Index { return overlay{real, p} }
 
 // overlay is an index with the plan's resources.
 type overlay struct {
 	routing.Index
-	*Plan
+	*PlannedResources
 }
 
 func (o overlay) Group(ctx context.Context, subscription, name string) (inventory.Group, error) {
@@ -153,7 +153,7 @@ func (o overlay) Resource(ctx context.Context, subscription, key string) (invent
 	return found, err
 }
 
-func (o overlay) Target(ctx context.Context, q inventory.Question) (inventory.Target, error) {
+func (o overlay) Target(ctx context.Context, q inventory.TargetQuery) (inventory.Target, error) {
 	t, err := o.Index.Target(ctx, q)
 	if err != nil {
 		return t, err

@@ -15,9 +15,9 @@ type Prospect struct {
 	Candidate bool
 }
 
-// Prospects returns the addresses of an endpoint, without a call. If none of
+// CallTargets returns the addresses of an endpoint, without a call. If none of
 // them can be called, the error is the *[Fault] of a call.
-func (c *Client) Prospects(e *regions.Endpoint) ([]Prospect, error) {
+func (c *Client) CallTargets(e *regions.Endpoint) ([]Prospect, error) {
 	t, now := c.target(e), c.now()
 	candidates, err := t.addresses.Candidates(now)
 	all := make([]Prospect, len(t.pools))
