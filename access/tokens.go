@@ -19,7 +19,7 @@ func NewTokens(principals map[string]Principal) (*Tokens, error) {
 	for sum, principal := range principals {
 		raw, err := hex.DecodeString(sum)
 		if err != nil || len(raw) != sha256.Size {
-			return nil, fmt.Errorf("%q is no SHA-256 in hexadecimal", sum)
+			return nil, fmt.Errorf("%q is not a SHA-256 in hexadecimal", sum)
 		}
 		if principal.TenantID == "" || principal.AnyTenant {
 			return nil, fmt.Errorf("the token %s belongs to no tenant", sum)
