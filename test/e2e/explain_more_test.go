@@ -76,7 +76,7 @@ func TestExplainTokensByCommand(t *testing.T) {
 		"without a tenant":  {issuer.Token(t, "tid", nil), "'tid'"},
 		"a static one":      {"no-token-that-anybody-has", "auth.tokens"},
 		"cut":               {good[:len(good)-6], "forged"},
-		"an issuer's slash": {issuer.Token(t, "iss", issuer.URL+"/"), "last slash"},
+		"an issuer's slash": {issuer.Token(t, "iss", issuer.URL+"/"), "trailing slash"},
 	} {
 		tokens = append(tokens, c.token)
 		e, got := explain(c.token), p.Do(t, harness.Request{Path: id + version, Header: bearer(c.token)})
