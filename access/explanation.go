@@ -52,22 +52,22 @@ func (m *Methods) Explain(r *http.Request, fetch bool) Explanation {
 func (c *Credentials) adviceOfNoMethod(refusal *Refusal) string {
 	switch {
 	case refusal.Result == Missing:
-		return "The client sends no token."
+		return "The request has no token."
 	case refusal.Result == Malformed:
-		return "The Authorization header has to be there once, with the scheme Bearer and a token."
+		return "The request must have exactly one Authorization header, with the scheme Bearer and a token."
 	case c.Trail.Issuer != "" && len(c.Trail.Issuers) == 0:
-		return "The token is one of the issuer " + Quoted(c.Trail.Issuer) + ", and auth.issuers is empty."
+		return "The token is from the issuer " + Quoted(c.Trail.Issuer) + ", but auth.issuers is empty."
 	case c.Trail.Issuer != "":
-		return "The token is one of the issuer " + Quoted(c.Trail.Issuer) + "; auth.issuers has " + QuotedList(c.Trail.Issuers) +
-			". They have to be the same to the last slash."
+		return "The token is from the issuer " + Quoted(c.Trail.Issuer) + "; auth.issuers has " + QuotedList(c.Trail.Issuers) +
+			". Both must be identical, including a trailing slash."
 	}
-	return "It is no token that an issuer has signed (a JWT of 16 KiB at most), and auth.tokens does not have its SHA-256: it may have been taken out, " +
-		"or the client has cut it."
+	return "It is not a token signed by an issuer (a JWT of at most 16 KiB), and its SHA-256 is not in auth.tokens: it may have been removed " +
+		"from there, or the client has truncated it."
 }
 
 // Explain implements [Authenticator].
 func (Anyone) Explain(*http.Request, bool) Explanation {
-	return Explanation{Principal: fixed(), Advice: "auth.mode is none: whatever a client sends, it is the one caller that there is."}
+	return Explanation{Principal: fixed(), Advice: "auth.mode is none: every request has the same caller, whatever it sends."}
 }
 
 // quotedRunes bounds the quoted part of a text, and quotedTexts the quoted

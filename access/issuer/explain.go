@@ -53,7 +53,7 @@ func readUnverified(token string) (s unverifiedToken) {
 func (s *unverifiedToken) timeClaim(claim string) string {
 	var seconds float64
 	if json.Unmarshal(s.claims[claim], &seconds) != nil || seconds < 0 || seconds > 1e11 {
-		return "a time that is none"
+		return "an invalid time"
 	}
 	return inWords(time.Unix(int64(seconds), 0))
 }
@@ -65,29 +65,30 @@ func (i *Issuer) advice(token unverifiedToken, refusal *access.Refusal, s *signa
 	clock := fmt.Sprintf("the clock of the gateway says %s, and clockSkew is %s", inWords(s.now), i.options.ClockSkew)
 	switch {
 	case refusal == nil:
-		return "The token ends at " + token.timeClaim("exp") + "."
+		return "The token expires at " + token.timeClaim("exp") + "."
 	case errors.Is(s.err, errMustFetch):
-		return fmt.Sprintf("The token is signed by the key %s, and the gateway has %s of the issuer %s: the next request with it has the keys fetched. "+
-			"Ask again with ask (--ask) to have that done now.",
+		return fmt.Sprintf("The token is signed with the key %s, but the gateway has %s of the issuer %s: the next request with this token "+
+			"fetches the keys. Ask again with ask (--ask) to fetch them now.",
 			access.Quoted(token.KeyID), i.keys.inWords(), access.Quoted(i.options.URL))
 	}
 	switch refusal.Result {
 	case access.Unavailable:
-		return fmt.Sprintf("The gateway cannot fetch the keys of %s: %v. Look whether it reaches that address, and at auth.issuers.ca.",
+		return fmt.Sprintf("The gateway cannot fetch the keys of %s: %v. Check that it can reach that address, and auth.issuers.ca.",
 			access.Quoted(i.options.URL), s.err)
 	case access.UnknownKey:
-		return fmt.Sprintf("The token is signed by the key %s, and the issuer showed %s. They are fetched anew at most every auth.keys.atMostEvery; after "+
-			"that it is another issuer's token, or one from before the issuer changed its keys.",
+		return fmt.Sprintf("The token is signed with the key %s, but the issuer published %s. Keys are fetched again at most every "+
+			"auth.keys.atMostEvery. If the key is still missing after that, the token is from another issuer, or from before the issuer changed "+
+			"its keys.",
 			access.Quoted(token.KeyID), i.keys.inWords())
 	case access.Signature:
-		return fmt.Sprintf("The key %s of the issuer has not made its signature: the token was changed or cut on its way, or it is forged.",
+		return fmt.Sprintf("The signature was not made with the issuer's key %s: the token was changed or truncated on its way, or it is forged.",
 			access.Quoted(token.KeyID))
 	case access.Expired:
-		return fmt.Sprintf("It ended at %s; %s. The client has to get a new token; if that is new, one of the clocks is wrong.", token.timeClaim("exp"), clock)
+		return fmt.Sprintf("It expired at %s; %s. The client must get a new token. If this token is new, one of the clocks is wrong.", token.timeClaim("exp"), clock)
 	case access.Early:
-		return fmt.Sprintf("It begins at %s; %s. One of the clocks is wrong.", token.timeClaim("nbf"), clock)
+		return fmt.Sprintf("It is valid from %s; %s. One of the clocks is wrong.", token.timeClaim("nbf"), clock)
 	case access.Audience:
-		return fmt.Sprintf("It is for %s; audiences of the issuer in auth.issuers are %s. The client has to ask for a token for one of these.",
+		return fmt.Sprintf("It is for the audience %s, but auth.issuers allows %s for the issuer. The client must request a token for one of these.",
 			access.QuotedList(token.claims.texts("aud")), access.QuotedList(i.options.Audiences))
 	case access.Claims:
 		return i.adviceOfClaims(token.claims)
@@ -99,12 +100,12 @@ func (i *Issuer) advice(token unverifiedToken, refusal *access.Refusal, s *signa
 func (i *Issuer) adviceOfForm(token unverifiedToken) string {
 	switch {
 	case !slices.Contains(i.options.Algorithms, token.Algorithm):
-		return fmt.Sprintf("It is signed by the algorithm %s; algorithms of the issuer in auth.issuers are %s.", access.Quoted(token.Algorithm),
+		return fmt.Sprintf("It is signed with the algorithm %s, but auth.issuers allows %s for the issuer.", access.Quoted(token.Algorithm),
 			access.QuotedList(i.options.Algorithms))
 	case !tokenType(token.Type):
-		return fmt.Sprintf("Its type (typ) is %s, and has to be JWT or at+jwt.", access.Quoted(fmt.Sprint(token.Type)))
+		return fmt.Sprintf("Its type (typ) is %s, but must be JWT or at+jwt.", access.Quoted(fmt.Sprint(token.Type)))
 	}
-	return "It cannot be read as a signed token: the client has cut or changed it."
+	return "It is not a valid signed token: the client has truncated or changed it."
 }
 
 // adviceOfClaims names the claim that is missing or wrong.
@@ -114,17 +115,17 @@ func (i *Issuer) adviceOfClaims(c claims) string {
 	p, missing := i.principal(c)
 	switch {
 	case !begins:
-		return "Its claim nbf is no time."
+		return "Its claim nbf is not a time."
 	case missing == "":
 		return "It has no claim exp."
 	case i.options.TenantID == "" && p.TenantID == "":
-		return fmt.Sprintf("It has no claim %s, by which auth.issuers (tenantClaim) knows the tenant.", access.Quoted(i.options.TenantClaim))
+		return fmt.Sprintf("It has no claim %s, which auth.issuers (tenantClaim) requires for the tenant.", access.Quoted(i.options.TenantClaim))
 	case i.options.TenantID == "" && missing == missingTenant:
-		return fmt.Sprintf("Its claim %s (tenantClaim) is %s, and no GUID.", access.Quoted(i.options.TenantClaim), access.Quoted(p.TenantID))
+		return fmt.Sprintf("Its claim %s (tenantClaim) is %s, which is not a GUID.", access.Quoted(i.options.TenantClaim), access.Quoted(p.TenantID))
 	case p.ObjectID == "":
-		return fmt.Sprintf("It has no claim %s, by which auth.issuers (claims.objectId) knows the caller.", access.Quoted(names.ObjectID))
+		return fmt.Sprintf("It has no claim %s, which auth.issuers (claims.objectId) requires for the caller.", access.Quoted(names.ObjectID))
 	}
-	return fmt.Sprintf("Its claim %s (claims.objectId) is %s, and no GUID.", access.Quoted(names.ObjectID), access.Quoted(p.ObjectID))
+	return fmt.Sprintf("Its claim %s (claims.objectId) is %s, which is not a GUID.", access.Quoted(names.ObjectID), access.Quoted(p.ObjectID))
 }
 
 // inWords lists the present keys.

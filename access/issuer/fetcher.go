@@ -43,8 +43,10 @@ func newFetcher(ca string) (*fetcher, error) {
 	}
 	return &fetcher{&http.Client{
 		Transport: boundedAnswers{transport},
-		// A redirect would lead to an address that is not configured.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return errors.New("it redirects, which is not followed") },
+		// A redirect leads to another address than the one that was configured.
+		CheckRedirect: func(*http.Request, []*http.Request) error {
+			return errors.New("it redirects, and redirects are not followed")
+		},
 	}}, nil
 }
 
@@ -71,7 +73,7 @@ func (f *fetcher) keys(ctx context.Context, issuer string) (*keySet, error) {
 		return nil, err
 	}
 	if !mayFetch(issuer, document.Keys) {
-		return nil, errors.New("the discovery document names no address of keys that is as safe as the issuer's own")
+		return nil, errors.New("the discovery document has no address for keys that is as secure as the issuer's own")
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.Keys, nil)
 	if err != nil {

@@ -42,7 +42,7 @@ func save(folder, issuer string, set *keySet) error {
 	}
 	next, err := os.CreateTemp(folder, "issuer-*.new") // 0600
 	if err != nil {
-		return fmt.Errorf("make a file for the keys of an issuer: %w", err)
+		return fmt.Errorf("create a file for the keys of an issuer: %w", err)
 	}
 	_, err = next.Write(text)
 	err = errors.Join(err, next.Close())
@@ -65,14 +65,14 @@ func load(folder, issuer string, now time.Time) (*keySet, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil //nolint:nilnil // nothing is kept yet
 	case err != nil:
-		return nil, fmt.Errorf("read the kept keys of an issuer: %w", err)
+		return nil, fmt.Errorf("read the stored keys of an issuer: %w", err)
 	}
 	var k struct {
 		Issuer  string    `json:"issuer"`
 		Fetched time.Time `json:"fetched"`
 	}
 	if err := json.Unmarshal(text, &k); err != nil || k.Issuer != issuer {
-		return nil, fmt.Errorf("%s is not a file of this issuer's keys", keyFile(folder, issuer))
+		return nil, fmt.Errorf("%s does not contain this issuer's keys", keyFile(folder, issuer))
 	}
 	if k.Fetched.After(now) { // the clock was set back
 		k.Fetched = now

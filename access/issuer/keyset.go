@@ -42,7 +42,7 @@ func parseKeys(text []byte, fetched time.Time) (*keySet, error) {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(text, &raw); err != nil {
-		return nil, errors.New("the keys are not JSON in the expected form")
+		return nil, errors.New("the keys are not a valid JSON Web Key Set")
 	}
 	set := &keySet{fetched: fetched, names: make(map[string]bool)}
 	for _, text := range raw.Keys[:min(len(raw.Keys), maxKeys)] {
@@ -52,7 +52,7 @@ func parseKeys(text []byte, fetched time.Time) (*keySet, error) {
 		}
 	}
 	if len(set.keys) == 0 {
-		return nil, errors.New("there is no key that can be used")
+		return nil, errors.New("there is no usable key")
 	}
 	return set, nil
 }

@@ -14,7 +14,7 @@ import (
 
 // Reasons for not accepting a signature.
 var (
-	errUnavailable = errors.New("the issuer's keys cannot be had")
+	errUnavailable = errors.New("the issuer's keys are not available")
 	errUnknownKey  = errors.New("the issuer has no such key")
 	errSignature   = errors.New("the signature is wrong")
 	errMustFetch   = errors.New("the issuer's keys would have to be fetched")

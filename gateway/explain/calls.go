@@ -18,7 +18,7 @@ import (
 const mostCalls = 1000
 
 // errNotCalled is the error of a call that was recorded instead of made.
-var errNotCalled = errors.New("the request is explained, and no provider is called")
+var errNotCalled = errors.New("the request is only explained: no provider is called")
 
 // Calls records the calls that a request would make to providers instead of making them.
 type Calls struct {
@@ -143,7 +143,8 @@ func Refused(refusal *connections.Refusal) api.Explanation {
 func Unended() api.Explanation {
 	return atHead(api.Verdict{
 		Outcome: api.Refused,
-		Summary: "not answered: the head has no end, which is an empty line. The gateway waits some seconds for the rest, and closes the connection.",
+		Summary: "not answered: the head is incomplete, because the empty line at its end is missing. The gateway waits a few seconds for the " +
+			"rest, and closes the connection.",
 	})
 }
 

@@ -127,7 +127,7 @@ func summaryWithoutContent(method string, v api.Verdict) string {
 	case refused:
 		return "no content was given (--content FILE gives it), and a request without any is " + v.Summary
 	}
-	return v.Summary + " No content was given (--content FILE gives it): this is judged of a request without any."
+	return v.Summary + " No content was given (--content FILE gives it), so this applies to a request without content."
 }
 
 // identify replaces the link that identifies requests. It starts the trail.

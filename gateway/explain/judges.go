@@ -46,9 +46,9 @@ func (e *Explainer) shapeJudge(q *routing.Request, content string) api.Explained
 		j.Detail = "the map has no document of this api-version (spec)"
 		return j
 	}
-	j.Verdict, j.Detail = api.Accepts, "PUT requests are held to it too"
+	j.Verdict, j.Detail = api.Accepts, "PUT requests are validated too"
 	if q.Provider.Validation == regions.ValidatePlans {
-		j.Detail = "planned bodies alone are held to it"
+		j.Detail = "only planned bodies are validated"
 	}
 	if fault := proxy.ShapeFault(q, []byte(content), schema.Planned); fault != nil {
 		j.Verdict, j.Detail = api.Refuses, string(fault.Code)+": "+fault.Message+" ("+j.Detail+")"
@@ -61,10 +61,10 @@ func (e *Explainer) providerJudge(question Request, x *exchange.Exchange) api.Ex
 	j, q := api.ExplainedJudge{Judge: api.ProviderJudges, Verdict: api.Skipped}, x.Request
 	switch {
 	case !q.Type.Capabilities.Preflight:
-		j.Detail = "it judges no plans (capabilities: preflight)"
+		j.Detail = "it does not validate plans (capabilities: preflight)"
 		return j
 	case x.Trail.Decision == nil:
-		j.Detail = "where the resource would lie is not known"
+		j.Detail = "the region of the resource is not known"
 		return j
 	case !question.askProviders:
 		j.Detail = "--ask asks it"

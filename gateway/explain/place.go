@@ -54,15 +54,15 @@ func reason(q *routing.Request, d *routing.Decision) (source, why string) {
 	case d.Operation != nil:
 		return "operation", "the record of the polling URL says that the operation runs there"
 	case d.Mode == routing.EmptyList:
-		return "coverage", "the index has no such resource there, and knows that no region holds any"
+		return "coverage", "the index has no such resource there, and knows that no region has one"
 	case d.Mode == routing.Merge && fanout.HasSkipToken(q.Query):
 		return "path", "the skip token names the regions"
 	case d.Mode == routing.Merge:
-		return "coverage", "these are the regions that have such rows in the index, or where it has not seen that there are none"
+		return "coverage", "these are the regions that have such rows in the index, or that it has not listed"
 	case d.Mode == routing.AllRegions:
-		return "map", "the type is served in these regions, and each knows its own names alone"
+		return "map", "the type is served in these regions, and each knows only its own names"
 	case q.ChecksName() && d.Region != arm.GlobalLocation:
-		return "map", "the type is served in one region alone"
+		return "map", "the type is served in only one region"
 	case q.Location != "":
 		return "path", "the path names the location"
 	case q.Class == routing.AtProvider, q.Class == routing.Poll && q.Type == nil && d.Region == arm.GlobalLocation:
@@ -88,7 +88,7 @@ func reasonWithoutRow(q *routing.Request, d *routing.Decision) (source, why stri
 	t := q.Type
 	switch {
 	case t == nil:
-		return "parent", "the resource in whose path it lies is there"
+		return "parent", "the resource that contains it is there"
 	case t.Routing == regions.Global:
 		return "map", "the type is served by a global endpoint"
 	case t.Kind == regions.Extension:
@@ -100,9 +100,9 @@ func reasonWithoutRow(q *routing.Request, d *routing.Decision) (source, why stri
 	case q.Class == routing.Instance && t.Kind == regions.Tracked:
 		return "row", "the index row says so"
 	case q.Class == routing.Below || t.Parent != nil:
-		return "parent", "the resource that it lies below is there"
+		return "parent", "its parent resource is there"
 	}
-	return "map", "the type is served in one region alone"
+	return "map", "the type is served in only one region"
 }
 
 // lockNames lists locks for a sentence.

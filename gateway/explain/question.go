@@ -24,13 +24,14 @@ func checkQuestion(q *api.Question) *arm.Error {
 	named := q.Principal != "" || q.Tenant != "" || len(q.Groups) > 0
 	switch {
 	case len(q.Raw) > 0 && (q.Method != "" || q.Path != "" || q.Content != "" || len(q.Header) > 0):
-		return arm.NewError(arm.InvalidRequestContent, "the bytes of a request have its method, path, headers and content: the question has no others").WithTarget("raw")
+		return arm.NewError(arm.InvalidRequestContent, "the bytes of a request contain its method, path, headers and content: they cannot be "+
+			"given separately").WithTarget("raw")
 	case len(q.Raw) == 0 && q.Path == "":
-		return arm.NewError(arm.InvalidRequestContent, "there is no path").WithTarget("path")
+		return arm.NewError(arm.InvalidRequestContent, "path is missing").WithTarget("path")
 	case q.Token != "" && named:
-		return arm.NewError(arm.InvalidRequestContent, "a token says who calls: the question names no principal, groups and tenant beside it").WithTarget("token")
+		return arm.NewError(arm.InvalidRequestContent, "a token identifies the caller: principal, groups and tenant cannot be given with it").WithTarget("token")
 	case len(q.Raw) > 0 && q.Principal == "" && named:
-		return arm.NewError(arm.InvalidRequestContent, "groups and a tenant go with a principal").WithTarget("principal")
+		return arm.NewError(arm.InvalidRequestContent, "groups and a tenant can be given only with a principal").WithTarget("principal")
 	}
 	return nil
 }
@@ -56,12 +57,13 @@ func (e *Explainer) complete(q *api.Question) {
 func (e *Explainer) caller(ctx context.Context, q api.Question, signsIn bool) (who access.Principal, roles string, err error) {
 	for _, id := range append([]string{q.Principal, q.Tenant}, q.Groups...) {
 		if id != "" && !arm.ValidGUID(id) {
-			return who, "", arm.NewError(arm.InvalidRequestContent, "a principal, its tenant and its groups are GUIDs").WithTarget("principal")
+			return who, "", arm.NewError(arm.InvalidRequestContent, "a principal, its tenant and its groups must be GUIDs").WithTarget("principal")
 		}
 	}
 	if e.Config.Auth.Mode == config.AuthNone {
 		if q.Principal != "" {
-			return who, "", arm.NewError(arm.InvalidRequestContent, "without authentication there is one caller, and no other principal").WithTarget("principal")
+			return who, "", arm.NewError(arm.InvalidRequestContent, "without authentication there is only one caller: no other principal can be "+
+				"given").WithTarget("principal")
 		}
 		who, _ = e.Authenticator.Authenticate(&http.Request{Header: http.Header{}})
 		return who, api.RolesIgnored, nil
@@ -119,7 +121,7 @@ func (a *Request) addToken(token string) *arm.Error {
 		return nil
 	}
 	if strings.ContainsFunc(token, func(c rune) bool { return c <= ' ' || c > '~' }) {
-		return arm.NewError(arm.InvalidRequestContent, "a token is one word of visible ASCII").WithTarget("token")
+		return arm.NewError(arm.InvalidRequestContent, "a token must be one word of visible ASCII characters").WithTarget("token")
 	}
 	a.Header["Authorization"] = []string{"Bearer " + token}
 	return nil

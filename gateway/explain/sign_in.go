@@ -43,12 +43,12 @@ func (w *Walked) signInText() string {
 	case s == nil:
 		return ""
 	case s.Result != access.Accepted:
-		return "no one has to sign in for this: " + s.Result + ". " + s.Advice
+		return "this needs no authentication: " + s.Result + ". " + s.Advice
 	}
 	if s.Method == "" {
 		return s.Advice
 	}
-	text := "signed in by " + s.Method
+	text := "authenticated by " + s.Method
 	if s.Issuer != "" {
 		text += " " + s.Issuer
 	}

@@ -47,7 +47,7 @@ func (w *Walked) verdict(place *api.ExplainedPlace) api.Verdict {
 	v.Step = ""
 	if lists := w.allOf(api.List); len(lists) > 0 {
 		v.Outcome = api.Forwarded
-		v.Summary = fmt.Sprintf("merged of what %s answers in %s: %s", w.provider(), strings.Join(regionsCalled(lists), ", "), place.Reason)
+		v.Summary = fmt.Sprintf("merged from the answers of %s in %s: %s", w.provider(), strings.Join(regionsCalled(lists), ", "), place.Reason)
 		return v
 	}
 	v.Outcome = api.Answered
@@ -68,9 +68,9 @@ func (w *Walked) answeredBy() string {
 	case d.Mode == routing.Absent:
 		return ": there is nothing to delete"
 	case d.Mode == routing.Present:
-		return ": the index is sure of the resource"
+		return ": the index has verified the resource"
 	case d.Mode == routing.EmptyList:
-		return ": no region holds such a resource"
+		return ": no region has such a resource"
 	}
 	return ""
 }
@@ -109,9 +109,9 @@ func purposeText(of string) string {
 	case api.Search:
 		return "the index does not know whether the resource exists (--ask asks)"
 	case api.Probe:
-		return "the index is not sure of what is there"
+		return "the index row is unverified"
 	}
-	return "the request is answered by what they answer"
+	return "their answers decide the answer to the request"
 }
 
 func regionsCalled(calls []*call) (names []string) {
@@ -206,11 +206,11 @@ func (w *Walked) detail(step exchange.Stage) string {
 		locks := w.locks()
 		switch {
 		case x.Request.Reads():
-			return "locks do not concern reads"
+			return "locks do not apply to reads"
 		case len(locks) > 0:
-			return "locks that hold here: " + lockNames(locks)
+			return "locks that apply here: " + lockNames(locks)
 		}
-		return "no lock holds here"
+		return "no lock applies here"
 	case exchange.AtPlace:
 		if p := w.place(); p != nil && len(p.Regions) > 0 {
 			return strings.Join(p.Regions, ", ") + ": " + p.Reason
@@ -227,7 +227,7 @@ func (w *Walked) rolesText() string {
 	case w.Roles == api.RolesIgnored:
 		return "roles are not enforced"
 	case w.Roles == api.RolesSkipped:
-		return "no one was asked for roles: the question names no principal"
+		return "roles were not checked: no principal was given"
 	}
 	var texts []string
 	for _, a := range w.Exchange.Trail.RoleChecks {
@@ -235,7 +235,7 @@ func (w *Walked) rolesText() string {
 		case a.Err != nil:
 			texts = append(texts, a.Action+" at "+a.Scope+" is not allowed")
 		case a.Partly:
-			texts = append(texts, a.Action+" is allowed at a part of "+a.Scope)
+			texts = append(texts, a.Action+" is allowed in a part of "+a.Scope)
 		case a.Grant.Role == nil:
 			texts = append(texts, a.Action+" needs no role of this caller")
 		case a.Grant.Assignment == "":
@@ -273,7 +273,7 @@ func (w *Walked) missingRoles(step exchange.Stage) string {
 		if len(names) == 0 {
 			names = []string{"none"}
 		}
-		fmt.Fprintf(&text, " The caller has there: %s.", strings.Join(names, ", "))
+		fmt.Fprintf(&text, " The caller's roles there: %s.", strings.Join(names, ", "))
 	}
 	return text.String()
 }

@@ -42,7 +42,7 @@ func TestOneStepOfADeploymentIsGivenUp(t *testing.T) {
 		"waits for its provider":            {job, "--give-up", "--resource", machine("rg", "a")},
 		"that waits":                        {job, "--give-up", "--resource", machine("rg", "none")},
 		"was not sent yet":                  {job, "--give-up", "--resource", machine("rg", "c")},
-		"only given up":                     {job, "--ask", "--resource", machine("rg", "b")},
+		"can only be given up":              {job, "--ask", "--resource", machine("rg", "b")},
 		"goes with the job":                 {machine("rg", "b"), "--give-up", "--resource", machine("rg", "b")},
 		"has no steps for single resources": {followOf(t, w, machine("rg", "b")), "--give-up", "--resource", machine("rg", "b")},
 	} {
@@ -93,7 +93,7 @@ func TestOneStepOfADeploymentIsGivenUp(t *testing.T) {
 	poll = putDeployment(t, w, w.Portico, "sent/d", body, 201)
 	eventually(t, "the refusal while a call is under way", func() (string, bool) {
 		text, _ := tryUnstick(t, w.Portico, poll, "--give-up", "--resource", machine("sent", "b"), "--dry-run")
-		return text, strings.Contains(text, "A call may be under way")
+		return text, strings.Contains(text, "A call may be in progress")
 	})
 }
 

@@ -69,14 +69,14 @@ func TestExplainTokensByCommand(t *testing.T) {
 	tokens := []string{good}
 	for name, c := range map[string]struct{ token, says string }{
 		"expired":           {issuer.Token(t, "exp", time.Now().Add(-time.Hour).Unix()), "clockSkew"},
-		"not valid yet":     {issuer.Token(t, "nbf", time.Now().Add(time.Hour).Unix()), "It begins at"},
+		"not valid yet":     {issuer.Token(t, "nbf", time.Now().Add(time.Hour).Unix()), "It is valid from"},
 		"another audience":  {issuer.Token(t, "aud", "https://graph.example\x1b[2J"), "https://graph.example?[2J"},
 		"another issuer's":  {other.Token(t), other.URL},
 		"another key":       {harness.NewSigningKey(t, "x\r\ny").Sign(t, issuer.Claims()), "x??y"},
 		"without a tenant":  {issuer.Token(t, "tid", nil), "'tid'"},
 		"a static one":      {"no-token-that-anybody-has", "auth.tokens"},
 		"cut":               {good[:len(good)-6], "forged"},
-		"an issuer's slash": {issuer.Token(t, "iss", issuer.URL+"/"), "last slash"},
+		"an issuer's slash": {issuer.Token(t, "iss", issuer.URL+"/"), "trailing slash"},
 	} {
 		tokens = append(tokens, c.token)
 		e, got := explain(c.token), p.Do(t, harness.Request{Path: id + version, Header: bearer(c.token)})
@@ -93,7 +93,7 @@ func TestExplainTokensByCommand(t *testing.T) {
 		}
 	}
 	text := explainWith(t, "Authorization: Bearer "+good, id+version, "--admin", p.AdminURL, "--bearer-file", "-")
-	if !strings.Contains(text, "caller "+harness.IssuedTo+" of tenant "+harness.TenantID) || !strings.Contains(text, "signed in by issuer "+issuer.URL) {
+	if !strings.Contains(text, "caller "+harness.IssuedTo+" of tenant "+harness.TenantID) || !strings.Contains(text, "authenticated by issuer "+issuer.URL) {
 		t.Errorf("%s", text)
 	}
 	reported = append(reported, text, p.Logs(), p.Metrics(t))
@@ -148,7 +148,7 @@ func TestExplainRawByCommand(t *testing.T) {
 		}
 	}
 	says := explainWith(t, strings.TrimSuffix(get+host, "\r\n"), "--raw", "-", "--admin", p.AdminURL)
-	if !strings.HasPrefix(says, "not answered: the head has no end") {
+	if !strings.HasPrefix(says, "not answered: the head is incomplete") {
 		t.Error(says)
 	}
 }

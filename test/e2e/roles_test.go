@@ -213,7 +213,7 @@ func TestARoleOfNoKnownTypeIsTakenWithAWarning(t *testing.T) {
 			t.Errorf("%s: a warning %q, want %q", c.permission, got, c.warning)
 		}
 	}
-	if log := w.Portico.Logs(); !strings.Contains(log, "2 of them, such as 'Contoso.Compute/virtualMachine/read'") || strings.Count(log, "of no known resource type") != 1 {
+	if log := w.Portico.Logs(); !strings.Contains(log, "2 of them, such as 'Contoso.Compute/virtualMachine/read'") || strings.Count(log, "a role has actions of unknown resource types") != 1 {
 		t.Errorf("the log: %s", log)
 	}
 }

@@ -443,7 +443,7 @@ func TestWebhookSaysWhatItMissed(t *testing.T) {
 	if h.subjects()["g299"] != 1 || s.Forgotten+got < 301 {
 		t.Errorf("%d were delivered, %d forgotten", got, s.Forgotten)
 	}
-	if p.Metric(t, `portico_sink_forgotten_total{sink="h"}`) != float64(s.Forgotten) || !strings.Contains(p.Logs(), "events were forgotten before a sink was sent them") {
+	if p.Metric(t, `portico_sink_forgotten_total{sink="h"}`) != float64(s.Forgotten) || !strings.Contains(p.Logs(), "events were removed before they could be sent to a sink") {
 		t.Error("it was not said")
 	}
 }

@@ -28,7 +28,7 @@ func TestExplainRaw(t *testing.T) {
 		{get + host + "Origin: https://evil.example\r\n\r\n", adminapi.Refused, "head", "403 "},
 		{get + host + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", adminapi.Refused, "head", "stands beside Transfer-Encoding"},
 		{get + host + "Connection: X-Ms-Client-Request-Id\r\n\r\n", adminapi.Refused, "head", "Connection"},
-		{get + host, adminapi.Refused, "head", "the head has no end"},
+		{get + host, adminapi.Refused, "head", "the head is incomplete"},
 		{"GET /a#b?c HTTP/1.1\r\n" + host + "\r\n", adminapi.Refused, "classification", "400 InvalidRequestUri"},
 		{"GET " + groupPath("g") + "/../h HTTP/1.1\r\n" + host + "\r\n", adminapi.Refused, "classification", "400 InvalidRequestUri"},
 		{"PUT " + machinePath("g", "m") + api + " HTTP/1.1\r\n" + host + "Content-Type: application/json\r\nContent-Length: 21\r\n\r\n" + westus, adminapi.Forwarded, "", "goes to Contoso.Compute in westus"},

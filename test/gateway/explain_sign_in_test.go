@@ -30,14 +30,14 @@ func TestExplainSignIn(t *testing.T) {
 	s.says(adminapi.Question{Path: path}, adminapi.Answered, "", "", "200")
 
 	for question, says := range map[string]string{
-		`{"path":"/subscriptions","token":"` + ann + `","principal":"` + callers[second].ObjectID + `"}`: "names no principal",
-		`{"path":"/subscriptions","token":"` + ann + `","tenant":"` + tenant + `"}`:                      "names no principal",
+		`{"path":"/subscriptions","token":"` + ann + `","principal":"` + callers[second].ObjectID + `"}`: "principal, groups and tenant cannot",
+		`{"path":"/subscriptions","token":"` + ann + `","tenant":"` + tenant + `"}`:                      "principal, groups and tenant cannot",
 		`{"path":"/subscriptions","token":"` + ann + ` ` + unknown + `"}`:                                "one word",
 		`{"path":"/subscriptions","token":"` + ann + `\r\nX: y"}`:                                        "one word",
 		`{"path":"/subscriptions","token":{"` + ann + `":1}}`:                                            "",
-		`{"token":"` + ann + `"}`: "there is no path",
-		`{"token":"` + ann + `","raw":"R0VUIC8gSFRUUC8xLjENCg==","path":"/"}`: "the question has no others",
-		`{"raw":"R0VUIC8gSFRUUC8xLjENCg==","groups":["` + tenant + `"]}`:      "go with a principal",
+		`{"token":"` + ann + `"}`: "path is missing",
+		`{"token":"` + ann + `","raw":"R0VUIC8gSFRUUC8xLjENCg==","path":"/"}`: "they cannot be given separately",
+		`{"raw":"R0VUIC8gSFRUUC8xLjENCg==","groups":["` + tenant + `"]}`:      "only with a principal",
 		`{"raw":"` + ann + `"}`: "",
 	} {
 		got := s.request(400, "InvalidRequestContent", "POST", "/admin/explain", question)

@@ -95,7 +95,7 @@ func TestExplain(t *testing.T) {
 	s.says(adminapi.Question{Method: "POST", Path: groupPath("g") + "/exportTemplate" + own}, adminapi.Refused, "classification", "", "400 ResourceTypeNotSupported")
 	s.says(adminapi.Question{Method: "GET", Path: groupPath("g") + "%2f.."}, adminapi.Refused, "classification", "", "400 InvalidRequestUri")
 
-	list := s.says(adminapi.Question{Method: "GET", Path: inSubscription + "/providers/Contoso.Compute/virtualMachines" + api}, adminapi.Forwarded, "", "coverage", "merged of what Contoso.Compute answers in westus")
+	list := s.says(adminapi.Question{Method: "GET", Path: inSubscription + "/providers/Contoso.Compute/virtualMachines" + api}, adminapi.Forwarded, "", "coverage", "merged from the answers of Contoso.Compute in westus")
 	if len(list.Calls) != 1 || list.Calls[0].Purpose != adminapi.List || list.Calls[0].Region != "westus" {
 		t.Errorf("%+v", list.Calls)
 	}
@@ -140,7 +140,7 @@ func TestExplainRoles(t *testing.T) {
 		t.Errorf("%+v", e.Checks)
 	}
 	e := s.says(ask("GET", callers[second].ObjectID), adminapi.Refused, "roles", "", "404 SubscriptionNotFound")
-	if why := e.Checks[len(e.Checks)-1].Detail; !strings.HasSuffix(why, "The caller has there: none.") || !strings.Contains(why, "Reader") {
+	if why := e.Checks[len(e.Checks)-1].Detail; !strings.HasSuffix(why, "The caller's roles there: none.") || !strings.Contains(why, "Reader") {
 		t.Error(why)
 	}
 	s.ok(201, "PUT", groupPath("g")+"/providers/Microsoft.Authorization/roleAssignments/00000000-0000-0000-0000-0000000000f1?api-version=2022-04-01",
@@ -153,7 +153,7 @@ func TestExplainRoles(t *testing.T) {
 	if !strings.Contains(e.Verdict.Summary, "Contoso.Compute/virtualMachines/delete") {
 		t.Error(e.Verdict.Summary)
 	}
-	if why := e.Checks[len(e.Checks)-1].Detail; !strings.HasSuffix(why, " Built-in roles that allow Contoso.Compute/virtualMachines/delete: Owner, Contributor. The caller has there: Reader at "+strings.ToLower(groupPath("g"))+".") {
+	if why := e.Checks[len(e.Checks)-1].Detail; !strings.HasSuffix(why, " Built-in roles that allow Contoso.Compute/virtualMachines/delete: Owner, Contributor. The caller's roles there: Reader at "+strings.ToLower(groupPath("g"))+".") {
 		t.Error(why)
 	}
 	if e := s.says(ask("DELETE", ""), adminapi.Forwarded, "", "row", ""); e.Caller.Roles != adminapi.RolesSkipped {

@@ -5,7 +5,7 @@ what this chart decides. */ -}}
 {{- range $path := list "store.dsn" "store.sealKeys" "auth.tokens" "lists.tokenKeys" "server.adminToken" "server.adminTokens" -}}
   {{- $keys := splitList "." $path -}}
   {{- if hasKey (get $given (first $keys) | default dict) (last $keys) -}}
-    {{- fail (printf "config.%s would stand in a ConfigMap: give it in secret.content, or in the Secret that secret.existing names" $path) -}}
+    {{- fail (printf "config.%s would be stored in a ConfigMap: put it into secret.content, or into the Secret of secret.existing" $path) -}}
   {{- end -}}
 {{- end -}}
 {{- range $where := list .Values.config .Values.secret.content -}}

@@ -8,9 +8,9 @@ TLS hides their addresses, and its headers count only where it is trusted. */ -}
 {{- define "portico.fronted" -}}
 {{- if .passthrough -}}
   {{- if not .root.Values.tls.secret -}}
-    {{- fail (printf "%s passes TLS through: the gateways have to end it, by tls.secret" .name) -}}
+    {{- fail (printf "%s passes TLS through, so the gateways must terminate it: set tls.secret" .name) -}}
   {{- end -}}
 {{- else if not (dig "server" "trustedProxies" list .root.Values.config) -}}
-  {{- fail (printf "%s ends the TLS of clients: config.server.trustedProxies has to name the networks from which it calls, or all clients have its address" .name) -}}
+  {{- fail (printf "%s terminates the TLS of clients: config.server.trustedProxies must contain its networks, or all clients would appear with its address" .name) -}}
 {{- end -}}
 {{- end }}

@@ -86,7 +86,7 @@ func (d *describer) operation(o Operation) object {
 		parameters = append(parameters, object{"name": name[1], "in": "path", "required": true, "schema": object{"type": "string"}})
 	}
 	for _, p := range o.Query {
-		summary, needed := strings.CutSuffix(p.Summary, "; needed")
+		summary, needed := strings.CutSuffix(p.Summary, "; required")
 		parameters = append(parameters, object{"name": p.Name, "in": "query", "required": needed, "description": summary, "schema": parameterSchema(p.Name)})
 	}
 	answer := object{"application/json": object{"schema": d.answer(o.Answer)}}

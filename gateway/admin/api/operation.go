@@ -33,7 +33,7 @@ type Operation struct {
 	Streams bool
 }
 
-// Parameter is a parameter of a query. The summary of a required one ends in "; needed".
+// Parameter is a parameter of a query. The summary of a required one ends in "; required".
 type Parameter struct{ Name, Summary string }
 
 // Operations returns all operations of the listener below /admin/.
