@@ -36,16 +36,3 @@ func TestObservationAllocatesLittle(t *testing.T) {
 func (s *site) observer(metrics *observe.Metrics, log *zap.Logger) *observe.Observer {
 	return observe.New(metrics, observe.NewRecent(s.store.Errors, "replica"), observe.NewNames(s.store.Names), observe.NewAudit(log), log, s.config.Log, 0)
 }
-
-// series tells how many a metric has.
-func series(t *testing.T, from prometheus.Gatherer, name string) int {
-	t.Helper()
-	families, err := from.Gather()
-	must(t, err)
-	for _, family := range families {
-		if family.GetName() == name {
-			return len(family.GetMetric())
-		}
-	}
-	return 0
-}
