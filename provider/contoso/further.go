@@ -12,7 +12,7 @@ func furtherTypes(named []string) (further catalog, versions []string, err error
 		name, version, ok := strings.Cut(text, "@")
 		namespace, path, below := strings.Cut(name, "/")
 		if !ok || !below || namespace == "" || path == "" || version == "" {
-			return nil, nil, fmt.Errorf("%q is no resource type with an api-version, such as Namespace/type@2024-01-01", text)
+			return nil, nil, fmt.Errorf("%q is not a resource type with an api-version, such as Namespace/type@2024-01-01", text)
 		}
 		t := &resourceType{namespace: namespace, path: path}
 		if t.nested() {

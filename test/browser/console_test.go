@@ -238,7 +238,7 @@ func testExplain(b *tab, at string, w *harness.World) {
 	b.fill("#path", w.ResourcePath("rg", "Contoso.Compute/virtualMachines/other")+"?api-version="+harness.Version)
 	b.fill("#content", `{"location":"northeurope"}`)
 	b.click("form button:not([type])")
-	b.sees("goes to Contoso.Compute in northeurope", "Preflight of the body", "the map has no document of this api-version (spec)", "it does not " +
+	b.sees("goes to Contoso.Compute in northeurope", "Preflight of the body", "the map has no document of this api-version (spec)", "it does not "+
 		"validate plans (capabilities: preflight)")
 	b.holds("the address has no body", `location.hash.includes('path=') && !location.hash.includes('northeurope')`)
 	b.open(at + "/#/explain")
