@@ -42,7 +42,7 @@ func ParseSubscriptionState(text string) (SubscriptionState, error) {
 			return SubscriptionState(i), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no subscription state: want one of %s", text, strings.Join(subscriptionStates[:], ", "))
+	return 0, fmt.Errorf("%q is not a subscription state (allowed: %s)", text, strings.Join(subscriptionStates[:], ", "))
 }
 
 // Subscription is the scope of billing and isolation that contains groups.

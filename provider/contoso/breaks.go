@@ -259,7 +259,7 @@ func newBreaks(names []string) (breaks, error) {
 			for i := range breakList {
 				all = append(all, breakList[i].Name)
 			}
-			return nil, fmt.Errorf("there is no break %q; there are %s", name, strings.Join(all, ", "))
+			return nil, fmt.Errorf("unknown break %q (allowed: %s)", name, strings.Join(all, ", "))
 		}
 		b[name] = true
 	}

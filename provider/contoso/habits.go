@@ -29,7 +29,7 @@ func newHabits(names []string) (habits, error) {
 	h := habits{}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, fmt.Errorf("there is no habit %q; there are %s", name, strings.Join(all, ", "))
+			return nil, fmt.Errorf("unknown habit %q (allowed: %s)", name, strings.Join(all, ", "))
 		}
 		h[name] = true
 	}
