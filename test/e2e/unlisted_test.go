@@ -219,7 +219,7 @@ func (e preexistingWorld) recovers(t *testing.T) {
 	})
 	// Types below another one are listed last, and no creation waits for them.
 	soon(t, "no region is unlisted", func() bool { return len(e.unlisted(t)) == 0 })
-	if text, _ := runCommand(t, e.Portico, 0, "doubts"); !strings.Contains(text, "sure of everything") {
+	if text, _ := runCommand(t, e.Portico, 0, "doubts"); !strings.Contains(text, "All resources are verified") {
 		t.Errorf("it says\n%s", text)
 	}
 	soon(t, "the metrics count nothing", func() bool {

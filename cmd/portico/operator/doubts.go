@@ -17,7 +17,7 @@ type doubtRow struct {
 
 func doubtsCommand(p Program) *cobra.Command {
 	l := listing[api.Doubt, doubtRow]{
-		path: "/admin/doubts", none: "The index is sure of everything.",
+		path: "/admin/doubts", none: "All resources are verified.",
 		params: []param{ofSubscription()},
 		rows: func(doubts []api.Doubt) (rows []doubtRow) {
 			for _, d := range doubts {

@@ -127,7 +127,7 @@ func jobsShowCommand(p Program) *cobra.Command {
 	c, a := jobCommand(p, "show JOB", "Show a job", `Show a job and its progress. For a group's deletion under way: its deadline, and the
 resources that are left, each with its state, the reason, the number of failures in a row,
 and the time of the next attempt. For a deployment: its steps, each with its state, times,
-error and dependencies. JSON and YAML have only the job, with its last steps.`, func(a *serviceCommand, ctx context.Context, name string) error {
+error and dependencies. JSON and YAML have only the job, with its latest steps.`, func(a *serviceCommand, ctx context.Context, name string) error {
 		return a.show(ctx, func(ctx context.Context, c *api.Client, to io.Writer) error {
 			path, err := a.jobPath(ctx, c, name)
 			if err != nil {
@@ -137,12 +137,12 @@ error and dependencies. JSON and YAML have only the job, with its last steps.`, 
 		})
 	})
 	a.watchFlag(c)
-	c.Flags().BoolVar(&history, "history", false, "also show its last steps, at most 50: time, outcome, replica and action")
+	c.Flags().BoolVar(&history, "history", false, "also show its latest steps, at most 50: time, outcome, replica and action")
 	return c
 }
 
 func (a *serviceCommand) writeHistory(to io.Writer, steps []api.JobStep) error {
-	return section(a, to, "No step is recorded yet.", "Its last steps, the newest first:", []terminal.Column[api.JobStep]{
+	return section(a, to, "No step is recorded yet.", "Latest steps, the newest first:", []terminal.Column[api.JobStep]{
 		{Title: "TIME", Time: func(s api.JobStep) time.Time { return s.At }},
 		{Title: "OUTCOME", Cell: func(s api.JobStep) string { return s.Outcome }},
 		{Title: "REPLICA", Cell: func(s api.JobStep) string { return s.Replica }, Least: 8, Drop: 1},

@@ -44,7 +44,7 @@ func TestDeletionShowsItsMembersAndItsLimit(t *testing.T) {
 	job.History = []api.JobStep{{At: job.Created, Replica: "host-1234", Outcome: "again", Did: "2 of 4 are deleted." + evil}}
 	all["GET /admin/jobs/{id}"] = job
 	l := startListener(t, all)
-	shows(t, l, "jobs show cdef --history", "Left to delete, 2", "Its last steps", "again", "host-1234", "2 of 4 are deleted.")
+	shows(t, l, "jobs show cdef --history", "Left to delete, 2", "Latest steps", "again", "host-1234", "2 of 4 are deleted.")
 	if text, _, _ := answer(t, l, "jobs show cdef"); strings.Contains(text, "host-1234") {
 		t.Errorf("steps that were not asked for:\n%s", text)
 	}
