@@ -23,7 +23,7 @@ var admitted = map[string][]string{
 	"gateway/frontdoor/groups/delete.go":           {"Deletions.Begin"},
 	"gateway/frontdoor/groups/move.go":             {"Moves.Begin"},
 	"gateway/proxy/write.go":                       {"Intents.Begin"},
-	"jobs/groupdelete/call.go":                     {"Store.Begin", "Strays.BeginDelete"},
+	"jobs/groupdelete/send_delete.go":              {"Store.Begin", "Strays.BeginDelete"},
 	"jobs/move/call.go":                            {"Moves.BeginCall"},
 	"jobs/reconcile/fence_watcher.go":              {"Fences.BeginDelete"},
 }
