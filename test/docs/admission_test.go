@@ -13,8 +13,8 @@ import (
 )
 
 // admitted are the callers of the store's methods that begin work, by file. Those in gateway
-// are handlers behind the chain, which every request goes through, whatever sends it.
-// Those in operations go on with work that was begun there.
+// are handlers behind the chain, which every request goes through, whatever sends it. Those
+// in jobs continue work that began there.
 var admitted = map[string][]string{
 	"gateway/batch/batch.go":                       {"Batches.Begin"},
 	"gateway/batch/job.go":                         {"Batches.BeginPart"},

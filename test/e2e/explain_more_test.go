@@ -183,7 +183,7 @@ func TestExplainNamesWhatHoldsByCommand(t *testing.T) {
 	beginDelete(t, w, p, "rg(a)")
 	runs := func(says, prefix string) string {
 		t.Helper()
-		_, after, found := strings.Cut(says, "go on with: portico ")
+		_, after, found := strings.Cut(says, "continue with: portico ")
 		command, _, _ := strings.Cut(after, "\n")
 		if !found || !strings.HasPrefix(command, prefix) {
 			t.Fatalf("no command %q in %s", prefix, says)

@@ -47,6 +47,6 @@ func waitingColumns[R any](of func(R) api.Waiting) []terminal.Column[R] {
 		{Title: "ON", Cell: func(r R) string { return of(r).On }, Wide: true},
 		{Title: "JOB", Cell: func(r R) string { return of(r).Job }, Wide: true},
 		{Title: "MESSAGE", Cell: func(r R) string { return of(r).Message }, Wide: true},
-		{Title: "GO ON WITH", Cell: func(r R) string { return of(r).Command }, Wide: true},
+		{Title: "NEXT COMMAND", Cell: func(r R) string { return of(r).Command }, Wide: true},
 	}
 }

@@ -310,7 +310,7 @@ func (p *explanationLines) writeWaiting(how string, w api.Waiting) {
 	}
 	p.writeLine("%s", said)
 	if w.Command != "" {
-		p.writeLine("    go on with: %s", w.Command)
+		p.writeLine("    continue with: %s", w.Command)
 	}
 }
 

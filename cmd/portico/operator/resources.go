@@ -37,7 +37,7 @@ func resourceColumns() []terminal.Column[api.Resource] {
 		{Title: "ID", Cell: func(r api.Resource) string { return r.ID }, Least: 44, Cut: terminal.CutStart},
 		{Title: "REGION", Cell: func(r api.Resource) string { return r.Region }, Least: 8},
 		{Title: "PHASE", Cell: func(r api.Resource) string { return r.Phase }, Drop: 2},
-		{Title: "UNSURE", Cell: func(r api.Resource) string { return strings.Join(r.Flags, ",") }, Least: 6, Drop: 1},
+		{Title: "FLAGS", Cell: func(r api.Resource) string { return strings.Join(r.Flags, ",") }, Least: 6, Drop: 1},
 		{Title: "CHANGED", Time: func(r api.Resource) time.Time { return instant(r.Changed) }, Drop: 3},
 		{Title: "CREATED", Time: func(r api.Resource) time.Time { return instant(r.Created) }, Drop: 4},
 		{Title: "TYPE", Cell: func(r api.Resource) string { return r.Type }, Wide: true},
