@@ -176,14 +176,16 @@ func (r *Report) parserFault(top *Node, err error) {
 	r.syntaxFault(nodeAt(top.File, placed.GetToken()), placed.GetMessage())
 }
 
-// syntaxFault reports a message of the lexer or parser on one line. Their messages about tabs all
-// mean tabs at the beginning of a line, but do not say so.
+// syntaxFault reports a message of the lexer or parser on one line. The message about a tab at
+// the beginning of a line does not say where the tab is; spaces are allowed in place of any.
 func (r *Report) syntaxFault(at *Node, message string) {
-	if strings.Contains(message, "\t") || strings.Contains(message, "tab character") {
-		r.Fault(at, "not valid YAML: a tab is used for indentation", "spaces")
-		return
+	allowed := ""
+	if strings.Contains(message, "found character '\t'") || strings.Contains(message, "indentation") {
+		message, allowed = "a tab is used for indentation", "spaces"
+	} else if strings.Contains(message, "tab character") {
+		allowed = "spaces"
 	}
-	r.Fault(at, "not valid YAML: "+strings.NewReplacer("\r", `\r`, "\n", `\n`).Replace(message), "")
+	r.Fault(at, "not valid YAML: "+strings.NewReplacer("\t", `\t`, "\r", `\r`, "\n", `\n`).Replace(message), allowed)
 }
 
 // invalidUTF8 returns the index of the first byte that is not UTF-8, or is a control character
