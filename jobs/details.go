@@ -15,13 +15,24 @@ type Remaining struct {
 	// below, or "", and WaitsFor has the keys of resources that have to go before it.
 	Key, Parent string
 	WaitsFor    []string
-	State       string // waiting, inFlight, accepted or refused
+	State       RemainingState
 	Stray       bool   // the index does not have it in this region
 	Tries       int    // failures in a row
 	Why         string // the last failure, or the provider's reason
 	OwnWrite    string // the kind of the write of the resource itself whose end a refused one waits for
 	Due         time.Time
 }
+
+// RemainingState is the state of the work on a resource.
+type RemainingState uint8
+
+// The values of RemainingState.
+const (
+	RemainingWaiting  RemainingState = iota // to be sent when it is due
+	RemainingInFlight                       // its call is under way
+	RemainingAccepted                       // its provider works on it or is asked about it
+	RemainingRefused                        // by its provider, for now
+)
 
 // ErrNoBreakdown means that what a job works on is gone, or belongs to another job now.
 var ErrNoBreakdown = errors.New("jobs: the job has no steps any more")

@@ -196,10 +196,16 @@ func (l *listener) listDeletionMembers(_ http.ResponseWriter, r *http.Request) (
 	return http.StatusOK, answer, nil
 }
 
-// memberOf shows a member; ids are those of members, by their keys.
+var memberStates = [...]string{
+	jobs.RemainingWaiting: api.MemberWaiting, jobs.RemainingInFlight: api.MemberInFlight,
+	jobs.RemainingAccepted: api.MemberAccepted, jobs.RemainingRefused: api.MemberRefused,
+}
+
+// memberOf returns a member for the answer. ids maps the keys of members to their IDs.
 func memberOf(m jobs.Remaining, ids map[string]string) api.DeletionMember {
 	shown := api.DeletionMember{
-		ID: m.ID, Type: m.Type, Region: m.Region, Stray: m.Stray, Parent: ids[m.Parent], Tries: m.Tries, Why: m.Why, State: m.State, OwnWrite: m.OwnWrite,
+		ID: m.ID, Type: m.Type, Region: m.Region, Stray: m.Stray, Parent: ids[m.Parent], Tries: m.Tries, Why: m.Why, State: memberStates[m.State],
+		OwnWrite: m.OwnWrite,
 	}
 	if !m.Due.IsZero() {
 		shown.Due = &m.Due

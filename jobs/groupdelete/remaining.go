@@ -48,16 +48,14 @@ func (d *Deleter) remaining(ctx context.Context, job jobrow.Job, limit int) (all
 	return all, readReasons(ctx, store.Deletions, job, all)
 }
 
-// refused is the state of resources whose providers refused to delete them.
-const refused = "refused"
-
-var stateNames = [...]string{
-	deletionplan.Waiting: "waiting", deletionplan.InFlight: "inFlight", deletionplan.Accepted: "accepted", deletionplan.Parked: refused,
+var remainingStates = [...]jobs.RemainingState{
+	deletionplan.Waiting: jobs.RemainingWaiting, deletionplan.InFlight: jobs.RemainingInFlight,
+	deletionplan.Accepted: jobs.RemainingAccepted, deletionplan.Parked: jobs.RemainingRefused,
 }
 
 func remainingOf(m *deletionplan.Resource) jobs.Remaining {
 	r := jobs.Remaining{
-		ID: m.ID, Type: m.Type, Region: m.Region, Key: m.Key, Parent: m.Parent, WaitsFor: m.Blockers, State: stateNames[m.State],
+		ID: m.ID, Type: m.Type, Region: m.Region, Key: m.Key, Parent: m.Parent, WaitsFor: m.Blockers, State: remainingStates[m.State],
 		Tries: m.Tries, Why: m.Why, Due: m.Due,
 	}
 	if m.State == deletionplan.Parked {
@@ -90,7 +88,7 @@ func records(ctx context.Context, store *inventory.Deletions, job jobrow.Job, li
 func readReasons(ctx context.Context, store *inventory.Deletions, job jobrow.Job, all []jobs.Remaining) error {
 	read := 0
 	for i := range all {
-		if all[i].State != refused || read == mostReasons {
+		if all[i].State != jobs.RemainingRefused || read == mostReasons {
 			continue
 		}
 		read++
