@@ -37,7 +37,7 @@ type Certificates struct {
 // NewCertificates returns the method for certificates that the authorities have signed
 // and not revoked. With nil revocations, no certificate counts as revoked.
 func NewCertificates(authorities []*x509.Certificate, owners []CertificateOwner, revocations *Revocations) *Certificates {
-	return &Certificates{authorities: authorities, owners: owners, revocations: revocations, known: NewRemembered(), now: time.Now}
+	return &Certificates{authorities: authorities, owners: owners, revocations: revocations, known: NewPrincipalCache(), now: time.Now}
 }
 
 // Name implements [Method].

@@ -14,9 +14,9 @@ import (
 // Bounds of the cache. A principal that signs in with more credentials than its share
 // displaces its own oldest one, so that no principal displaces the others.
 const (
-	maxRemembered    = 16384
-	rememberedShare  = 16
-	rememberedGroups = 4 << 20 // total bytes of group ids
+	maxCredentials       = 16384
+	credentialsPerCaller = 16
+	maxGroupBytes        = 4 << 20 // total bytes of group ids
 )
 
 // PrincipalCache caches the principals of verified credentials, until the principal expires
@@ -40,8 +40,8 @@ type mac [aes.BlockSize]byte
 // oneNonce is the nonce of all hashes.
 var oneNonce [12]byte
 
-// NewRemembered returns an empty cache.
-func NewRemembered() *PrincipalCache {
+// NewPrincipalCache returns an empty cache.
+func NewPrincipalCache() *PrincipalCache {
 	m := &PrincipalCache{byCaller: make(map[string][]mac)}
 	var key mac
 	_, _ = rand.Read(key[:]) // it ends the process instead of failing
@@ -50,7 +50,7 @@ func NewRemembered() *PrincipalCache {
 		m.mac, err = cipher.NewGCM(block)
 	}
 	if err == nil {
-		m.entries, err = simplelru.NewLRU(maxRemembered, m.onRemove)
+		m.entries, err = simplelru.NewLRU(maxCredentials, m.onRemove)
 	}
 	if err != nil {
 		panic(err) // only for a wrong key size, or a size below 1
@@ -85,10 +85,10 @@ func (m *PrincipalCache) Add(credential string, p Principal, now time.Time) {
 		return
 	}
 	p.caller = p.Caller()
-	if own := m.byCaller[p.caller]; len(own) >= rememberedShare {
+	if own := m.byCaller[p.caller]; len(own) >= credentialsPerCaller {
 		m.entries.Remove(own[0])
 	}
-	for m.entries.Len() > 0 && m.groups+len(p.Groups) > rememberedGroups {
+	for m.entries.Len() > 0 && m.groups+len(p.Groups) > maxGroupBytes {
 		m.entries.RemoveOldest()
 	}
 	m.entries.Add(hash, p)

@@ -79,7 +79,7 @@ func (s *resolution) resolveUnindexed(hop arm.Hop, n int, key string) (inventory
 	if s.d.Subscription.Covered || s.d.Group.Key == "" || slices.Contains(s.searched, key) {
 		return inventory.Resource{}, inventory.ErrNotFound
 	}
-	sought, err := s.newSought(hop, n, key)
+	sought, err := s.newSearchedResource(hop, n, key)
 	switch {
 	case err != nil:
 		return inventory.Resource{}, err
@@ -90,10 +90,10 @@ func (s *resolution) resolveUnindexed(hop arm.Hop, n int, key string) (inventory
 	return s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
 }
 
-// newSought returns the resource to search for and its endpoints: in every region that
+// newSearchedResource returns the resource to search for and its endpoints: in every region that
 // may hold the type and whose coverage is missing; below a tracked parent, only in the
 // parent's region. ErrNotFound means that the parent does not exist.
-func (s *resolution) newSought(hop arm.Hop, n int, key string) (SearchedResource, error) {
+func (s *resolution) newSearchedResource(hop arm.Hop, n int, key string) (SearchedResource, error) {
 	provider := s.Map.Provider(hop.Namespace())
 	t := typeOf(provider, hop, n/2)
 	sought := SearchedResource{

@@ -50,7 +50,7 @@ type Issuer struct {
 
 // New returns the method for an issuer's tokens, with that issuer's keys.
 func New(o Options, keys *Keys) *Issuer {
-	return &Issuer{options: o, keys: keys, known: access.NewRemembered(), now: time.Now}
+	return &Issuer{options: o, keys: keys, known: access.NewPrincipalCache(), now: time.Now}
 }
 
 // Name implements [access.Method].

@@ -15,33 +15,33 @@ func owner(n int) Principal {
 
 // A caller with any number of tokens pushes out its own alone.
 func TestACallerForgetsItsOwnCredentials(t *testing.T) {
-	m, now := NewRemembered(), time.Now()
+	m, now := NewPrincipalCache(), time.Now()
 	m.Add(tokenOf(1), owner(1), now)
-	for n := 100; n < 100+2*rememberedShare; n++ {
+	for n := 100; n < 100+2*credentialsPerCaller; n++ {
 		m.Add(tokenOf(n), owner(2), now)
 	}
-	if _, known := m.Get(tokenOf(1), now); !known || m.entries.Len() != 1+rememberedShare {
+	if _, known := m.Get(tokenOf(1), now); !known || m.entries.Len() != 1+credentialsPerCaller {
 		t.Errorf("another's is remembered: %v; %d in all", known, m.entries.Len())
 	}
 	if _, known := m.Get(tokenOf(100), now); known {
 		t.Error("the oldest is still remembered")
 	}
-	if _, known := m.Get(tokenOf(99+2*rememberedShare), now); !known {
+	if _, known := m.Get(tokenOf(99+2*credentialsPerCaller), now); !known {
 		t.Error("the newest is not remembered")
 	}
 }
 
 // What is used stays when too many callers come.
 func TestRememberedIsBounded(t *testing.T) {
-	m, now := NewRemembered(), time.Now()
+	m, now := NewPrincipalCache(), time.Now()
 	m.Add(tokenOf(0), owner(0), now)
-	for n := 1; n < maxRemembered+1000; n++ {
+	for n := 1; n < maxCredentials+1000; n++ {
 		m.Add(tokenOf(n), owner(n), now)
 		if _, known := m.Get(tokenOf(0), now); !known {
 			t.Fatalf("the one in use is gone after %d", n)
 		}
 	}
-	if m.entries.Len() != maxRemembered || len(m.byCaller) != maxRemembered {
+	if m.entries.Len() != maxCredentials || len(m.byCaller) != maxCredentials {
 		t.Errorf("%d, %d", m.entries.Len(), len(m.byCaller))
 	}
 	large := owner(-1)
@@ -50,7 +50,7 @@ func TestRememberedIsBounded(t *testing.T) {
 		large.ObjectID = fmt.Sprint("large", n)
 		m.Add(tokenOf(-1-n), large, now)
 	}
-	if m.groups > rememberedGroups {
+	if m.groups > maxGroupBytes {
 		t.Errorf("%d bytes of groups", m.groups)
 	}
 	m.entries.Purge()
@@ -60,7 +60,7 @@ func TestRememberedIsBounded(t *testing.T) {
 }
 
 func TestRememberedExpires(t *testing.T) {
-	m, now := NewRemembered(), time.Now()
+	m, now := NewPrincipalCache(), time.Now()
 	p := owner(1)
 	p.Expires = now.Unix() + 10
 	m.Add(tokenOf(1), p, now)
