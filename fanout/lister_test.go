@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"portico/arm"
@@ -311,15 +312,17 @@ func TestPageEndsWithItsClient(t *testing.T) {
 
 // A region that hangs is given up while time remains to write an error.
 func TestPageHasTimeLeft(t *testing.T) {
-	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[]}`)
-	s.answers("b", query, func(ctx context.Context) (upstream.Answer, error) {
-		<-ctx.Done()
-		return upstream.Answer{}, &upstream.Fault{Sent: true, Err: ctx.Err()}
+	synctest.Test(t, func(t *testing.T) {
+		s := (&scriptedReader{}).respond("a", query, 200, `{"value":[]}`)
+		s.answers("b", query, func(ctx context.Context) (upstream.Answer, error) {
+			<-ctx.Done()
+			return upstream.Answer{}, &upstream.Fault{Sent: true, Err: ctx.Err()}
+		})
+		l := newList(t, s, Options{Timeout: 300 * time.Millisecond}, "a", "b")
+		if fault := l.fault(); fault.Status != http.StatusGatewayTimeout || strings.Count(s.requested(), "b?") != 2 {
+			t.Errorf("got %+v", fault)
+		}
 	})
-	l := newList(t, s, Options{Timeout: 300 * time.Millisecond}, "a", "b")
-	if fault := l.fault(); fault.Status != http.StatusGatewayTimeout || strings.Count(s.requested(), "b?") != 2 {
-		t.Errorf("got %+v", fault)
-	}
 }
 
 // More regions than are asked at once are all asked.

@@ -334,7 +334,7 @@ func (r *Runner) Metric(t *testing.T, name string, values ...string) float64 {
 // Within waits, within a bound, until cond holds.
 func (b *Bench) Within(what string, cond func() bool) {
 	b.T.Helper()
-	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !cond(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			b.T.Fatalf("%s: not within the bound", what)
 		}

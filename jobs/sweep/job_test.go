@@ -19,8 +19,15 @@ import (
 func (s *site) work() *jobstest.Runner {
 	s.T.Helper()
 	r := s.Run(s.Store, map[string]jobs.Kind{sweep.Job: s.sweeper})
-	s.registry = r.Registry
+	s.registry, s.stop = r.Registry, r.Stop
 	return r
+}
+
+// measure stops the runner, which measures as well, and updates the metrics.
+func (s *site) measure() {
+	s.T.Helper()
+	s.stop()
+	s.ok(s.sweeper.Measure(s.T.Context(), 0))
 }
 
 func (s *site) order(o sweep.Order) jobrow.Job {
@@ -80,7 +87,7 @@ func TestSweepJob(t *testing.T) {
 	if !report.Complete() || report.CorrelationID == "" || !s.knows(vm("v")) {
 		t.Errorf("%+v", report)
 	}
-	s.ok(s.sweeper.Measure(t.Context(), 0))
+	s.measure()
 	if got := s.gauge("portico_index_drift", "unknown_group"); got != 1 {
 		t.Errorf("drift %v", got)
 	}

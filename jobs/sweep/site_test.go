@@ -168,6 +168,7 @@ type site struct {
 	*jobstest.Bench
 	west, east *regionProvider
 	registry   *prometheus.Registry
+	stop       func() // of the runner
 	sweeper    *sweep.Sweeper
 }
 

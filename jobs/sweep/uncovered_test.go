@@ -75,7 +75,7 @@ func TestUncoveredRegionsAndWhatTheySayLast(t *testing.T) {
 	if r := found.Regions[0]; !slices.Equal(r.Unreachable, []string{jobstest.Machines}) || !strings.Contains(r.Reason, "503") || found.Job.ID != job.ID || found.Restored || !found.Since.Equal(found.Subscription.Created) {
 		t.Errorf("%+v", found)
 	}
-	s.ok(s.sweeper.Measure(t.Context(), 0))
+	s.measure()
 	for name, want := range map[string]float64{"portico_index_creations_held_subscriptions": 2, "portico_index_unlisted_subscriptions": 2} {
 		if s.gauge(name, "eastus") != want || s.gauge(name, "westus") != 0 {
 			t.Errorf("%s: %v in eastus, %v in westus", name, s.gauge(name, "eastus"), s.gauge(name, "westus"))
@@ -83,6 +83,7 @@ func TestUncoveredRegionsAndWhatTheySayLast(t *testing.T) {
 	}
 
 	// Its progress is no end, and it says what it waits for.
+	s.work()
 	s.Within("a pause", func() bool {
 		now, err := s.Store.Jobs.Get(t.Context(), job.Subscription, job.ID)
 		s.ok(err)
@@ -94,7 +95,7 @@ func TestUncoveredRegionsAndWhatTheySayLast(t *testing.T) {
 	s.east.fail(nil)
 	s.sweep(everything)
 	s.wantShown("")
-	s.ok(s.sweeper.Measure(t.Context(), 0))
+	s.measure()
 	if n := s.gauge("portico_index_creations_held_subscriptions", "eastus") + s.gauge("portico_index_unlisted_subscriptions", "eastus"); n != 0 {
 		t.Errorf("the metrics still count %v", n)
 	}
