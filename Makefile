@@ -11,8 +11,9 @@ build: ## both programs, into .bin, without symbols, as releases are
 	go build -ldflags='-s -w' -o .bin/ ./cmd/...
 
 demo: ## the gateway and three regions of the reference provider, in one process
-	go build -ldflags='-s -w' -o .bin/ ./cmd/portico
-	.bin/portico demo
+	@test -x .bin/portico || echo 'building the gateway into .bin: a minute or two, the first time'
+	@go build -ldflags='-s -w' -o .bin/ ./cmd/portico 2>&1 | { grep -v '^go: downloading ' >&2 || true; }
+	@.bin/portico demo --sign-in 127.0.0.1:8082
 
 # It leaves out the walk, and the tests that start a program beside Go, a shell and make: the
 # harness skips these, so that no list has to name them. The other modules need Helm and

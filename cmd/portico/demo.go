@@ -56,6 +56,7 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().StringArrayVar(&d.providers, "provider", nil, "also use a provider of your own: URL, or REGION=URL for each of its regions")
 	c.Flags().StringVar(&d.types, "types", "certify.yaml", "file that describes the types of that provider")
 	c.Flags().StringVar(&d.data, "data", "portico-demo", "folder for the gateway's store and the provider's state")
+	c.Flags().StringVar(&d.signIn, "sign-in", "", "serve over TLS, as az and Terraform require, and a sign-in that accepts everyone at this address, such as 127.0.0.1:8082")
 	c.Flags().BoolVar(&d.tour, "tour", false, "go through the requests step by step: each is shown, and sent when you press Enter")
 	return c
 }
@@ -63,6 +64,7 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 // demo is one process with everything in it.
 type demo struct {
 	listen, admin, data string
+	signIn              string   // address of the sign-in; "" without TLS
 	providers           []string // addresses of the user's own provider
 	types               string   // the file that describes its types
 	guest               *guest
@@ -97,6 +99,11 @@ func (d *demo) run(ctx context.Context) (err error) {
 		}
 		providers = append(providers, p)
 		endpoints[region] = p.url
+	}
+	if d.signIn != "" {
+		if err := d.serveSignIn(ctx); err != nil {
+			return err
+		}
 	}
 	cfg, err := d.configure(public.Addr(), admin.Addr(), endpoints)
 	if err != nil {
@@ -140,7 +147,7 @@ func (d *demo) configure(public, admin net.Addr, endpoints map[string]string) (*
 	}
 	var text bytes.Buffer
 	if err := t.Execute(&text, map[string]any{
-		"Public": "http://" + public.String(), "Listen": public.String(), "Admin": admin.String(),
+		"SignIn": d.signIn, "Listen": public.String(), "Admin": admin.String(),
 		"Store": fmt.Sprintf("%q", filepath.Join(folder, "portico.db")), "Endpoints": endpoints,
 		"Providers": further, "Subscription": demoSubscription, "Tenant": demoTenant, "FurtherSubscription": d.guest.subscription(),
 	}); err != nil {

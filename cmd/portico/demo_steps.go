@@ -18,7 +18,7 @@ type step struct {
 }
 
 // steps returns what there is to try, with contoso and with the user's own provider. The
-// lines use the variables of [variables]. eastus is the address of contoso's endpoint
+// lines use the variables of [demo.variables]. eastus is the address of contoso's endpoint
 // there.
 func (d *demo) steps(cfg *config.Config, eastus string) []step {
 	const (
@@ -66,12 +66,17 @@ func (d *demo) steps(cfg *config.Config, eastus string) []step {
 	return all
 }
 
-// variables returns lines that set the variables of the other lines.
-func variables(cfg *config.Config) []string {
-	return []string{
-		"portico=" + cfg.Server.PublicURL.String() + "/subscriptions/" + demoSubscription,
-		"demo=$portico/resourceGroups/demo",
+// variables returns lines that set the variables of the other lines, and of clients that
+// have to trust the demo's certificate. The az CLI keeps its settings in the demo's folder.
+func (d *demo) variables(cfg *config.Config) []string {
+	var clients []string
+	if trusted := filepath.Join(d.data, demoCertificate); d.signIn != "" {
+		clients = []string{"export CURL_CA_BUNDLE=" + trusted + " REQUESTS_CA_BUNDLE=" + trusted + " AZURE_CONFIG_DIR=" + filepath.Join(d.data, "az")}
 	}
+	return append(clients,
+		"portico="+cfg.Server.PublicURL.String()+"/subscriptions/"+demoSubscription,
+		"demo=$portico/resourceGroups/demo",
+	)
 }
 
 // piped pipes the answer of a command through jq, if it is installed.
@@ -95,9 +100,9 @@ Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the c
 	if d.tour {
 		return
 	}
-	fmt.Fprintln(d.out, "Paste the following into another terminal, or go through it step by step with --tour. Two variables keep the lines short.")
+	fmt.Fprintln(d.out, "Paste the following into another terminal, or go through it step by step with --tour. Variables keep the lines short.")
 	fmt.Fprintln(d.out)
-	for _, line := range variables(cfg) {
+	for _, line := range d.variables(cfg) {
 		fmt.Fprintln(d.out, line)
 	}
 	for _, s := range steps {

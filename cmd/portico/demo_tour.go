@@ -14,8 +14,8 @@ import (
 // walk shows the steps one by one: each line, which a shell runs when the user presses
 // Enter, and what to look at in the answers. It ends with ctx, or with the input.
 func (d *demo) walk(ctx context.Context, cfg *config.Config, steps []step) {
-	set := strings.Join(variables(cfg), "\n")
-	fmt.Fprintf(d.out, "Each line is shown, and runs when you press Enter. Two variables keep them short:\n%s\n", set)
+	set := strings.Join(d.variables(cfg), "\n")
+	fmt.Fprintf(d.out, "Each line is shown, and runs when you press Enter. Variables keep them short:\n%s\n", set)
 	enter := pressed(ctx, d.in)
 	for i, s := range steps {
 		fmt.Fprintf(d.out, "\n%d of %d. %s\n", i+1, len(steps), s.title)

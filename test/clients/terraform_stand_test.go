@@ -66,27 +66,35 @@ func newTerraform(t *testing.T, others ...harness.Token) terraform {
 // terraformAt is the program that works at a stand, as an application.
 func terraformAt(t *testing.T, s stand, application, secret string) terraform {
 	t.Helper()
+	program, settings := terraformProgram(t)
+	c := terraform{stand: s, program: program}
+	c.env = append(settings,
+		"SSL_CERT_FILE="+c.Bundle,
+		"ARM_METADATA_HOSTNAME="+strings.TrimPrefix(c.Portico.URL, "https://"),
+		"ARM_TENANT_ID="+harness.TenantID, "ARM_SUBSCRIPTION_ID="+c.SubscriptionID,
+		"ARM_CLIENT_ID="+application, "ARM_CLIENT_SECRET="+secret,
+	)
+	return c
+}
+
+// terraformProgram is the program, and the variables by which it uses the provider built
+// here.
+func terraformProgram(t *testing.T) (program string, settings []string) {
+	t.Helper()
 	programs, err := filepath.Abs("../../.bin")
 	harness.OK(t, err)
-	c := terraform{stand: s, program: filepath.Join(programs, "tofu")}
-	for _, program := range []string{c.program, filepath.Join(programs, "terraform-provider-azurerm")} {
-		if _, err := os.Stat(program); err != nil {
+	program = filepath.Join(programs, "tofu")
+	for _, built := range []string{program, filepath.Join(programs, "terraform-provider-azurerm")} {
+		if _, err := os.Stat(built); err != nil {
 			t.Fatalf("%v: let test/clients/terraform.sh build it", err)
 		}
 	}
-	settings := filepath.Join(t.TempDir(), "settings")
-	writeFile(t, settings, fmt.Sprintf(`provider_installation {
+	file := filepath.Join(t.TempDir(), "settings")
+	writeFile(t, file, fmt.Sprintf(`provider_installation {
   dev_overrides { "hashicorp/azurerm" = %q }
 }
 `, programs))
-	c.env = []string{
-		"TF_CLI_CONFIG_FILE=" + settings, "TF_IN_AUTOMATION=1", "TF_INPUT=0",
-		"SSL_CERT_FILE=" + c.Bundle,
-		"ARM_METADATA_HOSTNAME=" + strings.TrimPrefix(c.Portico.URL, "https://"),
-		"ARM_TENANT_ID=" + harness.TenantID, "ARM_SUBSCRIPTION_ID=" + c.SubscriptionID,
-		"ARM_CLIENT_ID=" + application, "ARM_CLIENT_SECRET=" + secret,
-	}
-	return c
+	return program, []string{"TF_CLI_CONFIG_FILE=" + file, "TF_IN_AUTOMATION=1", "TF_INPUT=0"}
 }
 
 func writeFile(t *testing.T, file, text string) {

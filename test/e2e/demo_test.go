@@ -111,6 +111,35 @@ func TestDemoPastedWhole(t *testing.T) {
 	d.process.Stop(t, syscall.SIGINT)
 }
 
+// With a sign-in the demo serves over TLS: the printed lines work then too, and whoever asks
+// as az does gets a token. test/clients has az and Terraform do it.
+func TestDemoOverTLS(t *testing.T) {
+	t.Parallel()
+	dir, signIn := t.TempDir(), harness.FreeAddress(t)
+	d := startDemo(t, dir, "--sign-in", signIn)
+	printed := d.process.Stdout()
+	begin, end := strings.Index(printed, "export "), strings.Index(printed, "# Read one")
+	if begin < 0 || end < begin {
+		t.Fatalf("no variables of clients:\n%s", printed)
+	}
+	shown := run(t, dir, printed[begin:end])
+	if n := strings.Count(squeeze(shown), squeeze(`"provisioningState":"Succeeded"`)); n != 4 {
+		t.Errorf("%d of 4 were made:\n%s", n, shown)
+	}
+	curl := "curl -sS --fail --cacert data/tls.pem "
+	if found := run(t, dir, curl+"https://"+d.address+"/metadata/endpoints?api-version=2022-09-01"); !strings.Contains(found, `"loginEndpoint":"https://`+signIn+`"`) {
+		t.Errorf("where to sign in: %s", found)
+	}
+	tokens := "https://" + signIn + "/adfs/oauth2/v2.0/token"
+	if found := run(t, dir, curl+"https://"+signIn+"/adfs/.well-known/openid-configuration"); !strings.Contains(found, `"token_endpoint":"`+tokens+`"`) {
+		t.Errorf("where to get a token: %s", found)
+	}
+	if got := run(t, dir, curl+"-d client_id=demo "+tokens); !strings.Contains(got, `"access_token":"ey`) {
+		t.Errorf("a token: %s", got)
+	}
+	d.process.Stop(t, syscall.SIGINT)
+}
+
 // The tour shows each line before it runs, and at the end a deletion that waits for a
 // region, of which status tells, and that ends when the region no longer refuses.
 func TestDemoTour(t *testing.T) {
@@ -168,12 +197,12 @@ type demo struct {
 	lines   []string
 }
 
-func startDemo(t *testing.T, dir string) demo {
+func startDemo(t *testing.T, dir string, more ...string) demo {
 	t.Helper()
 	d := demo{address: harness.FreeAddress(t)}
 	admin := harness.FreeAddress(t)
 	d.process = harness.Start(t, "portico demo", dir, harness.Build(t).Portico,
-		"demo", "--listen", d.address, "--admin", admin, "--data", "data")
+		append([]string{"demo", "--listen", d.address, "--admin", admin, "--data", "data"}, more...)...)
 	d.process.WaitLine(t, "curl")
 	eventually(t, "a ready demo", func() (struct{}, bool) {
 		status, err := get(t, "http://"+admin+"/readyz")
