@@ -166,7 +166,7 @@ func TestThresholds(t *testing.T) {
 }
 
 // TestRunbook checks that each alert has a severity, texts, and a section of the
-// runbook that says what to do.
+// runbook that says what to do, and links it, a dashboard and a page of the console.
 func TestRunbook(t *testing.T) {
 	sections := map[string]bool{}
 	text, err := os.ReadFile(deploy + "/runbook.md")
@@ -174,11 +174,25 @@ func TestRunbook(t *testing.T) {
 	for _, heading := range regexp.MustCompile(`(?m)^## (Portico\w+)\n\n\S.{60}`).FindAllStringSubmatch(string(text), -1) {
 		sections[heading[1]] = true
 	}
+	boards := map[string]bool{}
+	for _, d := range readDashboards(t) {
+		boards[d.UID] = true
+	}
+	console, err := os.ReadFile("../../gateway/admin/console/assets/console.js")
+	harness.OK(t, err)
 	for _, a := range alerts(readRules(t)) {
+		board, _ := strings.CutPrefix(a.Annotations["dashboard_url"], "https://grafana.example/d/")
+		if name := regexp.MustCompile(`^[a-z-]*`).FindString(board); !boards[name] {
+			t.Errorf("%s links %s, which is no dashboard", a.Alert, a.Annotations["dashboard_url"])
+		}
+		page, _ := strings.CutPrefix(a.Annotations["console_url"], "https://portico-admin.example/#/")
+		if name, _, _ := strings.Cut(page, "?"); !strings.Contains(string(console), "['"+name+"', '") {
+			t.Errorf("%s links %s, which the console does not have", a.Alert, a.Annotations["console_url"])
+		}
 		if s := a.Labels["severity"]; s != "page" && s != "ticket" {
 			t.Errorf("%s has severity %q", a.Alert, s)
 		}
-		if a.Annotations["summary"] == "" || a.Annotations["description"] == "" || a.Annotations["runbook"] != "deploy/runbook.md#"+strings.ToLower(a.Alert) {
+		if a.Annotations["summary"] == "" || a.Annotations["description"] == "" || a.Annotations["runbook_url"] != "https://portico.example/deploy/runbook.md#"+strings.ToLower(a.Alert) {
 			t.Errorf("%s: annotations %v", a.Alert, a.Annotations)
 		}
 		if !sections[a.Alert] {

@@ -1,6 +1,7 @@
 package install
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +17,9 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"portico/config"
+	"portico/test/harness"
 )
 
 func TestChartLint(t *testing.T) {
@@ -127,6 +131,39 @@ func TestChartIsHardened(t *testing.T) {
 	}
 }
 
+// The pod of helm test asks the gateways' admin listener by a name that it answers to, runs
+// their image, is let through, and is none of them.
+func TestChartTestsItself(t *testing.T) {
+	for _, path := range valueSets(t) {
+		all := rendered(t, path)
+		pod, own := object[core.Pod](t, all, "Pod", "-test"), object[apps.Deployment](t, all, "Deployment", "").Spec
+		if pod.Annotations["helm.sh/hook"] != "test" || pod.Spec.RestartPolicy != core.RestartPolicyNever {
+			t.Errorf("%s: no test of Helm's: %v, %s", path, pod.Annotations, pod.Spec.RestartPolicy)
+		}
+		if labels.SelectorFromSet(own.Selector.MatchLabels).Matches(labels.Set(pod.Labels)) {
+			t.Errorf("%s: it counts as a gateway: %v", path, pod.Labels)
+		}
+		container, admin := pod.Spec.Containers[0], object[core.Service](t, all, "Service", "-admin")
+		if container.Image != own.Template.Spec.Containers[0].Image {
+			t.Errorf("%s: image %s", path, container.Image)
+		}
+		c, err := config.Load(layPod(t, all, own.Template.Spec))
+		harness.OK(t, err)
+		want := fmt.Sprintf("http://%s:%d", admin.Name, admin.Spec.Ports[0].Port)
+		if !slices.Equal(container.Args, []string{"ready", "--admin", want}) || !slices.Contains(c.Server.AdminHosts, admin.Name) {
+			t.Errorf("%s: it asks %v of %v", path, container.Args, c.Server.AdminHosts)
+		}
+		if network := object[networking.NetworkPolicy](t, all, "NetworkPolicy", ""); network != nil {
+			if !slices.ContainsFunc(network.Spec.Ingress[1].From, func(p networking.NetworkPolicyPeer) bool {
+				s, err := meta.LabelSelectorAsSelector(p.PodSelector)
+				return err == nil && p.NamespaceSelector == nil && s.Matches(labels.Set(pod.Labels))
+			}) {
+				t.Errorf("%s: only %+v may ask", path, network.Spec.Ingress[1].From)
+			}
+		}
+	}
+}
+
 // TestChartRefuses changes one value at a time.
 func TestChartRefuses(t *testing.T) {
 	for _, c := range []struct {
@@ -143,6 +180,9 @@ func TestChartRefuses(t *testing.T) {
 		{"no image", []string{"image"}, map[string]any{}, "repository"},
 		{"no version of the image", []string{"image", "tag"}, "", "image.tag"},
 		{"no regions", []string{"config"}, map[string]any{}, "regions"},
+		{"an address that is none", []string{"prometheusRule"}, map[string]any{"runbookURL": "wiki"}, "runbookURL"},
+		{"a volume without a name", []string{"extraVolumes"}, []any{map[string]any{"secret": map[string]any{}}}, "name"},
+		{"the former name of extraEnv", []string{"env"}, []any{}, "env"},
 		{"no secret", []string{"secret"}, map[string]any{}, "secret"},
 		{"a fraction of a second", []string{"drain"}, map[string]any{"delay": 0.5, "limit": 30}, "drain"},
 		{"the chart's own", []string{"config", "server"}, map[string]any{"listen": ":80"}, "listen"},

@@ -54,6 +54,8 @@ func (c cluster) validate(manifest []byte) error {
 		return yaml.UnmarshalStrict(manifest, &monitoring.PrometheusRule{})
 	case "gateway.networking.k8s.io/v1 HTTPRoute": // TestChartRouteIsTaken goes further
 		return yaml.UnmarshalStrict(manifest, &gateway.HTTPRoute{})
+	case "gateway.networking.k8s.io/v1 BackendTLSPolicy":
+		return yaml.UnmarshalStrict(manifest, &gateway.BackendTLSPolicy{})
 	}
 	schema, ok := c.kinds[kind]
 	if !ok {

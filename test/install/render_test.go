@@ -59,11 +59,15 @@ func values(t *testing.T, path string) map[string]any {
 	return v
 }
 
-func valueSets(t *testing.T) []string {
+// valueSets are the tests' own values, and the chart's examples.
+func valueSets(t *testing.T) (paths []string) {
 	t.Helper()
-	paths, err := filepath.Glob("testdata/chart/sets/*.yaml")
-	if err != nil || len(paths) < 3 {
-		t.Fatalf("value sets %v (%v)", paths, err)
+	for _, pattern := range []string{"testdata/chart/sets/*.yaml", chartFolder + "/examples/*.yaml"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) < 3 {
+			t.Fatalf("value sets %v (%v)", found, err)
+		}
+		paths = append(paths, found...)
 	}
 	return paths
 }

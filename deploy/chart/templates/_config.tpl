@@ -17,6 +17,8 @@ what this chart decides. */ -}}
 {{- if .Values.tls.secret -}}
   {{- $tls = dict "cert" "/etc/portico/tls/tls.crt" "key" "/etc/portico/tls/tls.key" -}}
 {{- end -}}
+{{- $admin := printf "%s-admin" (include "portico.name" .) -}}
+{{- $hosts := list $admin (printf "%s.%s" $admin .Release.Namespace) (printf "%s.%s.svc" $admin .Release.Namespace) -}}
 {{- $own := dict
   "include" (list "/etc/portico/secret/*.yaml")
   "server" (dict
@@ -24,6 +26,7 @@ what this chart decides. */ -}}
     "region" .Values.region
     "listen" "0.0.0.0:8080"
     "admin" "0.0.0.0:8081"
+    "adminHosts" (concat (dig "server" "adminHosts" list $given) $hosts | uniq)
     "tls" $tls
     "drain" (dict "delay" (printf "%ds" (int .Values.drain.delay)) "limit" (printf "%ds" (int .Values.drain.limit))))
   "store" (dict "driver" "postgres") -}}
