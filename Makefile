@@ -10,10 +10,13 @@ include test/Makefile
 build: ## both programs, into .bin, without symbols, as releases are
 	go build -ldflags='-s -w' -o .bin/ ./cmd/...
 
-demo: ## the gateway and three regions of the reference provider, in one process
-	@test -x .bin/portico || echo 'building the gateway into .bin: a minute or two, the first time'
-	@go build -ldflags='-s -w' -o .bin/ ./cmd/portico 2>&1 | { grep -v '^go: downloading ' >&2 || true; }
-	@.bin/portico demo --sign-in 127.0.0.1:8082
+# Who tries it waits for the first build. Without optimizations that takes two thirds of the
+# processor time, and nobody notices in a demo; but its program must not be taken for that of
+# build.
+demo: ## the gateway and three regions of the reference provider, in one process; DEMO=--tour for a tour
+	@test -x .bin/demo/portico || echo 'building the demo into .bin/demo: a minute or two, the first time'
+	@GOFLAGS=-trimpath GOGC=400 go build -gcflags='all=-N -l -dwarf=false' -ldflags='-s -w' -o .bin/demo/ ./cmd/portico 2>&1 | { grep -v '^go: downloading ' >&2 || true; }
+	@.bin/demo/portico demo --sign-in 127.0.0.1:8082 $(DEMO)
 
 # It leaves out the walk, and the tests that start a program beside Go, a shell and make: the
 # harness skips these, so that no list has to name them. The other modules need Helm and
