@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"portico/internal/pemfile"
+	"portico/internal/version"
 	"portico/provider/contoso"
 )
 
@@ -57,10 +58,12 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       version.Current().String(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return serve(c.Context(), f, stdout, stderr)
 		},
 	}
+	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	c.Flags().StringVar(&f.region, "region", "", `region to serve; "global" serves the global types`)
 	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "address to listen on")
 	c.Flags().StringVar(&f.state, "state", "", "file for the state; empty: the state is only in memory")

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +14,7 @@ import (
 
 func backupCommand(stdout, stderr io.Writer) *cobra.Command {
 	var path string
-	var asJSON bool
+	format := terminal.TableFormat
 	c := &cobra.Command{
 		Use:   "backup FILE --config FILE",
 		Short: "Copy the SQLite database into a file while the service runs",
@@ -38,15 +37,15 @@ For PostgreSQL, use pg_basebackup or pg_dump.`,
 			if err != nil {
 				return fmt.Errorf("no backup was made: %s: %w", args[0], err)
 			}
-			if asJSON {
-				return writeJSON(stdout, written)
-			}
-			_, err = fmt.Fprintf(stdout, "%s: %d bytes, layout %d\n%s\n", args[0], written.Bytes, written.Layout, whereKeyIs(cfg))
-			return err
+			return format.Write(stdout, written, func() error {
+				_, err := fmt.Fprintf(stdout, "%s: %d bytes, layout %d\n%s\n", args[0], written.Bytes, written.Layout, whereKeyIs(cfg))
+				return err
+			})
 		},
 	}
 	configFlag(c, &path)
-	c.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	format.Flag(c, "output format")
+	format.JSONFlag(c)
 	return c
 }
 
@@ -56,13 +55,4 @@ func whereKeyIs(cfg *config.Config) string {
 		return "Contents in it are encrypted by the keys of store.sealKeys."
 	}
 	return "Contents in it are encrypted by the key in " + cfg.Store.DSN + ".key, which is not part of the backup: keep a copy of it separately."
-}
-
-// writeJSON writes the outcome of a command for programs to read.
-func writeJSON(w io.Writer, answer any) error {
-	text, err := json.Marshal(answer)
-	if err != nil {
-		return err
-	}
-	return terminal.JSON.WriteDocument(w, text)
 }

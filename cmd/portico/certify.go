@@ -14,7 +14,7 @@ import (
 
 	"portico/cmd/portico/operator"
 	"portico/cmd/portico/terminal"
-	"portico/internal/meter"
+	"portico/internal/version"
 	"portico/provider/certify/certifyconfig"
 	"portico/provider/certify/contract"
 	"portico/provider/certify/report"
@@ -85,9 +85,7 @@ or did not finish.`,
 	flags.BoolVar(&run.keep, "keep", false, "leave what the broken cases created, for inspection")
 	flags.BoolVar(&list, "list", false, "show the cases, and run none")
 	flags.BoolVar(&compare, "compare", false, "compare the results.json of two runs: certify --compare OLD NEW")
-	flags.VarP(&run.format, "output", "o", "output format; json and yaml: as in results.json")
-	_ = c.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
+	run.format.Flag(c, "output format; json and yaml: as in results.json")
 	c.MarkFlagsMutuallyExclusive("list", "compare", "config")
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return notJudged(err) })
 	return c
@@ -107,7 +105,7 @@ func (c *certification) certify(ctx context.Context) error {
 		return notJudged(err)
 	}
 	run := report.Run{Began: time.Now().UTC(), Target: about, Disruptive: target.Disruptive}
-	run.Suite, _, _ = meter.Build()
+	run.Suite = version.Current().String()
 	run.Contract = contract.Edition
 	run.Claimed = c.judged(target.Claimed)
 	stopped, err := c.try(ctx, target, &run)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-
 	"portico/cmd/portico/operator"
 	"portico/cmd/portico/terminal"
 	"portico/provider/certify/contract"
@@ -26,11 +24,7 @@ func (c *certification) list() error {
 		for i, k := range cases {
 			listed[i] = listedCase{k.ID, string(k.Profile), k.Section, k.Guideline, k.Rule, k.Through, k.Disruptive}
 		}
-		document, err := json.Marshal(map[string]any{"value": listed})
-		if err != nil {
-			return err
-		}
-		return c.format.WriteDocument(c.stdout, document)
+		return c.format.Write(c.stdout, map[string]any{"value": listed}, nil)
 	}
 	table := terminal.Table[contract.Case]{Wide: c.format == terminal.WideFormat, Columns: []terminal.Column[contract.Case]{
 		{Title: "ID", Cell: func(k contract.Case) string { return k.ID }},

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/cmd/portico/operator"
-	"portico/internal/meter"
+	"portico/cmd/portico/terminal"
+	"portico/internal/version"
 )
 
 func main() {
@@ -40,7 +41,9 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 		Short:         "The front door of a cloud that speaks the Azure Resource Manager contract",
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       version.Current().String(),
 	}
+	c.SetVersionTemplate("{{.Name}} {{.Version}}\n")
 	c.AddCommand(
 		serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), referenceCommand(stdout), backupCommand(stdout, stderr),
 		restoreCommand(stdout, stderr), certifyCommand(stdout, stderr), templateCommand(stdout, stderr), manCommand(), versionCommand(stdout),
@@ -50,14 +53,18 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 }
 
 func versionCommand(stdout io.Writer) *cobra.Command {
-	return &cobra.Command{
+	format := terminal.TableFormat
+	c := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this build",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			version, revision, compiler := meter.Build()
-			_, err := fmt.Fprintln(stdout, "portico", version, revision, compiler)
-			return err
+			return format.Write(stdout, version.Current(), func() error {
+				_, err := fmt.Fprintln(stdout, "portico", version.Current())
+				return err
+			})
 		},
 	}
+	format.Flag(c, "output format")
+	return c
 }

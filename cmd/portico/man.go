@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
-	"portico/internal/meter"
+	"portico/internal/version"
 )
 
 func manCommand() *cobra.Command {
@@ -22,11 +22,10 @@ man finds pages in ~/.local/share/man/man1.`,
 			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everybody may read it
 				return err
 			}
-			version, _, _ := meter.Build()
 			date := revisionTime()
 			root := c.Root()
 			root.DisableAutoGenTag = true // the tag is the day of writing; the same build writes the same pages
-			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Portico " + version, Manual: "Portico", Date: &date}, args[0])
+			return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "Portico " + version.Number, Manual: "Portico", Date: &date}, args[0])
 		},
 	}
 }

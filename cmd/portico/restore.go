@@ -19,7 +19,7 @@ import (
 
 func restoreCommand(stdout, stderr io.Writer) *cobra.Command {
 	var path string
-	var asJSON bool
+	format := terminal.TableFormat
 	c := &cobra.Command{
 		Use:   "restore [FILE] --config FILE",
 		Short: "Replace the database by a backup, and end the work that was under way in it",
@@ -47,14 +47,12 @@ Afterwards start the service, and run a sweep.`,
 			if err != nil {
 				return fmt.Errorf("nothing was restored: %w", err)
 			}
-			if asJSON {
-				return writeJSON(stdout, done)
-			}
-			return printRestored(stdout, cfg, done)
+			return format.Write(stdout, done, func() error { return printRestored(stdout, cfg, done) })
 		},
 	}
 	configFlag(c, &path)
-	c.Flags().BoolVar(&asJSON, "json", false, "print the answer as JSON")
+	format.Flag(c, "output format")
+	format.JSONFlag(c)
 	return c
 }
 

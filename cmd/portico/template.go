@@ -40,9 +40,7 @@ func templateCommand(stdout, stderr io.Writer) *cobra.Command {
 	flags.StringVar(&t.scope, "scope", "/subscriptions/"+zeroUUID+"/resourceGroups/template",
 		"the `ID` of the group or subscription that the template is deployed to")
 	flags.StringVar(&t.location, "location", "westus", "the group's `LOCATION`; at a subscription, the deployment's")
-	flags.VarP(&t.format, "output", "o", "output format")
-	_ = c.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
+	t.format.Flag(c, "output format")
 	return c
 }
 

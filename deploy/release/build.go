@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"time"
 )
@@ -23,11 +24,18 @@ type repository struct{ folder string }
 
 // commit is the released commit.
 type commit struct {
-	id   string
-	time time.Time
+	id      string
+	version string
+	time    time.Time
 }
 
-// commit returns the checked-out commit, unless there are uncommitted changes.
+// versionFile has the version of the source.
+const versionFile = "internal/version/version.go"
+
+var versionLine = regexp.MustCompile(`(?m)^const Number = "(.+)"$`)
+
+// commit returns the checked-out commit, unless there are uncommitted changes, or a tag names
+// another version than its source.
 func (r repository) commit(ctx context.Context) (c commit, err error) {
 	changed, err := r.git(ctx, "status", "--porcelain")
 	if err != nil {
@@ -42,7 +50,20 @@ func (r repository) commit(ctx context.Context) (c commit, err error) {
 	}
 	id, at, _ := strings.Cut(text, " ")
 	c.id = id
-	c.time, err = time.Parse(time.RFC3339, at)
+	if c.time, err = time.Parse(time.RFC3339, at); err != nil {
+		return c, err
+	}
+	source, err := os.ReadFile(filepath.Join(r.folder, versionFile))
+	if err != nil {
+		return c, err
+	}
+	if found := versionLine.FindSubmatch(source); found != nil {
+		c.version = string(found[1])
+	}
+	tags, err := r.git(ctx, "tag", "--points-at", "HEAD", "--list", "v*")
+	if err == nil && tags != "" && tags != "v"+c.version {
+		err = fmt.Errorf("the tag is %s, and the version in %s %s", tags, versionFile, c.version)
+	}
 	return c, err
 }
 

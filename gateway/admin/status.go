@@ -5,7 +5,7 @@ import (
 
 	"portico/gateway/admin/api"
 	"portico/gateway/admin/status"
-	"portico/internal/meter"
+	"portico/internal/version"
 )
 
 // getStatus shows the state of this gateway and its problems. It works without the store.
@@ -20,9 +20,9 @@ func (l *listener) getStatus(_ http.ResponseWriter, r *http.Request) (int, any, 
 		Config: l.Config, Store: l.Store, Regions: l.allRegions(), Sweeps: l.Sweeps, Sinks: l.Sinks, Jobs: l.Jobs, Metrics: l.Metrics,
 		StoreDownSince: l.Jobs.StoreDownSince(),
 	}
-	version, revision, _ := meter.Build()
+	build := version.Current()
 	return http.StatusOK, api.Status{
-		Version: version, Revision: revision, Region: l.Config.Server.Region, Started: l.Started.UTC(), Generation: max(1, int(l.Generations.Current())),
+		Version: build.Version, Revision: build.Revision, Region: l.Config.Server.Region, Started: l.Started.UTC(), Generation: max(1, int(l.Generations.Current())),
 		Store: l.Config.Store.Driver, Replicas: l.Jobs.Replicas(), Problems: sources.Find(r.Context()),
 	}, nil
 }

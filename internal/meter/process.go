@@ -8,44 +8,24 @@
 package meter
 
 import (
-	"cmp"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"portico/internal/version"
 )
 
 // Process registers the metrics of the process: of the Go runtime, of the operating
 // system, and of the build.
 func Process(r prometheus.Registerer) {
-	version, revision, compiler := Build()
+	b := version.Current()
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "portico_build_info", Help: "Always 1. The labels identify the build.",
 	}, []string{"version", "revision", "goversion"})
-	build.WithLabelValues(version, revision, compiler).Set(1)
+	build.WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build)
-}
-
-// stamped is the revision of a build without access to its repository, such
-// as an image's; the linker sets it (-X portico/internal/meter.stamped=…).
-var stamped string
-
-// Build returns the version, the revision and the compiler of the build,
-// "unknown" if they were not recorded.
-func Build() (version, revision, compiler string) {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown", "unknown", "unknown"
-	}
-	revision = cmp.Or(stamped, "unknown")
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			revision = s.Value
-		}
-	}
-	return info.Main.Version, revision, info.GoVersion
 }
 
 // Configuration exports the state of the configuration. It is safe for concurrent use.

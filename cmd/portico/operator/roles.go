@@ -71,7 +71,7 @@ Exit status 0: yes. 1: no. 2: there was no answer.`,
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &StatusError{err, statusUnknown} })
 	a.Flags(c)
 	a.outputFlags(c)
-	a.jsonFlag(c)
+	a.format.JSONFlag(c)
 	c.Flags().StringVar(&q.PrincipalID, "principal", "", "object `ID` of the caller")
 	c.Flags().StringArrayVar(&q.Groups, "group", nil, "object `ID` of a group that the caller belongs to; may be repeated")
 	c.Flags().StringVar(&q.TenantID, "tenant", "", "`ID` of the caller's tenant; that of the scope's subscription by default")

@@ -22,7 +22,6 @@ type serviceCommand struct {
 	Program
 	out, errs *terminal.Screen
 	format    terminal.Format
-	json      bool
 	watch     time.Duration // between two pictures; 0: show one
 	// missing is the advice if the service does not know the requested object.
 	missing string
@@ -35,15 +34,7 @@ func newServiceCommand(p Program) *serviceCommand {
 
 // outputFlags adds the flags for the form of the answer.
 func (a *serviceCommand) outputFlags(c *cobra.Command) {
-	c.Flags().VarP(&a.format, "output", "o", "output format; json and yaml show the service's answer unchanged")
-	_ = c.RegisterFlagCompletionFunc("output",
-		cobra.FixedCompletions(terminal.Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
-}
-
-// jsonFlag adds the older name of -o json.
-func (a *serviceCommand) jsonFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&a.json, "json", false, "the same as -o json")
-	c.MarkFlagsMutuallyExclusive("json", "output")
+	a.format.Flag(c, "output format; json and yaml show the service's answer unchanged")
 }
 
 // Times between two pictures.
@@ -59,9 +50,6 @@ func (a *serviceCommand) watchFlag(c *cobra.Command) {
 
 // connect finds the service. The caller closes the client.
 func (a *serviceCommand) connect() (*api.Client, error) {
-	if a.json {
-		a.format = terminal.JSON
-	}
 	if a.watch != 0 && a.watch < shortestWatch {
 		return nil, fmt.Errorf("--watch: want %s or more", shortestWatch)
 	}

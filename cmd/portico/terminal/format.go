@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf16"
+
+	"github.com/spf13/cobra"
 )
 
 // Format is the form of a command's output.
@@ -42,6 +44,30 @@ func (f *Format) Set(text string) error {
 
 // Type implements pflag.Value.
 func (f *Format) Type() string { return strings.Join(Formats(), "|") }
+
+// Flag adds the flag -o to a command.
+func (f *Format) Flag(c *cobra.Command, usage string) {
+	c.Flags().VarP(f, "output", "o", usage)
+	_ = c.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(Formats(), cobra.ShellCompDirectiveNoFileComp)) // fails only for an undefined flag
+}
+
+// JSONFlag adds --json, the older name of -o json.
+func (f *Format) JSONFlag(c *cobra.Command) {
+	c.Flags().BoolFunc("json", "the same as -o json", func(string) error { return f.Set(string(JSON)) })
+	c.MarkFlagsMutuallyExclusive("json", "output")
+}
+
+// Write writes a command's answer for programs, or calls text to write it for people.
+func (f Format) Write(w io.Writer, answer any, text func() error) error {
+	if !f.ForPrograms() {
+		return text()
+	}
+	document, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return f.WriteDocument(w, document)
+}
 
 // ForPrograms reports whether programs read it.
 func (f Format) ForPrograms() bool { return f == JSON || f == YAML }
