@@ -2,17 +2,21 @@ package config
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/x509"
 	"os"
 	"slices"
 	"strings"
 
 	"portico/config/files"
+	"portico/internal/pemfile"
 )
 
 // CountRemovedCredentials returns how many credentials of the configuration in use the file at path, with its
 // includes, no longer contains. It is for files that were refused or cannot take full effect, so it
-// searches their text without comments.
-func CountRemovedCredentials(used *Config, path string) int {
+// searches their text without comments; a file that cannot be read contains nothing. authorities are
+// those in use for clients' certificates.
+func CountRemovedCredentials(used *Config, authorities []*x509.Certificate, path string) int {
 	r := files.FromDisk()
 	root := r.Read(path)
 	names := r.Names
@@ -38,20 +42,34 @@ func CountRemovedCredentials(used *Config, path string) int {
 	for _, p := range used.Auth.Certificates.Principals {
 		accepted = append(accepted, p.Subject+p.SAN) // one of them is ""
 	}
+	if r.Incomplete { // then only the text is known
+		for _, owner := range used.Auth.Owners {
+			accepted = append(accepted, owner.PrincipalID)
+		}
+	}
 	removed := 0
 	for _, credential := range accepted {
 		if !bytes.Contains(text.Bytes(), []byte(credential)) {
 			removed++
 		}
 	}
+	var refused Auth
+	if root != nil {
+		refused = readTree(&files.Reader{}, root).Auth
+	}
+	trusted, _ := pemfile.Certificates(cmp.Or(refused.Certificates.CA, used.Auth.Certificates.CA)) // none, if it cannot be read
+	for _, authority := range authorities {
+		if !slices.ContainsFunc(trusted, authority.Equal) {
+			removed++
+		}
+	}
 	if root == nil {
 		return removed
 	}
-	refused := readTree(&files.Reader{}, root).Auth
 	if used.Auth.Mode == AuthNone && refused.Mode != AuthNone {
 		removed++ // calls without a token
 	}
-	if r.Incomplete { // owners may be in a file that could not be read
+	if r.Incomplete {
 		return removed
 	}
 	if used.Auth.Roles == RolesIgnored && refused.Roles == RolesEnforced {

@@ -40,23 +40,23 @@ func TestRemoved(t *testing.T) {
 	} {
 		write(path, c.main)
 		write(secrets, c.secrets)
-		if got := CountRemovedCredentials(used, path); got != c.want {
+		if got := CountRemovedCredentials(used, nil, path); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}
 	write(secrets, auth+token("1")+token("2"))
-	if got := CountRemovedCredentials(used, filepath.Join(folder, "none.yaml")); got != 0 {
+	if got := CountRemovedCredentials(used, nil, filepath.Join(folder, "none.yaml")); got != 0 {
 		t.Errorf("a file that cannot be read: %d", got) // nothing is known of it but the others
 	}
 	open := *used
 	open.Auth = Auth{Mode: AuthNone}
 	write(path, head)
 	write(secrets, auth+token("1"))
-	if got := CountRemovedCredentials(&open, path); got != 1 {
+	if got := CountRemovedCredentials(&open, nil, path); got != 1 {
 		t.Errorf("from no one needs one to tokens: %d", got)
 	}
 	open.Server.AdminTokens = []AdminToken{{SHA256: strings.Repeat("9", 64)}}
-	if got := CountRemovedCredentials(&open, path); got != 2 {
+	if got := CountRemovedCredentials(&open, nil, path); got != 2 {
 		t.Errorf("and the admin token went: %d", got)
 	}
 }
@@ -84,10 +84,13 @@ func TestRemovedRights(t *testing.T) {
 		{"an owner went", "  roles: ignored\n  owners: [{principalId: " + ann + "}]\n", 1},
 		{"an owner has less", "  roles: ignored\n  owners: [{principalId: " + bob + "}, {principalId: " + ann + ", scope: /subscriptions/" + ann + "}]\n", 1},
 		{"roles are enforced", "  owners: [{principalId: " + bob + "}, {principalId: " + ann + "}]\n", 1},
-		{"it includes what cannot be read", "  roles: ignored\ninclude: [none.yaml]\n", 0},
+		{"it includes what cannot be read, and an owner went", "  roles: ignored\n  owners: [{principalId: " + ann + "}]\ninclude: [none.yaml]\n", 1},
+		{"it includes what cannot be read", "  owners: [{principalId: " + bob + "}, {principalId: " + ann + "}]\ninclude: [none.yaml]\n", 0},
+		{"it is no YAML, and an owner went", "  owners: [{principalId: " + ann + "}]\n]", 1},
+		{"it is no YAML", "  owners: [{principalId: " + bob + "}, {principalId: " + ann + "}]\n]", 0},
 	} {
 		write(c.rest)
-		if got := CountRemovedCredentials(used, path); got != c.want {
+		if got := CountRemovedCredentials(used, nil, path); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)
 		}
 	}

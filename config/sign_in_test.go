@@ -1,10 +1,18 @@
 package config
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"portico/internal/pemfile"
 )
 
 // What is read of issuers and certificates, and what they need not say.
@@ -51,8 +59,50 @@ func TestRemovedIssuers(t *testing.T) {
 		strings.NewReplacer("login.example.com", "other.example.com", "CN=ann,", "CN=bob,"),
 	} {
 		put(t, path, change.Replace(string(text)))
-		if got := CountRemovedCredentials(used, path); got != want {
+		if got := CountRemovedCredentials(used, nil, path); got != want {
 			t.Errorf("%d were removed, want %d", got, want)
 		}
 	}
+}
+
+// An authority that went from its file is a removed credential, and so is every one of a file
+// that cannot be read, whatever the rest of the configuration.
+func TestRemovedAuthorities(t *testing.T) {
+	folder := t.TempDir()
+	both, one, none, path := filepath.Join(folder, "both.pem"), filepath.Join(folder, "one.pem"), filepath.Join(folder, "none.pem"), filepath.Join(folder, "portico.yaml")
+	first, second := newAuthority(t), newAuthority(t)
+	put(t, both, first+second)
+	put(t, one, second)
+	put(t, none, "nothing\n")
+	authorities, err := pemfile.Certificates(both)
+	must(t, err)
+	text, err := os.ReadFile("testdata/good/sign_in.yaml")
+	must(t, err)
+	used, err := Load("testdata/good/sign_in.yaml")
+	must(t, err)
+	for file, want := range map[string]int{both: 0, one: 1, none: 2, filepath.Join(folder, "absent.pem"): 2, folder: 2} {
+		used.Auth.Certificates.CA = file
+		for _, broken := range []string{"", "\nbatch: {immediate: none}\n", "]"} {
+			put(t, path, strings.ReplaceAll(string(text), "../files/ca.pem", file)+broken)
+			if got := CountRemovedCredentials(used, authorities, path); got != want {
+				t.Errorf("%s with %q: %d, want %d", filepath.Base(file), broken, got, want)
+			}
+		}
+	}
+	used.Auth.Certificates.CA = both // and the refused configuration names another file
+	put(t, path, strings.ReplaceAll(string(text), "../files/ca.pem", one))
+	if got := CountRemovedCredentials(used, authorities, path); got != 1 {
+		t.Errorf("another file: %d", got)
+	}
+}
+
+// newAuthority returns the certificate of an authority, in PEM.
+func newAuthority(t *testing.T) string {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(t, err)
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, of, of, key.Public(), key)
+	must(t, err)
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }

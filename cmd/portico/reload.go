@@ -63,14 +63,27 @@ func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error
 // reportRemoved reports credentials that are no longer in the configuration's file but
 // are still accepted, because the file was refused or the change needs a restart.
 func (s *service) reportRemoved() int {
-	removed := config.CountRemovedCredentials(s.config.Load(), s.path)
+	removed := config.CountRemovedCredentials(s.config.Load(), s.authorities, s.path)
 	s.configMetrics.Removed(removed)
+	s.removed, s.removedReported = removed > 0, time.Now()
 	if removed > 0 {
 		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is accepted, or "+
 			"this gateway is restarted",
 			zap.Int("credentials", removed))
 	}
 	return removed
+}
+
+// removedReportedEvery is the time between two reports of the same removed credentials: the
+// first one may be overlooked, and they are accepted as long as it lasts.
+const removedReportedEvery = time.Minute
+
+func (s *service) repeatRemoved(now time.Time) {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	if s.removed && now.Sub(s.removedReported) >= removedReportedEvery {
+		s.reportRemoved()
+	}
 }
 
 // replaceConfig replaces the configuration by a checked one; why is the trigger of the
@@ -89,6 +102,7 @@ func (s *service) replaceConfig(ctx context.Context, next *config.Config, why st
 	if m.pair != nil {
 		s.certificate.use(m.pair, m.access.authorities)
 	}
+	s.authorities = m.access.authorities
 	m.access.keys.Use()
 	s.upstream.UseIdentities(m.upstreamIdentities.identities)
 	s.live.Replace(before.Succeed(m.config, m.access.authenticator, m.keys, m.sinks))
@@ -161,6 +175,7 @@ func (s *service) followChanges(ctx context.Context) {
 		if s.due(ctx) {
 			_, _ = s.reload(ctx, "the store answers again") // reload logs it
 		}
+		s.repeatRemoved(time.Now())
 		timer.Reset(watchPause(interval))
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -59,6 +60,9 @@ type service struct {
 	sources            config.Sources // of the configuration that was read last
 	upstreamIdentities upstreamIdentities
 	collector          collectorAccess
+	authorities        []*x509.Certificate // accepted for clients' certificates
+	removed            bool                // credentials that were removed from the files are still accepted
+	removedReported    time.Time           // when that was last looked up
 	generation         int64
 	unfinished         bool // the last reload failed because the store did not answer
 }
@@ -91,6 +95,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger, regist
 		return nil, errors.Join(err, s.store.Close())
 	}
 	s.certificate.use(m.pair, m.access.authorities)
+	s.authorities = m.access.authorities
 	m.access.keys.Use()
 	s.upstreamIdentities, s.collector = m.upstreamIdentities, m.collector
 	s.showCertificates(m)

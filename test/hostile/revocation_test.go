@@ -1,8 +1,11 @@
 package hostile
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -156,6 +159,53 @@ func TestARefusedConfigurationReportsRemovedTokens(t *testing.T) {
 	w.reload(t, without)
 	eventuallySettled(t, "end of it", func() bool { return w.Portico.Metric(t, gauge) == 0 })
 	w.as(t, alice, http.MethodGet, w.SubscriptionPath()+"?api-version=2020-01-01", "").Want(t, 401)
+}
+
+// The file with the tokens goes, cannot be read, or is no file any more: all its tokens stay
+// valid, and that is a critical problem, however the gateway noticed.
+func TestAnUnreadableConfigurationReportsItsTokens(t *testing.T) {
+	t.Parallel()
+	triggers := map[string]func(w world){
+		"SIGHUP": func(w world) { w.Portico.SendHangup(t) },
+		"the admin listener": func(w world) {
+			w.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/reload"}).Want(t, 400)
+		},
+		"files have changed": func(world) {}, // it notices by itself
+	}
+	for trigger, reload := range triggers {
+		t.Run(trigger, func(t *testing.T) {
+			t.Parallel()
+			server := "  watchInterval: 0s\n"
+			if trigger == "files have changed" {
+				server = "  watchInterval: 100ms\n"
+			}
+			w := newWorld(t, options{Server: server})
+			file, text := w.Portico.ConfigFile, w.text(t, alice, carol, bob)
+			secrets := filepath.Join(filepath.Dir(file), "tokens.yaml")
+			for name, spoil := range map[string]func(){
+				"gone":     func() { harness.OK(t, os.Remove(file)) },
+				"a folder": func() { harness.OK(t, errors.Join(os.Remove(file), os.Mkdir(file, 0o700))) },
+				"empty":    func() { harness.OK(t, os.WriteFile(file, nil, 0o600)) },
+				"in a file that is gone": func() {
+					before, tokens, _ := strings.Cut(text, "  tokens:\n")
+					_, after, _ := strings.Cut(tokens, "\n  owners:")
+					w.Portico.Write(t, "include: ["+secrets+"]\n"+before+"  owners:"+after)
+				},
+			} {
+				spoil()
+				reload(w)
+				eventuallySettled(t, name+" is a problem", func() bool {
+					status := string(w.Portico.Admin(t, harness.Request{Path: "/admin/status"}).Want(t, 200).Body)
+					return strings.Contains(status, `"critical","code":"removedCredentials"`) && strings.Contains(w.Portico.Log(), `"why":"`+trigger)
+				})
+				w.as(t, alice, http.MethodGet, w.SubscriptionPath()+"?api-version=2020-01-01", "").Want(t, 200)
+				harness.OK(t, os.RemoveAll(file))
+				w.Portico.Write(t, text)
+				w.Portico.SendHangup(t)
+				eventuallySettled(t, "end of it", func() bool { return w.Portico.Metric(t, "portico_config_removed_credentials") == 0 })
+			}
+		})
+	}
 }
 
 // A token expires during a batch that it started, or its issuer is trusted no more: no

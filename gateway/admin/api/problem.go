@@ -52,7 +52,7 @@ func ProblemKinds() []ProblemKind {
 			"with 503.", "portico explain --ask --bearer-file FILE /subscriptions"},
 		{CertificateEnded, Critical, "A certificate has expired.", "portico reload"},
 		{AuditLinesLost, Critical, "Audit lines could not be written since the gateway started.", ""},
-		{RemovedCredentials, Critical, "Tokens that were removed from the configuration file are still accepted.", "portico reload"},
+		{RemovedCredentials, Critical, "Credentials that were removed from the configuration's files are still accepted.", "portico reload"},
 		{JobsOverdue, Critical, "Jobs have been due for more than three leases, and no replica runs them.", "portico jobs list --kind " + NextOf},
 		{ProviderSheds, Warning, "Calls were refused within the last minutes because all slots of an endpoint were in use.", "portico regions"},
 		{CircuitOpen, Warning, "Connections to an address failed.", "portico regions"},

@@ -62,7 +62,7 @@ func (f *finding) process(figures figures, now time.Time) {
 	}
 	if n := int(figures.value(removedMetric)); n > 0 {
 		f.add(api.Problem{Code: api.RemovedCredentials, Count: n,
-			Summary: "Tokens that were removed from the configuration are still accepted, until it is in use or the gateway is restarted."})
+			Summary: "Credentials that are no longer in the configuration's files are still accepted, until these are in use or the gateway is restarted."})
 	}
 	if len(figures[reloadedMetric]) > 0 && figures.value(reloadTimeMetric) > 0 && figures.value(reloadedMetric) == 0 {
 		f.add(api.Problem{Code: api.ReloadFailed, Since: since(seconds(figures.value(reloadTimeMetric))),
