@@ -12,6 +12,7 @@ import (
 	"portico/cmd/portico/terminal"
 	"portico/config"
 	"portico/gateway"
+	"portico/internal/plural"
 	"portico/inventory"
 	"portico/inventory/backup"
 	"portico/inventory/engine"
@@ -90,13 +91,6 @@ func printRestored(w io.Writer, cfg *config.Config, done backup.Restored) error 
 		}
 	}
 	_, err := fmt.Fprintf(w, "Canceled: %s of clients. Disabled instead of deleted: %s.\nStart the service, then run: portico sweep\n",
-		count(done.Disarmed.Jobs, "job"), count(done.Disarmed.Subscriptions, "subscription"))
+		plural.Count(done.Disarmed.Jobs, "job", "jobs"), plural.Count(done.Disarmed.Subscriptions, "subscription", "subscriptions"))
 	return err
-}
-
-func count(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -30,7 +30,7 @@ func writeComponents(program string, from commit) error {
 	if err != nil {
 		return err
 	}
-	bom := componentsOf(info, filepath.Base(program), sha256.Sum256(content), from)
+	bom := componentsOf(info, filepath.Base(program), sha256.Sum256(content), from.time)
 	var text bytes.Buffer
 	if err := cyclonedx.NewBOMEncoder(&text, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom); err != nil {
 		return err
@@ -38,7 +38,7 @@ func writeComponents(program string, from commit) error {
 	return os.WriteFile(program+".cdx.json", text.Bytes(), 0o644)
 }
 
-func componentsOf(info *debug.BuildInfo, name string, sum [sha256.Size]byte, from commit) *cyclonedx.BOM {
+func componentsOf(info *debug.BuildInfo, name string, sum [sha256.Size]byte, at time.Time) *cyclonedx.BOM {
 	components := []cyclonedx.Component{{
 		BOMRef: "go", Type: cyclonedx.ComponentTypeLibrary, Name: "std", Version: info.GoVersion, PackageURL: "pkg:golang/std@" + info.GoVersion,
 	}}
@@ -55,9 +55,9 @@ func componentsOf(info *debug.BuildInfo, name string, sum [sha256.Size]byte, fro
 	// The serial number depends only on the program.
 	bom.SerialNumber = uuid.NewSHA1(uuid.NameSpaceOID, sum[:]).URN()
 	bom.Metadata = &cyclonedx.Metadata{
-		Timestamp: from.time.UTC().Format(time.RFC3339),
+		Timestamp: at.UTC().Format(time.RFC3339),
 		Component: &cyclonedx.Component{
-			BOMRef: name, Type: cyclonedx.ComponentTypeApplication, Name: name, Version: from.version + "+" + from.id[:12],
+			BOMRef: name, Type: cyclonedx.ComponentTypeApplication, Name: name, Version: info.Main.Version,
 			Hashes: &[]cyclonedx.Hash{{Algorithm: cyclonedx.HashAlgoSHA256, Value: fmt.Sprintf("%x", sum)}},
 		},
 	}

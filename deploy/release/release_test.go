@@ -71,8 +71,8 @@ func TestRelease(t *testing.T) {
 			t.Errorf("the components lack %s", m.Path)
 		}
 	}
-	if len(listed) != len(info.Deps)+1 || bom.Metadata.Component.Version != at.version+"+"+at.id[:12] {
-		t.Errorf("%d components of %d modules; version %q of %s, from %s", len(listed), len(info.Deps), bom.Metadata.Component.Version, at.version, at.id)
+	if len(listed) != len(info.Deps)+1 || bom.Metadata.Component.Version != info.Main.Version || !strings.Contains(info.Main.Version, at.id[:12]) {
+		t.Errorf("%d components of %d modules; version %q of %q, from %s", len(listed), len(info.Deps), bom.Metadata.Component.Version, info.Main.Version, at.id)
 	}
 	sums := exec.CommandContext(t.Context(), "sha256sum", "--check", "--strict", checksums)
 	sums.Dir = folder
@@ -98,33 +98,19 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What is released under a tag has the tag's version, and says so.
-func TestTheTagIsTheVersion(t *testing.T) {
+// A program says its version, and what it was built from.
+func TestProgramsSayTheirVersion(t *testing.T) {
 	r := clone(t)
 	at, err := r.commit(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	tag := func(name string) {
-		t.Helper()
-		if _, err := r.git(t.Context(), "-c", "user.name=test", "-c", "user.email=test@example.com", "tag", "--annotate", "--message", "test", name); err != nil {
-			t.Fatal(err)
-		}
-	}
-	tag("v" + at.version)
-	if _, err := r.commit(t.Context()); err != nil {
-		t.Errorf("v%s: %v", at.version, err)
-	}
 	program := filepath.Join(t.TempDir(), "portico")
 	if err := r.build(t.Context(), platform{runtime.GOOS, runtime.GOARCH}, program, nil); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), program, "version").CombinedOutput(); err != nil ||
-		!strings.HasPrefix(string(out), "portico "+at.version+" "+at.id+" ") {
+	out, err := exec.CommandContext(t.Context(), program, "version").CombinedOutput()
+	if words := strings.Fields(string(out)); err != nil || len(words) != 4 || words[0] != "portico" || words[2] != at.id {
 		t.Errorf("%v: %s", err, out)
-	}
-	tag("v99.0.0")
-	if _, err := r.commit(t.Context()); err == nil || !strings.Contains(err.Error(), "v99.0.0") {
-		t.Errorf("v99.0.0: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Number is the version of the programs, the image and the chart. A test compares the files
-// that repeat it; make release refuses a commit with another tag.
+// that repeat it, and the commit's tag.
 const Number = "0.1.0"
 
 // stamped is the revision of a build without access to its repository, such

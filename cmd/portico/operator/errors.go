@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
+	"portico/internal/plural"
 )
 
 func errorColumns() []terminal.Column[api.ErrorAnswer] {
@@ -82,7 +82,7 @@ func (s errorCount) mainCaller() string {
 	case 1:
 		return names[0]
 	}
-	return fmt.Sprintf("%s and %d others", names[0], len(names)-1)
+	return names[0] + " and " + plural.Count(len(names)-1, "other", "others")
 }
 
 // whoOf returns the caller of an answer, by name if known.

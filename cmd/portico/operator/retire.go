@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/gateway/admin/api"
+	"portico/internal/plural"
 )
 
 func retireCommand(p Program) *cobra.Command {
@@ -101,10 +102,10 @@ func unknownRegion(ctx context.Context, c *api.Client, region string) error {
 
 func verdict(r api.Retirement) string {
 	there := r.Rows + r.Strays
-	listed := counted(there, "resource is", "resources are") + " there: portico resources list --region " + r.Region
+	listed := plural.Count(there, "resource is", "resources are") + " there: portico resources list --region " + r.Region
 	switch {
 	case r.Moving > 0:
-		return fmt.Sprintf("A move has %s under way there: that has to end, or to be cancelled, first.", counted(r.Moving, "ID", "IDs"))
+		return fmt.Sprintf("A move has %s under way there: that has to end, or to be cancelled, first.", plural.Count(r.Moving, "ID", "IDs"))
 	case r.InMap && there > 0:
 		return listed
 	case r.InMap && r.Intents > 0:
@@ -137,9 +138,9 @@ func writeRetirement(to io.Writer, r api.Retirement) error {
 		{r.Fences, "fence", "fences"},
 		{r.Operations, "polling URL", "polling URLs"},
 	} {
-		fmt.Fprintf(&b, "  %s\n", counted(line.n, line.one, line.other))
+		fmt.Fprintf(&b, "  %s\n", plural.Count(line.n, line.one, line.other))
 	}
-	fmt.Fprintf(&b, "%s whose deletion waits for it\n", counted(r.Groups.Count, "group", "groups"))
+	fmt.Fprintf(&b, "%s whose deletion waits for it\n", plural.Count(r.Groups.Count, "group", "groups"))
 	for _, id := range r.Groups.IDs {
 		fmt.Fprintf(&b, "  %s\n", id)
 	}

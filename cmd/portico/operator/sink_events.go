@@ -14,6 +14,7 @@ import (
 	"portico/cmd/portico/terminal"
 	"portico/events"
 	"portico/gateway/admin/api"
+	"portico/internal/plural"
 )
 
 func sinksRetryingCommand(p Program) *cobra.Command {
@@ -119,7 +120,7 @@ func (a *serviceCommand) replay(ctx context.Context, c *api.Client, sink string,
 		return err
 	}
 	err = write(a, a.out, answer, func(to io.Writer, done api.Replayed) error {
-		_, err := fmt.Fprintf(to, "%s to be tried again.\n", counted(done.Replayed, "event is", "events are"))
+		_, err := fmt.Fprintf(to, "%s to be tried again.\n", plural.Count(done.Replayed, "event is", "events are"))
 		return err
 	})
 	if err == nil && done.Replayed == 0 && len(order.IDs) > 0 {

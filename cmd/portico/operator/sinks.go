@@ -13,6 +13,7 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
+	"portico/internal/plural"
 )
 
 const sinksPath = "/admin/sinks"
@@ -127,10 +128,10 @@ func (a *serviceCommand) writeSink(to io.Writer, s api.Sink) error {
 	p.text("host", s.Host)
 	p.styled("state", s.State, styleOf(s.State))
 	p.time("away since", s.AwaySince)
-	p.text("lag", counted(int(s.Lag), "event", "events"))
+	p.text("lag", plural.Count(int(s.Lag), "event", "events"))
 	p.text("behind", behind(s))
-	p.text("retrying", counted(s.Retrying, "event", "events"))
-	p.text("dead", counted(s.Dead, "event", "events"))
+	p.text("retrying", plural.Count(s.Retrying, "event", "events"))
+	p.text("dead", plural.Count(s.Dead, "event", "events"))
 	p.text("delivered", strconv.FormatInt(s.Delivered, 10))
 	if s.Forgotten > 0 {
 		p.text("forgotten", strconv.FormatInt(s.Forgotten, 10)+" before they were sent")

@@ -13,6 +13,7 @@ import (
 
 	"portico/cmd/portico/terminal"
 	"portico/gateway/admin/api"
+	"portico/internal/plural"
 )
 
 func statusCommand(p Program) *cobra.Command {
@@ -90,7 +91,7 @@ func (a *serviceCommand) writeStatus(to io.Writer, s api.Status, now time.Time) 
 		b.WriteString(a.out.In(terminal.Green, "Nothing is known to be wrong.") + "\n")
 	}
 	what := fmt.Sprintf("Portico %s in %s, configuration %d, store %s, %s, started %s, at %s",
-		s.Version, s.Region, s.Generation, s.Store, counted(s.Replicas, "replica", "replicas"), when(s.Started, a.format, now), a.found.url)
+		s.Version, s.Region, s.Generation, s.Store, plural.Count(s.Replicas, "replica", "replicas"), when(s.Started, a.format, now), a.found.url)
 	b.WriteString("\n" + strings.Join(terminal.Wrap(what, columns), "\n") + "\n")
 	_, err := io.WriteString(to, b.String())
 	return err
@@ -119,11 +120,4 @@ func when(at time.Time, format terminal.Format, now time.Time) string {
 		return at.UTC().Format(time.RFC3339)
 	}
 	return terminal.Age(at, now)
-}
-
-func counted(n int, one, other string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, other)
 }

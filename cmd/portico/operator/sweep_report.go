@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"portico/internal/plural"
 	"portico/jobs/sweep"
 )
 
@@ -56,7 +57,7 @@ func writeSweep(w io.Writer, r sweep.Report) error {
 		fmt.Fprintf(&b, "%d %s\n", f.found.Count, f.what)
 		someOf(&b, f.found.IDs, f.found.Count)
 	}
-	fmt.Fprintf(&b, "%d failures\n", r.FailureCount)
+	fmt.Fprintln(&b, plural.Count(r.FailureCount, "failure", "failures"))
 	failures := make([]string, 0, len(r.Failures))
 	for _, f := range r.Failures {
 		failures = append(failures, fmt.Sprintf("%s in %s, subscription %s: %s", f.Type, f.Region, f.Subscription, f.Reason))

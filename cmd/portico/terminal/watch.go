@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"portico/internal/plural"
 	"portico/internal/timing"
 )
 
@@ -56,7 +57,7 @@ func (s *Screen) frame(picture string) string {
 	_, room := s.size()
 	if room > 1 && len(lines) > room {
 		left := len(lines) - room + 1
-		lines = append(lines[:room-1:room-1], s.In(Faint, fmt.Sprintf("%d more lines", left)))
+		lines = append(lines[:room-1:room-1], s.In(Faint, plural.Count(left, "more line", "more lines")))
 	}
 	for len(lines) < room {
 		lines = append(lines, "")

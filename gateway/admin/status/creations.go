@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/admin/api"
+	"portico/internal/plural"
 	"portico/internal/timing"
 	"portico/jobs/sweep"
 )
@@ -118,7 +119,7 @@ func nameList(names []string, one, many string) string {
 	switch {
 	case len(names) > mostNamed:
 		more := len(names) - mostNamed
-		return strings.Join(names[:mostNamed], ", ") + " and " + count(more, "more "+one, "more "+many)
+		return strings.Join(names[:mostNamed], ", ") + " and " + plural.Count(more, "more "+one, "more "+many)
 	case last == 0:
 		return names[0]
 	}

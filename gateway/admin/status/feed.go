@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/gateway/admin/api"
+	"portico/internal/plural"
 	"portico/inventory"
 )
 
@@ -41,11 +42,11 @@ func (s Sources) sinks(ctx context.Context, f *finding) error {
 		}
 		if lag := time.Duration(status.LagSeconds * float64(time.Second)); lag > sinkLag {
 			f.add(api.Problem{Code: api.SinkBehind, Subject: sink.Name, Count: int(status.Lag), Since: since(s.Store.Now().Add(-lag)),
-				Summary: fmt.Sprintf("The sink has yet to read %s.", count(int(status.Lag), "event", "events"))})
+				Summary: fmt.Sprintf("The sink has yet to read %s.", plural.Count(int(status.Lag), "event", "events"))})
 		}
 		if status.Dead > 0 {
 			f.add(api.Problem{Code: api.SinkDeadLetters, Subject: sink.Name, Count: status.Dead,
-				Summary: fmt.Sprintf("%s of the sink given up.", count(status.Dead, "event was", "events were"))})
+				Summary: fmt.Sprintf("%s of the sink given up.", plural.Count(status.Dead, "event was", "events were"))})
 		}
 	}
 	return nil

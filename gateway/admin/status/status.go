@@ -102,7 +102,7 @@ func (f *finding) sorted() []api.Problem {
 	}
 	for i, l := range slices.Backward(listed) {
 		if left := of[l.Code] - mostOfAKind; left > 0 {
-			more := api.Problem{Severity: l.Severity, Code: l.Code, Count: left, Summary: fmt.Sprintf("There are %d more of this kind.", left)}
+			more := api.Problem{Severity: l.Severity, Code: l.Code, Count: left, Summary: fmt.Sprintf("And %d more of this kind.", left)}
 			of[l.Code] = 0
 			listed = slices.Insert(listed, i+1, more)
 		}
@@ -130,12 +130,4 @@ func since(t time.Time) *time.Time {
 	}
 	t = t.UTC()
 	return &t
-}
-
-// count returns a number with its noun, in the singular or plural.
-func count(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

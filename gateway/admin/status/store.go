@@ -9,6 +9,7 @@ import (
 
 	"portico/config"
 	"portico/gateway/admin/api"
+	"portico/internal/plural"
 	"portico/inventory/jobrow"
 	"portico/jobs"
 )
@@ -58,11 +59,11 @@ func (s Sources) jobs(ctx context.Context, f *finding) error {
 	for kind, c := range counts {
 		if c.Overdue > 0 {
 			f.add(api.Problem{Code: api.JobsOverdue, Subject: kind, Count: c.Overdue, Since: since(now.Add(-c.Oldest)),
-				Summary: fmt.Sprintf("Overdue and not running: %s of the kind %s.", count(c.Overdue, "job", "jobs"), kind)})
+				Summary: fmt.Sprintf("Overdue and not running: %s of the kind %s.", plural.Count(c.Overdue, "job", "jobs"), kind)})
 		}
 		if c.PutOff > 0 {
 			f.add(api.Problem{Code: api.JobsPutOff, Subject: kind, Count: c.PutOff,
-				Summary: fmt.Sprintf("%s of the kind %s failed more than %d times in a row.", count(c.PutOff, "job", "jobs"), kind,
+				Summary: fmt.Sprintf("%s of the kind %s failed more than %d times in a row.", plural.Count(c.PutOff, "job", "jobs"), kind,
 					jobrow.ManyAttempts)})
 		}
 	}
@@ -90,7 +91,7 @@ func (s Sources) countLongJobs(ctx context.Context, f *finding, name string, kin
 	after := cmp.Or(p.After, kind.Limit)
 	counts, err := s.Store.Jobs.CountKind(ctx, name, after, after)
 	if err == nil && counts.Old > 0 {
-		f.add(api.Problem{Code: p.TooLong, Count: counts.Old, Summary: fmt.Sprintf(p.Summary, count(counts.Old, p.One, p.Many))})
+		f.add(api.Problem{Code: p.TooLong, Count: counts.Old, Summary: fmt.Sprintf(p.Summary, plural.Count(counts.Old, p.One, p.Many))})
 	}
 	return err
 }
@@ -139,7 +140,7 @@ func (s Sources) sweeps(ctx context.Context, f *finding) error {
 	}
 	if strays > 0 {
 		f.add(api.Problem{Code: api.Strays, Count: strays,
-			Summary: fmt.Sprintf("%s in a region other than that in the index.", count(strays, "resource exists", "resources exist"))})
+			Summary: fmt.Sprintf("%s in a region other than that in the index.", plural.Count(strays, "resource exists", "resources exist"))})
 	}
 	latest, err := s.Sweeps.Latest(ctx)
 	if err != nil || latest.Ended.IsZero() {
@@ -151,7 +152,7 @@ func (s Sources) sweeps(ctx context.Context, f *finding) error {
 	}
 	if drift > 0 {
 		f.add(api.Problem{Code: api.IndexDrift, Count: drift, Since: since(latest.Ended),
-			Summary: fmt.Sprintf("The latest sweep found %s between index and providers.", count(drift, "disagreement", "disagreements"))})
+			Summary: fmt.Sprintf("The latest sweep found %s between index and providers.", plural.Count(drift, "disagreement", "disagreements"))})
 	}
 	if !latest.Complete {
 		f.add(api.Problem{Code: api.SweepIncomplete, Since: since(latest.Ended),
